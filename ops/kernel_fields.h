@@ -15,8 +15,7 @@
 namespace rill {
 
 RILL_STEP_FIELDS(kernels::DepthwiseF32Args, frames, channels, taps, taps_outer, x, x_frame_stride,
-                 x_tap_stride, x_tap_outer_stride, w, bias, y, y_frame_stride, clip, keep_nan, lo,
-                 hi)
+                 x_tap_stride, x_tap_outer_stride, w, bias, y, y_frame_stride, clip, lo, hi)
 RILL_STEP_FIELDS(kernels::FftPasses, n, count, radix, twiddles)
 RILL_STEP_FIELDS(kernels::FftPlan, n, size, bluestein, passes, chirp, spectrum, real_twiddle,
                  kernel)
@@ -25,7 +24,7 @@ RILL_STEP_FIELDS(kernels::MatmulInt8Args, m, n, segments, segment_len, segment_s
 RILL_STEP_FIELDS(kernels::Rounding, mul, div, before, after, lo, hi, narrow)
 RILL_STEP_FIELDS(kernels::QuantiseArgs, rounding, n, integers, floats, y, y_bytes)
 RILL_STEP_FIELDS(kernels::MatmulF32Args, m, n, segments, segment_len, segment_stride, a, lda, b, c,
-                 ldc, bias, accumulate, residual, ldr, slope, clip, keep_nan, lo, hi)
+                 ldc, bias, accumulate, residual, ldr, slope, clip, lo, hi)
 RILL_STEP_FIELDS(kernels::PointwiseInstr, op, dst, a, b, c, imm_at, imm)
 RILL_STEP_FIELDS(kernels::PointwiseOperand, ptr, stride)
 RILL_STEP_FIELDS(kernels::PointwiseArgs, extent, inputs, code_len, in, out, out_stride, code)

@@ -14,7 +14,7 @@ namespace rill::plan_file {
 //   constants     each aligned to 64 bytes, zeros behind it
 
 inline constexpr std::array<char, 8> kMagic = {'r', 'i', 'l', 'l', 'p', 'l', 'a', 'n'};
-inline constexpr uint32_t kVersion = 6;
+inline constexpr uint32_t kVersion = 7;
 inline constexpr uint32_t kByteOrder = 0x01020304;
 inline constexpr int64_t kAlign = 64;
 /// Zeros behind each constant: kernels load, and do not use, what lies behind the last element.

@@ -16,7 +16,7 @@ float window(const DepthwiseF32Args& g, int64_t frame, int64_t channel) {
       sum = mul_add(x, g.w[weight], sum);
     }
   }
-  if (g.clip) sum = limited(sum, g.lo, g.hi, g.keep_nan);
+  if (g.clip) sum = limited(sum, g.lo, g.hi);
   return sum;
 }
 

@@ -26,10 +26,8 @@ struct DepthwiseF32Args {
   float* y = nullptr;
   int64_t y_frame_stride = 0;
 
-  // Applied last: min(max(value, lo), hi), in which a NaN value loses: so relu(NaN) = lo. An
-  // infinite limit is left out. With `keep_nan`, and without `clip`, a NaN passes through.
+  // Applied last: min(max(value, lo), hi). A NaN stays.
   bool clip = false;
-  bool keep_nan = false;
   float lo = 0.0f, hi = 0.0f;
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "kernels/depthwise/depthwise_args.h"
-#include "kernels/limited.h"
 #include "kernels/pool/windows_impl.h"
 
 namespace rill::kernels {
@@ -43,7 +42,7 @@ struct DepthwiseBody {
         }
       }
     }
-    const Clip<Arch> clip(g.clip && !g.keep_nan, g.lo, g.hi);
+    const Clip<Arch> clip(g.clip, g.lo, g.hi);
 #pragma GCC unroll 8
     for (int f = 0; f < kFrames; ++f) {
 #pragma GCC unroll 8
@@ -58,7 +57,6 @@ struct DepthwiseBody {
 template <class Arch>
 RILL_INLINE void depthwise(const DepthwiseF32Args& g) {
   over_windows<Arch, DepthwiseBody>(g);
-  if (g.clip && g.keep_nan) limit_rows(g.y, g.frames, g.channels, g.y_frame_stride, g.lo, g.hi);
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ double ulp_at(double y) {
 /// Below -87 they keep the value there, of some 1e-38.
 double limited(double x) { return x < -87.0 ? -87.0 : x; }
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-limited(x))); }
+double softplus(double x) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double silu(double x) { return limited(x) * sigmoid(x); }
 double gelu_approx(double x) {
   if (x < -800.0) return 0.0;
@@ -72,6 +73,9 @@ double acosh(double x) { return x < 1 ? std::numeric_limits<double>::quiet_NaN()
 const Function kFunctions[] = {
     {"exp", PointwiseOp::kExp, std::exp, Unit::kUlp, 1.5, false, 0, kAny},
     {"log", PointwiseOp::kLog, std::log, Unit::kUlp, 2.0, false, -kAny, kAny},
+    {"log1p", PointwiseOp::kLog1p, std::log1p, Unit::kUlp, 3.0, false, -kAny, kAny},
+    {"expm1", PointwiseOp::kExpm1, std::expm1, Unit::kUlp, 2.0, false, -1, kAny},
+    {"softplus", PointwiseOp::kSoftplus, softplus, Unit::kUlp, 3.0, false, 0, kAny},
     {"sigmoid", PointwiseOp::kSigmoid, sigmoid, Unit::kUlp, 2.5, false, 0, 1},
     {"tanh", PointwiseOp::kTanh, std::tanh, Unit::kUlp, 3.0, false, -1, 1},
     {"erf", PointwiseOp::kErf, std::erf, Unit::kAbsolute, 6e-7, false, -1, 1},

@@ -29,7 +29,7 @@ void scalar_tile(const MatmulF32Args& g, int64_t row, int64_t col) {
     float v = sums[j];
     if (g.residual != nullptr) v = v + g.residual[row * g.ldr + col + j];
     v = leaked(v, g.slope);
-    if (g.clip) v = limited(v, g.lo, g.hi, g.keep_nan);
+    if (g.clip) v = limited(v, g.lo, g.hi);
     c[j] = v;
   }
 }

@@ -35,10 +35,8 @@ struct MatmulF32Args {
   // What values below 0 are multiplied by: above 0, at most 1. A NaN stays.
   float slope = 1.0f;
 
-  // Applied last: min(max(value, lo), hi), in which a NaN value loses: so relu(NaN) = lo. An
-  // infinite limit is left out. With `keep_nan`, and without `clip`, a NaN passes through.
+  // Applied last: min(max(value, lo), hi). A NaN stays.
   bool clip = false;
-  bool keep_nan = false;
   float lo = 0.0f, hi = 0.0f;
 };
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "kernels/limited.h"
 #include "kernels/matmul/tile_impl.h"
 
 namespace rill::kernels {
@@ -104,21 +103,15 @@ RILL_INLINE int64_t rows_of_block(int64_t m, int64_t n) {
   return kHalf && full && m > kMaxRows<Arch> ? kMaxRows<Arch> / 2 : kMaxRows<Arch>;
 }
 
-/// Let C leak and limit it, where a NaN stays, when its sums are done: within the tiles it would
-/// double the code of all.
+/// Let C leak and limit it when its sums are done: within the tiles it would double the code of
+/// all.
 template <class Arch>
 [[gnu::noinline]] void finish_rows(const MatmulF32Args& g) {
   using S = Ops<Arch>;
   using V = Lanes<Arch>;
   const V slope(g.slope);
-  const bool keeps = g.clip && g.keep_nan;
-  const V lo(keeps ? g.lo : -__builtin_inff());
-  const V hi(keeps ? g.hi : __builtin_inff());
-  const Clip<Arch> clip(g.clip && !keeps, g.lo, g.hi);
-  const auto finished = [&](V v) {
-    v = math::max_or_second(v * slope, v);
-    return clip.apply(math::min_or_second(hi, math::max_or_second(lo, v)));
-  };
+  const Clip<Arch> clip(g.clip, g.lo, g.hi);
+  const auto finished = [&](V v) { return clip.apply(math::max_or_second(v * slope, v)); };
   float* c = g.c;
   for (int64_t r = 0; r < g.m; ++r, c += g.ldc) {
     int64_t col = 0;
@@ -142,7 +135,7 @@ void matmul(const MatmulF32Args& g) {
   // sum. Each further block of k goes on with the chain that c holds.
   const bool split = row_blocks > 1 && k > kBlockK && g.residual != g.c;
   const int64_t k_blocks = split ? ceil_div(k, kBlockK) : 1;
-  const bool late = g.slope != 1.0f || (g.clip && g.keep_nan);
+  const bool late = g.slope != 1.0f;
   for (int64_t kb = 0, k_begin = 0; kb < k_blocks; ++kb) {
     const int64_t k_count = ceil_div(k - k_begin, k_blocks - kb);
     const bool last = kb == k_blocks - 1;

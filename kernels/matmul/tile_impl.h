@@ -103,11 +103,11 @@ RILL_INLINE void finish_whole(const TileArgs& t, TileShape shape, const float* s
       }
       if (clip.low) {
 #pragma GCC unroll 8
-        for (int i = 0; i < kVecs; ++i) v[i] = math::max_or_second(v[i], clip.lo);
+        for (int i = 0; i < kVecs; ++i) v[i] = math::max_or_second(clip.lo, v[i]);
       }
       if (clip.high) {
 #pragma GCC unroll 8
-        for (int i = 0; i < kVecs; ++i) v[i] = math::min_or_second(v[i], clip.hi);
+        for (int i = 0; i < kVecs; ++i) v[i] = math::min_or_second(clip.hi, v[i]);
       }
 #pragma GCC unroll 8
       for (int i = 0; i < kVecs; ++i) v[i].store_unaligned(c + col + i * kLanes);
@@ -348,14 +348,14 @@ struct OneTile {
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
-        for (int j = 0; j < kWide; ++j) acc[r][j] = math::max_or_second(acc[r][j], clip.lo);
+        for (int j = 0; j < kWide; ++j) acc[r][j] = math::max_or_second(clip.lo, acc[r][j]);
       }
     }
     if (clip.high) {
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
-        for (int j = 0; j < kWide; ++j) acc[r][j] = math::min_or_second(acc[r][j], clip.hi);
+        for (int j = 0; j < kWide; ++j) acc[r][j] = math::min_or_second(clip.hi, acc[r][j]);
       }
     }
   }

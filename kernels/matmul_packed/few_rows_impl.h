@@ -130,8 +130,7 @@ template <class Arch>
 template <class Arch>
 [[gnu::noinline]] void finish_few(const MatmulF32Args& g, FewRows at, const float* sums) {
   using S = Ops<Arch>;
-  const Clip<Arch> clip(g.clip && !g.keep_nan, g.lo, g.hi);
-  const bool keeps = g.clip && g.keep_nan;
+  const Clip<Arch> clip(g.clip, g.lo, g.hi);
   for (int r = 0; r < at.rows; ++r) {
     for (int j = 0; j < at.vecs; ++j, sums += S::kLanes) {
       const int64_t col = at.col + j * S::kLanes;
@@ -140,8 +139,7 @@ template <class Arch>
         v = v + S::load_partial(g.residual + r * g.ldr + col, g.n - col);
       }
       v = math::max_or_second(v * Lanes<Arch>(g.slope), v);
-      v = keeps ? math::min_or_second(clip.hi, math::max_or_second(clip.lo, v)) : clip.apply(v);
-      S::store_partial(g.c + r * g.ldc + col, v, g.n - col);
+      S::store_partial(g.c + r * g.ldc + col, clip.apply(v), g.n - col);
     }
   }
 }

@@ -101,7 +101,7 @@ void scalar_product(const MatmulPackedArgs& args, PackedFormat format,
       }
       if (g.residual != nullptr) sum = sum + g.residual[row * g.ldr + col];
       sum = leaked(sum, g.slope);
-      if (g.clip) sum = limited(sum, g.lo, g.hi, g.keep_nan);
+      if (g.clip) sum = limited(sum, g.lo, g.hi);
       *c = sum;
     }
   }

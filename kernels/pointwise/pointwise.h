@@ -15,10 +15,11 @@ enum class PointwiseOp : uint8_t {
   kSub,
   kMul,
   kDiv,
-  kMin,  // of a number and a NaN, the number
+  kMin,  // NaN where either is NaN; of zeros, a
   kMax,
-  kMinimum,  // NaN where either is NaN; of zeros, a
-  kMaximum,
+  kMinNumber,  // of a number and a NaN, the number
+  kMaxNumber,
+  kHypot,
   kPow,  // C library
   kLt,   // a NaN compares false, but true for kNe
   kLe,
@@ -40,6 +41,9 @@ enum class PointwiseOp : uint8_t {
   kRecip,
   kExp,
   kLog,
+  kLog1p,
+  kExpm1,
+  kSoftplus,
   kTanh,
   kSigmoid,
   kErf,

@@ -111,17 +111,6 @@ void pointwise_select(const PointwiseSource& a, const PointwiseSource& b, const 
   });
 }
 
-/// Compute the larger or the smaller of a and b, a if they are equal; NaN if either is NaN.
-template <class V>
-void pointwise_limit(bool largest, const PointwiseSource& a, const PointwiseSource& b, float* y,
-                     int64_t y_row, PointwiseSize size) {
-  any_rows<V>(y, y_row, size, [&](const auto& load) {
-    const V p = load(a), q = load(b);
-    const V found = largest ? math::max_or_second(q, p) : math::min_or_second(q, p);
-    return math::pick(q == q, found, q);
-  });
-}
-
 /// Turn a mask into 1 and 0.
 template <class V, class M>
 inline V truth(const M& mask) {
@@ -159,9 +148,9 @@ void pointwise_binary(PointwiseOp op, const PointwiseSource& a, const PointwiseS
     RILL_BINARY(kDiv, math::divide(p, q))
     RILL_BINARY(kMin, math::min(p, q))
     RILL_BINARY(kMax, math::max(p, q))
-    case PointwiseOp::kMinimum:
-    case PointwiseOp::kMaximum:
-      return pointwise_limit<V>(op == PointwiseOp::kMaximum, a, b, y, y_row, size);
+    RILL_BINARY(kMinNumber, math::min_number(p, q))
+    RILL_BINARY(kMaxNumber, math::max_number(p, q))
+    RILL_SHARED(kHypot, math::hypot(p, q))
     RILL_SHARED(kPow, math::pow(p, q))
     RILL_BINARY(kLt, truth<V>(p < q))
     RILL_BINARY(kLe, truth<V>(p <= q))
@@ -215,6 +204,9 @@ void pointwise_unary(const PointwiseInstr& instr, const PointwiseSource& a, floa
     RILL_UNARY(kRecip, math::recip(x))
     RILL_UNARY(kExp, math::exp(x))
     RILL_UNARY(kLog, math::log(x))
+    RILL_UNARY(kLog1p, math::log1p(x))
+    RILL_UNARY(kExpm1, math::expm1(x))
+    RILL_UNARY(kSoftplus, math::softplus(x))
     RILL_UNARY(kTanh, math::tanh(x))
     RILL_UNARY(kSigmoid, math::sigmoid(x))
     RILL_UNARY(kErf, math::erf(x))

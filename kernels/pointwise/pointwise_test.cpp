@@ -80,29 +80,29 @@ TEST(Pointwise, ArithmeticIsThatOfIeee) {
   }
 }
 
-TEST(Pointwise, MinAndMaxOfANumberAndANanAreTheNumber) {
+TEST(Pointwise, MinNumberAndMaxNumberOfANumberAndANanAreTheNumber) {
   for (Tier tier : tiers()) {
-    EXPECT_EQ(apply(tier, PointwiseOp::kMax, kNan, 0.5f), 0.5f);
-    EXPECT_EQ(apply(tier, PointwiseOp::kMax, 0.5f, kNan), 0.5f);
-    EXPECT_EQ(apply(tier, PointwiseOp::kMin, kNan, 0.5f), 0.5f);
-    EXPECT_EQ(apply(tier, PointwiseOp::kMin, 0.5f, kNan), 0.5f);
-    EXPECT_TRUE(std::isnan(apply(tier, PointwiseOp::kMin, kNan, kNan)));
-    EXPECT_EQ(apply(tier, PointwiseOp::kMax, 1.0f, 2.0f), 2.0f);
-    EXPECT_EQ(apply(tier, PointwiseOp::kMin, 1.0f, 2.0f), 1.0f);
+    EXPECT_EQ(apply(tier, PointwiseOp::kMaxNumber, kNan, 0.5f), 0.5f);
+    EXPECT_EQ(apply(tier, PointwiseOp::kMaxNumber, 0.5f, kNan), 0.5f);
+    EXPECT_EQ(apply(tier, PointwiseOp::kMinNumber, kNan, 0.5f), 0.5f);
+    EXPECT_EQ(apply(tier, PointwiseOp::kMinNumber, 0.5f, kNan), 0.5f);
+    EXPECT_TRUE(std::isnan(apply(tier, PointwiseOp::kMinNumber, kNan, kNan)));
+    EXPECT_EQ(apply(tier, PointwiseOp::kMaxNumber, 1.0f, 2.0f), 2.0f);
+    EXPECT_EQ(apply(tier, PointwiseOp::kMinNumber, 1.0f, 2.0f), 1.0f);
   }
 }
 
-TEST(Pointwise, MinimumAndMaximumOfANumberAndANanAreNan) {
+TEST(Pointwise, MinAndMaxOfANumberAndANanAreNan) {
   for (Tier tier : tiers()) {
-    for (const PointwiseOp op : {PointwiseOp::kMinimum, PointwiseOp::kMaximum}) {
+    for (const PointwiseOp op : {PointwiseOp::kMin, PointwiseOp::kMax}) {
       EXPECT_TRUE(std::isnan(apply(tier, op, kNan, 0.5f)));
       EXPECT_TRUE(std::isnan(apply(tier, op, 0.5f, kNan)));
       EXPECT_TRUE(std::isnan(apply(tier, op, kNan, kNan)));
       EXPECT_TRUE(std::signbit(apply(tier, op, -0.0f, 0.0f)));
       EXPECT_FALSE(std::signbit(apply(tier, op, 0.0f, -0.0f)));
     }
-    EXPECT_EQ(apply(tier, PointwiseOp::kMaximum, 1.0f, 2.0f), 2.0f);
-    EXPECT_EQ(apply(tier, PointwiseOp::kMinimum, 1.0f, 2.0f), 1.0f);
+    EXPECT_EQ(apply(tier, PointwiseOp::kMax, 1.0f, 2.0f), 2.0f);
+    EXPECT_EQ(apply(tier, PointwiseOp::kMin, 1.0f, 2.0f), 1.0f);
   }
 }
 

@@ -23,7 +23,7 @@ constexpr PoolF32 kKernels[] = {
 }  // namespace
 
 void pool_max_f32_scalar(const PoolF32Args& args) noexcept {
-  const auto larger = [](float best, float x) { return x > best ? x : best; };
+  const auto larger = [](float best, float x) { return x <= best || best != best ? best : x; };
   for (int64_t frame = 0; frame < args.frames; ++frame) {
     float* y = args.y + frame * args.y_frame_stride;
     for (int64_t c = 0; c < args.channels; ++c) {

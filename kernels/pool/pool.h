@@ -12,8 +12,8 @@ struct PoolF32 {
 
   /// Compute y[t, c], the largest x[t, tap, c] of the window; -infinity if there is none.
   /// Shapes: x [frames and taps by strides, channels], y [frames, channels]; any count may be 0.
-  /// Types: f32; no alignment. y does not overlap x. A NaN is never chosen. Of 0 and -0 the first
-  /// one stays.
+  /// Types: f32; no alignment. y does not overlap x. NaN if there is one in the window. Of 0 and -0
+  /// the first one stays.
   /// Accuracy: the same bits on every tier. Real-time: yes.
   void (*max)(const PoolF32Args& args) noexcept RILL_NONBLOCKING;
 

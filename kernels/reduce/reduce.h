@@ -8,6 +8,11 @@ namespace rill::kernels {
 
 enum class ReduceOp : uint8_t { kSum, kMax, kMin, kProd, kSumSquares };
 
+/// Compute the larger of two numbers, the first of equal ones; NaN if either is NaN.
+inline float larger_of(float a, float b) { return a != a || b <= a ? a : b; }
+/// Compute the smaller of two numbers, the first of equal ones; NaN if either is NaN.
+inline float smaller_of(float a, float b) { return a != a || b >= a ? a : b; }
+
 /// A reduction of the middle one of three axes; strides in floats, of any value.
 struct ReduceF32Args {
   ReduceOp op = ReduceOp::kSum;
@@ -25,7 +30,7 @@ struct ReduceF32Args {
 };
 
 /// Reduce x along its middle axis. Of no elements: 0, -infinity, infinity, 1 or 0, times `scale`.
-/// kMax and kMin never select a NaN: of NaNs alone, as of no elements.
+/// kMax and kMin give NaN where an element is NaN.
 /// Shapes: x [outer, reduced, inner] -> y [outer, inner]. Fast if x_inner is 1, or if inner is 1
 /// and x_outer or x_reduced is 1. The arrays do not overlap. Accuracy: of sums, 6e-8 n times the
 /// sum of magnitudes. An output depends on its own elements, n and which stride is 1: in ascending

@@ -2,14 +2,23 @@
 
 #include "kernels/math/functions.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/simd/nan_watch.h"
 
 namespace rill::kernels {
 namespace {
 
 // An operation: its neutral element, how an element joins an accumulator, how two of these join,
-// and whether short rows of it are worth the room of loops that are written four times.
+// whether short rows of it are worth the room of loops that are written four times, and what
+// watches the elements.
+
+struct NoWatch {
+  template <class V>
+  void see(const V&, const V&, int = 0) {}
+};
 
 struct SumStep {
+  template <class V>
+  using Watch = NoWatch;
   static constexpr float kStart = 0.0f;
   static constexpr bool kIsUsual = true;
   template <class V>
@@ -30,6 +39,8 @@ struct SumSquaresStep : SumStep {
 };
 
 struct ProdStep {
+  template <class V>
+  using Watch = NoWatch;
   static constexpr float kStart = 1.0f;
   static constexpr bool kIsUsual = false;
   template <class V>
@@ -42,12 +53,15 @@ struct ProdStep {
   }
 };
 
+/// The greatest number; a NaN is found by the watch.
 struct MaxStep {
+  template <class V>
+  using Watch = math::NanWatch<V>;
   static constexpr float kStart = -__builtin_inff();
   static constexpr bool kIsUsual = false;
   template <class V>
   static V add(const V& acc, const V& x) {
-    return math::max_or_second(x, acc);  // a NaN in x loses
+    return math::max_or_second(x, acc);
   }
   template <class V>
   static V join(const V& a, const V& b) {
@@ -56,6 +70,8 @@ struct MaxStep {
 };
 
 struct MinStep {
+  template <class V>
+  using Watch = math::NanWatch<V>;
   static constexpr float kStart = __builtin_inff();
   static constexpr bool kIsUsual = false;
   template <class V>
@@ -78,18 +94,28 @@ inline void store_strided(const V& v, float* y, int64_t stride, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i * stride] = lane[i];
 }
 
+/// Add K neighbouring vectors, each to an accumulator of its own.
+template <class V, class Step, int K>
+inline void add_vectors(const float* x, V (&acc)[K], typename Step::template Watch<V>& watch) {
+  constexpr int64_t kWidth = V::size;
+  V v[K];
+#pragma GCC unroll 4
+  for (int k = 0; k < K; ++k) v[k] = V::load_unaligned(x + k * kWidth);
+#pragma GCC unroll 4
+  for (int k = 0; k < K; k += 2) watch.see(v[k], v[k + 1 < K ? k + 1 : k], k / 2);
+#pragma GCC unroll 4
+  for (int k = 0; k < K; ++k) acc[k] = Step::add(acc[k], v[k]);
+}
+
 /// Reduce K vectors of neighbouring columns, each column a chain in ascending order.
 template <class V, class Step, int K>
 inline void reduce_columns(const float* x, int64_t stride, int64_t n, const V& scale, float* y,
-                           int64_t y_stride) {
+                           int64_t y_stride, typename Step::template Watch<V>& watch) {
   constexpr int64_t kWidth = V::size;
   V acc[K];
 #pragma GCC unroll 4
   for (int k = 0; k < K; ++k) acc[k] = V(Step::kStart);
-  for (int64_t i = 0; i < n; ++i, x += stride) {
-#pragma GCC unroll 4
-    for (int k = 0; k < K; ++k) acc[k] = Step::add(acc[k], V::load_unaligned(x + k * kWidth));
-  }
+  for (int64_t i = 0; i < n; ++i, x += stride) add_vectors<V, Step, K>(x, acc, watch);
 #pragma GCC unroll 4
   for (int k = 0; k < K; ++k) {
     store_strided(acc[k] * scale, y + k * kWidth * y_stride, y_stride, kWidth);
@@ -98,51 +124,60 @@ inline void reduce_columns(const float* x, int64_t stride, int64_t n, const V& s
 
 /// Reduce [reduced, inner] along its first axis, the elements of a row contiguous.
 template <class V, class Step>
-void reduce_rows(const ReduceF32Args& a, const float* x, float* y) {
+void reduce_rows(const ReduceF32Args& a, const float* x, float* y,
+                 typename Step::template Watch<V>& watch) {
   constexpr int64_t kWidth = V::size;
   const V scale(a.scale);
   int64_t i = 0;
   for (; i + 4 * kWidth <= a.inner; i += 4 * kWidth) {
-    reduce_columns<V, Step, 4>(x + i, a.x_reduced, a.reduced, scale, y + i * a.y_inner, a.y_inner);
+    reduce_columns<V, Step, 4>(x + i, a.x_reduced, a.reduced, scale, y + i * a.y_inner, a.y_inner,
+                               watch);
   }
   for (; i + kWidth <= a.inner; i += kWidth) {
-    reduce_columns<V, Step, 1>(x + i, a.x_reduced, a.reduced, scale, y + i * a.y_inner, a.y_inner);
+    reduce_columns<V, Step, 1>(x + i, a.x_reduced, a.reduced, scale, y + i * a.y_inner, a.y_inner,
+                               watch);
   }
   if (i == a.inner) return;
   const size_t rest = static_cast<size_t>(a.inner - i);
   V acc(Step::kStart);
   for (int64_t k = 0; k < a.reduced; ++k) {
-    acc = Step::add(acc, math::load_partial<V>(x + i + k * a.x_reduced, rest));
+    const V v = math::load_partial<V>(x + i + k * a.x_reduced, rest);
+    watch.see(v, v);
+    acc = Step::add(acc, v);
   }
   store_strided(acc * scale, y + i * a.y_inner, a.y_inner, a.inner - i);
 }
 
 /// Reduce n contiguous elements to a vector of lanes: four of them, which meet in a fixed order.
 template <class V, class Step>
-inline V reduce_to_lanes(const float* x, int64_t n) {
+inline V reduce_to_lanes(const float* x, int64_t n, typename Step::template Watch<V>& watch) {
   constexpr int64_t kWidth = V::size;
   V acc[4];
 #pragma GCC unroll 4
   for (int k = 0; k < 4; ++k) acc[k] = V(Step::kStart);
   int64_t i = 0;
-  for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) acc[k] = Step::add(acc[k], V::load_unaligned(x + i + k * kWidth));
+  for (; i + 4 * kWidth <= n; i += 4 * kWidth) add_vectors<V, Step, 4>(x + i, acc, watch);
+  for (; i + kWidth <= n; i += kWidth) {
+    const V v = V::load_unaligned(x + i);
+    watch.see(v, v);
+    acc[0] = Step::add(acc[0], v);
   }
-  for (; i + kWidth <= n; i += kWidth) acc[0] = Step::add(acc[0], V::load_unaligned(x + i));
   if (i < n) {
     const size_t rest = static_cast<size_t>(n - i);
-    acc[1] = math::first_of(rest, Step::add(acc[1], math::load_partial<V>(x + i, rest)), acc[1]);
+    const V v = math::load_partial<V>(x + i, rest);
+    watch.see(v, v);
+    acc[1] = math::first_of(rest, Step::add(acc[1], v), acc[1]);
   }
   return Step::join(Step::join(acc[0], acc[1]), Step::join(acc[2], acc[3]));
 }
 
 /// Reduce contiguous elements for `inner` outputs, four at a time: their lanes meet together.
 template <class V, class Step>
-void reduce_contiguous(const ReduceF32Args& a, const float* x, float* y) {
+void reduce_contiguous(const ReduceF32Args& a, const float* x, float* y,
+                       typename Step::template Watch<V>& watch) {
   const auto join = [](auto p, auto q) { return Step::join(p, q); };
   const auto row = [&](int64_t i) {
-    return reduce_to_lanes<V, Step>(x + i * a.x_inner, a.reduced);
+    return reduce_to_lanes<V, Step>(x + i * a.x_inner, a.reduced, watch);
   };
   const auto give = [&](const V(&all)[4], int64_t i, int64_t n) {
     float folded[4];
@@ -171,30 +206,51 @@ void reduce_contiguous(const ReduceF32Args& a, const float* x, float* y) {
 
 /// Reduce elements with a stride, in ascending order: the chain of one column, in every lane.
 template <class V, class Step>
-inline float reduce_strided(const float* x, int64_t stride, int64_t n) {
+inline float reduce_strided(const float* x, int64_t stride, int64_t n,
+                            typename Step::template Watch<V>& watch) {
   V acc(Step::kStart);
-  for (int64_t i = 0; i < n; ++i) acc = Step::add(acc, V(x[i * stride]));
+  for (int64_t i = 0; i < n; ++i) {
+    const V v(x[i * stride]);
+    watch.see(v, v);
+    acc = Step::add(acc, v);
+  }
   float lane[V::size];
   acc.store_unaligned(lane);
   return lane[0];
 }
 
+/// Give NaN for each output that has one among its elements.
+[[gnu::noinline]] void spread_nans(const ReduceF32Args& a) {
+  for (int64_t o = 0; o < a.outer; ++o) {
+    for (int64_t i = 0; i < a.inner; ++i) {
+      const float* x = a.x + o * a.x_outer + i * a.x_inner;
+      int64_t k = 0;
+      while (k < a.reduced && x[k * a.x_reduced] == x[k * a.x_reduced]) ++k;
+      if (k < a.reduced) a.y[o * a.y_outer + i * a.y_inner] = __builtin_nanf("");
+    }
+  }
+}
+
 template <class V, class Step>
 void reduce_with(const ReduceF32Args& a) {
+  typename Step::template Watch<V> watch;
   for (int64_t o = 0; o < a.outer; ++o) {
     const float* x = a.x + o * a.x_outer;
     float* y = a.y + o * a.y_outer;
     if (a.x_inner == 1 && a.inner > 1) {
-      reduce_rows<V, Step>(a, x, y);
+      reduce_rows<V, Step>(a, x, y, watch);
       continue;
     }
     if (a.x_reduced == 1) {
-      reduce_contiguous<V, Step>(a, x, y);
+      reduce_contiguous<V, Step>(a, x, y, watch);
       continue;
     }
     for (int64_t i = 0; i < a.inner; ++i, x += a.x_inner, y += a.y_inner) {
-      *y = a.scale * reduce_strided<V, Step>(x, a.x_reduced, a.reduced);
+      *y = a.scale * reduce_strided<V, Step>(x, a.x_reduced, a.reduced, watch);
     }
+  }
+  if constexpr (requires { watch.found(); }) {
+    if (watch.found()) spread_nans(a);
   }
 }
 

@@ -144,19 +144,49 @@ TEST(Reduce, TheOuterAxisMayBeTheContiguousOne) {
   }
 }
 
-TEST(Reduce, MaxAndMinNeverSelectANan) {
+TEST(Reduce, MaxAndMinAreNanWhereAnElementIs) {
   for (Tier tier : tiers()) {
-    EXPECT_EQ(reduce_row(tier, ReduceOp::kMax, {4.0f, 5.0f, kNan}), 5.0f);
-    EXPECT_EQ(reduce_row(tier, ReduceOp::kMin, {kNan, 4.0f, 5.0f}), 4.0f);
-    for (size_t n : {1, 4, 16, 21, 80}) {
-      EXPECT_EQ(reduce_row(tier, ReduceOp::kMax, std::vector<float>(n, kNan)), -kInf);
-      EXPECT_EQ(reduce_row(tier, ReduceOp::kMin, std::vector<float>(n, kNan)), kInf);
-      std::vector<float> x(n + 1, kNan);
-      for (size_t at = 0; at <= n; ++at) {
-        x[at] = -3.0f;
-        EXPECT_EQ(reduce_row(tier, ReduceOp::kMax, x), -3.0f);
-        EXPECT_EQ(reduce_row(tier, ReduceOp::kMin, x), -3.0f);
-        x[at] = kNan;
+    for (const ReduceOp op : {ReduceOp::kMax, ReduceOp::kMin}) {
+      for (size_t n : {1, 2, 3, 4, 7, 16, 17, 21, 63, 64, 80, 131}) {
+        EXPECT_TRUE(std::isnan(reduce_row(tier, op, std::vector<float>(n, kNan))));
+        std::vector<float> x(n, -3.0f);
+        for (size_t at = 0; at < n; ++at) {
+          x[at] = kNan;
+          EXPECT_TRUE(std::isnan(reduce_row(tier, op, x))) << tier_name(tier) << n << " " << at;
+          x[at] = at % 2 == 0 ? kInf : -kInf;
+          EXPECT_FALSE(std::isnan(reduce_row(tier, op, x)));
+          x[at] = -3.0f;
+        }
+      }
+    }
+  }
+}
+
+TEST(Reduce, ANanReachesNoOutputButItsOwn) {
+  constexpr int64_t kOuter = 3, kReduced = 5, kInner = 37;
+  for (Tier tier : tiers()) {
+    for (const bool columns : {false, true}) {
+      for (int64_t at = 0; at < kOuter * kReduced * kInner; at += 7) {
+        std::vector<float> x(size_t(kOuter * kReduced * kInner), 2.0f), y(size_t(kOuter * kInner));
+        x[size_t(at)] = kNan;
+        ReduceF32Args a;
+        a.op = ReduceOp::kMax;
+        a.outer = kOuter, a.reduced = kReduced, a.inner = kInner;
+        a.x = x.data();
+        a.x_outer = kReduced * kInner;
+        a.x_reduced = columns ? kInner : 1;
+        a.x_inner = columns ? 1 : kReduced;
+        a.y = y.data();
+        a.y_outer = kInner;
+        a.y_inner = 1;
+        reduce_f32(tier)(a);
+        const int64_t within = at % (kReduced * kInner);
+        const int64_t hit = at / (kReduced * kInner) * kInner +
+                            (columns ? within % kInner : within / kReduced);
+        for (int64_t i = 0; i < kOuter * kInner; ++i) {
+          ASSERT_EQ(std::isnan(y[size_t(i)]), i == hit) << tier_name(tier) << " " << at;
+          ASSERT_TRUE(i == hit || y[size_t(i)] == 2.0f) << tier_name(tier) << " " << at;
+        }
       }
     }
   }

@@ -33,7 +33,7 @@ struct LstmF32 : RnnKernel {
   void (*run)(const LstmF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
-/// A plain recurrent layer: h = tanh(x + h W), or relu, in which a NaN gives 0.
+/// A plain recurrent layer: h = tanh(x + h W), or relu, in which a NaN stays.
 struct RnnF32 : RnnKernel {
   void (*run)(const RnnF32Args& args) noexcept RILL_NONBLOCKING;
 };

@@ -35,7 +35,7 @@ inline LstmStates<V> lstm_step(V i, V f, V g, V o, V c) {
 
 template <class V>
 inline V rnn_step(V sum, bool relu) {
-  return relu ? math::max_or_second(sum, V(0.0f)) : math::tanh(sum);
+  return relu ? math::max_or_second(V(0.0f), sum) : math::tanh(sum);
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ struct Simd {
   /// Read nothing through `p` before `sum` is made, where there are many.
   static RILL_INLINE void wait(const float*, V) {}
 
-  /// Compute v > 0 ? v : 0 of what a multiply-add gave.
-  static RILL_INLINE V above_zero(V v) { return math::max_or_second(v, V(0.0f)); }
+  /// Compute v < 0 ? 0 : v: a NaN stays.
+  static RILL_INLINE V above_zero(V v) { return math::max_or_second(V(0.0f), v); }
 
   static RILL_INLINE V load_partial(const float* p, int64_t count) {
     alignas(64) float lanes[kLanes] = {};
@@ -114,8 +114,11 @@ struct Ops<Neon> : Simd<Neon> {
 
   static RILL_INLINE void keep(const float*& p) { asm("" : "+r"(p)); }
   static RILL_INLINE void wait(const float*& p, V& sum) { asm("" : "+r"(p), "+w"(sum.data)); }
-  // One instruction, which takes a number rather than a quiet NaN, and 0 rather than -0.
-  static RILL_INLINE V above_zero(V v) { return V(vmaxnmq_f32(v, V(0.0f))); }
+  // Needs no register of zeros; vmaxq would make 0 of -0, where all other forms keep it.
+  static RILL_INLINE V above_zero(V v) {
+    const uint32x4_t bits = vreinterpretq_u32_f32(v);
+    return V(vreinterpretq_f32_u32(vbicq_u32(bits, vcltzq_f32(v))));
+  }
 #endif
 };
 #endif
@@ -142,8 +145,7 @@ template <>
 constexpr int kPanelVecs<Neon> = 4;
 #endif
 
-/// Limits of a clip. An infinite limit takes no part, so that NaN loses only to a limit that is
-/// there: relu(NaN) = lo, and with both limits min(max(NaN, lo), hi) = lo.
+/// Limits of a clip, in which a NaN stays. An infinite limit takes no part.
 template <class Arch>
 struct Clip {
   using V = Lanes<Arch>;
@@ -156,8 +158,8 @@ struct Clip {
         low(clip && low_limit > -__builtin_inff()),
         high(clip && high_limit < __builtin_inff()) {}
   RILL_INLINE V apply(V v) const {
-    if (low) v = math::max_or_second(v, lo);
-    if (high) v = math::min_or_second(v, hi);
+    if (low) v = math::max_or_second(lo, v);
+    if (high) v = math::min_or_second(hi, v);
     return v;
   }
 };

@@ -32,8 +32,6 @@ fragment relu(x: tensor<scalar>) -> (y: tensor<scalar>) { y = max(x, 0.0); }
 fragment softabs(x: tensor<scalar>, epsilon: scalar) -> (y: tensor<scalar>)
 { y = sqrt(sqr(x) + epsilon); }
 
-fragment softplus(x: tensor<scalar>) -> (y: tensor<scalar>) { y = log(exp(x) + 1.0); }
-
 fragment elu(x: tensor<scalar>) -> (y: tensor<scalar>)
 { y = select(x < 0.0, exp(x) - 1.0, x); }
 

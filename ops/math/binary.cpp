@@ -21,6 +21,7 @@
 #include "ops/math/pow_const.h"
 #include "ops/math/program.h"
 #include "ops/math/quantised.h"
+#include "ops/math/stable.h"
 #include "ops/math/unary.h"
 #include "ops/op_table.h"
 
@@ -35,8 +36,9 @@ constexpr KindNames kNames[] = {
     {"Pow", "pow", "tract_nnef"},
     {"Min", "min", "tract_nnef"},
     {"Max", "max", "tract_nnef"},
-    {"Minimum", "gt", "tract_nnef"},  // written as a selection by this comparison
-    {"Maximum", "lt", "tract_nnef"},
+    {"MinNumber", "lt", "tract_nnef"},  // written as a selection by this comparison
+    {"MaxNumber", "gt", "tract_nnef"},
+    {"Hypot", "sqrt", "tract_nnef"},  // written as the formula
     {"Equals", "eq", "tract_nnef"},
     {"NotEquals", "ne", "tract_nnef"},
     {"Less", "lt", "tract_nnef"},
@@ -61,7 +63,7 @@ bool is_commutative(BinaryKind kind) {
 }
 
 bool supports(BinaryKind kind, DType t) {
-  if (keeps_nan(kind)) return is_float(t);
+  if (takes_number(kind) || kind == BinaryKind::kHypot) return is_float(t);
   const bool integer = is_int(t) || t == DType::kDim;
   if (is_arithmetic(kind)) return is_number(t) || t == DType::kDim || is_quantised(t);
   if (kind == BinaryKind::kEq || kind == BinaryKind::kNe) {
@@ -94,12 +96,12 @@ void eval_quantised(BinaryKind kind, const View& a, const View& b, const View& o
 
 }  // namespace
 
-bool keeps_nan(BinaryKind kind) {
-  return kind == BinaryKind::kMinimum || kind == BinaryKind::kMaximum;
+bool takes_number(BinaryKind kind) {
+  return kind == BinaryKind::kMinNumber || kind == BinaryKind::kMaxNumber;
 }
 
 bool is_limit(BinaryKind kind) {
-  return kind >= BinaryKind::kMin && kind <= BinaryKind::kMaximum;
+  return kind >= BinaryKind::kMin && kind <= BinaryKind::kMaxNumber;
 }
 
 std::optional<float> uniform_f32(const Fact& fact) {
@@ -279,7 +281,7 @@ Status merge_bounds(const Binary& outer, Rewrite& rewrite) {
   if (!a || !b || std::isnan(*a) || std::isnan(*b)) return {};
   if (!(graph.fact(producer.inputs[0]).shape == rewrite.out().shape)) return {};
   const bool largest =
-      outer.kind_of == BinaryKind::kMax || outer.kind_of == BinaryKind::kMaximum;
+      outer.kind_of == BinaryKind::kMax || outer.kind_of == BinaryKind::kMaxNumber;
   const bool first = largest ? *a >= *b : *a <= *b;
   const OutletId bound = rewrite.mapped(first ? producer.inputs[1] : rewrite.input(1));
   return rewrite.replace_by(make_op<Binary>(outer.kind_of),
@@ -342,7 +344,7 @@ Status skip_truth(BinaryKind kind, Rewrite& rewrite) {
 }
 
 /// Whether an operand may equal one of the other sign: a zero, or a denormal, which counts as one.
-/// Of two zeros a limit that keeps NaN is the first.
+/// Of two zeros, a limit is the first.
 bool has_zeros(const Tensor& tensor) {
   const auto numbers = cast(tensor, DType::kF64);
   if (!numbers.ok()) return true;
@@ -368,7 +370,7 @@ Status Binary::declutter(Rewrite& rewrite) const {
   const bool left_const = rewrite.in(0).konst != nullptr;
   const bool right_const = rewrite.in(1).konst != nullptr;
   if (left_const && !right_const && is_commutative(kind_of) &&
-      !(keeps_nan(kind_of) && has_zeros(*rewrite.in(0).konst))) {
+      !(is_float(dtype) && is_limit(kind_of) && has_zeros(*rewrite.in(0).konst))) {
     return rewrite.replace_by(clone(),
                               {rewrite.mapped(rewrite.input(1)), rewrite.mapped(rewrite.input(0))});
   }
@@ -380,6 +382,8 @@ Status Binary::declutter(Rewrite& rewrite) const {
   if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
   if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
   if (is_limit(kind_of)) return merge_bounds(*this, rewrite);
+  RILL_TRY(stable_difference(kind_of, *value, rewrite));
+  if (rewrite.replacement()) return {};
   return specialise(*this, *value, rewrite);
 }
 
@@ -419,13 +423,16 @@ Status Binary::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string b, ctx.in(1));
   const KindNames& form = names_of(kind_of);
   if (std::string_view(form.registry) != "tract_nnef") ctx.need_registry(form.registry);
-  if (keeps_nan(kind_of)) {
-    const Fact& other = ctx.graph().fact(ctx.node().inputs[1]);
-    const auto limit = number_of(other);
+  if (takes_number(kind_of)) {
+    const auto limit = number_of(ctx.graph().fact(ctx.node().inputs[1]));
     const bool plain = limit && !std::isnan(*limit);
-    const std::string kept =
-        plain ? a : str_cat("select(ne(", b, ", ", b, "), ", b, ", ", a, ")");
-    ctx.assign(str_cat("select(", form.nnef, "(", a, ", ", b, "), ", b, ", ", kept, ")"));
+    const std::string other =
+        plain ? b : str_cat("select(ne(", b, ", ", b, "), ", a, ", ", b, ")");
+    ctx.assign(str_cat("select(", form.nnef, "(", a, ", ", b, "), ", a, ", ", other, ")"));
+    return {};
+  }
+  if (kind_of == BinaryKind::kHypot) {
+    ctx.assign(str_cat("sqrt(add(square(", a, "), square(", b, ")))"));
     return {};
   }
   const auto quotient = written_quotient(ctx, kind_of, a, b);

@@ -42,8 +42,8 @@ bool is_comparison(BinaryKind kind);
 inline bool is_whole(DType t) { return is_int(t) || t == DType::kDim; }
 /// Tell whether it gives the smaller or the larger of two.
 bool is_limit(BinaryKind kind);
-/// Tell whether of a number and a NaN it gives the NaN.
-bool keeps_nan(BinaryKind kind);
+/// Tell whether it gives the number of a number and a NaN; all other kinds of floats give NaN.
+bool takes_number(BinaryKind kind);
 
 /// The value of a constant f32 tensor whose elements are all the same, bit for bit.
 std::optional<float> uniform_f32(const Fact& fact);

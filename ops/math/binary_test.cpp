@@ -30,7 +30,7 @@ TEST(Binary, GivesTheSameInEveryLayout) {
 
 TEST(Binary, LimitsByZeroKeepTheOrderOfTheirOperands) {
   for (const float limit : {0.0F, -0.0F, 1e-39F, 0.5F}) {
-    for (const BinaryKind kind : {BinaryKind::kMinimum, BinaryKind::kMaximum}) {
+    for (const BinaryKind kind : {BinaryKind::kMin, BinaryKind::kMax}) {
       Graph graph;
       const OutletId x = graph.add_source("x", Fact::of(DType::kF32, {Dim(2)}));
       const OutletId c = graph.add_const("c", std::make_shared<const Tensor>(f32({1}, {limit})));

@@ -21,13 +21,16 @@ W float_binary(BinaryKind kind, W a, W b) {
     case BinaryKind::kPow:
       return std::pow(a, b);
     case BinaryKind::kMin:
-      return std::fmin(a, b);
-    case BinaryKind::kMinimum:
       return std::isnan(b) || b < a ? b : a;
-    case BinaryKind::kMaximum:
+    case BinaryKind::kMax:
       return std::isnan(b) || b > a ? b : a;
+    case BinaryKind::kHypot:
+      // As the kernels do: the formula gives NaN of an infinity and a NaN.
+      return std::isnan(a) || std::isnan(b) ? a + b : std::hypot(a, b);
+    case BinaryKind::kMinNumber:
+      return std::isnan(b) || a < b ? a : b;
     default:
-      return std::fmax(a, b);
+      return std::isnan(b) || a > b ? a : b;
   }
 }
 

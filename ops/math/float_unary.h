@@ -15,6 +15,8 @@ W float_activation(UnaryKind kind, W x, W alpha) {
       return W(1) / (W(1) + std::exp(-x));
     case UnaryKind::kSilu:
       return x / (W(1) + std::exp(-x));
+    case UnaryKind::kSoftplus:
+      return (x < W(0) ? W(0) : x) + std::log1p(std::exp(-std::abs(x)));
     case UnaryKind::kGeluApprox: {
       const W inner = W(0.79788456080286536) * (x + W(0.044715) * x * x * x);
       return W(0.5) * x * (W(1) + std::tanh(inner));
@@ -50,6 +52,10 @@ W float_unary(UnaryKind kind, W x, W alpha) {
       return std::exp(x);
     case UnaryKind::kLn:
       return std::log(x);
+    case UnaryKind::kLog1p:
+      return std::log1p(x);
+    case UnaryKind::kExpm1:
+      return std::expm1(x);
     case UnaryKind::kSin:
       return std::sin(x);
     case UnaryKind::kCos:

@@ -69,23 +69,6 @@ OutletId Formula::reduce(ReduceKind kind, OutletId x, std::vector<int64_t> axes)
   return add(make_op<Reduce>(kind, std::move(axes)), {x});
 }
 
-OutletId Formula::extreme(ReduceKind kind, OutletId x, const std::vector<int64_t>& axes,
-                          bool last) {
-  if (axes.empty()) return x;
-  const OutletId found = add(make_op<Reduce>(kind, axes, last), {x});
-  if (!is_float(dtype(x))) return found;
-  const OutletId unordered = binary(BinaryKind::kNe, x, x);
-  const OutletId zero = number(0.0, x);
-  if (kind == ReduceKind::kMin || kind == ReduceKind::kMax) {
-    // 0 where no element is NaN; else NaN. A difference keeps the sign of a zero.
-    return minus(found, reduce(ReduceKind::kSum, select(unordered, x, zero), axes));
-  }
-  const OutletId marks = select(unordered, number(1.0, x), zero);
-  const OutletId any = binary(BinaryKind::kGt, reduce(ReduceKind::kMax, marks, axes), zero);
-  const OutletId place = add(make_op<Reduce>(ReduceKind::kArgMax, axes, last), {marks});
-  return select(any, place, found);
-}
-
 OutletId Formula::mean(OutletId x, const std::vector<int64_t>& axes) {
   return axes.empty() ? x : Wiring::mean(x, axes);
 }

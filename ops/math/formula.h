@@ -36,10 +36,6 @@ class Formula : public Wiring {
 
   /// Axes that are reduced stay, with extent 1; without axes, the input.
   OutletId reduce(ReduceKind kind, OutletId x, std::vector<int64_t> axes);
-  /// The extreme of floats as NumPy has it, or where it is (kArgMin, kArgMax): NaN counts as the
-  /// extreme. Of several, the first place, or the last one.
-  OutletId extreme(ReduceKind kind, OutletId x, const std::vector<int64_t>& axes,
-                   bool last = false);
   OutletId mean(OutletId x, const std::vector<int64_t>& axes);
   OutletId transpose(OutletId x, std::vector<int64_t> order);
   OutletId with_axis(OutletId x, int64_t axis);

@@ -74,8 +74,8 @@ class Builder {
     }
     const auto* binary = node.op->as<Binary>();
     if (!binary) return false;
-    const bool clips =
-        is_limit(binary->kind_of) && uniform_f32(graph_.fact(node.inputs[1])).has_value();
+    const bool clips = is_limit(binary->kind_of) && !takes_number(binary->kind_of) &&
+                       uniform_f32(graph_.fact(node.inputs[1])).has_value();
     if (!clips && binary->kind_of != BinaryKind::kAdd) return false;
     for (size_t i = 0; i < 2; ++i) {
       if (rewrite_.uses(node.inputs[i]) != 1) continue;

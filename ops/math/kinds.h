@@ -10,10 +10,11 @@ enum class BinaryKind : uint8_t {
   kMul,
   kDiv,  ///< integers: truncates, division by 0 gives 0
   kPow,
-  kMin,  ///< of a number and a NaN, the number
+  kMin,  ///< NaN where either is NaN; of equal operands, the first
   kMax,
-  kMinimum,  ///< IEEE 754's: NaN where either is NaN
-  kMaximum,
+  kMinNumber,  ///< of floats: of a number and a NaN, the number
+  kMaxNumber,
+  kHypot,  ///< of floats: sqrt(a^2 + b^2), also where squares leave the range
   kEq,  ///< comparisons give bool
   kNe,
   kLt,
@@ -41,6 +42,9 @@ enum class UnaryKind : uint8_t {
   kRecip,
   kExp,
   kLn,
+  kLog1p,     ///< ln(1 + x)
+  kExpm1,     ///< e^x - 1
+  kSoftplus,  ///< ln(1 + e^x)
   kSin,
   kCos,
   kTan,
@@ -71,7 +75,7 @@ enum class UnaryKind : uint8_t {
 
 enum class ReduceKind : uint8_t { kSum, kProduct, kMin, kMax, kArgMin, kArgMax, kAny, kAll };
 
-inline bool is_arithmetic(BinaryKind kind) { return kind <= BinaryKind::kMaximum; }
+inline bool is_arithmetic(BinaryKind kind) { return kind <= BinaryKind::kHypot; }
 inline bool is_comparison(BinaryKind kind) {
   return kind >= BinaryKind::kEq && kind <= BinaryKind::kGe;
 }

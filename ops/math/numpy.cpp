@@ -11,10 +11,6 @@ Result<OutletId> numpy_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletI
     return fail(Code::kDType, "operands of ", left, " and ", right, ": expected one type")
         .hint("Cast one of them");
   }
-  if (is_float(left.dtype)) {
-    if (kind == BinaryKind::kMin) kind = BinaryKind::kMinimum;
-    if (kind == BinaryKind::kMax) kind = BinaryKind::kMaximum;
-  }
   return load_binary(ctx, kind, wires[0], wires[1], suffix);
 }
 

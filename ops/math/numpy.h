@@ -5,8 +5,7 @@
 
 namespace rill::ops {
 
-/// Combine two wires as NumPy does: of one type, the lower rank with unit axes in front; of floats,
-/// kMin and kMax are kMinimum and kMaximum.
+/// Combine two wires as NumPy does: of one type, the lower rank with unit axes in front.
 Result<OutletId> numpy_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b,
                               std::string_view suffix = {});
 

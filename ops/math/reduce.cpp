@@ -12,6 +12,7 @@
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/math/binary.h"
+#include "ops/math/extreme.h"
 #include "ops/math/integers.h"
 #include "ops/math/kind_names.h"
 #include "ops/math/reduce_lower.h"
@@ -113,9 +114,8 @@ Extreme<Wide<T>> extreme(bool largest, bool last, const T* x, const View& inner)
   int64_t n = 0;
   for_each_element<1>({inner}, [&](const std::array<int64_t, 1>& at) {
     const W v = widen(x[at[0]]);
-    const bool better = largest ? v > best.value : v < best.value;
-    const bool equal = v == best.value && (!found || last);
-    if (better || equal) {
+    const bool equal = is_as_good(v, best.value) && (!found || last);
+    if (equal || is_better(largest, v, best.value)) {
       best = {v, n};
       found = true;
     }
@@ -289,10 +289,9 @@ Status Reduce::declutter(Rewrite& rewrite) const {
   if (is_arg(kind_of)) return {};
   const bool same = all_of(
       reduced, [&](int64_t axis) { return rewrite.in(0).dim(static_cast<int>(axis)) == Dim(1); });
-  // A minimum or maximum of one NaN is a number, and the sum of one -0 is 0.
-  const bool alters = is_float(rewrite.in(0).dtype) && !reduced.empty() &&
-                      (kind_of == ReduceKind::kMin || kind_of == ReduceKind::kMax ||
-                       kind_of == ReduceKind::kSum);
+  // The sum of one -0 is 0.
+  const bool alters =
+      is_float(rewrite.in(0).dtype) && !reduced.empty() && kind_of == ReduceKind::kSum;
   return same && !alters ? rewrite.bypass(rewrite.input(0)) : Status();
 }
 

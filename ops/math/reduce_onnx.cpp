@@ -74,11 +74,7 @@ Result<Value> reduce_as(OnnxCtx& ctx, ReduceKind kind, Form form) {
     if (kind == ReduceKind::kMax) kind = ReduceKind::kAny;
     if (kind == ReduceKind::kMin) kind = ReduceKind::kAll;
   }
-  if (kind == ReduceKind::kMax || kind == ReduceKind::kMin) {
-    Formula f(ctx);
-    x = f.extreme(kind, x, axes);
-    if (!f.ok()) return f.take_status();
-  } else if (!axes.empty()) {
+  if (!axes.empty()) {
     RILL_ASSIGN(x, ctx.add1(make_op<Reduce>(kind, axes), {x}));
   }
   RILL_ASSIGN(x, after(ctx, form, count, x));
@@ -106,7 +102,7 @@ Result<Value> arg(OnnxCtx& ctx) {
     RILL_ASSIGN(last, ctx.boolean("select_last_index"));
   }
   Formula f(ctx);
-  OutletId out = f.extreme(kKind, x, {axis}, last);
+  OutletId out = f.add(make_op<Reduce>(kKind, std::vector<int64_t>{axis}, last), {x});
   if (!keep) out = f.without_axis(out, axis);
   return f.value(out);
 }

@@ -27,8 +27,8 @@ template <ReduceOp kOp>
 float joined(float acc, float x) {
   if constexpr (kOp == ReduceOp::kSum) return acc + x;
   if constexpr (kOp == ReduceOp::kProd) return acc * x;
-  if constexpr (kOp == ReduceOp::kMax) return x > acc ? x : acc;
-  return x < acc ? x : acc;
+  if constexpr (kOp == ReduceOp::kMax) return kernels::larger_of(acc, x);
+  return kernels::smaller_of(acc, x);
 }
 
 template <ReduceOp kOp>

@@ -74,17 +74,20 @@ std::vector<AxisTrack> Select::axes(FactSpan in, FactSpan out) const {
 
 namespace {
 
-/// A selection that limits by a constant and keeps a NaN, `x < c ? c : x`, is a maximum; with `>`,
-/// a minimum.
+/// A selection that limits by a constant is a maximum: `x < c ? c : x` keeps a NaN, `x > c ? x : c`
+/// takes the number. With the other comparison it is a minimum.
 Status as_limit(Rewrite& rewrite) {
   const std::string_view compare = rewrite.producer(0).op->name();
   const bool below = compare == Binary(BinaryKind::kLt).name();
   if (!below && compare != Binary(BinaryKind::kGt).name()) return {};
-  const auto limit = uniform_f32(rewrite.in(1));
-  if (!limit || std::isnan(*limit)) return {};
   const std::vector<OutletId>& compared = rewrite.producer(0).inputs;
-  if (compared[0] != rewrite.input(2) || compared[1] != rewrite.input(1)) return {};
-  const auto kind = below ? BinaryKind::kMaximum : BinaryKind::kMinimum;
+  const bool keeps_nan = compared[0] == rewrite.input(2) && compared[1] == rewrite.input(1);
+  const bool takes_number = compared[0] == rewrite.input(1) && compared[1] == rewrite.input(2);
+  if (!keeps_nan && !takes_number) return {};
+  const auto limit = uniform_f32(rewrite.in(keeps_nan ? 1 : 2));
+  if (!limit || std::isnan(*limit)) return {};
+  auto kind = below ? BinaryKind::kMax : BinaryKind::kMin;
+  if (takes_number) kind = below ? BinaryKind::kMinNumber : BinaryKind::kMaxNumber;
   return rewrite.replace_by(make_op<Binary>(kind),
                             {rewrite.mapped(compared[0]), rewrite.mapped(compared[1])});
 }

@@ -6,6 +6,7 @@
 
 #include "core/base/kept_count.h"
 #include "ops/array/walk.h"
+#include "ops/math/extreme.h"
 #include "ops/math/integers.h"
 
 namespace rill::ops {
@@ -78,8 +79,8 @@ struct Extreme {
     }
     const W best = load<W>(*kept);
     const W v = widen(x);
-    const bool better = largest ? v > best : v < best;
-    if (better || (v == best && (kept->index < 0 || last))) {
+    const bool equal = is_as_good(v, best) && (kept->index < 0 || last);
+    if (equal || is_better(largest, v, best)) {
       store(kept, v);
       kept->index = kept->seen;
     }

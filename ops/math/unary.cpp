@@ -14,6 +14,7 @@
 #include "ops/math/pointwise.h"
 #include "ops/math/program.h"
 #include "ops/math/quantised.h"
+#include "ops/math/stable.h"
 #include "ops/math/unary_step.h"
 
 namespace rill::ops {
@@ -29,6 +30,9 @@ constexpr KindNames kNames[] = {
     {"Recip", "recip", "tract_nnef"},
     {"Exp", "exp", "tract_nnef"},
     {"Ln", "log", "tract_nnef"},
+    {"Log1p", "log", "tract_nnef"},  // this one and the next are written as formulas
+    {"Expm1", "exp", "tract_nnef"},
+    {"Softplus", "softplus", "tract_nnef"},
     {"Sin", "sin", "tract_nnef"},
     {"Cos", "cos", "tract_nnef"},
     {"Tan", "tan", "tract_nnef"},
@@ -169,6 +173,8 @@ Status Unary::declutter(Rewrite& rewrite) const {
   const DType dtype = rewrite.in(0).dtype;
   const bool whole = is_int(dtype) || dtype == DType::kDim;
   if (is_rounding(kind_of) && whole) return rewrite.bypass(rewrite.input(0));
+  RILL_TRY(stable_function(kind_of, rewrite));
+  if (rewrite.replacement()) return {};
   const auto* inner = rewrite.producer_as<Unary>(0);
   if (!inner && kind_of == UnaryKind::kNot) return spread_constant(rewrite);
   if (!inner) return {};
@@ -198,7 +204,9 @@ Status Unary::save(SaveCtx& ctx) const {
     arguments +=
         str_cat(", detect_positive = ", (signs & 1) != 0, ", detect_negative = ", (signs & 2) != 0);
   }
-  ctx.assign(str_cat(form.nnef, "(", arguments, ")"));
+  if (kind_of == UnaryKind::kLog1p) arguments = str_cat("add(", x, ", 1.0)");
+  const std::string written = str_cat(form.nnef, "(", arguments, ")");
+  ctx.assign(kind_of == UnaryKind::kExpm1 ? str_cat("sub(", written, ", 1.0)") : written);
   return {};
 }
 
@@ -288,6 +296,7 @@ constexpr NnefOp kOps[] = {
     RILL_UNARY(UnaryKind::kRecip, "tract_nnef", "rcp"),
     RILL_UNARY(UnaryKind::kExp, "tract_nnef", "exp"),
     RILL_UNARY(UnaryKind::kLn, "tract_nnef", "log"),
+    RILL_UNARY(UnaryKind::kSoftplus, "tract_nnef", "softplus"),
     RILL_UNARY(UnaryKind::kSin, "tract_nnef", "sin"),
     RILL_UNARY(UnaryKind::kCos, "tract_nnef", "cos"),
     RILL_UNARY(UnaryKind::kTan, "tract_nnef", "tan"),

@@ -148,6 +148,7 @@ const OnnxOp kOps[] = {
     RILL_ONNX_UNARY(9, "Sign", UnaryKind::kSign),
     RILL_ONNX_UNARY(7, "Sin", UnaryKind::kSin),
     RILL_ONNX_UNARY(9, "Sinh", UnaryKind::kSinh),
+    RILL_ONNX_UNARY(1, "Softplus", UnaryKind::kSoftplus),
     RILL_ONNX_UNARY(6, "Sqrt", UnaryKind::kSqrt),
     RILL_ONNX_UNARY(7, "Tan", UnaryKind::kTan),
     RILL_ONNX_UNARY(6, "Tanh", UnaryKind::kTanh),
@@ -183,8 +184,6 @@ const OnnxOp kOps[] = {
      "fragment HardSigmoid(X: tensor<?>, alpha: scalar = 0.2, beta: scalar = 0.5) "
      "-> (Y: tensor<?>);",
      hard_sigmoid, true},
-    // For large inputs the exponential overflows, where that of the magnitude does not.
-    RILL_ONNX_FORMULA("Softplus(X: tensor<?>)", "max(X, 0.0) + log(1.0 + exp(-abs(X)))"),
     RILL_ONNX_FORMULA("Softsign(X: tensor<?>)", "X / (1.0 + abs(X))"),
     {"", 1, "fragment Mish(X: tensor<?>) -> (Y: tensor<?>);", mish, true},
     RILL_ONNX_FORMULA("Swish(X: tensor<?>, alpha: scalar = 1.0)", "X * sigmoid(alpha * X)"),

@@ -11,9 +11,9 @@ float joined(kernels::ReduceOp kind, float acc, float x) {
     case kernels::ReduceOp::kProd:
       return acc * x;
     case kernels::ReduceOp::kMin:
-      return x < acc ? x : acc;
+      return kernels::smaller_of(acc, x);
     case kernels::ReduceOp::kMax:
-      return x > acc ? x : acc;
+      return kernels::larger_of(acc, x);
     default:
       return acc + x;
   }

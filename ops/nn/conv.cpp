@@ -32,7 +32,6 @@ void Conv::fields(FieldVisitor& visitor) {
   visitor.field("clip", clip);
   visitor.field("lo", lo);
   visitor.field("hi", hi);
-  visitor.field("keep_nan", keep_nan);
 }
 
 namespace {
@@ -135,10 +134,7 @@ void eval_as(const Conv& op, EvalCtx& ctx) {
     }
     if constexpr (std::is_floating_point_v<T>) {
       sum = static_cast<T>(kernels::leaked(static_cast<float>(sum), op.slope));
-      if (op.clip) {
-        sum = static_cast<T>(
-            kernels::limited(static_cast<float>(sum), op.lo, op.hi, op.keep_nan));
-      }
+      if (op.clip) sum = static_cast<T>(kernels::limited(static_cast<float>(sum), op.lo, op.hi));
     }
     y.as<Stored>()[at_y] = static_cast<Stored>(sum);
   } while (next_index(&out, y.shape.data(), y.rank));
@@ -172,7 +168,7 @@ Status Conv::lower(Lowering& lowering) const {
     const int64_t step = product.x.step(static_cast<int>(i) + 2);
     product.axes.push_back({window.kernel[i], window.dilation[i] * step, window.stride[i] * step});
   }
-  WindowProducts common{groups, nullptr, nullptr, clip, lo, hi, keep_nan, slope};
+  WindowProducts common{groups, nullptr, nullptr, clip, lo, hi, slope};
   if (has_bias) common.bias = &lowering.in(2);
   Operand residual;
   if (has_residual) {
@@ -297,12 +293,11 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     folded.has_bias = true;
     return absorb_affine(make_op<Conv>(folded), producer, consumer, input);
   }
-  if (const auto limits = clip_with({clip, lo, hi, keep_nan}, consumer, input)) {
+  if (const auto limits = clip_with({clip, lo, hi}, consumer, input)) {
     Conv fused = *this;
     fused.clip = true;
     fused.lo = limits->lo;
     fused.hi = limits->hi;
-    fused.keep_nan = limits->keep_nan;
     return consumer.replace_by(make_op<Conv>(fused), consumer.mapped_inputs(producer));
   }
   if (const auto leak = slope_of(consumer); leak && traits().takes_slope) {

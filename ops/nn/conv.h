@@ -24,7 +24,6 @@ struct Conv final : OpBase<Conv> {
   bool clip = false;         ///< the result is limited to [lo, hi]; made by `fuse` only
   float lo = 0;
   float hi = 0;
-  bool keep_nan = false;  ///< with `clip`: a NaN stays, where else it loses to a limit
 
   std::string_view name() const override { return "Conv"; }
   void fields(FieldVisitor& visitor) override;

@@ -25,7 +25,6 @@ void Deconv::fields(FieldVisitor& visitor) {
   visitor.field("clip", clip);
   visitor.field("lo", lo);
   visitor.field("hi", hi);
-  visitor.field("keep_nan", keep_nan);
 }
 
 std::vector<AxisTrack> Deconv::axes(FactSpan in, FactSpan) const {
@@ -125,10 +124,7 @@ void eval_as(const Deconv& op, EvalCtx& ctx) {
       }
       more = i >= 0;
     }
-    if (op.clip) {
-        sum = static_cast<T>(
-            kernels::limited(static_cast<float>(sum), op.lo, op.hi, op.keep_nan));
-      }
+    if (op.clip) sum = static_cast<T>(kernels::limited(static_cast<float>(sum), op.lo, op.hi));
     y.as<Stored>()[offset_of(y, index)] = static_cast<Stored>(sum);
     next_index(&index, y.shape.data(), y.rank);
   }
@@ -181,13 +177,12 @@ Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const 
     return absorb_affine(make_op<Deconv>(folded), producer, consumer, input);
   }
   if (producer.outputs[0].dtype != DType::kF32) return {};
-  const auto limits = clip_with({clip, lo, hi, keep_nan}, consumer, input);
+  const auto limits = clip_with({clip, lo, hi}, consumer, input);
   if (!limits) return {};
   Deconv fused = *this;
   fused.clip = true;
   fused.lo = limits->lo;
   fused.hi = limits->hi;
-  fused.keep_nan = limits->keep_nan;
   return consumer.replace_by(make_op<Deconv>(fused), consumer.mapped_inputs(producer));
 }
 

@@ -69,8 +69,7 @@ class PhasedLowering {
       while (i > 0 && ++index[i - 1] == phases_[i - 1].size()) index[--i] = 0;
       more = i > 0;
     }
-    WindowProducts common{op_.groups, nullptr, nullptr, op_.clip, op_.lo, op_.hi,
-                          op_.keep_nan};
+    WindowProducts common{op_.groups, nullptr, nullptr, op_.clip, op_.lo, op_.hi};
     if (op_.has_bias) common.bias = &lowering_.in(2);
     lowering_.packed(1);
     return lower_window_products(lowering_, common, std::move(products));

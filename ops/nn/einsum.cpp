@@ -34,7 +34,6 @@ void EinSum::fields(FieldVisitor& visitor) {
   visitor.field("clip", clip);
   visitor.field("lo", lo);
   visitor.field("hi", hi);
-  visitor.field("keep_nan", keep_nan);
 }
 
 std::string_view EinSum::letters(int i) const {
@@ -205,7 +204,7 @@ void eval_as(const EinSum& op, EvalCtx& ctx) {
       sum = sum + static_cast<T>(r.as<Stored>()[at_r]);
     }
     if constexpr (std::is_same_v<T, float>) {
-      if (op.clip) sum = kernels::limited(sum, op.lo, op.hi, op.keep_nan);
+      if (op.clip) sum = kernels::limited(sum, op.lo, op.hi);
     }
     y.as<Stored>()[at_y] = static_cast<Stored>(sum);
     next_index(&index, y.shape.data(), y.rank);
@@ -292,11 +291,10 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
   if (!consumer.fusing() || operands != 2 || producer.outputs[0].dtype != DType::kF32) return {};
   EinSum fused = *this;
   std::vector<OutletId> inputs = consumer.mapped_inputs(producer);
-  if (const auto limits = clip_with({clip, lo, hi, keep_nan}, consumer, input)) {
+  if (const auto limits = clip_with({clip, lo, hi}, consumer, input)) {
     fused.clip = true;
     fused.lo = limits->lo;
     fused.hi = limits->hi;
-    fused.keep_nan = limits->keep_nan;
     return consumer.replace_by(make_op<EinSum>(fused), inputs);
   }
   if (has_residual || clip) return {};

@@ -23,7 +23,6 @@ struct EinSum final : OpBase<EinSum> {
   bool clip = false;
   float lo = 0;
   float hi = 0;
-  bool keep_nan = false;  ///< with `clip`: a NaN stays, where else it loses to a limit
 
   std::string_view name() const override { return "EinSum"; }
   void fields(FieldVisitor& visitor) override;

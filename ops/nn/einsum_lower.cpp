@@ -104,7 +104,6 @@ class ProductLowering {
     product.args.clip = op_.clip;
     product.args.lo = op_.lo;
     product.args.hi = op_.hi;
-    product.args.keep_nan = op_.keep_nan;
     size_t extra = 2;
     product.has_bias = op_.has_bias;
     if (op_.has_bias) product.bias = lowering_.in(static_cast<int>(extra++)).ref;

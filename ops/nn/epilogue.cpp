@@ -41,17 +41,14 @@ std::optional<Clip> clip_with(const Clip& own, const Rewrite& consumer, int inpu
   if (!limit || std::isnan(*limit)) return std::nullopt;
   if (!(consumer.in(input).shape == consumer.out().shape)) return std::nullopt;
   const BinaryKind kind = binary->kind_of;
-  const bool keeps = kind == BinaryKind::kMinimum || kind == BinaryKind::kMaximum;
-  Clip both = own.clip ? own : Clip{true, -kInfinity, kInfinity, keeps};
-  if (both.keep_nan != keeps) return std::nullopt;
-  if (kind == BinaryKind::kMin || kind == BinaryKind::kMinimum) {
+  Clip both = own.clip ? own : Clip{true, -kInfinity, kInfinity};
+  if (kind == BinaryKind::kMin) {
     both.hi = std::min(both.hi, *limit);
-    return both.hi >= both.lo ? std::optional<Clip>(both) : std::nullopt;
+  } else if (kind == BinaryKind::kMax) {
+    both.lo = std::max(both.lo, *limit);
+  } else {
+    return std::nullopt;
   }
-  if (kind != BinaryKind::kMax && kind != BinaryKind::kMaximum) return std::nullopt;
-  // A minimum first would take a NaN to its limit; a maximum first takes it to the other one.
-  if (!keeps && both.hi < kInfinity && both.lo == -kInfinity) return std::nullopt;
-  both.lo = std::max(both.lo, *limit);
   return both.hi >= both.lo ? std::optional<Clip>(both) : std::nullopt;
 }
 

@@ -14,11 +14,10 @@ struct Clip {
   bool clip = false;
   float lo = 0;
   float hi = 0;
-  bool keep_nan = false;  ///< else a NaN loses to a limit
 };
 
 /// If the consumer is a maximum or a minimum with a uniform f32 constant, tell the limits that it
-/// and the op's own make together, as long as they mean the same for every number and NaN.
+/// and the op's own make together, as long as they mean the same for every number. A NaN stays.
 std::optional<Clip> clip_with(const Clip& own, const Rewrite& consumer, int input);
 
 /// If the consumer is a leaky ReLU of f32 whose slope is above 0 and at most 1, the slope.

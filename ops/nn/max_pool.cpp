@@ -4,6 +4,7 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
 #include "ops/array/cast.h"
+#include "ops/math/extreme.h"
 #include "ops/nn/pool_lower.h"
 
 namespace rill::ops {
@@ -17,7 +18,8 @@ namespace {
 /// Stream: on a spatial axis, history and a mask of the lowest number for the padding; other axes
 /// frame by frame. The index counts from the start of the stream, which must be the first spatial
 /// axis.
-/// Accuracy: exact. A NaN is never chosen; of equal elements the first one is.
+/// Accuracy: exact. NaN if the window has one, its last one; of equal elements the
+/// first one.
 /// Source: NNEF 1.0, `max_pool_with_index`.
 struct MaxPool final : OpBase<MaxPool> {
   Window window;
@@ -149,7 +151,8 @@ void eval_as(const MaxPool& op, EvalCtx& ctx, T lowest) {
       [&](bool inside, int64_t at, int64_t flat) {
         if (!inside) return;
         const T value = static_cast<T>(x.as<Stored>()[at]);
-        if (value > best) {
+        // The last NaN is taken, as PyTorch does.
+        if (value > best || is_unordered(value)) {
           best = value;
           best_at = flat + earlier;
         }

@@ -140,7 +140,7 @@ Result<Value> global_max_pool(OnnxCtx& ctx) {
   const OutletId x = f.arg("X");
   std::vector<int64_t> axes;
   for (int axis = 2; axis < f.rank(x); ++axis) axes.push_back(axis);
-  return f.value(f.extreme(ReduceKind::kMax, x, axes));
+  return f.value(f.reduce(ReduceKind::kMax, x, axes));
 }
 
 const OnnxOp kOps[] = {

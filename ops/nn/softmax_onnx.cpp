@@ -39,7 +39,7 @@ Result<Value> hardmax(OnnxCtx& ctx) {
     x = f.reshape(x, {volume(all.first(first)), volume(all.subspan(first))});
   }
   const int64_t axis = axes.size() > 1 ? 1 : static_cast<int64_t>(first);
-  const OutletId at = f.extreme(ReduceKind::kArgMax, x, {axis});
+  const OutletId at = f.add(make_op<Reduce>(ReduceKind::kArgMax, std::vector<int64_t>{axis}), {x});
   OutletId index = f.range(f.dim(x, static_cast<int>(axis)));
   for (int64_t i = f.rank(x) - 1; f.ok() && i > axis; --i) index = f.with_axis(index, 1);
   const OutletId hit = f.binary(BinaryKind::kEq, index, at);

@@ -126,7 +126,6 @@ class WindowLowering {
     args->kernel.clip = common_.clip;
     args->kernel.lo = common_.lo;
     args->kernel.hi = common_.hi;
-    args->kernel.keep_nan = common_.keep_nan;
     if constexpr (std::is_same_v<Args, MatmulF32Args>) args->kernel.slope = common_.slope;
   }
   int64_t residual_step(int axis) const {

@@ -28,7 +28,6 @@ struct WindowProducts {
   bool clip = false;                  ///< to [lo, hi]
   float lo = 0;
   float hi = 0;
-  bool keep_nan = false;              ///< else a NaN loses to a limit
   float slope = 1;                    ///< of values below 0, before the limits; of no depthwise one
 };
 

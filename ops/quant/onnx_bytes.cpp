@@ -62,8 +62,8 @@ Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type) {
   OutletId out = f.unary(UnaryKind::kRoundEven, x);
   if (zero.valid()) out = f.plus(out, f.cast(zero, f.dtype(out)));
   // NaN, which integers have not, becomes the lowest.
-  out = f.Wiring::binary(BinaryKind::kMax, out, f.number(limits.low, out));
-  out = f.Wiring::binary(BinaryKind::kMin, out, f.number(limits.high, out));
+  out = f.binary(BinaryKind::kMaxNumber, out, f.number(limits.low, out));
+  out = f.binary(BinaryKind::kMinNumber, out, f.number(limits.high, out));
   return f.cast(out, type);
 }
 

@@ -22,16 +22,9 @@ struct OwnRange {
 template <class Wires>
 OwnRange in_own_range(Wires& w, OutletId x, const std::vector<int64_t>& axes) {
   // NaN, which bytes have not, becomes 0 here; the scale is NaN then.
-  const auto limit = [&](BinaryKind kind, OutletId value, OutletId by) {
-    if constexpr (requires { w.Wiring::binary(kind, value, by); }) {
-      return w.Wiring::binary(kind, value, by);
-    } else {
-      return w.binary(kind, value, by);
-    }
-  };
   const auto limited = [&](OutletId value) {
-    value = limit(BinaryKind::kMax, value, w.number(0.0, x));
-    return limit(BinaryKind::kMin, value, w.number(255.0, x));
+    value = w.binary(BinaryKind::kMaxNumber, value, w.number(0.0, x));
+    return w.binary(BinaryKind::kMinNumber, value, w.number(255.0, x));
   };
   const auto over = [&](OutletId value, OutletId by) {
     return w.unary(UnaryKind::kRoundEven, w.binary(BinaryKind::kDiv, value, by));

@@ -45,8 +45,9 @@ bool gives_whole_bytes(const Graph& graph, OutletId wire) {
     const Node& node = graph.node(wire.node);
     const auto number = uniform_number(graph.fact(node.inputs[1]).konst);
     if (!number) break;
-    const bool above = limit->kind_of == BinaryKind::kMax || limit->kind_of == BinaryKind::kMaximum;
-    holds_nan &= keeps_nan(limit->kind_of);
+    const bool above =
+        limit->kind_of == BinaryKind::kMax || limit->kind_of == BinaryKind::kMaxNumber;
+    holds_nan &= !takes_number(limit->kind_of);
     if (above) low = std::max(low, *number);
     if (!above) high = std::min(high, *number);
     wire = node.inputs[0];

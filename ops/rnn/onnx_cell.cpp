@@ -89,7 +89,7 @@ class Cell {
   }
   OutletId clipped(OutletId x) {
     if (form_.clip <= 0) return x;
-    return binary(BinaryKind::kMinimum, binary(BinaryKind::kMaximum, x, number(-form_.clip)),
+    return binary(BinaryKind::kMin, binary(BinaryKind::kMax, x, number(-form_.clip)),
                   number(form_.clip));
   }
   /// The activation of that index, of a sum that is clipped before.

@@ -35,6 +35,8 @@ bool is_monotone(const ops::Unary& op, double low, double high) {
   switch (op.kind_of) {
     case ops::UnaryKind::kNeg:
     case ops::UnaryKind::kExp:
+    case ops::UnaryKind::kExpm1:
+    case ops::UnaryKind::kSoftplus:
     case ops::UnaryKind::kTanh:
     case ops::UnaryKind::kSigmoid:
     case ops::UnaryKind::kErf:
@@ -49,6 +51,8 @@ bool is_monotone(const ops::Unary& op, double low, double high) {
     case ops::UnaryKind::kSqrt:
     case ops::UnaryKind::kLn:
       return low >= 0;
+    case ops::UnaryKind::kLog1p:
+      return low >= -1;
     case ops::UnaryKind::kAbs:
     case ops::UnaryKind::kSquare:
     case ops::UnaryKind::kCosh:

@@ -74,7 +74,7 @@ RUNS = re.compile(
     r"^core/(run/\w+|base/(bits|checked|code|kept_count|list|nonblocking|printf_like|refusal|search)|dim/quotient|"
     r"tensor/(blocks|convert_element|dtype|frames|plain_cast|strided_copy|view|visit_number))\.(h|cpp)$|"
     r"^ops/(array/(gather_walk|index_at|walk)|kernel_fields|"
-    r"math/(binary_groups|float_binary|float_unary|integers|kinds|nest)|nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
+    r"math/(binary_groups|extreme|float_binary|float_unary|integers|kinds|nest)|nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
 
 # What librill_run has besides, for programs that have a heap.
 RUNS_WITH_HEAP = re.compile(

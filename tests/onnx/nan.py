@@ -3,12 +3,14 @@
     python nan.py PROGRAM
 
 At several lengths, as vector code has tails, and with NaN at the first, an inner and the last place.
-What is expected comes from `onnx.reference`, which is NumPy; onnxruntime gives the same but for
-reductions, where a NaN counts in the first place alone. Graphs are run as they are, and written as
-NNEF and read back, with the same bits. Ends with 77 without these packages, with 1 where something
-differs.
+What is expected comes from `onnx.reference`, which is NumPy, and of pools from NumPy itself;
+onnxruntime gives the same but for pools, and for reductions, where a NaN counts in the first place
+alone. Graphs are run as they are, on the best tier and on lower ones, and written as NNEF and read
+back, with the same bits. Ends with 77 without these packages, with 1 where something differs.
 """
 import argparse
+import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ except ImportError:
     print("skipped: numpy and onnx are not there")
     sys.exit(77)
 
+LOWER_TIERS = ("scalar", "sse42", "avx2") if platform.machine() == "x86_64" else ("scalar",)
 LENGTHS = (1, 2, 3, 7, 8, 9, 17, 35)
 ELEMENTWISE = [
     ("Relu", {}), ("HardSigmoid", {}), ("HardSigmoid", {"alpha": 1.5, "beta": -0.25}), ("Celu", {}),
@@ -36,8 +39,9 @@ REDUCED = ["ReduceMax", "ReduceMin", "ReduceSum", "ReduceMean", "ReduceProd", "R
 class Graph:
     """Nodes on inputs x0, x1, ... that give y0, y1, ...; constants are initialisers."""
 
-    def __init__(self, said, nodes, inputs, outputs=1, constants=()):
+    def __init__(self, said, nodes, inputs, outputs=1, constants=(), want=None):
         self.said, self.nodes, self.outputs = said, nodes, [f"y{i}" for i in range(outputs)]
+        self.want = want  # of the first output, where the reference differs
         self.inputs = {f"x{i}": value for i, value in enumerate(inputs)}
         self.constants = {f"c{i}": value for i, value in enumerate(constants)}
 
@@ -50,7 +54,7 @@ class Graph:
             copied.input[:] = [prefix + name if name else "" for name in made.input]
             copied.output[:] = [prefix + name for name in made.output]
             nodes.append(copied)
-        out = Graph(self.said, nodes, [])
+        out = Graph(self.said, nodes, [], want=self.want)
         out.outputs = [prefix + name for name in self.outputs]
         out.inputs = {prefix + name: value for name, value in self.inputs.items()}
         out.constants = {prefix + name: value for name, value in self.constants.items()}
@@ -140,16 +144,22 @@ def graphs():
                 for op in ("Softmax", "LogSoftmax", "Hardmax"):
                     yield Graph(f"{op} {where}", [node(op, ["x0"], axis=0)], [table])
                 image = spoiled(length, at, dtype, 3).T.reshape(1, 3, length)
+                if length >= 3:
+                    windows = np.lib.stride_tricks.sliding_window_view(image, 3, -1)
+                    yield Graph(f"MaxPool {where}", [node("MaxPool", ["x0"], kernel_shape=[3])], [image],
+                                want=windows.max(-1))
                 # The reference of onnx 1.23 drops the batch of GlobalMaxPool.
                 yield Graph(f"ReduceMax of an image {where}", [node("ReduceMax", ["x0", "c0"])], [image],
                             constants=[np.array([1, 2])])
 
 
-def run(program, model, folder):
+def run(program, model, folder, tier=None):
     """The outputs by name, or what is wrong."""
     found = folder / "out.npz"
+    environment = dict(os.environ, RILL_CPU=tier) if tier else None
     ran = subprocess.run([program, model, "run", "--input-from-bundle", folder / "in.npz",
-                          "--save-outputs", found], capture_output=True, text=True, timeout=60)
+                          "--save-outputs", found], capture_output=True, text=True, timeout=60,
+                         env=environment)
     if ran.returncode:
         return f"status {ran.returncode}: {ran.stderr.strip()[-300:]}"
     arrays = np.load(found)
@@ -175,13 +185,15 @@ def problems(program, batch, folder):
     inputs = {name: value for graph in batch for name, value in graph.inputs.items()}
     names = [name for graph in batch for name in graph.outputs]
     want = dict(zip(names, ReferenceEvaluator(made).run(None, inputs), strict=True))
+    want |= {graph.outputs[0]: graph.want for graph in batch if graph.want is not None}
     model, back = folder / "m.onnx", folder / "m.nnef.tgz"
     onnx.save(made, model)
     np.savez(folder / "in.npz", **inputs)
     whole = run(program, model, folder)
     wrote = subprocess.run([program, model, "dump", "--nnef", back], capture_output=True, text=True)
     again = run(program, back, folder) if wrote.returncode == 0 else wrote.stderr[-300:]
-    for said, have in (("", whole), (", through NNEF", again)):
+    lower = [(f", {tier}", run(program, model, folder, tier)) for tier in LOWER_TIERS]
+    for said, have in (("", whole), (", through NNEF", again), *lower):
         if isinstance(have, str):
             yield f"{batch[0].said} and others{said}: {have}"
             continue

@@ -1,0 +1,124 @@
+#include "ops/math/stable.h"
+
+#include "core/tensor/uniform.h"
+#include "ops/array/slice.h"
+#include "ops/math/binary.h"
+#include "ops/math/unary.h"
+
+namespace rill::ops {
+namespace {
+
+/// The node that makes a wire, up to slices and other operators that only move frames.
+struct Origin {
+  const Node* node = nullptr;
+  std::vector<const Op*> moves;  ///< the last one first
+};
+
+bool only_moves(const Op& op) {
+  return op.traits().moves == Moves::kFrames || op.name() == Slice(0, 0, 0).name();
+}
+
+Origin origin_of(const Graph& graph, OutletId wire) {
+  Origin origin;
+  for (;;) {
+    origin.node = &graph.node(wire.node);
+    if (!only_moves(*origin.node->op)) return origin;
+    origin.moves.push_back(origin.node->op.get());
+    wire = origin.node->inputs[0];
+  }
+}
+
+bool is_made_by(const Origin& origin, UnaryKind kind) {
+  return origin.node->op->name() == Unary(kind).name();
+}
+bool is_sum(const Origin& origin) {
+  return origin.node->op->name() == Binary(BinaryKind::kAdd).name();
+}
+
+/// Move the frames of an input of the node as those of its output are moved.
+Result<OutletId> moved_input(Rewrite& rewrite, const Origin& origin, size_t input,
+                             std::string_view suffix = "_moved") {
+  OutletId wire = rewrite.mapped(origin.node->inputs[input]);
+  for (size_t i = origin.moves.size(); i-- > 0;) {
+    const std::string name = str_cat(rewrite.node().name, suffix, i);
+    RILL_ASSIGN(wire, rewrite.wire1(name, origin.moves[i]->clone(), {wire}));
+  }
+  return wire;
+}
+
+bool is_all(const Fact& fact, double number) {
+  const auto found = uniform_number(fact.konst);
+  return found && *found == number;
+}
+
+/// The input to which 1 is added, if the node is such a sum.
+std::optional<size_t> beside_one(const Graph& graph, const Origin& origin) {
+  if (!is_sum(origin)) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
+    const bool kept = graph.fact(origin.node->inputs[i]).shape == origin.node->outputs[0].shape;
+    if (kept && is_all(graph.fact(origin.node->inputs[1 - i]), 1.0)) return i;
+  }
+  return std::nullopt;
+}
+
+/// log(x + 1), or log(exp(x) + 1).
+Status stable_log(Rewrite& rewrite) {
+  const Graph& graph = rewrite.old_graph();
+  const Origin sum = origin_of(graph, rewrite.input(0));
+  if (is_made_by(sum, UnaryKind::kSigmoid)) {
+    RILL_ASSIGN(OutletId x, moved_input(rewrite, sum, 0));
+    const std::string& name = rewrite.node().name;
+    RILL_ASSIGN(x, rewrite.wire1(name + "_neg", make_op<Unary>(UnaryKind::kNeg), {x}));
+    RILL_ASSIGN(x, rewrite.wire1(name + "_softplus", make_op<Unary>(UnaryKind::kSoftplus), {x}));
+    return rewrite.replace_by(make_op<Unary>(UnaryKind::kNeg), {x});
+  }
+  const auto other = beside_one(graph, sum);
+  if (!other) return {};
+  Origin power = origin_of(graph, sum.node->inputs[*other]);
+  if (is_made_by(power, UnaryKind::kExp)) {
+    power.moves.insert(power.moves.begin(), sum.moves.begin(), sum.moves.end());
+    RILL_ASSIGN(const OutletId x, moved_input(rewrite, power, 0));
+    return rewrite.replace_by(make_op<Unary>(UnaryKind::kSoftplus), {x});
+  }
+  RILL_ASSIGN(const OutletId x, moved_input(rewrite, sum, *other));
+  return rewrite.replace_by(make_op<Unary>(UnaryKind::kLog1p), {x});
+}
+
+/// sqrt(a^2 + b^2) of two wires of one shape.
+Status stable_root(Rewrite& rewrite) {
+  const Graph& graph = rewrite.old_graph();
+  const Origin sum = origin_of(graph, rewrite.input(0));
+  if (!is_sum(sum)) return {};
+  Origin squares[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const OutletId side = sum.node->inputs[i];
+    squares[i] = origin_of(graph, side);
+    if (!is_made_by(squares[i], UnaryKind::kSquare)) return {};
+    if (!(graph.fact(side).shape == sum.node->outputs[0].shape)) return {};
+    squares[i].moves.insert(squares[i].moves.begin(), sum.moves.begin(), sum.moves.end());
+  }
+  RILL_ASSIGN(const OutletId a, moved_input(rewrite, squares[0], 0, "_a"));
+  RILL_ASSIGN(const OutletId b, moved_input(rewrite, squares[1], 0, "_b"));
+  return rewrite.replace_by(make_op<Binary>(BinaryKind::kHypot), {a, b});
+}
+
+}  // namespace
+
+Status stable_function(UnaryKind kind, Rewrite& rewrite) {
+  if (!is_float(rewrite.in(0).dtype)) return {};
+  if (kind == UnaryKind::kLn) return stable_log(rewrite);
+  if (kind == UnaryKind::kSqrt) return stable_root(rewrite);
+  return {};
+}
+
+Status stable_difference(BinaryKind kind, double second, Rewrite& rewrite) {
+  const bool less_one = (kind == BinaryKind::kSub && second == 1.0) ||
+                        (kind == BinaryKind::kAdd && second == -1.0);
+  if (!less_one || !is_float(rewrite.in(0).dtype)) return {};
+  const Origin power = origin_of(rewrite.old_graph(), rewrite.input(0));
+  if (!is_made_by(power, UnaryKind::kExp)) return {};
+  RILL_ASSIGN(const OutletId x, moved_input(rewrite, power, 0));
+  return rewrite.replace_by(make_op<Unary>(UnaryKind::kExpm1), {x});
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "core/graph/rewrite.h"
+#include "ops/math/kinds.h"
+
+// Formulas that are right near 0 only, or whose parts leave the range of floats, become operators
+// that are right everywhere. Slices between the parts go in front of the operator: a stream has
+// none, and must have the numbers of the whole run.
+
+namespace rill::ops {
+
+/// Recognise log(x + 1), log(exp(x) + 1), log(sigmoid(x)) and sqrt(a^2 + b^2) behind the node of a
+/// function.
+Status stable_function(UnaryKind kind, Rewrite& rewrite);
+
+/// Recognise exp(x) - 1 behind the node of an operation whose second operand is this number.
+Status stable_difference(BinaryKind kind, double second, Rewrite& rewrite);
+
+}  // namespace rill::ops
