@@ -5,7 +5,7 @@ target_link_libraries(rill_test_runs PUBLIC rill)
 rill_define_source_dir(support/models.cpp)
 rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs rill_npz)
 
-set(whole_library models moments session_calls sessions streams threads verify)
+set(whole_library late_ends models moments session_calls sessions streams threads verify)
 if(RILL_EXCEPTIONS)
   list(APPEND whole_library faults)  # lives on where memory does not
 endif()

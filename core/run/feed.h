@@ -41,8 +41,9 @@ class PlacedFeed {
   int64_t pull(size_t output, const View& into) noexcept RILL_NONBLOCKING;
   /// Say that all frames have been pushed; then `pull` brings out the tail.
   /// Errors: kShape if inputs have other lengths than one end gives them, or the model has no
-  /// output for that length; kUnsupported if the length of an output is unknown. Nothing has
-  /// changed then.
+  /// output for that length; kState if the session was stepped with the last frames, and that step
+  /// had to know the end; kUnsupported if the length of an output is unknown. Nothing has changed
+  /// then.
   Refusal finish() RILL_NONBLOCKING;
   bool finished() const { return session_->end_announced(); }
 

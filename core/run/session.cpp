@@ -206,6 +206,14 @@ bool PlacedSession::gives_for_nothing() const {
 Refusal PlacedSession::try_end(int64_t frames) {
   const Refusal undefined = check_length(frames);
   if (!undefined.ok()) return undefined;
+  if (is_too_late(frames)) {
+    return refusal(Code::kState,
+                   "Keep a full pulse back until the frame behind it is there, and end the stream "
+                   "together with its last frames; pushed streams do so",
+                   "the end of a stream of %lld frames of %s is announced after the step that took "
+                   "the last ones, which had to know it: parts of this model end before its inputs",
+                   static_cast<long long>(frames), plan_->stream_symbol.c_str());
+  }
   announce_end(frames);
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const PlanIo& io = plan_->outputs[i];

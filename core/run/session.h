@@ -64,8 +64,9 @@ class PlacedSession {
   bool has_room() const RILL_NONBLOCKING {
     return plan_->longest - position(plan_->stream_pulse) >= plan_->stream_pulse;
   }
-  /// Announce the end, unless the model has no output for a stream of that length.
-  /// Errors: kShape; nothing has changed then.
+  /// Announce the end, unless the model has no output for a stream of that length, or has to know
+  /// the end in the step that takes the last frames (`Plan::late_end` is false) and has run it.
+  /// Errors: kShape, kState; nothing has changed then.
   Refusal try_end(int64_t frames) RILL_NONBLOCKING;
   bool end_announced() const { return moment_.clock.end >= 0; }
   int64_t end() const { return moment_.clock.end; }
@@ -120,6 +121,10 @@ class PlacedSession {
   void settle() noexcept RILL_NONBLOCKING;
   /// Whether a whole run over no frames would have a value or a frame: of borders alone, say.
   bool gives_for_nothing() const RILL_NONBLOCKING;
+  /// Whether an end was to be announced before the step that took the last frames.
+  bool is_too_late(int64_t end) const RILL_NONBLOCKING {
+    return !plan_->late_end && end > 0 && end <= position(plan_->stream_pulse);
+  }
   /// Whether the stream ends without a frame, for which the model is not defined.
   bool gives_nothing() const RILL_NONBLOCKING { return end() == 0 && asks_for_a_frame_; }
   /// Where a part that is kept lies: of inputs and outputs, what is bound.

@@ -72,7 +72,8 @@ class AudioListener {
     if (fits != RILL_OK) return fits;
     return intake_.take(sound, 0, sound.frames, emit);
   }
-  /// End the stream, and bring out all that is left. Errors: those of rill_step_partial.
+  /// End the stream, and bring out all that is left. Errors: those of rill_step_partial, such as
+  /// RILL_E_STATE where the last pulse was full, and its step had to know the end.
   template <class Emit>
   rill_status finish(Emit&& emit) RILL_REAL_TIME {
     return intake_.finish(emit);

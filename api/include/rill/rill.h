@@ -446,10 +446,13 @@ RILL_API rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds
 /** Run the last pulse of a stream. Its first `valid_frames` frames (of the input that
  *  rill_stream_info names) are the last ones; the rest is filler that does not matter. Of an input
  *  that has more frames, as S + 3, these follow with rill_flush.
- *  A full pulse is fine; 0 says that the step before was the last, which is exact unless the
- *  model's outputs end before its inputs: announce the end with the last frames where it is known.
- *  0 at the beginning makes a stream of no frames, out of which nothing comes.
- *  Real-time: yes. Errors: RILL_E_ARG, RILL_E_STATE if announced already or the plan is whole;
+ *  A full pulse is fine. 0 says that the step before was the last. A model with parts that end
+ *  before its inputs, such as x[:-2], refuses that: its last step has to know the end. For such a
+ *  model (see `late_end` of rill_inspect_report), keep a full pulse back until the next frame
+ *  arrives, and end the stream with 1 to all of its frames; rill_push does so. 0 at the beginning
+ *  makes a stream of no frames, out of which nothing comes.
+ *  Real-time: yes. Errors: RILL_E_ARG; RILL_E_STATE if announced already, if the plan is whole, or
+ *  for 0 after a step that had to know the end: then the stream may go on with more frames;
  *  RILL_E_SHAPE if the model has no output for a stream of this length, or asserts another one; of
  *  no frames, if a whole run of none would have a value or frames of borders. */
 RILL_API rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME;
@@ -511,7 +514,9 @@ RILL_API rill_status rill_pull(rill_session* session, size_t output, const rill_
  *  stream are final once all others are pulled.
  *  Real-time: yes. Errors: RILL_E_SHAPE if an input has other frames than go with the end of the
  *  one that rill_stream_info names, or the model has no output for a stream of this length: more
- *  frames may be pushed; RILL_E_STATE if said already. */
+ *  frames may be pushed; RILL_E_STATE if said already, or if the state of a stepped stream was
+ *  loaded whose last step had to know the end, as rill_step_partial says: more frames may be
+ *  pushed. */
 RILL_API rill_status rill_finish(rill_session* session) RILL_REAL_TIME;
 
 /** Tell how many bytes rill_state_save takes at most, until a state is loaded. */

@@ -34,8 +34,9 @@ class Streamer {
   Status push_last(const T* chunk, int64_t frames, Emit&& emit) {
     return Status::of(take(chunk, frames, true, emit));
   }
-  /// Say that the last frames have been pushed, and bring out all that is left. Exact, unless the
-  /// outputs of the model end before its inputs: then only `push_last` is.
+  /// Say that the last frames have been pushed, and bring out all that is left.
+  /// Errors: RILL_E_STATE where the last pulse was full, and its step had to know the end, as
+  /// rill_step_partial says: end such streams by `push_last`.
   template <class Emit>
   Status finish(Emit&& emit) {
     return Status::of(take(nullptr, 0, true, emit));
