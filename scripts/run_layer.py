@@ -47,7 +47,7 @@ def sources(tiers):
     fast = {f"ops/{each}" for each in listed("ops/CMakeLists.txt", "RILL_FAST_STEPS")}
     out = [(f"core/{each}", []) for each in listed("core/CMakeLists.txt", "RILL_RUN")]
     out += [(each, ["-O2"] if each in fast else []) for each in steps()]
-    out += [("kernels/cpu.cpp", []), ("kernels/limited.cpp", [])]
+    out += [("kernels/cpu.cpp", [])]
     for folder in sorted((ROOT / "kernels").iterdir()):
         name = folder.name
         if not (folder / f"{name}.cpp").exists() or name == "reach":

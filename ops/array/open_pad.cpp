@@ -23,7 +23,19 @@ class OpenPadder {
     axis_ = pads.axis;
     Dim before = ctx_.graph().scope.simplify(pads.before);
     Dim after = ctx_.graph().scope.simplify(pads.after);
-    RILL_ASSIGN(x, cut(x, &before, &after));
+    const Amounts cuts = take_cuts(&before, &after);
+    if (mode_ == kConstant &&
+        cuts_take_added(ctx_.graph().scope, extent(x), cuts, {before, after})) {
+      RILL_ASSIGN(x, added(x, before, after));
+      return cut_ends(ctx_, x, axis_, cuts);
+    }
+    RILL_ASSIGN(x, cut_ends(ctx_, x, axis_, cuts));
+    return added(x, before, after);
+  }
+
+ private:
+  /// Pad by amounts that are not negative.
+  Result<OutletId> added(OutletId x, const Dim& before, const Dim& after) {
     if (before == Dim(0) && after == Dim(0)) return x;
     const auto most_before = bound_of(before);
     const auto most_after = bound_of(after);
@@ -36,9 +48,8 @@ class OpenPadder {
         .hint("Set the symbols, as in --set S=16000");
   }
 
- private:
-  /// Take off what amounts below 0 cut; what is left of these is not negative.
-  Result<OutletId> cut(OutletId x, Dim* before, Dim* after) {
+  /// Return what amounts below 0 cut, and set these to 0.
+  Amounts take_cuts(Dim* before, Dim* after) const {
     const SymbolScope& scope = ctx_.graph().scope;
     const auto take = [&](Dim* amount) {
       if (scope.proves_non_negative(*amount)) return Dim(0);
@@ -47,10 +58,8 @@ class OpenPadder {
       *amount = negative ? Dim(0) : max(*amount, Dim(0));
       return cut;
     };
-    const Dim first = take(before);
-    const Dim behind = take(after);
-    if (first == Dim(0) && behind == Dim(0)) return x;
-    return ctx_.add1(make_op<Slice>(axis_, first, extent(x) - behind), {x}, "cut");
+    Dim first = take(before);
+    return {std::move(first), take(after)};
   }
 
   /// Pad by the largest amounts, which are numbers, and cut what is too much.
@@ -96,6 +105,19 @@ class OpenPadder {
 };
 
 }  // namespace
+
+Result<OutletId> cut_ends(LoadCtx& ctx, OutletId x, int axis, const Amounts& cuts) {
+  if (cuts.before == Dim(0) && cuts.after == Dim(0)) return x;
+  const Dim extent = ctx.fact(x).dim(axis);
+  return ctx.add1(make_op<Slice>(axis, cuts.before, extent - cuts.after), {x}, "cut");
+}
+
+bool cuts_take_added(const SymbolScope& scope, const Dim& extent, const Amounts& cuts,
+                     const Amounts& added) {
+  const bool apart = (!(cuts.before == Dim(0)) && !(added.after == Dim(0))) ||
+                     (!(cuts.after == Dim(0)) && !(added.before == Dim(0)));
+  return apart && !scope.proves_ge(extent, cuts.before + cuts.after);
+}
 
 Result<OutletId> pad_open(LoadCtx& ctx, OutletId x, const std::vector<OpenPads>& pads,
                           const std::string& mode, const Tensor& border) {

@@ -14,6 +14,20 @@ struct OpenPads {
   Dim after;
 };
 
+/// Amounts at both ends of an axis.
+struct Amounts {
+  Dim before;
+  Dim after;
+};
+
+/// Cut entries off both ends of an axis; amounts are not negative.
+Result<OutletId> cut_ends(LoadCtx& ctx, OutletId x, int axis, const Amounts& cuts);
+
+/// Return whether one end may lose more than the axis has while entries are added at the other end:
+/// the rest comes off these, so the axis is padded first and cut then.
+bool cuts_take_added(const SymbolScope& scope, const Dim& extent, const Amounts& cuts,
+                     const Amounts& added);
+
 /// Pad axes by amounts that may depend on sizes, as `Pad` does with numbers. `mode` is one of
 /// `Pad`; `border` is an element of the type of x.
 /// Stream: as `Pad` where the amounts in front are numbers and those behind have a bound.

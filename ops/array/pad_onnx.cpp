@@ -14,12 +14,6 @@
 namespace rill::ops {
 namespace {
 
-/// Amounts in front of and behind an axis.
-struct Amounts {
-  Dim before;
-  Dim after;
-};
-
 /// The amounts for every axis of the input.
 Result<std::vector<Amounts>> amounts(OnnxCtx& ctx, int rank) {
   RILL_ASSIGN(const std::vector<Dim> written, ctx.dims("pads"));
@@ -80,18 +74,24 @@ Result<TensorPtr> fill_of(OnnxCtx& ctx, const Fact& in) {
   return std::make_shared<const Tensor>(std::move(fill));
 }
 
-/// Negative amounts cut.
-Result<OutletId> cut(OnnxCtx& ctx, OutletId x, Pads* pads) {
+/// Cut what negative amounts ask for, and set them to 0. A cut that may reach what is added at the
+/// other end is left to `later`; null where nothing can be cut later.
+Result<OutletId> cut_negative(OnnxCtx& ctx, OutletId x, Pads* pads, std::vector<Amounts>* later) {
   for (size_t axis = 0; axis < pads->size(); ++axis) {
     auto& [before, after] = (*pads)[axis];
     if (before >= 0 && after >= 0) continue;
     const Dim extent = ctx.fact(x).shape[axis];
-    const int64_t first = std::max<int64_t>(0, -before);
-    const int64_t behind = std::max<int64_t>(0, -after);
-    auto op = draft_op<Slice>(static_cast<int64_t>(axis), Dim(first), extent - Dim(behind));
-    RILL_ASSIGN(x, ctx.add1(std::move(op), {x}, "cut"));
+    const auto left = (extent + Dim(before) + Dim(after)).to_int();
+    RILL_CHECK(!left || *left >= 0, "pads of ", before, " and ", after, " cut more than the ",
+               extent, " entries of axis ", axis);
+    const Amounts cuts{Dim(std::max<int64_t>(0, -before)), Dim(std::max<int64_t>(0, -after))};
     before = std::max<int64_t>(0, before);
     after = std::max<int64_t>(0, after);
+    if (later && cuts_take_added(ctx.graph().scope, extent, cuts, {Dim(before), Dim(after)})) {
+      (*later)[axis] = cuts;
+    } else {
+      RILL_ASSIGN(x, cut_ends(ctx, x, static_cast<int>(axis), cuts));
+    }
   }
   return x;
 }
@@ -129,7 +129,8 @@ Result<Value> pad(OnnxCtx& ctx) {
                 ": expected constant, reflect, edge or wrap");
   }
   if (mode == "edge") mode = "replicated";
-  RILL_ASSIGN(x, cut(ctx, x, &pads));
+  std::vector<Amounts> later(pads.size(), Amounts{Dim(0), Dim(0)});
+  RILL_ASSIGN(x, cut_negative(ctx, x, &pads, mode == "constant" ? &later : nullptr));
   const std::vector<OpenPads> amounts_open = open_pads(open);
   if (!amounts_open.empty()) {
     if (mode == "wrap") {
@@ -143,7 +144,15 @@ Result<Value> pad(OnnxCtx& ctx) {
     RILL_ASSIGN(x, wrapped(ctx, x, pads));
     return as_value(x);
   }
-  return ctx.add_value(make_op<Pad>(std::move(pads), std::move(mode), std::move(fill)), {x});
+  const bool cuts = any_of(later, [](const Amounts& each) {
+    return !(each.before == Dim(0)) || !(each.after == Dim(0));
+  });
+  RILL_ASSIGN(x, ctx.add1(make_op<Pad>(std::move(pads), std::move(mode), std::move(fill)), {x},
+                          cuts ? "padded" : ""));
+  for (size_t axis = 0; axis < later.size(); ++axis) {
+    RILL_ASSIGN(x, cut_ends(ctx, x, static_cast<int>(axis), later[axis]));
+  }
+  return as_value(x);
 }
 
 /// Cut or put zeros on both sides of an axis of open extent; of an odd number, the larger half goes
@@ -185,7 +194,8 @@ Result<Value> center(OnnxCtx& ctx) {
     const int64_t front = *more >= 0 ? *more / 2 : -(-*more / 2);
     pads[static_cast<size_t>(axis)] = {front, *more - front};
   }
-  RILL_ASSIGN(x, cut(ctx, x, &pads));
+  std::vector<Amounts> later(pads.size(), Amounts{Dim(0), Dim(0)});
+  RILL_ASSIGN(x, cut_negative(ctx, x, &pads, mode == "constant" ? &later : nullptr));
   return ctx.add_value(
       make_op<Pad>(std::move(pads), "constant", std::make_shared<const Tensor>(std::move(zero))),
       {x});

@@ -21,6 +21,8 @@ def array():
                                          "a": ints(pick([0, -1])), "t": ints(pick([-7, -1, 1, 3]))}),
         Case("Pad", {"x": noise(10)}, {"p": ints(pick([-2, 0, 3, 9]), pick([-1, 0, 4]))},
              mode=pick(["constant", "reflect", "edge"])),
+        Case("Pad", {"x": noise(10)}, {"p": ints(pick([-12, -10, -3, 0, 7, 12]), pick([-13, -10, -2, 0, 5, 11])),
+                                       "v": np.float32(3)}),
         Case("OneHot", {"i": ints(0, -1, 5, -6, 2)}, {"d": ints(4), "v": np.array([2, 7], np.float32)},
              axis=pick([-1, 0])),
         Case("Trilu", {"x": noise(2, 4, 5)}, {"k": np.array(pick([-7, -1, 0, 2, 9]))}, upper=pick([0, 1])),

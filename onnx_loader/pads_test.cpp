@@ -1,0 +1,53 @@
+// Amounts of Pad that are negative.
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "onnx_loader/test_run.h"
+
+namespace rill::onnx {
+namespace {
+
+/// x [S, 3] with these amounts around its first axis, filled with 7.
+Message padded(int64_t before, int64_t after) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 3}, {"S"})};
+  parts.outputs = {value_info("y", {-1, 3})};
+  parts.initializers = {tensor_of_integers("pads", {4}, {before, 0, after, 0}),
+                        tensor_of_floats("v", {}, {7})};
+  parts.nodes = {node_of("Pad", {"x", "pads", "v"}, {"y"})};
+  return model_of(parts);
+}
+
+std::vector<float> rows(int64_t count, float value) {
+  return std::vector<float>(static_cast<size_t>(3 * count), value);
+}
+
+// By onnxruntime: of 10 entries and 5 behind them, those behind the first 12 are the last 3 of the 5.
+TEST(NegativePads, CutWhatIsAddedAtTheOtherEnd) {
+  EXPECT_EQ(run_on(padded(-12, 5), rows(10, 1)), rows(3, 7));
+  EXPECT_EQ(run_on(padded(5, -12), rows(10, 1)), rows(3, 7));
+}
+
+TEST(NegativePads, CutTheInputAlone) {
+  std::vector<float> want = rows(2, 1);
+  const std::vector<float> added = rows(5, 7);
+  want.insert(want.end(), added.begin(), added.end());
+  EXPECT_EQ(run_on(padded(-12, 5), rows(14, 1)), want);
+  EXPECT_EQ(run_on(padded(-2, -3), rows(14, 1)), rows(9, 1));
+}
+
+TEST(NegativePads, AreRefusedBeyondTheAxis) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {10})};
+  parts.outputs = {value_info("y", {-1})};
+  parts.initializers = {tensor_of_integers("pads", {2}, {-12, 0})};
+  parts.nodes = {node_of("Pad", {"x", "pads"}, {"y"})};
+  EXPECT_NE(refused(model_of(parts)).find("cut more than the 10 entries of axis 0"),
+            std::string::npos)
+      << refused(model_of(parts));
+}
+
+}  // namespace
+}  // namespace rill::onnx
