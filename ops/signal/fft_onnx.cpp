@@ -55,12 +55,23 @@ OutletId like(Formula& f, OutletId x, OutletId of) {
   return f.ok() && f.dtype(x) != f.dtype(of) ? f.cast(x, f.dtype(of)) : x;
 }
 
+/// Half of the spectrum tells the other half for real numbers alone.
+Status check_onesided(Formula& f, OutletId x) {
+  if (!f.ok()) return f.take_status();
+  const int last = f.rank(x) - 1;
+  if (last < 0 || !(f.dim(x, last) == Dim(2))) return {};
+  return fail(Code::kUnsupported, "onesided is 1, and input ", f.fact(x),
+              " is complex: expected real numbers, 1 on the last axis")
+      .hint("Set onesided to 0: half of a complex spectrum does not tell the other half");
+}
+
 Result<Value> dft(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId given = f.arg("input");
-  RILL_ASSIGN(OutletId x, pairs_of(f, f.widened(given)));
   RILL_ASSIGN(const bool inverse, ctx.boolean("inverse"));
   RILL_ASSIGN(const bool onesided, ctx.boolean("onesided"));
+  if (onesided && !inverse) RILL_TRY(check_onesided(f, given));
+  RILL_ASSIGN(OutletId x, pairs_of(f, f.widened(given)));
   int64_t written = ctx.opset() < 20 ? 1 : -2;
   if (ctx.given("axis")) {
     RILL_ASSIGN(written, ctx.integer("axis"));
@@ -92,8 +103,9 @@ Result<Value> stft(OnnxCtx& ctx) {
   const OutletId given = f.arg("signal");
   OutletId x = f.widened(given);
   if (f.ok() && f.rank(x) == 2) x = f.with_axis(x, 2);
-  RILL_ASSIGN(x, pairs_of(f, x));
   RILL_ASSIGN(const bool onesided, ctx.boolean("onesided"));
+  if (onesided) RILL_TRY(check_onesided(f, x));
+  RILL_ASSIGN(x, pairs_of(f, x));
   RILL_ASSIGN(const int64_t step, ctx.integer("frame_step"));
   int64_t frame = 0;
   OutletId window;

@@ -131,12 +131,19 @@ REFUSED = [
     (unpooled(1, 1, 3, 4), "expected at least"),
     (unpooled(places=(1, 1, 2, 3)), "extents of 3 and 2"),
     (Case("Det", {"x": noise(2, 3)}), "extents of 2 and 3"),
+    (Case("DFT", {"x": noise(2, 8, 3, 2)}, onesided=1), "is complex: expected real numbers"),
+    (Case("STFT", {"x": noise(2, 16, 2)}, {"h": np.array(2), "l": np.array(4)}, ["x", "h", "", "l"]),
+     "is complex: expected real numbers"),
+    (Case("Pad", {"x": noise(10)}, {"p": np.array([-12, 0])}), "cut more than the 10 entries of axis 0"),
     (Case("BitCast", {"x": noise(2, 3)}, since=-26, to=7), "two types of numbers of the same size"),
 ]
 READ = [of_microsoft("MultiHeadAttention", {"q": Q, "k": K, "v": K}, num_heads=2),
         of_microsoft("CausalConvWithState", {"x": Q}, {"w": noise(3, 1, 2)}), rows(), group_query(),
         few_bits(), few_bits(("x", "w", "s", "z")), few_bits(("x", "w", "s", "", "g")),
-        linear(), flex(), deform(), regions(), unpooled(), unpooled(1, 1, 4, 5), Case("Det", {"x": noise(3, 3)})]
+        linear(), flex(), deform(), regions(), unpooled(), unpooled(1, 1, 4, 5), Case("Det", {"x": noise(3, 3)}),
+        Case("DFT", {"x": noise(2, 5, 3, 2)}, onesided=1, inverse=1),
+        Case("DFT", {"x": noise(2, 8, 3, 1)}, onesided=1), Case("DFT", {"x": noise(2, 8, 3, 2)}),
+        Case("Pad", {"x": noise(10)}, {"p": np.array([-12, 5])})]
 
 
 def said(case, program, folder):
