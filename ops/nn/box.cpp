@@ -1,3 +1,4 @@
+#include "core/base/checked.h"
 #include "core/dim/bound.h"
 #include "core/exec/frames.h"
 #include "core/graph/rewrite.h"
@@ -151,12 +152,8 @@ class TapCounter {
     if (!counts_) return taps;
     const int64_t from = first_ + out[static_cast<size_t>(axis())] * op_.window.stride[at()];
     const int64_t kernel = op_.window.kernel[at()];
-    int64_t count = 0;
-    for (int64_t tap = 0; tap < kernel; ++tap) {
-      const int64_t frame = from + tap * op_.window.dilation[at()];
-      count += frame >= 0 && frame < length_ ? 1 : 0;
-    }
-    return taps / kernel * count;
+    const TapRange inside = taps_inside(from, op_.window.dilation[at()], kernel, length_);
+    return taps / kernel * std::max<int64_t>(0, inside.end - inside.begin);
   }
 
  private:
@@ -166,7 +163,7 @@ class TapCounter {
   const SumPool& op_;
   bool counts_;
   int64_t first_ = 0;  ///< the frame under the first tap of output 0
-  int64_t length_ = INT64_MAX;
+  int64_t length_ = kMostElements;  ///< of the stream; more than any has while that is open
 };
 
 template <class Stored, class T>
@@ -182,8 +179,7 @@ void eval_as(const SumPool& op, EvalCtx& ctx) {
         sum = 0;
         inside_taps = 0;
       },
-      [&](bool inside, int64_t at, int64_t) {
-        if (!inside) return;
+      [&](int64_t at, int64_t) {
         sum += static_cast<T>(x.as<Stored>()[at]);
         ++inside_taps;
       },

@@ -20,6 +20,7 @@
 #include "ops/nn/epilogue.h"
 #include "ops/nn/quant_conv.h"
 #include "ops/nn/window_product.h"
+#include "ops/nn/window_taps.h"
 
 namespace rill::ops {
 
@@ -96,34 +97,22 @@ void eval_as(const Conv& op, EvalCtx& ctx) {
   const View& w = ctx.in[1];
   const View& y = ctx.out[0];
   if (y.volume() == 0) return;
-  const int spatial = op.window.axes();
   const int64_t per_group = w.shape[0] / op.groups;
   std::array<int64_t, kMaxRank> out{};
   do {
     const int64_t o = out[1];
     const int64_t group = o / per_group;
     T sum = op.has_bias ? static_cast<T>(ctx.in[2].as<Stored>()[o * ctx.in[2].stride[0]]) : T{};
-    std::array<int64_t, kMaxRank> tap{};
-    do {
-      int64_t at_x = out[0] * x.stride[0];
+    const int64_t base = out[0] * x.stride[0] + group * w.shape[1] * x.stride[1];
+    for_each_tap(op.window, x, out, base, [&](const auto& tap, int64_t at_x, int64_t) {
       int64_t at_w = o * w.stride[0];
-      bool inside = true;
-      for (int i = 0; i < spatial; ++i) {
-        const auto a = static_cast<size_t>(i);
-        const int64_t before = op.window.pads(i, x.extent(i + 2)).first;
-        const int64_t at =
-            out[a + 2] * op.window.stride[a] + tap[a] * op.window.dilation[a] - before;
-        inside &= at >= 0 && at < x.shape[a + 2];
-        at_x += at * x.stride[a + 2];
-        at_w += tap[a] * w.stride[a + 2];
-      }
-      if (!inside) continue;
+      for (size_t a = 0; a < op.window.kernel.size(); ++a) at_w += tap[a] * w.stride[a + 2];
       for (int64_t c = 0; c < w.shape[1]; ++c) {
-        const T xv = static_cast<T>(x.as<Stored>()[at_x + (group * w.shape[1] + c) * x.stride[1]]);
+        const T xv = static_cast<T>(x.as<Stored>()[at_x + c * x.stride[1]]);
         const T wv = static_cast<T>(w.as<Stored>()[at_w + c * w.stride[1]]);
         sum = multiply_add(xv, wv, sum);
       }
-    } while (next_index(&tap, w.shape.data() + 2, spatial));
+    });
     int64_t at_y = 0;
     for (int i = 0; i < y.rank; ++i) at_y += out[static_cast<size_t>(i)] * y.step(i);
     if (op.has_residual) {
@@ -157,6 +146,10 @@ Status Conv::eval(EvalCtx& ctx) const {
 Status Conv::lower(Lowering& lowering) const {
   const Operand& w = lowering.in(1);
   if (lowering.in(0).dtype != DType::kF32 || !w.konst || (has_bias && !lowering.in(2).konst)) {
+    return Op::lower(lowering);
+  }
+  if (!padding_is_cheap(window, lowering.in(0), lowering.out_shape(0),
+                        static_cast<double>(w.extent(1)))) {
     return Op::lower(lowering);
   }
   WindowProduct product;
@@ -268,6 +261,7 @@ Status Conv::declutter(Rewrite& rewrite) const {
     simpler.window.padding[i].first += pad->pads[i + 2].first;
     simpler.window.padding[i].second += pad->pads[i + 2].second;
   }
+  if (!simpler.window.check(simpler.window.axes()).ok()) return {};  // beyond what it may pad
   std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
   inputs[0] = rewrite.mapped(rewrite.producer(0).inputs[0]);
   return rewrite.replace_by(make_op<Conv>(simpler), inputs);

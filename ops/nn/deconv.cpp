@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/checked.h"
 #include "core/base/search.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
@@ -14,6 +15,7 @@
 #include "ops/array/slice.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/pool_lower.h"
+#include "ops/nn/window_taps.h"
 
 namespace rill::ops {
 
@@ -67,6 +69,10 @@ Result<Facts> Deconv::infer(FactSpan in) const {
   RILL_CHECK(x.dim(1) == Dim(*channels * groups), "input ", x, ", filter ", w, ", ", groups,
              " groups: the channels do not fit");
   RILL_CHECK(extra.size() == window.kernel.size(), extra.size(), " output adjustments");
+  constexpr int64_t kMostExtra = int64_t{1} << 40;
+  RILL_CHECK(!any_of(extra, [](int64_t e) { return e > kMostExtra || e < -kMostExtra; }),
+             "the output has ", extra, " entries more than its input and window give: expected at "
+             "most ", kMostExtra);
   if (has_bias) {
     RILL_CHECK(in[2].rank() == 1 && in[2].dim(0) == w.dim(0), "bias ", in[2], ": expected ",
                *outputs, " values");
@@ -85,45 +91,82 @@ Result<Facts> Deconv::infer(FactSpan in) const {
 
 namespace {
 
+/// The input frames that one output element reads along one axis, ascending, with their taps.
+struct FrameRange {
+  int64_t count = 0;
+  int64_t frame = 0;  ///< the first one
+  int64_t tap = 0;
+  int64_t frame_step = 1;
+  int64_t tap_step = 1;  ///< downwards
+};
+
+FrameRange frames_of(const Deconv& op, int axis, int64_t output, int64_t extent) {
+  const auto a = static_cast<size_t>(axis);
+  const int64_t raw = output + op.cut(axis).first;
+  const TapSteps steps(op.window.dilation[a], op.window.stride[a]);
+  const auto first = steps.first(raw);
+  if (!first || raw < 0) return {};
+  // Frames are raw - tap * dilation, in strides: 0 or more, and below the extent.
+  const int64_t last = std::min(op.window.kernel[a] - 1, raw / op.window.dilation[a]);
+  const int64_t beyond = raw - (extent - 1) * op.window.stride[a];
+  const int64_t least = beyond <= 0 ? 0 : (beyond - 1) / op.window.dilation[a] + 1;
+  if (last < *first) return {};
+  FrameRange out;
+  out.tap_step = steps.step();
+  out.tap = *first + (last - *first) / out.tap_step * out.tap_step;
+  if (out.tap < least) return {};
+  out.count = (out.tap - std::max(least, *first)) / out.tap_step + 1;
+  out.frame = (raw - out.tap * op.window.dilation[a]) / op.window.stride[a];
+  out.frame_step = out.tap_step * op.window.dilation[a] / op.window.stride[a];
+  return out;
+}
+
+/// Call `visit(at_x, at_w)` for the frames and taps of the output element `index`, in the order of
+/// the frames.
+template <class Visit>
+void for_each_frame(const Deconv& op, const View& x, const View& w,
+                    const std::array<int64_t, kMaxRank>& index, Visit&& visit) {
+  const int spatial = op.window.axes();
+  std::array<FrameRange, kMaxRank> ranges{};
+  std::array<int64_t, kMaxRank> at{};
+  std::array<int64_t, kMaxRank> counts{};
+  for (int i = 0; i < spatial; ++i) {
+    const auto a = static_cast<size_t>(i);
+    ranges[a] = frames_of(op, i, index[a + 2], x.extent(i + 2));
+    counts[a] = ranges[a].count;
+    if (counts[a] == 0) return;
+  }
+  do {
+    int64_t at_x = 0;
+    int64_t at_w = 0;
+    for (int i = 0; i < spatial; ++i) {
+      const auto a = static_cast<size_t>(i);
+      at_x += (ranges[a].frame + at[a] * ranges[a].frame_step) * x.stride[a + 2];
+      at_w += (ranges[a].tap - at[a] * ranges[a].tap_step) * w.stride[a + 2];
+    }
+    visit(at_x, at_w);
+  } while (next_index(&at, counts.data(), spatial));
+}
+
 template <class Stored, class T>
 void eval_as(const Deconv& op, EvalCtx& ctx) {
   const View& x = ctx.in[0];
   const View& w = ctx.in[1];
   const View& y = ctx.out[0];
   const int64_t per_group = w.shape[0] / op.groups;
-  const int spatial = op.window.axes();
-  const Window& taps = op.window;
   std::array<int64_t, kMaxRank> index{};
   for (int64_t n = y.volume(); n > 0; --n) {
     const int64_t o = index[1];
     T sum = op.has_bias ? static_cast<T>(ctx.in[2].as<Stored>()[o * ctx.in[2].stride[0]]) : T{};
-    // Taps from the last to the first visit input frames in ascending order.
-    std::array<int64_t, kMaxRank> t{};
-    for (int i = 0; i < spatial; ++i)
-      t[static_cast<size_t>(i)] = taps.kernel[static_cast<size_t>(i)] - 1;
-    for (bool more = true; more;) {
-      int64_t at_x = index[0] * x.stride[0] + o / per_group * w.shape[1] * x.stride[1];
-      int64_t at_w = o * w.stride[0];
-      bool inside = true;
-      for (int i = 0; i < spatial; ++i) {
-        const auto a = static_cast<size_t>(i);
-        const int64_t raw = index[a + 2] + op.cut(i).first - t[a] * taps.dilation[a];
-        inside &= raw >= 0 && raw % taps.stride[a] == 0 && raw / taps.stride[a] < x.shape[a + 2];
-        if (inside) at_x += raw / taps.stride[a] * x.stride[a + 2];
-        at_w += t[a] * w.stride[a + 2];
-      }
-      for (int64_t c = 0; inside && c < w.shape[1]; ++c) {
-        const T xv = static_cast<T>(x.as<Stored>()[at_x + c * x.stride[1]]);
-        const T wv = static_cast<T>(w.as<Stored>()[at_w + c * w.stride[1]]);
+    const int64_t from_x = index[0] * x.stride[0] + o / per_group * w.shape[1] * x.stride[1];
+    const int64_t from_w = o * w.stride[0];
+    for_each_frame(op, x, w, index, [&](int64_t at_x, int64_t at_w) {
+      for (int64_t c = 0; c < w.shape[1]; ++c) {
+        const T xv = static_cast<T>(x.as<Stored>()[from_x + at_x + c * x.stride[1]]);
+        const T wv = static_cast<T>(w.as<Stored>()[from_w + at_w + c * w.stride[1]]);
         sum = kernels::fused(xv, wv, sum);
       }
-      int i = spatial - 1;
-      while (i >= 0 && --t[static_cast<size_t>(i)] < 0) {
-        t[static_cast<size_t>(i)] = taps.kernel[static_cast<size_t>(i)] - 1;
-        --i;
-      }
-      more = i >= 0;
-    }
+    });
     if (op.clip) sum = static_cast<T>(kernels::limited(static_cast<float>(sum), op.lo, op.hi));
     y.as<Stored>()[offset_of(y, index)] = static_cast<Stored>(sum);
     next_index(&index, y.shape.data(), y.rank);
@@ -204,6 +247,10 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   // Frame n and `history` before it give outputs n * s to n * s + s - 1, of which `before` are cut
   // off: the first frames are read as history only.
   const int64_t history = (reach - 1) / s;
+  if (history > kMostReach) {
+    return b.refuse("Use a window that a stream can keep", "its window reaches over ", history,
+                    " frames of streaming axis ", stream.axis, ": expected at most ", kMostReach);
+  }
   const int64_t skipped = std::min(history, before / s);
   StreamWindow frames;
   frames.kernel = history + 1;
@@ -308,6 +355,10 @@ Result<Value> load_debox(LoadCtx& ctx) {
   }
   std::vector<int64_t> filter_shape{op.groups, 1};
   filter_shape.insert(filter_shape.end(), size.begin() + 2, size.end());
+  constexpr int64_t kMostOnes = int64_t{1} << 26;  // they are made
+  const auto ones_count = checked_volume(filter_shape);
+  RILL_CHECK(ones_count && *ones_count <= kMostOnes, "argument \"size\" is ", size, " for ",
+             op.groups, " channels: expected at most ", kMostOnes, " taps in all");
   RILL_ASSIGN(Tensor ones, Tensor::zeros(DType::kF32, filter_shape));
   std::fill_n(ones.mutable_data<float>(), ones.volume(), 1.0F);
   RILL_ASSIGN(ones, cast(ones, in.dtype));

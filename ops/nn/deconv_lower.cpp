@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "ops/array/elements.h"
 #include "ops/nn/deconv.h"
 #include "ops/nn/window_product.h"
+#include "ops/nn/window_taps.h"
 
 namespace rill::ops {
 namespace {
@@ -28,21 +30,56 @@ std::vector<Phase> phases_of(const Deconv& op, int axis, int64_t outputs) {
   const int64_t stride = op.window.stride[a];
   const int64_t dilation = op.window.dilation[a];
   std::vector<Phase> out;
+  const TapSteps steps(dilation, stride);
   for (int64_t first = 0; first < std::min(stride, outputs); ++first) {
     Phase phase;
     phase.first = first;
     phase.count = (outputs - first + stride - 1) / stride;
     phase.dilation = dilation / std::gcd(dilation, stride);
     const int64_t raw = op.cut(axis).first + first;
-    for (int64_t tap = op.window.kernel[a]; tap-- > 0;) {
-      const int64_t at = raw - tap * dilation;
-      if (at % stride != 0) continue;
-      if (phase.taps.empty()) phase.begin = floor_of(at, stride);
+    const auto lowest = steps.first(raw);
+    const int64_t beyond = lowest ? op.window.kernel[a] - 1 - *lowest : -1;
+    for (int64_t left = beyond < 0 ? 0 : beyond / steps.step() + 1; left-- > 0;) {
+      const int64_t tap = *lowest + left * steps.step();
+      if (phase.taps.empty()) phase.begin = floor_of(raw - tap * dilation, stride);
       phase.taps.push_back(tap);
     }
     out.push_back(std::move(phase));
   }
   return out;
+}
+
+/// The frames that outputs read in front of and behind the input.
+std::pair<int64_t, int64_t> border_of(const Deconv& op, int axis, int64_t frames,
+                                      int64_t outputs) {
+  const int64_t stride = op.window.stride[static_cast<size_t>(axis)];
+  const int64_t raw = op.cut(axis).first;
+  const int64_t first = ceil_of(raw - (op.window.extent(axis) - 1), stride);
+  const int64_t last = floor_of(raw + outputs - 1, stride);
+  return {std::max<int64_t>(0, -first), std::max<int64_t>(0, last - (frames - 1))};
+}
+
+/// Tell whether the convolutions of the phases are few, and read data for the most part.
+bool phases_are_cheap(const Deconv& op, const Operand& x, const Operand& y, double products) {
+  constexpr int64_t kMostPhases = 1 << 12;
+  int64_t phases = 1;
+  std::vector<PaddedAxis> axes;
+  for (int axis = 0; axis < op.window.axes(); ++axis) {
+    const auto a = static_cast<size_t>(axis);
+    const int64_t frames = x.extent(axis + 2);
+    const int64_t outputs = y.extent(axis + 2);
+    phases *= std::min({op.window.stride[a], outputs, kMostPhases + 1});
+    if (phases > kMostPhases) return false;
+    const int64_t step = TapSteps(op.window.dilation[a], op.window.stride[a]).step();
+    const auto taps = static_cast<double>(op.window.kernel[a]);
+    const double taps_each = std::ceil(taps / static_cast<double>(step));
+    const auto in = static_cast<double>(frames);
+    const auto out = static_cast<double>(outputs);
+    const auto [before, after] = border_of(op, axis, frames, outputs);
+    axes.push_back({out * taps_each, std::min(in * taps, out * std::min(in, taps_each)),
+                    in + static_cast<double>(before) + static_cast<double>(after)});
+  }
+  return padding_is_cheap(x, y, products, axes);
 }
 
 /// One convolution of a transposed one while it is being lowered: a phase of every axis.
@@ -80,17 +117,11 @@ class PhasedLowering {
   void pad() {
     Window border;
     for (int axis = 0; axis < op_.window.axes(); ++axis) {
-      const auto a = static_cast<size_t>(axis);
-      const int64_t stride = op_.window.stride[a];
-      const int64_t raw = op_.cut(axis).first;
-      const int64_t first = ceil_of(raw - (op_.window.extent(axis) - 1), stride);
-      const int64_t last = floor_of(raw + y_.extent(axis + 2) - 1, stride);
-      const int64_t frames = lowering_.in(0).extent(axis + 2);
       border.kernel.push_back(1);
       border.stride.push_back(1);
       border.dilation.push_back(1);
       border.padding.push_back(
-          {std::max<int64_t>(0, -first), std::max<int64_t>(0, last - (frames - 1))});
+          border_of(op_, axis, lowering_.in(0).extent(axis + 2), y_.extent(axis + 2)));
     }
     x_ = padded_rows(lowering_, lowering_.in(0), border, 0.0F);
     for (int axis = 0; axis < op_.window.axes(); ++axis) {
@@ -145,7 +176,9 @@ class PhasedLowering {
 
 Status Deconv::lower(Lowering& lowering) const {
   const bool constant = lowering.in(1).konst && (!has_bias || lowering.in(2).konst);
-  if (lowering.in(0).dtype != DType::kF32 || !constant || window.axes() > 3) {
+  if (lowering.in(0).dtype != DType::kF32 || !constant || window.axes() > 3 ||
+      !phases_are_cheap(*this, lowering.in(0), lowering.out_shape(0),
+                        static_cast<double>(lowering.in(1).extent(1)))) {
     return Op::lower(lowering);
   }
   return PhasedLowering(*this, lowering).run();

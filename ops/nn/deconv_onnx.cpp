@@ -1,7 +1,6 @@
 // How ONNX's ConvTranspose is read.
 
-#include <numeric>
-
+#include "core/base/checked.h"
 #include "ops/math/formula.h"
 #include "ops/nn/deconv.h"
 #include "ops/nn/onnx_window.h"
@@ -98,9 +97,10 @@ Result<Value> conv_transpose(OnnxCtx& ctx) {
 
 /// A filter per entry of the window, which puts that entry where it belongs.
 Result<Tensor> one_of_each(const std::vector<int64_t>& kernel) {
-  const int64_t entries =
-      std::accumulate(kernel.begin(), kernel.end(), int64_t{1}, std::multiplies<>());
-  RILL_CHECK(entries > 0 && entries <= 65536, "a window of ", kernel);
+  constexpr int64_t kMostEntries = int64_t{1} << 14;  // the filters take their square
+  const int64_t entries = checked_volume(kernel).value_or(0);
+  RILL_CHECK(entries > 0 && entries <= kMostEntries, "block_shape is ", kernel,
+             ": expected 1 to ", kMostEntries, " entries in all");
   std::vector<float> ones(static_cast<size_t>(entries * entries), 0.0F);
   for (int64_t i = 0; i < entries; ++i) ones[static_cast<size_t>(i * entries + i)] = 1.0F;
   std::vector<int64_t> shape = {1, entries};

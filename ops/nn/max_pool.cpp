@@ -148,8 +148,7 @@ void eval_as(const MaxPool& op, EvalCtx& ctx, T lowest) {
         best = lowest;
         best_at = 0;
       },
-      [&](bool inside, int64_t at, int64_t flat) {
-        if (!inside) return;
+      [&](int64_t at, int64_t flat) {
         const T value = static_cast<T>(x.as<Stored>()[at]);
         // The last NaN is taken, as PyTorch does.
         if (value > best || is_unordered(value)) {

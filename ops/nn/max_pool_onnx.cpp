@@ -56,6 +56,12 @@ Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
                 " taps or of a size that is not known: expected at most ", kMostTaps)
         .hint("Drop it from the graph, if nobody reads it");
   }
+  constexpr int64_t kMostPadding = int64_t{1} << 20;  // entries of padding have places, too
+  for (const auto& [before, after] : window.padding) {
+    RILL_CHECK(before <= kMostPadding && after <= kMostPadding, "attribute \"pads\" is ",
+               nnef_text(window.padding), " beside an output \"Indices\": expected at most ",
+               kMostPadding);
+  }
   RILL_ASSIGN(const int64_t order, ctx.integer("storage_order"));
   std::vector<Dim> spatial(fact.shape.begin() + 2, fact.shape.end());
   std::vector<Dim> written = spatial;

@@ -51,7 +51,13 @@ Result<OutletId> onnx_average_pool(OnnxCtx& ctx, OutletId x, bool whole) {
     Window longer = window;
     onnx_round_up(f.fact(x), &longer);
     if (count_padding && !whole) {
+      constexpr int64_t kMostPadding = int64_t{1} << 24;  // it is made, as entries of the input
       const Pads written = window.padding;
+      for (const auto& [before, after] : written) {
+        RILL_CHECK(before <= kMostPadding && after <= kMostPadding, "attribute \"pads\" is ",
+                   nnef_text(written), " beside ceil_mode and count_include_pad: expected at most ",
+                   kMostPadding);
+      }
       x = padded(f, x, &window);
       for (size_t i = 0; i < written.size(); ++i) {
         window.padding[i].second = longer.padding[i].second - written[i].second;

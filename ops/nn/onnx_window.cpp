@@ -8,6 +8,9 @@
 namespace rill::ops {
 namespace {
 
+constexpr WindowNames kNames = {"attribute \"kernel_shape\"", "attribute \"strides\"",
+                                "attribute \"dilations\"", "attribute \"pads\""};
+
 Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t axes) {
   std::vector<int64_t> out(axes, 1);
   if (!ctx.given(name)) return out;
@@ -98,7 +101,7 @@ Result<Window> read_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
   if (same && how == WindowPads::kAutomatic) {
     window.same = true;
-    RILL_TRY(window.check(static_cast<int>(axes)));
+    RILL_TRY(window.check(static_cast<int>(axes), kNames));
     if (auto_pad == "SAME_LOWER") *open = pad_lower(input, ctx.graph().scope, &window);
     return window;
   }
@@ -113,7 +116,7 @@ Result<Window> read_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
                " entries, expected ", 2 * axes, ": all begins, then all ends");
   }
   for (size_t i = 0; i < axes; ++i) window.padding.emplace_back(pads[i], pads[axes + i]);
-  RILL_TRY(window.check(static_cast<int>(axes)));
+  RILL_TRY(window.check(static_cast<int>(axes), kNames));
   if (how == WindowPads::kAutomatic) RILL_TRY(check_fits(window, input));
   return window;
 }

@@ -21,6 +21,7 @@ bool lower_pool_f32(Lowering& lowering, const Window& window, float border, floa
     if (window.kernel[static_cast<size_t>(i)] != 1) reached.push_back(i);
   }
   if (spatial > kPoolLoops || reached.size() > 2) return false;
+  if (!padding_is_cheap(window, lowering.in(0), lowering.out_shape(0), 1)) return false;
   const Operand x = padded_rows(lowering, lowering.in(0), window, border);
   const Operand y = lowering.make_out(0, channels_last(x.rank));
   if (y.volume() == 0) return true;

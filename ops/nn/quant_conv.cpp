@@ -11,6 +11,7 @@
 #include "ops/math/binary.h"
 #include "ops/nn/byte_lower.h"
 #include "ops/nn/quant_conv_op.h"
+#include "ops/nn/window_taps.h"
 
 namespace rill::ops {
 
@@ -76,25 +77,16 @@ int32_t sum_at(const QuantConv& op, const View& x, const View& w,
   const int64_t o = out[1];
   const int64_t group = o / (w.shape[0] / op.groups);
   auto sum = static_cast<uint32_t>(start);
-  std::array<int64_t, kMaxRank> tap{};
-  do {
-    int64_t at_x = out[0] * x.stride[0] + group * w.shape[1] * x.stride[1];
+  const int64_t base = out[0] * x.stride[0] + group * w.shape[1] * x.stride[1];
+  for_each_tap(op.window, x, out, base, [&](const auto& tap, int64_t at_x, int64_t) {
     int64_t at_w = o * w.stride[0];
-    bool inside = true;
-    for (int i = 0; i < op.window.axes(); ++i) {
-      const auto a = static_cast<size_t>(i);
-      const int64_t at = out[a + 2] * op.window.stride[a] + tap[a] * op.window.dilation[a] -
-                         op.window.pads(i, x.extent(i + 2)).first;
-      inside &= at >= 0 && at < x.shape[a + 2];
-      at_x += at * x.stride[a + 2];
-      at_w += tap[a] * w.stride[a + 2];
-    }
-    for (int64_t c = 0; inside && c < w.shape[1]; ++c) {
+    for (size_t a = 0; a < op.window.kernel.size(); ++a) at_w += tap[a] * w.stride[a + 2];
+    for (int64_t c = 0; c < w.shape[1]; ++c) {
       const int32_t xv = byte_at(x, at_x + c * x.stride[1]) - x.q.zero_point;
       const int32_t wv = byte_at(w, at_w + c * w.stride[1]) - w.q.zero_point;
       sum += static_cast<uint32_t>(xv) * static_cast<uint32_t>(wv);
     }
-  } while (next_index(&tap, op.window.kernel.data(), op.window.axes()));
+  });
   return static_cast<int32_t>(sum);
 }
 
@@ -202,6 +194,11 @@ Status QuantConv::lower(Lowering& lowering) const {
   const bool constant = w.konst && (!has_bias || lowering.in(2).konst);
   if (!constant || window.axes() > 3) return Op::lower(lowering);
   const Operand y = lowering.out_shape(0);
+  if (!padding_is_cheap(window, lowering.in(0), y, static_cast<double>(w.extent(1)))) {
+    return has_zero ? fail(Code::kUnsupported, "padding ", nnef_text(window.padding), " around ",
+                           "little data, filled with a computed zero point")
+                    : Op::lower(lowering);
+  }
   const int32_t zero = has_zero ? 0 : lowering.in(0).q.zero_point;
   const int computed = has_bias ? 3 : 2;
   const Operand x =

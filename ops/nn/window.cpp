@@ -15,24 +15,39 @@ int64_t Window::extent(int axis) const {
   return (kernel[a] - 1) * dilation[a] + 1;
 }
 
-Status Window::check(int spatial_axes) const {
+namespace {
+
+constexpr int64_t kMostEntry = (int64_t{1} << 31) - 1;
+
+Status check_entry(const char* name, const std::vector<int64_t>& entries, size_t axis) {
+  RILL_CHECK(entries[axis] >= 1 && entries[axis] <= kMostEntry, name, " is ", entries,
+             ": expected 1 to ", kMostEntry, " per spatial axis");
+  return {};
+}
+
+}  // namespace
+
+Status Window::check(int spatial_axes, const WindowNames& names) const {
   const auto n = static_cast<size_t>(spatial_axes);
   if (kernel.size() != n || stride.size() != n || dilation.size() != n ||
       (!same && padding.size() != n)) {
     return fail(Code::kShape, "window over ", kernel.size(), " axes, stride ", stride,
                 ", dilation ", dilation, ": expected ", n, " spatial axes");
   }
-  constexpr int64_t kLimit = int64_t{1} << 31;
+  constexpr int64_t kMostTaps = int64_t{1} << 40;
+  int64_t taps = 1;
   for (size_t i = 0; i < n; ++i) {
-    RILL_CHECK(kernel[i] >= 1 && kernel[i] < kLimit, "kernel extent ", kernel[i],
-               ": expected at least 1");
-    RILL_CHECK(stride[i] >= 1 && stride[i] < kLimit, "stride ", stride[i], ": expected at least 1");
-    RILL_CHECK(dilation[i] >= 1 && dilation[i] < kLimit, "dilation ", dilation[i],
-               ": expected at least 1");
+    RILL_TRY(check_entry(names.kernel, kernel, i));
+    RILL_TRY(check_entry(names.stride, stride, i));
+    RILL_TRY(check_entry(names.dilation, dilation, i));
+    RILL_CHECK(kernel[i] <= kMostTaps / taps, names.kernel, " is ", kernel,
+               ": expected at most ", kMostTaps, " taps in all");
+    taps *= kernel[i];
     if (same) continue;
     const auto [before, after] = padding[i];
-    RILL_CHECK(before >= 0 && after >= 0 && before < kLimit && after < kLimit, "padding (", before,
-               ", ", after, "): expected none below 0");
+    RILL_CHECK(before >= 0 && after >= 0 && before <= kMostEntry && after <= kMostEntry,
+               names.padding, " is ", nnef_text(padding), ": expected 0 to ", kMostEntry,
+               " at each end");
   }
   return {};
 }
@@ -124,7 +139,10 @@ Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip) 
     }
     window.padding.erase(window.padding.begin(), window.padding.begin() + skip);
   }
-  RILL_TRY(window.check(static_cast<int>(axes)));
+  RILL_TRY(window.check(static_cast<int>(axes),
+                        {skip > 0 ? "argument \"size\"" : "the window of the filter",
+                         "argument \"stride\"", "argument \"dilation\"",
+                         "argument \"padding\""}));
   return window;
 }
 
@@ -277,6 +295,13 @@ Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tenso
   on_stream.before = pulsed->padding[a].first;
   on_stream.after = pulsed->padding[a].second;
   on_stream.pad_value = pad_value;
+  // Every step reads the frames that a stream keeps, those in front of its beginning as well.
+  if (std::max({on_stream.kernel, on_stream.before, on_stream.after}) > kMostReach) {
+    return b.refuse("Use a window that a stream can keep",
+                    "its window reaches over ", on_stream.kernel, " frames of streaming axis ",
+                    axis, " and is padded by ", on_stream.before, " and ", on_stream.after,
+                    ": expected at most ", kMostReach);
+  }
   RILL_ASSIGN(const OutletId out, b.window(b.wire(0), stream, on_stream));
   pulsed->padding[a] = {0, 0};
   return out;

@@ -10,6 +10,14 @@
 
 namespace rill::ops {
 
+/// What a file calls the parts of a window, for errors.
+struct WindowNames {
+  const char* kernel = "kernel";
+  const char* stride = "stride";
+  const char* dilation = "dilation";
+  const char* padding = "padding";
+};
+
 /// How a window slides over the spatial axes of [N, C, spatial...]: what convolutions and pools
 /// have in common.
 struct Window {
@@ -22,8 +30,9 @@ struct Window {
   int axes() const { return static_cast<int>(kernel.size()); }
   /// Taps and gaps from the first tap to the last.
   int64_t extent(int axis) const RILL_NONBLOCKING;
-  /// Errors: kShape if counts differ or are out of range.
-  Status check(int spatial_axes) const;
+  /// Errors: kShape if counts differ, an entry is not below 2^31, or the taps of all axes are more
+  /// than 2^40. No sum or product of entries overflows then.
+  Status check(int spatial_axes, const WindowNames& names = {}) const;
   Dim output(int axis, const Dim& input) const;
   /// The padding for an input extent; `same` splits it with the larger half at the end.
   std::pair<int64_t, int64_t> pads(int axis, int64_t input) const RILL_NONBLOCKING;
@@ -61,6 +70,9 @@ Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window,
 
 /// The order [N, spatial..., C] of a tensor of that rank.
 std::vector<int> channels_last(int rank);
+
+/// The frames that windows of a stream reach over, at most.
+inline constexpr int64_t kMostReach = int64_t{1} << 26;
 
 /// What the streaming axis is to a windowed op.
 struct StreamAxis {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/checked.h"
 #include "ops/math/formula.h"
 #include "ops/nn/conv.h"
 #include "ops/nn/onnx_window.h"
@@ -37,7 +38,10 @@ Result<Extents> extents_of(OnnxCtx& ctx, Formula& f, OutletId x, OutletId offset
   RILL_ASSIGN(const int64_t groups, ctx.integer("offset_group"));
   e.batch = in.dim(0);
   e.channels = in.dim(1);
-  for (const int64_t k : window.kernel) e.taps *= k;
+  constexpr int64_t kMostTaps = int64_t{1} << 20;  // each has a place of its own
+  e.taps = checked_volume(window.kernel).value_or(kMostTaps + 1);
+  RILL_CHECK(e.taps <= kMostTaps, "W has a window of ", window.kernel, ": expected at most ",
+             kMostTaps, " taps in all");
   e.images = e.batch * Dim(groups);
   const auto shared = exact_div(e.channels, Dim(groups));
   RILL_CHECK(groups > 0 && shared, "attribute \"offset_group\" is ", groups, " for ", e.channels,

@@ -47,6 +47,10 @@ if(RILL_ONNX AND TARGET rill_program)
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/altered.py"
                    "$<TARGET_FILE:rill_program>" --count 300)
   set_tests_properties(onnx_altered PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 300)
+  add_test(NAME onnx_extremes
+           COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/extremes.py"
+                   "$<TARGET_FILE:rill_program>" --count 160)
+  set_tests_properties(onnx_extremes PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 900)
   add_test(NAME onnx_refused
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/refused.py"
                    "$<TARGET_FILE:rill_program>")

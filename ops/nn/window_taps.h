@@ -1,0 +1,96 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "ops/nn/window.h"
+
+namespace rill::ops {
+
+/// Some taps of a window along one axis, from `begin` to before `end`.
+struct TapRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+/// The taps that lie inside an input of that extent when tap 0 lies at `first`. The range takes a
+/// few operations however large the kernel, so that nothing visits padding tap by tap.
+inline TapRange taps_inside(int64_t first, int64_t dilation, int64_t kernel, int64_t extent) {
+  if (first >= extent) return {};
+  const int64_t begin = first >= 0 ? 0 : (dilation - 1 - first) / dilation;
+  return {begin, std::min(kernel, (extent - 1 - first) / dilation + 1)};
+}
+
+/// Call `visit(tap, at, flat)` for the taps of the output element `out` that lie inside x, in
+/// ascending order with the last axis fastest. `tap` has an index per spatial axis, `at` is the
+/// offset from `base` in x, and `flat` the number of the element in its plane.
+template <class Visit>
+void for_each_tap(const Window& window, const View& x, const std::array<int64_t, kMaxRank>& out,
+                  int64_t base, Visit&& visit) {
+  const int spatial = window.axes();
+  std::array<int64_t, kMaxRank> first{};
+  std::array<TapRange, kMaxRank> ranges{};
+  std::array<int64_t, kMaxRank> tap{};
+  for (int i = 0; i < spatial; ++i) {
+    const auto a = static_cast<size_t>(i);
+    first[a] = out[a + 2] * window.stride[a] - window.pads(i, x.extent(i + 2)).first;
+    ranges[a] = taps_inside(first[a], window.dilation[a], window.kernel[a], x.extent(i + 2));
+    if (ranges[a].begin >= ranges[a].end) return;
+    tap[a] = ranges[a].begin;
+  }
+  for (;;) {
+    int64_t at = base;
+    int64_t flat = 0;
+    for (int i = 0; i < spatial; ++i) {
+      const auto a = static_cast<size_t>(i);
+      const int64_t index = first[a] + tap[a] * window.dilation[a];
+      at += index * x.stride[a + 2];
+      flat = flat * x.shape[a + 2] + index;
+    }
+    visit(tap, at, flat);
+    int axis = spatial - 1;
+    while (axis >= 0) {
+      const auto a = static_cast<size_t>(axis);
+      if (++tap[a] < ranges[a].end) break;
+      tap[a] = ranges[a].begin;
+      --axis;
+    }
+    if (axis < 0) return;
+  }
+}
+
+/// The taps of a transposed convolution that reach one output element: tap t gives element `raw`
+/// from frame (raw - t * dilation) / stride, if that is a whole number.
+class TapSteps {
+ public:
+  TapSteps(int64_t dilation, int64_t stride) RILL_NONBLOCKING;
+
+  /// The distance from one such tap to the next.
+  int64_t step() const { return step_; }
+  /// The first such tap, below `step()`, or nothing where there is none.
+  std::optional<int64_t> first(int64_t raw) const RILL_NONBLOCKING;
+
+ private:
+  int64_t shared_;
+  int64_t step_;
+  int64_t inverse_;  ///< of dilation / shared_, modulo step_
+};
+
+/// What a step along one axis does when it reads a padded copy of its input.
+struct PaddedAxis {
+  double reads = 1;    ///< of elements, padding included
+  double useful = 1;   ///< of elements of the input, at most
+  double padded = 1;   ///< elements of the copy
+};
+
+/// Tell whether a step reads a padded copy of `x`, as kernels want it, in about the time that the
+/// data alone takes. If nearly all of the copy is padding, the step evaluates the operator
+/// element by element instead, and clips each window to the data. `products` is the number of
+/// operations per element of x or y that is read.
+bool padding_is_cheap(const Operand& x, const Operand& y, double products,
+                      std::span<const PaddedAxis> axes);
+
+/// The same for a window that slides over x and gives y.
+bool padding_is_cheap(const Window& window, const Operand& x, const Operand& y, double products);
+
+}  // namespace rill::ops
