@@ -101,8 +101,8 @@ TEST(Presumed, InALoopToo) {
   EXPECT_EQ(assertions_of(parts), "-4+S >= 0");
 }
 
-/// `layers` windows of 3 frames over x [1, 1, S] behind zeros, each added to the last frames of what
-/// it reads, `y[:, :, -c.shape[2]:]`, and the last S frames of all of them summed.
+/// `layers` windows of 3 frames over x [1, 1, S] behind zeros. Each is added to the last frames of
+/// what it reads, `y[:, :, -c.shape[2]:]`; the last S frames of all of them are summed.
 GraphParts last_frames_of(int layers) {
   GraphParts out;
   out.inputs = {value_info("x", {1, 1, -1}, {"", "", "S"})};

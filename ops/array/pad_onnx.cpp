@@ -194,8 +194,7 @@ Result<Value> center(OnnxCtx& ctx) {
     const int64_t front = *more >= 0 ? *more / 2 : -(-*more / 2);
     pads[static_cast<size_t>(axis)] = {front, *more - front};
   }
-  std::vector<Amounts> later(pads.size(), Amounts{Dim(0), Dim(0)});
-  RILL_ASSIGN(x, cut_negative(ctx, x, &pads, mode == "constant" ? &later : nullptr));
+  RILL_ASSIGN(x, cut_negative(ctx, x, &pads, nullptr));
   return ctx.add_value(
       make_op<Pad>(std::move(pads), "constant", std::make_shared<const Tensor>(std::move(zero))),
       {x});
