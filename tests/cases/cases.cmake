@@ -44,6 +44,7 @@ set(cases
   half_precision_is_near
   half_precision_is_written
   half_precision_streams
+  halves_that_overflow
   illegal_pulse
   input_becomes_a_constant
   input_node_cuts
