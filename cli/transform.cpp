@@ -116,21 +116,26 @@ Status set_property(const Work& work) {
   return nnef::set_properties(std::move(properties), &model->graph);
 }
 
-/// Apply a rewriting of graphs to the model, and to the whole model that a stream is compared to.
+/// Apply a rewriting of graphs to the model, and to the pair of graphs that an audit compares.
 template <class Rewriting>
 Status rewrite_model(Model* model, Rewriting rewriting) {
-  RILL_ASSIGN(model->graph, rewriting(model->graph));
-  if (model->whole) {
-    RILL_ASSIGN(model->whole, rewriting(*model->whole));
+  for (std::optional<Graph>* graph : {&model->whole, &model->streamed}) {
+    if (!*graph) continue;
+    RILL_ASSIGN(*graph, rewriting(**graph));
   }
+  RILL_ASSIGN(model->graph, rewriting(model->graph));
   return {};
 }
 
 Status float_precision(const Work& work, DType from, DType to) {
   RILL_ASSIGN(const transforms::NodeFilter filter, node_filter(work.spec));
-  return rewrite_model(work.model, [&](const Graph& graph) {
-    return transforms::with_float_type(graph, from, to, filter);
-  });
+  std::vector<std::string> notes;
+  RILL_TRY(rewrite_model(work.model, [&](const Graph& graph) {
+    notes.clear();
+    return transforms::with_float_type(graph, from, to, filter, &notes);
+  }));
+  for (const std::string& note : notes) work.log.warn(note);
+  return {};
 }
 
 Status f32_to_f16(const Work& work) {

@@ -11,6 +11,7 @@ target_sources(rill_core PRIVATE
   graph/walk.cpp
   graph/written.cpp
   optim/optim.cpp
+  optim/precision.cpp
   exec/constant_steps.cpp
   exec/extents.cpp
   exec/layout.cpp

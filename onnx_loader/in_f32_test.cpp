@@ -46,6 +46,38 @@ TEST(InF32, ResultsOfBf16AreRoundedOnce) {
             std::vector<float>({260}));
 }
 
+// As PyTorch writes a layer norm before opset 17. By hand: the deviation of 300, -300 and 0 is the
+// root of 60000, whose squares are beyond f16.
+TEST(InF32, NormsInSingleStepsMayBeOutOfRangeOfF16) {
+  for (const int64_t type : {int64_t{10}, int64_t{16}}) {
+    GraphParts parts;
+    parts.inputs = {value_info("x", {-1, 3}, {"S"})};
+    parts.outputs = {value_info("y", {-1, -1})};
+    parts.initializers = {tensor_of_floats("two32", {}, {2.0F}),
+                          tensor_of_floats("eps32", {}, {1e-3F})};
+    const Message axes = integers_attribute("axes", {1});
+    const auto cast = [&](const char* from, const char* to) {
+      return node_of("Cast", {from}, {to}, {integer_attribute("to", type)});
+    };
+    parts.nodes = {cast("x", "narrow"),
+                   cast("two32", "two"),
+                   cast("eps32", "eps"),
+                   node_of("ReduceMean", {"narrow"}, {"mean"}, {axes}),
+                   node_of("Sub", {"narrow", "mean"}, {"apart"}),
+                   node_of("Pow", {"apart", "two"}, {"squares"}),
+                   node_of("ReduceMean", {"squares"}, {"variance"}, {axes}),
+                   node_of("Add", {"variance", "eps"}, {"positive"}),
+                   node_of("Sqrt", {"positive"}, {"deviation"}),
+                   node_of("Div", {"apart", "deviation"}, {"made"}),
+                   node_of("Cast", {"made"}, {"y"}, {integer_attribute("to", 1)})};
+    const std::vector<float> y = run_on(model_of(parts), {300, -300, 0});
+    ASSERT_EQ(y.size(), 3U);
+    EXPECT_NEAR(y[0], 1.2247F, 4e-3F);
+    EXPECT_NEAR(y[1], -1.2247F, 4e-3F);
+    EXPECT_EQ(y[2], 0.0F);
+  }
+}
+
 // What is f32 beside it stays f32.
 TEST(InF32, TypesOfResultsStay) {
   GraphParts parts;

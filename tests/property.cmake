@@ -15,6 +15,8 @@ rill_test(wide_property_test SOURCES property/wide_property_test.cpp DEPENDS ril
           LABELS property)
 rill_test(mask_property_test SOURCES property/mask_property_test.cpp DEPENDS rill_property
           LABELS property)
+rill_test(f16_norms_test SOURCES property/f16_norms_test.cpp
+          DEPENDS rill_property rill_transforms rill_ops_testing LABELS property)
 rill_test(inputs_apart_test SOURCES property/inputs_apart_test.cpp DEPENDS rill_property
           LABELS property)
 rill_test(feedback_test SOURCES property/feedback_test.cpp DEPENDS rill_property LABELS property)

@@ -4,6 +4,7 @@
 
 #include "core/base/search.h"
 #include "core/graph/some_fields.h"
+#include "core/optim/precision.h"
 #include "ops/array/cast.h"
 #include "ops/control/scan.h"
 
@@ -33,8 +34,9 @@ class Converter final : public SomeFields {
 
 class Translation {
  public:
-  Translation(const Graph& graph, DType from, DType to, const NodeFilter& filter)
-      : graph_(graph), from_(from), to_(to), filter_(filter) {}
+  Translation(const Graph& graph, DType from, DType to, const NodeFilter& filter,
+              std::vector<std::string>* notes)
+      : graph_(graph), from_(from), to_(to), filter_(filter), notes_(notes) {}
 
   Result<Graph> run();
 
@@ -44,11 +46,14 @@ class Translation {
   Result<OpPtr> op_of(const Node& node) const;
   bool takes(const Node& node, const Op& op) const;
   Status outputs();
+  bool selects(int id) const;
 
   const Graph& graph_;
   DType from_;
   DType to_;
   const NodeFilter& filter_;
+  std::vector<std::string>* notes_;
+  std::vector<bool> chained_;  ///< nodes of chains, where `to` is narrow
   Graph out_;
   std::map<OutletId, OutletId> mapped_;
   std::map<OutletId, OutletId> exact_;  ///< constants in their old type, for nodes left out
@@ -76,7 +81,7 @@ Result<OutletId> Translation::input(const Node& node, size_t index, bool selecte
 Result<OpPtr> Translation::op_of(const Node& node) const {
   if (const auto* scan = node.op->as<ops::Scan>()) {
     auto copy = draft_op<ops::Scan>(*scan);
-    RILL_ASSIGN(Graph body, with_float_type(*scan->body, from_, to_));
+    RILL_ASSIGN(Graph body, with_float_type(*scan->body, from_, to_, {}, notes_));
     copy->body = std::make_shared<const Graph>(std::move(body));
     return OpPtr(copy);
   }
@@ -106,10 +111,15 @@ bool Translation::takes(const Node& node, const Op& op) const {
   return op.infer(in).ok();
 }
 
+bool Translation::selects(int id) const {
+  const bool chained = !chained_.empty() && chained_[static_cast<size_t>(id)];
+  return !chained && filter_.matches(graph_.node(id).name);
+}
+
 Status Translation::node(int id) {
   const Node& node = graph_.node(id);
   const OutletId own{id, 0};
-  bool selected = filter_.matches(node.name);
+  bool selected = selects(id);
   if (const auto* source = node.op->as<Source>()) {
     Fact fact = source->fact;
     if (fact.dtype == from_) fact.dtype = to_;
@@ -155,6 +165,11 @@ Status Translation::outputs() {
 
 Result<Graph> Translation::run() {
   out_ = empty_like(graph_);
+  if (is_narrow_float(to_) && !is_narrow_float(from_)) {
+    Chains chains = chains_of(graph_, to_);
+    chained_ = std::move(chains.nodes);
+    if (notes_) notes_->insert(notes_->end(), chains.notes.begin(), chains.notes.end());
+  }
   for (size_t id = 0; id < graph_.nodes.size(); ++id) RILL_TRY(node(static_cast<int>(id)));
   out_.inputs.clear();
   for (const OutletId& input : graph_.inputs) out_.inputs.push_back(mapped_.at(input));
@@ -192,8 +207,9 @@ NodeFilter filter_from_text(std::string_view text) {
   return out;
 }
 
-Result<Graph> with_float_type(const Graph& graph, DType from, DType to, const NodeFilter& filter) {
-  return Translation(graph, from, to, filter).run();
+Result<Graph> with_float_type(const Graph& graph, DType from, DType to, const NodeFilter& filter,
+                              std::vector<std::string>* notes) {
+  return Translation(graph, from, to, filter, notes).run();
 }
 
 }  // namespace rill::transforms

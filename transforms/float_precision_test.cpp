@@ -77,6 +77,37 @@ TEST(FloatPrecision, CastsAndOtherTypesKeepTheirMeaning) {
   ops::test::expect_same((*out)[1], typed(DType::kI64, {3}, {2, 10, -18}));
 }
 
+// By hand: the squares of 300 are beyond f16, and 1e-8, 1e-10 and 70000 round to 0 and infinity.
+TEST(FloatPrecision, NormsAndConstantsThatHalvesCannotHoldStayFloats) {
+  struct {
+    const char* text;
+    std::vector<double> expected;
+  } const cases[] = {
+      {"y = x * rsqrt(mean_reduce(sqr(x), axes = [1]) + 1e-5);", {1, -1}},
+      {"y = x / (x + 1e-8) - 1.0;", {0, 0}},
+      {"y = log(max(x - x, 1e-10)) + 23.0;", {-0.02585, -0.02585}},
+      {"y = matmul(x, [[70000.0, 0.0], [69999.0, 1.0]]) / 100.0;", {3, -3}},
+      {"y = mean_reduce(tract_core_broadcast(x, shape = [999, 2]), axes = [0]);", {300, -300}},
+  };
+  for (const auto& [text, expected] : cases) {
+    std::vector<std::string> notes;
+    const auto half = with_float_type(graph_of({{"x", "1, 2"}}, text), DType::kF32, DType::kF16,
+                                      {}, &notes);
+    ASSERT_TRUE(half.ok()) << half.error().to_string();
+    const auto out = run(*half, {typed(DType::kF16, {1, 2}, {300, -300})});
+    ASSERT_TRUE(out.ok()) << out.error().to_string();
+    for (size_t i = 0; i < 2; ++i) {
+      const double found = *element_as_double((*out)[0], static_cast<int64_t>(i));
+      EXPECT_NEAR(found, expected[i], 1e-3 * std::abs(expected[i]) + 1e-4) << text;
+    }
+    const bool named = std::string_view(text).find("70000") != std::string_view::npos;
+    if (named) {
+      ASSERT_EQ(notes.size(), 1U);
+      EXPECT_NE(notes[0].find("cannot hold 70000"), std::string::npos) << notes[0];
+    }
+  }
+}
+
 TEST(FloatPrecision, BodiesOfLoopsAreConverted) {
   // A running sum: exact in half precision for small integers.
   const auto loaded = ops::test::load_text(

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/base/search.h"
+#include "core/optim/precision.h"
 #include "nnef_loader/statements.h"
 #include "ops/array/cast.h"
 #include "ops/array/reshape.h"
@@ -111,7 +112,8 @@ Result<Graph> patched(const Graph& graph, std::string_view body,
                   "' does not name an existing node and is not declared in new_outputs");
     }
   }
-  return patch.build();
+  RILL_ASSIGN(Graph out, patch.build());
+  return widen_chains(std::move(out), ops);
 }
 
 }  // namespace rill::transforms

@@ -82,6 +82,13 @@ Result<Value> read_as_nnef(OnnxCtx& ctx) {
   return kRead(ctx);
 }
 
+/// How often an operator rounds what is of f16 or bf16.
+enum class Rounding : uint8_t {
+  kEach,  ///< Each of its nodes rounds, apart from chains. See `Precision`.
+  kOnce,  ///< Several nodes make up the operator: the reader casts its tensors to f32 in front of
+          ///< it, and its results back. The nodes would round, and overflow, in between.
+};
+
 /// An operator of ONNX that a room reads.
 ///
 /// `declaration`: a fragment in NNEF syntax, with the names of the standard. Its tensors are the
@@ -96,9 +103,8 @@ struct OnnxOp {
   int since;  ///< first opset of this form; the largest that is not beyond the file's is taken
   const char* declaration;
   OnnxLoadFn load;  ///< null where the declaration has a body
-  /// Whether tensors of f16 and bf16 are widened in front of it, and its results rounded behind: it
-  /// would round, and overflow, in between. So it is where the declaration has a body.
-  bool in_f32 = false;
+  /// A declaration with a body needs not say `kOnce`.
+  Rounding rounding = Rounding::kEach;
 };
 
 /// What a room's file `<room>_onnx.cpp` exports; CMake finds it there.

@@ -50,12 +50,25 @@ struct HistoryNeed {
 
 /// What an operator of several inputs makes of the elements in the same place, as far as rules of
 /// other operators tell it apart. It repeats inputs of extent 1 itself.
-enum class Elementwise : uint8_t { kNo, kAdd, kSub, kMul, kMin, kMax, kOther };
+enum class Elementwise : uint8_t { kNo, kAdd, kSub, kMul, kMin, kMax, kOther, kPow };
 
 /// Whether an operator does nothing to frames but to put them elsewhere, along the axes that it
 /// tracks (`Op::axes`), and what it puts around them. What is done to frames behind such an
 /// operator can be done in front of it.
 enum class Moves : uint8_t { kNo, kFrames, kAmongZeros, kAmongOthers };
+
+/// How an operator takes part in chains: neighbours that are computed in f32 where their tensors
+/// are of f16 or bf16, so that the chain rounds once, at its end. Squares of 300 and sums of 2000
+/// values are beyond f16, though the norms and means that are made of them are not.
+/// `core/optim/precision.h` finds the chains.
+enum class Precision : uint8_t {
+  kRounds,       ///< It reads and gives rounded numbers: chains end in front of it.
+  kRoundsAtEnd,  ///< It rounds where a chain ends; in a chain, readers see what it reads.
+  kMoves,        ///< It only moves elements, in a chain or outside.
+  kFollows,      ///< It belongs to the chain that it reads.
+  kGrows,        ///< It begins a chain: its results can leave the range of what it reads.
+  kSums,         ///< It begins a chain as well, and what computes its terms belongs to it.
+};
 
 /// What rules of other operators ask of one.
 struct OpTraits {
@@ -76,6 +89,7 @@ struct OpTraits {
   bool takes_constant = false;
   /// It reads input 0 with the elements of axis 1 side by side, and copies it where they lie apart.
   bool by_channels = false;
+  Precision precision = Precision::kRounds;
 };
 
 /// What `eval` works on. Outputs are allocated, with the shapes that `infer` gave.

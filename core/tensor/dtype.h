@@ -45,6 +45,8 @@ std::optional<DType> dtype_from_name(std::string_view name);
 inline bool is_float(DType t) {
   return t == DType::kF16 || t == DType::kBF16 || t == DType::kF32 || t == DType::kF64;
 }
+/// Tell whether elements are floats of 16 bits, which are computed in f32.
+inline bool is_narrow_float(DType t) { return t == DType::kF16 || t == DType::kBF16; }
 inline bool is_unsigned_int(DType t) { return t >= DType::kU8 && t <= DType::kU64; }
 inline bool is_signed_int(DType t) { return t >= DType::kI8 && t <= DType::kI64; }
 inline bool is_int(DType t) { return is_unsigned_int(t) || is_signed_int(t); }

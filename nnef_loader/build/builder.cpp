@@ -1,6 +1,7 @@
 #include "nnef_loader/build/builder.h"
 
 #include "core/base/search.h"
+#include "core/optim/precision.h"
 #include "nnef_loader/build/limits.h"
 #include "nnef_loader/syntax/lexer.h"
 
@@ -177,7 +178,7 @@ Result<Graph> Builder::build() {
   }
   for (size_t i = 0; i < added.size(); ++i) main_.graph.add_output(added_names[i], added[i]);
   RILL_TRY(check_input_shapes(main_.graph));
-  return std::move(main_.graph);
+  return widen_chains(std::move(main_.graph), rooms_);
 }
 
 Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fact> facts,
@@ -216,7 +217,7 @@ Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fac
   }
   // Symbols made in the body must not be made again outside.
   for (const std::string& symbol : body.graph.scope.symbols()) outer->graph.scope.declare(symbol);
-  return std::move(body.graph);
+  return widen_chains(std::move(body.graph), rooms_);
 }
 
 }  // namespace rill::nnef

@@ -8,8 +8,8 @@
 
 namespace rill::onnx {
 
-/// The call of an operator that would round in between, were it computed in f16 or bf16: what it
-/// reads is widened to f32, and what it gives is rounded once. Other calls are left as they are.
+/// Reads an operator of `Rounding::kOnce` in f32: casts its f16 or bf16 inputs up, and casts its
+/// results down once. Other calls stay as they are.
 class CallInF32 {
  public:
   /// Both must outlive it. `name` is that of the node.
@@ -20,7 +20,7 @@ class CallInF32 {
   Status widen(std::vector<nnef::CallArgument>* arguments);
   /// Name the results so that what they are rounded to gets their names.
   void rename(nnef::Naming* naming);
-  /// Round the results that became wider than the arguments are that they have the type of.
+  /// Cast each f32 result back to the type of the arguments.
   Status narrow(std::vector<OutletId>* results);
 
  private:

@@ -5,6 +5,7 @@
 
 #include "core/base/search.h"
 #include "core/graph/walk.h"
+#include "core/optim/precision.h"
 #include "onnx_loader/build/appended.h"
 #include "onnx_loader/build/in_f32.h"
 #include "onnx_loader/build/masks.h"
@@ -59,6 +60,7 @@ Status blamed(Status status, const NodeProto& node, const std::string& name, int
 Loader::Loader(const ModelProto& model, ProtoBudget budget, TensorReader tensors,
                const Operators& ops, const LoadOptions& options, const Findings& findings)
     : model_(model),
+      rooms_(ops.rooms),
       budget_(budget),
       tensors_(std::move(tensors)),
       options_(options),
@@ -119,7 +121,7 @@ Result<Graph> Loader::build() {
   if (status.ok()) status = add_outputs(graph, &env);
   if (!status.ok() && options_.read_so_far) *options_.read_so_far = target_.graph;
   RILL_TRY(std::move(status));
-  return std::move(target_.graph);
+  return widen_chains(std::move(target_.graph), rooms_);
 }
 
 void Loader::keep_metadata(const GraphProto&, Graph* out) {
@@ -369,7 +371,7 @@ Result<std::vector<OutletId>> Loader::read_node(const NodeProto& node, int64_t v
   RILL_ASSIGN(std::vector<nnef::CallArgument> arguments,
               arguments_of(node, *callee.decl, name, this, env));
   CallInF32 wide(&builder_, env->scope, name);
-  if (callee.in_f32) RILL_TRY(wide.widen(&arguments));
+  if (callee.rounding == Rounding::kOnce) RILL_TRY(wide.widen(&arguments));
   const nnef::Call call{node.op_type, arguments, {}};
   nnef::Naming naming{name, true, false, {}, {}, {}};
   for (const std::string_view output : node.outputs) naming.targets.emplace_back(output);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/optim/precision.h"
+
 namespace rill::onnx {
 namespace {
 
@@ -245,7 +247,7 @@ Result<OnnxCtx::Body> NodeCall::body(std::string_view attribute, std::span<const
   for (size_t i = asserted; i < assertions.size(); ++i) {
     RILL_TRY(env_.graph().scope.assert_text(assertions[i].text));
   }
-  body.graph = std::move(target.graph);
+  RILL_ASSIGN(body.graph, widen_chains(std::move(target.graph), loader_.rooms()));
   return body;
 }
 

@@ -65,7 +65,7 @@ Result<OnnxCallee> OpIndex::find(std::string_view domain, std::string_view name,
     best->declaration = std::make_unique<const nnef::Document>(std::move(document));
   }
   return OnnxCallee{&best->declaration->fragments[0], best->op->load,
-                    !best->op->load || best->op->in_f32};
+                    best->op->load ? best->op->rounding : Rounding::kOnce};
 }
 
 }  // namespace rill::onnx

@@ -19,7 +19,7 @@ inline constexpr int64_t kNewestOpset = 28;
 struct OnnxCallee {
   const nnef::FragmentDecl* decl = nullptr;
   OnnxLoadFn load = nullptr;
-  bool in_f32 = false;
+  Rounding rounding = Rounding::kEach;
 };
 
 /// Finds operators by domain, name and opset.

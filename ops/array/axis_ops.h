@@ -18,7 +18,9 @@ class AddAxis final : public OpBase<AddAxis> {
   explicit AddAxis(int64_t at) : axis(at) {}
   std::string_view name() const override { return "AddAxis"; }
   void fields(FieldVisitor& visitor) override { visitor.field("axis", axis); }
-  OpTraits traits() const override { return {.keeps_order = true, .moves = Moves::kFrames}; }
+  OpTraits traits() const override {
+    return {.keeps_order = true, .moves = Moves::kFrames, .precision = Precision::kMoves};
+  }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
@@ -38,7 +40,9 @@ class RmAxis final : public OpBase<RmAxis> {
   explicit RmAxis(int64_t at) : axis(at) {}
   std::string_view name() const override { return "RmAxis"; }
   void fields(FieldVisitor& visitor) override { visitor.field("axis", axis); }
-  OpTraits traits() const override { return {.keeps_order = true, .moves = Moves::kFrames}; }
+  OpTraits traits() const override {
+    return {.keeps_order = true, .moves = Moves::kFrames, .precision = Precision::kMoves};
+  }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
@@ -59,7 +63,9 @@ class Transpose final : public OpBase<Transpose> {
   explicit Transpose(std::vector<int64_t> order) : perm(std::move(order)) {}
   std::string_view name() const override { return "MoveAxis"; }
   void fields(FieldVisitor& visitor) override { visitor.field("perm", perm); }
-  OpTraits traits() const override { return {.moves = Moves::kFrames}; }
+  OpTraits traits() const override {
+    return {.moves = Moves::kFrames, .precision = Precision::kMoves};
+  }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;

@@ -30,6 +30,7 @@ class Broadcast final : public OpBase<Broadcast> {
   Status pulsify(PulseBuilder& builder) const override;
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
   Status declutter(Rewrite& rewrite) const override;
+  OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
 };
 
@@ -59,6 +60,7 @@ class Tile final : public OpBase<Tile> {
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
+  OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
 };
 

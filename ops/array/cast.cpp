@@ -21,6 +21,7 @@ void Cast::fields(FieldVisitor& visitor) {
   visitor.field("to", to);
   // Said where it is so alone, so that fingerprints of models are what they were without it.
   if (whole) visitor.field("whole", whole);
+  if (at_end) visitor.field("at_end", at_end);
   if (!is_quantised(to)) return;
   quant_fields(visitor, q);
 }
@@ -119,6 +120,12 @@ Status Cast::lower(Lowering& lowering) const {
   return {};
 }
 
+OpTraits Cast::traits() const {
+  const bool narrows = is_narrow_float(to);
+  const Precision wide = is_float(to) && !narrows ? Precision::kMoves : Precision::kRounds;
+  return {.per_element = true, .precision = at_end ? Precision::kRoundsAtEnd : wide};
+}
+
 std::vector<AxisTrack> Cast::axes(FactSpan in, FactSpan out) const {
   return elementwise_axes(in, out);
 }
@@ -137,6 +144,12 @@ std::optional<SizeRatio> Cast::size(const SizeTrace& trace) const {
 
 std::optional<OutletId> cast_from(const Node& node) {
   return node.op->as<Cast>() ? std::optional(node.inputs[0]) : std::nullopt;
+}
+
+OpPtr cast_at_end(DType to) {
+  auto op = draft_op<Cast>(to);
+  op->at_end = true;
+  return op;
 }
 
 Status mark_whole(Rewrite& rewrite) {

@@ -21,6 +21,8 @@ class Cast final : public OpBase<Cast> {
   QParams q;
   /// What is cast are whole numbers, infinite or NaN. Made by `fuse` only.
   bool whole = false;
+  /// It rounds where a chain ends only. See `Precision`. Readers of files leave none.
+  bool at_end = false;
   Cast() = default;
   explicit Cast(DType target, QParams params = {}) : to(target), q(params) {}
   std::string_view name() const override { return "Cast"; }
@@ -29,12 +31,15 @@ class Cast final : public OpBase<Cast> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
-  OpTraits traits() const override { return {.per_element = true}; }
+  OpTraits traits() const override;
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
+
+/// Make a cast that rounds where a chain ends only.
+OpPtr cast_at_end(DType to);
 
 /// Convert a wire to a type, if it is of another one.
 Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q = {});

@@ -27,6 +27,7 @@ class Concat final : public OpBase<Concat> {
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
+  OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -200,7 +200,8 @@ OpTraits Pad::traits() const {
   if (mode != kConstant) return {};
   const auto border = element_as_double(*value, 0);
   const bool zero = border.ok() && *border == 0.0;
-  return {.moves = zero ? Moves::kAmongZeros : Moves::kAmongOthers};
+  return {.moves = zero ? Moves::kAmongZeros : Moves::kAmongOthers,
+          .precision = Precision::kMoves};
 }
 
 Status Pad::declutter(Rewrite& rewrite) const {

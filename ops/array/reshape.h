@@ -30,7 +30,7 @@ class Reshape final : public OpBase<Reshape> {
     visitor.field("count", count);
     visitor.field("to", to);
   }
-  OpTraits traits() const override { return {.keeps_order = true}; }
+  OpTraits traits() const override { return {.keeps_order = true, .precision = Precision::kMoves}; }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;

@@ -212,21 +212,33 @@ Status Binary::lower(Lowering& lowering) const {
   return lower_pointwise(lowering, {&instr, 1}, both);
 }
 
-OpTraits Binary::traits() const {
-  switch (kind_of) {
+namespace {
+
+Elementwise elementwise_of(BinaryKind kind) {
+  switch (kind) {
     case BinaryKind::kAdd:
-      return {.elementwise = Elementwise::kAdd, .per_element = true};
+      return Elementwise::kAdd;
     case BinaryKind::kSub:
-      return {.elementwise = Elementwise::kSub, .per_element = true};
+      return Elementwise::kSub;
     case BinaryKind::kMul:
-      return {.elementwise = Elementwise::kMul, .per_element = true};
+      return Elementwise::kMul;
+    case BinaryKind::kPow:
+      return Elementwise::kPow;
     case BinaryKind::kMin:
-      return {.elementwise = Elementwise::kMin, .per_element = true};
+      return Elementwise::kMin;
     case BinaryKind::kMax:
-      return {.elementwise = Elementwise::kMax, .per_element = true};
+      return Elementwise::kMax;
     default:
-      return {.elementwise = Elementwise::kOther, .per_element = true};
+      return Elementwise::kOther;
   }
+}
+
+}  // namespace
+
+OpTraits Binary::traits() const {
+  return {.elementwise = elementwise_of(kind_of),
+          .per_element = true,
+          .precision = Precision::kFollows};
 }
 
 std::vector<AxisTrack> Binary::axes(FactSpan in, FactSpan out) const {

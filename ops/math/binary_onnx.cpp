@@ -280,11 +280,11 @@ const OnnxOp kOps[] = {
     {"", 10, "fragment Mod(A: tensor<?>, B: tensor<?>, fmod: logical = false) -> (C: tensor<?>);",
      modulo},
     {"", 6, "fragment PRelu(X: tensor<?>, slope: tensor<?>) -> (Y: tensor<?>);", prelu},
-    {"", 1, "fragment Mean(inputs: tensor<?>[]) -> (mean: tensor<?>);", mean, true},
+    {"", 1, "fragment Mean(inputs: tensor<?>[]) -> (mean: tensor<?>);", mean, Rounding::kOnce},
     {"", 6, "fragment Max(inputs: tensor<?>[]) -> (max: tensor<?>);", variadic<BinaryKind::kMax>},
     {"", 6, "fragment Min(inputs: tensor<?>[]) -> (min: tensor<?>);", variadic<BinaryKind::kMin>},
     {"", 6, "fragment Sum(inputs: tensor<?>[]) -> (sum: tensor<?>);", variadic<BinaryKind::kAdd>,
-     true},
+     Rounding::kOnce},
 };
 
 }  // namespace

@@ -44,7 +44,9 @@ class Pointwise final : public OpBase<Pointwise> {
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status fuse(Rewrite& rewrite) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
-  OpTraits traits() const override { return {.per_element = true}; }
+  OpTraits traits() const override {
+    return {.per_element = true, .precision = Precision::kFollows};
+  }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   std::vector<std::string> details() const override;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/optim/precision.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
@@ -105,6 +106,22 @@ Result<Typed> operating_type(LoadCtx& ctx, BinaryKind kind, OutletId wire_a, Out
   return Typed{*super, {}};
 }
 
+/// Whether a constant in f32 would leave the range of the narrow type that an operation has.
+bool leaves_range(const Fact& operand, DType type) {
+  return operand.konst && is_narrow_float(type) && is_float(operand.dtype) &&
+         !is_narrow_float(operand.dtype) && !fits(*operand.konst, type, Fit::kEveryElement);
+}
+
+/// Compute in f32 what has such a constant, and round the result where a chain ends.
+Result<OutletId> load_binary_in_f32(LoadCtx& ctx, BinaryKind kind, DType type, OutletId a,
+                                    OutletId b, std::string_view suffix) {
+  RILL_ASSIGN(a, cast_to(ctx, a, DType::kF32));
+  RILL_ASSIGN(b, cast_to(ctx, b, DType::kF32));
+  RILL_ASSIGN(const OutletId wide, load_binary(ctx, kind, a, b, "in_f32"));
+  if (ctx.fact(wide).dtype != DType::kF32) return wide;
+  return ctx.add1(cast_at_end(type), {wide}, suffix);
+}
+
 }  // namespace
 
 Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wires) {
@@ -121,6 +138,9 @@ Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wi
 Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b,
                              std::string_view suffix) {
   RILL_ASSIGN(const Typed type, operating_type(ctx, kind, a, b));
+  if (leaves_range(ctx.fact(a), type.dtype) || leaves_range(ctx.fact(b), type.dtype)) {
+    return load_binary_in_f32(ctx, kind, type.dtype, a, b, suffix);
+  }
   if (ctx.fact(a).dtype != type.dtype) {
     RILL_ASSIGN(a, cast_to(ctx, a, type.dtype, type.q));
   }
@@ -172,6 +192,9 @@ Result<OutletId> load_written_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, 
   const bool written = ctx.graph().properties.contains("tract_nnef_ser_version");
   if (written) return load_binary(ctx, kind, a, b);
   RILL_ASSIGN(const Typed type, operating_type(ctx, kind, a, b));
+  if (leaves_range(ctx.fact(a), type.dtype) || leaves_range(ctx.fact(b), type.dtype)) {
+    return load_binary(ctx, kind, a, b);
+  }
   WiredNames names;
   OutletId operands[] = {a, b};
   for (const OutletId operand : operands) {

@@ -295,6 +295,19 @@ Status Reduce::declutter(Rewrite& rewrite) const {
   return same && !alters ? rewrite.bypass(rewrite.input(0)) : Status();
 }
 
+Result<OutletId> load_mean(LoadCtx& ctx, OutletId sum, const Dim& count, std::string_view suffix) {
+  const DType type = ctx.fact(sum).dtype;
+  // A narrow float may hold neither the sum nor the count.
+  const bool narrow = is_narrow_float(type);
+  const DType wide = narrow ? DType::kF32 : type;
+  RILL_ASSIGN(OutletId by, ctx.konst(Tensor::scalar(Dim(count)), "count"));
+  RILL_ASSIGN(by, cast_to(ctx, by, wide));
+  RILL_ASSIGN(sum, cast_to(ctx, sum, wide));
+  if (!narrow) return load_binary(ctx, BinaryKind::kDiv, sum, by, suffix);
+  RILL_ASSIGN(const OutletId mean, load_binary(ctx, BinaryKind::kDiv, sum, by, "in_f32"));
+  return ctx.add1(cast_at_end(type), {mean}, suffix);
+}
+
 Cost Reduce::cost(FactSpan in, FactSpan) const {
   const Dim count = volume(in[0].shape);
   return {count, Dim(dtype_size(in[0].dtype)) * count};
@@ -337,21 +350,13 @@ Result<Value> load_sum(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(const bool normalize, ctx.boolean("normalize"));
   RILL_ASSIGN(const Reduce op, reduce_of(ctx, ReduceKind::kSum, x, false));
-  Dim count = 1;
-  for (const int64_t axis : op.reduced) count *= ctx.fact(x).dim(static_cast<int>(axis));
   if (!normalize) {
     return ctx.add_value(make_op<Reduce>(op), {x});
   }
-  // The sum, and the count, of what has a mean in f16 may be out of its range.
-  const DType dtype = ctx.fact(x).dtype;
-  const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
-  const DType wide = narrow ? DType::kF32 : dtype;
-  RILL_ASSIGN(const OutletId summed, cast_to(ctx, x, wide));
-  RILL_ASSIGN(const OutletId sum, ctx.add1(make_op<Reduce>(op), {summed}, "sum"));
-  RILL_ASSIGN(OutletId by, ctx.konst(Tensor::scalar(std::move(count)), "count"));
-  RILL_ASSIGN(by, cast_to(ctx, by, wide));
-  RILL_ASSIGN(const OutletId mean, load_binary(ctx, BinaryKind::kDiv, sum, by));
-  return as_value(cast_to(ctx, mean, dtype));
+  Dim count = 1;
+  for (const int64_t axis : op.reduced) count *= ctx.fact(x).dim(static_cast<int>(axis));
+  RILL_ASSIGN(const OutletId sum, ctx.add1(make_op<Reduce>(op), {x}, "sum"));
+  return as_value(load_mean(ctx, sum, count));
 }
 
 #define RILL_REDUCE(registry, name, type, ...)                                            \

@@ -3,10 +3,17 @@
 #include <span>
 #include <vector>
 
+#include "core/graph/nnef.h"
 #include "core/graph/op.h"
 #include "ops/math/kinds.h"
 
 namespace rill::ops {
+
+/// Sums and products can leave the range of what they are made of.
+inline Precision precision_of(ReduceKind kind) {
+  const bool sums = kind == ReduceKind::kSum || kind == ReduceKind::kProduct;
+  return sums ? Precision::kSums : Precision::kFollows;
+}
 
 /// Combine all elements along some axes, which stay with extent 1.
 /// Shapes: [D0..Dn] -> the same with 1 on `axes`; argmin, argmax: the flat index over them.
@@ -38,8 +45,13 @@ class Reduce final : public OpBase<Reduce> {
   Status fuse(Rewrite& rewrite) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
+  OpTraits traits() const override { return {.precision = precision_of(kind_of)}; }
   Status save(SaveCtx& ctx) const override;
 };
+
+/// Divide a sum by the count of its terms.
+Result<OutletId> load_mean(LoadCtx& ctx, OutletId sum, const Dim& count,
+                           std::string_view suffix = {});
 
 /// Set the extents of axes, which ascend, to 1. Errors: kShape for one that is not there.
 Status reduce_axes(std::span<const int64_t> axes, Fact* out);

@@ -45,9 +45,7 @@ Result<OutletId> after(OnnxCtx& ctx, Form form, const Dim& count, OutletId sum) 
     return ctx.add1(make_op<Unary>(UnaryKind::kLn), {sum}, "log");
   }
   if (form != Form::kMean) return sum;
-  RILL_ASSIGN(OutletId by, ctx.konst(Tensor::scalar(Dim(count)), "count"));
-  RILL_ASSIGN(by, cast_to(ctx, by, ctx.fact(sum).dtype));
-  return numpy_binary(ctx, BinaryKind::kDiv, sum, by, "mean");
+  return load_mean(ctx, sum, count, "mean");
 }
 
 Result<OutletId> without_axes(OnnxCtx& ctx, OutletId x, const std::vector<int64_t>& axes) {
@@ -131,14 +129,14 @@ Result<Value> log_sum_exp(OnnxCtx& ctx) {
    "fragment " name                                                         \
    "(data: tensor<?>, axes: integer[] = [], keepdims: logical = true) "     \
    "-> (reduced: tensor<?>);",                                              \
-   reduce<__VA_ARGS__>, true},                                              \
+   reduce<__VA_ARGS__>},                                                    \
   {                                                                         \
     "", inputs,                                                             \
         "fragment " name                                                    \
         "(data: tensor<?>, axes: tensor<integer> = false, "                 \
         "keepdims: logical = true, noop_with_empty_axes: logical = false) " \
         "-> (reduced: tensor<?>);",                                         \
-        reduce<__VA_ARGS__>, true                                           \
+        reduce<__VA_ARGS__>                                                 \
   }
 
 #define RILL_ONNX_ARG(name, kind)                                                               \
@@ -164,11 +162,11 @@ const OnnxOp kOps[] = {
     {"", 1,
      "fragment ReduceLogSumExp(data: tensor<?>, axes: integer[] = [], keepdims: logical = true) "
      "-> (reduced: tensor<?>);",
-     log_sum_exp, true},
+     log_sum_exp},
     {"", 18,
      "fragment ReduceLogSumExp(data: tensor<?>, axes: tensor<integer> = false, "
      "keepdims: logical = true, noop_with_empty_axes: logical = false) -> (reduced: tensor<?>);",
-     log_sum_exp, true},
+     log_sum_exp},
     RILL_ONNX_ARG("ArgMax", ReduceKind::kArgMax),
     RILL_ONNX_ARG("ArgMin", ReduceKind::kArgMin),
 };

@@ -18,7 +18,9 @@ class Select final : public OpBase<Select> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
-  OpTraits traits() const override { return {.elementwise = Elementwise::kOther}; }
+  OpTraits traits() const override {
+    return {.elementwise = Elementwise::kOther, .precision = Precision::kFollows};
+  }
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;

@@ -24,6 +24,9 @@ struct PulseTally final : OpBase<PulseTally> {
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
+  OpTraits traits() const override {
+    return {.precision = precision_of(static_cast<ReduceKind>(kind))};
+  }
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -33,7 +33,11 @@ class Unary final : public OpBase<Unary> {
   Cost cost(FactSpan in, FactSpan out) const override;
   OpTraits traits() const override {
     const bool leaks = kind_of == UnaryKind::kLeakyRelu && alpha > 0.0F && alpha <= 1.0F;
-    return {.per_element = true, .slope = leaks ? alpha : 0.0F};
+    const bool grows = kind_of == UnaryKind::kSquare || kind_of == UnaryKind::kExp ||
+                       kind_of == UnaryKind::kSinh || kind_of == UnaryKind::kCosh;
+    return {.per_element = true,
+            .slope = leaks ? alpha : 0.0F,
+            .precision = grows ? Precision::kGrows : Precision::kFollows};
   }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;

@@ -156,15 +156,15 @@ const OnnxOp kOps[] = {
      leaky_relu},
     {"", 6, "fragment Relu(X: tensor<?>) -> (Y: tensor<?>);", relu},
     {"", 1, "fragment HardSwish(X: tensor<?>) -> (Y: tensor<?>);", unary<UnaryKind::kHardSwish>,
-     true},
+     Rounding::kOnce},
     {"", 20, "fragment Gelu(X: tensor<?>, approximate: string = 'none') -> (Y: tensor<?>);", gelu,
-     true},
-    {"com.microsoft", 1, "fragment Gelu(X: tensor<?>) -> (Y: tensor<?>);", gelu, true},
+     Rounding::kOnce},
+    {"com.microsoft", 1, "fragment Gelu(X: tensor<?>) -> (Y: tensor<?>);", gelu, Rounding::kOnce},
     {"com.microsoft", 1, "fragment BiasGelu(X: tensor<?>, bias: tensor<?>) -> (Y: tensor<?>);",
-     gelu_of_sum<false>, true},
+     gelu_of_sum<false>, Rounding::kOnce},
     {"com.microsoft", 1,
      "fragment FastGelu(X: tensor<?>, bias: tensor<?> = false) -> (Y: tensor<?>);",
-     gelu_of_sum<true>, true},
+     gelu_of_sum<true>, Rounding::kOnce},
     {"com.microsoft", 1,
      "fragment QuickGelu(X: tensor<?>, alpha: scalar = 1.702) -> (Y: tensor<?>) "
      "{ Y = X * sigmoid(alpha * X); }",
@@ -183,9 +183,9 @@ const OnnxOp kOps[] = {
     {"", 1,
      "fragment HardSigmoid(X: tensor<?>, alpha: scalar = 0.2, beta: scalar = 0.5) "
      "-> (Y: tensor<?>);",
-     hard_sigmoid, true},
+     hard_sigmoid, Rounding::kOnce},
     RILL_ONNX_FORMULA("Softsign(X: tensor<?>)", "X / (1.0 + abs(X))"),
-    {"", 1, "fragment Mish(X: tensor<?>) -> (Y: tensor<?>);", mish, true},
+    {"", 1, "fragment Mish(X: tensor<?>) -> (Y: tensor<?>);", mish, Rounding::kOnce},
     RILL_ONNX_FORMULA("Swish(X: tensor<?>, alpha: scalar = 1.0)", "X * sigmoid(alpha * X)"),
     {"", 28,
      "fragment SwiGLU(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0) -> (Y: tensor<?>) "
@@ -195,7 +195,7 @@ const OnnxOp kOps[] = {
      thresholded_relu},
     {"", 9,
      "fragment Shrink(X: tensor<?>, bias: scalar = 0.0, lambd: scalar = 0.5) -> (Y: tensor<?>);",
-     shrink, true},
+     shrink, Rounding::kOnce},
 };
 
 }  // namespace

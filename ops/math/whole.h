@@ -26,6 +26,9 @@ struct PulseReduce final : OpBase<PulseReduce> {
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
+  OpTraits traits() const override {
+    return {.precision = precision_of(static_cast<ReduceKind>(kind))};
+  }
   Status save(SaveCtx& ctx) const override;
 };
 

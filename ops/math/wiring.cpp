@@ -83,9 +83,12 @@ OutletId Wiring::mean(OutletId x, std::vector<int64_t> axes) {
   if (!ok()) return {};
   Dim count = 1;
   for (const int64_t axis : axes) count *= fact(x).dim(static_cast<int>(axis));
-  const DType type = dtype(x);
   const OutletId total = sum(x, std::move(axes));
-  return binary(BinaryKind::kDiv, total, cast(konst(Tensor::scalar(std::move(count))), type));
+  if (!ok()) return {};
+  auto mean = load_mean(ctx_, total, count, str_cat("mean", count_++));
+  if (mean.ok()) return *mean;
+  fail_with(mean.take_status());
+  return {};
 }
 
 OutletId Wiring::slice(OutletId x, int axis, const Dim& begin, const Dim& end) {

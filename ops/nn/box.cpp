@@ -80,7 +80,9 @@ struct SumPool final : OpBase<SumPool> {
     return Op::lower(lowering);
   }
   Status fuse(Rewrite& rewrite) const override { return fuse_as_f32(*this, rewrite); }
-  OpTraits traits() const override { return {.by_channels = true}; }
+  OpTraits traits() const override {
+    return {.by_channels = true, .precision = Precision::kSums};
+  }
   std::vector<AxisTrack> axes(FactSpan, FactSpan) const override {
     return {{{0}, {0}}, {{1}, {1}}};
   }

@@ -63,7 +63,7 @@ Result<Value> global_lp(OnnxCtx& ctx) {
    "kernel_shape: integer[], pads: integer[] = [], strides: integer[] = []" attributes \
    ") "                                                                                \
    "-> (Y: tensor<?>);",                                                               \
-   reader, true}
+   reader, Rounding::kOnce}
 
 const OnnxOp kOps[] = {
     RILL_ONNX_POOL("AveragePool", 1, "", average_pool),
@@ -79,9 +79,10 @@ const OnnxOp kOps[] = {
     RILL_ONNX_POOL("LpPool", 18,
                    ", p: integer = 2, ceil_mode: logical = false, dilations: integer[] = []",
                    lp_pool),
-    {"", 1, "fragment GlobalAveragePool(X: tensor<?>) -> (Y: tensor<?>);", global_average, true},
+    {"", 1, "fragment GlobalAveragePool(X: tensor<?>) -> (Y: tensor<?>);", global_average,
+     Rounding::kOnce},
     {"", 2, "fragment GlobalLpPool(X: tensor<?>, p: integer = 2) -> (Y: tensor<?>);", global_lp,
-     true},
+     Rounding::kOnce},
 };
 
 }  // namespace

@@ -99,7 +99,7 @@ const OnnxOp kOps[] = {
      "auto_pad: string = 'NOTSET', dilations: integer[] = [], group: integer = 1, "
      "kernel_shape: integer[] = [], pads: integer[] = [], strides: integer[] = []) "
      "-> (Y: tensor<scalar>);",
-     fused_conv, true},
+     fused_conv, Rounding::kOnce},
     {"", 1,
      "fragment Conv(X: tensor<scalar>, W: tensor<scalar>, B: tensor<scalar> = false, "
      "auto_pad: string = 'NOTSET', dilations: integer[] = [], group: integer = 1, "

@@ -149,7 +149,7 @@ const OnnxOp kOps[] = {
      "fragment Col2Im(input: tensor<?>, image_shape: tensor<integer>, "
      "block_shape: tensor<integer>, auto_pad: string = 'NOTSET', dilations: integer[] = [], "
      "pads: integer[] = [], strides: integer[] = []) -> (output: tensor<?>);",
-     col2im, true},
+     col2im, Rounding::kOnce},
     {"", 1,
      "fragment ConvTranspose(X: tensor<?>, W: tensor<?>, B: tensor<?> = false, "
      "auto_pad: string = 'NOTSET', dilations: integer[] = [], group: integer = 1, "

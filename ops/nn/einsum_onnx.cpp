@@ -241,31 +241,31 @@ const OnnxOp kOps[] = {
     {"com.microsoft", 1,
      "fragment TransposeMatMul(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0, "
      "transA: logical = false, transB: logical = false) -> (Y: tensor<?>);",
-     fused_matmul, true},
+     fused_matmul, Rounding::kOnce},
     {"com.microsoft", 1,
      "fragment FusedMatMul(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0, "
      "transA: logical = false, transB: logical = false, transBatchA: logical = false, "
      "transBatchB: logical = false) -> (Y: tensor<?>);",
-     fused_matmul, true},
+     fused_matmul, Rounding::kOnce},
     {"com.microsoft", 1,
      "fragment FusedGemm(A: tensor<?>, B: tensor<?>, C: tensor<?> = false, "
      "activation: string = '', activation_alpha: scalar = 0.0, activation_beta: scalar = 0.0, "
      "alpha: scalar = 1.0, beta: scalar = 1.0, transA: logical = false, "
      "transB: logical = false) -> (Y: tensor<?>);",
-     fused_gemm, true},
+     fused_gemm, Rounding::kOnce},
     {"", 12, "fragment Einsum(Inputs: tensor<?>[], equation: string) -> (Output: tensor<?>);",
-     einsum, true},
+     einsum, Rounding::kOnce},
     {"", 1, "fragment MatMul(A: tensor<?>, B: tensor<?>) -> (Y: tensor<?>);", matmul},
     // Whether C repeats is an attribute first; that it has to be repeated shows in its shape.
     {"", 6,
      "fragment Gemm(A: tensor<?>, B: tensor<?>, C: tensor<?>, alpha: scalar = 1.0, "
      "beta: scalar = 1.0, broadcast: logical = false, transA: logical = false, "
      "transB: logical = false) -> (Y: tensor<?>);",
-     gemm, true},
+     gemm, Rounding::kOnce},
     {"", 7,
      "fragment Gemm(A: tensor<?>, B: tensor<?>, C: tensor<?> = false, alpha: scalar = 1.0, "
      "beta: scalar = 1.0, transA: logical = false, transB: logical = false) -> (Y: tensor<?>);",
-     gemm, true},
+     gemm, Rounding::kOnce},
 };
 
 }  // namespace

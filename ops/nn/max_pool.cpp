@@ -69,7 +69,9 @@ struct MaxPool final : OpBase<MaxPool> {
   Status fuse(Rewrite& rewrite) const override {
     return with_index ? Status() : fuse_as_f32(*this, rewrite);
   }
-  OpTraits traits() const override { return {.by_channels = true}; }
+  OpTraits traits() const override {
+    return {.by_channels = true, .precision = Precision::kFollows};
+  }
   std::vector<AxisTrack> axes(FactSpan, FactSpan out) const override {
     std::vector<AxisTrack> tracks;
     for (int axis = 0; axis < 2; ++axis) {

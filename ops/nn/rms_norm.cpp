@@ -1,5 +1,5 @@
 // Norms by the root of the mean of squares: read as the squares, the mean, the root and the product
-// that they consist of, computed in f32.
+// that they consist of, which are a chain. See `Precision`.
 // Source: tract, `tract_core_rms_norm`, `tract_core_scaled_rms_norm`; B. Zhang and R. Sennrich,
 // Root Mean Square Layer Normalization, 2019, equation 4.
 
@@ -9,11 +9,10 @@
 namespace rill::ops {
 namespace {
 
-/// x / sqrt(mean(x^2) + eps), in f32.
+/// x / sqrt(mean(x^2) + eps).
 OutletId normalised(Wiring& w, OutletId x, int64_t axis, float eps) {
-  const OutletId wide = w.cast(x, DType::kF32);
-  const OutletId mean = w.mean(w.unary(UnaryKind::kSquare, wide), {axis});
-  return w.times(wide, w.unary(UnaryKind::kRsqrt, w.plus(mean, w.number(eps))));
+  const OutletId mean = w.mean(w.unary(UnaryKind::kSquare, x), {axis});
+  return w.times(x, w.unary(UnaryKind::kRsqrt, w.plus(mean, w.number(eps))));
 }
 
 /// A float type named by an argument; `otherwise` if it is empty.
@@ -36,9 +35,8 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
   RILL_ASSIGN(const float eps, ctx.number("eps"));
-  const DType type = ctx.fact(x).dtype;
   Wiring w(ctx);
-  return w.done(w.cast(normalised(w, x, axis, eps), type));
+  return w.done(normalised(w, x, axis, eps));
 }
 
 Result<Value> load_scaled(LoadCtx& ctx) {
@@ -59,8 +57,9 @@ Result<Value> load_scaled(LoadCtx& ctx) {
   std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
   shape[static_cast<size_t>(axis)] = features;
   scale = w.reshape(scale, shape);
-  const OutletId y = w.cast(w.cast(normalised(w, x, axis, eps), rounded), DType::kF32);
-  return w.done(w.cast(w.times(y, scale), out));
+  // The casts are what the arguments ask for.
+  const OutletId y = normalised(w, w.cast(x, DType::kF32), axis, eps);
+  return w.done(w.cast(w.times(w.cast(w.cast(y, rounded), DType::kF32), scale), out));
 }
 
 constexpr NnefOp kOps[] = {

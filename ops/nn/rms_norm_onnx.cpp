@@ -283,12 +283,12 @@ const OnnxOp kOps[] = {
      "fragment SkipLayerNormalization(input: tensor<?>, skip: tensor<?>, gamma: tensor<?>, "
      "beta: tensor<?> = false, bias: tensor<?> = false, epsilon: scalar = 1.0e-12) "
      "-> (output: tensor<?>, mean: tensor<?>, inv_std_var: tensor<?>, sum: tensor<?>);",
-     skip_layer_norm, true},
+     skip_layer_norm, Rounding::kOnce},
     {"com.microsoft", 1,
      "fragment SkipSimplifiedLayerNormalization(input: tensor<?>, skip: tensor<?>, "
      "gamma: tensor<?>, bias: tensor<?> = false, epsilon: scalar = 1.0e-12) "
      "-> (output: tensor<?>, mean: tensor<?>, inv_std_var: tensor<?>, sum: tensor<?>);",
-     skip_rms_norm, true},
+     skip_rms_norm, Rounding::kOnce},
     {"com.microsoft", 1,
      "fragment EmbedLayerNormalization(input_ids: tensor<integer>, "
      "segment_ids: tensor<integer> = false, word_embedding: tensor<?>, "
@@ -296,12 +296,12 @@ const OnnxOp kOps[] = {
      "beta: tensor<?>, mask: tensor<integer> = false, position_ids: tensor<integer> = false, "
      "epsilon: scalar = 1.0e-12, mask_index_type: integer = 0) "
      "-> (output: tensor<?>, mask_index: tensor<integer>, embedding_sum: tensor<?>);",
-     embed_layer_norm, true},
+     embed_layer_norm, Rounding::kOnce},
     // onnxruntime's optimisers write this operator without a domain.
     {"", 1,
      "fragment SimplifiedLayerNormalization(X: tensor<?>, scale: tensor<?>, axis: integer = -1, "
      "epsilon: scalar = 1.0e-5, stash_type: integer = 1) -> (Y: tensor<?>);",
-     rms_norm, true},
+     rms_norm, Rounding::kOnce},
     {"", 17,
      "fragment LayerNormalization(X: tensor<?>, Scale: tensor<?>, B: tensor<?> = false, "
      "axis: integer = -1, epsilon: scalar = 1e-5, stash_type: integer = 1) "
@@ -315,42 +315,42 @@ const OnnxOp kOps[] = {
      "fragment BatchNormalization(X: tensor<?>, scale: tensor<?>, B: tensor<?>, mean: tensor<?>, "
      "var: tensor<?>, epsilon: scalar = 1e-5, is_test: logical = false, momentum: scalar = 0.9, "
      "spatial: logical = true) -> (Y: tensor<?>);",
-     batch_norm, true},
+     batch_norm, Rounding::kOnce},
     {"", 7,
      "fragment BatchNormalization(X: tensor<?>, scale: tensor<?>, B: tensor<?>, mean: tensor<?>, "
      "var: tensor<?>, epsilon: scalar = 1e-5, momentum: scalar = 0.9, spatial: logical = true) "
      "-> (Y: tensor<?>);",
-     batch_norm, true},
+     batch_norm, Rounding::kOnce},
     {"", 9,
      "fragment BatchNormalization(X: tensor<?>, scale: tensor<?>, B: tensor<?>, mean: tensor<?>, "
      "var: tensor<?>, epsilon: scalar = 1e-5, momentum: scalar = 0.9) -> (Y: tensor<?>);",
-     batch_norm, true},
+     batch_norm, Rounding::kOnce},
     {"", 14,
      "fragment BatchNormalization(X: tensor<?>, scale: tensor<?>, B: tensor<?>, mean: tensor<?>, "
      "var: tensor<?>, epsilon: scalar = 1e-5, momentum: scalar = 0.9, "
      "training_mode: logical = false) "
      "-> (Y: tensor<?>, running_mean: tensor<?>, running_var: tensor<?>);",
-     batch_norm, true},
+     batch_norm, Rounding::kOnce},
     {"", 6,
      "fragment InstanceNormalization(input: tensor<?>, scale: tensor<?>, B: tensor<?>, "
      "epsilon: scalar = 1e-5) -> (output: tensor<?>);",
-     instance_norm, true},
+     instance_norm, Rounding::kOnce},
     {"", 18,
      "fragment GroupNormalization(X: tensor<?>, scale: tensor<?>, bias: tensor<?>, "
      "epsilon: scalar = 1e-5, num_groups: integer) -> (Y: tensor<?>);",
-     group_norm, true},
+     group_norm, Rounding::kOnce},
     {"", 21,
      "fragment GroupNormalization(X: tensor<?>, scale: tensor<?>, bias: tensor<?>, "
      "epsilon: scalar = 1e-5, num_groups: integer, stash_type: integer = 1) -> (Y: tensor<?>);",
-     group_norm, true},
+     group_norm, Rounding::kOnce},
     {"", 1,
      "fragment LpNormalization(input: tensor<?>, axis: integer = -1, p: integer = 2) "
      "-> (output: tensor<?>);",
-     lp_norm, true},
+     lp_norm, Rounding::kOnce},
     {"", 9,
      "fragment MeanVarianceNormalization(X: tensor<?>, axes: integer[] = [0, 2, 3]) "
      "-> (Y: tensor<?>);",
-     mean_variance, true},
+     mean_variance, Rounding::kOnce},
     {"", 1,
      "fragment LRN(X: tensor<?>, alpha: scalar = 0.0001, beta: scalar = 0.75, bias: scalar = 1.0, "
      "size: integer) -> (Y: tensor<?>) "

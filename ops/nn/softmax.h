@@ -44,6 +44,7 @@ class Softmax final : public OpBase<Softmax> {
   Status fuse(Rewrite& rewrite) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
+  OpTraits traits() const override { return {.precision = Precision::kFollows}; }
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -122,12 +122,12 @@ const OnnxOp kOps[] = {
      "fragment NegativeLogLikelihoodLoss(input: tensor<?>, target: tensor<?>, "
      "weight: tensor<?> = false, ignore_index: integer = 0, reduction: string = 'mean') "
      "-> (loss: tensor<?>);",
-     negative_log_likelihood, true},
+     negative_log_likelihood, Rounding::kOnce},
     {"", 12,
      "fragment SoftmaxCrossEntropyLoss(scores: tensor<?>, labels: tensor<?>, "
      "weights: tensor<?> = false, ignore_index: integer = 0, reduction: string = 'mean') "
      "-> (output: tensor<?>, log_prob: tensor<?>);",
-     cross_entropy, true},
+     cross_entropy, Rounding::kOnce},
 };
 
 }  // namespace

@@ -383,7 +383,7 @@ Result<Value> quantised_lstm(OnnxCtx& ctx) {
                                       ") "                                                \
                                       "-> (Y: tensor<scalar>, Y_h: tensor<scalar>, Y_c: " \
                                       "tensor<scalar>);",                                 \
-   recurrent<CellKind::kLstm>, true}
+   recurrent<CellKind::kLstm>, Rounding::kOnce}
 
 const OnnxOp kOps[] = {
     {"com.microsoft", 1,
@@ -399,20 +399,20 @@ const OnnxOp kOps[] = {
     {"", 7,
      "fragment GRU(" RILL_ONNX_OPERANDS ", " RILL_ONNX_ATTRIBUTES(
          "['Sigmoid', 'Tanh']") ", linear_before_reset: logical = false) " RILL_ONNX_STATE,
-     recurrent<CellKind::kGru>, true},
+     recurrent<CellKind::kGru>, Rounding::kOnce},
     {"", 14,
      "fragment GRU(" RILL_ONNX_OPERANDS
      ", " RILL_ONNX_ATTRIBUTES("['Sigmoid', 'Tanh']") ", linear_before_reset: logical = false, "
                                                       "layout: logical = false) " RILL_ONNX_STATE,
-     recurrent<CellKind::kGru>, true},
+     recurrent<CellKind::kGru>, Rounding::kOnce},
     {"", 7,
      "fragment RNN(" RILL_ONNX_OPERANDS
      ", " RILL_ONNX_ATTRIBUTES("['Tanh', 'Tanh']") ") " RILL_ONNX_STATE,
-     recurrent<CellKind::kPlain>, true},
+     recurrent<CellKind::kPlain>, Rounding::kOnce},
     {"", 14,
      "fragment RNN(" RILL_ONNX_OPERANDS
      ", " RILL_ONNX_ATTRIBUTES("['Tanh', 'Tanh']") ", layout: logical = false) " RILL_ONNX_STATE,
-     recurrent<CellKind::kPlain>, true},
+     recurrent<CellKind::kPlain>, Rounding::kOnce},
 };
 
 }  // namespace

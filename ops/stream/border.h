@@ -29,6 +29,7 @@ struct PulseBorder final : OpBase<PulseBorder> {
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
   Status declutter(Rewrite& rewrite) const override;
+  OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
 };
 

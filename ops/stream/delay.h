@@ -28,6 +28,7 @@ struct Delay final : OpBase<Delay> {
   Status lower(Lowering& lowering) const override;
   std::optional<HistoryNeed> history(int input) const override;
   Status declutter(Rewrite& rewrite) const override;
+  OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -21,6 +21,7 @@ struct PulseLatch final : OpBase<PulseLatch> {
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
+  OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
 };
 
@@ -45,6 +46,7 @@ struct PulseSplice final : OpBase<PulseSplice> {
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
+  OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -24,6 +24,7 @@ struct PulseMask final : OpBase<PulseMask> {
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
+  OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -53,6 +53,7 @@ struct PulsePad final : OpBase<PulsePad> {
   }
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
+  OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -23,6 +23,7 @@ struct PulseTail final : OpBase<PulseTail> {
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
+  OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
 };
 

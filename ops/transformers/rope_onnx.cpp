@@ -74,12 +74,12 @@ const OnnxOp kOps[] = {
      "cos_cache: tensor<?>, sin_cache: tensor<?>, interleaved: logical = false, "
      "num_heads: integer = 0, rotary_embedding_dim: integer = 0, scale: scalar = 1.0) "
      "-> (Y: tensor<?>);",
-     rotary_of_caches, true},
+     rotary_of_caches, Rounding::kOnce},
     {"", 23,
      "fragment RotaryEmbedding(X: tensor<?>, cos_cache: tensor<?>, sin_cache: tensor<?>, "
      "position_ids: tensor<integer> = false, interleaved: logical = false, "
      "num_heads: integer = 0, rotary_embedding_dim: integer = 0) -> (Y: tensor<?>);",
-     rotary_embedding, true},
+     rotary_embedding, Rounding::kOnce},
 };
 
 }  // namespace

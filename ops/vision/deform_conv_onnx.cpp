@@ -149,7 +149,7 @@ const OnnxOp kOps[] = {
      "mask: tensor<?> = false, dilations: integer[] = [], group: integer = 1, "
      "kernel_shape: integer[] = [], offset_group: integer = 1, pads: integer[] = [], "
      "strides: integer[] = []) -> (Y: tensor<?>);",
-     deform_conv, true},
+     deform_conv, Rounding::kOnce},
 };
 
 }  // namespace

@@ -73,15 +73,15 @@ const OnnxOp kOps[] = {
     {"", 20,
      "fragment AffineGrid(theta: tensor<?>, size: tensor<integer>, align_corners: logical = false) "
      "-> (grid: tensor<?>);",
-     affine_grid, true},
+     affine_grid, Rounding::kOnce},
     {"", 16,
      "fragment GridSample(X: tensor<?>, grid: tensor<?>, align_corners: logical = false, "
      "mode: string = 'bilinear', padding_mode: string = 'zeros') -> (Y: tensor<?>);",
-     grid_sample, true},
+     grid_sample, Rounding::kOnce},
     {"", 20,
      "fragment GridSample(X: tensor<?>, grid: tensor<?>, align_corners: logical = false, "
      "mode: string = 'linear', padding_mode: string = 'zeros') -> (Y: tensor<?>);",
-     grid_sample, true},
+     grid_sample, Rounding::kOnce},
 };
 
 }  // namespace

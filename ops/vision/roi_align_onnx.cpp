@@ -57,7 +57,7 @@ Result<Value> roi_align(OnnxCtx& ctx) {
    "mode: string = 'avg', "                                                               \
    "output_height: integer = 1, output_width: integer = 1, sampling_ratio: integer = 0, " \
    "spatial_scale: scalar = 1.0) -> (Y: tensor<?>);",                                     \
-   roi_align, true}
+   roi_align, Rounding::kOnce}
 
 const OnnxOp kOps[] = {
     RILL_ONNX_ROI_ALIGN(10, ""),

@@ -1,0 +1,399 @@
+#include "core/optim/precision.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/search.h"
+#include "core/graph/some_fields.h"
+
+namespace rill {
+namespace {
+
+constexpr double kBeyond = 65520;  // rounds to infinity in f16
+
+/// The constants among the attributes of an op.
+class Constants final : public SomeFields {
+ public:
+  using SomeFields::field;
+  void field(const char*, TensorPtr& value) override {
+    if (value) found.push_back(value);
+  }
+  std::vector<TensorPtr> found;
+};
+
+/// The first element of a constant that a narrow type cannot hold; nothing if it holds them.
+std::optional<double> misfit(const Tensor& constant, DType narrow, Fit fit) {
+  const DType type = constant.dtype();
+  if (narrow != DType::kF16 || (type != DType::kF32 && type != DType::kF64)) return std::nullopt;
+  if (constant.block_format() != BlockFormat::kNone) return std::nullopt;
+  constexpr double kLeastNormal = 0x1p-14;  // below, f16 has fewer bits the smaller a number is
+  constexpr double kLeast = 0x1p-24;
+  double largest = 0;
+  std::optional<double> small;
+  for (int64_t i = 0; i < constant.volume(); ++i) {
+    const auto element = element_as_double(constant, i);
+    if (!element.ok() || !std::isfinite(*element)) continue;
+    const double size = std::abs(*element);
+    if (size >= kBeyond) return *element;
+    largest = std::max(largest, size);
+    const bool exact = size >= kLeastNormal || std::fmod(size, kLeast) == 0;
+    if (!exact && !small) small = *element;
+  }
+  const bool lost = small && (fit == Fit::kEveryElement || largest < kLeastNormal);
+  return lost ? small : std::nullopt;
+}
+
+class Finder {
+ public:
+  Finder(const Graph& graph, DType narrow)
+      : graph_(graph), narrow_(narrow), nodes_(graph.nodes.size()) {}
+
+  Chains find() {
+    for (size_t id = 0; id < nodes_.size(); ++id) begin_or_follow(id);
+    add_terms();
+    trim();
+    drop_single();
+    Chains out;
+    for (const State& state : nodes_) out.nodes.push_back(state.member);
+    out.notes = std::move(notes_);
+    return out;
+  }
+
+ private:
+  struct State {
+    Precision role = Precision::kRounds;
+    bool member = false;
+    bool leads = false;    ///< what follows it belongs to the chain as well
+    bool terms = false;    ///< it is summed
+    bool misfit = false;   ///< it reads a constant that does not fit
+    bool read = false;     ///< by a member
+    size_t chain = 0;      ///< the first node of its chain
+  };
+
+  Precision role_of(const Node& node) const;
+  bool reads_misfit(const Node& node, Precision role);
+  void note(const Node& node, double constant, std::string_view of);
+  void begin_or_follow(size_t id);
+  void add_terms();
+  void trim();
+  void drop_single();
+  size_t chain_of(size_t id);
+  /// Call `visit` with the state of every node that gives an input of floats.
+  template <class Visit>
+  void each_input(size_t id, Visit visit) {
+    for (const OutletId& input : graph_.nodes[id].inputs) {
+      if (is_float(graph_.fact(input).dtype)) visit(static_cast<size_t>(input.node));
+    }
+  }
+
+  const Graph& graph_;
+  DType narrow_;
+  std::vector<State> nodes_;
+  std::vector<std::string> notes_;
+};
+
+Precision Finder::role_of(const Node& node) const {
+  if (node.inputs.empty()) return Precision::kRounds;
+  const OpTraits traits = node.op->traits();
+  if (traits.elementwise == Elementwise::kMul && node.inputs[0] == node.inputs[1]) {
+    return Precision::kGrows;
+  }
+  if (traits.elementwise == Elementwise::kPow) {
+    const TensorPtr& power = graph_.fact(node.inputs[1]).konst;
+    const bool square = power && power->volume() == 1 && *element_as_double(*power, 0) == 2;
+    return square ? Precision::kGrows : Precision::kFollows;
+  }
+  if (traits.precision == Precision::kRoundsAtEnd) return Precision::kMoves;
+  const DType from = graph_.fact(node.inputs[0]).dtype;
+  const bool converts = traits.precision == Precision::kMoves && is_float(node.outputs[0].dtype);
+  if (!converts || is_float(from)) return traits.precision;
+  // A narrow type does not hold every integer of more than a byte.
+  const bool counts = from == DType::kDim || (is_int(from) && !is_byte(from));
+  return counts ? Precision::kGrows : Precision::kRounds;
+}
+
+/// Report a constant that would become 0 or infinite, not one that would be less precise.
+void Finder::note(const Node& node, double constant, std::string_view of) {
+  constexpr double kRoundsToZero = 0x1p-25;
+  if (std::abs(constant) > kRoundsToZero && std::abs(constant) < kBeyond) return;
+  notes_.push_back(str_cat("Node \"", node.name, "\" stays in f32: ", dtype_lower_name(narrow_),
+                           " cannot hold ", static_cast<float>(constant), of));
+}
+
+bool Finder::reads_misfit(const Node& node, Precision role) {
+  if (node.inputs.empty() || node.op->nested()) return false;
+  const Fit fit = role == Precision::kRounds ? Fit::kLargestElement : Fit::kEveryElement;
+  Constants own;
+  node.op->clone()->fields(own);
+  for (const TensorPtr& value : own.found) {
+    const auto found = misfit(*value, narrow_, fit);
+    if (!found) continue;
+    note(node, *found, "");
+    return true;
+  }
+  for (const OutletId& input : node.inputs) {
+    const TensorPtr& value = graph_.fact(input).konst;
+    const auto found = value ? misfit(*value, narrow_, fit) : std::nullopt;
+    if (!found) continue;
+    note(node, *found, str_cat(" of \"", graph_.node(input.node).name, "\""));
+    return true;
+  }
+  return false;
+}
+
+void Finder::begin_or_follow(size_t id) {
+  const Node& node = graph_.nodes[id];
+  State& state = nodes_[id];
+  state.role = role_of(node);
+  state.misfit = reads_misfit(node, state.role);
+  bool leads = state.misfit || state.role == Precision::kGrows || state.role == Precision::kSums;
+  if (state.role != Precision::kRounds) {
+    each_input(id, [&](size_t input) { leads |= nodes_[input].leads; });
+  }
+  state.member = state.leads = leads;
+}
+
+/// What is summed is not rounded before.
+void Finder::add_terms() {
+  for (size_t id = nodes_.size(); id-- > 0;) {
+    State& state = nodes_[id];
+    if (state.role != Precision::kSums && !state.terms) continue;
+    each_input(id, [&](size_t input) {
+      State& before = nodes_[input];
+      if (before.role != Precision::kRounds) before.member = before.terms = true;
+    });
+  }
+}
+
+/// Rounding in front of what only moves elements, or behind it, gives the same, and narrow elements
+/// take less room.
+void Finder::trim() {
+  for (size_t id = nodes_.size(); id-- > 0;) {
+    State& state = nodes_[id];
+    if (state.role == Precision::kMoves && !state.read && !state.misfit) state.member = false;
+    if (state.member) each_input(id, [&](size_t input) { nodes_[input].read = true; });
+  }
+  for (size_t id = 0; id < nodes_.size(); ++id) {
+    State& state = nodes_[id];
+    if (state.role != Precision::kMoves || state.misfit) continue;
+    bool any = false;
+    each_input(id, [&](size_t input) { any |= nodes_[input].member; });
+    state.member &= any;
+  }
+}
+
+size_t Finder::chain_of(size_t id) {
+  while (nodes_[id].chain != id) id = nodes_[id].chain = nodes_[nodes_[id].chain].chain;
+  return id;
+}
+
+/// An operator by itself computes in f32 inside, and rounds what it gives.
+void Finder::drop_single() {
+  for (size_t id = 0; id < nodes_.size(); ++id) {
+    nodes_[id].chain = id;
+    if (!nodes_[id].member) continue;
+    each_input(id, [&](size_t input) {
+      if (nodes_[input].member) nodes_[chain_of(id)].chain = chain_of(input);
+    });
+  }
+  std::vector<int> weight(nodes_.size(), 0);
+  for (size_t id = 0; id < nodes_.size(); ++id) {
+    const State& state = nodes_[id];
+    if (!state.member) continue;
+    const int computes = state.role == Precision::kMoves ? 0 : 1;
+    weight[chain_of(id)] += state.misfit ? 2 : computes;
+  }
+  for (size_t id = 0; id < nodes_.size(); ++id) {
+    nodes_[id].member = nodes_[id].member && weight[chain_of(id)] >= 2;
+  }
+}
+
+/// Replaces a type, and constants of it, in the attributes of an op.
+class Widener final : public SomeFields {
+ public:
+  using SomeFields::field;
+  explicit Widener(DType narrow) : narrow_(narrow) {}
+  void field(const char*, DType& value) override {
+    if (value == narrow_) value = DType::kF32;
+  }
+  void field(const char*, TensorPtr& value) override {
+    if (!value || value->dtype() != narrow_) return;
+    auto wide = rill::cast(*value, DType::kF32);
+    if (wide.ok()) value = std::make_shared<const Tensor>(std::move(wide).value());
+  }
+
+ private:
+  DType narrow_;
+};
+
+/// Sets the type that an op casts to.
+class Target final : public SomeFields {
+ public:
+  using SomeFields::field;
+  explicit Target(DType to) : to_(to) {}
+  void field(const char*, DType& value) override { value = to_; }
+
+ private:
+  DType to_;
+};
+
+const OpClass* cast_class(std::span<const OpRoom* const> rooms) {
+  for (const OpRoom* room : rooms) {
+    for (const OpClass& each : room->classes) {
+      if (std::string_view(each.name) == "Cast") return &each;
+    }
+  }
+  return nullptr;
+}
+
+bool rounds_at_end(const Node& node) {
+  return node.op->traits().precision == Precision::kRoundsAtEnd;
+}
+
+/// Copies a graph, its chains in f32.
+class Widening {
+ public:
+  Widening(const Graph& graph, DType narrow, const std::vector<bool>& chained, const OpClass& cast)
+      : graph_(graph),
+        narrow_(narrow),
+        chained_(chained),
+        cast_(cast),
+        out_(empty_like(graph)) {
+    for (const Node& node : graph.nodes) wires_.emplace_back(node.outputs.size());
+  }
+
+  Result<Graph> run() {
+    for (size_t id = 0; id < graph_.nodes.size(); ++id) RILL_TRY(node(static_cast<int>(id)));
+    for (const OutletId& input : graph_.inputs) out_.inputs.push_back(wires(input).own);
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      RILL_ASSIGN(const OutletId wire, own(graph_.outputs[i]));
+      out_.add_output(graph_.output_names[i], wire);
+    }
+    return std::move(out_).compacted();
+  }
+
+ private:
+  /// A wire of the old graph in its type, and in f32; invalid until it is needed.
+  struct Wires {
+    OutletId own;
+    OutletId wide;
+  };
+
+  Wires& wires(OutletId old) {
+    return wires_[static_cast<size_t>(old.node)][static_cast<size_t>(old.slot)];
+  }
+  Result<OutletId> own(OutletId old);
+  Result<OutletId> wide(OutletId old);
+  Status node(int id);
+  Status round_at_end(int id);
+  OpPtr in_f32(const Node& node) const;
+  /// Cast a wire of the new graph.
+  Result<OutletId> cast(OutletId wire, DType to, std::string_view name, int line);
+
+  const Graph& graph_;
+  DType narrow_;
+  const std::vector<bool>& chained_;
+  const OpClass& cast_;
+  Graph out_;
+  std::vector<std::vector<Wires>> wires_;
+};
+
+Result<OutletId> Widening::cast(OutletId wire, DType to, std::string_view name, int line) {
+  std::shared_ptr<Op> op = cast_.make();
+  Target target(to);
+  op->fields(target);
+  RILL_ASSIGN(const auto outlets, out_.add_folded(name, std::move(op), {wire}, line));
+  return outlets[0];
+}
+
+Result<OutletId> Widening::own(OutletId old) {
+  Wires& found = wires(old);
+  if (found.own.valid()) return found.own;
+  const Node& from = graph_.node(old.node);
+  RILL_ASSIGN(found.own, cast(found.wide, graph_.fact(old).dtype, str_cat(from.name, "_rounded"),
+                              from.line));
+  return found.own;
+}
+
+Result<OutletId> Widening::wide(OutletId old) {
+  Wires& found = wires(old);
+  if (graph_.fact(old).dtype != narrow_) return own(old);
+  if (found.wide.valid()) return found.wide;
+  const Node& from = graph_.node(old.node);
+  RILL_ASSIGN(found.wide, cast(found.own, DType::kF32, str_cat(from.name, "_wide"), from.line));
+  return found.wide;
+}
+
+/// The op on inputs in f32; null if it does not take them.
+OpPtr Widening::in_f32(const Node& node) const {
+  std::shared_ptr<Op> op = node.op->clone();
+  Widener widener(narrow_);
+  op->fields(widener);
+  Facts in;
+  for (const OutletId& input : node.inputs) {
+    Fact fact = graph_.fact(input);
+    if (fact.dtype == narrow_) fact = Fact::of(DType::kF32, fact.shape);
+    in.push_back(std::move(fact));
+  }
+  return op->infer(in).ok() ? op : nullptr;
+}
+
+Status Widening::round_at_end(int id) {
+  const Node& node = graph_.node(id);
+  const DType to = node.outputs[0].dtype;
+  RILL_ASSIGN(const OutletId x, wide(node.inputs[0]));
+  Wires& made = wires({id, 0});
+  RILL_ASSIGN(made.own, cast(x, to, node.name, node.line));
+  if (to == narrow_ && out_.fact(x).dtype == DType::kF32) made.wide = x;
+  return {};
+}
+
+Status Widening::node(int id) {
+  const Node& node = graph_.node(id);
+  if (node.inputs.empty()) {
+    const std::vector<OutletId> same = out_.add_known(node, {});
+    for (size_t slot = 0; slot < same.size(); ++slot) {
+      wires({id, static_cast<int>(slot)}).own = same[slot];
+    }
+    return {};
+  }
+  if (rounds_at_end(node)) return round_at_end(id);
+  OpPtr op = chained_[static_cast<size_t>(id)] ? in_f32(node) : nullptr;
+  const bool widened = op != nullptr;
+  if (!op) op = node.op;
+  std::vector<OutletId> inputs;
+  for (const OutletId& input : node.inputs) {
+    RILL_ASSIGN(const OutletId wire, widened ? wide(input) : own(input));
+    inputs.push_back(wire);
+  }
+  RILL_ASSIGN(const auto outlets, out_.add_folded(node.name, std::move(op), inputs, node.line));
+  for (size_t slot = 0; slot < outlets.size(); ++slot) {
+    const bool other = out_.fact(outlets[slot]).dtype != node.outputs[slot].dtype;
+    Wires& made = wires({id, static_cast<int>(slot)});
+    (other ? made.wide : made.own) = outlets[slot];
+  }
+  return {};
+}
+
+}  // namespace
+
+bool fits(const Tensor& constant, DType narrow, Fit fit) { return !misfit(constant, narrow, fit); }
+
+Chains chains_of(const Graph& graph, DType narrow) { return Finder(graph, narrow).find(); }
+
+Result<Graph> widen_chains(Graph graph, std::span<const OpRoom* const> rooms) {
+  const OpClass* cast = cast_class(rooms);
+  if (!cast) return graph;
+  for (const DType narrow : {DType::kF16, DType::kBF16}) {
+    const auto is_narrow = [&](const Fact& fact) { return fact.dtype == narrow; };
+    const auto has_narrow = [&](const Node& node) { return any_of(node.outputs, is_narrow); };
+    if (!any_of(graph.nodes, has_narrow)) continue;
+    const Chains chains = chains_of(graph, narrow);
+    if (!any_of(graph.nodes, rounds_at_end) && !contains(chains.nodes, true)) continue;
+    RILL_ASSIGN(graph, Widening(graph, narrow, chains.nodes, *cast).run());
+  }
+  return graph;
+}
+
+}  // namespace rill
