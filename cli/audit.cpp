@@ -55,7 +55,7 @@ Result<audit::Report> audit_model(const Args& args, const Log& log, const Model&
   options.seconds = args.seconds > 0 ? args.seconds : seconds;
   options.seed = static_cast<uint64_t>(args.seed) + 1;
   RILL_ASSIGN(options.others, settings_of(args, log));
-  // Transforms may change types, which the whole model keeps.
+  // Other transforms change the pulsed model alone.
   const Graph& pulsed = args.transforms.empty() ? model.graph : *model.streamed;
   return audit::audit(*model.whole, pulsed, options);
 }

@@ -19,7 +19,8 @@ struct Model {
   Graph graph;
   /// The graph before it was pulsed, if this command pulsed it.
   std::optional<Graph> whole;
-  /// The graph as it was pulsed, before transforms, if this command pulsed it.
+  /// The graph as it was pulsed, if this command pulsed it, with those transforms alone that change
+  /// `whole` as well.
   std::optional<Graph> streamed;
   pulse::Report report;
   std::string stream_symbol;         ///< empty unless this command pulsed it

@@ -41,6 +41,7 @@ set(cases
   first_output_is_renamed
   folder_that_is_not_there
   folder_that_is_there
+  half_precision_behind_a_pulse
   half_precision_is_near
   half_precision_is_written
   half_precision_streams
