@@ -95,9 +95,51 @@ Facts with_extents(Facts facts, const SymbolScope& scope, std::string_view symbo
   return facts;
 }
 
+/// Whether a whole run of that length refuses a node, whose inputs are these.
+bool is_refused(const Node& node, const Facts& in, std::string_view symbol, int64_t length) {
+  Facts bound;
+  for (const Fact& fact : in) bound.push_back(substitute(fact, symbol, Dim(length)));
+  const OpPtr op = node.op->with_symbol(symbol, Dim(length));
+  const auto made = (op ? op : node.op)->infer(bound);
+  if (!made.ok()) return true;
+  return any_of(*made, [](const Fact& fact) {
+    return any_of(fact.shape, [](const Dim& dim) { return dim.to_int().value_or(0) < 0; });
+  });
+}
+
+/// The first and the last length from `from` on at which an expression is negative.
+std::vector<int64_t> negative_lengths(const Dim& dim, std::string_view symbol, int64_t from) {
+  constexpr int64_t kMost = 4096;
+  const auto pattern = DimPattern::of(Dim(-1) - dim, symbol);
+  if (!pattern.ok()) return {};
+  std::vector<int64_t> out;
+  const int64_t seen = pattern->settled() + pattern->period();
+  for (int64_t n = from; n < std::min(seen, from + kMost) && out.empty(); ++n) {
+    if (dim.eval(symbol, n).value_or(0) < 0) out.push_back(n);
+  }
+  const auto last = pattern->last_non_negative();
+  if (last.ok() && *last && **last >= from) out.push_back(**last);
+  return out;
+}
+
+/// Extents of a node's outputs that some whole runs are refused for. A window that is longer than
+/// what it slides over gives no frames; a transposed convolution of too few frames has no output.
+void add_refused(const Node& node, const Facts& in, const Facts& out, const SymbolScope& scope,
+                 std::string_view symbol, int64_t from, std::vector<Dim>* asserted) {
+  for (const Fact& fact : out) {
+    for (const Dim& dim : fact.shape) {
+      if (!of_symbol_alone(dim, symbol) || scope.proves_non_negative(dim)) continue;
+      if (contains(*asserted, dim)) continue;
+      const auto refused = [&](int64_t length) { return is_refused(node, in, symbol, length); };
+      if (any_of(negative_lengths(dim, symbol, from), refused)) asserted->push_back(dim);
+    }
+  }
+}
+
 /// By how much the frames of a whole run differ from those that a stream counts: where a stream is
 /// shorter than a window and frames are added behind it, the stream goes on with less than none.
-/// Nor may a wire have less than none whose length may be data further on.
+/// Nor may a wire have less than none whose length may be data further on, or whose node a whole
+/// run refuses then.
 void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   // The graph's own scope takes the extents of wires for granted, which are in question here.
   const SymbolScope scope = assertions_of(graph.scope);
@@ -119,12 +161,19 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
       }
     }
   };
+  // A stream of no frames has no output that a whole run could lack, unless one does not stream.
+  const bool gives_values = any_of(graph.outputs, [&](const OutletId& output) {
+    return !graph.fact(output).mentions(symbol);
+  });
   for (const Node& node : graph.nodes) {
     Facts in;
     for (const OutletId& input : node.inputs) {
       in.push_back(extents[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
     }
     auto inferred = in.empty() ? Result<Facts>(node.outputs) : node.op->infer(in);
+    if (inferred.ok() && !in.empty()) {
+      add_refused(node, in, *inferred, scope, symbol, gives_values ? 0 : 1, out);
+    }
     extents.push_back(with_extents(inferred.ok() ? std::move(inferred).value() : node.outputs,
                                    scope, symbol));
     for (const OutletId& input : node.inputs) add(input);
