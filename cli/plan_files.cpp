@@ -8,6 +8,7 @@
 #include "cli/dump_plan.h"
 #include "cli/exec.h"
 #include "cli/plan_sources.h"
+#include "cli/stream_states.h"
 #include "core/exec/extents.h"
 #include "core/run/plan_format.h"
 #include "kernels/target.h"
@@ -162,9 +163,11 @@ Status run(const Args& args, const Log& log, const plan_file::OpenedPlan& opened
     StreamOptions options;
     options.open_end = args.drop_partial_pulse;
     options.nan_filler = args.filler == "nan";
+    const int64_t frames = stream_frames(plan, inputs.values);
+    const bool in_parts = !args.load_state.empty() || !args.save_state.empty();
     RILL_ASSIGN(const StreamResult result,
-                run_stream(session.get(), inputs.values, stream_frames(plan, inputs.values),
-                           options));
+                in_parts ? stream_on(args, session.get(), inputs.values, frames)
+                         : run_stream(session.get(), inputs.values, frames, options));
     turns.push_back(result.outputs);
     found = check_stream(reference, graph, plan, result, options.open_end, log);
   } else {
@@ -196,7 +199,7 @@ constexpr std::string_view kHonoured[] = {
     "--input-from-bundle", "--input-from-nnef", "--allow-random-input", "--random-range", "--seed",
     "--allow-float-casts", "--drop-partial-pulse", "--filler", "--assert-output-bundle",
     "--assert-output", "--allow-missing-outputs", "--approx", "--approx-custom", "--dump",
-    "--save-outputs", "--profile", "--max-loops", "--plan", "--svg",
+    "--save-outputs", "--load-state", "--save-state", "--profile", "--max-loops", "--plan", "--svg",
     "--embed", "--table", "--with"};
 
 /// Errors: kArg for an option that would change nothing: of a plan all of that is decided.

@@ -110,6 +110,7 @@ set(cases
   state_of_a_longer_loop_stays
   state_of_a_loop_is_exported
   state_of_another_shape
+  states_of_a_compiled_model
   states_of_a_stream_that_ends_early
   states_on_the_command_line
   statistics_pooling_streams
