@@ -92,8 +92,9 @@ bool Auditor::time_for(int64_t length) {
     out_of_room_ = true;
     return false;
   }
-  // A length whose two streams would take all that is left goes without; shorter ones may follow.
-  return 2 * seconds_per_frame_ * frames_stepped(ways_.plan(), length) < until_.left();
+  // A length has two whole runs and a stream at least: one for which these would take all that is
+  // left goes without, and shorter ones may follow.
+  return 3 * seconds_per_frame_ * frames_stepped(ways_.plan(), length) < until_.left();
 }
 
 void Auditor::try_length(int64_t length, int64_t* compared) {
@@ -167,7 +168,7 @@ Result<Report> Auditor::run() {
   report_.edges -= std::count_if(edges.begin(), edges.end(),
                                  [&](int64_t edge) { return tried_.contains(edge); });
   report_.edges += report_.edges_compared;
-  if (report_.finding || report_.outputs > 0) return std::move(report_);
+  if (report_.finding || !report_.varied.empty()) return std::move(report_);
   Status nothing = fail(Code::kState, "the audit compared no output: ", report_.lengths.size(),
                         " lengths gave none, ", report_.undefined, " are not defined, ",
                         report_.refused, " are refused, ", report_.given_up, " took too long");
@@ -182,6 +183,25 @@ Result<Report> Auditor::run() {
 std::string Finding::to_string() const {
   return str_cat("pulse ", pulse, ", length ", length, ", ", way,
                  output.empty() ? std::string() : str_cat(", output ", output), ": ", what);
+}
+
+std::vector<std::string> Report::unproven() const {
+  std::vector<std::string> out;
+  for (const auto& [output, each] : varied) {
+    if (each == 0) out.push_back(output);
+  }
+  return out;
+}
+
+Status Report::verdict() const {
+  if (finding) {
+    return fail(Code::kState, "the stream differs from the whole run: ", finding->to_string());
+  }
+  const std::vector<std::string> blind = unproven();
+  if (blind.empty()) return {};
+  return fail(Code::kState, not_proven(blind))
+      .hint("Elements were the same for all noise from 1e-3 to 1e4, or no finite numbers: audit "
+            "the model without what clamps or thresholds them");
 }
 
 std::string Report::to_string() const {
@@ -199,6 +219,7 @@ std::string Report::to_string() const {
                    why_refused);
   }
   if (not_moved > 0) out += str_cat(", ", not_moved, " states could not move");
+  if (const auto blind = unproven(); !blind.empty()) out += ", " + not_proven(blind);
   if (given_up > 0) {
     out += str_cat(", ", given_up, given_up == 1 ? " stream was" : " streams were",
                    " given up as the time was over");

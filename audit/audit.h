@@ -49,23 +49,32 @@ struct Report {
   int64_t open = 0;        ///< expressions of lengths whose period cannot be told
   int64_t remainders = 0;  ///< of the period that were compared past `settled`
   std::map<std::string, int64_t> ways;  ///< streams compared, by how they were driven
-  int64_t outputs = 0;                  ///< compared that were not empty
-  int64_t frames = 0;                   ///< of these
+  /// Compared that were not empty, and not the same for another input. Elements that are, or are no
+  /// finite number, prove nothing.
+  int64_t outputs = 0;
+  int64_t frames = 0;                   ///< of these, with an element that proves something
+  std::map<std::string, int64_t> varied;  ///< the same frames, by output
   int64_t not_moved = 0;                ///< states that another pulse does not go on from
   int64_t given_up = 0;                 ///< streams that could not be ended in time
   std::optional<Finding> finding;       ///< the first one, at which the audit ends
 
   /// One line for people: what was compared, or what differs.
   std::string to_string() const;
+  /// Outputs that were compared, and were the same, or no numbers, whatever the input.
+  std::vector<std::string> unproven() const;
+  /// Errors: kState where a stream differs, and where an output is not proven.
+  Status verdict() const;
 };
 
-/// Compare a pulsed graph to the whole graph it was made of: streams of noise at lengths on both
-/// sides of every point where something begins or ceases to hold, at every remainder of the period,
-/// and drawn at random; stepped with NaN past the end, pushed in pieces, reset, saved and loaded,
+/// Compare a pulsed graph to the whole graph it was made of: streams of noise, of standard
+/// deviations from 1e-3 to 1e4 (1 at most where there is attention), at lengths on both sides of
+/// every point where something begins or ceases to hold, at every remainder of the period, and
+/// drawn at random; stepped with NaN past the end, pushed in pieces, reset, saved and loaded,
 /// cloned, moved to multiples of the pulse and back, and several side by side.
-/// Errors: kPulse if the graph is not pulsed; kState where no output was compared; kNoMem where a
+/// Errors: kPulse if the graph is not pulsed; kState where no output has a frame; kNoMem where a
 /// stream takes more memory than the options give; those of `prepare`.
-/// A stream that differs is no error but the report's finding; one that says that its model is not
+/// A stream that differs, and an output that never varied, are no error but for the report's
+/// verdict; a stream that says that its model is not
 /// defined for its length is counted.
 /// Thread: one at a time. Source: a stream's frames are the whole run's after the reported delay.
 Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& options);

@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "audit/check.h"
 #include "audit/drive.h"
 #include "audit/lengths.h"
 #include "audit/values.h"
 #include "core/exec/plan.h"
 #include "core/optim/optim.h"
+#include "ops/stream/delay.h"
 #include "pulse/pulse.h"
 #include "tests/property/streaming.h"
 #include "tests/property/texts.h"
@@ -84,6 +87,120 @@ TEST(Audit, FindsWhatIsWrong) {
   ASSERT_TRUE(report->finding);
   EXPECT_EQ(report->finding->way, "stepped");
   EXPECT_EQ(report->finding->output, "y");
+}
+
+/// A pulsed graph, wrong by one frame in each of its delays in turn.
+std::vector<Graph> delayed_by_one(const Graph& pulsed) {
+  std::vector<Graph> out;
+  for (size_t id = 0; id < pulsed.nodes.size(); ++id) {
+    const auto* delay = pulsed.nodes[id].op->as<ops::Delay>();
+    if (!delay) continue;
+    auto op = std::make_shared<ops::Delay>(*delay);
+    op->delay += 1;
+    out.push_back(pulsed);
+    out.back().nodes[id].op = std::move(op);
+  }
+  return out;
+}
+
+// Noise of size 1 does not reach the 100 of the first model, and is mostly negative to the others.
+TEST(Audit, FindsWhatIsWrongInFrontOfAThresholdOrALogarithm) {
+  for (const char* middle : {"relu(c - 100.0)", "log(c - 100.0)", "relu(0.002 - c)",
+                             "clamp(c, 50.0, 60.0)", "sqrt(c - 3.0)", "relu(c - 20000.0)"}) {
+    const Graph whole = whole_graph(
+        str_cat("  c = conv(x, [[[1.0, 2.0, 3.0]]], padding = [(1, 1)], border = 'constant');\n"
+                "  k = ", middle, ";\n"
+                "  y = conv(k, [[[1.0, 2.0]]], padding = [(1, 0)], border = 'constant');\n"),
+        "1, 1, S");
+    const Graph pulsed = pulsed_graph(whole, 4);
+    const auto right = audit(whole, pulsed, Options());
+    ASSERT_TRUE(right.ok()) << right.error().to_string();
+    EXPECT_TRUE(right->verdict().ok()) << middle << ": " << right->to_string();
+    const std::vector<Graph> wrong = delayed_by_one(pulsed);
+    ASSERT_FALSE(wrong.empty());
+    for (const Graph& graph : wrong) {
+      const auto report = audit(whole, graph, Options());
+      ASSERT_TRUE(report.ok()) << report.error().to_string();
+      EXPECT_TRUE(report->finding) << middle << ": " << report->to_string();
+    }
+  }
+}
+
+TEST(Audit, DoesNotPassOutputsThatNeverVary) {
+  for (const char* blind : {"relu(x - 1e9)", "log(-1.0 - x * x)", "clamp(x, 2e6, 3e6)",
+                            "x * 0.0", "select(gt(x, 1e9), 1.0, 2.0)"}) {
+    auto whole = test::load_text(test::document(
+        "1, 1, S", str_cat("  y = ", blind, ";\n  z = tanh(x);\n"), "y, z"));
+    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+    Options options;
+    options.lengths = 20;
+    const auto report = audit(*whole, pulsed_graph(*whole, 4), options);
+    ASSERT_TRUE(report.ok()) << report.error().to_string();
+    EXPECT_FALSE(report->finding) << report->to_string();
+    EXPECT_EQ(report->unproven(), std::vector<std::string>{"y"}) << blind;
+    const Status verdict = report->verdict();
+    ASSERT_FALSE(verdict.ok()) << blind;
+    EXPECT_EQ(verdict.code(), Code::kState);
+    EXPECT_NE(verdict.error().to_string().find("output y never varied: not proven"),
+              std::string::npos)
+        << verdict.error().to_string();
+  }
+}
+
+// Positions and constants are the same for every input, and are compared as they are.
+TEST(Audit, ComparesWhatNoInputHasAPartIn) {
+  auto whole = test::load_text(test::document(
+      "1, 1, S",
+      "  n = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [2], end = [3]),"
+      " axes = [0]);\n"
+      "  y = tract_core_cast(tract_core_range(0, n, 1), to = 'f32') * 0.5;\n"
+      "  z = tanh(x);\n",
+      "y, z"));
+  ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+  Options options;
+  options.lengths = 20;
+  const auto report = audit(*whole, pulsed_graph(*whole, 4), options);
+  ASSERT_TRUE(report.ok()) << report.error().to_string();
+  EXPECT_TRUE(report->verdict().ok()) << report->to_string();
+  EXPECT_GT(report->varied.at("y"), 0);
+}
+
+TEST(Check, DoesNotPassOutputsThatItsInputsDoNotVary) {
+  const auto checked = [](const char* statement, float size) {
+    const Graph whole = whole_graph(str_cat("  y = ", statement, ";\n"), "1, 1, S");
+    Draw draw(3);
+    NoiseKind kind;
+    kind.scale = size;
+    auto inputs = noise_inputs(whole, "S", 40, &draw, kind);
+    EXPECT_TRUE(inputs.ok());
+    CheckOptions options;
+    auto report = check(whole, *inputs, {{"S", 40}}, options);
+    EXPECT_TRUE(report.ok()) << report.error().to_string();
+    return report->verdict();
+  };
+  EXPECT_TRUE(checked("relu(x - 100.0)", 1000).ok());
+  for (const Status& blind : {checked("relu(x - 100.0)", 1), checked("log(-1.0 - x * x)", 1)}) {
+    ASSERT_FALSE(blind.ok());
+    EXPECT_EQ(blind.code(), Code::kState);
+    EXPECT_NE(blind.error().to_string().find("output y never varied: not proven"),
+              std::string::npos)
+        << blind.error().to_string();
+  }
+}
+
+TEST(VariedFrames, CountFiniteNumbersThatDiffer) {
+  const auto of = [](const std::vector<float>& values) {
+    return std::move(Tensor::of<float>(DType::kF32, {1, 2, 3}, values)).value();
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor some = of({1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(varied_frames(some, some, 2), 0);
+  EXPECT_EQ(varied_frames(some, of({1, 2, 0, 4, 0, 6}), 2), 2);
+  EXPECT_EQ(varied_frames(some, of({1, 2, 0, 4, 0, 6}), 1), 2);
+  EXPECT_EQ(varied_frames(some, of({1, 2, 3, 4, 5, 0}), -1), 1);
+  EXPECT_EQ(varied_frames(of({nan, 2, 3, inf, 5, 6}), of({1, 2, 0, 4, 5, 6}), 2), 1);
+  EXPECT_EQ(varied_frames(of({nan, nan, nan, nan, nan, nan}), some, 2), 0);
 }
 
 TEST(Audit, DoesNotPassWhereNothingWasCompared) {

@@ -43,10 +43,13 @@ struct CheckReport {
   int64_t frames = 0;  ///< of the stream, in its symbol
   std::vector<CheckedWay> ways;
   std::optional<FirstNode> first_node;  ///< of the first way that differs
+  /// Outputs that other inputs do not change, or that have no finite number: streams of them may be
+  /// wrong unseen.
+  std::vector<std::string> unproven;
 
   int64_t compared() const;  ///< outputs of streams
-  /// Errors: kState where a way differs, with the first one and its node, and where no output of a
-  /// stream was compared.
+  /// Errors: kState where a way differs, with the first one and its node, where no output of a
+  /// stream was compared, and where one is not proven.
   Status verdict() const;
 };
 

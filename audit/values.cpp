@@ -1,10 +1,12 @@
 #include "audit/values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
 
+#include "core/base/search.h"
 #include "pulse/before/weighed_sum.h"
 
 namespace rill::audit {
@@ -19,24 +21,29 @@ float normal_like(Draw* draw) {
 
 }  // namespace
 
-Result<Tensor> noise(const Fact& fact, Draw* draw) {
+Result<Tensor> noise(const Fact& fact, Draw* draw, const NoiseKind& kind) {
   RILL_ASSIGN(std::vector<int64_t> shape, fact.concrete_shape());
   RILL_ASSIGN(Tensor floats, Tensor::zeros(DType::kF32, shape));
-  const bool whole = !is_float(fact.dtype);
-  for (int64_t i = 0; i < floats.volume(); ++i) {
-    floats.mutable_data<float>()[i] =
-        whole ? static_cast<float>(draw->in(0, fact.dtype == DType::kBool ? 1 : 3))
-              : normal_like(draw);
-  }
+  const bool bytes = is_quantised(fact.dtype) && dtype_size(fact.dtype) == 1 && kind.scale != 1;
+  const auto number = [&] {
+    if (bytes) return static_cast<float>(draw->in(-255, 255)) * fact.q.scale;
+    if (!is_float(fact.dtype)) {
+      return static_cast<float>(draw->in(0, fact.dtype == DType::kBool ? 1 : 3));
+    }
+    const float drawn = normal_like(draw) * static_cast<float>(kind.scale);
+    return kind.sign == 0 ? drawn : static_cast<float>(kind.sign) * std::abs(drawn);
+  };
+  for (int64_t i = 0; i < floats.volume(); ++i) floats.mutable_data<float>()[i] = number();
   if (fact.dtype == DType::kF32) return floats;
   return cast(floats, fact.dtype, fact.q);
 }
 
 Result<std::vector<Tensor>> noise_inputs(const Graph& graph, std::string_view symbol,
-                                         int64_t length, Draw* draw) {
+                                         int64_t length, Draw* draw, const NoiseKind& kind) {
   std::vector<Tensor> out;
   for (const OutletId& input : graph.inputs) {
-    RILL_ASSIGN(Tensor value, noise(substitute(graph.fact(input), symbol, Dim(length)), draw));
+    const Fact fact = substitute(graph.fact(input), symbol, Dim(length));
+    RILL_ASSIGN(Tensor value, noise(fact, draw, kind));
     out.push_back(std::move(value));
   }
   return out;
@@ -104,6 +111,67 @@ std::string difference(const Tensor& found, const Tensor& expected, double toler
                    ", the whole run has ", b);
   }
   return {};
+}
+
+namespace {
+
+/// Tell, for each element, whether it is a finite number that differs; 0 and -0 are one number.
+std::vector<char> varied_elements(const Tensor& value, const Tensor& other) {
+  const auto count = static_cast<size_t>(value.volume());
+  std::vector<char> out(count);
+  if (is_float(value.dtype())) {
+    const auto a = cast(value, DType::kF64);
+    const auto b = cast(other, DType::kF64);
+    for (size_t i = 0; i < count && a.ok() && b.ok(); ++i) {
+      const double number = a->data<double>()[i];
+      out[i] = static_cast<char>(std::isfinite(number) && number != b->data<double>()[i]);
+    }
+    return out;
+  }
+  const auto size = static_cast<size_t>(dtype_size(value.dtype()));
+  const auto* a = value.view().as<std::byte>();
+  const auto* b = other.view().as<std::byte>();
+  for (size_t i = 0; i < count; ++i) {
+    out[i] = static_cast<char>(std::memcmp(a + i * size, b + i * size, size) != 0);
+  }
+  return out;
+}
+
+}  // namespace
+
+int64_t varied_frames(const Tensor& value, const Tensor& for_other_input, int axis) {
+  if (value.shape() != for_other_input.shape() || dtype_size(value.dtype()) == 0) return 0;
+  const std::vector<char> varied = varied_elements(value, for_other_input);
+  const int64_t frames = axis < 0 ? 1 : value.extent(axis);
+  int64_t inner = axis < 0 ? value.volume() : 1;
+  for (int i = axis + 1; axis >= 0 && i < static_cast<int>(value.shape().size()); ++i) {
+    inner *= value.extent(i);
+  }
+  std::vector<char> seen(static_cast<size_t>(frames));
+  for (size_t i = 0; i < varied.size(); ++i) {
+    const int64_t frame = static_cast<int64_t>(i) / inner % frames;
+    seen[static_cast<size_t>(frame)] |= varied[i];
+  }
+  return std::count(seen.begin(), seen.end(), 1);
+}
+
+bool depends_on_inputs(const Graph& graph, OutletId outlet) {
+  std::vector<char> seen(graph.nodes.size(), 0);
+  std::vector<int> open{outlet.node};
+  while (!open.empty()) {
+    const int id = open.back();
+    open.pop_back();
+    if (std::exchange(seen[static_cast<size_t>(id)], 1)) continue;
+    const auto is_here = [&](const OutletId& input) { return input.node == id; };
+    if (any_of(graph.inputs, is_here)) return true;
+    for (const OutletId& input : graph.node(id).inputs) open.push_back(input.node);
+  }
+  return false;
+}
+
+std::string not_proven(const std::vector<std::string>& outputs) {
+  return str_cat(outputs.size() == 1 ? "output " : "outputs ", join(outputs, ", "),
+                 " never varied: not proven");
 }
 
 bool attends(const Graph& graph, OutletId outlet, std::string_view symbol) {

@@ -9,12 +9,20 @@
 
 namespace rill::audit {
 
-/// Make a value of that fact: normal-like noise, numbers from 0 to 3 where the type is whole.
+/// What noise is like. Layers may be blind to some of it: a rectifier behind an offset gives zeros
+/// for small numbers, a logarithm NaN for negative ones.
+struct NoiseKind {
+  double scale = 1;  ///< the standard deviation
+  int sign = 0;      ///< 1: no number is negative, -1: none is positive
+};
+
+/// Make a value of that fact: normal-like noise. Integers are 0 to 3, bytes that stand for real
+/// numbers take all values unless the scale is 1.
 /// Errors: kShape if an extent is no number; kNoMem.
-Result<Tensor> noise(const Fact& fact, Draw* draw);
+Result<Tensor> noise(const Fact& fact, Draw* draw, const NoiseKind& kind = {});
 /// The inputs of a graph for a stream of that length in its symbol.
 Result<std::vector<Tensor>> noise_inputs(const Graph& graph, std::string_view symbol,
-                                         int64_t length, Draw* draw);
+                                         int64_t length, Draw* draw, const NoiseKind& kind = {});
 
 /// Overwrite with what must not matter: NaN where the type has it, else noise of that type.
 void poison(const View& view, Draw* draw);
@@ -26,6 +34,17 @@ Result<Tensor> copy_of(const View& view);
 /// With a tolerance, numbers may differ by it, absolutely and relatively, and where a NaN is
 /// expected any will do.
 std::string difference(const Tensor& found, const Tensor& expected, double tolerance = 0);
+
+/// Count the frames along an axis in which an element is a finite number, and another one than for
+/// another input: what is the same for any input proves nothing. Of an output without such an axis,
+/// -1: 1 or 0.
+int64_t varied_frames(const Tensor& value, const Tensor& for_other_input, int axis);
+
+/// Tell whether a wire is computed from an input; others are the same in every run.
+bool depends_on_inputs(const Graph& graph, OutletId outlet);
+
+/// "output y never varied: not proven", for one or several outputs.
+std::string not_proven(const std::vector<std::string>& outputs);
 
 /// Tell whether what makes a wire has the stream along two axes, as attention has, or weighs frames
 /// by a softmax over the stream: its sums are made in another order in a stream.

@@ -1,6 +1,5 @@
 #include "audit/ways.h"
 
-#include "audit/values.h"
 #include "core/base/search.h"
 #include "core/exec/saved.h"
 #include "core/optim/optim.h"
@@ -74,6 +73,8 @@ Result<Ways> Ways::make(const Graph& whole, std::vector<std::shared_ptr<const Pl
   for (const OutletId& output : whole.outputs) {
     const bool rounds = attends(whole, output, out.plan().stream_symbol);
     out.rounding_.push_back(rounds ? options.attention_rounding : 0.0);
+    out.attends_ |= rounds;
+    out.fixed_.push_back(static_cast<char>(!depends_on_inputs(whole, output)));
   }
   return out;
 }
@@ -105,10 +106,45 @@ void Ways::judge(const Case& at, const char* way, const Outputs& got, Report* re
       report->finding = std::move(finding);
       return;
     }
-    const int axis = plan().outputs[i].stream.axis;
     if (want.volume() == 0) continue;
-    report->outputs += 1;
-    report->frames += axis >= 0 ? want.extent(axis) : 1;
+    report->varied[*named] += at.frames[output];
+    report->outputs += at.frames[output] > 0 ? 1 : 0;
+    report->frames += at.frames[output];
+  }
+}
+
+NoiseKind Ways::next_kind(Draw* draw) {
+  // Sums over other keys round by the size of their terms: attention has none above 1.
+  constexpr double kScales[] = {1, 1e4, 1e-3, 100, 1e-2, 1e3, 0.1, 10};
+  constexpr int64_t kCount = std::size(kScales);
+  const double scale = kScales[drawn_++ % kCount];
+  const int64_t sign = draw->in(1, 100);
+  return {attends_ ? std::min(scale, 1.0) : scale, sign <= 25 ? 1 : sign <= 35 ? -1 : 0};
+}
+
+Result<bool> Ways::draw_case(int64_t length, Draw* draw, Case* out) {
+  const std::string symbol(plan().stream_symbol);
+  const NoiseKind kind = next_kind(draw);
+  out->length = length;
+  RILL_ASSIGN(out->inputs, noise_inputs(whole_, symbol, length, draw, kind));
+  RILL_ASSIGN(auto want, run_whole(whole_, symbol, length, out->inputs, until_));
+  if (!want) return false;
+  out->want = std::move(*want);
+  return true;
+}
+
+void Ways::count_varied(const Case& other, Case* of) const {
+  of->frames.assign(of->want.size(), 0);
+  for (const PlanIo& io : plan().outputs) {
+    const auto named = find(whole_.output_names, std::string(io.name));
+    if (named == whole_.output_names.end()) continue;
+    const auto output = static_cast<size_t>(named - whole_.output_names.begin());
+    const Tensor& want = of->want[output];
+    const int axis = io.stream.axis < static_cast<int>(want.shape().size()) ? io.stream.axis : -1;
+    if (want.volume() == 0) continue;
+    of->frames[output] = fixed_[output] == 0 ? varied_frames(want, other.want[output], axis)
+                         : axis >= 0         ? want.extent(axis)
+                                             : 1;
   }
 }
 
@@ -189,17 +225,7 @@ Outputs Ways::pushed(const Case& at, Event event, Draw* draw, Report* report) {
 }
 
 /// This stream, another of the same length and an earlier one, layer by layer.
-Status Ways::side_by_side(const Case& at, Draw* draw, Report* report) {
-  Case other;
-  other.length = at.length;
-  const std::string symbol(plan().stream_symbol);
-  RILL_ASSIGN(other.inputs, noise_inputs(whole_, symbol, at.length, draw));
-  RILL_ASSIGN(auto want, run_whole(whole_, symbol, at.length, other.inputs, until_));
-  if (!want) {
-    report->given_up += 1;
-    return {};
-  }
-  other.want = std::move(*want);
+Status Ways::side_by_side(const Case& at, const Case& other, Report* report) {
   std::vector<const Case*> cases{&at, &other};
   for (const Case& each : earlier_) cases.push_back(&each);
   std::vector<std::unique_ptr<Session>> sessions;
@@ -226,15 +252,15 @@ Status Ways::side_by_side(const Case& at, Draw* draw, Report* report) {
 
 Status Ways::compare(int64_t length, bool in_all_ways, Draw* draw, Report* report) {
   Case at;
-  at.length = length;
-  const std::string symbol(plan().stream_symbol);
-  RILL_ASSIGN(at.inputs, noise_inputs(whole_, symbol, length, draw));
-  RILL_ASSIGN(auto want, run_whole(whole_, symbol, length, at.inputs, until_));
-  if (!want) {
+  Case other;
+  RILL_ASSIGN(const bool done, draw_case(length, draw, &at));
+  RILL_ASSIGN(const bool both, !done ? Result<bool>(false) : draw_case(length, draw, &other));
+  if (!both) {
     report->given_up += 1;
     return {};
   }
-  at.want = std::move(*want);
+  count_varied(other, &at);
+  count_varied(at, &other);
   if (const Refusal takes = session_->check_length(length); !takes.ok()) {
     report->refused += 1;
     report->why_refused = takes.status().error().to_string();
@@ -254,10 +280,11 @@ Status Ways::compare(int64_t length, bool in_all_ways, Draw* draw, Report* repor
   for (int64_t i = 0; i < kinds && !report->finding && !until_.passed(); ++i) {
     if (!in_all_ways && i != chosen) continue;
     const auto& [event, name] = events[i];
-    judge(at, name, pushed(at, event, draw, report), report);
+    // Streams that are pushed are others than those that are stepped.
+    judge(other, name, pushed(other, event, draw, report), report);
   }
   if ((in_all_ways || chosen == kinds) && !report->finding && !until_.passed()) {
-    RILL_TRY(side_by_side(at, draw, report));
+    RILL_TRY(side_by_side(at, other, report));
   }
   earlier_.assign(1, std::move(at));
   return {};

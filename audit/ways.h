@@ -8,6 +8,7 @@
 
 #include "audit/audit.h"
 #include "audit/drive.h"
+#include "audit/values.h"
 
 namespace rill::audit {
 
@@ -39,6 +40,7 @@ class Ways {
     int64_t length = 0;
     std::vector<Tensor> inputs;
     std::vector<Tensor> want;
+    std::vector<int64_t> frames;  ///< per output, those that are not the same for another input
   };
 
   Ways(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans, Deadline until)
@@ -47,7 +49,11 @@ class Ways {
   Outputs pushed(const Case& at, Event event, Draw* draw, Report* report);
   Result<std::unique_ptr<Session>> moved(Session* session, Feed* feed, std::unique_ptr<Feed>* next,
                                          Event event, Draw* draw, bool* refused);
-  Status side_by_side(const Case& at, Draw* draw, Report* report);
+  /// Noise of the next kind, and what the whole graph makes of it; false where that was given up.
+  Result<bool> draw_case(int64_t length, Draw* draw, Case* out);
+  NoiseKind next_kind(Draw* draw);
+  void count_varied(const Case& other, Case* of) const;
+  Status side_by_side(const Case& at, const Case& other, Report* report);
   void judge(const Case& at, const char* way, const Outputs& got, Report* report);
 
   const Graph& whole_;
@@ -55,6 +61,9 @@ class Ways {
   Deadline until_;
   std::unique_ptr<Session> session_;  ///< reset between lengths, so that a reset is held to all
   std::vector<double> rounding_;      ///< per output of the whole graph
+  std::vector<char> fixed_;           ///< per output: the same in every run
+  bool attends_ = false;
+  size_t drawn_ = 0;  ///< kinds of noise so far
   std::vector<Case> earlier_;         ///< for streams side by side
 };
 

@@ -60,10 +60,6 @@ Result<audit::Report> audit_model(const Args& args, const Log& log, const Model&
   return audit::audit(*model.whole, pulsed, options);
 }
 
-Status found(const audit::Finding& finding) {
-  return fail(Code::kState, "the stream differs from the whole run: ", finding.to_string());
-}
-
 void print_json(const Args& args, const audit::Report& report) {
   Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args.model}};
   out["symbol"] = report.symbol;
@@ -80,6 +76,7 @@ void print_json(const Args& args, const audit::Report& report) {
   out["ways"] = report.ways;
   out["states_not_moved"] = report.not_moved;
   out["streams_given_up"] = report.given_up;
+  out["unproven"] = report.unproven();
   out["finding"] = nullptr;
   if (const auto& finding = report.finding) {
     out["finding"] = {{"length", finding->length},
@@ -102,9 +99,9 @@ Status audit_command(const Args& args, const Log& log, const Model& model) {
   if (args.json) {
     print_json(args, report);
   } else if (!report.finding && !args.quiet) {
-    fmt::print("{}\nnone differs\n", report.to_string());
+    fmt::print("{}\n{}", report.to_string(), report.unproven().empty() ? "none differs\n" : "");
   }
-  return report.finding ? found(*report.finding) : Status();
+  return report.verdict();
 }
 
 Status audit_before_writing(const Args& args, const Log& log, const Model& model, Graph* graph) {
@@ -118,8 +115,10 @@ Status audit_before_writing(const Args& args, const Log& log, const Model& model
     log.notice(str_cat("Written without an audit: ", report.error().to_string()));
     return {};
   }
-  if (report->finding) {
-    return found(*report->finding).hint("--no-audit writes the model all the same");
+  if (const Status verdict = report->verdict(); !verdict.ok()) {
+    Error error = verdict.error();
+    error.hint = "--no-audit writes the model all the same";
+    return Status(error);
   }
   // How much was compared depends on how fast the machine is.
   const std::string text = args.nnef_deterministic ? "none differs" : report->to_string();

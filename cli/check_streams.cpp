@@ -80,6 +80,7 @@ void print_json(const audit::CheckReport& report, const std::string& model) {
     if (!way.refused.empty()) told["skipped"] = way.refused;
     out["ways"].push_back(std::move(told));
   }
+  out["unproven"] = report.unproven;
   out["first_node"] = nullptr;
   if (report.first_node) {
     out["first_node"] = {{"name", report.first_node->name},

@@ -30,10 +30,8 @@ rill_status run_audit(const rill_model& whole, const rill_model& pulsed,
   const auto done = rill::audit::audit(whole.graph, pulsed.graph, options);
   if (!done.ok()) return rill::api::report(done.status());
   if (report) tell(*done, report);
-  if (!done->finding) return RILL_OK;
-  return rill::api::report(rill::fail(rill::Code::kState,
-                                      "the stream differs from the whole run: ",
-                                      done->finding->to_string()));
+  const rill::Status verdict = done->verdict();
+  return verdict.ok() ? RILL_OK : rill::api::report(verdict);
 }
 
 }  // namespace

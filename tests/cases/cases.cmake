@@ -6,6 +6,7 @@ set(cases
   audit_of_a_stream
   audit_of_constants_alone
   audit_of_negative_time
+  audit_of_what_never_varies
   audit_wants_a_pulse
   batch_is_added
   batch_is_bound_before_a_pulse
@@ -17,6 +18,7 @@ set(cases
   capacity_without_a_clock
   check_names_the_first_node
   check_of_no_frames
+  check_of_what_never_varies
   check_streams
   check_with_a_batch_of_one
   compiled_for_an_empty_name
@@ -36,6 +38,7 @@ set(cases
   deployment_of_wrong_types
   deployment_runs_a_row
   deployment_that_cannot_be_read
+  dump_of_what_never_varies
   empty_file
   facts_leave_nothing_to_stream
   first_output_is_renamed

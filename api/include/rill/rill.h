@@ -262,14 +262,16 @@ typedef struct rill_audit_report {
   int64_t period;         /**< past all edges, the lengths of wires repeat with it */
   int64_t remainders;     /**< of the period that were compared */
   int64_t streams;        /**< stepped, pushed, reset, saved, cloned, moved and side by side */
-  int64_t outputs, frames; /**< compared; outputs that were not empty */
+  /** Compared: outputs that had other finite numbers than for another input, and their frames. */
+  int64_t outputs, frames;
 } rill_audit_report;
 
-/** Compare a pulsed model to a clone of it from before `rill_model_pulse`, on noise: streams of
- *  many lengths, driven in every way that this interface has, with NaN past their ends. Symbols
- *  that are free in both are taken as 2. `opts` and `report` may be null.
- *  Errors: RILL_E_STATE where a frame differs, with length, way, output and place, and where
- *  nothing could be compared; RILL_E_PULSE where `pulsed` is not pulsed or has other inputs. */
+/** Compare a pulsed model to a clone of it from before `rill_model_pulse`, on noise of magnitudes
+ *  from 1e-3 to 1e4: streams of many lengths, driven in every way that this interface has, with NaN
+ *  past their ends. Symbols that are free in both are taken as 2. `opts` and `report` may be null.
+ *  Errors: RILL_E_STATE where a frame differs, with length, way, output and place; where nothing
+ *  could be compared; and where an output is not proven, since it never varied or was no finite
+ *  number. RILL_E_PULSE where `pulsed` is not pulsed or has other inputs. */
 RILL_API rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
                                       const rill_audit_opts* opts, rill_audit_report* report);
 
