@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/tensor/uniform.h"
 #include "ops/array/cast.h"
 #include "ops/array/range.h"
 #include "ops/array/trilu.h"
@@ -46,8 +47,10 @@ struct Stretch {
 
 class Combiner {
  public:
-  Combiner(const PositionOp& op, DType made, bool either, KeyRuns* out)
-      : op_(op), made_(made), either_(either), out_(out) {}
+  /// `quotient`: of which the operator is taken, in place of its own input; or null.
+  Combiner(const PositionOp& op, DType made, bool either, const PositionQuotient* quotient,
+           KeyRuns* out)
+      : op_(op), made_(made), either_(either), quotient_(quotient), out_(out) {}
 
   /// Appends what the node gives on a stretch; tells how many numbers that took.
   int64_t add(const Stretch& s) {
@@ -55,7 +58,8 @@ class Combiner {
       append_run(out_, {s.from, at(s, s.from), 0});
       return 1;
     }
-    if (lines(s)) return 3;
+    if (!quotient_ && lines(s)) return 3;
+    if (const int64_t looked_at = stairs(s)) return looked_at;
     for (int64_t key = s.from; key < s.until; ++key) append_run(out_, {key, at(s, key), 0});
     return s.until - s.from;
   }
@@ -65,6 +69,10 @@ class Combiner {
     std::array<double, 3> in{};
     for (size_t k = 0; k < s.count; ++k) in[k] = s.in[k].at(key);
     if (std::isnan(in[0])) return kUnknown;
+    if (quotient_) {
+      const auto inner = quotient_->at(in[0]);
+      return inner ? number_of(op_, std::span(&*inner, 1)).value_or(kUnknown) : kUnknown;
+    }
     if (op_.moves) return in[0];
     if (op_.chooses) {
       const double taken = in[0] != 0.0 ? in[1] : in[2];
@@ -73,7 +81,34 @@ class Combiner {
     for (size_t k = 1; k < s.count; ++k) {
       if (std::isnan(in[k])) return kUnknown;
     }
+    if (op_.binary && s.count == 2) {
+      if (const auto known = condition(op_.binary->kind_of, in[0], in[1])) return *known;
+    }
     return number_of(op_, std::span(in.data(), s.count)).value_or(kUnknown);
+  }
+
+  /// Conditions are the same in every type: most numbers of masks are looked at by these.
+  static std::optional<double> condition(ops::BinaryKind kind, double a, double b) {
+    switch (kind) {
+      case ops::BinaryKind::kEq:
+        return a == b;
+      case ops::BinaryKind::kNe:
+        return a != b;
+      case ops::BinaryKind::kLt:
+        return a < b;
+      case ops::BinaryKind::kLe:
+        return a <= b;
+      case ops::BinaryKind::kGt:
+        return a > b;
+      case ops::BinaryKind::kGe:
+        return a >= b;
+      case ops::BinaryKind::kAnd:
+        return a != 0.0 && b != 0.0;
+      case ops::BinaryKind::kOr:
+        return a != 0.0 || b != 0.0;
+      default:
+        return std::nullopt;
+    }
   }
 
   void append(const KeyRun& run, int64_t from) {
@@ -116,6 +151,51 @@ class Combiner {
     if (!is_whole(value) || !is_whole(run.at(s.until))) return false;
     append_run(out_, run);
     return true;
+  }
+
+  /// Whether each value of the operator, of whole numbers in a line, mostly is that of the key
+  /// before, and none comes back.
+  bool has_stairs(const Stretch& s) const {
+    if (!s.whole()) return false;
+    if (quotient_) return true;
+    const bool whole = made_ == DType::kI64 || made_ == DType::kI32 || made_ == DType::kDim;
+    if (!op_.binary || s.count != 2 || s.in[1].slope != 0.0 || !whole) return false;
+    const ops::BinaryKind kind = op_.binary->kind_of;
+    return kind == ops::BinaryKind::kDiv || kind == ops::BinaryKind::kFloorDiv ||
+           kind == ops::BinaryKind::kShr;
+  }
+
+  /// Appends the runs of a quotient of a line, which is rounded to whole numbers. Tells how many
+  /// numbers that took; 0 where there are no such runs.
+  int64_t stairs(const Stretch& s) {
+    if (!has_stairs(s)) return 0;
+    int64_t looked_at = 0;
+    int64_t length = 0;  // of the run before: most are as long
+    for (int64_t from = s.from; from < s.until;) {
+      const double value = at(s, from);
+      const auto stays = [&](int64_t key) {
+        looked_at += 1;
+        return at(s, key) == value;  // never, where it is not known
+      };
+      int64_t low = from;
+      int64_t high = s.until;
+      const int64_t guess = from + length;
+      if (length > 1 && guess < s.until && stays(guess - 1)) {
+        (stays(guess) ? low : high) = guess;
+        if (high == guess) low = guess - 1;
+      }
+      for (int64_t step = 1; high - low > 1 && low + step < high; step *= 2) {
+        (stays(low + step) ? low : high) = low + step;
+      }
+      while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        (stays(middle) ? low : high) = middle;
+      }
+      append_run(out_, {from, value, 0});
+      length = high - from;
+      from = high;
+    }
+    return looked_at + 1;
   }
 
   /// Comparisons of lines change once, equality twice at most.
@@ -168,6 +248,7 @@ class Combiner {
   const PositionOp& op_;
   DType made_;
   bool either_;  ///< a choice of which the branch that is not taken need not be known
+  const PositionQuotient* quotient_;
   KeyRuns* out_;
 };
 
@@ -195,6 +276,35 @@ std::vector<Positions::Place> Positions::parts_of(const Place& place) const {
   return out;
 }
 
+std::optional<double> PositionQuotient::at(double number) const {
+  const std::array<double, 2> in = {number, by};
+  return number_of(*divides, std::span(in.data(), 2));
+}
+
+std::optional<PositionQuotient> Positions::quotient_of(const Place& place) const {
+  const Node& node = node_of(place.first);
+  const Entry& own = entry(place.first, place.second);
+  const bool rounds =
+      (own.op.cast && is_int(own.op.made)) ||
+      (own.op.unary && (own.op.unary->kind_of == ops::UnaryKind::kFloor ||
+                        own.op.unary->kind_of == ops::UnaryKind::kCeil));
+  if (!rounds || !own.known || too_deep(place.first)) return std::nullopt;
+  const Node& inner = node_of(node.inputs[0]);
+  const Entry& divides = entry(node.inputs[0], own.inputs[0]);
+  const ops::Binary* binary = divides.op.binary;
+  const bool scales = binary && (binary->kind_of == ops::BinaryKind::kDiv ||
+                                 binary->kind_of == ops::BinaryKind::kMul);
+  if (!scales || !divides.known || inner.inputs.size() != 2) return std::nullopt;
+  const auto by = uniform_number(graph_.fact(inner.inputs[1]).konst);
+  if (!by || *by == 0.0 || !std::isfinite(*by)) return std::nullopt;
+  return PositionQuotient{&divides.op, *by, inner.inputs[0], divides.inputs[0]};
+}
+
+std::vector<Positions::Place> Positions::parts_of_row(const Place& place) const {
+  if (const auto quotient = quotient_of(place)) return {{quotient->of, quotient->square}};
+  return parts_of(place);
+}
+
 const KeyRuns* Positions::row(OutletId outlet, Square at, int64_t query, int64_t keys) {
   std::vector<Place> open{{outlet, at}};
   const auto row_of = [&](const Place& place) { return place.second.row < 0 ? 0 : query; };
@@ -206,7 +316,7 @@ const KeyRuns* Positions::row(OutletId outlet, Square at, int64_t query, int64_t
     }
     const size_t before = open.size();
     if (place.second.column >= 0) {
-      for (const Place& part : parts_of(place)) {
+      for (const Place& part : parts_of_row(place)) {
         if (entry(part.first, part.second).row_of != row_of(part)) open.push_back(part);
       }
     }
@@ -244,10 +354,15 @@ void Positions::make_row(const Place& place, int64_t query, int64_t keys, KeyRun
     return;
   }
   std::vector<const KeyRuns*> in;
+  const auto quotient = quotient_of(place);
+  if (quotient) {
+    in.push_back(&entry(quotient->of, quotient->square).runs);
+    return combine_rows(node, own, in, &*quotient, keys, out);
+  }
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     in.push_back(&entry(node.inputs[k], own.inputs[k]).runs);
   }
-  if (!part) return combine_rows(node, own, in, keys, out);
+  if (!part) return combine_rows(node, own, in, nullptr, keys, out);
   const auto k = part->k.to_int();
   const int rank = node.outputs[0].rank();
   if (!k || at.row != rank - 2 || at.column != rank - 1) return append_run(out, {0, kUnknown, 0});
@@ -264,12 +379,13 @@ void Positions::make_row(const Place& place, int64_t query, int64_t keys, KeyRun
 }
 
 void Positions::combine_rows(const Node& node, const Entry& own,
-                             const std::vector<const KeyRuns*>& in, int64_t keys, KeyRuns* out) {
+                             const std::vector<const KeyRuns*>& in,
+                             const PositionQuotient* quotient, int64_t keys, KeyRuns* out) {
   if (in.empty() || in.size() > 3) {
     return append_run(out, {0, kUnknown, 0});
   }
   if (is_times_zero(node, own)) return append_run(out, {0, 0.0, 0});
-  Combiner combiner(own.op, node.outputs[0].dtype, own.chosen_by_position, out);
+  Combiner combiner(own.op, node.outputs[0].dtype, own.chosen_by_position, quotient, out);
   std::array<size_t, 3> now{};
   Stretch s;
   s.count = in.size();

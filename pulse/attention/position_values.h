@@ -58,6 +58,16 @@ struct PositionCourse {
   bool is_told_behind() const { return !std::isnan(behind.column); }
 };
 
+/// A number by which a wire is divided or multiplied, where the quotient is rounded to a whole
+/// number: it stays the same over many keys, though it does not before.
+struct PositionQuotient {
+  const PositionOp* divides = nullptr;
+  double by = 1;
+  OutletId of;  ///< the wire
+  Square square;
+  std::optional<double> at(double number) const;
+};
+
 /// Computes wires that depend on positions alone, for one query and one key, or all of them.
 class Positions {
  public:
@@ -113,10 +123,13 @@ class Positions {
   bool is_times_zero(const Node& node, const Entry& own) const;
   bool too_deep(OutletId outlet) const { return too_deep_[static_cast<size_t>(outlet.node)] != 0; }
   std::vector<Place> parts_of(const Place& place) const;
+  std::optional<PositionQuotient> quotient_of(const Place& place) const;
+  /// The wires of which rows are made.
+  std::vector<Place> parts_of_row(const Place& place) const;
 
   void make_row(const Place& place, int64_t query, int64_t keys, KeyRuns* out);
   void combine_rows(const Node& node, const Entry& own, const std::vector<const KeyRuns*>& in,
-                    int64_t keys, KeyRuns* out);
+                    const PositionQuotient* quotient, int64_t keys, KeyRuns* out);
   std::optional<PositionCourse> course_of(const Place& place, int64_t period) const;
   std::optional<PositionCourse> course_of_numbers(const Place& place, int64_t period) const;
   std::optional<PositionCourse> pointwise(const Place& place, int64_t period,

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/property/pulse_cases.h"
 
@@ -67,6 +68,34 @@ TEST(PulseCases, FramesWeighedByCurvesOfTheirDistance) {
   expect_refused(seen_where("tanh(distance) <= 2.0"), 4, "y", "all keys that follow");
   expect_refused(seen_where("sin(distance) <= 0.5"), 4, "y", "(Sin)");
   expect_refused(seen_where("distance * distance - distance * 4.0 <= 5.0"), 4, "y", "(Square)");
+}
+
+/// Whether a distance from 0 to `far` is a multiple of a number, in the ways of exporters.
+std::vector<std::string> multiples(int64_t of, int64_t far) {
+  const std::string real = "tract_core_cast(apart, to = 'f32')";
+  std::vector<std::string> out;
+  for (const std::string& multiple :
+       {str_cat("apart - apart / ", of, " * ", of, " == 0"),
+        str_cat("(apart + 5) / ", of, " * ", of, " - apart == 5"),
+        str_cat(real, " - floor(", real, " / ", of, ".0) * ", of, ".0 == 0.0"),
+        str_cat("apart == tract_core_cast(ceil(", real, " / ", of, ".0), to = 'i64') * ", of),
+        str_cat("apart - tract_core_cast(", real, " / ", of, ".0, to = 'i64') * ", of, " == 0")}) {
+    out.push_back(str_cat("select(apart >= 0 && apart <= ", far, " && ", multiple, ", 1.0, 0.0)"));
+  }
+  return out;
+}
+
+TEST(PulseCases, EveryFewFramesCount) {
+  for (const std::string& few : multiples(7, 30)) expect_frames(weighed(few), 5, kTolerance);
+}
+
+// Rows of such masks have some hundred steps, however many keys they have: a number for each key
+// would be more than are computed for a mask.
+TEST(PulseCases, EveryFewFramesOfManyCount) {
+  for (const std::string& few : multiples(997, 150000)) {
+    const auto streamed = StreamedRun::make(loaded(weighed(few)), 8);
+    EXPECT_TRUE(streamed.ok()) << streamed.error().to_string() << few;
+  }
 }
 
 }  // namespace
