@@ -1,9 +1,10 @@
-// Amounts of Pad that are negative.
+// Amounts of Pad that are negative, and places of MaxPool over one plane.
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "core/graph/written.h"
 #include "onnx_loader/test_run.h"
 
 namespace rill::onnx {
@@ -47,6 +48,24 @@ TEST(NegativePads, AreRefusedBeyondTheAxis) {
   EXPECT_NE(refused(model_of(parts)).find("cut more than the 10 entries of axis 0"),
             std::string::npos)
       << refused(model_of(parts));
+}
+
+// Places count from the start of the first plane: of one plane alone they need no length, so that
+// a stream has them.
+TEST(MaxPool, ReadsNoLengthForThePlacesOfOnePlane) {
+  for (const int64_t channels : {1, 2}) {
+    GraphParts parts;
+    parts.inputs = {value_info("x", {1, channels, -1}, {"", "", "S"})};
+    parts.outputs = {value_info("y", {1, channels, -1}),
+                     value_info("at", {1, channels, -1}, {}, 7)};
+    parts.nodes = {node_of("MaxPool", {"x"}, {"y", "at"},
+                           {integers_attribute("kernel_shape", {3})})};
+    const auto graph = loaded(model_of(parts));
+    ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+    bool reads = false;
+    for (const Node& node : graph->nodes) reads |= reads_lengths(*graph, node, "S");
+    EXPECT_EQ(reads, channels > 1);
+  }
 }
 
 }  // namespace

@@ -72,11 +72,16 @@ Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
     for (auto axis = static_cast<int64_t>(spatial.size()); axis-- > 0;) turned.push_back(axis);
     place = f.transpose(place, std::move(turned));
   }
-  std::vector<Dim> channels = {fact.dim(0), fact.dim(1)};
-  OutletId first = f.range(fact.dim(0) * fact.dim(1));
-  first = f.times(first, f.number(volume(spatial), first));
-  channels.resize(static_cast<size_t>(fact.rank()), Dim(1));
-  place = f.broadcast(f.plus(place, f.reshape(first, channels)), fact.shape);
+  const Dim planes = fact.dim(0) * fact.dim(1);
+  // The only plane begins at 0, whatever it holds: how much that is need not be known.
+  if (!(planes == Dim(1))) {
+    std::vector<Dim> channels = {fact.dim(0), fact.dim(1)};
+    OutletId first = f.range(planes);
+    first = f.times(first, f.number(volume(spatial), first));
+    channels.resize(static_cast<size_t>(fact.rank()), Dim(1));
+    place = f.plus(place, f.reshape(first, channels));
+  }
+  place = f.broadcast(place, fact.shape);
   const OutletId values = bordered(f, x, window.padding, 0.0);
   place = bordered(f, place, window.padding, -1.0);
   OutletId found;
