@@ -1,7 +1,5 @@
 #include "cli/args.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -10,6 +8,7 @@
 #include <optional>
 
 #include "cli/option_table.h"
+#include "cli/say_impl.h"
 #include "cli/specs.h"
 #include "core/base/closest.h"
 #include "kernels/cpu.h"
@@ -130,8 +129,9 @@ void build(Parser* parser, Flavor flavor) {
   parser->help->add_option("SUBCOMMAND", parser->help_topic);
 }
 
-int usage_error(const std::string& text) {
-  fmt::print(stderr, "error: {}\n\nFor more information, try '--help'.\n", text);
+int usage_error(const std::string& text, const std::string& tip = "") {
+  say_to(stderr, "error: {}{}{}\n\nFor more information, try '--help'.\n", text,
+         Escaped{tip.empty() ? "" : "\n\n  tip: "}, tip);
   return 2;
 }
 
@@ -155,21 +155,19 @@ int extra_error(const Parser& parser) {
   const std::vector<std::string_view> names(known.begin(), known.end());
   const std::string_view meant = closest(name, names);
   const bool command = option == extras.end() && parser.app.get_subcommands().empty();
-  std::string text = command ? fmt::format("unrecognized subcommand '{}'", name)
-                             : fmt::format("unexpected argument '{}' found", name);
-  if (!meant.empty()) {
-    text += fmt::format("\n\n  tip: a similar {} exists: '{}'", command ? "subcommand" : "argument",
-                        meant);
-  }
-  return usage_error(text);
+  const std::string text = command ? escaped_format("unrecognized subcommand '{}'", name)
+                                   : escaped_format("unexpected argument '{}' found", name);
+  if (meant.empty()) return usage_error(text);
+  return usage_error(text, escaped_format("a similar {} exists: '{}'",
+                                          command ? "subcommand" : "argument", meant));
 }
 
 void print_version(Flavor flavor) {
   if (flavor == Flavor::kRill) {
-    fmt::print("rill {}\n", kVersion);
+    say("rill {}\n", kVersion);
     return;
   }
-  fmt::print("tract-cli {} (rill {})\n", tract_version(), kVersion);
+  say("tract-cli {} (rill {})\n", tract_version(), kVersion);
 }
 
 // Where the making of a model may stop; some only of models in other formats.
@@ -202,8 +200,8 @@ std::optional<std::string> wrong_stage(const Args& args, const char* option,
     }
   }
   std::string names;
-  for (const char* name : kStages) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
-  return fmt::format("invalid value '{}' for '{}' [possible values: {}]", stage, option, names);
+  for (const char* name : kStages) names += escaped_format("{}{}", names.empty() ? "" : ", ", name);
+  return escaped_format("invalid value '{}' for '{}' [possible values: {}]", stage, option, names);
 }
 
 std::optional<std::string> wrong_hint(const Args& args) {
@@ -211,9 +209,9 @@ std::optional<std::string> wrong_hint(const Args& args) {
     const size_t equals = hint.find('=');
     const bool number = equals != std::string::npos && parse_number(hint.substr(equals + 1)).ok();
     if (equals == std::string::npos || equals == 0) {
-      return fmt::format("--set and --hint must be in the X=value form, got {}", hint);
+      return escaped_format("--set and --hint must be in the X=value form, got {}", hint);
     }
-    if (!number) return fmt::format("--hint {}: value expected to be an integer", hint);
+    if (!number) return escaped_format("--hint {}: value expected to be an integer", hint);
   }
   return std::nullopt;
 }
@@ -221,26 +219,26 @@ std::optional<std::string> wrong_hint(const Args& args) {
 /// Find what is wrong with the values that have a fixed set of spellings.
 std::optional<std::string> wrong_value(const Args& args) {
   if (!args.approx.empty() && !tolerance_named(args.approx)) {
-    return fmt::format("invalid value '{}' for '--approx' [possible values: {}]", args.approx,
-                       tolerance_names());
+    return escaped_format("invalid value '{}' for '--approx' [possible values: {}]", args.approx,
+                          tolerance_names());
   }
   if (auto wrong = wrong_stage(args, "--pass", args.pass)) return wrong;
   if (auto wrong = wrong_stage(args, "--stage", args.compare_stage)) return wrong;
   if (auto wrong = wrong_hint(args)) return wrong;
   if (!args.format.empty() && args.format != "nnef") {
-    return fmt::format("format '{}' is not supported by rill: use nnef", args.format);
+    return escaped_format("format '{}' is not supported by rill: use nnef", args.format);
   }
   if (args.filler != "zeros" && args.filler != "nan") {
-    return fmt::format("invalid value '{}' for '--filler' [possible values: zeros, nan]",
-                       args.filler);
+    return escaped_format("invalid value '{}' for '--filler' [possible values: zeros, nan]",
+                          args.filler);
   }
   if (!args.pulse_backward.empty() && args.pulse_backward != "chunk") {
-    return fmt::format("invalid value '{}' for '--pulse-backward' [possible values: chunk]",
-                       args.pulse_backward);
+    return escaped_format("invalid value '{}' for '--pulse-backward' [possible values: chunk]",
+                          args.pulse_backward);
   }
   if (args.color != "auto" && args.color != "always" && args.color != "never") {
-    return fmt::format("invalid value '{}' for '--color' [possible values: auto, always, never]",
-                       args.color);
+    return escaped_format("invalid value '{}' for '--color' [possible values: auto, always, never]",
+                          args.color);
   }
   const bool negative = args.warmup_loops < 0 || args.warmup_ms < 0 || args.max_loops < 1 ||
                         args.max_ms < 0 || args.timeout_s < 0 || args.threads < 0 ||
@@ -271,9 +269,9 @@ std::optional<std::string> refused_option(const Parser& parser) {
     if (option->count() == 0) continue;
     const bool never = std::get<Refused>(row->slot).never;
     const std::string_view hint = row->help;
-    return fmt::format("{} is {}{}{}", long_name(*row),
-                       never ? "not supported by rill" : "not implemented in rill",
-                       hint.empty() ? "" : ": ", hint);
+    return escaped_format("{} is {}{}{}", long_name(*row),
+                          never ? "not supported by rill" : "not implemented in rill",
+                          hint.empty() ? "" : ": ", hint);
   }
   return std::nullopt;
 }
@@ -284,7 +282,7 @@ std::optional<std::string> limit_cpu() {
   if (name == nullptr || *name == '\0') return std::nullopt;
   kernels::Tier tier{};
   if (!kernels::tier_from_name(name, &tier)) {
-    return fmt::format("RILL_CPU={}: expected scalar, sse42, avx2, avx512 or neon", name);
+    return escaped_format("RILL_CPU={}: expected scalar, sse42, avx2, avx512 or neon", name);
   }
   kernels::set_tier_limit(tier);
   return std::nullopt;
@@ -294,16 +292,16 @@ int print_help(const Parser& parser) {
   if (parser.help_topic.empty()) {
     // App::help would give the help of the subcommand that was named: of `help` itself.
     const auto formatter = parser.app.get_formatter();
-    fmt::print(
-        "{}", formatter->make_help(&parser.app, parser.app.get_name(), CLI::AppFormatMode::Normal));
+    put(stdout, {formatter->make_help(&parser.app, parser.app.get_name(),
+                                      CLI::AppFormatMode::Normal)});
     return 0;
   }
   for (size_t i = 0; i < kCommands.size(); ++i) {
     if (parser.subcommands[i] == nullptr || parser.help_topic != kCommands[i].name) continue;
-    fmt::print("{}", parser.subcommands[i]->help(parser.app.get_name()));
+    put(stdout, {parser.subcommands[i]->help(parser.app.get_name())});
     return 0;
   }
-  return usage_error(fmt::format("unrecognized subcommand '{}'", parser.help_topic));
+  return usage_error(escaped_format("unrecognized subcommand '{}'", parser.help_topic));
 }
 
 /// The part after CLI11: what was asked for, and whether it can be had.
@@ -360,7 +358,7 @@ ParsedArgs parse_args(int argc, const char* const* argv, Flavor flavor) {
   try {
     parser.app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", parser.app.help());
+    put(stdout, {parser.app.help()});
     return out;
   } catch (const CLI::ExtrasError&) {
     out.exit_status = extra_error(parser);

@@ -1,12 +1,11 @@
 #include "audit/audit.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/inputs.h"
+#include "cli/say_impl.h"
 
 namespace rill::cli {
 namespace {
@@ -84,7 +83,7 @@ void print_json(const Args& args, const audit::Report& report) {
                       {"output", finding->output},
                       {"what", finding->what}};
   }
-  fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
+  say("{}\n", Escaped{safe_json(out.dump(2, ' ', false, Json::error_handler_t::replace))});
 }
 
 }  // namespace
@@ -99,7 +98,7 @@ Status audit_command(const Args& args, const Log& log, const Model& model) {
   if (args.json) {
     print_json(args, report);
   } else if (!report.finding && !args.quiet) {
-    fmt::print("{}\n{}", report.to_string(), report.unproven().empty() ? "none differs\n" : "");
+    say("{}\n{}", report.to_string(), report.unproven().empty() ? "none differs\n" : "");
   }
   return report.verdict();
 }

@@ -8,6 +8,7 @@
 #include "cli/bench_streams.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
+#include "cli/say_impl.h"
 
 namespace rill::cli {
 namespace {
@@ -25,7 +26,7 @@ double quantile(const std::vector<double>& sorted, double share) {
 }
 
 void print_ms(std::string_view what, double seconds) {
-  fmt::print("{} {:.4f} ms", what, seconds * 1e3);
+  say("{} {:.4f} ms", what, seconds * 1e3);
 }
 
 /// Of a pulsed plan, the first pulse of each streaming input.
@@ -68,10 +69,10 @@ BenchResult result_of(const std::vector<double>& times) {
 
 void print_streams(const BenchResult& result) {
   if (std::isnan(result.metric("turns_per_s"))) return;
-  fmt::print("{:.1f} turns/sec over every stream together.\n", result.metric("turns_per_s"));
+  say("{:.1f} turns/sec over every stream together.\n", result.metric("turns_per_s"));
   const auto print = [&](const char* name, double scale, const char* format) {
     const double value = result.metric(name);
-    if (!std::isnan(value)) fmt::print(fmt::runtime(format), value * scale);
+    if (!std::isnan(value)) say(fmt::runtime(format), value * scale);
   };
   print("latency_p50", 1e3, "p50 turn {:.3f} ms/i.\n");
   print("latency_p95", 1e3, "p95 turn {:.3f} ms/i.\n");
@@ -91,15 +92,15 @@ void print_streams(const BenchResult& result) {
 bool print_result(const Args& args, const BenchResult& result) {
   if (args.emit_jsonl) {
     for (const auto& [name, value] : result.metrics) {
-      fmt::print("{{\"metric\":\"{}\",\"value\":{}}}\n", name, value);
+      say("{{\"metric\":\"{}\",\"value\":{}}}\n", name, value);
     }
     return false;
   }
   const double seconds = result.metric("evaltime");
   if (args.machine_friendly) {
-    fmt::print("real: {:.8f}\n", seconds);
+    say("real: {:.8f}\n", seconds);
   } else {
-    fmt::print("Bench ran {} times, {:.3f} ms/i.\n", result.runs, seconds * 1e3);
+    say("Bench ran {} times, {:.3f} ms/i.\n", result.runs, seconds * 1e3);
   }
   print_streams(result);
   return !args.machine_friendly && args.flavor != Flavor::kTract;
@@ -138,7 +139,7 @@ Status bench_command(const Args& args, const Log& log, const Model& model) {
   if (!print_result(args, result_of(times))) return {};
   print_times(std::move(times));
   print_ms("  prepare", prepare_s);
-  fmt::print("  session {} bytes\n", ready.session->memory_bytes());
+  say("  session {} bytes\n", ready.session->memory_bytes());
   return {};
 }
 

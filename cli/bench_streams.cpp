@@ -1,7 +1,5 @@
 #include "cli/bench_streams.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -9,6 +7,8 @@
 #include <numeric>
 #include <random>
 #include <thread>
+
+#include "cli/say_impl.h"
 
 namespace rill::cli {
 namespace {
@@ -199,9 +199,9 @@ Result<Trial> StreamBench::trial(int64_t streams) const {
   out.streams = streams;
   for (Trial& part : parts) out.merge(std::move(part));
   out.sort();
-  fmt::print(stderr, "{:4} streams: {:7.1f} ms added at q{}, {:5.1f}% late\n", streams,
-             quantile(out.added, args_.deadline_quantile) * 1e3, args_.deadline_quantile,
-             out.late_share(deadline_) * 100);
+  say_to(stderr, "{:4} streams: {:7.1f} ms added at q{}, {:5.1f}% late\n", streams,
+         quantile(out.added, args_.deadline_quantile) * 1e3, args_.deadline_quantile,
+         out.late_share(deadline_) * 100);
   return out;
 }
 

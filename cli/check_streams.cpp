@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +5,7 @@
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
+#include "cli/say_impl.h"
 
 namespace rill::cli {
 namespace {
@@ -52,15 +51,15 @@ std::string verdict_text(const audit::CheckedWay& way) {
 void print_text(const audit::CheckReport& report) {
   for (const audit::CheckedWay& way : report.ways) {
     const std::string pulse =
-        way.pulse == 0 ? "whole" : fmt::format("{}={}", report.symbol, way.pulse);
-    fmt::print("{:<8} {:<34} {} outputs: {}\n", pulse, way.name, way.outputs, verdict_text(way));
+        way.pulse == 0 ? "whole" : escaped_format("{}={}", report.symbol, way.pulse);
+    say("{:<8} {:<34} {} outputs: {}\n", pulse, way.name, way.outputs, verdict_text(way));
   }
   if (report.first_node) {
-    fmt::print("first node that differs: {}\n", report.first_node->to_string());
+    say("first node that differs: {}\n", report.first_node->to_string());
   }
   if (report.verdict().ok()) {
-    fmt::print("{} ways, {} outputs compared, none differs\n", report.ways.size(),
-               report.compared());
+    say("{} ways, {} outputs compared, none differs\n", report.ways.size(),
+        report.compared());
   }
 }
 
@@ -88,7 +87,7 @@ void print_json(const audit::CheckReport& report, const std::string& model) {
                          {"line", report.first_node->line},
                          {"what", report.first_node->what}};
   }
-  fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
+  say("{}\n", Escaped{safe_json(out.dump(2, ' ', false, Json::error_handler_t::replace))});
 }
 
 }  // namespace

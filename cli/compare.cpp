@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
@@ -7,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/exec.h"
 #include "cli/op_counts.h"
+#include "cli/say_impl.h"
 #include "cli/watch.h"
 
 namespace rill::cli {
@@ -123,18 +122,18 @@ struct Tally {
       return fail(Code::kState, "no output of the model was compared, of ", unchecked,
                   " values without a reference");
     }
-    fmt::print("{} node(s) passed the comparison.\n", checked);
+    say("{} node(s) passed the comparison.\n", checked);
     if (!log.tract())
-      fmt::print("{} checked, {} unchecked, {} failed\n", checked, unchecked, failed);
+      say("{} checked, {} unchecked, {} failed\n", checked, unchecked, failed);
     return {};
   }
 };
 
 void print_failure(const NamedValue& value, const Tensor& reference, std::string_view label,
                    const std::string& wrong) {
-  fmt::print("{} {}\n  * Mismatch value\n  * At turn 0, wrong value for output 0, {}\n", value.op,
-             value.name, wrong);
-  fmt::print("  * {}: {}\n  * rill: {}\n", label, value_text(reference), value_text(value.value));
+  say("{} {}\n  * Mismatch value\n  * At turn 0, wrong value for output 0, {}\n", value.op,
+      value.name, wrong);
+  say("  * {}: {}\n  * rill: {}\n", label, value_text(reference), value_text(value.value));
 }
 
 Result<Tally> tally_of(const Args& args, std::span<const NamedValue> values,

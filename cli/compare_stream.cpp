@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
@@ -7,6 +5,7 @@
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
+#include "cli/say_impl.h"
 #include "cli/symbols.h"
 
 namespace rill::cli {
@@ -182,9 +181,9 @@ Status StreamComparison::run() {
   RILL_TRY(bind_others());
   const std::vector<int64_t> all = lengths();
   for (const int64_t frames : all) RILL_TRY(check_length(frames));
-  fmt::print("{} lengths of {} from {} to {}, pulse {}{}{}: {} checked, {} skipped, {} failed\n",
-             all.size(), model_.stream_symbol, all.front(), all.back(), pulse_,
-             others_.empty() ? "" : ", ", bindings_text(others_), checked_, skipped_, failed_);
+  say("{} lengths of {} from {} to {}, pulse {}{}{}: {} checked, {} skipped, {} failed\n",
+      all.size(), model_.stream_symbol, all.front(), all.back(), pulse_,
+      others_.empty() ? "" : ", ", bindings_text(others_), checked_, skipped_, failed_);
   if (failed_ > 0) {
     const std::string where =
         first_node_ ? str_cat(". First node that differs: ", first_node_->to_string()) : "";

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +12,7 @@
 #include "cli/op_counts.h"
 #include "cli/profile_page.h"
 #include "cli/reports.h"
+#include "cli/say_impl.h"
 #include "cli/system/process.h"
 #include "nnef_loader/archive/archive.h"
 
@@ -64,7 +63,7 @@ Status write_files(const Args& args, Graph graph) {
   auto text = nnef::graph_text(graph, options);
   if (!text.ok()) return written(text.take_status(), "graph.nnef");
   if (args.nnef_graph == "-") {
-    fmt::print("{}", *text);
+    put(stdout, {shown_nnef(*text)});
     return {};
   }
   return written(nnef::write_file(args.nnef_graph, std::as_bytes(std::span(*text))), "graph.nnef");
@@ -152,7 +151,7 @@ Status show_plan(const Args& args, const Graph& graph) {
   options.optimize = optimizes(args);
   options.keep_uses = true;
   RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(graph, options));
-  if (!args.quiet) fmt::print("{}", plan_text(*plan));
+  if (!args.quiet) put(stdout, {plan_text(*plan)});
   if (args.svg.empty()) return {};
   const std::string picture = arena_picture(*plan, args.model);
   return nnef::write_file(args.svg, std::as_bytes(std::span(picture)));
@@ -214,12 +213,12 @@ Status dump_command(const Args& args, const Log& log, const Model& model) {
   if (!args.assert_cost.empty()) RILL_TRY(check_cost(args.assert_cost, shown.graph, notes));
   if (args.plan) return show_plan(args, shown.graph);
   if (args.summary) {
-    fmt::print("{}", graph_summary(shown.graph, notes));
+    put(stdout, {graph_summary(shown.graph, notes)});
     return {};
   }
   if (args.audit_json || args.json) {
-    fmt::print("{}",
-               args.audit_json ? audit_json(shown.graph, notes) : notes_json(shown.graph, notes));
+    put(stdout, {args.audit_json ? audit_json(shown.graph, notes)
+                                 : notes_json(shown.graph, notes)});
     if (args.mm) print_products(shown.graph);
     return {};
   }
@@ -228,7 +227,7 @@ Status dump_command(const Args& args, const Log& log, const Model& model) {
     if (args.axes || !args.axes_names.empty()) {
       RILL_ASSIGN(axes, AxisNames::of(shown.graph, args.axes_names));
     }
-    fmt::print("{}", graph_drawing(shown.graph, args, notes, axes, use_colors(args)));
+    put(stdout, {graph_drawing(shown.graph, args, notes, axes, use_colors(args))});
   }
   print_reports(args, shown.graph, notes);
   return {};

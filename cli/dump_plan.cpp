@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/say_impl.h"
 #include "core/exec/extents.h"
 #include "core/exec/op_fields.h"
 
@@ -37,13 +38,13 @@ std::string place_text(const Plan& plan, const Ref& ref) {
   const auto io = static_cast<size_t>(std::max(buffer.io, 0));
   switch (buffer.kind) {
     case BufferKind::kArena:
-      return fmt::format("arena +{}", buffer.offset + ref.offset);
+      return escaped_format("arena +{}", buffer.offset + ref.offset);
     case BufferKind::kInput:
-      return fmt::format("input {} +{}", plan.inputs[io].name.view(), ref.offset);
+      return escaped_format("input {} +{}", plan.inputs[io].name.view(), ref.offset);
     case BufferKind::kOutput:
-      return fmt::format("output {} +{}", plan.outputs[io].name.view(), ref.offset);
+      return escaped_format("output {} +{}", plan.outputs[io].name.view(), ref.offset);
     default:
-      return fmt::format("{} {} +{}", name_of(buffer.kind), ref.buffer, ref.offset);
+      return escaped_format("{} {} +{}", name_of(buffer.kind), ref.buffer, ref.offset);
   }
 }
 
@@ -51,7 +52,7 @@ template <class Extents>
 std::string list_text(const Extents& extents, int rank) {
   std::string out;
   for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
-    out += fmt::format("{}{}", i == 0 ? "" : ",", extents[i]);
+    out += escaped_format("{}{}", i == 0 ? "" : ",", extents[i]);
   }
   return out;
 }
@@ -61,12 +62,12 @@ int64_t bytes_of(const PlacedView& operand) { return operand.volume() * dtype_si
 std::string operand_text(const Plan& plan, const PlacedView& operand) {
   std::string out = place_text(plan, operand.ref);
   const std::string type(dtype_name(operand.dtype));
-  if (operand.rank == 0) return out + fmt::format(": {}", type);
-  out += fmt::format(": {},{}", list_text(operand.shape, operand.rank), type);
+  if (operand.rank == 0) return out + escaped_format(": {}", type);
+  out += escaped_format(": {},{}", list_text(operand.shape, operand.rank), type);
   if (!operand.contiguous()) {
-    out += fmt::format(", strides {}", list_text(operand.stride, operand.rank));
+    out += escaped_format(", strides {}", list_text(operand.stride, operand.rank));
   }
-  return out + fmt::format("; {} bytes", bytes_of(operand));
+  return out + escaped_format("; {} bytes", bytes_of(operand));
 }
 
 /// Spells the arguments of a step by their names; what holds no value is left out.
@@ -80,10 +81,10 @@ class Arguments final : public StepFields {
 
   void field(std::string_view name, int64_t& value) override { put(name, std::to_string(value)); }
   void field(std::string_view name, double& value) override {
-    put(name, fmt::format("{:.9g}", value));
+    put(name, escaped_format("{:.9g}", value));
   }
   void field(std::string_view name, Text& value) override {
-    put(name, fmt::format("\"{}\"", value.view()));
+    put(name, escaped_format("\"{}\"", value.view()));
   }
   void field(std::string_view name, Dim& value) override {
     if (value.valid()) put(name, value.to_string());
@@ -106,7 +107,7 @@ class Arguments final : public StepFields {
     put(name, std::string(value->name()) + (attributes.empty() ? "" : " " + attributes));
   }
   void field(std::string_view name, List<Step>& value) override {
-    put(name, fmt::format("{} steps", value.size()));
+    put(name, escaped_format("{} steps", value.size()));
     body_ = &value;
   }
   void kernel(std::string_view, std::span<const KernelName> names, int64_t& index) override {
@@ -147,19 +148,19 @@ std::string step_text(const Plan& plan, const Step& step, const std::string& num
   Arguments arguments(plan);
   // Nobody changes what is shown.
   step.kind->describe(const_cast<void*>(step.args), arguments);
-  std::string out = fmt::format("{}{} {}", indent, number, step.kind->name);
+  std::string out = escaped_format("{}{} {}", indent, number, step.kind->name);
   if (step.node >= 0) {
     const PlanNode& node = plan.nodes[static_cast<size_t>(step.node)];
-    out += fmt::format(" of {} ({})", node.name.view(), node.op.view());
+    out += escaped_format(" of {} ({})", node.name.view(), node.op.view());
   }
   if (!arguments.kernels().empty()) {
-    out += fmt::format(", by {}", fmt::join(arguments.kernels(), " and "));
+    out += escaped_format(", by {}", fmt::join(arguments.kernels(), " and "));
   }
-  if (step.parts.most > 1) out += fmt::format(", in up to {} parts", step.parts.most);
-  out += fmt::format("\n{}    {}\n", indent, arguments.text());
+  if (step.parts.most > 1) out += escaped_format(", in up to {} parts", step.parts.most);
+  out += escaped_format("\n{}    {}\n", indent, arguments.text());
   if (!arguments.body()) return out;
   for (size_t i = 0; i < arguments.body()->size(); ++i) {
-    out += step_text(plan, (*arguments.body())[i], fmt::format("{}.{}", number, i), indent + "  ");
+    out += step_text(plan, (*arguments.body())[i], str_cat(number, ".", i), indent + "  ");
   }
   return out;
 }
@@ -167,7 +168,7 @@ std::string step_text(const Plan& plan, const Step& step, const std::string& num
 std::string uses_text(const Plan& plan, const char* verb, const List<PlacedView>& operands) {
   std::string out;
   for (const PlacedView& each : operands) {
-    out += fmt::format("    {} {}\n", verb, operand_text(plan, each));
+    out += escaped_format("    {} {}\n", verb, operand_text(plan, each));
   }
   return out;
 }
@@ -178,14 +179,6 @@ std::string writer_of(const Plan& plan, size_t buffer) {
   if (step < 0 || static_cast<size_t>(step) >= plan.steps.size()) return "";
   const int node = plan.steps[static_cast<size_t>(step)].node;
   return node < 0 ? "" : std::string(plan.nodes[static_cast<size_t>(node)].name);
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  }
-  return out;
 }
 
 }  // namespace
@@ -201,15 +194,15 @@ std::string plan_text(const Plan& plan) {
     for (const PlacedView& each : plan.uses[i].inputs) read += bytes_of(each);
     for (const PlacedView& each : plan.uses[i].outputs) written += bytes_of(each);
   }
-  std::string out = fmt::format(
+  std::string out = escaped_format(
       "{} steps, which read {} and write {} bytes; arena {} bytes, state {}, constants {}\n",
       plan.steps.size(), read, written, plan.arena_bytes, plan.state_bytes, plan.const_bytes);
   if (plan.stream_pulse > 0) {
-    out += fmt::format("a step takes {} of {}\n", plan.stream_pulse, plan.stream_symbol.view());
+    out += escaped_format("a step takes {} of {}\n", plan.stream_pulse, plan.stream_symbol.view());
   }
   for (const Ring& ring : plan.rings) {
-    out += fmt::format("ring {}: {} frames of history, {} new ones per step, room for {}\n",
-                       ring.buffer, ring.history, ring.pulse, ring.capacity);
+    out += escaped_format("ring {}: {} frames of history, {} new ones per step, room for {}\n",
+                          ring.buffer, ring.history, ring.pulse, ring.capacity);
   }
   return out + steps;
 }
@@ -220,20 +213,20 @@ std::string arena_picture(const Plan& plan, const std::string& title) {
   constexpr double kHeight = 400;
   const auto steps = static_cast<double>(std::max<size_t>(plan.steps.size(), 1));
   const double width = std::clamp(steps * 24, 400.0, 1600.0);
-  const std::string heading = fmt::format("{}: {} bytes of arena", title, plan.arena_bytes);
+  const std::string heading = escaped_format("{}: {} bytes of arena", title, plan.arena_bytes);
   const double page = std::max(kLeft + width + 30, 20 + 8.5 * static_cast<double>(heading.size()));
   const auto bytes = static_cast<double>(std::max<int64_t>(plan.arena_bytes, 1));
-  std::string out = fmt::format(
+  std::string out = escaped_format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "font-family=\"sans-serif\" font-size=\"11\">\n"
       "<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"white\"/>\n"
       "<text x=\"20\" y=\"24\" font-size=\"15\">{2}</text>\n"
       "<text x=\"{3:.0f}\" y=\"{4:.0f}\" text-anchor=\"middle\">step</text>\n"
       "<path d=\"M{5} {6} v{7} h{8:.0f}\" fill=\"none\" stroke=\"#888\"/>\n",
-      page, kTop + kHeight + 50, escaped(heading), kLeft + width / 2, kTop + kHeight + 40, kLeft,
-      kTop, kHeight, width);
+      page, kTop + kHeight + 50, markup_text(heading), kLeft + width / 2, kTop + kHeight + 40,
+      kLeft, kTop, kHeight, width);
   for (int tick = 0; tick <= 4; ++tick) {
-    out += fmt::format(
+    out += escaped_format(
         "<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"middle\">{:.0f}</text>\n"
         "<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{:.0f}</text>\n",
         kLeft + width * tick / 4, kTop + kHeight + 18, steps * tick / 4, kLeft - 8,
@@ -246,10 +239,10 @@ std::string arena_picture(const Plan& plan, const std::string& title) {
     const double w = (buffer.last_step - buffer.first_step + 1) / steps * width;
     const double h = static_cast<double>(buffer.bytes) / bytes * kHeight;
     const double y = kTop + kHeight - static_cast<double>(buffer.offset) / bytes * kHeight - h;
-    out += fmt::format(
+    out += escaped_format(
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#9ec5f0\" "
         "stroke=\"#2b6cd0\"><title>{}: {} bytes at {}, steps {} to {}</title></rect>\n",
-        x, y, w, h, escaped(writer_of(plan, i)), buffer.bytes, buffer.offset, buffer.first_step,
+        x, y, w, h, markup_text(writer_of(plan, i)), buffer.bytes, buffer.offset, buffer.first_step,
         buffer.last_step);
   }
   return out + "</svg>\n";

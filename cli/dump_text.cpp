@@ -1,13 +1,12 @@
 #include "cli/dump_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
 #include "cli/bundle.h"
 #include "cli/op_counts.h"
 #include "cli/reports.h"
+#include "cli/say_impl.h"
 #include "cli/specs.h"
 #include "nnef_loader/properties.h"
 
@@ -121,7 +120,7 @@ class Drawing {
     if (drawn_) canvas_.line(prefix_ + text);
   }
   std::string styled(const char* code, std::string_view text) const {
-    return canvas_.colors ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+    return canvas_.colors ? escaped_format("\x1b[{}m{}\x1b[0m", code, text) : printable(text);
   }
   bool shown(OutletId outlet) const {
     return args_.consts || !graph_.node(outlet.node).op->as<Const>();
@@ -222,27 +221,31 @@ void Drawing::node_line(int id, size_t at, size_t inputs, size_t outputs) {
   if (input != graph_.inputs.end()) {
     glyphs[at] = circled(static_cast<size_t>(input - graph_.inputs.begin()), false);
   }
-  line(fmt::format("{}{}{} {} {}", args_.natural_order ? "" : joined(glyphs),
-                   args_.natural_order ? "" : " ", styled("1", std::to_string(id)),
-                   styled("1;34", node.op->name()), styled("3", node.name)));
+  const std::string wires = args_.natural_order ? "" : joined(glyphs) + " ";
+  const std::string number = styled("1", std::to_string(id));
+  const std::string op = styled("1;34", node.op->name());
+  const std::string label = styled("3", node.name);
+  line(escaped_format("{}{} {} {}", wires, Escaped{number}, Escaped{op}, Escaped{label}));
 }
 
 void Drawing::details(int id) {
   const Node& node = graph_.node(id);
   const std::string left = wires();
   if (args_.info) {
-    for (const std::string& text : node.op->details()) line(fmt::format("{}   * {}", left, text));
+    for (const std::string& text : node.op->details()) {
+      line(escaped_format("{}   * {}", left, text));
+    }
     const std::string attributes = shown_attributes(*node.op);
-    if (!attributes.empty()) line(fmt::format("{}   * {}", left, attributes));
+    if (!attributes.empty()) line(escaped_format("{}   * {}", left, attributes));
   }
   if (args_.invariants) {
     const Facts in = graph_.facts_of(node.inputs);
     for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
-      line(fmt::format("{}   * axis {} -> {}", left, str_cat(track.in), str_cat(track.out)));
+      line(escaped_format("{}   * axis {} -> {}", left, str_cat(track.in), str_cat(track.out)));
     }
   }
   if (args_.debug_op) {
-    line(fmt::format("{}   * {} {}", left, node.op->name(), node.op->attributes()));
+    line(escaped_format("{}   * {} {}", left, node.op->name(), node.op->attributes()));
   }
   if (args_.io_long) long_facts(id, left);
 }
@@ -251,28 +254,29 @@ void Drawing::long_facts(int id, const std::string& left) {
   const Node& node = graph_.node(id);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const OutletId input = node.inputs[i];
-    line(fmt::format("{}   * input fact  #{}: {}/{}> {}", left, i, input.node, input.slot,
-                     fact_text(graph_.fact(input))));
+    line(escaped_format("{}   * input fact  #{}: {}/{}> {}", left, i, input.node, input.slot,
+                        fact_text(graph_.fact(input))));
   }
   for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
     const OutletId outlet{id, static_cast<int>(slot)};
     std::string text =
-        fmt::format("{}   * output fact #{}: {}{}", left, slot, canvas_.axes.text(scope_, outlet),
-                    fact_text(node.outputs[slot]));
+        escaped_format("{}   * output fact #{}: {}{}", left, slot,
+                       canvas_.axes.text(scope_, outlet), fact_text(node.outputs[slot]));
     for (size_t reader = 0; reader < graph_.nodes.size(); ++reader) {
       const auto& inputs = graph_.nodes[reader].inputs;
       for (size_t i = 0; i < inputs.size(); ++i) {
-        if (inputs[i] == outlet) text += fmt::format(" >{}/{}", reader, i);
+        if (inputs[i] == outlet) text += escaped_format(" >{}/{}", reader, i);
       }
     }
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
-      if (graph_.inputs[i] == outlet) text += fmt::format(" MODEL INPUT #{}", i);
+      if (graph_.inputs[i] == outlet) text += escaped_format(" MODEL INPUT #{}", i);
     }
     const auto outputs = model_outputs_.find(outlet);
     if (outputs != model_outputs_.end()) {
       for (const size_t index : outputs->second) {
-        text += fmt::format(" MODEL OUTPUT #{} {}", index, graph_.output_names[index]);
-        if (args_.outlet_labels) line(fmt::format("{}       {}", left, graph_.output_names[index]));
+        const std::string& label = graph_.output_names[index];
+        text += escaped_format(" MODEL OUTPUT #{} {}", index, label);
+        if (args_.outlet_labels) line(escaped_format("{}       {}", left, label));
       }
     }
     line(text);
@@ -294,11 +298,12 @@ void Drawing::facts(int id) {
       for (size_t i = 0; brief && i < outputs->second.size(); ++i) {
         const size_t index = outputs->second[i];
         if (at < glyphs.size()) glyphs[at] = circled(index, true);
-        line(
-            fmt::format("{}   ━━━ {}", args_.natural_order ? "" : joined(glyphs), fact_text(fact)));
+        line(escaped_format("{}   ━━━ {}", args_.natural_order ? "" : joined(glyphs),
+                            fact_text(fact)));
       }
     } else if (brief && !same) {
-      line(fmt::format("{}   ━━━ {}", args_.natural_order ? "" : joined(glyphs), fact_text(fact)));
+      line(escaped_format("{}   ━━━ {}", args_.natural_order ? "" : joined(glyphs),
+                          fact_text(fact)));
     }
     if (at < columns_.slots.size() && uses(outlet) == 0) columns_.slots[at] = {};
   }
@@ -365,16 +370,16 @@ std::string graph_drawing(const Graph& graph, const Args& args, const Notes& not
   const auto properties = nnef::properties_of(graph);
   if (!properties.empty()) out += "# Properties\n";
   for (const auto& [key, value] : properties) {
-    out += fmt::format("* {}: {}\n", key, value_text(value));
+    out += escaped_format("* {}: {}\n", key, value_text(value));
   }
   if (!graph.scope.assertions().empty()) out += "# Assertions\n";
   for (const auto& assertion : graph.scope.assertions()) {
-    out += fmt::format(" * {}\n", assertion.text);
+    out += escaped_format(" * {}\n", assertion.text);
   }
   if (!graph.scope.scenarios().empty()) out += "# Scenarios\n";
   for (const auto& scenario : graph.scope.scenarios()) {
     for (const auto& assertion : scenario.assertions) {
-      out += fmt::format(" * {}: {}\n", scenario.name, assertion.text);
+      out += escaped_format(" * {}: {}\n", scenario.name, assertion.text);
     }
   }
   return out;
@@ -383,26 +388,26 @@ std::string graph_drawing(const Graph& graph, const Args& args, const Notes& not
 std::string graph_summary(const Graph& graph, const Notes& notes) {
   std::string out;
   for (const auto& [key, value] : nnef::properties_of(graph)) {
-    out += fmt::format("* {}: {}\n", key, value_text(value));
+    out += escaped_format("* {}: {}\n", key, value_text(value));
   }
   out += "# Inputs\n";
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    out += fmt::format("  {} {}: {}\n", circled(i, false), graph.input_name(i),
-                       fact_text(graph.fact(graph.inputs[i])));
+    out += escaped_format("  {} {}: {}\n", circled(i, false), graph.input_name(i),
+                          fact_text(graph.fact(graph.inputs[i])));
   }
   out += "# Outputs\n";
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    out += fmt::format("  {} {}: {}\n", circled(i, true), graph.output_names[i],
-                       fact_text(graph.fact(graph.outputs[i])));
+    out += escaped_format("  {} {}: {}\n", circled(i, true), graph.output_names[i],
+                          fact_text(graph.fact(graph.outputs[i])));
   }
   out += "# Operators\n";
   const auto counts = count_ops(graph);
   std::vector<std::pair<std::string, int64_t>> sorted(counts.begin(), counts.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  for (const auto& [op, count] : sorted) out += fmt::format("{:6} {}\n", count, op);
+  for (const auto& [op, count] : sorted) out += escaped_format("{:6} {}\n", count, op);
   for (const auto& [kind, count] : total_cost(graph, notes)) {
-    out += fmt::format(" * {}: {}\n", kind, count.to_string());
+    out += escaped_format(" * {}: {}\n", kind, count.to_string());
   }
   return out;
 }

@@ -1,10 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/say_impl.h"
 #include "kernels/reach/reach.h"
 
 namespace rill::cli {
@@ -20,31 +19,31 @@ using kernels::TierPeak;
 double part(const Reach& reach) { return reach.ns > 0 ? reach.bound_ns / reach.ns : 0; }
 
 std::string size_text(int64_t bytes) {
-  if (bytes >= 1 << 20) return fmt::format("{} MiB", bytes >> 20);
-  return fmt::format("{} KiB", bytes >> 10);
+  if (bytes >= 1 << 20) return escaped_format("{} MiB", bytes >> 20);
+  return escaped_format("{} KiB", bytes >> 10);
 }
 
 void print_text(const Machine& machine, const std::vector<ReachRow>& rows) {
-  fmt::print("multiply-adds, f32, one core\n");
+  say("multiply-adds, f32, one core\n");
   for (const TierPeak& peak : machine.peaks) {
-    fmt::print("  {:<8} {:8.1f} Gflop/s\n", kernels::tier_name(peak.tier), peak.gflops);
+    say("  {:<8} {:8.1f} Gflop/s\n", kernels::tier_name(peak.tier), peak.gflops);
   }
-  fmt::print("reads, one core\n");
+  say("reads, one core\n");
   for (const Level& level : machine.levels) {
-    fmt::print("  {:<8} {:8.1f} GB/s over {}{}\n", level.name, level.gbytes, size_text(level.tried),
-               level.bytes > 0 ? fmt::format(" of {}", size_text(level.bytes)) : "");
+    say("  {:<8} {:8.1f} GB/s over {}{}\n", level.name, level.gbytes, size_text(level.tried),
+        level.bytes > 0 ? escaped_format(" of {}", size_text(level.bytes)) : "");
   }
-  fmt::print("\n{:<14} {:<12} {:<26} {:>11} {:>9} {:>8} {:>8} {:>7}\n", "family", "shape", "kernel",
-             "ns", "Gflop/s", "GB/s", "bound", "reached");
+  say("\n{:<14} {:<12} {:<26} {:>11} {:>9} {:>8} {:>8} {:>7}\n", "family", "shape", "kernel",
+      "ns", "Gflop/s", "GB/s", "bound", "reached");
   for (const ReachRow& row : rows) {
     for (const Reach& reach : row.kernels) {
-      fmt::print("{:<14} {:<12} {:<26} {:>11.1f} {:>9} {:>8.1f} {:>8} {:>5.0f} %{}\n", row.family,
-                 row.shape, reach.kernel, reach.ns,
-                 reach.gflops > 0 ? fmt::format("{:.1f}", reach.gflops) : "-", reach.gbytes,
-                 reach.bound, 100 * part(reach), reach.chosen ? " *" : "");
+      say("{:<14} {:<12} {:<26} {:>11.1f} {:>9} {:>8.1f} {:>8} {:>5.0f} %{}\n", row.family,
+          row.shape, reach.kernel, reach.ns,
+          reach.gflops > 0 ? escaped_format("{:.1f}", reach.gflops) : "-", reach.gbytes,
+          reach.bound, 100 * part(reach), reach.chosen ? " *" : "");
     }
   }
-  fmt::print("\n* what plans take\n");
+  say("\n* what plans take\n");
 }
 
 std::string json_text(const Machine& machine, const std::vector<ReachRow>& rows) {
@@ -87,7 +86,7 @@ constexpr double kBar = 9;
 std::string bar(double y, const ReachRow& row, const Reach& reach) {
   const double length = kWidth * std::min(1.2, part(reach)) / 1.2;
   const std::string_view colour = reach.chosen ? "#0b7285" : "#adb5bd";
-  return fmt::format(
+  return escaped_format(
       "<rect x=\"{}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\">"
       "<title>{} {}</title></rect>\n"
       "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"9\">{} {:.0f} % of {}</text>\n",
@@ -98,11 +97,11 @@ std::string bar(double y, const ReachRow& row, const Reach& reach) {
 std::string machine_line(const Machine& machine) {
   std::string line;
   for (const TierPeak& peak : machine.peaks) {
-    line += fmt::format("{}{} {:.0f} Gflop/s", line.empty() ? "" : ", ",
-                        kernels::tier_name(peak.tier), peak.gflops);
+    line += escaped_format("{}{} {:.0f} Gflop/s", line.empty() ? "" : ", ",
+                           kernels::tier_name(peak.tier), peak.gflops);
   }
   for (const Level& level : machine.levels) {
-    line += fmt::format(", {} {:.0f} GB/s", level.name, level.gbytes);
+    line += escaped_format(", {} {:.0f} GB/s", level.name, level.gbytes);
   }
   return line;
 }
@@ -117,12 +116,12 @@ std::string picture(const Machine& machine, const std::vector<ReachRow>& rows) {
       bars += bar(y, row, reach);
       y += kBar + 2;
     }
-    bars += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{} {}</text>\n", kLeft - 8,
-                        (top + y) / 2 + 3, row.family, row.shape);
+    bars += escaped_format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{} {}</text>\n",
+                           kLeft - 8, (top + y) / 2 + 3, row.family, row.shape);
     y += 8;
   }
   const double full = kLeft + kWidth / 1.2;
-  return fmt::format(
+  return escaped_format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1:.0f}\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n"
@@ -130,7 +129,7 @@ std::string picture(const Machine& machine, const std::vector<ReachRow>& rows) {
       "allows</text>\n"
       "<text x=\"16\" y=\"42\" font-size=\"10\">{2}</text>\n"
       "<path d=\"M{3:.1f} 52 V{4:.1f}\" stroke=\"#e8590c\" stroke-dasharray=\"3 3\"/>\n{5}</svg>\n",
-      kLeft + kWidth + 120, y + 12, machine_line(machine), full, y, bars);
+      kLeft + kWidth + 120, y + 12, machine_line(machine), full, y, Escaped{bars});
 }
 
 Status write_picture(const std::string& path, const Machine& machine,
@@ -147,10 +146,12 @@ Status check_choice(const std::vector<ReachRow>& rows) {
   if (wrong.empty()) return {};
   std::string text;
   for (const kernels::WrongChoice& choice : wrong) {
-    text += fmt::format("\n  {} {}: {} takes {:.2f} times as long as {}", choice.family,
-                        choice.shape, choice.chosen, choice.ratio, choice.faster);
+    text += escaped_format("\n  {} {}: {} takes {:.2f} times as long as {}", choice.family,
+                           choice.shape, choice.chosen, choice.ratio, choice.faster);
   }
-  return fail(Code::kState, "plans take kernels that are not the fastest:", text)
+  Status wrong_ones = fail(Code::kState, "plans take kernels that are not the fastest:");
+  wrong_ones.error().message += text;
+  return std::move(wrong_ones)
       .hint("Put the faster one first in kernels.inc, or have the choice look at the shape");
 }
 
@@ -164,7 +165,7 @@ Status hwbench_command(const Args& args) {
         .hint("Leave it out to see all of them");
   }
   if (args.json) {
-    fmt::print("{}", json_text(machine, rows));
+    put(stdout, {json_text(machine, rows)});
   } else {
     print_text(machine, rows);
   }

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -9,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/pulses.h"
+#include "cli/say_impl.h"
 #include "cli/steps.h"
 #include "cli/symbols.h"
 
@@ -47,11 +46,11 @@ class Inspection {
   audit::Latency latency_;
 };
 
-std::string frames_text(double frames) { return fmt::format("{:.6g}", frames); }
+std::string frames_text(double frames) { return escaped_format("{:.6g}", frames); }
 
 std::string Inspection::latency_text(double frames) const {
-  std::string out = fmt::format("{} input frame{}", frames_text(frames), frames == 1 ? "" : "s");
-  if (args_.frame_ms > 0) out += fmt::format(", {:.6g} ms", frames * args_.frame_ms);
+  std::string out = escaped_format("{} input frame{}", frames_text(frames), frames == 1 ? "" : "s");
+  if (args_.frame_ms > 0) out += escaped_format(", {:.6g} ms", frames * args_.frame_ms);
   return out;
 }
 
@@ -67,12 +66,12 @@ std::string Inspection::least_text(const OutputLatency& output) const {
   if (*output.least == stream.delay) {
     return "  no stream of this pulse has less: its frames depend on what comes that late\n";
   }
-  std::string out = fmt::format("  at least {} = {}, by what its frames depend on", *output.least,
-                                latency_text(output.least_latency));
+  std::string out = escaped_format("  at least {} = {}, by what its frames depend on",
+                                   *output.least, latency_text(output.least_latency));
   for (const int at : output.losing) {
     const WireLatency& row = latency_.wires[static_cast<size_t>(at)];
-    out += fmt::format("{} {} ({:.6g})", at == output.losing.front() ? "; lost by" : ",",
-                       row.wire.name, row.loses);
+    out += escaped_format("{} {} ({:.6g})", at == output.losing.front() ? "; lost by" : ",",
+                          row.wire.name, row.loses);
   }
   return out + "\n";
 }
@@ -91,16 +90,17 @@ std::string causes_text(const WireLatency& row) { return join(row.causes, "; ");
 void print_choices(const std::vector<pulse::Choice>& choices, double frame_ms) {
   if (choices.empty()) return;
   const pulse::Choice& best = pulse::best(choices);
-  fmt::print("\n{:>8} {:>10} {:>10} {:>12} {:>12} {:>10}\n", "pulse", "latency",
-             frame_ms > 0 ? "ms" : "", "us per step", frame_ms > 0 ? "CPU per s" : "us per frame",
-             "state");
+  say("\n{:>8} {:>10} {:>10} {:>12} {:>12} {:>10}\n", "pulse", "latency",
+      frame_ms > 0 ? "ms" : "", "us per step", frame_ms > 0 ? "CPU per s" : "us per frame",
+      "state");
   for (const pulse::Choice& choice : choices) {
-    const std::string ms = frame_ms > 0 ? fmt::format("{:.4g}", choice.latency() * frame_ms) : "";
+    const std::string ms =
+        frame_ms > 0 ? escaped_format("{:.4g}", choice.latency() * frame_ms) : "";
     const std::string cpu = frame_ms > 0
-                                ? fmt::format("{:.3f} %", choice.us_per_frame() / frame_ms / 10)
-                                : fmt::format("{:.4g}", choice.us_per_frame());
-    fmt::print("{:>8} {:>10.4g} {:>10} {:>12.4g} {:>12} {:>10}{}\n", choice.pulse, choice.latency(),
-               ms, choice.step_us, cpu, choice.state_bytes, &choice == &best ? "  <-- chosen" : "");
+                                ? escaped_format("{:.3f} %", choice.us_per_frame() / frame_ms / 10)
+                                : escaped_format("{:.4g}", choice.us_per_frame());
+    say("{:>8} {:>10.4g} {:>10} {:>12.4g} {:>12} {:>10}{}\n", choice.pulse, choice.latency(),
+        ms, choice.step_us, cpu, choice.state_bytes, &choice == &best ? "  <-- chosen" : "");
   }
 }
 
@@ -111,44 +111,44 @@ void Inspection::print_wires() const {
     name = std::max(name, row.wire.name.size());
     op = std::max(op, row.wire.op.size());
   }
-  fmt::print("\n{:<{}}  {:<{}} {:>8} {:>8} {:>8} {:>8} {:>9}  {}\n", "node", name, "operator", op,
-             "delay", "least", "in", "out", "state", "cause");
+  say("\n{:<{}}  {:<{}} {:>8} {:>8} {:>8} {:>8} {:>9}  {}\n", "node", name, "operator", op,
+      "delay", "least", "in", "out", "state", "cause");
   for (const WireLatency& row : latency_.wires) {
     const std::string least = row.least ? std::to_string(*row.least) : "";
-    fmt::print("{:<{}}  {:<{}} {:>8} {:>8} {:>8} {:>8} {:>9}  {}\n", row.wire.name, name,
-               row.wire.op, op, row.wire.delay, least, frames_text(row.before),
-               frames_text(row.after), row.state_bytes, causes_text(row));
+    say("{:<{}}  {:<{}} {:>8} {:>8} {:>8} {:>8} {:>9}  {}\n", row.wire.name, name,
+        row.wire.op, op, row.wire.delay, least, frames_text(row.before),
+        frames_text(row.after), row.state_bytes, causes_text(row));
   }
   for (const auto& [other, bytes] : latency_.other_states) {
-    fmt::print("{:<{}}  {:<{}} {:>8} {:>8} {:>8} {:>8} {:>9}\n", other, name, "", op, "", "", "",
-               "", bytes);
+    say("{:<{}}  {:<{}} {:>8} {:>8} {:>8} {:>8} {:>9}\n", other, name, "", op, "", "", "",
+        "", bytes);
   }
 }
 
 void Inspection::print_text() const {
   const Plan& plan = *latency_.plan;
-  fmt::print("{}: pulse {}={}", args_.model, plan.stream_symbol.view(),
-             plan.stream_pulse);
+  say("{}: pulse {}={}", args_.model, plan.stream_symbol.view(),
+      plan.stream_pulse);
   if (latency_.pulse_multiple > 0) {
-    fmt::print("; legal pulses are the multiples of {}", latency_.pulse_multiple);
+    say("; legal pulses are the multiples of {}", latency_.pulse_multiple);
   }
-  fmt::print("{}\n", latency_.others.empty() ? "" : "; with " + bindings_text(latency_.others));
+  say("{}\n", latency_.others.empty() ? "" : "; with " + bindings_text(latency_.others));
   for (const OutputLatency& output : latency_.outputs) {
     const PlanStream& stream = output.stream;
     if (stream.axis < 0) {
       const bool late = stream.length.valid() && stream.length.at(0) != 0;
       const auto frames = stream.length.at(std::nullopt);
-      fmt::print("output {}: {}\n", output.name,
-                 !late    ? "does not stream"
-                 : frames ? fmt::format("one value, known after {}={}", plan.stream_symbol.view(),
-                                          *frames)
-                          : "one value, known at the end of the stream");
+      say("output {}: {}\n", output.name,
+          !late    ? "does not stream"
+          : frames ? escaped_format("one value, known after {}={}", plan.stream_symbol.view(),
+                                             *frames)
+                   : "one value, known at the end of the stream");
       continue;
     }
-    fmt::print("output {}: delay {} frame{} = {}; {} frames per step, the first in step {}\n",
-               output.name, stream.delay, stream.delay == 1 ? "" : "s",
-               latency_text(output.latency), stream.pulse,
-               stream.pulse > 0 ? stream.delay / stream.pulse + 1 : 0);
+    say("output {}: delay {} frame{} = {}; {} frames per step, the first in step {}\n",
+        output.name, stream.delay, stream.delay == 1 ? "" : "s",
+        latency_text(output.latency), stream.pulse,
+        stream.pulse > 0 ? stream.delay / stream.pulse + 1 : 0);
     std::string path;
     for (const int at : output.path) {
       const WireLatency& row = latency_.wires[static_cast<size_t>(at)];
@@ -156,27 +156,27 @@ void Inspection::print_text() const {
       if (!end && row.added() == 0) continue;
       path += path.empty() ? "" : " > ";
       path += row.wire.name;
-      if (row.added() != 0) path += fmt::format(" ({:+.6g})", row.added());
+      if (row.added() != 0) path += escaped_format(" ({:+.6g})", row.added());
     }
-    if (!path.empty()) fmt::print("  critical path: {}\n", path);
-    fmt::print("{}", least_text(output));
+    if (!path.empty()) say("  critical path: {}\n", path);
+    put(stdout, {least_text(output)});
   }
   print_wires();
-  fmt::print(
+  say(
       "delay, and the least that is proven, in frames of the wire; in and out in input frames; "
       "state "
       "in bytes\n");
   int64_t io_bytes = 0;
   for (const PlanIo& io : plan.inputs) io_bytes += io.bytes;
   for (const PlanIo& io : plan.outputs) io_bytes += io.bytes;
-  fmt::print("\nper session: state {} bytes, arena {} bytes, inputs and outputs {} bytes\n",
-             plan.state_bytes, plan.arena_bytes, io_bytes);
+  say("\nper session: state {} bytes, arena {} bytes, inputs and outputs {} bytes\n",
+      plan.state_bytes, plan.arena_bytes, io_bytes);
   if (plan.longest < INT64_MAX) {
-    fmt::print("streams of {} {} at most, by the tables of the model or what is asserted\n",
-               plan.longest, plan.stream_symbol.view());
+    say("streams of {} {} at most, by the tables of the model or what is asserted\n",
+        plan.longest, plan.stream_symbol.view());
   }
   if (!plan.late_end) {
-    fmt::print("the end must be told with the last frames: pushes hold back a full pulse\n");
+    say("the end must be told with the last frames: pushes hold back a full pulse\n");
   }
   print_choices(model_.choices, args_.frame_ms);
 }
@@ -261,7 +261,7 @@ std::string Inspection::json() const {
   out["end_told_with_last_frames"] = !plan.late_end;
   out["longest"] = plan.longest < INT64_MAX ? Json(plan.longest) : Json(nullptr);
   if (!model_.choices.empty()) out["choices"] = choices_json();
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return safe_json(out.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 Status Inspection::check_max_delay() const {
@@ -290,13 +290,14 @@ Status Inspection::check_max_delay() const {
   for (size_t i = 0; i < std::min(kMostCauses, rows.size()); ++i) {
     const pulse::Wire& wire = rows[i]->wire;
     const std::string why = causes_text(*rows[i]);
-    causes += fmt::format("\n  {} ({}{}) adds {}{}{}", wire.name, wire.op,
-                          wire.line > 0 ? fmt::format(", line {}", wire.line) : "",
-                          latency_text(rows[i]->added()), why.empty() ? "" : ": ", why);
+    causes += escaped_format("\n  {} ({}{}) adds {}{}{}", wire.name, wire.op,
+                             wire.line > 0 ? escaped_format(", line {}", wire.line) : "",
+                             latency_text(rows[i]->added()), why.empty() ? "" : ": ", why);
   }
-  return fail(Code::kPulse, "output ", worst->name, " lags by ", latency_text(worst->latency),
-              ": more than --max-delay ", args_.max_delay, causes)
-      .hint("Pad these layers in front only, or let them look ahead less");
+  Status late = fail(Code::kPulse, "output ", worst->name, " lags by ",
+                     latency_text(worst->latency), ": more than --max-delay ", args_.max_delay);
+  late.error().message += causes;
+  return std::move(late).hint("Pad these layers in front only, or let them look ahead less");
 }
 
 Status Inspection::draw() const {
@@ -327,7 +328,7 @@ Status inspect_command(const Args& args, const Log&, const Model& model) {
   Inspection inspection(args, model);
   RILL_TRY(inspection.gather());
   if (args.json) {
-    fmt::print("{}", inspection.json());
+    put(stdout, {inspection.json()});
   } else if (!args.quiet) {
     inspection.print_text();
   }

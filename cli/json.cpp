@@ -4,6 +4,7 @@
 
 #include "cli/bundle.h"
 #include "cli/dump_text.h"
+#include "cli/say_impl.h"
 #include "nnef_loader/properties.h"
 
 namespace rill::cli {
@@ -15,7 +16,7 @@ constexpr int kSchema = 1;
 
 /// Text that JSON can hold, whatever bytes a model's names have.
 std::string text_of(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return safe_json(json.dump(indent, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 void put_cost(const CostList& cost, Json* node) {

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/load_model.h"
+#include "cli/say_impl.h"
 #include "core/optim/optim.h"
 #include "kernels/cpu.h"
 #include "nnef_loader/load.h"
@@ -32,7 +33,7 @@ Status rooms_command(const Args& args, const Log& log) {
   }
   std::string list;
   for (const std::string_view room : rooms) list += str_cat(list.empty() ? "" : ";", room);
-  fmt::print("-DRILL_OPS=\"{}\"\n", list);
+  say("-DRILL_OPS=\"{}\"\n", list);
   return {};
 }
 
@@ -49,21 +50,21 @@ Status list_ops_command() {
     registries["tract_nnef"].emplace(name);
   }
   for (const auto& [registry, names] : registries) {
-    fmt::print("# {}\n", registry);
-    for (const std::string& name : names) fmt::print(" * {}\n", name);
+    say("# {}\n", registry);
+    for (const std::string& name : names) say(" * {}\n", name);
   }
   return {};
 }
 
 Status list_onnx_ops_command() {
   for (const auto& [name, opsets] : onnx_operators()) {
-    fmt::print(" * {}: {}\n", name, fmt::join(opsets, ", "));
+    say(" * {}: {}\n", name, fmt::join(opsets, ", "));
   }
   return {};
 }
 
 Status list_runtimes_command() {
-  fmt::print(" * deploy\n * cpu\n * unoptimized\n");
+  say(" * deploy\n * cpu\n * unoptimized\n");
   return {};
 }
 
@@ -83,8 +84,8 @@ Status list_knobs_command() {
   };
   for (const Knob& knob : kKnobs) {
     const char* value = std::getenv(knob.name);
-    fmt::print("{} = {}  [{}, default {}]\n    {}\n\n", knob.name, value ? value : knob.fallback,
-               knob.type, *knob.fallback ? knob.fallback : "none", knob.meaning);
+    say("{} = {}  [{}, default {}]\n    {}\n\n", knob.name, value ? value : knob.fallback,
+        knob.type, *knob.fallback ? knob.fallback : "none", knob.meaning);
   }
   return {};
 }
@@ -96,8 +97,8 @@ Status kernels_command() {
     kernels::Tier tier{};
     if (!kernels::tier_from_name(name, &tier)) continue;
     const bool runs = kernels::supports(best, tier);
-    fmt::print(" * {}{}{}\n", name, runs ? "" : "  (not on this machine)",
-               tier == used ? "  <--" : "");
+    say(" * {}{}{}\n", name, runs ? "" : "  (not on this machine)",
+        tier == used ? "  <--" : "");
   }
   return {};
 }

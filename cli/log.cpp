@@ -1,12 +1,12 @@
 #include "cli/log.h"
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
 
 #include <chrono>
 #include <cstdio>
 #include <string>
 
+#include "cli/say_impl.h"
 #include "cli/system/process.h"
 
 namespace rill::cli {
@@ -16,13 +16,14 @@ std::string timestamp() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now);
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now - seconds);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", fmt::gmtime(std::time_t{seconds.count()}),
-                     ns.count());
+  return escaped_format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", fmt::gmtime(std::time_t{seconds.count()}),
+                        ns.count());
 }
 
+/// Lines behind the first stand further in.
 std::string indented(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text, Lines::kKept)) {
     out.push_back(c);
     if (c == '\n') out += "    ";
   }
@@ -40,31 +41,31 @@ std::string lower(std::string_view text) {
 void Log::line(std::string_view level, std::string_view text) const {
   progress("");
   if (tract()) {
-    fmt::print(stderr, "[{} {:<5} tract] {}\n", timestamp(), level, indented(text));
+    say_to(stderr, "[{} {:<5} tract] {}\n", timestamp(), level, Escaped{text});
   } else {
     const std::string_view word = level == "WARN" ? "warning" : level;
-    fmt::print(stderr, "{}: {}\n", lower(word), indented(text));
+    say_to(stderr, "{}: {}\n", lower(word), Escaped{text});
   }
 }
 
-void Log::error(std::string_view text) const { line("ERROR", text); }
-void Log::error(const Error& error) const { line("ERROR", error.to_string()); }
+void Log::error(std::string_view text) const { line("ERROR", printable(text)); }
+void Log::error(const Error& error) const { line("ERROR", indented(error.to_string())); }
 void Log::warn(std::string_view text) const {
-  if (!tract() || verbosity_ >= 1) line("WARN", text);
+  if (!tract() || verbosity_ >= 1) line("WARN", printable(text));
 }
-void Log::notice(std::string_view text) const { line("WARN", text); }
+void Log::notice(std::string_view text) const { line("WARN", printable(text)); }
 void Log::info(std::string_view text) const {
-  if (verbosity_ >= 1) line("INFO", text);
+  if (verbosity_ >= 1) line("INFO", printable(text));
 }
 void Log::debug(std::string_view text) const {
-  if (verbosity_ >= 2) line("DEBUG", text);
+  if (verbosity_ >= 2) line("DEBUG", printable(text));
 }
 
 bool Log::terminal() { return is_terminal(stderr); }
 
 void Log::progress(std::string_view text) {
   if (!terminal()) return;
-  fmt::print(stderr, "\r\x1b[K{}", text);
+  say_to(stderr, "\r\x1b[K{}", text);
   std::fflush(stderr);
 }
 

@@ -17,6 +17,7 @@ class Log {
 
   Flavor flavor() const { return flavor_; }
   bool tract() const { return flavor_ == Flavor::kTract; }
+  /// Print one line. Control characters are escaped, of names and of all else.
   void error(std::string_view text) const;
   void error(const Error& error) const;
   void warn(std::string_view text) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/say_impl.h"
 #include "cli/specs.h"
 
 namespace rill::cli {
@@ -47,11 +48,12 @@ Status check_op_only(const Args& args, const Graph& graph) {
     const bool known =
         std::any_of(patterns.begin(), patterns.end(),
                     [&](const std::string& pattern) { return matches(node.op->name(), pattern); });
-    if (!known) unexpected.insert(str_cat("  ", node.name, " (", node.op->name(), ")"));
+    if (!known) unexpected.insert(escaped_format("\n  {} ({})", node.name, node.op->name()));
   }
   if (unexpected.empty()) return {};
-  const std::vector<std::string> lines(unexpected.begin(), unexpected.end());
-  return fail(Code::kState, "Model has ", lines.size(), " unexpected op(s):\n", join(lines, "\n"));
+  Status wrong = fail(Code::kState, "Model has ", unexpected.size(), " unexpected op(s):");
+  for (const std::string& line : unexpected) wrong.error().message += line;
+  return wrong;
 }
 
 }  // namespace

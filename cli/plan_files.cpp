@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 
@@ -8,6 +6,7 @@
 #include "cli/dump_plan.h"
 #include "cli/exec.h"
 #include "cli/plan_sources.h"
+#include "cli/say_impl.h"
 #include "cli/stream_states.h"
 #include "core/exec/extents.h"
 #include "core/run/plan_format.h"
@@ -73,32 +72,32 @@ Graph faces_of(const Plan& plan) {
 
 std::string shape_text(const PlanIo& io) {
   std::string out;
-  for (const int64_t extent : io.shape) out += fmt::format("{},", extent);
+  for (const int64_t extent : io.shape) out += escaped_format("{},", extent);
   out += dtype_name(io.dtype);
   if (io.stream.axis < 0) return out;
-  return out + fmt::format(", streams along axis {}, {} frames per step", io.stream.axis,
-                           io.stream.pulse);
+  return out + escaped_format(", streams along axis {}, {} frames per step", io.stream.axis,
+                              io.stream.pulse);
 }
 
 void print_summary(const plan_file::OpenedPlan& opened) {
   const Plan& plan = *opened.plan;
-  for (const PlanIo& io : plan.inputs) fmt::print("input {}: {}\n", io.name.view(), shape_text(io));
+  for (const PlanIo& io : plan.inputs) say("input {}: {}\n", io.name.view(), shape_text(io));
   for (const PlanIo& io : plan.outputs) {
-    fmt::print("output {}: {}", io.name.view(), shape_text(io));
+    say("output {}: {}", io.name.view(), shape_text(io));
     if (io.stream.axis >= 0) {
-      fmt::print(", delay {}", io.stream.delay);
-      if (!io.stream.length_text.empty()) fmt::print(", length {}", io.stream.length_text.view());
+      say(", delay {}", io.stream.delay);
+      if (!io.stream.length_text.empty()) say(", length {}", io.stream.length_text.view());
     }
-    fmt::print("\n");
+    say("\n");
   }
   std::string all;
   for (const std::string& target : opened.targets) all += (all.empty() ? "" : ", ") + target;
-  fmt::print("target {}, of {}\n", opened.target, all);
-  fmt::print("{} steps; {} bytes of constants, {} of state, {} of arena\n", plan.steps.size(),
-             plan.const_bytes, plan.state_bytes, plan.arena_bytes);
-  fmt::print("model {:016x}{:016x}\n", plan.model[0], plan.model[1]);
-  if (!opened.audit.empty()) fmt::print("audit: {}\n", opened.audit);
-  if (!opened.weights.empty()) fmt::print("weights: {}\n", opened.weights);
+  say("target {}, of {}\n", opened.target, all);
+  say("{} steps; {} bytes of constants, {} of state, {} of arena\n", plan.steps.size(),
+      plan.const_bytes, plan.state_bytes, plan.arena_bytes);
+  say("model {:016x}{:016x}\n", plan.model[0], plan.model[1]);
+  if (!opened.audit.empty()) say("audit: {}\n", opened.audit);
+  if (!opened.weights.empty()) say("weights: {}\n", opened.weights);
 }
 
 /// Where the time of some runs goes, by node.
@@ -115,13 +114,13 @@ Status print_profile(const Args& args, const Plan& plan, Session* session) {
   const double share = 100.0 / static_cast<double>(std::max<int64_t>(1, all));
   for (size_t i = 0; i < sums.size(); ++i) {
     if (sums[i] == 0) continue;
-    fmt::print("{:10.3f} us {:5.1f} % {} ({})\n",
-               static_cast<double>(sums[i]) / static_cast<double>(runs) * 1e-3,
-               share * static_cast<double>(sums[i]), plan.nodes[i].name.view(),
-               plan.nodes[i].op.view());
+    say("{:10.3f} us {:5.1f} % {} ({})\n",
+        static_cast<double>(sums[i]) / static_cast<double>(runs) * 1e-3,
+        share * static_cast<double>(sums[i]), plan.nodes[i].name.view(),
+        plan.nodes[i].op.view());
   }
-  fmt::print("{:10.3f} us in all, {} runs\n",
-             static_cast<double>(all) / static_cast<double>(runs) * 1e-3, runs);
+  say("{:10.3f} us in all, {} runs\n",
+      static_cast<double>(all) / static_cast<double>(runs) * 1e-3, runs);
   return {};
 }
 
@@ -140,7 +139,7 @@ Status dump(const Args& args, const plan_file::OpenedPlan& opened) {
     return fail(Code::kArg, args.model, " has no notes of what steps read and write")
         .hint("Compile the model without --no-notes");
   }
-  if (!args.quiet) fmt::print("{}", plan_text(plan));
+  if (!args.quiet) put(stdout, {plan_text(plan)});
   if (args.svg.empty()) return {};
   const std::string picture = arena_picture(plan, args.model);
   return nnef::write_file(args.svg, std::as_bytes(std::span(picture)));
@@ -186,7 +185,7 @@ Status run(const Args& args, const Log& log, const plan_file::OpenedPlan& opened
   }
   for (size_t i = 0; args.dump_outputs && i < graph.output_names.size(); ++i) {
     for (const std::vector<Tensor>& turn : turns) {
-      fmt::print("output {}: {}\n", graph.output_names[i], tensor_text(turn[i]));
+      say("output {}: {}\n", graph.output_names[i], tensor_text(turn[i]));
     }
   }
   return found;

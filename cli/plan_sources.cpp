@@ -1,11 +1,10 @@
 #include "cli/plan_sources.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 
+#include "cli/say_impl.h"
 #include "nnef_loader/archive/archive.h"
 #include "ops/step_table.h"
 #include "plan_file/map.h"
@@ -25,7 +24,7 @@ std::string c_name(const std::string& path) {
 
 /// The file as a constant, which compilers put where memory is read only.
 std::string c_source(const std::string& name, std::span<const std::byte> bytes) {
-  std::string out = fmt::format(
+  std::string out = escaped_format(
       "/* A compiled model, for rill_plan_map({0}, {0}_size, &plan). */\n#include <stddef.h>\n\n"
       "#if defined(__cplusplus)\nextern \"C\" {{\n#endif\n"
       "extern const unsigned char {0}[];\nextern const size_t {0}_size;\n\n"
@@ -35,9 +34,9 @@ std::string c_source(const std::string& name, std::span<const std::byte> bytes) 
   constexpr size_t kPerLine = 20;
   for (size_t i = 0; i < bytes.size(); ++i) {
     if (i % kPerLine == 0) out += "\n ";
-    out += fmt::format("{}{},", i % kPerLine == 0 ? " " : "", static_cast<unsigned>(bytes[i]));
+    out += escaped_format("{}{},", i % kPerLine == 0 ? " " : "", static_cast<unsigned>(bytes[i]));
   }
-  out += fmt::format("\n}};\nconst size_t {}_size = {};\n\n", name, bytes.size());
+  out += escaped_format("\n}};\nconst size_t {}_size = {};\n\n", name, bytes.size());
   return out + "#if defined(__cplusplus)\n}\n#endif\n";
 }
 
@@ -68,10 +67,10 @@ Result<std::string> table_source(const std::string& name, const std::set<std::st
                   node_with(plans, kind), " run in the whole library only")
           .hint("Leave out --table, and open the file with rill_plan_open");
     }
-    symbols += fmt::format("extern const char {}[];\n", found->symbol);
-    entries += fmt::format("    {},\n", found->symbol);
+    symbols += escaped_format("extern const char {}[];\n", found->symbol);
+    entries += escaped_format("    {},\n", found->symbol);
   }
-  return fmt::format(
+  return escaped_format(
       "/* The kinds of steps of a compiled model, for librill_run and rill::Runner. In C++:\n"
       "   extern \"C\" const rill::StepKind* const {0}[];\n"
       "   extern \"C\" const unsigned long {0}_count; */\n"
@@ -79,7 +78,7 @@ Result<std::string> table_source(const std::string& name, const std::set<std::st
       "{1}extern const void* const {0}[];\nextern const unsigned long {0}_count;\n\n"
       "const void* const {0}[] = {{\n{2}}};\nconst unsigned long {0}_count = {3};\n\n"
       "#if defined(__cplusplus)\n}}\n#endif\n",
-      name, symbols, entries, kinds.size());
+      name, Escaped{symbols}, Escaped{entries}, kinds.size());
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "cli/op_counts.h"
 #include "cli/reports.h"
+#include "cli/say_impl.h"
 #include "cli/specs.h"
 #include "kernels/cpu.h"
 #include "transforms/scan_state.h"
@@ -109,17 +108,17 @@ void print_products(const Graph& graph) {
   collect(graph, 1, &counts);
   Dim total = 0;
   for (const auto& [key, count] : counts) total += count;
-  fmt::print("# Matrix multiplication\n* {} matrix multiplications, kernels up to {}\n",
-             total.to_string(), kernels::tier_name(kernels::active_tier()));
+  say("# Matrix multiplication\n* {} matrix multiplications, kernels up to {}\n",
+      total.to_string(), kernels::tier_name(kernels::active_tier()));
   std::vector<std::pair<Key, Dim>> sorted(counts.begin(), counts.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.to_int().value_or(0) > b.second.to_int().value_or(0);
   });
-  fmt::print(
+  say(
       "| count |     |     m |     k |     n | iters | operator | type | packing          |\n");
   for (const auto& [key, count] : sorted) {
-    fmt::print("| {:>5} | {} | {:>5} | {:>5} | {:>5} | {:>5} | {:<8} | {:<4} | {:<16} |\n",
-               count.to_string(), key[0], key[1], key[2], key[3], key[4], key[5], key[6], key[7]);
+    say("| {:>5} | {} | {:>5} | {:>5} | {:>5} | {:>5} | {:<8} | {:<4} | {:<16} |\n",
+        count.to_string(), key[0], key[1], key[2], key[3], key[4], key[5], key[6], key[7]);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/dump_text.h"
 #include "cli/profile_page_html.h"
+#include "cli/say_impl.h"
 #include "kernels/cpu.h"
 
 namespace rill::cli {
@@ -11,8 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string text_of(const Json& json, JsonPlace place = JsonPlace::kOutput) {
+  return safe_json(json.dump(-1, ' ', false, Json::error_handler_t::replace), place);
 }
 
 /// Names of loops around a node, then its own.
@@ -67,14 +68,6 @@ Json timeline_of(const Graph& graph, const Notes& notes) {
   return out;
 }
 
-/// A script ends at the first `</`, wherever it stands.
-std::string for_script(std::string text) {
-  for (size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3) {
-    text.replace(at, 2, "<\\/");
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string profile_page(const std::string& model, const Graph& graph, const Notes& notes) {
@@ -87,7 +80,7 @@ std::string profile_page(const std::string& model, const Graph& graph, const Not
                   {"timeline", timeline_of(graph, notes)}};
   constexpr std::string_view kPlace = "/*DATA*/null";
   std::string page(kProfilePage);
-  page.replace(page.find(kPlace), kPlace.size(), for_script(text_of(data)));
+  page.replace(page.find(kPlace), kPlace.size(), text_of(data, JsonPlace::kScript));
   return page;
 }
 

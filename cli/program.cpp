@@ -1,7 +1,5 @@
 #include "cli/program.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -17,6 +15,7 @@
 #include "cli/crash.h"
 #include "cli/deploy.h"
 #include "cli/readings.h"
+#include "cli/say_impl.h"
 #include "cli/system/process.h"
 
 namespace rill::cli {
@@ -38,7 +37,7 @@ void start_timeout(double seconds) {
   if (seconds <= 0) return;
   std::thread([seconds] {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    fmt::print(stderr, "Timeout: process killed after {}s\n", seconds);
+    say_to(stderr, "Timeout: process killed after {}s\n", seconds);
     std::fflush(stdout);
     end_now(kTimeoutStatus);
   }).detach();
@@ -129,7 +128,7 @@ int run_program(int argc, char** argv, Flavor flavor) {
     Log(flavor).error(error.what());
     return 1;
   } catch (const std::exception& exception) {
-    Log(flavor).error(fmt::format("rill stopped by a defect of its own: {}", exception.what()));
+    Log(flavor).error(escaped_format("rill stopped by a defect of its own: {}", exception.what()));
     return kCrashStatus;
   }
 }

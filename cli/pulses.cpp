@@ -1,9 +1,8 @@
 #include "cli/pulses.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "cli/say_impl.h"
 #include "cli/specs.h"
 
 namespace rill::cli {
@@ -37,24 +36,20 @@ std::string pulse_picture(const std::vector<pulse::Choice>& choices, double fram
   most_x = most_x > 0 ? most_x : 1;
   const auto x_of = [&](double value) { return kLeft + value / most_x * kWidth; };
   const auto y_of = [&](double value) { return kTop + kHeight - value / most_y * kHeight; };
-  std::string escaped;
-  for (const char c : title) {
-    escaped += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  }
-  std::string out = fmt::format(
+  std::string out = escaped_format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"680\" height=\"400\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"680\" height=\"400\" fill=\"white\"/>\n"
       "<text x=\"{}\" y=\"24\" font-size=\"15\">{}</text>\n"
       "<path d=\"M{} {} v{} h{}\" fill=\"none\" stroke=\"#888\"/>\n",
-      kLeft, escaped, kLeft, kTop, kHeight, kWidth);
-  out += fmt::format(
+      kLeft, markup_text(title), kLeft, kTop, kHeight, kWidth);
+  out += escaped_format(
       "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">latency, {}</text>\n"
       "<text x=\"20\" y=\"{}\" text-anchor=\"middle\" transform=\"rotate(-90 20 {})\">{}</text>\n",
       kLeft + kWidth / 2, kTop + kHeight + 40, frame_ms > 0 ? "ms" : "frames", kTop + kHeight / 2,
       kTop + kHeight / 2, frame_ms > 0 ? "CPU, us per ms of stream" : "CPU, us per frame");
   for (int tick = 0; tick <= 4; ++tick) {
-    out += fmt::format(
+    out += escaped_format(
         "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{:.4g}</text>\n"
         "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{:.4g}</text>\n",
         x_of(most_x * tick / 4), kTop + kHeight + 18, most_x * tick / 4, kLeft - 8,
@@ -65,14 +60,14 @@ std::string pulse_picture(const std::vector<pulse::Choice>& choices, double fram
   for (const pulse::Choice& choice : choices) {
     const double x = x_of(choice.latency() * scale);
     const double y = y_of(choice.us_per_frame() * per);
-    line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : " L", x, y);
-    out += fmt::format(
+    line += escaped_format("{}{:.1f} {:.1f}", line.empty() ? "M" : " L", x, y);
+    out += escaped_format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\"/>\n"
         "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
         x, y, &choice == &best ? 6 : 4, &choice == &best ? "#d0402b" : "#2b6cd0", x + 8, y - 6,
         choice.pulse);
   }
-  return out + fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#2b6cd0\"/>\n</svg>\n", line);
+  return out + escaped_format("<path d=\"{}\" fill=\"none\" stroke=\"#2b6cd0\"/>\n</svg>\n", line);
 }
 
 }  // namespace rill::cli

@@ -1,6 +1,5 @@
 #include "cli/readings.h"
 
-#include <fmt/format.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -9,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "cli/say_impl.h"
 #include "cli/system/process.h"
 
 namespace rill::cli {
@@ -41,7 +41,7 @@ struct Readings::Impl {
     const double cores = now > last_time ? (cpu - last_cpu) / (now - last_time) : 0;
     last_time = now;
     last_cpu = cpu;
-    fmt::print(
+    say_to(
         file, "{:12.6f} {:5.1f} {:10} {:10} {:10} {:9.6f} {:9.6f} {:8} {:8} {:10} {:10} {:8} {}\n",
         now, cores, usage.virtual_bytes, usage.resident_bytes, usage.most_resident_bytes,
         usage.user_s, usage.system_s, usage.minor_faults, usage.major_faults,
@@ -56,7 +56,7 @@ Result<std::unique_ptr<Readings>> Readings::start(int64_t heartbeat_ms) {
   auto impl = std::make_unique<Impl>();
   impl->file = std::fopen(kFile, "wb");
   if (impl->file == nullptr) return fail(Code::kIo, kFile, " cannot be written");
-  fmt::print(impl->file, "{}", kHeader);
+  put(impl->file, {kHeader});
   impl->line("start");
   Impl* shared = impl.get();
   impl->thread = std::thread([shared, heartbeat_ms] {

@@ -1,11 +1,10 @@
 #include "cli/reports.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "cli/say_impl.h"
 #include "cli/specs.h"
 
 namespace rill::cli {
@@ -21,9 +20,9 @@ std::string prefixed(double value, const char* unit, double step, const char* ma
   for (const auto& [power, prefix] : {std::pair{3, "G"}, {2, "M"}, {1, "k"}}) {
     double size = 1;
     for (int i = 0; i < power; ++i) size *= step;
-    if (value > size) return fmt::format("{:7.3f} {}{}{}", value / size, prefix, mark, unit);
+    if (value > size) return escaped_format("{:7.3f} {}{}{}", value / size, prefix, mark, unit);
   }
-  return fmt::format("{:7.3f}  {}", value, unit);
+  return escaped_format("{:7.3f}  {}", value, unit);
 }
 
 /// The largest number of live bytes; nothing while symbols are open.
@@ -52,7 +51,8 @@ double accounted(const Graph& graph, const Notes& notes) {
 }
 
 std::string share_text(double seconds, double entire) {
-  return fmt::format("{} {:4.1f}%", time_text(seconds), entire > 0 ? seconds / entire * 100 : 0.0);
+  return escaped_format("{} {:4.1f}%", time_text(seconds),
+                        entire > 0 ? seconds / entire * 100 : 0.0);
 }
 
 /// Pad by characters, of which some take two bytes.
@@ -65,8 +65,8 @@ std::string padded(const std::string& text, size_t width) {
 }  // namespace
 
 std::string time_text(double seconds) {
-  return seconds < 1e-3 ? fmt::format("{:.3f} µs/i", seconds * 1e6)
-                        : fmt::format("{:.3f} ms/i", seconds * 1e3);
+  return seconds < 1e-3 ? escaped_format("{:.3f} µs/i", seconds * 1e6)
+                        : escaped_format("{:.3f} ms/i", seconds * 1e3);
 }
 
 size_t margin_width(const Notes& notes) {
@@ -85,8 +85,8 @@ std::vector<std::string> margin_lines(const Notes& notes, const NodeNotes& node)
         const double share =
             notes.seconds_per_run > 0 ? *node.seconds / notes.seconds_per_run * 100 : 0;
         const bool micro = notes.seconds_per_run < 1e-3;
-        text = fmt::format("{:7.3f} {}s/i {:4.1f}%  ", *node.seconds * (micro ? 1e6 : 1e3),
-                           micro ? "µ" : "m", share);
+        text = escaped_format("{:7.3f} {}s/i {:4.1f}%  ", *node.seconds * (micro ? 1e6 : 1e3),
+                              micro ? "µ" : "m", share);
       }
       line += padded(text, kProfileWidth);
     }
@@ -104,8 +104,8 @@ std::vector<std::string> margin_lines(const Notes& notes, const NodeNotes& node)
       std::string text;
       const auto number = has_cost ? node.cost[i].second.to_int() : std::nullopt;
       if (number && node.seconds && *node.seconds > 0 && node.cost[i].first.starts_with("FMA")) {
-        text = fmt::format("{:>19} ",
-                           prefixed(static_cast<double>(*number) / *node.seconds, "F/s", 1000, ""));
+        const double rate = static_cast<double>(*number) / *node.seconds;
+        text = escaped_format("{:>19} ", prefixed(rate, "F/s", 1000, ""));
       }
       line += padded(text, kRateWidth);
     }
@@ -115,7 +115,7 @@ std::vector<std::string> margin_lines(const Notes& notes, const NodeNotes& node)
         const auto bytes = node.live_bytes->to_int();
         text = bytes ? prefixed(static_cast<double>(*bytes), "B", 1024, "i")
                      : node.live_bytes->to_string() + " B";
-        text = fmt::format("{:>{}} ", text, memory_width(notes) - 1);
+        text = escaped_format("{:>{}} ", text, memory_width(notes) - 1);
       }
       line += padded(text, memory_width(notes));
     }
@@ -127,14 +127,14 @@ std::vector<std::string> margin_lines(const Notes& notes, const NodeNotes& node)
 void print_memory_summary(const Notes& notes) {
   const auto bytes = peak(notes);
   if (!bytes) return;
-  fmt::print("Memory summary\n * Peak flushable memory: {}\n",
-             prefixed(static_cast<double>(*bytes), "B", 1024, "i"));
+  say("Memory summary\n * Peak flushable memory: {}\n",
+      prefixed(static_cast<double>(*bytes), "B", 1024, "i"));
 }
 
 void print_cost_summary(const Graph& graph, const Notes& notes) {
-  fmt::print("Cost summary\n");
+  say("Cost summary\n");
   for (const auto& [kind, count] : total_cost(graph, notes)) {
-    fmt::print(" * {}: {}\n", kind, count.to_string());
+    say(" * {}: {}\n", kind, count.to_string());
   }
 }
 
@@ -157,10 +157,10 @@ void print_by_operator(const Graph& graph, const Notes& notes) {
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.seconds > b.second.seconds;
   });
-  fmt::print("Most time consuming operations   CPU\n");
+  say("Most time consuming operations   CPU\n");
   for (const auto& [op, sum] : sorted) {
-    fmt::print(" * {:<22} {:3} nodes: {}\n", op, sum.nodes,
-               share_text(sum.seconds, notes.seconds_per_run));
+    say(" * {:<22} {:3} nodes: {}\n", op, sum.nodes,
+        share_text(sum.seconds, notes.seconds_per_run));
   }
 }
 
@@ -177,11 +177,11 @@ void print_by_prefix(const Graph& graph, const Notes& notes) {
       });
   std::erase_if(sums, [&](const auto& sum) { return sum.second < kLeast * notes.seconds_per_run; });
   if (sums.empty()) return;
-  fmt::print("By prefix\n");
+  say("By prefix\n");
   for (const auto& [prefix, seconds] : sums) {
     const auto dots = static_cast<size_t>(std::count(prefix.begin(), prefix.end(), '.'));
-    fmt::print("{}    {}{}\n", share_text(seconds, notes.seconds_per_run),
-               std::string(3 * dots, ' '), prefix);
+    say("{}    {}{}\n", share_text(seconds, notes.seconds_per_run),
+        std::string(3 * dots, ' '), prefix);
   }
 }
 
@@ -192,8 +192,8 @@ void print_profile_summary(const Graph& graph, const Notes& notes) {
   print_by_prefix(graph, notes);
   const double entire = notes.seconds_per_run;
   const double rest = std::max(0.0, entire - accounted(graph, notes));
-  fmt::print("Not accounted by ops: {}\n", share_text(rest, entire));
-  fmt::print("Entire network performance: {}\n", time_text(entire));
+  say("Not accounted by ops: {}\n", share_text(rest, entire));
+  say("Entire network performance: {}\n", time_text(entire));
 }
 
 Status check_cost(const std::string& wanted, const Graph& graph, const Notes& notes) {

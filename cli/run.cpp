@@ -1,10 +1,9 @@
-#include <fmt/format.h>
-
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
 #include "cli/lanes.h"
 #include "cli/op_counts.h"
+#include "cli/say_impl.h"
 #include "cli/watch.h"
 
 namespace rill::cli {
@@ -176,8 +175,8 @@ void Runner::print_outputs() const {
   for (size_t turn = 0; turn < turns_.size(); ++turn) {
     for (size_t i = 0; i < turns_[turn].size(); ++i) {
       const Tensor& value = turns_[turn][i];
-      fmt::print("output #{}, turn #{}\n{}\n\n", i, turn,
-                 value_text(value, std::max<int64_t>(1, value.volume())));
+      say("output #{}, turn #{}\n{}\n\n", i, turn,
+          value_text(value, std::max<int64_t>(1, value.volume())));
     }
   }
 }

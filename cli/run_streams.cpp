@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -7,6 +5,7 @@
 
 #include "cli/check.h"
 #include "cli/lanes.h"
+#include "cli/say_impl.h"
 #include "core/base/number_text.h"
 
 namespace rill::cli {
@@ -142,10 +141,10 @@ Status StreamRun::compare() {
 Status StreamRun::report_occupancy() const {
   if (args_.autobatch_sessions == 0) return {};
   const auto occupancy = static_cast<double>(streams_);
-  fmt::print("{} turns, {} seats, mean occupancy {:.2f}\n", count_, count_ * streams_, occupancy);
+  say("{} turns, {} seats, mean occupancy {:.2f}\n", count_, count_ * streams_, occupancy);
   if (occupancy >= args_.assert_occupancy) return {};
-  return fail(Code::kState, fmt::format("Mean occupancy {:.2f} under the {} asserted", occupancy,
-                                        args_.assert_occupancy));
+  return fail(Code::kState, escaped_format("Mean occupancy {:.2f} under the {} asserted", occupancy,
+                                           args_.assert_occupancy));
 }
 
 Result<Outputs> StreamRun::run() {
@@ -158,19 +157,19 @@ Result<Outputs> StreamRun::run() {
   RILL_TRY(args_.autobatch_sessions > 0 ? run_together(&lanes) : run_apart(&lanes));
   const double ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  fmt::print("{} streams x {} turns in {:.0f} ms, {:.3f} ms/turn/stream\n", streams_, count_, ms,
-             ms / static_cast<double>(streams_ * count_));
+  say("{} streams x {} turns in {:.0f} ms, {:.3f} ms/turn/stream\n", streams_, count_, ms,
+      ms / static_cast<double>(streams_ * count_));
   RILL_TRY(report_occupancy());
   RILL_TRY(compare());
   double worst = 0;
   for (const TurnDifference& turn : differences_) worst = std::max(worst, turn.worst);
-  fmt::print("worst diff against running alone: {}\n", power_text(worst));
+  say("worst diff against running alone: {}\n", power_text(worst));
   if (args_.per_turn_diff) {
-    fmt::print("\nturn  worst abs    |want|max   relative\n");
+    say("\nturn  worst abs    |want|max   relative\n");
     for (size_t turn = 0; turn < count_; ++turn) {
       const TurnDifference& each = differences_[turn];
-      fmt::print("{:4}  {:>9}  {:>9}  {:>9}\n", turn, power_text(each.worst),
-                 power_text(each.scale), power_text(each.scale > 0 ? each.worst / each.scale : 0));
+      say("{:4}  {:>9}  {:>9}  {:>9}\n", turn, power_text(each.worst),
+          power_text(each.scale), power_text(each.scale > 0 ? each.worst / each.scale : 0));
     }
   }
   return std::move(got_[0]);

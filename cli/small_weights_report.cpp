@@ -1,10 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "cli/say_impl.h"
 #include "cli/small_weights.h"
 #include "plan_file/weights.h"
 
@@ -15,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   std::string out;
-  for (const int64_t extent : shape) out += fmt::format("{}{}", out.empty() ? "" : "x", extent);
+  for (const int64_t extent : shape) out += escaped_format("{}{}", out.empty() ? "" : "x", extent);
   return out;
 }
 
@@ -64,7 +63,7 @@ void print_json(const SmallWeights& weights) {
     if (!layer.kept.empty()) told["kept"] = layer.kept;
     out["layers"].push_back(std::move(told));
   }
-  fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
+  say("{}\n", Escaped{safe_json(out.dump(2, ' ', false, Json::error_handler_t::replace))});
 }
 
 }  // namespace
@@ -72,10 +71,10 @@ void print_json(const SmallWeights& weights) {
 std::string weights_line(const SmallWeights& weights) {
   std::string out = plan_file::weights_text(weights.choice);
   for (const OutputDifference& each : weights.outputs) {
-    out += fmt::format("; {}: largest difference {:.3g}, mean {:.3g}", each.name, each.largest,
-                       each.mean());
+    out += escaped_format("; {}: largest difference {:.3g}, mean {:.3g}", each.name, each.largest,
+                          each.mean());
   }
-  if (weights.runs > 0) out += fmt::format(", over {} inputs", weights.runs);
+  if (weights.runs > 0) out += escaped_format(", over {} inputs", weights.runs);
   return out;
 }
 
@@ -83,24 +82,24 @@ void print_weights(const Args& args, const SmallWeights& weights) {
   if (args.json) return print_json(weights);
   if (args.quiet) return;
   const plan_file::WeightTotals totals = plan_file::totals_of(weights.choice);
-  fmt::print("weights {}: {} of {} layers, {} bytes of f32 become {}\n",
-             plan_file::weight_format_name(weights.choice.format), totals.small_layers,
-             weights.choice.layers.size(), totals.f32_bytes, totals.bytes);
+  say("weights {}: {} of {} layers, {} bytes of f32 become {}\n",
+      plan_file::weight_format_name(weights.choice.format), totals.small_layers,
+      weights.choice.layers.size(), totals.f32_bytes, totals.bytes);
   for (const OutputDifference& each : weights.outputs) {
-    fmt::print("output {}: largest difference {:.3g}, {:.2g} of its largest value; mean {:.3g}\n",
-               each.name, each.largest, relative(each), each.mean());
+    say("output {}: largest difference {:.3g}, {:.2g} of its largest value; mean {:.3g}\n",
+        each.name, each.largest, relative(each), each.mean());
   }
   size_t wide = 4;
   for (const WeightLayer& layer : weights.choice.layers) wide = std::max(wide, layer.node.size());
-  fmt::print("{:<{}} {:<12} {:>14} {:>10} {:>10} {:>10}\n", "node", wide, "operator", "shape",
-             "f32 bytes", "bytes", weights.alone.empty() ? "" : "alone");
+  say("{:<{}} {:<12} {:>14} {:>10} {:>10} {:>10}\n", "node", wide, "operator", "shape",
+      "f32 bytes", "bytes", weights.alone.empty() ? "" : "alone");
   for (const size_t i : by_harm(weights)) {
     const WeightLayer& layer = weights.choice.layers[i];
     const bool measured = !weights.alone.empty();
-    const std::string alone = measured ? fmt::format("{:.3g}", weights.alone[i]) : "";
-    fmt::print("{:<{}} {:<12} {:>14} {:>10} {:>10} {:>10}", layer.node, wide, layer.op,
-               shape_text(layer.shape), layer.f32_bytes, layer.bytes, alone);
-    fmt::print("{}\n", layer.kept.empty() ? "" : "  f32: " + layer.kept);
+    const std::string alone = measured ? escaped_format("{:.3g}", weights.alone[i]) : "";
+    say("{:<{}} {:<12} {:>14} {:>10} {:>10} {:>10}", layer.node, wide, layer.op,
+        shape_text(layer.shape), layer.f32_bytes, layer.bytes, alone);
+    say("{}\n", layer.kept.empty() ? "" : "  f32: " + layer.kept);
   }
 }
 

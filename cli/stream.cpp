@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
+#include "cli/say_impl.h"
 #include "cli/stream_states.h"
 
 namespace rill::cli {
@@ -32,15 +31,15 @@ void print_report(const Plan& plan, const StreamResult& result) {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const PlanIo& io = plan.outputs[i];
     if (io.stream.axis < 0) {
-      fmt::print("output {}: static\n", io.name.view());
+      say("output {}: static\n", io.name.view());
       continue;
     }
-    fmt::print("output {}: delay {} frames, {} frames per step, {} frames{}\n", io.name.view(),
-               io.stream.delay, io.stream.pulse, result.outputs[i].extent(io.stream.axis),
-               result.exact_length[i] ? "" : " at most: the archive does not say");
+    say("output {}: delay {} frames, {} frames per step, {} frames{}\n", io.name.view(),
+        io.stream.delay, io.stream.pulse, result.outputs[i].extent(io.stream.axis),
+        result.exact_length[i] ? "" : " at most: the archive does not say");
   }
-  fmt::print("{}={} frames{}\n", plan.stream_symbol.view(), result.frames,
-             result.steps > 0 ? fmt::format(" in {} steps", result.steps) : "");
+  say("{}={} frames{}\n", plan.stream_symbol.view(), result.frames,
+      result.steps > 0 ? escaped_format(" in {} steps", result.steps) : "");
 }
 
 }  // namespace
@@ -66,8 +65,9 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
                        : run_stream(ready.session.get(), inputs.values, frames, options));
   const int64_t left_over = frames_left_over(model.graph, result.frames);
   if (left_over > 0) {
-    log.warn(fmt::format("The last {} frames fill no step of {} and give nothing: put zeros behind",
-                         left_over, model.graph.streaming->pulse));
+    log.warn(
+        escaped_format("The last {} frames fill no step of {} and give nothing: put zeros behind",
+                       left_over, model.graph.streaming->pulse));
   }
   if (!args.save_outputs.empty()) {
     const std::vector<std::vector<Tensor>> turns{result.outputs};

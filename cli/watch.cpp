@@ -1,12 +1,11 @@
 #include "cli/watch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "cli/exec.h"
+#include "cli/say_impl.h"
 
 namespace rill::cli {
 
@@ -147,13 +146,13 @@ void print_steps(const Graph& graph, std::span<const WatchedValue> values) {
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     if (node.op->as<Const>()) continue;
-    const std::string label = fmt::format("#{} \"{}\" {}", id, node.name, node.op->name());
+    const std::string label = escaped_format("#{} \"{}\" {}", id, node.name, node.op->name());
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      fmt::print(stderr, "{} {}<< {}\n", label, i, text(node.inputs[i]));
+      say_to(stderr, "{} {}<< {}\n", label, i, text(node.inputs[i]));
     }
     for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
-      fmt::print(stderr, "{} {}>> {}\n", label, slot,
-                 text({static_cast<int>(id), static_cast<int>(slot)}));
+      say_to(stderr, "{} {}>> {}\n", label, slot,
+             text({static_cast<int>(id), static_cast<int>(slot)}));
     }
   }
 }

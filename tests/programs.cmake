@@ -5,7 +5,7 @@ target_link_libraries(rill_test_runs PUBLIC rill)
 rill_define_source_dir(support/models.cpp)
 rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs rill_npz)
 
-set(whole_library late_ends models moments session_calls sessions streams threads verify)
+set(whole_library last_error late_ends models moments session_calls sessions streams threads verify)
 if(RILL_EXCEPTIONS)
   list(APPEND whole_library faults)  # lives on where memory does not
 endif()
@@ -122,6 +122,11 @@ if(TARGET rill_program)
   add_test(NAME exporter
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/exporter/check_io.py"
                    "$<TARGET_FILE:rill_tract_program>")
+  # Hostile names through every command, and onto pages and pictures.
+  add_test(NAME hostile_names
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/names/names.py"
+                   "$<TARGET_FILE:rill_program>" "$<TARGET_FILE:rill_tract_program>")
+  set_tests_properties(hostile_names PROPERTIES LABELS models TIMEOUT 900)
   # Pages of profiles in a browser; skipped where there is none.
   add_test(NAME profile_page
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/profile/page.py"

@@ -10,6 +10,8 @@
 #include <span>
 #include <string_view>
 
+#include "core/base/printable.h"
+
 namespace rill::api {
 namespace {
 
@@ -80,15 +82,11 @@ void LastErrors::give_back(void* error) noexcept {
   delete own;
 }
 
-/// Copy what fits; a cut never splits a character of UTF-8.
-[[gnu::noinline]] void put(std::span<char> to, std::string_view from) {
-  size_t count = from.size();
-  if (count >= to.size()) {
-    count = to.size() - 1;
-    while (count > 0 && (static_cast<unsigned char>(from[count]) & 0xC0U) == 0x80U) --count;
-  }
-  std::memcpy(to.data(), from.data(), count);
-  to[count] = '\0';
+/// Copy what fits, escaped; a cut never splits a character of UTF-8. Messages keep their lines, as
+/// names in them were escaped when they were made.
+[[gnu::noinline]] void put(std::span<char> to, std::string_view from,
+                           Lines lines = Lines::kEscaped) {
+  to[write_printable(to.data(), to.size() - 1, from, lines)] = '\0';
 }
 
 void keep(const Error& error, LastError* to) {
@@ -96,7 +94,7 @@ void keep(const Error& error, LastError* to) {
   last.code = static_cast<rill_status>(error.code);
   last.line = error.line;
   last.column = error.column;
-  put(last.message, error.message);
+  put(last.message, error.message, Lines::kKept);
   put(last.node, error.node);
   put(last.op, error.op);
   put(last.file, error.file);
@@ -124,7 +122,7 @@ rill_status report(const Status& status) RILL_NONBLOCKING {
   if (status.ok()) return RILL_OK;
   if (LastError* const last = errors.take()) {
     keep(status.error(), last);
-    put(last->text, status.error().to_string());
+    put(last->text, status.error().to_string(), Lines::kKept);
   }
   return static_cast<rill_status>(status.code());
 }
@@ -158,8 +156,9 @@ rill_status refuse(rill_status code, const char* format, ...) {
   LastError& last = *own;
   va_list parts;
   va_start(parts, format);
-  std::vsnprintf(last.message, sizeof(last.message), format, parts);
+  std::vsnprintf(last.text, sizeof(last.text), format, parts);
   va_end(parts);
+  put(last.message, last.text);
   put(last.text, last.message);
   return code;
 }

@@ -3,6 +3,7 @@
 
 #include "api/src/errors.h"
 #include "api/src/log.h"
+#include "core/base/printable.h"
 #include "core/tensor/dtype.h"
 #include "kernels/cpu.h"
 
@@ -18,7 +19,7 @@ std::atomic<int> log_limit{0};
 void log(rill_log_level level, std::string_view message) {
   const rill_log_fn function = log_function.load(std::memory_order_acquire);
   if (!function || level > log_limit.load(std::memory_order_relaxed)) return;
-  function(log_user.load(std::memory_order_relaxed), level, std::string(message).c_str());
+  function(log_user.load(std::memory_order_relaxed), level, printable(message).c_str());
 }
 
 static_assert(static_cast<int>(DType::kBool) == RILL_BOOL);

@@ -4,6 +4,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "core/base/printable.h"
 #include "core/base/refusal.h"
 
 namespace rill {
@@ -30,7 +31,12 @@ void no_value(const Status& status) {
 Status failed(Code code, const TextPiece* pieces, size_t count) {
   Error error;
   error.code = code;
-  error.message = joined(pieces, count);
+  for (size_t i = 0; i < count; ++i) {
+    std::string piece;
+    pieces[i].append(piece, pieces[i].value);
+    // Literals are the program's own; all else may hold names from a file.
+    error.message += pieces[i].append == append_chars ? piece : printable(piece);
+  }
   return Status(std::move(error));
 }
 RILL_NOT_IN_STEPS_END
@@ -70,18 +76,18 @@ std::string_view code_name(Code code) {
 std::string Error::to_string() const {
   std::string out;
   if (!file.empty()) {
-    out += file;
+    out += printable(file);
     if (line > 0) out += str_cat(":", line);
     if (line > 0 && column > 0) out += str_cat(":", column);
     out += ": ";
   }
   if (!node.empty() || !op.empty()) {
-    if (!node.empty()) out += str_cat("node \"", node, "\"");
-    if (!op.empty()) out += str_cat(node.empty() ? "" : " ", "(", op, ")");
+    if (!node.empty()) out += str_cat("node \"", printable(node), "\"");
+    if (!op.empty()) out += str_cat(node.empty() ? "" : " ", "(", printable(op), ")");
     out += ": ";
   }
-  out += message;
-  if (!hint.empty()) out += str_cat(". ", hint);
+  out += printable(message, Lines::kKept);
+  if (!hint.empty()) out += str_cat(". ", printable(hint));
   return out;
 }
 

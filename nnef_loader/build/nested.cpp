@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/printable.h"
 #include "nnef_loader/build/call.h"
 #include "nnef_loader/build/load_entries.h"
 #include "nnef_loader/build/submodel.h"
@@ -135,7 +136,7 @@ Result<Value> load_submodel(LoadCtx& base) {
   if (!loaded.ok()) {
     Status status = loaded.take_status();
     Error& error = status.error();
-    error.message = str_cat("model \"", label, "\": ", error.to_string());
+    error.message = str_cat("model \"", printable(label), "\": ", error.to_string());
     error.file.clear();
     error.line = 0;
     return status;

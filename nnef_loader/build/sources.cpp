@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/checked.h"
+#include "core/base/printable.h"
 #include "nnef_loader/build/call.h"
 
 namespace rill::nnef {
@@ -132,7 +133,7 @@ Result<Value> load_variable(LoadCtx& base) {
     Status status = found.take_status();
     Error& error = status.error();
     if (!error.file.empty()) {
-      error.message = str_cat(error.file, ": ", error.message);
+      error.message = str_cat(printable(error.file), ": ", error.message);
       error.file.clear();
       error.line = 0;
       error.column = 0;

@@ -78,7 +78,7 @@ RUNS = re.compile(
 
 # What librill_run has besides, for programs that have a heap.
 RUNS_WITH_HEAP = re.compile(
-    r"^core/(base/(aligned|big_number|hasher|number_text|status|text)|"
+    r"^core/(base/(aligned|big_number|hasher|number_text|printable|status|text)|"
     r"exec/(feed|saved|saved_bytes|session|workers))\.(h|cpp)$|"
     r"^plan_file/(check|checksum|map|place)\.(h|cpp)$|"
     r"^api/src/(errors|guard|handles|io_text|library|log|lookup|moments|plan|run_alone|session|stream|"

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "core/base/printable.h"
+
+// All that the programs print goes through here, so that names, symbols and texts of a file reach a
+// terminal with their control characters escaped. The lint tests/lint/terminal.py holds them to it.
+namespace rill::cli {
+
+/// Text that `escaped_format` made, of several lines or with colours: it is printed as it is.
+struct Escaped {
+  std::string_view text;
+};
+
+/// A piece of output as it is shown: text is escaped, all else stays.
+template <class T>
+decltype(auto) shown(const T& piece) {
+  if constexpr (std::is_same_v<T, Escaped>) {
+    return (piece.text);
+  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    return printable(piece);
+  } else {
+    return (piece);
+  }
+}
+
+template <class T>
+using ShownAs = std::remove_cvref_t<decltype(shown(std::declval<const T&>()))>;
+
+/// Format as fmt does, with every piece of text escaped.
+template <class... Pieces>
+std::string escaped_format(fmt::format_string<ShownAs<Pieces>...> form, const Pieces&... pieces) {
+  const auto format = [&](auto&&... ready) {
+    return fmt::vformat(form, fmt::make_format_args(ready...));
+  };
+  return format(shown(pieces)...);
+}
+
+/// Write text that is escaped already.
+void put(std::FILE* stream, Escaped text);
+
+/// Print to standard output, or to a stream.
+template <class... Pieces>
+void say(fmt::format_string<ShownAs<Pieces>...> form, const Pieces&... pieces) {
+  put(stdout, {escaped_format<Pieces...>(form, pieces...)});
+}
+template <class... Pieces>
+void say_to(std::FILE* stream, fmt::format_string<ShownAs<Pieces>...> form,
+            const Pieces&... pieces) {
+  put(stream, {escaped_format<Pieces...>(form, pieces...)});
+}
+
+/// Text for an element or an attribute of HTML or SVG.
+std::string markup_text(std::string_view text);
+
+/// Whether JSON is for whoever reads the output, or stands in a script of a page.
+enum class JsonPlace { kOutput, kScript };
+
+/// JSON with what a terminal obeys, or in a script what HTML does, as \u escapes of its strings,
+/// outside of which it has none of that.
+std::string safe_json(std::string_view json, JsonPlace place = JsonPlace::kOutput);
+
+/// NNEF text that a terminal shows: inside quotes, ends of lines are escaped as well.
+std::string shown_nnef(std::string_view text);
+
+}  // namespace rill::cli
