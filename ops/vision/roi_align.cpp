@@ -13,6 +13,8 @@ namespace {
 
 /// Points at most along one side of a bin, where an attribute tells their number.
 constexpr int64_t kMostPoints = 1024;
+/// Points of all bins of a region, at most, where an attribute tells their number.
+constexpr double kMostOfRegion = 0x1p28;
 /// Sides of bins in pixels, beyond which points have no number of 64 bits: nothing is sampled.
 constexpr float kLargestBin = 4e18F;
 
@@ -63,6 +65,10 @@ Result<Facts> RoiAlign::infer(FactSpan in) const {
   RILL_CHECK(height > 0 && height < kMost && width > 0 && width < kMost, height, " x ", width,
              " bins");
   RILL_CHECK(points >= 0 && points <= kMostPoints, points, " points: expected 0 to ", kMostPoints);
+  const double of_region = static_cast<double>(points) * static_cast<double>(points) *
+                           static_cast<double>(height) * static_cast<double>(width);
+  RILL_CHECK(of_region <= kMostOfRegion, points, " x ", points, " points in each of ", height,
+             " x ", width, " bins: expected at most 2^28 in all");
   RILL_CHECK(in[0].rank() == 4 && in[1].rank() == 2 && in[2].rank() == 1 &&
                  in[1].dim(1) == Dim(4) && in[1].dim(0) == in[2].dim(0),
              "input ", in[0], ", regions ", in[1], ", images ", in[2],
@@ -84,14 +90,15 @@ struct Side {
   /// last. There are as many as the image has pixels, however large the region is.
   std::pair<int64_t, int64_t> on_image(int64_t bin_index, int64_t extent) const {
     const double step = static_cast<double>(bin) / static_cast<double>(points);
-    if (!(step > 0.0)) return {0, std::min(points, kMostPoints)};
+    if (!(std::abs(step) > 0.0)) return {0, std::min(points, kMostPoints)};
     const double base = static_cast<double>(begin) + static_cast<double>(bin_index) * bin;
     const auto index = [&](double place) {
       const double point = (place - base) / step;
       return static_cast<int64_t>(std::fmin(std::fmax(point, 0.0), static_cast<double>(points)));
     };
-    return {std::max<int64_t>(index(-1.0) - 2, 0),
-            std::min(index(static_cast<double>(extent)) + 2, points)};
+    // A region whose ends are the wrong way round is sampled backwards.
+    const auto [first, last] = std::minmax({index(-1.0), index(static_cast<double>(extent))});
+    return {std::max<int64_t>(first - 2, 0), std::min(last + 2, points)};
   }
   float at(int64_t bin_index, int64_t point) const {
     return begin + static_cast<float>(bin_index) * bin +
