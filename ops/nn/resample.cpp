@@ -209,46 +209,62 @@ Cost ResizeAxis::cost(FactSpan in, FactSpan out) const {
   return {volume(out[0].shape) * Dim(interpolator == "cubic" ? 4 : 2), bytes};
 }
 
+bool ResizeAxis::is_scaled(const Dim& from) const {
+  const auto scaled = scale > 0.0F ? scaled_extent(from, scale) : Result<Dim>(Dim(0));
+  return scale > 0.0F && scaled.ok() && *scaled == to;
+}
+
+namespace {
+
+/// The extents or scales of all axes, of which one is another one than in the input.
+template <class Of>
+std::string for_each_axis(const Fact& in, const Of& of) {
+  std::string out;
+  for (int i = 0; i < in.rank(); ++i) out += str_cat(i > 0 ? ", " : "", of(i));
+  return out;
+}
+
+/// Whether `tract_core_resize` has all that an operator is; it reads an axis that stays as none.
+bool has_core_form(const ResizeAxis& op, const Fact& in) {
+  const Dim& from = in.dim(static_cast<int>(op.axis));
+  const bool extent_follows = op.scale == 0.0F ? !(from == op.to) : op.is_scaled(from);
+  const bool plain_nearest =
+      !op.is_nearest() || op.nearest == "floor" || op.nearest == "round_prefer_ceil";
+  return extent_follows && plain_nearest && !op.is_crop() && !op.exclude_outside &&
+         !op.antialias && op.cubic_a == -0.75F && op.outside == 0.0F;
+}
+
+}  // namespace
+
 Status ResizeAxis::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   const Fact& in = ctx.graph().fact(ctx.node().inputs[0]);
-  if (to == Dim(0)) {  // no scale has nothing as its result
-    const std::string end = ctx.dim(in.dim(static_cast<int>(axis)));
-    ctx.assign(str_cat("slice(", x, ", axes = [", axis, "], begin = [", end, "], end = [", end,
-                       "], stride = [1])"));
-    return {};
+  const bool core = has_core_form(*this, in);
+  // Scales of f32 do not have every ratio of sizes, and the standard's form has no sizes.
+  const bool crops_alone = is_crop() || (roi_begin == 0.0F && roi_end == 1.0F);
+  if (!core && !(is_scaled(in.dim(static_cast<int>(axis))) && crops_alone)) {
+    return ctx.assign_declared({"rill_onnx", kResizeAxisForm, nullptr});
   }
-  const bool core = !is_crop() && !exclude_outside && !antialias && cubic_a == -0.75F &&
-                    (!is_nearest() || nearest == "floor" || nearest == "round_prefer_ceil");
-  std::string sizes;
-  std::string scales;
-  std::string begins;
-  std::string ends;
-  for (int i = 0; i < in.rank(); ++i) {
-    const char* comma = i > 0 ? ", " : "";
-    const bool own = i == axis;
-    sizes += str_cat(comma, ctx.dim(own ? to : in.dim(i)));
-    float factor = own ? scale : 1.0F;
-    if (own && scale == 0.0F && !core) {
-      RILL_ASSIGN(const int64_t before, in.dim(i).as_int());
-      RILL_ASSIGN(const int64_t after, to.as_int());
-      factor = static_cast<float>(after) / static_cast<float>(before);
-    }
-    scales += str_cat(comma, nnef_text(factor));
-    begins += str_cat(comma, nnef_text(own ? roi_begin : 0.0F));
-    ends += str_cat(comma, nnef_text(own ? roi_end : 1.0F));
-  }
+  const auto scales = for_each_axis(in, [&](int i) { return nnef_text(i == axis ? scale : 1.0F); });
   const std::string how = str_cat(", coord_transformer = \"", coord, "\", interpolator = \"",
                                   interpolator, "\", nearest_mode = \"", nearest, "\"");
   if (core) {
     ctx.need_registry("tract_core");
+    const auto size = [&](int i) { return ctx.dim(i == axis ? to : in.dim(i)); };
     const bool by_size = scale == 0.0F;
     ctx.assign(str_cat("tract_core_resize(", x, ", ", by_size ? "sizes" : "scales", " = [",
-                       by_size ? sizes : scales, "]", how, ")"));
+                       by_size ? for_each_axis(in, size) : scales, "]", how, ")"));
     return {};
   }
   ctx.need_registry("tract_onnx");
-  const std::string roi = is_crop() ? str_cat(", roi = [", begins, ", ", ends, "]") : std::string();
+  std::string roi;
+  if (is_crop()) {
+    const auto begins =
+        for_each_axis(in, [&](int i) { return nnef_text(i == axis ? roi_begin : 0.0F); });
+    const auto ends =
+        for_each_axis(in, [&](int i) { return nnef_text(i == axis ? roi_end : 1.0F); });
+    roi = str_cat(", roi = [", begins, ", ", ends, "]");
+  }
   ctx.assign(str_cat("tract_onnx_resize(", x, ", scales = [", scales, "]", roi, how,
                      ", cubic_coeff_a = ", nnef_text(cubic_a),
                      ", exclude_outside = ", exclude_outside, ", antialias = ", antialias,

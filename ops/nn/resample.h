@@ -43,6 +43,8 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 
+  /// Whether the scale alone gives the output's extent.
+  bool is_scaled(const Dim& from) const;
   bool is_nearest() const { return interpolator == "nearest"; }
   bool is_crop() const { return coord == "tf_crop_and_resize"; }
   /// Whether places follow from the scale alone, not from the extents.
@@ -53,6 +55,13 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
   /// Tell how often each element is repeated, if that is all that happens; 0 if not.
   int64_t repeats() const;
 };
+
+/// The form of the dialect that has every attribute, by its name.
+inline constexpr const char* kResizeAxisForm =
+    "fragment rill_onnx_resize_axis<?>(input: tensor<?>, axis: integer, to: integer,"
+    " scale: scalar, coord: string, interpolator: string, nearest: string, roi_begin: scalar,"
+    " roi_end: scalar, cubic_a: scalar, outside: scalar, exclude_outside: logical,"
+    " antialias: logical) -> (output: tensor<?>);";
 
 /// Scale an extent: floor(extent * scale), the product rounded to f32 as onnxruntime has it.
 /// Errors: kSymbol if the extent is symbolic and the product is that of no fraction.

@@ -120,6 +120,8 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   const Places places(how, up, down);
   auto op = draft_op<PulseResize>();
   op->how = how;
+  op->how.to = 0;  // as many as there are frames
+  op->how.outside = 0.0F;
   op->up = up;
   op->down = down;
   op->delay = stream.delay;

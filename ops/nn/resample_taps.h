@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 
+#include "core/dim/quotient.h"
 #include "ops/nn/resample.h"
 
 namespace rill::ops {
@@ -15,19 +18,25 @@ inline float cubic(float distance, float a) {
 }
 
 /// The taps of one output element: inputs `first + k`, for k < count, with their weights.
+///
+/// A coordinate is a fraction of whole numbers where the extents give the scale, or where the scale
+/// is such a fraction itself: 13/2 is a tie, which a quotient of floats misses. It is a float where
+/// a file gives the scale as one.
 class Taps {
  public:
   Taps(const ResizeAxis& op, int64_t from, int64_t to) : op_(op), from_(from), to_(to) {
     scale_ = op.scale != 0.0F ? op.scale : static_cast<float>(to) / static_cast<float>(from);
+    const bool one_sample = op.coord == "pytorch_half_pixel" && to <= 1;
+    if (!op.is_crop() && (op.scale == 0.0F || op.is_local())) exact_ = exact_ratio();
+    if (op.is_local() && !one_sample) ratio_of_scale_ = is_exact() ? exact_ : ratio(scale_);
     const int64_t support = op.interpolator == "cubic" ? 2 : 1;
     count_ = 2 * support;
     if (op.antialias && scale_ < 1.0F && !op.is_nearest()) {
-      const int64_t first = place_of(std::floor(static_cast<float>(-support) / scale_)) + 1;
-      count_ = 2 - 2 * first;
+      const float reach = std::floor(static_cast<float>(-support) / scale_);
+      count_ = -2 * (is_exact() ? floored_quotient(-support * exact_.down, exact_.up)
+                                : place_of(reach));
     }
     stretch_ = op.antialias ? std::min(scale_, 1.0F) : 1.0F;
-    if (!op.is_local() || (op.coord == "pytorch_half_pixel" && to <= 1)) return;
-    ratio_of_scale_ = ratio(scale_);
   }
 
   /// A scale as `up` outputs for `down` inputs, which repeats their places; 0 if it is none.
@@ -56,12 +65,11 @@ class Taps {
     const auto [up, down] = ratio_of_scale_;
     const int64_t base = up > 0 ? x / up * down : 0;
     const int64_t place = up > 0 ? x % up : x;
-    const float at = coordinate(static_cast<float>(place));
-    const bool crop = op_.is_crop();
-    if (crop && !(at >= 0.0F && at <= static_cast<float>(from_) - 1.0F)) return false;
-    const float cell = std::ceil(at) - 1.0F;
-    ratio_ = at - cell;
-    first_ = base + place_of(cell) + 1 - count_ / 2;
+    if (is_exact()) {
+      move_to_fraction(exact_coordinate(place), base);
+    } else if (!move_to_float(coordinate(static_cast<float>(place)), base)) {
+      return false;
+    }
     sum_ = 1.0F;
     if (stretch_ != 1.0F && !op_.is_nearest()) sum_ = total([](float w) { return w; });
     kept_ = 1.0F;
@@ -101,6 +109,58 @@ class Taps {
     return sum;
   }
 
+  struct Fraction {
+    int64_t number = 0;
+    int64_t divisor = 1;
+  };
+
+  bool is_exact() const { return exact_.up > 0; }
+
+  /// The scale as a ratio of whole numbers without rounding; 0 where it has none, or a large one.
+  Ratio exact_ratio() const {
+    constexpr int64_t kMostExtent = int64_t{1} << 30;  // products stay within 64 bits
+    if (op_.scale != 0.0F) {
+      const Ratio given = ratio(op_.scale);
+      const bool rounds = given.up == 0 || (given.down & (given.down - 1)) != 0;
+      return rounds ? Ratio() : given;
+    }
+    if (from_ < 1 || to_ < 1 || from_ > kMostExtent || to_ > kMostExtent) return {};
+    const int64_t common = std::gcd(from_, to_);
+    return {to_ / common, from_ / common};
+  }
+
+  /// The coordinate of an output element in the input: `coordinate` as a fraction.
+  Fraction exact_coordinate(int64_t x) const {
+    if (from_ == to_ && scale_ == 1.0F) return {x, 1};
+    if (op_.coord == "pytorch_half_pixel" && to_ <= 1) return {-1, 2};
+    if (op_.coord == "align_corners") {
+      return to_ == 1 ? Fraction() : Fraction{x * (from_ - 1), to_ - 1};
+    }
+    const auto [up, down] = exact_;
+    if (op_.coord == "asymmetric") return {x * down, up};
+    if (op_.coord == "tf_half_pixel_for_nn") return {(2 * x + 1) * down, 2 * up};
+    return {(2 * x + 1) * down - up, 2 * up};
+  }
+
+  void move_to_fraction(Fraction at, int64_t base) {
+    const int64_t cell = floored_quotient(at.number - 1, at.divisor);
+    const int64_t rest = at.number - cell * at.divisor;
+    ratio_ = static_cast<float>(static_cast<double>(rest) / static_cast<double>(at.divisor));
+    side_ = 2 * rest - at.divisor;
+    is_next_ = rest == at.divisor;
+    first_ = base + cell + 1 - count_ / 2;
+  }
+
+  bool move_to_float(float at, int64_t base) {
+    if (op_.is_crop() && !(at >= 0.0F && at <= static_cast<float>(from_) - 1.0F)) return false;
+    const float cell = std::ceil(at) - 1.0F;
+    ratio_ = at - cell;
+    side_ = ratio_ < 0.5F ? -1 : ratio_ > 0.5F ? 1 : 0;
+    is_next_ = ratio_ == 1.0F;
+    first_ = base + place_of(cell) + 1 - count_ / 2;
+    return true;
+  }
+
   float coordinate(float x) const {
     // An axis that stays as it is is not sampled, whatever the modes say.
     if (!op_.is_crop() && from_ == to_ && scale_ == 1.0F) return x;
@@ -133,9 +193,9 @@ class Taps {
 
   /// Whether the neighbour on the right is the nearest. A fraction of 1 is the neighbour itself.
   bool right() const {
-    if (ratio_ == 1.0F || op_.nearest == "ceil") return true;
-    if (op_.nearest == "round_prefer_floor") return ratio_ > 0.5F;
-    return op_.nearest == "round_prefer_ceil" && ratio_ >= 0.5F;
+    if (is_next_ || op_.nearest == "ceil") return true;
+    if (op_.nearest == "round_prefer_floor") return side_ > 0;
+    return op_.nearest == "round_prefer_ceil" && side_ >= 0;
   }
 
   const ResizeAxis& op_;
@@ -146,7 +206,10 @@ class Taps {
   Ratio ratio_of_scale_;  ///< where places count from the beginning
   float scale_ = 1.0F;
   float stretch_ = 1.0F;
-  float ratio_ = 0.0F;
+  Ratio exact_;            ///< the scale where coordinates are fractions, not floats
+  float ratio_ = 0.0F;     ///< from the neighbour on the left to the coordinate
+  int64_t side_ = 0;       ///< below 0 where that is less than a half, above 0 where it is more
+  bool is_next_ = false;   ///< the coordinate is the neighbour on the right
   float sum_ = 1.0F;
   float kept_ = 1.0F;
 };

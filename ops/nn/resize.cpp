@@ -180,6 +180,7 @@ constexpr NnefOp kOps[] = {
      " antialias: logical = false, extrapolation_value: scalar = 0.0)"
      " -> (output: tensor<scalar>);",
      load_onnx},
+    {"rill_onnx", kResizeAxisForm, load_declared<ResizeAxis>},
 };
 
 constexpr OpClass kClasses[] = {op_class<ResizeAxis>("ResizeAxis")};
