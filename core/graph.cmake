@@ -8,6 +8,7 @@ target_sources(rill_core PRIVATE
   graph/pulse.cpp
   graph/rewrite.cpp
   graph/size_trace.cpp
+  graph/typed.cpp
   graph/walk.cpp
   graph/written.cpp
   optim/optim.cpp

@@ -8,6 +8,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "core/graph/typed.h"
 #include "core/tensor/strided_copy.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
@@ -91,6 +92,7 @@ Result<Facts> Pad::infer(FactSpan in) const {
     return fail(Code::kDType, "can not pad ", in[0], " with a value of ",
                 value ? dtype_name(value->dtype()) : "no type");
   }
+  RILL_TRY(expect_type_of("value", *value, in[0]));
   Fact out = in[0].without_value();
   for (size_t i = 0; i < pads.size(); ++i) {
     const auto [before, after] = pads[i];
@@ -224,7 +226,7 @@ Status Pad::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const double fill, element_as_double(*value, 0));
   const auto number = static_cast<float>(fill);
   const Fact& in = ctx.graph().fact(ctx.node().inputs[0]);
-  const auto read = cast(Tensor::scalar(number), in.dtype, in.q);
+  const auto read = as_type_of(Tensor::scalar(number), in);
   std::string text = nnef_text(number);
   if (!read.ok() || !read->same_bits(*value)) {
     RILL_ASSIGN(text, ctx.literal(*value));
@@ -278,7 +280,7 @@ Result<Value> load_pad(LoadCtx& ctx) {
   if (border == "replicate" || border == "edge") border = kReplicated;
   const Fact in = ctx.fact(x);
   RILL_ASSIGN(TensorPtr value, fill_of(ctx));
-  RILL_ASSIGN(Tensor fill, cast(*value, in.dtype, in.q));
+  RILL_ASSIGN(Tensor fill, as_type_of(*value, in));
   value = std::make_shared<const Tensor>(std::move(fill));
   auto numbers = ctx.pads("padding");
   if (!numbers.ok()) {

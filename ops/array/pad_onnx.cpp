@@ -4,6 +4,7 @@
 
 #include "core/base/search.h"
 #include "core/graph/onnx.h"
+#include "core/graph/typed.h"
 #include "ops/array/common.h"
 #include "ops/array/concat.h"
 #include "ops/array/open_pad.h"
@@ -70,7 +71,7 @@ Result<TensorPtr> fill_of(OnnxCtx& ctx, const Fact& in) {
     RILL_ASSIGN(const float number, ctx.number("value"));
     value = Tensor::scalar(number);
   }
-  RILL_ASSIGN(Tensor fill, cast(value, in.dtype, in.q));
+  RILL_ASSIGN(Tensor fill, as_type_of(value, in));
   return std::make_shared<const Tensor>(std::move(fill));
 }
 
@@ -181,7 +182,7 @@ Result<Value> center(OnnxCtx& ctx) {
   }
   RILL_CHECK(shape.size() == axes.size(), "shape has ", shape.size(), " entries, expected ",
              axes.size());
-  RILL_ASSIGN(Tensor zero, cast(Tensor::scalar(0.0F), ctx.fact(x).dtype, ctx.fact(x).q));
+  RILL_ASSIGN(Tensor zero, as_type_of(Tensor::scalar(0.0F), ctx.fact(x)));
   Pads pads(static_cast<size_t>(ctx.fact(x).rank()));
   for (size_t i = 0; i < axes.size(); ++i) {
     RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));

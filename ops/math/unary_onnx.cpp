@@ -1,6 +1,7 @@
 // How ONNX's functions of every element are read.
 
 #include "core/graph/onnx.h"
+#include "core/graph/typed.h"
 #include "ops/math/formula.h"
 #include "ops/math/numpy.h"
 #include "ops/math/unary.h"
@@ -22,7 +23,7 @@ Result<Value> leaky_relu(OnnxCtx& ctx) {
 
 Result<Value> relu(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
-  RILL_ASSIGN(Tensor number, cast(Tensor::scalar(0.0F), ctx.fact(x).dtype));
+  RILL_ASSIGN(Tensor number, as_type_of(Tensor::scalar(0.0F), ctx.fact(x)));
   RILL_ASSIGN(const OutletId zero, ctx.konst(std::move(number), "zero"));
   return as_value(numpy_binary(ctx, BinaryKind::kMax, x, zero));
 }

@@ -3,6 +3,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
+#include "core/graph/typed.h"
 
 namespace rill::ops {
 
@@ -24,6 +25,7 @@ Result<Facts> Delay::infer(FactSpan in) const {
   if (!is_plain(in[0].dtype) && in[0].dtype != DType::kDim) {
     return fail(Code::kDType, "cannot delay ", dtype_name(in[0].dtype));
   }
+  if (fill) RILL_TRY(expect_type_of("fill", *fill, in[0]));
   Fact out = in[0].without_value();
   out.shape[static_cast<size_t>(axis)] += Dim(overlap);
   return one_fact(std::move(out));
@@ -87,7 +89,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId input, ctx.wire("input"));
   RILL_TRY(ctx.fields(op));
   if (op.fill) {
-    RILL_ASSIGN(Tensor cast_fill, cast(*op.fill, ctx.fact(input).dtype));
+    RILL_ASSIGN(Tensor cast_fill, as_type_of(*op.fill, ctx.fact(input)));
     op.fill = std::make_shared<const Tensor>(std::move(cast_fill));
   }
   return ctx.add_value(make_op<Delay>(op), {input});
@@ -96,12 +98,18 @@ Result<Value> load(LoadCtx& ctx) {
 const NnefOp kOps[] = {{"tract_pulse",
                         "fragment tract_pulse_delay<?>(input: tensor<?>, axis: integer, "
                         "delay: integer, overlap: integer, zero_pad: logical = false, "
-                        "fill: tensor<?> = 0.0) -> (output: tensor<?>);",
+                        "fill: tensor<?> = 0.0, reserve: integer = 0, padding: integer = 0) "
+                        "-> (output: tensor<?>);",
                         load}};
 
 }  // namespace
 
-Status Delay::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0], {{"zero_pad", ""}}); }
+// tract knows neither of the last arguments: they are there where they count alone.
+Status Delay::save(SaveCtx& ctx) const {
+  return ctx.assign_declared(kOps[0], {{"zero_pad", ""},
+                                       {"reserve", reserve != 0 ? nnef_text(reserve) : ""},
+                                       {"padding", padding != 0 ? nnef_text(padding) : ""}});
+}
 
 extern const OpRoom delay_room;
 const OpRoom delay_room = {"delay", kOps};

@@ -6,6 +6,7 @@
 #include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
+#include "core/graph/typed.h"
 #include "ops/stream/mask_step.h"
 
 namespace rill::ops {
@@ -26,7 +27,7 @@ Result<std::shared_ptr<PulseMask>> mask_around(const Fact& wire, const StreamFac
   op->axis = stream.axis;
   op->begin = begin ? stream.delay : 0;
   op->end = end ? stream.dim + Dim(stream.delay) : Dim(INT64_MAX);
-  RILL_ASSIGN(Tensor scalar, cast(value, wire.dtype, wire.q));
+  RILL_ASSIGN(Tensor scalar, as_type_of(value, wire));
   op->value = std::make_shared<const Tensor>(std::move(scalar));
   return op;
 }
@@ -38,9 +39,7 @@ Result<Facts> PulseMask::infer(FactSpan in) const {
     fits = value->extent(i) == 1 || (i != axis && Dim(value->extent(i)) == in[0].dim(i));
   }
   RILL_CHECK(fits, "value: expected one number, or one frame of ", in[0]);
-  if (value->dtype() != in[0].dtype) {
-    return fail(Code::kDType, "value of ", dtype_name(value->dtype()), " for ", in[0]);
-  }
+  RILL_TRY(expect_type_of("value", *value, in[0]));
   return one_fact(in[0].without_value());
 }
 
@@ -71,7 +70,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId input, ctx.wire("input"));
   RILL_TRY(ctx.all_fields(op));
   if (!op.value) return fail(Code::kArg, "value: expected a constant");
-  RILL_ASSIGN(Tensor as_input, cast(*op.value, ctx.fact(input).dtype));
+  RILL_ASSIGN(Tensor as_input, as_type_of(*op.value, ctx.fact(input)));
   if (as_input.volume() == 1) {
     RILL_ASSIGN(as_input, as_input.reshaped({}));
   }
@@ -81,12 +80,16 @@ Result<Value> load(LoadCtx& ctx) {
 
 const NnefOp kOps[] = {{"tract_pulse",
                         "fragment tract_pulse_mask<?>(input: tensor<?>, axis: integer, "
-                        "begin: integer, end: integer, value: scalar) -> (output: tensor<?>);",
+                        "begin: integer, end: integer, value: scalar, padding: logical = false) "
+                        "-> (output: tensor<?>);",
                         load}};
 
 }  // namespace
 
-Status PulseMask::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
+// tract knows no such argument: it is there where it counts alone.
+Status PulseMask::save(SaveCtx& ctx) const {
+  return ctx.assign_declared(kOps[0], {{"padding", padding ? nnef_text(true) : ""}});
+}
 
 extern const OpRoom mask_room;
 const OpRoom mask_room = {"mask", kOps};

@@ -4,6 +4,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/op.h"
+#include "core/graph/typed.h"
 #include "core/tensor/frames.h"
 #include "ops/stream/pulse_pad_step.h"
 
@@ -43,9 +44,7 @@ struct PulsePad final : OpBase<PulsePad> {
     RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
     RILL_CHECK(value && value->volume() == 1, "value: expected one number");
     RILL_CHECK(before >= 0 && begin_input >= 0 && overlap >= 0, "negative frame counts");
-    if (value->dtype() != in[0].dtype) {
-      return fail(Code::kDType, "value of ", dtype_name(value->dtype()), " for ", in[0]);
-    }
+    RILL_TRY(expect_type_of("value", *value, in[0]));
     return one_fact(in[0].without_value());
   }
   Status eval(EvalCtx&) const override {
@@ -104,7 +103,7 @@ Result<Value> load(LoadCtx& ctx) {
     return fail(Code::kArg, "border \"", op.border, "\": expected constant or replicated");
   }
   if (op.value->volume() != 1) return fail(Code::kArg, "value: expected one constant number");
-  RILL_ASSIGN(const Tensor as_input, cast(*op.value, ctx.fact(input).dtype));
+  RILL_ASSIGN(const Tensor as_input, as_type_of(*op.value, ctx.fact(input)));
   RILL_ASSIGN(Tensor scalar, as_input.reshaped({}));
   op.value = std::make_shared<const Tensor>(std::move(scalar));
   return ctx.add_value(make_op<PulsePad>(op), {input});

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+
+#include "core/graph/fact.h"
+
+namespace rill {
+
+/// Convert a constant to the type of a wire, with the scale and the zero point of that. A bare
+/// `cast` to the `dtype` of a wire loses both.
+/// Errors: those of `cast`.
+Result<Tensor> as_type_of(const Tensor& value, const Fact& wire);
+
+/// Fail unless a constant has the type of a wire, scale and zero point included.
+/// Errors: kDType, with what the constant is for.
+Status expect_type_of(std::string_view what, const Tensor& value, const Fact& wire);
+
+}  // namespace rill
