@@ -22,7 +22,16 @@ bool creates_symbols(std::string_view callee, std::string_view parameter) {
                 [&](const auto& place) { return place[0] == callee && place[1] == parameter; });
 }
 
+namespace {
+
+bool is_integer(const TypeSpec& type) {
+  return type.kind == TypeSpec::Kind::kPlain && type.name == TypeName::kInteger;
+}
+
+}  // namespace
+
 Status CallCtx::blame(Status status, std::string_view name) const {
+  if (status.ok()) return status;
   if (status.error().message.find("argument \"") == std::string::npos) {
     status.error().message = str_cat("argument \"", name, "\": ", status.error().message);
   }
@@ -50,12 +59,25 @@ Result<Value> CallCtx::value(std::string_view name) {
     if (!argument->expression) return argument->value;
     auto& cached = values_[static_cast<size_t>(argument - call_.arguments.data())];
     if (!cached) {
-      RILL_ASSIGN(cached, builder_.eval(*argument->expression, scope_, naming_.nested(),
-                                        creates_symbols(call_.callee, name)));
+      RILL_ASSIGN(Value found, builder_.eval(*argument->expression, scope_, naming_.nested(),
+                                             creates_symbols(call_.callee, name)));
+      const Parameter* declared = parameter(name);
+      if (declared && is_integer(declared->type)) RILL_TRY(blame(read_dims(&found), name));
+      cached = std::move(found);
     }
     return *cached;
   }
   return default_value(name);
+}
+
+// The writer spells dims as strings where NNEF has no expression for them.
+Status CallCtx::read_dims(Value* value) const {
+  if (value->get<std::string>()) {
+    RILL_ASSIGN(*value, dim_of(*value, scope_.target->graph));
+  } else if (auto* list = std::get_if<List>(&value->v)) {
+    for (Value& item : *list) RILL_TRY(read_dims(&item));
+  }
+  return {};
 }
 
 // The stack of nested calls has no room for a scope in each.

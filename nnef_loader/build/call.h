@@ -71,6 +71,8 @@ class CallCtx final : public LoadCtx {
  private:
   const Parameter* parameter(std::string_view name) const;
   Result<const FragmentDecl*> body(std::string_view fragment) const;
+  /// Turn strings into the dims that they spell. Errors: kParse; kSymbol for unknown symbols.
+  Status read_dims(Value* value) const;
   /// Fill in which argument a failure is about.
   Status blame(Status status, std::string_view name) const;
 

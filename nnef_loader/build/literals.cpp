@@ -2,17 +2,22 @@
 
 #include <cmath>
 
+#include "core/base/search.h"
 #include "core/graph/nnef.h"
 #include "nnef_loader/syntax/printer.h"
 
 namespace rill::nnef {
 namespace {
 
-std::string call_text(std::string_view callee, const std::vector<Dim>& args,
-                      const BroadcastText& broadcasts) {
-  std::string out = dim_text(args[0], broadcasts);
-  for (size_t i = 1; i < args.size(); ++i) {
-    out = str_cat(callee, "(", out, ", ", dim_text(args[i], broadcasts), ")");
+using Text = std::optional<std::string>;
+
+Text call_text(std::string_view callee, const std::vector<Dim>& args,
+               const BroadcastText& broadcasts) {
+  Text out = dim_expression(args[0], broadcasts);
+  for (size_t i = 1; out && i < args.size(); ++i) {
+    const Text by = dim_expression(args[i], broadcasts);
+    if (!by) return std::nullopt;
+    out = str_cat(callee, "(", *out, ", ", *by, ")");
   }
   return out;
 }
@@ -21,42 +26,28 @@ Dim atom_dim(const std::shared_ptr<const DimAtom>& atom) {
   return Dim::from_sum({0, {{1, {atom}, atom->text}}});
 }
 
-/// 1 gives way to the other extent.
-std::string broadcast_text(const std::vector<Dim>& args) {
-  std::string out = dim_text(args[0]);
-  for (size_t i = 1; i < args.size(); ++i) {
-    const std::string by = dim_text(args[i]);
-    out = str_cat("(", out, " + (", by, " - ", out, ") * tract_core_cast(eq(", out,
-                  ", 1), to = \"tdim\"))");
-  }
-  return out;
-}
-
-std::string atom_text(const std::shared_ptr<const DimAtom>& atom, const BroadcastText& broadcasts) {
+Text atom_text(const std::shared_ptr<const DimAtom>& atom, const BroadcastText& broadcasts) {
   const std::vector<Dim>& args = atom->args;
   switch (atom->kind) {
     case DimAtom::Kind::kSymbol:
       return print_identifier(atom->text);
-    case DimAtom::Kind::kDiv:
-      return str_cat("(", dim_text(args[0], broadcasts), " / ", atom->divisor, ")");
+    case DimAtom::Kind::kDiv: {
+      const Text numerator = dim_expression(args[0], broadcasts);
+      if (!numerator) return std::nullopt;
+      return str_cat("(", *numerator, " / ", atom->divisor, ")");
+    }
     case DimAtom::Kind::kMin:
       return call_text("min", args, broadcasts);
-    case DimAtom::Kind::kBroadcast:
-      if (broadcasts) {
-        if (auto text = broadcasts(atom_dim(atom))) return *text;
-      }
-      return broadcast_text(args);
     case DimAtom::Kind::kMax:
       return call_text("max", args, broadcasts);
+    case DimAtom::Kind::kBroadcast:
+      return broadcasts ? broadcasts(atom_dim(atom)) : std::nullopt;
     case DimAtom::Kind::kGe:
-    case DimAtom::Kind::kEq: {
-      const char* callee = atom->kind == DimAtom::Kind::kGe ? "ge" : "eq";
-      return str_cat("tract_core_cast(", call_text(callee, args, broadcasts), ", to = \"tdim\")");
-    }
+    case DimAtom::Kind::kEq:
     case DimAtom::Kind::kInvalid:
       break;
   }
-  return "0";
+  return std::nullopt;
 }
 
 /// A sign and a number. The least number has no positive counterpart to subtract.
@@ -66,13 +57,15 @@ std::string signed_text(int64_t number, bool leads) {
   return str_cat(leads ? "" : " + ", number);
 }
 
-std::string term_text(const DimTerm& term, bool leads, const BroadcastText& broadcasts) {
+Text term_text(const DimTerm& term, bool leads, const BroadcastText& broadcasts) {
   std::string out = signed_text(term.coefficient, leads);
   const bool unit = term.coefficient == 1 || term.coefficient == -1;
   if (unit) out.pop_back();
   for (size_t i = 0; i < term.factors.size(); ++i) {
     if (i > 0 || !unit) out += " * ";
-    out += atom_text(term.factors[i], broadcasts);
+    const Text factor = atom_text(term.factors[i], broadcasts);
+    if (!factor) return std::nullopt;
+    out += *factor;
   }
   return out;
 }
@@ -126,27 +119,40 @@ std::optional<std::string> integer_text(const Tensor& tensor) {
   return cast_text(text, tensor.dtype());
 }
 
+/// A list of numbers alone would be one of integers, and one of strings a list of strings.
 std::string dims_tensor_text(const Tensor& tensor) {
-  bool symbolic = tensor.rank() == 0;
+  const auto dims = tensor.values<Dim>();
+  const bool as_strings =
+      any_of(dims, [](const Dim& dim) { return !dim_expression(dim).has_value(); });
+  const bool symbolic = any_of(dims, [](const Dim& dim) { return !dim.is_const(); });
   std::string text = nested_text(tensor, [&](int64_t i) {
-    symbolic |= !tensor.data<Dim>()[i].is_const();
-    return dim_text(tensor.data<Dim>()[i]);
+    return as_strings ? print_string(dims[static_cast<size_t>(i)].to_string())
+                      : dim_text(dims[static_cast<size_t>(i)]);
   });
-  return symbolic ? text : cast_text(text, DType::kDim);
+  const bool plain = !as_strings && (symbolic || tensor.rank() == 0);
+  return plain ? text : cast_text(text, DType::kDim);
 }
 
 }  // namespace
 
-std::string dim_text(const Dim& dim, const BroadcastText& broadcast_text) {
+Text dim_expression(const Dim& dim, const BroadcastText& broadcast_text) {
   if (dim.is_const()) return dim.to_string();
   const DimSum& sum = *dim.sum();
   std::string out;
-  for (const DimTerm& term : sum.terms) out += term_text(term, out.empty(), broadcast_text);
+  for (const DimTerm& term : sum.terms) {
+    const Text text = term_text(term, out.empty(), broadcast_text);
+    if (!text) return std::nullopt;
+    out += *text;
+  }
   const bool single = sum.constant == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient == 1 &&
                       sum.terms[0].factors.size() == 1;
   if (single) return out;
   if (sum.constant != 0) out += signed_text(sum.constant, false);
   return str_cat("(", out, ")");
+}
+
+std::string dim_text(const Dim& dim) {
+  return dim_expression(dim).value_or(print_string(dim.to_string()));
 }
 
 std::string dims_text(std::span<const Dim> dims) {

@@ -13,9 +13,13 @@ namespace rill::nnef {
 /// Gives an expression for the broadcast of two extents, which NNEF has no operator for.
 using BroadcastText = std::function<std::optional<std::string>(const Dim&)>;
 
-/// Spell a dim as an expression of NNEF, in parentheses unless it is a number or a symbol.
-/// A broadcast that `broadcast_text` does not know is written as a sum that has its value.
-std::string dim_text(const Dim& dim, const BroadcastText& broadcast_text = {});
+/// Spell a dim as an expression of NNEF, in parentheses unless it is a number or a symbol. Nothing
+/// where NNEF has none that is known at load time: for `>=`, `==`, and broadcasts that
+/// `broadcast_text` does not know.
+std::optional<std::string> dim_expression(const Dim& dim, const BroadcastText& broadcast_text = {});
+/// The same, and a string in the grammar of `parse_dim` where there is no expression. Readers take
+/// such a string wherever they take an integer.
+std::string dim_text(const Dim& dim);
 std::string dims_text(std::span<const Dim> dims);
 
 /// Spell a constant as an expression that reads back as the same tensor, whatever its size. Nothing

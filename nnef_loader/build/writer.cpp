@@ -231,13 +231,9 @@ std::optional<std::string> BodyWriter::extent_text(const Dim& dim, int id) const
 }
 
 std::string BodyWriter::dim(const Dim& value, int id) const {
-  bool is_spelled = true;
-  std::string text = dim_text(value, [&](const Dim& broadcast) {
-    auto extent = extent_text(broadcast, id);
-    is_spelled &= extent.has_value();
-    return extent;
-  });
-  return is_spelled ? text : extent_text(value, id).value_or(text);
+  const auto extent = [&](const Dim& broadcast) { return extent_text(broadcast, id); };
+  if (const auto text = dim_expression(value, extent)) return *text;
+  return extent_text(value, id).value_or(dim_text(value));
 }
 
 Status BodyWriter::record_quant(const Fact& fact, const std::string& name) {

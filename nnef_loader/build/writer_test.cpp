@@ -145,10 +145,32 @@ TEST(Literals, DimsReadBackWhatTheyAre) {
                        Dim(INT64_MIN) + s,
                        floor_div(floor_div(s + Dim(1), 2) * b + Dim(1), 4)};
   for (const Dim& dim : cases) {
+    ASSERT_TRUE(dim_expression(dim).has_value());
     const Graph g =
         loaded(load_body(str_cat("z = ", dim_text(dim), ";"), "z", "extension tract_symbol B;"));
     ASSERT_EQ(output_value(g).dtype(), DType::kDim) << dim_text(dim);
     EXPECT_EQ(output_value(g).data<Dim>()[0], dim) << dim_text(dim);
+  }
+}
+
+// NNEF has no expression for these that is known at load time: they are strings.
+TEST(Literals, DimsWithoutAnExpressionReadBackAsAttributes) {
+  const Dim s = Dim::symbol("S");
+  const Dim b = Dim::symbol("B");
+  const Dim cases[] = {broadcast(s, b),
+                       broadcast(s - Dim(1), s) + Dim(2),
+                       ge(s, b + Dim(3)),
+                       eq(s, b) * Dim(2) - Dim(5),
+                       floor_div(broadcast(s, b) + Dim(1), 4) * ge(s, Dim(7)),
+                       min(s, eq(s, b) + b),
+                       max(broadcast(s, b), ge(b, s) * s) + s * b};
+  for (const Dim& dim : cases) {
+    EXPECT_FALSE(dim_expression(dim).has_value()) << dim.to_string();
+    const Graph g = loaded(
+        load_text(str_cat("version 1.0; extension tract_symbol S; extension tract_symbol B;"
+                          "graph network(x) -> (x) { x = external(shape = [",
+                          dim_text(dim), "]); }")));
+    EXPECT_EQ(g.fact(g.outputs[0]).shape[0], dim) << dim_text(dim);
   }
 }
 

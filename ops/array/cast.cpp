@@ -205,6 +205,16 @@ Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q) {
 
 namespace {
 
+/// Read constant strings as the dims that they spell.
+Result<Value> dims_of(LoadCtx& ctx, const Tensor& texts) {
+  std::vector<Dim> dims;
+  for (const std::string& text : texts.values<std::string>()) {
+    RILL_ASSIGN(dims.emplace_back(), ctx.to_dim(Value(text)));
+  }
+  RILL_ASSIGN(Tensor out, Tensor::of<Dim>(DType::kDim, texts.shape(), dims));
+  return as_value(ctx.konst(std::move(out)));
+}
+
 Result<Value> load_cast(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   const auto quant = ctx.quant();
@@ -217,6 +227,10 @@ Result<Value> load_cast(LoadCtx& ctx) {
   RILL_ASSIGN(const std::string name, ctx.text("to"));
   auto dtype = dtype_from_name(name);
   if (!dtype) return fail(Code::kDType, "no type \"", name, "\"");
+  if (const TensorPtr& value = ctx.fact(x).konst;
+      dtype == DType::kDim && value && value->dtype() == DType::kString) {
+    return dims_of(ctx, *value);
+  }
   QParams q;
   if (quant && is_quantised(quant->dtype)) {
     if (dtype_size(quant->dtype) != dtype_size(*dtype)) {
