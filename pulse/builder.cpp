@@ -5,48 +5,18 @@
 
 #include "core/base/checked.h"
 #include "core/dim/pattern.h"
-#include "core/exec/plan.h"
-#include "core/exec/session.h"
 #include "pulse/fill.h"
 
 namespace rill::pulse {
-namespace {
-
-/// Output i of an op on these values, by the kernels that a plan chooses: `eval` may round
-/// otherwise.
-Result<Tensor> run_alone(const OpPtr& op, std::span<const TensorPtr> values,
-                         std::span<const char> streams, int i) {
-  Graph graph;
-  std::vector<OutletId> inputs;
-  for (size_t k = 0; k < values.size(); ++k) {
-    inputs.push_back(streams[k] ? graph.add_source("x", Fact::of_tensor(values[k]).without_value())
-                                : graph.add_const("c", values[k]));
-  }
-  RILL_ASSIGN(const std::vector<OutletId> outlets, graph.add("y", op, inputs));
-  graph.add_output("y", outlets[static_cast<size_t>(i)]);
-  RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(graph));
-  RILL_ASSIGN(const std::unique_ptr<Session> session, Session::make(plan));
-  size_t source = 0;
-  for (size_t k = 0; k < values.size(); ++k) {
-    if (!streams[k]) continue;
-    // A plan counts in numbers where the graph has expressions.
-    RILL_ASSIGN(const Tensor number, values[k]->dtype() == DType::kDim
-                                         ? cast(*values[k], DType::kI64)
-                                         : Result<Tensor>(*values[k]));
-    copy_view(number.view(), session->input(source++));
-  }
-  session->step();
-  const PlanIo& io = plan->outputs[0];
-  RILL_ASSIGN(Tensor out, Tensor::zeros(io.dtype, {io.shape.begin(), io.shape.end()}, io.q));
-  copy_view(session->output(0), out.view());
-  return out;
+int64_t Builder::unread() {
+  asked_.insert(node_);
+  return unread_[static_cast<size_t>(node_)];
 }
-
-}  // namespace
 
 void Builder::enter(int node_id) {
   node_ = node_id;
   waited_ = false;
+  early_.reset();
 }
 
 namespace {
@@ -146,6 +116,12 @@ int64_t Builder::await(int i) {
   return pulses;
 }
 
+int64_t Builder::await_frame(int i, int64_t frame) {
+  const int64_t pulses = await(i);
+  const KnownWire& wire = input(i);
+  return wire.pulse > 0 ? std::min(pulses, (wire.position + frame) / wire.pulse) : pulses;
+}
+
 void Builder::begins_at_multiples_of(int64_t unit, int64_t frames) {
   const int64_t pulse = pulse_.to_int().value_or(1);
   begin_unit_ = std::lcm(begin_unit_, symbol_multiple(unit, frames).value_or(pulse));
@@ -221,18 +197,28 @@ Result<int64_t> Builder::meeting_delay() {
     if (own.steady) {
       all_known &= own.frame != nullptr;
     } else {
-      latest = std::max(latest, s->delay);
+      RILL_ASSIGN(const int64_t earliest, earliest_delay(wire(i), *s));
+      latest = std::max(latest, earliest);
     }
   }
   // A product that is fused with the sum behind it rounds otherwise than on a first frame alone.
   const bool product = inputs() > 1 && node().op->tolerance() != Tolerance::kExact;
-  if (latest == INT64_MIN || product || !all_known) latest = std::max<int64_t>(latest, 0);
-  return from_pulse > 0 ? std::max(latest, from_pulse * pulse) : latest;
+  if (latest == INT64_MIN) latest = 0;
+  if (latest < 0 && (product || !all_known)) latest = std::max(latest, -unread_of_inputs());
+  if (from_pulse > 0 && latest < from_pulse * pulse) {
+    latest = std::max(latest, from_pulse * pulse - unread_of_inputs());
+  }
+  return latest;
 }
 
 Result<PulseBuilder::Synced> Builder::sync() {
   Synced out;
-  RILL_ASSIGN(const int64_t latest, meeting_delay());
+  RILL_ASSIGN(int64_t latest, meeting_delay());
+  const std::optional<int64_t> early = front_delay();
+  if (early && *early < latest && *early < -unread_of_inputs()) {
+    RILL_ASSIGN(const bool begun, begin_early(*early));
+    if (begun) latest = *early;
+  }
   int64_t pulse = -1;
   out.steady = out.steady_known = true;
   for (int i = 0; i < inputs(); ++i) {
@@ -252,8 +238,8 @@ Result<PulseBuilder::Synced> Builder::sync() {
                                out.stream.dim, " and ", s->dim),
                        "Bring the inputs to one length before they meet");
       }
-      if (!found.steady && s->delay < latest) {
-        RILL_ASSIGN(at, delay(at, *s, latest - s->delay, 0));
+      if (!found.steady) {
+        RILL_ASSIGN(at, with_delay(at, *s, latest));
       }
       s->delay = latest;
       out.steady &= found.steady;
@@ -269,7 +255,17 @@ Result<PulseBuilder::Synced> Builder::sync() {
   return out;
 }
 
+/// The node's own op where every symbol is 1: what single frames do not depend on.
+OpPtr Builder::bound_op() const {
+  OpPtr op = node().op;
+  for (const std::string& name : whole_.scope.symbols()) {
+    if (OpPtr bound = op->with_symbol(name, Dim(1))) op = bound;
+  }
+  return op;
+}
+
 Result<TensorPtr> Builder::mapped_fill(const Synced& synced, int i, int out_axis) {
+  if (early_) return TensorPtr();
   std::vector<TensorPtr> values;
   std::vector<char> streams;
   for (int k = 0; k < inputs(); ++k) {
@@ -284,32 +280,12 @@ Result<TensorPtr> Builder::mapped_fill(const Synced& synced, int i, int out_axis
       values.push_back(constant);
       continue;
     }
-    // One frame, with every other symbolic extent (the batch) as one: fills do not depend on it.
-    const Fact& pulsed_fact = pulsed_->fact(synced.wires[static_cast<size_t>(k)]);
-    std::vector<int64_t> shape;
-    for (int axis = 0; axis < pulsed_fact.rank(); ++axis) {
-      shape.push_back(axis == s->axis ? 1 : pulsed_fact.dim(axis).to_int().value_or(1));
-    }
-    RILL_ASSIGN(Tensor frame, Tensor::zeros(pulsed_fact.dtype, shape, pulsed_fact.q));
     const KnownWire& own = input(k);
-    const TensorPtr& fill = own.steady ? own.frame : s->fill;
-    if (fill) {
-      View from = fill->view();
-      if (from.rank == 0) from.rank = frame.rank();
-      for (int axis = 0; axis < frame.rank(); ++axis) {
-        const auto a = static_cast<size_t>(axis);
-        if (fill->rank() == 0 || from.shape[a] == 1) from.stride[a] = 0;
-        from.shape[a] = frame.extent(axis);
-      }
-      copy_view(from, frame.view());
-    }
-    values.push_back(std::make_shared<const Tensor>(std::move(frame)));
+    RILL_ASSIGN(values.emplace_back(),
+                frames_of_fill(pulsed_->fact(synced.wires[static_cast<size_t>(k)]), s->axis, 1,
+                               own.steady ? own.frame : s->fill));
   }
-  OpPtr op = node().op;
-  for (const std::string& name : whole_.scope.symbols()) {
-    if (OpPtr bound = op->with_symbol(name, Dim(1))) op = bound;
-  }
-  RILL_ASSIGN(Tensor result, run_alone(op, values, streams, i));
+  RILL_ASSIGN(Tensor result, run_alone(bound_op(), values, streams, i));
   if (result.extent(out_axis) != 1) return fail(Code::kInternal, "a fill of several frames");
   return compact_fill(std::make_shared<const Tensor>(std::move(result)));
 }
@@ -317,6 +293,7 @@ Result<TensorPtr> Builder::mapped_fill(const Synced& synced, int i, int out_axis
 Status Builder::give(int i, OutletId pulsed, PulsedOutput output) {
   KnownWire wire;
   wire.outlet = pulsed;
+  wire.cut = cut_by_node(pulsed);
   const auto streams = [&](StreamFact stream) {
     stream.fill = stream.has_prefix() ? compact_fill(stream.fill) : nullptr;
     stream.dim = whole_.scope.simplify(stream.dim);
@@ -324,12 +301,24 @@ Status Builder::give(int i, OutletId pulsed, PulsedOutput output) {
   };
   if (auto* plain = std::get_if<PulsedOutput::Streams>(&output.what)) {
     streams(std::move(plain->stream));
+    skip_front(&wire);
+    if (plain->first) {
+      const Dim& count = pulsed_->fact(*plain->first).dim(wire.stream->axis);
+      RILL_TRY(give_behind(&wire, *plain->first, *count.to_int()));
+    } else if (early_ && wire.stream->has_prefix()) {
+      RILL_ASSIGN(const OutletId frames, first_frames(pulsed));
+      const int64_t count = early_->count;
+      early_.reset();
+      RILL_TRY(give_behind(&wire, frames, count));
+    }
   } else if (auto* steady = std::get_if<PulsedOutput::Steady>(&output.what)) {
     streams(std::move(steady->stream));
     wire.steady = true;
     wire.frame = std::move(steady->frame);
   } else if (const auto* still = std::get_if<PulsedOutput::Still>(&output.what)) {
     wire.ready = still->ready;
+    wire.position = still->position;
+    wire.pulse = still->pulse;
   } else if (const auto* end = std::get_if<PulsedOutput::AtEnd>(&output.what)) {
     RILL_ASSIGN(const int64_t frames, pulse_of(end->of, end->stream.axis));
     wire.known_after = ceil_div(end->stream.dim + Dim(end->stream.delay), frames) * pulse_;

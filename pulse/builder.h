@@ -2,11 +2,13 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/graph/pulse.h"
 #include "pulse/pulse.h"
+#include "pulse/unread.h"
 
 namespace rill::pulse {
 
@@ -20,18 +22,33 @@ struct KnownWire : PulsedWire {
   /// Of a value that is known at the end only: how much of the stream symbol must have gone by.
   std::optional<Dim> known_after;
   std::string known_from;              ///< what it is made of, for messages
-  std::optional<int64_t> taken_delay;  ///< ... and how late the stream is that it is taken from
+  /// ... and how late the stream is that it is taken from. Of a stream whose first frames are
+  /// computed apart, how late the others are.
+  std::optional<int64_t> taken_delay;
+  /// Of a value that is kept as it arrives: the position of its first frame, and frames per pulse.
+  int64_t position = 0;
+  int64_t pulse = 0;
+  /// How many frames were cut off the front of the wire; nothing if others stand there.
+  std::optional<int64_t> cut = 0;
   bool poisoned = false;               ///< its node was refused; what depends on it is not judged
   Status refused;                      ///< why nothing may depend on it
 };
 
+/// Return the least history from `least` on that lets windows begin at multiples of the stride.
+constexpr int64_t aligned_history(int64_t least, int64_t delay, int64_t stride) {
+  const int64_t phase = ((delay + least) % stride + stride) % stride;
+  return least + (phase == 0 ? 0 : stride - phase);
+}
+
 /// The pulsed graph while it is being made; what an op's streaming rule works on.
 class Builder final : public PulseBuilder {
  public:
-  Builder(const Graph& whole, const Options& options, Graph* pulsed)
+  /// `unread`: for every node, how many first frames of its outputs nobody reads.
+  Builder(const Graph& whole, const Options& options, Graph* pulsed, std::vector<int64_t> unread)
       : PulseBuilder(whole, *pulsed, options.symbol, options.pulse, options.backward_chunks),
         pulsed_(pulsed),
-        uses_(whole.count_uses()) {}
+        uses_(whole.count_uses()),
+        unread_(std::move(unread)) {}
 
   void enter(int node_id);
   /// Whether the rule of the node took care of inputs that are not valid from the start on.
@@ -46,10 +63,20 @@ class Builder final : public PulseBuilder {
   /// The same where pulses begin at multiples of `unit`, a divisor of the pulse.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream, int64_t unit) const;
   const std::vector<std::string>& approximations() const { return approximations_; }
+  /// The inputs of nodes of which is known where their frames are read from.
+  const std::vector<Read>& reads() const { return reads_; }
+  /// The nodes whose rules asked how many of their first frames nobody reads.
+  const std::set<int>& asked() const { return asked_; }
 
   Result<int64_t> pulse_of(OutletId pulsed, int axis) const override;
   Result<int64_t> frames_per_pulse(const Dim& length) override;
   int64_t await(int i) override;
+  int64_t await_frame(int i, int64_t frame) override;
+  using PulseBuilder::reads_from;
+  void reads_from(int i, int64_t stride, int64_t offset, int64_t divisor) override {
+    reads_.push_back({node_, i, stride, offset, divisor});
+  }
+  int64_t unread() override;
   Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op, WireList inputs) override;
   /// Append the node's own op over wires that do not stream: every step computes the same.
   Result<std::vector<OutletId>> add_still(WireList inputs);
@@ -63,6 +90,7 @@ class Builder final : public PulseBuilder {
   Result<OutletId> front(OutletId wire, StreamFact* stream, OutletId frames,
                          int64_t count) override;
   Result<Synced> sync() override;
+  Result<std::optional<InFront>> in_front(int i) override;
   Result<TensorPtr> mapped_fill(const Synced& synced, int i, int out_axis) override;
   Result<OutletId> materialise(OutletId wire, StreamFact* stream) override;
   Result<OutletId> window(OutletId wire, StreamFact* stream, const StreamWindow& window) override;
@@ -93,6 +121,9 @@ class Builder final : public PulseBuilder {
     StreamFact stream;  ///< of the source
     StreamBorder border;
     int64_t out_delay = 0;  ///< of the wire that has them laid out
+
+    /// The least delay of the padded stream where its frames before `first` are not read.
+    int64_t earliest(int64_t first, int64_t pulse) const;
   };
 
   /// A stream with frames in front that do not stream, before these are laid out.
@@ -102,9 +133,43 @@ class Builder final : public PulseBuilder {
     OutletId frames;
     int64_t count = 0;
     int64_t out_delay = 0;  ///< of the wire that has them laid out
+
+    /// The delay of the joined stream where its first frames are not laid out.
+    int64_t virtual_delay() const { return stream.delay - count; }
   };
 
+  /// What the node whose rule runs makes of frames in front alone: these stay in front of what it
+  /// makes of the stream.
+  struct Early {
+    int64_t count = 0;
+    std::vector<OutletId> inputs;    ///< those of the node, for these frames
+    std::optional<OutletId> laid;    ///< or: the input that `frames` take the place of
+    OutletId frames;
+  };
+
+  /// What an input of the node has been laid out from, or what it is a slice of, if anything: a
+  /// slice begins `stream.delay - out_delay` frames later.
+  template <class T>
+  const T* laid(const std::map<OutletId, T>& from, OutletId wire, const StreamFact& stream) const {
+    const auto found = from.find(wire);
+    if (found == from.end()) return nullptr;
+    const auto cut = cut_of(wire, stream.delay);
+    return cut && found->second.out_delay + *cut == stream.delay ? &found->second : nullptr;
+  }
+  std::optional<int64_t> cut_of(OutletId wire, std::optional<int64_t> delay) const;
+  std::optional<int64_t> cut_by_node(OutletId made) const;
+
+  /// Whether the rule of the node said that it works frame by frame, as far as it is known by now.
+  bool is_by_frame() const { return !reads_.empty() && reads_.back().node == node_; }
+  /// How many first frames of the inputs need not meet.
+  int64_t unread_of_inputs() { return is_by_frame() ? unread() : 0; }
   Result<int64_t> meeting_delay();
+  OpPtr bound_op() const;
+  Result<std::optional<TensorPtr>> fill_of_windows(OutletId wire, const StreamFact& stream,
+                                                   const StreamWindow& window,
+                                                   const TensorPtr& frame) const;
+  Result<int64_t> history_of(OutletId wire, StreamFact* stream, const StreamWindow& window,
+                             const TensorPtr& fill);
   const KnownWire& input(int i) const override { return wires_.at(source_of(i)); }
   bool can_be_equal(const Dim& a, const Dim& b) const;
   Status check_stride(int64_t frames, int64_t stride);
@@ -114,11 +179,26 @@ class Builder final : public PulseBuilder {
                                    const StreamWindow& window);
   Result<std::optional<OutletId>> fronted_window(const Fronted& fronted, StreamFact* stream,
                                                  const StreamWindow& window);
+  Result<int64_t> earliest_delay(OutletId wire, const StreamFact& stream);
+  Result<std::optional<Fronted>> padded_front(OutletId wire, StreamFact stream,
+                                              const StreamWindow& window);
+  Result<OutletId> with_delay(OutletId wire, const StreamFact& stream, int64_t frames);
+  Result<OutletId> cut_front(const Fronted& fronted, int64_t begin, int64_t end);
+  std::optional<int64_t> front_delay() const;
+  Result<std::optional<OutletId>> frames_in_front(int i, int64_t count);
+  Result<bool> begin_early(int64_t delay);
+  Result<OutletId> first_frames(OutletId made);
+  void skip_front(KnownWire* wire) const;
+  Status give_behind(KnownWire* wire, OutletId frames, int64_t count);
   Result<OutletId> lay_front(const Fronted& fronted, int64_t history, int64_t shown);
   Result<OutletId> lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown);
   Graph* pulsed_;
   std::vector<std::vector<int>> uses_;
+  std::vector<int64_t> unread_;
+  std::vector<Read> reads_;
+  std::set<int> asked_;
   bool waited_ = false;
+  std::optional<Early> early_;
   std::map<OutletId, Fronted> fronted_;    ///< by the wire that has them laid out
   std::map<OutletId, Bordered> bordered_;  ///< by the wire that has them laid out
   std::map<OutletId, KnownWire> wires_;

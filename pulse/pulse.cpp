@@ -19,6 +19,7 @@
 #include "pulse/ready.h"
 #include "pulse/refusals.h"
 #include "pulse/short_streams.h"
+#include "pulse/unread.h"
 
 namespace rill::pulse {
 namespace {
@@ -26,8 +27,9 @@ namespace {
 /// Translates a graph node by node, collecting every reason to refuse.
 class Pulsifier {
  public:
-  Pulsifier(const Graph& whole, const Options& options)
-      : whole_(whole), options_(options), builder_(whole, options, &pulsed_) {
+  /// `unread`: for every node, how many first frames of its outputs nobody reads.
+  Pulsifier(const Graph& whole, const Options& options, std::vector<int64_t> unread)
+      : whole_(whole), options_(options), builder_(whole, options, &pulsed_, std::move(unread)) {
     pulsed_ = empty_like(whole);
     pulsed_.scope.declare(options.symbol);
   }
@@ -35,6 +37,8 @@ class Pulsifier {
   Result<Graph> run(Report* report);
   /// What pulses have to be multiples of, as far as refusals asked for it: 1 if none did.
   int64_t unit() const { return builder_.unit(); }
+  /// Once it has run: how many first frames of each node nobody reads, if that lets one wait less.
+  std::optional<std::vector<int64_t>> unread() const;
 
  private:
   /// What of a node's inputs is known at the end of the stream only.
@@ -173,7 +177,7 @@ void Pulsifier::still(int id, AtEnd* known) {
     return poison(id);
   }
   for (size_t i = 0; i < outlets->size(); ++i) {
-    (void)builder_.give(static_cast<int>(i), (*outlets)[i], {PulsedOutput::Still{ready}});
+    (void)builder_.give(static_cast<int>(i), (*outlets)[i], {PulsedOutput::Still{ready, 0, 0}});
     KnownWire& made = builder_.wire_of({id, static_cast<int>(i)});
     made.known_after = known->after;
     made.known_from = known->from;
@@ -468,13 +472,24 @@ Result<Graph> Pulsifier::run(Report* report) {
   return declutter(pulsed);
 }
 
+std::optional<std::vector<int64_t>> Pulsifier::unread() const {
+  std::vector<int64_t> unread = unread_frames(whole_, builder_.reads());
+  const bool gains = any_of(builder_.asked(),
+                            [&](int node) { return unread[static_cast<size_t>(node)] > 0; });
+  return gains ? std::optional(std::move(unread)) : std::nullopt;
+}
+
+std::vector<int64_t> all_read(const Graph& whole) {
+  return std::vector<int64_t>(whole.nodes.size(), 0);
+}
+
 /// Tries what refusals ask for, from a pulse on: each names what its own node needs.
 Result<int64_t> unit_of(const Graph& whole, Options options, int64_t unit) {
   constexpr int kTries = 64;
   Status refusal;
   for (int i = 0; i < kTries; ++i) {
     options.pulse = Dim(unit);
-    Pulsifier pulsifier(whole, options);
+    Pulsifier pulsifier(whole, options, all_read(whole));
     const auto pulsed = pulsifier.run(nullptr);
     if (pulsed.ok()) return unit;
     refusal = pulsed.status();
@@ -493,9 +508,16 @@ Result<int64_t> least_pulse_of(const Graph& graph, const Options& options) {
 
 Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* report) {
   RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
-  Pulsifier pulsifier(whole, options);
+  Pulsifier pulsifier(whole, options, all_read(whole));
   auto pulsed = pulsifier.run(report);
-  if (pulsed.ok() || pulsifier.unit() == 1) return pulsed;
+  if (pulsed.ok()) {
+    // Where frames are read from shows once every node has been pulsed.
+    auto unread = pulsifier.unread();
+    if (!unread) return pulsed;
+    auto earlier = Pulsifier(whole, options, *std::move(unread)).run(report);
+    return earlier.ok() ? std::move(earlier) : std::move(pulsed);
+  }
+  if (pulsifier.unit() == 1) return pulsed;
   // The first node that a pulse does not fit hides those behind it.
   const auto unit = unit_of(whole, options, pulsifier.unit());
   if (!unit.ok()) return pulsed;

@@ -15,7 +15,7 @@ Result<OutletId> PulseBuilder::add1(OpPtr op, WireList inputs) {
 
 void PulseBuilder::set(int i, OutletId pulsed, std::optional<StreamFact> stream) {
   PulsedOutput output;
-  if (stream) output.what = PulsedOutput::Streams{*std::move(stream)};
+  if (stream) output.what = PulsedOutput::Streams{*std::move(stream), std::nullopt};
   // Neither kind can fail.
   (void)give(i, pulsed, std::move(output));
 }
@@ -73,6 +73,9 @@ Status Op::pulsify(PulseBuilder& b) const {
         "the frames of streaming axis ", axis,
         " are not independent of one another for this operator");
   }
+  for (int i = 0; i < b.inputs(); ++i) {
+    if (b.stream(i)) b.reads_from(i, 1, 0);
+  }
   RILL_ASSIGN(const PulseBuilder::Synced synced, b.sync());
   const OpPtr bound = with_symbol(b.symbol(), b.pulsed(Dim::symbol(b.symbol())));
   RILL_ASSIGN(const std::vector<OutletId> outlets,
@@ -83,11 +86,12 @@ Status Op::pulsify(PulseBuilder& b) const {
     stream.dim = b.out(static_cast<int>(i)).dim(stream.axis);
     stream.fill = nullptr;
     TensorPtr frame;
-    if (stream.delay < 0 || synced.steady_known) {
+    const bool has_fill = stream.delay < 0 && stream.delay < -b.unread();
+    if (has_fill || synced.steady_known) {
       RILL_ASSIGN(frame, b.mapped_fill(synced, static_cast<int>(i), stream.axis));
     }
     if (stream.delay < 0) stream.fill = frame;
-    PulsedOutput output{PulsedOutput::Streams{stream}};
+    PulsedOutput output{PulsedOutput::Streams{stream, std::nullopt}};
     if (synced.steady) output.what = PulsedOutput::Steady{stream, frame};
     RILL_TRY(b.give(static_cast<int>(i), outlets[i], std::move(output)));
   }

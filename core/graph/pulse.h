@@ -31,6 +31,11 @@ struct StreamWindow {
   int64_t before = 0;  ///< padding
   int64_t after = 0;
   Tensor pad_value;  ///< of rank 0
+  /// Frame n of every output is made of window n alone.
+  bool frame_by_window = false;
+  int64_t unread = 0;  ///< first windows that nobody reads
+  /// A window of padding alone gives what it gives where its frames have the value of the padding.
+  bool padding_is_frames = false;
 };
 
 /// Frames of a stream that are repeated at its ends: the nearest one, or those mirrored at it.
@@ -51,9 +56,14 @@ struct PulsedWire {
 struct PulsedOutput {
   struct Still {
     int64_t ready;  ///< the pulse from which on it is valid
+    /// Of frames that are kept as they arrive: the position of the first, and frames per pulse.
+    int64_t position;
+    int64_t pulse;
   };
   struct Streams {
     StreamFact stream;
+    /// The first frames, `-stream.delay` and perhaps more, where they are not virtual.
+    std::optional<OutletId> first;
   };
   /// The same frame at every position, before the beginning too: it meets any delay as it is.
   struct Steady {
@@ -102,6 +112,16 @@ class PulseBuilder {
   /// Take it on to wait for input i, which does not stream, and tell from which pulse on it is
   /// valid: 0 unless it is taken from the stream. Refused where nobody does, as `sync` does.
   virtual int64_t await(int i) = 0;
+  /// The same for one frame of it along the stream's axis: kept frames are valid one by one.
+  virtual int64_t await_frame(int i, int64_t frame) = 0;
+
+  /// Say that frame n of the outputs is made of frames of input i from (n * stride + offset) /
+  /// divisor on. An input of which nothing is said is read from its first frame on.
+  virtual void reads_from(int i, int64_t stride, int64_t offset, int64_t divisor) = 0;
+  void reads_from(int i, int64_t stride, int64_t offset) { reads_from(i, stride, offset, 1); }
+  /// Return how many first frames of the outputs nobody reads. They may hold anything, so that no
+  /// frame waits for them, and they may be virtual without a known fill.
+  virtual int64_t unread() = 0;
 
   /// Append to the pulsed graph; merges with an equal node.
   virtual Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op, WireList inputs) = 0;
@@ -136,6 +156,14 @@ class PulseBuilder {
     bool steady_known = false;  ///< ... and all inputs are known
   };
   virtual Result<Synced> sync() = 0;
+  /// The first frames of an input that are known or stand in front, apart from the others.
+  struct InFront {
+    OutletId frames;
+    int64_t count = 0;
+    OutletId rest;
+    StreamFact stream;  ///< of the rest; its delay is at least 0
+  };
+  virtual Result<std::optional<InFront>> in_front(int i) = 0;
   /// The virtual first frame of output i: what this node makes of those of its inputs.
   virtual Result<TensorPtr> mapped_fill(const Synced& synced, int i, int out_axis) = 0;
   /// Make the virtual first frames real.

@@ -116,6 +116,7 @@ Status Broadcast::pulsify(PulseBuilder& b) const {
   StreamFact stream = *found;
   stream.axis += added;
   if (!(b.in(0).dim(found->axis) == b.out(0).dim(stream.axis))) return Op::pulsify(b);
+  b.reads_from(0, 1, 0);
   std::vector<Dim> pulsed;
   for (const Dim& extent : shape) pulsed.push_back(b.pulsed(extent));
   pulsed[static_cast<size_t>(stream.axis)] = Dim(1);  // keeps the extent of the pulse

@@ -154,6 +154,20 @@ Result<OutletId> joined(PulseBuilder& b, const Side& side, int axis, std::string
   return b.add1(suffix, make_op<Concat>(axis), wires);
 }
 
+/// The least position of the first frame of a side in front, so that all that are read have come.
+int64_t wait_of(PulseBuilder& b, const Side& front, int axis, int64_t pulse) {
+  int64_t wait = -b.unread();
+  int64_t frame = 0;
+  for (int i = front.begin; i < front.end; ++i) {
+    const int64_t frames = b.in(i).dim(axis).to_int().value_or(0);
+    for (int64_t at = 0; at < frames; ++at, ++frame) {
+      if (frame < b.unread()) continue;
+      wait = std::max(wait, b.await_frame(i, at) * pulse - frame);
+    }
+  }
+  return wait;
+}
+
 /// Refuses to put a stream behind a stream. Where the first one has 4096 frames at most, the way
 /// out is to assert that the stream is long enough for all of them: it is a fixed number of frames
 /// then.
@@ -185,7 +199,9 @@ Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, cons
     RILL_ASSIGN(wire, b.hold(wire, stream));
   }
   int64_t delay = std::max(stream->delay, back.ready * pulse);
-  if (front.spliced()) delay = std::max(delay, front.frames + front.ready * pulse);
+  if (front.spliced()) {
+    delay = std::max(delay, front.frames + wait_of(b, front, stream->axis, pulse));
+  }
   RILL_ASSIGN(wire, b.delay(wire, *stream, delay - stream->delay, 0));
   auto op = draft_op<PulseSplice>();
   op->axis = stream->axis;
@@ -222,14 +238,19 @@ Status Concat::pulsify(PulseBuilder& b) const {
   }
   if (streaming < 0) return Op::pulsify(b);
   StreamFact stream = *b.stream(streaming);
-  RILL_ASSIGN(const Side front, side_of(b, on, 0, streaming));
+  RILL_ASSIGN(Side front, side_of(b, on, 0, streaming));
   RILL_ASSIGN(const Side back, side_of(b, on, streaming + 1, b.inputs()));
   OutletId wire = b.wire(streaming);
+  b.reads_from(streaming, 1, -front.frames);
+  // Where nobody reads the frames in front, any will do.
+  const int64_t unread = front.spliced() && b.unread() >= front.frames ? front.frames : 0;
+  if (unread > 0) front = {};
   if (front.spliced() || back.spliced()) {
     RILL_ASSIGN(wire, splice(b, wire, &stream, front, back));
   }
   RILL_ASSIGN(wire, extend_stream(b, wire, &stream,
                                   {front.repeats(), front.value(), back.repeats(), back.value()}));
+  stream.delay -= unread;
   stream.dim = b.out(0).dim(on);
   b.set(0, wire, stream);
   return {};

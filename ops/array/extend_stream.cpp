@@ -4,6 +4,7 @@
 
 #include "core/tensor/uniform.h"
 #include "ops/array/common.h"
+#include "ops/array/concat.h"
 
 namespace rill::ops {
 namespace {
@@ -17,11 +18,62 @@ bool same_fill(const TensorPtr& fill, const Tensor& value) {
          first_element(*fill).same_bits(first_element(value));
 }
 
+/// `count` frames of that value, like others beside them; nothing where an extent is open.
+Result<std::optional<Tensor>> repeated(const Fact& beside, int axis, int64_t count,
+                                       const Tensor& value) {
+  std::vector<int64_t> shape;
+  for (int i = 0; i < beside.rank(); ++i) {
+    const auto extent = i == axis ? std::optional(count) : beside.dim(i).to_int();
+    if (!extent) return std::optional<Tensor>();
+    shape.push_back(*extent);
+  }
+  RILL_ASSIGN(Tensor out, Tensor::zeros(beside.dtype, shape, beside.q));
+  View from = value.view();
+  from.rank = out.rank();
+  for (int i = value.rank(); i < from.rank; ++i) from.shape[static_cast<size_t>(i)] = 1;
+  copy_view(stretched(from, out.view()), out.view());
+  return std::optional(std::move(out));
+}
+
+/// Put constant frames around others that are known or stand in front, and have all in front stand
+/// there. Nothing where there are none.
+Result<std::optional<OutletId>> put_around_front(PulseBuilder& b, OutletId wire,
+                                                 StreamFact* stream, const StreamEnds& ends) {
+  std::optional<OutletId> none;
+  for (int i = 0; i < b.inputs(); ++i) {
+    if (!b.stream(i) || !(b.wire(i) == wire)) continue;
+    RILL_ASSIGN(const auto front, b.in_front(i));
+    if (!front) return none;
+    OutletId frames = front->frames;
+    if (ends.before > 0) {
+      RILL_ASSIGN(auto first, repeated(b.fact(frames), stream->axis, ends.before, ends.first));
+      if (!first) return none;
+      RILL_ASSIGN(const OutletId padding, b.konst("padding", *std::move(first)));
+      RILL_ASSIGN(frames, b.add1("known", make_op<Concat>(stream->axis), {padding, frames}));
+    }
+    OutletId rest = front->rest;
+    *stream = front->stream;
+    if (ends.after > 0) {
+      RILL_ASSIGN(rest, b.mask(rest, stream, false, true, ends.last));
+    }
+    RILL_ASSIGN(rest, b.front(rest, stream, frames, ends.before + front->count));
+    return std::optional(rest);
+  }
+  return none;
+}
+
 }  // namespace
 
 Result<OutletId> extend_stream(PulseBuilder& b, OutletId wire, StreamFact* stream,
                                const StreamEnds& ends) {
-  if (ends.before > 0 && stream->has_prefix() && !same_fill(stream->fill, ends.first)) {
+  const bool unlike = ends.before > 0 && stream->has_prefix() &&
+                      !same_fill(stream->fill, ends.first) &&
+                      b.unread() < ends.before - stream->delay;
+  if (unlike || (!stream->has_prefix() && ends.before + ends.after > 0)) {
+    RILL_ASSIGN(const auto out, put_around_front(b, wire, stream, ends));
+    if (out) return *out;
+  }
+  if (unlike) {
     RILL_ASSIGN(wire, b.materialise(wire, stream));
   }
   // The end mask may hold the stream back: what then stands in front is masked after it.

@@ -155,16 +155,20 @@ Status pulsify_rows(PulseBuilder& b, const Slice& slice) {
 
 /// The first frames of a stream do not stream: they are kept.
 Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, int64_t end) {
-  RILL_ASSIGN(const OutletId x, b.materialise(b.wire(0), &stream));
+  OutletId x = b.wire(0);
+  if (begin + stream.delay < 0) {
+    RILL_ASSIGN(x, b.materialise(x, &stream));
+  }
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(x, stream.axis));
   auto latch = draft_op<PulseLatch>();
   latch->axis = stream.axis;
   latch->begin = begin;
   latch->end = end;
   latch->delay = stream.delay;
+  b.reads_from(0, 0, begin);
   RILL_ASSIGN(const OutletId wire, b.add1(std::move(latch), {x}));
   const int64_t ready = end > begin ? (stream.delay + end - 1) / pulse : 0;
-  return b.give(0, wire, {PulsedOutput::Still{ready}});
+  return b.give(0, wire, {PulsedOutput::Still{ready, begin + stream.delay, pulse}});
 }
 
 constexpr int64_t kMostLast = 1 << 24;
@@ -233,6 +237,7 @@ Status Slice::pulsify(PulseBuilder& b) const {
   if (const auto last = b.scope().simplify(end).to_int()) {
     return pulsify_first_frames(b, *stream, *skip, *last);
   }
+  b.reads_from(0, 1, *skip);
   StreamFact out = *stream;
   out.dim = b.out(0).dim(static_cast<int>(axis));
   if (__builtin_add_overflow(out.delay, *skip, &out.delay)) {
@@ -321,6 +326,7 @@ Status Downsample::pulsify(PulseBuilder& b) const {
     return b.refuse_pulse(pulse, stride, "a pulse of ", pulse,
                           " frames is no multiple of the stride ", stride);
   }
+  b.reads_from(0, stride, modulo);
   StreamFact out = *stream;
   const int64_t first = stream->delay + modulo;
   const int64_t phase = (first % stride + stride) % stride;

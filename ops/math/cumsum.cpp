@@ -5,7 +5,10 @@
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
+#include "ops/array/slice.h"
+#include "ops/math/binary.h"
 #include "ops/math/cumsum_step.h"
+#include "ops/stream/latch.h"
 
 namespace rill::ops {
 Result<Facts> CumSum::infer(FactSpan in) const {
@@ -49,12 +52,54 @@ std::vector<AxisTrack> CumSum::axes(FactSpan in, FactSpan) const {
   return tracks;
 }
 
+namespace {
+
+/// Whether sums are kept in the type of the frames.
+bool sums_as_it_is(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64;
+}
+
+/// Sums over frames in front apart, and goes on from the last of them: the first frame of the rest
+/// has it added.
+Status sum_behind(PulseBuilder& b, const CumSum& op, const PulseBuilder::InFront& front) {
+  const int64_t axis = op.axis;
+  StreamFact stream = front.stream;
+  RILL_ASSIGN(const int64_t pulse, b.pulse_of(front.rest, stream.axis));
+  RILL_ASSIGN(const OutletId sums, b.add1("first", make_op<CumSum>(axis), {front.frames}));
+  RILL_ASSIGN(const OutletId last,
+              b.add1("last", make_op<Slice>(axis, Dim(front.count - 1), Dim(front.count)), {sums}));
+  auto latch = draft_op<PulseLatch>();
+  latch->axis = axis;
+  latch->delay = stream.delay;
+  RILL_ASSIGN(const OutletId next, b.add1("next", std::move(latch), {front.rest}));
+  RILL_ASSIGN(const OutletId sum, b.add1("sum", make_op<Binary>(BinaryKind::kAdd), {last, next}));
+  auto splice = draft_op<PulseSplice>();
+  splice->axis = axis;
+  splice->has_front = true;
+  splice->begin = stream.delay;
+  RILL_ASSIGN(const OutletId x, b.add1("begun", std::move(splice), {front.rest, sum}));
+  b.settles_at(stream.delay + 1, pulse);
+  auto rest = draft_op<CumSum>(op);
+  rest->streaming = true;
+  rest->skip = stream.delay;
+  RILL_ASSIGN(const OutletId out, b.add1(std::move(rest), {x}));
+  stream.delay -= front.count;
+  stream.dim = b.out(0).dim(stream.axis);
+  return b.give(0, out, {PulsedOutput::Streams{stream, sums}});
+}
+
+}  // namespace
+
 Status CumSum::pulsify(PulseBuilder& b) const {
   const auto found = b.stream(0);
   if (!found || found->axis != axis) return Op::pulsify(b);
   if (reverse) {
     return b.refuse("Sum forwards", "sums backwards along streaming axis ", axis,
                     ": every output needs all that follows");
+  }
+  if (!exclusive && sums_as_it_is(b.in(0).dtype)) {
+    RILL_ASSIGN(const auto front, b.in_front(0));
+    if (front) return sum_behind(b, *this, *front);
   }
   StreamFact stream = *found;
   OutletId wire = b.wire(0);

@@ -93,7 +93,7 @@ struct SumPool final : OpBase<SumPool> {
     SumPool pulsed = *this;
     StreamFact stream;
     RILL_ASSIGN(const Tensor zero, Tensor::zeros(b.in(0).dtype, {}));
-    RILL_ASSIGN(const OutletId x, pulse_window(b, window, zero, &stream, &pulsed.window));
+    RILL_ASSIGN(const OutletId x, pulse_window(b, window, zero, false, &stream, &pulsed.window));
     Window resolved = window;
     (void)resolve_same(&resolved, b.in(0));
     const auto [before, after] = resolved.padding[static_cast<size_t>(axis) - 2];

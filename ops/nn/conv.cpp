@@ -185,21 +185,11 @@ Status Conv::pulsify(PulseBuilder& b) const {
   }
   const int axis = b.stream(0)->axis;
   if (axis == 0) return Op::pulsify(b);
-  const bool plain = axis >= 2 && window.kernel[static_cast<size_t>(axis) - 2] == 1 &&
-                     window.stride[static_cast<size_t>(axis) - 2] == 1 && !window.same &&
-                     window.padding[static_cast<size_t>(axis) - 2] == std::pair<int64_t, int64_t>{};
   Conv pulsed = *this;
   StreamFact stream;
-  OutletId x = b.wire(0);
-  if (plain) {
-    stream = *b.stream(0);
-    // Filters of extent 1 see one frame: the virtual first frames would map to constant frames,
-    // but with a border on other axes these are not uniform, so they become real.
-    RILL_ASSIGN(x, b.materialise(x, &stream));
-  } else {
-    Tensor zero = small_zeros(b.in(0).dtype, {});
-    RILL_ASSIGN(x, pulse_window(b, window, zero, &stream, &pulsed.window));
-  }
+  const Tensor zero = small_zeros(b.in(0).dtype, {});
+  RILL_ASSIGN(const OutletId x,
+              pulse_window(b, window, zero, true, &stream, &pulsed.window));
   std::vector<OutletId> inputs{x};
   for (int i = 1; i < b.inputs(); ++i) inputs.push_back(b.wire(i));
   RILL_ASSIGN(const OutletId out, b.add1(make_op<Conv>(pulsed), inputs));

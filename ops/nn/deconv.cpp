@@ -258,6 +258,8 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   // Frames of zeros behind the last one, which the last outputs read.
   frames.after = std::max<int64_t>(0, (reach - 1 - after + extra[a]) / s);
   RILL_ASSIGN(frames.pad_value, Tensor::zeros(b.in(0).dtype, {}));
+  frames.unread = std::max<int64_t>(0, (b.unread() + before) / s - skipped);
+  b.reads_from(0, 1, before - history * s, s);
   RILL_ASSIGN(const OutletId x, b.window(b.wire(0), &stream, frames));
   Deconv pulsed = *this;
   pulsed.window.same = false;

@@ -91,7 +91,7 @@ struct MaxPool final : OpBase<MaxPool> {
     MaxPool pulsed = *this;
     StreamFact stream;
     RILL_ASSIGN(const Tensor lowest, lowest_of(b.in(0)));
-    RILL_ASSIGN(const OutletId x, pulse_window(b, window, lowest, &stream, &pulsed.window));
+    RILL_ASSIGN(const OutletId x, pulse_window(b, window, lowest, true, &stream, &pulsed.window));
     pulsed.with_index = with_index && axis == 2;
     if (pulsed.with_index) {
       Window resolved = window;

@@ -274,7 +274,7 @@ Status QuantConv::pulsify(PulseBuilder& b) const {
   StreamFact stream;
   RILL_ASSIGN(Tensor zero, Tensor::zeros(b.in(0).dtype, {}, b.in(0).q));
   *zero.mutable_data<int8_t>() = static_cast<int8_t>(b.in(0).q.zero_point);
-  RILL_ASSIGN(const OutletId x, pulse_window(b, window, zero, &stream, &pulsed.window));
+  RILL_ASSIGN(const OutletId x, pulse_window(b, window, zero, true, &stream, &pulsed.window));
   std::vector<OutletId> inputs{x};
   for (int i = 1; i < b.inputs(); ++i) inputs.push_back(b.wire(i));
   RILL_ASSIGN(const OutletId out, b.add1(make_op<QuantConv>(pulsed), inputs));

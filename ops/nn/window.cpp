@@ -270,7 +270,7 @@ Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window,
 }
 
 Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tensor& pad_value,
-                              StreamFact* stream, Window* pulsed) {
+                              bool padding_is_frames, StreamFact* stream, Window* pulsed) {
   *stream = *b.stream(0);
   *pulsed = window;
   const int axis = stream->axis;
@@ -302,6 +302,10 @@ Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tenso
                     axis, " and is padded by ", on_stream.before, " and ", on_stream.after,
                     ": expected at most ", kMostReach);
   }
+  on_stream.frame_by_window = true;
+  on_stream.unread = b.unread();
+  on_stream.padding_is_frames = padding_is_frames || on_stream.before == 0;
+  b.reads_from(0, on_stream.stride, -on_stream.before);
   RILL_ASSIGN(const OutletId out, b.window(b.wire(0), stream, on_stream));
   pulsed->padding[a] = {0, 0};
   return out;

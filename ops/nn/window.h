@@ -81,7 +81,8 @@ struct StreamAxis {
 
 /// Do the part of a streaming rule that windowed ops share: refuse channels, prepare the input, and
 /// give the window without padding on the streaming axis. `stream` becomes that of the output.
+/// `padding_is_frames`: as `StreamWindow` has it.
 Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tensor& pad_value,
-                              StreamFact* stream, Window* pulsed);
+                              bool padding_is_frames, StreamFact* stream, Window* pulsed);
 
 }  // namespace rill::ops

@@ -190,6 +190,10 @@ Status Stft::pulsify(PulseBuilder& b) const {
   on_stream.kernel = frame;
   on_stream.stride = stride;
   on_stream.pad_value = Tensor::scalar(0.0F);
+  on_stream.frame_by_window = true;
+  on_stream.unread = b.unread();
+  b.reads_from(0, stride, 0);
+  on_stream.padding_is_frames = true;
   RILL_ASSIGN(const OutletId x, b.window(b.wire(0), &stream, on_stream));
   RILL_ASSIGN(const OutletId out, b.add1(clone(), {x}));
   stream.dim = b.out(0).dim(static_cast<int>(axis));

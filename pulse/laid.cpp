@@ -1,0 +1,381 @@
+#include <algorithm>
+
+#include "core/base/search.h"
+#include "ops/array/concat.h"
+#include "ops/array/slice.h"
+#include "ops/stream/border.h"
+#include "ops/stream/latch.h"
+#include "pulse/builder.h"
+#include "pulse/fill.h"
+
+namespace rill::pulse {
+namespace {
+
+/// Whether known frames of a wire have a shape: where an extent is open, fills repeat along it.
+bool has_numbers(const Fact& fact) {
+  return all_of(fact.shape, [](const Dim& extent) { return extent.is_const(); });
+}
+
+/// Keeps sums of borders and delays far from overflow; no memory holds as many frames.
+constexpr int64_t kMaxBorder = int64_t{1} << 40;
+
+/// The least position of frame `first` of the padded stream: what it repeats must have arrived.
+int64_t begin_of(const StreamFact& source, const StreamBorder& border, int64_t first,
+                 int64_t pulse) {
+  if (first >= border.before) return INT64_MIN / 2;
+  return (source.delay + (border.reflect ? border.before - first : 0)) / pulse * pulse;
+}
+
+}  // namespace
+
+int64_t Builder::Bordered::earliest(int64_t first, int64_t pulse) const {
+  return std::max({stream.delay - border.before, -first,
+                   begin_of(stream, border, first, pulse) - first});
+}
+
+Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown) {
+  const auto [before, after, reflect] = bordered.border;
+  // How far back the first frame of the output looks at the end of the stream, and at its begin.
+  const int64_t tail = after * (reflect ? 2 : 1);
+  const int64_t shift = out_delay + before - bordered.stream.delay;
+  const int64_t back = std::max<int64_t>(0, shown + shift + (after > 0 ? tail : 0));
+  auto op = draft_op<ops::PulseBorder>();
+  op->axis = bordered.stream.axis;
+  op->overlap = back;
+  op->shown = shown;
+  op->delay = bordered.stream.delay;
+  op->out_delay = out_delay;
+  op->before = before;
+  op->reflect = reflect;
+  op->length = bordered.stream.dim;
+  RILL_ASSIGN(const OutletId source, delay(bordered.source, bordered.stream, 0, back));
+  return add1("border", op, {source});
+}
+
+Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const StreamBorder& border) {
+  if (std::max(border.before, border.after) > kMaxBorder) {
+    return refusal(str_cat("a border of ", std::max(border.before, border.after), " frames"),
+                   str_cat("Use at most ", kMaxBorder));
+  }
+  // A whole run of fewer frames than the border repeats is an error.
+  needed_.push_back(stream->dim -
+                    Dim(border.reflect ? std::max(border.before, border.after) + 1 : 1));
+  RILL_ASSIGN(wire, materialise(wire, stream));
+  RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
+  if (border.after > 0) {
+    RILL_ASSIGN(wire, hold(wire, stream));
+  }
+  settles_at(stream->delay + border.before + pulse, pulse);
+  Bordered bordered{wire, *stream, border};
+  const int64_t out_delay = bordered.earliest(unread(), pulse);
+  RILL_ASSIGN(const OutletId out, lay_border(bordered, out_delay, 0));
+  stream->delay = out_delay;
+  bordered.out_delay = out_delay;
+  bordered_.insert_or_assign(out, bordered);
+  return out;
+}
+
+/// Lay frames out in front of `history` frames of a source, the first `shown` of which each pulse
+/// has from the pulse before.
+Result<OutletId> Builder::lay_front(const Fronted& fronted, int64_t history, int64_t shown) {
+  auto op = draft_op<ops::PulseSplice>();
+  op->axis = fronted.stream.axis;
+  op->has_front = true;
+  op->begin = fronted.stream.delay - fronted.count + history;
+  op->shown = shown;
+  RILL_ASSIGN(const OutletId source, delay(fronted.source, fronted.stream, history - shown, shown));
+  return add1("front", op, {source, fronted.frames});
+}
+
+Result<OutletId> Builder::front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count) {
+  if (count > kMaxBorder) {
+    return refusal(str_cat(count, " frames in front"), str_cat("Use at most ", kMaxBorder));
+  }
+  Fronted fronted{wire, *stream, frames, count};
+  const int64_t history = std::max<int64_t>(0, count - stream->delay - unread());
+  RILL_ASSIGN(const OutletId out, lay_front(fronted, history, 0));
+  stream->delay += history - count;
+  stream->dim += Dim(count);
+  fronted.out_delay = stream->delay;
+  fronted_.insert_or_assign(out, fronted);
+  return out;
+}
+
+/// Nothing where the window leaves more frames out than stand in front.
+Result<std::optional<OutletId>> Builder::fronted_window(const Fronted& fronted, StreamFact* stream,
+                                                        const StreamWindow& window) {
+  // A slice of the joined stream has frame 0 later.
+  const int64_t virtual_delay = fronted.virtual_delay() + stream->delay - fronted.out_delay;
+  const int64_t first = window.unread * window.stride;
+  const int64_t history =
+      aligned_history(std::max(window.kernel - window.stride, -virtual_delay - first),
+                      virtual_delay, window.stride);
+  if (history < 0) return std::optional<OutletId>();
+  // Windows of frames in front alone are computed from these.
+  const int64_t overlap = std::max<int64_t>(0, window.kernel - window.stride);
+  const int64_t skipped = stream->delay - fronted.out_delay;
+  const int64_t least = aligned_history(overlap, virtual_delay, window.stride);
+  const bool alone = window.frame_by_window && window.padding_is_frames &&
+                     node().outputs.size() == 1 && least < history &&
+                     fronted.count - skipped >= window.kernel;
+  const int64_t kept = alone ? least : history;
+  stream->delay = (virtual_delay + kept) / window.stride;
+  stream->fill = nullptr;
+  RILL_ASSIGN(const OutletId out, lay_front(fronted, kept, std::min(overlap, kept)));
+  if (alone) {
+    const int64_t windows = (fronted.count - skipped - window.kernel) / window.stride + 1;
+    RILL_ASSIGN(const OutletId frames, cut_front(fronted, skipped, fronted.count));
+    early_ = Early{windows, {}, out, frames};
+  }
+  return std::optional<OutletId>(out);
+}
+
+/// How many frames were cut off the front of an input of the node, of that delay if one is given.
+std::optional<int64_t> Builder::cut_of(OutletId wire, std::optional<int64_t> delay) const {
+  for (int i = 0; i < inputs(); ++i) {
+    const KnownWire& each = input(i);
+    const bool same = !delay || (each.stream && each.stream->delay == *delay);
+    if (each.outlet == wire && same) return each.cut;
+  }
+  return std::nullopt;
+}
+
+/// The same of what the node makes: another wire, or what is left of an input.
+std::optional<int64_t> Builder::cut_by_node(OutletId made) const {
+  const auto is_made = [&](OutletId input) { return wires_.at(input).outlet == made; };
+  if (none_of(node().inputs, is_made)) return 0;
+  const auto before = cut_of(made, std::nullopt);
+  if (!before || !is_by_frame()) return std::nullopt;
+  const Read& read = reads_.back();
+  const bool slice = read.stride == 1 && read.divisor == 1 && read.offset >= 0;
+  return slice ? std::optional(*before + read.offset) : std::nullopt;
+}
+
+/// Frames [begin, end) of those in front.
+Result<OutletId> Builder::cut_front(const Fronted& fronted, int64_t begin, int64_t end) {
+  if (begin == 0 && end == fronted.count) return fronted.frames;
+  return add1("part", make_op<ops::Slice>(fronted.stream.axis, Dim(begin), Dim(end)),
+              {fronted.frames});
+}
+
+/// The least delay at which inputs meet whose first frames are known or stand in front; nothing
+/// where none stand in front, or the node does more than to work frame by frame.
+std::optional<int64_t> Builder::front_delay() const {
+  const std::optional<int64_t> none;
+  if (fronted_.empty() || node().outputs.size() != 1 || !is_by_frame()) return none;
+  if (inputs() > 1 && node().op->tolerance() != Tolerance::kExact) return none;
+  if (node().op->with_symbol(symbol(), Dim(1))) return none;
+  bool any_front = false;
+  int64_t latest = INT64_MIN;
+  for (int i = 0; i < inputs(); ++i) {
+    const auto s = stream(i);
+    if (!s) {
+      if (input(i).ready > 0) return none;
+      continue;
+    }
+    if (input(i).steady) continue;
+    const Fronted* fronted = laid(fronted_, wire(i), *s);
+    any_front |= fronted != nullptr;
+    latest = std::max(latest, fronted ? fronted->virtual_delay() + s->delay - fronted->out_delay
+                                      : s->delay);
+  }
+  return any_front ? std::optional(latest) : none;
+}
+
+/// The first frames of an input, as many as `count`; nothing where they are not known.
+Result<std::optional<OutletId>> Builder::frames_in_front(int i, int64_t count) {
+  std::optional<OutletId> unknown;
+  const auto s = stream(i);
+  if (!s) return std::optional(wire(i));
+  const KnownWire& own = input(i);
+  if (const Fronted* fronted = own.steady ? nullptr : laid(fronted_, wire(i), *s)) {
+    const int64_t skipped = s->delay - fronted->out_delay;
+    if (fronted->count < skipped + count) return unknown;
+    RILL_ASSIGN(const OutletId frames, cut_front(*fronted, skipped, skipped + count));
+    return std::optional(frames);
+  }
+  if (own.steady ? own.frame == nullptr : s->delay > -count) return unknown;
+  if (!has_numbers(fact(wire(i)))) return unknown;
+  RILL_ASSIGN(const TensorPtr frames, frames_of_fill(fact(wire(i)), s->axis, count,
+                                                     own.steady ? own.frame : s->fill));
+  RILL_ASSIGN(const OutletId out, konst("first", *frames));
+  return std::optional(out);
+}
+
+/// Have the node compute its first frames apart from those of the stream, which begin at `delay`.
+/// Tells whether it can.
+Result<bool> Builder::begin_early(int64_t delay) {
+  Early early{-delay, {}, std::nullopt, {}};
+  for (int i = 0; i < inputs(); ++i) {
+    RILL_ASSIGN(const auto frames, frames_in_front(i, -delay));
+    if (!frames) return false;
+    early.inputs.push_back(*frames);
+  }
+  early_ = std::move(early);
+  return true;
+}
+
+/// The frames in front of what the node makes of the stream.
+Result<OutletId> Builder::first_frames(OutletId made) {
+  const Node& node = pulsed_->node(made.node);
+  std::vector<OutletId> inputs = early_->inputs;
+  if (early_->laid) {
+    inputs = node.inputs;
+    const auto laid = find(inputs, *early_->laid);
+    if (laid == inputs.end()) return fail(Code::kInternal, "windows are read by another node");
+    *laid = early_->frames;
+  }
+  const OpPtr op = node.op;
+  std::vector<TensorPtr> values;
+  for (const OutletId& input : inputs) values.push_back(fact(input).konst);
+  if (!all_of(values, [](const TensorPtr& value) { return value != nullptr; })) {
+    return add1("first", op, inputs);
+  }
+  std::vector<char> streams(values.size(), 0);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!(inputs[i] == node.inputs[i])) streams[i] = 1;
+  }
+  RILL_ASSIGN(Tensor frames, run_alone(op, values, streams, made.slot));
+  return konst("first", std::move(frames));
+}
+
+/// A slice behind all frames in front is one of the stream that they stand in front of.
+void Builder::skip_front(KnownWire* wire) const {
+  const auto fronted = fronted_.find(wire->outlet);
+  if (fronted == fronted_.end() || !wire->cut || *wire->cut < fronted->second.count) return;
+  if (fronted->second.out_delay + *wire->cut != wire->stream->delay) return;
+  wire->outlet = fronted->second.source;
+  wire->stream->delay = fronted->second.virtual_delay() + *wire->cut;
+  wire->cut = std::nullopt;
+}
+
+/// Keep frames in front of a wire apart for those that ask; all others have them laid out.
+Status Builder::give_behind(KnownWire* wire, OutletId frames, int64_t count) {
+  StreamFact& stream = *wire->stream;
+  StreamFact behind = stream;
+  behind.delay += count;
+  behind.dim = behind.dim - Dim(count);
+  behind.fill = nullptr;
+  Fronted fronted{wire->outlet, behind, frames, count};
+  const int64_t history = std::max<int64_t>(0, -stream.delay - unread());
+  RILL_ASSIGN(wire->outlet, lay_front(fronted, history, 0));
+  stream.delay += history;
+  stream.fill = nullptr;
+  wire->cut = 0;
+  wire->taken_delay = behind.delay - count;
+  fronted.out_delay = stream.delay;
+  fronted_.insert_or_assign(wire->outlet, fronted);
+  return {};
+}
+
+Result<std::optional<PulseBuilder::InFront>> Builder::in_front(int i) {
+  constexpr int64_t kMost = 4096;
+  std::optional<InFront> none;
+  const auto s = stream(i);
+  if (!s || input(i).steady) return none;
+  const Fronted* fronted = laid(fronted_, wire(i), *s);
+  const int64_t skipped = fronted ? s->delay - fronted->out_delay : 0;
+  const int64_t count = fronted ? fronted->count - skipped : -s->delay;
+  if (count < 1 || count > kMost || (!fronted && !s->fill)) return none;
+  StreamFact rest = *s;
+  rest.dim = s->dim - Dim(count);
+  rest.delay = fronted ? fronted->stream.delay : 0;
+  rest.fill = nullptr;
+  if (fronted) {
+    RILL_ASSIGN(const OutletId frames, cut_front(*fronted, skipped, fronted->count));
+    return std::optional(InFront{frames, count, fronted->source, rest});
+  }
+  if (!has_numbers(fact(wire(i)))) return none;
+  RILL_ASSIGN(const TensorPtr frames, frames_of_fill(fact(wire(i)), s->axis, count, s->fill));
+  RILL_ASSIGN(const OutletId first, konst("front", *frames));
+  return std::optional(InFront{first, count, wire(i), rest});
+}
+
+/// The frames in front of a wire that are known or stand there, with the padding of a window in
+/// front of them and behind the stream; nothing where there are none, or they have no shape.
+Result<std::optional<Builder::Fronted>> Builder::padded_front(OutletId wire, StreamFact stream,
+                                                              const StreamWindow& window) {
+  const Fact fact = pulsed_->fact(wire);
+  const int axis = stream.axis;
+  const Fronted* fronted = laid(fronted_, wire, stream);
+  const bool padded = window.before > 0 || !fronted;
+  if (padded && !has_numbers(fact)) return std::optional<Fronted>();
+  if (!fronted) {
+    // The end may hold the stream back, until nothing is known of it.
+    RILL_ASSIGN(wire, mask(wire, &stream, false, window.after > 0, window.pad_value));
+    if (!stream.has_prefix()) return std::optional<Fronted>();
+  }
+  const int64_t skipped = fronted ? stream.delay - fronted->out_delay : 0;
+  const int64_t known = fronted ? fronted->count - skipped : -stream.delay;
+  if (known < 1) return std::optional<Fronted>();
+  OutletId frames;
+  StreamFact rest = stream;
+  rest.dim = stream.dim - Dim(known);
+  rest.delay = fronted ? fronted->stream.delay : 0;
+  rest.fill = nullptr;
+  if (fronted) {
+    wire = fronted->source;
+    RILL_ASSIGN(frames, cut_front(*fronted, skipped, fronted->count));
+    RILL_ASSIGN(wire, mask(wire, &rest, false, window.after > 0, window.pad_value));
+  } else {
+    RILL_ASSIGN(const TensorPtr first, frames_of_fill(fact, axis, known, stream.fill));
+    RILL_ASSIGN(frames, konst("known", *first));
+  }
+  if (window.before > 0) {
+    const auto pad = std::make_shared<const Tensor>(window.pad_value);
+    RILL_ASSIGN(const TensorPtr padding, frames_of_fill(fact, axis, window.before, pad));
+    RILL_ASSIGN(const OutletId before, konst("padding", *padding));
+    RILL_ASSIGN(frames, add1("front", make_op<ops::Concat>(axis), {before, frames}));
+  }
+  return std::optional(Fronted{wire, rest, frames, window.before + known});
+}
+
+/// A window that sees the frames around a stream has them laid out in its history: the frames in
+/// front then cost no delay.
+Result<OutletId> Builder::bordered_window(const Bordered& bordered, StreamFact* stream,
+                                          const StreamWindow& window) {
+  RILL_ASSIGN(const int64_t p, pulse_of(bordered.source, stream->axis));
+  const int64_t skipped = stream->delay - bordered.out_delay;
+  const int64_t virtual_delay = bordered.stream.delay - bordered.border.before + skipped;
+  const int64_t first = window.unread * window.stride;
+  const int64_t begin = begin_of(bordered.stream, bordered.border, skipped + first, p);
+  const int64_t history = aligned_history(
+      std::max({window.kernel - window.stride, -virtual_delay - first,
+                begin - first - virtual_delay}),
+      virtual_delay, window.stride);
+  stream->delay = (virtual_delay + history) / window.stride;
+  stream->fill = nullptr;
+  const int64_t shown =
+      std::clamp<int64_t>(window.kernel - window.stride, 0, std::max<int64_t>(0, history));
+  const int64_t wait = std::max<int64_t>(0, history) - shown;
+  RILL_ASSIGN(const OutletId out, lay_border(bordered, virtual_delay - skipped + wait, shown));
+  if (history < 0) return skip_frames(out, *stream, -history);
+  return out;
+}
+
+/// The least delay that a wire can be given, by laying out otherwise what stands around it.
+Result<int64_t> Builder::earliest_delay(OutletId wire, const StreamFact& stream) {
+  if (const Bordered* bordered = laid(bordered_, wire, stream)) {
+    const int64_t skipped = stream.delay - bordered->out_delay;
+    RILL_ASSIGN(const int64_t pulse, pulse_of(bordered->source, stream.axis));
+    return skipped + bordered->earliest(skipped + unread_of_inputs(), pulse);
+  }
+  if (const Fronted* fronted = laid(fronted_, wire, stream)) {
+    const int64_t skipped = stream.delay - fronted->out_delay;
+    return std::max(skipped + fronted->virtual_delay(), -unread_of_inputs());
+  }
+  return stream.delay;
+}
+
+/// The wire with a delay of so many frames, at least those that `earliest_delay` gives.
+Result<OutletId> Builder::with_delay(OutletId wire, const StreamFact& stream, int64_t frames) {
+  if (frames >= stream.delay) return delay(wire, stream, frames - stream.delay, 0);
+  const int64_t earlier = stream.delay - frames;
+  if (const Bordered* bordered = laid(bordered_, wire, stream)) {
+    return lay_border(*bordered, bordered->out_delay - earlier, 0);
+  }
+  const Fronted* fronted = laid(fronted_, wire, stream);
+  return lay_front(*fronted, fronted->out_delay - earlier - fronted->virtual_delay(), 0);
+}
+
+}  // namespace rill::pulse

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill::pulse {
+
+/// Frame n of the outputs of a node is made of frames of an input from
+/// (n * stride + offset) / divisor on.
+struct Read {
+  int node = 0;
+  int input = 0;
+  int64_t stride = 1;
+  int64_t offset = 0;
+  int64_t divisor = 1;
+};
+
+/// Return for every node how many first frames of its outputs nobody reads, as behind a slice that
+/// begins later. An input without a `Read` is read from its first frame on, and so is every output
+/// of the graph.
+std::vector<int64_t> unread_frames(const Graph& whole, const std::vector<Read>& reads);
+
+}  // namespace rill::pulse
