@@ -6,6 +6,8 @@ import os
 import re
 from typing import Any, Optional
 
+from ._printable import printable, printable_lines
+
 #: What the hints of the C interface name, and what it is called here.
 _NAMES = {
     "rill_model_set_symbol": "model.bind",
@@ -69,12 +71,12 @@ class Error(Exception):
     def __str__(self) -> str:
         out = ""
         if self.file:
-            out = self.file + (f":{self.line}" if self.line else "") + ": "
+            out = printable(self.file) + (f":{self.line}" if self.line else "") + ": "
         if self.node and self.node not in self.message:
-            out += f"node {self.node}" + (f" ({self.op})" if self.op else "") + ": "
-        out += self.message
+            out += f"node {printable(self.node)}" + (f" ({self.op})" if self.op else "") + ": "
+        out += printable_lines(self.message)
         if self.hint:
-            out += f"\n  {self.hint}"
+            out += f"\n  {printable_lines(self.hint)}"
         return out
 
 

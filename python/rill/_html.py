@@ -5,13 +5,15 @@ from __future__ import annotations
 from html import escape
 from typing import Iterable, Sequence
 
+from ._printable import printable
+
 
 class Html(str):
     """Text that is HTML already; all other text is escaped."""
 
 
 def cell(value: object) -> str:
-    return str(value) if isinstance(value, Html) else escape(str(value))
+    return str(value) if isinstance(value, Html) else escape(printable(value))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
@@ -46,5 +48,5 @@ def bar(share: float, width: int = 160) -> Html:
 
 
 def page(title: str, subtitle: str, *parts: Html) -> str:
-    return (f"<div><strong>{escape(title)}</strong><br><span>{escape(subtitle)}</span>"
+    return (f"<div><strong>{cell(title)}</strong><br><span>{cell(subtitle)}</span>"
             + "".join(parts) + "</div>")

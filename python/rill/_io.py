@@ -7,6 +7,7 @@ from typing import Any, List, Optional, Tuple, Union
 
 from ._errors import StateError
 from ._html import Html, table
+from ._printable import printable
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Io:
     zero_point: int = 0
 
     def __str__(self) -> str:
-        return f"{self.name}: [{', '.join(map(str, self.shape))}] {self.dtype}"
+        return printable(f"{self.name}: [{', '.join(map(str, self.shape))}] {self.dtype}")
 
 
 def _io(told: Tuple) -> Io:

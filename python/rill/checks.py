@@ -10,6 +10,7 @@ import numpy as np
 
 from ._errors import ArgumentError, Error, StateError
 from ._html import page, table
+from ._printable import lines_of
 
 if TYPE_CHECKING:
     from .model import Model
@@ -58,7 +59,7 @@ class CheckReport:
         lines = [f"{self.title}: {'right' if self.ok else 'WRONG'}"]
         lines += [f"  {row.what}: {row.output}: {row.elements} elements, {row.verdict()}"
                   for row in self.rows]
-        return "\n".join(lines)
+        return lines_of(lines)
 
     def __repr__(self) -> str:
         return f"<rill.CheckReport {'right' if self.ok else 'WRONG'}, {len(self.rows)} rows>"

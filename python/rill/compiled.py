@@ -11,6 +11,7 @@ from . import _rill
 from ._arrays import in_order
 from ._errors import StateError, path_bytes
 from ._html import page, table
+from ._printable import lines_of
 from ._io import Described
 from .stream import Stream
 
@@ -47,7 +48,7 @@ class CompileReport:
                          "lengths give the frames of whole runs")
         lines += [f"{layer.node} ({layer.op}): {layer.f32_bytes} bytes of f32 become {layer.bytes}"
                   for layer in self.layers if not layer.kept]
-        return "\n".join(lines)
+        return lines_of(lines)
 
     def _repr_html_(self) -> str:
         rows = [(layer.node, layer.op, layer.f32_bytes, layer.bytes, layer.kept)

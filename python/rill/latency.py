@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 from typing import Dict, List, Optional
 
 from . import _rill
 from ._errors import number
-from ._html import Html, page, table
+from ._html import Html, cell, page, table
+from ._printable import lines_of, printable
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class LatencyReport:
                 f"{output.warm_up_steps + 1}{ms}")
         lines.append(", ".join(f"{name.replace('_bytes', '')} {count} bytes"
                                for name, count in self.memory.items()))
-        return "\n".join(lines)
+        return lines_of(lines)
 
     def __repr__(self) -> str:
-        return f"<rill.LatencyReport {self.input_pulse} frames per step along {self.symbol}>"
+        return f"<rill.LatencyReport {self.input_pulse} frames per step along {printable(self.symbol)}>"
 
     def _repr_html_(self) -> str:
         rows = []
@@ -97,7 +97,7 @@ class LatencyReport:
                  'role="img" font-size="11">']
         for at, (name, shares) in enumerate(rows):
             top = at * height + 2
-            parts.append(f'<text y="{top + 14}" fill="currentColor">{escape(name[:20])}</text>')
+            parts.append(f'<text y="{top + 14}" fill="currentColor">{cell(name[:20])}</text>')
             for step, share in shares:
                 left = 140 + step * width
                 parts.append(f'<rect x="{left}" y="{top}" width="{width - 2}" '

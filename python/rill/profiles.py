@@ -8,6 +8,7 @@ from typing import Dict, List
 from . import _rill
 from ._errors import ArgumentError, number
 from ._html import bar, page, table
+from ._printable import lines_of
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Profile:
             share = node.median_us / self.total_us if self.total_us else 0
             lines.append(f"{node.name:<{width}}  {node.op:<16} {node.median_us:9.2f} "
                          f"{node.min_us:9.2f} {share:7.1%}")
-        return "\n".join(lines)
+        return lines_of(lines)
 
     def __repr__(self) -> str:
         return f"<rill.Profile {self.total_us:.1f} us per step, {len(self.nodes)} nodes>"

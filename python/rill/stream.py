@@ -102,4 +102,4 @@ class Stream(_rill.Stream):
     def __repr__(self) -> str:
         if self.closed:
             return "<rill.Stream, closed>"
-        return f"<rill.Stream of {self.pulse} frames per step along {self.symbol}>"
+        return f"<rill.Stream of {self.pulse} frames per step along {printable(self.symbol)}>"

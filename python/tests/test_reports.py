@@ -68,6 +68,26 @@ def test_names_from_a_file_are_escaped(tmp_path):
     assert "<script>" not in page and "&lt;script&gt;" in page
 
 
+def test_names_do_not_reach_a_terminal_or_a_page_as_they_are(tmp_path):
+    name = "a\x1b[2J\u202eb\nforged\u009b<!--<script>"
+    (tmp_path / "graph.nnef").write_text(
+        "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
+        f'graph network(i"{name}") -> (i"{name}y")\n{{ i"{name}" = tract_core_external('
+        f"shape = [1, S], datum_type = 'f32'); i\"{name}y\" = i\"{name}\" + 1.0; }}\n",
+        encoding="utf-8")
+    hostile = rill.load(tmp_path)
+    assert hostile.inputs[0].name == name
+    stream = hostile.pulse("S", 2)
+    texts = [str(hostile.inputs[0]), repr(hostile), str(stream.latency()), str(stream.profile(0.01)),
+             hostile._repr_html_(), stream.latency()._repr_html_(), stream.profile(0.01)._repr_html_()]
+    with pytest.raises(rill.Error) as caught:
+        hostile(wrong=np.zeros((1, 2), np.float32))
+    texts.append(str(caught.value))
+    for text in texts:
+        assert not set(text) & set("\x1b\u202e\u009b") and "\nforged" not in text, text
+        assert "<!--" not in text or "<html" not in text and "<div" not in text
+
+
 def test_what_a_model_tells(model):
     told = {io.name: io for io in model.inputs + model.outputs}
     assert told["mel"].shape == ("B", "S", 40) and told["mel"].dtype == "f32"
