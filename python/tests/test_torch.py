@@ -100,6 +100,37 @@ def test_what_cannot_be_exported_is_told_with_the_submodule(how):
     assert str(again) == str(error) and again.module == submodule
 
 
+LENGTHS = {"x": {0: "B", 1: "S"}, "lengths": {0: "B"}}
+
+
+def lengths_of(B=2, S=64):
+    return torch.randn(B, S, 4), torch.full((B,), S)
+
+
+def test_an_axis_compared_at_one_size_alone_is_not_proven(tmp_path):
+    path = tmp_path / "model.nnef.tgz"
+    example = torch.randn(2, 64, 4), torch.tensor([64, 64])
+    report = exports.export(modules.PaddedToTheLongest(), example, LENGTHS, "S", path)
+    assert report.right and not report.ok and not report.proven and not path.exists()
+    assert report.unproven == {"S": 64} and "not proven along S: only S=64" in str(report)
+    assert "not proven" in report._repr_html_()
+    with pytest.raises(rill.CheckError, match="not proven along S"):
+        exports.export(modules.PaddedToTheLongest(), example, LENGTHS, "S", strict=True)
+    report = exports.export(modules.PaddedToTheLongest(), example, LENGTHS, "S", path,
+                            unproven=True)
+    assert not report.ok and report.path == str(path) and path.exists()
+
+
+def test_a_function_of_the_sizes_makes_inputs_that_fit(tmp_path):
+    path = tmp_path / "model.nnef.tgz"
+    report = exports.export(modules.Masked(), lengths_of, LENGTHS, "S", path)
+    assert report.ok and not report.unproven and path.exists(), str(report)
+    assert not any("PyTorch refuses" in note for note in report.notes)
+    # What the exporter kept of the example is found then.
+    report = exports.export(modules.PaddedToTheLongest(), lengths_of, LENGTHS, "S")
+    assert not report.right and "WRONG" in str(report)
+
+
 def test_random_modules_are_refused():
     class Noisy(torch.nn.Module):
         def forward(self, x):
@@ -150,6 +181,10 @@ MISUSE = {
     "extents that differ": lambda: exports.export(modules.Recurrent(), FRAMES,
                                                   {"x": {0: "S", 1: "S"}}),
     "another device": lambda: exports.export(modules.Recurrent(), FRAMES.to("meta")),
+    "a function of other sizes": lambda: exports.export(
+        modules.Masked(), lambda B=2, T=64: lengths_of(B, T), LENGTHS),
+    "a function of other shapes": lambda: exports.export(
+        modules.Masked(), lambda B=2, S=64: lengths_of(B, 64), LENGTHS),
     "unknown arguments": lambda: exports.export(modules.Recurrent(), {"y": FRAMES}),
 }
 

@@ -1,6 +1,7 @@
 """Export a module from a terminal, and check it.
 
-The factory takes nothing, and returns (module, example) or (module, example, dynamic).
+The factory takes nothing, and returns (module, example) or (module, example, dynamic). The example
+may be a function of the sizes.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ def _parser() -> argparse.ArgumentParser:
                         help="an open axis, as x:1=S")
     parser.add_argument("--stream", metavar="SYMBOL", help="stream along this symbol")
     parser.add_argument("--pulse", action="append", default=[], help="a number or auto[:...]")
+    parser.add_argument("--unproven", action="store_true",
+                        help="write a model whose open axes could be compared at one size alone")
     parser.add_argument("--atol", type=float, default=1e-4)
     parser.add_argument("--rtol", type=float, default=5e-4)
     return parser
@@ -68,6 +71,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     try:
         report = export(module, example, {**of_factory, **dynamic}, told.stream, told.output,
                         pulses=pulses, atol=told.atol, rtol=told.rtol, strict=False,
+                        unproven=told.unproven,
                         progress=lambda text: print(f"... {text}", file=sys.stderr))
     except Error as error:
         print(f"error: {error}", file=sys.stderr)

@@ -56,24 +56,28 @@ def export(module: nn.Module, example: Any, dynamic: Optional[Dynamic] = None,
            stream: Optional[str] = None, path: Union[str, "os.PathLike[str]", None] = None, *,
            pulses: Sequence[Pulse] = (), sizes: Optional[Mapping[str, Sequence[int]]] = None,
            atol: float = 1e-4, rtol: float = 5e-4, strict: bool = False, seed: int = 0,
-           assertions: Sequence[str] = (), progress: Progress = None,
+           assertions: Sequence[str] = (), unproven: bool = False, progress: Progress = None,
            **options: Any) -> ExportReport:
     """Export a module with torch_to_nnef, and check the export against PyTorch.
 
-    ``example``: a tensor, a tuple of them, or a dict by argument of ``forward``; ``dynamic``: the
-    open axes of inputs, ``{"x": {0: "B", 1: "S"}}``; ``stream``: the symbol along which it is to
+    ``example``: a tensor, a tuple of them, or a dict by argument of ``forward``; or a function
+    that makes these for sizes, such as ``lambda B=2, S=100: (torch.randn(B, S, 40), torch.full((B,),
+    S))``, for inputs whose values depend on sizes as lengths and masks do. ``dynamic``: the open axes of inputs, ``{"x": {0: "B", 1: "S"}}``; ``stream``: the symbol along which it is to
     stream. The whole run is compared to PyTorch's outputs within ``atol + rtol * |expected|``, at
     the example's sizes and others (``sizes={"S": [100, 7]}`` names them); streams at ``pulses``,
     by default three of them, to the whole run, and to PyTorch's. ``assertions`` are written to the
     file: ``["S <= 2000"]`` bounds the keys that attention to all that went before keeps. ``path``
-    is where the model is written (.tgz, .tar, .zip, else a folder): nowhere if a number is wrong.
+    is where the model is written (.tgz, .tar, .zip, else a folder): nowhere if a number is wrong, or
+    an open axis was compared at one size alone, as PyTorch refuses the others; ``unproven=True``
+    writes the latter.
     ``options`` are those of ``rill.torch.target``. The module is run as in ``eval()``, and left as
     it was.
 
     Returns a report: which streams have which delay, or why there is none and which line of the
     module that comes from. Errors: ExportError, where the exporter or the loader refuses, with the
-    submodule; ArgumentError; CheckError with the report, where numbers are wrong and ``strict``.
-    Without ``strict`` the report is not ``ok`` then, and has no model to give.
+    submodule; ArgumentError; CheckError with the report, where numbers are wrong or not proven and
+    ``strict``. Without ``strict`` the report is not ``ok`` then; it has no model to give where
+    numbers are wrong.
     """
     if not isinstance(module, nn.Module):
         raise ArgumentError(f"{type(module).__name__} is no module of PyTorch",
@@ -92,9 +96,9 @@ def export(module: nn.Module, example: Any, dynamic: Optional[Dynamic] = None,
             run.note_constants()
         elif stream is not None:
             run.compare_streams(pulses)
-    if path is not None and report.right:
+    if path is not None and (report.proven or (unproven and report.right)):
         _write(report, run.archive, os.fspath(path))
-    if strict and not report.right:
+    if strict and not (report.proven or (unproven and report.right)):
         raise report.failure()
     return report
 
@@ -222,6 +226,15 @@ class _Export:
             arrays = self._inputs.arrays(tensors)
             self.report.rows += self._whole_rows(f"whole run, {what}", arrays, wanted, atol, rtol)
             self._wanted.append((sizes, arrays, wanted))
+        self._note_unproven()
+
+    def _note_unproven(self) -> None:
+        """Note the open axes of which one size alone gave elements to compare."""
+        for symbol in self._inputs.sizes:
+            compared = {sizes[symbol] for sizes, _, wanted in self._wanted
+                        if any(each.size for each in wanted)}
+            if len(compared) < 2:
+                self.report.unproven[symbol] = next(iter(compared), None)
 
     def _whole_rows(self, what: str, arrays: Dict[str, np.ndarray], wanted: List[np.ndarray],
                     atol: float, rtol: float) -> List[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -64,6 +64,11 @@ class Inputs:
     """The arguments of ``forward`` in the example, with a symbol for each axis that is open."""
 
     def __init__(self, module: nn.Module, example: Any, dynamic: Optional[Dynamic]) -> None:
+        self._module = module
+        self._make: Optional[Callable[..., Any]] = None
+        if callable(example) and not isinstance(example, (torch.Tensor, nn.Module)):
+            self._make = example
+            example = _made(example, {}, 0)
         self.arguments = _positional(module, example)
         #: What the exporter is given, one name per argument.
         self.argument_names = _parameter_names(module, len(self.arguments))
@@ -81,6 +86,8 @@ class Inputs:
                                     hint="Export from the CPU: module.cpu(), x.cpu()")
         self.dynamic = self._checked(dynamic or {})
         self.sizes = self._example_sizes()
+        if self._make is not None:
+            _check_parameters(self._make, self.sizes)
 
     def _checked(self, dynamic: Dynamic) -> Dict[str, Dict[int, str]]:
         out: Dict[str, Dict[int, str]] = {}
@@ -116,11 +123,33 @@ class Inputs:
         return sizes
 
     def at(self, sizes: Mapping[str, int], seed: int) -> List[torch.Tensor]:
-        """Make inputs of these sizes, of values like the example's: drawn from those that it
-        holds, noise where all of them are one float."""
+        """Make inputs of these sizes: as the function of the example does, else of values like the
+        example's, drawn from those that it holds, noise where all of them are one float."""
+        if self._make is not None:
+            return self._from_function(self._make, sizes, seed)
         random = np.random.default_rng(seed)
         return [self._like(name, tensor, sizes, random)
                 for name, tensor in zip(self.names, self.tensors)]
+
+    def _from_function(self, make: Callable[..., Any], sizes: Mapping[str, int],
+                       seed: int) -> List[torch.Tensor]:
+        said = ", ".join(f"{symbol}={extent}" for symbol, extent in sizes.items())
+        arguments = _positional(self._module, _made(make, sizes, seed))
+        leaves = [leaf for name, value in zip(self.argument_names, arguments)
+                  for leaf in _leaves(value, name)]
+        if [name for name, _ in leaves] != self.names:
+            raise ArgumentError(f"the function of the example makes other inputs at {said}",
+                                expected=", ".join(self.names),
+                                found=", ".join(name for name, _ in leaves))
+        for (name, tensor), like in zip(leaves, self.tensors):
+            axes = self.dynamic.get(name, {})
+            shape = [sizes.get(axes.get(axis, ""), extent) for axis, extent in enumerate(like.shape)]
+            if list(tensor.shape) != shape or tensor.dtype != like.dtype:
+                raise ArgumentError(
+                    f'the function of the example makes "{name}" of {list(tensor.shape)}, '
+                    f"{tensor.dtype} at {said}: expected {shape}, {like.dtype}", node=name,
+                    expected=str(shape), found=str(list(tensor.shape)))
+        return [tensor.detach() for _, tensor in leaves]
 
     def _like(self, name: str, tensor: torch.Tensor, sizes: Mapping[str, int],
               random: np.random.Generator) -> torch.Tensor:
@@ -159,6 +188,24 @@ class Inputs:
         if stream in self.sizes and len(self.sizes) > 1:
             out.append({symbol: extent + 2 for symbol, extent in self.sizes.items()})
         return [sizes for at, sizes in enumerate(out) if sizes not in out[:at]]
+
+
+def _made(make: Callable[..., Any], sizes: Mapping[str, int], seed: int) -> Any:
+    """Call the function of an example; its random numbers follow from the seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make(**sizes)
+
+
+def _check_parameters(make: Callable[..., Any], sizes: Sizes) -> None:
+    try:
+        inspect.signature(make).bind(**sizes)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"the function of the example does not take the sizes: {error}",
+                            expected=", ".join(sizes),
+                            hint="Name its parameters after the symbols, with defaults for the "
+                            f"example: lambda {', '.join(f'{s}={n}' for s, n in sizes.items())}: "
+                            "...") from error
 
 
 def _constant(tensor: torch.Tensor) -> bool:

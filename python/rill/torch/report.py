@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional
 
 from .._errors import Error
 from .._html import page, table
+from .._printable import printable_lines
 from ..checks import CheckError, CheckReport
 from ..latency import LatencyReport
 from .places import Map, Place
@@ -55,8 +56,9 @@ def refusals_of(error: Error, places: Map) -> List[Refusal]:
 class ExportReport(CheckReport):
     """The rows of all comparisons, and how the module streams.
 
-    ``ok``: every comparison is right, and it streams if that was asked for. ``path``: where it was
-    written (None: nowhere); ``latencies``: by pulse, how late each output is; ``refusals``: why it
+    ``ok``: every comparison is right, every open axis was compared at two sizes at least, and it
+    streams if that was asked for. ``unproven``: the open axes that were not, each with the one size
+    that was compared, or None. ``path``: where it was written (None: nowhere); ``latencies``: by pulse, how late each output is; ``refusals``: why it
     does not stream; ``notes``: sizes at which PyTorch itself refuses to run, and what its tracer
     took for a constant.
     """
@@ -68,6 +70,7 @@ class ExportReport(CheckReport):
         self.path: Optional[str] = None
         self.latencies: Dict[int, LatencyReport] = {}
         self.refusals: List[Refusal] = []
+        self.unproven: Dict[str, Optional[int]] = {}
         self.notes: List[str] = []
 
     @property
@@ -76,13 +79,19 @@ class ExportReport(CheckReport):
         return CheckReport.ok.fget(self)
 
     @property
+    def proven(self) -> bool:
+        """Whether all that was compared is right, at two sizes at least of every open axis: an
+        exporter that keeps a size of the example is right at that size."""
+        return self.right and not self.unproven
+
+    @property
     def streams(self) -> bool:
         """Whether it streams, at one pulse at least."""
         return bool(self.latencies)
 
     @property
     def ok(self) -> bool:
-        return self.right and not self.refusals and (self.symbol is None or self.streams)
+        return self.proven and not self.refusals and (self.symbol is None or self.streams)
 
     @property
     def model(self) -> "Model":
@@ -94,11 +103,20 @@ class ExportReport(CheckReport):
     def failure(self) -> CheckError:
         """What is wrong, as an exception that holds this report."""
         wrong = [f"{row.what}: {row.output}: {row.problem}" for row in self.rows if not row.ok]
-        return CheckError("\n".join(wrong + self.notes) or "nothing was compared", self)
+        return CheckError("\n".join(wrong + self._doubts() + self.notes) or "nothing was compared",
+                          self)
+
+    def _doubts(self) -> List[str]:
+        return [f"not proven along {symbol}: " + (
+            "nothing was compared" if size is None else f"only {symbol}={size} was compared")
+            + "; give the example as a function of the sizes" for symbol, size in
+            self.unproven.items()] if self.right else []
 
     def _verdict(self) -> str:
         if not self.right:
             return "WRONG" if self.rows else "nothing was compared"
+        if self.unproven:
+            return "not proven"
         if self.symbol is None:
             return "right"
         return f"right, streams along {self.symbol}" if self.streams else \
@@ -119,12 +137,13 @@ class ExportReport(CheckReport):
                   for row in self.rows if not row.ok]
         lines += [f"  {count} comparisons right, of {elements} elements"
                   for count, elements in [self._counts()] if count]
+        lines += [f"  {doubt}" for doubt in self._doubts()]
         lines += [f"  {told}" for told in self._delays()]
         lines += ["  cannot stream: " + str(each).replace("\n", "\n  ") for each in self.refusals]
         lines += [f"  note: {note}" for note in self.notes]
         if self.path:
             lines.append(f"  written to {self.path}")
-        return "\n".join(lines)
+        return "\n".join(printable_lines(line) for line in lines)
 
     def _counts(self):
         right = [row for row in self.rows if row.ok]
@@ -138,6 +157,7 @@ class ExportReport(CheckReport):
                   (("where", "node", "operator", "cannot stream", "what to do"),
                    [(each.place or "", each.node or "", each.op or "", each.reason,
                      each.hint or "") for each in self.refusals]),
+                  (("not proven",), [(doubt,) for doubt in self._doubts()]),
                   (("note",), [(note,) for note in self.notes]),
                   (("compared", "output", "elements", "verdict"),
                    [(row.what, row.output, row.elements, row.verdict()) for row in self.rows])]
