@@ -87,8 +87,12 @@ class PlaceComparison {
   SymbolScope scope_;
 };
 
-bool is_least(BinaryKind kind) { return kind == BinaryKind::kMin || kind == BinaryKind::kMinimum; }
-bool is_most(BinaryKind kind) { return kind == BinaryKind::kMax || kind == BinaryKind::kMaximum; }
+bool is_least(BinaryKind kind) {
+  return kind == BinaryKind::kMin || kind == BinaryKind::kMinNumber;
+}
+bool is_most(BinaryKind kind) {
+  return kind == BinaryKind::kMax || kind == BinaryKind::kMaxNumber;
+}
 
 BinaryKind turned(BinaryKind kind) {
   switch (kind) {
