@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <vector>
 
+#include "core/base/splitmix.h"
+#include "core/tensor/tensor.h"
 #include "onnx_loader/test_file.h"
 #include "onnx_loader/test_run.h"
 
@@ -75,6 +80,82 @@ TEST(InF32, NormsInSingleStepsMayBeOutOfRangeOfF16) {
     EXPECT_NEAR(y[0], 1.2247F, 4e-3F);
     EXPECT_NEAR(y[1], -1.2247F, 4e-3F);
     EXPECT_EQ(y[2], 0.0F);
+  }
+}
+
+double to_f16(double x) {
+  const auto number = cast(Tensor::scalar(static_cast<float>(x)), DType::kF16);
+  return *element_as_double(*number, 0);
+}
+
+/// A reduction or norm over three numbers, and what it gives for the first one.
+struct Norm {
+  const char* op;
+  double most;  ///< the largest amplitude for which results are in the range of f16
+  double (*expected)(const std::array<double, 3>& x);
+};
+
+double mean_of(const std::array<double, 3>& x) { return (x[0] + x[1] + x[2]) / 3; }
+double length_of(const std::array<double, 3>& x) { return std::hypot(x[0], x[1], x[2]); }
+
+const Norm kNorms[] = {
+    {"ReduceMean", 6e4, mean_of},
+    {"ReduceL2", 3e4, length_of},
+    {"ReduceL1", 2e4,
+     [](const std::array<double, 3>& x) {
+       return std::abs(x[0]) + std::abs(x[1]) + std::abs(x[2]);
+     }},
+    {"ReduceSumSquare", 100,
+     [](const std::array<double, 3>& x) { return length_of(x) * length_of(x); }},
+    {"ReduceLogSumExp", 6e4,
+     [](const std::array<double, 3>& x) {
+       const double most = std::max({x[0], x[1], x[2]});
+       return std::log(std::exp(x[0] - most) + std::exp(x[1] - most) + std::exp(x[2] - most)) +
+              most;
+     }},
+    {"LpNormalization", 6e4,
+     [](const std::array<double, 3>& x) { return x[0] / length_of(x); }},
+    {"LayerNormalization", 6e4,
+     [](const std::array<double, 3>& x) {
+       const double m = mean_of(x);
+       const double variance = mean_of({(x[0] - m) * (x[0] - m), (x[1] - m) * (x[1] - m),
+                                        (x[2] - m) * (x[2] - m)});
+       return (x[0] - m) / std::sqrt(variance + 1e-5);
+     }},
+};
+
+// Inputs and outputs are rounded once: half a step of f16 beside 1 is 2^-11.
+TEST(InF32, ReductionsAndNormsAreThoseOfF64) {
+  Splitmix64 random(1);
+  for (int i = 0; i < 700; ++i) {
+    const Norm& norm = kNorms[i % std::size(kNorms)];
+    const double least = std::log10(1e-4);
+    const double amplitude =
+        std::pow(10.0, least + (std::log10(norm.most) - least) * random.unit());
+    std::array<double, 3> x{};
+    for (double& each : x) each = to_f16(amplitude * (2 * random.unit() - 1));
+    const std::string_view op = norm.op;
+    GraphParts parts;
+    parts.inputs = {value_info("x", {-1, 3}, {"S"})};
+    parts.outputs = {value_info("y", {-1, -1})};
+    parts.initializers = {tensor_of_floats("one", {3}, {1, 1, 1})};
+    std::vector<std::string> inputs = {"narrow"};
+    if (op == "LayerNormalization") inputs.emplace_back("scale");
+    std::vector<Message> attributes;
+    if (op.starts_with("Reduce")) attributes = {integers_attribute("axes", {1})};
+    parts.nodes = {node_of("Cast", {"x"}, {"narrow"}, {integer_attribute("to", kF16)}),
+                   node_of("Cast", {"one"}, {"scale"}, {integer_attribute("to", kF16)}),
+                   node_of(op, inputs, {"made"}, attributes),
+                   node_of("Cast", {"made"}, {"y"}, {integer_attribute("to", 1)})};
+    const std::vector<float> y =
+        run_on(model_of(parts), {static_cast<float>(x[0]), static_cast<float>(x[1]),
+                                 static_cast<float>(x[2])});
+    ASSERT_FALSE(y.empty()) << op;
+    const double want = norm.expected(x);
+    // Where terms cancel, the largest of them counts. Norms are at most 2.
+    const double scale = y.size() == 1 ? amplitude : 2;
+    EXPECT_NEAR(y[0], want, 1e-3 * std::max(std::abs(want), 0.1 * scale) + 0x1p-24)
+        << op << " of " << x[0] << ", " << x[1] << ", " << x[2];
   }
 }
 
