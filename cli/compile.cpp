@@ -4,6 +4,8 @@
 #include "cli/plan_sources.h"
 #include "cli/small_weights.h"
 #include "ops/op_table.h"
+#include "ops/step_table.h"
+#include "plan_file/reopen.h"
 
 namespace rill::cli {
 Status compile_command(const Args& args, const Log& log, const Model& model) {
@@ -44,6 +46,7 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   if (!args.weights.empty()) options.weights = weights_line(weights);
   RILL_ASSIGN(const std::vector<std::byte> bytes,
               plan_file::write(plans, ops::op_table(), options));
+  RILL_TRY(plan_file::expect_reopens(bytes, plans, ops::step_table(), ops::op_table(), options));
   RILL_TRY(write_plan_sources(args, bytes, plans));
   if (!args.output.empty()) RILL_TRY(nnef::write_file(args.output, bytes));
   std::string names;

@@ -9,7 +9,9 @@
 #ifndef RILL_WITHOUT_PLAN_FILES
 #include "nnef_loader/archive/archive.h"
 #include "ops/op_table.h"
+#include "ops/step_table.h"
 #include "plan_file/compile.h"
+#include "plan_file/reopen.h"
 #include "plan_file/weights.h"
 #endif
 
@@ -75,6 +77,8 @@ Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const c
   if (opts.weights) options.weights = plan_file::weights_text(choice);
   RILL_ASSIGN(const std::vector<std::byte> bytes,
               plan_file::write(plans, rill::ops::op_table(), options));
+  RILL_TRY(plan_file::expect_reopens(bytes, plans, rill::ops::step_table(),
+                                     rill::ops::op_table(), options));
   if (opts.layer) tell(choice, opts);
   return rill::nnef::write_file(path, bytes);
 }

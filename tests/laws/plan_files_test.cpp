@@ -12,6 +12,7 @@
 #include "core/run/touches.h"
 #include "kernels/target.h"
 #include "plan_file/read.h"
+#include "plan_file/reopen.h"
 #include "tests/laws/case.h"
 #include "tests/laws/side_by_side.h"
 #include "tests/property/generate.h"
@@ -42,6 +43,11 @@ std::shared_ptr<const Plan> reopened(const Plan& plan) {
   }
   const Mapped map = mapped(*file);
   EXPECT_TRUE(plan_file::verify(map.bytes).ok());
+  const plan_file::Known known = known_here();
+  const plan_file::TargetPlan each{kernels::target_name(kernels::running_target()),
+                                   {std::shared_ptr<void>(), &plan}};
+  const Status same = plan_file::expect_reopens(*file, {&each, 1}, known.steps, known.rooms, {});
+  EXPECT_TRUE(same.ok()) << same.error().to_string();
   auto opened = plan_file::open(map.bytes, map.memory, known_here());
   if (!opened.ok()) {
     ADD_FAILURE() << opened.error().to_string();

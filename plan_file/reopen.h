@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "plan_file/read.h"
+#include "plan_file/write.h"
+
+namespace rill::plan_file {
+
+/// Open what was written of plans, target by target, and compare it with them: both must be written
+/// as the same bytes. The plan of a target whose kernels this CPU cannot run is read as far as its
+/// sums alone.
+/// Errors: kInternal, with the node of the first step that differs.
+Status expect_reopens(std::span<const std::byte> file, std::span<const TargetPlan> plans,
+                      std::span<const StepKind* const> steps,
+                      std::span<const OpRoom* const> rooms, const WriteOptions& options);
+
+}  // namespace rill::plan_file
