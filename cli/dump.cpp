@@ -14,6 +14,7 @@
 #include "cli/reports.h"
 #include "cli/say_impl.h"
 #include "cli/system/process.h"
+#include "core/optim/optim.h"
 #include "nnef_loader/archive/archive.h"
 
 namespace rill::cli {
@@ -67,6 +68,17 @@ Status write_files(const Args& args, Graph graph) {
     return {};
   }
   return written(nnef::write_file(args.nnef_graph, std::as_bytes(std::span(*text))), "graph.nnef");
+}
+
+/// The model as those who read its files have it: audited is what was written. A model that this
+/// command did not pulse is not audited.
+Result<Model> as_read_back(const Args& args, const Model& model) {
+  Model out = model;
+  if (args.no_audit || model.stream_symbol.empty()) return out;
+  auto again = nnef::read_back(model.graph, save_options(args));
+  if (!again.ok()) return written(again.take_status(), "memory");
+  RILL_ASSIGN(out.graph, declutter(*again));
+  return out;
 }
 
 /// The graph to show: optimised if asked for, symbols bound where it is to run.
@@ -206,7 +218,8 @@ Status dump_command(const Args& args, const Log& log, const Model& model) {
   RILL_TRY(take_notes(args, log, shown, &notes));
   Graph written_graph = model.graph;
   if (writes_archives(args)) {
-    RILL_TRY(audit_before_writing(args, log, model, &written_graph));
+    RILL_ASSIGN(const Model again, as_read_back(args, model));
+    RILL_TRY(audit_before_writing(args, log, again, &written_graph));
   }
   RILL_TRY(write_files(args, std::move(written_graph)));
   RILL_TRY(write_profiles(args, shown.graph, notes));

@@ -548,6 +548,8 @@ nnef::SaveOptions save_options(const Args& args) {
   options.extended_identifiers = args.extended_identifiers;
   options.extern_all_constants = args.extern_all_constants;
   options.tract_core = !args.no_tract_core;
+  options.read_back = ops::op_table();
+  options.keep_submodels = shown_as_it_is(args);
   if (args.flavor == Flavor::kTract) {
     // Scripts replace tract's version in what they compare.
     options.declare_tract_core = true;

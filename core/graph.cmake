@@ -7,6 +7,7 @@ target_sources(rill_core PRIVATE
   graph/op.cpp
   graph/pulse.cpp
   graph/rewrite.cpp
+  graph/same.cpp
   graph/size_trace.cpp
   graph/typed.cpp
   graph/walk.cpp

@@ -52,6 +52,11 @@ std::span<const OpRoom* const> loader_rooms();
 std::vector<std::string_view> standard_fragments();
 
 struct SaveOptions {
+  /// The operators to read the model with once it is written. It must read back as the same graph
+  /// (`expect_same`) and with the same properties before it gets its name. None: it is not read.
+  std::span<const OpRoom* const> read_back;
+  /// How models in the model, and operators that are many nodes, are read back.
+  bool keep_submodels = false;
   /// Keep names as they are, written i"a.b"; otherwise what is no identifier becomes `_`.
   bool extended_identifiers = false;
   /// Write every constant to a file of its own, however small.
@@ -65,8 +70,13 @@ struct SaveOptions {
 };
 
 /// Write a model; the form follows `container`. Atomic: a failed write leaves the old file.
+/// Errors: kIo; kUnsupported for an operator without an NNEF form; kInternal, with the node, where
+/// the model does not read back as it is.
 Status save(const Graph& graph, const std::string& path, Container container,
             const SaveOptions& options = {});
+/// Give the graph that readers of the written model have. The model is written to memory.
+/// Errors: those of `save`.
+Result<Graph> read_back(const Graph& graph, const SaveOptions& options);
 /// The text of graph.nnef alone.
 Result<std::string> graph_text(const Graph& graph, const SaveOptions& options = {});
 

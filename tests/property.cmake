@@ -37,7 +37,8 @@ rill_library(rill_laws SOURCES laws/case.cpp laws/plain_run.cpp laws/side_by_sid
 target_link_libraries(rill_laws PUBLIC GTest::gtest)
 rill_define_source_dir(laws/case.cpp laws/side_by_side.cpp)
 # Interposes on malloc, so that it is a program of its own.
-set(laws laws/attributes_test.cpp laws/laws_test.cpp laws/types_test.cpp support/heap_calls.cpp)
+set(laws laws/attributes_test.cpp laws/laws_test.cpp laws/read_back_test.cpp laws/types_test.cpp
+         support/heap_calls.cpp)
 if(NOT RILL_STEPS_UNSEEN)
   list(APPEND laws laws/steps_test.cpp)
 endif()

@@ -329,8 +329,11 @@ rill_status rill_save(const rill_model* model, const char* path) {
   return refuse(RILL_E_UNSUPPORTED,
                 "rill_save: this build does not write models; RILL_SAVE=ON makes one that does");
 #else
-  return guarded("rill_save",
-                 [&] { return report(rill::nnef::save(model->graph, path, container_of(path))); });
+  return guarded("rill_save", [&] {
+    rill::nnef::SaveOptions options;
+    options.read_back = rill::ops::op_table();
+    return report(rill::nnef::save(model->graph, path, container_of(path), options));
+  });
 #endif
 }
 

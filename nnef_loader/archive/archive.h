@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,7 +59,11 @@ enum class Container : uint8_t { kFolder, kTar, kTgz, kZip };
 /// A path that is neither file nor folder, such as /dev/null, is written to directly.
 /// Errors: kIo; kArg for names that `read_archive` would refuse or leave out, and for an existing
 /// folder, which is never overwritten.
-Status write_archive(const std::string& path, Container container, std::span<const Entry> entries);
+/// `check`: called with the name of what is written, before it gets its own; where it fails, the
+/// write does. It is left out where a path is written to directly.
+using CheckWritten = std::function<Status(const std::string& written)>;
+Status write_archive(const std::string& path, Container container, std::span<const Entry> entries,
+                     const CheckWritten& check = {});
 
 /// Write a deflated zip as above, with any names but empty or equal ones.
 Status write_keyed_zip(const std::string& path, std::span<const Entry> entries);

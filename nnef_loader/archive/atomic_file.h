@@ -20,6 +20,8 @@ class AtomicFile {
 
   Status write(std::span<const std::byte> bytes);
   Status commit();
+  /// Where the bytes are until `commit`; empty where the path is written to directly.
+  const std::string& temporary() const { return temporary_; }
 
  private:
   AtomicFile() = default;

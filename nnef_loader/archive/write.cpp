@@ -26,9 +26,11 @@ Status check_names(std::span<const Entry> entries, NameRule rule) {
   return check_unique(entries, Code::kArg);
 }
 
-Status write_packed(const std::string& path, Container container, std::span<const Entry> entries) {
+Status write_packed(const std::string& path, Container container, std::span<const Entry> entries,
+                    const CheckWritten& check) {
   RILL_ASSIGN(AtomicFile file, AtomicFile::create(path));
   RILL_TRY(pack(container, entries, path, &file));
+  if (check && !file.temporary().empty()) RILL_TRY(check(file.temporary()));
   return file.commit();
 }
 
@@ -43,6 +45,7 @@ class TemporaryFolder {
   Status create();
   Status add(const Entry& entry);
   Status keep();
+  const std::string& path() const { return path_; }
 
  private:
   const std::string& target_;
@@ -100,24 +103,27 @@ Status TemporaryFolder::keep() {
   return {};
 }
 
-Status write_folder(const std::string& path, std::span<const Entry> entries) {
+Status write_folder(const std::string& path, std::span<const Entry> entries,
+                    const CheckWritten& check) {
   TemporaryFolder folder(path);
   RILL_TRY(folder.create());
   for (const Entry& entry : entries) RILL_TRY(folder.add(entry));
+  if (check) RILL_TRY(check(folder.path()));
   return folder.keep();
 }
 
 }  // namespace
 
-Status write_archive(const std::string& path, Container container, std::span<const Entry> entries) {
+Status write_archive(const std::string& path, Container container, std::span<const Entry> entries,
+                     const CheckWritten& check) {
   RILL_TRY(check_names(entries, NameRule::kPath));
-  if (container == Container::kFolder) return write_folder(path, entries);
-  return write_packed(path, container, entries);
+  if (container == Container::kFolder) return write_folder(path, entries, check);
+  return write_packed(path, container, entries, check);
 }
 
 Status write_keyed_zip(const std::string& path, std::span<const Entry> entries) {
   RILL_TRY(check_names(entries, NameRule::kKey));
-  return write_packed(path, Container::kZip, entries);
+  return write_packed(path, Container::kZip, entries, {});
 }
 
 }  // namespace rill::nnef

@@ -33,6 +33,35 @@ TEST_F(WriteArchive, AFolderReadsBackByName) {
   EXPECT_EQ(names(), std::vector<std::string>{"m"});
 }
 
+TEST_F(WriteArchive, ACheckReadsAllThatIsWrittenUnderATemporaryName) {
+  for (const Container container :
+       {Container::kTar, Container::kTgz, Container::kZip, Container::kFolder}) {
+    const auto check = [&](const std::string& written) -> Status {
+      EXPECT_NE(written, path("m"));
+      const auto entries = read_archive(written);
+      EXPECT_TRUE(entries.ok() && entries->size() == model().size());
+      return {};
+    };
+    ASSERT_TRUE(write_archive(path("m"), container, model(), check).ok());
+    EXPECT_EQ(names(), std::vector<std::string>{"m"});
+    std::filesystem::remove_all(path("m"));
+  }
+}
+
+TEST_F(WriteArchive, AFailedCheckLeavesWhatWasThere) {
+  const auto refuse = [](const std::string&) { return fail(Code::kInternal, "another model"); };
+  EXPECT_FALSE(write_archive(path("m"), Container::kFolder, model(), refuse).ok());
+  EXPECT_TRUE(names().empty());
+  put("m", "old");
+  for (const Container container : kPacked) {
+    const Status status = write_archive(path("m"), container, model(), refuse);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().message, "another model");
+    EXPECT_EQ(get("m"), "old");
+    EXPECT_EQ(names(), std::vector<std::string>{"m"});
+  }
+}
+
 TEST_F(WriteArchive, EqualEntriesGiveEqualBytesInAnyTimeZone) {
   for (const Container container : kPacked) {
     set_time_zone("UTC");

@@ -6,8 +6,11 @@
 
 #include "core/base/search.h"
 #include "core/base/sorted.h"
+#include "core/graph/same.h"
+#include "core/optim/optim.h"
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/literals.h"
+#include "nnef_loader/build/load_entries.h"
 #include "nnef_loader/build/writer.h"
 #include "nnef_loader/properties.h"
 #include "nnef_loader/syntax/printer.h"
@@ -156,11 +159,82 @@ Result<std::string> graph_text(const Graph& graph, const SaveOptions& options) {
   return document_text(graph, &document);
 }
 
+namespace {
+
+/// Tell that a file is not what it should be: what to do, and that nothing was written.
+Status not_read_back(Status status) {
+  Error& error = status.error();
+  // A machine that refuses is no fault of the model's.
+  if (error.code == Code::kNoMem || error.code == Code::kIo) return status;
+  error.code = Code::kInternal;
+  error.message = str_cat("the model does not read back as it is: ", error.message);
+  return std::move(status).hint(
+      "Nothing was written: this is a bug of rill, and worth a report with the model");
+}
+
+LoadOptions reading(const SaveOptions& options) {
+  LoadOptions out;
+  out.keep_submodels = options.keep_submodels;
+  // What was written is no hostile file, and may be as large as the model.
+  constexpr int64_t kAny = int64_t{1} << 40;
+  out.limits.max_expanded_bytes = kAny;
+  out.limits.ratio_slack_bytes = kAny;
+  out.limits.max_entries = kAny;
+  out.limits.max_text_bytes = kAny;
+  out.limits.max_nodes = kAny;
+  out.limits.max_symbols = kAny;
+  out.limits.max_folded_bytes = kAny;
+  out.limits.max_unfolding_steps = kAny;
+  return out;
+}
+
+Status same_properties(const Graph& expected, const Graph& found) {
+  const auto own = properties_of(expected);
+  const auto others = properties_of(found);
+  for (const auto& [key, value] : own) {
+    // What has no form in a text is not written.
+    if (key == kWriterKey || key == kFormatKey || !literal_text(value)) continue;
+    const auto other = others.find(key);
+    const bool same = other != others.end() && literal_text(other->second) == literal_text(value);
+    if (!same) return fail(Code::kInternal, "property \"", key, "\" is not what it was");
+  }
+  return {};
+}
+
+/// Compare node by node, as they are or simplified: NNEF has some operators as several.
+Status same_graphs(const Graph& expected, const Graph& found) {
+  if (expect_same(expected, found).ok()) return {};
+  RILL_ASSIGN(const Graph own, declutter(expected));
+  RILL_ASSIGN(const Graph other, declutter(found));
+  return expect_same(own, other);
+}
+
+/// Compare a model that was read back with the one that was written.
+Result<Graph> compared(const Graph& graph, Result<Graph> again) {
+  if (!again.ok()) return not_read_back(again.take_status());
+  Status status = same_graphs(graph, *again);
+  if (status.ok()) status = same_properties(graph, *again);
+  if (!status.ok()) return not_read_back(std::move(status));
+  return again;
+}
+
+}  // namespace
+
+Result<Graph> read_back(const Graph& graph, const SaveOptions& options) {
+  std::vector<Entry> entries;
+  RILL_TRY(add_entries(graph, "", options, &entries));
+  return compared(graph, load_entries(std::move(entries), options.read_back, reading(options)));
+}
+
 Status save(const Graph& graph, const std::string& path, Container container,
             const SaveOptions& options) {
   std::vector<Entry> entries;
   RILL_TRY(add_entries(graph, "", options, &entries));
-  return write_archive(path, container, entries);
+  if (options.read_back.empty()) return write_archive(path, container, entries);
+  return write_archive(path, container, entries, [&](const std::string& written) -> Status {
+    auto same = compared(graph, load(written, options.read_back, reading(options)));
+    return same.ok() ? Status() : same.take_status();
+  });
 }
 
 }  // namespace rill::nnef

@@ -267,17 +267,6 @@ Status Slice::declutter(Rewrite& rewrite) const {
   return rewrite.replace_by(std::move(both), {rewrite.mapped(rewrite.producer(0).inputs[0])});
 }
 
-Status Slice::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string x, ctx.in(0));
-  // [0, 0) of an axis of one element is read as all of it.
-  const Dim& extent = ctx.graph().fact(ctx.node().inputs[0]).dim(static_cast<int>(axis));
-  const bool nothing = end == Dim(0) && extent == Dim(1);
-  ctx.assign(str_cat("slice(", x, ", axes = [", axis, "], begin = [",
-                     ctx.dim(nothing ? extent : begin), "], end = [",
-                     ctx.dim(nothing ? extent : end), "], stride = [1])"));
-  return {};
-}
-
 Result<Facts> Downsample::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
@@ -350,9 +339,13 @@ Dim resolved(const SymbolScope& scope, const Dim& bound, const Dim& extent) {
   return at;
 }
 
-Result<OutletId> cut(LoadCtx& ctx, OutletId x, int64_t axis, const Dim& from, const Dim& to) {
-  const SymbolScope& scope = ctx.graph().scope;
-  const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
+/// What `slice` makes of the bounds that it is given.
+struct Bounds {
+  Dim begin;
+  Dim end;
+};
+
+Bounds bounds_of(const SymbolScope& scope, const Dim& extent, const Dim& from, const Dim& to) {
   const Dim begin = resolved(scope, from, extent);
   // An end of 0 behind `begin` means the end of the axis; a `begin` that is counted from there lies
   // in front of it. Of an axis of one element, exporters write [0, 0) for the last one.
@@ -361,7 +354,7 @@ Result<OutletId> cut(LoadCtx& ctx, OutletId x, int64_t axis, const Dim& from, co
       to == Dim(0) && (from_behind || extent == Dim(1) || scope.proves_ge(begin, Dim(1)));
   Dim end = to_the_end ? extent : resolved(scope, to, extent);
   if (scope.proves_ge(begin, end)) end = begin;
-  return ctx.add1(make_op<Slice>(axis, begin, end), {x});
+  return {begin, end};
 }
 
 /// Whether a bound still compares.
@@ -399,11 +392,21 @@ Result<Value> load_slice(LoadCtx& ctx) {
       from = presumed(ctx.graph(), from, extent);
       to = presumed(ctx.graph(), to, extent);
     }
-    RILL_ASSIGN(x, cut(ctx, x, axis, from, to));
+    const Bounds bounds = bounds_of(ctx.graph().scope, extent, from, to);
+    RILL_ASSIGN(x, ctx.add1(make_op<Slice>(axis, bounds.begin, bounds.end), {x}));
     if (strides[i] == 1) continue;
     RILL_ASSIGN(x, ctx.add1(make_op<Downsample>(axis, strides[i], 0), {x}));
   }
   return as_value(x);
+}
+
+/// Whether `slice` reads the bounds as they are: it counts negative ones from the end, and presumes
+/// what open ones compare.
+bool reads_as_it_is(const Slice& slice, const SymbolScope& scope, const Dim& extent) {
+  const bool numbers = slice.begin.is_const() && slice.end.is_const();
+  if (is_open(slice.begin) || (extent.is_const() && !numbers)) return false;
+  const Bounds read = bounds_of(scope, extent, slice.begin, slice.end);
+  return read.begin == slice.begin && read.end == slice.end;
 }
 
 Result<Value> load_dyn_slice(LoadCtx& ctx) {
@@ -431,6 +434,21 @@ constexpr NnefOp kOps[] = {
 };
 
 }  // namespace
+
+Status Slice::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  const Dim& extent = ctx.graph().fact(ctx.node().inputs[0]).dim(static_cast<int>(axis));
+  if (!reads_as_it_is(*this, ctx.graph().scope, extent)) {
+    ctx.need_registry("tract_core");
+    ctx.assign(str_cat("tract_core_dyn_slice(", x, ", start = ", ctx.dim(begin),
+                       ", end = ", ctx.dim(end), ", len = ", ctx.dim(end - begin),
+                       ", axis = ", axis, ")"));
+    return {};
+  }
+  ctx.assign(str_cat("slice(", x, ", axes = [", axis, "], begin = [", ctx.dim(begin),
+                     "], end = [", ctx.dim(end), "], stride = [1])"));
+  return {};
+}
 
 Status Downsample::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[2]); }
 

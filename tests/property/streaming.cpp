@@ -76,7 +76,9 @@ Result<StreamedRun> StreamedRun::through(Graph pulsed) const {
 Result<StreamedRun> StreamedRun::reloaded() const {
   const auto path = std::filesystem::temp_directory_path() /
                     str_cat("rill_reloaded_", static_cast<int64_t>(getpid()), ".nnef.tar");
-  RILL_TRY(nnef::save(graph_, path.string(), nnef::Container::kTar));
+  nnef::SaveOptions options;
+  options.read_back = ops::op_table();
+  RILL_TRY(nnef::save(graph_, path.string(), nnef::Container::kTar, options));
   auto loaded = nnef::load(path.string(), ops::op_table());
   std::filesystem::remove(path);
   if (!loaded.ok()) return loaded.error();

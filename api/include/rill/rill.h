@@ -186,7 +186,7 @@ RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, ril
 RILL_API rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opts* opts,
                                       rill_model** model);
 /** Write by suffix: .tgz or .tar.gz, .tar, .zip, else a folder. Atomic.
- *  Errors: RILL_E_IO; RILL_E_ARG for a folder that is there already. */
+ *  Errors: RILL_E_IO; RILL_E_ARG for an old folder; RILL_E_INTERNAL if it reads back changed. */
 RILL_API rill_status rill_save(const rill_model* model, const char* path);
 /** Copy the structure; weights are shared. */
 RILL_API rill_status rill_model_clone(const rill_model* model, rill_model** copy);
