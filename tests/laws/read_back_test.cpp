@@ -6,6 +6,7 @@
 #include "core/graph/same.h"
 #include "core/optim/optim.h"
 #include "nnef_loader/load.h"
+#include "ops/math/binary.h"
 #include "ops/op_table.h"
 #include "tests/laws/case.h"
 #include "tests/property/streaming.h"
@@ -120,6 +121,35 @@ TEST(ReadBack, EndsThatHoldBroadcastsAndComparisons) {
     ASSERT_TRUE(reloaded.ok()) << reloaded.error().to_string();
     for (const int64_t length : {4, 5, 9, 30}) {
       EXPECT_EQ(stream_problem(*graph, &*reloaded, length), "") << "S = " << length;
+    }
+  }
+}
+
+/// NNEF has a maximum that keeps NaN as selections, which are read as it.
+TEST(ReadBack, MaximaAndMinimaThatKeepNaN) {
+  using ops::BinaryKind;
+  for (const DType type : {DType::kF32, DType::kF16}) {
+    for (const BinaryKind kind : {BinaryKind::kMaximum, BinaryKind::kMinimum}) {
+      for (const int constant : {-1, 0, 1}) {
+        for (const bool scalar : {false, true}) {
+          std::vector<Dim> shape;
+          if (!scalar) shape = {Dim::symbol("S")};
+          Graph graph;
+          graph.scope.declare("S");
+          OutletId wires[2];
+          for (int i = 0; i < 2; ++i) {
+            wires[i] = graph.add_source(i == 0 ? "x" : "w", Fact::of(type, shape));
+          }
+          if (constant >= 0) {
+            Tensor limit = Tensor::zeros(type, std::vector<int64_t>(shape.size(), 1)).value();
+            wires[constant] = graph.add_const("c", std::make_shared<const Tensor>(limit));
+          }
+          const auto y = graph.add("y", make_op<ops::Binary>(kind), {wires[0], wires[1]});
+          ASSERT_TRUE(y.ok()) << y.error().to_string();
+          graph.add_output("y", (*y)[0]);
+          EXPECT_TRUE(is_read_back(graph)) << "constant " << constant;
+        }
+      }
     }
   }
 }
