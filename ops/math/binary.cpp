@@ -438,13 +438,20 @@ Status Binary::save(SaveCtx& ctx) const {
   if (takes_number(kind_of)) {
     const auto limit = number_of(ctx.graph().fact(ctx.node().inputs[1]));
     const bool plain = limit && !std::isnan(*limit);
-    const std::string other =
-        plain ? b : str_cat("select(ne(", b, ", ", b, "), ", a, ", ", b, ")");
-    ctx.assign(str_cat("select(", form.nnef, "(", a, ", ", b, "), ", a, ", ", other, ")"));
+    std::string other = b;
+    if (!plain) {
+      const std::string none = ctx.temp("none", str_cat("ne(", b, ", ", b, ")"));
+      other = ctx.temp("other", str_cat("select(", none, ", ", a, ", ", b, ")"));
+    }
+    const std::string within = ctx.temp("within", str_cat(form.nnef, "(", a, ", ", b, ")"));
+    ctx.assign(str_cat("select(", within, ", ", a, ", ", other, ")"));
     return {};
   }
   if (kind_of == BinaryKind::kHypot) {
-    ctx.assign(str_cat("sqrt(add(square(", a, "), square(", b, ")))"));
+    const std::string squares[] = {ctx.temp("square", str_cat("square(", a, ")")),
+                                   ctx.temp("square", str_cat("square(", b, ")"))};
+    const std::string sum = ctx.temp("sum", str_cat("add(", squares[0], ", ", squares[1], ")"));
+    ctx.assign(str_cat("sqrt(", sum, ")"));
     return {};
   }
   const auto quotient = written_quotient(ctx, kind_of, a, b);

@@ -81,11 +81,14 @@ Status as_limit(Rewrite& rewrite) {
   const bool below = compare == Binary(BinaryKind::kLt).name();
   if (!below && compare != Binary(BinaryKind::kGt).name()) return {};
   const std::vector<OutletId>& compared = rewrite.producer(0).inputs;
-  const bool keeps_nan = compared[0] == rewrite.input(2) && compared[1] == rewrite.input(1);
-  const bool takes_number = compared[0] == rewrite.input(1) && compared[1] == rewrite.input(2);
-  if (!keeps_nan && !takes_number) return {};
-  const auto limit = uniform_f32(rewrite.in(keeps_nan ? 1 : 2));
-  if (!limit || std::isnan(*limit)) return {};
+  const bool takes_number = compared[0] == rewrite.input(1);
+  if (!takes_number && compared[0] != rewrite.input(2)) return {};
+  const Fact& chosen = rewrite.in(takes_number ? 2 : 1);
+  const Fact& bound = rewrite.old_graph().fact(compared[1]);
+  const auto limit = uniform_f32(chosen), other = uniform_f32(bound);
+  const bool same = limit && other && *limit == *other &&
+                    std::signbit(*limit) == std::signbit(*other) && chosen.shape == bound.shape;
+  if (!same) return {};
   auto kind = below ? BinaryKind::kMax : BinaryKind::kMin;
   if (takes_number) kind = below ? BinaryKind::kMinNumber : BinaryKind::kMaxNumber;
   return rewrite.replace_by(make_op<Binary>(kind),

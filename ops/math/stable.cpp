@@ -1,6 +1,7 @@
 #include "ops/math/stable.h"
 
 #include "core/tensor/uniform.h"
+#include "ops/array/cast.h"
 #include "ops/array/slice.h"
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
@@ -103,6 +104,21 @@ Status stable_root(Rewrite& rewrite) {
 }
 
 }  // namespace
+
+Status save_stable(SaveCtx& ctx, UnaryKind kind, const std::string& x) {
+  const Fact& fact = ctx.graph().fact(ctx.node().inputs[0]);
+  RILL_ASSIGN(const Tensor number, cast(Tensor::scalar(1.0F), fact.dtype));
+  const std::vector<int64_t> units(static_cast<size_t>(fact.rank()), 1);
+  RILL_ASSIGN(const Tensor aligned, number.reshaped(units));
+  RILL_ASSIGN(const std::string literal, ctx.literal(aligned));
+  const std::string one = ctx.temp("one", literal);
+  if (kind == UnaryKind::kLog1p) {
+    ctx.assign(str_cat("log(", ctx.temp("sum", str_cat("add(", x, ", ", one, ")")), ")"));
+  } else {
+    ctx.assign(str_cat("sub(", ctx.temp("power", str_cat("exp(", x, ")")), ", ", one, ")"));
+  }
+  return {};
+}
 
 Status stable_function(UnaryKind kind, Rewrite& rewrite) {
   if (!is_float(rewrite.in(0).dtype)) return {};

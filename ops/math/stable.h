@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+
+#include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "ops/math/kinds.h"
 
@@ -15,5 +18,8 @@ Status stable_function(UnaryKind kind, Rewrite& rewrite);
 
 /// Recognise exp(x) - 1 behind the node of an operation whose second operand is this number.
 Status stable_difference(BinaryKind kind, double second, Rewrite& rewrite);
+
+/// Write log(x + 1) or exp(x) - 1.
+Status save_stable(SaveCtx& ctx, UnaryKind kind, const std::string& x);
 
 }  // namespace rill::ops

