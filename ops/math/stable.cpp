@@ -111,11 +111,13 @@ Status save_stable(SaveCtx& ctx, UnaryKind kind, const std::string& x) {
   const std::vector<int64_t> units(static_cast<size_t>(fact.rank()), 1);
   RILL_ASSIGN(const Tensor aligned, number.reshaped(units));
   RILL_ASSIGN(const std::string literal, ctx.literal(aligned));
-  const std::string one = ctx.temp("one", literal);
+  // A constant stands where it is used first.
   if (kind == UnaryKind::kLog1p) {
+    const std::string one = ctx.temp("one", literal);
     ctx.assign(str_cat("log(", ctx.temp("sum", str_cat("add(", x, ", ", one, ")")), ")"));
   } else {
-    ctx.assign(str_cat("sub(", ctx.temp("power", str_cat("exp(", x, ")")), ", ", one, ")"));
+    const std::string power = ctx.temp("power", str_cat("exp(", x, ")"));
+    ctx.assign(str_cat("sub(", power, ", ", ctx.temp("one", literal), ")"));
   }
   return {};
 }
