@@ -60,6 +60,7 @@ class Pulsifier {
   std::vector<Wire> wires(std::map<OutletId, int>* places);
   Streaming streaming(const Report& report);
   bool late_end_is_fine();
+  std::vector<char> heed_ends() const;
   bool is_left_at_the_end(const Dim& dim, int64_t delay, int64_t frames) const;
 
   const Graph& whole_;
@@ -302,9 +303,25 @@ std::vector<Wire> Pulsifier::wires(std::map<OutletId, int>* places) {
   return out;
 }
 
+/// The nodes of the whole graph whose wires are read as far as they go, or written at their ends.
+std::vector<char> Pulsifier::heed_ends() const {
+  std::vector<char> out(whole_.nodes.size(), 0);
+  for (size_t id = 0; id < whole_.nodes.size() && id < made_.size(); ++id) {
+    bool heeds = false;
+    for (size_t made = made_[id].first; made < made_[id].second; ++made) {
+      heeds |= pulsed_.nodes[made].op->with_symbol(options_.symbol, Dim(1)) != nullptr;
+    }
+    if (!heeds) continue;
+    out[id] = 1;
+    for (const OutletId& input : whole_.nodes[id].inputs) out[static_cast<size_t>(input.node)] = 1;
+  }
+  return out;
+}
+
 /// Whether a stream of whole pulses may learn of its end after its last step: no wire has ended
-/// before that.
+/// before that whose end matters. Frames behind the ends of others are dropped.
 bool Pulsifier::late_end_is_fine() {
+  const std::vector<char> heeded = heed_ends();
   struct Extent {
     Dim dim;
     int64_t delay = 0;
@@ -314,6 +331,7 @@ bool Pulsifier::late_end_is_fine() {
   // Wires that follow one another are mostly alike.
   std::optional<Extent> last;
   for (size_t id = 0; id < whole_.nodes.size(); ++id) {
+    if (heeded[id] == 0) continue;
     for (size_t slot = 0; slot < whole_.nodes[id].outputs.size(); ++slot) {
       const KnownWire& wire = builder_.wire_of({static_cast<int>(id), static_cast<int>(slot)});
       if (!wire.stream) continue;
