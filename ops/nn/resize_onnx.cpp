@@ -70,6 +70,21 @@ Result<ResizeAxis> modes_of(OnnxCtx& ctx) {
   return op;
 }
 
+/// Whether no extent changes: onnxruntime copies the input then, whatever the scales are. A scale
+/// below 1.5 leaves an open extent as it is where there are few frames: that there are more is
+/// asserted.
+bool stays(OnnxCtx& ctx, const Fact& in, const std::vector<ResizeAxis>& steps) {
+  SymbolScope& scope = ctx.graph().scope;
+  std::string longer;
+  for (const ResizeAxis& op : steps) {
+    const Dim& from = in.dim(static_cast<int>(op.axis));
+    if (op.to == from) continue;
+    if (op.to.is_const() || !(op.scale > 1.0F && op.scale < 1.5F)) return false;
+    longer = str_cat(op.to, " >= ", from + Dim(1));
+  }
+  return longer.empty() || !scope.assert_text(longer).ok();
+}
+
 /// One step per axis that is named, or per axis of the input.
 Result<std::vector<ResizeAxis>> steps_of(OnnxCtx& ctx, const Fact& in) {
   RILL_ASSIGN(const ResizeAxis like, modes_of(ctx));
@@ -113,6 +128,7 @@ Result<std::vector<ResizeAxis>> steps_of(OnnxCtx& ctx, const Fact& in) {
     RILL_ASSIGN(const std::string policy, ctx.text("keep_aspect_ratio_policy"));
     RILL_TRY(keep_aspect(policy, &steps, in));
   }
+  if (!like.is_crop() && stays(ctx, in, steps)) steps.clear();
   std::erase_if(steps, [&](const ResizeAxis& op) {
     const bool whole = !op.is_crop() || (op.roi_begin == 0.0F && op.roi_end == 1.0F);
     const bool kept = in.dim(static_cast<int>(op.axis)) == op.to;

@@ -74,9 +74,11 @@ def pool():
             "ceil_mode": pick([0, 1, 1])}
     if op == "AveragePool":
         more["count_include_pad"] = pick([0, 1])
-    # onnxruntime has frames where windows are longer than what they slide over; the standard has none.
+    # onnxruntime has frames where windows are longer than what they slide over; the standard has none. The
+    # largest of a window of padding alone is the lowest f32 there, and -inf in PyTorch.
+    padded = 0 if op == "MaxPool" and dilation > 1 else sum(pads)
     return Case([helper.make_node(op, ["x"], ["y"], **more)], streams=True,
-                suits=lambda n: n + sum(pads) >= reach)
+                suits=lambda n: n + padded >= reach)
 
 
 def same():
@@ -100,7 +102,9 @@ def same():
 def resize():
     way = pick(["half_pixel", "asymmetric", "pytorch_half_pixel", "align_corners"])
     mode = pick(["nearest", "linear"])
-    scale = pick([1 / 3, 2 / 3, 1 / 5, 3 / 5, 2 / 5, 5 / 3, 0.5, 0.75, 1.5, 2, 3])
+    # Of 3 / 5 and 5 / 3, the float is so far off that onnxruntime takes frames beside those of the fraction.
+    inexact = [] if mode == "nearest" else [3 / 5, 5 / 3]
+    scale = pick([1 / 3, 2 / 3, 1 / 5, 2 / 5, 0.5, 0.75, 1.5, 2, 3, *inexact])
     more = {"mode": mode, "coordinate_transformation_mode": way}
     if mode == "nearest":
         more["nearest_mode"] = pick(["floor", "round_prefer_floor"])
@@ -114,7 +118,7 @@ def resize():
 
 def known_while_read():
     """What f32 makes of such a product is no expression: `run` reads the file with the input's extent."""
-    scale = pick([0.91, 0.7310586, 2.3025851])
+    scale = pick([1.3, 0.91, 0.7310586, 2.3025851])
     return Case([helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="nearest", nearest_mode="floor",
                                   coordinate_transformation_mode="asymmetric")],
                 {"scales": f32(1, 1, scale)}, note=f"scale {scale}",
@@ -123,7 +127,7 @@ def known_while_read():
 
 def resize_of_few():
     """Where no extent changes, onnxruntime copies; the file asserts that streams are longer."""
-    p = pick([4, 5, 6, 8])
+    p = pick([4, 5, 6])
     return Case([helper.make_node("Resize", ["x", "", "scales"], ["y"], mode=pick(["nearest", "linear"]),
                                   coordinate_transformation_mode=pick(["asymmetric", "half_pixel"]))],
                 {"scales": f32(1, 1, p / (p - 1))}, streams=True, note=f"scale {p / (p - 1)}", within=3e-4,
@@ -240,7 +244,7 @@ def padding_mask():
                 streams=True, note=f"floats {floats}", suits=lambda n: n >= kernel)
 
 
-MAKERS = [pool, pool, same, resize, resize, resize_by_sizes, padded_to_windows, center, blocks, windows,
+MAKERS = [pool, pool, same, resize, resize, resize_of_few, resize_by_sizes, padded_to_windows, center, blocks, windows,
           padding_mask, known_while_read]
 
 
@@ -258,7 +262,7 @@ def compare(program, folder, case, n, pulse):
     run = subprocess.run([program, folder / "m.onnx", *pulsed, "run", "--input-from-bundle", given,
                           "--assert-output-bundle", wanted, "--approx-custom", f"{case.within},1e-4,0", "-q"],
                          capture_output=True, text=True, timeout=120)
-    if run.returncode == 1 and case.refused(n) and "asserts" in run.stderr:
+    if run.returncode == 1 and case.refused(n) and ("asserts" in run.stderr or "does not suit" in run.stderr):
         return "left"
     return None if run.returncode == 0 else run.stderr.strip()[-400:]
 
