@@ -244,8 +244,66 @@ def padding_mask():
                 streams=True, note=f"floats {floats}", suits=lambda n: n >= kernel)
 
 
+class Chain:
+    """Nodes that are drawn one behind another, with constants of one type."""
+
+    def __init__(self, kind):
+        self.kind, self.nodes = kind, length_nodes()
+        self.constants = {"last": np.int64(2), "zero": np.int64(0), "one": np.int64(1), "axis": i64(0)}
+
+    def number(self, values):
+        name = f"number{len(self.constants)}"
+        self.constants[name] = self.kind(pick(values))
+        return name
+
+    def add(self, op, *inputs, **attributes):
+        self.nodes.append(helper.make_node(op, list(inputs), [f"wire{len(self.nodes)}"], **attributes))
+        return self.nodes[-1].output[0]
+
+    def drawn(self, wire, ops, steps):
+        for _ in range(random.randint(0, steps)):
+            op = pick(ops)
+            if op in ("Ceil", "Floor", "Round"):
+                wire = self.add(op, wire)
+            elif op in ("Mul", "Div"):
+                wire = self.add(op, wire, self.number(self.factors))
+            else:
+                wire = self.add(op, wire, self.number([0, 1, 2, 5]))
+        return wire
+
+
+def sizes_through_floats():
+    """As many elements as what floats make of the length, by any way of rounding."""
+    chain = Chain(np.float32)
+    chain.factors = [2, 3, 4, 5, 6, 10, 0.5, 1.5, 0.2, 0.1, 0.6, 0.7, 1 / 3, 2 / 3]
+    wire = chain.drawn("nf", ["Add", "Sub", "Mul", "Div", "Div", "Ceil", "Floor", "Round"], 4)
+    size = chain.add("Cast", chain.add(pick(["Ceil", "Floor", "Round"]), wire), to=TensorProto.INT64)
+    count = chain.add("Unsqueeze", chain.add("Max", size, "one"), "axis")
+    ones = chain.add("ConstantOfShape", count, value=numpy_helper.from_array(f32(1)))
+    total = chain.add("ReduceMax", "x", keepdims=0)
+    chain.nodes.append(helper.make_node("Mul", [ones, total], ["y"]))
+    return Case(chain.nodes, chain.constants)
+
+
+def compared_places():
+    """Places against sizes, or against other places, beside limits that change nothing."""
+    chain = Chain(np.int64)
+    chain.factors = [1, 2, 3, 4]
+    ops = ["Add", "Sub", "Mul", "Div", "Min", "Max"]
+    count = pick(["n", chain.add("Div", "n", chain.number([2, 3]))])
+    left = chain.drawn(chain.add("Range", "zero", count, "one"), ops, 3)
+    right = chain.drawn(pick(["n", left, chain.nodes[-1].output[0]]), ops, 3)
+    if pick([0, 1]):
+        left = chain.add(pick(["Min", "Max"]), left, chain.drawn("n", ops, 2))
+    both = pick([(left, right), (right, left)])
+    truth = chain.add(pick(["Less", "LessOrEqual", "Greater", "GreaterOrEqual"]), *both)
+    row = chain.add("Cast", truth, to=TensorProto.FLOAT)
+    chain.nodes.append(helper.make_node("Add", [row, chain.add("ReduceMax", "x", keepdims=0)], ["y"]))
+    return Case(chain.nodes, chain.constants)
+
+
 MAKERS = [pool, pool, same, resize, resize, resize_of_few, resize_by_sizes, padded_to_windows, center, blocks, windows,
-          padding_mask, known_while_read]
+          padding_mask, known_while_read, sizes_through_floats, compared_places]
 
 
 def compare(program, folder, case, n, pulse):
