@@ -243,7 +243,8 @@ std::optional<std::string> wrong_value(const Args& args) {
   const bool negative = args.warmup_loops < 0 || args.warmup_ms < 0 || args.max_loops < 1 ||
                         args.max_ms < 0 || args.timeout_s < 0 || args.threads < 0 ||
                         args.streams < 0 || args.turns < 0 || args.autobatch_sessions < 0 ||
-                        args.readings_heartbeat_ms < 0;
+                        args.readings_heartbeat_ms < 0 || args.max_session_bytes < 0 ||
+                        args.max_step_work < 0;
   for (const double ms : {args.turn_period_ms, args.deadline_ms, args.session_ms}) {
     if (!(ms >= 0 && ms < 1e12)) return "times are numbers of milliseconds, 0 or more";
   }

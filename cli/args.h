@@ -59,6 +59,10 @@ struct Args {
   int64_t declutter_set_rounds = -1;
   int64_t optimize_rounds = -1;
   double timeout_s = 0;
+  // Of compiled models.
+  bool read_file = false;
+  int64_t max_session_bytes = 0;
+  int64_t max_step_work = 0;
   bool emit_jsonl = false;
   bool readings = false;
   std::string inner_graph;  ///< the node whose loop body is looked at

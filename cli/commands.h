@@ -24,6 +24,8 @@ Status compare_stream(const Args& args, const Log& log, const Model& model);
 Status compile_command(const Args& args, const Log& log, const Model& model);
 /// Tell whether the command line names a plan file instead of a model.
 bool names_plan_file(const Args& args);
+/// Errors: kArg for limits of compiled models where the model is none.
+Status refuse_limits_of_plans(const Args& args);
 /// What a plan file can be asked for: run, stream, dump. Errors: kArg for other subcommands.
 Status plan_file_command(const Args& args, const Log& log);
 /// The rooms that the model's operators are read by, as the option of CMake that names them.

@@ -20,8 +20,14 @@
 namespace rill::cli {
 namespace {
 
-Result<plan_file::OpenedPlan> open_plan(const std::string& path, bool whole) {
-  RILL_ASSIGN(const plan_file::MappedFile file, plan_file::map_file(path));
+Result<plan_file::MappedFile> file_of(const Args& args) {
+  return args.read_file ? plan_file::read_file(args.model, plan_file::Limits().file_bytes())
+                        : plan_file::map_file(args.model);
+}
+
+Result<plan_file::OpenedPlan> open_plan(const Args& args, bool whole) {
+  const std::string& path = args.model;
+  RILL_ASSIGN(const plan_file::MappedFile file, file_of(args));
   plan_file::Known known;
   known.steps = ops::step_table();
   known.rooms = ops::op_table();
@@ -30,7 +36,10 @@ Result<plan_file::OpenedPlan> open_plan(const std::string& path, bool whole) {
   };
   known.cpu = kernels::target_name(kernels::running_target());
   if (whole) RILL_TRY(plan_file::verify(file.bytes).at(path, 0));
-  auto opened = plan_file::open(file.bytes, file.owner, known);
+  plan_file::Limits limits;
+  limits.max_session_bytes = args.max_session_bytes;
+  limits.max_step_work = args.max_step_work;
+  auto opened = plan_file::open(file.bytes, file.owner, known, limits);
   if (!opened.ok()) return opened.take_status().at(path, 0);
   return opened;
 }
@@ -194,7 +203,8 @@ Status run(const Args& args, const Log& log, const plan_file::OpenedPlan& opened
 /// What still has a meaning where there is no graph: options that say how plans are run, what they
 /// are given, what their outputs are compared with, and what is told.
 constexpr std::string_view kHonoured[] = {
-    "--verbose", "--color", "--timeout", "--threads", "--machine-friendly", "--quiet",
+    "--verbose", "--color", "--timeout", "--read-file", "--max-session-bytes", "--max-step-work",
+    "--threads", "--machine-friendly", "--quiet",
     "--input-from-bundle", "--input-from-nnef", "--allow-random-input", "--random-range", "--seed",
     "--allow-float-casts", "--drop-partial-pulse", "--filler", "--assert-output-bundle",
     "--assert-output", "--allow-missing-outputs", "--approx", "--approx-custom", "--dump",
@@ -221,7 +231,7 @@ Status sources(const Args& args) {
     return fail(Code::kArg, args.model, " is compiled already")
         .hint("Add --table FILE.c or --embed FILE.c, or name the model that it was compiled from");
   }
-  RILL_ASSIGN(const plan_file::MappedFile file, plan_file::map_file(args.model));
+  RILL_ASSIGN(const plan_file::MappedFile file, file_of(args));
   RILL_TRY(plan_file::verify(file.bytes).at(args.model, 0));
   return write_plan_sources(args, file.bytes, {});
 }
@@ -233,6 +243,17 @@ bool names_plan_file(const Args& args) {
   return plan_file::is_plan_file({head, system::read_head(args.model, head)});
 }
 
+Status refuse_limits_of_plans(const Args& args) {
+  for (const std::string& option : args.given) {
+    if (option != "--read-file" && option != "--max-session-bytes" && option != "--max-step-work") {
+      continue;
+    }
+    return fail(Code::kArg, option, " is for compiled models, and ", args.model, " is none")
+        .hint("Leave it out, or compile the model");
+  }
+  return {};
+}
+
 Status plan_file_command(const Args& args, const Log& log) {
   if (args.command == Command::kCompile) return sources(args);
   const bool dumps = args.command == Command::kDump;
@@ -242,7 +263,7 @@ Status plan_file_command(const Args& args, const Log& log) {
         .hint("Use run, stream or dump, or the model that it was compiled from");
   }
   RILL_TRY(refuse_unheard(args));
-  RILL_ASSIGN(const plan_file::OpenedPlan opened, open_plan(args.model, dumps));
+  RILL_ASSIGN(const plan_file::OpenedPlan opened, open_plan(args, dumps));
   if (dumps) return dump(args, opened);
   if (args.command == Command::kStream && opened.plan->stream_pulse == 0) {
     return fail(Code::kPulse, args.model, " does not stream")

@@ -58,6 +58,7 @@ Status run_subcommand(Args args, const Log& log) {
   }
   if (args.command == Command::kRooms) return rooms_command(args, log);
   if (names_plan_file(args)) return plan_file_command(args, log);
+  RILL_TRY(refuse_limits_of_plans(args));
   std::unique_ptr<Readings> readings;
   if (args.readings) {
     RILL_ASSIGN(readings, Readings::start(args.readings_heartbeat_ms));

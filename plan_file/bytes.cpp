@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "core/base/bits.h"
-#include "core/exec/extents.h"
 #include "core/run/plan_format.h"
+#include "core/run/read_extent.h"
 
 namespace rill::plan_file {
 namespace {
@@ -17,6 +17,13 @@ using Kind = DimAtom::Kind;
 // No expression that is of use has more values waiting, or more of anything.
 constexpr size_t kMostWaiting = 64;
 constexpr int kMostCodes = 4096;
+// Of what the expressions of a record unfold to. A product of sums has as many terms as the product
+// of their counts, so that a short text may stand for more than any memory holds.
+constexpr int64_t kMostTerms = 1 << 16;
+
+int64_t terms_of(const Dim& dim) {
+  return dim.is_const() || !dim.valid() ? 1 : static_cast<int64_t>(dim.sum()->terms.size()) + 1;
+}
 
 void write_code(RecordWriter* to, DimCode code) { to->natural(static_cast<uint64_t>(code)); }
 
@@ -150,6 +157,8 @@ Dim RecordReader::dim() {
     } else {
       const Dim last = waiting.back();
       waiting.pop_back();
+      terms_ += terms_of(waiting.back()) * terms_of(last);
+      if (terms_ > kMostTerms) break;
       waiting.back() = joined(code, waiting.back(), last);
     }
   }
@@ -158,9 +167,16 @@ Dim RecordReader::dim() {
 }
 
 Extent RecordReader::extent() {
-  auto out = extent_of(dim());
-  if (out.ok()) return std::move(out).value();
-  fail("an expression nests too deep");
+  std::vector<Extent::Part> parts;
+  bool known = true;
+  walk_extent(this, [&](const Extent::Part& part, bool has_value) {
+    parts.push_back(part);
+    known &= has_value;
+  });
+  if (!good() || !known) return {};
+  Extent out{List<Extent::Part>(parts)};
+  if (out.valid() && out.sound()) return out;
+  fail("an expression makes no sense");
   return {};
 }
 

@@ -41,6 +41,9 @@ class RecordReader : public Record {
   Dim dim();
   /// An expression of one symbol, in the form in which plans work it out.
   Extent extent();
+
+ private:
+  int64_t terms_ = 0;  ///< that were made of the expressions so far
 };
 
 }  // namespace rill::plan_file

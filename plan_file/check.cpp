@@ -3,19 +3,25 @@
 #include <algorithm>
 
 #include "core/base/checked.h"
+#include "core/run/plan_records.h"
 #include "core/run/touches.h"
 
 namespace rill::plan_file {
 namespace {
 
-/// More than any machine has, and than any stream takes; sums of some stay in range.
-constexpr int64_t kMostBytes = int64_t{1} << 44;
-constexpr int64_t kMostFrames = int64_t{1} << 40;
 constexpr int64_t kAlign = 64;
 /// What memory of the caller is aligned to at least.
 constexpr int64_t kAlignOfCallers = 16;
+/// The steps that bring out a tail at most, and those before the first frame.
+constexpr int64_t kMostLateSteps = int64_t{1} << 22;
+/// Bytes of tables that are looked through; steps may share them.
+constexpr int64_t kMostTableBytes = int64_t{1} << 28;
+/// Multiply-adds that take as long as an element that is touched.
+constexpr int64_t kMultiplyAdds = 8;
 
-bool within(int64_t value, int64_t least, int64_t most) { return value >= least && value <= most; }
+Checked aligned(int64_t bytes) {
+  return (checked(bytes / kAlign) + (bytes % kAlign > 0 ? 1 : 0)) * kAlign;
+}
 
 /// What steps touch of a slot: bytes from where a chunk begins.
 struct SlotUse {
@@ -26,35 +32,38 @@ struct SlotUse {
   int64_t align = 1;
 };
 
-/// A plan while its steps are looked at.
+/// A plan while it is looked at. Each part is checked only where all before it hold: what is wrong
+/// once is not computed with.
 class Checker {
  public:
-  explicit Checker(const Plan& plan)
-      : plan_(plan), slots_(plan.buffers.size()), ring_of_(plan.buffers.size(), nullptr) {}
+  Checker(const Plan& plan, const Limits& limits) : plan_(plan), limits_(limits) {}
 
   const char* why() const { return why_; }
-  int64_t work() const { return work_; }
+  bool over_limit() const { return over_limit_; }
+  Cost cost() const { return {session_, work_}; }
 
   void run() {
-    memory();
-    require(plan_.stream_pulse >= 0 && plan_.stream_pulse <= kMostFrames && plan_.longest >= 0 &&
-                within(plan_.begin_unit, 1, kMostFrames) && within(plan_.settled, 0, kMostFrames),
-            "a count of frames makes no sense");
-    ios(plan_.inputs, BufferKind::kInput);
-    ios(plan_.outputs, BufferKind::kOutput);
-    rings();
-    if (why_ == nullptr) states();
-    if (why_ == nullptr) steps(plan_.steps, 1);
+    const bool good = counts() && memory() && ios(plan_.inputs, BufferKind::kInput) &&
+                      ios(plan_.outputs, BufferKind::kOutput) && session() && rings() && states();
+    if (good) steps(plan_.steps, 1);
+    affordable();
   }
 
-  void require(bool holds, const char* what) {
+  /// Tell whether this and all before it holds.
+  bool require(bool holds, const char* what) {
     if (!holds && why_ == nullptr) why_ = what;
+    return why_ == nullptr;
+  }
+  bool limit(bool holds, const char* what) {
+    over_limit_ |= !holds && why_ == nullptr;
+    return require(holds, what);
   }
   void steps(const List<Step>& all, int64_t turns);
   void touches(const Region& region, bool writes, int64_t turns);
   void runs(const List<Step>& all, std::span<const StepTouches::Slot> slots, int64_t turns,
             std::span<const PlacedView> reads);
   const std::byte* contents(const Region& region);
+  void work(Checked turns) { work_ = (turns + work_).at_most(INT64_MAX); }
   void scratch(const StepParts& parts, int64_t bytes, int64_t turns) {
     require(bytes >= 0, "a size of scratch makes no sense");
     if (bytes <= 0 || why_ != nullptr) return;
@@ -63,20 +72,30 @@ class Checker {
   }
 
  private:
-  void memory() {
-    require(within(plan_.arena_bytes, 0, kMostBytes) && within(plan_.state_bytes, 0, kMostBytes) &&
-                within(plan_.part_scratch_bytes, 0, kMostBytes) &&
-                plan_.part_scratch_bytes % kAlign == 0,
-            "a size of memory makes no sense");
+  bool counts() {
+    const auto fits = [](size_t count, int64_t most) {
+      return static_cast<int64_t>(count) <= most;
+    };
+    if (!limit(fits(plan_.buffers.size(), limits_.buffers()), "it has more buffers") ||
+        !limit(fits(plan_.inputs.size(), limits_.ends()), "it has more inputs") ||
+        !limit(fits(plan_.outputs.size(), limits_.ends()), "it has more outputs")) {
+      return false;
+    }
+    slots_.resize(plan_.buffers.size());
+    ring_of_.resize(plan_.buffers.size());
+    return true;
+  }
+  bool memory() {
+    require(plan_.part_scratch_bytes % kAlign == 0, "a size of memory makes no sense");
+    Checked kept = 0;
     for (const PlanBuffer& buffer : plan_.buffers) {
-      require(within(buffer.bytes, 0, kMostBytes) && within(buffer.offset, 0, kMostBytes) &&
-                  buffer.offset % kAlign == 0,
-              "a buffer makes no sense");
-      const int64_t end = buffer.offset + buffer.bytes;
+      const Checked end = checked(buffer.offset) + buffer.bytes;
       const bool arena = buffer.kind == BufferKind::kArena;
       const bool state = buffer.kind == BufferKind::kState || buffer.kind == BufferKind::kRing;
+      require(buffer.offset % kAlign == 0, "a buffer begins where none can");
       require(!arena || end <= plan_.arena_bytes, "a buffer lies outside of the arena");
       require(!state || end <= plan_.state_bytes, "a buffer lies outside of the state");
+      if (state) kept += aligned(buffer.bytes);
       const auto initial = static_cast<int64_t>(buffer.initial.size());
       require(initial == 0 || (state && initial == buffer.bytes),
               "a buffer begins with other bytes than it has");
@@ -84,66 +103,103 @@ class Checker {
       require(buffer.kind != BufferKind::kInput || io < plan_.inputs.size(), "an input is missing");
       require(buffer.kind != BufferKind::kOutput || io < plan_.outputs.size(),
               "an output is missing");
+      if (why_ != nullptr) return false;
     }
+    // Each has its own bytes, so that to begin with them takes as long as the state is large.
+    return require(kept <= plan_.state_bytes, "buffers of the state lie on one another");
   }
-  void ios(const List<PlanIo>& all, BufferKind kind) {
+  bool ios(const List<PlanIo>& all, BufferKind kind) {
     for (size_t i = 0; i < all.size(); ++i) {
       const PlanIo& io = all[i];
       const bool placed = io.buffer < plan_.buffers.size() &&
                           plan_.buffers[io.buffer].kind == kind &&
                           plan_.buffers[io.buffer].io == static_cast<int>(i) &&
                           plan_.buffers[io.buffer].bytes == io.bytes;
-      require(placed, "an input or output has another buffer");
+      if (!require(placed, "an input or output has another buffer")) return false;
       const PlanStream& stream = io.stream;
-      require(within(stream.pulse, 0, kMostFrames) &&
-                  within(stream.delay, -kMostFrames, kMostFrames) &&
-                  within(stream.early, 0, kMostFrames) && stream.most >= 0,
-              "a count of frames makes no sense");
       if (stream.axis < 0) continue;
-      require(plan_.stream_pulse > 0 && stream.axis < static_cast<int>(io.shape.size()) &&
-                  io.shape[static_cast<size_t>(stream.axis)] == stream.pulse,
-              "an input or output has another pulse");
+      const bool pulses = plan_.stream_pulse > 0 &&
+                          stream.axis < static_cast<int>(io.shape.size()) &&
+                          io.shape[static_cast<size_t>(stream.axis)] == stream.pulse;
+      const bool soon = checked(stream.delay) <= checked(stream.pulse) * kMostLateSteps;
+      if (!require(pulses, "an input or output has another pulse") ||
+          !require(kind == BufferKind::kInput || stream.pulse == 0 || soon,
+                   "an output comes later than any stream is long")) {
+        return false;
+      }
     }
+    return true;
   }
-  void rings() {
+  bool affordable() {
+    return limit(work_ <= limits_.step_work(plan_.stream_pulse > 0), "a step does more work");
+  }
+  /// What a session takes, its feed of a pulse at a time included.
+  bool session() {
+    Checked all = checked(plan_.arena_bytes) + plan_.state_bytes + plan_.part_scratch_bytes;
+    all += checked(static_cast<int64_t>(plan_.buffers.size() + plan_.rings.size())) * 8;
+    for (const auto* ios : {&plan_.inputs, &plan_.outputs}) {
+      for (const PlanIo& io : *ios) {
+        all += aligned(io.bytes) + kAlign;
+        if (io.stream.axis < 0) continue;
+        Checked frame = dtype_size(io.dtype);
+        for (size_t axis = 0; axis < io.shape.size(); ++axis) {
+          if (static_cast<int>(axis) != io.stream.axis) frame *= io.shape[axis];
+        }
+        const int64_t queued = ios == &plan_.outputs ? io.stream.pulse : 0;
+        all += (checked(io.stream.early) + queued) * frame + kAlign;
+      }
+    }
+    session_ = all.at_most(INT64_MAX);
+    return limit(session_ <= limits_.session_bytes(), "a session takes more memory");
+  }
+  bool rings() {
     for (const Ring& ring : plan_.rings) {
       const bool own = ring.buffer < plan_.buffers.size() &&
                        plan_.buffers[ring.buffer].kind == BufferKind::kRing &&
                        ring_of_[ring.buffer] == nullptr;
-      require(own, "a ring has no buffer of its own");
-      if (!own) return;
+      if (!require(own, "a ring has no buffer of its own")) return false;
       ring_of_[ring.buffer] = &ring;
-      const bool counts =
-          within(ring.row_bytes, 0, kMostBytes) && within(ring.capacity, 0, kMostFrames) &&
-          within(ring.pulse, 0, ring.capacity) &&
-          within(ring.history, 0, ring.capacity - ring.pulse) && ring.lanes >= 0;
-      const auto lane = counts ? checked_mul(ring.capacity, ring.row_bytes) : std::nullopt;
-      const auto all = lane ? checked_mul(*lane, ring.lanes) : std::nullopt;
-      require(all && *lane == ring.lane_bytes && *all == plan_.buffers[ring.buffer].bytes,
-              "a ring makes no sense");
+      const bool counts = checked(ring.history) + ring.pulse <= ring.capacity;
+      const Checked lane = checked(ring.capacity) * ring.row_bytes;
+      const Checked all = checked(ring.lanes) * lane;
+      const bool whole = lane == ring.lane_bytes && all == plan_.buffers[ring.buffer].bytes;
+      if (!require(counts && whole, "a ring makes no sense")) return false;
+      // Its window moves back lane by lane.
+      work(ring.lanes);
+      if (!affordable()) return false;
     }
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       require(plan_.buffers[i].kind != BufferKind::kRing || ring_of_[i] != nullptr,
               "a buffer of a ring has no ring");
     }
+    return why_ == nullptr;
   }
-  void states() {
+  bool states() {
+    Checked kept = 0;
     for (const PlanState& state : plan_.states) {
       const BufferKind kind = plan_.buffers[state.value.ref.buffer].kind;
       require(kind == BufferKind::kState || kind == BufferKind::kRing,
               "a state lies where nothing is kept");
-      require(state.axis < state.value.rank && within(state.pulse, 0, kMostFrames) &&
-                  state.node < static_cast<int>(plan_.nodes.size()) && !plan_.nodes.empty(),
+      require(state.axis < state.value.rank && !plan_.nodes.empty() &&
+                  state.node < static_cast<int>(plan_.nodes.size()),
               "a state makes no sense");
-      touches(region(state.value), true, 1);
+      touches(region(state.value), true, 0);
+      if (why_ != nullptr) return false;
+      kept += checked(state.value.volume()) * dtype_size(state.value.dtype);
     }
+    // To save them takes as long as the state is large.
+    return require(kept <= plan_.state_bytes, "states lie on one another");
   }
 
   const Plan& plan_;
+  const Limits& limits_;
   std::vector<SlotUse> slots_;
   std::vector<const Ring*> ring_of_;
   const char* why_ = nullptr;
+  bool over_limit_ = false;
+  int64_t session_ = 0;
   int64_t work_ = 0;
+  int64_t table_bytes_ = 0;
 };
 
 /// Hands on what one step tells.
@@ -161,8 +217,10 @@ class OneStep final : public StepTouches {
   void scratch(int64_t bytes) override { checker_.scratch(parts(), bytes, turns_); }
   void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t turns,
             std::span<const PlacedView> reads) override {
-    const auto all = checked_mul(turns_, std::max<int64_t>(turns, 0));
-    checker_.runs(steps, slots, all.value_or(INT64_MAX), reads);
+    checker_.runs(steps, slots, (checked(turns_) * turns).at_most(INT64_MAX), reads);
+  }
+  void work(int64_t operations) override {
+    checker_.work(checked(turns_) * (operations / kMultiplyAdds));
   }
   const std::byte* contents(const Region& region) override { return checker_.contents(region); }
 
@@ -175,11 +233,14 @@ void Checker::steps(const List<Step>& all, int64_t turns) {
   for (const Step& step : all) {
     if (why_ != nullptr) return;
     const StepParts& parts = step.parts;
-    require(within(parts.units, 0, kMostFrames) && within(parts.most, 0, kMostThreads) &&
-                (parts.most < 2 || step.kind->run_share != nullptr),
-            "a step cannot be cut so");
-    require(step.kind->touch != nullptr, "a step of a kind that nothing is known of");
-    if (why_ != nullptr) return;
+    work(turns);
+    const bool cut = checked(parts.units).within(0, kMostPlanFrames) &&
+                     checked(parts.most).within(0, kMostThreads) &&
+                     (parts.most < 2 || step.kind->run_share != nullptr);
+    if (!require(cut, "a step cannot be cut so") ||
+        !require(step.kind->touch != nullptr, "a step of a kind that nothing is known of")) {
+      return;
+    }
     OneStep told(this, step, turns);
     step.kind->touch(step.args, told);
   }
@@ -187,19 +248,28 @@ void Checker::steps(const List<Step>& all, int64_t turns) {
 
 void Checker::touches(const Region& region, bool writes, int64_t turns) {
   const Ref& ref = region.ref;
-  require(region.sane && within(ref.offset, -kMostBytes, kMostBytes) &&
-              ref.buffer < plan_.buffers.size(),
-          "a step goes where no memory is");
-  if (why_ != nullptr || region.empty) return;
-  const auto visits = checked_mul(region.visits, turns);
-  work_ = visits ? checked_add(work_, *visits).value_or(INT64_MAX) : INT64_MAX;
-  const auto first_byte = checked_mul(region.first, region.size);
-  const auto last_byte = checked_mul(region.last, region.size);
-  require(first_byte && last_byte && ref.offset % region.align == 0,
-          "a step goes where no element begins");
-  if (why_ != nullptr) return;
-  const int64_t first = ref.offset + *first_byte;
-  const int64_t end = ref.offset + *last_byte + region.size;
+  const Checked offset = ref.offset;
+  if (!require(region.sane && offset.within(-kMostPlanBytes, kMostPlanBytes) &&
+                   ref.buffer < plan_.buffers.size(),
+               "a step goes where no memory is")) {
+    return;
+  }
+  work(checked(region.visits) * turns);
+  if (region.empty) return;
+  const auto from = (offset + checked(region.first) * region.size).value(INT64_MIN, INT64_MAX);
+  const auto to = (offset + checked(region.last) * region.size + region.size)
+                      .value(INT64_MIN, INT64_MAX);
+  if (!require(from && to && ref.offset % region.align == 0,
+               "a step goes where no element begins")) {
+    return;
+  }
+  const int64_t first = *from;
+  const int64_t end = *to;
+  // No loop of a step gives an element twice: one that does nothing else takes any time at all.
+  const Checked places = checked(region.last) - region.first + 1;
+  if (!require(!writes || checked(region.visits) <= places, "a step writes an element twice")) {
+    return;
+  }
   const PlanBuffer& buffer = plan_.buffers[ref.buffer];
   if (buffer.kind == BufferKind::kSlot) {
     SlotUse& slot = slots_[ref.buffer];
@@ -214,8 +284,9 @@ void Checker::touches(const Region& region, bool writes, int64_t turns) {
           "a step writes to what nobody may change");
   int64_t room = buffer.bytes;
   if (const Ring* ring = ring_of_[ref.buffer]) {
-    // The window moves on, as far as this.
-    room -= (ring->capacity - ring->history - ring->pulse) * ring->row_bytes;
+    // The window moves on, as far as this, which is less than a lane.
+    const Checked moves = checked(ring->capacity) - ring->history - ring->pulse;
+    room = (checked(room) - moves * ring->row_bytes).at_most(room);
     require(ring->row_bytes % region.align == 0, "a step goes where no element begins");
   }
   const bool of_callers = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
@@ -227,10 +298,15 @@ const std::byte* Checker::contents(const Region& region) {
   touches(region, false, 1);
   if (why_ != nullptr) return nullptr;
   const PlanBuffer& buffer = plan_.buffers[region.ref.buffer];
-  require(buffer.kind == BufferKind::kConst, "a table is no constant");
+  table_bytes_ = (checked(region.visits) * region.size + table_bytes_).at_most(INT64_MAX);
+  if (!require(buffer.kind == BufferKind::kConst, "a table is no constant") ||
+      !limit(table_bytes_ <= kMostTableBytes, "its tables take longer to look through")) {
+    return nullptr;
+  }
   // Nothing is read of what is empty.
-  if (why_ != nullptr || region.empty) return nullptr;
-  return static_cast<const std::byte*>(buffer.data.get()) + region.ref.offset;
+  if (region.empty) return nullptr;
+  const int64_t inside = region.ref.offset;
+  return static_cast<const std::byte*>(buffer.data.get()) + inside;
 }
 
 void Checker::runs(const List<Step>& all, std::span<const StepTouches::Slot> slots,
@@ -239,11 +315,15 @@ void Checker::runs(const List<Step>& all, std::span<const StepTouches::Slot> slo
     const uint32_t id = each.slot.buffer;
     const bool free = id < slots_.size() && plan_.buffers[id].kind == BufferKind::kSlot &&
                       !slots_[id].active;
-    require(free && each.slot.offset == 0, "a loop has no slot of its own");
-    if (why_ != nullptr) return;
+    const Checked last = checked(each.turns) * each.chunk_bytes;
+    if (!require(free && each.slot.offset == 0, "a loop has no slot of its own") ||
+        !require(last.within(-kMostPlanBytes, kMostPlanBytes), "a loop goes beyond all memory")) {
+      return;
+    }
     slots_[id] = SlotUse{};
     slots_[id].active = true;
   }
+  work(turns);
   steps(all, turns);
   for (const PlacedView& each : reads) touches(region(each), false, turns);
   for (const StepTouches::Slot& each : slots) slots_[each.slot.buffer].active = false;
@@ -254,19 +334,29 @@ void Checker::runs(const List<Step>& all, std::span<const StepTouches::Slot> slo
                         .over(each.turns, each.chunk_bytes)
                         .aligned(use.align);
     require(each.chunk_bytes % use.align == 0, "a loop goes where no element begins");
-    region = region.at(use.first).over(use.end - use.first);
+    region = region.at(use.first).over(checked(use.end) - use.first);
     touches(region, false, 1);
   }
 }
 
 }  // namespace
 
-Result<int64_t> check(const Plan& plan) {
-  Checker checker(plan);
+Result<Cost> check(const Plan& plan, const Limits& limits) {
+  Checker checker(plan, limits);
   checker.run();
-  if (checker.why() == nullptr) return checker.work();
+  if (checker.why() == nullptr) return checker.cost();
+  if (checker.over_limit()) {
+    return fail(Code::kNoMem, checker.why(), " than the limits allow")
+        .hint("Raise the limits, by rill_plan_open_opts, if the file is one of yours");
+  }
   return fail(Code::kParse, "a plan that no compiler of rill makes: ", checker.why())
       .hint("Compile the model again, or copy the file again");
+}
+
+Status check_size(int64_t file_bytes, const Limits& limits) {
+  if (file_bytes <= limits.file_bytes()) return {};
+  return fail(Code::kNoMem, "a plan file of ", file_bytes, " bytes: the limit is ",
+              limits.file_bytes());
 }
 
 }  // namespace rill::plan_file

@@ -22,43 +22,53 @@ Status unreadable(const std::string& path) {
   return fail(Code::kIo, "cannot read: ", std::strerror(errno)).at(path, 0);
 }
 
-#ifndef RILL_MAPS_FILES
 /// Memory that begins where the format wants it to.
 std::shared_ptr<std::byte> aligned_memory(size_t bytes) {
   const auto room = (bytes / kAlign + 1) * kAlign;
   return {static_cast<std::byte*>(allocate_aligned(kAlign, room)), free_aligned};
 }
+
+#ifdef RILL_MAPS_FILES
+
+/// A file that is open, and its size.
+struct Opened {
+  int file = -1;
+  size_t bytes = 0;
+  Opened() = default;
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  ~Opened() {
+    if (file >= 0) ::close(file);
+  }
+};
+
+Status open_file(const std::string& path, Opened* out) {
+  // A pipe without a writer is not waited for: it is no file.
+  out->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat about = {};
+  if (out->file < 0 || fstat(out->file, &about) != 0) return unreadable(path);
+  if (!S_ISREG(about.st_mode)) return fail(Code::kIo, "not a file").at(path, 0);
+  out->bytes = static_cast<size_t>(about.st_size);
+  return {};
+}
+
 #endif
+
+Status too_large(const std::string& path, size_t bytes, int64_t most) {
+  return fail(Code::kNoMem, "a file of ", bytes, " bytes: the limit is ", most).at(path, 0);
+}
 
 }  // namespace
 
 #ifdef RILL_MAPS_FILES
 
 Result<MappedFile> map_file(const std::string& path) {
-  // A pipe without a writer is not waited for: it is no file.
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return unreadable(path);
-  struct stat about = {};
-  if (fstat(file, &about) != 0) {
-    ::close(file);
-    return unreadable(path);
-  }
-  if (!S_ISREG(about.st_mode)) {
-    ::close(file);
-    return fail(Code::kIo, "not a file").at(path, 0);
-  }
-  const auto size = static_cast<size_t>(about.st_size);
-  if (size == 0) {
-    ::close(file);
-    return MappedFile();
-  }
-  void* const at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-  const int error = errno;
-  ::close(file);
-  if (at == MAP_FAILED) {
-    errno = error;
-    return unreadable(path);
-  }
+  Opened from;
+  RILL_TRY(open_file(path, &from));
+  const size_t size = from.bytes;
+  if (size == 0) return MappedFile();
+  void* const at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, from.file, 0);
+  if (at == MAP_FAILED) return unreadable(path);
   MappedFile out;
   out.owner = std::shared_ptr<const void>(
       at, [size](const void* own) { munmap(const_cast<void*>(own), size); });
@@ -66,9 +76,28 @@ Result<MappedFile> map_file(const std::string& path) {
   return out;
 }
 
+Result<MappedFile> read_file(const std::string& path, int64_t most_bytes) {
+  Opened from;
+  RILL_TRY(open_file(path, &from));
+  const bool fits = static_cast<int64_t>(from.bytes) <= most_bytes;
+  if (!fits) return too_large(path, from.bytes, most_bytes);
+  const std::shared_ptr<std::byte> memory = aligned_memory(from.bytes);
+  if (!memory) return fail(Code::kNoMem, "no memory for ", from.bytes, " bytes").at(path, 0);
+  size_t done = 0;
+  while (done < from.bytes) {
+    const ssize_t more = ::read(from.file, memory.get() + done, from.bytes - done);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) return unreadable(path);
+    // It was cut meanwhile; what there is tells by its header that it is not whole.
+    if (more == 0) break;
+    done += static_cast<size_t>(more);
+  }
+  return MappedFile{memory, {memory.get(), done}};
+}
+
 #else
 
-Result<MappedFile> map_file(const std::string& path) {
+Result<MappedFile> read_file(const std::string& path, int64_t most_bytes) {
   std::FILE* const file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) return unreadable(path);
   const std::shared_ptr<std::FILE> closes(file, std::fclose);
@@ -76,11 +105,14 @@ Result<MappedFile> map_file(const std::string& path) {
   const long size = std::ftell(file);
   if (size < 0 || std::fseek(file, 0, SEEK_SET) != 0) return unreadable(path);
   const auto bytes = static_cast<size_t>(size);
+  if (size > most_bytes) return too_large(path, bytes, most_bytes);
   const std::shared_ptr<std::byte> memory = aligned_memory(bytes);
   if (!memory) return fail(Code::kNoMem, "no memory for ", bytes, " bytes").at(path, 0);
   if (std::fread(memory.get(), 1, bytes, file) != bytes) return unreadable(path);
   return MappedFile{memory, {memory.get(), bytes}};
 }
+
+Result<MappedFile> map_file(const std::string& path) { return read_file(path, INT64_MAX); }
 
 #endif
 

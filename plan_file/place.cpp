@@ -30,7 +30,8 @@ bool is_altered(std::span<const std::byte> bytes) {
 
 Result<std::shared_ptr<const Plan>> place(std::span<const std::byte> bytes,
                                           std::shared_ptr<const void> owner,
-                                          const Runner& runner) {
+                                          const Runner& runner, const Limits& limits) {
+  RILL_TRY(check_size(static_cast<int64_t>(bytes.size()), limits));
   if (is_altered(bytes)) {
     return fail(Code::kParse, "not a plan file of rill: its checksum is wrong")
         .hint("Compile the model again, or copy the file again");
@@ -38,7 +39,7 @@ Result<std::shared_ptr<const Plan>> place(std::span<const std::byte> bytes,
   PlacedPlan placed;
   Refusal refused = place_plan(bytes, {}, runner, &placed);
   if (!refused.ok()) return refused.status();
-  const int64_t room = (placed.bytes + kAlign - 1) / kAlign * kAlign;
+  const int64_t room = (placed.bytes / kAlign + 1) * kAlign;
   auto* const memory =
       static_cast<std::byte*>(allocate_aligned(kAlign, static_cast<uint64_t>(room)));
   if (memory == nullptr) {
@@ -49,7 +50,7 @@ Result<std::shared_ptr<const Plan>> place(std::span<const std::byte> bytes,
       memory, [owner = std::move(owner)](void* own) { free_aligned(own); });
   refused = place_plan(bytes, {memory, static_cast<size_t>(room)}, runner, &placed);
   if (!refused.ok()) return refused.status();
-  RILL_TRY(check(*placed.plan));
+  RILL_TRY(check(*placed.plan, limits).status());
   return std::shared_ptr<const Plan>(block, placed.plan);
 }
 

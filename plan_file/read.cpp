@@ -5,6 +5,7 @@
 #include "core/base/checked.h"
 #include "core/base/search.h"
 #include "core/run/plan_format.h"
+#include "core/run/plan_records.h"
 #include "plan_file/check.h"
 #include "plan_file/checksum.h"
 #include "plan_file/step_reader.h"
@@ -17,6 +18,11 @@ Status damaged(std::string_view how) {
       .hint("Compile the model again, or copy the file again");
 }
 
+Status damaged(const Record& record) {
+  if (record.field() == nullptr) return damaged(record.why());
+  return damaged(str_cat(record.field(), ": ", record.why()));
+}
+
 /// Reads one plan of a file.
 class PlanReader {
  public:
@@ -26,7 +32,8 @@ class PlanReader {
     tables_.owner = std::move(owner);
   }
 
-  Result<std::shared_ptr<Plan>> run(std::string* audit, std::string* weights) {
+  Result<std::shared_ptr<Plan>> run(const Limits& limits, std::string* audit,
+                                    std::string* weights) {
     RILL_TRY(read_tables());
     read_buffers();
     read_ios(&plan_->inputs);
@@ -39,15 +46,31 @@ class PlanReader {
     plan_->steps = steps.steps();
     RILL_TRY(steps.status());
     if (from_.good() && from_.left() > 0) from_.fail("a record is longer than what it holds");
-    if (!from_.good()) return damaged(from_.why());
-    RILL_TRY(check(*plan_));
+    if (!from_.good()) return damaged(from_);
+    if (tables_.owner) plan_->owned.push_back(std::const_pointer_cast<void>(tables_.owner));
+    RILL_TRY(check(*plan_, limits).status());
     return std::move(plan_);
+  }
+
+  // As `plan_records.h` asks.
+  template <class T>
+  void number(const char* name, T& value, PlanRange range) {
+    value = static_cast<T>(ranged(name, range));
+  }
+  int64_t ranged(const char* name, PlanRange range) {
+    const PlanBounds& bounds = bounds_of(range);
+    return from_.number(bounds.least, bounds.most, name);
+  }
+  void buffer(const char* name, uint32_t& value) {
+    const uint64_t number = from_.natural();
+    if (number >= plan_->buffers.size()) from_.fail("there is no such buffer", name);
+    value = from_.good() ? static_cast<uint32_t>(number) : 0;
   }
 
  private:
   std::vector<std::string_view> names() {
     std::vector<std::string_view> out;
-    const int64_t count = from_.count();
+    const int64_t count = from_.count(kMostNames);
     for (int64_t i = 0; i < count && from_.good(); ++i) out.push_back(from_.text());
     return out;
   }
@@ -93,13 +116,7 @@ class PlanReader {
     const int64_t count = from_.count();
     for (int64_t i = 0; i < count && from_.good(); ++i) {
       PlanBuffer buffer;
-      buffer.kind =
-          static_cast<BufferKind>(from_.number(0, static_cast<int64_t>(BufferKind::kSlot)));
-      buffer.bytes = from_.number(0, kMostElements);
-      buffer.offset = from_.number(0, kMostElements);
-      buffer.io = static_cast<int>(from_.number(-1, INT32_MAX));
-      buffer.first_step = static_cast<int>(from_.number(-1, INT32_MAX));
-      buffer.last_step = static_cast<int>(from_.number(-1, INT32_MAX));
+      buffer_fields(*this, buffer);
       const int64_t number =
           from_.number(-1, static_cast<int64_t>(tables_.constants.size()) - 1);
       if (!from_.good()) return;
@@ -112,13 +129,13 @@ class PlanReader {
         if (!bytes.empty()) buffer.data = {tables_.owner, bytes.data()};
         plan_->const_bytes += buffer.bytes;
       } else {
-        buffer.initial.assign(bytes.begin(), bytes.end());
+        // It stays in the file, which several buffers may share. Nobody writes to it.
+        auto* const begin = const_cast<std::byte*>(bytes.data());
+        buffer.initial = List<std::byte>::at(begin, bytes.size());
       }
       plan_->buffers.push_back(std::move(buffer));
     }
-    plan_->arena_bytes = from_.number(0, kMostElements);
-    plan_->state_bytes = from_.number(0, kMostElements);
-    plan_->part_scratch_bytes = from_.number(0, kMostElements);
+    memory_fields(*this, *plan_);
   }
   void read_ios(List<PlanIo>* ios) {
     const int64_t count = from_.count();
@@ -130,14 +147,14 @@ class PlanReader {
       io.q = type.q;
       io.shape.assign(type.shape.begin(), type.shape.begin() + type.rank);
       io.bytes = checked_volume(io.shape).value_or(0) * dtype_size(io.dtype);
-      io.buffer = static_cast<uint32_t>(from_.natural());
-      io.stream.axis = static_cast<int>(from_.number(-1, type.rank - 1));
-      io.stream.pulse = from_.number();
-      io.stream.delay = from_.number();
+      buffer("buffer of an input or output", io.buffer);
+      stream_fields(*this, io.stream);
+      if (io.stream.axis >= type.rank) {
+        from_.fail("a number is out of its range", "axis of a stream");
+      }
       io.stream.length = from_.extent();
       io.stream.length_text = from_.text();
-      io.stream.early = from_.number();
-      io.stream.most = from_.number();
+      stream_end_fields(*this, io.stream);
       ios->push_back(std::move(io));
     }
   }
@@ -145,13 +162,7 @@ class PlanReader {
     const int64_t count = from_.count();
     for (int64_t i = 0; i < count && from_.good(); ++i) {
       Ring ring;
-      ring.buffer = static_cast<uint32_t>(from_.natural());
-      ring.row_bytes = from_.number();
-      ring.pulse = from_.number();
-      ring.history = from_.number();
-      ring.capacity = from_.number();
-      ring.lanes = from_.number();
-      ring.lane_bytes = from_.number();
+      ring_fields(*this, ring);
       plan_->rings.push_back(ring);
     }
   }
@@ -160,17 +171,13 @@ class PlanReader {
     for (int64_t i = 0; i < count && from_.good(); ++i) {
       PlanState state;
       state.name = from_.text();
-      state.node = static_cast<int>(from_.number(-1, INT32_MAX));
-      state.axis = static_cast<int>(from_.number(-1, kMaxRank - 1));
-      state.pulse = from_.number();
+      state_fields(*this, state);
       plan_->states.push_back(std::move(state));
     }
   }
   void read_stream(std::string* audit, std::string* weights) {
     plan_->stream_symbol = from_.text();
-    plan_->stream_pulse = from_.number();
-    plan_->late_end = from_.number(0, 1) != 0;
-    plan_->longest = from_.number();
+    pulse_fields(*this, *plan_);
     const int64_t asserted = from_.count();
     for (int64_t i = 0; i < asserted && from_.good(); ++i) {
       plan_->asserted.push_back(from_.extent());
@@ -184,8 +191,7 @@ class PlanReader {
       plan_->wires.emplace_back(from_.text());
       plan_->wire_delays.push_back(from_.number());
     }
-    plan_->begin_unit = from_.number();
-    plan_->settled = from_.number();
+    place_fields(*this, *plan_);
     *audit = from_.text();
     *weights = from_.text();
     plan_->nodes.resize(static_cast<size_t>(from_.count(INT32_MAX)));
@@ -233,7 +239,7 @@ Status read_notes(std::span<const std::byte> record, Plan* plan) {
       uses[i].outputs.push_back(reader.operand());
     }
   }
-  if (!from.good()) return damaged(from.why());
+  if (!from.good()) return damaged(from);
   plan->uses = uses;
   return {};
 }
@@ -293,7 +299,8 @@ bool is_plan_file(std::span<const std::byte> bytes) {
 }
 
 Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                        const Known& known) {
+                        const Known& known, const Limits& limits) {
+  RILL_TRY(check_size(static_cast<int64_t>(bytes.size()), limits));
   RILL_ASSIGN(const Head head, read_head(bytes));
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlign != 0) {
     return fail(Code::kArg, "a plan file in memory that is not aligned to ", kAlign, " bytes")
@@ -321,7 +328,7 @@ Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const 
   out.target = best->name.data();
   PlanReader reader(at(best->plan), bytes.subspan(static_cast<size_t>(head.header.constants)),
                     std::move(owner), known);
-  RILL_ASSIGN(const std::shared_ptr<Plan> plan, reader.run(&out.audit, &out.weights));
+  RILL_ASSIGN(const std::shared_ptr<Plan> plan, reader.run(limits, &out.audit, &out.weights));
   if (best->notes.bytes > 0) RILL_TRY(read_notes(at(best->notes), plan.get()));
   out.plan = plan;
   return out;
@@ -335,7 +342,7 @@ Result<std::set<std::string>> kinds_in(std::span<const std::byte> bytes) {
                               static_cast<size_t>(entry.plan.bytes)));
     const int64_t count = plan.count();
     for (int64_t i = 0; i < count && plan.good(); ++i) out.emplace(plan.text());
-    if (!plan.good()) return damaged(plan.why());
+    if (!plan.good()) return damaged(plan);
   }
   return out;
 }

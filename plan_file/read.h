@@ -11,6 +11,7 @@
 
 #include "core/exec/plan.h"
 #include "core/graph/nnef.h"
+#include "plan_file/limits.h"
 
 namespace rill::plan_file {
 
@@ -42,9 +43,9 @@ bool is_plan_file(std::span<const std::byte> bytes);
 /// records; whether constants are those that were written is left to `verify`.
 /// Errors: kParse for what is no plan file, or not whole; kAbi for another version; kUnsupported
 /// for targets, kernels or steps that this build or CPU does not have; kArg for bytes that are not
-/// aligned to 64.
+/// aligned to 64; kNoMem for a plan that costs more than the limits.
 Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                        const Known& known);
+                        const Known& known, const Limits& limits = {});
 
 /// Tell the kinds of steps that the plans of a file have, for all of its targets, each once.
 /// Errors: kParse, kAbi, as `open` has them.

@@ -1,6 +1,7 @@
 #include "plan_file/step_reader.h"
 
 #include "core/base/checked.h"
+#include "core/run/plan_records.h"
 
 namespace rill::plan_file {
 namespace {
@@ -70,7 +71,7 @@ Ref StepReader::ref() {
   const uint64_t buffer = from_.natural();
   if (buffer >= plan_.buffers.size()) from_.fail("a step refers to a buffer that is not there");
   out.buffer = from_.good() ? static_cast<uint32_t>(buffer) : 0;
-  out.offset = from_.number();
+  out.offset = from_.number(-kMostPlanBytes, kMostPlanBytes, "offset");
   return out;
 }
 
@@ -82,7 +83,7 @@ PlacedView StepReader::operand() {
   out.rank = type.rank;
   out.shape = type.shape;
   for (size_t axis = 0; axis < static_cast<size_t>(out.rank); ++axis) {
-    out.stride[axis] = from_.number();
+    out.stride[axis] = from_.number(-kMostPlanStride, kMostPlanStride, "stride");
   }
   out.ref = ref();
   return out;

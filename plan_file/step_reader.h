@@ -55,6 +55,11 @@ class StepReader final : public StepFields {
   void begin(std::string_view) override {}
   void begin_list(std::string_view, int64_t& count) override;
   void end() override {}
+  /// A field of an operator has its name, which lives as long as the program.
+  void wrong(std::string_view name) override {
+    from_.fail("a step has a value that none of its kind has",
+               name.empty() ? nullptr : name.data());
+  }
 
  private:
   Ref ref();

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/run/plan_format.h"
+#include "core/run/plan_records.h"
 #include "plan_file/checksum.h"
 #include "plan_file/step_writer.h"
 
@@ -68,6 +69,13 @@ class PlanWriter {
     return out;
   }
 
+  // As `plan_records.h` asks.
+  template <class T>
+  void number(const char* /*name*/, const T& value, PlanRange /*range*/) {
+    to_.number(static_cast<int64_t>(value));
+  }
+  void buffer(const char* /*name*/, uint32_t value) { to_.natural(value); }
+
  private:
   int64_t constant(const void* data, int64_t bytes) {
     return data == nullptr || bytes == 0 ? -1 : constants_.add(data, bytes);
@@ -80,61 +88,47 @@ class PlanWriter {
       const bool left_out = !steps_.is_used(i) && (buffer.kind == BufferKind::kArena ||
                                                    buffer.kind == BufferKind::kConst);
       const int64_t bytes = left_out ? 0 : buffer.bytes;
-      to_.number(static_cast<int64_t>(buffer.kind));
-      to_.number(bytes);
-      to_.number(left_out ? 0 : buffer.offset);
-      to_.number(buffer.io);
-      to_.number(left_out ? -1 : buffer.first_step);
-      to_.number(left_out ? -1 : buffer.last_step);
+      // The numbers of a buffer alone: what it holds is not copied.
+      PlanBuffer written;
+      written.kind = buffer.kind;
+      written.bytes = bytes;
+      written.offset = left_out ? 0 : buffer.offset;
+      written.io = buffer.io;
+      written.first_step = left_out ? -1 : buffer.first_step;
+      written.last_step = left_out ? -1 : buffer.last_step;
+      buffer_fields(*this, written);
       const auto initial = static_cast<int64_t>(buffer.initial.size());
       to_.number(buffer.kind == BufferKind::kConst ? constant(buffer.data.get(), bytes)
                                                    : constant(buffer.initial.data(), initial));
     }
-    to_.number(plan_.arena_bytes);
-    to_.number(plan_.state_bytes);
-    to_.number(plan_.part_scratch_bytes);
+    memory_fields(*this, plan_);
   }
   void write_ios(const List<PlanIo>& ios) {
     to_.natural(ios.size());
     for (const PlanIo& io : ios) {
       to_.text(io.name);
       write_type(&to_, io.dtype, io.q, {io.shape.begin(), io.shape.end()});
-      to_.natural(io.buffer);
-      to_.number(io.stream.axis);
-      to_.number(io.stream.pulse);
-      to_.number(io.stream.delay);
+      buffer("", io.buffer);
+      stream_fields(*this, io.stream);
       to_.dim(dim_of(io.stream.length, plan_.stream_symbol));
       to_.text(io.stream.length_text);
-      to_.number(io.stream.early);
-      to_.number(io.stream.most);
+      stream_end_fields(*this, io.stream);
     }
   }
   void write_rings() {
     to_.natural(plan_.rings.size());
-    for (const Ring& ring : plan_.rings) {
-      to_.natural(ring.buffer);
-      to_.number(ring.row_bytes);
-      to_.number(ring.pulse);
-      to_.number(ring.history);
-      to_.number(ring.capacity);
-      to_.number(ring.lanes);
-      to_.number(ring.lane_bytes);
-    }
+    for (const Ring& ring : plan_.rings) ring_fields(*this, ring);
   }
   void write_states() {
     to_.natural(plan_.states.size());
     for (const PlanState& state : plan_.states) {
       to_.text(state.name);
-      to_.number(state.node);
-      to_.number(state.axis);
-      to_.number(state.pulse);
+      state_fields(*this, state);
     }
   }
   void write_stream() {
     to_.text(plan_.stream_symbol);
-    to_.number(plan_.stream_pulse);
-    to_.number(plan_.late_end ? 1 : 0);
-    to_.number(plan_.longest);
+    pulse_fields(*this, plan_);
     to_.natural(plan_.asserted.size());
     for (const Extent& each : plan_.asserted) to_.dim(dim_of(each, plan_.stream_symbol));
     for (const Text& text : plan_.asserted_texts) to_.text(text);
@@ -144,8 +138,7 @@ class PlanWriter {
       to_.text(plan_.wires[i]);
       to_.number(plan_.wire_delays[i]);
     }
-    to_.number(plan_.begin_unit);
-    to_.number(plan_.settled);
+    place_fields(*this, plan_);
     to_.text(options_.audit);
     to_.text(options_.weights);
     to_.natural(plan_.nodes.size());

@@ -19,7 +19,7 @@ seconds=${1:-60}
 [[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "$seconds: expected seconds" >&2; exit 2; }
 shift || true
 targets=("$@")
-[[ ${#targets[@]} -eq 0 ]] && targets=(archive_zlib archive_libarchive text quant tensor symbols load onnx onnx_graph streams plan)
+[[ ${#targets[@]} -eq 0 ]] && targets=(archive_zlib archive_libarchive text quant tensor symbols load onnx onnx_graph streams plan plan_numbers)
 
 rill_packages+=("${rill_clang_packages[@]}")
 rill_setup
@@ -29,12 +29,17 @@ work=build/fuzz
 # Which input is next is not drawn by entropy: that takes longer than a run, where there are many
 # features.
 mkdir -p "$work/findings" "$work/logs"
+# The seeds of a target, or of the one that it is a variant of.
+corpus_of() {
+  local own=tests/fuzz/corpus/$1
+  [[ -d $own ]] && echo "$own" || echo "tests/fuzz/corpus/${1%_*}"
+}
 run_target() {
   mkdir -p "$work/corpus/$1"
   UBSAN_OPTIONS=print_stacktrace=1 build/asan/bin/"fuzz_$1" -seed="$seed" \
     -max_total_time="$seconds" -entropic=0 -timeout=20 -report_slow_units=20 -rss_limit_mb=2500 \
     -max_len=65536 -print_final_stats=1 -artifact_prefix="$work/findings/$1-" \
-    "$work/corpus/$1" "tests/fuzz/corpus/${1%_*}" >"$work/logs/$1" 2>&1 || true
+    "$work/corpus/$1" "$(corpus_of "$1")" >"$work/logs/$1" 2>&1 || true
 }
 for target in "${targets[@]}"; do
   while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do wait -n; done

@@ -100,6 +100,13 @@ static void plans(rill_model* model, rill_plan* plan) {
   REFUSED(ARG, "no place", rill_plan_map("abc", 3, NULL));
   REFUSED(ARG, "no bytes", rill_plan_map(NULL, 3, &other));
   REFUSED(PARSE, "not a plan file", rill_plan_map("abc", 3, &other));
+  rill_open_opts limits = {0};
+  REFUSED(ABI, "rill_open_opts", rill_plan_open_opts("x.rill", &limits, &other));
+  limits.size = sizeof limits;
+  limits.max_file_bytes = -1;
+  REFUSED(ARG, "below 0", rill_plan_map_opts("abc", 3, &limits, &other));
+  limits.max_file_bytes = 2;
+  REFUSED(NOMEM, "the limit is 2", rill_plan_map_opts("abc", 3, &limits, &other));
   TRUE(other == NULL);
   TRUE(rill_plan_retain(NULL) == NULL);
   TRUE(rill_plan_retain((rill_plan*)model) == NULL);

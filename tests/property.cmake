@@ -43,11 +43,13 @@ if(NOT RILL_STEPS_UNSEEN)
   list(APPEND laws laws/steps_test.cpp)
 endif()
 rill_test(laws_test SOURCES ${laws} DEPENDS rill_laws LABELS laws)
-rill_library(rill_plan_files_testing SOURCES support/plan_files.cpp DEPENDS rill_plan_file rill_ops)
+rill_library(rill_plan_files_testing SOURCES support/change_plan.cpp support/plan_files.cpp
+             DEPENDS rill_plan_file rill_ops rill_api)
+rill_library(rill_plan_bases SOURCES support/plan_bases.cpp DEPENDS rill_laws rill_plan_files_testing)
 if(NOT RILL_STEPS_UNSEEN)
-  rill_test(plan_files_test SOURCES laws/plan_files_altered_test.cpp laws/plan_files_other_test.cpp
-                                    laws/plan_files_test.cpp
-            DEPENDS rill_laws rill_plan_files_testing LABELS laws)
+  rill_test(plan_files_test SOURCES laws/plan_files_altered_test.cpp laws/plan_files_hostile_test.cpp
+                                    laws/plan_files_other_test.cpp laws/plan_files_test.cpp
+            DEPENDS rill_plan_bases LABELS laws)
 endif()
 rill_test(audit_cases_test SOURCES laws/audit_cases_test.cpp DEPENDS rill_laws LABELS laws)
 include(fuzz/fuzz.cmake)

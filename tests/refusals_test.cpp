@@ -255,6 +255,21 @@ std::vector<Row> model_rows() {
            return rill_plan_map(w.plan_file.bytes.data(), w.plan_file.bytes.size(), out);
          });
        }},
+      {"rill_plan_open_opts", "", RILL_OK,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_plan_open_opts(w.plan_path.c_str(), nullptr, out);
+         });
+       }},
+      {"rill_plan_map_opts", "within a limit", RILL_E_NOMEM,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           auto opts = info<rill_open_opts>();
+           opts.max_session_bytes = 1;
+           return rill_plan_map_opts(w.plan_file.bytes.data(), w.plan_file.bytes.size(), &opts,
+                                     out);
+         });
+       }},
       {"rill_plan_map", "of what is none", RILL_E_PARSE,
        [](World& w) {
          return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {

@@ -5,6 +5,7 @@
 #include "api/src/errors.h"
 #include "api/src/handles.h"
 #include "api/src/lookup.h"
+#include "core/base/checked.h"
 #include "core/run/plan.h"
 
 using rill::api::alive;
@@ -14,21 +15,26 @@ namespace {
 
 constexpr char kNotAPlan[] = "not a plan: null, freed, or another kind of object";
 
+/// Of what lies far from the ends of the range.
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// The most steps after the last input, over one period of stream lengths: lengths of outputs are
-/// periodic in the pulse, up to a slope.
+/// periodic in the pulse, up to a slope. -1 where that takes too long to tell.
 int64_t flush_steps(const rill::Plan& plan, const rill::PlanStream& out) {
   constexpr int64_t kMostLengths = int64_t{1} << 20;
+  constexpr int64_t kMostParts = int64_t{1} << 24;
   if (out.axis < 0) return 0;
   const int64_t pulse = plan.stream_pulse;
   if (out.pulse <= 0 || pulse <= 0 || pulse > kMostLengths) return -1;
+  const auto parts = static_cast<int64_t>(out.length.parts().size());
+  if (parts > kMostParts / pulse) return -1;
   const int64_t base = 64 * pulse;
   int64_t most = 0;
   for (int64_t rest = 1; rest <= pulse; ++rest) {
     const auto frames = out.length.at(base + rest);
     if (!frames) return -1;
-    const int64_t steps = *frames > 0 ? ceil_of(out.delay + *frames, out.pulse) : 0;
+    const int64_t last = out.delay + std::min(*frames, rill::kBeyondStreams);
+    const int64_t steps = *frames > 0 ? ceil_of(last, out.pulse) : 0;
     most = std::max(most, steps - ceil_of(base + rest, pulse));
   }
   return most;
@@ -93,7 +99,9 @@ void fill_stream(const rill_plan& handle, size_t output, rill_stream_info* info)
   const int64_t common = std::gcd(out.pulse, in.pulse);
   info->rate_num = out.pulse / common;
   info->rate_den = in.pulse / common;
-  info->delay_input_frames = ceil_of(out.delay * info->rate_den, info->rate_num);
+  const auto frames = (rill::checked(out.delay) * info->rate_den)
+                          .value(-rill::kBeyondStreams, rill::kBeyondStreams);
+  info->delay_input_frames = ceil_of(frames.value_or(rill::kBeyondStreams), info->rate_num);
   info->warm_up_steps = out.delay / out.pulse;
 }
 

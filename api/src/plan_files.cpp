@@ -6,12 +6,12 @@
 #include "api/src/guard.h"
 #include "api/src/handles.h"
 #ifndef RILL_WITHOUT_PLAN_FILES
+#include "api/src/open_opts.h"
 #include "core/run/plan_format.h"
 #include "kernels/target.h"
 #include "nnef_loader/system/files.h"
 #include "ops/op_table.h"
 #include "ops/step_table.h"
-#include "plan_file/map.h"
 #include "plan_file/read.h"
 #endif
 
@@ -31,8 +31,11 @@ rill_status refuse_files(const char* function) {
 
 #else
 
+using rill::api::open_options;
+using rill::api::OpenOptions;
+
 rill_status open_plan(const rill::plan_file::MappedFile& file, const std::string& path,
-                      rill_plan** plan) {
+                      const rill::plan_file::Limits& limits, rill_plan** plan) {
   rill::plan_file::Known known;
   known.steps = rill::ops::step_table();
   known.rooms = rill::ops::op_table();
@@ -40,7 +43,7 @@ rill_status open_plan(const rill::plan_file::MappedFile& file, const std::string
     return rill::kernels::target_rank(std::string(target).c_str());
   };
   known.cpu = rill::kernels::target_name(rill::kernels::running_target());
-  auto opened = rill::plan_file::open(file.bytes, file.owner, known);
+  auto opened = rill::plan_file::open(file.bytes, file.owner, known, limits);
   if (!opened.ok()) return report(opened.take_status().at(path, 0));
   auto made = std::make_unique<rill_plan>();
   made->plan = std::move(opened->plan);
@@ -83,29 +86,46 @@ Status no_plan_file(std::span<const std::byte> bytes) {
 extern "C" {
 
 rill_status rill_plan_open(const char* path, rill_plan** plan) {
+  return rill_plan_open_opts(path, nullptr, plan);
+}
+
+rill_status rill_plan_open_opts(const char* path, const rill_open_opts* opts, rill_plan** plan) {
   if (!plan) return refuse(RILL_E_ARG, "rill_plan_open: no place for the plan");
   *plan = nullptr;
   if (!path) return refuse(RILL_E_ARG, "rill_plan_open: no path");
 #ifdef RILL_WITHOUT_PLAN_FILES
+  (void)opts;
   return refuse_files("rill_plan_open");
 #else
+  OpenOptions options;
+  const rill_status known = open_options(opts, &options);
+  if (known != RILL_OK) return known;
   return guarded("rill_plan_open", [&] {
-    auto file = rill::plan_file::map_file(path);
-    return file.ok() ? open_plan(*file, path, plan) : report(file.status());
+    auto file = rill::api::file_of(path, options);
+    return file.ok() ? open_plan(*file, path, options.limits, plan) : report(file.status());
   });
 #endif
 }
 
 rill_status rill_plan_map(const void* bytes, size_t size, rill_plan** plan) {
+  return rill_plan_map_opts(bytes, size, nullptr, plan);
+}
+
+rill_status rill_plan_map_opts(const void* bytes, size_t size, const rill_open_opts* opts,
+                               rill_plan** plan) {
   if (!plan) return refuse(RILL_E_ARG, "rill_plan_map: no place for the plan");
   *plan = nullptr;
   if (!bytes) return refuse(RILL_E_ARG, "rill_plan_map: no bytes");
 #ifdef RILL_WITHOUT_PLAN_FILES
-  (void)size;
+  (void)size, (void)opts;
   return refuse_files("rill_plan_map");
 #else
+  OpenOptions options;
+  const rill_status known = open_options(opts, &options);
+  if (known != RILL_OK) return known;
   return guarded("rill_plan_map", [&] {
-    return open_plan({nullptr, {static_cast<const std::byte*>(bytes), size}}, "", plan);
+    return open_plan({nullptr, {static_cast<const std::byte*>(bytes), size}}, "", options.limits,
+                     plan);
   });
 #endif
 }

@@ -6,8 +6,8 @@
 #include "api/src/errors.h"
 #include "api/src/guard.h"
 #include "api/src/handles.h"
+#include "api/src/open_opts.h"
 #include "kernels/target.h"
-#include "plan_file/map.h"
 #include "plan_file/place.h"
 
 extern "C" {
@@ -17,6 +17,8 @@ extern const unsigned long rill_steps_count;
 }
 
 using rill::api::guarded;
+using rill::api::open_options;
+using rill::api::OpenOptions;
 using rill::api::refuse;
 using rill::api::report;
 
@@ -36,9 +38,9 @@ int rank_of(std::string_view target) {
 }
 
 rill_status open_plan(const rill::plan_file::MappedFile& file, const char* path,
-                      rill_plan** plan) {
+                      const rill::plan_file::Limits& limits, rill_plan** plan) {
   const rill::Runner runner{{rill_steps, rill_steps_count}, rank_of, true, kWaysOut};
-  auto placed = rill::plan_file::place(file.bytes, file.owner, runner);
+  auto placed = rill::plan_file::place(file.bytes, file.owner, runner, limits);
   if (!placed.ok()) return report(placed.take_status().at(path, 0));
   auto made = std::make_unique<rill_plan>();
   made->plan = std::move(placed).value();
@@ -57,21 +59,37 @@ const char* rill_build_info(void) {
 }
 
 rill_status rill_plan_open(const char* path, rill_plan** plan) {
+  return rill_plan_open_opts(path, nullptr, plan);
+}
+
+rill_status rill_plan_open_opts(const char* path, const rill_open_opts* opts, rill_plan** plan) {
   if (!plan) return refuse(RILL_E_ARG, "rill_plan_open: no place for the plan");
   *plan = nullptr;
   if (!path) return refuse(RILL_E_ARG, "rill_plan_open: no path");
+  OpenOptions options;
+  const rill_status known = open_options(opts, &options);
+  if (known != RILL_OK) return known;
   return guarded("rill_plan_open", [&] {
-    auto file = rill::plan_file::map_file(path);
-    return file.ok() ? open_plan(*file, path, plan) : report(file.status());
+    auto file = rill::api::file_of(path, options);
+    return file.ok() ? open_plan(*file, path, options.limits, plan) : report(file.status());
   });
 }
 
 rill_status rill_plan_map(const void* bytes, size_t size, rill_plan** plan) {
+  return rill_plan_map_opts(bytes, size, nullptr, plan);
+}
+
+rill_status rill_plan_map_opts(const void* bytes, size_t size, const rill_open_opts* opts,
+                               rill_plan** plan) {
   if (!plan) return refuse(RILL_E_ARG, "rill_plan_map: no place for the plan");
   *plan = nullptr;
   if (!bytes) return refuse(RILL_E_ARG, "rill_plan_map: no bytes");
+  OpenOptions options;
+  const rill_status known = open_options(opts, &options);
+  if (known != RILL_OK) return known;
   return guarded("rill_plan_map", [&] {
-    return open_plan({nullptr, {static_cast<const std::byte*>(bytes), size}}, "", plan);
+    return open_plan({nullptr, {static_cast<const std::byte*>(bytes), size}}, "", options.limits,
+                     plan);
   });
 }
 

@@ -4,6 +4,8 @@
 #include <optional>
 #include <span>
 
+#include "core/base/nonblocking.h"
+
 namespace rill {
 
 /// Multiply, or nothing if the product does not fit.
@@ -19,6 +21,39 @@ inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
   if (__builtin_add_overflow(a, b, &out)) return std::nullopt;
   return out;
 }
+
+/// A whole number that came from a file, while it is computed with. A sum, difference or product
+/// that does not fit has no value, and neither has what follows from it. A range check hands out
+/// the value: nothing else does, so that no result is used that was not looked at.
+class Checked {
+ public:
+  constexpr Checked(int64_t value) : value_(value) {}  // NOLINT: every number may be checked
+
+  bool within(int64_t least, int64_t most) const RILL_NONBLOCKING;
+  /// The value if it lies in the range, ends included.
+  std::optional<int64_t> value(int64_t least, int64_t most) const {
+    return within(least, most) ? std::optional(value_) : std::nullopt;
+  }
+  /// The value if it lies between 0 and `most`, else `most`: for sizes to compare with a limit.
+  int64_t at_most(int64_t most) const RILL_NONBLOCKING;
+
+  friend Checked operator+(Checked a, Checked b) RILL_NONBLOCKING;
+  friend Checked operator-(Checked a, Checked b) RILL_NONBLOCKING;
+  friend Checked operator*(Checked a, Checked b) RILL_NONBLOCKING;
+  Checked& operator+=(Checked b) { return *this = *this + b; }
+  Checked& operator*=(Checked b) { return *this = *this * b; }
+  friend bool operator==(Checked a, Checked b) RILL_NONBLOCKING;
+  friend bool operator<=(Checked a, Checked b) RILL_NONBLOCKING;
+
+ private:
+  /// Stands for no value. It is in no range.
+  static constexpr int64_t kNone = INT64_MIN;
+
+  int64_t value_;
+};
+
+/// Begin to compute with a number that came from a file.
+constexpr Checked checked(int64_t value) { return value; }
 
 /// More elements than any tensor has; the bytes of fewer fit in 64 bits whatever their type.
 inline constexpr int64_t kMostElements = int64_t{1} << 56;

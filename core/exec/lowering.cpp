@@ -1,7 +1,6 @@
 #include "core/exec/lowering.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <numeric>
 
@@ -63,6 +62,8 @@ struct EvalArgs {
 RILL_STEP_FIELDS(EvalArgs, op, in, out, state, has_state)
 
 constexpr size_t kMaxOperands = 32;
+/// Multiply-adds of kernels that take as long as one of the plain form.
+constexpr int64_t kPlain = 8;
 
 void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   View in[kMaxOperands];
@@ -76,8 +77,9 @@ void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   ctx.symbol_value = frame.symbol_value().value_or(0);
   ctx.clock = frame.clock;
   ctx.state = args.has_state ? frame.ptr<void>(args.state) : nullptr;
+  // `infer` has seen all that could fail but for an expression that has no value for the length of
+  // a stream, as one out of a file may be: the outputs then stay as they are.
   const Status status = args.op->eval(ctx);
-  assert(status.ok() && "infer has seen all that could fail");
   (void)status;
 }
 
@@ -86,11 +88,16 @@ void touch_eval(const EvalArgs& args, StepTouches& touches) {
                       args.out.size() <= kMaxOperands,
                   "an operator and its operands");
   if (!touches.holds()) return;
-  touches.infers(*args.op, {args.in.begin(), args.in.end()},
-                 {args.out.begin(), args.out.end()});
+  const std::span<const PlacedView> ins(args.in.begin(), args.in.end());
+  const std::span<const PlacedView> outs(args.out.begin(), args.out.end());
+  touches.infers(*args.op, ins, outs);
   if (!touches.holds()) return;
-  const int64_t state = args.op->state_bytes(facts_of({args.in.begin(), args.in.end()}));
-  touches.require(state <= 0 || args.has_state, "a state for its operator");
+  const Facts in = facts_of(ins);
+  const auto work = args.op->work(in, facts_of(outs)).to_int();
+  touches.require(work && *work >= 0, "a number of operations");
+  if (work) touches.works({kPlain, *work});
+  const int64_t state = args.op->state_bytes(in);
+  touches.require(state >= 0 && args.has_state == (state > 0), "a state for its operator");
   if (args.has_state) touches.keeps(region<std::byte>(args.state).over(state).aligned(8));
   for (const PlacedView& operand : args.in) touches.reads(operand);
   for (const PlacedView& operand : args.out) touches.writes(operand);

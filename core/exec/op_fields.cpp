@@ -17,12 +17,18 @@ class OpAttributes final : public FieldVisitor {
     fields_.member(name, text);
     value = text.view();
   }
-  void field(const char* name, DType& value) override { fields_.member(name, value); }
+  void field(const char* name, DType& value) override {
+    fields_.member(name, value);
+    if (value <= DType::kBlob) return;
+    value = DType::kF32;
+    wrong(name);
+  }
   void field(const char* name, Dim& value) override { fields_.member(name, value); }
   void field(const char* name, std::vector<int64_t>& value) override { list(name, value); }
   void field(const char* name, std::vector<Dim>& value) override { list(name, value); }
   void field(const char* name, Pads& value) override { list(name, value); }
   void field(const char* name, TensorPtr& value) override { fields_.member(name, value); }
+  void wrong(const char* name) override { fields_.wrong(name); }
 
  private:
   template <class T>

@@ -25,22 +25,61 @@ class FieldVisitor {
   virtual void field(const char* name, std::vector<Dim>& value) = 0;
   virtual void field(const char* name, Pads& value) = 0;
   virtual void field(const char* name, TensorPtr& value) = 0;
+  /// Called for a field that was set to what no operator has. Visitors that read steps refuse it.
+  virtual void wrong(const char* name) { (void)name; }
 };
 
-/// Show an enumerator of those up to `last`; another number leaves it as it is.
-template <class Enum>
-void enum_field(FieldVisitor& visitor, const char* name, Enum last, Enum& value) {
+/// Show a number that lies in a range, ends included. Another one that a visitor sets is called
+/// wrong; whoever does not refuse it there has `infer` refuse it.
+inline void ranged_field(FieldVisitor& visitor, const char* name, int64_t least, int64_t most,
+                         int64_t& value) {
+  visitor.field(name, value);
+  if (value < least || value > most) visitor.wrong(name);
+}
+inline void ranged_field(FieldVisitor& visitor, const char* name, int64_t least, int64_t most,
+                         std::vector<int64_t>& values) {
+  visitor.field(name, values);
+  for (const int64_t each : values) {
+    if (each < least || each > most) return visitor.wrong(name);
+  }
+}
+
+/// Show an enumerator of those up to `last`, or a narrower number up to `last`; another number
+/// leaves it as it is.
+template <class Narrow>
+void enum_field(FieldVisitor& visitor, const char* name, Narrow last, Narrow& value) {
   auto number = static_cast<int64_t>(value);
   visitor.field(name, number);
-  const bool known = number >= 0 && number <= static_cast<int64_t>(last);
-  if (known) value = static_cast<Enum>(number);
+  if (number < 0 || number > static_cast<int64_t>(last)) return visitor.wrong(name);
+  value = static_cast<Narrow>(number);
+}
+
+/// Show an axis, which files of models may count from the end; `infer` compares it with the rank.
+inline void axis_field(FieldVisitor& visitor, const char* name, int64_t& value) {
+  ranged_field(visitor, name, -kMaxRank, kMaxRank, value);
+}
+inline void axis_field(FieldVisitor& visitor, const char* name, std::vector<int64_t>& values) {
+  ranged_field(visitor, name, -kMaxRank, kMaxRank, values);
+}
+
+/// More frames than any operator counts; sums and differences of some stay in range, and so does
+/// the product of one with a stride.
+inline constexpr int64_t kMostFieldFrames = int64_t{1} << 40;
+
+/// Show a count of frames.
+inline void frames_field(FieldVisitor& visitor, const char* name, int64_t& value) {
+  ranged_field(visitor, name, 0, kMostFieldFrames, value);
+}
+/// Show a position in a stream, or a delay, which may be negative.
+inline void position_field(FieldVisitor& visitor, const char* name, int64_t& value) {
+  ranged_field(visitor, name, -kMostFieldFrames, kMostFieldFrames, value);
 }
 
 /// Show scale and zero point.
 inline void quant_fields(FieldVisitor& visitor, QParams& q) {
-  auto zero_point = static_cast<int64_t>(q.zero_point);
   visitor.field("scale", q.scale);
-  visitor.field("zero_point", zero_point);
+  auto zero_point = static_cast<int64_t>(q.zero_point);
+  ranged_field(visitor, "zero_point", INT32_MIN, INT32_MAX, zero_point);
   q.zero_point = static_cast<int32_t>(zero_point);
 }
 

@@ -187,6 +187,10 @@ class Op {
     (void)in, (void)out;
     return {};
   }
+  /// Tell how many operations `eval` does at most, those on what lies outside of the data included:
+  /// a plan that came from a file is refused by it. By default as many as `cost` says, beside the
+  /// elements of operands.
+  virtual Dim work(FactSpan in, FactSpan out) const { return cost(in, out).fma; }
   virtual Tolerance tolerance() const { return Tolerance::kExact; }
   /// Write as NNEF statements.
   virtual Status save(SaveCtx& ctx) const;

@@ -12,10 +12,22 @@ namespace rill {
 /// not fit in 64 bits. `part` lies in [0, unit), `frames` is not negative.
 int64_t share_of(int64_t part, int64_t frames, int64_t unit) RILL_NONBLOCKING;
 
-/// `count` * `by` / `unit`, rounded down; none is negative. Exactly, as `share_of`.
+/// Beyond all positions of streams; delays and pulses of a plan may be added to it.
+inline constexpr int64_t kBeyondStreams = INT64_MAX - (int64_t{1} << 44);
+
+/// `whole` * `by` + `more`, which are not negative, and at most `kBeyondStreams`.
+inline int64_t bounded_position(int64_t whole, int64_t by, int64_t more) RILL_NONBLOCKING {
+  int64_t out = 0;
+  const bool wraps =
+      __builtin_mul_overflow(whole, by, &out) || __builtin_add_overflow(out, more, &out);
+  return wraps ? kBeyondStreams : std::min(out, kBeyondStreams);
+}
+
+/// `count` * `by` / `unit`, rounded down; none is negative. Exactly, as `share_of`, up to
+/// `kBeyondStreams`.
 inline int64_t scaled(int64_t count, int64_t by, int64_t unit) RILL_NONBLOCKING {
   const int64_t part = count % unit;
-  return count / unit * by + (part == 0 ? 0 : share_of(part, by, unit));
+  return bounded_position(count / unit, by, part == 0 ? 0 : share_of(part, by, unit));
 }
 
 /// `count` * `by` / `unit` where that is a whole number.
@@ -37,7 +49,7 @@ struct StreamClock {
   /// Tell where this step begins on a wire of that many frames per step.
   int64_t position(int64_t frames) const RILL_NONBLOCKING {
     // `start` times `frames` may be more than 64 bits hold, where what it is divided to is not.
-    return tick * frames + scaled(start, frames, unit);
+    return bounded_position(tick, frames, scaled(start, frames, unit));
   }
 };
 

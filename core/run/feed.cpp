@@ -44,6 +44,9 @@ int counting_input(const Plan& plan) {
 
 namespace {
 
+/// Steps that bring out a tail: no model is later than this, but a file may say anything.
+constexpr int64_t kMostTail = int64_t{1} << 23;
+
 /// Zeros from a frame to the end of a row-major view.
 void clear_from(const View& view, int axis, int64_t first) {
   const int64_t row = view.step(axis) * dtype_size(view.dtype);
@@ -409,6 +412,13 @@ Refusal PlacedFeed::finish() {
     return refusal(Code::kUnsupported, "", "%s",
                    "the file does not say how long the outputs of its pulsed model are: load the "
                    "model it was made of");
+  }
+  if (session_->steps_left() > kMostTail) {
+    const auto steps = told(session_->steps_left());
+    session_->announce_end(-1);
+    return refusal(Code::kUnsupported, "Compile the model again, if the file is none of yours",
+                   "a stream of %lld %s would end %lld steps after its last frame", told(*end),
+                   symbol, steps);
   }
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
     if (kept_.outs[i].axis >= 0) drop_behind_end(i);

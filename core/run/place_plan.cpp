@@ -7,18 +7,17 @@
 
 #include "core/base/checked.h"
 #include "core/run/plan_format.h"
+#include "core/run/plan_records.h"
+#include "core/run/read_extent.h"
 #include "core/run/record.h"
 #include "core/run/step_fields.h"
 
 namespace rill {
 namespace {
 
-using plan_file::DimCode;
 using plan_file::Header;
 using plan_file::kAlign;
 using plan_file::TargetEntry;
-
-constexpr int64_t kMostBytes = int64_t{1} << 56;
 
 /// Memory that is handed out from its start on. Once there is too little of it, it is only counted.
 class Memory {
@@ -27,17 +26,19 @@ class Memory {
 
   bool stores() const { return stores_; }
   int64_t used() const { return used_; }
-  void* take(int64_t bytes, size_t alignment) {
+  /// A file has a byte for each thing that takes memory, so that this is never too much to count.
+  void* take(Checked bytes, size_t alignment) {
     const auto unit = static_cast<int64_t>(alignment);
-    used_ = (used_ + unit - 1) / unit * unit;
+    used_ = checked(used_ + unit - 1).at_most(kMostPlanBytes) / unit * unit;
     const int64_t begin = used_;
-    used_ += bytes;
+    used_ = (bytes + begin).at_most(kMostPlanBytes);
     stores_ &= used_ <= static_cast<int64_t>(all_.size());
     return stores_ ? all_.data() + begin : nullptr;
   }
   template <class T>
   List<T> list(int64_t count) {
-    auto* const first = static_cast<T*>(take(count * static_cast<int64_t>(sizeof(T)), alignof(T)));
+    constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+    auto* const first = static_cast<T*>(take(checked(count) * kSize, alignof(T)));
     if (!stores_) return {};
     for (int64_t i = 0; i < count; ++i) new (first + i) T();
     return List<T>::at(first, static_cast<size_t>(count));
@@ -57,9 +58,6 @@ class Memory {
   int64_t used_ = 0;
 };
 
-/// Names are looked for only where they are asked for, one after the other: more would take long.
-constexpr int64_t kMostNames = 1024;
-
 /// Reads a plan out of a record, field by field.
 class PlanReader final : public StepFields {
  public:
@@ -75,12 +73,10 @@ class PlanReader final : public StepFields {
     all_constants_ = list<std::span<const std::byte>>(
         [&](std::span<const std::byte>* each) { *each = read_constant(); }, &constant_count_);
     plan->buffers = list<PlanBuffer>([&](PlanBuffer* buffer) { read_buffer(buffer); }, &buffers_);
-    plan->arena_bytes = from_.number(0, kMostBytes);
-    plan->state_bytes = from_.number(0, kMostBytes);
-    plan->part_scratch_bytes = from_.number(0, kMostBytes);
+    memory_fields(*this, *plan);
     plan->inputs = list<PlanIo>([&](PlanIo* io) { read_io(io); });
     plan->outputs = list<PlanIo>([&](PlanIo* io) { read_io(io); });
-    plan->rings = list<Ring>([&](Ring* ring) { read_ring(ring); });
+    plan->rings = list<Ring>([&](Ring* ring) { ring_fields(*this, *ring); });
     int64_t states = 0;
     plan->states = list<PlanState>([&](PlanState* state) { read_state(state); }, &states);
     read_stream(plan);
@@ -93,10 +89,27 @@ class PlanReader final : public StepFields {
     if (good() && from_.left() > 0) from_.fail("a record is longer than what it holds");
     if (good() && runner_.names) read_nodes(notes, plan);
     if (refused_.ok() && !from_.good()) {
+      const char* const field = from_.field();
       return refusal(Code::kParse, "Compile the model again, or copy the file again",
-                     "not a plan file of rill: %s", from_.why());
+                     "not a plan file of rill: %s%s%s", field == nullptr ? "" : field,
+                     field == nullptr ? "" : ": ", from_.why());
     }
     return refused_;
+  }
+
+  // As `plan_records.h` asks.
+  template <class T>
+  void number(const char* name, T& value, PlanRange range) {
+    value = static_cast<T>(ranged(name, range));
+  }
+  int64_t ranged(const char* name, PlanRange range) {
+    const PlanBounds& bounds = bounds_of(range);
+    return from_.number(bounds.least, bounds.most, name);
+  }
+  void buffer(const char* name, uint32_t& value) {
+    const uint64_t number = from_.natural();
+    if (number >= static_cast<uint64_t>(buffers_)) from_.fail("there is no such buffer", name);
+    value = good() ? static_cast<uint32_t>(number) : 0;
   }
 
   void field(std::string_view, int64_t& value) override { value = from_.number(); }
@@ -107,14 +120,15 @@ class PlanReader final : public StepFields {
   void field(std::string_view, OpPtr&) override { lacks("operators"); }
   void field(std::string_view, Extent& value) override { value = extent(); }
   void field(std::string_view, Ref& value) override {
-    value.buffer = static_cast<uint32_t>(from_.natural());
-    if (value.buffer >= buffers_) from_.fail("a step refers to a buffer that is not there");
-    value.offset = from_.number();
+    const uint64_t buffer = from_.natural();
+    if (buffer >= static_cast<uint64_t>(buffers_)) from_.fail("there is no such buffer");
+    value.buffer = good() ? static_cast<uint32_t>(buffer) : 0;
+    value.offset = from_.number(-kMostPlanBytes, kMostPlanBytes, "offset");
   }
   void field(std::string_view, PlacedView& value) override {
     value = type();
     for (size_t axis = 0; axis < static_cast<size_t>(value.rank); ++axis) {
-      value.stride[axis] = from_.number();
+      value.stride[axis] = from_.number(-kMostPlanStride, kMostPlanStride, "stride");
     }
     field({}, value.ref);
   }
@@ -135,6 +149,7 @@ class PlanReader final : public StepFields {
   void end() override {}
   bool stores() const override { return to_.stores(); }
   void* memory(int64_t bytes, size_t alignment) override { return to_.take(bytes, alignment); }
+  void wrong(std::string_view) override { from_.fail("a number of a step does not fit its type"); }
 
  private:
   // No kind of step has more; what is larger is in lists.
@@ -171,7 +186,7 @@ class PlanReader final : public StepFields {
   /// Go past a list of names, and tell where it began.
   Record skip_names() {
     const Record names = from_;
-    const int64_t count = from_.count(kMostNames);
+    const int64_t count = from_.count(plan_file::kMostNames);
     for (int64_t i = 0; i < count && good(); ++i) from_.text();
     return names;
   }
@@ -212,13 +227,7 @@ class PlanReader final : public StepFields {
   }
 
   void read_buffer(PlanBuffer* buffer) {
-    buffer->kind =
-        static_cast<BufferKind>(from_.number(0, static_cast<int64_t>(BufferKind::kSlot)));
-    buffer->bytes = from_.number(0, kMostBytes);
-    buffer->offset = from_.number(0, kMostBytes);
-    buffer->io = static_cast<int>(from_.number(-1, INT32_MAX));
-    buffer->first_step = static_cast<int>(from_.number(-1, INT32_MAX));
-    buffer->last_step = static_cast<int>(from_.number(-1, INT32_MAX));
+    buffer_fields(*this, *buffer);
     const std::span<const std::byte> bytes = constant(from_.number(-1, INT32_MAX));
     const bool is_constant = buffer->kind == BufferKind::kConst;
     if (is_constant && stores() && static_cast<int64_t>(bytes.size()) != buffer->bytes) {
@@ -241,7 +250,11 @@ class PlanReader final : public StepFields {
     }
     out.rank = static_cast<int>(from_.count(kMaxRank));
     for (size_t axis = 0; axis < static_cast<size_t>(out.rank); ++axis) {
-      out.shape[axis] = from_.number(0, kMostBytes);
+      out.shape[axis] = from_.number(0, kMostElements);
+    }
+    if (!is_plain(out.dtype)) from_.fail("a type of elements makes no sense");
+    if (!checked_volume({out.shape.data(), static_cast<size_t>(out.rank)})) {
+      from_.fail("a shape is too large");
     }
     return out;
   }
@@ -252,43 +265,21 @@ class PlanReader final : public StepFields {
     io->q = own.q;
     io->shape = to_.list<int64_t>(own.rank);
     std::copy_n(own.shape.begin(), io->shape.size(), io->shape.begin());
-    const std::span<const int64_t> extents(own.shape.data(), static_cast<size_t>(own.rank));
-    const auto volume = checked_volume(extents);
-    const auto bytes = volume ? checked_mul(*volume, dtype_size(own.dtype)) : std::nullopt;
-    if (!bytes) from_.fail("an input or output is larger than any memory");
-    io->bytes = bytes.value_or(0);
-    io->buffer = static_cast<uint32_t>(from_.natural());
-    if (io->buffer >= buffers_) from_.fail("an input or output has no buffer");
-    PlanStream& stream = io->stream;
-    stream.axis = static_cast<int>(from_.number(-1, own.rank - 1));
-    stream.pulse = from_.number();
-    stream.delay = from_.number();
-    stream.length = extent();
-    stream.length_text = to_.text(from_.text());
-    stream.early = from_.number();
-    stream.most = from_.number();
-  }
-  void read_ring(Ring* ring) {
-    ring->buffer = static_cast<uint32_t>(from_.natural());
-    if (ring->buffer >= buffers_) from_.fail("a ring has no buffer");
-    ring->row_bytes = from_.number();
-    ring->pulse = from_.number();
-    ring->history = from_.number();
-    ring->capacity = from_.number();
-    ring->lanes = from_.number();
-    ring->lane_bytes = from_.number();
+    if (good()) io->bytes = own.volume() * dtype_size(own.dtype);
+    buffer("buffer of an input or output", io->buffer);
+    stream_fields(*this, io->stream);
+    if (io->stream.axis >= own.rank) from_.fail("a number is out of its range", "axis of a stream");
+    io->stream.length = extent();
+    io->stream.length_text = to_.text(from_.text());
+    stream_end_fields(*this, io->stream);
   }
   void read_state(PlanState* state) {
     state->name = to_.text(from_.text());
-    state->node = static_cast<int>(from_.number(-1, INT32_MAX));
-    state->axis = static_cast<int>(from_.number(-1, kMaxRank - 1));
-    state->pulse = from_.number();
+    state_fields(*this, *state);
   }
   void read_stream(Plan* plan) {
     plan->stream_symbol = to_.text(from_.text());
-    plan->stream_pulse = from_.number();
-    plan->late_end = from_.number(0, 1) != 0;
-    plan->longest = from_.number();
+    pulse_fields(*this, *plan);
     int64_t asserted = 0;
     plan->asserted = list<Extent>([&](Extent* each) { *each = extent(); }, &asserted);
     plan->asserted_texts = to_.list<Text>(asserted);
@@ -307,8 +298,7 @@ class PlanReader final : public StepFields {
       plan->wires[static_cast<size_t>(i)] = std::move(name);
       plan->wire_delays[static_cast<size_t>(i)] = delay;
     }
-    plan->begin_unit = from_.number();
-    plan->settled = from_.number();
+    place_fields(*this, *plan);
     from_.text();  // what an audit said
     from_.text();  // what was done to the weights
     nodes_ = from_.count(INT32_MAX);
@@ -328,36 +318,17 @@ class PlanReader final : public StepFields {
     }
   }
 
-  /// Read the parts of an expression; `part` is null to count them.
-  template <class Take>
-  void walk_extent(Record* from, const Take& take) {
-    using Do = Extent::Do;
-    constexpr Do kCodes[] = {Do::kNumber, Do::kNumber, Do::kSymbol,    Do::kAdd, Do::kMul, Do::kDiv,
-                             Do::kMin,    Do::kMax,    Do::kBroadcast, Do::kGe,  Do::kEq};
-    constexpr uint64_t kCount = sizeof kCodes / sizeof kCodes[0];
-    static_assert(kCount == static_cast<uint64_t>(DimCode::kInvalid));
-    while (from->good()) {
-      const uint64_t code = from->natural();
-      const auto known = static_cast<DimCode>(std::min<uint64_t>(code, kCount));
-      if (known == DimCode::kEnd) return;
-      if (code > kCount) from->fail("an expression makes no sense");
-      Extent::Part part{code < kCount ? kCodes[code] : Do::kEq, 0};
-      if (known == DimCode::kSymbol) from->text();
-      if (known == DimCode::kNumber || known == DimCode::kDivide) part.number = from->number();
-      take(part, known != DimCode::kInvalid);
-    }
-  }
   Extent extent() {
     Record ahead = from_;
     int64_t count = 0;
     bool known = true;
-    walk_extent(&ahead, [&](const Extent::Part&, bool has_value) {
+    plan_file::walk_extent(&ahead, [&](const Extent::Part&, bool has_value) {
       ++count;
       known &= has_value;
     });
     List<Extent::Part> parts = to_.list<Extent::Part>(known ? count : 0);
     size_t at = 0;
-    walk_extent(&from_, [&](const Extent::Part& part, bool) {
+    plan_file::walk_extent(&from_, [&](const Extent::Part& part, bool) {
       if (known && stores()) parts[at] = part;
       ++at;
     });

@@ -49,6 +49,8 @@ static_assert(sizeof(TargetEntry) == 64);
 
 inline constexpr size_t kSummedFrom = offsetof(Header, targets);
 inline constexpr uint32_t kMostTargets = 64;
+/// Kinds of steps, kernels and operators, of each: names are looked for one after the other.
+inline constexpr int64_t kMostNames = 1024;
 
 /// How an expression is written: a stack of values on which these act.
 enum class DimCode : uint8_t {

@@ -20,10 +20,10 @@ uint64_t Record::long_natural() {
   return 0;
 }
 
-int64_t Record::number(int64_t least, int64_t most) {
+int64_t Record::number(int64_t least, int64_t most, const char* field) {
   const int64_t value = number();
   if (value >= least && value <= most) return value;
-  fail("a number is out of its range");
+  fail("a number is out of its range", field);
   return least;
 }
 

@@ -26,8 +26,8 @@ class Record {
     const uint64_t value = natural();
     return static_cast<int64_t>(value >> 1U) ^ -static_cast<int64_t>(value & 1U);
   }
-  /// A number in a range, ends included.
-  int64_t number(int64_t least, int64_t most);
+  /// A number in a range, ends included; `field` is what it is called, as long as the program runs.
+  int64_t number(int64_t least, int64_t most, const char* field = nullptr);
   double real();
   std::string_view text();
   uint64_t raw();
@@ -35,11 +35,16 @@ class Record {
   int64_t count(int64_t most = INT64_MAX);
 
   bool good() const { return why_ == nullptr; }
-  void fail(const char* why) {
-    if (why_ == nullptr) why_ = why;
+  void fail(const char* why, const char* field = nullptr) {
+    if (why_ == nullptr) {
+      why_ = why;
+      field_ = field;
+    }
     bytes_ = {};
   }
   const char* why() const { return why_; }
+  /// What the number that is wrong is called; null if it has no name, or it is no number.
+  const char* field() const { return field_; }
   size_t left() const { return bytes_.size(); }
 
  private:
@@ -47,6 +52,7 @@ class Record {
 
   std::span<const std::byte> bytes_;
   const char* why_ = nullptr;
+  const char* field_ = nullptr;
 };
 
 }  // namespace rill

@@ -71,7 +71,9 @@ void PlacedSession::find_addresses() noexcept {
         base_[i] = arena + buffer.offset;
         break;
       case BufferKind::kConst:
+        // Nothing is read of one without bytes, whatever the place that a step has in it.
         base_[i] = static_cast<std::byte*>(const_cast<void*>(buffer.data.get()));
+        if (base_[i] == nullptr) base_[i] = arena;
         break;
       case BufferKind::kInput:
         base_[i] = at(parts_.of(PartUse::kInput, io));
@@ -84,6 +86,7 @@ void PlacedSession::find_addresses() noexcept {
         base_[i] = state + buffer.offset;
         break;
       case BufferKind::kSlot:
+        base_[i] = arena;  // until a loop sets it
         break;
     }
   }
@@ -155,10 +158,10 @@ void PlacedSession::advance_rings() noexcept {
       continue;
     }
     std::byte* start = state + plan_->buffers[ring.buffer].offset;
-    for (int64_t lane = 0; lane < ring.lanes; ++lane) {
+    const auto kept = static_cast<size_t>(ring.history * ring.row_bytes);
+    for (int64_t lane = 0; kept > 0 && lane < ring.lanes; ++lane) {
       std::byte* own = start + lane * ring.lane_bytes;
-      std::memmove(own, own + first * ring.row_bytes,
-                   static_cast<size_t>(ring.history * ring.row_bytes));
+      std::memmove(own, own + first * ring.row_bytes, kept);
     }
     first = 0;
     base_[ring.buffer] = start;
@@ -273,7 +276,7 @@ int64_t PlacedSession::output_frames(size_t index) const noexcept {
   if (stream.axis < 0 || !end_announced()) return -1;
   if (gives_nothing()) return 0;
   const auto frames = stream.length.at(symbol_value());
-  return frames ? std::max<int64_t>(0, *frames) : -1;
+  return frames ? std::clamp<int64_t>(*frames, 0, kBeyondStreams) : -1;
 }
 
 PlacedSession::Valid PlacedSession::valid_frames(size_t index) const noexcept {
@@ -284,8 +287,8 @@ PlacedSession::Valid PlacedSession::valid_frames(size_t index) const noexcept {
   int64_t end = begin + stream.pulse;
   if (frames >= 0) {
     end = stream.delay + frames;
-  } else if (stream.most < INT64_MAX) {
-    end = std::min(end, stream.delay + stream.most);
+  } else {
+    end = std::min(end, stream.delay + std::min(stream.most, kBeyondStreams));
   }
   const int64_t first = std::max(begin, stream.delay);
   const int64_t last = std::min(begin + stream.pulse, end);
@@ -295,7 +298,7 @@ PlacedSession::Valid PlacedSession::valid_frames(size_t index) const noexcept {
 int64_t PlacedSession::steps_left() const noexcept {
   if (!end_announced()) return -1;
   const auto steps = [](int64_t frames, int64_t pulse) {
-    return frames <= 0 ? 0 : (frames + pulse - 1) / pulse;
+    return frames <= 0 ? 0 : frames / pulse + (frames % pulse != 0 ? 1 : 0);
   };
   int64_t needed = 0;
   if (plan_->stream_pulse > 0) {
@@ -306,7 +309,8 @@ int64_t PlacedSession::steps_left() const noexcept {
     if (stream.axis < 0 && plan_->stream_pulse > 0) {
       // What is known at the end is made by a step that knows it.
       if (moment_.end_is_news) needed = std::max<int64_t>(needed, 1);
-      const int64_t known = stream.length.at(symbol_value()).value_or(0);
+      const int64_t known =
+          std::clamp<int64_t>(stream.length.at(symbol_value()).value_or(0), 0, kBeyondStreams);
       needed = std::max(needed, steps(known - position(plan_->stream_pulse), plan_->stream_pulse));
     }
     if (stream.axis < 0 || stream.pulse == 0) continue;

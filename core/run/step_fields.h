@@ -58,6 +58,8 @@ class StepFields {
   virtual void begin(std::string_view name) = 0;
   virtual void begin_list(std::string_view name, int64_t& count) = 0;
   virtual void end() = 0;
+  /// Called for a member that was set to what its type, or its operator, does not have.
+  virtual void wrong(std::string_view name) { (void)name; }
   /// Whether elements of lists are kept; where a visitor only counts, each is seen and forgotten.
   virtual bool stores() const { return true; }
   /// Memory for the elements of a list, as long as the arguments are there; null: from the heap.
@@ -103,6 +105,7 @@ class StepFields {
       auto number = static_cast<int64_t>(value);
       field(name, number);
       value = static_cast<T>(number);
+      if (static_cast<int64_t>(value) != number) wrong(name);
     } else if constexpr (std::is_floating_point_v<T>) {
       auto number = static_cast<double>(value);
       field(name, number);

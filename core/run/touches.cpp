@@ -10,34 +10,39 @@ namespace {
 /// Beyond it a place is surely outside of its buffer.
 constexpr int64_t kFarthest = int64_t{1} << 50;
 
-bool is_near(int64_t element) { return element >= -kFarthest && element <= kFarthest; }
-
 }  // namespace
 
-Region Region::over(int64_t count, int64_t stride) const {
+Region Region::over(Checked count, Checked stride) const {
   Region out = *this;
-  out.sane &= count >= 0;
-  out.empty |= count <= 0;
-  if (count <= 0) return out;
-  const auto reach = checked_mul(count - 1, stride);
-  if (!reach || !is_near(*reach)) {
+  const auto turns = count.value(0, INT64_MAX);
+  out.sane &= turns.has_value();
+  if (!out.sane) return out;
+  // A loop takes time also where what is inside of it has no turn.
+  out.visits = (checked(visits) * std::max<int64_t>(1, *turns)).at_most(INT64_MAX);
+  out.empty |= *turns == 0;
+  if (out.empty) return out;
+  // Kernels step on behind their last turn as well, to where they touch nothing.
+  const auto reach = ((count - 1) * stride).value(-kFarthest, kFarthest);
+  if (!reach || !(count * stride).within(-kFarthest, kFarthest)) {
     out.sane = false;
     return out;
   }
-  out.first += std::min<int64_t>(0, *reach);
-  out.last += std::max<int64_t>(0, *reach);
-  out.sane &= is_near(out.first) && is_near(out.last);
-  if (!out.sane) out.first = out.last = 0;
-  out.visits = checked_mul(visits, count).value_or(INT64_MAX);
+  const auto lowest = (checked(first) + std::min<int64_t>(0, *reach)).value(-kFarthest, kFarthest);
+  const auto highest = (checked(last) + std::max<int64_t>(0, *reach)).value(-kFarthest, kFarthest);
+  out.sane = lowest && highest;
+  out.first = out.sane ? *lowest : 0;
+  out.last = out.sane ? *highest : 0;
   return out;
 }
 
-Region Region::at(int64_t elements) const {
+Region Region::at(Checked elements) const {
   Region out = *this;
-  out.sane &= is_near(elements);
+  const auto lowest = (elements + first).value(-kFarthest, kFarthest);
+  const auto highest = (elements + last).value(-kFarthest, kFarthest);
+  out.sane &= lowest && highest;
   if (!out.sane) return out;
-  out.first += elements;
-  out.last += elements;
+  out.first = *lowest;
+  out.last = *highest;
   return out;
 }
 
@@ -59,6 +64,7 @@ Region Region::with(const Region& other) const {
   out.first = std::min(first, other.first);
   out.last = std::max(last, other.last);
   out.align = std::max(align, other.align);
+  out.visits = (checked(visits) + other.visits).at_most(INT64_MAX);
   return out;
 }
 
@@ -75,13 +81,19 @@ Region region(const PlacedView& operand) {
 }
 
 void StepTouches::units(int64_t slices, std::span<const int64_t> turns) {
-  int64_t all = slices;
+  Checked all = slices;
   bool sane = slices >= 0;
   for (const int64_t count : turns) {
     sane &= count >= 0;
-    all = checked_mul(all, count).value_or(-1);
+    all *= count;
   }
-  require(sane && all >= 0 && parts_.units == all, "as many units as its arguments make");
+  require(sane && all == parts_.units, "as many units as its arguments make");
+}
+
+void StepTouches::works(std::initializer_list<Checked> counts) {
+  Checked all = 1;
+  for (const Checked count : counts) all *= count;
+  work(all.at_most(INT64_MAX));
 }
 
 void StepTouches::alike(const PlacedView& a, const PlacedView& b, int64_t but) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 
+#include "core/base/checked.h"
 #include "core/run/plan.h"
 
 namespace rill {
@@ -22,9 +24,9 @@ struct Region {
   int64_t align = 1;    ///< bytes that the place of element 0 must be a multiple of
 
   /// Add a loop of `count` turns, each `stride` elements further.
-  Region over(int64_t count, int64_t stride = 1) const;
+  Region over(Checked count, Checked stride = 1) const;
   /// Go some elements on.
-  Region at(int64_t elements) const;
+  Region at(Checked elements) const;
   /// Ask for more than the alignment of an element.
   Region aligned(int64_t bytes) const;
   /// All that either region touches; both lie at one place and have elements of one size.
@@ -86,9 +88,14 @@ class StepTouches {
   /// Say how many bytes of scratch, aligned to 64, each part needs.
   virtual void scratch(int64_t bytes) = 0;
 
+  /// Say how often the innermost operation of a step runs: the product of these counts. Steps whose
+  /// work is more than what they touch say so, as a product of matrices does.
+  void works(std::initializer_list<Checked> counts);
+  virtual void work(int64_t operations) { (void)operations; }
+
   /// Say that a number lies within bounds, ends included.
-  void within(int64_t value, int64_t least, int64_t most) {
-    require(value >= least && value <= most, "a count that makes sense");
+  void within(Checked value, int64_t least, int64_t most) {
+    require(value.within(least, most), "a count that makes sense");
   }
 
   /// The parts that the plan says the step has.

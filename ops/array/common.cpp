@@ -32,8 +32,13 @@ TensorPtr blocks_of(const Fact& fact) {
   return fact.konst && fact.konst->block_format() != BlockFormat::kNone ? fact.konst : nullptr;
 }
 
-Status expect_inputs(FactSpan in, size_t count) {
+Status expect_count(FactSpan in, size_t count) {
   RILL_CHECK(in.size() == count, "expected ", count, " inputs, found ", in.size());
+  return {};
+}
+
+Status expect_inputs(FactSpan in, size_t count) {
+  RILL_TRY(expect_count(in, count));
   for (const Fact& fact : in) {
     if (blocks_of(fact)) {
       return fail(Code::kDType, "a block-quantised constant, ", fact,

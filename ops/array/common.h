@@ -17,6 +17,8 @@ Result<std::vector<int64_t>> axes_in(std::span<const int64_t> axes, int64_t rank
 
 /// Fail unless there are `count` inputs and none is block-quantised, which only a few ops read.
 Status expect_inputs(FactSpan in, size_t count);
+/// The same, where constants in blocks are read as well.
+Status expect_count(FactSpan in, size_t count);
 
 /// The value of a constant in blocks; null for all else.
 TensorPtr blocks_of(const Fact& fact);

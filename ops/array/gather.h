@@ -23,7 +23,7 @@ class Gather final : public OpBase<Gather> {
   Gather() = default;
   explicit Gather(int64_t on) : axis(on) {}
   std::string_view name() const override { return "Gather"; }
-  void fields(FieldVisitor& visitor) override { visitor.field("axis", axis); }
+  void fields(FieldVisitor& visitor) override { axis_field(visitor, "axis", axis); }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
@@ -50,7 +50,7 @@ class GatherElements final : public OpBase<GatherElements> {
   GatherElements() = default;
   explicit GatherElements(int64_t on) : axis(on) {}
   std::string_view name() const override { return "GatherElements"; }
-  void fields(FieldVisitor& visitor) override { visitor.field("axis", axis); }
+  void fields(FieldVisitor& visitor) override { axis_field(visitor, "axis", axis); }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
@@ -69,7 +69,7 @@ class GatherNd final : public OpBase<GatherNd> {
   GatherNd() = default;
   explicit GatherNd(int64_t batches) : batch_dims(batches) {}
   std::string_view name() const override { return "GatherNd"; }
-  void fields(FieldVisitor& visitor) override { visitor.field("batch_dims", batch_dims); }
+  void fields(FieldVisitor& visitor) override { axis_field(visitor, "batch_dims", batch_dims); }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;

@@ -71,7 +71,7 @@ void touch_gather(const GatherArgs& args, StepTouches& touches) {
   const PlacedView& out = args.out;
   touches.has_axis(data, args.axis);
   const bool fits = is_plain(data.dtype) && data.dtype == out.dtype && is_int(indices.dtype) &&
-                    out.rank == data.rank + indices.rank - 1;
+                    checked(data.rank) + indices.rank - 1 == out.rank;
   touches.require(fits, "data, indices and an output of their shapes");
   if (!touches.holds()) return;
   bool same = true;

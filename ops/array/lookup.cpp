@@ -25,6 +25,7 @@ class DirectLookup final : public OpBase<DirectLookup> {
   Result<Facts> infer(FactSpan in) const override {
     RILL_TRY(expect_inputs(in, 1));
     RILL_TRY(check_indices(in[0].without_value(), Dim(0)));
+    RILL_CHECK(values && fallback, "no values, or no fallback");
     RILL_CHECK(values->rank() <= 1 && fallback->volume() == 1, "values of rank ", values->rank(),
                ", ", fallback->volume(), " fallbacks: expected a list and one");
     if (values->dtype() != fallback->dtype()) {
@@ -71,11 +72,15 @@ class ReverseLookup final : public OpBase<ReverseLookup> {
   std::string_view name() const override { return "ReverseLookup"; }
   void fields(FieldVisitor& visitor) override {
     visitor.field("keys", keys);
-    visitor.field("fallback", fallback);
+    ranged_field(visitor, "fallback", INT32_MIN, INT32_MAX, fallback);
+  }
+  Dim work(FactSpan in, FactSpan) const override {
+    return volume(in[0].shape) * Dim(keys->volume());
   }
   Result<Facts> infer(FactSpan in) const override {
     RILL_TRY(expect_inputs(in, 1));
     const DType type = in[0].dtype;
+    RILL_CHECK(keys, "no keys");
     RILL_CHECK(keys->rank() <= 1, "keys of rank ", keys->rank(), ": expected a list");
     if (keys->dtype() != type || is_float(type) || type == DType::kDim || is_quantised(type)) {
       return fail(Code::kDType, "input ", in[0], ", keys of ", dtype_name(keys->dtype()),

@@ -17,7 +17,9 @@ struct NearestUpsample final : OpBase<NearestUpsample> {
   std::vector<int64_t> scales;
 
   std::string_view name() const override { return "NearestUpsample"; }
-  void fields(FieldVisitor& visitor) override { visitor.field("scales", scales); }
+  void fields(FieldVisitor& visitor) override {
+    ranged_field(visitor, "scales", 1, INT64_MAX, scales);
+  }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status fuse(Rewrite& rewrite) const override;

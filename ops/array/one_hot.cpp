@@ -20,8 +20,8 @@ class OneHot final : public OpBase<OneHot> {
   float on = 1.0F;
   std::string_view name() const override { return "Onehot"; }
   void fields(FieldVisitor& visitor) override {
-    visitor.field("axis", axis);
-    visitor.field("dim", dim);
+    axis_field(visitor, "axis", axis);
+    ranged_field(visitor, "dim", 0, INT64_MAX, dim);
     visitor.field("off", off);
     visitor.field("on", on);
   }

@@ -24,7 +24,7 @@ class TopK final : public OpBase<TopK> {
   bool largest = true;
   std::string_view name() const override { return "Topk"; }
   void fields(FieldVisitor& visitor) override {
-    visitor.field("axis", axis);
+    axis_field(visitor, "axis", axis);
     visitor.field("k", k);
     visitor.field("largest", largest);
   }
@@ -43,6 +43,7 @@ class TopK final : public OpBase<TopK> {
     Fact indices = Fact::of(DType::kI64, values.shape);
     return Facts{std::move(values), std::move(indices)};
   }
+  Dim work(FactSpan in, FactSpan) const override { return volume(in[0].shape) * (k + Dim(1)); }
   /// Selection by insertion: right where k is small, and it needs no memory.
   Status eval(EvalCtx& ctx) const override {
     const int on = static_cast<int>(axis);

@@ -22,11 +22,11 @@ class CumSum final : public OpBase<CumSum> {
   explicit CumSum(int64_t on) : axis(on) {}
   std::string_view name() const override { return streaming ? "PulsedCumSum" : "CumSum"; }
   void fields(FieldVisitor& visitor) override {
-    visitor.field("axis", axis);
+    axis_field(visitor, "axis", axis);
     visitor.field("exclusive", exclusive);
     visitor.field("reverse", reverse);
     visitor.field("streaming", streaming);
-    visitor.field("skip", skip);
+    frames_field(visitor, "skip", skip);
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;

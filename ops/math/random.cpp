@@ -173,7 +173,7 @@ class Multinomial final : public OpBase<Multinomial> {
   std::string_view name() const override { return "Multinomial"; }
   void fields(FieldVisitor& visitor) override {
     visitor.field("dtype", dtype);
-    visitor.field("samples", samples);
+    ranged_field(visitor, "samples", 0, INT64_MAX, samples);
     seed.fields(visitor);
   }
   void all_fields(FieldVisitor& visitor) {
@@ -189,6 +189,9 @@ class Multinomial final : public OpBase<Multinomial> {
       return fail(Code::kDType, "samples as ", dtype_name(dtype), ": expected i32 or i64");
     }
     return one_fact(Fact::of(dtype, {in[0].dim(0), Dim(samples)}));
+  }
+  Dim work(FactSpan in, FactSpan) const override {
+    return volume(in[0].shape) * (Dim(samples) + Dim(1));
   }
   bool foldable() const override { return false; }
   int64_t state_bytes(FactSpan) const override { return seed.given ? 0 : sizeof(Generator); }

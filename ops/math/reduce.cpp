@@ -176,13 +176,13 @@ Status reduce_dims(const Reduce& op, const View& x, const View& out) {
 std::string_view Reduce::name() const { return names_of(kind_of).name; }
 
 void Reduce::fields(FieldVisitor& visitor) {
-  visitor.field("axes", reduced);
+  axis_field(visitor, "axes", reduced);
   if (is_arg(kind_of)) visitor.field("last", last);
 }
 
 void Reduce::all_fields(FieldVisitor& visitor) {
   enum_field(visitor, "kind", ReduceKind::kAll, kind_of);
-  visitor.field("axes", reduced);
+  axis_field(visitor, "axes", reduced);
   visitor.field("last", last);
 }
 

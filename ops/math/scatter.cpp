@@ -102,7 +102,7 @@ class ScatterElements final : public OpBase<ScatterElements> {
   std::string reduction = "none";
   std::string_view name() const override { return "ScatterElements"; }
   void fields(FieldVisitor& visitor) override {
-    visitor.field("axis", axis);
+    axis_field(visitor, "axis", axis);
     visitor.field("reduction", reduction);
   }
   Result<Facts> infer(FactSpan in) const override {

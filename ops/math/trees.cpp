@@ -34,12 +34,18 @@ class TreeEnsemble final : public OpBase<TreeEnsemble> {
     visitor.field("trees", trees);
     visitor.field("nodes", nodes);
     visitor.field("votes", votes);
-    visitor.field("features", features);
-    visitor.field("classes", classes);
+    ranged_field(visitor, "features", 0, int64_t{1} << 32, features);
+    ranged_field(visitor, "classes", 1, int64_t{1} << 31, classes);
     visitor.field("aggregate", aggregate);
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
+  /// A tree is followed for as many steps as there are nodes at most, and its leaf gives votes.
+  Dim work(FactSpan in, FactSpan) const override {
+    const Dim each = Dim(nodes->extent(0)) + Dim(votes->extent(0));
+    const Dim times = aggregate == "AVERAGE" ? Dim(classes) + Dim(1) : Dim(1);
+    return in[0].dim(0) * (Dim(trees->volume()) * each * times + Dim(classes));
+  }
   std::vector<AxisTrack> axes(FactSpan, FactSpan) const override { return {{{0}, {0}}}; }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
@@ -54,9 +60,9 @@ class TreeEnsemble final : public OpBase<TreeEnsemble> {
 
 Status TreeEnsemble::check() const {
   for (const TensorPtr& table : {trees, nodes, votes}) {
-    if (table->dtype() == DType::kU32) continue;
+    if (table && table->dtype() == DType::kU32) continue;
     return fail(Code::kDType, "trees, nodes and leaves: expected u32, found ",
-                dtype_name(table->dtype()));
+                table ? dtype_name(table->dtype()) : "none");
   }
   RILL_CHECK(trees->rank() == 1 && nodes->rank() == 2 && nodes->extent(1) == kColumns &&
                  votes->rank() == 2 && votes->extent(1) == 2,

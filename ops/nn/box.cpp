@@ -4,6 +4,7 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
 #include "ops/array/cast.h"
+#include "ops/array/common.h"
 #include "ops/math/binary.h"
 #include "ops/nn/pool_lower.h"
 
@@ -46,13 +47,16 @@ struct SumPool final : OpBase<SumPool> {
     counted_fields(visitor);
   }
   void counted_fields(FieldVisitor& visitor) {
-    visitor.field("counted_axis", counted.axis);
-    visitor.field("counted_before", counted.before);
-    visitor.field("counted_delay", counted.delay);
+    ranged_field(visitor, "counted_axis", -1, kMaxRank, counted.axis);
+    frames_field(visitor, "counted_before", counted.before);
+    position_field(visitor, "counted_delay", counted.delay);
     visitor.field("counted_length", counted.length);
   }
   Result<Facts> infer(FactSpan in) const override {
+    RILL_TRY(expect_inputs(in, 1));
     const Fact& x = in[0];
+    RILL_CHECK(counted.axis >= -1 && counted.axis < window.axes(), "no spatial axis ",
+               counted.axis);
     RILL_CHECK(x.rank() == window.axes() + 2, "input ", x, " for a window over ", window.axes(),
                " axes");
     RILL_TRY(window.check(x.rank() - 2));
@@ -78,6 +82,9 @@ struct SumPool final : OpBase<SumPool> {
       return {};
     }
     return Op::lower(lowering);
+  }
+  Dim work(FactSpan, FactSpan out) const override {
+    return Dim(2) * volume(out[0].shape) * window.taps();
   }
   Status fuse(Rewrite& rewrite) const override { return fuse_as_f32(*this, rewrite); }
   OpTraits traits() const override {
@@ -146,7 +153,10 @@ class TapCounter {
     if (!counts_) return;
     const int64_t frames = ctx.out[0].extent(axis());
     const int64_t position = ctx.clock ? ctx.clock->position(frames) : 0;
-    first_ = (position - op.counted.delay) * op.window.stride[at()] - op.counted.before;
+    const Checked first =
+        (checked(position) - op.counted.delay) * op.window.stride[at()] - op.counted.before;
+    // Farther away no frame is one of the stream.
+    first_ = first.value(INT64_MIN / 4, INT64_MAX / 4).value_or(INT64_MIN / 4);
     const bool known = op.counted.length.is_const() || (ctx.clock && ctx.clock->end >= 0);
     if (known) length_ = ctx.value_of(op.counted.length).value_or(length_);
   }

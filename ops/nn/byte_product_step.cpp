@@ -52,6 +52,7 @@ void touch_byte_product(const ByteProductArgs& args, StepTouches& touches) {
   touches.require(g.run == 0 || (touches.holds() && g.m % g.run == 0), "whole runs of rows");
   touches.require(args.b_step % 64 == 0 || args.groups <= 1, "weights that are aligned");
   if (!touches.holds()) return;
+  touches.works({g.m, g.n, k, args.groups});
   touches.reads(region<uint8_t>(args.x)
                     .over(g.run > 0 ? g.run : g.m, g.lda)
                     .over(g.run > 0 ? g.m / g.run : 1, g.run_stride)

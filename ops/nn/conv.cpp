@@ -11,6 +11,7 @@
 #include "kernels/limited.h"
 #include "kernels/simd/mul_add.h"
 #include "ops/array/cast.h"
+#include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/array/pad.h"
 #include "ops/array/reshape.h"
@@ -26,7 +27,7 @@ namespace rill::ops {
 
 void Conv::fields(FieldVisitor& visitor) {
   window.fields(visitor);
-  visitor.field("groups", groups);
+  ranged_field(visitor, "groups", 1, INT32_MAX, groups);
   visitor.field("has_bias", has_bias);
   visitor.field("has_residual", has_residual);
   visitor.field("slope", slope);
@@ -47,6 +48,7 @@ bool visit_convolved(DType dtype, Visitor&& visitor) {
 }  // namespace
 
 Result<Facts> Conv::infer(FactSpan in) const {
+  RILL_TRY(expect_count(in, 2 + (has_bias ? 1U : 0U) + (has_residual ? 1U : 0U)));
   const Fact& x = in[0];
   const Fact& w = in[1];
   RILL_CHECK(x.rank() >= 3, "input ", x, ": expected batch, channels and at least one more axis");
@@ -61,8 +63,9 @@ Result<Facts> Conv::infer(FactSpan in) const {
   RILL_CHECK(outputs && channels, "filter ", w, ": expected a known shape");
   RILL_CHECK(groups >= 1 && *outputs % groups == 0, groups, " groups for ", *outputs,
              " output channels");
-  RILL_CHECK(x.dim(1) == Dim(*channels * groups), "input ", x, " has ", x.dim(1),
-             " channels, filter ", w, " in ", groups, " groups expects ", *channels * groups);
+  const Dim all = Dim(*channels) * Dim(groups);
+  RILL_CHECK(x.dim(1) == all, "input ", x, " has ", x.dim(1), " channels, filter ", w, " in ",
+             groups, " groups expects ", all);
   for (int i = 0; i < window.axes(); ++i) {
     RILL_CHECK(w.dim(i + 2) == Dim(window.kernel[static_cast<size_t>(i)]), "filter ", w,
                " and window ", window.kernel, " differ");
@@ -75,7 +78,15 @@ Result<Facts> Conv::infer(FactSpan in) const {
   }
   Fact out = Fact::of(x.dtype, {x.dim(0), w.dim(0)});
   for (int i = 0; i < window.axes(); ++i) out.shape.push_back(window.output(i, x.dim(i + 2)));
+  if (has_residual) {
+    RILL_CHECK(in.back().dtype == out.dtype && in.back().shape == out.shape, "input ", in.back(),
+               " to be added to ", out);
+  }
   return one_fact(std::move(out));
+}
+
+Dim Conv::work(FactSpan in, FactSpan out) const {
+  return volume(out[0].shape) * window.taps() * (in[1].dim(1) + Dim(1));
 }
 
 namespace {

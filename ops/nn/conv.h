@@ -37,6 +37,7 @@ struct Conv final : OpBase<Conv> {
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
   OpTraits traits() const override;
   Cost cost(FactSpan in, FactSpan out) const override;
+  Dim work(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 };

@@ -11,6 +11,7 @@
 #include "kernels/limited.h"
 #include "kernels/simd/mul_add.h"
 #include "ops/array/cast.h"
+#include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/array/slice.h"
 #include "ops/nn/epilogue.h"
@@ -21,8 +22,8 @@ namespace rill::ops {
 
 void Deconv::fields(FieldVisitor& visitor) {
   window.fields(visitor);
-  visitor.field("extra", extra);
-  visitor.field("groups", groups);
+  ranged_field(visitor, "extra", -INT32_MAX, INT32_MAX, extra);
+  ranged_field(visitor, "groups", 1, INT32_MAX, groups);
   visitor.field("has_bias", has_bias);
   visitor.field("clip", clip);
   visitor.field("lo", lo);
@@ -52,7 +53,12 @@ std::pair<int64_t, int64_t> Deconv::cut(int axis) const {
   return {before, total - before};
 }
 
+Dim Deconv::work(FactSpan in, FactSpan out) const {
+  return volume(out[0].shape) * window.taps() * (in[1].dim(1) + Dim(1));
+}
+
 Result<Facts> Deconv::infer(FactSpan in) const {
+  RILL_TRY(expect_count(in, has_bias ? 3 : 2));
   const Fact& x = in[0];
   const Fact& w = in[1];
   RILL_CHECK(x.rank() >= 3 && w.rank() == x.rank(), "input ", x, ", filter ", w,
@@ -66,16 +72,17 @@ Result<Facts> Deconv::infer(FactSpan in) const {
   RILL_CHECK(outputs && channels, "filter ", w, ": expected a known shape");
   RILL_CHECK(groups >= 1 && *outputs % groups == 0, groups, " groups for ", *outputs,
              " output channels");
-  RILL_CHECK(x.dim(1) == Dim(*channels * groups), "input ", x, ", filter ", w, ", ", groups,
+  RILL_CHECK(x.dim(1) == Dim(*channels) * Dim(groups), "input ", x, ", filter ", w, ", ", groups,
              " groups: the channels do not fit");
   RILL_CHECK(extra.size() == window.kernel.size(), extra.size(), " output adjustments");
-  constexpr int64_t kMostExtra = int64_t{1} << 40;
+  constexpr int64_t kMostExtra = INT32_MAX;
   RILL_CHECK(!any_of(extra, [](int64_t e) { return e > kMostExtra || e < -kMostExtra; }),
              "the output has ", extra, " entries more than its input and window give: expected at "
              "most ", kMostExtra);
   if (has_bias) {
     RILL_CHECK(in[2].rank() == 1 && in[2].dim(0) == w.dim(0), "bias ", in[2], ": expected ",
                *outputs, " values");
+    if (in[2].dtype != x.dtype) return fail(Code::kDType, "bias ", in[2], " for input ", x);
   }
   Fact out = Fact::of(x.dtype, {x.dim(0), w.dim(0)});
   for (int i = 0; i < window.axes(); ++i) {

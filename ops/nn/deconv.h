@@ -37,6 +37,7 @@ struct Deconv final : OpBase<Deconv> {
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Cost cost(FactSpan in, FactSpan out) const override;
+  Dim work(FactSpan in, FactSpan out) const override;
   Status save(SaveCtx& ctx) const override;
 
   /// What is cut off of that spatial axis at either end; `same` keeps in * stride frames.

@@ -27,9 +27,9 @@ constexpr size_t kLetters = 128;
 
 void EinSum::fields(FieldVisitor& visitor) {
   visitor.field("expr", expr);
-  visitor.field("operands", operands);
+  ranged_field(visitor, "operands", 1, kMaxRank, operands);
   visitor.field("has_bias", has_bias);
-  visitor.field("bias_axis", bias_axis);
+  axis_field(visitor, "bias_axis", bias_axis);
   visitor.field("has_residual", has_residual);
   visitor.field("clip", clip);
   visitor.field("lo", lo);
@@ -59,7 +59,36 @@ OutletId add_einsum(Wiring& w, std::string_view expr, WireList inputs) {
   return w.add(std::move(op), inputs);
 }
 
+Status EinSum::check(FactSpan in) const {
+  const size_t arrow = expr.find("->");
+  const auto commas = std::count(expr.begin(), expr.end(), ',');
+  const bool sound = arrow != std::string::npos && operands >= 1 && operands <= kMaxRank &&
+                     commas + 1 == operands && expr.find(',', arrow) == std::string::npos &&
+                     all_of(expr, [](char c) { return static_cast<unsigned char>(c) < kLetters; });
+  if (!sound) return fail(Code::kArg, "\"", expr, "\": expected axes of ", operands, " inputs");
+  return expect_count(in, static_cast<size_t>(operands) + (has_bias ? 1U : 0U) +
+                              (has_residual ? 1U : 0U));
+}
+
+Dim EinSum::work(FactSpan in, FactSpan) const {
+  Dim extents[kLetters];
+  for (int i = 0; i < operands; ++i) {
+    const std::string_view axes = letters(i);
+    for (size_t axis = 0; axis < axes.size(); ++axis) {
+      Dim& extent = extents[static_cast<unsigned char>(axes[axis])];
+      const Dim& own = in[static_cast<size_t>(i)].shape[axis];
+      extent = extent.valid() && extent.is_const() && *extent.to_int() > 1 ? extent : own;
+    }
+  }
+  Dim out = operands;
+  for (const Dim& extent : extents) {
+    if (!(extent == Dim(0))) out *= extent;
+  }
+  return out;
+}
+
 Result<Facts> EinSum::infer(FactSpan in) const {
+  RILL_TRY(check(in));
   // A running step cannot report an error, so types without a kernel are refused here.
   const DType type = in[0].dtype;
   const bool known = visit_number(type, [](auto) {}) || type == DType::kDim || is_quantised(type);
@@ -93,6 +122,16 @@ Result<Facts> EinSum::infer(FactSpan in) const {
     const auto letter = static_cast<unsigned char>(c);
     RILL_CHECK(seen[letter], "\"", expr, "\": axis ", c, " of the output is in no input");
     out.shape.push_back(extents[letter]);
+  }
+  if (has_bias) {
+    const Fact& bias = in[static_cast<size_t>(operands)];
+    RILL_CHECK(bias_axis >= 0 && bias_axis < out.rank() && bias.rank() == 1 &&
+                   bias.dim(0) == out.dim(static_cast<int>(bias_axis)) && bias.dtype == out.dtype,
+               "bias ", bias, " along axis ", bias_axis, " of ", out);
+  }
+  if (has_residual) {
+    RILL_CHECK(in.back().dtype == out.dtype && in.back().shape == out.shape, "input ", in.back(),
+               " to be added to ", out);
   }
   return one_fact(std::move(out));
 }

@@ -35,9 +35,13 @@ struct EinSum final : OpBase<EinSum> {
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
   OpTraits traits() const override;
   Cost cost(FactSpan in, FactSpan out) const override;
+  Dim work(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 
+  /// Errors: kArg for an expression that is none, or of another number of operands; kShape for
+  /// another number of inputs.
+  Status check(FactSpan in) const;
   /// The letters of input i, or of the output for i == operands.
   std::string_view letters(int i) const;
 };

@@ -27,7 +27,7 @@ class Lrn final : public OpBase<Lrn> {
     visitor.field("alpha", alpha);
     visitor.field("beta", beta);
     visitor.field("bias", bias);
-    visitor.field("size", size);
+    ranged_field(visitor, "size", 1, int64_t{1} << 31, size);
   }
   Result<Facts> infer(FactSpan in) const override {
     RILL_TRY(expect_inputs(in, 1));

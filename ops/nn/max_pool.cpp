@@ -1,9 +1,11 @@
 #include <limits>
 
+#include "core/base/checked.h"
 #include "core/exec/frames.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
 #include "ops/array/cast.h"
+#include "ops/array/common.h"
 #include "ops/math/extreme.h"
 #include "ops/nn/pool_lower.h"
 
@@ -35,14 +37,15 @@ struct MaxPool final : OpBase<MaxPool> {
     window.fields(visitor);
     visitor.field("with_index", with_index);
     if (!streaming) return;
-    visitor.field("delay", delay);
-    visitor.field("before", before);
+    position_field(visitor, "delay", delay);
+    frames_field(visitor, "before", before);
   }
   void all_fields(FieldVisitor& visitor) {
     visitor.field("streaming", streaming);
     fields(visitor);
   }
   Result<Facts> infer(FactSpan in) const override {
+    RILL_TRY(expect_inputs(in, 1));
     const Fact& x = in[0];
     RILL_CHECK(x.rank() == window.axes() + 2, "input ", x, " for a window over ", window.axes(),
                " axes");
@@ -65,6 +68,9 @@ struct MaxPool final : OpBase<MaxPool> {
       return {};
     }
     return Op::lower(lowering);
+  }
+  Dim work(FactSpan, FactSpan out) const override {
+    return volume(out[0].shape) * window.taps();
   }
   Status fuse(Rewrite& rewrite) const override {
     return with_index ? Status() : fuse_as_f32(*this, rewrite);
@@ -142,7 +148,9 @@ void eval_as(const MaxPool& op, EvalCtx& ctx, T lowest) {
   int64_t earlier = 0;
   if (op.streaming && ctx.clock) {
     const int64_t position = ctx.clock->position(y.extent(2));
-    earlier = ((position - op.delay) * op.window.stride[0] - op.before) * row;
+    // Beyond 64 bits there is no index either.
+    const Checked frames = (checked(position) - op.delay) * op.window.stride[0] - op.before;
+    earlier = (frames * row).value(INT64_MIN / 4, INT64_MAX / 4).value_or(0);
   }
   for_each_window(
       op.window, x, y,

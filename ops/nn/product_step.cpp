@@ -87,9 +87,11 @@ void run_share(const ProductArgs& product, const kernels::MatmulPacked* few_bits
                                 .over(args.n, product.n_stride)
                           : packed_columns(args, kernel, few_bits, product.b);
   int64_t turns[kProductLoops];
+  Checked products = 1;
   for (int l = 0; l < product.loop_count; ++l) {
     const ProductLoop& loop = product.loops[l];
     turns[l] = loop.count;
+    products *= loop.count;
     a = a.over(loop.count, loop.a);
     y = y.over(loop.count, loop.y);
     residual = residual.over(loop.count, loop.residual);
@@ -98,6 +100,7 @@ void run_share(const ProductArgs& product, const kernels::MatmulPacked* few_bits
     b = b.over(loop.count, product.pack ? loop.b : 4 * loop.b);
   }
   touches.units(product.slices.count, {turns, static_cast<size_t>(product.loop_count)});
+  touches.works({products, args.m, args.n, k});
   touches.reads(a);
   touches.reads(b);
   touches.writes(y);

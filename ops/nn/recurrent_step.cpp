@@ -189,6 +189,7 @@ void run_layer(const RecurrentArgs<Kernel>& all, const Frame& frame,
   const auto both = touches.holds() ? layer.lanes * layer.hidden : 0;
   touches.within(both, 0, kMostCounted);
   if (!touches.holds()) return;
+  touches.works({layer.steps, both, layer.hidden, gates});
   const auto rows = [&](const Ref& at, int64_t lane) {
     return region<float>(at).over(layer.lanes, lane).over(layer.hidden);
   };

@@ -51,7 +51,7 @@ Result<Dim> scaled_extent(const Dim& extent, float scale) {
 }
 
 void ResizeAxis::fields(FieldVisitor& visitor) {
-  visitor.field("axis", axis);
+  axis_field(visitor, "axis", axis);
   visitor.field("to", to);
   visitor.field("scale", scale);
   visitor.field("coord", coord);
@@ -87,6 +87,13 @@ Result<Facts> ResizeAxis::infer(FactSpan in) const {
   Fact out = x.without_value();
   out.shape[static_cast<size_t>(axis)] = to;
   return one_fact(std::move(out));
+}
+
+Dim ResizeAxis::work(FactSpan in, FactSpan out) const {
+  const auto from = in[0].dim(static_cast<int>(axis)).to_int();
+  const auto count = out[0].dim(static_cast<int>(axis)).to_int();
+  if (!from || !count || *from == 0) return volume(out[0].shape);
+  return volume(out[0].shape) * Dim(3 * Taps(*this, *from, *count).count());
 }
 
 Status ResizeAxis::eval(EvalCtx& ctx) const {

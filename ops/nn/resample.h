@@ -40,6 +40,7 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
+  Dim work(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 

@@ -76,6 +76,7 @@ Status check_axes(const Softmax& op, int rank) {
 Result<Facts> Softmax::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   if (is_quantised(in[0].dtype)) {
+    if (!is_quantised(to)) return fail(Code::kDType, in[0], " as ", dtype_name(to));
     Fact out = Fact::of(to, in[0].shape);
     out.q = q;
     return one_fact(std::move(out));
@@ -84,6 +85,10 @@ Result<Facts> Softmax::infer(FactSpan in) const {
     return fail(Code::kDType, "expected floats, found ", in[0]);
   }
   return one_fact(in[0].without_value());
+}
+
+Dim Softmax::work(FactSpan in, FactSpan out) const {
+  return check_axes(*this, in[0].rank()).ok() ? cost(in, out).fma : Dim::invalid();
 }
 
 Status Softmax::eval(EvalCtx& ctx) const {

@@ -23,14 +23,14 @@ class Softmax final : public OpBase<Softmax> {
       : over(std::move(axes_joint)), log(logarithm) {}
   std::string_view name() const override { return log ? "LogSoftmax" : "Softmax"; }
   void fields(FieldVisitor& visitor) override {
-    visitor.field("axes", over);
+    axis_field(visitor, "axes", over);
     visitor.field("log", log);
     if (!is_quantised(to)) return;
     visitor.field("to", to);
     quant_fields(visitor, q);
   }
   void all_fields(FieldVisitor& visitor) {
-    visitor.field("axes", over);
+    axis_field(visitor, "axes", over);
     visitor.field("log", log);
     visitor.field("to", to);
     quant_fields(visitor, q);
@@ -43,6 +43,7 @@ class Softmax final : public OpBase<Softmax> {
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
+  Dim work(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   OpTraits traits() const override { return {.precision = Precision::kFollows}; }
   Status save(SaveCtx& ctx) const override;

@@ -79,14 +79,20 @@ std::optional<std::pair<int64_t, int64_t>> Window::pads_of_any(int axis,
   return std::pair(front(most), most - front(most));
 }
 
+Dim Window::taps() const {
+  Dim out = 1;
+  for (const int64_t extent : kernel) out *= Dim(extent);
+  return out;
+}
+
 bool Window::padded() const {
   return same || any_of(padding, [](const auto& p) { return p.first != 0 || p.second != 0; });
 }
 
 void Window::fields(FieldVisitor& visitor) {
-  visitor.field("kernel", kernel);
-  visitor.field("stride", stride);
-  visitor.field("dilation", dilation);
+  ranged_field(visitor, "kernel", 1, INT32_MAX, kernel);
+  ranged_field(visitor, "stride", 1, INT32_MAX, stride);
+  ranged_field(visitor, "dilation", 1, INT32_MAX, dilation);
   visitor.field("padding", padding);
   visitor.field("same", same);
 }

@@ -40,6 +40,8 @@ struct Window {
   /// in front depends on the extent. `larger_in_front`: split it with the larger half in front.
   std::optional<std::pair<int64_t, int64_t>> pads_of_any(int axis, bool larger_in_front) const;
   bool padded() const;
+  /// Taps of all axes together; invalid where that is beyond all numbers.
+  Dim taps() const;
   void fields(FieldVisitor& visitor);
 };
 

@@ -86,6 +86,7 @@ void run_all(const ConvCalls<Args>& all, const MatmulPacked* few_bits, const Fra
 
 /// The regions of one call without its loops.
 struct CallRegions {
+  Checked work = 0;  ///< multiply-adds
   Region x, weights, bias, residual, y;
 };
 
@@ -102,7 +103,8 @@ struct CallRegions {
                             : 4 * kernels::matmul_f32_packed_floats(*conv.how, k, nr);
   touch_slices(conv.slices, args.m, args.n, nr, panel, touches);
   if (few_bits != nullptr) touch_few_bits(args, *few_bits, touches);
-  return {rows_of(args, conv.x), packed_columns(args, *conv.how, few_bits, conv.weights),
+  return {checked(args.m) * args.n * k, rows_of(args, conv.x),
+          packed_columns(args, *conv.how, few_bits, conv.weights),
           region<float>(conv.bias).over(args.n), results_of(args, conv.residual, args.ldr),
           results_of(args, conv.y, args.ldc)};
 }
@@ -125,7 +127,7 @@ struct CallRegions {
                              .over(args.taps, tap_bytes)
                              .over(tap_bytes)
                              .aligned(4);
-  return {x, weights, region<float>(conv.bias).over(args.channels), {},
+  return {0, x, weights, region<float>(conv.bias).over(args.channels), {},
           region<float>(conv.y).over(args.frames, args.y_frame_stride).over(args.channels)};
 }
 
@@ -144,6 +146,7 @@ template <class Args>
       touches.within(loop.count, 0, kMostCounted);
       touches.within(loop.weights, -kMostCounted, kMostCounted);
       own = checked_mul(own, std::max<int64_t>(loop.count, 0)).value_or(-1);
+      at.work *= loop.count;
       at.x = at.x.over(loop.count, loop.x);
       at.y = at.y.over(loop.count, loop.y);
       at.residual = at.residual.over(loop.count, loop.residual);
@@ -156,6 +159,7 @@ template <class Args>
     if (!touches.holds()) return;
     units += own;
     touches.within(units, 0, kMostCounted);
+    touches.works({at.work});
     touches.reads(at.x);
     touches.reads(at.weights);
     if (conv.has_bias) touches.reads(at.bias);

@@ -60,6 +60,7 @@ Half half_step(const std::array<float, kOperands>& v) {
 
 Result<Facts> GruEpilogue::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 3));
+  RILL_CHECK(hidden >= 1 && hidden < (int64_t{1} << 40), "hidden ", hidden);
   const char* const names[] = {"xh", "rh", "h_prev"};
   for (size_t i = 0; i < 3; ++i) {
     const Dim width(i < 2 ? 3 * hidden : hidden);

@@ -18,7 +18,9 @@ class GruEpilogue final : public OpBase<GruEpilogue> {
   GruEpilogue() = default;
   explicit GruEpilogue(int64_t width) : hidden(width) {}
   std::string_view name() const override { return "GruEpilogue"; }
-  void fields(FieldVisitor& visitor) override { visitor.field("hidden", hidden); }
+  void fields(FieldVisitor& visitor) override {
+    ranged_field(visitor, "hidden", 1, int64_t{1} << 40, hidden);
+  }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;

@@ -35,11 +35,11 @@ class ExpNorm final : public OpBase<ExpNorm> {
 
   std::string_view name() const override { return "ExpUnitNorm"; }
   void fields(FieldVisitor& visitor) override {
-    visitor.field("axis", axis);
+    axis_field(visitor, "axis", axis);
     visitor.field("alpha", alpha);
     visitor.field("epsilon", epsilon);
     visitor.field("scaling", scaling);
-    visitor.field("skip", skip);
+    frames_field(visitor, "skip", skip);
     visitor.field("mean", mean);
     visitor.field("pairs", pairs);
     visitor.field("stateless", anew);
@@ -68,7 +68,7 @@ class ExpNorm final : public OpBase<ExpNorm> {
 Result<Facts> ExpNorm::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 2));
   const Fact& x = in[0];
-  RILL_CHECK(axis >= 0 && axis + (pairs ? 1 : 0) < x.rank(), "no axis ", axis, " in ", x);
+  RILL_CHECK(axis >= 0 && axis < x.rank() - (pairs ? 1 : 0), "no axis ", axis, " in ", x);
   RILL_CHECK(!pairs || x.shape.back() == Dim(2), "input ", x,
              ": expected pairs (re, im) on the last axis");
   if (x.dtype != DType::kF32 || in[1].dtype != DType::kF32) {

@@ -23,11 +23,12 @@ struct Fft final : OpBase<Fft> {
 
   std::string_view name() const override { return "FFT"; }
   void fields(FieldVisitor& visitor) override {
-    visitor.field("axis", axis);
+    axis_field(visitor, "axis", axis);
     visitor.field("inverse", inverse);
   }
   Result<Facts> infer(FactSpan in) const override {
-    RILL_CHECK(axis >= 0 && axis + 1 < in[0].rank(), "no axis ", axis, " in ", in[0]);
+    RILL_TRY(expect_inputs(in, 1));
+    RILL_CHECK(axis >= 0 && axis < in[0].rank() - 1, "no axis ", axis, " in ", in[0]);
     RILL_CHECK(in[0].shape.back() == Dim(2), "input ", in[0],
                ": expected pairs (re, im) on the last axis");
     if (in[0].dtype != DType::kF32) {
@@ -36,6 +37,10 @@ struct Fft final : OpBase<Fft> {
     return one_fact(in[0].without_value());
   }
   Status eval(EvalCtx& ctx) const override;
+  /// The plain form is a sum over all points for each of them.
+  Dim work(FactSpan in, FactSpan out) const override {
+    return volume(out[0].shape) * in[0].dim(static_cast<int>(axis));
+  }
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {

@@ -8,6 +8,7 @@
 #include "core/graph/rewrite.h"
 #include "kernels/fft/fft.h"
 #include "ops/array/axis_ops.h"
+#include "ops/array/common.h"
 #include "ops/array/pad.h"
 #include "ops/array/slice.h"
 #include "ops/kernel_fields.h"
@@ -35,16 +36,18 @@ struct Stft final : OpBase<Stft> {
 
   std::string_view name() const override { return "STFT"; }
   void fields(FieldVisitor& visitor) override {
-    visitor.field("axis", axis);
-    visitor.field("frame", frame);
-    visitor.field("stride", stride);
+    axis_field(visitor, "axis", axis);
+    ranged_field(visitor, "frame", 1, int64_t{1} << 26, frame);
+    ranged_field(visitor, "stride", 1, int64_t{1} << 40, stride);
     visitor.field("window", window);
     visitor.field("real", real);
-    visitor.field("bins", bins);
+    ranged_field(visitor, "bins", 0, int64_t{1} << 26, bins);
   }
   int64_t kept_bins() const { return bins == 0 ? frame : bins; }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
+  /// The plain form is a sum over all samples of a frame for each bin.
+  Dim work(FactSpan, FactSpan out) const override { return volume(out[0].shape) * Dim(frame); }
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
@@ -61,6 +64,7 @@ struct Stft final : OpBase<Stft> {
 };
 
 Result<Facts> Stft::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
   const Fact& x = in[0];
   const int signal_rank = x.rank() - (real ? 0 : 1);
   RILL_CHECK(axis >= 0 && axis < signal_rank, "no axis ", axis, " in ", x);
@@ -68,6 +72,7 @@ Result<Facts> Stft::infer(FactSpan in) const {
              ": expected pairs (re, im) on the last axis");
   RILL_CHECK(frame >= 1 && stride >= 1 && frame < (1 << 26) && stride < (int64_t{1} << 40),
              "frame ", frame, ", stride ", stride, ": expected at least 1");
+  RILL_CHECK(bins >= 0 && bins <= frame, bins, " bins of ", frame);
   if (x.dtype != DType::kF32) {
     return fail(Code::kDType, "input ", x, ": expected F32").hint("Cast it in front");
   }

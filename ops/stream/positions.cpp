@@ -13,12 +13,13 @@ namespace rill::ops {
 void PulseRange::fields(FieldVisitor& visitor) {
   visitor.field("start", start);
   visitor.field("step", step);
-  visitor.field("frames", frames);
-  visitor.field("overlap", overlap);
-  visitor.field("delay", delay);
+  frames_field(visitor, "frames", frames);
+  frames_field(visitor, "overlap", overlap);
+  position_field(visitor, "delay", delay);
 }
 
-Result<Facts> PulseRange::infer(FactSpan) const {
+Result<Facts> PulseRange::infer(FactSpan in) const {
+  RILL_CHECK(in.empty(), "expected no inputs, found ", in.size());
   RILL_CHECK(frames >= 0 && overlap >= 0 && frames < kMostFrames && overlap < kMostFrames &&
                  delay > -kMostFrames && delay < kMostFrames,
              "frames ", frames, ", overlap ", overlap, ", delay ", delay, " are out of range");
@@ -38,12 +39,13 @@ Status PulseRange::lower(Lowering& lowering) const {
 }
 
 void PulseRows::fields(FieldVisitor& visitor) {
-  visitor.field("axis", axis);
-  visitor.field("begin", begin);
-  visitor.field("frames", frames);
+  axis_field(visitor, "axis", axis);
+  frames_field(visitor, "begin", begin);
+  frames_field(visitor, "frames", frames);
 }
 
 Result<Facts> PulseRows::infer(FactSpan in) const {
+  RILL_CHECK(in.size() == 1, "expected one table, found ", in.size());
   RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
   RILL_CHECK(frames >= 0 && begin >= 0 && frames < kMostFrames && begin < kMostFrames, "begin ",
              begin, ", frames ", frames, " are out of range");

@@ -37,7 +37,7 @@ class LinearAttention final : public OpBase<LinearAttention> {
     visitor.field("corrects", corrects);
     visitor.field("scale", scale);
     visitor.field("streaming", streaming);
-    visitor.field("skip", skip);
+    frames_field(visitor, "skip", skip);
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;

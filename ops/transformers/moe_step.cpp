@@ -118,6 +118,7 @@ void touch_moe(const MoeArgs& a, StepTouches& touches) {
     return region<float>(ref).over(rows, each).over(each);
   };
   const int64_t matrix = a.width * a.hidden;
+  touches.works({a.tokens, a.how.k, matrix, 3});
   touches.reads(floats(a.x, a.tokens, a.width));
   touches.writes(floats(a.y, a.tokens, a.width));
   touches.reads(floats(a.wg, a.experts, a.width));

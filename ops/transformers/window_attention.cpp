@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/checked.h"
 #include "core/base/kept_count.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -26,7 +27,7 @@ class WindowAttention final : public OpBase<WindowAttention> {
 
   std::string_view name() const override { return "WindowKvSdpa"; }
   void fields(FieldVisitor& visitor) override {
-    visitor.field("window", window);
+    ranged_field(visitor, "window", 1, int64_t{1} << 24, window);
     visitor.field("scale", scale);
   }
   Result<Facts> infer(FactSpan in) const override;
@@ -34,7 +35,8 @@ class WindowAttention final : public OpBase<WindowAttention> {
   bool foldable() const override { return false; }
   int64_t state_bytes(FactSpan in) const override {
     const Dim row = in[1].dim(0) * in[1].dim(1) * in[1].dim(3);
-    return kHeaderBytes + 8 * window * row.to_int().value_or(0);
+    const Checked bytes = checked(window) * 8 * row.to_int().value_or(-1) + kHeaderBytes;
+    return bytes.at_most(INT64_MAX);
   }
   Status pulsify(PulseBuilder& b) const override {
     return b.refuse("Mask the attention, so that frames see none after them",

@@ -39,9 +39,9 @@ class RoiAlign final : public OpBase<RoiAlign> {
 
   std::string_view name() const override { return "RoiAlign"; }
   void fields(FieldVisitor& visitor) override {
-    visitor.field("height", height);
-    visitor.field("width", width);
-    visitor.field("points", points);
+    ranged_field(visitor, "height", 1, INT32_MAX, height);
+    ranged_field(visitor, "width", 1, INT32_MAX, width);
+    ranged_field(visitor, "points", 0, kMostPoints, points);
     visitor.field("scale", scale);
     visitor.field("half_pixel", half_pixel);
     visitor.field("largest", largest);
@@ -54,6 +54,11 @@ class RoiAlign final : public OpBase<RoiAlign> {
   Cost cost(FactSpan, FactSpan out) const override {
     const Dim each(4 * std::max<int64_t>(points * points, 1));
     return {each * volume(out[0].shape), Dim(4) * each * volume(out[0].shape)};
+  }
+  /// A bin has at most its points, or about those of the whole image.
+  Dim work(FactSpan in, FactSpan out) const override {
+    const Dim image = (in[0].dim(2) + Dim(4)) * (in[0].dim(3) + Dim(4));
+    return Dim(4) * volume(out[0].shape) * (points > 0 ? Dim(points * points) : image);
   }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;

@@ -127,6 +127,10 @@ def main():
     draw = random.Random(1)
     for number in range(24):
         put("plan", f"{number:02}", bytes([10 * number, number]) + draw.randbytes(4 * (number % 5)))
+    # A case, one of its plans and a tier, and changes to the numbers of its file.
+    for number in range(64):
+        head = struct.pack("<HBB", 7 * number, number, number)
+        put("plan_numbers", f"{number:02}", head + draw.randbytes(8 * (number % 4)))
 
 
 if __name__ == "__main__":

@@ -18,21 +18,13 @@
 #include "tests/property/generate.h"
 #include "tests/property/seeds.h"
 #include "tests/property/streaming.h"
+#include "tests/support/plan_bases.h"
 #include "tests/support/plan_files.h"
 
 namespace rill::test {
 namespace {
 
 using kernels::Tier;
-
-std::vector<Tier> tiers_here() {
-  std::vector<Tier> out;
-  for (const Tier tier : kernels::kAllTiers) {
-    const bool runs = kernels::supports(kernels::detected_tier(), tier);
-    if (runs && kernels::built_for(tier)) out.push_back(tier);
-  }
-  return out;
-}
 
 /// The plan as it is written and opened again; null where that failed.
 std::shared_ptr<const Plan> reopened(const Plan& plan) {

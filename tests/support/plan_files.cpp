@@ -3,7 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api/include/rill/rill.h"
 #include "core/base/aligned.h"
+#include "core/exec/feed.h"
 #include "core/exec/saved.h"
 #include "core/exec/session.h"
 #include "kernels/target.h"
@@ -90,22 +92,85 @@ Result<std::shared_ptr<const Plan>> placed_here(const Mapped& file) {
 
 namespace {
 
+/// Push and pull frames, in pieces that are no pulses, and bring out the tail.
+void stream(Session* session) {
+  const Plan& plan = session->plan();
+  auto made = Feed::make(session, 0);
+  if (!made.ok()) return;
+  Feed& feed = **made;
+  constexpr int64_t kMostElements = 1 << 16;
+  std::vector<std::vector<int64_t>> buffers;
+  // A row-major view of a few frames of an input or output.
+  const auto frames_of_io = [&](const PlanIo& io, int64_t frames) {
+    View view;
+    view.dtype = io.dtype;
+    view.q = io.q;
+    view.rank = static_cast<int>(io.shape.size());
+    std::copy(io.shape.begin(), io.shape.end(), view.shape.begin());
+    view.shape[static_cast<size_t>(io.stream.axis)] = frames;
+    int64_t stride = 1;
+    for (int axis = view.rank; axis-- > 0;) {
+      view.stride[static_cast<size_t>(axis)] = stride;
+      stride *= view.extent(axis);
+    }
+    const int64_t bytes = std::min(stride, kMostElements) * dtype_size(view.dtype);
+    buffers.emplace_back(static_cast<size_t>(bytes / 8 + 1));
+    view.data = buffers.back().data();
+    return std::pair(view, stride <= kMostElements);
+  };
+  const auto pull_all = [&] {
+    for (size_t o = 0; o < plan.outputs.size(); ++o) {
+      const PlanIo& io = plan.outputs[o];
+      if (io.stream.axis < 0 || io.stream.pulse == 0) continue;
+      const auto [view, fits] = frames_of_io(io, io.stream.pulse + 1);
+      if (fits) (void)feed.pull(o, view);
+    }
+  };
+  for (int turn = 0; turn < 4; ++turn) {
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      const PlanIo& io = plan.inputs[i];
+      if (io.stream.axis < 0 || io.stream.pulse == 0) continue;
+      const auto [view, fits] = frames_of_io(io, io.stream.pulse + turn % 2);
+      if (fits) (void)feed.push(i, view);
+    }
+    pull_all();
+  }
+  const Refusal ended = feed.finish();
+  if (!ended.ok()) return;
+  for (int turn = 0; turn < 4; ++turn) pull_all();
+}
+
+/// What programs ask of a plan before they make a session.
+void ask(std::span<const std::byte> bytes) {
+  rill_plan* plan = nullptr;
+  if (rill_plan_map(bytes.data(), bytes.size(), &plan) != RILL_OK) return;
+  for (size_t i = 0; i < rill_plan_count(plan, RILL_OUTPUT) && i < 64; ++i) {
+    rill_stream_info info{};
+    info.size = sizeof info;
+    if (rill_plan_stream(plan, i, &info) != RILL_OK) std::abort();
+  }
+  rill_memory_info memory{};
+  memory.size = sizeof memory;
+  if (rill_plan_memory(plan, &memory) != RILL_OK) std::abort();
+  rill_plan_release(plan);
+}
+
 /// Run an opened plan that may be anything, if it runs quickly.
 void try_plan(const std::shared_ptr<const Plan>& opened) {
-  // Sessions of more are refused by systems, sooner or later, and runs of more take long.
-  constexpr int64_t kMostBytes = int64_t{1} << 26;
+  // Far below the limits, so that very many are tried.
+  constexpr int64_t kMostBytes = int64_t{1} << 24;
   constexpr int64_t kMostWork = 1 << 20;
   const Plan& plan = *opened;
-  const auto work = plan_file::check(plan);
-  int64_t all = plan.arena_bytes + plan.state_bytes;
-  for (const auto* ios : {&plan.inputs, &plan.outputs}) {
-    for (const PlanIo& io : *ios) all += std::min(io.bytes, kMostBytes);
-  }
-  if (!work.ok() || *work > kMostWork || all > kMostBytes) return;
+  const auto cost = plan_file::check(plan);
+  if (!cost.ok()) std::abort();
+  if (cost->step_work > kMostWork || cost->session_bytes > kMostBytes) return;
   auto session = Session::make(opened);
-  if (!session.ok()) return;
+  if (!session.ok()) std::abort();
   run(session->get());
-  if (plan.stream_pulse > 0) save_and_load(session->get());
+  if (plan.stream_pulse == 0) return;
+  save_and_load(session->get());
+  (*session)->reset();
+  stream(session->get());
 }
 
 }  // namespace
@@ -126,6 +191,7 @@ bool try_plan_file(std::span<const std::byte> bytes) {
   if (opened.ok() && !kinds.ok()) std::abort();
   if (placed.ok()) try_plan(*placed);
   if (!opened.ok()) return false;
+  ask(map.bytes);
   try_plan(opened->plan);
   return true;
 }

@@ -25,8 +25,9 @@ Result<std::vector<std::byte>> written(const Plan& plan);
 Result<std::shared_ptr<const Plan>> placed_here(const Mapped& file);
 
 /// Open bytes that may be anything, by the whole library and by what runs plans alone, once with
-/// their checksums made right; if that is a plan, and one that runs quickly, run it, stream it to
-/// its end, and save and load its state. Tells whether the whole library opened it.
+/// their checksums made right; if that is a plan, ask how it streams. If it runs quickly, run it,
+/// push and pull its stream to the end, and save and load its state. Tells whether the whole
+/// library opened it.
 bool try_plan_file(std::span<const std::byte> bytes);
 
 }  // namespace rill::test

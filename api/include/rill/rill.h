@@ -317,7 +317,8 @@ RILL_API rill_status rill_prepare(const rill_model* model, const rill_plan_opts*
 /** Open a plan that `rill compile` wrote: the file is mapped, and its weights are read where they
  *  lie, so that processes share them. Of a file for several CPUs, the best plan that this one can
  *  run. The file need not be trusted: what is wrong with it is an error. It must not be changed or
- *  cut while the plan is there: a new one takes its place by being renamed over it.
+ *  cut while the plan is there, which would end the process: a new one takes its place by being
+ *  renamed over it. `read_file` of rill_plan_open_opts reads a file that others may write to.
  *  Errors: RILL_E_IO, also for what is no file; RILL_E_PARSE for what is no whole plan file;
  *  RILL_E_ABI for one of another version; RILL_E_UNSUPPORTED for one that this CPU or build cannot
  *  run; RILL_E_NOMEM. */
@@ -325,6 +326,28 @@ RILL_API rill_status rill_plan_open(const char* path, rill_plan** plan);
 /** As above, from memory that is aligned to 64 bytes, and stays as it is until the plan is freed,
  *  with all its sessions. Errors: RILL_E_ARG for other memory; else as above. */
 RILL_API rill_status rill_plan_map(const void* bytes, size_t size, rill_plan** plan);
+
+/** What a compiled model may cost, all of it known before a session is made. 0 stands for the
+ *  default, which real models stay far below. */
+typedef struct rill_open_opts {
+  uint32_t size;
+  int32_t read_file;         /**< not 0: read the file into memory, so that it may be cut or
+                                  overwritten from then on */
+  int64_t max_file_bytes;    /**< 0: 16 GiB */
+  int64_t max_session_bytes; /**< of a session that is pushed a pulse at a time; 0: 4 GiB */
+  int64_t max_step_work;     /**< of a step: elements that it touches, and operations, of which 8
+                                  multiply-adds of a product count one; 0: 2^32 of a stream,
+                                  2^36 of a whole run */
+  int64_t max_outputs;       /**< and inputs; 0: 65 536 */
+  int64_t max_buffers;       /**< 0: 1 048 576 */
+} rill_open_opts;
+
+/** As rill_plan_open and rill_plan_map, within limits; null for the defaults, which these have too.
+ *  Errors: RILL_E_NOMEM for a plan that costs more; else as above. */
+RILL_API rill_status rill_plan_open_opts(const char* path, const rill_open_opts* opts,
+                                         rill_plan** plan);
+RILL_API rill_status rill_plan_map_opts(const void* bytes, size_t size, const rill_open_opts* opts,
+                                        rill_plan** plan);
 /** Count one more owner, and hand the plan back; null if it is not valid. Thread: any. */
 RILL_API rill_plan* rill_plan_retain(rill_plan* plan);
 /** Count one owner less; the last one frees. Sessions are owners. Null is fine. Thread: any. */

@@ -200,16 +200,16 @@ struct Io {
 class Plan {
  public:
   explicit Plan(rill_plan* owned) : plan_(owned) {}
-  /// Open a file that `rill compile` wrote.
-  static Result<Plan> open(const std::string& path) {
+  /// Open a file that `rill compile` wrote, within limits; null for the defaults.
+  static Result<Plan> open(const std::string& path, const rill_open_opts* opts = nullptr) {
     rill_plan* plan = nullptr;
-    if (rill_plan_open(path.c_str(), &plan) != RILL_OK) return Error::last();
+    if (rill_plan_open_opts(path.c_str(), opts, &plan) != RILL_OK) return Error::last();
     return Plan(plan);
   }
   /// As above, from memory that is aligned to 64 bytes and stays as it is.
-  static Result<Plan> map(const void* bytes, size_t size) {
+  static Result<Plan> map(const void* bytes, size_t size, const rill_open_opts* opts = nullptr) {
     rill_plan* plan = nullptr;
-    if (rill_plan_map(bytes, size, &plan) != RILL_OK) return Error::last();
+    if (rill_plan_map_opts(bytes, size, opts, &plan) != RILL_OK) return Error::last();
     return Plan(plan);
   }
   Plan(const Plan& other) : plan_(rill_plan_retain(other.plan_)) {}

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rill::test {
+
+/// A change to the numbers of a plan file, whose records are one number after the other.
+struct PlanChange {
+  enum class Kind : uint8_t {
+    kExtreme,    ///< set a number to one at the end of some range, `value`
+    kNear,       ///< add a small number to it
+    kShift,      ///< move its bits
+    kSwap,       ///< swap it with the one `reach` behind it
+    kCopy,       ///< set it to the one `reach` behind it
+    kDrop,       ///< leave it out
+    kRepeat,     ///< write it twice
+    kDropFew,    ///< leave out an entry of a list: the number counts one less, `value` follow it
+    kRepeatFew,  ///< repeat an entry of a list: the number counts one more, `value` come twice
+    kConstant,   ///< set a byte of a constant
+  };
+  static constexpr int kKinds = 10;
+
+  uint8_t kind = 0;  ///< taken modulo `kKinds`
+  uint8_t value = 0;
+  uint16_t reach = 0;
+  uint32_t place = 0;  ///< of the number, modulo how many there are
+};
+
+/// The file after some changes to the record of its first plan, with its sizes and checksums made
+/// right: what a reader refuses then is what the numbers say. Notes are left out.
+std::vector<std::byte> changed(std::span<const std::byte> file, std::span<const PlanChange> all);
+
+/// How many numbers the record of the first plan has.
+size_t numbers_in(std::span<const std::byte> file);
+
+}  // namespace rill::test

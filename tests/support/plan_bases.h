@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/cpu.h"
+
+namespace rill::test {
+
+/// The tiers that this build has and this CPU runs.
+std::vector<kernels::Tier> tiers_here();
+
+/// How many cases of operators there are to compile.
+size_t plan_bases();
+
+/// The plan files of a case of tests/laws/cases for a tier, streams and whole runs, compiled once.
+/// Sets the limit of the CPU to that tier.
+const std::vector<std::vector<std::byte>>& plan_base(size_t number, kernels::Tier tier);
+
+}  // namespace rill::test
