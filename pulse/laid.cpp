@@ -276,7 +276,7 @@ Result<std::optional<PulseBuilder::InFront>> Builder::in_front(int i) {
   const Fronted* fronted = laid(fronted_, wire(i), *s);
   const int64_t skipped = fronted ? s->delay - fronted->out_delay : 0;
   const int64_t count = fronted ? fronted->count - skipped : -s->delay;
-  if (count < 1 || count > kMost || (!fronted && !s->fill)) return none;
+  if (count < 1 || count > kMost) return none;
   StreamFact rest = *s;
   rest.dim = s->dim - Dim(count);
   rest.delay = fronted ? fronted->stream.delay : 0;
@@ -308,6 +308,10 @@ Result<std::optional<Builder::Fronted>> Builder::padded_front(OutletId wire, Str
   const int64_t skipped = fronted ? stream.delay - fronted->out_delay : 0;
   const int64_t known = fronted ? fronted->count - skipped : -stream.delay;
   if (known < 1) return std::optional<Fronted>();
+  // Where the stream may end among the frames in front, some of these make room for padding.
+  if (window.after > 0 && !whole_.scope.proves_non_negative(stream.dim - Dim(known))) {
+    return std::optional<Fronted>();
+  }
   OutletId frames;
   StreamFact rest = stream;
   rest.dim = stream.dim - Dim(known);

@@ -44,6 +44,8 @@ Result<std::optional<OutletId>> put_around_front(PulseBuilder& b, OutletId wire,
     if (!b.stream(i) || !(b.wire(i) == wire)) continue;
     RILL_ASSIGN(const auto front, b.in_front(i));
     if (!front) return none;
+    // Where the stream may end among the frames in front, some of these make room for padding.
+    if (ends.after > 0 && !b.scope().proves_non_negative(front->stream.dim)) return none;
     OutletId frames = front->frames;
     if (ends.before > 0) {
       RILL_ASSIGN(auto first, repeated(b.fact(frames), stream->axis, ends.before, ends.first));

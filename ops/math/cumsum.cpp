@@ -97,7 +97,8 @@ Status CumSum::pulsify(PulseBuilder& b) const {
     return b.refuse("Sum forwards", "sums backwards along streaming axis ", axis,
                     ": every output needs all that follows");
   }
-  if (!exclusive && sums_as_it_is(b.in(0).dtype)) {
+  const bool zeros = found->has_prefix() && !found->fill;
+  if (!exclusive && !zeros && sums_as_it_is(b.in(0).dtype)) {
     RILL_ASSIGN(const auto front, b.in_front(0));
     if (front) return sum_behind(b, *this, *front);
   }

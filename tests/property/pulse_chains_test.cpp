@@ -91,6 +91,19 @@ TEST(PulseChains, WindowsWithPaddingBehindFramesInFront) {
                  {{1, 4}, 1, 1, 0, "S+4"});
 }
 
+// A short stream ends among the frames in front: padding behind it takes their place.
+TEST(PulseChains, PaddingBehindAStreamThatEndsAmongFramesInFront) {
+  const std::string joined = "concat([[[[0.5, -2.0, 0.25]]], x], axis = 2)";
+  for (const std::string& front : {joined, pad("x", 3, 0, "0.5")}) {
+    const std::string cut = slice(front, 0, -3);
+    for (const int64_t pulse : {1, 2, 5}) {
+      expect_frames(y(pad(cut, 0, 3, "0.75")), pulse);
+      expect_frames(y(pad(cut, 2, 3, "0.75")), pulse);
+      expect_frames(y(conv(cut, {3, 1, 1, 1, 3})), pulse);
+    }
+  }
+}
+
 // What a transposed convolution makes of the padding alone is cut off.
 TEST(PulseChains, ATransposedConvolutionOfPaddingThatNobodyReads) {
   const auto up = [](int64_t stride) {
