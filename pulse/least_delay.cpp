@@ -213,8 +213,14 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     return spent.count() > most_seconds;
   };
+  // The first frame of an output may wait alone.
+  const auto begins = [&](int64_t at) {
+    return any_of(report.outputs, [&](const Stream& output) {
+      return output.pulse > 0 && output.delay / output.pulse == at;
+    });
+  };
   for (int64_t at = pulses - 1; at >= 1 && !late(); --at) {
-    if (at <= kTries || at >= pulses - kTries) RILL_TRY(runs.change(at, seen));
+    if (at <= kTries || at >= pulses - kTries || begins(at)) RILL_TRY(runs.change(at, seen));
   }
   for (const int64_t rest : {int64_t{1}, pulse}) {
     if (pulses < 3 || late()) break;

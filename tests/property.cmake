@@ -9,6 +9,8 @@ rill_library(rill_property
 rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS rill_property
           LABELS property)
 rill_test(pulse_lengths_test SOURCES ../pulse/lengths_test.cpp DEPENDS rill_pulse)
+rill_test(least_delay_test SOURCES property/least_delay_test.cpp DEPENDS rill_property
+          LABELS property)
 rill_test(audit_test SOURCES ../audit/audit_test.cpp DEPENDS rill_property LABELS property)
 rill_test(mismatch_test SOURCES ../audit/mismatch_test.cpp DEPENDS rill_audit)
 rill_test(wide_property_test SOURCES property/wide_property_test.cpp DEPENDS rill_property
