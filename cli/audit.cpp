@@ -98,7 +98,8 @@ Status audit_command(const Args& args, const Log& log, const Model& model) {
   if (args.json) {
     print_json(args, report);
   } else if (!report.finding && !args.quiet) {
-    say("{}\n{}", report.to_string(), report.unproven().empty() ? "none differs\n" : "");
+    say("{}\n", report.to_string());
+    if (report.unproven().empty()) say("none differs\n");
   }
   return report.verdict();
 }

@@ -48,9 +48,11 @@ OpPtr Scan::with_symbol(std::string_view symbol, const Dim& by) const {
     for (const Fact& fact : node.outputs) mentions |= fact.mentions(symbol);
     mentions |= node.op->with_symbol(symbol, by) != nullptr;
   }
-  if (!mentions) return nullptr;
-  auto bound = body->with_symbol(symbol, by);
+  if (!mentions && !limit.mentions(symbol)) return nullptr;
   auto copy = draft_op<Scan>(*this);
+  copy->limit = limit.substitute(symbol, by);
+  if (!mentions) return copy;
+  auto bound = body->with_symbol(symbol, by);
   if (!bound.ok()) {
     copy->misfit_ = bound.error();
     return copy;

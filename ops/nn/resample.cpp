@@ -250,7 +250,7 @@ Status ResizeAxis::save(SaveCtx& ctx) const {
   // Scales of f32 do not have every ratio of sizes, and the standard's form has no sizes.
   const bool crops_alone = is_crop() || (roi_begin == 0.0F && roi_end == 1.0F);
   if (!core && !(is_scaled(in.dim(static_cast<int>(axis))) && crops_alone)) {
-    return ctx.assign_declared({"rill_onnx", kResizeAxisForm, nullptr});
+    return ctx.assign_declared(kResizeAxisForm);
   }
   const auto scales = for_each_axis(in, [&](int i) { return nnef_text(i == axis ? scale : 1.0F); });
   const std::string how = str_cat(", coord_transformer = \"", coord, "\", interpolator = \"",

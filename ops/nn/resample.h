@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/graph/nnef.h"
 #include "core/graph/op.h"
 
 namespace rill::ops {
@@ -58,11 +59,7 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
 };
 
 /// The form of the dialect that has every attribute, by its name.
-inline constexpr const char* kResizeAxisForm =
-    "fragment rill_onnx_resize_axis<?>(input: tensor<?>, axis: integer, to: integer,"
-    " scale: scalar, coord: string, interpolator: string, nearest: string, roi_begin: scalar,"
-    " roi_end: scalar, cubic_a: scalar, outside: scalar, exclude_outside: logical,"
-    " antialias: logical) -> (output: tensor<?>);";
+extern const NnefOp kResizeAxisForm;
 
 /// Scale an extent: floor(extent * scale), the product rounded to f32 as onnxruntime has it.
 /// Errors: kSymbol if the extent is symbolic and the product is that of no fraction.

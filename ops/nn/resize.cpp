@@ -157,6 +157,14 @@ Result<Value> load_multilinear(LoadCtx& ctx) {
   return add_axes(ctx, x, op, scales, {}, {});
 }
 
+constexpr NnefOp kAxisForm = {
+    "rill_onnx",
+    "fragment rill_onnx_resize_axis<?>(input: tensor<?>, axis: integer, to: integer,"
+    " scale: scalar, coord: string, interpolator: string, nearest: string, roi_begin: scalar,"
+    " roi_end: scalar, cubic_a: scalar, outside: scalar, exclude_outside: logical,"
+    " antialias: logical) -> (output: tensor<?>);",
+    load_declared<ResizeAxis>};
+
 constexpr NnefOp kOps[] = {
     {"tract_core",
      "fragment tract_core_resize(input: tensor<scalar>, scales: tensor<scalar> = false,"
@@ -180,12 +188,14 @@ constexpr NnefOp kOps[] = {
      " antialias: logical = false, extrapolation_value: scalar = 0.0)"
      " -> (output: tensor<scalar>);",
      load_onnx},
-    {"rill_onnx", kResizeAxisForm, load_declared<ResizeAxis>},
+    kAxisForm,
 };
 
 constexpr OpClass kClasses[] = {op_class<ResizeAxis>("ResizeAxis")};
 
 }  // namespace
+
+const NnefOp kResizeAxisForm = kAxisForm;
 
 extern const OpRoom resize_room;
 const OpRoom resize_room = {"resize", kOps, kClasses};

@@ -125,11 +125,12 @@ TEST(ReadBack, EndsThatHoldBroadcastsAndComparisons) {
   }
 }
 
-/// NNEF has a maximum that keeps NaN as selections, which are read as it.
-TEST(ReadBack, MaximaAndMinimaThatKeepNaN) {
+/// Limits that take the number are written as selections, which are read as them.
+TEST(ReadBack, MaximaAndMinimaOfBothKinds) {
   using ops::BinaryKind;
   for (const DType type : {DType::kF32, DType::kF16}) {
-    for (const BinaryKind kind : {BinaryKind::kMaximum, BinaryKind::kMinimum}) {
+    for (const BinaryKind kind : {BinaryKind::kMax, BinaryKind::kMin, BinaryKind::kMaxNumber,
+                                  BinaryKind::kMinNumber}) {
       for (const int constant : {-1, 0, 1}) {
         for (const bool scalar : {false, true}) {
           std::vector<Dim> shape;
