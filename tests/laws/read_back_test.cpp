@@ -56,7 +56,10 @@ TEST_P(ReadBackLaws, APulsedGraphStreamsAsItDid) {
     ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
     auto again = read_back(streamed->graph());
     if (!again.ok()) continue;
-    auto reloaded = streamed->through(*std::move(again));
+    // Every reader simplifies what it loads.
+    auto simple = declutter(*again);
+    ASSERT_TRUE(simple.ok()) << simple.error().to_string();
+    auto reloaded = streamed->through(*std::move(simple));
     ASSERT_TRUE(reloaded.ok()) << reloaded.error().to_string();
     for (const int64_t length : GetParam().lengths) {
       const auto inputs = case_inputs(GetParam(), *graph, {{"S", length}}, 7);
@@ -125,13 +128,15 @@ TEST(ReadBack, EndsThatHoldBroadcastsAndComparisons) {
   }
 }
 
-/// Limits that take the number are written as selections, which are read as them.
+/// Limits that take the number, which quantisation has of a constant, are written as selections.
 TEST(ReadBack, MaximaAndMinimaOfBothKinds) {
   using ops::BinaryKind;
   for (const DType type : {DType::kF32, DType::kF16}) {
     for (const BinaryKind kind : {BinaryKind::kMax, BinaryKind::kMin, BinaryKind::kMaxNumber,
                                   BinaryKind::kMinNumber}) {
       for (const int constant : {-1, 0, 1}) {
+        const bool number = kind == BinaryKind::kMaxNumber || kind == BinaryKind::kMinNumber;
+        if (number && constant != 1) continue;
         for (const bool scalar : {false, true}) {
           std::vector<Dim> shape;
           if (!scalar) shape = {Dim::symbol("S")};
