@@ -157,8 +157,8 @@ class Journey {
       return;
     }
     if (next == now_ || loaded.code() != Code::kState) problem_ = loaded.error().to_string();
-    // Pulses may differ in the delay of a wire, in where they begin, and in the wires that they have,
-    // where one of them takes back a wait; nothing else keeps a state from moving.
+    // Pulses may differ in the delay of a wire, in where they begin, and in their wires, where one
+    // of them takes back a wait; nothing else keeps a state from moving.
     const std::string& why = loaded.error().message;
     const bool differs = why.find("lags by") != std::string::npos ||
                          why.find("begins") != std::string::npos ||
