@@ -92,6 +92,24 @@ class Comparison {
   std::vector<std::pair<std::string, Dim>> symbols_;  ///< of `found_`: what `expected_` calls them
 };
 
+/// Whether two constants of quantised bytes have the same numbers, less their zero points.
+bool same_numbers(const Tensor& a, const Tensor& b) {
+  const auto is_byte = [](const Tensor& each) {
+    return each.dtype() == DType::kQU8 || each.dtype() == DType::kQI8;
+  };
+  if (!is_byte(a) || !is_byte(b) || a.shape() != b.shape()) return false;
+  if (a.qparams().scale != b.qparams().scale) return false;
+  const auto number = [](const Tensor& each, int64_t i) {
+    const int stored = each.dtype() == DType::kQU8 ? int{each.data<uint8_t>()[i]}
+                                                   : int{each.data<int8_t>()[i]};
+    return int64_t{stored} - each.qparams().zero_point;
+  };
+  for (int64_t i = 0; i < a.volume(); ++i) {
+    if (number(a, i) != number(b, i)) return false;
+  }
+  return true;
+}
+
 Status Comparison::run() {
   RILL_TRY(pair_wires());
   for (size_t i = 0; i < expected_.nodes.size(); ++i) {
@@ -106,8 +124,11 @@ Status Comparison::run() {
     if (!status.ok()) return std::move(status).in_node(node.name, node.op->name());
   }
   for (const auto& [expected, found] : constants_) {
-    Status status =
-        same_tensor("value", *expected_.fact(expected).konst, *found_.fact(found).konst);
+    const Tensor& own = *expected_.fact(expected).konst;
+    const Tensor& other = *found_.fact(found).konst;
+    // Sums of bytes are the same for any zero point; readers choose one of their own.
+    if (!contains(expected_.outputs, expected) && same_numbers(own, other)) continue;
+    Status status = same_tensor("value", own, other);
     const Node& node = expected_.node(expected.node);
     if (!status.ok()) return std::move(status).in_node(node.name, node.op->name());
   }
