@@ -1,6 +1,7 @@
 #include "ops/math/select.h"
 
 #include <cmath>
+#include <optional>
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
@@ -74,6 +75,15 @@ std::vector<AxisTrack> Select::axes(FactSpan in, FactSpan out) const {
 
 namespace {
 
+/// Return the number that every element of a constant of floats is, if there is one.
+std::optional<double> uniform_float(const TensorPtr& value) {
+  if (!value || !is_float(value->dtype()) || value->volume() == 0 || !is_uniform(value)) {
+    return std::nullopt;
+  }
+  const auto number = element_as_double(*value, 0);
+  return number.ok() ? std::optional(*number) : std::nullopt;
+}
+
 /// A selection that limits by a constant is a maximum: `x < c ? c : x` keeps a NaN, `x > c ? x : c`
 /// takes the number. With the other comparison it is a minimum.
 Status as_limit(Rewrite& rewrite) {
@@ -85,7 +95,7 @@ Status as_limit(Rewrite& rewrite) {
   if (!takes_number && compared[0] != rewrite.input(2)) return {};
   const Fact& chosen = rewrite.in(takes_number ? 2 : 1);
   const Fact& bound = rewrite.old_graph().fact(compared[1]);
-  const auto limit = uniform_f32(chosen), other = uniform_f32(bound);
+  const auto limit = uniform_float(chosen.konst), other = uniform_float(bound.konst);
   const bool same = limit && other && *limit == *other &&
                     std::signbit(*limit) == std::signbit(*other) && chosen.shape == bound.shape;
   if (!same) return {};
