@@ -63,7 +63,7 @@ rill_test(placed_sessions_test SOURCES placed_sessions_test.cpp support/heap_cal
 rill_test(realtime_steps_test
           SOURCES realtime_steps_test.cpp support/heap_calls.cpp support/lock_calls.cpp
                   support/system_calls.cpp
-          DEPENDS rill_test_bundles LABELS models)
+          DEPENDS rill_test_bundles LABELS models slow)
 if(TARGET realtime_steps_test)
   set_tests_properties(realtime_steps_test PROPERTIES TIMEOUT 3600)
 endif()
