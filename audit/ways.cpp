@@ -280,7 +280,7 @@ Status Ways::compare(int64_t length, bool in_all_ways, Draw* draw, Report* repor
   for (int64_t i = 0; i < kinds && !report->finding && !until_.passed(); ++i) {
     if (!in_all_ways && i != chosen) continue;
     const auto& [event, name] = events[i];
-    // Streams that are pushed are others than those that are stepped.
+    // Pushed and stepped streams are compared apart.
     judge(other, name, pushed(other, event, draw, report), report);
   }
   if ((in_all_ways || chosen == kinds) && !report->finding && !until_.passed()) {

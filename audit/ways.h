@@ -40,7 +40,7 @@ class Ways {
     int64_t length = 0;
     std::vector<Tensor> inputs;
     std::vector<Tensor> want;
-    std::vector<int64_t> frames;  ///< per output, those that are not the same for another input
+    std::vector<int64_t> frames;  ///< per output: how many differ from those of another input
   };
 
   Ways(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans, Deadline until)

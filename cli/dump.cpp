@@ -70,8 +70,8 @@ Status write_files(const Args& args, Graph graph) {
   return written(nnef::write_file(args.nnef_graph, std::as_bytes(std::span(*text))), "graph.nnef");
 }
 
-/// The model as those who read its files have it: audited is what was written. A model that this
-/// command did not pulse is not audited.
+/// Return the model that was read back from the written files, so that the audit runs what readers
+/// get. A model that this command did not pulse is not audited.
 Result<Model> as_read_back(const Args& args, const Model& model) {
   Model out = model;
   if (args.no_audit || model.stream_symbol.empty()) return out;

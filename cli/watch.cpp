@@ -108,7 +108,7 @@ bool has_halves(std::span<const WatchedValue> values) {
 
 std::vector<std::string> half_overflows(const Graph& graph, std::span<const WatchedValue> values) {
   constexpr double kMostHalf = 65504;
-  // In a model of f16, what is f32 is meant to be so.
+  // The f32 wires of an f16 model are f32 on purpose: only its f16 wires are watched.
   const DType looked_at = has_halves(values) ? DType::kF16 : DType::kF32;
   const Values known(graph, values);
   std::vector<std::string> out;

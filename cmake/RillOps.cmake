@@ -12,11 +12,11 @@
 # cannot drop an operator.
 #
 # RILL_OPS names the modules of the table, all if it is empty. The code of the others is compiled too, as
-# modules make operators of each other; the linker keeps what the table leads to. Of what is left out the
-# library knows the names alone, to say which module a model lacks.
+# modules make operators of each other; the linker keeps what the table leads to. The library knows
+# the names of left-out operators, to say which module a model lacks.
 #
-# Some code is behind `if constexpr (built("module"))` (ops/built.h): where it makes operators of modules
-# that are left out, and acts on nothing else. Forms are such code without a module of its own.
+# `if constexpr (built("module"))` (ops/built.h) drops code that only makes operators of left-out modules.
+# A form is such code that belongs to no single module.
 
 set(RILL_OP_FORMS attention long_streams nested)
 set_property(GLOBAL PROPERTY RILL_OP_ROOMS "")

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kNotAPlan[] = "not a plan: null, freed, or another kind of object";
 
-/// Of what lies far from the ends of the range.
+/// Return a / b, rounded up. Both are positive, and a + b fits 64 bits.
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// The most steps after the last input, over one period of stream lengths: lengths of outputs are

@@ -82,7 +82,7 @@ Result<Value> read_as_nnef(OnnxCtx& ctx) {
   return kRead(ctx);
 }
 
-/// How often an operator rounds what is of f16 or bf16.
+/// Where an operator on f16 or bf16 tensors rounds.
 enum class Rounding : uint8_t {
   kEach,  ///< Each of its nodes rounds, apart from chains. See `Precision`.
   kOnce,  ///< Several nodes make up the operator: the reader casts its tensors to f32 in front of

@@ -187,9 +187,9 @@ class Op {
     (void)in, (void)out;
     return {};
   }
-  /// Tell how many operations `eval` does at most, those on what lies outside of the data included:
-  /// a plan that came from a file is refused by it. By default as many as `cost` says, beside the
-  /// elements of operands.
+  /// Return a bound on the operations of `eval`, on padding as well. Opening a plan file refuses a
+  /// step by this bound. The default is the multiply-adds of `cost`; the elements of operands are
+  /// added by the caller.
   virtual Dim work(FactSpan in, FactSpan out) const { return cost(in, out).fma; }
   virtual Tolerance tolerance() const { return Tolerance::kExact; }
   /// Write as NNEF statements.

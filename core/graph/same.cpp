@@ -272,7 +272,7 @@ bool Comparison::same_dims(std::span<const Dim> expected, std::span<const Dim> f
 bool Comparison::same_dim(const Dim& expected, const Dim& found) {
   Dim own = found;
   for (const auto& [symbol, by] : symbols_) own = own.substitute(symbol, by);
-  // The loader simplifies what it reads by what is asserted.
+  // The loader simplifies lengths by the assertions of the model.
   return expected == own ||
          expected_.scope.simplify(expected) == expected_.scope.simplify(own);
 }
