@@ -36,8 +36,8 @@ Result<Tensor> copy_of(const View& view);
 std::string difference(const Tensor& found, const Tensor& expected, double tolerance = 0);
 
 /// Count the frames along an axis that hold a finite element which differs from that of another
-/// input. An element that is the same for both inputs proves nothing. For axis -1, an output without
-/// a streaming axis, return 1 or 0.
+/// input. An element that is the same for both inputs proves nothing. For an output without a
+/// streaming axis, axis is -1 and the count 1 or 0.
 int64_t varied_frames(const Tensor& value, const Tensor& for_other_input, int axis);
 
 /// Tell whether a wire is computed from an input; others are the same in every run.
