@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,5 +29,16 @@ using Random = audit::Draw;
 Recipe recipe(uint64_t seed);
 /// Equal recipes give equal graphs. Leaving out a link leaves the random choices of the others.
 Generated generate(const Recipe& recipe);
+
+/// Leave out links while `fails(recipe)` holds, the last ones first.
+template <class Fails>
+Recipe shrunk(Recipe recipe, const Fails& fails) {
+  for (size_t i = recipe.links.size(); i-- > 0;) {
+    Recipe fewer = recipe;
+    fewer.links.erase(fewer.links.begin() + static_cast<std::ptrdiff_t>(i));
+    if (fails(fewer)) recipe = fewer;
+  }
+  return recipe;
+}
 
 }  // namespace rill::test
