@@ -100,16 +100,10 @@ class PlanReader final : public StepFields {
   // As `plan_records.h` asks.
   template <class T>
   void number(const char* name, T& value, PlanRange range) {
-    value = static_cast<T>(ranged(name, range));
-  }
-  int64_t ranged(const char* name, PlanRange range) {
-    const PlanBounds& bounds = bounds_of(range);
-    return from_.number(bounds.least, bounds.most, name);
+    read_number(from_, name, value, range);
   }
   void buffer(const char* name, uint32_t& value) {
-    const uint64_t number = from_.natural();
-    if (number >= static_cast<uint64_t>(buffers_)) from_.fail("there is no such buffer", name);
-    value = good() ? static_cast<uint32_t>(number) : 0;
+    read_buffer_index(from_, name, static_cast<uint64_t>(buffers_), value);
   }
 
   void field(std::string_view, int64_t& value) override { value = from_.number(); }

@@ -50,6 +50,20 @@ constexpr const PlanBounds& bounds_of(PlanRange range) {
   return kPlanBounds[static_cast<size_t>(range)];
 }
 
+/// Read a number of a record, within its range.
+template <class From, class T>
+void read_number(From& from, const char* name, T& value, PlanRange range) {
+  const PlanBounds& bounds = bounds_of(range);
+  value = static_cast<T>(from.number(bounds.least, bounds.most, name));
+}
+/// Read the number of one of `count` buffers.
+template <class From>
+void read_buffer_index(From& from, const char* name, uint64_t count, uint32_t& value) {
+  const uint64_t number = from.natural();
+  if (number >= count) from.fail("there is no such buffer", name);
+  value = from.good() ? static_cast<uint32_t>(number) : 0;
+}
+
 template <class Fields, class Buffer>
 void buffer_fields(Fields& fields, Buffer& buffer) {
   fields.number("kind of a buffer", buffer.kind, PlanRange::kKind);

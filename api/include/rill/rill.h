@@ -128,7 +128,7 @@ RILL_API const char* rill_dtype_name(rill_dtype dtype) RILL_REAL_TIME;
 
 /** Tell the last failure of this thread in one line; "" if there was none.
  *  Control characters, bidirectional overrides and bytes that are no UTF-8, which names from a file
- *  may hold, are escaped: \n, \x1b, \u202e. The same in rill_last_error_info.
+ *  may hold, are escaped, as in C. The same in rill_last_error_info.
  *  Valid until the next failure of the thread. Real-time: yes. */
 RILL_API const char* rill_last_error(void);
 
