@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <random>
 
-#include "cli/bundle.h"
 #include "cli/edits.h"
+#include "cli/input_shapes.h"
 #include "cli/inputs.h"
 #include "cli/load_model.h"
 #include "cli/pulses.h"
@@ -33,18 +33,7 @@ class Pipeline {
   Result<Graph> load_with(std::span<const std::pair<std::string, std::vector<Dim>>> shapes,
                           Graph* read_so_far);
   Status load_with_facts();
-  /// Shapes of inputs, by name.
-  using Shapes = std::map<std::string, std::vector<Dim>>;
-  Status bundle_shapes(const Graph& graph, Shapes* shapes);
-  Status given_shapes(const Graph& graph, Shapes* shapes);
-  Status override_shapes(const Graph& graph, Shapes* shapes);
-  using InputShapes = std::vector<std::pair<std::string, std::vector<Dim>>>;
-  Result<InputShapes> input_shapes(const Graph& graph);
-  Result<InputShapes> settled_shapes(const Graph& graph) const;
-  InputShapes shapes_of_values(const Graph& graph) const;
   Status load_closed(const Graph& read_so_far, Result<Graph>* graph);
-  Status shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
-                         std::vector<Dim>* shape);
   Status declutter_stage(std::string_view name, int64_t rounds = -1);
   Result<std::pair<std::string, Dim>> pulse_spec();
   Status feedback_stage();
@@ -99,34 +88,7 @@ Result<Graph> Pipeline::load_with(
   return load_model(args_, options);
 }
 
-Status Pipeline::shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
-                                 std::vector<Dim>* shape) {
-  const Fact& fact = graph.fact(graph.inputs[index]);
-  const std::string& name = graph.input_name(index);
-  if (spec.shape.size() != fact.shape.size()) {
-    return fail(Code::kShape, "--input: input ", name, " is ", fact, ", of rank ",
-                fact.shape.size(), ", but rank ", spec.shape.size(), " was given")
-        .hint("Give one extent per axis; _ keeps that of the model");
-  }
-  if (spec.dtype && *spec.dtype != fact.dtype) {
-    RILL_TRY(unknown_name(
-        log_, fail(Code::kDType, "--input: input ", name, " is ", fact, ", but ",
-                   dtype_name(*spec.dtype), " was given")
-                  .hint("-i changes shapes only: leave out the type, or give the model's")));
-  }
-  for (size_t axis = 0; axis < spec.shape.size(); ++axis) {
-    shape->push_back(spec.shape[axis].value_or(fact.shape[axis]));
-  }
-  return {};
-}
-
 namespace {
-
-std::string names_of_inputs(const Graph& graph) {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < graph.inputs.size(); ++i) names.push_back(graph.input_name(i));
-  return join(names, ", ");
-}
 
 /// Let options set the symbols of a graph later, though they are set already.
 void declare_symbols(const Graph& of, Graph* graph) {
@@ -141,129 +103,15 @@ bool has_open_inputs(const Graph& graph) {
 
 }  // namespace
 
-Status Pipeline::bundle_shapes(const Graph& graph, Shapes* shapes) {
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args_.fact_bundles));
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    const Bundle::Item* item = bundle.find(graph.input_name(i));
-    if (item == nullptr) continue;
-    FactSpec spec;
-    for (const int64_t extent : item->turns[0].shape()) spec.shape.emplace_back(Dim(extent));
-    std::vector<Dim> shape;
-    RILL_TRY(shape_from_spec(graph, i, spec, &shape));
-    (*shapes)[graph.input_name(i)] = std::move(shape);
-  }
-  // A model without inputs may have lost them to the values that the bundle gives.
-  if (!args_.fact_bundles.empty() && shapes->empty() && !graph.inputs.empty()) {
-    return fail(Code::kArg, "--input-facts-from-bundle: no input of the model is in the bundle")
-        .hint(str_cat("The model's inputs are ", names_of_inputs(graph), "; the bundle has ",
-                      bundle.contents()));
-  }
-  return {};
-}
-
-Status Pipeline::given_shapes(const Graph& graph, Shapes* shapes) {
-  size_t unnamed = 0;
-  for (const std::string& text : args_.input_facts) {
-    RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
-    size_t index = spec.name.empty() ? unnamed++ : 0;
-    while (!spec.name.empty() && index < graph.inputs.size() &&
-           graph.input_name(index) != spec.name) {
-      ++index;
-    }
-    if (index >= graph.inputs.size()) {
-      RILL_TRY(unknown_name(log_, fail(Code::kArg, "--input ", text, ": no such input")
-                                      .hint(str_cat("The model's inputs are ",
-                                                    names_of_inputs(graph)))));
-      continue;
-    }
-    if (spec.has_values) {
-      const auto value = spec_tensor(spec);
-      if (!value.ok()) {
-        return fail(Code::kArg, "ShapeError/OutOfBounds: --input ", text, ": ",
-                    value.error().message);
-      }
-    }
-    std::vector<Dim> shape;
-    RILL_TRY(shape_from_spec(graph, index, spec, &shape));
-    (*shapes)[graph.input_name(index)] = std::move(shape);
-  }
-  return {};
-}
-
-Status Pipeline::override_shapes(const Graph& graph, Shapes* shapes) {
-  for (const std::string& text : args_.override_facts) {
-    // Where the type stays, what reads the shape is read anew with it.
-    RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
-    for (size_t i = 0; i < graph.inputs.size(); ++i) {
-      const Fact& fact = graph.fact(graph.inputs[i]);
-      if (graph.input_name(i) != spec.name || spec.dtype.value_or(fact.dtype) != fact.dtype) {
-        continue;
-      }
-      std::vector<Dim> shape;
-      for (size_t axis = 0; axis < spec.shape.size(); ++axis) {
-        const Dim old = axis < fact.shape.size() ? fact.shape[axis] : Dim(1);
-        shape.push_back(spec.shape[axis].value_or(old));
-      }
-      (*shapes)[spec.name] = std::move(shape);
-    }
-  }
-  return {};
-}
-
-Result<Pipeline::InputShapes> Pipeline::input_shapes(const Graph& graph) {
-  Shapes shapes;
-  RILL_TRY(bundle_shapes(graph, &shapes));
-  RILL_TRY(given_shapes(graph, &shapes));
-  RILL_TRY(override_shapes(graph, &shapes));
-  return InputShapes(shapes.begin(), shapes.end());
-}
-
-/// The shapes of the inputs with the symbols that are set.
-Result<Pipeline::InputShapes> Pipeline::settled_shapes(const Graph& graph) const {
-  InputShapes out;
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    std::vector<Dim> shape(graph.fact(graph.inputs[i]).shape.begin(),
-                           graph.fact(graph.inputs[i]).shape.end());
-    for (const std::string& text : args_.set) {
-      RILL_ASSIGN(const auto setting, parse_setting(text));
-      for (Dim& extent : shape) extent = extent.substitute(setting.first, setting.second);
-    }
-    out.emplace_back(graph.input_name(i), std::move(shape));
-  }
-  return out;
-}
-
-/// The shapes of the inputs with the symbols that the values of `run` tell. None where values are
-/// missing or do not fit, or turns differ.
-Pipeline::InputShapes Pipeline::shapes_of_values(const Graph& graph) const {
-  const auto source = InputSource::make(args_, log_);
-  if (!source.ok() || !source->has_values()) return {};
-  Bindings values;
-  for (size_t turn = 0; turn < source->turns(graph); ++turn) {
-    const auto inputs = source->resolve(graph, turn);
-    if (!inputs.ok() || (turn > 0 && inputs->bindings != values)) return {};
-    values = inputs->bindings;
-  }
-  InputShapes out;
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    std::vector<Dim> shape = graph.fact(graph.inputs[i]).shape;
-    for (Dim& extent : shape) {
-      for (const auto& [symbol, value] : values) extent = extent.substitute(symbol, Dim(value));
-    }
-    out.emplace_back(graph.input_name(i), std::move(shape));
-  }
-  return out;
-}
-
-/// Load a model with the extents that `--set` or the values of `run` tell, where it cannot be read
+/// Load a model with the extents that --set or the values of `run` bind, if it cannot be read
 /// without them. The first failure stays where that does not help.
 Status Pipeline::load_closed(const Graph& read_so_far, Result<Graph>* graph) {
   const bool runs_whole = args_.command == Command::kRun && args_.pulse.empty();
   InputShapes shapes;
   if (!args_.set.empty()) {
-    RILL_ASSIGN(shapes, settled_shapes(read_so_far));
+    RILL_ASSIGN(shapes, set_input_shapes(args_, read_so_far));
   } else if (runs_whole && !args_.input_bundles.empty()) {
-    shapes = shapes_of_values(read_so_far);
+    shapes = input_shapes_of_values(args_, log_, read_so_far);
   }
   if (shapes.empty()) return {};
   auto closed = load_with(shapes, nullptr);
@@ -283,7 +131,7 @@ Status Pipeline::load_with_facts() {
       !args_.input_facts.empty() || !args_.fact_bundles.empty() || !args_.override_facts.empty();
   if (facts && (graph.ok() || !read_so_far.inputs.empty())) {
     const Graph& open = graph.ok() ? *graph : read_so_far;
-    RILL_ASSIGN(const auto shapes, input_shapes(open));
+    RILL_ASSIGN(const auto shapes, asked_input_shapes(args_, log_, open));
     auto with_facts = load_with(shapes, nullptr);
     facts_closed_all_ = with_facts.ok() && has_open_inputs(open) && !has_open_inputs(*with_facts);
     graph = std::move(with_facts);

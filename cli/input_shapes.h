@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/args.h"
+#include "cli/log.h"
+#include "core/graph/graph.h"
+
+namespace rill::cli {
+
+/// Shapes of inputs, by name.
+using InputShapes = std::vector<std::pair<std::string, std::vector<Dim>>>;
+
+/// Return the shapes that --input, --input-facts-from-bundle and --override-fact ask for.
+/// Errors: kArg, kShape, kDType, with the option and the input.
+Result<InputShapes> asked_input_shapes(const Args& args, const Log& log, const Graph& graph);
+
+/// Return the shapes of the inputs with the symbols that --set binds.
+Result<InputShapes> set_input_shapes(const Args& args, const Graph& graph);
+
+/// Return the shapes of the inputs with the symbols that the values of `run` bind. Empty where
+/// values are missing or do not fit, or turns differ.
+InputShapes input_shapes_of_values(const Args& args, const Log& log, const Graph& graph);
+
+}  // namespace rill::cli
