@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Run the checks that a change needs, and say which were left out.
 
-    run.py plan|run [--base COMMIT] [--budget MINUTES] [--limit MINUTES] [--only SUITE ...]
+    run.py plan|run [--base COMMIT] [--budget MINUTES] [--limit MINUTES] [--keep-going] [--only SUITE ...]
 
-plan: print what would run and why. run: run it, and stop at the first failure. --base: what the change is
-compared with; unless given, the last commit that passed here, else the last one of a day ago. --budget:
-how long suites that may wait run, 33 unless given. --limit: when a suite is ended and the rest left out,
-75. --only: these suites alone.
+plan: print what would run and why. run: run it, and stop at the first failure. --keep-going: run the other
+suites after a failure as well. --base: what the change is compared with; unless given, the last commit that
+passed here, else the last one of a day ago. --budget: how long suites that may wait run, 33 unless given.
+--limit: when a suite is ended and the rest left out, 75. --only: these suites alone.
 
 The record of earlier runs is the file that RILL_CHECKS_RECORD names, else ~/.cache/rill/checks.json.
 """
@@ -102,19 +102,19 @@ def run_suite(suite, seconds_left):
     return status, time.monotonic() - begun
 
 
-def run_all(choices, record, limit_minutes):
+def run_all(choices, record, limit_minutes, keep_going):
     begun = time.monotonic()
     ran = {"commit": git("rev-parse", "HEAD") or "", "passed": False, "suites": {},
            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
     record.runs.append(ran)
     failed = False
     for choice in choices:
-        if not choice.run or failed:
+        if not choice.run or (failed and not keep_going):
             continue
         status, seconds = run_suite(choice.suite, limit_minutes * 60 - (time.monotonic() - begun))
         ran["suites"][choice.suite.name] = {"status": status, "seconds": round(seconds, 1)}
         print(f"--- {choice.suite.name}: {status} after {seconds:.0f} s", flush=True)
-        failed = status == "failed"
+        failed = failed or status == "failed"
         record.keep()
     ran["passed"] = not failed
     record.keep()
@@ -144,6 +144,7 @@ def main():
     parser.add_argument("--base")
     parser.add_argument("--budget", type=float, default=33)
     parser.add_argument("--limit", type=float, default=75)
+    parser.add_argument("--keep-going", action="store_true")
     parser.add_argument("--only", nargs="+", choices=[suite.name for suite in table.SUITES])
     given = parser.parse_args()
     record = Record()
@@ -158,7 +159,7 @@ def main():
     show(choices, record)
     if given.what == "plan":
         return
-    ran = run_all(choices, record, given.limit)
+    ran = run_all(choices, record, given.limit, given.keep_going)
     report(choices, ran, record)
     sys.exit(0 if ran["passed"] else 1)
 
