@@ -11,8 +11,10 @@
 namespace rill {
 namespace {
 
-// A constant that is larger is left for the later passes, which know whether it is needed.
-constexpr int64_t kFoldLimitElements = int64_t{1} << 22;
+// A larger constant is folded only while `Graph::large_folds` lasts.
+constexpr int64_t kSmallFoldElements = int64_t{1} << 22;
+// Folds of one large constant of a file, each of its size: a cast, a scale, a transposition, a spare.
+constexpr int64_t kFoldsOfLargeConstant = 4;
 
 }  // namespace
 
@@ -163,13 +165,19 @@ namespace {
 bool can_fold(const Graph& graph, const Op& op, std::span<const OutletId> inputs,
               const Facts& outputs) {
   if (!op.foldable() || inputs.empty()) return false;
+  int64_t input_elements = 0;
   for (const OutletId& input : inputs) {
     const TensorPtr& value = graph.fact(input).konst;
     if (!value || value->block_format() != BlockFormat::kNone) return false;
+    input_elements = std::max(input_elements, value->volume());
   }
   for (const Fact& fact : outputs) {
-    const Dim count = volume(fact.shape);
-    if (!count.is_const() || *count.to_int() > kFoldLimitElements) return false;
+    const auto count = volume(fact.shape).to_int();
+    if (!count) return false;
+    // Few bytes of a file can ask for a large constant; a fold of a large one may not grow.
+    if (*count > kSmallFoldElements && (*count > input_elements || *count > graph.large_folds)) {
+      return false;
+    }
     const bool rounds = is_float(fact.dtype) && op.tolerance() == Tolerance::kRounding;
     if (rounds && graph.numbers_bound) return false;
   }
@@ -204,8 +212,9 @@ Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPt
         }
       }
     }
-    outlets.push_back(add_const(i == 0 ? std::string(node_name) : str_cat(node_name, "_", i),
-                                std::make_shared<const Tensor>(std::move(value)), line));
+    if (value.volume() > kSmallFoldElements) large_folds -= value.volume();
+    outlets.push_back(append_const(i == 0 ? std::string(node_name) : str_cat(node_name, "_", i),
+                                   std::make_shared<const Tensor>(std::move(value)), line));
   }
   return outlets;
 }
@@ -218,6 +227,11 @@ OutletId Graph::add_source(std::string_view source_name, Fact source_fact, int l
 }
 
 OutletId Graph::add_const(std::string_view const_name, TensorPtr value, int line) {
+  if (value->volume() > kSmallFoldElements) large_folds += kFoldsOfLargeConstant * value->volume();
+  return append_const(const_name, std::move(value), line);
+}
+
+OutletId Graph::append_const(std::string_view const_name, TensorPtr value, int line) {
   const OutletId outlet{static_cast<int>(nodes.size()), 0};
   Node node{claim_name(const_name), make_op<Const>(value), {}, {Fact::of_tensor(value)}, line};
   nodes.push_back(std::move(node));
@@ -270,6 +284,7 @@ Graph empty_like(const Graph& graph) {
   out.properties = graph.properties;
   out.streaming = graph.streaming;
   out.numbers_bound = graph.numbers_bound;
+  out.large_folds = graph.large_folds;
   return out;
 }
 

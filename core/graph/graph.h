@@ -43,6 +43,9 @@ class Graph {
   /// only: a stream computes it step by step, so that what rounds is left to the plan, whose steps
   /// round as those of the stream do.
   bool numbers_bound = false;
+  /// Number of elements that folds of large constants may still make: a multiple of what constants
+  /// of the file have, so that a small file cannot take unbounded memory.
+  int64_t large_folds = 0;
 
   const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
   const Fact& fact(OutletId outlet) const {
@@ -88,6 +91,7 @@ class Graph {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
 
+  OutletId append_const(std::string_view name, TensorPtr value, int line);
   /// Take the name that `unique_name` gives.
   std::string claim_name(std::string_view stem);
 

@@ -110,6 +110,38 @@ TEST(Rewriting, ConstantsFold) {
   EXPECT_TRUE(found);
 }
 
+/// Return the operators of the nodes that the transposition, N times, of a constant leaves.
+int64_t transpositions_left(int times, std::vector<int64_t> shape) {
+  Graph graph = loaded("  y = transpose(x, axes = [1, 0]);\n");
+  const OpPtr transpose = graph.node(graph.outputs[0].node).op;
+  auto value = Tensor::zeros(DType::kF32, std::move(shape));
+  EXPECT_TRUE(value.ok());
+  if (!value.ok()) return -1;
+  OutletId wire = graph.add_const("w", std::make_shared<const Tensor>(std::move(*value)));
+  const auto before = static_cast<int64_t>(graph.nodes.size());
+  for (int i = 0; i < times; ++i) {
+    auto next = graph.add_folded("t", transpose, {wire});
+    EXPECT_TRUE(next.ok());
+    if (!next.ok()) return -1;
+    wire = next->front();
+  }
+  return std::count_if(graph.nodes.begin() + before, graph.nodes.end(),
+                       [](const Node& node) { return node.op->name() != "Const"; });
+}
+
+TEST(Rewriting, LargeConstantsFoldAFewTimes) {
+  EXPECT_EQ(transpositions_left(100, {3, 5}), 0);
+  EXPECT_EQ(transpositions_left(3, {2048, 2049}), 0);
+  // Each would take as many bytes as the constant of the file.
+  EXPECT_EQ(transpositions_left(100, {2048, 2049}), 96);
+}
+
+TEST(Rewriting, SmallConstantsDoNotGrowLarge) {
+  const Graph simple = decluttered(
+      loaded("  a = tile([[1.0, 2.0]], repeats = [2048, 1025]);\n  y = x + a;\n", "y", "1, 1"));
+  EXPECT_EQ(count(simple, "Tile") + count(simple, "Broadcast"), 1);
+}
+
 TEST(Rewriting, EqualNodesMerge) {
   const Graph simple = decluttered(
       loaded("  a = tanh(x);\n  b = tanh(x);\n  y = a * b;\n  z = exp(a) - exp(b);\n", "y, z"));
