@@ -22,35 +22,52 @@ struct CommandRow {
   Command command;
   const char* name;
   unsigned where;
-  const char* help;
   bool rill_only;
+  const char* help;
+  const char* example;
 };
 
 constexpr std::array kCommands{
-    CommandRow{Command::kDump, "dump", kOnDump, "show the graph, write it, time it", false},
-    CommandRow{Command::kRun, "run", kOnRun, "run once, or pulse by pulse, and check", false},
-    CommandRow{Command::kBench, "bench", kOnBench, "time runs", false},
-    CommandRow{Command::kCompare, "compare", kOnCompare, "check one way of running by another",
-               false},
-    CommandRow{Command::kStream, "stream", kOnStream, "run a whole stream, pulse by pulse", true},
-    CommandRow{Command::kInspect, "inspect", kOnInspect,
-               "tell how a pulsed model streams: latency, state", true},
-    CommandRow{Command::kCheck, "check", kOnCheck,
-               "check streams of all kinds against the whole run", true},
-    CommandRow{Command::kAudit, "audit", kOnAudit,
-               "compare streams of many lengths with the whole run, on noise", true},
-    CommandRow{Command::kCompile, "compile", kOnCompile,
-               "write the plan as a file, for any CPU, that opens at once", true},
-    CommandRow{Command::kRooms, "rooms", 0,
-               "tell what a library for this model alone is built with", true},
-    CommandRow{Command::kListOps, "list-ops", 0, "list the operators that models may use", false},
-    CommandRow{Command::kListOnnxOps, "list-onnx-ops", 0,
-               "list the operators of ONNX, and the opsets whose forms are read", false},
-    CommandRow{Command::kListRuntimes, "list-runtimes", 0, "list the runtimes", false},
-    CommandRow{Command::kListKnobs, "list-knobs", 0, "list the variables that are read", false},
-    CommandRow{Command::kKernels, "kernels", 0, "tell for which machines kernels are there", false},
-    CommandRow{Command::kHwBench, "hwbench", kOnHwBench,
-               "time what this machine can do, and what the kernels reach of it", true},
+    CommandRow{Command::kDump, "dump", kOnDump, false, "show the graph, write it, time it",
+               "rill model.nnef.tgz --pulse S=8 dump --nnef pulsed.nnef.tgz"},
+    CommandRow{Command::kRun, "run", kOnRun, false, "run once, or pulse by pulse, and check",
+               "rill model.nnef.tgz run --input-from-bundle io.npz --save-outputs out.npz"},
+    CommandRow{Command::kBench, "bench", kOnBench, false, "time runs",
+               "rill model.nnef.tgz --set B=1 --pulse S=8 -O bench -R --max-time 200"},
+    CommandRow{Command::kCompare, "compare", kOnCompare, false,
+               "check one way of running by another",
+               "rill model.nnef.tgz --pulse S=8 compare --stream --input-from-bundle io.npz"},
+    CommandRow{Command::kStream, "stream", kOnStream, true, "run a whole stream, pulse by pulse",
+               "rill model.nnef.tgz --pulse S=8 stream --input-from-bundle io.npz"},
+    CommandRow{Command::kInspect, "inspect", kOnInspect, true,
+               "report latency, its causes and memory of a pulsed model",
+               "rill model.nnef.tgz --set B=1 --pulse S=8 inspect --frame-ms 10"},
+    CommandRow{Command::kCheck, "check", kOnCheck, true,
+               "check streams of all kinds against the whole run",
+               "rill model.nnef.tgz check --io io.npz --pulses 1,8,16"},
+    CommandRow{Command::kAudit, "audit", kOnAudit, true,
+               "compare streams of many lengths with the whole run, on noise",
+               "rill model.nnef.tgz --pulse S=8 audit --seconds 2"},
+    CommandRow{Command::kCompile, "compile", kOnCompile, true,
+               "write the plan as a file, for any CPU, that opens at once",
+               "rill model.nnef.tgz --set B=1 --pulse S=8 compile -o model.rill"},
+    CommandRow{Command::kRooms, "rooms", 0, true,
+               "print the option that builds a library for this model alone",
+               "rill model.nnef.tgz rooms"},
+    CommandRow{Command::kListOps, "list-ops", 0, false, "list the operators that models may use",
+               "rill list-ops"},
+    CommandRow{Command::kListOnnxOps, "list-onnx-ops", 0, false,
+               "list the operators of ONNX, and the opsets whose forms are read",
+               "rill list-onnx-ops"},
+    CommandRow{Command::kListRuntimes, "list-runtimes", 0, false, "list the runtimes",
+               "rill list-runtimes"},
+    CommandRow{Command::kListKnobs, "list-knobs", 0, false, "list the variables that are read",
+               "rill list-knobs"},
+    CommandRow{Command::kKernels, "kernels", 0, false, "list the machines that have kernels",
+               "rill kernels"},
+    CommandRow{Command::kHwBench, "hwbench", kOnHwBench, true,
+               "time what this machine can do, and what the kernels reach of it",
+               "rill hwbench --kernels softmax"},
 };
 
 /// The parser and where its values go; options hold pointers into `args`.
@@ -58,44 +75,58 @@ struct Parser {
   CLI::App app;
   Args args;
   std::array<CLI::App*, kCommands.size()> subcommands{};
-  std::vector<std::pair<CLI::Option*, const OptionRow*>> refused;
+  std::vector<std::pair<CLI::Option*, const TractOption*>> refused;
   std::vector<CLI::Option*> options;
   CLI::App* help = nullptr;
   std::string help_topic;
 };
 
-/// The long name of a row, if it has one, for messages.
-std::string long_name(const OptionRow& row) {
-  std::string names = row.names;
+/// Return the long name of an option, for messages.
+std::string long_name(std::string names) {
   names = names.substr(0, names.find(",--", 1));
   const size_t at = names.rfind("--");
   return at == std::string::npos ? names : names.substr(at);
 }
 
-void add_option(Parser* parser, CLI::App* app, const OptionRow& row) {
-  Args& args = parser->args;
-  CLI::Option* option = nullptr;
-  if (const auto* flag = std::get_if<bool Args::*>(&row.slot)) {
-    option = app->add_flag(row.names, args.**flag, row.help);
-  } else if (const auto* count = std::get_if<int Args::*>(&row.slot)) {
-    option = app->add_flag(row.names, args.**count, row.help);
-  } else if (const auto* integer = std::get_if<int64_t Args::*>(&row.slot)) {
-    option = app->add_option(row.names, args.**integer, row.help);
-  } else if (const auto* real = std::get_if<double Args::*>(&row.slot)) {
-    option = app->add_option(row.names, args.**real, row.help);
-  } else if (const auto* text = std::get_if<std::string Args::*>(&row.slot)) {
-    option = app->add_option(row.names, args.**text, row.help);
-  } else if (const auto* texts = std::get_if<std::vector<std::string> Args::*>(&row.slot)) {
-    option = app->add_option(row.names, args.**texts, row.help);
-    const bool pair = *texts == &Args::assert_op_counts;
-    option->type_size(pair ? 2 : 1)->allow_extra_args(false);
-  } else {
-    const Refused& refused = std::get<Refused>(row.slot);
-    option = refused.takes_value ? app->add_option(row.names) : app->add_flag(row.names);
-    option->group("");
-    parser->refused.emplace_back(option, &row);
+CLI::Option* add_option(CLI::App* app, const Option& option) {
+  if (bool* const* flag = std::get_if<bool*>(&option.value)) {
+    return app->add_flag(option.names, **flag, option.help);
   }
-  parser->options.push_back(option);
+  if (int* const* count = std::get_if<int*>(&option.value)) {
+    return app->add_flag(option.names, **count, option.help);
+  }
+  if (int64_t* const* integer = std::get_if<int64_t*>(&option.value)) {
+    return app->add_option(option.names, **integer, option.help);
+  }
+  if (double* const* real = std::get_if<double*>(&option.value)) {
+    return app->add_option(option.names, **real, option.help);
+  }
+  if (std::string* const* text = std::get_if<std::string*>(&option.value)) {
+    return app->add_option(option.names, **text, option.help);
+  }
+  const Pairs* pairs = std::get_if<Pairs>(&option.value);
+  auto* texts = pairs ? pairs->values : std::get<std::vector<std::string>*>(option.value);
+  return app->add_option(option.names, *texts, option.help)
+      ->type_size(pairs ? 2 : 1)
+      ->allow_extra_args(false);
+}
+
+void add_options(Parser* parser, CLI::App* app, unsigned where) {
+  for (const Option& option : options_into(&parser->args)) {
+    if (!(option.where & where)) continue;
+    parser->options.push_back(add_option(app, option)->group(option.group));
+  }
+  for (const TractOption& option : tract_options()) {
+    if (!(option.where & where)) continue;
+    CLI::Option* added = option.takes_value ? app->add_option(option.names, option.help)
+                                            : app->add_flag(option.names, option.help);
+    const bool no_effect = option.kind == TractOption::Kind::kNoEffect;
+    // An empty group is not printed.
+    const bool shown = no_effect && parser->args.flavor == Flavor::kTract;
+    added->group(shown ? "Without effect" : "");
+    parser->options.push_back(added);
+    if (!no_effect) parser->refused.emplace_back(added, &option);
+  }
 }
 
 void build(Parser* parser, Flavor flavor) {
@@ -104,26 +135,33 @@ void build(Parser* parser, Flavor flavor) {
   const bool tract = flavor == Flavor::kTract;
   app.name(tract ? "rill-tract" : "rill");
   app.description(
-      "Load an NNEF model, look at it, run it, stream it.\n"
+      "Load an NNEF or ONNX model, look at it, run it, stream it.\n"
       "Options before the subcommand make the model; those after it, the run.");
+  if (!tract) {
+    app.footer(
+        "Examples:\n"
+        "  rill model.nnef.tgz dump\n"
+        "  rill vad.onnx --feedback hn=h --feedback cn=c dump --nnef vad.nnef.tgz\n"
+        "  rill model.nnef.tgz --set B=1 --pulse S=8 compile -o model.rill\n"
+        "`rill help SUBCOMMAND` lists the options of one, with an example.");
+  }
   app.set_help_flag("-h,--help", "print this");
   // On Windows, too, what begins with a slash is a path.
   app.allow_windows_style_options(false);
-  app.add_option("MODEL", parser->args.model, "NNEF archive (.tgz, .tar, .zip), folder or graph");
-  for (const OptionRow& row : option_table()) {
-    if (row.where & kGlobal) add_option(parser, &app, row);
-  }
+  app.add_option(
+      "MODEL", parser->args.file,
+      "NNEF archive (.tgz, .tar, .zip), folder or graph; ONNX (.onnx); compiled (.rill)");
+  add_options(parser, &app, kGlobal);
   app.require_subcommand(0, 1);
   for (size_t i = 0; i < kCommands.size(); ++i) {
     const CommandRow& command = kCommands[i];
     if (tract && command.rill_only) continue;
     CLI::App* sub = app.add_subcommand(command.name, command.help);
     parser->subcommands[i] = sub;
+    if (!tract) sub->footer(str_cat("Example:\n  ", command.example));
     // `rill compile MODEL --pulse S=8` reads as compilers do.
     if (command.command == Command::kCompile) sub->fallthrough();
-    for (const OptionRow& row : option_table()) {
-      if (row.where & command.where) add_option(parser, sub, row);
-    }
+    add_options(parser, sub, command.where);
   }
   parser->help = app.add_subcommand("help", "print help, of a subcommand if it is named");
   parser->help->add_option("SUBCOMMAND", parser->help_topic);
@@ -135,7 +173,7 @@ int usage_error(const std::string& text, const std::string& tip = "") {
   return 2;
 }
 
-/// What CLI11 can not place: as tract says it, with the name that was probably meant.
+/// Report an argument that CLI11 cannot place, as tract does, with the closest name.
 int extra_error(const Parser& parser) {
   std::vector<std::string> extras = parser.app.remaining(true);
   const auto option = std::find_if(extras.begin(), extras.end(),
@@ -148,9 +186,8 @@ int extra_error(const Parser& parser) {
       if (parser.subcommands[i]) known.push_back(kCommands[i].name);
     }
   } else {
-    for (const OptionRow& row : option_table()) {
-      if (!std::holds_alternative<Refused>(row.slot)) known.push_back(long_name(row));
-    }
+    Args unused;
+    for (const Option& each : options_into(&unused)) known.push_back(long_name(each.names));
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
   const std::string_view meant = closest(name, names);
@@ -194,7 +231,7 @@ std::optional<std::string> wrong_stage(const Args& args, const char* option,
                                        const std::string& stage) {
   if (stage.empty()) return std::nullopt;
   if (std::find(kStages.begin(), kStages.end(), stage) != kStages.end()) return std::nullopt;
-  for (const std::string& transform : args.transforms) {
+  for (const std::string& transform : args.model.transforms) {
     if (stage == transform || transform.starts_with(stage + "(") || stage.ends_with("-declutter")) {
       return std::nullopt;
     }
@@ -205,7 +242,7 @@ std::optional<std::string> wrong_stage(const Args& args, const char* option,
 }
 
 std::optional<std::string> wrong_hint(const Args& args) {
-  for (const std::string& hint : args.hints) {
+  for (const std::string& hint : args.model.hints) {
     const size_t equals = hint.find('=');
     const bool number = equals != std::string::npos && parse_number(hint.substr(equals + 1)).ok();
     if (equals == std::string::npos || equals == 0) {
@@ -218,44 +255,46 @@ std::optional<std::string> wrong_hint(const Args& args) {
 
 /// Find what is wrong with the values that have a fixed set of spellings.
 std::optional<std::string> wrong_value(const Args& args) {
-  if (!args.approx.empty() && !tolerance_named(args.approx)) {
-    return escaped_format("invalid value '{}' for '--approx' [possible values: {}]", args.approx,
-                          tolerance_names());
+  if (!args.checks.approx.empty() && !tolerance_named(args.checks.approx)) {
+    return escaped_format("invalid value '{}' for '--approx' [possible values: {}]",
+                          args.checks.approx, tolerance_names());
   }
-  if (auto wrong = wrong_stage(args, "--pass", args.pass)) return wrong;
-  if (auto wrong = wrong_stage(args, "--stage", args.compare_stage)) return wrong;
+  if (auto wrong = wrong_stage(args, "--pass", args.model.pass)) return wrong;
+  if (auto wrong = wrong_stage(args, "--stage", args.compare.stage)) return wrong;
   if (auto wrong = wrong_hint(args)) return wrong;
-  if (!args.format.empty() && args.format != "nnef") {
-    return escaped_format("format '{}' is not supported by rill: use nnef", args.format);
+  if (!args.model.format.empty() && args.model.format != "nnef") {
+    return escaped_format("format '{}' is not supported by rill: use nnef", args.model.format);
   }
-  if (args.filler != "zeros" && args.filler != "nan") {
+  if (args.stream.filler != "zeros" && args.stream.filler != "nan") {
     return escaped_format("invalid value '{}' for '--filler' [possible values: zeros, nan]",
-                          args.filler);
+                          args.stream.filler);
   }
-  if (!args.pulse_backward.empty() && args.pulse_backward != "chunk") {
+  if (!args.streaming.pulse_backward.empty() && args.streaming.pulse_backward != "chunk") {
     return escaped_format("invalid value '{}' for '--pulse-backward' [possible values: chunk]",
-                          args.pulse_backward);
+                          args.streaming.pulse_backward);
   }
-  if (args.color != "auto" && args.color != "always" && args.color != "never") {
+  if (args.program.color != "auto" && args.program.color != "always" &&
+      args.program.color != "never") {
     return escaped_format("invalid value '{}' for '--color' [possible values: auto, always, never]",
-                          args.color);
+                          args.program.color);
   }
-  const bool negative = args.warmup_loops < 0 || args.warmup_ms < 0 || args.max_loops < 1 ||
-                        args.max_ms < 0 || args.timeout_s < 0 || args.threads < 0 ||
-                        args.streams < 0 || args.turns < 0 || args.autobatch_sessions < 0 ||
-                        args.readings_heartbeat_ms < 0 || args.max_session_bytes < 0 ||
-                        args.max_step_work < 0;
-  for (const double ms : {args.turn_period_ms, args.deadline_ms, args.session_ms}) {
+  const bool negative =
+      args.loop.warmup_loops < 0 || args.loop.warmup_ms < 0 || args.loop.max_loops < 1 ||
+      args.loop.max_ms < 0 || args.program.timeout_s < 0 || args.program.threads < 0 ||
+      args.load.streams < 0 || args.run.turns < 0 || args.streaming.autobatch_sessions < 0 ||
+      args.program.readings_heartbeat_ms < 0 || args.limits.max_session_bytes < 0 ||
+      args.limits.max_step_work < 0;
+  for (const double ms : {args.load.turn_period_ms, args.load.deadline_ms, args.load.session_ms}) {
     if (!(ms >= 0 && ms < 1e12)) return "times are numbers of milliseconds, 0 or more";
   }
-  if (!(args.seconds >= 0 && args.seconds < 1e9)) {
+  if (!(args.proof.seconds >= 0 && args.proof.seconds < 1e9)) {
     return "--seconds is a number of seconds, 0 or more";
   }
-  if (args.streams > 4096) return "--streams: at most 4096, a thread each";
+  if (args.load.streams > 4096) return "--streams: at most 4096, a thread each";
   if (negative) return "counts and times cannot be negative, and --max-loops is at least 1";
   if (args.command == Command::kCompare) {
-    const int references = args.compare_stream + args.compare_twice + !args.compare_stage.empty() +
-                           !args.compare_npz.empty();
+    const int references = args.compare.stream + args.compare.twice + !args.compare.stage.empty() +
+                           !args.compare.npz.empty();
     if (references == 0) {
       return "the following required arguments were not provided: "
              "<--npz <npz>|--stage <stage>|--twice|--stream>";
@@ -267,12 +306,9 @@ std::optional<std::string> wrong_value(const Args& args) {
 
 std::optional<std::string> refused_option(const Parser& parser) {
   for (const auto& [option, row] : parser.refused) {
-    if (option->count() == 0) continue;
-    const bool never = std::get<Refused>(row->slot).never;
-    const std::string_view hint = row->help;
-    return escaped_format("{} is {}{}{}", long_name(*row),
-                          never ? "not supported by rill" : "not implemented in rill",
-                          hint.empty() ? "" : ": ", hint);
+    if (option->count() > 0) {
+      return escaped_format("{} is not supported by rill", long_name(row->names));
+    }
   }
   return std::nullopt;
 }
@@ -310,7 +346,7 @@ ParsedArgs finish(Parser* parser) {
   ParsedArgs out;
   Args& args = parser->args;
   out.done = true;
-  if (args.version) {
+  if (args.program.version) {
     print_version(args.flavor);
     return out;
   }
@@ -326,11 +362,11 @@ ParsedArgs finish(Parser* parser) {
   for (const CLI::Option* option : parser->options) {
     if (option->count() > 0) args.given.push_back("--" + option->get_lnames().front());
   }
-  if (args.pass == "optimize") args.optimize = true;
-  if (!args.profile_html.empty() || !args.profile_trace.empty()) args.profile = true;
-  for (const std::string& bundle : args.legacy_bundles) {
-    args.fact_bundles.push_back(bundle);
-    args.input_bundles.push_back(bundle);
+  if (args.model.pass == "optimize") args.model.optimize = true;
+  if (!args.view.profile_html.empty() || !args.view.profile_trace.empty()) args.view.profile = true;
+  for (const std::string& bundle : args.model.legacy_bundles) {
+    args.model.fact_bundles.push_back(bundle);
+    args.values.input_bundles.push_back(bundle);
   }
   auto wrong = refused_option(*parser);
   if (!wrong) wrong = wrong_value(args);

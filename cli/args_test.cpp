@@ -17,8 +17,8 @@ TEST(Args, GlobalOptionsStandAroundTheModel) {
   const ParsedArgs after = parse({"m.tgz", "--nnef-tract-core", "-O", "run"});
   for (const ParsedArgs& parsed : {before, after}) {
     ASSERT_FALSE(parsed.done);
-    EXPECT_EQ(parsed.args.model, "m.tgz");
-    EXPECT_TRUE(parsed.args.optimize);
+    EXPECT_EQ(parsed.args.file, "m.tgz");
+    EXPECT_TRUE(parsed.args.model.optimize);
     EXPECT_EQ(parsed.args.command, Command::kRun);
   }
 }
@@ -33,9 +33,9 @@ TEST(Args, SetBelongsToTheSideOnWhichItIsWritten) {
   const ParsedArgs parsed =
       parse({"m.tgz", "--set", "B=2", "--set=S=3", "run", "--set", "C=4", "-R"});
   ASSERT_FALSE(parsed.done);
-  EXPECT_EQ(parsed.args.set, (std::vector<std::string>{"B=2", "S=3"}));
-  EXPECT_EQ(parsed.args.run_set, std::vector<std::string>{"C=4"});
-  EXPECT_TRUE(parsed.args.allow_random);
+  EXPECT_EQ(parsed.args.model.set, (std::vector<std::string>{"B=2", "S=3"}));
+  EXPECT_EQ(parsed.args.values.run_set, std::vector<std::string>{"C=4"});
+  EXPECT_TRUE(parsed.args.values.allow_random);
 }
 
 TEST(Args, GlobalOptionsAfterTheSubcommandAreRefused) {
@@ -46,25 +46,26 @@ TEST(Args, GlobalOptionsAfterTheSubcommandAreRefused) {
 TEST(Args, OptionsBeforeAnotherValueTakeOneValueEach) {
   const ParsedArgs parsed = parse({"-i", "1,S,16,f32", "m.tgz", "--pulse", "8", "dump", "-q"});
   ASSERT_FALSE(parsed.done);
-  EXPECT_EQ(parsed.args.input_facts, std::vector<std::string>{"1,S,16,f32"});
-  EXPECT_EQ(parsed.args.model, "m.tgz");
-  EXPECT_EQ(parsed.args.pulse, "8");
-  EXPECT_TRUE(parsed.args.quiet);
+  EXPECT_EQ(parsed.args.model.input_facts, std::vector<std::string>{"1,S,16,f32"});
+  EXPECT_EQ(parsed.args.file, "m.tgz");
+  EXPECT_EQ(parsed.args.streaming.pulse, "8");
+  EXPECT_TRUE(parsed.args.view.quiet);
 }
 
 TEST(Args, OpCountsTakeTwoValues) {
   const ParsedArgs parsed =
       parse({"m.tgz", "dump", "--assert-op-count", "Scan", "1", "--assert-op-count", "Tanh", "2"});
   ASSERT_FALSE(parsed.done);
-  EXPECT_EQ(parsed.args.assert_op_counts, (std::vector<std::string>{"Scan", "1", "Tanh", "2"}));
+  EXPECT_EQ(parsed.args.checks.assert_op_counts,
+            (std::vector<std::string>{"Scan", "1", "Tanh", "2"}));
 }
 
 TEST(Args, AliasesMeanTheSame) {
   const ParsedArgs parsed = parse({"m", "run", "--input-from-npz", "a.npz",
                                    "--input-from-bundle=b.npz", "--save-outputs-npz", "o.npz"});
   ASSERT_FALSE(parsed.done);
-  EXPECT_EQ(parsed.args.input_bundles, (std::vector<std::string>{"a.npz", "b.npz"}));
-  EXPECT_EQ(parsed.args.save_outputs, "o.npz");
+  EXPECT_EQ(parsed.args.values.input_bundles, (std::vector<std::string>{"a.npz", "b.npz"}));
+  EXPECT_EQ(parsed.args.values.save_outputs, "o.npz");
 }
 
 TEST(Args, UnknownAndRefusedOptionsAreUsageErrors) {

@@ -26,7 +26,7 @@ bool is_random(const Graph& graph) {
 
 /// Why a stream of this model need not have the frames of the whole run; empty if it must.
 std::string why_not(const Args& args, const Model& model) {
-  if (!model.whole && !(args.feedback.empty() && args.context.empty())) {
+  if (!model.whole && !(args.streaming.feedback.empty() && args.streaming.context.empty())) {
     return "a model with --feedback or --context is what its steps give: there is no whole run";
   }
   if (!model.whole) return "the whole model is not at hand: give that one, with --pulse";
@@ -41,7 +41,7 @@ std::string why_not(const Args& args, const Model& model) {
 Result<Bindings> settings_of(const Args& args, const Log& log) {
   RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
   Bindings out = source.settings();
-  for (const std::string& text : args.set) {
+  for (const std::string& text : args.model.set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
     if (const auto value = setting.second.eval(out)) out.emplace_back(setting.first, *value);
   }
@@ -51,16 +51,16 @@ Result<Bindings> settings_of(const Args& args, const Log& log) {
 Result<audit::Report> audit_model(const Args& args, const Log& log, const Model& model,
                                   double seconds) {
   audit::Options options;
-  options.seconds = args.seconds > 0 ? args.seconds : seconds;
-  options.seed = static_cast<uint64_t>(args.seed) + 1;
+  options.seconds = args.proof.seconds > 0 ? args.proof.seconds : seconds;
+  options.seed = static_cast<uint64_t>(args.values.seed) + 1;
   RILL_ASSIGN(options.others, settings_of(args, log));
   // Other transforms change the pulsed model alone.
-  const Graph& pulsed = args.transforms.empty() ? model.graph : *model.streamed;
+  const Graph& pulsed = args.model.transforms.empty() ? model.graph : *model.streamed;
   return audit::audit(*model.whole, pulsed, options);
 }
 
 void print_json(const Args& args, const audit::Report& report) {
-  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args.model}};
+  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args.file}};
   out["symbol"] = report.symbol;
   out["pulse"] = report.pulse;
   out["lengths"] = report.lengths;
@@ -90,14 +90,13 @@ void print_json(const Args& args, const audit::Report& report) {
 
 Status audit_command(const Args& args, const Log& log, const Model& model) {
   if (!model.pulsed()) {
-    return fail(Code::kPulse, args.model, " is not pulsed")
-        .hint("Say how, as in --pulse S=8 audit");
+    return fail(Code::kPulse, args.file, " is not pulsed").hint("Say how, as in --pulse S=8 audit");
   }
   if (const std::string why = why_not(args, model); !why.empty()) return fail(Code::kPulse, why);
   RILL_ASSIGN(const audit::Report report, audit_model(args, log, model, kCommandSeconds));
-  if (args.json) {
+  if (args.view.json) {
     print_json(args, report);
-  } else if (!report.finding && !args.quiet) {
+  } else if (!report.finding && !args.view.quiet) {
     say("{}\n", report.to_string());
     if (report.unproven().empty()) say("none differs\n");
   }
@@ -105,7 +104,8 @@ Status audit_command(const Args& args, const Log& log, const Model& model) {
 }
 
 Status audit_before_writing(const Args& args, const Log& log, const Model& model, Graph* graph) {
-  if (args.no_audit || args.flavor == Flavor::kTract || model.stream_symbol.empty()) return {};
+  if (args.proof.no_audit || args.flavor == Flavor::kTract || model.stream_symbol.empty())
+    return {};
   if (const std::string why = why_not(args, model); !why.empty()) {
     log.notice(str_cat("Written without an audit: ", why));
     return {};
@@ -121,7 +121,7 @@ Status audit_before_writing(const Args& args, const Log& log, const Model& model
     return Status(error);
   }
   // How much was compared depends on how fast the machine is.
-  const std::string text = args.nnef_deterministic ? "none differs" : report->to_string();
+  const std::string text = args.write.nnef_deterministic ? "none differs" : report->to_string();
   graph->properties[kAuditKey] = Tensor::scalar(text);
   return {};
 }

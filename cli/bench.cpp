@@ -45,8 +45,8 @@ Status cut_to_pulse(const Plan& plan, std::vector<Tensor>* values) {
 /// Seconds of every run, warm-up left out. A stream goes on from run to run.
 std::vector<double> timed_runs(const Args& args, bool pulsed, Session* session) {
   const Clock::time_point warm = Clock::now();
-  for (int64_t i = 0; i < args.warmup_loops; ++i) session->step();
-  while (seconds_since(warm) * 1e3 < static_cast<double>(args.warmup_ms)) session->step();
+  for (int64_t i = 0; i < args.loop.warmup_loops; ++i) session->step();
+  while (seconds_since(warm) * 1e3 < static_cast<double>(args.loop.warmup_ms)) session->step();
   std::vector<double> times;
   const Clock::time_point begin = Clock::now();
   do {
@@ -54,8 +54,8 @@ std::vector<double> timed_runs(const Args& args, bool pulsed, Session* session) 
     const Clock::time_point start = Clock::now();
     session->step();
     times.push_back(seconds_since(start));
-  } while (static_cast<int64_t>(times.size()) < args.max_loops &&
-           seconds_since(begin) * 1e3 < static_cast<double>(args.max_ms));
+  } while (static_cast<int64_t>(times.size()) < args.loop.max_loops &&
+           seconds_since(begin) * 1e3 < static_cast<double>(args.loop.max_ms));
   return times;
 }
 
@@ -90,20 +90,20 @@ void print_streams(const BenchResult& result) {
 
 /// Print what was measured; false if nothing else belongs beside it.
 bool print_result(const Args& args, const BenchResult& result) {
-  if (args.emit_jsonl) {
+  if (args.program.emit_jsonl) {
     for (const auto& [name, value] : result.metrics) {
       say("{{\"metric\":\"{}\",\"value\":{}}}\n", name, value);
     }
     return false;
   }
   const double seconds = result.metric("evaltime");
-  if (args.machine_friendly) {
+  if (args.program.machine_friendly) {
     say("real: {:.8f}\n", seconds);
   } else {
     say("Bench ran {} times, {:.3f} ms/i.\n", result.runs, seconds * 1e3);
   }
   print_streams(result);
-  return !args.machine_friendly && args.flavor != Flavor::kTract;
+  return !args.program.machine_friendly && args.flavor != Flavor::kTract;
 }
 
 void print_times(std::vector<double> times) {
@@ -131,7 +131,7 @@ Status bench_command(const Args& args, const Log& log, const Model& model) {
   RILL_ASSIGN(InputValues inputs, source.resolve(model.graph, 0, 1));
   const Clock::time_point before = Clock::now();
   RILL_ASSIGN(const Ready ready,
-              make_ready(model.graph, inputs.bindings, optimizes(args), args.threads));
+              make_ready(model.graph, inputs.bindings, optimizes(args), args.program.threads));
   const double prepare_s = seconds_since(before);
   RILL_TRY(cut_to_pulse(*ready.plan, &inputs.values));
   RILL_TRY(feed(ready.session.get(), inputs.values));

@@ -63,16 +63,17 @@ class StreamBench {
       : args_(args),
         pulsed_(pulsed),
         turns_(turns),
-        period_(args.turn_period_ms / 1e3),
-        deadline_((args.deadline_ms > 0 ? args.deadline_ms : args.turn_period_ms) / 1e3) {}
+        period_(args.load.turn_period_ms / 1e3),
+        deadline_((args.load.deadline_ms > 0 ? args.load.deadline_ms : args.load.turn_period_ms) /
+                  1e3) {}
 
   Result<BenchResult> saturated();
   Result<BenchResult> paced();
 
  private:
   bool more(size_t turns, Clock::time_point start) const {
-    return static_cast<int64_t>(turns) < args_.max_loops &&
-           since(start) * 1e3 < static_cast<double>(args_.max_ms);
+    return static_cast<int64_t>(turns) < args_.loop.max_loops &&
+           since(start) * 1e3 < static_cast<double>(args_.loop.max_ms);
   }
   void turn(Session* session) const {
     if (!pulsed_) session->reset();
@@ -84,7 +85,7 @@ class StreamBench {
   Result<Trial> trial(int64_t streams) const;
   Result<std::pair<Trial, int64_t>> search(int64_t ceiling) const;
   bool holds(const Trial& trial) const {
-    return !trial.added.empty() && quantile(trial.added, args_.deadline_quantile) <= deadline_;
+    return !trial.added.empty() && quantile(trial.added, args_.load.deadline_quantile) <= deadline_;
   }
   BenchResult metrics_of(const Trial& trial) const;
 
@@ -114,11 +115,11 @@ std::vector<double> StreamBench::together(Lanes* lanes) const {
 }
 
 Result<BenchResult> StreamBench::saturated() {
-  const auto count = static_cast<size_t>(std::max<int64_t>(1, args_.streams));
+  const auto count = static_cast<size_t>(std::max<int64_t>(1, args_.load.streams));
   RILL_ASSIGN(Lanes all, lanes(count));
   const Clock::time_point start = Clock::now();
   std::vector<double> times;
-  if (args_.autobatch_sessions > 0) {
+  if (args_.streaming.autobatch_sessions > 0) {
     times = together(&all);
   } else {
     std::vector<std::vector<double>> each(count);
@@ -143,7 +144,7 @@ Result<BenchResult> StreamBench::saturated() {
                  {"turns_per_s", static_cast<double>(times.size()) / wall},
                  {"latency_p50", quantile(times, 0.5)},
                  {"latency_p95", quantile(times, 0.95)}};
-  if (args_.autobatch_sessions > 0) {
+  if (args_.streaming.autobatch_sessions > 0) {
     out.metrics.emplace_back("occupancy", static_cast<double>(count));
   }
   return out;
@@ -162,12 +163,12 @@ Trial StreamBench::one_stream(Session* session, Clock::time_point start, int64_t
   int64_t slot = 0;
   double ends_at = 0;
   while (more(out.service.size(), start)) {
-    if (out.admissions == 0 || (args_.session_ms > 0 && since(start) >= ends_at)) {
+    if (out.admissions == 0 || (args_.load.session_ms > 0 && since(start) >= ends_at)) {
       const Clock::time_point asked = Clock::now();
       session->reset();
       out.admitting.push_back(since(asked));
       ++out.admissions;
-      ends_at = since(start) + std::max(period_, hold(random) * args_.session_ms / 1e3);
+      ends_at = since(start) + std::max(period_, hold(random) * args_.load.session_ms / 1e3);
     }
     const Clock::time_point due = grid + std::chrono::duration_cast<Clock::duration>(
                                              Seconds(period_ * static_cast<double>(slot)));
@@ -200,7 +201,7 @@ Result<Trial> StreamBench::trial(int64_t streams) const {
   for (Trial& part : parts) out.merge(std::move(part));
   out.sort();
   say_to(stderr, "{:4} streams: {:7.1f} ms added at q{}, {:5.1f}% late\n", streams,
-         quantile(out.added, args_.deadline_quantile) * 1e3, args_.deadline_quantile,
+         quantile(out.added, args_.load.deadline_quantile) * 1e3, args_.load.deadline_quantile,
          out.late_share(deadline_) * 100);
   return out;
 }
@@ -254,19 +255,21 @@ BenchResult StreamBench::metrics_of(const Trial& trial) const {
 }
 
 Result<BenchResult> StreamBench::paced() {
-  if (static_cast<double>(args_.max_ms) < 4 * args_.turn_period_ms) {
-    return fail(Code::kArg, "A turn period of ", args_.turn_period_ms,
-                " ms wants four periods of run at least, --max-time gives ", args_.max_ms, " ms");
+  if (static_cast<double>(args_.loop.max_ms) < 4 * args_.load.turn_period_ms) {
+    return fail(Code::kArg, "A turn period of ", args_.load.turn_period_ms,
+                " ms wants four periods of run at least, --max-time gives ", args_.loop.max_ms,
+                " ms");
   }
-  if (args_.session_ms > 0 && !pulsed_) {
+  if (args_.load.session_ms > 0 && !pulsed_) {
     return fail(Code::kArg,
                 "Churn ends a session and admits another in its place, which only means something "
                 "for a model carrying a session across turns");
   }
-  const int64_t ceiling = args_.streams > 0              ? args_.streams
-                          : args_.autobatch_sessions > 0 ? args_.autobatch_sessions
-                                                         : 1;
-  if (!args_.capacity) {
+  const int64_t ceiling = args_.load.streams > 0 ? args_.load.streams
+                          : args_.streaming.autobatch_sessions > 0
+                              ? args_.streaming.autobatch_sessions
+                              : 1;
+  if (!args_.load.capacity) {
     RILL_ASSIGN(const Trial load, trial(ceiling));
     return metrics_of(load);
   }
@@ -285,29 +288,32 @@ double BenchResult::metric(std::string_view name) const {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-bool benches_streams(const Args& args) { return args.streams > 1 || args.turn_period_ms > 0; }
+bool benches_streams(const Args& args) {
+  return args.load.streams > 1 || args.load.turn_period_ms > 0;
+}
 
 Status check_bench_options(const Args& args) {
-  if (args.turn_period_ms <= 0) {
-    if (args.capacity) {
+  if (args.load.turn_period_ms <= 0) {
+    if (args.load.capacity) {
       return fail(Code::kArg, "--capacity searches a real-time load: it wants --turn-period");
     }
-    if (args.deadline_ms > 0) {
+    if (args.load.deadline_ms > 0) {
       return fail(Code::kArg,
                   "--deadline times a turn against the wall clock: it wants --turn-period");
     }
-    if (args.session_ms > 0) {
+    if (args.load.session_ms > 0) {
       return fail(Code::kArg,
                   "--session-duration paces a session against the wall clock: it wants "
                   "--turn-period");
     }
   }
-  if (!(args.deadline_quantile >= 0 && args.deadline_quantile <= 1)) {
+  if (!(args.load.deadline_quantile >= 0 && args.load.deadline_quantile <= 1)) {
     return fail(Code::kArg, "--deadline-quantile reads the deadline at a q in 0..1, got ",
-                args.deadline_quantile);
+                args.load.deadline_quantile);
   }
-  if (args.autobatch_sessions > 0 && args.streams > args.autobatch_sessions) {
-    return fail(Code::kArg, args.streams, " streams over ", args.autobatch_sessions,
+  if (args.streaming.autobatch_sessions > 0 &&
+      args.load.streams > args.streaming.autobatch_sessions) {
+    return fail(Code::kArg, args.load.streams, " streams over ", args.streaming.autobatch_sessions,
                 " autobatch sessions: a stream holds one for its whole life");
   }
   return {};
@@ -315,7 +321,7 @@ Status check_bench_options(const Args& args) {
 
 Result<BenchResult> bench_streams(const Args& args, bool pulsed, const Turns& turns) {
   StreamBench bench(args, pulsed, turns);
-  return args.turn_period_ms > 0 ? bench.paced() : bench.saturated();
+  return args.load.turn_period_ms > 0 ? bench.paced() : bench.saturated();
 }
 
 }  // namespace rill::cli

@@ -8,8 +8,8 @@
 namespace rill::cli {
 
 Result<Tolerance> tolerance_of(const Args& args) {
-  if (!args.approx_custom.empty()) return parse_custom_tolerance(args.approx_custom);
-  return *tolerance_named(args.approx.empty() ? "close" : args.approx);
+  if (!args.checks.approx_custom.empty()) return parse_custom_tolerance(args.checks.approx_custom);
+  return *tolerance_named(args.checks.approx.empty() ? "close" : args.checks.approx);
 }
 
 namespace {
@@ -17,8 +17,8 @@ namespace {
 /// References of ONNX models come from other programs, which add in another order: by default they
 /// may differ by what the tests of the standard allow.
 Result<Tolerance> reference_tolerance(const Args& args) {
-  const bool asked = !args.approx.empty() || !args.approx_custom.empty();
-  if (asked || !is_onnx_model(args.model)) return tolerance_of(args);
+  const bool asked = !args.checks.approx.empty() || !args.checks.approx_custom.empty();
+  if (asked || !is_onnx_model(args.file)) return tolerance_of(args);
   return *tolerance_named("onnx");
 }
 
@@ -26,12 +26,12 @@ Result<Tolerance> reference_tolerance(const Args& args) {
 
 Result<Reference> Reference::read(const Args& args) {
   Reference out;
-  out.asked_ = !args.output_bundles.empty() || !args.assert_outputs.empty();
-  out.allow_missing_ = args.allow_missing_outputs;
-  out.cast_floats_ = args.allow_float_casts;
+  out.asked_ = !args.checks.output_bundles.empty() || !args.checks.assert_outputs.empty();
+  out.allow_missing_ = args.checks.allow_missing_outputs;
+  out.cast_floats_ = args.values.allow_float_casts;
   RILL_ASSIGN(out.tolerance_, reference_tolerance(args));
-  RILL_ASSIGN(out.bundle_, Bundle::read(args.output_bundles));
-  for (const std::string& text : args.assert_outputs) {
+  RILL_ASSIGN(out.bundle_, Bundle::read(args.checks.output_bundles));
+  for (const std::string& text : args.checks.assert_outputs) {
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
     if (!spec.has_values) return fail(Code::kArg, "--assert-output ", text, ": no =values");
     RILL_ASSIGN(Tensor value, spec_tensor(spec));
@@ -92,17 +92,17 @@ namespace {
 Status check_facts(const Args& args, std::span<const Fact> facts,
                    std::span<const std::string> names) {
   const auto found = static_cast<int64_t>(facts.size());
-  if (args.assert_output_count >= 0 && args.assert_output_count != found) {
+  if (args.checks.assert_output_count >= 0 && args.checks.assert_output_count != found) {
     return fail(Code::kState, "Wrong number of outputs, command line expected ",
-                args.assert_output_count, ", found ", found);
+                args.checks.assert_output_count, ", found ", found);
   }
-  if (args.assert_output_facts.empty()) return {};
-  if (args.assert_output_facts.size() != facts.size()) {
+  if (args.checks.assert_output_facts.empty()) return {};
+  if (args.checks.assert_output_facts.size() != facts.size()) {
     return fail(Code::kState, "Number of output differ: got:", found,
-                ", expected:", args.assert_output_facts.size());
+                ", expected:", args.checks.assert_output_facts.size());
   }
   for (size_t i = 0; i < facts.size(); ++i) {
-    RILL_ASSIGN(const FactSpec spec, parse_fact_spec(args.assert_output_facts[i]));
+    RILL_ASSIGN(const FactSpec spec, parse_fact_spec(args.checks.assert_output_facts[i]));
     const Fact& fact = facts[i];
     if (spec.dtype && *spec.dtype != fact.dtype) {
       return fail(Code::kState, "Failed to infer datum type: expected ", dtype_name(*spec.dtype),
@@ -113,8 +113,8 @@ Status check_facts(const Args& args, std::span<const Fact> facts,
       same = !spec.shape[axis] || *spec.shape[axis] == fact.shape[axis];
     }
     if (!same) {
-      return fail(Code::kState, "Failed to infer shape: expected ", args.assert_output_facts[i],
-                  ", got ", fact, " for output ", names[i]);
+      return fail(Code::kState, "Failed to infer shape: expected ",
+                  args.checks.assert_output_facts[i], ", got ", fact, " for output ", names[i]);
     }
   }
   return {};

@@ -14,8 +14,8 @@ using Json = nlohmann::ordered_json;
 
 /// The symbol in front of `--pulses`, else the one of the command line, else S or the only one.
 std::string symbol_of(const Args& args, const Graph& whole, const std::string& pulsed) {
-  if (const size_t equals = args.pulses.find('='); equals != std::string::npos) {
-    return std::string(trimmed(std::string_view(args.pulses).substr(0, equals)));
+  if (const size_t equals = args.proof.pulses.find('='); equals != std::string::npos) {
+    return std::string(trimmed(std::string_view(args.proof.pulses).substr(0, equals)));
   }
   if (!pulsed.empty()) return pulsed;
   const std::vector<std::string> symbols = symbols_of(whole);
@@ -25,7 +25,7 @@ std::string symbol_of(const Args& args, const Graph& whole, const std::string& p
 }
 
 Result<std::vector<int64_t>> pulses_of(const Args& args) {
-  std::string_view text = args.pulses;
+  std::string_view text = args.proof.pulses;
   if (const size_t equals = text.find('='); equals != std::string_view::npos) {
     text = text.substr(equals + 1);
   }
@@ -35,7 +35,7 @@ Result<std::vector<int64_t>> pulses_of(const Args& args) {
     const auto number = parse_dim(part);
     const auto pulse = number.ok() ? number->to_int() : std::nullopt;
     if (!pulse || *pulse < 1) {
-      return fail(Code::kArg, "--pulses ", args.pulses, ": expected pulses, as in 1,8,16");
+      return fail(Code::kArg, "--pulses ", args.proof.pulses, ": expected pulses, as in 1,8,16");
     }
     out.push_back(*pulse);
   }
@@ -94,13 +94,14 @@ void print_json(const audit::CheckReport& report, const std::string& model) {
 
 /// `check`: the whole run against the references, and streams of every kind against the whole run.
 Status check_command(const Args& args, const Log& log, const Model& model) {
-  if (model.pulsed() && !model.whole && !(args.feedback.empty() && args.context.empty())) {
-    return fail(Code::kPulse, args.model, " has --feedback or --context: it is what its steps ",
+  if (model.pulsed() && !model.whole &&
+      !(args.streaming.feedback.empty() && args.streaming.context.empty())) {
+    return fail(Code::kPulse, args.file, " has --feedback or --context: it is what its steps ",
                 "give, and there is no whole run to check them by")
         .hint("Compare a stream with another program's: stream --assert-output-bundle");
   }
   if (model.pulsed() && !model.whole) {
-    return fail(Code::kPulse, args.model,
+    return fail(Code::kPulse, args.file,
                 " is pulsed already: check the model that it was made from, with --pulses");
   }
   const Graph& whole = model.whole ? *model.whole : model.graph;
@@ -109,22 +110,22 @@ Status check_command(const Args& args, const Log& log, const Model& model) {
   RILL_ASSIGN(options.pulses, pulses_of(args));
   RILL_ASSIGN(options.tolerance, tolerance_of(args));
   options.for_all =
-      options.tolerance.custom || (!args.approx.empty() && args.approx != "close");
-  options.backward_chunks = args.pulse_backward == "chunk";
-  options.threads = args.threads;
-  options.seed = static_cast<uint64_t>(args.seed);
+      options.tolerance.custom || (!args.checks.approx.empty() && args.checks.approx != "close");
+  options.backward_chunks = args.streaming.pulse_backward == "chunk";
+  options.threads = args.program.threads;
+  options.seed = static_cast<uint64_t>(args.values.seed);
   RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
   RILL_ASSIGN(const InputValues inputs, source.resolve(whole, 0));
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.input_bundles));
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.values.input_bundles));
   for (const std::string& name : whole.output_names) {
     const Bundle::Item* item = bundle.find(name);
     options.references.push_back(item ? &item->turns[0] : nullptr);
   }
   RILL_ASSIGN(const audit::CheckReport report,
               audit::check(whole, inputs.values, inputs.bindings, options));
-  if (args.json) {
-    print_json(report, args.model);
-  } else if (!args.quiet) {
+  if (args.view.json) {
+    print_json(report, args.file);
+  } else if (!args.view.quiet) {
     print_text(report);
   }
   return report.verdict();

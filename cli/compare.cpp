@@ -173,17 +173,17 @@ Result<Subject> subject_of(const Args& args, const Log& log, const Model& model)
 
 Result<std::vector<NamedValue>> subject_values(const Args& args, const Subject& subject,
                                                std::span<const NamedValue> references) {
-  if (args.cumulative) return values_of(subject.graph, subject.inputs.values);
+  if (args.compare.cumulative) return values_of(subject.graph, subject.inputs.values);
   return values_beside(subject.graph, subject.inputs.values, references);
 }
 
 Status compare_stage(const Args& args, const Log& log, const Model& model) {
-  const Graph* stage = model.stage(args.compare_stage);
+  const Graph* stage = model.stage(args.compare.stage);
   if (stage == nullptr) {
     std::string names;
     for (const auto& [name, graph] : model.stages)
       names += str_cat(names.empty() ? "" : ", ", name);
-    return fail(Code::kArg, "compare --stage ", args.compare_stage, ": no such stage")
+    return fail(Code::kArg, "compare --stage ", args.compare.stage, ": no such stage")
         .hint(str_cat("Stages of this command line: ", names));
   }
   RILL_ASSIGN(const Subject subject, subject_of(args, log, model));
@@ -198,7 +198,7 @@ Status compare_stage(const Args& args, const Log& log, const Model& model) {
 }
 
 Status compare_npz(const Args& args, const Log& log, const Model& model) {
-  const std::vector<std::string> paths{args.compare_npz};
+  const std::vector<std::string> paths{args.compare.npz};
   RILL_ASSIGN(const Bundle bundle, Bundle::read(paths));
   std::vector<NamedValue> references;
   for (const Bundle::Item& item : bundle.items()) {
@@ -215,8 +215,8 @@ Status compare_twice(const Args& args, const Log& log, const Model& model) {
   RILL_ASSIGN(const auto first, values_of(subject.graph, subject.inputs.values));
   RILL_ASSIGN(const auto second, values_of(subject.graph, subject.inputs.values));
   Args exact = args;
-  exact.approx = "exact";
-  exact.approx_custom.clear();
+  exact.checks.approx = "exact";
+  exact.checks.approx_custom.clear();
   RILL_ASSIGN(const Tally tally, tally_of(exact, second, first, "reference"));
   return tally.report(log);
 }
@@ -227,12 +227,12 @@ Status compare_command(const Args& args, const Log& log, const Model& model) {
   RILL_TRY(check_output_facts(args, model.graph));
   RILL_ASSIGN(const Graph graph, final_graph(args, model.graph));
   RILL_TRY(check_ops(args, graph));
-  if (args.compare_stream) return compare_stream(args, log, model);
+  if (args.compare.stream) return compare_stream(args, log, model);
   if (model.pulsed()) {
     return fail(Code::kUnsupported, "a pulsed model is compared by --stream: to the whole one");
   }
-  if (!args.compare_stage.empty()) return compare_stage(args, log, model);
-  if (!args.compare_npz.empty()) return compare_npz(args, log, model);
+  if (!args.compare.stage.empty()) return compare_stage(args, log, model);
+  if (!args.compare.npz.empty()) return compare_npz(args, log, model);
   return compare_twice(args, log, model);
 }
 

@@ -52,7 +52,7 @@ class StreamComparison {
 
 Status StreamComparison::bind_others() {
   RILL_ASSIGN(source_, InputSource::make(args_, log_));
-  for (const std::string& text : args_.run_set) {
+  for (const std::string& text : args_.values.run_set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
     const auto value = setting.second.eval(others_);
     if (value) others_.emplace_back(setting.first, *value);
@@ -169,7 +169,7 @@ Status StreamComparison::check_length(int64_t frames) {
     pulse::Options pulsed;
     pulsed.symbol = model_.stream_symbol;
     pulsed.pulse = Dim(pulse_);
-    pulsed.backward_chunks = log_.tract() || args_.pulse_backward == "chunk";
+    pulsed.backward_chunks = log_.tract() || args_.streaming.pulse_backward == "chunk";
     first_node_ = audit::first_node(whole_, pulsed, inputs->values, inputs->bindings, frames,
                                     tolerance_);
   }

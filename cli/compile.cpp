@@ -9,51 +9,51 @@
 
 namespace rill::cli {
 Status compile_command(const Args& args, const Log& log, const Model& model) {
-  if (args.output.empty() && args.embed.empty() && args.table.empty()) {
+  if (args.compile.output.empty() && args.compile.embed.empty() && args.compile.table.empty()) {
     return fail(Code::kArg, "compile: no file to write")
         .hint("Add -o FILE.rill, --embed FILE.c or --table FILE.c");
   }
   plan_file::CompileOptions compile;
-  RILL_ASSIGN(compile.targets, plan_file::targets_named(args.targets, "--target"));
+  RILL_ASSIGN(compile.targets, plan_file::targets_named(args.compile.targets, "--target"));
   Graph graph = model.graph;
   Args own = args;
   // How much was compared depends on how fast the machine is, and the same model gives the same
   // bytes.
-  own.nnef_deterministic = true;
+  own.write.nnef_deterministic = true;
   // A compiler optimises unless it is told not to.
-  own.optimize |= args.runtime != "unoptimized";
+  own.model.optimize |= args.model.runtime != "unoptimized";
   RILL_TRY(audit_before_writing(own, log, model, &graph));
   SmallWeights weights;
-  if (!args.weights.empty()) {
+  if (!args.compile.weights.empty()) {
     Model audited = model;
     audited.graph = graph;
     RILL_ASSIGN(weights, choose_weights(own, log, audited, compile.targets[0]));
-  } else if (!args.max_difference.empty() || !args.keep_weights.empty()) {
+  } else if (!args.compile.max_difference.empty() || !args.compile.keep_weights.empty()) {
     return fail(Code::kArg, "compile: no weights that differ").hint("Add --weights f16, q8 or q4");
   }
   compile.optimize = optimizes(own);
-  compile.notes = !args.no_notes;
+  compile.notes = !args.compile.no_notes;
   WeightChoice choice = weights.choice;
-  if (!args.weights.empty()) compile.weights = &choice;
+  if (!args.compile.weights.empty()) compile.weights = &choice;
   auto made = plan_file::compile(graph, ops::op_table(), compile);
   if (!made.ok() && made.error().code == Code::kSymbol) {
     return made.take_status().hint("Bind it with --set SYMBOL=N, or stream along it with --pulse");
   }
   RILL_ASSIGN(const std::vector<plan_file::TargetPlan> plans, std::move(made));
   plan_file::WriteOptions options;
-  options.notes = !args.no_notes;
+  options.notes = !args.compile.no_notes;
   options.audit = plan_file::audit_text(graph);
-  if (!args.weights.empty()) options.weights = weights_line(weights);
+  if (!args.compile.weights.empty()) options.weights = weights_line(weights);
   RILL_ASSIGN(const std::vector<std::byte> bytes,
               plan_file::write(plans, ops::op_table(), options));
   RILL_TRY(plan_file::expect_reopens(bytes, plans, ops::step_table(), ops::op_table(), options));
   RILL_TRY(write_plan_sources(args, bytes, plans));
-  if (!args.output.empty()) RILL_TRY(nnef::write_file(args.output, bytes));
+  if (!args.compile.output.empty()) RILL_TRY(nnef::write_file(args.compile.output, bytes));
   std::string names;
   for (const plan_file::TargetPlan& each : plans) {
     names += (names.empty() ? "" : ", ") + each.target;
   }
-  if (!args.weights.empty()) print_weights(args, weights);
+  if (!args.compile.weights.empty()) print_weights(args, weights);
   log.info(str_cat(bytes.size(), " bytes for ", names));
   return {};
 }

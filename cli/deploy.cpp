@@ -78,17 +78,17 @@ Status apply_deployment(Args* args, const Log& log, Model* model) {
     return fail(Code::kArg, "Unknown runtime ", runtime)
         .hint("rill has cpu, gpu-or-cpu (which is cpu) and unoptimized");
   }
-  args->runtime = runtime == "unoptimized" ? "unoptimized" : "cpu";
+  args->model.runtime = runtime == "unoptimized" ? "unoptimized" : "cpu";
   for (const json& item : section.value("transforms", json::array())) {
     RILL_TRY(apply_one(item, *args, log, model));
   }
   const std::string lanes = knob(name, section, kLanes);
-  if (lanes.empty() || args->autobatch_sessions > 0) return {};
+  if (lanes.empty() || args->streaming.autobatch_sessions > 0) return {};
   const auto count = parse_number(lanes);
   if (!count.ok() || *count < 0 || *count > 1e6) {
     return fail(Code::kArg, kLanes, "=", lanes, ": expected a number");
   }
-  args->autobatch_sessions = static_cast<int64_t>(*count);
+  args->streaming.autobatch_sessions = static_cast<int64_t>(*count);
   return {};
 }
 

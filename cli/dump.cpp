@@ -21,8 +21,8 @@ namespace rill::cli {
 namespace {
 
 bool use_colors(const Args& args) {
-  if (args.color == "always") return true;
-  if (args.color == "never" || std::getenv("NO_COLOR") != nullptr) return false;
+  if (args.program.color == "always") return true;
+  if (args.program.color == "never" || std::getenv("NO_COLOR") != nullptr) return false;
   return is_terminal(stdout);
 }
 
@@ -35,12 +35,12 @@ Status written(Status status, std::string_view what) {
 }
 
 bool writes_archives(const Args& args) {
-  return !args.nnef.empty() || !args.nnef_tar.empty() || !args.nnef_dir.empty();
+  return !args.write.nnef.empty() || !args.write.nnef_tar.empty() || !args.write.nnef_dir.empty();
 }
 
 Status write_files(const Args& args, Graph graph) {
-  if (!args.output_name.empty() && !graph.output_names.empty()) {
-    graph.output_names[0] = args.output_name;
+  if (!args.write.output_name.empty() && !graph.output_names.empty()) {
+    graph.output_names[0] = args.write.output_name;
   }
   const nnef::SaveOptions options = save_options(args);
   struct Target {
@@ -48,9 +48,9 @@ Status write_files(const Args& args, Graph graph) {
     nnef::Container container;
     const char* what;
   };
-  const Target targets[] = {{args.nnef, nnef::Container::kTgz, "tgz"},
-                            {args.nnef_tar, nnef::Container::kTar, "tar"},
-                            {args.nnef_dir, nnef::Container::kFolder, "dir"}};
+  const Target targets[] = {{args.write.nnef, nnef::Container::kTgz, "tgz"},
+                            {args.write.nnef_tar, nnef::Container::kTar, "tar"},
+                            {args.write.nnef_dir, nnef::Container::kFolder, "dir"}};
   for (const Target& target : targets) {
     if (target.path.empty()) continue;
     std::error_code error;
@@ -60,21 +60,22 @@ Status write_files(const Args& args, Graph graph) {
     }
     RILL_TRY(written(nnef::save(graph, target.path, target.container, options), target.what));
   }
-  if (args.nnef_graph.empty()) return {};
+  if (args.write.nnef_graph.empty()) return {};
   auto text = nnef::graph_text(graph, options);
   if (!text.ok()) return written(text.take_status(), "graph.nnef");
-  if (args.nnef_graph == "-") {
+  if (args.write.nnef_graph == "-") {
     put(stdout, {shown_nnef(*text)});
     return {};
   }
-  return written(nnef::write_file(args.nnef_graph, std::as_bytes(std::span(*text))), "graph.nnef");
+  return written(nnef::write_file(args.write.nnef_graph, std::as_bytes(std::span(*text))),
+                 "graph.nnef");
 }
 
 /// Return the model that was read back from the written files, so that the audit runs what readers
 /// get. A model that this command did not pulse is not audited.
 Result<Model> as_read_back(const Args& args, const Model& model) {
   Model out = model;
-  if (args.no_audit || model.stream_symbol.empty()) return out;
+  if (args.proof.no_audit || model.stream_symbol.empty()) return out;
   auto again = nnef::read_back(model.graph, save_options(args));
   if (!again.ok()) return written(again.take_status(), "memory");
   RILL_ASSIGN(out.graph, declutter(*again));
@@ -89,13 +90,13 @@ struct Shown {
 
 Result<Shown> shown_graph(const Args& args, const Log& log, const Model& model) {
   Shown out;
-  if (!args.profile && !args.plan) {
+  if (!args.view.profile && !args.view.plan) {
     RILL_ASSIGN(out.graph, final_graph(args, model.graph));
     return out;
   }
   Args with_values = args;
   // There is nothing to go wrong with made-up values where only time counts.
-  with_values.allow_random = true;
+  with_values.values.allow_random = true;
   RILL_ASSIGN(const InputSource source, InputSource::make(with_values, log));
   RILL_ASSIGN(out.inputs, source.resolve(model.graph, 0, 1));
   RILL_ASSIGN(Graph bound, bind_symbols(model.graph, out.inputs.bindings));
@@ -115,20 +116,20 @@ Status check_values(const Args& args, const Log& log, const Model& model) {
 }
 
 Status write_profiles(const Args& args, const Graph& graph, const Notes& notes) {
-  if (!args.profile_html.empty()) {
-    const std::string page = profile_page(args.model, graph, notes);
-    RILL_TRY(nnef::write_file(args.profile_html, std::as_bytes(std::span(page))));
+  if (!args.view.profile_html.empty()) {
+    const std::string page = profile_page(args.file, graph, notes);
+    RILL_TRY(nnef::write_file(args.view.profile_html, std::as_bytes(std::span(page))));
   }
-  if (!args.profile_trace.empty()) {
+  if (!args.view.profile_trace.empty()) {
     const std::string trace = profile_trace(graph, notes);
-    RILL_TRY(nnef::write_file(args.profile_trace, std::as_bytes(std::span(trace))));
+    RILL_TRY(nnef::write_file(args.view.profile_trace, std::as_bytes(std::span(trace))));
   }
   return {};
 }
 
 /// The body of a loop, inside of that of another where several are named.
 Result<Graph> inner_graph(const Args& args, Graph graph) {
-  for (const std::string& name : args.inner) {
+  for (const std::string& name : args.view.inner) {
     const auto node = std::find_if(graph.nodes.begin(), graph.nodes.end(),
                                    [&](const Node& each) { return each.name == name; });
     if (node == graph.nodes.end() || node->op->nested() == nullptr) {
@@ -141,19 +142,20 @@ Result<Graph> inner_graph(const Args& args, Graph graph) {
 
 Status take_notes(const Args& args, const Log& log, const Shown& shown, Notes* notes) {
   notes->nodes.resize(shown.graph.nodes.size());
-  const bool page = !args.profile_html.empty();
-  if (args.cost || args.summary || args.audit_json || page || !args.assert_cost.empty()) {
+  const bool page = !args.view.profile_html.empty();
+  if (args.view.cost || args.view.summary || args.view.audit_json || page ||
+      !args.checks.assert_cost.empty()) {
     note_costs(shown.graph, notes);
-    notes->cost = args.cost;
+    notes->cost = args.view.cost;
     RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
     bind_costs(source.settings(), notes);
   }
-  if (args.tmp_mem_usage || page) note_memory(shown.graph, notes);
-  notes->memory = args.tmp_mem_usage;
-  if (!args.profile) return {};
+  if (args.view.tmp_mem_usage || page) note_memory(shown.graph, notes);
+  notes->memory = args.view.tmp_mem_usage;
+  if (!args.view.profile) return {};
   if (!optimizes(args)) log.warn("Profiling a non-optimized model. Use -O or a runtime.");
   RILL_TRY(profile(args, shown.graph, shown.inputs, notes));
-  if (page || (args.json && args.cost)) note_reach(notes);
+  if (page || (args.view.json && args.view.cost)) note_reach(notes);
   return {};
 }
 
@@ -163,19 +165,20 @@ Status show_plan(const Args& args, const Graph& graph) {
   options.optimize = optimizes(args);
   options.keep_uses = true;
   RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(graph, options));
-  if (!args.quiet) put(stdout, {plan_text(*plan)});
-  if (args.svg.empty()) return {};
-  const std::string picture = arena_picture(*plan, args.model);
-  return nnef::write_file(args.svg, std::as_bytes(std::span(picture)));
+  if (!args.view.quiet) put(stdout, {plan_text(*plan)});
+  if (args.view.svg.empty()) return {};
+  const std::string picture = arena_picture(*plan, args.file);
+  return nnef::write_file(args.view.svg, std::as_bytes(std::span(picture)));
 }
 
 Status check_plan_options(const Args& args) {
-  if (!args.plan) {
-    if (args.svg.empty()) return {};
-    return fail(Code::kArg, "--svg ", args.svg, ": there is a picture of the plan only")
+  if (!args.view.plan) {
+    if (args.view.svg.empty()) return {};
+    return fail(Code::kArg, "--svg ", args.view.svg, ": there is a picture of the plan only")
         .hint("Add --plan");
   }
-  if (!args.json && !args.audit_json && !args.summary && !args.profile && args.inner.empty()) {
+  if (!args.view.json && !args.view.audit_json && !args.view.summary && !args.view.profile &&
+      args.view.inner.empty()) {
     return {};
   }
   return fail(Code::kArg, "--plan shows a plan as text, and nothing else of the model")
@@ -183,10 +186,10 @@ Status check_plan_options(const Args& args) {
 }
 
 void print_reports(const Args& args, const Graph& graph, const Notes& notes) {
-  if (args.tmp_mem_usage) print_memory_summary(notes);
-  if (args.cost) print_cost_summary(graph, notes);
-  if (args.profile) print_profile_summary(graph, notes);
-  if (args.mm) print_products(graph);
+  if (args.view.tmp_mem_usage) print_memory_summary(notes);
+  if (args.view.cost) print_cost_summary(graph, notes);
+  if (args.view.profile) print_profile_summary(graph, notes);
+  if (args.view.mm) print_products(graph);
 }
 
 }  // namespace
@@ -202,14 +205,14 @@ Status check_path(const char* option, const std::string& path) {
 }  // namespace
 
 Status dump_command(const Args& args, const Log& log, const Model& model) {
-  RILL_TRY(check_path("--node-id", args.node_id));
-  RILL_TRY(check_path("--successors", args.successors));
+  RILL_TRY(check_path("--node-id", args.view.node_id));
+  RILL_TRY(check_path("--successors", args.view.successors));
   RILL_TRY(check_plan_options(args));
   RILL_ASSIGN(Shown shown, shown_graph(args, log, model));
   RILL_TRY(check_output_facts(args, model.graph));
   RILL_TRY(check_ops(args, shown.graph));
   RILL_TRY(check_values(args, log, model));
-  if (!args.inner.empty() && args.profile) {
+  if (!args.view.inner.empty() && args.view.profile) {
     return fail(Code::kArg, "--inner shows a part, --profile times the whole")
         .hint("The profile of the whole has the bodies of loops too");
   }
@@ -223,22 +226,23 @@ Status dump_command(const Args& args, const Log& log, const Model& model) {
   }
   RILL_TRY(write_files(args, std::move(written_graph)));
   RILL_TRY(write_profiles(args, shown.graph, notes));
-  if (!args.assert_cost.empty()) RILL_TRY(check_cost(args.assert_cost, shown.graph, notes));
-  if (args.plan) return show_plan(args, shown.graph);
-  if (args.summary) {
+  if (!args.checks.assert_cost.empty())
+    RILL_TRY(check_cost(args.checks.assert_cost, shown.graph, notes));
+  if (args.view.plan) return show_plan(args, shown.graph);
+  if (args.view.summary) {
     put(stdout, {graph_summary(shown.graph, notes)});
     return {};
   }
-  if (args.audit_json || args.json) {
-    put(stdout, {args.audit_json ? audit_json(shown.graph, notes)
-                                 : notes_json(shown.graph, notes)});
-    if (args.mm) print_products(shown.graph);
+  if (args.view.audit_json || args.view.json) {
+    put(stdout,
+        {args.view.audit_json ? audit_json(shown.graph, notes) : notes_json(shown.graph, notes)});
+    if (args.view.mm) print_products(shown.graph);
     return {};
   }
-  if (!args.quiet && args.nnef_graph != "-") {
+  if (!args.view.quiet && args.write.nnef_graph != "-") {
     AxisNames axes;
-    if (args.axes || !args.axes_names.empty()) {
-      RILL_ASSIGN(axes, AxisNames::of(shown.graph, args.axes_names));
+    if (args.view.axes || !args.view.axes_names.empty()) {
+      RILL_ASSIGN(axes, AxisNames::of(shown.graph, args.view.axes_names));
     }
     put(stdout, {graph_drawing(shown.graph, args, notes, axes, use_colors(args))});
   }

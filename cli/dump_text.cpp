@@ -123,12 +123,12 @@ class Drawing {
     return canvas_.colors ? escaped_format("\x1b[{}m{}\x1b[0m", code, text) : printable(text);
   }
   bool shown(OutletId outlet) const {
-    return args_.consts || !graph_.node(outlet.node).op->as<Const>();
+    return args_.view.consts || !graph_.node(outlet.node).op->as<Const>();
   }
   int& uses(OutletId outlet) {
     return uses_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
   }
-  std::string wires() const { return args_.natural_order ? "" : joined(columns_.glyphs()); }
+  std::string wires() const { return args_.view.natural_order ? "" : joined(columns_.glyphs()); }
 
   const Graph& graph_;
   std::vector<int> scope_;  ///< the loops around
@@ -151,15 +151,15 @@ std::string path_text(std::span<const int> scope, int id) {
 
 bool Drawing::chosen(int id) const {
   const Node& node = graph_.node(id);
-  if (!args_.node_id.empty() || !args_.successors.empty()) {
-    if (path_text(scope_, id) == args_.node_id) return true;
-    return !args_.successors.empty() &&
+  if (!args_.view.node_id.empty() || !args_.view.successors.empty()) {
+    if (path_text(scope_, id) == args_.view.node_id) return true;
+    return !args_.view.successors.empty() &&
            std::any_of(node.inputs.begin(), node.inputs.end(), [&](OutletId input) {
-             return path_text(scope_, input.node) == args_.successors;
+             return path_text(scope_, input.node) == args_.view.successors;
            });
   }
-  if (!args_.node_name.empty()) return node.name.starts_with(args_.node_name);
-  if (!args_.op_name.empty()) return node.op->name().starts_with(args_.op_name);
+  if (!args_.view.node_name.empty()) return node.name.starts_with(args_.view.node_name);
+  if (!args_.view.op_name.empty()) return node.op->name().starts_with(args_.view.op_name);
   return true;
 }
 
@@ -171,7 +171,7 @@ void Drawing::route(size_t from, size_t to, bool stays) {
   }
   glyphs[from] = from < to ? (stays ? "┣" : "┗") : (stays ? "┫" : "┛");
   glyphs[to] = from < to ? "┓" : "┏";
-  if (!args_.natural_order) line(joined(glyphs));
+  if (!args_.view.natural_order) line(joined(glyphs));
 }
 
 /// Bring the inputs side by side, and tell where the node goes.
@@ -221,7 +221,7 @@ void Drawing::node_line(int id, size_t at, size_t inputs, size_t outputs) {
   if (input != graph_.inputs.end()) {
     glyphs[at] = circled(static_cast<size_t>(input - graph_.inputs.begin()), false);
   }
-  const std::string wires = args_.natural_order ? "" : joined(glyphs) + " ";
+  const std::string wires = args_.view.natural_order ? "" : joined(glyphs) + " ";
   const std::string number = styled("1", std::to_string(id));
   const std::string op = styled("1;34", node.op->name());
   const std::string label = styled("3", node.name);
@@ -231,23 +231,23 @@ void Drawing::node_line(int id, size_t at, size_t inputs, size_t outputs) {
 void Drawing::details(int id) {
   const Node& node = graph_.node(id);
   const std::string left = wires();
-  if (args_.info) {
+  if (args_.view.info) {
     for (const std::string& text : node.op->details()) {
       line(escaped_format("{}   * {}", left, text));
     }
     const std::string attributes = shown_attributes(*node.op);
     if (!attributes.empty()) line(escaped_format("{}   * {}", left, attributes));
   }
-  if (args_.invariants) {
+  if (args_.view.invariants) {
     const Facts in = graph_.facts_of(node.inputs);
     for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
       line(escaped_format("{}   * axis {} -> {}", left, str_cat(track.in), str_cat(track.out)));
     }
   }
-  if (args_.debug_op) {
+  if (args_.view.debug_op) {
     line(escaped_format("{}   * {} {}", left, node.op->name(), node.op->attributes()));
   }
-  if (args_.io_long) long_facts(id, left);
+  if (args_.view.io_long) long_facts(id, left);
 }
 
 void Drawing::long_facts(int id, const std::string& left) {
@@ -276,7 +276,7 @@ void Drawing::long_facts(int id, const std::string& left) {
       for (const size_t index : outputs->second) {
         const std::string& label = graph_.output_names[index];
         text += escaped_format(" MODEL OUTPUT #{} {}", index, label);
-        if (args_.outlet_labels) line(escaped_format("{}       {}", left, label));
+        if (args_.view.outlet_labels) line(escaped_format("{}       {}", left, label));
       }
     }
     line(text);
@@ -293,16 +293,16 @@ void Drawing::facts(int id) {
     const auto outputs = model_outputs_.find(outlet);
     const bool same = node.outputs.size() == 1 && !node.inputs.empty() &&
                       fact_text(fact) == fact_text(graph_.fact(node.inputs[0]));
-    const bool brief = !args_.io_none && !args_.io_long;
+    const bool brief = !args_.view.io_none && !args_.view.io_long;
     if (outputs != model_outputs_.end()) {
       for (size_t i = 0; brief && i < outputs->second.size(); ++i) {
         const size_t index = outputs->second[i];
         if (at < glyphs.size()) glyphs[at] = circled(index, true);
-        line(escaped_format("{}   ━━━ {}", args_.natural_order ? "" : joined(glyphs),
+        line(escaped_format("{}   ━━━ {}", args_.view.natural_order ? "" : joined(glyphs),
                             fact_text(fact)));
       }
     } else if (brief && !same) {
-      line(escaped_format("{}   ━━━ {}", args_.natural_order ? "" : joined(glyphs),
+      line(escaped_format("{}   ━━━ {}", args_.view.natural_order ? "" : joined(glyphs),
                           fact_text(fact)));
     }
     if (at < columns_.slots.size() && uses(outlet) == 0) columns_.slots[at] = {};
@@ -311,7 +311,7 @@ void Drawing::facts(int id) {
 
 void Drawing::body(int id) {
   const Graph* body = graph_.node(id).op->nested();
-  if (body == nullptr || args_.folded) return;
+  if (body == nullptr || args_.view.folded) return;
   std::vector<int> scope = scope_;
   scope.push_back(id);
   const bool model = graph_.node(id).op->name() == "SubmodelOp";
@@ -324,7 +324,7 @@ void Drawing::body(int id) {
 
 void Drawing::node(int id) {
   const Node& node = graph_.node(id);
-  if (!args_.consts && node.op->as<Const>()) return;
+  if (!args_.view.consts && node.op->as<Const>()) return;
   drawn_ = chosen(id);
   std::vector<OutletId> read;
   for (const OutletId input : node.inputs) {

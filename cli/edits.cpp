@@ -49,7 +49,7 @@ bool is_input(const std::string& name, const Graph& graph) {
 
 Status constantize_by_value(const std::string& name, const Tensor& values, const Args& args,
                             Graph* graph) {
-  if (!is_input(name, *graph) && is_onnx_model(args.model)) return {};
+  if (!is_input(name, *graph) && is_onnx_model(args.file)) return {};
   for (const OutletId input : graph->inputs) {
     if (graph->node(input.node).name != name) continue;
     auto value = as_input(values, graph->fact(input));
@@ -65,9 +65,9 @@ Status constantize_by_value(const std::string& name, const Tensor& values, const
 }
 
 Status constantize(const std::string& name, const Args& args, const Log& log, Graph* graph) {
-  if (!is_input(name, *graph) && is_onnx_model(args.model)) return {};
+  if (!is_input(name, *graph) && is_onnx_model(args.file)) return {};
   RILL_ASSIGN(auto values, given_values(args, *graph));
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.legacy_bundles));
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.model.legacy_bundles));
   for (const Bundle::Item& item : bundle.items()) values.emplace_back(item.name, item.turns[0]);
   const auto it = std::find_if(values.begin(), values.end(),
                                [&](const auto& each) { return each.first == name; });
@@ -85,7 +85,7 @@ Result<std::vector<std::pair<std::string, Tensor>>> given_values(const Args& arg
                                                                  const Graph& graph) {
   std::vector<std::pair<std::string, Tensor>> out;
   size_t unnamed = 0;
-  for (const std::string& text : args.input_facts) {
+  for (const std::string& text : args.model.input_facts) {
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
     std::string name = spec.name;
     if (name.empty()) {
@@ -138,14 +138,14 @@ Status keep_outputs(const std::vector<std::string>& names, Graph* graph) {
 }
 
 Status edit_interface(const Args& args, const Log& log, Graph* graph) {
-  if (!args.input_nodes.empty()) {
+  if (!args.model.input_nodes.empty()) {
     // With the outputs that are left, so that what only the others need is no obstacle.
-    if (!args.output_nodes.empty()) RILL_TRY(keep_outputs(args.output_nodes, graph));
-    RILL_ASSIGN(*graph, transforms::with_inputs_at(*graph, args.input_nodes));
-  } else if (!args.output_nodes.empty()) {
-    RILL_TRY(keep_outputs(args.output_nodes, graph));
+    if (!args.model.output_nodes.empty()) RILL_TRY(keep_outputs(args.model.output_nodes, graph));
+    RILL_ASSIGN(*graph, transforms::with_inputs_at(*graph, args.model.input_nodes));
+  } else if (!args.model.output_nodes.empty()) {
+    RILL_TRY(keep_outputs(args.model.output_nodes, graph));
   }
-  for (const std::string& text : args.override_facts) RILL_TRY(override_fact(text, graph));
+  for (const std::string& text : args.model.override_facts) RILL_TRY(override_fact(text, graph));
   RILL_ASSIGN(const auto constants, constant_inputs(args));
   for (const auto& [name, values] : constants) {
     RILL_TRY(values ? constantize_by_value(name, *values, args, graph)

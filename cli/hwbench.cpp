@@ -159,18 +159,18 @@ Status check_choice(const std::vector<ReachRow>& rows) {
 
 Status hwbench_command(const Args& args) {
   const Machine machine = kernels::measure_machine();
-  const auto rows = kernels::measure_reach(machine, args.kernels);
+  const auto rows = kernels::measure_reach(machine, args.hwbench.kernels);
   if (rows.empty()) {
-    return fail(Code::kArg, "--kernels ", args.kernels, ": no kernel has that in its name")
+    return fail(Code::kArg, "--kernels ", args.hwbench.kernels, ": no kernel has that in its name")
         .hint("Leave it out to see all of them");
   }
-  if (args.json) {
+  if (args.view.json) {
     put(stdout, {json_text(machine, rows)});
   } else {
     print_text(machine, rows);
   }
-  if (!args.svg.empty()) RILL_TRY(write_picture(args.svg, machine, rows));
-  return args.check_choice ? check_choice(rows) : Status();
+  if (!args.view.svg.empty()) RILL_TRY(write_picture(args.view.svg, machine, rows));
+  return args.hwbench.check_choice ? check_choice(rows) : Status();
 }
 
 }  // namespace rill::cli

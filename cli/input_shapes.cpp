@@ -40,7 +40,7 @@ std::string names_of_inputs(const Graph& graph) {
 }
 
 Status bundle_shapes(const Args& args, const Log& log, const Graph& graph, Shapes* shapes) {
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.fact_bundles));
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.model.fact_bundles));
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const Bundle::Item* item = bundle.find(graph.input_name(i));
     if (item == nullptr) continue;
@@ -51,7 +51,7 @@ Status bundle_shapes(const Args& args, const Log& log, const Graph& graph, Shape
     (*shapes)[graph.input_name(i)] = std::move(shape);
   }
   // A model without inputs may have lost them to the values that the bundle gives.
-  if (!args.fact_bundles.empty() && shapes->empty() && !graph.inputs.empty()) {
+  if (!args.model.fact_bundles.empty() && shapes->empty() && !graph.inputs.empty()) {
     return fail(Code::kArg, "--input-facts-from-bundle: no input of the model is in the bundle")
         .hint(str_cat("The model's inputs are ", names_of_inputs(graph), "; the bundle has ",
                       bundle.contents()));
@@ -61,7 +61,7 @@ Status bundle_shapes(const Args& args, const Log& log, const Graph& graph, Shape
 
 Status given_shapes(const Args& args, const Log& log, const Graph& graph, Shapes* shapes) {
   size_t unnamed = 0;
-  for (const std::string& text : args.input_facts) {
+  for (const std::string& text : args.model.input_facts) {
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
     size_t index = spec.name.empty() ? unnamed++ : 0;
     while (!spec.name.empty() && index < graph.inputs.size() &&
@@ -89,7 +89,7 @@ Status given_shapes(const Args& args, const Log& log, const Graph& graph, Shapes
 }
 
 Status override_shapes(const Args& args, const Graph& graph, Shapes* shapes) {
-  for (const std::string& text : args.override_facts) {
+  for (const std::string& text : args.model.override_facts) {
     // Where the type stays, the nodes that read the shape are read again with it.
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -123,7 +123,7 @@ Result<InputShapes> set_input_shapes(const Args& args, const Graph& graph) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     std::vector<Dim> shape(graph.fact(graph.inputs[i]).shape.begin(),
                            graph.fact(graph.inputs[i]).shape.end());
-    for (const std::string& text : args.set) {
+    for (const std::string& text : args.model.set) {
       RILL_ASSIGN(const auto setting, parse_setting(text));
       for (Dim& extent : shape) extent = extent.substitute(setting.first, setting.second);
     }

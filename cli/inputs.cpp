@@ -86,7 +86,7 @@ void bind_empty(const Fact& fact, Bindings* bindings) {
 /// Evaluate `--set` left to right, each with the symbols before it.
 Result<Bindings> settings_of(const Args& args) {
   Bindings out;
-  for (const std::string& text : args.run_set) {
+  for (const std::string& text : args.values.run_set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
     const auto value = setting.second.eval(out);
     if (!value) {
@@ -124,17 +124,18 @@ std::vector<int> stream_axes(const Graph& graph) {
 Result<InputSource> InputSource::make(const Args& args, const Log& log) {
   InputSource out;
   out.log_ = &log;
-  RILL_ASSIGN(out.bundle_, Bundle::read(args.input_bundles));
-  for (const std::string& text : args.random_ranges) {
+  RILL_ASSIGN(out.bundle_, Bundle::read(args.values.input_bundles));
+  for (const std::string& text : args.values.random_ranges) {
     RILL_ASSIGN(RangeSpec range, parse_range_spec(text));
     out.ranges_.push_back(std::move(range));
   }
   RILL_ASSIGN(out.settings_, settings_of(args));
-  for (const std::string& folder : args.input_folders) RILL_TRY(out.bundle_.add_folder(folder));
+  for (const std::string& folder : args.values.input_folders)
+    RILL_TRY(out.bundle_.add_folder(folder));
   out.spec_args_ = &args;
-  out.allow_random_ = args.allow_random;
-  out.cast_floats_ = args.allow_float_casts;
-  out.seed_ = static_cast<uint64_t>(args.seed);
+  out.allow_random_ = args.values.allow_random;
+  out.cast_floats_ = args.values.allow_float_casts;
+  out.seed_ = static_cast<uint64_t>(args.values.seed);
   return out;
 }
 
@@ -267,7 +268,7 @@ Result<InputValues> InputSource::resolve(const Graph& graph, size_t turn,
       found |= solve_axes(graph.fact(graph.inputs[i]), *values[i], axes[i], &out.bindings);
     }
   }
-  if (spec_args_->autobatch_sessions > 0) bind_batch(graph, &out.bindings);
+  if (spec_args_->streaming.autobatch_sessions > 0) bind_batch(graph, &out.bindings);
   for (size_t i = 0; i < values.size(); ++i) {
     if (!values[i] && is_own_cache(graph, graph.input_name(i))) {
       bind_empty(graph.fact(graph.inputs[i]), &out.bindings);

@@ -50,13 +50,14 @@ std::string frames_text(double frames) { return escaped_format("{:.6g}", frames)
 
 std::string Inspection::latency_text(double frames) const {
   std::string out = escaped_format("{} input frame{}", frames_text(frames), frames == 1 ? "" : "s");
-  if (args_.frame_ms > 0) out += escaped_format(", {:.6g} ms", frames * args_.frame_ms);
+  if (args_.inspect.frame_ms > 0)
+    out += escaped_format(", {:.6g} ms", frames * args_.inspect.frame_ms);
   return out;
 }
 
 Json Inspection::latency_json(double frames) const {
   Json out{{"input_frames", frames}};
-  if (args_.frame_ms > 0) out["ms"] = frames * args_.frame_ms;
+  if (args_.inspect.frame_ms > 0) out["ms"] = frames * args_.inspect.frame_ms;
   return out;
 }
 
@@ -79,7 +80,7 @@ std::string Inspection::least_text(const OutputLatency& output) const {
 Status Inspection::gather() {
   pulse::Options options;
   options.symbol = model_.stream_symbol;
-  options.backward_chunks = args_.pulse_backward == "chunk";
+  options.backward_chunks = args_.streaming.pulse_backward == "chunk";
   RILL_ASSIGN(latency_, audit::latency_of(model_.whole ? &*model_.whole : nullptr, model_.graph,
                                           model_.report, options, kMostSecondsForDelays));
   return {};
@@ -127,8 +128,7 @@ void Inspection::print_wires() const {
 
 void Inspection::print_text() const {
   const Plan& plan = *latency_.plan;
-  say("{}: pulse {}={}", args_.model, plan.stream_symbol.view(),
-      plan.stream_pulse);
+  say("{}: pulse {}={}", args_.file, plan.stream_symbol.view(), plan.stream_pulse);
   if (latency_.pulse_multiple > 0) {
     say("; legal pulses are the multiples of {}", latency_.pulse_multiple);
   }
@@ -178,7 +178,7 @@ void Inspection::print_text() const {
   if (!plan.late_end) {
     say("the end must be told with the last frames: pushes hold back a full pulse\n");
   }
-  print_choices(model_.choices, args_.frame_ms);
+  print_choices(model_.choices, args_.inspect.frame_ms);
 }
 
 Json Inspection::outputs_json() const {
@@ -236,9 +236,9 @@ Json Inspection::choices_json() const {
               {"us_per_frame", choice.us_per_frame()},
               {"state_bytes", choice.state_bytes},
               {"arena_bytes", choice.arena_bytes}};
-    if (args_.frame_ms > 0) {
-      told["latency_ms"] = choice.latency() * args_.frame_ms;
-      told["cpu_share"] = choice.us_per_frame() / args_.frame_ms / 1e3;
+    if (args_.inspect.frame_ms > 0) {
+      told["latency_ms"] = choice.latency() * args_.inspect.frame_ms;
+      told["cpu_share"] = choice.us_per_frame() / args_.inspect.frame_ms / 1e3;
     }
     out.push_back(std::move(told));
   }
@@ -247,12 +247,12 @@ Json Inspection::choices_json() const {
 
 std::string Inspection::json() const {
   const Plan& plan = *latency_.plan;
-  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args_.model}};
+  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args_.file}};
   out["symbol"] = plan.stream_symbol.view();
   out["pulse"] = plan.stream_pulse;
   const int64_t multiple = latency_.pulse_multiple;
   out["pulse_multiple_of"] = multiple > 0 ? Json(multiple) : Json(nullptr);
-  if (args_.frame_ms > 0) out["frame_ms"] = args_.frame_ms;
+  if (args_.inspect.frame_ms > 0) out["frame_ms"] = args_.inspect.frame_ms;
   out["outputs"] = outputs_json();
   out["nodes"] = nodes_json();
   out["other_states"] = Json::object();
@@ -265,20 +265,20 @@ std::string Inspection::json() const {
 }
 
 Status Inspection::check_max_delay() const {
-  if (args_.max_delay.empty()) return {};
-  std::string_view text = args_.max_delay;
+  if (args_.inspect.max_delay.empty()) return {};
+  std::string_view text = args_.inspect.max_delay;
   const bool ms = text.ends_with("ms");
   if (ms) text.remove_suffix(2);
   const auto limit = parse_number(text);
   if (!limit.ok() || *limit < 0) {
-    return fail(Code::kArg, "--max-delay ", args_.max_delay,
+    return fail(Code::kArg, "--max-delay ", args_.inspect.max_delay,
                 ": expected input frames, or milliseconds as in 60ms");
   }
-  if (ms && args_.frame_ms <= 0) {
-    return fail(Code::kArg, "--max-delay ", args_.max_delay, ": how long is a frame?")
+  if (ms && args_.inspect.frame_ms <= 0) {
+    return fail(Code::kArg, "--max-delay ", args_.inspect.max_delay, ": how long is a frame?")
         .hint("Add --frame-ms, the milliseconds of an input frame");
   }
-  const double most = ms ? *limit / args_.frame_ms : *limit;
+  const double most = ms ? *limit / args_.inspect.frame_ms : *limit;
   const OutputLatency* worst = nullptr;
   for (const OutputLatency& output : latency_.outputs) {
     if (!worst || output.latency > worst->latency) worst = &output;
@@ -294,22 +294,23 @@ Status Inspection::check_max_delay() const {
                              wire.line > 0 ? escaped_format(", line {}", wire.line) : "",
                              latency_text(rows[i]->added()), why.empty() ? "" : ": ", why);
   }
-  Status late = fail(Code::kPulse, "output ", worst->name, " lags by ",
-                     latency_text(worst->latency), ": more than --max-delay ", args_.max_delay);
+  Status late =
+      fail(Code::kPulse, "output ", worst->name, " lags by ", latency_text(worst->latency),
+           ": more than --max-delay ", args_.inspect.max_delay);
   late.error().message += causes;
   return std::move(late).hint("Pad these layers in front only, or let them look ahead less");
 }
 
 Status Inspection::draw() const {
-  if (args_.svg.empty()) return {};
+  if (args_.view.svg.empty()) return {};
   if (model_.choices.empty()) {
-    return fail(Code::kArg, "--svg ", args_.svg, ": there is one pulse only")
+    return fail(Code::kArg, "--svg ", args_.view.svg, ": there is one pulse only")
         .hint("Add --pulse auto, which compares pulses");
   }
-  std::ofstream file(args_.svg, std::ios::binary);
-  file << pulse_picture(model_.choices, args_.frame_ms, args_.model);
+  std::ofstream file(args_.view.svg, std::ios::binary);
+  file << pulse_picture(model_.choices, args_.inspect.frame_ms, args_.file);
   file.close();
-  if (!file) return fail(Code::kIo, "cannot write ", args_.svg);
+  if (!file) return fail(Code::kIo, "cannot write ", args_.view.svg);
   return {};
 }
 
@@ -318,18 +319,19 @@ Status Inspection::draw() const {
 Status inspect_command(const Args& args, const Log&, const Model& model) {
   if (!model.pulsed()) {
     const std::string states = likely_feedback(model.graph);
-    return fail(Code::kPulse, args.model, " is not pulsed: there is no stream to look at")
+    return fail(Code::kPulse, args.file, " is not pulsed: there is no stream to look at")
         .hint(str_cat(
             "Add --pulse S=8, with the symbol of the axis that streams and the frames per step, "
             "or --pulse auto",
             states.empty() ? "" : "; or, as its outputs look like states of its inputs, ", states));
   }
-  if (args.frame_ms < 0) return fail(Code::kArg, "--frame-ms ", args.frame_ms, ": below 0");
+  if (args.inspect.frame_ms < 0)
+    return fail(Code::kArg, "--frame-ms ", args.inspect.frame_ms, ": below 0");
   Inspection inspection(args, model);
   RILL_TRY(inspection.gather());
-  if (args.json) {
+  if (args.view.json) {
     put(stdout, {inspection.json()});
-  } else if (!args.quiet) {
+  } else if (!args.view.quiet) {
     inspection.print_text();
   }
   RILL_TRY(inspection.draw());

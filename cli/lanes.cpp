@@ -19,12 +19,12 @@ int64_t pulses_of(const Args& args, const Plan& plan, std::span<const Tensor> va
     const PlanStream& stream = plan.inputs[i].stream;
     if (stream.axis < 0 || stream.pulse == 0) continue;
     const int64_t extent = values[i].extent(stream.axis);
-    turns = std::max(
-        turns, args.drop_partial_pulse ? extent / stream.pulse : ceil_of(extent, stream.pulse));
+    turns = std::max(turns, args.values.drop_partial_pulse ? extent / stream.pulse
+                                                           : ceil_of(extent, stream.pulse));
     if (pulse == 0) frames = extent;
     if (pulse == 0) pulse = stream.pulse;
   }
-  if (args.drop_partial_pulse || plan.outputs.empty() || pulse == 0) return turns;
+  if (args.values.drop_partial_pulse || plan.outputs.empty() || pulse == 0) return turns;
   const PlanStream& out = plan.outputs[0].stream;
   if (out.axis < 0 || out.pulse == 0) return turns;
   return std::max(turns, ceil_of(frames * out.pulse / pulse + out.delay, out.pulse));

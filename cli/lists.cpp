@@ -104,12 +104,12 @@ Status kernels_command() {
 }
 
 bool optimizes(const Args& args) {
-  return args.optimize || args.runtime == "cpu" || args.runtime == "default";
+  return args.model.optimize || args.model.runtime == "cpu" || args.model.runtime == "default";
 }
 
 Result<Graph> final_graph(const Args& args, const Graph& graph) {
   if (!optimizes(args)) return graph;
-  return fuse(graph, args.optimize_rounds);
+  return fuse(graph, args.model.optimize_rounds);
 }
 
 }  // namespace rill::cli

@@ -38,7 +38,7 @@ Result<Tensor> as_input(const Tensor& values, const Fact& fact) {
 
 Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const Args& args) {
   std::vector<std::pair<std::string, TensorPtr>> out;
-  for (const std::string& text : args.constantize) {
+  for (const std::string& text : args.model.constantize) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos) {
       out.emplace_back(text, nullptr);
@@ -86,9 +86,9 @@ Result<NamedValues> values_in_bundles(const Args& args) {
   NamedValues out;
   const bool ends = args.command == Command::kRun || args.command == Command::kStream ||
                     args.command == Command::kCheck;
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.fact_bundles.empty() && ends
-                                                    ? args.input_bundles
-                                                    : args.fact_bundles));
+  RILL_ASSIGN(const Bundle bundle,
+              Bundle::read(args.model.fact_bundles.empty() && ends ? args.values.input_bundles
+                                                                   : args.model.fact_bundles));
   for (const Bundle::Item& item : bundle.items()) {
     if (item.turns.size() != 1) continue;
     out.emplace_back(item.name, std::make_shared<const Tensor>(item.turns[0]));
@@ -98,7 +98,7 @@ Result<NamedValues> values_in_bundles(const Args& args) {
 
 /// A value that became a constant cannot be another one when the model runs.
 Status check_same_values(const Graph& graph, const NamedValues& known, const Args& args) {
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.input_bundles));
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.values.input_bundles));
   for (const auto& [name, value] : known) {
     bool input = false;
     for (size_t i = 0; i < graph.inputs.size(); ++i) input |= graph.input_name(i) == name;
@@ -120,7 +120,7 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
   onnx::LoadOptions with_values;
   static_cast<nnef::LoadOptions&>(with_values) = options;
   RILL_ASSIGN(auto constants, constant_inputs(args));
-  for (const std::string& text : args.input_facts) {
+  for (const std::string& text : args.model.input_facts) {
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
     const auto it = std::find_if(constants.begin(), constants.end(), [&](const auto& each) {
       return each.first == spec.name && !each.second;
@@ -132,13 +132,13 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
   std::erase_if(constants, [](const auto& each) { return !each.second; });
   with_values.constants = constants;
   NamedValues values;
-  if (is_onnx_model(args.model)) {
+  if (is_onnx_model(args.file)) {
     RILL_ASSIGN(values, values_in_bundles(args));
   }
   with_values.values = values;
-  with_values.assertions = args.asserts;
-  RILL_ASSIGN(Graph graph, onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()},
-                                          with_values));
+  with_values.assertions = args.model.asserts;
+  RILL_ASSIGN(Graph graph,
+              onnx::load_any(args.file, {ops::op_table(), ops::onnx_table()}, with_values));
   RILL_TRY(check_same_values(graph, values, args));
   return graph;
 }
@@ -163,7 +163,7 @@ std::map<std::string, std::vector<int>> onnx_operators() { return {}; }
 bool is_onnx_model(const std::string&) { return false; }
 
 Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
-  return nnef::load(args.model, ops::op_table(), options);
+  return nnef::load(args.file, ops::op_table(), options);
 }
 
 #endif

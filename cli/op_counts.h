@@ -21,7 +21,7 @@ std::map<std::string, int64_t, std::less<>> count_ops(const Graph& graph);
 Status check_ops(const Args& args, const Graph& graph);
 /// Tell whether anything is said of operators.
 inline bool asserts_ops(const Args& args) {
-  return !args.assert_op_counts.empty() || !args.assert_op_only.empty();
+  return !args.checks.assert_op_counts.empty() || !args.checks.assert_op_only.empty();
 }
 
 }  // namespace rill::cli

@@ -1,241 +1,380 @@
 #include "cli/option_table.h"
 
+#include <initializer_list>
+
 namespace rill::cli {
 namespace {
 
-constexpr Refused kNoFlag{false, false};
-constexpr Refused kNoValue{true, false};
-constexpr Refused kNeverFlag{false, true};
-constexpr Refused kNeverValue{true, true};
+void append(std::vector<Option>* out, const char* group, std::initializer_list<Option> options) {
+  for (Option option : options) {
+    option.group = group;
+    out->push_back(option);
+  }
+}
 
-const OptionRow kOptions[] = {
-    // Model and registries
-    {"--nnef-tract-core", kGlobal, &Args::no_effect, "on by default"},
-    {"--nnef-tract-pulse", kGlobal, &Args::no_effect, "on by default"},
-    {"--nnef-tract-extra", kGlobal, &Args::no_effect, "on by default"},
-    {"--nnef-tract-transformers", kGlobal, &Args::no_effect, "on by default"},
-    {"--nnef-tract-onnx", kGlobal, &Args::no_effect, "on by default"},
-    {"--nnef-tract-resource", kGlobal, &Args::no_effect, "on by default"},
-    {"--opl", kGlobal, &Args::no_effect, "on by default"},
-    {"--no-nnef-tract-core", kGlobal, &Args::no_tract_core, "refuse operators of tract_core"},
-    {"--nnef-extended-identifier", kGlobal, &Args::extended_identifiers, "write names as i\"a.b\""},
-    {"--nnef-extern-all-constants", kGlobal, &Args::extern_all_constants,
-     "write every constant to a file"},
-    {"-f,--format", kGlobal, &Args::format, "nnef; files named .onnx are read as ONNX"},
-    {"-r,--runtime", kGlobal, &Args::runtime, "cpu (optimised), unoptimized or deploy"},
-    // Pipeline
-    {"-O,--optimize", kGlobal, &Args::optimize, "fuse operators and choose kernels"},
-    {"--pulse", kGlobal, &Args::pulse, "stream: SYMBOL=FRAMES, FRAMES of S, or auto"},
-    {"--pulse-backward", kGlobal, &Args::pulse_backward,
-     "chunk: backward loops take each pulse for its own future"},
-    {"-t,--transform", kGlobal, &Args::transforms, "NAME, NAME(field: value) or JSON"},
-    {"--set", kGlobal, &Args::set, "SYMBOL=EXPRESSION, in the graph"},
-    {"-i,--input", kGlobal, &Args::input_facts, "[name:]dim,dim,...[,dtype]"},
-    {"--input-facts-from-bundle", kGlobal, &Args::fact_bundles, "input shapes from an npz"},
-    {"--input-bundle", kGlobal, &Args::legacy_bundles, "input shapes and values from an npz"},
-    {"--input-node", kGlobal, &Args::input_nodes, "make the output of this node an input"},
-    {"--output-node", kGlobal, &Args::output_nodes, "keep this output only"},
-    {"--override-fact", kGlobal, &Args::override_facts, "name:dim,dim,...,dtype of an input"},
-    {"--constantize", kGlobal, &Args::constantize,
-     "make an input a constant: NAME=VALUE,VALUE..., or NAME for its -i value"},
-    {"--feedback", kGlobal, &Args::feedback,
-     "OUTPUT=INPUT: what a step gives there, the next one takes"},
-    {"--context", kGlobal, &Args::context,
-     "INPUT=FRAMES: each step begins with these last frames of the one before"},
-    {"--scenario", kGlobal, &Args::scenarios, "add a scenario, for assertions to name"},
-    {"--hint", kGlobal, &Args::hints, "SYMBOL=NUMBER that is typical: plans need none"},
-    {"--partial", kGlobal, &Args::no_effect, "what no output needs is always dropped"},
-    {"--label-wires", kGlobal, &Args::no_effect, "wires are always called after their nodes"},
-    {"--declutter-step", kGlobal, &Args::declutter_rounds, "stop simplifying after N rounds"},
-    {"--declutter-set-step", kGlobal, &Args::declutter_set_rounds,
-     "stop simplifying after N rounds, after --set"},
-    {"--optimize-step", kGlobal, &Args::optimize_rounds, "stop optimising after N rounds"},
-    {"--extract-decluttered-sub", kGlobal, &Args::inner_graph, "go on with the body of this loop"},
-    {"--autobatch-sessions", kGlobal, &Args::autobatch_sessions,
-     "step N streams of one plan together"},
-    {"--assert", kGlobal, &Args::asserts, "add an assertion over symbols"},
-    {"--pass", kGlobal, &Args::pass, "stop after a stage"},
-    {"--nnef-cycle", kGlobal, &Args::nnef_cycle, "write the model and read it back"},
-    // Manners
-    {"-v,--verbose", kGlobal, &Args::verbosity, "more about what is going on; repeatable"},
-    {"-V,--version", kGlobal, &Args::version, "print the version"},
-    {"--color", kGlobal, &Args::color, "auto, always or never"},
-    {"--threads", kGlobal, &Args::threads, "threads that share large steps; 0: one per core"},
-    {"--timeout", kGlobal, &Args::timeout_s, "give up after N seconds, status 124"},
-    {"--read-file", kGlobal, &Args::read_file,
-     "read a compiled model into memory, so that it may be cut or overwritten meanwhile"},
-    {"--max-session-bytes", kGlobal, &Args::max_session_bytes,
-     "refuse a compiled model whose sessions take more; 0: 4 GiB"},
-    {"--max-step-work", kGlobal, &Args::max_step_work,
-     "refuse a compiled model whose step does more; 0: 2^32 of a stream, 2^36 of a whole run"},
-    {"--threading-threshold", kGlobal, &Args::threading_threshold,
-     "steps know what is worth a thread: taken, no effect"},
-    {"--readings", kGlobal, &Args::readings, "write readings.out: time and memory as they go"},
-    {"--readings-heartbeat", kGlobal, &Args::readings_heartbeat_ms, "ms between readings"},
-    {"--emit-jsonl", kGlobal, &Args::emit_jsonl, "bench prints one JSON object per metric"},
-    {"--machine-friendly", kGlobal, &Args::machine_friendly, "bench prints seconds only"},
-    // Inputs
-    {"--input-from-bundle,--input-from-npz", kOnAll | kOnCompile, &Args::input_bundles,
-     "input values from an npz"},
-    {"--input-from-nnef", kOnAll | kOnCompile, &Args::input_folders,
-     "input values from a folder of .dat"},
-    {"--skip-order-opt-ram", kOnTract, &Args::no_effect, "order by need: always so"},
-    {"-R,--allow-random-input", kGlobal | kOnAll | kOnCompile, &Args::allow_random,
-     "make up missing inputs"},
-    {"--random-range", kOnAll, &Args::random_ranges, "name=1.0..10.0"},
-    {"--seed", kGlobal | kOnAll | kOnAudit | kOnCompile, &Args::seed, "of random inputs"},
-    {"--set", kOnAll | kOnAudit, &Args::run_set, "SYMBOL=EXPRESSION, for the run"},
-    {"--allow-float-casts", kGlobal | kOnAll, &Args::allow_float_casts, "f32 values for f16 wires"},
-    {"--drop-partial-pulse", kOnAll, &Args::drop_partial_pulse, "cut the input to whole pulses"},
-    // Checks
-    {"--assert-output-bundle", kChecks, &Args::output_bundles, "compare outputs by name"},
-    {"--assert-output", kChecks, &Args::assert_outputs, "name:dims,dtype=values"},
-    {"--assert-output-fact", kChecks, &Args::assert_output_facts, "dims,dtype of an output"},
-    {"--assert-output-count", kChecks, &Args::assert_output_count, "number of outputs"},
-    {"--assert-op-only", kChecks, &Args::assert_op_only, "all operators: names, or prefix*"},
-    {"--assert-cost", kOnDump, &Args::assert_cost, "FMA(F32)=2060448,Params(F32)=1024"},
-    {"--assert-op-count", kChecks, &Args::assert_op_counts, "OPERATOR NUMBER"},
-    {"--allow-missing-outputs", kChecks, &Args::allow_missing_outputs, "outputs need no reference"},
-    {"--approx", kChecks | kOnCheck, &Args::approx,
-     "exact, close, onnx (for ONNX files), approximate, very, super or ultra"},
-    {"--approx-custom", kChecks | kOnCheck, &Args::approx_custom, "absolute,relative,outliers"},
-    // run, stream
-    {"--dump", kOnRun, &Args::dump_outputs, "print outputs"},
-    {"--steps", kOnRun, &Args::steps, "print inputs and outputs of every node to stderr"},
-    {"--save-outputs,--save-outputs-npz", kOnRun | kOnStream, &Args::save_outputs,
-     "write outputs to an npz"},
-    {"--steps", kOnStream, &Args::step_frames, "frames of the input that a step takes"},
-    {"--load-state", kOnStream, &Args::load_state, "go on from the state in this file"},
-    {"--save-state", kOnStream, &Args::save_state, "write the state, and do not end the stream"},
-    {"--save-outputs-nnef", kOnRun, &Args::save_outputs_nnef, "write outputs as .dat to a folder"},
-    {"--check-f16-overflow", kOnRun, &Args::check_f16_overflow, "warn of values beyond f16"},
-    {"--assert-sane-floats", kOnRun, &Args::assert_sane_floats, "fail on infinities and NaN"},
-    {"--turns", kOnRun, &Args::turns, "turns of each stream, of those that the input has"},
-    {"--per-turn-diff", kOnRun, &Args::per_turn_diff, "print the worst difference of each turn"},
-    {"--assert-occupancy", kOnRun, &Args::assert_occupancy, "least number of streams per turn"},
-    {"--save-steps", kOnRun, &Args::save_steps, "write every value to an npz"},
-    {"--filler", kOnStream, &Args::filler, "frames after the end: zeros or nan"},
-    {"-q,--quiet", kOnAll | kOnInspect | kOnAudit | kOnCompile, &Args::quiet,
-     "no graph, no summary"},
-    // dump
-    {"--nnef", kOnDump, &Args::nnef, "write a .nnef.tgz"},
-    {"--nnef-tar", kOnDump, &Args::nnef_tar, "write a .nnef.tar"},
-    {"--nnef-dir", kOnDump, &Args::nnef_dir, "write a folder"},
-    {"--nnef-graph", kOnDump, &Args::nnef_graph, "write graph.nnef alone; - is stdout"},
-    {"--nnef-deterministic", kOnDump, &Args::nnef_deterministic, "always so"},
-    {"--nnef-override-output-name", kOnDump, &Args::output_name, "name of the first output"},
-    {"--compress-submodels", kOnDump, &Args::no_effect, "models in models are written as one"},
-    {"--profile", kOnTract, &Args::profile, "time every node"},
-    {"--profile-html", kOnDump, &Args::profile_html, "write the profile as a page"},
-    {"--profile-trace", kOnDump, &Args::profile_trace,
-     "write a run's times as a trace, for Perfetto"},
-    {"--cost", kOnTract, &Args::cost, "count multiply-adds and bytes"},
-    {"--plan", kOnDump, &Args::plan, "show the plan, step by step"},
-    {"--tmp-mem-usage", kOnTract, &Args::tmp_mem_usage, "memory that is live at each node"},
-    {"--mm", kOnTract, &Args::mm, "report on matrix products"},
-    {"--info", kOnTract, &Args::info, "details of operators"},
-    {"-s,--summary", kOnDump, &Args::summary, "inputs, outputs and operators"},
-    {"--json", kOnTract | kOnInspect | kOnCheck | kOnAudit | kOnHwBench | kOnCompile, &Args::json,
-     "print JSON"},
-    {"--audit-json", kOnTract, &Args::audit_json, "print the graph as JSON"},
-    {"--const", kOnTract, &Args::consts, "show constants"},
-    {"--io-long", kOnTract, &Args::io_long, "show all inputs and outputs"},
-    {"--io-none", kOnTract, &Args::io_none, "show no facts"},
-    {"--invariants", kOnTract, &Args::invariants, "show which axes operators carry through"},
-    {"--outlet-labels", kOnTract, &Args::outlet_labels, "show names of outputs, with --io-long"},
-    {"--debug-op", kOnTract, &Args::debug_op, "show all attributes of operators"},
-    {"--natural-order", kOnTract, &Args::natural_order, "list nodes by number, without wires"},
-    {"--opt-ram-order", kOnTract, &Args::no_effect, "nodes run in the order of the graph"},
-    {"--folded", kOnTract, &Args::folded, "show no loop bodies"},
-    {"--node-id", kOnTract, &Args::node_id, "show this node: ID, or ID/ID in a loop body"},
-    {"--node-name", kOnTract, &Args::node_name, "show nodes whose names begin so"},
-    {"--op-name", kOnTract, &Args::op_name, "show nodes whose operators begin so"},
-    {"--successors", kOnTract, &Args::successors, "show the nodes that read this one's output"},
-    {"--axes", kOnDump, &Args::axes, "show axes under letters, with --io-long"},
-    {"--axes-names", kOnDump, &Args::axes_names, "[node=]axis,axis,...: names for --axes"},
-    {"--inner", kOnDump, &Args::inner, "go into the body of this loop"},
-    // Loops
-    {"--warmup-loops", kOnDump | kOnBench, &Args::warmup_loops, "runs before timing"},
-    {"--warmup-time", kOnDump | kOnBench, &Args::warmup_ms, "ms before timing"},
-    {"--max-loops,--max-iters", kOnDump | kOnBench, &Args::max_loops, "at most N runs"},
-    {"--max-time", kOnDump | kOnBench, &Args::max_ms, "at most N ms"},
-    // Many streams
-    {"--streams", kOnRun | kOnDump | kOnBench, &Args::streams, "N streams at a time"},
-    {"--turn-period", kOnDump | kOnBench, &Args::turn_period_ms,
-     "ms that a turn covers: streams keep to the clock"},
-    {"--deadline", kOnDump | kOnBench, &Args::deadline_ms, "ms until a turn is late"},
-    {"--deadline-quantile", kOnDump | kOnBench, &Args::deadline_quantile,
-     "share of turns to be in time"},
-    {"--capacity", kOnDump | kOnBench, &Args::capacity, "find how many streams are in time"},
-    {"--session-duration", kOnDump | kOnBench, &Args::session_ms,
-     "ms after which a stream makes room for a new one"},
-    // compare
-    {"--stream", kOnCompare, &Args::compare_stream, "streamed runs against whole runs"},
-    {"--twice", kOnCompare, &Args::compare_twice, "the same run twice"},
-    {"--stage", kOnCompare, &Args::compare_stage, "against the graph at a stage"},
-    {"--npz", kOnCompare, &Args::compare_npz, "against values of nodes in an npz"},
-    {"--cumulative", kOnCompare, &Args::cumulative, "let errors add up"},
-    {"--resilient", kOnCompare, &Args::no_effect, "no node stops the others: always so"},
-    // inspect, check
-    {"--frame-ms", kOnInspect, &Args::frame_ms, "milliseconds of an input frame"},
-    {"--max-delay", kOnInspect, &Args::max_delay, "fail above: input frames, or 60ms"},
-    {"--svg", kOnInspect, &Args::svg, "draw CPU time over latency, with --pulse auto"},
-    {"--io", kOnCheck, &Args::input_bundles, "inputs and reference outputs in an npz"},
-    {"--pulses", kOnCheck, &Args::pulses, "pulses to check, as in 1,8,16"},
-    {"--seconds", kOnAudit | kOnDump | kOnCompile, &Args::seconds,
-     "for the audit of a pulsed model"},
-    {"--no-audit", kOnDump | kOnCompile, &Args::no_audit, "write a pulsed model without an audit"},
-    // compile
-    {"-o,--output", kOnCompile, &Args::output, "the file that is written"},
-    {"--target", kOnCompile, &Args::targets,
-     "CPUs that it runs on, as in avx2,avx512; this one by default"},
-    {"--embed", kOnCompile, &Args::embed, "write the file as a constant in C, too"},
-    {"--table", kOnCompile, &Args::table, "write the list of the kinds of steps in C, too"},
-    {"--with", kOnCompile, &Args::table_with,
-     "a compiled model whose kinds of steps --table has as well; repeatable"},
-    {"--weights", kOnCompile, &Args::weights,
-     "keep weights as f16, q8 or q4, which changes what the model gives"},
-    {"--max-difference", kOnCompile, &Args::max_difference,
-     "keep weights in f32 that take an output further away over the inputs"},
-    {"--keep-weights", kOnCompile, &Args::keep_weights, "keep the weights of this node in f32"},
-    {"--no-notes", kOnCompile, &Args::no_notes, "leave out what profiles and dumps show alone"},
-    // hwbench
-    {"--svg", kOnDump, &Args::svg, "draw the memory over the steps, with --plan"},
-    {"--svg", kOnHwBench, &Args::svg, "draw what every kernel reaches of its bound"},
-    {"--kernels", kOnHwBench, &Args::kernels, "those only whose family and shape have this text"},
-    {"--check-choice", kOnHwBench, &Args::check_choice,
-     "fail where the kernel that plans take is over 5 % slower than another one"},
+void add(ModelOptions* o, std::vector<Option>* out) {
+  append(out, "Model",
+         {
+             {"--no-nnef-tract-core", kGlobal, &o->no_tract_core, "refuse operators of tract_core"},
+             {"--nnef-extended-identifier", kGlobal, &o->extended_identifiers,
+              "write names as i\"a.b\""},
+             {"--nnef-extern-all-constants", kGlobal, &o->extern_all_constants,
+              "write every constant to a file"},
+             {"-f,--format", kGlobal, &o->format, "nnef; files named .onnx are read as ONNX"},
+             {"-r,--runtime", kGlobal, &o->runtime, "cpu (optimised), unoptimized or deploy"},
+             {"-O,--optimize", kGlobal, &o->optimize, "fuse operators and choose kernels"},
+             {"-t,--transform", kGlobal, &o->transforms, "NAME, NAME(field: value) or JSON"},
+             {"--set", kGlobal, &o->set, "SYMBOL=EXPRESSION, in the graph"},
+             {"-i,--input", kGlobal, &o->input_facts, "[name:]dim,dim,...[,dtype]"},
+             {"--input-facts-from-bundle", kGlobal, &o->fact_bundles, "input shapes from an npz"},
+             {"--input-bundle", kGlobal, &o->legacy_bundles, "input shapes and values from an npz"},
+             {"--input-node", kGlobal, &o->input_nodes, "make the output of this node an input"},
+             {"--output-node", kGlobal, &o->output_nodes, "keep this output only"},
+             {"--override-fact", kGlobal, &o->override_facts, "name:dim,dim,...,dtype of an input"},
+             {"--constantize", kGlobal, &o->constantize,
+              "make an input a constant: NAME=VALUE,VALUE..., or NAME for its -i value"},
+             {"--scenario", kGlobal, &o->scenarios, "add a scenario, for assertions to name"},
+             {"--hint", kGlobal, &o->hints, "SYMBOL=NUMBER that is typical: plans need none"},
+             {"--declutter-step", kGlobal, &o->declutter_rounds, "stop simplifying after N rounds"},
+             {"--declutter-set-step", kGlobal, &o->declutter_set_rounds,
+              "stop simplifying after N rounds, after --set"},
+             {"--optimize-step", kGlobal, &o->optimize_rounds, "stop optimising after N rounds"},
+             {"--extract-decluttered-sub", kGlobal, &o->inner_graph,
+              "go on with the body of this loop"},
+             {"--assert", kGlobal, &o->asserts, "add an assertion over symbols"},
+             {"--pass", kGlobal, &o->pass, "stop after a stage"},
+             {"--nnef-cycle", kGlobal, &o->nnef_cycle, "write the model and read it back"},
+         });
+}
 
-    // Of other formats and machines
-    {"--keep-last", kGlobal, kNeverFlag, ""},
-    {"--proto", kGlobal, kNeverFlag, ""},
-    {"--recursive", kGlobal, kNeverFlag, ""},
-    {"--determinize", kGlobal, kNeverFlag, ""},
-    {"--analyse-fail-fast", kGlobal, kNeverFlag, ""},
-    {"--onnx-test-data-set", kGlobal, kNeverValue, ""},
-    {"--onnx-ignore-output-shapes", kGlobal, kNeverFlag, ""},
-    {"--onnx-ignore-output-types", kGlobal, kNeverFlag, ""},
-    {"--onnx-ignore-value-info", kGlobal, kNeverFlag, ""},
-    {"--tflite-cycle", kGlobal, kNeverFlag, ""},
-    {"--metal", kGlobal, kNeverFlag, ""},
-    {"--cuda", kGlobal, kNeverFlag, ""},
-    {"--force-metal-backend", kGlobal, kNeverValue, ""},
-    {"--llm", kGlobal, kNeverFlag, ""},
-    {"--causal-llm-hints", kGlobal, kNeverFlag, ""},
-    {"--assert-maximal-mm-quality-cost", kGlobal, kNeverValue, ""},
-    {"--memory-arena", kOnDump, kNeverValue, ""},
-    {"--metal-gpu-trace", kOnDump | kOnBench, kNeverFlag, ""},
-    {"--cuda-gpu-trace", kOnDump | kOnBench, kNeverFlag, ""},
-    {"--tflite", kOnDump, kNeverValue, ""},
-    {"--pp", kOnBench, kNeverValue, ""},
-    {"--tg", kOnBench, kNeverValue, ""},
-    {"--prompt-chunk-size", kOnBench | kOnRun, kNeverValue, ""},
-    {"--assert-llm-rbo", kOnRun, kNeverValue, ""},
-    {"--pbdir", kOnCompare, kNeverValue, ""},
+void add(StreamingOptions* o, std::vector<Option>* out) {
+  append(out, "Streaming",
+         {
+             {"--pulse", kGlobal, &o->pulse, "stream: SYMBOL=FRAMES, FRAMES of S, or auto"},
+             {"--pulse-backward", kGlobal, &o->pulse_backward,
+              "chunk: backward loops take each pulse for its own future"},
+             {"--feedback", kGlobal, &o->feedback,
+              "OUTPUT=INPUT: what a step gives there, the next one takes"},
+             {"--context", kGlobal, &o->context,
+              "INPUT=FRAMES: each step begins with these last frames of the one before"},
+             {"--autobatch-sessions", kGlobal, &o->autobatch_sessions,
+              "step N streams of one plan together"},
+         });
+}
+
+void add(LimitOptions* o, std::vector<Option>* out) {
+  append(out, "Compiled models",
+         {
+             {"--read-file", kGlobal, &o->read_file,
+              "read a compiled model into memory, so that it may be cut or overwritten meanwhile"},
+             {"--max-session-bytes", kGlobal, &o->max_session_bytes,
+              "refuse a compiled model whose sessions take more; 0: 4 GiB"},
+             {"--max-step-work", kGlobal, &o->max_step_work,
+              "refuse a compiled model whose step does more; 0: 2^32 of a stream, 2^36 of a whole "
+              "run"},
+         });
+}
+
+void add(ValueOptions* o, std::vector<Option>* out) {
+  append(
+      out, "Values",
+      {
+          {"--input-from-bundle,--input-from-npz", kOnAll | kOnCompile, &o->input_bundles,
+           "input values from an npz"},
+          {"--input-from-nnef", kOnAll | kOnCompile, &o->input_folders,
+           "input values from a folder of .dat"},
+          {"-R,--allow-random-input", kGlobal | kOnAll | kOnCompile, &o->allow_random,
+           "make up missing inputs"},
+          {"--random-range", kOnAll, &o->random_ranges, "name=1.0..10.0"},
+          {"--seed", kGlobal | kOnAll | kOnAudit | kOnCompile, &o->seed, "of random inputs"},
+          {"--set", kOnAll | kOnAudit, &o->run_set, "SYMBOL=EXPRESSION, for the run"},
+          {"--allow-float-casts", kGlobal | kOnAll, &o->allow_float_casts,
+           "f32 values for f16 wires"},
+          {"--drop-partial-pulse", kOnAll, &o->drop_partial_pulse, "cut the input to whole pulses"},
+          {"--save-outputs,--save-outputs-npz", kOnRun | kOnStream, &o->save_outputs,
+           "write outputs to an npz"},
+          {"--io", kOnCheck, &o->input_bundles, "inputs and reference outputs in an npz"},
+      });
+}
+
+void add(CheckOptions* o, std::vector<Option>* out) {
+  append(
+      out, "Checks",
+      {
+          {"--assert-output-bundle", kChecks, &o->output_bundles, "compare outputs by name"},
+          {"--assert-output", kChecks, &o->assert_outputs, "name:dims,dtype=values"},
+          {"--assert-output-fact", kChecks, &o->assert_output_facts, "dims,dtype of an output"},
+          {"--assert-output-count", kChecks, &o->assert_output_count, "number of outputs"},
+          {"--assert-op-only", kChecks, &o->assert_op_only, "all operators: names, or prefix*"},
+          {"--assert-cost", kOnDump, &o->assert_cost, "FMA(F32)=2060448,Params(F32)=1024"},
+          {"--assert-op-count", kChecks, Pairs{&o->assert_op_counts}, "OPERATOR NUMBER"},
+          {"--allow-missing-outputs", kChecks, &o->allow_missing_outputs,
+           "outputs need no reference"},
+          {"--approx", kChecks | kOnCheck, &o->approx,
+           "exact, close, onnx (for ONNX files), approximate, very, super or ultra"},
+          {"--approx-custom", kChecks | kOnCheck, &o->approx_custom, "absolute,relative,outliers"},
+          {"--check-f16-overflow", kOnRun, &o->check_f16_overflow, "warn of values beyond f16"},
+          {"--assert-sane-floats", kOnRun, &o->assert_sane_floats, "fail on infinities and NaN"},
+      });
+}
+
+void add(RunOptions* o, std::vector<Option>* out) {
+  append(
+      out, "Run",
+      {
+          {"--dump", kOnRun, &o->dump_outputs, "print outputs"},
+          {"--steps", kOnRun, &o->steps, "print inputs and outputs of every node to stderr"},
+          {"--save-outputs-nnef", kOnRun, &o->save_outputs_nnef,
+           "write outputs as .dat to a folder"},
+          {"--turns", kOnRun, &o->turns, "turns of each stream, of those that the input has"},
+          {"--per-turn-diff", kOnRun, &o->per_turn_diff, "print the worst difference of each turn"},
+          {"--assert-occupancy", kOnRun, &o->assert_occupancy, "least number of streams per turn"},
+          {"--save-steps", kOnRun, &o->save_steps, "write every value to an npz"},
+      });
+}
+
+void add(SessionOptions* o, std::vector<Option>* out) {
+  append(
+      out, "Stream",
+      {
+          {"--steps", kOnStream, &o->step_frames, "frames of the input that a step takes"},
+          {"--load-state", kOnStream, &o->load_state, "go on from the state in this file"},
+          {"--save-state", kOnStream, &o->save_state, "write the state, and do not end the stream"},
+          {"--filler", kOnStream, &o->filler, "frames after the end: zeros or nan"},
+      });
+}
+
+void add(WriteOptions* o, std::vector<Option>* out) {
+  append(out, "Files",
+         {
+             {"--nnef", kOnDump, &o->nnef, "write a .nnef.tgz"},
+             {"--nnef-tar", kOnDump, &o->nnef_tar, "write a .nnef.tar"},
+             {"--nnef-dir", kOnDump, &o->nnef_dir, "write a folder"},
+             {"--nnef-graph", kOnDump, &o->nnef_graph, "write graph.nnef alone; - is stdout"},
+             {"--nnef-override-output-name", kOnDump, &o->output_name, "name of the first output"},
+             {"--nnef-deterministic", kOnDump, &o->nnef_deterministic,
+              "write the same bytes on every machine"},
+         });
+}
+
+void add(ViewOptions* o, std::vector<Option>* out) {
+  append(
+      out, "Views",
+      {
+          {"-q,--quiet", kOnAll | kOnInspect | kOnAudit | kOnCompile, &o->quiet,
+           "no graph, no summary"},
+          {"--profile", kOnTract, &o->profile, "time every node"},
+          {"--profile-html", kOnDump, &o->profile_html, "write the profile as a page"},
+          {"--profile-trace", kOnDump, &o->profile_trace,
+           "write a run's times as a trace, for Perfetto"},
+          {"--cost", kOnTract, &o->cost, "count multiply-adds and bytes"},
+          {"--plan", kOnDump, &o->plan, "show the plan, step by step"},
+          {"--tmp-mem-usage", kOnTract, &o->tmp_mem_usage, "memory that is live at each node"},
+          {"--mm", kOnTract, &o->mm, "report on matrix products"},
+          {"--info", kOnTract, &o->info, "details of operators"},
+          {"-s,--summary", kOnDump, &o->summary, "inputs, outputs and operators"},
+          {"--json", kOnTract | kOnInspect | kOnCheck | kOnAudit | kOnHwBench | kOnCompile,
+           &o->json, "print JSON"},
+          {"--audit-json", kOnTract, &o->audit_json, "print the graph as JSON"},
+          {"--const", kOnTract, &o->consts, "show constants"},
+          {"--io-long", kOnTract, &o->io_long, "show all inputs and outputs"},
+          {"--io-none", kOnTract, &o->io_none, "show no facts"},
+          {"--invariants", kOnTract, &o->invariants, "show which axes operators carry through"},
+          {"--outlet-labels", kOnTract, &o->outlet_labels, "show names of outputs, with --io-long"},
+          {"--debug-op", kOnTract, &o->debug_op, "show all attributes of operators"},
+          {"--natural-order", kOnTract, &o->natural_order, "list nodes by number, without wires"},
+          {"--folded", kOnTract, &o->folded, "show no loop bodies"},
+          {"--node-id", kOnTract, &o->node_id, "show this node: ID, or ID/ID in a loop body"},
+          {"--node-name", kOnTract, &o->node_name, "show nodes whose names begin so"},
+          {"--op-name", kOnTract, &o->op_name, "show nodes whose operators begin so"},
+          {"--successors", kOnTract, &o->successors, "show the nodes that read this one's output"},
+          {"--axes", kOnDump, &o->axes, "show axes under letters, with --io-long"},
+          {"--axes-names", kOnDump, &o->axes_names, "[node=]axis,axis,...: names for --axes"},
+          {"--inner", kOnDump, &o->inner, "go into the body of this loop"},
+          {"--svg", kOnInspect, &o->svg, "draw CPU time over latency, with --pulse auto"},
+          {"--svg", kOnDump, &o->svg, "draw the memory over the steps, with --plan"},
+          {"--svg", kOnHwBench, &o->svg, "draw what every kernel reaches of its bound"},
+      });
+}
+
+void add(LoopOptions* o, std::vector<Option>* out) {
+  append(out, "Timing",
+         {
+             {"--warmup-loops", kOnDump | kOnBench, &o->warmup_loops, "runs before timing"},
+             {"--warmup-time", kOnDump | kOnBench, &o->warmup_ms, "ms before timing"},
+             {"--max-loops,--max-iters", kOnDump | kOnBench, &o->max_loops, "at most N runs"},
+             {"--max-time", kOnDump | kOnBench, &o->max_ms, "at most N ms"},
+         });
+}
+
+void add(LoadOptions* o, std::vector<Option>* out) {
+  append(out, "Many streams",
+         {
+             {"--streams", kOnRun | kOnDump | kOnBench, &o->streams, "N streams at a time"},
+             {"--turn-period", kOnDump | kOnBench, &o->turn_period_ms,
+              "ms that a turn covers: streams keep to the clock"},
+             {"--deadline", kOnDump | kOnBench, &o->deadline_ms, "ms until a turn is late"},
+             {"--deadline-quantile", kOnDump | kOnBench, &o->deadline_quantile,
+              "share of turns to be in time"},
+             {"--capacity", kOnDump | kOnBench, &o->capacity, "find how many streams are in time"},
+             {"--session-duration", kOnDump | kOnBench, &o->session_ms,
+              "ms after which a stream makes room for a new one"},
+         });
+}
+
+void add(CompareOptions* o, std::vector<Option>* out) {
+  append(out, "Reference",
+         {
+             {"--stream", kOnCompare, &o->stream, "streamed runs against whole runs"},
+             {"--twice", kOnCompare, &o->twice, "the same run twice"},
+             {"--stage", kOnCompare, &o->stage, "against the graph at a stage"},
+             {"--npz", kOnCompare, &o->npz, "against values of nodes in an npz"},
+             {"--cumulative", kOnCompare, &o->cumulative, "let errors add up"},
+         });
+}
+
+void add(InspectOptions* o, std::vector<Option>* out) {
+  append(out, "Latency",
+         {
+             {"--frame-ms", kOnInspect, &o->frame_ms, "milliseconds of an input frame"},
+             {"--max-delay", kOnInspect, &o->max_delay, "fail above: input frames, or 60ms"},
+         });
+}
+
+void add(ProofOptions* o, std::vector<Option>* out) {
+  append(out, "Proof",
+         {
+             {"--pulses", kOnCheck, &o->pulses, "pulses to check, as in 1,8,16"},
+             {"--seconds", kOnAudit | kOnDump | kOnCompile, &o->seconds,
+              "for the audit of a pulsed model"},
+             {"--no-audit", kOnDump | kOnCompile, &o->no_audit,
+              "write a pulsed model without an audit"},
+         });
+}
+
+void add(CompileOptions* o, std::vector<Option>* out) {
+  append(
+      out, "Compile",
+      {
+          {"-o,--output", kOnCompile, &o->output, "the file that is written"},
+          {"--target", kOnCompile, &o->targets,
+           "CPUs that it runs on, as in avx2,avx512; this one by default"},
+          {"--embed", kOnCompile, &o->embed, "write the file as a constant in C, too"},
+          {"--table", kOnCompile, &o->table, "write the list of the kinds of steps in C, too"},
+          {"--with", kOnCompile, &o->table_with,
+           "a compiled model whose kinds of steps --table has as well; repeatable"},
+          {"--weights", kOnCompile, &o->weights,
+           "keep weights as f16, q8 or q4, which changes what the model gives"},
+          {"--max-difference", kOnCompile, &o->max_difference,
+           "keep weights in f32 that take an output further away over the inputs"},
+          {"--keep-weights", kOnCompile, &o->keep_weights, "keep the weights of this node in f32"},
+          {"--no-notes", kOnCompile, &o->no_notes, "leave out what profiles and dumps show alone"},
+      });
+}
+
+void add(HwBenchOptions* o, std::vector<Option>* out) {
+  append(out, "Kernels",
+         {
+             {"--kernels", kOnHwBench, &o->kernels,
+              "those only whose family and shape have this text"},
+             {"--check-choice", kOnHwBench, &o->check_choice,
+              "fail where the kernel that plans take is over 5 % slower than another one"},
+         });
+}
+
+void add(ProgramOptions* o, std::vector<Option>* out) {
+  append(
+      out, "Program",
+      {
+          {"-v,--verbose", kGlobal, &o->verbosity, "print more about each stage; repeatable"},
+          {"-V,--version", kGlobal, &o->version, "print the version"},
+          {"--color", kGlobal, &o->color, "auto, always or never"},
+          {"--threads", kGlobal, &o->threads, "threads that share large steps; 0: one per core"},
+          {"--timeout", kGlobal, &o->timeout_s, "give up after N seconds, status 124"},
+          {"--readings", kGlobal, &o->readings, "write readings.out: time and memory as they go"},
+          {"--readings-heartbeat", kGlobal, &o->readings_heartbeat_ms, "ms between readings"},
+          {"--emit-jsonl", kGlobal, &o->emit_jsonl, "bench prints one JSON object per metric"},
+          {"--machine-friendly", kGlobal, &o->machine_friendly, "bench prints seconds only"},
+      });
+}
+
+constexpr TractOption no_effect(const char* names, unsigned where, const char* help,
+                                bool takes_value = false) {
+  return {names, where, takes_value, TractOption::Kind::kNoEffect, help};
+}
+constexpr TractOption unsupported_flag(const char* names, unsigned where) {
+  return {names, where, false, TractOption::Kind::kNotSupported, ""};
+}
+constexpr TractOption unsupported_value(const char* names, unsigned where) {
+  return {names, where, true, TractOption::Kind::kNotSupported, ""};
+}
+
+constexpr TractOption kTractOptions[] = {
+    no_effect("--nnef-tract-core", kGlobal, "on by default"),
+    no_effect("--nnef-tract-pulse", kGlobal, "on by default"),
+    no_effect("--nnef-tract-extra", kGlobal, "on by default"),
+    no_effect("--nnef-tract-transformers", kGlobal, "on by default"),
+    no_effect("--nnef-tract-onnx", kGlobal, "on by default"),
+    no_effect("--nnef-tract-resource", kGlobal, "on by default"),
+    no_effect("--opl", kGlobal, "on by default"),
+    no_effect("--partial", kGlobal, "what no output needs is always dropped"),
+    no_effect("--label-wires", kGlobal, "wires are always called after their nodes"),
+    no_effect("--skip-order-opt-ram", kOnTract, "order by need: always so"),
+    no_effect("--compress-submodels", kOnDump, "models in models are written as one"),
+    no_effect("--opt-ram-order", kOnTract, "nodes run in the order of the graph"),
+    no_effect("--resilient", kOnCompare, "no node stops the others: always so"),
+    no_effect("--threading-threshold", kGlobal, "a step knows whether it is worth a thread", true),
+    unsupported_flag("--keep-last", kGlobal),
+    unsupported_flag("--proto", kGlobal),
+    unsupported_flag("--recursive", kGlobal),
+    unsupported_flag("--determinize", kGlobal),
+    unsupported_flag("--analyse-fail-fast", kGlobal),
+    unsupported_value("--onnx-test-data-set", kGlobal),
+    unsupported_flag("--onnx-ignore-output-shapes", kGlobal),
+    unsupported_flag("--onnx-ignore-output-types", kGlobal),
+    unsupported_flag("--onnx-ignore-value-info", kGlobal),
+    unsupported_flag("--tflite-cycle", kGlobal),
+    unsupported_flag("--metal", kGlobal),
+    unsupported_flag("--cuda", kGlobal),
+    unsupported_value("--force-metal-backend", kGlobal),
+    unsupported_flag("--llm", kGlobal),
+    unsupported_flag("--causal-llm-hints", kGlobal),
+    unsupported_value("--assert-maximal-mm-quality-cost", kGlobal),
+    unsupported_value("--memory-arena", kOnDump),
+    unsupported_flag("--metal-gpu-trace", kOnDump | kOnBench),
+    unsupported_flag("--cuda-gpu-trace", kOnDump | kOnBench),
+    unsupported_value("--tflite", kOnDump),
+    unsupported_value("--pp", kOnBench),
+    unsupported_value("--tg", kOnBench),
+    unsupported_value("--prompt-chunk-size", kOnBench | kOnRun),
+    unsupported_value("--assert-llm-rbo", kOnRun),
+    unsupported_value("--pbdir", kOnCompare),
 };
 
 }  // namespace
 
-std::span<const OptionRow> option_table() { return kOptions; }
+std::vector<Option> options_into(Args* args) {
+  std::vector<Option> out;
+  add(&args->model, &out);
+  add(&args->streaming, &out);
+  add(&args->limits, &out);
+  add(&args->values, &out);
+  add(&args->checks, &out);
+  add(&args->run, &out);
+  add(&args->stream, &out);
+  add(&args->write, &out);
+  add(&args->view, &out);
+  add(&args->loop, &out);
+  add(&args->load, &out);
+  add(&args->compare, &out);
+  add(&args->inspect, &out);
+  add(&args->proof, &out);
+  add(&args->compile, &out);
+  add(&args->hwbench, &out);
+  add(&args->program, &out);
+  return out;
+}
+
+std::span<const TractOption> tract_options() { return kTractOptions; }
 
 }  // namespace rill::cli

@@ -27,22 +27,35 @@ enum Where : unsigned {
   kChecks = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream,
 };
 
-/// An option of tract's command line that rill does not have: using it is an error with its name.
-struct Refused {
-  bool takes_value;
-  bool never;  ///< it makes no sense here, as opposed to: not there
+/// Two values each time that the option is written.
+struct Pairs {
+  std::vector<std::string>* values;
 };
 
-using Slot = std::variant<bool Args::*, int Args::*, int64_t Args::*, double Args::*,
-                          std::string Args::*, std::vector<std::string> Args::*, Refused>;
+/// Where the value goes; an int counts how often the option is written.
+using Value =
+    std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<std::string>*, Pairs>;
 
-struct OptionRow {
+struct Option {
   const char* names;  ///< "-O,--optimize"
   unsigned where;
-  Slot slot;
+  Value value;
+  const char* help;
+  const char* group = "";
+};
+
+/// An option of tract's command line that rill does not have, or that changes nothing.
+struct TractOption {
+  enum class Kind { kNoEffect, kNotSupported };
+  const char* names;
+  unsigned where;
+  bool takes_value;
+  Kind kind;
   const char* help;
 };
 
-std::span<const OptionRow> option_table();
+/// Return all options, by group, with their places in `args`.
+std::vector<Option> options_into(Args* args);
+std::span<const TractOption> tract_options();
 
 }  // namespace rill::cli

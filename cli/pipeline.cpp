@@ -59,8 +59,8 @@ class Pipeline {
 
 bool Pipeline::done(std::string_view stage) {
   log_.info(str_cat("Ran \"", stage, "\""));
-  if (!args_.compare_stage.empty()) model_->stages.emplace_back(stage, model_->graph);
-  stopped_ |= args_.pass == stage;
+  if (!args_.compare.stage.empty()) model_->stages.emplace_back(stage, model_->graph);
+  stopped_ |= args_.model.pass == stage;
   return stopped_;
 }
 
@@ -73,7 +73,7 @@ Status in_stage(std::string_view stage, Status status) {
 }
 
 Status Pipeline::check_pass() const {
-  const std::string& pass = args_.pass;
+  const std::string& pass = args_.model.pass;
   if (pass != "analyse" && pass != "incorporate" && pass != "type") return {};
   return fail(Code::kArg, "Stage ", pass,
               " is skipped, it can not be used as stop: NNEF models "
@@ -106,16 +106,16 @@ bool has_open_inputs(const Graph& graph) {
 /// Load a model with the extents that --set or the values of `run` bind, if it cannot be read
 /// without them. The first failure stays where that does not help.
 Status Pipeline::load_closed(const Graph& read_so_far, Result<Graph>* graph) {
-  const bool runs_whole = args_.command == Command::kRun && args_.pulse.empty();
+  const bool runs_whole = args_.command == Command::kRun && args_.streaming.pulse.empty();
   InputShapes shapes;
-  if (!args_.set.empty()) {
+  if (!args_.model.set.empty()) {
     RILL_ASSIGN(shapes, set_input_shapes(args_, read_so_far));
-  } else if (runs_whole && !args_.input_bundles.empty()) {
+  } else if (runs_whole && !args_.values.input_bundles.empty()) {
     shapes = input_shapes_of_values(args_, log_, read_so_far);
   }
   if (shapes.empty()) return {};
   auto closed = load_with(shapes, nullptr);
-  if (!closed.ok() && args_.set.empty()) return {};
+  if (!closed.ok() && args_.model.set.empty()) return {};
   *graph = std::move(closed);
   if (graph->ok()) declare_symbols(read_so_far, &**graph);
   return {};
@@ -127,8 +127,8 @@ Status Pipeline::load_with_facts() {
   Graph read_so_far;
   auto graph = load_with({}, &read_so_far);
   if (!graph.ok()) RILL_TRY(load_closed(read_so_far, &graph));
-  const bool facts =
-      !args_.input_facts.empty() || !args_.fact_bundles.empty() || !args_.override_facts.empty();
+  const bool facts = !args_.model.input_facts.empty() || !args_.model.fact_bundles.empty() ||
+                     !args_.model.override_facts.empty();
   if (facts && (graph.ok() || !read_so_far.inputs.empty())) {
     const Graph& open = graph.ok() ? *graph : read_so_far;
     RILL_ASSIGN(const auto shapes, asked_input_shapes(args_, log_, open));
@@ -141,21 +141,21 @@ Status Pipeline::load_with_facts() {
 }
 
 Status Pipeline::load() {
-  if (args_.model.empty()) {
+  if (args_.file.empty()) {
     return fail(Code::kArg, "Model argument required for subcommand ", args_.command_name)
         .hint("Name a .nnef.tgz, .nnef.tar, folder or graph.nnef before the subcommand");
   }
   std::error_code error;
-  if (!std::filesystem::exists(args_.model, error)) {
-    return fail(Code::kIo, "File not found ", args_.model);
+  if (!std::filesystem::exists(args_.file, error)) {
+    return fail(Code::kIo, "File not found ", args_.file);
   }
-  RILL_TRY(refuse_other_formats(args_.model));
+  RILL_TRY(refuse_other_formats(args_.file));
   RILL_TRY(load_with_facts());
-  log_.info(str_cat("Model ", args_.model, " loaded"));
-  for (const std::string& name : args_.scenarios) model_->graph.scope.add_scenario(name);
+  log_.info(str_cat("Model ", args_.file, " loaded"));
+  for (const std::string& name : args_.model.scenarios) model_->graph.scope.add_scenario(name);
   // Files of ONNX are read with these.
-  if (is_onnx_model(args_.model)) return edit_interface(args_, log_, &model_->graph);
-  for (const std::string& text : args_.asserts) {
+  if (is_onnx_model(args_.file)) return edit_interface(args_, log_, &model_->graph);
+  for (const std::string& text : args_.model.asserts) {
     RILL_TRY(model_->graph.scope.assert_text(text));
   }
   return edit_interface(args_, log_, &model_->graph);
@@ -171,11 +171,11 @@ Status Pipeline::declutter_stage(std::string_view name, int64_t rounds) {
 
 /// The pulse that was asked for, or the best one.
 Result<std::pair<std::string, Dim>> Pipeline::pulse_spec() {
-  RILL_ASSIGN(const auto bounds, parse_auto_pulse(args_.pulse));
-  if (!bounds) return parse_pulse_spec(args_.pulse);
+  RILL_ASSIGN(const auto bounds, parse_auto_pulse(args_.streaming.pulse));
+  if (!bounds) return parse_pulse_spec(args_.streaming.pulse);
   pulse::Options options;
   options.symbol = bounds->symbol;
-  options.backward_chunks = args_.pulse_backward == "chunk";
+  options.backward_chunks = args_.streaming.pulse_backward == "chunk";
   RILL_ASSIGN(model_->choices, pulse::choices(model_->graph, options, bounds->bounds));
   return std::pair(bounds->symbol, Dim(pulse::best(model_->choices).pulse));
 }
@@ -188,7 +188,7 @@ Status Pipeline::pulse() {
 /// Bind all symbols but the stream's whose values the command line or its inputs tell.
 Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
   Bindings values;
-  for (const std::string& text : args_.set) {
+  for (const std::string& text : args_.model.set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
     if (const auto value = setting.second.eval(values)) values.emplace_back(setting.first, *value);
   }
@@ -214,7 +214,8 @@ Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
 
 /// Tie outputs to inputs, put frames of the last step in front of each, and settle its length.
 Status Pipeline::feedback_stage() {
-  if (stopped_ || (args_.feedback.empty() && args_.context.empty() && args_.step_frames == 0)) {
+  if (stopped_ || (args_.streaming.feedback.empty() && args_.streaming.context.empty() &&
+                   args_.stream.step_frames == 0)) {
     return {};
   }
   Status status = tie_steps(args_, &model_->graph);
@@ -224,7 +225,7 @@ Status Pipeline::feedback_stage() {
 }
 
 Status Pipeline::pulse_stage() {
-  if (args_.pulse.empty() || stopped_) return {};
+  if (args_.streaming.pulse.empty() || stopped_) return {};
   if (facts_closed_all_) {
     return in_stage("pulse",
                     fail(Code::kPulse, "Can not pulse a tensor with no streaming dim: the shapes "
@@ -236,8 +237,8 @@ Status Pipeline::pulse_stage() {
   RILL_TRY(apply_settings(true));
   Status status = pulse();
   if (!status.ok() && status.code() == Code::kPulse) {
-    const auto bounds = parse_auto_pulse(args_.pulse);
-    const auto spec = parse_pulse_spec(args_.pulse);
+    const auto bounds = parse_auto_pulse(args_.streaming.pulse);
+    const auto spec = parse_pulse_spec(args_.streaming.pulse);
     bool any = false;
     if (bounds.ok() && *bounds) {
       RILL_TRY(bind_beside((*bounds)->symbol, &any));
@@ -252,7 +253,7 @@ Status Pipeline::pulse_stage() {
 }
 
 Status Pipeline::transforms() {
-  for (const std::string& text : args_.transforms) {
+  for (const std::string& text : args_.model.transforms) {
     if (stopped_) return {};
     RILL_ASSIGN(const TransformSpec spec, parse_transform(text));
     Status status = apply_transform(spec, args_, log_, model_);
@@ -266,9 +267,9 @@ Status Pipeline::transforms() {
 /// Bind symbols to expressions, if `tied`, or else to numbers; without a pulse there is no
 /// difference.
 Status Pipeline::apply_settings(bool tied) {
-  for (const std::string& text : args_.set) {
+  for (const std::string& text : args_.model.set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
-    if (!args_.pulse.empty() && tied == setting.second.is_const()) continue;
+    if (!args_.streaming.pulse.empty() && tied == setting.second.is_const()) continue;
     Status status = apply_setting(setting.first, setting.second, log_, model_);
     if (!status.ok()) return in_stage("set", std::move(status));
   }
@@ -276,11 +277,11 @@ Status Pipeline::apply_settings(bool tied) {
 }
 
 Status Pipeline::settings() {
-  if (args_.set.empty() || stopped_) return {};
+  if (args_.model.set.empty() || stopped_) return {};
   RILL_TRY(apply_settings(false));
   settle_steps(&model_->graph);
   if (done("set")) return {};
-  return declutter_stage("set-declutter", args_.declutter_set_rounds);
+  return declutter_stage("set-declutter", args_.model.declutter_set_rounds);
 }
 
 /// A folder that nobody else reads, gone at the end. It has no path where none can be made.
@@ -313,7 +314,7 @@ class TemporaryFolder {
 };
 
 Status Pipeline::cycle() {
-  if (!args_.nnef_cycle || stopped_) return {};
+  if (!args_.model.nnef_cycle || stopped_) return {};
   const TemporaryFolder folder;
   if (folder.path().empty()) {
     return fail(Code::kIo, "--nnef-cycle: no temporary folder can be made")
@@ -330,26 +331,26 @@ Status Pipeline::cycle() {
 }
 
 Status Pipeline::inner_graph() {
-  if (args_.inner_graph.empty() || stopped_) return {};
+  if (args_.model.inner_graph.empty() || stopped_) return {};
   for (const Node& node : model_->graph.nodes) {
-    if (node.name != args_.inner_graph) continue;
+    if (node.name != args_.model.inner_graph) continue;
     const Graph* body = node.op->nested();
     if (body == nullptr) {
-      return fail(Code::kArg, "--extract-decluttered-sub ", args_.inner_graph, ": a ",
+      return fail(Code::kArg, "--extract-decluttered-sub ", args_.model.inner_graph, ": a ",
                   node.op->name(), " has no graph inside");
     }
     model_->graph = Graph(*body);
     model_->whole.reset();
     return {};
   }
-  return fail(Code::kArg, "Node ", args_.inner_graph, " not found");
+  return fail(Code::kArg, "Node ", args_.model.inner_graph, " not found");
 }
 
 Status Pipeline::run() {
   RILL_TRY(check_pass());
   RILL_TRY(load());
   if (done("load")) return {};
-  RILL_TRY(declutter_stage("declutter", args_.declutter_rounds));
+  RILL_TRY(declutter_stage("declutter", args_.model.declutter_rounds));
   RILL_TRY(feedback_stage());
   RILL_TRY(pulse_stage());
   RILL_TRY(transforms());
@@ -357,8 +358,9 @@ Status Pipeline::run() {
   RILL_TRY(cycle());
   RILL_TRY(inner_graph());
   if (!stopped_) done("before-optimize");
-  if (!stopped_ && !args_.pass.empty() && args_.pass != "optimize") {
-    log_.warn(str_cat("--pass ", args_.pass, " was not reached: this stage was not asked for"));
+  if (!stopped_ && !args_.model.pass.empty() && args_.model.pass != "optimize") {
+    log_.warn(
+        str_cat("--pass ", args_.model.pass, " was not reached: this stage was not asked for"));
   }
   log_.info("Model ready");
   return {};
@@ -370,11 +372,14 @@ namespace {
 
 /// Whether the model is shown or written as the file has it, and nothing looks into its parts.
 bool shown_as_it_is(const Args& args) {
-  const bool changed = args.optimize || !args.pulse.empty() || !args.transforms.empty() ||
-                       !args.set.empty() || !args.inner_graph.empty();
-  const bool measured = args.profile || !args.profile_html.empty() || !args.profile_trace.empty() ||
-                        args.cost || args.summary || args.json || args.audit_json || args.mm ||
-                        !args.assert_cost.empty() || args.tmp_mem_usage || !args.run_set.empty();
+  const bool changed = args.model.optimize || !args.streaming.pulse.empty() ||
+                       !args.model.transforms.empty() || !args.model.set.empty() ||
+                       !args.model.inner_graph.empty();
+  const bool measured = args.view.profile || !args.view.profile_html.empty() ||
+                        !args.view.profile_trace.empty() || args.view.cost || args.view.summary ||
+                        args.view.json || args.view.audit_json || args.view.mm ||
+                        !args.checks.assert_cost.empty() || args.view.tmp_mem_usage ||
+                        !args.values.run_set.empty();
   return args.command == Command::kDump && !changed && !measured;
 }
 
@@ -383,7 +388,7 @@ bool shown_as_it_is(const Args& args) {
 nnef::LoadOptions load_options(const Args& args, const Log& log) {
   nnef::LoadOptions options;
   options.keep_submodels = shown_as_it_is(args);
-  options.tract_core = !args.no_tract_core;
+  options.tract_core = !args.model.no_tract_core;
   options.tract_names = log.tract();
   options.warn = warn_to;
   options.warn_user = const_cast<Log*>(&log);
@@ -393,9 +398,9 @@ nnef::LoadOptions load_options(const Args& args, const Log& log) {
 
 nnef::SaveOptions save_options(const Args& args) {
   nnef::SaveOptions options;
-  options.extended_identifiers = args.extended_identifiers;
-  options.extern_all_constants = args.extern_all_constants;
-  options.tract_core = !args.no_tract_core;
+  options.extended_identifiers = args.model.extended_identifiers;
+  options.extern_all_constants = args.model.extern_all_constants;
+  options.tract_core = !args.model.no_tract_core;
   options.read_back = ops::op_table();
   options.keep_submodels = shown_as_it_is(args);
   if (args.flavor == Flavor::kTract) {
@@ -418,7 +423,7 @@ Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args
   pulse::Options options;
   options.symbol = symbol;
   options.pulse = pulse;
-  options.backward_chunks = log.tract() || args.pulse_backward == "chunk";
+  options.backward_chunks = log.tract() || args.streaming.pulse_backward == "chunk";
   pulse::Report report;
   RILL_ASSIGN(Graph pulsed, pulse::pulsify(model->graph, options, &report));
   if (!report.approximations.empty()) {

@@ -21,12 +21,12 @@ namespace rill::cli {
 namespace {
 
 Result<plan_file::MappedFile> file_of(const Args& args) {
-  return args.read_file ? plan_file::read_file(args.model, plan_file::Limits().file_bytes())
-                        : plan_file::map_file(args.model);
+  return args.limits.read_file ? plan_file::read_file(args.file, plan_file::Limits().file_bytes())
+                               : plan_file::map_file(args.file);
 }
 
 Result<plan_file::OpenedPlan> open_plan(const Args& args, bool whole) {
-  const std::string& path = args.model;
+  const std::string& path = args.file;
   RILL_ASSIGN(const plan_file::MappedFile file, file_of(args));
   plan_file::Known known;
   known.steps = ops::step_table();
@@ -37,8 +37,8 @@ Result<plan_file::OpenedPlan> open_plan(const Args& args, bool whole) {
   known.cpu = kernels::target_name(kernels::running_target());
   if (whole) RILL_TRY(plan_file::verify(file.bytes).at(path, 0));
   plan_file::Limits limits;
-  limits.max_session_bytes = args.max_session_bytes;
-  limits.max_step_work = args.max_step_work;
+  limits.max_session_bytes = args.limits.max_session_bytes;
+  limits.max_step_work = args.limits.max_step_work;
   auto opened = plan_file::open(file.bytes, file.owner, known, limits);
   if (!opened.ok()) return opened.take_status().at(path, 0);
   return opened;
@@ -112,7 +112,7 @@ void print_summary(const plan_file::OpenedPlan& opened) {
 /// Where the time of some runs goes, by node.
 Status print_profile(const Args& args, const Plan& plan, Session* session) {
   std::vector<int64_t> sums(plan.nodes.size(), 0);
-  const int64_t runs = std::min<int64_t>(args.max_loops, 1000);
+  const int64_t runs = std::min<int64_t>(args.loop.max_loops, 1000);
   int64_t all = 0;
   for (int64_t i = 0; i < runs; ++i) {
     session->step_timed([&](int node, int64_t ns) {
@@ -135,23 +135,23 @@ Status print_profile(const Args& args, const Plan& plan, Session* session) {
 
 Status dump(const Args& args, const plan_file::OpenedPlan& opened) {
   const Plan& plan = *opened.plan;
-  if (args.profile) {
+  if (args.view.profile) {
     RILL_ASSIGN(const auto session, Session::make(opened.plan));
-    RILL_TRY(use_threads(args.threads, session.get()));
+    RILL_TRY(use_threads(args.program.threads, session.get()));
     return print_profile(args, plan, session.get());
   }
-  if (!args.plan) {
-    if (!args.quiet) print_summary(opened);
+  if (!args.view.plan) {
+    if (!args.view.quiet) print_summary(opened);
     return {};
   }
   if (plan.uses.size() != plan.steps.size()) {
-    return fail(Code::kArg, args.model, " has no notes of what steps read and write")
+    return fail(Code::kArg, args.file, " has no notes of what steps read and write")
         .hint("Compile the model without --no-notes");
   }
-  if (!args.quiet) put(stdout, {plan_text(plan)});
-  if (args.svg.empty()) return {};
-  const std::string picture = arena_picture(plan, args.model);
-  return nnef::write_file(args.svg, std::as_bytes(std::span(picture)));
+  if (!args.view.quiet) put(stdout, {plan_text(plan)});
+  if (args.view.svg.empty()) return {};
+  const std::string picture = arena_picture(plan, args.file);
+  return nnef::write_file(args.view.svg, std::as_bytes(std::span(picture)));
 }
 
 /// The graph of a plan's inputs and outputs, under the name that bundles use, and the plan's
@@ -162,17 +162,17 @@ Status run(const Args& args, const Log& log, const plan_file::OpenedPlan& opened
   RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
   RILL_ASSIGN(const Reference reference, Reference::read(args));
   RILL_ASSIGN(const auto session, Session::make(opened.plan));
-  RILL_TRY(use_threads(args.threads, session.get()));
+  RILL_TRY(use_threads(args.program.threads, session.get()));
   std::vector<std::vector<Tensor>> turns;
   Status found;
   if (plan.stream_pulse > 0) {
     RILL_ASSIGN(InputValues inputs, source.resolve(graph, 0));
-    if (args.drop_partial_pulse) RILL_TRY(drop_partial_pulses(plan, &inputs.values));
+    if (args.values.drop_partial_pulse) RILL_TRY(drop_partial_pulses(plan, &inputs.values));
     StreamOptions options;
-    options.open_end = args.drop_partial_pulse;
-    options.nan_filler = args.filler == "nan";
+    options.open_end = args.values.drop_partial_pulse;
+    options.nan_filler = args.stream.filler == "nan";
     const int64_t frames = stream_frames(plan, inputs.values);
-    const bool in_parts = !args.load_state.empty() || !args.save_state.empty();
+    const bool in_parts = !args.stream.load_state.empty() || !args.stream.save_state.empty();
     RILL_ASSIGN(const StreamResult result,
                 in_parts ? stream_on(args, session.get(), inputs.values, frames)
                          : run_stream(session.get(), inputs.values, frames, options));
@@ -189,10 +189,10 @@ Status run(const Args& args, const Log& log, const plan_file::OpenedPlan& opened
     }
   }
   // Outputs are of use most when they are wrong.
-  if (!args.save_outputs.empty()) {
-    RILL_TRY(write_turns(args.save_outputs, graph.output_names, turns, log.tract()));
+  if (!args.values.save_outputs.empty()) {
+    RILL_TRY(write_turns(args.values.save_outputs, graph.output_names, turns, log.tract()));
   }
-  for (size_t i = 0; args.dump_outputs && i < graph.output_names.size(); ++i) {
+  for (size_t i = 0; args.run.dump_outputs && i < graph.output_names.size(); ++i) {
     for (const std::vector<Tensor>& turn : turns) {
       say("output {}: {}\n", graph.output_names[i], tensor_text(turn[i]));
     }
@@ -217,8 +217,7 @@ Status refuse_unheard(const Args& args) {
     if (std::find(std::begin(kHonoured), std::end(kHonoured), option) != std::end(kHonoured)) {
       continue;
     }
-    return fail(Code::kArg, option, " has no effect on ", args.model,
-                ", which is a compiled model")
+    return fail(Code::kArg, option, " has no effect on ", args.file, ", which is a compiled model")
         .hint("Leave it out, or use the model that it was compiled from");
   }
   return {};
@@ -227,12 +226,12 @@ Status refuse_unheard(const Args& args) {
 /// What programs are built with beside a model that is compiled already.
 Status sources(const Args& args) {
   RILL_TRY(refuse_unheard(args));
-  if (args.embed.empty() && args.table.empty()) {
-    return fail(Code::kArg, args.model, " is compiled already")
+  if (args.compile.embed.empty() && args.compile.table.empty()) {
+    return fail(Code::kArg, args.file, " is compiled already")
         .hint("Add --table FILE.c or --embed FILE.c, or name the model that it was compiled from");
   }
   RILL_ASSIGN(const plan_file::MappedFile file, file_of(args));
-  RILL_TRY(plan_file::verify(file.bytes).at(args.model, 0));
+  RILL_TRY(plan_file::verify(file.bytes).at(args.file, 0));
   return write_plan_sources(args, file.bytes, {});
 }
 
@@ -240,7 +239,7 @@ Status sources(const Args& args) {
 
 bool names_plan_file(const Args& args) {
   std::byte head[sizeof(plan_file::Header)];
-  return plan_file::is_plan_file({head, system::read_head(args.model, head)});
+  return plan_file::is_plan_file({head, system::read_head(args.file, head)});
 }
 
 Status refuse_limits_of_plans(const Args& args) {
@@ -248,7 +247,7 @@ Status refuse_limits_of_plans(const Args& args) {
     if (option != "--read-file" && option != "--max-session-bytes" && option != "--max-step-work") {
       continue;
     }
-    return fail(Code::kArg, option, " is for compiled models, and ", args.model, " is none")
+    return fail(Code::kArg, option, " is for compiled models, and ", args.file, " is none")
         .hint("Leave it out, or compile the model");
   }
   return {};
@@ -258,7 +257,7 @@ Status plan_file_command(const Args& args, const Log& log) {
   if (args.command == Command::kCompile) return sources(args);
   const bool dumps = args.command == Command::kDump;
   if (!dumps && args.command != Command::kRun && args.command != Command::kStream) {
-    return fail(Code::kArg, args.model, " is a compiled model: there is no graph to ",
+    return fail(Code::kArg, args.file, " is a compiled model: there is no graph to ",
                 args.command_name)
         .hint("Use run, stream or dump, or the model that it was compiled from");
   }
@@ -266,7 +265,7 @@ Status plan_file_command(const Args& args, const Log& log) {
   RILL_ASSIGN(const plan_file::OpenedPlan opened, open_plan(args, dumps));
   if (dumps) return dump(args, opened);
   if (args.command == Command::kStream && opened.plan->stream_pulse == 0) {
-    return fail(Code::kPulse, args.model, " does not stream")
+    return fail(Code::kPulse, args.file, " does not stream")
         .hint("Compile the model with --pulse, or use run");
   }
   return run(args, log, opened);

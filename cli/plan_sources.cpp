@@ -85,24 +85,25 @@ Result<std::string> table_source(const std::string& name, const std::set<std::st
 
 Status write_plan_sources(const Args& args, std::span<const std::byte> file,
                           std::span<const plan_file::TargetPlan> plans) {
-  if (args.table.empty() && !args.table_with.empty()) {
-    return fail(Code::kArg, "--with ", args.table_with[0], ": there is no table for its steps")
+  if (args.compile.table.empty() && !args.compile.table_with.empty()) {
+    return fail(Code::kArg, "--with ", args.compile.table_with[0],
+                ": there is no table for its steps")
         .hint("Add --table FILE.c");
   }
-  if (!args.table.empty()) {
+  if (!args.compile.table.empty()) {
     RILL_ASSIGN(std::set<std::string> kinds, plan_file::kinds_in(file));
-    for (const std::string& path : args.table_with) {
+    for (const std::string& path : args.compile.table_with) {
       RILL_ASSIGN(const plan_file::MappedFile other, plan_file::map_file(path));
       auto own = plan_file::kinds_in(other.bytes);
       if (!own.ok()) return own.take_status().at(path, 0);
       kinds.insert(own->begin(), own->end());
     }
-    RILL_ASSIGN(const std::string source, table_source(c_name(args.table), kinds, plans));
-    RILL_TRY(nnef::write_file(args.table, std::as_bytes(std::span(source))));
+    RILL_ASSIGN(const std::string source, table_source(c_name(args.compile.table), kinds, plans));
+    RILL_TRY(nnef::write_file(args.compile.table, std::as_bytes(std::span(source))));
   }
-  if (args.embed.empty()) return {};
-  const std::string source = c_source(c_name(args.embed), file);
-  return nnef::write_file(args.embed, std::as_bytes(std::span(source)));
+  if (args.compile.embed.empty()) return {};
+  const std::string source = c_source(c_name(args.compile.embed), file);
+  return nnef::write_file(args.compile.embed, std::as_bytes(std::span(source)));
 }
 
 }  // namespace rill::cli

@@ -50,18 +50,18 @@ Status run_subcommand(Args args, const Log& log) {
   if (args.command == Command::kListKnobs) return list_knobs_command();
   if (args.command == Command::kKernels) return kernels_command();
   if (args.command == Command::kHwBench) return hwbench_command(args);
-  const std::string runtime = args.runtime;
+  const std::string runtime = args.model.runtime;
   if (!runtime.empty() && runtime != "cpu" && runtime != "default" && runtime != "unoptimized" &&
       runtime != "deploy") {
-    return fail(Code::kArg, "Runtime `", args.runtime, "' not found")
+    return fail(Code::kArg, "Runtime `", args.model.runtime, "' not found")
         .hint("rill has cpu, unoptimized and deploy");
   }
   if (args.command == Command::kRooms) return rooms_command(args, log);
   if (names_plan_file(args)) return plan_file_command(args, log);
   RILL_TRY(refuse_limits_of_plans(args));
   std::unique_ptr<Readings> readings;
-  if (args.readings) {
-    RILL_ASSIGN(readings, Readings::start(args.readings_heartbeat_ms));
+  if (args.program.readings) {
+    RILL_ASSIGN(readings, Readings::start(args.program.readings_heartbeat_ms));
   }
   RILL_ASSIGN(Model model, make_model(args, log));
   if (runtime == "deploy") RILL_TRY(apply_deployment(&args, log, &model));
@@ -99,8 +99,8 @@ int run(int argc, char** argv, Flavor flavor) {
   ParsedArgs parsed = parse_args(argc, argv, flavor);
   if (parsed.done) return parsed.exit_status;
   const Args& args = parsed.args;
-  const Log log(flavor, args.verbosity);
-  start_timeout(args.timeout_s);
+  const Log log(flavor, args.program.verbosity);
+  start_timeout(args.program.timeout_s);
   const Status status = run_subcommand(args, log);
   // What could not be written, to a full disk or a closed pipe, is no success.
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;

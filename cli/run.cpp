@@ -46,23 +46,23 @@ class Runner {
 
 Status Runner::prepare_for(const Bindings& bindings) {
   if (ready_.session && bindings == ready_for_) return {};
-  RILL_ASSIGN(ready_, make_ready(graph_, bindings, optimizes(args_), args_.threads));
+  RILL_ASSIGN(ready_, make_ready(graph_, bindings, optimizes(args_), args_.program.threads));
   ready_for_ = bindings;
   return {};
 }
 
 bool Runner::watches() const {
-  return args_.steps || !args_.save_steps.empty() || args_.check_f16_overflow ||
-         args_.assert_sane_floats;
+  return args_.run.steps || !args_.run.save_steps.empty() || args_.checks.check_f16_overflow ||
+         args_.checks.assert_sane_floats;
 }
 
 Status Runner::look(const Graph& graph, std::span<const WatchedValue> values) {
-  if (args_.steps) print_steps(graph, values);
-  if (args_.check_f16_overflow) {
+  if (args_.run.steps) print_steps(graph, values);
+  if (args_.checks.check_f16_overflow) {
     for (const std::string& text : half_overflows(graph, values)) log_.notice(text);
   }
-  if (args_.assert_sane_floats) RILL_TRY(check_sane(graph, values));
-  if (args_.save_steps.empty()) return {};
+  if (args_.checks.assert_sane_floats) RILL_TRY(check_sane(graph, values));
+  if (args_.run.save_steps.empty()) return {};
   step_names_.clear();
   step_turns_.emplace_back();
   for (const WatchedValue& value : values) {
@@ -87,7 +87,7 @@ Status Runner::one_turn(size_t turn) {
     RILL_ASSIGN(Graph bound, bind_symbols(graph_, inputs.bindings));
     RILL_ASSIGN(const auto shaped, shaped_by_values(bound, inputs.values));
     if (shaped) {
-      RILL_ASSIGN(ready_, make_ready(shaped->graph, {}, optimizes(args_), args_.threads));
+      RILL_ASSIGN(ready_, make_ready(shaped->graph, {}, optimizes(args_), args_.program.threads));
       RILL_ASSIGN(std::vector<Tensor> out, run_once(ready_.session.get(), shaped->inputs));
       ready_ = {};
       ready_.graph = std::move(bound);
@@ -128,14 +128,15 @@ Status Runner::streamed() {
   if (watches()) RILL_TRY(watch_stream());
   RILL_ASSIGN(InputValues inputs, inputs_.resolve(graph_, 0));
   RILL_TRY(prepare_for(inputs.bindings));
-  if (args_.drop_partial_pulse) {
+  if (args_.values.drop_partial_pulse) {
     RILL_TRY(drop_partial_pulses(*ready_.plan, &inputs.values));
   }
   const int64_t frames = stream_frames(*ready_.plan, inputs.values);
   StreamOptions options;
-  options.open_end = args_.drop_partial_pulse;
-  options.keep_turns = args_.dump_outputs || !args_.save_outputs.empty() ||
-                       !args_.save_outputs_nnef.empty() || !args_.assert_output_facts.empty();
+  options.open_end = args_.values.drop_partial_pulse;
+  options.keep_turns = args_.run.dump_outputs || !args_.values.save_outputs.empty() ||
+                       !args_.run.save_outputs_nnef.empty() ||
+                       !args_.checks.assert_output_facts.empty();
   RILL_ASSIGN(StreamResult result,
               run_stream(ready_.session.get(), inputs.values, frames, options));
   turns_ = std::move(result.turns);
@@ -158,20 +159,20 @@ Status Runner::watch_stream() {
 }
 
 Status Runner::save() const {
-  if (!args_.save_outputs.empty()) {
-    RILL_TRY(write_turns(args_.save_outputs, graph_.output_names, turns_, log_.tract()));
+  if (!args_.values.save_outputs.empty()) {
+    RILL_TRY(write_turns(args_.values.save_outputs, graph_.output_names, turns_, log_.tract()));
   }
-  if (!args_.save_outputs_nnef.empty()) {
-    RILL_TRY(write_turn_files(args_.save_outputs_nnef, graph_.output_names, turns_));
+  if (!args_.run.save_outputs_nnef.empty()) {
+    RILL_TRY(write_turn_files(args_.run.save_outputs_nnef, graph_.output_names, turns_));
   }
-  if (!args_.save_steps.empty()) {
-    RILL_TRY(write_turns(args_.save_steps, step_names_, step_turns_, log_.tract()));
+  if (!args_.run.save_steps.empty()) {
+    RILL_TRY(write_turns(args_.run.save_steps, step_names_, step_turns_, log_.tract()));
   }
   return {};
 }
 
 void Runner::print_outputs() const {
-  if (!args_.dump_outputs) return;
+  if (!args_.run.dump_outputs) return;
   for (size_t turn = 0; turn < turns_.size(); ++turn) {
     for (size_t i = 0; i < turns_[turn].size(); ++i) {
       const Tensor& value = turns_[turn][i];
@@ -226,7 +227,7 @@ Status Runner::run() {
   }
   RILL_ASSIGN(inputs_, InputSource::make(args_, log_));
   RILL_ASSIGN(reference_, Reference::read(args_));
-  if (args_.streams > 1 || args_.autobatch_sessions > 0) {
+  if (args_.load.streams > 1 || args_.streaming.autobatch_sessions > 0) {
     RILL_TRY(side_by_side());
   } else {
     RILL_TRY(model_.pulsed() ? streamed() : whole());

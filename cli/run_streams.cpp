@@ -73,12 +73,12 @@ Status StreamRun::check_counts() const {
                 "The input covers one turn, so every stream would feed the same values: "
                 "give a longer input");
   }
-  const auto most = static_cast<size_t>(args_.autobatch_sessions);
+  const auto most = static_cast<size_t>(args_.streaming.autobatch_sessions);
   if (most > 0 && streams_ > most) {
     return fail(Code::kArg, streams_, " streams over ", most,
                 " autobatch sessions: a stream holds one for its whole life");
   }
-  if (most == 0 && args_.assert_occupancy > 0) {
+  if (most == 0 && args_.run.assert_occupancy > 0) {
     return fail(Code::kArg,
                 "Occupancy is what an autobatched turn carries: --assert-occupancy wants "
                 "--autobatch-sessions");
@@ -139,22 +139,22 @@ Status StreamRun::compare() {
 }
 
 Status StreamRun::report_occupancy() const {
-  if (args_.autobatch_sessions == 0) return {};
+  if (args_.streaming.autobatch_sessions == 0) return {};
   const auto occupancy = static_cast<double>(streams_);
   say("{} turns, {} seats, mean occupancy {:.2f}\n", count_, count_ * streams_, occupancy);
-  if (occupancy >= args_.assert_occupancy) return {};
+  if (occupancy >= args_.run.assert_occupancy) return {};
   return fail(Code::kState, escaped_format("Mean occupancy {:.2f} under the {} asserted", occupancy,
-                                           args_.assert_occupancy));
+                                           args_.run.assert_occupancy));
 }
 
 Result<Outputs> StreamRun::run() {
-  streams_ = static_cast<size_t>(std::max<int64_t>(1, args_.streams));
-  count_ = args_.turns > 0 ? static_cast<size_t>(args_.turns) : turns_.values.size();
+  streams_ = static_cast<size_t>(std::max<int64_t>(1, args_.load.streams));
+  count_ = args_.run.turns > 0 ? static_cast<size_t>(args_.run.turns) : turns_.values.size();
   RILL_TRY(check_counts());
   RILL_ASSIGN(Lanes lanes, Lanes::make(turns_.ready.plan, streams_));
   got_.resize(streams_);
   const auto begin = std::chrono::steady_clock::now();
-  RILL_TRY(args_.autobatch_sessions > 0 ? run_together(&lanes) : run_apart(&lanes));
+  RILL_TRY(args_.streaming.autobatch_sessions > 0 ? run_together(&lanes) : run_apart(&lanes));
   const double ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   say("{} streams x {} turns in {:.0f} ms, {:.3f} ms/turn/stream\n", streams_, count_, ms,
@@ -164,7 +164,7 @@ Result<Outputs> StreamRun::run() {
   double worst = 0;
   for (const TurnDifference& turn : differences_) worst = std::max(worst, turn.worst);
   say("worst diff against running alone: {}\n", power_text(worst));
-  if (args_.per_turn_diff) {
+  if (args_.run.per_turn_diff) {
     say("\nturn  worst abs    |want|max   relative\n");
     for (size_t turn = 0; turn < count_; ++turn) {
       const TurnDifference& each = differences_[turn];

@@ -16,11 +16,12 @@ namespace {
 
 /// The number of `--max-difference`; nothing if it is not there.
 Result<std::optional<double>> limit_of(const Args& args) {
-  if (args.max_difference.empty()) return std::optional<double>();
+  if (args.compile.max_difference.empty()) return std::optional<double>();
   char* end = nullptr;
-  const double limit = std::strtod(args.max_difference.c_str(), &end);
-  if (end == args.max_difference.c_str() || *end != 0 || !(limit >= 0) || std::isinf(limit)) {
-    return fail(Code::kArg, "--max-difference ", args.max_difference,
+  const double limit = std::strtod(args.compile.max_difference.c_str(), &end);
+  if (end == args.compile.max_difference.c_str() || *end != 0 || !(limit >= 0) ||
+      std::isinf(limit)) {
+    return fail(Code::kArg, "--max-difference ", args.compile.max_difference,
                 ": expected a number that is not negative, as in 1e-3");
   }
   return std::optional<double>(limit);
@@ -96,7 +97,7 @@ Result<std::shared_ptr<const Plan>> Chooser::plan(const Graph& graph, WeightChoi
 Result<std::vector<Tensor>> Chooser::outputs_of(const Trial& trial, WeightChoice* choice) const {
   RILL_ASSIGN(const auto plan, this->plan(trial.graph, choice));
   RILL_ASSIGN(const auto session, Session::make(plan));
-  RILL_TRY(use_threads(args_.threads, session.get()));
+  RILL_TRY(use_threads(args_.program.threads, session.get()));
   if (!model_.pulsed()) return run_once(session.get(), trial.inputs);
   RILL_ASSIGN(StreamResult result, run_stream(session.get(), trial.inputs, trial.frames, {}));
   return std::move(result.outputs);
@@ -126,15 +127,15 @@ Status Chooser::add_trials(const InputSource& source) {
 
 /// Every bundle is an input of its own.
 Status Chooser::read_inputs() {
-  for (const std::string& bundle : args_.input_bundles) {
+  for (const std::string& bundle : args_.values.input_bundles) {
     Args own = args_;
-    own.input_bundles = {bundle};
+    own.values.input_bundles = {bundle};
     RILL_ASSIGN(const InputSource source, InputSource::make(own, log_));
     RILL_TRY(add_trials(source).at(bundle, 0));
   }
-  if (!args_.input_bundles.empty()) return {};
+  if (!args_.values.input_bundles.empty()) return {};
   RILL_ASSIGN(const InputSource source, InputSource::make(args_, log_));
-  return source.has_values() || args_.allow_random ? add_trials(source) : Status();
+  return source.has_values() || args_.values.allow_random ? add_trials(source) : Status();
 }
 
 Result<std::vector<OutputDifference>> Chooser::differences(const std::set<std::string>& kept) {
@@ -205,7 +206,7 @@ Status Chooser::search(double limit) {
                                 [&](size_t i) { return kept.contains(layers[i].node); });
   if (none) {
     const size_t best = order.back();
-    return fail(Code::kUnsupported, "--max-difference ", args_.max_difference,
+    return fail(Code::kUnsupported, "--max-difference ", args_.compile.max_difference,
                 ": every layer would have to stay in f32; \"", layers[best].node,
                 "\" alone makes a difference of ", out_.alone[best])
         .hint("Allow more, or choose weights of more bits");
@@ -215,13 +216,13 @@ Status Chooser::search(double limit) {
 }
 
 Result<SmallWeights> Chooser::run() {
-  const auto format = plan_file::weight_format(args_.weights);
+  const auto format = plan_file::weight_format(args_.compile.weights);
   if (!format) {
-    return fail(Code::kArg, "--weights ", args_.weights, ": expected f32, f16, q8 or q4");
+    return fail(Code::kArg, "--weights ", args_.compile.weights, ": expected f32, f16, q8 or q4");
   }
   out_.choice.format = *format;
   RILL_ASSIGN(const std::optional<double> limit, limit_of(args_));
-  out_.choice.kept.insert(args_.keep_weights.begin(), args_.keep_weights.end());
+  out_.choice.kept.insert(args_.compile.keep_weights.begin(), args_.compile.keep_weights.end());
   RILL_TRY(plan(model_.graph, &out_.choice));
   RILL_TRY(plan_file::check_weights(out_.choice, "--weights", "--keep-weights"));
   RILL_TRY(read_inputs());
@@ -237,8 +238,9 @@ Result<SmallWeights> Chooser::run() {
   out_.choice.layers.clear();
   RILL_TRY(plan(model_.graph, &out_.choice));
   for (WeightLayer& layer : out_.choice.layers) {
-    const bool by_hand = std::find(args_.keep_weights.begin(), args_.keep_weights.end(),
-                                   layer.node) != args_.keep_weights.end();
+    const bool by_hand =
+        std::find(args_.compile.keep_weights.begin(), args_.compile.keep_weights.end(),
+                  layer.node) != args_.compile.keep_weights.end();
     if (out_.choice.kept.contains(layer.node) && !by_hand) layer.kept = "for --max-difference";
   }
   return std::move(out_);

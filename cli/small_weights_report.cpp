@@ -79,8 +79,8 @@ std::string weights_line(const SmallWeights& weights) {
 }
 
 void print_weights(const Args& args, const SmallWeights& weights) {
-  if (args.json) return print_json(weights);
-  if (args.quiet) return;
+  if (args.view.json) return print_json(weights);
+  if (args.view.quiet) return;
   const plan_file::WeightTotals totals = plan_file::totals_of(weights.choice);
   say("weights {}: {} of {} layers, {} bytes of f32 become {}\n",
       plan_file::weight_format_name(weights.choice.format), totals.small_layers,

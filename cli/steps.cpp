@@ -97,17 +97,17 @@ std::string likely_feedback(const Graph& graph) {
 void settle_steps(Graph* graph) { pulse::describe_steps(graph); }
 
 Status tie_steps(const Args& args, Graph* graph) {
-  for (const std::string& text : args.context) {
+  for (const std::string& text : args.streaming.context) {
     RILL_ASSIGN(const Pair pair, parse_pair("--context", text, "INPUT=FRAMES"));
     RILL_ASSIGN(const int64_t frames, parse_frames("--context", text, pair.right));
     RILL_ASSIGN(*graph, pulse::with_context(*graph, pair.left, frames));
   }
-  for (const std::string& text : args.feedback) {
+  for (const std::string& text : args.streaming.feedback) {
     RILL_ASSIGN(const Pair pair, parse_pair("--feedback", text, "OUTPUT=INPUT"));
     RILL_ASSIGN(*graph, pulse::with_feedback(*graph, pair.left, pair.right));
   }
-  if (args.step_frames > 0) {
-    RILL_ASSIGN(*graph, pulse::with_step_frames(*graph, args.step_frames));
+  if (args.stream.step_frames > 0) {
+    RILL_ASSIGN(*graph, pulse::with_step_frames(*graph, args.stream.step_frames));
   }
   return {};
 }

@@ -46,20 +46,21 @@ void print_report(const Plan& plan, const StreamResult& result) {
 
 Status stream_command(const Args& args, const Log& log, const Model& model) {
   if (!model.pulsed()) {
-    return fail(Code::kPulse, args.model, " is not pulsed: there is nothing to stream by")
+    return fail(Code::kPulse, args.file, " is not pulsed: there is nothing to stream by")
         .hint("Add --pulse S=8, with the symbol of the axis that streams and the frames per step");
   }
   RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
   RILL_ASSIGN(const Reference reference, Reference::read(args));
-  const bool in_parts = !args.load_state.empty() || !args.save_state.empty();
+  const bool in_parts = !args.stream.load_state.empty() || !args.stream.save_state.empty();
   RILL_ASSIGN(InputValues inputs, stream_inputs(model, source, in_parts));
-  RILL_ASSIGN(const Ready ready, make_ready(model.graph, inputs.bindings, true, args.threads));
-  if (args.drop_partial_pulse) RILL_TRY(drop_partial_pulses(*ready.plan, &inputs.values));
+  RILL_ASSIGN(const Ready ready,
+              make_ready(model.graph, inputs.bindings, true, args.program.threads));
+  if (args.values.drop_partial_pulse) RILL_TRY(drop_partial_pulses(*ready.plan, &inputs.values));
   const int64_t frames = stream_frames(*ready.plan, inputs.values);
   StreamOptions options;
-  options.open_end = args.drop_partial_pulse;
-  options.nan_filler = args.filler == "nan";
-  if (Log::terminal() && !args.quiet) show_progress(&options);
+  options.open_end = args.values.drop_partial_pulse;
+  options.nan_filler = args.stream.filler == "nan";
+  if (Log::terminal() && !args.view.quiet) show_progress(&options);
   RILL_ASSIGN(const StreamResult result,
               in_parts ? stream_on(args, ready.session.get(), inputs.values, frames)
                        : run_stream(ready.session.get(), inputs.values, frames, options));
@@ -69,11 +70,11 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
         escaped_format("The last {} frames fill no step of {} and give nothing: put zeros behind",
                        left_over, model.graph.streaming->pulse));
   }
-  if (!args.save_outputs.empty()) {
+  if (!args.values.save_outputs.empty()) {
     const std::vector<std::vector<Tensor>> turns{result.outputs};
-    RILL_TRY(write_turns(args.save_outputs, model.graph.output_names, turns, log.tract()));
+    RILL_TRY(write_turns(args.values.save_outputs, model.graph.output_names, turns, log.tract()));
   }
-  if (!args.quiet) print_report(*ready.plan, result);
+  if (!args.view.quiet) print_report(*ready.plan, result);
   return check_stream(reference, model.graph, *ready.plan, result, options.open_end, log);
 }
 

@@ -36,15 +36,16 @@ Status save_state(const std::string& path, Session* session, Feed* feed) {
 Result<StreamResult> stream_on(const Args& args, Session* session, std::span<const Tensor> inputs,
                                int64_t frames) {
   RILL_ASSIGN(const auto feed, Feed::make(session, 0));
-  if (!args.load_state.empty()) RILL_TRY(load_state(args.load_state, session, feed.get()));
-  audit::PushedStream stream(inputs, static_cast<uint64_t>(args.seed));
+  if (!args.stream.load_state.empty())
+    RILL_TRY(load_state(args.stream.load_state, session, feed.get()));
+  audit::PushedStream stream(inputs, static_cast<uint64_t>(args.values.seed));
   stream.attach(session, feed.get());
   while (stream.step()) {
   }
-  if (args.save_state.empty()) {
+  if (args.stream.save_state.empty()) {
     RILL_TRY(stream.finish());
   } else {
-    RILL_TRY(save_state(args.save_state, session, feed.get()));
+    RILL_TRY(save_state(args.stream.save_state, session, feed.get()));
   }
   StreamResult out;
   RILL_ASSIGN(out.outputs, stream.outputs());

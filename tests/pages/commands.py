@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run every command of README.md and docs/ as printed, in the order of its page, in a clean folder.
+"""Run every command of README.md, docs/ and `rill help` as printed, in their order, in a clean folder.
 
     commands.py ROOT RILL [PAGE ...]
 
@@ -28,6 +28,7 @@ PAGES = {
     "docs/small-builds.md": {"kws.nnef.tgz": MODEL},
     "docs/streaming.md": {"model.nnef.tgz": MODEL, "io.npz": BUNDLE},
 }
+HELP = {"model.nnef.tgz": MODEL, "io.npz": BUNDLE, "vad.onnx": CELL}
 # What begins a command that is run elsewhere, and where.
 ELSEWHERE = {
     "scripts/": "the suites of scripts/checks run the scripts",
@@ -59,26 +60,56 @@ def elsewhere(command):
     return next((why for start, why in ELSEWHERE.items() if command.startswith(start)), None)
 
 
-def run_page(root, rill, page):
-    """Return what is wrong with the commands of a page, and how many ran."""
+def run_commands(place, lines, files, rill):
+    """Run commands in a folder with copies of files. Return what is wrong with them, and how many ran."""
     findings, ran = [], 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, source in PAGES.get(page, {}).items():
-            shutil.copy(root / source, pathlib.Path(folder) / name)
-        place = dict(os.environ, PATH=f"{rill.parent}:{os.environ['PATH']}")
-        for command in commands((root / page).read_text(encoding="utf-8")):
+        for name, source in files.items():
+            shutil.copy(source, pathlib.Path(folder) / name)
+        path = dict(os.environ, PATH=f"{rill.parent}:{os.environ['PATH']}")
+        for command in lines:
             if elsewhere(command):
                 continue
             ran += 1
             try:
-                done = subprocess.run(["bash", "-c", command], cwd=folder, env=place, timeout=60,
+                done = subprocess.run(["bash", "-c", command], cwd=folder, env=path, timeout=60,
                                       capture_output=True, text=True, errors="replace")
             except subprocess.TimeoutExpired:
-                findings.append(f"{page}: {command}\n  did not end within a minute")
+                findings.append(f"{place}: {command}\n  did not end within a minute")
                 continue
             if done.returncode != 0:
-                findings.append(f"{page}: {command}\n  status {done.returncode}: {done.stderr.strip()}")
+                findings.append(f"{place}: {command}\n  status {done.returncode}: {done.stderr.strip()}")
     return findings, ran
+
+
+def run_page(root, rill, page):
+    files = {name: root / source for name, source in PAGES.get(page, {}).items()}
+    return run_commands(page, commands((root / page).read_text(encoding="utf-8")), files, rill)
+
+
+def examples(text):
+    """Return the commands below "Example:" or "Examples:" in a help text."""
+    at = re.search(r"^Examples?:\s*$", text, re.M)
+    return re.findall(r"^  (rill .*)$", text[at.end():], re.M) if at else []
+
+
+def run_help(root, rill):
+    """Run the examples of `rill help` and of the help of every subcommand."""
+    def help_of(*topic):
+        return subprocess.run([rill, "help", *topic], capture_output=True, text=True, check=True).stdout
+
+    lines = examples(help_of())
+    findings = [] if len(lines) == 3 else ["rill help: 3 examples are expected"]
+    for name in re.findall(r"^  ([a-z-]+)  +", help_of().split("Subcommands:", 1)[1], re.M):
+        if name == "help":
+            continue
+        own = examples(help_of(name))
+        lines += own
+        if len(own) != 1 or f" {name}" not in own[0]:
+            findings.append(f"rill help {name}: one example that uses it is expected")
+    files = {name: root / source for name, source in HELP.items()}
+    failed, ran = run_commands("rill help", lines, files, rill)
+    return findings + failed, ran
 
 
 def self_test(root, rill):
@@ -88,6 +119,7 @@ def self_test(root, rill):
         page.write_text("```sh\nrill no_such_model.onnx dump\n```\n")
         found, ran = run_page(pathlib.Path(folder), rill, "page.md")
         assert len(found) == 1 and ran == 1, "a command that fails is not found"
+    assert examples("Usage: rill\n\nExample:\n  rill a\n") == ["rill a"]
 
 
 def main():
@@ -99,6 +131,10 @@ def main():
     findings, ran = [], 0
     for page in pages:
         found, count = run_page(root, rill, page)
+        findings += found
+        ran += count
+    if not sys.argv[3:]:
+        found, count = run_help(root, rill)
         findings += found
         ran += count
     print("\n".join(findings))
