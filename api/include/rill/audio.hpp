@@ -1,5 +1,5 @@
-// Takes sound as devices hand it over through models: any format, rate, channels and block size.
-// Header-only C++17 over rill.h. What an audio callback may call returns errors as a rill_status.
+// Runs models on the sound of devices: any sample format, rate, number of channels and block size.
+// Header-only C++17 over rill.h. Functions for audio callbacks return errors as a rill_status.
 #pragma once
 
 #include "rill/audio_paths.hpp"
@@ -8,8 +8,8 @@
 namespace rill {
 inline namespace abi1 {
 
-/// Read the rate of the sound that a model expects, in Hz, from its property `rill.sample_rate`.
-/// Errors: RILL_E_ARG if there is none, or if it is no whole number of 1 to 10^6 Hz.
+/// Return the sample rate that a model expects, in Hz, from its property `rill.sample_rate`.
+/// Errors: RILL_E_ARG if there is none, or if it is not an integer from 1 to 10^6.
 inline Result<int64_t> sample_rate(const Model& model) {
   rill_property property = {};
   property.size = sizeof(property);
@@ -20,7 +20,7 @@ inline Result<int64_t> sample_rate(const Model& model) {
   if (property.count == 1 && property.ints) value = static_cast<double>(property.ints[0]);
   if (property.count == 1 && property.floats) value = property.floats[0];
   if (property.count == 1 && property.strings) {
-    // Exporters write text. Digits alone, so that no locale has a say.
+    // Exporters write text. Only digits are read, so that the locale does not matter.
     const std::string text = property.strings[0];
     const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
     for (const char digit : digits && text.size() < 8 ? text : "") value = value * 10 + digit - '0';
@@ -34,13 +34,14 @@ inline Result<int64_t> sample_rate(const Model& model) {
   return rate;
 }
 
-/// Has a model listen: sound goes in, and what the model makes of it comes out, in frames of its
-/// own. A model of one channel hears the mean of the device's; others have as many as the device.
-/// Real-time, but for `make`: yes, if `emit` is.
+/// Analyses sound: blocks of the device go in, frames of the model's outputs come out. A model of
+/// one channel hears the mean of the device's channels; other models have as many channels as the
+/// device.
+/// Real-time: yes if `emit` is, except `make`.
 class AudioListener {
  public:
-  /// Errors: RILL_E_ARG for rates, channels or blocks that make no sense or that the model does not
-  /// have, and unless the plan has one input, which streams, and it and all outputs are of floats;
+  /// Make a listener. The plan has one input, which streams; input and outputs are f32.
+  /// Errors: RILL_E_ARG for another plan, and for invalid rates, channels or blocks;
   /// RILL_E_UNSUPPORTED for rates that `Resampler` refuses.
   static Result<AudioListener> make(const Plan& plan, const AudioOptions& options) {
     auto intake = detail::Intake::make(plan, options, detail::Intake::kMixed);
@@ -56,29 +57,29 @@ class AudioListener {
     return out;
   }
 
-  /// Tell how far an output may lag: at most so many frames of the device have gone in after the
-  /// sound that the newest frame of the output stands for. -1 if it does not stream.
+  /// Return the largest lag of an output, in frames of the device: the sound that its newest frame
+  /// describes went in at most that many frames ago. -1 if the output does not stream.
   int64_t latency(size_t output = 0) const {
     return output < latencies_.size() ? latencies_[output] : -1;
   }
 
-  /// Take sound, and have `emit(size_t output, TensorView<const float> frames)` called with what
-  /// comes out; the views are good until it returns.
-  /// Errors: RILL_E_DTYPE for a format, RILL_E_SHAPE for a number of channels or frames that are
-  /// not those told; RILL_E_ARG for null; those of rill_step. Nothing is taken then.
+  /// Push sound, and call `emit(size_t output, TensorView<const float> frames)` with new frames;
+  /// the views are valid until `emit` returns.
+  /// Errors: RILL_E_DTYPE for an unknown format, RILL_E_SHAPE for a number of channels or frames
+  /// that contradicts the options, RILL_E_ARG for null: nothing was taken; those of rill_step.
   template <class Emit>
   rill_status push(const ConstSound& sound, Emit&& emit) RILL_REAL_TIME {
     const rill_status fits = detail::check(sound, options_);
     if (fits != RILL_OK) return fits;
     return intake_.take(sound, 0, sound.frames, emit);
   }
-  /// End the stream, and bring out all that is left. Errors: those of rill_step_partial, such as
-  /// RILL_E_STATE where the last pulse was full, and its step had to know the end.
+  /// End the stream, and emit all remaining frames. Errors: those of rill_step_partial, such as
+  /// RILL_E_STATE if the last pulse was full and its step had to know the end.
   template <class Emit>
   rill_status finish(Emit&& emit) RILL_REAL_TIME {
     return intake_.finish(emit);
   }
-  /// Begin anew.
+  /// Reset to the state of a new one.
   rill_status reset() RILL_REAL_TIME { return intake_.reset(); }
 
  private:
@@ -90,14 +91,14 @@ class AudioListener {
   std::vector<int64_t> latencies_;
 };
 
-/// Passes sound through a model: as many frames come out of each call as went in, late by
-/// `latency()` frames. The stream begins with that many frames of silence. A model of one channel
-/// runs once for each of the device's; others have as many as the device.
-/// Real-time, but for `make`: yes.
+/// Passes sound through a model: each call gives as many frames as it takes, delayed by `latency()`
+/// frames, with silence at first. A model of one channel runs once for each channel of the device;
+/// other models have as many channels as the device.
+/// Real-time: yes, except `make`.
 class AudioEffect {
  public:
-  /// Output 0 is heard. Errors: as AudioListener's, and RILL_E_ARG unless that output has one frame
-  /// for each frame of the input, and as many channels.
+  /// Make an effect that plays output 0. Errors: as AudioListener::make, and RILL_E_ARG unless the
+  /// output has one frame for each frame of the input, and as many channels.
   static Result<AudioEffect> make(const Plan& plan, const AudioOptions& options) {
     auto first = detail::Intake::make(plan, options, detail::Intake::kApart);
     if (!first) return first.error();
@@ -110,7 +111,7 @@ class AudioEffect {
     if (!outlet) return outlet.error();
     AudioEffect out(options);
     out.latency_ = detail::latency(*first, info, options.block, &*back);
-    // A whole block goes in before it comes out; where blocks have any length, a chunk of it does.
+    // A whole block goes in before it comes out; without a fixed length, a chunk of it does.
     out.piece_ = options.block > 0 ? options.block : detail::kChunk;
     outlet->prepare(*back, out.latency_, out.piece_);
     const int64_t runs = options.channels / first->lanes();
@@ -123,12 +124,12 @@ class AudioEffect {
     return out;
   }
 
-  /// Tell by how many frames of the device the output lags, which is exact and the least possible.
+  /// Return the lag of the output in frames of the device: exact, and the least possible.
   int64_t latency() const { return latency_; }
 
-  /// Take a block and give as many frames of what came before. `in` and `out` may be one buffer of
-  /// the same format and layout. Feed `latency()` frames of silence to hear the end.
-  /// Errors: as AudioListener::push, and RILL_E_SHAPE where `out` has more or fewer than `in`.
+  /// Push a block, and write as many frames to `out`. `in` and `out` may be the same buffer, with
+  /// the same format and layout. Push `latency()` frames of silence to hear the end.
+  /// Errors: as AudioListener::push, and RILL_E_SHAPE if `out` and `in` differ in frames.
   rill_status process(const ConstSound& in, const Sound& out) RILL_REAL_TIME {
     rill_status fits = detail::check(in, options_);
     if (fits == RILL_OK) fits = detail::check(out, options_);
@@ -152,7 +153,7 @@ class AudioEffect {
     }
     return RILL_OK;
   }
-  /// Begin anew.
+  /// Reset to the state of a new one.
   rill_status reset() RILL_REAL_TIME {
     for (Run& run : runs_) {
       const rill_status begun = run.intake.reset();

@@ -1,4 +1,4 @@
-// The way of sound into a model and out of it: what audio.hpp is made of.
+// The paths of sound into a model and out of it; audio.hpp uses them.
 #pragma once
 
 #include "rill/resampler.hpp"
@@ -13,8 +13,8 @@ constexpr int64_t kChunk = 256;  // frames of the device that are converted at a
 /// Takes sound of the device, resamples it to the model's rate, and steps the model.
 class Intake {
  public:
-  static constexpr int64_t kMixed = -1;  // a model of one channel hears the mean of all
-  static constexpr int64_t kApart = 0;   // or the one that is told; from 0 on
+  static constexpr int64_t kMixed = -1;  // a model of one channel hears the mean of all channels
+  static constexpr int64_t kApart = 0;   // or a single channel, counted from 0
 
   static Result<Intake> make(const Plan& plan, const AudioOptions& options, int64_t heard) {
     if (options.channels < 1 || options.channels > 256 || options.block < 0 ||
@@ -119,7 +119,7 @@ class Intake {
   int64_t row_ = 0;
 };
 
-/// Takes what the model gives, resamples it to the device's rate, and keeps it until it is due.
+/// Resamples frames of the model to the device's rate, and holds them until they are due.
 class Outlet {
  public:
   static Result<Outlet> make(const Plan& plan, const rill_stream_info& stream, int64_t lanes) {
@@ -146,7 +146,7 @@ class Outlet {
     resampled_.resize(static_cast<size_t>(resampler.most(kChunk)));
     chunk_.resize(static_cast<size_t>(kChunk));
     resamplers_.assign(lanes_.size(), resampler);
-    // What comes out of a piece and was not due yet, and the frame by which counts are rounded.
+    // Frames of a piece that are not due yet, and 1 for the rounding of counts.
     for (Lane& lane : lanes_) lane.waiting.resize(static_cast<size_t>(latency + piece + 2));
     reset(latency);
   }
@@ -166,7 +166,7 @@ class Outlet {
     }
   }
 
-  /// Errors: RILL_E_INTERNAL where frames are missing.
+  /// Errors: RILL_E_INTERNAL if frames are missing.
   rill_status give(const Sound& out, int32_t channel, int64_t first, int64_t count) {
     for (Lane& lane : lanes_) {
       if (overrun_ || lane.held < count) return RILL_E_INTERNAL;
@@ -185,7 +185,7 @@ class Outlet {
     return RILL_OK;
   }
 
-  /// Begin with `latency` frames of silence.
+  /// Reset, with `latency` frames of silence at first.
   void reset(int64_t latency) {
     for (Resampler& resampler : resamplers_) resampler.reset();
     for (Lane& lane : lanes_) {
@@ -224,9 +224,9 @@ class Outlet {
   bool overrun_ = false;  // more frames came than could be due
 };
 
-/// The most frames of the device that can be missing from what came out of all that went in: at
-/// any time, or, where blocks are told, at their ends. With `back`, what came out is counted behind
-/// it; else by the sound that the model's frames stand for.
+/// Return the largest number of device frames that went in and whose output did not come out: at
+/// any time, or at the ends of blocks if their length is given. With `back`, output is counted
+/// after it; else by the sound that the model's frames describe.
 inline int64_t latency(const Intake& intake, const rill_stream_info& stream, int64_t block,
                        const Resampler* back = nullptr) {
   const Resampler& in = intake.resampler();
@@ -237,8 +237,9 @@ inline int64_t latency(const Intake& intake, const rill_stream_info& stream, int
     if (back) return back->count(frames);
     return frames * stream.rate_den * in.down() / (stream.rate_num * in.up());
   };
-  // Steps until both resamplers give frames, and then all phases that steps can meet. At any time:
-  // just before a step's last frame goes in, all that went in since the step before is missing.
+  // Steps until both resamplers give frames, then all phases that steps can meet. The maximum is
+  // reached just before the last frame of a step goes in: all frames since the previous step are
+  // missing then.
   const int64_t behind = stream.delay + (back ? back->lookahead() : 0);
   const int64_t begun = behind / (stream.pulse > 0 ? stream.pulse : 1) + 2;
   const int64_t steps = begun + in.up() * stream.rate_den / std::gcd(in.up(), pulse);

@@ -1,4 +1,4 @@
-// The pulses of one stream, filled frame by frame: what Streamer and audio.hpp are made of.
+// The pulses of one stream, filled frame by frame; Streamer and audio.hpp use them.
 #pragma once
 
 #include "rill/rill.hpp"
@@ -16,10 +16,10 @@ inline Error refusal(rill_status code, std::string why, std::string hint = "") {
   return error;
 }
 
-/// Fills the one input of a plan, which streams, and hands on the frames that its steps make valid.
-/// `emit(size_t output, TensorView<const T> frames)` gets a view that is good until it returns.
-/// A lane is what is left of the input without its streaming axis: a channel, or a feature.
-/// Real-time, but for `make`: yes, if `emit` is.
+/// Fills the only input of a plan, which streams, and emits the frames that its steps make valid.
+/// `emit(size_t output, TensorView<const T> frames)` gets a view that is valid until it returns.
+/// A lane is an index of the input without its streaming axis: a channel, or a feature.
+/// Real-time: yes if `emit` is, except `make`.
 template <class T>
 class Pulses {
  public:
@@ -55,14 +55,14 @@ class Pulses {
   int64_t inner() const { return inner_; }
   int64_t lanes() const { return outer_ * inner_; }
   int64_t pulse() const { return pulse_; }
-  /// Frames that wait for their pulse to be full.
+  /// Return the number of frames in the pulse that is not full yet.
   int64_t filled() const { return filled_; }
   int64_t room() const { return pulse_ - filled_; }
-  /// Where the next frame of a lane goes; the one after it lies `inner()` elements further.
+  /// Return the place of the next frame of a lane; the following one is `inner()` elements later.
   T* next(int64_t lane) const {
     return in_.data() + (lane / inner_ * pulse_ + filled_) * inner_ + lane % inner_;
   }
-  /// Count frames that were written to all lanes, `room()` at most.
+  /// Add frames that were written to all lanes, at most `room()`.
   void add(int64_t frames) { filled_ += frames; }
 
   /// Run a full pulse.
@@ -74,7 +74,7 @@ class Pulses {
     hand_on(emit);
     return RILL_OK;
   }
-  /// Run what is left as the end of the stream, and bring out the tail.
+  /// Run the remaining frames as the end of the stream, and emit the tail.
   template <class Emit>
   rill_status last(Emit& emit) {
     const rill_status ran = rill_step_partial(session_.get(), filled_);

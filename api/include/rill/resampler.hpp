@@ -1,8 +1,8 @@
-// From one sample rate to another: a windowed sinc, one row of coefficients per phase.
+// Conversion of sample rates: a windowed sinc, one row of coefficients per phase.
 //
-// Why one of rill's own: what is well kept is a library to link (libsoxr, libsamplerate, speexdsp,
-// r8brain), allocates while it runs, or has a latency that is not told to the frame. This one is
-// headers alone, counts its frames exactly, and is tested against scipy and libsoxr.
+// Written here because the established ones (libsoxr, libsamplerate, speexdsp, r8brain) are
+// libraries to link, allocate while they run, or do not report their latency to the frame. This one
+// is header only, counts its frames exactly, and is tested against scipy and libsoxr.
 #pragma once
 
 #include <cmath>
@@ -14,17 +14,18 @@ namespace rill {
 inline namespace abi1 {
 
 /// Resamples one channel. Frame n of the output is the sound at n / out_rate seconds, so that input
-/// and output are aligned; frames come out once `lookahead` frames past them have gone in. Past
-/// both ends of the stream lies silence.
-/// Source: Kaiser-windowed sinc; aliases and images are 90 dB below, and what lies below 0.82 of
-/// the lower rate's half passes unchanged within 0.01 dB, at 32 zero crossings.
-/// Real-time, but for `make` and copies: yes.
+/// and output are aligned; a frame comes out when `lookahead` later input frames have gone in.
+/// Before and after the stream there is silence.
+/// Source: Kaiser-windowed sinc. With 32 zero crossings, aliases and images are 90 dB below, and
+/// frequencies below 0.82 of the lower Nyquist frequency pass within 0.01 dB.
+/// Real-time: yes, except `make` and copies.
 class Resampler {
  public:
-  /// `crossings`: of the sinc on each side, 8 to 256; more of them make the transition narrower
-  /// and the lookahead longer, which is that many periods of the lower rate.
-  /// Errors: RILL_E_ARG for rates outside 1 to 10^6 Hz; RILL_E_UNSUPPORTED for two rates whose
-  /// coefficients would take more than 16 MiB.
+  /// Make a resampler. `crossings`: zero crossings of the sinc on each side, 8 to 256. A larger
+  /// number makes the transition narrower and the lookahead longer: `crossings` periods of the
+  /// lower rate.
+  /// Errors: RILL_E_ARG for rates outside 1 to 10^6 Hz; RILL_E_UNSUPPORTED if the coefficients
+  /// would take more than 16 MiB.
   static Result<Resampler> make(int64_t in_rate, int64_t out_rate, int crossings = 32) {
     if (in_rate < 1 || in_rate > 1000000 || out_rate < 1 || out_rate > 1000000) {
       return detail::refusal(RILL_E_ARG, "expected sample rates of 1 to 1000000 Hz, found " +
@@ -55,22 +56,22 @@ class Resampler {
     return out;
   }
 
-  /// Frames of the input past a frame of the output before it comes out.
+  /// Return the number of later input frames that a frame of the output needs.
   int64_t lookahead() const { return reach_; }
-  /// Tell how many frames have come out once `frames` have gone in.
+  /// Return the number of frames that have come out when `frames` have gone in.
   int64_t count(int64_t frames) const {
     return frames > reach_ ? ((frames - reach_) * up_ + down_ - 1) / down_ : 0;
   }
-  /// Tell how many frames have to go in until `frames` have come out; 0 for 0.
+  /// Return the number of frames that must go in before `frames` have come out; 0 for 0.
   int64_t needed(int64_t frames) const {
     return frames > 0 ? (frames - 1) * down_ / up_ + reach_ + 1 : 0;
   }
-  /// Tell how many frames one push of `frames`, or the end, gives at most.
+  /// Return the most frames that one push of `frames`, or the end, gives.
   int64_t most(int64_t frames) const { return frames * up_ / down_ + 2; }
   int64_t up() const { return up_; }
   int64_t down() const { return down_; }
 
-  /// Take all frames, and tell how many were written to `out`, which has room for `most(frames)`.
+  /// Push all frames; return the number written to `out`, which has room for `most(frames)`.
   int64_t push(const float* in, int64_t frames, float* out) RILL_REAL_TIME {
     frames_in_ += frames;
     if (up_ == down_) {
@@ -86,19 +87,19 @@ class Resampler {
     frames_out_ += written;
     return written;
   }
-  /// End the stream, and tell how many frames of its tail were written to `out`, which has room for
-  /// `most(lookahead())`. All in all, ceil(frames_in * out_rate / in_rate) frames have come out.
-  /// `reset` comes before the next push.
+  /// End the stream; return the number of frames written to `out`, which has room for
+  /// `most(lookahead())`. In total, ceil(frames_in * out_rate / in_rate) frames have come out.
+  /// Call `reset` before the next push.
   int64_t finish(float* out) RILL_REAL_TIME {
     const int64_t all = (frames_in_ * up_ + down_ - 1) / down_;
     const int64_t left = all - frames_out_;
     if (up_ != down_) (void)push(nullptr, reach_, out);
     return left;
   }
-  /// Begin anew.
+  /// Reset to the state of a new one.
   void reset() RILL_REAL_TIME {
     for (float& value : past_) value = 0;
-    // Before the first frame lies silence, of which the first output needs all but its center.
+    // The first output needs silence for all taps before its center.
     held_ = up_ == down_ ? 0 : reach_ - 1;
     center_ = held_;
     phase_ = 0;
@@ -150,7 +151,7 @@ class Resampler {
     rows_ = std::move(rows);
   }
 
-  /// Sum in eight parts, which a compiler keeps in a vector.
+  /// Sum in eight accumulators, which a compiler keeps in a vector register.
   float tap(const float* past) const {
     const int64_t taps = 2 * reach_;
     const float* row = rows_->data() + phase_ * taps;
@@ -164,7 +165,7 @@ class Resampler {
            ((sums[1] + sums[5]) + (sums[3] + sums[7]));
   }
 
-  /// Of `kPiece` frames at most; null for silence.
+  /// Push at most `kPiece` frames; null for silence.
   int64_t take(const float* in, int64_t frames, float* out) {
     float* past = past_.data();
     for (int64_t i = 0; i < frames; ++i) past[held_ + i] = in ? in[i] : 0;
@@ -175,7 +176,7 @@ class Resampler {
       center_ += (phase_ + down_) / up_;
       phase_ = (phase_ + down_) % up_;
     }
-    // What the next output needs, if it has come, moves to the front.
+    // Move the frames that the next output needs to the front.
     const int64_t first = center_ - reach_ + 1;
     const int64_t drop = first < held_ ? first : held_;
     for (int64_t i = drop; i < held_; ++i) past[i - drop] = past[i];

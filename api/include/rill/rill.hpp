@@ -1,5 +1,5 @@
-// rill for C++17: handles that free themselves, and results instead of codes.
-// Header only, over rill.h; fit for -fno-exceptions and -fno-rtti.
+// rill for C++17: owning handles, and results in place of status codes.
+// Header only, over rill.h; works with -fno-exceptions and -fno-rtti.
 #pragma once
 
 #include <array>
@@ -19,19 +19,19 @@
 #endif
 
 namespace rill {
-// A name of its own: a static librill has other classes in namespace rill.
+// Separate from the classes that a static librill has in namespace rill.
 inline namespace abi1 {
 
-/// What went wrong, where, and what to do next.
+/// A failure: its cause, place and remedy.
 struct Error {
   rill_status code = RILL_E_INTERNAL;
-  std::string text;     ///< all of it, in one line
-  std::string message;  ///< what was found, what was expected
-  std::string node;     ///< or empty
-  std::string op;       ///< or empty
-  std::string file;     ///< or empty
+  std::string text;     ///< all parts in one line
+  std::string message;  ///< found and expected
+  std::string node;     ///< empty if unknown
+  std::string op;       ///< empty if unknown
+  std::string file;     ///< empty if unknown
   int line = 0;         ///< 1-based, 0 if unknown
-  std::string hint;     ///< or empty
+  std::string hint;     ///< remedy; empty if there is none
 
   /// Read the last failure of this thread.
   static Error last() {
@@ -51,8 +51,8 @@ struct Error {
   }
 };
 
-/// A value, or the error that explains why there is none. To ask for the value of a failure is a
-/// mistake of the program: it aborts, or throws std::runtime_error if RILL_EXCEPTIONS is defined.
+/// A value, or the error that explains why there is none. Reading the value of a failure is a bug
+/// of the caller: it aborts, or throws std::runtime_error if RILL_EXCEPTIONS is defined.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -88,7 +88,7 @@ class [[nodiscard]] Result<void> {
  public:
   Result() = default;
   Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: by design
-  /// Read the last failure unless the call went well.
+  /// Return success for RILL_OK, else the last failure of this thread.
   static Result of(rill_status status) {
     return status == RILL_OK ? Result() : Result(Error::last());
   }
@@ -132,7 +132,7 @@ constexpr rill_dtype dtype_of() {
   }
 }
 
-/// A window on elements that live elsewhere; empty where type or index did not fit.
+/// A view of elements in other memory; empty if type or index do not match.
 template <class T>
 class TensorView {
  public:
@@ -157,7 +157,7 @@ class TensorView {
     for (int axis = 0; axis < rank_; ++axis) count *= extent(axis);
     return count;
   }
-  /// Reach one element: view(row, column). One index per axis.
+  /// Return an element: view(row, column). One index per axis.
   template <class... Index>
   T& operator()(Index... index) const {
     const int64_t at[] = {static_cast<int64_t>(index)..., 0};
@@ -165,7 +165,7 @@ class TensorView {
     for (int axis = 0; axis < rank_; ++axis) offset += at[axis] * stride(axis);
     return data_[offset];
   }
-  /// Keep `count` indices of an axis, from `first` on.
+  /// Return the view of `count` indices of an axis, starting at `first`.
   TensorView part(int axis, int64_t first, int64_t count) const {
     TensorView out = *this;
     out.data_ += first * stride(axis);
@@ -196,17 +196,17 @@ struct Io {
   }
 };
 
-/// A model made ready to run. Copies share it. Thread: any.
+/// A model prepared to run. Copies share it. Thread: any.
 class Plan {
  public:
   explicit Plan(rill_plan* owned) : plan_(owned) {}
-  /// Open a file that `rill compile` wrote, within limits; null for the defaults.
+  /// Open a file that `rill compile` wrote, within limits; null stands for the defaults.
   static Result<Plan> open(const std::string& path, const rill_open_opts* opts = nullptr) {
     rill_plan* plan = nullptr;
     if (rill_plan_open_opts(path.c_str(), opts, &plan) != RILL_OK) return Error::last();
     return Plan(plan);
   }
-  /// As above, from memory that is aligned to 64 bytes and stays as it is.
+  /// Open a plan in memory that is aligned to 64 bytes and does not change; see rill_plan_map.
   static Result<Plan> map(const void* bytes, size_t size, const rill_open_opts* opts = nullptr) {
     rill_plan* plan = nullptr;
     if (rill_plan_map_opts(bytes, size, opts, &plan) != RILL_OK) return Error::last();
@@ -253,10 +253,10 @@ class Plan {
   rill_plan* plan_;
 };
 
-/// What a file says. Thread: one at a time.
+/// A graph read from a file. Thread: one at a time.
 class Model {
  public:
-  /// `constants`: of an ONNX model, values of inputs, as in "sr=16000".
+  /// Load a file; see rill_load. `constants`: values of inputs of an ONNX model, as "sr=16000".
   static Result<Model> load(const std::string& path, const std::string& constants = "") {
     rill_load_opts opts = {};
     opts.size = sizeof(opts);
@@ -283,19 +283,19 @@ class Model {
   Status pulse(const std::string& symbol, int64_t frames) {
     return Status::of(rill_model_pulse(get(), symbol.c_str(), std::to_string(frames).c_str()));
   }
-  /// `frames` as rill_model_pulse takes them: "8", "auto", "auto:max_latency=40".
+  /// Pulse the model; see rill_model_pulse for `frames`: "8", "auto", "auto:max_latency=40".
   Status pulse(const std::string& symbol, const std::string& frames) {
     return Status::of(rill_model_pulse(get(), symbol.c_str(), frames.c_str()));
   }
-  /// Tie an output to an input of the next step; see rill_model_feedback.
+  /// Feed an output to an input of the next step; see rill_model_feedback.
   Status feedback(const std::string& output, const std::string& input) {
     return Status::of(rill_model_feedback(get(), output.c_str(), input.c_str()));
   }
-  /// Begin each step with frames of the one before; see rill_model_context.
+  /// Start each step with frames of the previous one; see rill_model_context.
   Status context(const std::string& input, int64_t frames) {
     return Status::of(rill_model_context(get(), input.c_str(), frames));
   }
-  /// Compare this pulsed model to a clone of it from before `pulse`, for that long; see
+  /// Compare this pulsed model with `whole`, its clone from before `pulse`, for `seconds`; see
   /// rill_model_audit.
   Result<rill_audit_report> audit(const Model& whole, double seconds = 2) const {
     rill_audit_opts opts = {};
@@ -306,7 +306,7 @@ class Model {
     if (rill_model_audit(whole.get(), get(), &opts, &report) != RILL_OK) return Error::last();
     return report;
   }
-  /// Read a property as text.
+  /// Return a property as text.
   Result<std::string> property(const std::string& key) const {
     rill_property property = {};
     property.size = sizeof(property);
@@ -341,16 +341,16 @@ class Model {
   std::unique_ptr<rill_model, Free> model_;
 };
 
-/// Threads that sessions may be given for their steps. Sessions keep what they use. Thread: any.
+/// Threads that share the steps of sessions. Sessions own the threads they use. Thread: any.
 class Threads {
  public:
-  /// `count` threads, of which the one that calls a step is the first.
+  /// Start `count` - 1 threads; the thread that calls a step is the remaining one.
   static Result<Threads> make(uint32_t count) {
     rill_threads* threads = nullptr;
     if (rill_threads_new(count, &threads) != RILL_OK) return Error::last();
     return Threads(threads);
   }
-  /// Those of the app: see rill_pool.
+  /// Use the app's threads; see rill_pool.
   static Result<Threads> wrap(const rill_pool& pool) {
     rill_threads* threads = nullptr;
     if (rill_threads_wrap(&pool, &threads) != RILL_OK) return Error::last();
@@ -376,7 +376,7 @@ class Session {
     if (rill_session_new(plan.get(), &session) != RILL_OK) return Error::last();
     return Session(session, plan);
   }
-  /// `push` takes at least `max_push` frames while nothing is pulled.
+  /// Make a session whose `push` takes at least `max_push` frames before outputs are pulled.
   static Result<Session> make(const Plan& plan, int64_t max_push) {
     rill_session_opts opts = {};
     opts.size = sizeof(opts);
@@ -395,11 +395,11 @@ class Session {
   const Plan& plan() const { return plan_; }
   int64_t bytes() const { return rill_session_bytes(get()); }
   Status reset() { return Status::of(rill_session_reset(get())); }
-  /// Have the steps shared by threads, with the same outputs. Real-time: no, nor are steps then.
+  /// Let threads share the steps, with the same bits. Real-time: no, and steps no longer are.
   Status set_threads(const Threads& threads) {
     return Status::of(rill_session_set_threads(get(), threads.get()));
   }
-  /// Where to write input, and read output. Real-time: yes.
+  /// Return the buffer to write an input to, or to read an output from. Real-time: yes.
   template <class T>
   TensorView<T> input(size_t index) {
     rill_view view = empty_view();
@@ -412,7 +412,7 @@ class Session {
     if (rill_output_buffer(get(), index, &view) != RILL_OK) return {};
     return TensorView<const T>(view);
   }
-  /// The part of an output that the last step made valid; empty if none, or if it does not stream.
+  /// Return the frames of an output that the last step made valid; empty if there are none.
   template <class T>
   TensorView<const T> valid(size_t index) {
     int64_t first = 0;
@@ -424,7 +424,7 @@ class Session {
     const TensorView<const T> all = output<T>(index);
     return all ? all.part(info.axis, first, count) : all;
   }
-  /// Use row-major memory of the caller; null goes back to the session's own. Real-time: yes.
+  /// Use row-major memory of the caller; null restores the session's own. Real-time: yes.
   template <class T>
   Status bind_input(size_t index, T* data) {
     return bind(index, data, rill_input_buffer, rill_bind_input);
@@ -436,25 +436,25 @@ class Session {
 
   /// Run once: the whole graph, or the next pulse. Real-time: yes.
   Status step() { return Status::of(rill_step(get())); }
-  /// Run the last pulse, of which so many frames are the stream's. Real-time: yes.
+  /// Run the last pulse, whose first `valid_frames` frames end the stream. Real-time: yes.
   Status step_last(int64_t valid_frames) {
     return Status::of(rill_step_partial(get(), valid_frames));
   }
-  /// Take frames of any number: row-major, like the input but for the extent of its streaming axis.
-  /// Tells how many were taken: fewer where outputs have to be pulled before. Real-time: yes.
+  /// Push any number of frames: row-major, with the input's shape except along its streaming axis.
+  /// Returns the number taken: fewer if outputs have to be pulled before. Real-time: yes.
   template <class T>
   Result<int64_t> push(size_t input, const T* frames, int64_t count) {
     return move_frames(RILL_INPUT, input, const_cast<T*>(frames), count, rill_push);
   }
-  /// Hand out frames, without the delay, to memory that is row-major with `room` frames on the
-  /// streaming axis. Tells how many. Real-time: yes.
+  /// Pull frames, without the delay, into row-major memory with `room` frames on the streaming
+  /// axis. Returns the number written. Real-time: yes.
   template <class T>
   Result<int64_t> pull(size_t output, T* frames, int64_t room) {
     return move_frames(RILL_OUTPUT, output, frames, room, rill_pull);
   }
-  /// Say that all frames have been pushed; `pull` then brings out the tail. Real-time: yes.
+  /// End the stream: all frames have been pushed. `pull` then gives the tail. Real-time: yes.
   Status finish() { return Status::of(rill_finish(get())); }
-  /// The state as bytes, for a session of any plan of the same model.
+  /// Return the state as bytes, for a session of any plan of the same model.
   Result<std::vector<uint8_t>> save() const {
     size_t size = 0;
     if (rill_state_size(get(), &size) != RILL_OK) return Error::last();
@@ -466,7 +466,7 @@ class Session {
   Status load(const std::vector<uint8_t>& bytes) {
     return Status::of(rill_state_load(get(), bytes.data(), bytes.size()));
   }
-  /// Run one step of the tail; tells how many frames are left. Real-time: yes.
+  /// Run one step of the tail, and return the number of frames that are left. Real-time: yes.
   Result<int64_t> flush() {
     int64_t left = 0;
     if (rill_flush(get(), &left) != RILL_OK) return Error::last();

@@ -1,4 +1,4 @@
-// A queue between two threads, of which neither waits.
+// A wait-free queue between two threads.
 #pragma once
 
 #include <atomic>
@@ -8,18 +8,18 @@
 namespace rill {
 inline namespace abi1 {
 
-/// Carries elements from one thread that writes to one that reads: from an audio callback to a
-/// thread that runs a model too heavy for it, and another one back.
-/// Thread: `write` and `writable` on one, `read` and `readable` on one. Real-time, but for `make`:
-/// yes, without locks or system calls, so that the reader has to look by itself.
+/// Carries elements from a writing to a reading thread, for example from an audio callback to a
+/// thread that runs a heavy model; a second ring carries results back.
+/// Thread: one calls `write` and `writable`, one calls `read` and `readable`. Real-time: yes,
+/// except `make`: no locks and no system calls, so that the reader has to poll.
 template <class T>
 class Ring {
   static_assert(std::is_trivially_copyable_v<T>, "elements are copied as they lie");
   static_assert(std::atomic<size_t>::is_always_lock_free, "this machine would take a lock");
 
  public:
-  /// `capacity`: elements at least; a power of two is taken. Errors: RILL_E_ARG for 0, and for more
-  /// than 2^30.
+  /// Make a ring of at least `capacity` elements, rounded up to a power of two. Errors: RILL_E_ARG
+  /// for 0, and for more than 2^30.
   static Result<Ring> make(size_t capacity) {
     if (capacity < 1 || capacity > size_t{1} << 30) {
       Error error;
@@ -37,17 +37,17 @@ class Ring {
   }
 
   size_t capacity() const { return elements_.size(); }
-  /// Tell how many elements can be written.
+  /// Return the number of elements that can be written.
   size_t writable() const RILL_REAL_TIME {
     return capacity() - (ends_->written.load(std::memory_order_relaxed) -
                          ends_->read.load(std::memory_order_acquire));
   }
-  /// Tell how many elements can be read.
+  /// Return the number of elements that can be read.
   size_t readable() const RILL_REAL_TIME {
     return ends_->written.load(std::memory_order_acquire) -
            ends_->read.load(std::memory_order_relaxed);
   }
-  /// Write up to `count` elements, and tell how many: fewer where the reader is behind.
+  /// Write up to `count` elements and return their number: fewer if the ring is full.
   size_t write(const T* from, size_t count) RILL_REAL_TIME {
     const size_t room = writable();
     if (count > room) count = room;
@@ -57,7 +57,7 @@ class Ring {
     ends_->written.store(at + count, std::memory_order_release);
     return count;
   }
-  /// Read up to `count` elements, and tell how many: fewer where the writer is behind.
+  /// Read up to `count` elements and return their number: fewer if the ring is empty.
   size_t read(T* to, size_t count) RILL_REAL_TIME {
     const size_t there = readable();
     if (count > there) count = there;
@@ -69,8 +69,7 @@ class Ring {
   }
 
  private:
-  // Of all elements since the beginning. Apart, so that one thread's writes do not take the cache
-  // line of the other's.
+  // Numbers of all elements so far. Padded, so that the threads write to different cache lines.
   struct Ends {
     alignas(64) std::atomic<size_t> written{0};
     alignas(64) std::atomic<size_t> read{0};

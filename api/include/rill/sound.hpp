@@ -1,4 +1,4 @@
-// Blocks of sound in the memory of devices and hosts, and their samples as floats.
+// Blocks of sound in the memory of devices and hosts, and conversion of their samples.
 #pragma once
 
 #include <cmath>
@@ -14,9 +14,9 @@ enum class SampleFormat : int32_t {
   kFloat = 2   ///< full scale is 1
 };
 
-/// A block of sound in the caller's memory, frames of channels side by side or a plane per channel.
-/// Void is `const void` where it is read. The fields may be filled by hand, as from a device's own
-/// description; what makes no sense is refused by those who take it.
+/// A block of sound in the caller's memory, interleaved or with a plane per channel. Void is `const
+/// void` for sound that is read. Callers may fill the fields by hand; functions that take the block
+/// refuse invalid values.
 template <class Void>
 struct SoundOf {
   SampleFormat format = SampleFormat::kFloat;
@@ -47,13 +47,13 @@ struct SoundOf {
 using Sound = SoundOf<void>;
 using ConstSound = SoundOf<const void>;
 
-/// What a device runs at, and what the model does.
+/// Rates, channels and block size of a device, and the rate of the model.
 struct AudioOptions {
   int64_t device_rate = 0;  ///< Hz
-  int64_t model_rate = 0;   ///< Hz, as `sample_rate` tells of models that know
+  int64_t model_rate = 0;   ///< Hz; `sample_rate` reads it from a model
   int32_t channels = 1;     ///< of the device
-  /// Every call has this many frames, or a multiple of it: the latency is lower where blocks and
-  /// pulses fit. 0: any number, another one each time.
+  /// Number of frames of each call, or a divisor of it: the latency is lower if blocks and pulses
+  /// fit. 0: calls have any number of frames.
   int64_t block = 0;
 };
 
@@ -63,7 +63,7 @@ inline float from_sample(int16_t sample) { return static_cast<float>(sample) * 0
 inline float from_sample(int32_t sample) { return static_cast<float>(sample) * 0x1p-31f; }
 inline float from_sample(float sample) { return sample; }
 
-/// To the nearest, within what the type holds; NaN is silence.
+/// Round to the nearest value of the type, clamp to its range; NaN becomes 0.
 template <class T>
 T to_sample(float value) {
   if constexpr (std::is_same_v<T, float>) {
@@ -76,7 +76,7 @@ T to_sample(float value) {
   }
 }
 
-/// Samples of one channel, and how far apart they lie.
+/// Samples of one channel, and their distance in samples.
 template <class T>
 struct Channel {
   T* first = nullptr;

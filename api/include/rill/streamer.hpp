@@ -1,4 +1,4 @@
-// Feeds chunks of any length to a model that streams.
+// Feeds chunks of any length to a streaming model.
 #pragma once
 
 #include "rill/pulses.hpp"
@@ -6,11 +6,11 @@
 namespace rill {
 inline namespace abi1 {
 
-/// Feeds chunks of any length to a plan that has one input, which streams, and hands on the frames
-/// that come out, without the `delay` frames in front.
+/// Feeds chunks of any length to a plan with one input, which streams, and emits the frames of its
+/// outputs, without the first `delay` ones.
 ///
-/// `emit(size_t output, TensorView<const T> frames)` is called for every output that streams; the
-/// view is good until `emit` returns. Real-time: yes, if `emit` is.
+/// It calls `emit(size_t output, TensorView<const T> frames)` for every streaming output; the view
+/// is valid until `emit` returns. Real-time: yes if `emit` is.
 template <class T = float>
 class Streamer {
  public:
@@ -21,22 +21,22 @@ class Streamer {
   }
 
   Session& session() { return pulses_.session(); }
-  /// Frames that wait for their pulse to be full.
+  /// Return the number of frames in the pulse that is not full yet.
   int64_t pending() const { return pulses_.filled(); }
 
-  /// Take frames: row-major, like the input but for the extent of its streaming axis.
+  /// Push frames: row-major, with the input's shape except along its streaming axis.
   template <class Emit>
   Status push(const T* chunk, int64_t frames, Emit&& emit) {
     return Status::of(take(chunk, frames, false, emit));
   }
-  /// Take the last frames, and bring out all that is left.
+  /// Push the last frames, and emit all remaining ones.
   template <class Emit>
   Status push_last(const T* chunk, int64_t frames, Emit&& emit) {
     return Status::of(take(chunk, frames, true, emit));
   }
-  /// Say that the last frames have been pushed, and bring out all that is left.
-  /// Errors: RILL_E_STATE where the last pulse was full, and its step had to know the end, as
-  /// rill_step_partial says: end such streams by `push_last`.
+  /// End the stream, and emit all remaining frames.
+  /// Errors: RILL_E_STATE if the last pulse was full and its step had to know the end (see
+  /// rill_step_partial): end such streams by `push_last`.
   template <class Emit>
   Status finish(Emit&& emit) {
     return Status::of(take(nullptr, 0, true, emit));

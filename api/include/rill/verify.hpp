@@ -1,5 +1,5 @@
-// verify.h for C++17: the reports of rill_check and rill_inspect as values that own what they tell.
-// Header only; fit for -fno-exceptions and -fno-rtti.
+// verify.h for C++17: the reports of rill_check and rill_inspect as values that own their texts.
+// Header only; works with -fno-exceptions and -fno-rtti.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace rill {
 inline namespace abi1 {
 
-/// One way of running a model, and what came of it; see rill_check_way.
+/// One mode of running a model, with its result; see rill_check_way.
 struct CheckedWay {
   std::string name;
   int64_t pulse = 0;  ///< 0: the whole run
@@ -22,22 +22,22 @@ struct CheckedWay {
   int64_t frames = 0;
   bool same_bits = false;
   std::string problem;  ///< empty if nothing differs
-  std::string skipped;  ///< why this way was not run; empty if it was
+  std::string skipped;  ///< why this mode was not run; empty if it was
 };
 
-/// What `check` compared.
+/// Result of `check`.
 struct Checked {
   int64_t frames = 0;   ///< of the stream
-  int64_t outputs = 0;  ///< how many outputs of streams were compared
+  int64_t outputs = 0;  ///< number of compared outputs of streams
   std::vector<CheckedWay> ways;
-  std::optional<Error> error;  ///< why the check failed: a way that differs, or nothing compared
+  std::optional<Error> error;  ///< why the check failed: a mode that differs, or nothing compared
 
   explicit operator bool() const { return !error; }
 };
 
 /// Run a model that is not pulsed on these inputs, one view per input in order, and compare streams
-/// of them with that run; `pulses` as in "1,8,16", or empty. Where a frame differs, the value that
-/// is returned has `error` set; an error in its place says why nothing was run. Real-time: no.
+/// of them with that run; `pulses` as in "1,8,16", or empty. If a frame differs, the returned value
+/// has `error` set; a returned error explains why nothing ran. Real-time: no.
 inline Result<Checked> check(const Model& whole, const std::vector<rill_view>& inputs,
                              const std::string& pulses = "", const std::string& symbol = "S") {
   Checked out;
@@ -64,30 +64,30 @@ inline Result<Checked> check(const Model& whole, const std::vector<rill_view>& i
 struct WireLatency {
   std::string node;
   std::string op;
-  std::string causes;  ///< what makes it lag; empty if nothing does
+  std::string causes;  ///< causes of its lag; empty for none
   int line = 0;        ///< of the node in graph.nnef; 0: unknown
   int slot = 0;
   int axis = 0;
   int64_t pulse = 0;
   int64_t delay = 0;
-  std::optional<int64_t> least_delay;  ///< none where it is not known
+  std::optional<int64_t> least_delay;  ///< empty if unknown
   double before = 0;
   double after = 0;
   int64_t state_bytes = 0;
 };
 
-/// How late an output is; see rill_output_latency.
+/// Latency of an output; see rill_output_latency.
 struct OutputLatency {
   std::string name;
   int axis = -1;  ///< -1: it does not stream
   int64_t pulse = 0;
   int64_t delay = 0;
-  std::optional<int64_t> least_delay;  ///< none where it is not known
+  std::optional<int64_t> least_delay;  ///< empty if unknown
   double latency = 0;
-  std::vector<size_t> path;  ///< indices of wires, from an input on
+  std::vector<size_t> path;  ///< indices of wires, starting at an input
 };
 
-/// A pulse that "auto" chose from; see rill_pulse_choice.
+/// A candidate of the pulse "auto"; see rill_pulse_choice.
 struct PulseChoice {
   bool chosen = false;
   int64_t pulse = 0;
@@ -98,22 +98,22 @@ struct PulseChoice {
   int64_t arena_bytes = 0;
 };
 
-/// What pulsing would make of a model.
+/// How a model would stream.
 struct Inspected {
   int64_t pulse = 0;
   int64_t multiple_of = 0;  ///< legal pulses are its multiples; 0: unknown
-  bool late_end = false;    ///< the end may be told after the last frames
+  bool late_end = false;    ///< the end may be given after the last frames
   double latency = 0;       ///< of the output that lags most, in frames of the first input
   int64_t state_bytes = 0;
   int64_t arena_bytes = 0;
-  std::optional<int64_t> longest;  ///< no stream may be longer
+  std::optional<int64_t> longest;  ///< longest stream; empty for no limit
   std::vector<WireLatency> wires;
   std::vector<OutputLatency> outputs;
   std::vector<PulseChoice> choices;
 };
 
-/// Tell how late a model is at a pulse ("8", "auto"), and by which wires. The model stays as it is.
-/// `seconds` are for proofs of least delays; 0: 2; below 0: none are tried. Real-time: no.
+/// Report how late a model is at a pulse ("8", "auto"), and through which wires. The model does not
+/// change. `seconds`: time for proofs of least delays; 0: 2; below 0: no proofs. Real-time: no.
 inline Result<Inspected> inspect(const Model& whole, const std::string& pulse,
                                  const std::string& symbol = "S", double seconds = 0) {
   static constexpr auto known = [](int64_t value) {
