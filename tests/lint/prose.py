@@ -15,12 +15,12 @@ import common
 
 # By pattern: what to write, and how often it stands at most.
 MOST = {
-    "clause as a subject": 425,
-    "so many": 34,
-    "anew": 45,
-    "goes on": 91,
-    "of its own": 70,
-    "told": 123,
+    "clause as a subject": 410,
+    "so many": 31,
+    "anew": 38,
+    "goes on": 88,
+    "of its own": 68,
+    "told": 117,
 }
 PATTERNS = {
     "clause as a subject": (r"^\s*(?://+|/?\*+|#)?\s*(?:What|Those) \w", "name the noun that the sentence is about"),
