@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kAlign = 64;
 /// What memory of the caller is aligned to at least.
 constexpr int64_t kAlignOfCallers = 16;
-/// The steps that bring out a tail at most, and those before the first frame.
+/// Most steps that an output may lag behind its input.
 constexpr int64_t kMostLateSteps = int64_t{1} << 22;
 /// Bytes of tables that are looked through; steps may share them.
 constexpr int64_t kMostTableBytes = int64_t{1} << 28;
@@ -40,6 +40,7 @@ class Checker {
 
   const char* why() const { return why_; }
   bool over_limit() const { return over_limit_; }
+  bool too_late() const { return too_late_; }
   Cost cost() const { return {session_, work_}; }
 
   void run() {
@@ -122,11 +123,10 @@ class Checker {
                           stream.axis < static_cast<int>(io.shape.size()) &&
                           io.shape[static_cast<size_t>(stream.axis)] == stream.pulse;
       const bool soon = checked(stream.delay) <= checked(stream.pulse) * kMostLateSteps;
-      if (!require(pulses, "an input or output has another pulse") ||
-          !require(kind == BufferKind::kInput || stream.pulse == 0 || soon,
-                   "an output comes later than any stream is long")) {
-        return false;
-      }
+      const bool lags = kind == BufferKind::kOutput && stream.pulse > 0 && !soon;
+      if (!require(pulses, "an input or output has another pulse")) return false;
+      too_late_ |= lags;
+      if (!require(!lags, "an output lags more than 4194304 steps behind its input")) return false;
     }
     return true;
   }
@@ -197,6 +197,7 @@ class Checker {
   std::vector<const Ring*> ring_of_;
   const char* why_ = nullptr;
   bool over_limit_ = false;
+  bool too_late_ = false;
   int64_t session_ = 0;
   int64_t work_ = 0;
   int64_t table_bytes_ = 0;
@@ -348,6 +349,9 @@ Result<Cost> check(const Plan& plan, const Limits& limits) {
   if (checker.over_limit()) {
     return fail(Code::kNoMem, checker.why(), " than the limits allow")
         .hint("Raise the limits, by rill_plan_open_opts, if the file is one of yours");
+  }
+  if (checker.too_late()) {
+    return fail(Code::kUnsupported, checker.why()).hint("Pulse the model by more frames per step");
   }
   return fail(Code::kParse, "a plan that no compiler of rill makes: ", checker.why())
       .hint("Compile the model again, or copy the file again");

@@ -5,6 +5,7 @@
 
 #include "core/base/aligned.h"
 #include "core/run/plan_format.h"
+#include "plan_file/check.h"
 #include "plan_file/step_writer.h"
 
 namespace rill::plan_file {
@@ -52,8 +53,10 @@ Status expect_same(const TargetPlan& each, const Aligned& file, Known known,
                    const WriteOptions& options) {
   known.rank = [&](std::string_view target) { return target == each.target ? 0 : -1; };
   auto opened = open(file.bytes, file.memory, known);
-  // Kernels of another CPU.
-  if (!opened.ok() && opened.error().code == Code::kUnsupported) return {};
+  // Kernels of another CPU: its numbers can be checked here, though.
+  if (!opened.ok() && opened.error().code == Code::kUnsupported) {
+    return check(*each.plan).status();
+  }
   if (!opened.ok()) return opened.take_status();
   const TargetPlan again{each.target, opened->plan};
   RILL_ASSIGN(const auto expected, write({&each, 1}, known.rooms, options));
@@ -74,7 +77,8 @@ Status expect_reopens(std::span<const std::byte> file, std::span<const TargetPla
   for (size_t i = 0; status.ok() && i < plans.size(); ++i) {
     status = expect_same(plans[i], whole, known, options);
   }
-  if (status.ok() || status.code() == Code::kNoMem) return status;
+  const bool too_large = status.code() == Code::kNoMem || status.code() == Code::kUnsupported;
+  if (status.ok() || too_large) return status;
   status.error().code = Code::kInternal;
   return std::move(status).hint(
       "Nothing was written: this is a bug of rill, and worth a report with the model");

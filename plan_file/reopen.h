@@ -9,9 +9,9 @@
 namespace rill::plan_file {
 
 /// Open what was written of plans, target by target, and compare it with them: both must be written
-/// as the same bytes. The plan of a target whose kernels this CPU cannot run is read as far as its
-/// sums alone.
-/// Errors: kInternal, with the node of the first step that differs.
+/// as the same bytes. A plan with kernels that this CPU cannot run is checked as it is in memory.
+/// Errors: kInternal, with the node of the first step that differs; kNoMem and kUnsupported for a
+/// plan that the default limits refuse.
 Status expect_reopens(std::span<const std::byte> file, std::span<const TargetPlan> plans,
                       std::span<const StepKind* const> steps,
                       std::span<const OpRoom* const> rooms, const WriteOptions& options);

@@ -130,6 +130,30 @@ TEST(Feed, RefusesInputsThatEndApartAndTakesTheRest) {
   EXPECT_TRUE(feed->finish().ok());
 }
 
+TEST(Feed, RefusesATailOfTooManyStepsAndAsksForALongerPulse) {
+  const auto graph =
+      load_text(document("1, 1, S",
+                         "  y = pad(x, padding = [(0, 0), (0, 0), (0, 16777216)], "
+                         "border = 'constant', value = 0.0);\n"));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  for (const int64_t pulse : {1, 4}) {
+    auto run = StreamedRun::make(*graph, pulse);
+    ASSERT_TRUE(run.ok()) << run.error().to_string();
+    const auto feed = std::move(Feed::make(&run->session(), 0)).value();
+    const std::vector<Tensor> inputs = noise_inputs(*graph, pulse, 1);
+    EXPECT_EQ(feed->push(0, inputs[0].view()), pulse);
+    const Status finished = feed->finish().status();
+    if (pulse > 1) {
+      EXPECT_TRUE(finished.ok()) << finished.error().to_string();
+      continue;
+    }
+    ASSERT_EQ(finished.code(), Code::kUnsupported);
+    EXPECT_NE(finished.error().to_string().find("more frames per step"), std::string::npos)
+        << finished.error().to_string();
+    EXPECT_FALSE(feed->finished());
+  }
+}
+
 // Frames 3 on, with the first of them repeated twice in front: with pulses of 1 the repeats come in
 // steps of their own, and later than with pulses that hold them all.
 constexpr char kEdge[] =

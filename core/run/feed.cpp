@@ -44,7 +44,7 @@ int counting_input(const Plan& plan) {
 
 namespace {
 
-/// Steps that bring out a tail: no model is later than this, but a file may say anything.
+/// Most steps behind the last frame: `finish` may run all of them, and a file may ask for any number.
 constexpr int64_t kMostTail = int64_t{1} << 23;
 
 /// Zeros from a frame to the end of a row-major view.
@@ -416,9 +416,9 @@ Refusal PlacedFeed::finish() {
   if (session_->steps_left() > kMostTail) {
     const auto steps = told(session_->steps_left());
     session_->announce_end(-1);
-    return refusal(Code::kUnsupported, "Compile the model again, if the file is none of yours",
-                   "a stream of %lld %s would end %lld steps after its last frame", told(*end),
-                   symbol, steps);
+    return refusal(Code::kUnsupported, "Pulse the model by more frames per step",
+                   "the outputs of a stream of %lld %s take %lld more steps, and the limit is %lld",
+                   told(*end), symbol, steps, told(kMostTail));
   }
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
     if (kept_.outs[i].axis >= 0) drop_behind_end(i);

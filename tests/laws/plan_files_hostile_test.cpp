@@ -12,8 +12,11 @@
 #include "core/graph/nnef.h"
 #include "core/run/plan_format.h"
 #include "kernels/cpu.h"
+#include "ops/op_table.h"
+#include "ops/step_table.h"
 #include "plan_file/check.h"
 #include "plan_file/map.h"
+#include "plan_file/reopen.h"
 #include "plan_file/write.h"
 #include "tests/property/generate.h"
 #include "tests/property/seeds.h"
@@ -74,7 +77,7 @@ const Hostile kHostile[] = {
     {"ADelayFarBeforeTheStream",
      [](Plan* plan) { plan->outputs[0].stream.delay = INT64_MIN; }, "delay"},
     {"ADelayOfBillionsOfSteps",
-     [](Plan* plan) { plan->outputs[0].stream.delay = int64_t{1} << 40; }, "comes later"},
+     [](Plan* plan) { plan->outputs[0].stream.delay = int64_t{1} << 40; }, "lags more than"},
     {"MoreHeldThanMemory",
      [](Plan* plan) { plan->outputs[0].stream.early = int64_t{1} << 40; }, "more memory"},
     {"AnArenaOfATerabyte", [](Plan* plan) { plan->arena_bytes = int64_t{1} << 40; }, "more memory"},
@@ -191,6 +194,27 @@ TEST(HostilePlanFiles, ThatShareAConstantKeepItOnce) {
     if (buffer.initial.empty()) continue;
     EXPECT_GE(buffer.initial.data(), map.bytes.data());
     EXPECT_LT(buffer.initial.data(), map.bytes.data() + map.bytes.size());
+  }
+}
+
+TEST(PlanFiles, OfOutputsThatLagTooManyStepsAreRefusedBeforeTheyAreWritten) {
+  constexpr char kStatements[] =
+      "  y = max_pool(x, size = [1, 1, 2], border = 'ignore',\n"
+      "               padding = [(0, 0), (0, 0), (0, 5000000)], stride = [1, 1, 1],\n"
+      "               dilation = [1, 1, 5000000]);\n";
+  for (const int64_t pulse : {1, 2}) {
+    const plan_file::TargetPlan each{"none", streamed_plan(kStatements, pulse)};
+    const auto file = plan_file::write({&each, 1}, ops::op_table());
+    ASSERT_TRUE(file.ok()) << file.error().to_string();
+    const Status status =
+        plan_file::expect_reopens(*file, {&each, 1}, ops::step_table(), ops::op_table(), {});
+    if (pulse > 1) {
+      EXPECT_TRUE(status.ok()) << status.error().to_string();
+      continue;
+    }
+    EXPECT_EQ(status.code(), Code::kUnsupported);
+    EXPECT_NE(status.error().to_string().find("more frames per step"), std::string::npos)
+        << status.error().to_string();
   }
 }
 
