@@ -26,9 +26,10 @@ Status damaged(const Record& record) {
 /// Reads one plan of a file.
 class PlanReader {
  public:
-  PlanReader(std::span<const std::byte> record, std::span<const std::byte> constants,
-             std::shared_ptr<const void> owner, const Known& known)
-      : from_(record), constants_(constants), known_(known) {
+  PlanReader(std::span<const std::byte> record, size_t notes_bytes,
+             std::span<const std::byte> constants, std::shared_ptr<const void> owner,
+             const Known& known)
+      : from_(record), notes_bytes_(notes_bytes), constants_(constants), known_(known) {
     tables_.owner = std::move(owner);
   }
 
@@ -188,10 +189,11 @@ class PlanReader {
     place_fields(*this, *plan_);
     *audit = from_.text();
     *weights = from_.text();
-    plan_->nodes.resize(static_cast<size_t>(from_.count(INT32_MAX)));
+    plan_->nodes.resize(static_cast<size_t>(read_node_count(from_, notes_bytes_)));
   }
 
   RecordReader from_;
+  size_t notes_bytes_;
   std::span<const std::byte> constants_;
   const Known& known_;
   Tables tables_;
@@ -320,8 +322,9 @@ Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const 
     return bytes.subspan(static_cast<size_t>(place.begin), static_cast<size_t>(place.bytes));
   };
   out.target = best->name.data();
-  PlanReader reader(at(best->plan), bytes.subspan(static_cast<size_t>(head.header.constants)),
-                    std::move(owner), known);
+  PlanReader reader(at(best->plan), static_cast<size_t>(best->notes.bytes),
+                    bytes.subspan(static_cast<size_t>(head.header.constants)), std::move(owner),
+                    known);
   RILL_ASSIGN(const std::shared_ptr<Plan> plan, reader.run(limits, &out.audit, &out.weights));
   if (best->notes.bytes > 0) RILL_TRY(read_notes(at(best->notes), plan.get()));
   out.plan = plan;

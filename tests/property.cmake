@@ -52,6 +52,14 @@ if(NOT RILL_STEPS_UNSEEN)
   rill_test(plan_files_test SOURCES laws/plan_files_altered_test.cpp laws/plan_files_hostile_test.cpp
                                     laws/plan_files_other_test.cpp laws/plan_files_test.cpp
             DEPENDS rill_plan_bases LABELS laws)
+  add_executable(plan_growth plan_growth/plan_growth.cpp)
+  target_link_libraries(plan_growth PRIVATE rill_plan_bases rill_flags)
+  if(NOT RILL_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL Release)
+    add_test(NAME plan_growth
+             COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/plan_growth/count.py"
+                     "$<TARGET_FILE:plan_growth>")
+    set_tests_properties(plan_growth PROPERTIES LABELS laws SKIP_RETURN_CODE 77 TIMEOUT 900)
+  endif()
 endif()
 rill_test(audit_cases_test SOURCES laws/audit_cases_test.cpp DEPENDS rill_laws LABELS laws)
 include(fuzz/fuzz.cmake)

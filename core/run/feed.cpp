@@ -44,7 +44,7 @@ int counting_input(const Plan& plan) {
 
 namespace {
 
-/// Most steps behind the last frame: `finish` may run all of them, and a file may ask for any number.
+/// Most steps behind the last frame. `finish` may run all of them; a file may ask for any number.
 constexpr int64_t kMostTail = int64_t{1} << 23;
 
 /// Zeros from a frame to the end of a row-major view.

@@ -79,7 +79,7 @@ class PlanReader final : public StepFields {
     plan->rings = list<Ring>([&](Ring* ring) { ring_fields(*this, *ring); });
     int64_t states = 0;
     plan->states = list<PlanState>([&](PlanState* state) { read_state(state); }, &states);
-    read_stream(plan);
+    read_stream(notes.size(), plan);
     for (int64_t i = 0; i < states && good(); ++i) {
       PlacedView value;
       field({}, value);
@@ -271,7 +271,7 @@ class PlanReader final : public StepFields {
     state->name = to_.text(from_.text());
     state_fields(*this, *state);
   }
-  void read_stream(Plan* plan) {
+  void read_stream(size_t notes_bytes, Plan* plan) {
     plan->stream_symbol = to_.text(from_.text());
     pulse_fields(*this, *plan);
     int64_t asserted = 0;
@@ -295,7 +295,7 @@ class PlanReader final : public StepFields {
     place_fields(*this, *plan);
     from_.text();  // what an audit said
     from_.text();  // what was done to the weights
-    nodes_ = from_.count(INT32_MAX);
+    nodes_ = read_node_count(from_, notes_bytes);
   }
 
   void read_nodes(std::span<const std::byte> notes, Plan* plan) {

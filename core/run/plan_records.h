@@ -64,6 +64,17 @@ void read_buffer_index(From& from, const char* name, uint64_t count, uint32_t& v
   value = from.good() ? static_cast<uint32_t>(number) : 0;
 }
 
+/// Read how many nodes a plan has. Nodes that only view others have no step, and their names are in
+/// the notes, which may be left out.
+template <class From>
+int64_t read_node_count(From& from, size_t notes_bytes) {
+  constexpr uint64_t kMostWithoutNotes = 1U << 17U;
+  const uint64_t count = from.natural();
+  if (count <= kMostWithoutNotes + from.left() + notes_bytes) return static_cast<int64_t>(count);
+  from.fail("it has more nodes than it can hold");
+  return 0;
+}
+
 template <class Fields, class Buffer>
 void buffer_fields(Fields& fields, Buffer& buffer) {
   fields.number("kind of a buffer", buffer.kind, PlanRange::kKind);

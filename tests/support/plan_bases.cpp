@@ -1,10 +1,13 @@
 #include "tests/support/plan_bases.h"
 
+#include <cstdlib>
 #include <map>
 #include <utility>
 
 #include "tests/laws/case.h"
 #include "tests/laws/side_by_side.h"
+#include "tests/property/generate.h"
+#include "tests/property/streaming.h"
 #include "tests/support/plan_files.h"
 
 namespace rill::test {
@@ -38,6 +41,24 @@ const std::vector<std::vector<std::byte>>& plan_base(size_t number, kernels::Tie
     if (file.ok()) place->second.push_back(std::move(file).value());
   });
   return place->second;
+}
+
+std::shared_ptr<const Plan> streamed_plan(const char* statements, int64_t pulse) {
+  const auto graph = load_text(document("1, 2, S", statements));
+  if (!graph.ok()) std::abort();
+  auto streamed = StreamedRun::make(*graph, pulse);
+  if (!streamed.ok()) std::abort();
+  return std::make_shared<const Plan>(streamed->session().plan());
+}
+
+std::shared_ptr<const Plan> small_plan() {
+  return streamed_plan(
+      "  m = max_pool(x, size = [1, 1, 3], border = 'ignore',\n"
+      "               padding = [(0, 0), (0, 0), (2, 0)], stride = [1, 1, 1],\n"
+      "               dilation = [1, 1, 1]);\n"
+      "  a = tract_core_cumsum(m, axis = 2, exclusive = false, reverse = false);\n"
+      "  y = tanh(a) * 2.0;\n",
+      2);
 }
 
 }  // namespace rill::test
