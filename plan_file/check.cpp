@@ -18,6 +18,7 @@ constexpr int64_t kMostLateSteps = int64_t{1} << 22;
 constexpr int64_t kMostTableBytes = int64_t{1} << 28;
 /// Multiply-adds that take as long as an element that is touched.
 constexpr int64_t kMultiplyAdds = 8;
+constexpr char kRaise[] = "Raise the limit if the file is one of yours";
 
 Checked aligned(int64_t bytes) {
   return (checked(bytes / kAlign) + (bytes % kAlign > 0 ? 1 : 0)) * kAlign;
@@ -348,7 +349,7 @@ Result<Cost> check(const Plan& plan, const Limits& limits) {
   if (checker.why() == nullptr) return checker.cost();
   if (checker.over_limit()) {
     return fail(Code::kNoMem, checker.why(), " than the limits allow")
-        .hint("Raise the limits, by rill_plan_open_opts, if the file is one of yours");
+        .hint(kRaise);
   }
   if (checker.too_late()) {
     return fail(Code::kUnsupported, checker.why()).hint("Pulse the model by more frames per step");
@@ -360,7 +361,8 @@ Result<Cost> check(const Plan& plan, const Limits& limits) {
 Status check_size(int64_t file_bytes, const Limits& limits) {
   if (file_bytes <= limits.file_bytes()) return {};
   return fail(Code::kNoMem, "a plan file of ", file_bytes, " bytes: the limit is ",
-              limits.file_bytes());
+              limits.file_bytes())
+      .hint(kRaise);
 }
 
 }  // namespace rill::plan_file

@@ -35,6 +35,7 @@ final class Native {
   static native byte[][] property(long model, int index);
   static native long prepare(long model, boolean plain, long maxSessionBytes);
 
+  static native long openPlan(byte[] path, long[] options);
   static native void freePlan(long plan);
   static native int countOfPlan(long plan, int dir);
   static native Object[] ioOfPlan(long plan, int dir, int index);

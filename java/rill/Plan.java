@@ -1,5 +1,6 @@
 package rill;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -21,6 +22,19 @@ public final class Plan implements AutoCloseable {
     handle = new Handle(this, "plan", address, true, FREE);
     inputs = all(address, 0);
     outputs = all(address, 1);
+  }
+
+  /**
+   * Open the file of a compiled model, as {@code rill compile} writes it. Its weights stay in the
+   * file. Errors: RillException IO, PARSE, ABI, UNSUPPORTED; NOMEM if it costs more than the limits.
+   */
+  public static Plan load(String path) {
+    return load(path, new OpenOptions());
+  }
+
+  /** As above, within other limits. Errors: as above; ARG for a limit below 0. */
+  public static Plan load(String path, OpenOptions options) {
+    return new Plan(Native.openPlan(path.getBytes(StandardCharsets.UTF_8), options.all()));
   }
 
   public List<TensorInfo> inputs() {

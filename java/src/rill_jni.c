@@ -285,6 +285,27 @@ static jlong prepare(JNIEnv* env, jclass type, jlong model, jboolean plain, jlon
   return good(env, rill_prepare(model_of(model), &opts, &plan)) ? handle_of(plan) : 0;
 }
 
+/* The options are those of OpenOptions.all, in its order. */
+static jlong open_plan(JNIEnv* env, jclass type, jbyteArray path, jlongArray options) {
+  RILL_UNUSED(type);
+  jlong all[6];
+  (*env)->GetLongArrayRegion(env, options, 0, sizeof all / sizeof all[0], all);
+  if ((*env)->ExceptionCheck(env)) return 0;
+  const rill_open_opts opts = {.size = sizeof opts,
+                               .read_file = all[0] != 0,
+                               .max_file_bytes = all[1],
+                               .max_session_bytes = all[2],
+                               .max_step_work = all[3],
+                               .max_outputs = all[4],
+                               .max_buffers = all[5]};
+  char* text = text_of(env, path);
+  if (!text) return 0;
+  rill_plan* plan = NULL;
+  const rill_status status = rill_plan_open_opts(text, &opts, &plan);
+  free(text);
+  return good(env, status) ? handle_of(plan) : 0;
+}
+
 static void free_plan(JNIEnv* env, jclass type, jlong plan) {
   RILL_UNUSED(env);
   RILL_UNUSED(type);
@@ -561,6 +582,7 @@ static const JNINativeMethod kMethods[] = {
     RILL_NATIVE("properties", "(J)I", properties),
     RILL_NATIVE("property", "(JI)[[B", property),
     RILL_NATIVE("prepare", "(JZJ)J", prepare),
+    RILL_NATIVE("openPlan", "([B[J)J", open_plan),
     RILL_NATIVE("freePlan", "(J)V", free_plan),
     RILL_NATIVE("countOfPlan", "(JI)I", count_of_plan),
     RILL_NATIVE("ioOfPlan", "(JII)[Ljava/lang/Object;", io_of_plan),

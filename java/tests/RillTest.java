@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicReference;
 
 import rill.DType;
 import rill.Model;
+import rill.OpenOptions;
 import rill.Plan;
 import rill.RillException;
 import rill.Session;
@@ -312,6 +313,43 @@ public final class RillTest {
     }
   }
 
+  static void compiledModelsKeepTheirLimits() throws Exception {
+    File file = new File(scratch, "kws.rill");
+    Process compile = new ProcessBuilder(program, archive("kws_gru"), "--set", "B=1", "--pulse",
+        "S=8", "compile", "--no-audit", "-o", file.getPath()).redirectErrorStream(true)
+        .redirectOutput(new File(scratch, "log")).start();
+    expect(compile.waitFor() == 0, "rill compile");
+    String path = file.getPath();
+    long bytes = file.length();
+    OpenOptions enough = new OpenOptions().maxFileBytes(bytes).maxSessionBytes(1 << 30)
+        .maxStepWork(1 << 30).maxOutputs(1).maxBuffers(1 << 20).readFile(true);
+    try (Plan plan = Plan.load(path); Plan read = Plan.load(path, enough); Session a = plan.open();
+         Session b = read.open(); Session c = opened()) {
+      // The file that was read may be cut; the one that is mapped may not.
+      for (int turn = 0; turn < 20; ++turn) {
+        for (Session each : new Session[] {a, b, c}) {
+          ByteBuffer input = each.input(0);
+          for (int i = 0; i < input.capacity() / 4; ++i) input.putFloat(4 * i, (i + turn) % 7 - 3);
+          each.step();
+        }
+        equal(a.output(0), c.output(0), "a mapped plan");
+        equal(b.output(0), c.output(0), "a plan that was read");
+      }
+    }
+    status(Status.NOMEM, () -> Plan.load(path, new OpenOptions().maxFileBytes(bytes - 1)));
+    status(Status.NOMEM, () -> Plan.load(path, new OpenOptions().maxSessionBytes(64)));
+    status(Status.NOMEM, () -> Plan.load(path, new OpenOptions().maxStepWork(10)));
+    status(Status.NOMEM, () -> Plan.load(path, new OpenOptions().maxBuffers(1)));
+    status(Status.NOMEM,
+        () -> Plan.load(path, new OpenOptions().readFile(true).maxFileBytes(bytes - 1)));
+    status(Status.ARG, () -> Plan.load(path, new OpenOptions().maxOutputs(-1)));
+    status(Status.IO, () -> Plan.load("/nowhere/kws.rill"));
+    status(Status.PARSE, () -> Plan.load(archive("kws_gru")));
+    refused(NullPointerException.class, () -> Plan.load(null));
+    refused(NullPointerException.class, () -> Plan.load(path, null));
+    refused(IllegalArgumentException.class, () -> Plan.load("a\0b"));
+  }
+
   static void statesMove() {
     try (Session a = opened(); Session b = opened()) {
       for (int i = 0; i < a.input(0).capacity() / 4; ++i) a.input(0).putFloat(4 * i, i % 7 - 3);
@@ -422,6 +460,7 @@ public final class RillTest {
     test("closed handles", RillTest::closedHandles);
     test("wrong arguments", RillTest::wrongArguments);
     test("states move", RillTest::statesMove);
+    test("compiled models keep their limits", RillTest::compiledModelsKeepTheirLimits);
     test("one thread at a time", RillTest::oneThreadAtATime);
     test("abandoned handles are freed", RillTest::abandonedHandlesAreFreed);
     test("other ways to load", RillTest::otherWaysToLoad);

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _rill
 from ._arrays import in_order
-from ._errors import StateError, path_bytes
+from ._errors import ArgumentError, StateError, path_bytes
 from ._html import page, table
 from ._printable import lines_of
 from ._io import Described
@@ -65,8 +65,10 @@ class CompiledModel(Described):
     stream of it.
     """
 
-    def __init__(self, plan: _rill.Plan, name: str = "") -> None:
+    def __init__(self, plan: _rill.Plan, name: str = "",
+                 limits: Optional[Dict[str, int]] = None) -> None:
         super().__init__(plan, name)
+        self._limits = limits or {}
 
     @property
     def streamed_axes(self) -> List[int]:
@@ -98,7 +100,7 @@ class CompiledModel(Described):
     def __reduce__(self) -> Any:
         if not self._name:
             raise TypeError("a compiled model that came from bytes cannot be pickled: pickle those")
-        return load_plan, (self._name,)
+        return _load_within, (self._name, self._limits)
 
     def _repr_html_(self) -> str:
         if self._handle is None:
@@ -117,13 +119,30 @@ def is_compiled(path: Union[str, "os.PathLike[str]"]) -> bool:
         return False
 
 
+def _load_within(source: Any, limits: Dict[str, int]) -> CompiledModel:
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return CompiledModel(_rill.Plan.open_bytes(bytes(source), limits))
+    return CompiledModel(_rill.Plan.open(path_bytes(source), limits), os.fsdecode(source), limits)
+
+
 def load_plan(
-        source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> CompiledModel:
+        source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview], *,
+        read_file: bool = False, max_file_bytes: int = 0, max_session_bytes: int = 0,
+        max_step_work: int = 0, max_outputs: int = 0, max_buffers: int = 0) -> CompiledModel:
     """Open a compiled model from a path, whose weights stay in the file, or from its bytes.
 
+    ``read_file`` reads the file into memory, for files that others may write to. The limits say
+    what the model may cost, as docs/compiled.md lists; 0 is the default of each.
+
     Errors: FileError; ParseError for what is no whole plan file; UnsupportedError for one that
-    this CPU cannot run; an Error of code "abi" for one of another version.
+    this CPU cannot run; OutOfMemory for one that costs more than the limits; ArgumentError for a
+    limit that is no whole number of 0 or more; an Error of code "abi" for one of another version.
     """
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return CompiledModel(_rill.Plan.open_bytes(bytes(source)))
-    return CompiledModel(_rill.Plan.open(path_bytes(source)), os.fsdecode(source))
+    limits = {"max_file_bytes": max_file_bytes, "max_session_bytes": max_session_bytes,
+              "max_step_work": max_step_work, "max_outputs": max_outputs,
+              "max_buffers": max_buffers}
+    for name, value in limits.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+            raise ArgumentError(f"{name} is {value!r}, expected a whole number of 0 or more",
+                                found=repr(value))
+    return _load_within(source, {**limits, "read_file": int(bool(read_file))})

@@ -108,22 +108,39 @@ nb::dict memory(const Plan& plan) {
   return out;
 }
 
-Plan* open_file(const nb::bytes& path) {
+/// What `limits` names; a limit that it leaves out is the default.
+rill_open_opts open_opts(const nb::dict& limits) {
+  auto opts = sized<rill_open_opts>();
+  const auto put = [&](const char* name, auto& to) {
+    if (limits.contains(name)) to = nb::cast<std::decay_t<decltype(to)>>(limits[name]);
+  };
+  put("read_file", opts.read_file);
+  put("max_file_bytes", opts.max_file_bytes);
+  put("max_session_bytes", opts.max_session_bytes);
+  put("max_step_work", opts.max_step_work);
+  put("max_outputs", opts.max_outputs);
+  put("max_buffers", opts.max_buffers);
+  return opts;
+}
+
+Plan* open_file(const nb::bytes& path, const nb::dict& limits) {
+  const rill_open_opts opts = open_opts(limits);
   rill_plan* plan = nullptr;
-  check(unlocked([&] { return rill_plan_open(path.c_str(), &plan); }));
+  check(unlocked([&] { return rill_plan_open_opts(path.c_str(), &opts, &plan); }));
   return new Plan(plan);
 }
 
 /// Plans lie in memory of their own, which is aligned as they need it.
-Plan* open_bytes(const nb::bytes& bytes) {
+Plan* open_bytes(const nb::bytes& bytes, const nb::dict& limits) {
   constexpr std::align_val_t kAlignment{64};
+  const rill_open_opts opts = open_opts(limits);
   const size_t size = bytes.size();
   const std::shared_ptr<void> memory(::operator new(size, kAlignment), [](void* at) {
     ::operator delete(at, kAlignment);
   });
   std::memcpy(memory.get(), bytes.data(), size);
   rill_plan* plan = nullptr;
-  check(unlocked([&] { return rill_plan_map(memory.get(), size, &plan); }));
+  check(unlocked([&] { return rill_plan_map_opts(memory.get(), size, &opts, &plan); }));
   return new Plan(plan, memory);
 }
 
@@ -198,9 +215,10 @@ nb::list Plan::run(const nb::sequence& values) {
 
 void define_plan(nb::module_& module) {
   nb::class_<Plan>(module, "Plan", "A model made ready to run; shared by any threads.")
-      .def_static("open", &open_file, nb::arg("path"),
-                  "Open a compiled model, which is mapped: the path as the system writes it.")
-      .def_static("open_bytes", &open_bytes, nb::arg("data"), "Open a compiled model in memory.")
+      .def_static("open", &open_file, nb::arg("path"), nb::arg("limits"),
+                  "Open a compiled model: the path as the system writes it, and limits by name.")
+      .def_static("open_bytes", &open_bytes, nb::arg("data"), nb::arg("limits"),
+                  "Open a compiled model in memory, within limits by name.")
       .def(
           "inputs", [](const Plan& plan) { return io_list(plan, RILL_INPUT); },
           "List (name, type, shape, text, scale, zero point, axis that streams or -1) of each "

@@ -143,3 +143,30 @@ def test_it_is_pickled_by_its_path(model, tmp_path):
         model.pulse("S", 8).run(frames(model)).tobytes()
     with pytest.raises(TypeError, match="from bytes"):
         pickle.dumps(rill.load_plan(path.read_bytes()))
+
+
+def test_limits_hold_for_files_and_for_bytes(model, tmp_path):
+    path = tmp_path / "kws.rill"
+    report = model.compile(path, pulse=8, audit_seconds=0)
+    wanted = model.pulse("S", 8).run(frames(model)).tobytes()
+    for source in (path, path.read_bytes()):
+        enough = {"max_file_bytes": report.bytes, "max_session_bytes": 2**30,
+                  "max_step_work": 2**30, "max_outputs": 1, "max_buffers": 10**6}
+        assert rill.load_plan(source, **enough).stream().run(frames(model)).tobytes() == wanted
+        for limit, few in (("max_file_bytes", report.bytes - 1), ("max_session_bytes", 64),
+                           ("max_step_work", 10), ("max_buffers", 1)):
+            with pytest.raises(rill.OutOfMemory, match="limit") as told:
+                rill.load_plan(source, **{limit: few})
+            assert told.value.hint == "Raise the limit if the file is one of yours"
+        for wrong in (-1, 2**63, 1.5, "8", True):
+            with pytest.raises(rill.ArgumentError, match="max_buffers is .*0 or more"):
+                rill.load_plan(source, max_buffers=wrong)
+    # A file that was read may be cut, and a copy by pickle keeps its limits.
+    compiled = rill.load_plan(path, read_file=True)
+    tight = rill.load_plan(path, max_file_bytes=report.bytes)
+    path.write_bytes(path.read_bytes() + bytes(64))
+    assert compiled.stream().run(frames(model)).tobytes() == wanted
+    with pytest.raises(rill.OutOfMemory):
+        pickle.loads(pickle.dumps(tight))
+    path.write_bytes(b"")
+    assert compiled.stream().run(frames(model)).tobytes() == wanted

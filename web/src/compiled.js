@@ -10,6 +10,21 @@ const kMagic = [..."rillplan"].map((letter) => letter.charCodeAt(0));
 /** Whether bytes begin as compiled models do. */
 export const isCompiled = (bytes) => kMagic.every((letter, i) => bytes[i] === letter);
 
+const kLimits = ["maxFileBytes", "maxSessionBytes", "maxStepWork", "maxOutputs", "maxBuffers"];
+
+/** The values of limits, in the order in which they are passed on; 0 where one is left out. */
+function limitValues(limits) {
+  const [unknown] = Object.keys(limits).filter((name) => !kLimits.includes(name));
+  if (unknown !== undefined) throw misuse(`no limit ${unknown}`, `Limits are ${kLimits.join(", ")}`);
+  return kLimits.map((name) => {
+    const value = limits[name] ?? 0;
+    if (!Number.isSafeInteger(value) || value < 0) {
+      throw misuse(`${name} is ${value}: expected a whole number of 0 or more`);
+    }
+    return value;
+  });
+}
+
 /** The error of a call for what was settled when the model was compiled: with `flags` it would have
  *  been otherwise; `instead` is what can be called. */
 function settled(code, message, flags, instead = "") {
@@ -27,12 +42,19 @@ export class CompiledModel extends Model {
     super(runtime, handle, runtime.calls.web_compiled_free);
     this.#told = runtime.json(runtime.calls.web_compiled_info(handle));
   }
-  /** Open a file, which is copied. The runtime has to be that of rill_run.wasm. */
-  static load(runtime, bytes) {
+  /** Open a file, which is copied, unless it costs more than `limits` allow. The runtime has to be
+   *  that of rill_run.wasm. */
+  static load(runtime, bytes, limits = {}) {
+    const values = limitValues(limits);
+    if (values[0] > 0 && bytes.length > values[0]) {
+      const message = `a plan file of ${bytes.length} bytes: the limit is ${values[0]}`;
+      const hint = "Raise the limit if the file is one of yours";
+      throw new RillError({ code: "memory", text: `${message}. ${hint}`, message, hint });
+    }
     const at = runtime.alloc(Math.max(bytes.length, 1));
     runtime.bytes(at, bytes.length).set(bytes);
     return new CompiledModel(runtime,
-                             runtime.made(runtime.calls.web_compiled_load(at, bytes.length)));
+                             runtime.made(runtime.calls.web_compiled_load(at, bytes.length, ...values)));
   }
 
   /** Inputs and outputs, how outputs stream, nodes and memory. There are no symbols and properties. */

@@ -9,11 +9,19 @@ using rill::web::Plan;
 using rill::web::Run;
 
 /// Open a compiled model in memory of `web_alloc`, which belongs to it from then on, and is freed
-/// at once where it is refused.
-WEB_API Plan* web_compiled_load(void* bytes, size_t size) {
+/// at once where it is refused. Limits of 0 are the defaults.
+WEB_API Plan* web_compiled_load(void* bytes, size_t size, double max_file_bytes,
+                                double max_session_bytes, double max_step_work, double max_outputs,
+                                double max_buffers) {
   const std::shared_ptr<void> file(bytes, std::free);
+  auto opts = rill::web::sized<rill_open_opts>();
+  opts.max_file_bytes = static_cast<int64_t>(max_file_bytes);
+  opts.max_session_bytes = static_cast<int64_t>(max_session_bytes);
+  opts.max_step_work = static_cast<int64_t>(max_step_work);
+  opts.max_outputs = static_cast<int64_t>(max_outputs);
+  opts.max_buffers = static_cast<int64_t>(max_buffers);
   rill_plan* plan = nullptr;
-  if (rill_plan_map(bytes, size, &plan) != RILL_OK) return nullptr;
+  if (rill_plan_map_opts(bytes, size, &opts, &plan) != RILL_OK) return nullptr;
   // Weights are read where they lie.
   return new Plan(plan, [file](rill_plan* own) { rill_plan_release(own); });
 }

@@ -79,10 +79,16 @@ export class Stream {
 type Source = WebAssembly.Module | ArrayBuffer | ArrayBufferView | URL | string;
 export function compile(source?: Source, model?: Uint8Array): Promise<WebAssembly.Module>;
 export function unpacked(bytes: ArrayBuffer | Uint8Array): Promise<Uint8Array>;
+/** What a compiled model may cost; 0 or nothing: the default of each. */
+export interface Limits {
+  maxFileBytes?: number; maxSessionBytes?: number; maxStepWork?: number; maxOutputs?: number;
+  maxBuffers?: number;
+}
 /** Gives a CompiledModel for what `rill compile` made. */
 export function load(bytes: ArrayBuffer | Uint8Array,
                      options?: {
                        symbols?: Record<string, number | string>;
                        constants?: Record<string, number | number[]>;
                        wasm?: Source;
+                       limits?: Limits;
                      }): Promise<Model>;

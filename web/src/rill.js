@@ -89,8 +89,9 @@ export async function unpacked(bytes) {
 
 /** Load a model from the bytes of its file: NNEF in a tar or tgz, ONNX, or a model that
  *  `rill compile` made, which gives a `CompiledModel`. `symbols`: values by name; `constants`, of
- *  ONNX: inputs that are numbers from then on, `{sr: 16000}`; `wasm`: see `compile`. */
-export async function load(bytes, { symbols = {}, constants = {}, wasm = undefined } = {}) {
+ *  ONNX: inputs that are numbers from then on, `{sr: 16000}`; `wasm`: see `compile`; `limits`: what a
+ *  compiled model may cost, `{maxSessionBytes: 1e8}`. */
+export async function load(bytes, { symbols = {}, constants = {}, wasm = undefined, limits = {} } = {}) {
   const plain = await unpacked(bytes);
   let runtime;
   if (wasm === undefined) {
@@ -99,17 +100,22 @@ export async function load(bytes, { symbols = {}, constants = {}, wasm = undefin
   } else {
     runtime = new Runtime(await compile(wasm));
   }
-  return loadInto(runtime, plain, symbols, constants);
+  return loadInto(runtime, plain, symbols, constants, limits);
 }
 
 /** Load a model that is not packed into a runtime that is there. For worklets, at once. */
-export function loadInto(runtime, bytes, symbols = {}, constants = {}) {
-  const model = isCompiled(bytes) ? loadCompiled(runtime, bytes, constants)
-    : loadModel(runtime, bytes, constants);
+export function loadInto(runtime, bytes, symbols = {}, constants = {}, limits = {}) {
+  const model = isCompiled(bytes) ? loadCompiled(runtime, bytes, constants, limits)
+    : loadModel(runtime, bytes, constants, limits);
   return Object.keys(symbols).length > 0 ? model.with(symbols) : model;
 }
 
-function loadModel(runtime, bytes, constants) {
+function loadModel(runtime, bytes, constants, limits) {
+  const [limit] = Object.keys(limits);
+  if (limit !== undefined) {
+    throw misuse(`limit ${limit}: the model is not compiled`,
+                 "Compile it: rill compile MODEL --target wasm -o PLAN.rill");
+  }
   if (!runtime.calls.web_load) {
     throw misuse("this module of WebAssembly runs compiled models alone",
                  "Leave out `wasm`, or compile the model: rill compile MODEL --target wasm -o PLAN.rill");
@@ -119,7 +125,7 @@ function loadModel(runtime, bytes, constants) {
     runtime.made(runtime.calls.web_load(at, bytes.length, text))));
 }
 
-function loadCompiled(runtime, bytes, constants) {
+function loadCompiled(runtime, bytes, constants, limits) {
   if (!runtime.calls.web_compiled_load) {
     throw misuse("this module of WebAssembly runs no compiled models",
                  "Leave out `wasm`, or give it rill_run.wasm");
@@ -129,5 +135,5 @@ function loadCompiled(runtime, bytes, constants) {
     throw misuse(`constant ${name}: the model is compiled`,
                  "Set it there: rill compile MODEL --constantize NAME=VALUE --target wasm -o PLAN.rill");
   }
-  return CompiledModel.load(runtime, bytes);
+  return CompiledModel.load(runtime, bytes, limits);
 }

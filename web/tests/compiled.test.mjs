@@ -296,6 +296,24 @@ test("more frames than memory has room for are refused", async () => {
   same(plan.stream().push(sound), model.pulse("S", 480).push(sound), "afterwards");
 });
 
+test("a model that costs more than its limits is refused", async () => {
+  const enough = { maxFileBytes: wasmVad.length, maxSessionBytes: 2 ** 30, maxStepWork: 2 ** 40,
+                   maxOutputs: 1, maxBuffers: 2 ** 20 };
+  const within = (await load(wasmVad, { limits: enough })).stream();
+  same(within.push(sound), (await load(wasmVad)).stream().push(sound), "within its limits");
+  for (const [limit, few] of [["maxFileBytes", wasmVad.length - 1], ["maxSessionBytes", 64],
+                              ["maxStepWork", 10], ["maxBuffers", 1]]) {
+    await assert.rejects(load(wasmVad, { limits: { [limit]: few } }), (error) =>
+      error instanceof RillError && error.code === "memory" && /limit/.test(error.detail) &&
+      /^Raise the limit/.test(error.hint), limit);
+  }
+  for (const wrong of [-1, 1.5, NaN, "8", 2 ** 60]) {
+    await assert.rejects(load(wasmVad, { limits: { maxBuffers: wrong } }), /maxBuffers.*0 or more/);
+  }
+  await assert.rejects(load(wasmVad, { limits: { maxNodes: 1 } }), /no limit maxNodes.*maxFileBytes/);
+  await assert.rejects(load(nnefVad, { limits: { maxBuffers: 1 } }), /limit maxBuffers.*not compiled/);
+});
+
 test("files that are cut or altered are refused, and break nothing", async () => {
   const wasm = await compile(undefined, wasmVad);
   const counts = { refused: 0, opened: 0 };

@@ -1,0 +1,59 @@
+package rill;
+
+/**
+ * How {@link Plan#load} opens a compiled model, and what the model may cost. 0 stands for the default
+ * of a limit, which real models stay far below.
+ */
+public final class OpenOptions {
+  private boolean readFile;
+  private long maxFileBytes;
+  private long maxSessionBytes;
+  private long maxStepWork;
+  private long maxOutputs;
+  private long maxBuffers;
+
+  /** Read the file into memory, so that it may be cut or overwritten from then on. */
+  public OpenOptions readFile(boolean read) {
+    readFile = read;
+    return this;
+  }
+
+  /** Set the most bytes of the file; 0: 16 GiB. */
+  public OpenOptions maxFileBytes(long most) {
+    maxFileBytes = most;
+    return this;
+  }
+
+  /** Set the most bytes of a session that is pushed a pulse at a time; 0: 4 GiB. */
+  public OpenOptions maxSessionBytes(long most) {
+    maxSessionBytes = most;
+    return this;
+  }
+
+  /**
+   * Set the most work of a step: elements that it touches, and operations, of which 8 multiply-adds
+   * of a product count one; 0: 2^32 of a stream, 2^36 of a whole run.
+   */
+  public OpenOptions maxStepWork(long most) {
+    maxStepWork = most;
+    return this;
+  }
+
+  /** Set the most outputs, and inputs; 0: 65 536. */
+  public OpenOptions maxOutputs(long most) {
+    maxOutputs = most;
+    return this;
+  }
+
+  /** Set the most buffers; 0: 1 048 576. */
+  public OpenOptions maxBuffers(long most) {
+    maxBuffers = most;
+    return this;
+  }
+
+  /** As the native side reads them. */
+  long[] all() {
+    return new long[] {readFile ? 1 : 0, maxFileBytes, maxSessionBytes, maxStepWork, maxOutputs,
+        maxBuffers};
+  }
+}
