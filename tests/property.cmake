@@ -3,11 +3,13 @@
 
 rill_library(rill_property
              SOURCES property/generate.cpp property/generate_kept.cpp property/journey.cpp
-                     property/streaming.cpp property/wide.cpp
+                     property/streaming.cpp property/typed.cpp property/wide.cpp
                      property/wide_states.cpp property/wide_windows.cpp
              DEPENDS rill_nnef rill_ops rill_pulse rill_audit)
 rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS rill_property
           LABELS property)
+rill_test(varied_property_test SOURCES property/varied_property_test.cpp
+          DEPENDS rill_property rill_transforms LABELS property)
 rill_test(pulse_lengths_test SOURCES ../pulse/lengths_test.cpp DEPENDS rill_pulse)
 rill_test(least_delay_test SOURCES property/least_delay_test.cpp DEPENDS rill_property
           LABELS property)

@@ -200,7 +200,7 @@ Status Pad::pulsify(PulseBuilder& b) const {
 }
 
 OpTraits Pad::traits() const {
-  if (mode != kConstant) return {};
+  if (mode != kConstant) return {.precision = Precision::kMoves};
   const auto border = element_as_double(*value, 0);
   const bool zero = border.ok() && *border == 0.0;
   return {.moves = zero ? Moves::kAmongZeros : Moves::kAmongOthers,

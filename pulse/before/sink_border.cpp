@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/base/search.h"
+#include "core/graph/typed.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
 #include "ops/array/pad.h"
@@ -124,16 +125,16 @@ class Sinking final : public GraphCopy {
     for (const auto& amount : pad->pads) {
       if (amount.first != 0 || amount.second != 0) pads[static_cast<size_t>(bare.axis)] = amount;
     }
-    RILL_ASSIGN(TensorPtr value, value_for(*pad, out_.fact(bare.wire).dtype));
+    RILL_ASSIGN(TensorPtr value, value_for(*pad, out_.fact(bare.wire)));
     RILL_ASSIGN(const auto outlets,
                 out_.add(bare.pad->name, make_op<ops::Pad>(std::move(pads), pad->mode, value),
                          {bare.wire}, bare.pad->line));
     return mapped_[outlet] = outlets[0];
   }
 
-  static Result<TensorPtr> value_for(const ops::Pad& pad, DType dtype) {
-    if (pad.value && pad.value->dtype() == dtype) return pad.value;
-    RILL_ASSIGN(Tensor zero, Tensor::zeros(dtype, {}));
+  static Result<TensorPtr> value_for(const ops::Pad& pad, const Fact& wire) {
+    if (pad.value && expect_type_of("value", *pad.value, wire).ok()) return pad.value;
+    RILL_ASSIGN(Tensor zero, Tensor::zeros(wire.dtype, {}, wire.q));
     return std::make_shared<const Tensor>(std::move(zero));
   }
 
