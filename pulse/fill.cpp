@@ -9,7 +9,9 @@ namespace rill::pulse {
 bool same_fill(const TensorPtr& a, const TensorPtr& b) {
   if (a == b) return true;
   const auto zero = [](const TensorPtr& t) {
-    return !t || t->empty() || uniform_number(t) == 0.0;
+    if (!t || t->empty()) return true;
+    // Null has bytes of zero, which stand for the number 0 where the zero point is 0 alone.
+    return is_quantised(t->dtype()) ? has_zero_bits_only(*t) : uniform_number(t) == 0.0;
   };
   if (!a || !b) return zero(a) && zero(b);
   return a->same_bits(*b);
