@@ -143,7 +143,8 @@ Result<std::optional<OutletId>> load_bias(LoadCtx& ctx, DType dtype, int64_t out
   }
   if (value->volume() == 1) {
     RILL_ASSIGN(const double number, element_as_double(*value, 0));
-    if (number == 0.0) return std::optional<OutletId>();
+    // The bias of one channel is written with its axis, and stays.
+    if (number == 0.0 && value->rank() != 1) return std::optional<OutletId>();
     RILL_ASSIGN(Tensor spread, Tensor::zeros(dtype, {outputs}));
     RILL_ASSIGN(const Tensor one, cast(*value, dtype));
     View from = one.view();
