@@ -382,16 +382,17 @@ bool fits(const Tensor& constant, DType narrow, Fit fit) { return !misfit(consta
 
 Chains chains_of(const Graph& graph, DType narrow) { return Finder(graph, narrow).find(); }
 
-Result<Graph> widen_chains(Graph graph, std::span<const OpRoom* const> rooms) {
+Result<Graph> widen_chains(Graph graph, std::span<const OpRoom* const> rooms, bool as_written) {
   const OpClass* cast = cast_class(rooms);
   if (!cast) return graph;
   for (const DType narrow : {DType::kF16, DType::kBF16}) {
     const auto is_narrow = [&](const Fact& fact) { return fact.dtype == narrow; };
     const auto has_narrow = [&](const Node& node) { return any_of(node.outputs, is_narrow); };
     if (!any_of(graph.nodes, has_narrow)) continue;
-    const Chains chains = chains_of(graph, narrow);
-    if (!any_of(graph.nodes, rounds_at_end) && !contains(chains.nodes, true)) continue;
-    RILL_ASSIGN(graph, Widening(graph, narrow, chains.nodes, *cast).run());
+    const std::vector<bool> chained = as_written ? std::vector<bool>(graph.nodes.size())
+                                                 : chains_of(graph, narrow).nodes;
+    if (!any_of(graph.nodes, rounds_at_end) && !contains(chained, true)) continue;
+    RILL_ASSIGN(graph, Widening(graph, narrow, chained, *cast).run());
   }
   return graph;
 }

@@ -23,7 +23,9 @@ Chains chains_of(const Graph& graph, DType narrow);
 
 /// Compute the chains of a graph that was read in f32, between casts; all else stays as it is.
 /// `rooms`: those that it was read with. Without an operator that casts nothing changes.
-Result<Graph> widen_chains(Graph graph, std::span<const OpRoom* const> rooms);
+/// `as_written`: the graph has the casts of its chains already, so that no chain is found.
+Result<Graph> widen_chains(Graph graph, std::span<const OpRoom* const> rooms,
+                           bool as_written = false);
 
 /// Which elements of a constant have to survive: weights may lose those that are small beside the
 /// others.

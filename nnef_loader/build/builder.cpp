@@ -141,6 +141,18 @@ Status Builder::check_input_shapes(const Graph& graph) const {
   return {};
 }
 
+namespace {
+
+/// Tell whether rill wrote the file, whose casts say what is computed in f32.
+bool is_by_rill(const Graph& graph) {
+  const auto writer = graph.properties.find(kWriterKey);
+  return writer != graph.properties.end() && writer->second.dtype() == DType::kString &&
+         writer->second.volume() == 1 &&
+         std::string_view(writer->second.data<std::string>()[0]).starts_with("rill ");
+}
+
+}  // namespace
+
 Result<Graph> Builder::build() {
   const GraphDecl& decl = document_.graph;
   main_.graph.name = decl.name;
@@ -178,7 +190,7 @@ Result<Graph> Builder::build() {
   }
   for (size_t i = 0; i < added.size(); ++i) main_.graph.add_output(added_names[i], added[i]);
   RILL_TRY(check_input_shapes(main_.graph));
-  return widen_chains(std::move(main_.graph), rooms_);
+  return widen_chains(std::move(main_.graph), rooms_, is_by_rill(main_.graph));
 }
 
 Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fact> facts,
@@ -217,7 +229,7 @@ Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fac
   }
   // Symbols made in the body must not be made again outside.
   for (const std::string& symbol : body.graph.scope.symbols()) outer->graph.scope.declare(symbol);
-  return widen_chains(std::move(body.graph), rooms_);
+  return widen_chains(std::move(body.graph), rooms_, is_by_rill(main_.graph));
 }
 
 }  // namespace rill::nnef
