@@ -52,11 +52,10 @@ double ulp_at(double y) {
   return static_cast<double>(std::nextafter(f, kInf)) - static_cast<double>(f);
 }
 
-/// Below -87 they keep the value there, of some 1e-38.
-double limited(double x) { return x < -87.0 ? -87.0 : x; }
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-limited(x))); }
+/// 0 where the value is subnormal.
+double sigmoid(double x) { return x <= -87.33F ? 0.0 : 1.0 / (1.0 + std::exp(-x)); }
 double softplus(double x) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
-double silu(double x) { return limited(x) * sigmoid(x); }
+double silu(double x) { return std::max(x, -88.0) * sigmoid(x); }
 double gelu_approx(double x) {
   if (x < -800.0) return 0.0;
   return 0.5 * x * (1.0 + std::tanh(std::sqrt(M_2_PI) * (x + 0.044715 * x * x * x)));

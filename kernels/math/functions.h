@@ -46,16 +46,19 @@ inline V exp(const V& x) {
   return y * two_to(half) * two_to(k - half);
 }
 
-/// Compute 1 / (1 + e^-x), x limited to [-87, 87], so that no result is subnormal; 1 from 17 on.
-/// Accuracy: 2.5 ulp, the roundings of e^-x, of the sum and of the quotient; 2e-38 absolute below
-/// -87. A gate that is open stays open: a ratio of polynomials, which takes as long, ends at
-/// 1 - 5e-7 lest it overshoot, and a memory behind it fades within hours.
+/// Compute 1 / (1 + e^-x); 1 from 17 on, and 0 from -87.33 down, where it would be subnormal.
+/// Accuracy: 2.5 ulp, the roundings of e^-x, of the sum and of the quotient. A gate that is open
+/// stays open: a ratio of polynomials, which takes as long, ends at 1 - 5e-7 lest it overshoot, and
+/// a memory behind it fades within hours. A closed one is shut: its products with large numbers
+/// are 0.
 template <class V>
 inline V sigmoid(const V& x) {
-  const V c = clamp(negate(x), -87.0f, 87.0f);
+  constexpr float kClosed = 87.33f;
+  const V c = clamp(negate(x), -87.0f, kClosed);
   const V k = round_to_even(c * V(1.44269504f));
   const V scale = two_to(k);
-  return divide(V(1.0f), V(1.0f) + mul_add(exp_fraction(c, k), scale, scale));
+  const V y = divide(V(1.0f), V(1.0f) + mul_add(exp_fraction(c, k), scale, scale));
+  return pick(c >= V(kClosed), V(0.0f), y);
 }
 
 /// Compute the hyperbolic tangent as t / (t + 2) of t = e^2|x| - 1; 1 from 9.1 on.
@@ -69,11 +72,11 @@ inline V tanh(const V& x) {
   return with_sign_of(divide(t, t + V(2.0f)), x);
 }
 
-/// Compute x * sigmoid(x), x limited from below by -87.
+/// Compute x * sigmoid(x); 0 where the sigmoid is, also for -infinity.
 /// Accuracy: 3 ulp; 2e-36 absolute below -87.
 template <class V>
 inline V silu(const V& x) {
-  return max_or_second(V(-87.0f), x) * math::sigmoid(x);
+  return max_or_second(V(-88.0f), x) * math::sigmoid(x);
 }
 
 /// Compute ln x; -infinity for 0, NaN for x < 0.
