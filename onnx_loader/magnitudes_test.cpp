@@ -24,7 +24,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// The bounds of an error are added up.
 struct Function {
   const char* name;
-  const char* nnef;  ///< an expression of x, and of z for operations; empty if there is none
+  const char* nnef;  ///< an expression of x, and of z for operations, behind statements that it
+                     ///< reads; empty if there is none
   const char* onnx;  ///< a chain of operators, each on the result of the one before
   double ulps, absolute;
   double relative;  ///< times max(1, |x|)
@@ -58,7 +59,10 @@ Graph nnef_graph(const Function& f, size_t count) {
   const std::string shape = std::to_string(count);
   std::vector<ops::test::Input> inputs{{"x", shape}};
   if (std::string_view(f.nnef).find('z') != std::string_view::npos) inputs.push_back({"z", shape});
-  return ops::test::graph_of(inputs, std::string("y = ") + f.nnef + ";");
+  std::string text = f.nnef;
+  const size_t last = text.rfind("; ");
+  text.insert(last == std::string::npos ? 0 : last + 2, "y = ");
+  return ops::test::graph_of(inputs, text + ";");
 }
 
 /// "Add:1.0 Log": log(x + 1). An operation takes z where it has no constant.

@@ -390,6 +390,8 @@ Status Binary::declutter(Rewrite& rewrite) const {
     return rewrite.replace_by(make_op<Unary>(UnaryKind::kSquare),
                               {rewrite.mapped(rewrite.input(0))});
   }
+  if (kind_of == BinaryKind::kAdd) RILL_TRY(stable_sum(rewrite));
+  if (rewrite.replacement()) return {};
   const auto value = number_of(rewrite.in(1));
   if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
   if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));

@@ -1,5 +1,9 @@
 #include "ops/math/stable.h"
 
+#include <limits>
+#include <utility>
+#include <vector>
+
 #include "core/tensor/uniform.h"
 #include "ops/array/cast.h"
 #include "ops/array/slice.h"
@@ -62,7 +66,56 @@ std::optional<size_t> beside_one(const Graph& graph, const Origin& origin) {
   return std::nullopt;
 }
 
-/// log(x + 1), or log(exp(x) + 1).
+/// What makes two wires of one kind that are added, up to moves; empty where an operand is stretched
+/// or of another kind.
+std::vector<Origin> sides_of(const Graph& graph, const Origin& sum, UnaryKind kind) {
+  std::vector<Origin> sides;
+  if (!is_sum(sum)) return sides;
+  for (const OutletId side : sum.node->inputs) {
+    Origin origin = origin_of(graph, side);
+    const bool whole = graph.fact(side).shape == sum.node->outputs[0].shape;
+    if (!whole || !is_made_by(origin, kind)) return {};
+    origin.moves.insert(origin.moves.begin(), sum.moves.begin(), sum.moves.end());
+    sides.push_back(std::move(origin));
+  }
+  return sides;
+}
+
+/// Replace the node by log(exp(a) + exp(b)) = max(a, b) + softplus(min(a, b) - max(a, b)). Equal
+/// infinities are as far apart as any others: they are what is larger.
+Status replace_by_log_of_powers(Rewrite& rewrite, OutletId a, OutletId b) {
+  const std::string& name = rewrite.node().name;
+  const auto binary = [&](std::string_view suffix, BinaryKind kind, OutletId x, OutletId y) {
+    return rewrite.wire1(str_cat(name, suffix), make_op<Binary>(kind), {x, y});
+  };
+  RILL_ASSIGN(const OutletId most, binary("_most", BinaryKind::kMax, a, b));
+  RILL_ASSIGN(const OutletId least, binary("_least", BinaryKind::kMin, a, b));
+  RILL_ASSIGN(OutletId apart, binary("_apart", BinaryKind::kSub, least, most));
+  const Fact& fact = rewrite.new_fact(apart);
+  const Tensor infinity = Tensor::scalar(-std::numeric_limits<float>::infinity());
+  RILL_ASSIGN(Tensor end, cast(infinity, fact.dtype));
+  RILL_ASSIGN(end, end.reshaped(std::vector<int64_t>(static_cast<size_t>(fact.rank()), 1)));
+  const OutletId least_apart = rewrite.konst(str_cat(name, "_end"), std::move(end));
+  RILL_ASSIGN(apart, binary("_known", BinaryKind::kMaxNumber, apart, least_apart));
+  RILL_ASSIGN(const OutletId more, rewrite.wire1(str_cat(name, "_softplus"),
+                                                 make_op<Unary>(UnaryKind::kSoftplus), {apart}));
+  return rewrite.replace_by(make_op<Binary>(BinaryKind::kAdd), {most, more});
+}
+
+/// Whether two differences have one subtrahend.
+bool have_one_subtrahend(const Graph& graph, const std::vector<Origin>& sides) {
+  const Node* nodes[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const Origin origin = origin_of(graph, sides[i].node->inputs[0]);
+    if (!origin.moves.empty() || origin.node->op->name() != Binary(BinaryKind::kSub).name()) {
+      return false;
+    }
+    nodes[i] = origin.node;
+  }
+  return nodes[0]->inputs[1] == nodes[1]->inputs[1];
+}
+
+/// log(x + 1), log(exp(x) + 1), or log(exp(a) + exp(b)).
 Status stable_log(Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
   const Origin sum = origin_of(graph, rewrite.input(0));
@@ -72,6 +125,14 @@ Status stable_log(Rewrite& rewrite) {
     RILL_ASSIGN(x, rewrite.wire1(name + "_neg", make_op<Unary>(UnaryKind::kNeg), {x}));
     RILL_ASSIGN(x, rewrite.wire1(name + "_softplus", make_op<Unary>(UnaryKind::kSoftplus), {x}));
     return rewrite.replace_by(make_op<Unary>(UnaryKind::kNeg), {x});
+  }
+  const std::vector<Origin> powers = sides_of(graph, sum, UnaryKind::kExp);
+  if (!powers.empty()) {
+    // `stable_sum` takes all of m + log(exp(a - m) + exp(b - m)).
+    if (have_one_subtrahend(graph, powers)) return {};
+    RILL_ASSIGN(const OutletId a, moved_input(rewrite, powers[0], 0, "_a"));
+    RILL_ASSIGN(const OutletId b, moved_input(rewrite, powers[1], 0, "_b"));
+    return replace_by_log_of_powers(rewrite, a, b);
   }
   const auto other = beside_one(graph, sum);
   if (!other) return {};
@@ -89,15 +150,8 @@ Status stable_log(Rewrite& rewrite) {
 Status stable_root(Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
   const Origin sum = origin_of(graph, rewrite.input(0));
-  if (!is_sum(sum)) return {};
-  Origin squares[2];
-  for (size_t i = 0; i < 2; ++i) {
-    const OutletId side = sum.node->inputs[i];
-    squares[i] = origin_of(graph, side);
-    if (!is_made_by(squares[i], UnaryKind::kSquare)) return {};
-    if (!(graph.fact(side).shape == sum.node->outputs[0].shape)) return {};
-    squares[i].moves.insert(squares[i].moves.begin(), sum.moves.begin(), sum.moves.end());
-  }
+  const std::vector<Origin> squares = sides_of(graph, sum, UnaryKind::kSquare);
+  if (squares.empty()) return {};
   RILL_ASSIGN(const OutletId a, moved_input(rewrite, squares[0], 0, "_a"));
   RILL_ASSIGN(const OutletId b, moved_input(rewrite, squares[1], 0, "_b"));
   return rewrite.replace_by(make_op<Binary>(BinaryKind::kHypot), {a, b});
@@ -137,6 +191,29 @@ Status stable_difference(BinaryKind kind, double second, Rewrite& rewrite) {
   if (!is_made_by(power, UnaryKind::kExp)) return {};
   RILL_ASSIGN(const OutletId x, moved_input(rewrite, power, 0));
   return rewrite.replace_by(make_op<Unary>(UnaryKind::kExpm1), {x});
+}
+
+Status stable_sum(Rewrite& rewrite) {
+  const Graph& graph = rewrite.old_graph();
+  if (!is_float(rewrite.in(0).dtype)) return {};
+  for (int i = 0; i < 2; ++i) {
+    const Node& log = rewrite.producer(i);
+    if (log.op->name() != Unary(UnaryKind::kLn).name()) continue;
+    const std::vector<Origin> powers =
+        sides_of(graph, origin_of(graph, log.inputs[0]), UnaryKind::kExp);
+    if (powers.empty() || !powers[0].moves.empty() || !powers[1].moves.empty()) continue;
+    if (!have_one_subtrahend(graph, powers)) continue;
+    const Node& first = graph.node(powers[0].node->inputs[0].node);
+    const Node& second = graph.node(powers[1].node->inputs[0].node);
+    if (first.inputs[1] != rewrite.input(1 - i)) continue;
+    const auto& shape = rewrite.out().shape;
+    if (graph.fact(first.inputs[0]).shape != shape || graph.fact(second.inputs[0]).shape != shape) {
+      continue;
+    }
+    return replace_by_log_of_powers(rewrite, rewrite.mapped(first.inputs[0]),
+                                    rewrite.mapped(second.inputs[0]));
+  }
+  return {};
 }
 
 }  // namespace rill::ops

@@ -12,12 +12,16 @@
 
 namespace rill::ops {
 
-/// Recognise log(x + 1), log(exp(x) + 1), log(sigmoid(x)) and sqrt(a^2 + b^2) behind the node of a
-/// function.
+/// Recognise log(x + 1), log(exp(x) + 1), log(exp(a) + exp(b)), log(sigmoid(x)) and sqrt(a^2 + b^2)
+/// behind the node of a function.
 Status stable_function(UnaryKind kind, Rewrite& rewrite);
 
 /// Recognise exp(x) - 1 behind the node of an operation whose second operand is this number.
 Status stable_difference(BinaryKind kind, double second, Rewrite& rewrite);
+
+/// Recognise m + log(exp(a - m) + exp(b - m)) behind the node of a sum: log(exp(a) + exp(b)),
+/// whatever m is.
+Status stable_sum(Rewrite& rewrite);
 
 /// Write log(x + 1) or exp(x) - 1.
 Status save_stable(SaveCtx& ctx, UnaryKind kind, const std::string& x);

@@ -107,7 +107,7 @@ def functions():
     yield "log_of_1_and_exp", "log(1.0 + exp(x))", "Exp Add:1.0 Log", 3, 0, 0, real(softplus, low=0.0)
     yield ("log_sigmoid", "log(sigmoid(x))", "Sigmoid Log", 3, 0, 0,
            real(lambda x: -softplus(-x), low=-INF, high=-0.0))
-    yield "sigmoid", "sigmoid(x)", "Sigmoid", 2.5, 2e-38, 0, real(sigmoid, low=0.0, high=1.0)
+    yield "sigmoid", "sigmoid(x)", "Sigmoid", 2.5, 0, 0, real(sigmoid, low=0.0, high=1.0)
     yield "tanh", "tanh(x)", "Tanh", 3, 0, 0, real(mp.tanh, low=-1.0, high=1.0)
     yield "erf", "tract_core_erf(x)", "Erf", 0, 6e-7, 0, real(mp.erf, low=-1.0, high=1.0)
     yield ("silu", "tract_core_silu(x)", "", 3, 2e-36, 0,
@@ -160,16 +160,23 @@ def special(name, a, b):
         return NAN
     if name == "hypot":
         return INF
+    if name == "logaddexp":
+        return max(a, b)
     if name == "div" and b == 0:
         return NAN if a == 0 else math.copysign(INF, a) * math.copysign(1.0, b)
     return {"add": lambda: a + b, "sub": lambda: a - b, "mul": lambda: a * b, "div": lambda: a / b,
             "min": lambda: min(a, b), "max": lambda: max(a, b)}[name]()
 
 
+FORMULAS = {"hypot": "sqrt(x * x + z * z)", "logaddexp": "log(exp(x) + exp(z))",
+            "logaddexp_less_its_maximum": "m = max(x, z); m + log(exp(x - m) + exp(z - m))"}
+
+
 def operations():
     for name, onnx, ulp in (("add", "Add", 0.5), ("sub", "Sub", 0.5), ("mul", "Mul", 0.5), ("div", "Div", 0.5),
-                            ("min", "Min", 0), ("max", "Max", 0), ("pow", "Pow", 2), ("hypot", "", 1.5)):
-        def at(a, b, name=name):
+                            ("min", "Min", 0), ("max", "Max", 0), ("pow", "Pow", 2), ("hypot", "", 1.5), ("logaddexp", "", 2),
+                            ("logaddexp_less_its_maximum", "", 2)):
+        def at(a, b, name=name.split("_")[0]):
             finite = math.isfinite(a) and math.isfinite(b)
             if not finite or (name == "div" and b == 0) or (name == "pow" and (a <= 0 or b == 0)):
                 return special(name, a, b)
@@ -179,9 +186,9 @@ def operations():
                 return INF if power > 700 else 0.0 if power < -700 else alike(mp.exp(power))
             return alike({"add": lambda: x + y, "sub": lambda: x - y, "mul": lambda: x * y, "div": lambda: x / y,
                           "min": lambda: min(x, y), "max": lambda: max(x, y),
-                          "hypot": lambda: mp.sqrt(x * x + y * y)}[name]())
-        nnef = "sqrt(x * x + z * z)" if name == "hypot" else f"{name}(x, z)"
-        yield name, nnef, onnx, ulp, at
+                          "hypot": lambda: mp.sqrt(x * x + y * y),
+                          "logaddexp": lambda: max(x, y) + mp.log1p(mp.exp(-abs(x - y)))}[name]())
+        yield name, FORMULAS.get(name, f"{name}(x, z)"), onnx, ulp, at
 
 
 def literal(value):
