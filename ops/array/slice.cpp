@@ -9,6 +9,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "core/graph/size_trace.h"
 #include "core/graph/walk.h"
 #include "ops/array/common.h"
 #include "ops/array/spread.h"
@@ -109,6 +110,28 @@ Status Slice::lower(Lowering& lowering) const {
 
 std::vector<AxisTrack> Slice::axes(FactSpan in, FactSpan) const {
   return axes_but(axis, in[0].rank());
+}
+
+namespace {
+
+/// The size at a place of a list that an operator picks from, at the place that it makes of it.
+template <class Place>
+std::optional<SizeRatio> picked_size(const SizeTrace& trace, int64_t axis, Place&& place) {
+  const Fact& from = trace.in_fact(0);
+  const bool list = volume(from.shape) == from.dim(static_cast<int>(axis));
+  return trace.place() && list ? trace.in(0, place(*trace.place())) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<SizeRatio> Slice::size(const SizeTrace& trace) const {
+  return picked_size(trace, axis, [&](const Dim& place) { return place + begin; });
+}
+
+std::optional<SizeRatio> Downsample::size(const SizeTrace& trace) const {
+  if (stride < 0) return std::nullopt;
+  return picked_size(trace, axis,
+                     [&](const Dim& place) { return place * Dim(stride) + Dim(modulo); });
 }
 
 namespace {

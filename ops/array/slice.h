@@ -41,6 +41,7 @@ class Slice final : public OpBase<Slice> {
   bool repeatable() const override { return begin.is_const() && end.is_const(); }
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;
@@ -75,6 +76,7 @@ class Downsample final : public OpBase<Downsample> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
   OpTraits traits() const override { return {.precision = Precision::kMoves}; }

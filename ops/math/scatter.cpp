@@ -2,14 +2,13 @@
 #include <cmath>
 
 #include "core/graph/nnef.h"
-#include "core/graph/rewrite.h"
+#include "core/graph/pulse.h"
 #include "ops/array/common.h"
-#include "ops/array/concat.h"
 #include "ops/array/elements.h"
 #include "ops/array/indices.h"
-#include "ops/array/slice.h"
 #include "ops/math/binary.h"
 #include "ops/math/integers.h"
+#include "ops/math/scatter_slices.h"
 
 namespace rill::ops {
 namespace {
@@ -151,7 +150,8 @@ class ScatterElements final : public OpBase<ScatterElements> {
 /// indices spells out, in row-major order.
 /// Shapes: data [D0..Dn], indices [I0..Im, k], updates [I0..Im, Dk..Dn] -> [D0..Dn].
 /// Types, Errors: as for `ScatterElements`; k is a number.
-/// Stream: refused.
+/// Stream: where the indices count along each axis by its own, as those of y[:, 1:, ::2] = u do, it
+/// is made of slices and selections; refused elsewhere.
 /// Source: ONNX, `ScatterND`; tract, `tract_core_scatter_nd`.
 class ScatterNd final : public OpBase<ScatterNd> {
  public:
@@ -211,75 +211,25 @@ class ScatterNd final : public OpBase<ScatterNd> {
     return {};
   }
   Status declutter(Rewrite& rewrite) const override;
+  Status pulsify(PulseBuilder& b) const override;
   Status save(SaveCtx& ctx) const override;
 };
 
-/// A range of one axis that updates replace.
-struct Block {
-  int axis = 0;
-  int64_t begin = 0;
-  int64_t end = 0;
-};
-
-/// Tell where constant indices lie, if they spell every place of a block in order, and that block
-/// is cut out of one axis only.
-std::optional<Block> block_of(const Tensor& indices, const Fact& data) {
-  const View view = indices.view();
-  const int places = view.rank - 1;
-  const int64_t depth = view.extent(places);
-  if (depth != places || view.volume() == 0 || !is_int(view.dtype)) return std::nullopt;
-  std::array<int64_t, kMaxRank> first{};
-  std::optional<Block> found;
-  for (int k = 0; k < places; ++k) {
-    const auto whole = data.dim(k).to_int();
-    if (!whole) return std::nullopt;
-    const auto at = static_cast<size_t>(k);
-    first[at] = wrapped_index(index_at(view, k * view.step(places)), *whole);
-    if (first[at] < 0 || first[at] + view.extent(k) > *whole) return std::nullopt;
-    if (view.extent(k) == *whole) continue;
-    if (found) return std::nullopt;
-    found = Block{k, first[at], first[at] + view.extent(k)};
-  }
-  bool in_order = true;
-  View rows = view;
-  rows.rank = places;
-  std::array<int64_t, kMaxRank> row{};
-  for_each_element<1>({rows}, [&](const std::array<int64_t, 1>& at) {
-    for (int k = 0; k < places; ++k) {
-      const int64_t raw = index_at(view, at[0] + k * view.step(places));
-      const auto i = static_cast<size_t>(k);
-      in_order &= wrapped_index(raw, *data.dim(k).to_int()) == first[i] + row[i];
-    }
-    next_index(&row, view.shape.data(), places);
-  });
-  if (!in_order) return std::nullopt;
-  return found ? found : Block{0, 0, *data.dim(0).to_int()};
+/// Updates along ranges of axes are joined to what lies around them, or selected by their places.
+Status ScatterNd::declutter(Rewrite& rewrite) const {
+  return reduction == "none" ? scatter_as_slices(rewrite) : Status();
 }
 
-/// Updates of a block stand between what lies before and behind it.
-Status ScatterNd::declutter(Rewrite& rewrite) const {
-  const TensorPtr& indices = rewrite.in(1).konst;
-  if (!indices || reduction != "none" || rewrite.in(0).rank() == 0) return {};
-  const auto block = block_of(*indices, rewrite.in(0));
-  if (!block) return {};
-  const std::string& name = rewrite.node().name;
-  const OutletId data = rewrite.mapped(rewrite.input(0));
-  const OutletId updates = rewrite.mapped(rewrite.input(2));
-  const int64_t whole = *rewrite.in(0).dim(block->axis).to_int();
-  std::vector<OutletId> parts;
-  const auto keep = [&](std::string_view suffix, int64_t begin, int64_t end) -> Status {
-    if (begin == end) return {};
-    RILL_ASSIGN(const OutletId part,
-                rewrite.wire1(str_cat(name, suffix),
-                              make_op<Slice>(block->axis, Dim(begin), Dim(end)), {data}));
-    parts.push_back(part);
-    return {};
-  };
-  RILL_TRY(keep("_before", 0, block->begin));
-  parts.push_back(updates);
-  RILL_TRY(keep("_behind", block->end, whole));
-  if (parts.size() == 1) return rewrite.replace({updates});
-  return rewrite.replace_by(make_op<Concat>(block->axis), parts);
+Status ScatterNd::pulsify(PulseBuilder& b) const {
+  for (int i = 0; i < b.inputs(); ++i) {
+    if (!b.stream(i)) continue;
+    const std::string way = str_cat(
+        "Write at slices that count up from a fixed frame, as in y[:, :, 1:] = u; or assert how "
+        "long streams are, as in --assert '", b.symbol(),
+        " >= 8', where a slice ends at a fixed frame");
+    return b.refuse(way, "it writes at places of a stream that are no slices known to lie in it");
+  }
+  return Op::pulsify(b);
 }
 
 struct Arguments {
