@@ -252,6 +252,46 @@ def padding_mask():
                 streams=True, note=f"floats {floats}", suits=lambda n: n >= kernel)
 
 
+def written_slices():
+    """A write in place, y[:, channels, begin:end:step] = u, as PyTorch's exporter of scripts writes it."""
+    begin, back, step = pick([0, 0, 1, 3]), pick([0, 0, 0, 1, 2]), pick([1, 1, 2, 3])
+    step = 1 if back else step
+    channels = pick([[0], [1], [0, 1], [1, 0], [-1]])
+    shifted, constant, on_zeros = pick([0, 1]), pick([0, 0, 1]), pick([0, 1])
+    nodes = [*length_nodes()[:2],
+             helper.make_node("Range", ["zero", "n", "one"], ["all"]),
+             helper.make_node("Slice", ["all", "begin", "end", "first", "step"], ["places"]),
+             helper.make_node("Shape", ["places"], ["count"]),
+             helper.make_node("Concat", ["front", "count", "unit"], ["box"], axis=0),
+             helper.make_node("Reshape", ["places", "column"], ["frames"]),
+             *[helper.make_node("Expand", [part, "box"], ["all_" + part])
+               for part in ("batch", "channel", "frames")],
+             helper.make_node("Concat", ["all_batch", "all_channel", "all_frames"], ["indices"], axis=-1)]
+    given, whence = "x", "other_" if shifted and step == 1 else ""
+    nodes += [helper.make_node("Gather", ["x", "rows"], ["some"], axis=1),
+              helper.make_node("Slice", ["some", whence + "begin", whence + "end", "two", "step"], ["part"]),
+              helper.make_node("Mul", ["part", "half"], ["halves"])]
+    if constant:
+        nodes += [helper.make_node("Shape", ["halves"], ["size"]),
+                  helper.make_node("ConstantOfShape", ["size"], ["updates"], value=numpy_helper.from_array(f32(7)))]
+    else:
+        nodes.append(helper.make_node("Identity", ["halves"], ["updates"]))
+    if on_zeros:
+        given = "data"
+        nodes.append(helper.make_node("ConstantOfShape", ["shape"], ["data"],
+                                      value=numpy_helper.from_array(f32(0))))
+    nodes.append(helper.make_node("ScatterND", [given, "indices", "updates"], ["y"]))
+    end = -back if back else 2**62
+    return Case(nodes, {"last": np.int64(2), "zero": np.int64(0), "one": np.int64(1), "first": i64(0),
+                        "two": i64(2), "begin": i64(begin), "end": i64(end), "step": i64(step),
+                        "other_begin": i64(back), "other_end": i64(-begin if begin else 2**62),
+                        "front": i64(1, len(channels)), "unit": i64(1), "column": i64(1, 1, -1, 1),
+                        "batch": i64(0).reshape(1, 1, 1, 1), "half": np.float32(0.5),
+                        "channel": i64(*channels).reshape(1, -1, 1, 1), "rows": i64(*channels)},
+                streams=True, suits=lambda n: n > begin + back, within=0.0,
+                note=f"[{channels}, {begin}:-{back}:{step}] shifted {shifted} constant {constant}")
+
+
 class Chain:
     """Nodes that are drawn one behind another, with constants of one type."""
 
@@ -311,7 +351,7 @@ def compared_places():
 
 
 MAKERS = [pool, pool, same, resize, resize, resize_of_few, resize_by_sizes, padded_to_windows, center, blocks, windows,
-          padding_mask, known_while_read, sizes_through_floats, compared_places]
+          padding_mask, known_while_read, sizes_through_floats, compared_places, written_slices]
 
 
 def compare(program, folder, case, n, pulse):
