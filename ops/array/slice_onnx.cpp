@@ -8,6 +8,8 @@
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/gather.h"
+#include "ops/array/index_run.h"
+#include "ops/array/range.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 #include "ops/array/symbolic.h"
@@ -108,33 +110,33 @@ Result<OutletId> forwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wri
   return ctx.add1(make_op<Downsample>(axis, step, 0), {x}, "steps");
 }
 
-/// The integer that a constant of one element is.
-std::optional<int64_t> only_integer(const Fact& fact) {
-  if (!fact.konst || fact.konst->volume() != 1 || !is_int(fact.dtype)) return std::nullopt;
-  const auto number = element_as_dim(*fact.konst, 0);
-  return number.ok() ? number->to_int() : std::nullopt;
-}
-
-/// An integer that comes from data, plus a number.
+/// An integer that comes from data, plus a size.
 struct DataOffset {
   OutletId from;
-  int64_t plus = 0;
+  Dim plus = 0;
 };
 
-/// Follow a wire of one integer back over sums with constants.
+/// Follow a wire of one integer back over sums with sizes.
 DataOffset offset_of(const Graph& graph, OutletId wire) {
   constexpr int kMostSteps = 16;
   DataOffset out{wire};
   for (int step = 0; step < kMostSteps; ++step) {
     const Node& node = graph.node(out.from.node);
     const OpTraits traits = node.op->traits();
-    int next = traits.keeps_order ? 0 : -1;
-    const bool sum = traits.elementwise == Elementwise::kAdd;
-    for (size_t i = 0; sum && i < node.inputs.size() && node.inputs.size() == 2; ++i) {
-      const auto number = only_integer(graph.fact(node.inputs[i]));
-      if (!number || __builtin_add_overflow(out.plus, *number, &out.plus)) continue;
-      next = static_cast<int>(1 - i);
-      break;
+    const auto raw = cast_from(node);
+    const bool cast =
+        raw && counts_rows(graph.fact(*raw).dtype) && counts_rows(node.outputs[0].dtype);
+    int next = traits.keeps_order || cast ? 0 : -1;
+    const bool less = traits.elementwise == Elementwise::kSub;
+    const bool sum = less || traits.elementwise == Elementwise::kAdd;
+    for (int i = less ? 1 : 0; sum && i < 2 && next < 0; ++i) {
+      const OutletId other = node.inputs[static_cast<size_t>(i)];
+      if (!(volume(graph.fact(other).shape) == Dim(1))) continue;
+      const auto size = symbolic_value(graph, other);
+      const Dim plus = size ? (less ? out.plus - *size : out.plus + *size) : Dim::invalid();
+      if (!plus.valid()) continue;
+      out.plus = plus;
+      next = 1 - i;
     }
     if (next < 0) break;
     out.from = node.inputs[static_cast<size_t>(next)];
@@ -142,7 +144,7 @@ DataOffset offset_of(const Graph& graph, OutletId wire) {
   return out;
 }
 
-/// A slice of as many rows as are written, from a place on that comes from data, as
+/// A slice of a number of rows that does not depend on data, from a place on that does, as
 /// `pe[:, t:t + 4]`: those rows are gathered. Nothing for other slices.
 Result<std::optional<Value>> rows_at_data(OnnxCtx& ctx, OutletId x) {
   constexpr int64_t kMostRows = 1 << 20;
@@ -152,8 +154,10 @@ Result<std::optional<Value>> rows_at_data(OnnxCtx& ctx, OutletId x) {
   const DataOffset last = offset_of(ctx.graph(), end);
   const DType dtype = ctx.fact(first.from).dtype;
   const bool one = volume(ctx.fact(start).shape) == Dim(1) && first.from == last.from;
-  const int64_t count = last.plus - first.plus;
-  if (!one || count < 1 || count > kMostRows || (dtype != DType::kI64 && dtype != DType::kI32)) {
+  const Dim count = ctx.graph().scope.simplify(last.plus - first.plus);
+  const auto number = count.to_int();
+  const bool some = !number || (*number >= 1 && *number <= kMostRows);
+  if (!one || !some || (dtype != DType::kI64 && dtype != DType::kI32)) {
     return std::optional<Value>();
   }
   std::vector<int64_t> axes = {0};
@@ -166,12 +170,9 @@ Result<std::optional<Value>> rows_at_data(OnnxCtx& ctx, OutletId x) {
   }
   if (axes.size() != 1 || steps != std::vector<int64_t>{1}) return std::optional<Value>();
   RILL_ASSIGN(const int64_t axis, axis_in(axes[0], ctx.fact(x).rank()));
-  std::vector<int64_t> rows(static_cast<size_t>(count));
-  std::iota(rows.begin(), rows.end(), first.plus);
-  RILL_ASSIGN(Tensor list,
-              Tensor::of<int64_t>(DType::kI64, {count}, std::span<const int64_t>(rows)));
-  RILL_ASSIGN(list, cast(list, dtype));
-  RILL_ASSIGN(const OutletId counted, ctx.konst(std::move(list), "rows"));
+  RILL_ASSIGN(OutletId counted,
+              ctx.add1(make_op<Range>(first.plus, first.plus + count, 1), {}, "rows"));
+  RILL_ASSIGN(counted, cast_to(ctx, counted, dtype));
   const int rank = ctx.fact(first.from).rank();
   RILL_ASSIGN(const OutletId from, ctx.add1(make_op<Reshape>(0, rank, std::vector<Dim>{Dim(1)}),
                                             {first.from}, "first"));
