@@ -544,12 +544,17 @@ Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* re
   return error;
 }
 
-/// Do what is refused for streams of any length for those that are long enough, if that does it.
+/// Do what is refused for streams of any length for those that are long enough, or no longer than
+/// tables of positions, if that does it.
 template <class Try>
-auto for_long_streams_at_least(const Graph& graph, const Options& options, const Try& attempt) {
+auto for_some_streams_at_least(const Graph& graph, const Options& options, const Try& attempt) {
   auto refused = attempt(graph);
   if constexpr (ops::built("long_streams")) {
     if (refused.ok() || graph.streaming) return refused;
+    if (const auto bounded = of_streams_within_tables(graph, options.symbol)) {
+      auto again = attempt(*bounded);
+      if (again.ok() || wants_another_pulse(again.error())) return again;
+    }
     const auto longer = of_long_streams(graph, options.symbol);
     if (!longer.ok() || !*longer) return refused;
     auto again = attempt(**longer);
@@ -563,7 +568,7 @@ auto for_long_streams_at_least(const Graph& graph, const Options& options, const
 }  // namespace
 
 Result<int64_t> least_pulse(const Graph& graph, const Options& options) {
-  return for_long_streams_at_least(graph, options, [&](const Graph& each) {
+  return for_some_streams_at_least(graph, options, [&](const Graph& each) {
     return least_pulse_of(each, options);
   });
 }
@@ -576,7 +581,7 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
   if (*pulse < 1 || *pulse > kMostPulse) {
     return fail(Code::kPulse, "pulse ", *pulse, ": expected 1 to ", kMostPulse, " frames");
   }
-  auto pulsed = for_long_streams_at_least(graph, options, [&](const Graph& each) {
+  auto pulsed = for_some_streams_at_least(graph, options, [&](const Graph& each) {
     return pulse_nodes(each, options, report);
   });
   if (!pulsed.ok()) return pulsed;

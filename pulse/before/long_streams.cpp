@@ -6,6 +6,8 @@
 
 #include "core/dim/pattern.h"
 #include "core/graph/some_fields.h"
+#include "core/graph/walk.h"
+#include "ops/array/symbolic.h"
 #include "pulse/before/graph_copy.h"
 
 namespace rill::pulse {
@@ -87,6 +89,22 @@ Result<std::optional<Graph>> of_long_streams(const Graph& graph, std::string_vie
   RILL_TRY(streams.assert_least(frames));
   RILL_ASSIGN(Graph out, streams.run());
   return std::optional<Graph>(std::move(out));
+}
+
+std::optional<Graph> of_streams_within_tables(const Graph& graph, std::string_view symbol) {
+  Graph out = graph;
+  for (const Node& node : graph.nodes) {
+    if (node.inputs.size() != 1 || !is_positional(graph, node.inputs[0])) continue;
+    const Fact& table = graph.fact(node.inputs[0]);
+    const Fact& rows = node.outputs[0];
+    if (rows.rank() != table.rank()) continue;
+    for (int axis = 0; axis < rows.rank(); ++axis) {
+      const bool some = table.dim(axis).to_int().value_or(0) > 1 && rows.dim(axis).mentions(symbol);
+      if (some) ops::presumed(out, rows.dim(axis), table.dim(axis));
+    }
+  }
+  if (out.scope.assertions().size() == graph.scope.assertions().size()) return std::nullopt;
+  return out;
 }
 
 }  // namespace rill::pulse

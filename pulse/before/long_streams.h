@@ -19,4 +19,9 @@ Result<Graph> decided_choices(Graph graph, std::string_view symbol);
 /// Errors: those of `Op::infer`.
 Result<std::optional<Graph>> of_long_streams(const Graph& graph, std::string_view symbol);
 
+/// Assert that streams have no more frames than tables of positions have rows for them, as S <= 64
+/// where a file takes rows min(127, 63 + S) of 127. Gives a graph with these assertions; nothing
+/// where there are none to make.
+std::optional<Graph> of_streams_within_tables(const Graph& graph, std::string_view symbol);
+
 }  // namespace rill::pulse
