@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "core/base/search.h"
 #include "ops/array/slice.h"
 
 namespace rill::pulse {
@@ -51,15 +53,27 @@ std::optional<PositionTable> PositionTable::of(const Graph& graph, const Node& s
       table.values_.push_back(value);
     }
   }
-  int64_t length = kLongestPeriod * 2;
-  if (table.by_row_) length = std::min(length, table.rows_);
-  if (table.by_column_) length = std::min(length, table.columns_);
-  for (int64_t period = 1; period <= length / 2 && table.period_ == 0; ++period) {
-    if (table.has_period(period)) table.period_ = period;
+  table.find_period();
+  const bool hides = any_of(table.values_, [](double value) { return std::isinf(value); });
+  if (table.period_ == 0 && hides) {
+    table.only_hides_ = true;
+    for (double& value : table.values_) {
+      if (!std::isinf(value)) value = 0;
+    }
+    table.find_period();
   }
   if (table.period_ == 0) return std::nullopt;
   table.find_reach();
   return table;
+}
+
+void PositionTable::find_period() {
+  int64_t length = kLongestPeriod * 2;
+  if (by_row_) length = std::min(length, rows_);
+  if (by_column_) length = std::min(length, columns_);
+  for (int64_t period = 1; period <= length / 2 && period_ == 0; ++period) {
+    if (has_period(period)) period_ = period;
+  }
 }
 
 bool PositionTable::has_period(int64_t period) {
@@ -95,6 +109,11 @@ void PositionTable::find_reach() {
 }
 
 double PositionTable::value(int64_t query, int64_t key) const {
+  const double out = entry(query, key);
+  return only_hides_ && !std::isinf(out) ? std::numeric_limits<double>::quiet_NaN() : out;
+}
+
+double PositionTable::entry(int64_t query, int64_t key) const {
   if (!by_row_ || !by_column_) {
     const int64_t position = by_row_ ? query : key;
     const int64_t count = by_row_ ? rows_ : columns_;
