@@ -285,6 +285,22 @@ Status Reduce::pulsify(PulseBuilder& b) const {
   return b.give(0, out, {PulsedOutput::AtEnd{x, own}});
 }
 
+/// Reduce axes of fixed extents that lie in front of an open one before that one: a stream along it
+/// has each frame reduced when it comes.
+Status Reduce::split(Rewrite& rewrite) const {
+  std::vector<int64_t> fixed;
+  std::vector<int64_t> open;
+  for (const int64_t axis : reduced) {
+    const bool number = rewrite.in(0).dim(static_cast<int>(axis)).is_const();
+    (number ? fixed : open).push_back(axis);
+  }
+  if (open.empty() || open[0] == reduced[0]) return {};
+  RILL_ASSIGN(const OutletId frames,
+              rewrite.wire1(rewrite.node().name, make_op<Reduce>(kind_of, std::move(fixed)),
+                            {rewrite.mapped(rewrite.input(0))}));
+  return rewrite.replace_by(make_op<Reduce>(kind_of, std::move(open)), {frames});
+}
+
 Status Reduce::declutter(Rewrite& rewrite) const {
   if (is_arg(kind_of)) return {};
   const bool same = all_of(
@@ -292,7 +308,7 @@ Status Reduce::declutter(Rewrite& rewrite) const {
   // The sum of one -0 is 0.
   const bool alters =
       is_float(rewrite.in(0).dtype) && !reduced.empty() && kind_of == ReduceKind::kSum;
-  return same && !alters ? rewrite.bypass(rewrite.input(0)) : Status();
+  return same && !alters ? rewrite.bypass(rewrite.input(0)) : split(rewrite);
 }
 
 Result<OutletId> load_mean(LoadCtx& ctx, OutletId sum, const Dim& count, std::string_view suffix) {

@@ -47,6 +47,9 @@ class Reduce final : public OpBase<Reduce> {
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   OpTraits traits() const override { return {.precision = precision_of(kind_of)}; }
   Status save(SaveCtx& ctx) const override;
+
+ private:
+  Status split(Rewrite& rewrite) const;
 };
 
 /// Divide a sum by the count of its terms.
