@@ -2,6 +2,7 @@
 
 #include "core/base/search.h"
 #include "core/dim/bound.h"
+#include "core/dim/pattern.h"
 #include "core/graph/size_trace.h"
 
 namespace rill::ops {
@@ -180,6 +181,16 @@ Dim presumed(Graph& graph, const Dim& bound, const Dim& extent) {
   return out;
 }
 
+std::string assertion_for(const Dim& size) {
+  std::vector<std::string> symbols;
+  size.collect_symbols(&symbols);
+  if (symbols.size() != 1) return "S >= 16";
+  // Where it is below 0, the negative of it less 1 is not.
+  const auto breach = DimPattern::of(Dim(-1) - size, symbols[0]);
+  const auto last = breach.ok() ? breach->last_non_negative() : Result(std::optional<int64_t>());
+  return str_cat(symbols[0], " >= ", last.ok() && *last ? **last + 1 : 16);
+}
+
 Status presume_sign(Graph& graph, const Dim& bound, const Dim& extent) {
   const SymbolScope& scope = graph.scope;
   presumed(graph, ge(bound, Dim(0)), extent);
@@ -189,7 +200,7 @@ Status presume_sign(Graph& graph, const Dim& bound, const Dim& extent) {
   }
   return fail(Code::kSymbol, "the bound ", bound, " counts from the start if it is 0 or more, ",
               "else from the end, and its sign is open")
-      .hint("Assert it, as in --assert 'S >= 16', or set the symbols");
+      .hint(str_cat("Assert it, as in --assert '", assertion_for(bound), "', or set the symbols"));
 }
 
 }  // namespace rill::ops

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,10 @@ Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, const char* name);
 /// is minus the size of a wire counts from the end, because wires have a frame. What is neither
 /// stays open.
 Dim presumed(Graph& graph, const Dim& bound, const Dim& extent);
+
+/// Write the assertion by which a size is 0 or more, as S >= 20 is for S - 20; S >= 16 where it is
+/// not one of a single symbol.
+std::string assertion_for(const Dim& size);
 
 /// Assert the sign of a bound of a slice where it is open, so that it counts from the start or from
 /// the end: as `presumed` finds it, else from the start where that holds for some sizes.

@@ -5,6 +5,7 @@
 
 #include "core/graph/onnx.h"
 #include "ops/array/common.h"
+#include "ops/array/symbolic.h"
 #include "ops/math/formula.h"
 #include "ops/math/numpy.h"
 
@@ -81,13 +82,15 @@ OutletId quotient(OnnxCtx& ctx, Formula& f, OutletId a, OutletId b) {
   if (!positive && f.ok() && !is_at_least(ctx, f.fact(b), 1)) {
     const TensorPtr& known = f.fact(written).konst;
     std::string by = "what is not known";
+    std::string claim = "S >= 16";
     if (known && known->volume() == 1) {
       const auto size = element_as_dim(*known, 0);
       if (size.ok()) by = str_cat(*size);
+      if (size.ok()) claim = assertion_for(*size - Dim(1));
     }
     f.fail_with(fail(Code::kUnsupported, "a size is divided by ", by,
                      ", whose sign is open: expected a number")
-                    .hint("Assert it, as in --assert 'S >= 16', or set its symbols"));
+                    .hint(str_cat("Assert it, as in --assert '", claim, "', or set its symbols")));
     return b;
   }
   const auto part = [&](OutletId x) {
