@@ -5,6 +5,7 @@
 
 #include "core/base/checked.h"
 #include "core/dim/pattern.h"
+#include "ops/array/slice.h"
 #include "pulse/fill.h"
 
 namespace rill::pulse {
@@ -17,6 +18,7 @@ void Builder::enter(int node_id) {
   node_ = node_id;
   waited_ = false;
   early_.reset();
+  meeting_.reset();
 }
 
 namespace {
@@ -197,8 +199,7 @@ Result<int64_t> Builder::meeting_delay() {
     if (own.steady) {
       all_known &= own.frame != nullptr;
     } else {
-      RILL_ASSIGN(const int64_t earliest, earliest_delay(wire(i), *s));
-      latest = std::max(latest, earliest);
+      latest = std::max(latest, earliest_delay(wire(i), *s));
     }
   }
   // A product that is fused with the sum behind it rounds otherwise than on a first frame alone.
@@ -218,6 +219,9 @@ Result<PulseBuilder::Synced> Builder::sync() {
   if (early && *early < latest && *early < -unread_of_inputs()) {
     RILL_ASSIGN(const bool begun, begin_early(*early));
     if (begun) latest = *early;
+  }
+  if (!early_ && latest >= 0 && is_by_frame()) {
+    meeting_ = meeting_parts(latest);
   }
   int64_t pulse = -1;
   out.steady = out.steady_known = true;
@@ -252,6 +256,7 @@ Result<PulseBuilder::Synced> Builder::sync() {
   }
   out.steady &= out.first >= 0;
   out.steady_known &= out.steady;
+  if (meeting_) meeting_->wires = out.wires;
   return out;
 }
 
@@ -301,13 +306,19 @@ Status Builder::give(int i, OutletId pulsed, PulsedOutput output) {
   };
   if (auto* plain = std::get_if<PulsedOutput::Streams>(&output.what)) {
     streams(std::move(plain->stream));
+    if (!plain->first) note_waiting(pulsed, *wire.stream);
     skip_front(&wire);
     if (plain->first) {
       const Dim& count = pulsed_->fact(*plain->first).dim(wire.stream->axis);
       RILL_TRY(give_behind(&wire, *plain->first, *count.to_int()));
     } else if (early_ && wire.stream->has_prefix()) {
-      RILL_ASSIGN(const OutletId frames, first_frames(pulsed));
+      RILL_ASSIGN(OutletId frames, first_frames(pulsed));
       const int64_t count = early_->count;
+      if (const int64_t cut = early_->cut; cut > 0) {
+        const Dim end(cut + count);
+        RILL_ASSIGN(frames, add1("part", make_op<ops::Slice>(wire.stream->axis, Dim(cut), end),
+                                 {frames}));
+      }
       early_.reset();
       RILL_TRY(give_behind(&wire, frames, count));
     }

@@ -54,6 +54,7 @@ class Builder final : public PulseBuilder {
   /// Whether the rule of the node took care of inputs that are not valid from the start on.
   bool waited() const { return waited_; }
   KnownWire& wire_of(OutletId whole_outlet) { return wires_[whole_outlet]; }
+  const KnownWire& known(OutletId whole_outlet) const { return wires_.at(whole_outlet); }
   /// How much of the stream symbol must have gone by until a wire that does not stream is known;
   /// nothing if it always is.
   std::optional<Dim> known_after(OutletId whole_outlet) const;
@@ -87,8 +88,8 @@ class Builder final : public PulseBuilder {
                         const Tensor& value) override;
   Result<OutletId> hold(OutletId wire, StreamFact* stream) override;
   Result<OutletId> border(OutletId wire, StreamFact* stream, const StreamBorder& border) override;
-  Result<OutletId> front(OutletId wire, StreamFact* stream, OutletId frames,
-                         int64_t count) override;
+  Result<OutletId> front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
+                         std::vector<int64_t> known) override;
   Result<Synced> sync() override;
   Result<std::optional<InFront>> in_front(int i) override;
   Result<TensorPtr> mapped_fill(const Synced& synced, int i, int out_axis) override;
@@ -121,9 +122,6 @@ class Builder final : public PulseBuilder {
     StreamFact stream;  ///< of the source
     StreamBorder border;
     int64_t out_delay = 0;  ///< of the wire that has them laid out
-
-    /// The least delay of the padded stream where its frames before `first` are not read.
-    int64_t earliest(int64_t first, int64_t pulse) const;
   };
 
   /// A stream with frames in front that do not stream, before these are laid out.
@@ -132,10 +130,47 @@ class Builder final : public PulseBuilder {
     StreamFact stream;  ///< of the source
     OutletId frames;
     int64_t count = 0;
-    int64_t out_delay = 0;  ///< of the wire that has them laid out
+    std::vector<int64_t> known = {};  ///< positions from which on they are valid; empty: from 0 on
+    int64_t out_delay = 0;            ///< of the wire that has them laid out
 
     /// The delay of the joined stream where its first frames are not laid out.
     int64_t virtual_delay() const { return stream.delay - count; }
+  };
+
+  /// A wire, or a slice of one, with what it has been laid out from: it can be laid out again with
+  /// another delay and history.
+  struct Source {
+    enum class Kind { kPlain, kBordered, kFronted, kWaiting };
+    OutletId wire;
+    StreamFact stream;  ///< of the wire as it is
+    Kind kind = Kind::kPlain;
+    int64_t skipped = 0;  ///< frames that are cut off its front
+  };
+
+  /// What an op makes frame by frame of several wires, the first frames of which wait for values
+  /// that come later than those behind them go by.
+  struct Waiting {
+    struct Part {
+      OutletId wire;
+      std::optional<Source> source;  ///< if it streams
+    };
+    std::vector<Part> parts;
+    std::vector<OutletId> wires;  ///< the parts as they meet at `out_delay`
+    OpPtr op;
+    int slot = 0;
+    int axis = 0;
+    int64_t delay = 0;           ///< where no frame waits
+    std::vector<int64_t> known;  ///< positions from which on the first frames are valid
+    bool rising = false;         ///< later ones of these may be valid later
+    int64_t settled = 0;         ///< no frame that is read becomes valid behind this position
+    int64_t out_delay = 0;
+  };
+
+  /// How a window reads frames that are laid out for it.
+  struct Layout {
+    int64_t delay = 0;  ///< of the frames, where none waits
+    int64_t history = 0;
+    int64_t out_delay = 0;
   };
 
   /// What the node whose rule runs makes of frames in front alone: these stay in front of what it
@@ -145,6 +180,7 @@ class Builder final : public PulseBuilder {
     std::vector<OutletId> inputs;    ///< those of the node, for these frames
     std::optional<OutletId> laid;    ///< or: the input that `frames` take the place of
     OutletId frames;
+    int64_t cut = 0;                 ///< first frames that are left out of what is made of them
   };
 
   /// What an input of the node has been laid out from, or what it is a slice of, if anything: a
@@ -175,11 +211,23 @@ class Builder final : public PulseBuilder {
   Status check_stride(int64_t frames, int64_t stride);
   Status misfit_of_symbol(std::string cause, int64_t unit);
   std::optional<int64_t> symbol_multiple(int64_t unit, int64_t frames) const;
-  Result<OutletId> bordered_window(const Bordered& bordered, StreamFact* stream,
-                                   const StreamWindow& window);
+  Source laid_source(OutletId wire, const StreamFact& stream) const;
+  int64_t delay_of(const Source& source) const;
+  std::vector<int64_t> known_of(const Source& source) const;
+  Result<OutletId> lay(const Source& source, int64_t out_delay, int64_t shown);
+  Result<OutletId> lay_waiting(const Waiting& waiting, int64_t out_delay, int64_t shown);
+  Result<OutletId> repeat(const Waiting& waiting, int64_t out_delay, int64_t shown);
+  Result<Layout> layout_of(const Source& source, const StreamFact& stream,
+                           const StreamWindow& window);
+  Result<std::optional<OutletId>> laid_window(OutletId wire, StreamFact* stream,
+                                              const StreamWindow& window);
+  std::optional<Waiting> meeting_parts(int64_t latest);
+  void note_waiting(OutletId made, const StreamFact& stream);
+  bool works_on_any_count(const Waiting& waiting, const Node& made) const;
+  Result<int64_t> slack_of(OutletId wire, const StreamFact& stream);
   Result<std::optional<OutletId>> fronted_window(const Fronted& fronted, StreamFact* stream,
                                                  const StreamWindow& window);
-  Result<int64_t> earliest_delay(OutletId wire, const StreamFact& stream);
+  int64_t earliest_delay(OutletId wire, const StreamFact& stream);
   Result<std::optional<Fronted>> padded_front(OutletId wire, StreamFact stream,
                                               const StreamWindow& window);
   Result<OutletId> with_delay(OutletId wire, const StreamFact& stream, int64_t frames);
@@ -201,6 +249,8 @@ class Builder final : public PulseBuilder {
   std::optional<Early> early_;
   std::map<OutletId, Fronted> fronted_;    ///< by the wire that has them laid out
   std::map<OutletId, Bordered> bordered_;  ///< by the wire that has them laid out
+  std::map<OutletId, Waiting> waiting_;    ///< by the wire that waits
+  std::optional<Waiting> meeting_;         ///< what the node whose rule runs brings together
   std::map<OutletId, KnownWire> wires_;
   std::map<std::string, std::vector<OutletId>> seen_;  ///< nodes by what they are, to merge equals
   std::vector<std::string> approximations_;

@@ -19,19 +19,7 @@ bool has_numbers(const Fact& fact) {
 /// Keeps sums of borders and delays far from overflow; no memory holds as many frames.
 constexpr int64_t kMaxBorder = int64_t{1} << 40;
 
-/// The least position of frame `first` of the padded stream: what it repeats must have arrived.
-int64_t begin_of(const StreamFact& source, const StreamBorder& border, int64_t first,
-                 int64_t pulse) {
-  if (first >= border.before) return INT64_MIN / 2;
-  return (source.delay + (border.reflect ? border.before - first : 0)) / pulse * pulse;
-}
-
 }  // namespace
-
-int64_t Builder::Bordered::earliest(int64_t first, int64_t pulse) const {
-  return std::max({stream.delay - border.before, -first,
-                   begin_of(stream, border, first, pulse) - first});
-}
 
 Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown) {
   const auto [before, after, reflect] = bordered.border;
@@ -67,7 +55,13 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
   }
   settles_at(stream->delay + border.before + pulse, pulse);
   Bordered bordered{wire, *stream, border};
-  const int64_t out_delay = bordered.earliest(unread(), pulse);
+  // What frame n repeats must have arrived. Those that are mirrored come from ever nearer ones.
+  const int64_t first = unread();
+  int64_t out_delay = std::max(stream->delay - border.before, -first);
+  if (first < border.before) {
+    const int64_t repeated = stream->delay + (border.reflect ? border.before - first : 0);
+    out_delay = std::max(out_delay, repeated / pulse * pulse - first);
+  }
   RILL_ASSIGN(const OutletId out, lay_border(bordered, out_delay, 0));
   stream->delay = out_delay;
   bordered.out_delay = out_delay;
@@ -87,12 +81,17 @@ Result<OutletId> Builder::lay_front(const Fronted& fronted, int64_t history, int
   return add1("front", op, {source, fronted.frames});
 }
 
-Result<OutletId> Builder::front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count) {
+Result<OutletId> Builder::front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
+                                std::vector<int64_t> known) {
   if (count > kMaxBorder) {
     return refusal(str_cat(count, " frames in front"), str_cat("Use at most ", kMaxBorder));
   }
-  Fronted fronted{wire, *stream, frames, count};
-  const int64_t history = std::max<int64_t>(0, count - stream->delay - unread());
+  Fronted fronted{wire, *stream, frames, count, std::move(known)};
+  int64_t history = std::max<int64_t>(0, count - stream->delay - unread());
+  for (auto at = static_cast<size_t>(unread()); at < fronted.known.size(); ++at) {
+    const int64_t wait = fronted.known[at] - static_cast<int64_t>(at);
+    history = std::max(history, wait - fronted.virtual_delay());
+  }
   RILL_ASSIGN(const OutletId out, lay_front(fronted, history, 0));
   stream->delay += history - count;
   stream->dim += Dim(count);
@@ -125,7 +124,7 @@ Result<std::optional<OutletId>> Builder::fronted_window(const Fronted& fronted, 
   if (alone) {
     const int64_t windows = (fronted.count - skipped - window.kernel) / window.stride + 1;
     RILL_ASSIGN(const OutletId frames, cut_front(fronted, skipped, fronted.count));
-    early_ = Early{windows, {}, out, frames};
+    early_ = Early{windows * window.rate - window.cut, {}, out, frames, window.cut};
   }
   return std::optional<OutletId>(out);
 }
@@ -175,6 +174,7 @@ std::optional<int64_t> Builder::front_delay() const {
     }
     if (input(i).steady) continue;
     const Fronted* fronted = laid(fronted_, wire(i), *s);
+    if (fronted && !fronted->known.empty()) return none;
     any_front |= fronted != nullptr;
     latest = std::max(latest, fronted ? fronted->virtual_delay() + s->delay - fronted->out_delay
                                       : s->delay);
@@ -190,7 +190,7 @@ Result<std::optional<OutletId>> Builder::frames_in_front(int i, int64_t count) {
   const KnownWire& own = input(i);
   if (const Fronted* fronted = own.steady ? nullptr : laid(fronted_, wire(i), *s)) {
     const int64_t skipped = s->delay - fronted->out_delay;
-    if (fronted->count < skipped + count) return unknown;
+    if (fronted->count < skipped + count || !fronted->known.empty()) return unknown;
     RILL_ASSIGN(const OutletId frames, cut_front(*fronted, skipped, skipped + count));
     return std::optional(frames);
   }
@@ -256,7 +256,7 @@ Status Builder::give_behind(KnownWire* wire, OutletId frames, int64_t count) {
   behind.delay += count;
   behind.dim = behind.dim - Dim(count);
   behind.fill = nullptr;
-  Fronted fronted{wire->outlet, behind, frames, count};
+  Fronted fronted{wire->outlet, behind, frames, count, {}};
   const int64_t history = std::max<int64_t>(0, -stream.delay - unread());
   RILL_ASSIGN(wire->outlet, lay_front(fronted, history, 0));
   stream.delay += history;
@@ -276,7 +276,7 @@ Result<std::optional<PulseBuilder::InFront>> Builder::in_front(int i) {
   const Fronted* fronted = laid(fronted_, wire(i), *s);
   const int64_t skipped = fronted ? s->delay - fronted->out_delay : 0;
   const int64_t count = fronted ? fronted->count - skipped : -s->delay;
-  if (count < 1 || count > kMost) return none;
+  if (count < 1 || count > kMost || (fronted && !fronted->known.empty())) return none;
   StreamFact rest = *s;
   rest.dim = s->dim - Dim(count);
   rest.delay = fronted ? fronted->stream.delay : 0;
@@ -298,6 +298,7 @@ Result<std::optional<Builder::Fronted>> Builder::padded_front(OutletId wire, Str
   const Fact fact = pulsed_->fact(wire);
   const int axis = stream.axis;
   const Fronted* fronted = laid(fronted_, wire, stream);
+  if (fronted && !fronted->known.empty()) return std::optional<Fronted>();
   const bool padded = window.before > 0 || !fronted;
   if (padded && !has_numbers(fact)) return std::optional<Fronted>();
   if (!fronted) {
@@ -331,55 +332,7 @@ Result<std::optional<Builder::Fronted>> Builder::padded_front(OutletId wire, Str
     RILL_ASSIGN(const OutletId before, konst("padding", *padding));
     RILL_ASSIGN(frames, add1("front", make_op<ops::Concat>(axis), {before, frames}));
   }
-  return std::optional(Fronted{wire, rest, frames, window.before + known});
-}
-
-/// A window that sees the frames around a stream has them laid out in its history: the frames in
-/// front then cost no delay.
-Result<OutletId> Builder::bordered_window(const Bordered& bordered, StreamFact* stream,
-                                          const StreamWindow& window) {
-  RILL_ASSIGN(const int64_t p, pulse_of(bordered.source, stream->axis));
-  const int64_t skipped = stream->delay - bordered.out_delay;
-  const int64_t virtual_delay = bordered.stream.delay - bordered.border.before + skipped;
-  const int64_t first = window.unread * window.stride;
-  const int64_t begin = begin_of(bordered.stream, bordered.border, skipped + first, p);
-  const int64_t history = aligned_history(
-      std::max({window.kernel - window.stride, -virtual_delay - first,
-                begin - first - virtual_delay}),
-      virtual_delay, window.stride);
-  stream->delay = (virtual_delay + history) / window.stride;
-  stream->fill = nullptr;
-  const int64_t shown =
-      std::clamp<int64_t>(window.kernel - window.stride, 0, std::max<int64_t>(0, history));
-  const int64_t wait = std::max<int64_t>(0, history) - shown;
-  RILL_ASSIGN(const OutletId out, lay_border(bordered, virtual_delay - skipped + wait, shown));
-  if (history < 0) return skip_frames(out, *stream, -history);
-  return out;
-}
-
-/// The least delay that a wire can be given, by laying out otherwise what stands around it.
-Result<int64_t> Builder::earliest_delay(OutletId wire, const StreamFact& stream) {
-  if (const Bordered* bordered = laid(bordered_, wire, stream)) {
-    const int64_t skipped = stream.delay - bordered->out_delay;
-    RILL_ASSIGN(const int64_t pulse, pulse_of(bordered->source, stream.axis));
-    return skipped + bordered->earliest(skipped + unread_of_inputs(), pulse);
-  }
-  if (const Fronted* fronted = laid(fronted_, wire, stream)) {
-    const int64_t skipped = stream.delay - fronted->out_delay;
-    return std::max(skipped + fronted->virtual_delay(), -unread_of_inputs());
-  }
-  return stream.delay;
-}
-
-/// The wire with a delay of so many frames, at least those that `earliest_delay` gives.
-Result<OutletId> Builder::with_delay(OutletId wire, const StreamFact& stream, int64_t frames) {
-  if (frames >= stream.delay) return delay(wire, stream, frames - stream.delay, 0);
-  const int64_t earlier = stream.delay - frames;
-  if (const Bordered* bordered = laid(bordered_, wire, stream)) {
-    return lay_border(*bordered, bordered->out_delay - earlier, 0);
-  }
-  const Fronted* fronted = laid(fronted_, wire, stream);
-  return lay_front(*fronted, fronted->out_delay - earlier - fronted->virtual_delay(), 0);
+  return std::optional(Fronted{wire, rest, frames, window.before + known, {}});
 }
 
 }  // namespace rill::pulse

@@ -11,10 +11,12 @@
 #include "core/optim/optim.h"
 #include "ops/array/concat.h"
 #include "ops/built.h"
+#include "ops/math/select.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/length.h"
 #include "pulse/before/long_streams.h"
 #include "pulse/builder.h"
+#include "pulse/leading.h"
 #include "pulse/lengths.h"
 #include "pulse/ready.h"
 #include "pulse/refusals.h"
@@ -61,6 +63,7 @@ class Pulsifier {
   Streaming streaming(const Report& report);
   bool late_end_is_fine();
   std::vector<char> heed_ends() const;
+  void leave_out_unselected(Read* read) const;
   bool is_left_at_the_end(const Dim& dim, int64_t delay, int64_t frames) const;
 
   const Graph& whole_;
@@ -490,8 +493,21 @@ Result<Graph> Pulsifier::run(Report* report) {
   return declutter(pulsed);
 }
 
+/// A selection by position reads no frame of a branch in front of the first that it takes.
+void Pulsifier::leave_out_unselected(Read* read) const {
+  const Node& node = whole_.node(read->node);
+  if (!node.op->as<ops::Select>() || read->input == 0) return;
+  const KnownWire& condition = builder_.known(node.inputs[0]);
+  if (!condition.stream) return;
+  const auto first =
+      leading_frames(pulsed_, condition.outlet, *condition.stream, options_.symbol);
+  if (first && first->value == (read->input == 2)) read->least = first->count;
+}
+
 std::optional<std::vector<int64_t>> Pulsifier::unread() const {
-  std::vector<int64_t> unread = unread_frames(whole_, builder_.reads());
+  std::vector<Read> reads = builder_.reads();
+  for (Read& read : reads) leave_out_unselected(&read);
+  std::vector<int64_t> unread = unread_frames(whole_, reads);
   const bool gains = any_of(builder_.asked(),
                             [&](int node) { return unread[static_cast<size_t>(node)] > 0; });
   return gains ? std::optional(std::move(unread)) : std::nullopt;

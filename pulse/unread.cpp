@@ -16,7 +16,9 @@ constexpr int64_t kMost = int64_t{1} << 31;
 int64_t first_read(const Read& read, int64_t frame) {
   const auto place = checked_mul(frame, read.stride);
   // To leave out fewer frames is always right.
-  return place ? std::clamp<int64_t>(*place + read.offset, 0, kMost) / read.divisor : 0;
+  const int64_t first =
+      place ? std::clamp<int64_t>(*place + read.offset, 0, kMost) / read.divisor : 0;
+  return std::max(first, read.least);
 }
 
 }  // namespace

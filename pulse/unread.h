@@ -15,6 +15,7 @@ struct Read {
   int64_t stride = 1;
   int64_t offset = 0;
   int64_t divisor = 1;
+  int64_t least = 0;  ///< no frame in front of this one is read, whatever n is
 };
 
 /// Return for every node how many first frames of its outputs nobody reads, as behind a slice that

@@ -47,16 +47,22 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, in
                  "Write the lengths of slices and pads as sums and quotients of the stream's");
 }
 
-Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
-  RILL_ASSIGN(const int64_t slack, least_ahead(wire, *stream));
+/// By how much a stream must wait for its end to be announced in time: fewer frames than none.
+Result<int64_t> Builder::slack_of(OutletId wire, const StreamFact& stream) {
+  RILL_ASSIGN(const int64_t slack, least_ahead(wire, stream));
   if (const auto pulse = pulse_.to_int()) {
-    RILL_ASSIGN(const int64_t frames, pulse_of(wire, stream->axis));
+    RILL_ASSIGN(const int64_t frames, pulse_of(wire, stream.axis));
     begin_unit_ = least_begin_unit(*pulse, begin_unit_, [&](int64_t unit) {
       if (frames % (*pulse / unit) != 0) return false;
-      const auto ahead = least_ahead(wire, *stream, unit);
+      const auto ahead = least_ahead(wire, stream, unit);
       return ahead.ok() && *ahead >= slack;
     });
   }
+  return slack;
+}
+
+Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
+  RILL_ASSIGN(const int64_t slack, slack_of(wire, *stream));
   if (slack == 0) return wire;
   RILL_ASSIGN(const OutletId held, delay(wire, *stream, -slack, 0));
   stream->delay -= slack;
@@ -96,6 +102,7 @@ Result<std::optional<TensorPtr>> Builder::fill_of_windows(OutletId wire, const S
   std::optional<TensorPtr> unknown;
   // A stride has padding depend on the length, where it keeps the size.
   const bool even = window.before > 0 || window.after == 0 || window.stride == 1;
+  if (window.rate > 1) return unknown;
   if (!window.padding_is_frames || !even || node().outputs.size() != 1) return unknown;
   const int64_t at = (window.before + window.stride - 1) / window.stride;
   const int64_t count = at * window.stride - window.before + window.kernel;
@@ -143,25 +150,25 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   const auto pad = std::make_shared<const Tensor>(window.pad_value);
   RILL_ASSIGN(const int64_t p, pulse_of(wire, stream->axis));
   RILL_TRY(check_stride(p, window.stride));
-  if (window.before == 0 && window.after == 0) {
-    if (const Bordered* bordered = laid(bordered_, wire, *stream)) {
-      return bordered_window(*bordered, stream, window);
-    }
-    if (const Fronted* fronted = laid(fronted_, wire, *stream)) {
-      RILL_ASSIGN(const auto out, fronted_window(*fronted, stream, window));
-      if (out) return *out;
-    }
+  RILL_ASSIGN(const auto laid_out, laid_window(wire, stream, window));
+  if (laid_out) return *laid_out;
+  const Fronted* fronted = laid(fronted_, wire, *stream);
+  if (fronted && !fronted->known.empty()) fronted = nullptr;
+  if (window.before == 0 && window.after == 0 && fronted) {
+    RILL_ASSIGN(const auto out, fronted_window(*fronted, stream, window));
+    if (out) return *out;
   }
   const int64_t b = window.before;
-  const bool unlike = stream->has_prefix() && b > 0 &&
-                      !same_fill(stream->fill, compact_fill(pad)) &&
-                      window.unread * window.stride - b < -stream->delay;
-  if (unlike || laid(fronted_, wire, *stream)) {
-    RILL_ASSIGN(const auto fronted, padded_front(wire, *stream, window));
-    if (fronted) {
+  const bool known = stream->has_prefix() && window.unread * window.stride - b < -stream->delay;
+  const bool unlike = known && b > 0 && !same_fill(stream->fill, compact_fill(pad));
+  // Windows that give several frames each have no single one for all known ones.
+  const bool apart = known && window.rate > 1 && window.frame_by_window;
+  if (unlike || apart || fronted) {
+    RILL_ASSIGN(const auto padded, padded_front(wire, *stream, window));
+    if (padded) {
       StreamFact joined = *stream;
-      joined.delay = fronted->out_delay;
-      RILL_ASSIGN(const auto out, fronted_window(*fronted, &joined, window));
+      joined.delay = padded->out_delay;
+      RILL_ASSIGN(const auto out, fronted_window(*padded, &joined, window));
       if (out) {
         *stream = joined;
         return *out;

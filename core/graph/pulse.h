@@ -28,12 +28,15 @@ struct StreamFact {
 struct StreamWindow {
   int64_t kernel = 1;  ///< frames from the first tap to the last, (taps - 1) * dilation + 1
   int64_t stride = 1;
-  int64_t before = 0;  ///< padding
+  int64_t dilation = 1;  ///< frames from one tap to the next
+  int64_t before = 0;    ///< padding
   int64_t after = 0;
   Tensor pad_value;  ///< of rank 0
   /// Frame n of every output is made of window n alone.
   bool frame_by_window = false;
   int64_t unread = 0;  ///< first windows that nobody reads
+  int64_t rate = 1;    ///< frames that a window gives
+  int64_t cut = 0;     ///< of these, first ones of the first window that the output leaves out
   /// A window of padding alone gives what it gives where its frames have the value of the padding.
   bool padding_is_frames = false;
 };
@@ -143,9 +146,10 @@ class PulseBuilder {
   virtual Result<OutletId> border(OutletId wire, StreamFact* stream,
                                   const StreamBorder& border) = 0;
   /// Put frames that do not stream, as many as `count`, in front of a stream. A window that follows
-  /// finds them in its history, so that they cost no delay.
-  virtual Result<OutletId> front(OutletId wire, StreamFact* stream, OutletId frames,
-                                 int64_t count) = 0;
+  /// finds them in its history, so that they cost no delay. `known`: the position from which on
+  /// each of them is valid; empty where all are from the start.
+  virtual Result<OutletId> front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
+                                 std::vector<int64_t> known) = 0;
   /// Bring all streaming inputs to one delay, the smallest that all can have. The inputs that
   /// stream must agree in pulse and length. `tracks` tells the axis of each input.
   struct Synced {

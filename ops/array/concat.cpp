@@ -154,18 +154,14 @@ Result<OutletId> joined(PulseBuilder& b, const Side& side, int axis, std::string
   return b.add1(suffix, make_op<Concat>(axis), wires);
 }
 
-/// The least position of the first frame of a side in front, so that all that are read have come.
-int64_t wait_of(PulseBuilder& b, const Side& front, int axis, int64_t pulse) {
-  int64_t wait = -b.unread();
-  int64_t frame = 0;
-  for (int i = front.begin; i < front.end; ++i) {
+/// The positions from which on the frames of a side in front are valid.
+std::vector<int64_t> known_from(PulseBuilder& b, const Side& front, int axis, int64_t pulse) {
+  std::vector<int64_t> known;
+  for (int i = front.begin; front.ready > 0 && i < front.end; ++i) {
     const int64_t frames = b.in(i).dim(axis).to_int().value_or(0);
-    for (int64_t at = 0; at < frames; ++at, ++frame) {
-      if (frame < b.unread()) continue;
-      wait = std::max(wait, b.await_frame(i, at) * pulse - frame);
-    }
+    for (int64_t at = 0; at < frames; ++at) known.push_back(b.await_frame(i, at) * pulse);
   }
-  return wait;
+  return known;
 }
 
 /// Refuses to put a stream behind a stream. Where the first one has 4096 frames at most, the way
@@ -190,36 +186,24 @@ Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
 Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, const Side& front,
                         const Side& back) {
   RILL_ASSIGN(wire, b.materialise(wire, stream));
-  if (front.spliced() && !back.spliced() && front.ready == 0) {
-    RILL_ASSIGN(const OutletId frames, joined(b, front, stream->axis, "front"));
-    return b.front(wire, stream, frames, front.frames);
-  }
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(wire, stream->axis));
   if (back.spliced()) {
     RILL_ASSIGN(wire, b.hold(wire, stream));
-  }
-  int64_t delay = std::max(stream->delay, back.ready * pulse);
-  if (front.spliced()) {
-    delay = std::max(delay, front.frames + wait_of(b, front, stream->axis, pulse));
-  }
-  RILL_ASSIGN(wire, b.delay(wire, *stream, delay - stream->delay, 0));
-  auto op = draft_op<PulseSplice>();
-  op->axis = stream->axis;
-  op->has_front = front.spliced();
-  op->has_back = back.spliced();
-  op->begin = delay - front.frames;
-  op->end = op->has_back ? stream->dim + Dim(delay) : Dim(0);
-  std::vector<OutletId> inputs{wire};
-  if (op->has_front) {
-    RILL_ASSIGN(inputs.emplace_back(), joined(b, front, stream->axis, "front"));
-    stream->dim += Dim(front.frames);
-  }
-  if (op->has_back) {
-    RILL_ASSIGN(inputs.emplace_back(), joined(b, back, stream->axis, "back"));
+    const int64_t delay = std::max(stream->delay, back.ready * pulse);
+    RILL_ASSIGN(wire, b.delay(wire, *stream, delay - stream->delay, 0));
+    stream->delay = delay;
+    auto op = draft_op<PulseSplice>();
+    op->axis = stream->axis;
+    op->has_back = true;
+    op->end = stream->dim + Dim(delay);
+    RILL_ASSIGN(const OutletId frames, joined(b, back, stream->axis, "back"));
+    RILL_ASSIGN(wire, b.add1("back", std::move(op), {wire, frames}));
     stream->dim += Dim(back.frames);
   }
-  stream->delay = op->has_front ? delay - front.frames : delay;
-  return b.add1(std::move(op), inputs);
+  if (!front.spliced()) return wire;
+  RILL_ASSIGN(const OutletId frames, joined(b, front, stream->axis, "front"));
+  return b.front(wire, stream, frames, front.frames,
+                 known_from(b, front, stream->axis, pulse));
 }
 
 }  // namespace

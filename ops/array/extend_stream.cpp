@@ -58,7 +58,7 @@ Result<std::optional<OutletId>> put_around_front(PulseBuilder& b, OutletId wire,
     if (ends.after > 0) {
       RILL_ASSIGN(rest, b.mask(rest, stream, false, true, ends.last));
     }
-    RILL_ASSIGN(rest, b.front(rest, stream, frames, ends.before + front->count));
+    RILL_ASSIGN(rest, b.front(rest, stream, frames, ends.before + front->count, {}));
     return std::optional(rest);
   }
   return none;

@@ -266,6 +266,10 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   frames.after = std::max<int64_t>(0, (reach - 1 - after + extra[a]) / s);
   RILL_ASSIGN(frames.pad_value, Tensor::zeros(b.in(0).dtype, {}));
   frames.unread = std::max<int64_t>(0, (b.unread() + before) / s - skipped);
+  frames.rate = s;
+  frames.cut = before - skipped * s;
+  frames.frame_by_window = frames.cut < s;
+  frames.padding_is_frames = true;
   b.reads_from(0, 1, before - history * s, s);
   RILL_ASSIGN(const OutletId x, b.window(b.wire(0), &stream, frames));
   Deconv pulsed = *this;

@@ -298,6 +298,7 @@ Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tenso
   StreamWindow on_stream;
   on_stream.kernel = pulsed->extent(spatial_axis);
   on_stream.stride = pulsed->stride[a];
+  on_stream.dilation = pulsed->dilation[a];
   on_stream.before = pulsed->padding[a].first;
   on_stream.after = pulsed->padding[a].second;
   on_stream.pad_value = pad_value;

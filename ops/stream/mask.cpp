@@ -17,6 +17,7 @@ void PulseMask::fields(FieldVisitor& visitor) {
   visitor.field("end", end);
   visitor.field("value", value);
   visitor.field("padding", padding);
+  visitor.field("overlap", overlap);
 }
 
 Result<std::shared_ptr<PulseMask>> mask_around(const Fact& wire, const StreamFact& stream,
@@ -39,6 +40,9 @@ Result<Facts> PulseMask::infer(FactSpan in) const {
     fits = value->extent(i) == 1 || (i != axis && Dim(value->extent(i)) == in[0].dim(i));
   }
   RILL_CHECK(fits, "value: expected one number, or one frame of ", in[0]);
+  const auto frames = in[0].dim(static_cast<int>(axis)).to_int();
+  RILL_CHECK(overlap >= 0 && overlap <= frames.value_or(kMostFrames), "overlap ", overlap, " of ",
+             in[0]);
   RILL_TRY(expect_type_of("value", *value, in[0]));
   return one_fact(in[0].without_value());
 }
@@ -56,7 +60,8 @@ Status PulseMask::lower(Lowering& lowering) const {
   MaskArgs args{constant,
                 to,
                 static_cast<int>(axis),
-                from.extent(static_cast<int>(axis)),
+                from.extent(static_cast<int>(axis)) - overlap,
+                overlap,
                 first,
                 frames_so_far(lowering, end)};
   lowering.step(kMaskStream, args, {constant}, {to});
@@ -80,15 +85,16 @@ Result<Value> load(LoadCtx& ctx) {
 
 const NnefOp kOps[] = {{"tract_pulse",
                         "fragment tract_pulse_mask<?>(input: tensor<?>, axis: integer, "
-                        "begin: integer, end: integer, value: scalar, padding: logical = false) "
-                        "-> (output: tensor<?>);",
+                        "begin: integer, end: integer, value: scalar, padding: logical = false, "
+                        "overlap: integer = 0) -> (output: tensor<?>);",
                         load}};
 
 }  // namespace
 
-// tract knows no such argument: it is there where it counts alone.
+// tract knows no such arguments: they are there where they count alone.
 Status PulseMask::save(SaveCtx& ctx) const {
-  return ctx.assign_declared(kOps[0], {{"padding", padding ? nnef_text(true) : ""}});
+  return ctx.assign_declared(kOps[0], {{"padding", padding ? nnef_text(true) : ""},
+                                       {"overlap", overlap > 0 ? nnef_text(overlap) : ""}});
 }
 
 extern const OpRoom mask_room;

@@ -17,6 +17,7 @@ struct PulseMask final : OpBase<PulseMask> {
   Dim end;
   TensorPtr value;  ///< a number, or a frame of extent 1 on the axis; of the input's type
   bool padding = false;  ///< what is put there are frames that were asked for
+  int64_t overlap = 0;   ///< frames in front of the pulse, which were there before
 
   std::string_view name() const override { return "PulseMask"; }
   void fields(FieldVisitor& visitor) override;

@@ -26,16 +26,16 @@ void fill_frames(const View& view, int axis, int64_t first, int64_t last,
 }  // namespace
 
 void run_mask(const MaskArgs& args, const Frame& frame) noexcept {
-  const int64_t first = frame.clock->position(args.pulse);
+  const int64_t first = frame.clock->position(args.pulse) - args.overlap;
+  const int64_t count = args.overlap + args.pulse;
   const int64_t end = args.end.now(frame);
   // In the middle of the stream there is nothing to do.
-  if (first >= args.begin && end - args.pulse >= first) return;
+  if (first >= args.begin && end - count >= first) return;
   const View view = frame.view(args.view);
   const View value = frame.view(args.value);
-  fill_frames(view, args.axis, 0, std::clamp<int64_t>(args.begin - first, 0, args.pulse),
-              value);
-  const int64_t tail = end <= first ? 0 : std::min(end - first, args.pulse);
-  fill_frames(view, args.axis, tail, args.pulse, value);
+  fill_frames(view, args.axis, 0, std::clamp<int64_t>(args.begin - first, 0, count), value);
+  const int64_t tail = end <= first ? 0 : std::min(end - first, count);
+  fill_frames(view, args.axis, tail, count, value);
 }
 
 void touch_mask_stream(const MaskArgs& args, StepTouches& touches) {
@@ -44,7 +44,9 @@ void touch_mask_stream(const MaskArgs& args, StepTouches& touches) {
                   "a value to fill with");
   touches.within(args.begin, -kMostFrames, kMostFrames);
   if (!touches.holds()) return;
-  touches.within(args.pulse, 0, args.view.extent(args.axis));
+  touches.within(args.overlap, 0, args.view.extent(args.axis));
+  if (!touches.holds()) return;
+  touches.within(args.pulse, 0, args.view.extent(args.axis) - args.overlap);
   const bool spread = args.value.rank != args.view.rank;
   for (int i = 0; i < args.view.rank && !spread; ++i) {
     const int64_t own = args.value.extent(i);

@@ -9,10 +9,11 @@ struct MaskArgs {
   PlacedView view;
   int axis;
   int64_t pulse;
+  int64_t overlap;
   int64_t begin;
   FramesSoFar end;
 };
-RILL_STEP_FIELDS(MaskArgs, value, view, axis, pulse, begin, end)
+RILL_STEP_FIELDS(MaskArgs, value, view, axis, pulse, overlap, begin, end)
 
 void run_mask(const MaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
 void touch_mask_stream(const MaskArgs& args, StepTouches& touches);

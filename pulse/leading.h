@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/graph/pulse.h"
+
+namespace rill::pulse {
+
+/// The first frames of a condition, all elements of which have one value.
+struct Leading {
+  bool value = false;
+  int64_t count = 0;  ///< up to some thousands
+};
+
+/// Find the first frames of a condition that is made of positions alone; nothing for others.
+/// `wire`: the condition in a pulsed graph, bool, where it goes by as `stream` says.
+std::optional<Leading> leading_frames(const Graph& pulsed, OutletId wire, const StreamFact& stream,
+                                      const std::string& symbol);
+
+}  // namespace rill::pulse

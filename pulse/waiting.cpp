@@ -1,0 +1,280 @@
+#include <algorithm>
+
+#include "ops/array/concat.h"
+#include "ops/array/slice.h"
+#include "ops/stream/mask.h"
+#include "pulse/builder.h"
+
+namespace rill::pulse {
+namespace {
+
+/// First frames that are looked at one by one. Longer fronts are laid out where they stand.
+constexpr int64_t kMostKnown = int64_t{1} << 14;
+
+/// The first window from `unread` on with a tap on a frame; nothing if none has.
+std::optional<int64_t> first_window_of(int64_t frame, const StreamWindow& window) {
+  const int64_t at = frame + window.before;
+  int64_t n = window.unread;
+  const int64_t behind = at - window.kernel + 1;
+  if (behind > 0) n = std::max(n, (behind + window.stride - 1) / window.stride);
+  for (; n * window.stride <= at; ++n) {
+    if ((at - n * window.stride) % window.dilation == 0) return n;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+/// What a wire has been laid out from, if anything.
+Builder::Source Builder::laid_source(OutletId wire, const StreamFact& stream) const {
+  using Kind = Source::Kind;
+  Source out{wire, stream};
+  const auto found = [&](Kind kind, int64_t out_delay, int64_t frames) {
+    if (frames <= kMostKnown) out.kind = kind;
+    out.skipped = stream.delay - out_delay;
+  };
+  if (const Bordered* bordered = laid(bordered_, wire, stream)) {
+    found(Kind::kBordered, bordered->out_delay, bordered->border.before);
+  } else if (const Fronted* fronted = laid(fronted_, wire, stream)) {
+    found(Kind::kFronted, fronted->out_delay, static_cast<int64_t>(fronted->known.size()));
+  } else if (const Waiting* waiting = laid(waiting_, wire, stream)) {
+    found(Kind::kWaiting, waiting->out_delay, 0);
+  }
+  return out;
+}
+
+/// The delay of the frames where none of them waits.
+int64_t Builder::delay_of(const Source& source) const {
+  switch (source.kind) {
+    case Source::Kind::kBordered: {
+      const Bordered& bordered = bordered_.at(source.wire);
+      return bordered.stream.delay - bordered.border.before + source.skipped;
+    }
+    case Source::Kind::kFronted:
+      return fronted_.at(source.wire).virtual_delay() + source.skipped;
+    case Source::Kind::kWaiting:
+      return waiting_.at(source.wire).delay + source.skipped;
+    default:
+      return source.stream.delay;
+  }
+}
+
+/// The positions from which on the first frames are valid, at beginnings of pulses.
+std::vector<int64_t> Builder::known_of(const Source& source) const {
+  std::vector<int64_t> out;
+  if (source.kind == Source::Kind::kBordered) {
+    const auto& [wire, stream, border, out_delay] = bordered_.at(source.wire);
+    const int64_t pulse = pulsed_->fact(wire).dim(stream.axis).to_int().value_or(1);
+    for (int64_t at = source.skipped; at < border.before; ++at) {
+      const int64_t repeated = stream.delay + (border.reflect ? border.before - at : 0);
+      out.push_back(repeated / pulse * pulse);
+    }
+    return out;
+  }
+  if (source.kind == Source::Kind::kFronted) out = fronted_.at(source.wire).known;
+  if (source.kind == Source::Kind::kWaiting) out = waiting_.at(source.wire).known;
+  const auto cut = std::min(out.size(), static_cast<size_t>(source.skipped));
+  out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(cut));
+  return out;
+}
+
+/// Lay frames out with a delay, `shown` earlier ones in front of each pulse.
+Result<OutletId> Builder::lay(const Source& source, int64_t out_delay, int64_t shown) {
+  const int64_t whole = out_delay - source.skipped;
+  switch (source.kind) {
+    case Source::Kind::kBordered:
+      return lay_border(bordered_.at(source.wire), whole, shown);
+    case Source::Kind::kFronted: {
+      const Fronted& fronted = fronted_.at(source.wire);
+      return lay_front(fronted, whole - fronted.virtual_delay() + shown, shown);
+    }
+    case Source::Kind::kWaiting:
+      return lay_waiting(waiting_.at(source.wire), whole, shown);
+    default:
+      return delay(source.wire, source.stream, out_delay - source.stream.delay, shown);
+  }
+}
+
+/// Have an op compute as many earlier frames once more.
+Result<OutletId> Builder::repeat(const Waiting& waiting, int64_t out_delay, int64_t shown) {
+  std::vector<OutletId> inputs;
+  for (const Waiting::Part& part : waiting.parts) {
+    inputs.push_back(part.wire);
+    if (!part.source) continue;
+    RILL_ASSIGN(inputs.back(), lay(*part.source, out_delay, shown));
+  }
+  RILL_ASSIGN(const std::vector<OutletId> made, add("again", waiting.op, inputs));
+  return made[static_cast<size_t>(waiting.slot)];
+}
+
+/// Earlier frames are computed once more until all that they wait for has come; those in front of
+/// them are kept.
+Result<OutletId> Builder::lay_waiting(const Waiting& waiting, int64_t out_delay, int64_t shown) {
+  const int64_t again = std::clamp<int64_t>(waiting.settled - out_delay, 0, shown);
+  RILL_ASSIGN(const OutletId made, repeat(waiting, out_delay, again));
+  if (again == shown) return made;
+  const int axis = waiting.axis;
+  RILL_ASSIGN(const int64_t frames, pulse_of(made, axis));
+  const auto part = [&](std::string_view suffix, int64_t begin, int64_t end) -> Result<OutletId> {
+    if (again == 0) return made;
+    return add1(suffix, make_op<ops::Slice>(axis, Dim(begin), Dim(end)), {made});
+  };
+  RILL_ASSIGN(const OutletId settled, part("settled", 0, frames - again));
+  const StreamFact stream{axis, Dim(), out_delay + again, nullptr};
+  RILL_ASSIGN(const OutletId kept, delay(settled, stream, 0, shown - again));
+  if (again == 0) return kept;
+  RILL_ASSIGN(const OutletId fresh, part("fresh", frames - again, frames));
+  return add1("laid", make_op<ops::Concat>(axis), {kept, fresh});
+}
+
+/// The inputs of the node whose rule runs, where they meet later than they go by.
+std::optional<Builder::Waiting> Builder::meeting_parts(int64_t latest) {
+  Waiting out;
+  out.delay = INT64_MIN;
+  out.out_delay = latest;
+  int64_t pulse = 1;
+  int64_t ready = 0;
+  for (int i = 0; i < inputs(); ++i) {
+    Waiting::Part& part = out.parts.emplace_back(Waiting::Part{wire(i), std::nullopt});
+    const auto s = stream(i);
+    if (!s) {
+      ready = std::max(ready, input(i).ready);
+      continue;
+    }
+    if (input(i).steady) return std::nullopt;
+    pulse = fact(wire(i)).dim(s->axis).to_int().value_or(1);
+    const Source source = laid_source(wire(i), *s);
+    out.delay = std::max(out.delay, delay_of(source));
+    const std::vector<int64_t> known = known_of(source);
+    out.known.resize(std::max(out.known.size(), known.size()));
+    for (size_t at = 0; at < known.size(); ++at) out.known[at] = std::max(out.known[at], known[at]);
+    out.rising |= source.kind == Source::Kind::kFronted;
+    out.rising |= source.kind == Source::Kind::kWaiting && waiting_.at(source.wire).rising;
+    part.source = source;
+  }
+  const int64_t from = ready * pulse;
+  if (out.delay >= latest || from - out.delay > kMostKnown) return std::nullopt;
+  const int64_t waits = from - out.delay;
+  out.known.resize(std::max(out.known.size(), static_cast<size_t>(std::max<int64_t>(0, waits))));
+  for (int64_t at = 0; at < waits; ++at) {
+    int64_t& known = out.known[static_cast<size_t>(at)];
+    known = std::max(known, from);
+  }
+  const int64_t first = unread();
+  // The same for pulses with the same delays: a state moves between them.
+  const auto last = static_cast<int64_t>(out.known.size()) - 1;
+  out.settled = latest + (out.rising ? std::max(first, last) : first);
+  return out;
+}
+
+/// Whether an op does the same to one frame more.
+bool Builder::works_on_any_count(const Waiting& waiting, const Node& made) const {
+  if (node().op->with_symbol(symbol(), Dim(1))) return false;
+  Facts in;
+  for (const Waiting::Part& part : waiting.parts) {
+    Fact& fact = in.emplace_back(this->fact(waiting.wires[in.size()]));
+    if (part.source) fact.shape[static_cast<size_t>(part.source->stream.axis)] += Dim(1);
+    if (part.source) fact.konst = nullptr;
+  }
+  const auto out = made.op->infer(in);
+  if (!out.ok() || made.op->state_bytes(in) > 0) return false;
+  const auto slot = static_cast<size_t>(waiting.slot);
+  const auto axis = static_cast<size_t>(waiting.axis);
+  return (*out)[slot].shape[axis] == made.outputs[slot].shape[axis] + Dim(1);
+}
+
+/// Note what an output that the node gives was made of, if it waits.
+void Builder::note_waiting(OutletId made, const StreamFact& stream) {
+  const Node& op = pulsed_->node(made.node);
+  if (!meeting_ || early_ || op.inputs != meeting_->wires) return;
+  Waiting waiting = *meeting_;
+  waiting.op = op.op;
+  waiting.slot = made.slot;
+  waiting.axis = stream.axis;
+  if (stream.delay != waiting.out_delay || !works_on_any_count(waiting, op)) return;
+  waiting_.insert_or_assign(made, std::move(waiting));
+}
+
+/// The history that a window needs of frames that are laid out for it, and the delay of what it
+/// makes of them.
+Result<Builder::Layout> Builder::layout_of(const Source& source, const StreamFact& stream,
+                                           const StreamWindow& window) {
+  Layout out;
+  StreamFact bare = stream;
+  bare.delay = delay_of(source);
+  bare.fill = nullptr;
+  if (window.after > 0) {
+    RILL_ASSIGN(const int64_t slack, slack_of(source.wire, bare));
+    bare.delay -= slack;
+  }
+  out.delay = bare.delay;
+  const int64_t begin = out.delay - window.before;
+  int64_t least = std::max(window.kernel - window.stride, -begin - window.unread * window.stride);
+  const std::vector<int64_t> known = known_of(source);
+  for (size_t at = 0; at < known.size(); ++at) {
+    const auto n = first_window_of(static_cast<int64_t>(at), window);
+    if (n) least = std::max(least, known[at] - begin - *n * window.stride);
+  }
+  out.history = aligned_history(least, begin, window.stride);
+  out.out_delay = (begin + out.history) / window.stride;
+  return out;
+}
+
+/// A window that sees frames which wait has them laid out in its history, if that makes it less
+/// late.
+Result<std::optional<OutletId>> Builder::laid_window(OutletId wire, StreamFact* stream,
+                                                     const StreamWindow& window) {
+  std::optional<OutletId> none;
+  const Source source = laid_source(wire, *stream);
+  const bool padded = window.before > 0 || window.after > 0;
+  if (source.kind == Source::Kind::kPlain) return none;
+  if (source.kind == Source::Kind::kFronted && known_of(source).empty()) return none;
+  RILL_ASSIGN(const Layout layout, layout_of(source, *stream, window));
+  if (padded || source.kind != Source::Kind::kBordered) {
+    RILL_ASSIGN(const Layout plain, layout_of(Source{wire, *stream}, *stream, window));
+    if (layout.out_delay >= plain.out_delay) return none;
+  }
+  const int64_t history = std::max<int64_t>(0, layout.history);
+  const int64_t shown = std::clamp<int64_t>(window.kernel - window.stride, 0, history);
+  StreamFact laid_out = *stream;
+  laid_out.delay = layout.delay + history - shown;
+  laid_out.fill = nullptr;
+  RILL_ASSIGN(OutletId out, lay(source, laid_out.delay, shown));
+  if (padded) {
+    auto op = draft_op<ops::PulseMask>();
+    op->axis = laid_out.axis;
+    op->begin = window.before > 0 ? laid_out.delay : -shown;
+    op->end = window.after > 0 ? laid_out.dim + Dim(laid_out.delay) : Dim(INT64_MAX);
+    op->value = std::make_shared<const Tensor>(window.pad_value);
+    op->padding = true;
+    op->overlap = shown;
+    RILL_ASSIGN(out, add1("mask", std::move(op), {out}));
+  }
+  stream->delay = layout.out_delay;
+  stream->fill = nullptr;
+  if (layout.history < 0) {
+    RILL_ASSIGN(out, skip_frames(out, *stream, -layout.history));
+  }
+  return std::optional(out);
+}
+
+/// The least delay that a wire can be given, by laying out otherwise what stands around it.
+int64_t Builder::earliest_delay(OutletId wire, const StreamFact& stream) {
+  const Source source = laid_source(wire, stream);
+  if (source.kind == Source::Kind::kPlain) return stream.delay;
+  const int64_t first = unread_of_inputs();
+  int64_t out = std::max(delay_of(source), -first);
+  const std::vector<int64_t> known = known_of(source);
+  for (auto at = static_cast<size_t>(first); at < known.size(); ++at) {
+    out = std::max(out, known[at] - static_cast<int64_t>(at));
+  }
+  return out;
+}
+
+/// The wire with a delay of so many frames, at least those that `earliest_delay` gives.
+Result<OutletId> Builder::with_delay(OutletId wire, const StreamFact& stream, int64_t frames) {
+  if (frames >= stream.delay) return delay(wire, stream, frames - stream.delay, 0);
+  return lay(laid_source(wire, stream), frames, 0);
+}
+
+}  // namespace rill::pulse
