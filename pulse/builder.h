@@ -147,8 +147,8 @@ class Builder final : public PulseBuilder {
     int64_t skipped = 0;  ///< frames that are cut off its front
   };
 
-  /// What an op makes frame by frame of several wires, the first frames of which wait for values
-  /// that come later than those behind them go by.
+  /// What an op makes frame by frame of several wires, or of the windows of one, where first frames
+  /// wait for values that come later than those behind them go by.
   struct Waiting {
     struct Part {
       OutletId wire;
@@ -164,6 +164,8 @@ class Builder final : public PulseBuilder {
     bool rising = false;         ///< later ones of these may be valid later
     int64_t settled = 0;         ///< no frame that is read becomes valid behind this position
     int64_t out_delay = 0;
+    std::optional<StreamWindow> window;  ///< of the first part
+    int64_t laid = 0;                    ///< ... and its delay where none waits
   };
 
   /// How a window reads frames that are laid out for it.
@@ -214,11 +216,16 @@ class Builder final : public PulseBuilder {
   Source laid_source(OutletId wire, const StreamFact& stream) const;
   int64_t delay_of(const Source& source) const;
   std::vector<int64_t> known_of(const Source& source) const;
+  int64_t settled_of(const Source& source) const;
   Result<OutletId> lay(const Source& source, int64_t out_delay, int64_t shown);
   Result<OutletId> lay_waiting(const Waiting& waiting, int64_t out_delay, int64_t shown);
   Result<OutletId> repeat(const Waiting& waiting, int64_t out_delay, int64_t shown);
   Result<Layout> layout_of(const Source& source, const StreamFact& stream,
                            const StreamWindow& window);
+  Result<OutletId> lay_for(const Source& source, const StreamWindow& window, int64_t laid_delay,
+                           int64_t history, int64_t shown);
+  void note_windows(const Source& source, const StreamWindow& window, const Layout& layout,
+                    OutletId laid_out);
   Result<std::optional<OutletId>> laid_window(OutletId wire, StreamFact* stream,
                                               const StreamWindow& window);
   std::optional<Waiting> meeting_parts(int64_t latest);

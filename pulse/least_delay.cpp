@@ -16,7 +16,7 @@
 namespace rill::pulse {
 namespace {
 
-constexpr int64_t kTries = 6;  ///< at the beginning, and as many after it
+constexpr int64_t kTries = 6;  ///< at the beginning, as many after it, and at the end
 /// Of the largest wire of a run: attention over all of a long stream asks for more than there is.
 constexpr int64_t kMostElements = int64_t{1} << 26;
 
@@ -222,8 +222,8 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   for (int64_t at = pulses - 1; at >= 1 && !late(); --at) {
     if (at <= kTries || at >= pulses - kTries || begins(at)) RILL_TRY(runs.change(at, seen));
   }
-  for (const int64_t rest : {int64_t{1}, pulse}) {
-    if (pulses < 3 || late()) break;
+  for (int64_t rest = 1; rest <= pulse && pulses >= 3 && !late(); ++rest) {
+    if (rest > 1 && rest < pulse && pulse > kTries) continue;
     auto shorter = session_for(wired, options.symbol, (pulses - 2) * pulse + rest);
     if (shorter.ok()) runs.end(shorter->get(), pulses - 2, seen);
   }

@@ -78,6 +78,25 @@ std::vector<int64_t> Builder::known_of(const Source& source) const {
   return out;
 }
 
+/// A position behind which no first frame becomes valid, the same for all pulses that lead to the
+/// delays which a report tells: states move between these.
+int64_t Builder::settled_of(const Source& source) const {
+  switch (source.kind) {
+    case Source::Kind::kBordered: {
+      const Bordered& bordered = bordered_.at(source.wire);
+      return bordered.stream.delay + bordered.border.before;
+    }
+    case Source::Kind::kFronted: {
+      const Fronted& fronted = fronted_.at(source.wire);
+      return fronted.out_delay + static_cast<int64_t>(fronted.known.size());
+    }
+    case Source::Kind::kWaiting:
+      return waiting_.at(source.wire).settled;
+    default:
+      return source.stream.delay;
+  }
+}
+
 /// Lay frames out with a delay, `shown` earlier ones in front of each pulse.
 Result<OutletId> Builder::lay(const Source& source, int64_t out_delay, int64_t shown) {
   const int64_t whole = out_delay - source.skipped;
@@ -101,7 +120,15 @@ Result<OutletId> Builder::repeat(const Waiting& waiting, int64_t out_delay, int6
   for (const Waiting::Part& part : waiting.parts) {
     inputs.push_back(part.wire);
     if (!part.source) continue;
-    RILL_ASSIGN(inputs.back(), lay(*part.source, out_delay, shown));
+    if (waiting.window) {
+      const StreamWindow& window = *waiting.window;
+      const int64_t history = out_delay * window.stride + window.before - waiting.laid;
+      const int64_t more = shown * window.stride;
+      RILL_ASSIGN(inputs.back(),
+                  lay_for(*part.source, window, waiting.laid, history + more, more));
+    } else {
+      RILL_ASSIGN(inputs.back(), lay(*part.source, out_delay, shown));
+    }
   }
   RILL_ASSIGN(const std::vector<OutletId> made, add("again", waiting.op, inputs));
   return made[static_cast<size_t>(waiting.slot)];
@@ -160,20 +187,23 @@ std::optional<Builder::Waiting> Builder::meeting_parts(int64_t latest) {
     int64_t& known = out.known[static_cast<size_t>(at)];
     known = std::max(known, from);
   }
-  const int64_t first = unread();
-  // The same for pulses with the same delays: a state moves between them.
-  const auto last = static_cast<int64_t>(out.known.size()) - 1;
-  out.settled = latest + (out.rising ? std::max(first, last) : first);
+  out.settled = latest + unread();
+  for (const Waiting::Part& part : out.parts) {
+    if (part.source && out.rising) out.settled = std::max(out.settled, settled_of(*part.source));
+  }
   return out;
 }
 
 /// Whether an op does the same to one frame more.
 bool Builder::works_on_any_count(const Waiting& waiting, const Node& made) const {
-  if (node().op->with_symbol(symbol(), Dim(1))) return false;
+  if (node().op->with_symbol(symbol(), Dim(1)) || made.op->with_symbol(symbol(), Dim(1))) {
+    return false;
+  }
+  const int64_t count = waiting.window ? waiting.window->stride : 1;
   Facts in;
   for (const Waiting::Part& part : waiting.parts) {
     Fact& fact = in.emplace_back(this->fact(waiting.wires[in.size()]));
-    if (part.source) fact.shape[static_cast<size_t>(part.source->stream.axis)] += Dim(1);
+    if (part.source) fact.shape[static_cast<size_t>(part.source->stream.axis)] += Dim(count);
     if (part.source) fact.konst = nullptr;
   }
   const auto out = made.op->infer(in);
@@ -186,8 +216,15 @@ bool Builder::works_on_any_count(const Waiting& waiting, const Node& made) const
 /// Note what an output that the node gives was made of, if it waits.
 void Builder::note_waiting(OutletId made, const StreamFact& stream) {
   const Node& op = pulsed_->node(made.node);
-  if (!meeting_ || early_ || op.inputs != meeting_->wires) return;
+  if (!meeting_ || early_ || op.inputs.empty()) return;
   Waiting waiting = *meeting_;
+  if (waiting.window && op.inputs[0] == waiting.wires[0]) {
+    waiting.wires = op.inputs;
+    for (size_t i = 1; i < op.inputs.size(); ++i) {
+      waiting.parts.push_back({op.inputs[i], std::nullopt});
+    }
+  }
+  if (op.inputs != waiting.wires) return;
   waiting.op = op.op;
   waiting.slot = made.slot;
   waiting.axis = stream.axis;
@@ -234,28 +271,71 @@ Result<std::optional<OutletId>> Builder::laid_window(OutletId wire, StreamFact* 
     RILL_ASSIGN(const Layout plain, layout_of(Source{wire, *stream}, *stream, window));
     if (layout.out_delay >= plain.out_delay) return none;
   }
-  const int64_t history = std::max<int64_t>(0, layout.history);
-  const int64_t shown = std::clamp<int64_t>(window.kernel - window.stride, 0, history);
-  StreamFact laid_out = *stream;
-  laid_out.delay = layout.delay + history - shown;
-  laid_out.fill = nullptr;
-  RILL_ASSIGN(OutletId out, lay(source, laid_out.delay, shown));
-  if (padded) {
-    auto op = draft_op<ops::PulseMask>();
-    op->axis = laid_out.axis;
-    op->begin = window.before > 0 ? laid_out.delay : -shown;
-    op->end = window.after > 0 ? laid_out.dim + Dim(laid_out.delay) : Dim(INT64_MAX);
-    op->value = std::make_shared<const Tensor>(window.pad_value);
-    op->padding = true;
-    op->overlap = shown;
-    RILL_ASSIGN(out, add1("mask", std::move(op), {out}));
-  }
+  RILL_ASSIGN(OutletId out,
+              lay_for(source, window, layout.delay, std::max<int64_t>(0, layout.history), 0));
+  note_windows(source, window, layout, out);
   stream->delay = layout.out_delay;
   stream->fill = nullptr;
   if (layout.history < 0) {
     RILL_ASSIGN(out, skip_frames(out, *stream, -layout.history));
   }
   return std::optional(out);
+}
+
+/// Lay frames out for a window with its padding. `history`: earlier frames, of which the windows of
+/// a pulse see those of the kernel, and `shown` more.
+Result<OutletId> Builder::lay_for(const Source& source, const StreamWindow& window,
+                                  int64_t laid_delay, int64_t history, int64_t shown) {
+  shown = std::min(history, std::max<int64_t>(0, window.kernel - window.stride) + shown);
+  StreamFact stream = source.stream;
+  stream.delay = laid_delay + history - shown;
+  stream.fill = nullptr;
+  RILL_ASSIGN(OutletId out, lay(source, stream.delay, shown));
+  if (window.before == 0 && window.after == 0) return out;
+  auto op = draft_op<ops::PulseMask>();
+  op->axis = stream.axis;
+  op->begin = window.before > 0 ? stream.delay : -shown;
+  op->end = window.after > 0 ? stream.dim + Dim(stream.delay) : Dim(INT64_MAX);
+  op->value = std::make_shared<const Tensor>(window.pad_value);
+  op->padding = true;
+  op->overlap = shown;
+  return add1("mask", std::move(op), {out});
+}
+
+/// Note what windows are made of, the first of which wait.
+void Builder::note_windows(const Source& source, const StreamWindow& window, const Layout& layout,
+                           OutletId laid_out) {
+  const int64_t begin = layout.delay - window.before;
+  const int64_t earlier = window.kernel - window.stride;
+  const int64_t least = aligned_history(earlier, begin, window.stride);
+  Waiting out;
+  out.delay = (begin + least) / window.stride;
+  out.out_delay = layout.out_delay;
+  const bool waits = out.delay < out.out_delay && out.out_delay >= 0;
+  if (!waits || earlier < 0 || window.rate > 1 || node().outputs.size() != 1) return;
+  const std::vector<int64_t> known = known_of(source);
+  for (size_t at = 0; at < known.size(); ++at) {
+    const int64_t place = static_cast<int64_t>(at) + window.before;
+    for (int64_t n = place / window.stride; n >= 0 && place - n * window.stride < window.kernel;
+         --n) {
+      if ((place - n * window.stride) % window.dilation != 0) continue;
+      const auto slot = static_cast<size_t>(n);
+      out.known.resize(std::max(out.known.size(), slot + 1));
+      out.known[slot] = std::max(out.known[slot], known[at] / window.stride);
+    }
+  }
+  out.rising = true;
+  out.settled = (settled_of(source) + window.stride - 1) / window.stride;
+  // Where more waits than known frames, such as padding in front of these.
+  for (int64_t n = 0; n + out.delay < 0; ++n) {
+    const auto slot = static_cast<size_t>(n);
+    out.known.resize(std::max(out.known.size(), slot + 1));
+  }
+  out.parts.push_back({laid_out, source});
+  out.wires.push_back(laid_out);
+  out.window = window;
+  out.laid = layout.delay;
+  meeting_ = std::move(out);
 }
 
 /// The least delay that a wire can be given, by laying out otherwise what stands around it.

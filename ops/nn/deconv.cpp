@@ -268,7 +268,7 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   frames.unread = std::max<int64_t>(0, (b.unread() + before) / s - skipped);
   frames.rate = s;
   frames.cut = before - skipped * s;
-  frames.frame_by_window = frames.cut < s;
+  frames.frame_by_window = true;
   frames.padding_is_frames = true;
   b.reads_from(0, 1, before - history * s, s);
   RILL_ASSIGN(const OutletId x, b.window(b.wire(0), &stream, frames));
