@@ -1,20 +1,22 @@
-# The README's pieces of C++ are compiled as an app's would be, and run.
+# The first pieces of C++ of README.md and docs/sessions.md are compiled as an app's would be, and run.
 
-file(READ "${PROJECT_SOURCE_DIR}/README.md" readme)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/README.md")
-foreach(piece streamer session)
-  string(FIND "${readme}" "```cpp\n" at)
+foreach(piece IN ITEMS streamer:README.md session:docs/sessions.md)
+  string(REGEX REPLACE "^(.*):(.*)$" "\\1;\\2" piece "${piece}")
+  list(GET piece 0 name)
+  list(GET piece 1 page)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${page}")
+  file(READ "${PROJECT_SOURCE_DIR}/${page}" text)
+  string(FIND "${text}" "```cpp\n" at)
   if(at EQUAL -1)
-    message(FATAL_ERROR "README.md: expected two pieces of C++")
+    message(FATAL_ERROR "${page}: expected a piece of C++")
   endif()
   math(EXPR at "${at} + 7")
-  string(SUBSTRING "${readme}" ${at} -1 readme)
-  string(FIND "${readme}" "```" end)
-  string(SUBSTRING "${readme}" 0 ${end} code)
-  string(SUBSTRING "${readme}" ${end} -1 readme)
+  string(SUBSTRING "${text}" ${at} -1 text)
+  string(FIND "${text}" "```" end)
+  string(SUBSTRING "${text}" 0 ${end} code)
   # Headers stand at the top of the test.
   string(REGEX REPLACE "#include[^\n]*\n" "" code "${code}")
-  file(CONFIGURE OUTPUT "generated/readme/${piece}.inc" CONTENT "${code}" @ONLY)
+  file(CONFIGURE OUTPUT "generated/readme/${name}.inc" CONTENT "${code}" @ONLY)
 endforeach()
 
 add_executable(readme_test readme_test.cpp)

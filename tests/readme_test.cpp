@@ -1,4 +1,4 @@
-// The README's pieces of C++, as an app would have them around it: no frame gets lost.
+// Pieces of C++ of README.md and docs/sessions.md inside functions of an app: no frame gets lost.
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ std::vector<float> whole_run(const std::vector<float>& samples) {
   return frames;
 }
 
-/// Sound of so many samples, unlike from one to the next.
+/// Return `count` samples of noise.
 std::vector<float> sound(size_t count) {
   std::vector<float> samples(count);
   uint32_t state = 1;
