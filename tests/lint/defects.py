@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check that the table of docs/streaming.md, rill beside tract, is what tests/tract/defects.py prints.
+"""Check that the table of docs/beside-tract.md, rill beside tract, is what tests/tract/defects.py prints.
 
     defects.py ROOT
 
@@ -34,14 +34,14 @@ def main():
     root = pathlib.Path(common.arguments(1)[0])
     defects = load(root)
     table = defects.table()
-    page = (root / "docs/streaming.md").read_text(encoding="utf-8")
+    page = (root / "docs/beside-tract.md").read_text(encoding="utf-8")
     if not stale(page.replace("wrong frames", "right"), table) or not missing_tests(root, ["NoTest"]):
         sys.exit("the lint does not see that a table is stale")
     rows = {case.row for case in defects.cases()} | {row[0] for row in defects.OTHERS}
     findings = [f"row {row} is nowhere" for row in range(1, 38) if row not in rows]
     findings += [f"no test {name}" for name in missing_tests(root, [row[4] for row in defects.OTHERS])]
     if stale(page, table):
-        findings.append("docs/streaming.md is stale: python3 tests/tract/defects.py --table")
+        findings.append("docs/beside-tract.md is stale: python3 tests/tract/defects.py --table")
     if findings:
         sys.exit("\n".join(findings))
 

@@ -1,4 +1,4 @@
-// The graphs of docs/streaming.md, where rill stands beside tract: rill streams each of them, or
+// The graphs of docs/beside-tract.md, where rill stands beside tract: rill streams each of them, or
 // refuses it, as the table says. tests/tract/defects.py has tract do the same where it is
 // installed.
 

@@ -8,7 +8,7 @@ defects/*.nnef are the graphs, each with what it is, a pulse, and what each prog
 `wrong frames`, `right, delay 2`, `refused: WORDS` of the message. The expected frames are those of
 tract's run of the whole graph, or of rill's where tract has none; no frame counts that is made after
 the end came in sight, but where a graph is about ends: tract's own comparison judges those. The
-table of docs/streaming.md is what --table prints; tests/property/defects_test.cpp streams the same
+table of docs/beside-tract.md is what --table prints; tests/property/defects_test.cpp streams the same
 graphs through rill alone, at every length. Exit status 77 where tract or NumPy is not installed.
 """
 
