@@ -13,50 +13,54 @@ void append(std::vector<Option>* out, const char* group, std::initializer_list<O
 }
 
 void add(ModelOptions* o, std::vector<Option>* out) {
-  append(out, "Model",
-         {
-             {"--no-nnef-tract-core", kGlobal, &o->no_tract_core, "refuse operators of tract_core"},
-             {"--nnef-extended-identifier", kGlobal, &o->extended_identifiers,
-              "write names as i\"a.b\""},
-             {"--nnef-extern-all-constants", kGlobal, &o->extern_all_constants,
-              "write every constant to a file"},
-             {"-f,--format", kGlobal, &o->format, "nnef; files named .onnx are read as ONNX"},
-             {"-r,--runtime", kGlobal, &o->runtime, "cpu (optimised), unoptimized or deploy"},
-             {"-O,--optimize", kGlobal, &o->optimize, "fuse operators and choose kernels"},
-             {"-t,--transform", kGlobal, &o->transforms, "NAME, NAME(field: value) or JSON"},
-             {"--set", kGlobal, &o->set, "SYMBOL=EXPRESSION, in the graph"},
-             {"-i,--input", kGlobal, &o->input_facts, "[name:]dim,dim,...[,dtype]"},
-             {"--input-facts-from-bundle", kGlobal, &o->fact_bundles, "input shapes from an npz"},
-             {"--input-bundle", kGlobal, &o->legacy_bundles, "input shapes and values from an npz"},
-             {"--input-node", kGlobal, &o->input_nodes, "make the output of this node an input"},
-             {"--output-node", kGlobal, &o->output_nodes, "keep this output only"},
-             {"--override-fact", kGlobal, &o->override_facts, "name:dim,dim,...,dtype of an input"},
-             {"--constantize", kGlobal, &o->constantize,
-              "make an input a constant: NAME=VALUE,VALUE..., or NAME for its -i value"},
-             {"--scenario", kGlobal, &o->scenarios, "add a scenario, for assertions to name"},
-             {"--hint", kGlobal, &o->hints, "SYMBOL=NUMBER that is typical: plans need none"},
-             {"--declutter-step", kGlobal, &o->declutter_rounds, "stop simplifying after N rounds"},
-             {"--declutter-set-step", kGlobal, &o->declutter_set_rounds,
-              "stop simplifying after N rounds, after --set"},
-             {"--optimize-step", kGlobal, &o->optimize_rounds, "stop optimising after N rounds"},
-             {"--extract-decluttered-sub", kGlobal, &o->inner_graph,
-              "go on with the body of this loop"},
-             {"--assert", kGlobal, &o->asserts, "add an assertion over symbols"},
-             {"--pass", kGlobal, &o->pass, "stop after a stage"},
-             {"--nnef-cycle", kGlobal, &o->nnef_cycle, "write the model and read it back"},
-         });
+  append(
+      out, "Model",
+      {
+          {"--no-nnef-tract-core", kGlobal, &o->no_tract_core, "refuse operators of tract_core"},
+          {"--nnef-extended-identifier", kGlobal, &o->extended_identifiers,
+           "write names as i\"a.b\""},
+          {"--nnef-extern-all-constants", kGlobal, &o->extern_all_constants,
+           "write every constant to a file"},
+          {"-f,--format", kGlobal, &o->format,
+           "nnef; ONNX and compiled files are recognised by content"},
+          {"-r,--runtime", kGlobal, &o->runtime, "cpu (optimised), unoptimized or deploy"},
+          {"-O,--optimize", kGlobal, &o->optimize, "fuse operators and choose kernels"},
+          {"-t,--transform", kGlobal, &o->transforms, "NAME, NAME(field: value) or JSON"},
+          {"--set", kGlobal, &o->set, "SYMBOL=EXPRESSION: replace a symbol of the model"},
+          {"-i,--input", kGlobal, &o->input_facts, "[name:]dim,dim,...[,dtype]"},
+          {"--input-facts-from-bundle", kGlobal, &o->fact_bundles, "take input shapes from an npz"},
+          {"--input-bundle", kGlobal, &o->legacy_bundles,
+           "take input shapes and values from an npz"},
+          {"--input-node", kGlobal, &o->input_nodes, "make the output of this node an input"},
+          {"--output-node", kGlobal, &o->output_nodes, "make this the only output; repeatable"},
+          {"--override-fact", kGlobal, &o->override_facts, "name:dim,dim,...,dtype of an input"},
+          {"--constantize", kGlobal, &o->constantize,
+           "make an input a constant: NAME=VALUE,VALUE..., or NAME for its -i value"},
+          {"--scenario", kGlobal, &o->scenarios, "add a scenario that assertions can name"},
+          {"--hint", kGlobal, &o->hints, "SYMBOL=NUMBER: accepted for tract, ignored"},
+          {"--declutter-step", kGlobal, &o->declutter_rounds, "stop simplifying after N rounds"},
+          {"--declutter-set-step", kGlobal, &o->declutter_set_rounds,
+           "stop simplifying after N rounds, after --set"},
+          {"--optimize-step", kGlobal, &o->optimize_rounds, "stop optimising after N rounds"},
+          {"--extract-decluttered-sub", kGlobal, &o->inner_graph,
+           "replace the model by the body of this loop"},
+          {"--assert", kGlobal, &o->asserts, "add an assertion on symbols, as 'S >= 16'"},
+          {"--pass", kGlobal, &o->pass, "stop after a stage"},
+          {"--nnef-cycle", kGlobal, &o->nnef_cycle, "write the model and read it back"},
+      });
 }
 
 void add(StreamingOptions* o, std::vector<Option>* out) {
   append(out, "Streaming",
          {
-             {"--pulse", kGlobal, &o->pulse, "stream: SYMBOL=FRAMES, FRAMES of S, or auto"},
+             {"--pulse", kGlobal, &o->pulse,
+              "make the model stream: SYMBOL=FRAMES, FRAMES of S, or auto"},
              {"--pulse-backward", kGlobal, &o->pulse_backward,
-              "chunk: backward loops take each pulse for its own future"},
+              "chunk: backward loops run within each pulse"},
              {"--feedback", kGlobal, &o->feedback,
-              "OUTPUT=INPUT: what a step gives there, the next one takes"},
+              "OUTPUT=INPUT: feed OUTPUT of each step to INPUT of the next"},
              {"--context", kGlobal, &o->context,
-              "INPUT=FRAMES: each step begins with these last frames of the one before"},
+              "INPUT=FRAMES: start each step with the last FRAMES of the previous one"},
              {"--autobatch-sessions", kGlobal, &o->autobatch_sessions,
               "step N streams of one plan together"},
          });
@@ -66,9 +70,9 @@ void add(LimitOptions* o, std::vector<Option>* out) {
   append(out, "Compiled models",
          {
              {"--read-file", kGlobal, &o->read_file,
-              "read a compiled model into memory, so that it may be cut or overwritten meanwhile"},
+              "read a compiled model into memory instead of mapping it"},
              {"--max-session-bytes", kGlobal, &o->max_session_bytes,
-              "refuse a compiled model whose sessions take more; 0: 4 GiB"},
+              "refuse a compiled model with larger sessions; 0: 4 GiB"},
              {"--max-step-work", kGlobal, &o->max_step_work,
               "refuse a compiled model whose step does more; 0: 2^32 of a stream, 2^36 of a whole "
               "run"},
@@ -80,17 +84,18 @@ void add(ValueOptions* o, std::vector<Option>* out) {
       out, "Values",
       {
           {"--input-from-bundle,--input-from-npz", kOnAll | kOnCompile, &o->input_bundles,
-           "input values from an npz"},
+           "take input values from an npz"},
           {"--input-from-nnef", kOnAll | kOnCompile, &o->input_folders,
-           "input values from a folder of .dat"},
+           "take input values from a folder of .dat files"},
           {"-R,--allow-random-input", kGlobal | kOnAll | kOnCompile, &o->allow_random,
-           "make up missing inputs"},
+           "use random values for missing inputs"},
           {"--random-range", kOnAll, &o->random_ranges, "name=1.0..10.0"},
-          {"--seed", kGlobal | kOnAll | kOnAudit | kOnCompile, &o->seed, "of random inputs"},
-          {"--set", kOnAll | kOnAudit, &o->run_set, "SYMBOL=EXPRESSION, for the run"},
+          {"--seed", kGlobal | kOnAll | kOnAudit | kOnCompile, &o->seed, "seed of random values"},
+          {"--set", kOnAll | kOnAudit, &o->run_set, "SYMBOL=EXPRESSION: bind a symbol for the run"},
           {"--allow-float-casts", kGlobal | kOnAll, &o->allow_float_casts,
-           "f32 values for f16 wires"},
-          {"--drop-partial-pulse", kOnAll, &o->drop_partial_pulse, "cut the input to whole pulses"},
+           "accept f32 values for f16 inputs"},
+          {"--drop-partial-pulse", kOnAll, &o->drop_partial_pulse,
+           "shorten the input to whole pulses"},
           {"--save-outputs,--save-outputs-npz", kOnRun | kOnStream, &o->save_outputs,
            "write outputs to an npz"},
           {"--io", kOnCheck, &o->input_bundles, "inputs and reference outputs in an npz"},
@@ -101,46 +106,53 @@ void add(CheckOptions* o, std::vector<Option>* out) {
   append(
       out, "Checks",
       {
-          {"--assert-output-bundle", kChecks, &o->output_bundles, "compare outputs by name"},
+          {"--assert-output-bundle", kChecks, &o->output_bundles,
+           "compare outputs with an npz, by name"},
           {"--assert-output", kChecks, &o->assert_outputs, "name:dims,dtype=values"},
-          {"--assert-output-fact", kChecks, &o->assert_output_facts, "dims,dtype of an output"},
-          {"--assert-output-count", kChecks, &o->assert_output_count, "number of outputs"},
-          {"--assert-op-only", kChecks, &o->assert_op_only, "all operators: names, or prefix*"},
+          {"--assert-output-fact", kChecks, &o->assert_output_facts,
+           "expected dims,dtype of an output"},
+          {"--assert-output-count", kChecks, &o->assert_output_count, "expected number of outputs"},
+          {"--assert-op-only", kChecks, &o->assert_op_only,
+           "fail on operators other than these names or prefix*"},
           {"--assert-cost", kOnDump, &o->assert_cost, "FMA(F32)=2060448,Params(F32)=1024"},
           {"--assert-op-count", kChecks, Pairs{&o->assert_op_counts}, "OPERATOR NUMBER"},
           {"--allow-missing-outputs", kChecks, &o->allow_missing_outputs,
-           "outputs need no reference"},
+           "accept outputs without a reference"},
           {"--approx", kChecks | kOnCheck, &o->approx,
            "exact, close, onnx (for ONNX files), approximate, very, super or ultra"},
           {"--approx-custom", kChecks | kOnCheck, &o->approx_custom, "absolute,relative,outliers"},
-          {"--check-f16-overflow", kOnRun, &o->check_f16_overflow, "warn of values beyond f16"},
+          {"--check-f16-overflow", kOnRun, &o->check_f16_overflow,
+           "warn about values outside the range of f16"},
           {"--assert-sane-floats", kOnRun, &o->assert_sane_floats, "fail on infinities and NaN"},
       });
 }
 
 void add(RunOptions* o, std::vector<Option>* out) {
-  append(
-      out, "Run",
-      {
-          {"--dump", kOnRun, &o->dump_outputs, "print outputs"},
-          {"--steps", kOnRun, &o->steps, "print inputs and outputs of every node to stderr"},
-          {"--save-outputs-nnef", kOnRun, &o->save_outputs_nnef,
-           "write outputs as .dat to a folder"},
-          {"--turns", kOnRun, &o->turns, "turns of each stream, of those that the input has"},
-          {"--per-turn-diff", kOnRun, &o->per_turn_diff, "print the worst difference of each turn"},
-          {"--assert-occupancy", kOnRun, &o->assert_occupancy, "least number of streams per turn"},
-          {"--save-steps", kOnRun, &o->save_steps, "write every value to an npz"},
-      });
+  append(out, "Run",
+         {
+             {"--dump", kOnRun, &o->dump_outputs, "print outputs"},
+             {"--steps", kOnRun, &o->steps, "print inputs and outputs of every node to stderr"},
+             {"--save-outputs-nnef", kOnRun, &o->save_outputs_nnef,
+              "write outputs as .dat to a folder"},
+             {"--turns", kOnRun, &o->turns,
+              "number of steps of each stream; 0: as many as the input has"},
+             {"--per-turn-diff", kOnRun, &o->per_turn_diff,
+              "print the largest difference of each step"},
+             {"--assert-occupancy", kOnRun, &o->assert_occupancy,
+              "fail below this number of streams per step"},
+             {"--save-steps", kOnRun, &o->save_steps, "write every value to an npz"},
+         });
 }
 
 void add(SessionOptions* o, std::vector<Option>* out) {
   append(
       out, "Stream",
       {
-          {"--steps", kOnStream, &o->step_frames, "frames of the input that a step takes"},
-          {"--load-state", kOnStream, &o->load_state, "go on from the state in this file"},
-          {"--save-state", kOnStream, &o->save_state, "write the state, and do not end the stream"},
-          {"--filler", kOnStream, &o->filler, "frames after the end: zeros or nan"},
+          {"--steps", kOnStream, &o->step_frames, "number of input frames per step"},
+          {"--load-state", kOnStream, &o->load_state, "continue from the state in this file"},
+          {"--save-state", kOnStream, &o->save_state,
+           "write the state to this file instead of ending the stream"},
+          {"--filler", kOnStream, &o->filler, "values after the end of the stream: zeros or nan"},
       });
 }
 
@@ -162,17 +174,18 @@ void add(ViewOptions* o, std::vector<Option>* out) {
       out, "Views",
       {
           {"-q,--quiet", kOnAll | kOnInspect | kOnAudit | kOnCompile, &o->quiet,
-           "no graph, no summary"},
+           "print no graph and no summary"},
           {"--profile", kOnTract, &o->profile, "time every node"},
           {"--profile-html", kOnDump, &o->profile_html, "write the profile as a page"},
           {"--profile-trace", kOnDump, &o->profile_trace,
            "write a run's times as a trace, for Perfetto"},
           {"--cost", kOnTract, &o->cost, "count multiply-adds and bytes"},
           {"--plan", kOnDump, &o->plan, "show the plan, step by step"},
-          {"--tmp-mem-usage", kOnTract, &o->tmp_mem_usage, "memory that is live at each node"},
+          {"--tmp-mem-usage", kOnTract, &o->tmp_mem_usage,
+           "print the bytes of live wires at each node"},
           {"--mm", kOnTract, &o->mm, "report on matrix products"},
-          {"--info", kOnTract, &o->info, "details of operators"},
-          {"-s,--summary", kOnDump, &o->summary, "inputs, outputs and operators"},
+          {"--info", kOnTract, &o->info, "print details of operators"},
+          {"-s,--summary", kOnDump, &o->summary, "print inputs, outputs and operators"},
           {"--json", kOnTract | kOnInspect | kOnCheck | kOnAudit | kOnHwBench | kOnCompile,
            &o->json, "print JSON"},
           {"--audit-json", kOnTract, &o->audit_json, "print the graph as JSON"},
@@ -193,7 +206,7 @@ void add(ViewOptions* o, std::vector<Option>* out) {
           {"--inner", kOnDump, &o->inner, "go into the body of this loop"},
           {"--svg", kOnInspect, &o->svg, "draw CPU time over latency, with --pulse auto"},
           {"--svg", kOnDump, &o->svg, "draw the memory over the steps, with --plan"},
-          {"--svg", kOnHwBench, &o->svg, "draw what every kernel reaches of its bound"},
+          {"--svg", kOnHwBench, &o->svg, "draw the speed of each kernel relative to its bound"},
       });
 }
 
@@ -212,32 +225,34 @@ void add(LoadOptions* o, std::vector<Option>* out) {
          {
              {"--streams", kOnRun | kOnDump | kOnBench, &o->streams, "N streams at a time"},
              {"--turn-period", kOnDump | kOnBench, &o->turn_period_ms,
-              "ms that a turn covers: streams keep to the clock"},
-             {"--deadline", kOnDump | kOnBench, &o->deadline_ms, "ms until a turn is late"},
+              "ms of sound per step: streams keep to the clock"},
+             {"--deadline", kOnDump | kOnBench, &o->deadline_ms, "ms until a step is late"},
              {"--deadline-quantile", kOnDump | kOnBench, &o->deadline_quantile,
-              "share of turns to be in time"},
-             {"--capacity", kOnDump | kOnBench, &o->capacity, "find how many streams are in time"},
+              "share of steps that must be in time"},
+             {"--capacity", kOnDump | kOnBench, &o->capacity,
+              "search for the largest number of streams in time"},
              {"--session-duration", kOnDump | kOnBench, &o->session_ms,
-              "ms after which a stream makes room for a new one"},
+              "ms after which a new stream replaces a stream"},
          });
 }
 
 void add(CompareOptions* o, std::vector<Option>* out) {
   append(out, "Reference",
          {
-             {"--stream", kOnCompare, &o->stream, "streamed runs against whole runs"},
-             {"--twice", kOnCompare, &o->twice, "the same run twice"},
-             {"--stage", kOnCompare, &o->stage, "against the graph at a stage"},
-             {"--npz", kOnCompare, &o->npz, "against values of nodes in an npz"},
-             {"--cumulative", kOnCompare, &o->cumulative, "let errors add up"},
+             {"--stream", kOnCompare, &o->stream, "compare streams with the whole run"},
+             {"--twice", kOnCompare, &o->twice, "compare two runs"},
+             {"--stage", kOnCompare, &o->stage, "compare with the graph at a stage"},
+             {"--npz", kOnCompare, &o->npz, "compare with values of nodes in an npz"},
+             {"--cumulative", kOnCompare, &o->cumulative, "let differences accumulate over nodes"},
          });
 }
 
 void add(InspectOptions* o, std::vector<Option>* out) {
   append(out, "Latency",
          {
-             {"--frame-ms", kOnInspect, &o->frame_ms, "milliseconds of an input frame"},
-             {"--max-delay", kOnInspect, &o->max_delay, "fail above: input frames, or 60ms"},
+             {"--frame-ms", kOnInspect, &o->frame_ms, "duration of an input frame in milliseconds"},
+             {"--max-delay", kOnInspect, &o->max_delay,
+              "fail above this delay, in input frames or as 60ms"},
          });
 }
 
@@ -246,7 +261,7 @@ void add(ProofOptions* o, std::vector<Option>* out) {
          {
              {"--pulses", kOnCheck, &o->pulses, "pulses to check, as in 1,8,16"},
              {"--seconds", kOnAudit | kOnDump | kOnCompile, &o->seconds,
-              "for the audit of a pulsed model"},
+              "time for the audit of a pulsed model"},
              {"--no-audit", kOnDump | kOnCompile, &o->no_audit,
               "write a pulsed model without an audit"},
          });
@@ -256,19 +271,19 @@ void add(CompileOptions* o, std::vector<Option>* out) {
   append(
       out, "Compile",
       {
-          {"-o,--output", kOnCompile, &o->output, "the file that is written"},
-          {"--target", kOnCompile, &o->targets,
-           "CPUs that it runs on, as in avx2,avx512; this one by default"},
-          {"--embed", kOnCompile, &o->embed, "write the file as a constant in C, too"},
-          {"--table", kOnCompile, &o->table, "write the list of the kinds of steps in C, too"},
+          {"-o,--output", kOnCompile, &o->output, "write the compiled model to this file"},
+          {"--target", kOnCompile, &o->targets, "CPUs, as in avx2,avx512; default: this CPU"},
+          {"--embed", kOnCompile, &o->embed, "write the file as a C array as well"},
+          {"--table", kOnCompile, &o->table, "write the table of kinds of steps in C as well"},
           {"--with", kOnCompile, &o->table_with,
-           "a compiled model whose kinds of steps --table has as well; repeatable"},
+           "add the kinds of steps of this compiled model to --table; repeatable"},
           {"--weights", kOnCompile, &o->weights,
-           "keep weights as f16, q8 or q4, which changes what the model gives"},
+           "quantise weights to f16, q8 or q4, which changes outputs"},
           {"--max-difference", kOnCompile, &o->max_difference,
-           "keep weights in f32 that take an output further away over the inputs"},
+           "keep layers in f32 until no output differs by more"},
           {"--keep-weights", kOnCompile, &o->keep_weights, "keep the weights of this node in f32"},
-          {"--no-notes", kOnCompile, &o->no_notes, "leave out what profiles and dumps show alone"},
+          {"--no-notes", kOnCompile, &o->no_notes,
+           "omit names and costs that only profiles and dumps show"},
       });
 }
 
@@ -276,26 +291,25 @@ void add(HwBenchOptions* o, std::vector<Option>* out) {
   append(out, "Kernels",
          {
              {"--kernels", kOnHwBench, &o->kernels,
-              "those only whose family and shape have this text"},
+              "time only kernels whose family or shape contains this text"},
              {"--check-choice", kOnHwBench, &o->check_choice,
-              "fail where the kernel that plans take is over 5 % slower than another one"},
+              "fail if the kernel of plans is over 5 % slower than another"},
          });
 }
 
 void add(ProgramOptions* o, std::vector<Option>* out) {
-  append(
-      out, "Program",
-      {
-          {"-v,--verbose", kGlobal, &o->verbosity, "print more about each stage; repeatable"},
-          {"-V,--version", kGlobal, &o->version, "print the version"},
-          {"--color", kGlobal, &o->color, "auto, always or never"},
-          {"--threads", kGlobal, &o->threads, "threads that share large steps; 0: one per core"},
-          {"--timeout", kGlobal, &o->timeout_s, "give up after N seconds, status 124"},
-          {"--readings", kGlobal, &o->readings, "write readings.out: time and memory as they go"},
-          {"--readings-heartbeat", kGlobal, &o->readings_heartbeat_ms, "ms between readings"},
-          {"--emit-jsonl", kGlobal, &o->emit_jsonl, "bench prints one JSON object per metric"},
-          {"--machine-friendly", kGlobal, &o->machine_friendly, "bench prints seconds only"},
-      });
+  append(out, "Program",
+         {
+             {"-v,--verbose", kGlobal, &o->verbosity, "print more about each stage; repeatable"},
+             {"-V,--version", kGlobal, &o->version, "print the version"},
+             {"--color", kGlobal, &o->color, "auto, always or never"},
+             {"--threads", kGlobal, &o->threads, "threads that share large steps; 0: one per core"},
+             {"--timeout", kGlobal, &o->timeout_s, "give up after N seconds, status 124"},
+             {"--readings", kGlobal, &o->readings, "record time and memory in readings.out"},
+             {"--readings-heartbeat", kGlobal, &o->readings_heartbeat_ms, "ms between readings"},
+             {"--emit-jsonl", kGlobal, &o->emit_jsonl, "bench prints one JSON object per metric"},
+             {"--machine-friendly", kGlobal, &o->machine_friendly, "bench prints seconds only"},
+         });
 }
 
 constexpr TractOption no_effect(const char* names, unsigned where, const char* help,
@@ -317,12 +331,12 @@ constexpr TractOption kTractOptions[] = {
     no_effect("--nnef-tract-onnx", kGlobal, "on by default"),
     no_effect("--nnef-tract-resource", kGlobal, "on by default"),
     no_effect("--opl", kGlobal, "on by default"),
-    no_effect("--partial", kGlobal, "what no output needs is always dropped"),
-    no_effect("--label-wires", kGlobal, "wires are always called after their nodes"),
-    no_effect("--skip-order-opt-ram", kOnTract, "order by need: always so"),
-    no_effect("--compress-submodels", kOnDump, "models in models are written as one"),
+    no_effect("--partial", kGlobal, "nodes without a path to an output are always dropped"),
+    no_effect("--label-wires", kGlobal, "wires always have the names of their nodes"),
+    no_effect("--skip-order-opt-ram", kOnTract, "nodes always run in the order of need"),
+    no_effect("--compress-submodels", kOnDump, "nested models are always written as one"),
     no_effect("--opt-ram-order", kOnTract, "nodes run in the order of the graph"),
-    no_effect("--resilient", kOnCompare, "no node stops the others: always so"),
+    no_effect("--resilient", kOnCompare, "a failing node never stops the others"),
     no_effect("--threading-threshold", kGlobal, "a step knows whether it is worth a thread", true),
     unsupported_flag("--keep-last", kGlobal),
     unsupported_flag("--proto", kGlobal),
