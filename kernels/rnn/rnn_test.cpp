@@ -32,6 +32,8 @@ Unfused magnitude(Unfused a) { return std::fabs(a.v); }
 Unfused with_sign_of(Unfused a, Unfused s) { return std::copysign(a.v, s.v); }
 Unfused round_to_even(Unfused a) { return std::nearbyint(a.v); }
 Unfused two_to(Unfused k) { return std::exp2(k.v); }
+bool operator>=(Unfused a, Unfused b) { return a.v >= b.v; }
+Unfused pick(bool condition, Unfused a, Unfused b) { return condition ? a : b; }
 
 struct Functions {
   float (*sigmoid)(float);
