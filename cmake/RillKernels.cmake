@@ -1,9 +1,10 @@
-# rill_kernels(<family> TIERS sse42 avx2 avx512 neon)
+# rill_kernels(<family> TIERS sse42 avx2 avx512 neon [SMALL sse42])
 # Adds kernels/<family>: <family>.cpp for every CPU, and one <tier>.cpp per tier of this
 # architecture, the only files that get -m flags. Each tier file sees xsimd under a name of its own:
 # xsimd 8.1 has inline functions that do not depend on the architecture, and a linker keeps one copy.
 # They are -O2 in every build type: at -O0 GCC 12 rejects parts of xsimd's AVX-512 code. Checks of
-# undefined behaviour would make them take minutes each; the scalar tier has them.
+# undefined behaviour would make them take minutes each; the scalar tier has them. Tiers that are
+# SMALL are for few CPUs, whose kernels of this family need few more instructions at -Os.
 
 include(CheckCXXSourceCompiles)
 
@@ -103,7 +104,7 @@ if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND NOT CMAKE_BUILD_TYPE STREQUAL MinSizeR
 endif()
 
 function(rill_kernels family)
-  cmake_parse_arguments(ARG "" "" "TIERS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "TIERS;SMALL;SOURCES" ${ARGN})
   target_sources(rill_kernels PRIVATE ${family}/${family}.cpp)
   foreach(source IN LISTS ARG_SOURCES)
     target_sources(rill_kernels PRIVATE ${family}/${source})
@@ -114,9 +115,13 @@ function(rill_kernels family)
     if(NOT tier IN_LIST RILL_ARCH_TIERS)
       continue()
     endif()
+    set(level -O2)
+    if(tier IN_LIST ARG_SMALL AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT EMSCRIPTEN)
+      set(level -Os)
+    endif()
     set(source "${CMAKE_CURRENT_SOURCE_DIR}/${family}/${tier}.cpp")
     target_sources(rill_kernels PRIVATE ${source})
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-      "${RILL_TIER_FLAGS_${tier}};-O2;-fno-exceptions;-fno-asynchronous-unwind-tables;-Dxsimd=xsimd_${tier};-Wno-pedantic;-Wno-shadow;${RILL_TIER_LINK_FLAGS};${RILL_TIER_SANITIZER_FLAGS}")
+      "${RILL_TIER_FLAGS_${tier}};${level};-fno-exceptions;-fno-asynchronous-unwind-tables;-Dxsimd=xsimd_${tier};-Wno-pedantic;-Wno-shadow;${RILL_TIER_LINK_FLAGS};${RILL_TIER_SANITIZER_FLAGS}")
   endforeach()
 endfunction()

@@ -1,6 +1,6 @@
 # The families that work on vectors of floats, and the moves of memory.
 
-rill_kernels(pointwise TIERS sse42 avx2 avx512 neon)
+rill_kernels(pointwise TIERS sse42 avx2 avx512 neon SMALL sse42)
 
 rill_test(kernels_pointwise_test SOURCES pointwise/pointwise_test.cpp DEPENDS rill_kernels
           LABELS kernels)
@@ -14,11 +14,11 @@ rill_kernels(fft TIERS sse42 avx2 avx512 neon)
 rill_test(kernels_fft_test SOURCES fft/fft_test.cpp DEPENDS rill_kernels LABELS kernels)
 rill_bench(kernels_fft_bench SOURCES fft/fft_bench.cpp DEPENDS rill_kernels)
 
-rill_kernels(softmax TIERS sse42 avx2 avx512 neon)
+rill_kernels(softmax TIERS sse42 avx2 avx512 neon SMALL sse42)
 rill_test(kernels_softmax_test SOURCES softmax/softmax_test.cpp DEPENDS rill_kernels LABELS kernels)
 rill_bench(kernels_softmax_bench SOURCES softmax/softmax_bench.cpp DEPENDS rill_kernels)
 
-rill_kernels(reduce TIERS sse42 avx2 avx512 neon)
+rill_kernels(reduce TIERS sse42 avx2 avx512 neon SMALL sse42)
 rill_test(kernels_reduce_test SOURCES reduce/reduce_test.cpp DEPENDS rill_kernels LABELS kernels)
 rill_bench(kernels_reduce_bench SOURCES reduce/reduce_bench.cpp DEPENDS rill_kernels)
 

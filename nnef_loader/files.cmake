@@ -12,7 +12,6 @@ rill_library(rill_nnef_files SMALL
     tensor_file/read_tensor.cpp
     tensor_file/write_tensor.cpp
   FAST
-    syntax/expression.cpp
     syntax/lexer.cpp
     syntax/token_stream.cpp
   DEPENDS rill_core rill_archive_${RILL_ARCHIVE}
