@@ -47,7 +47,7 @@ if(NOT RILL_STEPS_UNSEEN)
   list(APPEND laws laws/steps_test.cpp)
 endif()
 rill_test(laws_test SOURCES ${laws} DEPENDS rill_laws LABELS laws)
-rill_library(rill_plan_files_testing SOURCES support/change_plan.cpp support/plan_files.cpp
+rill_library(rill_plan_files_testing SOURCES support/change_plan.cpp support/plan_calls.cpp support/plan_files.cpp
              DEPENDS rill_plan_file rill_ops rill_api)
 rill_library(rill_plan_bases SOURCES support/plan_bases.cpp DEPENDS rill_laws rill_plan_files_testing)
 if(NOT RILL_STEPS_UNSEEN)

@@ -34,6 +34,7 @@ rill_fuzz(load SOURCES fuzz/mutate.cpp DEPENDS rill_property)
 rill_fuzz(streams DEPENDS rill_property)
 rill_fuzz(plan DEPENDS rill_property rill_plan_files_testing)
 rill_fuzz(plan_numbers DEPENDS rill_plan_bases)
+rill_fuzz(plan_calls DEPENDS rill_plan_bases)
 if(RILL_ONNX)
   rill_fuzz(onnx DEPENDS rill_onnx rill_pulse)
   rill_fuzz(onnx_graph CORPUS onnx

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -23,6 +24,7 @@
 #include "tests/property/streaming.h"
 #include "tests/support/change_plan.h"
 #include "tests/support/plan_bases.h"
+#include "tests/support/plan_calls.h"
 #include "tests/support/plan_files.h"
 
 namespace rill::test {
@@ -349,6 +351,36 @@ TEST(OperatorsOfSteps, RefuseWhatTheyDoNotTake) {
       }
     }
   }
+}
+
+// Any calls of rill.h in any order, on plans of every operator as they are and changed.
+TEST(HostilePlanFiles, TakeAnyCallsInAnyOrder) {
+  const auto [first, count] = seeds_or(1, 12);
+  const std::vector<kernels::Tier> tiers = tiers_here();
+  int64_t succeeded = 0;
+  int64_t calls = 0;
+  for (size_t base = 0; base < plan_bases(); ++base) {
+    audit::Draw draw(static_cast<uint64_t>(first) * 100019 + base);
+    const auto& files = plan_base(base, tiers[static_cast<size_t>(draw.in(0, 97)) % tiers.size()]);
+    for (int64_t i = 0; i < count && !files.empty(); ++i) {
+      SCOPED_TRACE(str_cat("base ", base, ", sequence ", i));
+      std::vector<PlanChange> changes(static_cast<size_t>(draw.in(0, 2)));
+      for (PlanChange& change : changes) {
+        change.kind = static_cast<uint8_t>(draw.in(0, PlanChange::kKinds - 1));
+        change.value = static_cast<uint8_t>(draw.in(0, 255));
+        change.reach = static_cast<uint16_t>(draw.in(0, 40));
+        change.place = static_cast<uint32_t>(draw.in(0, INT32_MAX));
+      }
+      std::vector<uint8_t> named(120);
+      for (uint8_t& each : named) each = static_cast<uint8_t>(draw.in(0, 255));
+      const auto& file = files[static_cast<size_t>(draw.in(0, 97)) % files.size()];
+      const int64_t good = call_plan(changed(file, changes), named);
+      succeeded += std::max<int64_t>(0, good);
+      calls += good < 0 ? 0 : 60;
+    }
+  }
+  kernels::clear_tier_limit();
+  EXPECT_GT(succeeded, calls / 4) << "calls in a wrong moment are most of them";
 }
 
 // A number of every record of every operator is an extreme, or not in its place.
