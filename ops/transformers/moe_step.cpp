@@ -31,6 +31,11 @@ void product(const float* x, const float* w, const float* bias, bool linear, int
   }
 }
 
+/// An index that was chosen. A plan may be hostile and lay other memory of the step over the indices.
+int64_t in_range(int64_t chosen, int64_t experts) {
+  return std::clamp<int64_t>(chosen, 0, experts - 1);
+}
+
 /// The weight of a chosen expert, given the logits of all and which ones are chosen.
 float gate_weight(MoeGate kind, const float* logits, int64_t experts,
                   const int64_t* chosen, int64_t k, float own) {
@@ -38,7 +43,7 @@ float gate_weight(MoeGate kind, const float* logits, int64_t experts,
   if (kind == MoeGate::kSigmoid) return 1.0F / (1.0F + std::exp(-own));
   const bool all = kind == MoeGate::kSoftmaxAll;
   const int64_t count = all ? experts : k;
-  const auto logit = [&](int64_t i) { return logits[all ? i : chosen[i]]; };
+  const auto logit = [&](int64_t i) { return logits[all ? i : in_range(chosen[i], experts)]; };
   float max = -INFINITY;
   for (int64_t i = 0; i < count; ++i) max = std::fmax(max, logit(i));
   float sum = 0.0F;
@@ -86,7 +91,7 @@ void run_moe(const MoeArgs& a, const Frame& frame) noexcept {
             logits);
     choose(logits, a.experts, how.k, chosen);
     for (int64_t i = 0; i < how.k; ++i) {
-      const int64_t e = chosen[i];
+      const int64_t e = in_range(chosen[i], a.experts);
       const int64_t matrix = e * d * a.hidden;
       product(x, frame.ptr<const float>(a.w1) + matrix, bias(how.has_bias[1], 1, e, a.hidden),
               how.linear, d, a.hidden, h);
