@@ -6,6 +6,7 @@
 #include "core/graph/some_fields.h"
 #include "core/optim/precision.h"
 #include "ops/array/cast.h"
+#include "ops/control/loop_sum.h"
 #include "ops/control/scan.h"
 
 namespace rill::transforms {
@@ -209,7 +210,12 @@ NodeFilter filter_from_text(std::string_view text) {
 
 Result<Graph> with_float_type(const Graph& graph, DType from, DType to, const NodeFilter& filter,
                               std::vector<std::string>* notes) {
-  return Translation(graph, from, to, filter, notes).run();
+  if (!is_narrow_float(to) || is_narrow_float(from)) {
+    return Translation(graph, from, to, filter, notes).run();
+  }
+  // A loop would round its sum in every turn.
+  RILL_ASSIGN(const Graph sums, ops::sum_loops(graph));
+  return Translation(sums, from, to, filter, notes).run();
 }
 
 }  // namespace rill::transforms

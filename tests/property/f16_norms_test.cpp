@@ -312,5 +312,47 @@ TEST(F16Norms, StreamsGiveTheBitsOfTheWholeRun) {
   EXPECT_GT(streams, 30);
 }
 
+/// A loop as torch_to_nnef writes `torch.cumsum`.
+Graph running_sum() {
+  const char* const loop =
+      "fragment add_frame(frame: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>)\n"
+      "{\n  next = frame + sum;\n}\n";
+  const char* const statements =
+      "  f = slice(x, axes = [1], begin = [0], end = [1]);\n  z = f - f;\n"
+      "  y = tract_core_scan(body = \"add_frame\", scan = [(\"frame\", x, 1, 1)], full = [],"
+      " state = [(\"sum\", z, \"next\")], output = [(\"next\", \"full\", 1, 1)],"
+      " skip = 0, reset_every_turn = false);\n";
+  return load_text(document("1, S", statements, "y", loop)).value();
+}
+
+// PyTorch adds halves in f32, and rounds each sum once.
+TEST(F16Norms, LoopsThatAddFramesRoundEachSumOnce) {
+  const auto half = transforms::with_float_type(running_sum(), DType::kF32, DType::kF16);
+  ASSERT_TRUE(half.ok()) << half.error().to_string();
+  Splitmix64 random(5);
+  for (const double amplitude : {1e-3, 1.0, 300.0, kMostHalf}) {
+    const int64_t length = random.in(1, 900);
+    std::vector<double> x;
+    for (int64_t i = 0; i < length; ++i) x.push_back(to_half(amplitude * (2 * random.unit() - 1)));
+    auto whole = WholeRun::make(*half, length);
+    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+    const std::vector<Tensor> inputs = {typed(DType::kF16, {1, length}, x)};
+    const std::vector<Tensor> out = whole->run(inputs);
+    double sum = 0;
+    double sizes = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      sum += x[static_cast<size_t>(i)];
+      sizes += std::abs(x[static_cast<size_t>(i)]);
+      if (std::abs(sum) > kMostHalf * (1 - kRelative)) continue;  // may round to infinity
+      const double allowed = 0x1p-11 * std::abs(sum) + kLeastHalf +
+                             0x1p-24 * static_cast<double>(i) * sizes;
+      EXPECT_NEAR(*element_as_double(out[0], i), sum, allowed) << "amplitude " << amplitude;
+    }
+    auto streamed = StreamedRun::make(*half, random.in(1, 9));
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    EXPECT_EQ(stream_problem(*half, &*streamed, length), "");
+  }
+}
+
 }  // namespace
 }  // namespace rill::test
