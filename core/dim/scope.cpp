@@ -144,6 +144,41 @@ void SymbolScope::add_scenario(std::string_view name) {
   scenarios_.push_back({std::string(name), {}});
 }
 
+namespace {
+
+/// The number that is not negative where both are not, with the factors at which their first terms
+/// cancel; nothing where other terms are left.
+std::optional<int64_t> without_terms(const Dim& a, const Dim& b) {
+  const auto factor = [](const Dim& dim) {
+    return dim.sum() && !dim.sum()->terms.empty() ? dim.sum()->terms[0].coefficient : 1;
+  };
+  constexpr int64_t kMost = int64_t{1} << 20;
+  const int64_t of_a = std::abs(factor(a));
+  const int64_t of_b = std::abs(factor(b));
+  if (of_a > kMost || of_b > kMost) return std::nullopt;
+  return (Dim(of_b) * a + Dim(of_a) * b).to_int();
+}
+
+/// Errors: kSymbol where no size meets one of the first assertions and another one.
+Status expect_agreement(const std::vector<SymbolScope::Assertion>& known,
+                        const SymbolScope::Assertion& added) {
+  constexpr size_t kMostCompared = 64;
+  for (size_t i = 0; i < std::min(known.size(), kMostCompared); ++i) {
+    for (const Dim& a : known[i].non_negative) {
+      for (const Dim& b : added.non_negative) {
+        const auto rest = without_terms(a, b);
+        if (!rest || *rest >= 0) continue;
+        return fail(Code::kSymbol, "the model asserts ", known[i].text, " and ", added.text,
+                    ", which no size meets at once")
+            .hint("Leave one of the two out, or mend it");
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Status SymbolScope::assert_text(std::string_view text) {
   const size_t colon = text.find(':');
   RILL_ASSIGN(Assertion assertion,
@@ -156,6 +191,7 @@ Status SymbolScope::assert_text(std::string_view text) {
   if (colon == std::string_view::npos) {
     const auto is_it = [&](const Assertion& each) { return each.text == assertion.text; };
     if (any_of(assertions_, is_it)) return {};
+    RILL_TRY(expect_agreement(assertions_, assertion));
     assertions_.push_back(std::move(assertion));
     return {};
   }

@@ -156,5 +156,30 @@ TEST(Solve, FindsTheOneUnboundSymbol) {
   EXPECT_EQ(solve(dim("S+B"), 10, {{"B", 3}})->second, 7);
 }
 
+TEST(Scope, AssertionsThatNoSizeMeetsAreRefusedWithBoth) {
+  const struct {
+    const char* first;
+    const char* second;
+    bool agree;
+  } cases[] = {{"S >= 5", "S <= 3", false},    {"S >= 5", "S <= 5", true},
+               {"S > 5", "S < 6", false},      {"S == 4", "S >= 5", false},
+               {"S == 4", "S <= 5", true},     {"2*S >= 9", "S <= 4", false},
+               {"2*S >= 8", "S <= 4", true},   {"S + T >= 9", "S + T <= 8", false},
+               {"S >= 5", "T <= 3", true},     {"S >= T + 2", "T >= S - 1", false},
+               {"S >= T + 2", "T <= 8", true}, {"S*T >= 9", "S*T < 9", false}};
+  for (const auto& each : cases) {
+    SymbolScope scope;
+    ASSERT_TRUE(scope.assert_text(each.first).ok());
+    const Status status = scope.assert_text(each.second);
+    EXPECT_EQ(status.ok(), each.agree) << each.first << ", " << each.second;
+    if (status.ok()) continue;
+    EXPECT_EQ(status.code(), Code::kSymbol);
+    EXPECT_NE(status.error().message.find(str_cat(each.first, " and ", each.second)),
+              std::string::npos)
+        << status.error().to_string();
+    EXPECT_EQ(scope.assertions().size(), 1U);
+  }
+}
+
 }  // namespace
 }  // namespace rill
