@@ -309,10 +309,18 @@ std::vector<Wire> Pulsifier::wires(std::map<OutletId, int>* places) {
 /// The nodes of the whole graph whose wires are read as far as they go, or written at their ends.
 std::vector<char> Pulsifier::heed_ends() const {
   std::vector<char> out(whole_.nodes.size(), 0);
+  std::vector<size_t> maker(pulsed_.nodes.size(), whole_.nodes.size());
   for (size_t id = 0; id < whole_.nodes.size() && id < made_.size(); ++id) {
     bool heeds = false;
     for (size_t made = made_[id].first; made < made_[id].second; ++made) {
-      heeds |= pulsed_.nodes[made].op->with_symbol(options_.symbol, Dim(1)) != nullptr;
+      maker[made] = id;
+      if (!pulsed_.nodes[made].op->with_symbol(options_.symbol, Dim(1))) continue;
+      heeds = true;
+      // Behind frames in front, a wire is read where the stream itself is made.
+      for (const OutletId& input : pulsed_.nodes[made].inputs) {
+        const size_t source = maker[static_cast<size_t>(input.node)];
+        if (source < out.size()) out[source] = 1;
+      }
     }
     if (!heeds) continue;
     out[id] = 1;

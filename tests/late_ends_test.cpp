@@ -41,7 +41,7 @@ std::string drawn_model(audit::Draw* draw) {
       return std::to_string(draw->in(low, high));
     };
     std::string layer;
-    switch (draw->in(0, 5)) {
+    switch (draw->in(0, 7)) {
       case 0:
       case 1:
         layer = "slice(" + wire + ", axes = [2], begin = [" + number(0, 2) + "], end = [-" +
@@ -57,6 +57,12 @@ std::string drawn_model(audit::Draw* draw) {
         break;
       case 4:
         layer = "concat([" + wire + ", [[[1.5, 2.5]]]], axis = 2)";
+        break;
+      case 5:
+        layer = "tract_core_cumsum(" + wire + ", axis = 2, exclusive = true, reverse = false)";
+        break;
+      case 6:
+        layer = "concat([[[[0.75]]], " + wire + "], axis = 2)";
         break;
       default:
         layer = "tanh(" + wire + ") * 2.0";
