@@ -1,4 +1,5 @@
-// Reductions of f32 over all magnitudes, through both readers and on every tier, against sums in f64.
+// Reductions of f32 over all magnitudes, through both readers and on every tier, against sums in
+// f64.
 
 #include <gtest/gtest.h>
 
@@ -27,13 +28,13 @@ constexpr double kEps = 0x1p-24;
 constexpr int64_t kRows = 40;
 constexpr const char* kAxis = "axes = [1]";
 
-/// What an element may be, given that sums round `terms` times.
+/// The value of an element, and by how much rounding may move it.
 struct Want {
   double value = 0;
   double error = 0;
 };
 
-/// One element of a reduction, or of what keeps the shape.
+/// A reduction, or an operator that keeps the shape.
 struct Reduction {
   const char* name;
   const char* nnef;  ///< statements that define y; AXIS is the attribute
@@ -165,9 +166,10 @@ const Reduction kReductions[] = {
     {"place of the maximum", "y = argmax_reduce(x, AXIS);", "ArgMax", false, at_largest},
     {"place of the minimum", "y = argmin_reduce(x, AXIS);", "ArgMin", false, at_smallest},
     {"logarithm of a sum of powers",
-     "m = max_reduce(x, AXIS); y = m + log(sum_reduce(exp(x - m), AXIS));", "ReduceLogSumExp", false,
-     log_sum_exp},
-    {"variance", "m = mean_reduce(x, AXIS); y = mean_reduce(sqr(x - m), AXIS);", "", false, variance},
+     "m = max_reduce(x, AXIS); y = m + log(sum_reduce(exp(x - m), AXIS));", "ReduceLogSumExp",
+     false, log_sum_exp},
+    {"variance", "m = mean_reduce(x, AXIS); y = mean_reduce(sqr(x - m), AXIS);", "", false,
+     variance},
     {"second moment", "(m, y) = moments(x, AXIS);", "", false, variance},
     {"deviation", "m = mean_reduce(x, AXIS); y = sqrt(mean_reduce(sqr(x - m), AXIS));", "", false,
      deviation},
@@ -188,9 +190,9 @@ std::vector<Row> drawn_rows(size_t length, Splitmix64* random) {
     while (row.size() < length) {
       const double unit = 2 * random->unit() - 1;
       const double wide = std::exp2(-126.0 + 253.0 * random->unit()) * (unit < 0 ? -1 : 1);
-      const double choices[] = {size * unit,      size * std::abs(unit), size * (1 + 0x1p-12 * unit),
-                                wide,             size,
-                                random->in(0, 3) == 0 ? size * unit : 0.0};
+      const double near = size * (1 + 0x1p-12 * unit);
+      const double rare = random->in(0, 3) == 0 ? size * unit : 0.0;
+      const double choices[] = {size * unit, size * std::abs(unit), near, wide, size, rare};
       const auto value = static_cast<double>(static_cast<float>(choices[kind]));
       row.push_back(std::abs(value) < double{FLT_MIN} ? 0.0 : value);
     }
@@ -201,7 +203,9 @@ std::vector<Row> drawn_rows(size_t length, Splitmix64* random) {
 
 Graph nnef_graph(const Reduction& f, int64_t length) {
   std::string text = f.nnef;
-  for (size_t at = 0; (at = text.find("AXIS", at)) != std::string::npos;) text.replace(at, 4, kAxis);
+  for (size_t at = 0; (at = text.find("AXIS", at)) != std::string::npos;) {
+    text.replace(at, 4, kAxis);
+  }
   return ops::test::graph_of({{"x", str_cat(kRows, ", ", length)}}, text);
 }
 
@@ -269,7 +273,7 @@ TEST_P(Reductions, AreWithinTheirBounds) {
   for (const size_t length : {1, 2, 3, 7, 8, 17, 64, 301, 2000}) {
     const std::vector<Row> rows = drawn_rows(length, &random);
     for (const Reduction& f : kReductions) {
-      // Each element of these has a sum of its own in f64.
+      // These need one sum in f64 per element.
       if (f.keeps && length > 301) continue;
       const auto extent = static_cast<int64_t>(length);
       expect_answers(f, nnef_graph(f, extent), rows, "NNEF");

@@ -18,7 +18,7 @@ seed=$(date +%s)
 hours=${1:-}
 [[ $hours =~ ^[0-9]*\.?[0-9]+$ ]] || { echo "${hours:-nothing}: expected hours" >&2; exit 2; }
 
-tests=(wide_property_test stream_property_test mask_property_test)
+tests=(wide_property_test stream_property_test mask_property_test varied_property_test)
 rill_setup
 rill_build release "${tests[@]}"
 
@@ -31,12 +31,14 @@ run_chunk() {
     >"$work/logs/$1.$2" 2>&1 || echo "$1 $2" >>"$work/failed"
 }
 # The wide generator takes most chunks. A graph of masks takes some 200 times as long as one of short
-# streams, and some take 10 seconds: chunks of 4 and 1000 seeds take about as long as 100 wide ones.
+# streams, and some take 10 seconds: chunks of 4 and 1000 seeds take about as long as 100 wide ones. Varied
+# graphs take as long as those of short streams.
 turn=0
 while [[ $(date +%s) -lt $end ]]; do
   while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do wait -n || true; done
   case $((turn % 16)) in
     3) which=1 count=1000 ;;
+    7 | 15) which=3 count=1000 ;;
     11) which=2 count=4 ;;
     *) which=0 count=100 ;;
   esac

@@ -66,8 +66,8 @@ std::optional<size_t> beside_one(const Graph& graph, const Origin& origin) {
   return std::nullopt;
 }
 
-/// What makes two wires of one kind that are added, up to moves; empty where an operand is stretched
-/// or of another kind.
+/// Find the nodes of one kind whose results are added, up to moves; empty where one is stretched or
+/// of another kind.
 std::vector<Origin> sides_of(const Graph& graph, const Origin& sum, UnaryKind kind) {
   std::vector<Origin> sides;
   if (!is_sum(sum)) return sides;

@@ -122,7 +122,8 @@ TypedWire TypedWriter::conv(const TypedWire& x) {
   const std::string filter = nested_list(shape, [&] { return number(); });
   if (x.type.is_float()) {
     const std::string weights =
-        x.type.name == "f32" ? filter : put("tract_core_cast(", filter, ", to = '", x.type.name, "')");
+        x.type.name == "f32" ? filter
+                             : put("tract_core_cast(", filter, ", to = '", x.type.name, "')");
     return {put("conv(", x.name, ", ", weights, ", 0.0, ", window, ")"), outputs, x.type};
   }
   const std::string weights = named(put("tract_core_cast(", filter, ")"), 0, bytes()).name;

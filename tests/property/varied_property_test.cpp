@@ -1,9 +1,9 @@
 // Random graphs in other types and forms: of f16, of integers and quantised bytes, written and read
-// back, on numbers of all magnitudes, with NaN and infinity, and with ends told after the last frames.
-// A stream gives the bits of the whole run, or the graph is refused.
+// back, on numbers of all magnitudes, with NaN and infinity, and with ends announced after the last
+// frames. A stream gives the bits of the whole run, or the graph is refused.
 //
-// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below; RILL_PROPERTY_VERBOSE prints why
-// graphs were refused.
+// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below; RILL_PROPERTY_VERBOSE prints
+// why graphs were refused.
 
 #include <gtest/gtest.h>
 
@@ -32,13 +32,13 @@ namespace {
 constexpr int64_t kFirstSeed = 1;
 constexpr int64_t kSeeds = 300;
 
-/// What is done to a graph, and to its stream.
+/// The changes of a graph, and the way of its stream.
 struct Variation {
   bool typed = false;      ///< a chain of integers, bytes and floats, not one of f32
   bool half = false;       ///< every f32 becomes f16
   bool read_back = false;  ///< the whole graph and the pulsed one are written and read back
   bool wild = false;       ///< inputs of all magnitudes, NaN and infinity
-  bool pushed = false;     ///< frames are pushed, and the end is told after them
+  bool pushed = false;     ///< frames are pushed, and the end is announced after them
 
   std::string text() const {
     return str_cat(typed ? "typed " : "", half ? "f16 " : "", read_back ? "read back " : "",
@@ -202,7 +202,9 @@ TEST(VariedGraph, StreamsTheBitsOfTheWholeRun) {
                   outcome.refusal.c_str());
     }
     if (outcome.problem.empty()) continue;
-    const auto fails = [&](const Recipe& other) { return !check(other, variation).problem.empty(); };
+    const auto fails = [&](const Recipe& other) {
+      return !check(other, variation).problem.empty();
+    };
     const Recipe small = variation.typed ? drawn : shrunk(drawn, fails);
     ADD_FAILURE() << "seed " << seed << ", " << variation.text() << ": "
                   << check(small, variation).problem << "\n"
