@@ -98,7 +98,8 @@ class Courses {
     OutletId wire = rewrite_.input(1);
     if (places > 1) {
       const std::vector<OutletId>& parts = rewrite_.producer(1).inputs;
-      if (!rewrite_.producer_as<Concat>(1) || parts.size() != static_cast<size_t>(places)) {
+      if (rewrite_.producer(1).op->name() != Concat(0).name() ||
+          parts.size() != static_cast<size_t>(places)) {
         return std::nullopt;
       }
       wire = parts[static_cast<size_t>(axis)];
@@ -330,7 +331,7 @@ class Placing {
     return limited == end ? std::optional(Dim(*settled)) : std::nullopt;
   }
 
-  /// What updates repeat along an axis; nothing if they may differ there.
+  /// The frame that updates repeat along an axis; nothing if they may differ there.
   Result<std::optional<OutletId>> repeated_frame(OutletId updates, int axis) {
     const auto source = repeated_wire(rewrite_.new_graph(), updates);
     if (!source) return std::optional<OutletId>();
@@ -440,7 +441,7 @@ Status scatter_as_slices(Rewrite& rewrite) {
   auto courses = Courses(rewrite).read();
   if (!courses) return {};
   std::erase_if(*courses, [](const Course& course) { return course.whole; });
-  // What is cut out of axes of fixed extents is what the open one selects from.
+  // The open axis comes last: it selects from cuts along the axes of fixed extents.
   std::stable_sort(courses->begin(), courses->end(),
                    [](const Course& a, const Course& b) { return a.open < b.open; });
   RILL_ASSIGN(const auto out, Placing(&rewrite).put(rewrite.mapped(rewrite.input(0)),

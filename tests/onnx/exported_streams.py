@@ -1,4 +1,4 @@
-"""What models of the field do to their streams, for exported.py: writes in place, tables of positions."""
+"""Modules with parts of streaming models, for exported.py: writes in place, tables of positions, reductions."""
 import random
 
 import torch
