@@ -10,14 +10,14 @@ namespace rill::pulse {
 
 /// Numbers of a table that is cut to the stream, for one query and one key: a mask that was made
 /// beforehand. It goes on behind its last row as it does within it. Where its finite numbers do not
-/// repeat themselves, but those of minus infinity do, only these are told.
+/// repeat themselves, but those of minus infinity do, it knows only these.
 class PositionTable {
  public:
   /// The table behind slices along rows and columns; nothing if other axes have a say, or if it
   /// does not repeat itself.
   static std::optional<PositionTable> of(const Graph& graph, const Node& slice, Square at);
 
-  /// NaN for a number that is not told.
+  /// NaN for an unknown number.
   double value(int64_t query, int64_t key) const;
   /// Whether floats hold its numbers, and sums of them, as they are.
   bool exact() const { return exact_; }
@@ -42,7 +42,7 @@ class PositionTable {
   int64_t rows_ = 1;
   int64_t columns_ = 1;
   bool exact_ = true;
-  bool only_hides_ = false;  ///< numbers that are not told are 0
+  bool only_hides_ = false;  ///< unknown numbers are 0
   bool by_row_ = false;
   bool by_column_ = false;
   int64_t period_ = 0;
