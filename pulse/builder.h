@@ -121,7 +121,11 @@ class Builder final : public PulseBuilder {
     OutletId source;
     StreamFact stream;  ///< of the source
     StreamBorder border;
+    int64_t held = 0;       ///< frames to wait, for the end to be known in time
     int64_t out_delay = 0;  ///< of the wire that has them laid out
+
+    /// The delay where no frame waits for another one.
+    int64_t delay() const { return stream.delay + held - border.before; }
   };
 
   /// A stream with frames in front that do not stream, before these are laid out.

@@ -50,14 +50,15 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
                     Dim(border.reflect ? std::max(border.before, border.after) + 1 : 1));
   RILL_ASSIGN(wire, materialise(wire, stream));
   RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
-  if (border.after > 0) {
-    RILL_ASSIGN(wire, hold(wire, stream));
-  }
-  settles_at(stream->delay + border.before + pulse, pulse);
   Bordered bordered{wire, *stream, border};
+  if (border.after > 0) {
+    RILL_ASSIGN(const int64_t slack, slack_of(wire, *stream));
+    bordered.held = -slack;
+  }
+  settles_at(stream->delay + bordered.held + border.before + pulse, pulse);
   // What frame n repeats must have arrived. Those that are mirrored come from ever nearer ones.
   const int64_t first = unread();
-  int64_t out_delay = std::max(stream->delay - border.before, -first);
+  int64_t out_delay = std::max(bordered.delay(), -first);
   if (first < border.before) {
     const int64_t repeated = stream->delay + (border.reflect ? border.before - first : 0);
     out_delay = std::max(out_delay, repeated / pulse * pulse - first);

@@ -46,10 +46,8 @@ Builder::Source Builder::laid_source(OutletId wire, const StreamFact& stream) co
 /// The delay of the frames where none of them waits.
 int64_t Builder::delay_of(const Source& source) const {
   switch (source.kind) {
-    case Source::Kind::kBordered: {
-      const Bordered& bordered = bordered_.at(source.wire);
-      return bordered.stream.delay - bordered.border.before + source.skipped;
-    }
+    case Source::Kind::kBordered:
+      return bordered_.at(source.wire).delay() + source.skipped;
     case Source::Kind::kFronted:
       return fronted_.at(source.wire).virtual_delay() + source.skipped;
     case Source::Kind::kWaiting:
@@ -63,7 +61,7 @@ int64_t Builder::delay_of(const Source& source) const {
 std::vector<int64_t> Builder::known_of(const Source& source) const {
   std::vector<int64_t> out;
   if (source.kind == Source::Kind::kBordered) {
-    const auto& [wire, stream, border, out_delay] = bordered_.at(source.wire);
+    const auto& [wire, stream, border, held, out_delay] = bordered_.at(source.wire);
     const int64_t pulse = pulsed_->fact(wire).dim(stream.axis).to_int().value_or(1);
     for (int64_t at = source.skipped; at < border.before; ++at) {
       const int64_t repeated = stream.delay + (border.reflect ? border.before - at : 0);

@@ -178,8 +178,22 @@ Status pulsify_rows(PulseBuilder& b, const Slice& slice) {
 
 /// The first frames of a stream do not stream: they are kept.
 Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, int64_t end) {
+  const int64_t first = begin;
   OutletId x = b.wire(0);
-  if (begin + stream.delay < 0) {
+  RILL_ASSIGN(const auto front, b.in_front(0));
+  if (front && end <= front->count) {
+    auto op = make_op<Slice>(stream.axis, Dim(begin), Dim(end));
+    RILL_ASSIGN(const OutletId frames, b.add1(std::move(op), {front->frames}));
+    b.reads_from(0, 0, begin);
+    b.set(0, frames, std::nullopt);
+    return {};
+  }
+  if (front && begin >= front->count) {
+    x = front->rest;
+    stream = front->stream;
+    begin -= front->count;
+    end -= front->count;
+  } else if (begin + stream.delay < 0) {
     RILL_ASSIGN(x, b.materialise(x, &stream));
   }
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(x, stream.axis));
@@ -188,7 +202,7 @@ Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, i
   latch->begin = begin;
   latch->end = end;
   latch->delay = stream.delay;
-  b.reads_from(0, 0, begin);
+  b.reads_from(0, 0, first);
   RILL_ASSIGN(const OutletId wire, b.add1(std::move(latch), {x}));
   const int64_t ready = end > begin ? (stream.delay + end - 1) / pulse : 0;
   return b.give(0, wire, {PulsedOutput::Still{ready, begin + stream.delay, pulse}});
