@@ -48,7 +48,6 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
   // A whole run of fewer frames than the border repeats is an error.
   needed_.push_back(stream->dim -
                     Dim(border.reflect ? std::max(border.before, border.after) + 1 : 1));
-  RILL_ASSIGN(wire, materialise(wire, stream));
   RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
   Bordered bordered{wire, *stream, border};
   if (border.after > 0) {
@@ -61,10 +60,11 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
   int64_t out_delay = std::max(bordered.delay(), -first);
   if (first < border.before) {
     const int64_t repeated = stream->delay + (border.reflect ? border.before - first : 0);
-    out_delay = std::max(out_delay, repeated / pulse * pulse - first);
+    out_delay = std::max(out_delay, std::max<int64_t>(0, repeated) / pulse * pulse - first);
   }
   RILL_ASSIGN(const OutletId out, lay_border(bordered, out_delay, 0));
   stream->delay = out_delay;
+  stream->fill = nullptr;
   bordered.out_delay = out_delay;
   bordered_.insert_or_assign(out, bordered);
   return out;

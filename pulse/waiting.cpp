@@ -65,7 +65,7 @@ std::vector<int64_t> Builder::known_of(const Source& source) const {
     const int64_t pulse = pulsed_->fact(wire).dim(stream.axis).to_int().value_or(1);
     for (int64_t at = source.skipped; at < border.before; ++at) {
       const int64_t repeated = stream.delay + (border.reflect ? border.before - at : 0);
-      out.push_back(repeated / pulse * pulse);
+      out.push_back(std::max<int64_t>(0, repeated) / pulse * pulse);
     }
     return out;
   }
@@ -82,7 +82,7 @@ int64_t Builder::settled_of(const Source& source) const {
   switch (source.kind) {
     case Source::Kind::kBordered: {
       const Bordered& bordered = bordered_.at(source.wire);
-      return bordered.stream.delay + bordered.border.before;
+      return std::max<int64_t>(0, bordered.stream.delay) + bordered.border.before;
     }
     case Source::Kind::kFronted: {
       const Fronted& fronted = fronted_.at(source.wire);

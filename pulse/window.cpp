@@ -159,6 +159,7 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
     if (out) return *out;
   }
   const int64_t b = window.before;
+  const Source from = laid_source(wire, *stream);
   const bool known = stream->has_prefix() && window.unread * window.stride - b < -stream->delay;
   const bool unlike = known && b > 0 && !same_fill(stream->fill, compact_fill(pad));
   // Windows that give several frames each have no single one for all known ones.
@@ -192,6 +193,12 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
     op->fill = b > 0 || source.has_prefix() ? fill : nullptr;
     op->padding = std::max<int64_t>(0, b - source.delay);
     RILL_ASSIGN(wire, add1("delay", op, {wire}));
+  }
+  const bool waits = from.kind != Source::Kind::kPlain || delay_of(from) < window.before;
+  if (!unlike && waits && stream->delay >= 0) {
+    RILL_ASSIGN(Layout layout, layout_of(from, from.stream, window));
+    layout.out_delay = stream->delay;
+    note_windows(from, window, layout, wire);
   }
   if (history < 0) return skip_frames(wire, *stream, -history);
   return wire;

@@ -185,11 +185,16 @@ Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
 /// Put frames that differ from one another, or are not known beforehand, around a stream.
 Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, const Side& front,
                         const Side& back) {
-  RILL_ASSIGN(wire, b.materialise(wire, stream));
+  // Frames behind a stream that cannot end among known first ones leave these as they are.
+  const bool ends_later = b.scope().proves_non_negative(stream->dim + Dim(stream->delay));
+  if (front.spliced() || !ends_later) {
+    RILL_ASSIGN(wire, b.materialise(wire, stream));
+  }
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(wire, stream->axis));
   if (back.spliced()) {
     RILL_ASSIGN(wire, b.hold(wire, stream));
-    const int64_t delay = std::max(stream->delay, back.ready * pulse);
+    const int64_t delay = back.ready > 0 ? std::max(stream->delay, back.ready * pulse)
+                                         : stream->delay;
     RILL_ASSIGN(wire, b.delay(wire, *stream, delay - stream->delay, 0));
     stream->delay = delay;
     auto op = draft_op<PulseSplice>();
