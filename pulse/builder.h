@@ -34,6 +34,9 @@ struct KnownWire : PulsedWire {
   Status refused;                      ///< why nothing may depend on it
 };
 
+/// First frames that are looked at one by one. Longer fronts are laid out where they stand.
+constexpr int64_t kMostKnown = int64_t{1} << 14;
+
 /// Return the least history from `least` on that lets windows begin at multiples of the stride.
 constexpr int64_t aligned_history(int64_t least, int64_t delay, int64_t stride) {
   const int64_t phase = ((delay + least) % stride + stride) % stride;
@@ -116,13 +119,24 @@ class Builder final : public PulseBuilder {
   Result<OutletId> skip_frames(OutletId wire, const StreamFact& stream, int64_t frames);
 
  private:
+  /// A wire, or a slice of one, with what it has been laid out from: it can be laid out again with
+  /// another delay and history.
+  struct Source {
+    enum class Kind { kPlain, kBordered, kFronted, kWaiting };
+    OutletId wire;
+    StreamFact stream;  ///< of the wire as it is
+    Kind kind = Kind::kPlain;
+    int64_t skipped = 0;  ///< frames that are cut off its front
+  };
+
   /// A stream with frames of its own around it, before these are laid out.
   struct Bordered {
-    OutletId source;
-    StreamFact stream;  ///< of the source
+    Source source;
+    StreamFact stream;  ///< of the source, where none of its frames waits
     StreamBorder border;
-    int64_t held = 0;       ///< frames to wait, for the end to be known in time
-    int64_t out_delay = 0;  ///< of the wire that has them laid out
+    int64_t held = 0;                 ///< frames to wait, for the end to be known in time
+    std::vector<int64_t> known = {};  ///< positions from which on the first frames are valid
+    int64_t out_delay = 0;            ///< of the wire that has them laid out
 
     /// The delay where no frame waits for another one.
     int64_t delay() const { return stream.delay + held - border.before; }
@@ -139,16 +153,6 @@ class Builder final : public PulseBuilder {
 
     /// The delay of the joined stream where its first frames are not laid out.
     int64_t virtual_delay() const { return stream.delay - count; }
-  };
-
-  /// A wire, or a slice of one, with what it has been laid out from: it can be laid out again with
-  /// another delay and history.
-  struct Source {
-    enum class Kind { kPlain, kBordered, kFronted, kWaiting };
-    OutletId wire;
-    StreamFact stream;  ///< of the wire as it is
-    Kind kind = Kind::kPlain;
-    int64_t skipped = 0;  ///< frames that are cut off its front
   };
 
   /// What an op makes frame by frame of several wires, or of the windows of one, where first frames
@@ -250,6 +254,7 @@ class Builder final : public PulseBuilder {
   void skip_front(KnownWire* wire) const;
   Status give_behind(KnownWire* wire, OutletId frames, int64_t count);
   Result<OutletId> lay_front(const Fronted& fronted, int64_t history, int64_t shown);
+  Result<Bordered> bordered(const Source& source, const StreamBorder& border, int64_t pulse);
   Result<OutletId> lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown);
   Graph* pulsed_;
   std::vector<std::vector<int>> uses_;

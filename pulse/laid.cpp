@@ -36,7 +36,7 @@ Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay
   op->before = before;
   op->reflect = reflect;
   op->length = bordered.stream.dim;
-  RILL_ASSIGN(const OutletId source, delay(bordered.source, bordered.stream, 0, back));
+  RILL_ASSIGN(const OutletId source, lay(bordered.source, bordered.stream.delay, back));
   return add1("border", op, {source});
 }
 
@@ -49,24 +49,52 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
   needed_.push_back(stream->dim -
                     Dim(border.reflect ? std::max(border.before, border.after) + 1 : 1));
   RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
-  Bordered bordered{wire, *stream, border};
-  if (border.after > 0) {
-    RILL_ASSIGN(const int64_t slack, slack_of(wire, *stream));
-    bordered.held = -slack;
+  RILL_ASSIGN(Bordered best, bordered({wire, *stream}, border, pulse));
+  const Source source = laid_source(wire, *stream);
+  if (source.kind != Source::Kind::kPlain) {
+    RILL_ASSIGN(Bordered earlier, bordered(source, border, pulse));
+    if (earlier.out_delay < best.out_delay) best = std::move(earlier);
   }
-  settles_at(stream->delay + bordered.held + border.before + pulse, pulse);
-  // What frame n repeats must have arrived. Those that are mirrored come from ever nearer ones.
-  const int64_t first = unread();
-  int64_t out_delay = std::max(bordered.delay(), -first);
-  if (first < border.before) {
-    const int64_t repeated = stream->delay + (border.reflect ? border.before - first : 0);
-    out_delay = std::max(out_delay, std::max<int64_t>(0, repeated) / pulse * pulse - first);
-  }
-  RILL_ASSIGN(const OutletId out, lay_border(bordered, out_delay, 0));
-  stream->delay = out_delay;
+  settles_at(settled_of(source) + best.held + border.before + pulse, pulse);
+  RILL_ASSIGN(const OutletId out, lay_border(best, best.out_delay, 0));
+  stream->delay = best.out_delay;
   stream->fill = nullptr;
-  bordered.out_delay = out_delay;
-  bordered_.insert_or_assign(out, bordered);
+  bordered_.insert_or_assign(out, std::move(best));
+  return out;
+}
+
+/// A border around frames that can be laid out earlier, as early as it can be laid out itself.
+Result<Builder::Bordered> Builder::bordered(const Source& source, const StreamBorder& border,
+                                            int64_t pulse) {
+  Bordered out{source, source.stream, border};
+  out.stream.delay = delay_of(source);
+  if (border.after > 0) {
+    RILL_ASSIGN(const int64_t slack, slack_of(source.wire, out.stream));
+    out.held = -slack;
+  }
+  // What is repeated must have arrived. Frames that are mirrored come from ever nearer ones.
+  const std::vector<int64_t> inner = known_of(source);
+  const auto known_at = [&](int64_t frame) {
+    const int64_t there = std::max<int64_t>(0, out.stream.delay + frame) / pulse * pulse;
+    const bool waits = frame < static_cast<int64_t>(inner.size());
+    return waits ? std::max(there, inner[static_cast<size_t>(frame)]) : there;
+  };
+  const int64_t first = unread();
+  out.out_delay = std::max(out.delay(), -first);
+  const auto note = [&](int64_t frame, int64_t repeated) {
+    const int64_t known = known_at(repeated);
+    if (border.before <= kMostKnown) out.known.push_back(known);
+    if (frame >= first) out.out_delay = std::max(out.out_delay, known - frame);
+  };
+  // Of very many mirrored frames, the first one that is read waits longest.
+  for (int64_t at = border.before <= kMostKnown ? 0 : first; at < border.before; ++at) {
+    note(at, border.reflect ? border.before - at : 0);
+    if (border.before > kMostKnown) break;
+  }
+  for (size_t at = 0; at < inner.size(); ++at) {
+    const auto frame = static_cast<int64_t>(at);
+    note(border.before + frame, frame);
+  }
   return out;
 }
 

@@ -8,9 +8,6 @@
 namespace rill::pulse {
 namespace {
 
-/// First frames that are looked at one by one. Longer fronts are laid out where they stand.
-constexpr int64_t kMostKnown = int64_t{1} << 14;
-
 /// The first window from `unread` on with a tap on a frame; nothing if none has.
 std::optional<int64_t> first_window_of(int64_t frame, const StreamWindow& window) {
   const int64_t at = frame + window.before;
@@ -60,15 +57,7 @@ int64_t Builder::delay_of(const Source& source) const {
 /// The positions from which on the first frames are valid, at beginnings of pulses.
 std::vector<int64_t> Builder::known_of(const Source& source) const {
   std::vector<int64_t> out;
-  if (source.kind == Source::Kind::kBordered) {
-    const auto& [wire, stream, border, held, out_delay] = bordered_.at(source.wire);
-    const int64_t pulse = pulsed_->fact(wire).dim(stream.axis).to_int().value_or(1);
-    for (int64_t at = source.skipped; at < border.before; ++at) {
-      const int64_t repeated = stream.delay + (border.reflect ? border.before - at : 0);
-      out.push_back(std::max<int64_t>(0, repeated) / pulse * pulse);
-    }
-    return out;
-  }
+  if (source.kind == Source::Kind::kBordered) out = bordered_.at(source.wire).known;
   if (source.kind == Source::Kind::kFronted) out = fronted_.at(source.wire).known;
   if (source.kind == Source::Kind::kWaiting) out = waiting_.at(source.wire).known;
   const auto cut = std::min(out.size(), static_cast<size_t>(source.skipped));
@@ -82,7 +71,8 @@ int64_t Builder::settled_of(const Source& source) const {
   switch (source.kind) {
     case Source::Kind::kBordered: {
       const Bordered& bordered = bordered_.at(source.wire);
-      return std::max<int64_t>(0, bordered.stream.delay) + bordered.border.before;
+      const int64_t repeated = std::max<int64_t>(0, bordered.stream.delay) + bordered.border.before;
+      return std::max(repeated, settled_of(bordered.source));
     }
     case Source::Kind::kFronted: {
       const Fronted& fronted = fronted_.at(source.wire);
@@ -173,8 +163,10 @@ std::optional<Builder::Waiting> Builder::meeting_parts(int64_t latest) {
     const std::vector<int64_t> known = known_of(source);
     out.known.resize(std::max(out.known.size(), known.size()));
     for (size_t at = 0; at < known.size(); ++at) out.known[at] = std::max(out.known[at], known[at]);
-    out.rising |= source.kind == Source::Kind::kFronted;
-    out.rising |= source.kind == Source::Kind::kWaiting && waiting_.at(source.wire).rising;
+    const Source& inner =
+        source.kind == Source::Kind::kBordered ? bordered_.at(source.wire).source : source;
+    out.rising |= inner.kind == Source::Kind::kFronted;
+    out.rising |= inner.kind == Source::Kind::kWaiting;
     part.source = source;
   }
   const int64_t from = ready * pulse;
@@ -323,7 +315,8 @@ void Builder::note_windows(const Source& source, const StreamWindow& window, con
     }
   }
   out.rising = true;
-  out.settled = (settled_of(source) + window.stride - 1) / window.stride;
+  const int64_t settled = std::max<int64_t>(0, settled_of(source));
+  out.settled = (settled + window.stride - 1) / window.stride;
   // Where more waits than known frames, such as padding in front of these.
   for (int64_t n = 0; n + out.delay < 0; ++n) {
     const auto slot = static_cast<size_t>(n);
