@@ -53,7 +53,8 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
   const Source source = laid_source(wire, *stream);
   if (source.kind != Source::Kind::kPlain) {
     RILL_ASSIGN(Bordered earlier, bordered(source, border, pulse));
-    if (earlier.out_delay < best.out_delay) best = std::move(earlier);
+    const bool less = earlier.delay() < best.delay() && earlier.out_delay <= best.out_delay;
+    if (less) best = std::move(earlier);
   }
   settles_at(settled_of(source) + best.held + border.before + pulse, pulse);
   RILL_ASSIGN(const OutletId out, lay_border(best, best.out_delay, 0));

@@ -301,7 +301,7 @@ void Builder::note_windows(const Source& source, const StreamWindow& window, con
   Waiting out;
   out.delay = (begin + least) / window.stride;
   out.out_delay = layout.out_delay;
-  const bool waits = out.delay < out.out_delay && out.out_delay >= 0;
+  const bool waits = out.delay < out.out_delay;
   if (!waits || earlier < 0 || window.rate > 1 || node().outputs.size() != 1) return;
   const std::vector<int64_t> known = known_of(source);
   for (size_t at = 0; at < known.size(); ++at) {
