@@ -46,30 +46,58 @@ inline V exp(const V& x) {
   return y * two_to(half) * two_to(k - half);
 }
 
+/// Hold the parts of e^y = 2^k e^r, for y within [-87.33, 87.33]: 2^k, 2^k r, r, and the polynomial
+/// ((e^r - 1 - r) / r^2 - 1/2) / r. States of recurrent layers wait for results: terms are summed
+/// in pairs, for the sake of latency, and the caller applies limits to results.
+template <class V>
+struct PowerParts {
+  V scale, part, r, rest;
+
+  /// Split e^y; `shifted` is y / ln 2 + kWholeShift.
+  PowerParts(const V& y, const V& shifted) : scale(two_to_shifted(shifted)) {
+    constexpr float kRest[] = {1.66664306e-1f, 4.16680056e-2f, 8.37420862e-3f, 1.38435898e-3f};
+    // Where k times ln 2 is rounded before the sum, only 16 bits of ln 2 keep it exact. Where it is
+    // not, what they leave is too small for the polynomial to see.
+    constexpr bool kFused = kFusesMulAdd<V>;
+    const V k = shifted - V(kWholeShift);
+    const V most = mul_add(k, V(kFused ? -0.693147182f : -0.69314575f), y);
+    const V exact = mul_add(k, V(kFused ? 1.90465430e-9f : -1.42860677e-6f), most);
+    r = kFused ? most : exact;
+    part = scale * exact;
+    const V upper = mul_add(r, V(kRest[3]), V(kRest[2]));
+    rest = mul_add(r * r, upper, mul_add(r, V(kRest[1]), V(kRest[0])));
+  }
+  /// (e^r - 1) / r.
+  V slope() const { return mul_add(r * r, rest, mul_add(r, V(kHalf), V(1.0f))); }
+  /// ((e^r - 1) / r - 1) / r.
+  V bend() const { return mul_add(r, rest, V(kHalf)); }
+
+ private:
+  static constexpr float kHalf = 4.99999942e-1f;
+};
+
 /// Compute 1 / (1 + e^-x); 1 from 17 on, and 0 from -87.33 down, where it would be subnormal.
-/// Accuracy: 2.5 ulp, the roundings of e^-x, of the sum and of the quotient. A gate that is open
-/// stays open: a ratio of polynomials, which takes as long, ends at 1 - 5e-7 lest it overshoot, and
-/// a memory behind it fades within hours. A closed one is shut: its products with large numbers
-/// are 0.
+/// Accuracy: 2.5 ulp. A gate that is open stays open: a ratio of polynomials ends at 1 - 5e-7 lest
+/// it overshoot, and a memory behind it fades within hours. A closed gate is shut: its products
+/// with large numbers are 0.
 template <class V>
 inline V sigmoid(const V& x) {
-  constexpr float kClosed = 87.33f;
-  const V c = clamp(negate(x), -87.0f, kClosed);
-  const V k = round_to_even(c * V(1.44269504f));
-  const V scale = two_to(k);
-  const V y = divide(V(1.0f), V(1.0f) + mul_add(exp_fraction(c, k), scale, scale));
-  return pick(c >= V(kClosed), V(0.0f), y);
+  const PowerParts<V> e(negate(x), mul_add(x, V(-1.44269504f), V(kWholeShift)));
+  const V y = divide(V(1.0f), mul_add(e.part, e.slope(), V(1.0f) + e.scale));
+  const V end = pick(x > V(0.0f), V(1.0f), V(0.0f));
+  return pick(magnitude(x) >= V(87.33f), end, y);
 }
 
-/// Compute the hyperbolic tangent as t / (t + 2) of t = e^2|x| - 1; 1 from 9.1 on.
-/// Accuracy: 3 ulp, the roundings of t, of the sum and of the quotient.
+/// Compute the hyperbolic tangent as (1 - q) / (1 + q) of q = e^-2|x|; 1 from 9.1 on.
+/// Accuracy: 3 ulp, the roundings of the difference, of the sum and of the quotient.
 template <class V>
 inline V tanh(const V& x) {
-  const V c = min_or_second(V(18.4f), magnitude(x + x));
-  const V k = round_to_even(c * V(1.44269504f));
-  const V scale = two_to(k);
-  const V t = mul_add(exp_fraction(c, k), scale, scale - V(1.0f));
-  return with_sign_of(divide(t, t + V(2.0f)), x);
+  const V size = magnitude(x);
+  const PowerParts<V> q(V(-2.0f) * size, mul_add(size, V(-2.88539008f), V(kWholeShift)));
+  const V start = V(1.0f) - q.scale - q.part;
+  const V difference = mul_add(negate(q.part) * q.r, q.bend(), start);
+  const V sum = mul_add(q.part, q.slope(), V(1.0f) + q.scale);
+  return with_sign_of(pick(size > V(9.1f), V(1.0f), divide(difference, sum)), x);
 }
 
 /// Compute x * sigmoid(x); 0 where the sigmoid is, also for -infinity.

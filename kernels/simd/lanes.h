@@ -52,6 +52,14 @@ struct ScalarLane {
 inline uint32_t float_bits(float x) { return __builtin_bit_cast(uint32_t, x); }
 inline float bits_float(uint32_t x) { return __builtin_bit_cast(float, x); }
 
+/// Whether `mul_add` rounds once.
+template <class V>
+constexpr bool kFusesMulAdd = false;
+#ifndef __wasm__
+template <>
+constexpr bool kFusesMulAdd<ScalarLane> = true;
+#endif
+
 inline ScalarLane mul_add(ScalarLane a, ScalarLane b, ScalarLane c) {
   return kernels::mul_add(a.v, b.v, c.v);
 }
@@ -74,6 +82,14 @@ inline ScalarLane two_to(ScalarLane k) {
   return bits_float(static_cast<uint32_t>(valid ? static_cast<int32_t>(k.v) + 127 : 0) << 23);
 }
 
+/// Rounds a number to a whole one as it is added, with 2^k in reach: see `two_to_shifted`.
+constexpr float kWholeShift = 0x1.8p23f + 127.0f;
+
+/// Compute 2^k of k + kWholeShift for a whole k in [-126, 127]; any other k gives some value.
+inline ScalarLane two_to_shifted(ScalarLane shifted) {
+  return bits_float(float_bits(shifted.v) << 23);
+}
+
 /// Give the float nearest to the i32 that has the bits of x, ties to even.
 inline ScalarLane of_integer(ScalarLane x) {
   return static_cast<float>(static_cast<int32_t>(float_bits(x.v)));
@@ -92,6 +108,11 @@ template <class A>
 using Batch = xsimd::batch<float, A>;
 template <class A>
 using BatchMask = xsimd::batch_bool<float, A>;
+
+#if defined(__FMA__) || defined(__aarch64__)
+template <class A>
+constexpr bool kFusesMulAdd<Batch<A>> = true;
+#endif
 
 /// Compute a * b + c: one rounding in the tiers that have the instruction, two in the others.
 /// xsimd 8.1 has no fused form for AVX-512: its `fma` rounds twice there.
@@ -218,6 +239,12 @@ inline bool all_true(const BatchMask<A>& m) {
 template <class A>
 inline Batch<A> two_to(const Batch<A>& k) {
   const xsimd::batch<int32_t, A> bits = (xsimd::to_int(k) + 127) << 23;
+  return xsimd::bitwise_cast<Batch<A>>(bits);
+}
+
+template <class A>
+inline Batch<A> two_to_shifted(const Batch<A>& shifted) {
+  const auto bits = xsimd::bitwise_cast<xsimd::batch<int32_t, A>>(shifted) << 23;
   return xsimd::bitwise_cast<Batch<A>>(bits);
 }
 
