@@ -1,4 +1,5 @@
 #include "kernels/rnn/rnn_impl.h"
+#include "kernels/rnn/small_impl.h"
 
 namespace rill::kernels {
 
@@ -7,5 +8,13 @@ void gru_f32_avx2(const GruF32Args& a) noexcept { recurrent<Avx2>(GruCell<Avx2>{
 void lstm_f32_avx2(const LstmF32Args& a) noexcept { recurrent<Avx2>(LstmCell<Avx2>{a}); }
 
 void rnn_f32_avx2(const RnnF32Args& a) noexcept { recurrent<Avx2>(RnnCell<Avx2>{a}); }
+
+void small_gru_f32_avx2(const SmallRnnF32Args& a) noexcept {
+  small_recurrent<Avx2, SmallGruCell<Avx2>>(a);
+}
+
+void small_lstm_f32_avx2(const SmallRnnF32Args& a) noexcept {
+  small_recurrent<Avx2, SmallLstmCell<Avx2>>(a);
+}
 
 }  // namespace rill::kernels

@@ -1,4 +1,5 @@
 #include "kernels/rnn/rnn_impl.h"
+#include "kernels/rnn/small_impl.h"
 
 namespace rill::kernels {
 
@@ -7,5 +8,13 @@ void gru_f32_avx512(const GruF32Args& a) noexcept { recurrent<Avx512>(GruCell<Av
 void lstm_f32_avx512(const LstmF32Args& a) noexcept { recurrent<Avx512>(LstmCell<Avx512>{a}); }
 
 void rnn_f32_avx512(const RnnF32Args& a) noexcept { recurrent<Avx512>(RnnCell<Avx512>{a}); }
+
+void small_gru_f32_avx512(const SmallRnnF32Args& a) noexcept {
+  small_recurrent<Avx512, SmallGruCell<Avx512>>(a);
+}
+
+void small_lstm_f32_avx512(const SmallRnnF32Args& a) noexcept {
+  small_recurrent<Avx512, SmallLstmCell<Avx512>>(a);
+}
 
 }  // namespace rill::kernels

@@ -1,4 +1,5 @@
 #include "kernels/rnn/rnn_impl.h"
+#include "kernels/rnn/small_impl.h"
 
 namespace rill::kernels {
 
@@ -7,5 +8,13 @@ void gru_f32_neon(const GruF32Args& a) noexcept { recurrent<Neon>(GruCell<Neon>{
 void lstm_f32_neon(const LstmF32Args& a) noexcept { recurrent<Neon>(LstmCell<Neon>{a}); }
 
 void rnn_f32_neon(const RnnF32Args& a) noexcept { recurrent<Neon>(RnnCell<Neon>{a}); }
+
+void small_gru_f32_neon(const SmallRnnF32Args& a) noexcept {
+  small_recurrent<Neon, SmallGruCell<Neon>>(a);
+}
+
+void small_lstm_f32_neon(const SmallRnnF32Args& a) noexcept {
+  small_recurrent<Neon, SmallLstmCell<Neon>>(a);
+}
 
 }  // namespace rill::kernels

@@ -78,7 +78,65 @@ constexpr RnnF32 kRnns[] = {
 };
 #undef RILL_KERNEL
 
+#define RILL_KERNEL(needs, suffix, lanes) \
+  {{"small_gru_f32_" #suffix, Tier::needs, lanes}, small_gru_f32_##suffix},
+constexpr SmallGruF32 kSmallGrus[] = {
+#include "kernels/rnn/kernels.inc"
+};
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, suffix, lanes) \
+  {{"small_lstm_f32_" #suffix, Tier::needs, lanes}, small_lstm_f32_##suffix},
+constexpr SmallLstmF32 kSmallLstms[] = {
+#include "kernels/rnn/kernels.inc"
+};
+#undef RILL_KERNEL
+
+/// Run all steps of a small layer: `f(unit, x, sum, h)` gives the next state of a unit from the
+/// products of its gates. `unit` counts through all lanes.
+template <int kGates, class F>
+void small_steps(const SmallRnnF32Args& a, F f) {
+  for (int64_t lane = 0; lane < a.lanes; ++lane) {
+    float* const h = a.h + lane * a.hidden;
+    for (int64_t step = 0; step < a.steps; ++step) {
+      const float* const x = a.x + lane * a.x_lane + step * a.x_stride;
+      float next[kSmallRnnUnits];
+      const float* w = a.w;
+      for (int64_t i = 0; i < a.hidden; ++i) {
+        const float b_hn = *w++;
+        float from_x[kGates];
+        float from_h[kGates] = {};
+        for (int gate = 0; gate < kGates; ++gate) from_x[gate] = *w++;
+        add_chains<kGates>(a.inputs, x, w, from_x);
+        w += a.inputs * kGates;
+        add_chains<kGates>(a.hidden, h, w, from_h);
+        w += a.hidden * kGates;
+        next[i] = f(lane * a.hidden + i, from_x, from_h, b_hn);
+      }
+      for (int64_t i = 0; i < a.hidden; ++i) h[i] = next[i];
+      if (a.y == nullptr) continue;
+      for (int64_t i = 0; i < a.hidden; ++i) a.y[lane * a.y_lane + step * a.y_stride + i] = next[i];
+    }
+  }
+}
+
 }  // namespace
+
+void small_gru_f32_scalar(const SmallRnnF32Args& a) noexcept {
+  small_steps<3>(a, [&](int64_t unit, const float* x, const float* h, float b_hn) {
+    const GruSums<One> sums{h[0], h[1], a.has_bias ? h[2] + b_hn : h[2]};
+    return gru_step<One>(x[0], x[1], x[2], sums, a.h[unit]).v;
+  });
+}
+
+void small_lstm_f32_scalar(const SmallRnnF32Args& a) noexcept {
+  small_steps<4>(a, [&](int64_t unit, const float* x, const float* h, float) {
+    const LstmStates<One> next =
+        lstm_step<One>(x[0] + h[0], x[1] + h[1], x[2] + h[2], x[3] + h[3], a.c[unit]);
+    a.c[unit] = next.c.v;
+    return next.h.v;
+  });
+}
 
 void gru_f32_scalar(const GruF32Args& a) noexcept {
   over_steps(a, 3, [&](int64_t lane, int64_t i, int64_t x) {
@@ -110,6 +168,8 @@ void rnn_f32_scalar(const RnnF32Args& a) noexcept {
 KernelList<GruF32> kernels_like(const GruF32*) { return kGrus; }
 KernelList<LstmF32> kernels_like(const LstmF32*) { return kLstms; }
 KernelList<RnnF32> kernels_like(const RnnF32*) { return kRnns; }
+KernelList<SmallGruF32> kernels_like(const SmallGruF32*) { return kSmallGrus; }
+KernelList<SmallLstmF32> kernels_like(const SmallLstmF32*) { return kSmallLstms; }
 
 const GruF32& gru_f32(Tier cpu) { return KernelList<GruF32>(kGrus).best(cpu); }
 const LstmF32& lstm_f32(Tier cpu) { return KernelList<LstmF32>(kLstms).best(cpu); }
@@ -117,12 +177,47 @@ const RnnF32& rnn_f32(Tier cpu) { return KernelList<RnnF32>(kRnns).best(cpu); }
 
 namespace {
 
+Tier tier_of_units(Tier cpu, int64_t hidden) {
+  return cpu == Tier::kAvx512 && hidden <= 8 ? Tier::kAvx2 : cpu;
+}
+
 /// Units in a block of the packed W.
 int64_t units_of(const RnnKernel& kernel, int64_t gates) {
   return gates == 1 && kernel.lanes > 1 ? kRnnBlockVecs * kernel.lanes : kernel.lanes;
 }
 
 }  // namespace
+
+const SmallGruF32& small_gru_f32(Tier cpu, int64_t hidden) {
+  return KernelList<SmallGruF32>(kSmallGrus).best(tier_of_units(cpu, hidden));
+}
+
+const SmallLstmF32& small_lstm_f32(Tier cpu, int64_t hidden) {
+  return KernelList<SmallLstmF32>(kSmallLstms).best(tier_of_units(cpu, hidden));
+}
+
+int64_t small_rnn_f32_packed_floats(const RnnKernel& kernel, int64_t gates, int64_t inputs,
+                                    int64_t hidden) {
+  const int64_t blocks = (hidden + kernel.lanes - 1) / kernel.lanes;
+  return blocks * kernel.lanes * (1 + gates * (1 + inputs + hidden));
+}
+
+void small_rnn_f32_pack(const RnnKernel& kernel, int64_t gates, int64_t inputs, int64_t hidden,
+                        const SmallRnnWeights& weights, float* packed) noexcept {
+  for (int64_t first = 0; first < hidden; first += kernel.lanes) {
+    const auto pack_rows = [&](const float* rows, int64_t count) {
+      for (int64_t row = 0; row < count; ++row) {
+        for (int64_t unit = first; unit < first + kernel.lanes; ++unit) {
+          *packed++ = unit < hidden && rows != nullptr ? rows[row * hidden + unit] : 0.0f;
+        }
+      }
+    };
+    pack_rows(weights.b_hn, 1);
+    pack_rows(weights.bias, gates);
+    pack_rows(weights.input, gates * inputs);
+    pack_rows(weights.state, gates * hidden);
+  }
+}
 
 int64_t rnn_f32_packed_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden) {
   const int64_t units = units_of(kernel, gates);

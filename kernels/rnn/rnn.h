@@ -38,6 +38,16 @@ struct RnnF32 : RnnKernel {
   void (*run)(const RnnF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
+/// A GRU or an LSTM of at most `kSmallRnnUnits` units and inputs, as one loop over the steps that
+/// computes the products with the input as well: a chain over the inputs that starts from the bias.
+/// It has the bits of the matrix product and the recurrent loop of its tier that it stands for.
+struct SmallGruF32 : RnnKernel {
+  void (*run)(const SmallRnnF32Args& args) noexcept RILL_NONBLOCKING;
+};
+struct SmallLstmF32 : RnnKernel {
+  void (*run)(const SmallRnnF32Args& args) noexcept RILL_NONBLOCKING;
+};
+
 /// Choose the best implementation for a CPU whose best tier is `cpu`: all loops of a tier read
 /// vectors of the same length. The result lives for ever.
 /// Real-time: no, call it at prepare.
@@ -45,10 +55,17 @@ const GruF32& gru_f32(Tier cpu);
 const LstmF32& lstm_f32(Tier cpu);
 const RnnF32& rnn_f32(Tier cpu);
 
+/// The same for a small layer. Where half of 512 bits holds all units, 256 bits have the
+/// shorter latency.
+const SmallGruF32& small_gru_f32(Tier cpu, int64_t hidden);
+const SmallLstmF32& small_lstm_f32(Tier cpu, int64_t hidden);
+
 /// Give every kernel of a family that this build has; the argument only names the family.
 KernelList<GruF32> kernels_like(const GruF32*);
 KernelList<LstmF32> kernels_like(const LstmF32*);
 KernelList<RnnF32> kernels_like(const RnnF32*);
+KernelList<SmallGruF32> kernels_like(const SmallGruF32*);
+KernelList<SmallLstmF32> kernels_like(const SmallLstmF32*);
 
 /// Tell how many floats `rnn_f32_pack` writes: whole blocks.
 int64_t rnn_f32_packed_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden);
@@ -62,6 +79,24 @@ int64_t rnn_f32_packed_floats(const RnnKernel& kernel, int64_t gates, int64_t hi
 /// Real-time: yes.
 void rnn_f32_pack(const RnnKernel& kernel, int64_t gates, int64_t hidden, const float* w,
                   float* packed) noexcept RILL_NONBLOCKING;
+
+/// The weights of a small layer: rows by input or unit, columns by gate and unit.
+struct SmallRnnWeights {
+  const float* bias;   // [gates, hidden]
+  const float* input;  // [inputs, gates, hidden]
+  const float* state;  // [hidden, gates, hidden]
+  const float* b_hn;   // [hidden], or null
+};
+
+/// Tell how many floats `small_rnn_f32_pack` writes: whole vectors of units.
+int64_t small_rnn_f32_packed_floats(const RnnKernel& kernel, int64_t gates, int64_t inputs,
+                                    int64_t hidden);
+
+/// Pack the weights of a small layer into [ceil(hidden / lanes)][rows][lanes]: for each vector
+/// b_hn, then per gate the bias, the filters of the input and those of the state.
+/// Types: f32; `packed` is aligned to 64 bytes. Real-time: yes.
+void small_rnn_f32_pack(const RnnKernel& kernel, int64_t gates, int64_t inputs, int64_t hidden,
+                        const SmallRnnWeights& weights, float* packed) noexcept RILL_NONBLOCKING;
 
 /// Tell how many bytes `rnn_few_bits_pack` writes for a block of units: a panel of all gates.
 int64_t rnn_few_bits_block_bytes(const RnnKernel& kernel, PackedFormat format, int64_t gates,

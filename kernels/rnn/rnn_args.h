@@ -82,10 +82,30 @@ struct RnnF32Args {
   RnnFewBits few_bits = {};
 };
 
-#define RILL_KERNEL(needs, suffix, lanes)                                 \
-  void gru_f32_##suffix(const GruF32Args& a) noexcept RILL_NONBLOCKING;   \
-  void lstm_f32_##suffix(const LstmF32Args& a) noexcept RILL_NONBLOCKING; \
-  void rnn_f32_##suffix(const RnnF32Args& a) noexcept RILL_NONBLOCKING;
+/// The most units, and the most inputs, of a small layer.
+constexpr int64_t kSmallRnnUnits = 48;
+
+/// Arguments of a small GRU or LSTM, which computes the products with its input itself.
+struct SmallRnnF32Args {
+  int64_t steps = 0, inputs = 0, hidden = 0;
+  const float* x = nullptr;  // [lanes, steps, inputs] by strides
+  int64_t x_stride = 0;      // floats between steps
+  const float* w = nullptr;  // as `small_rnn_f32_pack` writes it
+  bool has_bias = false;     // of a GRU: b_hn is added
+  float* h = nullptr;        // the states, [lanes, hidden] each
+  float* c = nullptr;        // null for a GRU
+  float* y = nullptr;        // every h, or null
+  int64_t y_stride = 0;
+  int64_t lanes = 1;
+  int64_t x_lane = 0, y_lane = 0;
+};
+
+#define RILL_KERNEL(needs, suffix, lanes)                                           \
+  void gru_f32_##suffix(const GruF32Args& a) noexcept RILL_NONBLOCKING;             \
+  void lstm_f32_##suffix(const LstmF32Args& a) noexcept RILL_NONBLOCKING;           \
+  void rnn_f32_##suffix(const RnnF32Args& a) noexcept RILL_NONBLOCKING;             \
+  void small_gru_f32_##suffix(const SmallRnnF32Args& a) noexcept RILL_NONBLOCKING;  \
+  void small_lstm_f32_##suffix(const SmallRnnF32Args& a) noexcept RILL_NONBLOCKING;
 #include "kernels/rnn/kernels.inc"
 #undef RILL_KERNEL
 

@@ -17,23 +17,22 @@ namespace {
 
 /// A float whose multiply-add rounds twice, as all of SSE4.2 does.
 struct Unfused {
-  float v;
+  float v = 0.0f;
+  Unfused() = default;
   Unfused(float value) : v(value) {}
 };
 Unfused operator+(Unfused a, Unfused b) { return a.v + b.v; }
 Unfused operator*(Unfused a, Unfused b) { return a.v * b.v; }
 Unfused mul_add(Unfused a, Unfused b, Unfused c) { return a * b + c; }
 Unfused divide(Unfused a, Unfused b) { return a.v / b.v; }
-Unfused min_or_second(Unfused a, Unfused b) { return a.v < b.v ? a : b; }
-Unfused max_or_second(Unfused a, Unfused b) { return a.v > b.v ? a : b; }
 Unfused operator-(Unfused a, Unfused b) { return a.v - b.v; }
 Unfused negate(Unfused a) { return -a.v; }
 Unfused magnitude(Unfused a) { return std::fabs(a.v); }
 Unfused with_sign_of(Unfused a, Unfused s) { return std::copysign(a.v, s.v); }
-Unfused round_to_even(Unfused a) { return std::nearbyint(a.v); }
-Unfused two_to(Unfused k) { return std::exp2(k.v); }
+Unfused two_to_shifted(Unfused k) { return std::exp2(k.v - math::kWholeShift); }
+Unfused pick(bool m, Unfused a, Unfused b) { return m ? a : b; }
+bool operator>(Unfused a, Unfused b) { return a.v > b.v; }
 bool operator>=(Unfused a, Unfused b) { return a.v >= b.v; }
-Unfused pick(bool condition, Unfused a, Unfused b) { return condition ? a : b; }
 
 struct Functions {
   float (*sigmoid)(float);
@@ -225,6 +224,83 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
   return r;
 }
 
+/// Run layers of equal weights as the lanes of a small layer, whose input is drawn: once as one
+/// kernel, and once as the product with the input and the loop that it stands for.
+struct SmallLayers {
+  const Layer& like;
+  int64_t lanes, inputs;
+  std::vector<float> x, w, bias;
+
+  SmallLayers(std::mt19937& rng, const Layer& layer, int64_t lane_count, int64_t input_count)
+      : like(layer), lanes(lane_count), inputs(input_count) {
+    x = random_floats(rng, lanes * x_lane());
+    w = random_floats(rng, inputs * columns());
+    bias = random_floats(rng, columns());
+    for (float& v : x) v *= 4.0f;
+  }
+  int64_t columns() const { return like.gates() * like.hidden; }
+  int64_t x_row() const { return inputs + 3; }
+  int64_t x_lane() const { return like.steps * x_row(); }
+  int64_t sign() const { return like.backwards ? -1 : 1; }
+  int64_t first() const { return like.backwards ? like.steps - 1 : 0; }
+
+  std::vector<Layer> apart(Tier tier) const {
+    const MatmulF32& matmul = matmul_f32(tier);
+    AlignedFloats packed(matmul_f32_packed_floats(matmul, inputs, columns()));
+    matmul_f32_pack(matmul, inputs, columns(), w.data(), columns(), 1, packed.data());
+    std::vector<Layer> layers(static_cast<size_t>(lanes), like);
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      MatmulF32Args g;
+      g.m = like.steps;
+      g.n = columns();
+      g.segment_len = inputs;
+      g.a = x.data() + lane * x_lane();
+      g.lda = x_row();
+      g.b = packed.data();
+      g.bias = bias.data();
+      g.c = layers[size_t(lane)].x.data();
+      g.ldc = like.row();
+      matmul.run(g);
+    }
+    return layers;
+  }
+
+  Layer::Result together(Tier tier, int64_t steps_per_call, bool with_y = true) const {
+    const bool is_gru = like.kind == Kind::kGru;
+    const SmallGruF32& gru = small_gru_f32(tier, like.hidden);
+    const SmallLstmF32& lstm = small_lstm_f32(tier, like.hidden);
+    const RnnKernel& kernel = is_gru ? static_cast<const RnnKernel&>(gru) : lstm;
+    AlignedFloats packed(small_rnn_f32_packed_floats(kernel, like.gates(), inputs, like.hidden));
+    small_rnn_f32_pack(kernel, like.gates(), inputs, like.hidden,
+                       {bias.data(), w.data(), like.w.data(), is_gru ? like.b_hn.data() : nullptr},
+                       packed.data());
+    Layer::Result r{{}, {}, std::vector<float>(size_t(lanes * like.steps * like.y_row()), kGuard)};
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      r.h.insert(r.h.end(), like.h0.begin(), like.h0.end());
+      r.c.insert(r.c.end(), like.c0.begin(), like.c0.end());
+    }
+    for (int64_t done = 0; done < like.steps; done += steps_per_call) {
+      SmallRnnF32Args a;
+      a.steps = std::min(steps_per_call, like.steps - done);
+      a.inputs = inputs;
+      a.hidden = like.hidden;
+      a.x = x.data() + (first() + sign() * done) * x_row();
+      a.x_stride = sign() * x_row();
+      a.w = packed.data();
+      a.has_bias = is_gru && like.bias;
+      a.h = r.h.data();
+      a.c = is_gru ? nullptr : r.c.data();
+      if (with_y) a.y = r.y.data() + (first() + sign() * done) * like.y_row();
+      a.y_stride = sign() * like.y_row();
+      a.lanes = lanes;
+      a.x_lane = x_lane();
+      a.y_lane = like.steps * like.y_row();
+      (is_gru ? gru.run : lstm.run)(a);
+    }
+    return r;
+  }
+};
+
 class Rnn : public ::testing::TestWithParam<int> {};  // the parameter is the hidden size
 
 constexpr Kind kKinds[] = {Kind::kGru, Kind::kLstm, Kind::kTanh, Kind::kRelu};
@@ -337,6 +413,50 @@ TEST_P(Rnn, FewBitsGiveTheBitsOfWhatTheyStandFor) {
     }
   }
 }
+
+class SmallRnn : public ::testing::TestWithParam<int> {};  // the parameter is the hidden size
+
+TEST_P(SmallRnn, GivesTheBitsOfTheProductAndTheLoop) {
+  std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 5000);
+  for (const Kind kind : {Kind::kGru, Kind::kLstm}) {
+    for (const int64_t inputs : {int64_t{1}, int64_t{2}, random_int(rng, 3, kSmallRnnUnits)}) {
+      const Layer layer(rng, kind, 6, GetParam());
+      const SmallLayers small(rng, layer, random_int(rng, 1, 3), inputs);
+      for (Tier tier : tiers()) {
+        const Layer::Result want = run_together(small.apart(tier), tier);
+        const Layer::Result got = small.together(tier, layer.steps);
+        const char* name = small_gru_f32(tier, layer.hidden).name;
+        EXPECT_TRUE(same(got.y, want.y)) << name << " kind " << int(kind) << " of " << inputs;
+        EXPECT_TRUE(same(got.h, want.h)) << name << " kind " << int(kind) << " of " << inputs;
+        if (kind == Kind::kLstm) {
+          EXPECT_TRUE(same(got.c, want.c)) << name << " of " << inputs;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(SmallRnn, AStreamCutAnywhereGivesTheBitsOfTheWhole) {
+  std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 6000);
+  for (const Kind kind : {Kind::kGru, Kind::kLstm}) {
+    const Layer layer(rng, kind, 7, GetParam());
+    const SmallLayers small(rng, layer, 2, random_int(rng, 1, 5));
+    for (Tier tier : tiers()) {
+      const Layer::Result whole = small.together(tier, layer.steps);
+      for (const int64_t per_call : {1, 3}) {
+        const Layer::Result cut = small.together(tier, per_call);
+        EXPECT_TRUE(same(whole.y, cut.y)) << tier_name(tier) << " kind " << int(kind);
+        EXPECT_TRUE(same(whole.h, cut.h)) << tier_name(tier) << " kind " << int(kind);
+        EXPECT_TRUE(same(whole.c, cut.c)) << tier_name(tier) << " kind " << int(kind);
+      }
+      const Layer::Result silent = small.together(tier, layer.steps, /*with_y=*/false);
+      EXPECT_TRUE(same(whole.h, silent.h)) << tier_name(tier) << " kind " << int(kind);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hidden, SmallRnn,
+                         ::testing::Values(1, 3, 4, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 48));
 
 INSTANTIATE_TEST_SUITE_P(Hidden, Rnn, ::testing::Values(1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 96));
 

@@ -1,4 +1,5 @@
 #include "kernels/rnn/rnn_impl.h"
+#include "kernels/rnn/small_impl.h"
 
 namespace rill::kernels {
 
@@ -7,5 +8,13 @@ void gru_f32_sse42(const GruF32Args& a) noexcept { recurrent<Sse42>(GruCell<Sse4
 void lstm_f32_sse42(const LstmF32Args& a) noexcept { recurrent<Sse42>(LstmCell<Sse42>{a}); }
 
 void rnn_f32_sse42(const RnnF32Args& a) noexcept { recurrent<Sse42>(RnnCell<Sse42>{a}); }
+
+void small_gru_f32_sse42(const SmallRnnF32Args& a) noexcept {
+  small_recurrent<Sse42, SmallGruCell<Sse42>>(a);
+}
+
+void small_lstm_f32_sse42(const SmallRnnF32Args& a) noexcept {
+  small_recurrent<Sse42, SmallLstmCell<Sse42>>(a);
+}
 
 }  // namespace rill::kernels

@@ -220,7 +220,8 @@ Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const 
   if (!consumer.fusing()) {
     // The whole graph absorbed what it could before it was pulsed; more would round otherwise.
     if (graph.streaming) return {};
-    if (consumer.node().op->as<Slice>()) return absorb_slice(producer, consumer);
+    RILL_TRY(absorb_slice(producer, consumer));
+    if (consumer.replacement()) return {};
     if (producer.outputs[0].dtype != DType::kF32) return {};
     Deconv folded = *this;
     folded.has_bias = true;

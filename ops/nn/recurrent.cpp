@@ -9,6 +9,7 @@
 #include "kernels/rnn/rnn.h"
 #include "ops/nn/few_bits.h"
 #include "ops/nn/recurrent_step.h"
+#include "ops/nn/small_recurrent.h"
 
 namespace rill::ops {
 
@@ -37,6 +38,7 @@ void Recurrent::fields(FieldVisitor& visitor) {
   visitor.field("backward", backward);
   visitor.field("has_bias", has_bias);
   visitor.field("skip", skip);
+  visitor.field("inputs", inputs);
   visitor.field("reset_every_turn", reset_every_turn);
   visitor.field("limit", limit);
   visitor.field("outputs", outputs);
@@ -51,11 +53,12 @@ OpPtr Recurrent::stateless() const {
 
 Result<Facts> Recurrent::infer(FactSpan in) const {
   Facts out;
-  const auto first_state = static_cast<size_t>(2 * gates() + (has_bias ? 1 : 0));
-  RILL_CHECK(in.size() > first_state, in.size(), " inputs");
+  const auto state = static_cast<size_t>(first_state());
+  RILL_CHECK(in.size() > state, in.size(), " inputs");
   for (const int64_t what : outputs) {
-    const Fact& like = what == kSequence ? in[0] : in[first_state + (what == kLastC ? 1 : 0)];
+    const Fact& like = what == kSequence ? in[0] : in[state + (what == kLastC ? 1 : 0)];
     out.push_back(like.without_value());
+    if (what == kSequence) out.back().shape.back() = in[state].shape.back();
   }
   return out;
 }
@@ -66,7 +69,9 @@ Status Recurrent::eval(EvalCtx&) const {
 
 Cost Recurrent::cost(FactSpan in, FactSpan) const {
   Cost cost;
-  cost.fma = volume(in[0].shape) * in[0].shape.back() * Dim(gates());
+  const Dim hidden = in[static_cast<size_t>(first_state())].shape.back();
+  const std::span<const Dim> frames(in[0].shape.data(), in[0].shape.size() - 1);
+  cost.fma = volume(frames) * hidden * (hidden + Dim(inputs)) * Dim(gates());
   return cost;
 }
 
@@ -123,18 +128,22 @@ struct LayerTouches {
   std::vector<Touched> writes;
 };
 
-/// Tells the layer its size and where the projections of its gates lie: as `x0` does, the first.
+/// Tells the layer its size and where the projections of its gates lie, as `x0` does, the first; or
+/// where its input does.
 Status place_projections(Lowering& lowering, const Recurrent& op, const Operand& x0,
                          RecurrentLayer* layer, LayerTouches* touches) {
   const int feature = x0.rank - 1;
   const int time = static_cast<int>(op.axis);
   const int batch = static_cast<int>(op.batch_axis);
   layer->steps = x0.extent(time);
-  layer->hidden = x0.extent(feature);
+  const Operand& state = lowering.in(op.first_state());
+  layer->hidden = state.extent(state.rank - 1);
+  layer->inputs = op.inputs;
   layer->lanes = x0.extent(batch);
   layer->x_step = x0.step(time);
   layer->x_lane = x0.step(batch);
-  for (int gate = 0; gate < op.gates(); ++gate) {
+  const int places = op.inputs > 0 ? 1 : op.gates();
+  for (int gate = 0; gate < places; ++gate) {
     const Operand& own = lowering.in(gate);
     const bool alike = own.step(time) == x0.step(time) && own.step(batch) == x0.step(batch) &&
                        (own.step(feature) == 1 || layer->hidden == 1);
@@ -155,7 +164,7 @@ void place_states(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
                   LayerTouches* touches) {
   const int feature = lowering.in(0).rank - 1;
   const int batch = static_cast<int>(op.batch_axis);
-  const int first_state = 2 * op.gates() + (op.has_bias ? 1 : 0);
+  const int first_state = op.first_state();
   const Operand h0 = lowering.innermost(lowering.in(first_state), feature);
   layer->first_h = h0.ref;
   layer->first_h_lane = h0.step(batch);
@@ -169,8 +178,10 @@ void place_states(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
   const int64_t state_bytes = (kRecurrentHeaderFloats + 2 * layer->lanes * layer->hidden) * 4;
   layer->state =
       op.reset_every_turn ? lowering.scratch_bytes(state_bytes) : lowering.state(state_bytes);
+  touches->writes = {layer->state};
+  if (op.inputs > 0) return;
   layer->scratch = lowering.scratch_bytes(layer->lanes * layer->hidden * 4);
-  touches->writes = {layer->state, layer->scratch};
+  touches->writes.emplace_back(layer->scratch);
 }
 
 /// Places the outputs, whose features lie together, in the order of the projections.
@@ -219,6 +230,9 @@ void emit_layer(Lowering& lowering, Cell cell, const RecurrentLayer& layer,
     }
   };
   const kernels::Tier tier = kernels::active_tier();
+  if (layer.inputs > 0) {
+    return emit_small_layer(lowering, cell, layer, touches.reads, touches.writes);
+  }
   if (cell == Cell::kGru) return emit(kernels::gru_f32(tier), kGru, kFewBitsGru);
   if (cell == Cell::kLstm) return emit(kernels::lstm_f32(tier), kLstm, kFewBitsLstm);
   emit(kernels::rnn_f32(tier), kRnn, kFewBitsRnn);
@@ -239,10 +253,14 @@ Status Recurrent::lower(Lowering& lowering) const {
   const Operand x = lowering.innermost(lowering.in(0), lowering.in(0).rank - 1);
   RILL_TRY(place_projections(lowering, *this, x, &layer, &touches));
   RecurrentFewBits few_bits;
-  pack_filters(lowering, *this, &layer, &few_bits);
+  if (inputs > 0) {
+    pack_small_layer(lowering, *this, &layer);
+  } else {
+    pack_filters(lowering, *this, &layer, &few_bits);
+  }
   touches.reads.emplace_back(layer.weights);
-  if (has_bias) {
-    layer.bias = lowering.in(2 * gates()).ref;
+  if (has_bias && inputs == 0) {
+    layer.bias = lowering.in(bias_input()).ref;
     touches.reads.emplace_back(layer.bias);
   }
   place_states(lowering, *this, &layer, &touches);

@@ -10,7 +10,9 @@ namespace rill::ops {
 /// h = (1 - z) * n + z * h. LSTM: i, f, o = sigmoid(x + h W), g = tanh(x_g + h W_g),
 /// c = f * c + i * g, h = o * tanh(c). Plain: h = tanh(x + h W), or relu.
 /// Inputs: one projection per gate (r z n; i f g o), one recurrent filter [.., H, H] per gate with
-/// outputs in rows, the bias of n if there is one, and the first h, and c.
+/// outputs in rows, the bias of n if there is one, and the first h, and c. A small layer projects
+/// its input itself: in place of the projections it has x [T, B, I], filters [I, gates, H]
+/// and their biases [gates, H].
 /// Shapes: projections [T, B, H] with T on `axis` -> per output [T, B, H] or [1, B, H].
 /// Types: f32. Stream: made after pulsing only; states are kept from pulse to pulse.
 /// Accuracy: the bits of the loop that it stands for.
@@ -23,6 +25,7 @@ struct Recurrent final : OpBase<Recurrent> {
   bool backward = false;
   bool has_bias = false;
   int64_t skip = 0;
+  int64_t inputs = 0;  ///< I of a small layer; 0: the projections are given
   bool reset_every_turn = false;
   Dim limit = 0;  ///< as that of the loop
   std::string called = "Scan";   ///< the name of the loop that it stands for
@@ -33,6 +36,10 @@ struct Recurrent final : OpBase<Recurrent> {
   static constexpr int64_t kLastC = 2;
 
   int gates() const;
+  /// Where the recurrent filters begin among the inputs, the bias and the states.
+  int first_filter() const { return inputs > 0 ? 3 : gates(); }
+  int bias_input() const { return first_filter() + gates(); }
+  int first_state() const { return bias_input() + (has_bias ? 1 : 0); }
   std::string_view name() const override { return called; }
   std::vector<std::string> details() const override;
   void fields(FieldVisitor& visitor) override;
@@ -41,6 +48,7 @@ struct Recurrent final : OpBase<Recurrent> {
   bool foldable() const override { return false; }
   bool repeatable() const override { return reset_every_turn && limit == Dim(0); }
   OpPtr stateless() const override;
+  Status fuse(Rewrite& rewrite) const override;
   Status lower(Lowering& lowering) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
 };

@@ -11,11 +11,16 @@ namespace rill::ops {
 namespace {
 
 template <class Kernel>
-constexpr int kGates = std::is_same_v<Kernel, kernels::GruF32>    ? 3
-                       : std::is_same_v<Kernel, kernels::LstmF32> ? 4
-                                                                  : 1;
+constexpr bool kIsSmall = std::is_same_v<Kernel, kernels::SmallGruF32> ||
+                          std::is_same_v<Kernel, kernels::SmallLstmF32>;
 template <class Kernel>
-constexpr bool kHasCells = std::is_same_v<Kernel, kernels::LstmF32>;
+constexpr bool kIsGru =
+    std::is_same_v<Kernel, kernels::GruF32> || std::is_same_v<Kernel, kernels::SmallGruF32>;
+template <class Kernel>
+constexpr bool kHasCells =
+    std::is_same_v<Kernel, kernels::LstmF32> || std::is_same_v<Kernel, kernels::SmallLstmF32>;
+template <class Kernel>
+constexpr int kGates = kIsGru<Kernel> ? 3 : kHasCells<Kernel> ? 4 : 1;
 
 /// What one evaluation runs: frames from where the pointers stand.
 struct LiveFrames {
@@ -108,6 +113,7 @@ void give_states(const RecurrentLayer& layer, const Frame& frame, const LiveFram
 using kernels::GruF32Args;
 using kernels::LstmF32Args;
 using kernels::RnnF32Args;
+using kernels::SmallRnnF32Args;
 
 void place(GruF32Args* args, const RecurrentLayer& layer, const Frame& frame, const LiveFrames&,
            const float* const* x) {
@@ -133,9 +139,18 @@ void place(RnnF32Args* args, const RecurrentLayer& layer, const Frame&, const Li
       layer.relu ? kernels::RnnActivation::kRelu : kernels::RnnActivation::kTanh;
 }
 
+void place(SmallRnnF32Args* args, const RecurrentLayer& layer, const Frame&, const LiveFrames&,
+           const float* const* x) {
+  args->inputs = layer.inputs;
+  args->x = x[0];
+  args->has_bias = layer.has_bias;
+}
+
 GruF32Args arguments(const kernels::GruF32&) { return {}; }
 LstmF32Args arguments(const kernels::LstmF32&) { return {}; }
 RnnF32Args arguments(const kernels::RnnF32&) { return {}; }
+SmallRnnF32Args arguments(const kernels::SmallGruF32&) { return {}; }
+SmallRnnF32Args arguments(const kernels::SmallLstmF32&) { return {}; }
 
 template <class Kernel>
 void run_layer(const RecurrentArgs<Kernel>& all, const Frame& frame,
@@ -143,8 +158,9 @@ void run_layer(const RecurrentArgs<Kernel>& all, const Frame& frame,
   const RecurrentLayer& layer = all.layer;
   const LiveFrames live = begin_frames(layer, frame, kHasCells<Kernel>);
   if (live.steps > 0) {
-    const float* x[kGates<Kernel>];
-    for (int gate = 0; gate < kGates<Kernel>; ++gate) {
+    constexpr int kPlaces = kIsSmall<Kernel> ? 1 : kGates<Kernel>;
+    const float* x[kPlaces];
+    for (int gate = 0; gate < kPlaces; ++gate) {
       x[gate] = frame.ptr<const float>(layer.x[gate]) + live.x;
     }
     const int64_t sign = layer.backward ? -1 : 1;
@@ -156,11 +172,15 @@ void run_layer(const RecurrentArgs<Kernel>& all, const Frame& frame,
     args.h = live.h;
     args.y = live.y;
     args.y_stride = sign * layer.y_step;
-    args.scratch = frame.ptr<float>(layer.scratch);
     args.lanes = layer.lanes;
     args.x_lane = layer.x_lane;
     args.y_lane = layer.y_lane;
-    args.few_bits = few_bits;
+    if constexpr (kIsSmall<Kernel>) {
+      args.c = kHasCells<Kernel> ? live.c : nullptr;
+    } else {
+      args.scratch = frame.ptr<float>(layer.scratch);
+      args.few_bits = few_bits;
+    }
     place(&args, layer, frame, live, x);
     all.kernel->run(args);
   }
@@ -189,20 +209,25 @@ void run_layer(const RecurrentArgs<Kernel>& all, const Frame& frame,
   const auto both = touches.holds() ? layer.lanes * layer.hidden : 0;
   touches.within(both, 0, kMostCounted);
   if (!touches.holds()) return;
-  touches.works({layer.steps, both, layer.hidden, gates});
+  touches.works({layer.steps, both, layer.hidden + layer.inputs, gates});
   const auto rows = [&](const Ref& at, int64_t lane) {
     return region<float>(at).over(layer.lanes, lane).over(layer.hidden);
   };
-  for (int gate = 0; gate < gates; ++gate) {
+  const bool is_small = layer.inputs > 0;
+  if (is_small) {
+    touches.reads(region<float>(layer.x[0]).over(layer.lanes, layer.x_lane).over(layer.inputs)
+                      .over(layer.steps, layer.x_step));
+  }
+  for (int gate = 0; !is_small && gate < gates; ++gate) {
     touches.reads(rows(layer.x[gate], layer.x_lane).over(layer.steps, layer.x_step));
   }
-  if (layer.has_bias) touches.reads(region<float>(layer.bias).over(layer.hidden));
+  if (layer.has_bias && !is_small) touches.reads(region<float>(layer.bias).over(layer.hidden));
   touches.reads(rows(layer.first_h, layer.first_h_lane));
   const bool has_cells = gates == kGates<kernels::LstmF32>;
   if (has_cells) touches.reads(rows(layer.first_c, layer.first_c_lane));
   const int64_t kept = kRecurrentHeaderFloats + (has_cells ? 2 : 1) * both;
   touches.keeps(region<float>(layer.state).over(kept).aligned(8));
-  touches.writes(region<float>(layer.scratch).over(both));
+  if (!is_small) touches.writes(region<float>(layer.scratch).over(both));
   if (layer.has_y) touches.writes(rows(layer.y, layer.y_lane).over(layer.steps, layer.y_step));
   if (layer.has_last_h) touches.writes(rows(layer.last_h, layer.last_h_lane));
   touches.require(has_cells || !layer.has_last_c, "cells of an LSTM");
@@ -227,10 +252,17 @@ void run_recurrent(const FewBitsRecurrentArgs<Kernel>& args, const Frame& frame)
 template <class Kernel>
 void touch_recurrent(const RecurrentArgs<Kernel>& args, StepTouches& touches) {
   touches.require(args.kernel != nullptr, "a kernel");
-  touch_layer(args.layer, kGates<Kernel>, touches);
+  const RecurrentLayer& layer = args.layer;
+  constexpr int64_t kMost = kIsSmall<Kernel> ? kernels::kSmallRnnUnits : 0;
+  touches.within(layer.inputs, kIsSmall<Kernel> ? 1 : 0, kMost);
+  if (kIsSmall<Kernel>) touches.within(layer.hidden, 0, kMost);
+  if (touches.holds()) touch_layer(layer, kGates<Kernel>, touches);
   if (!touches.holds()) return;
   const int64_t floats =
-      kernels::rnn_f32_packed_floats(*args.kernel, kGates<Kernel>, args.layer.hidden);
+      kIsSmall<Kernel>
+          ? kernels::small_rnn_f32_packed_floats(*args.kernel, kGates<Kernel>, layer.inputs,
+                                                 layer.hidden)
+          : kernels::rnn_f32_packed_floats(*args.kernel, kGates<Kernel>, layer.hidden);
   touches.reads(region<float>(args.layer.weights).over(floats).aligned(64));
 }
 
@@ -238,7 +270,8 @@ template <class Kernel>
 void touch_recurrent(const FewBitsRecurrentArgs<Kernel>& args, StepTouches& touches) {
   const RecurrentArgs<Kernel>& own = args.recurrent;
   touches.require(own.kernel != nullptr && args.few_bits.kernel != nullptr, "a kernel");
-  touch_layer(own.layer, kGates<Kernel>, touches);
+  touches.within(own.layer.inputs, 0, 0);
+  if (touches.holds()) touch_layer(own.layer, kGates<Kernel>, touches);
   if (!touches.holds()) return;
   touch_few_bits(own.layer, *own.kernel, kGates<Kernel>, args.few_bits, touches);
 }
@@ -249,6 +282,8 @@ void touch_recurrent(const FewBitsRecurrentArgs<Kernel>& args, StepTouches& touc
 RILL_RECURRENT(RecurrentArgs<kernels::GruF32>)
 RILL_RECURRENT(RecurrentArgs<kernels::LstmF32>)
 RILL_RECURRENT(RecurrentArgs<kernels::RnnF32>)
+RILL_RECURRENT(RecurrentArgs<kernels::SmallGruF32>)
+RILL_RECURRENT(RecurrentArgs<kernels::SmallLstmF32>)
 RILL_RECURRENT(FewBitsRecurrentArgs<kernels::GruF32>)
 RILL_RECURRENT(FewBitsRecurrentArgs<kernels::LstmF32>)
 RILL_RECURRENT(FewBitsRecurrentArgs<kernels::RnnF32>)
@@ -257,12 +292,16 @@ RILL_RECURRENT(FewBitsRecurrentArgs<kernels::RnnF32>)
 extern const StepKind gru_kind;
 extern const StepKind lstm_kind;
 extern const StepKind rnn_kind;
+extern const StepKind small_gru_kind;
+extern const StepKind small_lstm_kind;
 extern const StepKind few_bits_gru_kind;
 extern const StepKind few_bits_lstm_kind;
 extern const StepKind few_bits_rnn_kind;
 const StepKind gru_kind = kGru;
 const StepKind lstm_kind = kLstm;
 const StepKind rnn_kind = kRnn;
+const StepKind small_gru_kind = kSmallGru;
+const StepKind small_lstm_kind = kSmallLstm;
 const StepKind few_bits_gru_kind = kFewBitsGru;
 const StepKind few_bits_lstm_kind = kFewBitsLstm;
 const StepKind few_bits_rnn_kind = kFewBitsRnn;

@@ -14,6 +14,7 @@ enum class RecurrentCell : int64_t { kGru, kLstm, kTanh, kRelu };
 struct RecurrentLayer {
   int64_t steps = 0;
   int64_t hidden = 0;
+  int64_t inputs = 0;  ///< of a small layer, which reads them at x[0]; else 0
   int64_t lanes = 0;
   int64_t skip = 0;
   std::optional<FramesSoFar> limit;
@@ -44,10 +45,10 @@ struct RecurrentLayer {
   int64_t last_c_lane = 0;
 };
 
-RILL_STEP_FIELDS(RecurrentLayer, steps, hidden, lanes, skip, limit, backward, reset_every_turn,
-                 relu, has_bias, x, x_step, x_lane, weights, bias, first_h, first_c, first_h_lane,
-                 first_c_lane, state, scratch, y, has_y, y_step, y_lane, last_h, last_c, has_last_h,
-                 has_last_c, last_h_lane, last_c_lane)
+RILL_STEP_FIELDS(RecurrentLayer, steps, hidden, inputs, lanes, skip, limit, backward,
+                 reset_every_turn, relu, has_bias, x, x_step, x_lane, weights, bias, first_h,
+                 first_c, first_h_lane, first_c_lane, state, scratch, y, has_y, y_step, y_lane,
+                 last_h, last_c, has_last_h, has_last_c, last_h_lane, last_c_lane)
 
 /// A layer of one cell, by the kernel that runs it: a program links the cells of its models alone.
 template <class Kernel>
@@ -93,6 +94,8 @@ void touch_recurrent(const FewBitsRecurrentArgs<Kernel>& args, StepTouches& touc
 RILL_RECURRENT(RecurrentArgs<kernels::GruF32>)
 RILL_RECURRENT(RecurrentArgs<kernels::LstmF32>)
 RILL_RECURRENT(RecurrentArgs<kernels::RnnF32>)
+RILL_RECURRENT(RecurrentArgs<kernels::SmallGruF32>)
+RILL_RECURRENT(RecurrentArgs<kernels::SmallLstmF32>)
 RILL_RECURRENT(FewBitsRecurrentArgs<kernels::GruF32>)
 RILL_RECURRENT(FewBitsRecurrentArgs<kernels::LstmF32>)
 RILL_RECURRENT(FewBitsRecurrentArgs<kernels::RnnF32>)
@@ -101,12 +104,18 @@ RILL_RECURRENT(FewBitsRecurrentArgs<kernels::RnnF32>)
 using GruArgs = RecurrentArgs<kernels::GruF32>;
 using LstmArgs = RecurrentArgs<kernels::LstmF32>;
 using RnnArgs = RecurrentArgs<kernels::RnnF32>;
+using SmallGruArgs = RecurrentArgs<kernels::SmallGruF32>;
+using SmallLstmArgs = RecurrentArgs<kernels::SmallLstmF32>;
 using FewBitsGruArgs = FewBitsRecurrentArgs<kernels::GruF32>;
 using FewBitsLstmArgs = FewBitsRecurrentArgs<kernels::LstmF32>;
 using FewBitsRnnArgs = FewBitsRecurrentArgs<kernels::RnnF32>;
 inline constexpr auto kGru = step_kind<GruArgs, run_recurrent, touch_recurrent>("gru");
 inline constexpr auto kLstm = step_kind<LstmArgs, run_recurrent, touch_recurrent>("lstm");
 inline constexpr auto kRnn = step_kind<RnnArgs, run_recurrent, touch_recurrent>("rnn");
+inline constexpr auto kSmallGru =
+    step_kind<SmallGruArgs, run_recurrent, touch_recurrent>("small_gru");
+inline constexpr auto kSmallLstm =
+    step_kind<SmallLstmArgs, run_recurrent, touch_recurrent>("small_lstm");
 inline constexpr auto kFewBitsGru =
     step_kind<FewBitsGruArgs, run_recurrent, touch_recurrent>("few_bits_gru");
 inline constexpr auto kFewBitsLstm =

@@ -63,7 +63,7 @@ def pool():
 def recurrent():
     op = pick(["LSTM", "GRU", "RNN"])
     gates, functions = {"LSTM": (4, 3), "GRU": (3, 2), "RNN": (1, 1)}[op]
-    hidden, features, batch, steps = pick([1, 3, 8]), pick([2, 5]), pick([1, 2]), pick([1, 4, 9])
+    hidden, features, batch, steps = pick([1, 3, 8, 20, 48]), pick([1, 2, 5]), pick([1, 2]), pick([1, 4, 9])
     direction = pick(["forward", "reverse", "bidirectional"])
     ways = 2 if direction == "bidirectional" else 1
     half = np.float32(0.5)

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "core/exec/lowering.h"
+#include "ops/nn/recurrent.h"
+#include "ops/nn/recurrent_step.h"
+
+namespace rill::ops {
+
+/// Pack the weights of a layer that projects its input itself.
+void pack_small_layer(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer);
+
+/// Emit the step of such a layer.
+void emit_small_layer(Lowering& lowering, RecurrentCell cell, const RecurrentLayer& layer,
+                      Given<Touched> reads, Given<Touched> writes);
+
+}  // namespace rill::ops
