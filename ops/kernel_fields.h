@@ -23,8 +23,8 @@ RILL_STEP_FIELDS(kernels::MatmulInt8Args, m, n, segments, segment_len, segment_s
                  run, run_stride, a_signed, b, start, b_zero, c, ldc, scratch)
 RILL_STEP_FIELDS(kernels::Rounding, mul, div, before, after, lo, hi, narrow)
 RILL_STEP_FIELDS(kernels::QuantiseArgs, rounding, n, integers, floats, y, y_bytes)
-RILL_STEP_FIELDS(kernels::MatmulF32Args, m, n, segments, segment_len, segment_stride, a, lda, b, c,
-                 ldc, bias, accumulate, residual, ldr, slope, clip, lo, hi)
+RILL_STEP_FIELDS(kernels::MatmulF32Args, m, n, segments, segment_len, segment_stride, a, lda, b,
+                 whole_panels, c, ldc, bias, accumulate, residual, ldr, slope, clip, lo, hi)
 RILL_STEP_FIELDS(kernels::PointwiseInstr, op, dst, a, b, c, imm_at, imm)
 RILL_STEP_FIELDS(kernels::PointwiseOperand, ptr, stride)
 RILL_STEP_FIELDS(kernels::PointwiseArgs, extent, inputs, code_len, in, out, out_stride, code)

@@ -125,20 +125,34 @@ const MatmulF32& matmul_f32_of_columns(int64_t n) {
   const Tier tier = active_tier();
   const int64_t over = n % kLanes;
   const bool half = over > 0 && over <= kLanes / 2 && n <= kMost;
-  return matmul_f32(half && tier == Tier::kAvx512 && halves_512() ? Tier::kAvx2 : tier);
+  const bool shorter = n <= kLanes / 2 || (half && halves_512());
+  return matmul_f32(shorter && tier == Tier::kAvx512 ? Tier::kAvx2 : tier);
 }
 
+namespace {
+
+/// Columns of each panel: of a single one, those of the vectors that n fills.
+int64_t panel_columns(const MatmulF32& kernel, int64_t n) {
+  const int vectors = kernel.tier == Tier::kScalar ? 1 : kernel.tier == Tier::kNeon ? 4 : 2;
+  const int64_t lanes = kernel.nr / vectors, own = (n + lanes - 1) / lanes * lanes;
+  return own > 0 && own < kernel.nr ? own : kernel.nr;
+}
+
+}  // namespace
+
 int64_t matmul_f32_packed_floats(const MatmulF32& kernel, int64_t k, int64_t n) {
-  return (n + kernel.nr - 1) / kernel.nr * kernel.nr * k;
+  const int64_t nr = panel_columns(kernel, n);
+  return (n + nr - 1) / nr * nr * k;
 }
 
 void matmul_f32_pack(const MatmulF32& kernel, int64_t k, int64_t n, const float* b,
                      int64_t k_stride, int64_t n_stride, float* packed) noexcept {
   if (k == 0) return;
-  for (int64_t col = 0; col < n; col += kernel.nr) {
-    const int64_t cols = n - col < kernel.nr ? n - col : kernel.nr;
-    pack_panel(kernel.nr, k, cols, b + col * n_stride, k_stride, n_stride, packed);
-    packed += k * kernel.nr;
+  const int64_t nr = panel_columns(kernel, n);
+  for (int64_t col = 0; col < n; col += nr) {
+    const int64_t cols = n - col < nr ? n - col : nr;
+    pack_panel(static_cast<int>(nr), k, cols, b + col * n_stride, k_stride, n_stride, packed);
+    packed += k * nr;
   }
 }
 

@@ -28,17 +28,19 @@ struct MatmulF32 {
 const MatmulF32& matmul_f32(Tier cpu);
 
 /// Choose the best implementation for products of `n` columns: that of the active tier, or of half
-/// its width where that leaves no lanes empty and takes no longer.
+/// its width where that leaves fewer lanes empty and takes no longer.
 /// Real-time: no, call it at prepare.
 const MatmulF32& matmul_f32_of_columns(int64_t n);
 
 /// Give every kernel of the family that this build has; the argument only names the family.
 KernelList<MatmulF32> kernels_like(const MatmulF32*);
 
-/// Tell how many floats `matmul_f32_pack` writes for a B of [k, n]: whole panels.
+/// Tell how many floats `matmul_f32_pack` writes for a B of [k, n]: whole panels; of a single
+/// one the vectors that n fills.
 int64_t matmul_f32_packed_floats(const MatmulF32& kernel, int64_t k, int64_t n);
 
-/// Pack B into panels [ceil(n / nr)][k][nr], the columns past n zero.
+/// Pack B into panels [ceil(n / nr)][k][nr], the columns past n zero. A single panel lacks the
+/// vectors that would be all zero.
 /// Shapes: B(p, j) = b[p * k_stride + j * n_stride], p < k, j < n. Strides may be 0 or negative.
 /// Types: f32; `packed` is aligned to 64 bytes.
 /// Real-time: yes; fast if either stride is 1.

@@ -21,6 +21,7 @@ struct MatmulF32Args {
   int64_t lda = 0;
 
   const float* b = nullptr;  // as `matmul_f32_pack` writes it, aligned to 64 bytes
+  bool whole_panels = false;  // B has nr columns in every panel, also where n needs fewer vectors
 
   float* c = nullptr;  // overlaps neither A nor B
   int64_t ldc = 0;

@@ -113,13 +113,15 @@ template <class Arch>
   const Clip<Arch> clip(g.clip, g.lo, g.hi);
   const auto finished = [&](V v) { return clip.apply(math::max_or_second(v * slope, v)); };
   float* c = g.c;
-  for (int64_t r = 0; r < g.m; ++r, c += g.ldc) {
+  const bool flat = g.ldc == g.n;  // rows that touch are one
+  const int64_t rows = flat ? 1 : g.m, columns = flat ? g.m * g.n : g.n;
+  for (int64_t r = 0; r < rows; ++r, c += g.ldc) {
     int64_t col = 0;
-    for (; col + S::kLanes <= g.n; col += S::kLanes) {
+    for (; col + S::kLanes <= columns; col += S::kLanes) {
       finished(V::load_unaligned(c + col)).store_unaligned(c + col);
     }
-    if (col < g.n) {
-      S::store_partial(c + col, finished(S::load_partial(c + col, g.n - col)), g.n - col);
+    if (col < columns) {
+      S::store_partial(c + col, finished(S::load_partial(c + col, columns - col)), columns - col);
     }
   }
 }
@@ -136,6 +138,9 @@ void matmul(const MatmulF32Args& g) {
   const bool split = row_blocks > 1 && k > kBlockK && g.residual != g.c;
   const int64_t k_blocks = split ? ceil_div(k, kBlockK) : 1;
   const bool late = g.slope != 1.0f;
+  // A single panel that lacks whole vectors is packed without them.
+  const int64_t vectors = ceil_div(g.n, Ops<Arch>::kLanes) * Ops<Arch>::kLanes;
+  const int64_t b_step = vectors < kNr && !g.whole_panels ? vectors : kNr;
   for (int64_t kb = 0, k_begin = 0; kb < k_blocks; ++kb) {
     const int64_t k_count = ceil_div(k - k_begin, k_blocks - kb);
     const bool last = kb == k_blocks - 1;
@@ -143,6 +148,7 @@ void matmul(const MatmulF32Args& g) {
     t.lda = g.lda;
     t.k = k_range(g, k_begin, k_count);
     t.panel_stride = k * kNr;
+    t.b_step = b_step;
     t.ldc = g.ldc;
     t.from_c = g.accumulate || kb > 0;
     t.ldr = g.ldr;
@@ -160,7 +166,7 @@ void matmul(const MatmulF32Args& g) {
       for (int64_t i = 0, row = 0; i < row_blocks; ++i) {
         const int64_t rows = ceil_div(g.m - row, row_blocks - i);
         t.a = g.a + row * g.lda;
-        t.b = g.b + panel * t.panel_stride + k_begin * kNr;
+        t.b = g.b + panel * t.panel_stride + k_begin * b_step;
         t.bias = g.bias == nullptr ? nullptr : g.bias + col;
         t.c = g.c + row * g.ldc + col;
         t.residual = last && g.residual != nullptr ? g.residual + row * g.ldr + col : nullptr;

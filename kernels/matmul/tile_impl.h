@@ -44,6 +44,7 @@ struct TileArgs {
   KRange k;
   const float* b;  // the first panel, at k.begin
   int64_t panel_stride;
+  int64_t b_step;  // floats from one value of k to the next: columns of a panel
   float* c;
   int64_t ldc;
   int64_t cols;       // columns to store, counted from the first panel's first
@@ -157,9 +158,11 @@ struct OneTile {
   using V = Lanes<Arch>;
   static constexpr int kNr = kPanelVecs<Arch> * S::kLanes;
   static constexpr int kWide = kPanels * kVecs;
+  static constexpr bool kNarrow = kPanels == 1 && kVecs < kPanelVecs<Arch>;
   static constexpr int kGroups = (kRows + 2) / 3;
   static constexpr TileShape kShape{kRows, kPanels, kVecs};
-  static constexpr bool kMaskedHere = S::kMaskedStores && kRows * kWide <= 8;
+  static constexpr bool kMaskedHere =
+      S::kMaskedStores && (kRows * kWide <= 8 || kWide == 1);
   using Sums = V[kRows][kWide];
   using Memory = float[kRows * kWide * S::kLanes];
 
@@ -236,11 +239,11 @@ struct OneTile {
   /// base + 2 * lda), and one panel of B, from which the others are told: for few registers.
   struct ByGroups {
     const float* a[kGroups];
-    int64_t lda, panel_stride;
+    int64_t lda, panel_stride, step;
     const float* b;
 
     RILL_INLINE explicit ByGroups(const TileArgs& t)
-        : lda(t.lda), panel_stride(t.panel_stride), b(t.b) {
+        : lda(t.lda), panel_stride(t.panel_stride), step(kNarrow ? t.b_step : kNr), b(t.b) {
 #pragma GCC unroll 32
       for (int g = 0; g < kGroups; ++g) a[g] = t.a + t.k.a_offset + 3 * g * t.lda;
     }
@@ -258,7 +261,7 @@ struct OneTile {
       for (int64_t p = 0; p < run; ++p) {
         add(*this, acc);
         skip(1);
-        b += kNr;
+        b += step;
       }
     }
   };
@@ -268,9 +271,9 @@ struct OneTile {
   struct ByPointers {
     const float* a[kRows];
     const float* b[kPanels];
-    int64_t p = 0;
+    int64_t p = 0, step;
 
-    RILL_INLINE explicit ByPointers(const TileArgs& t) {
+    RILL_INLINE explicit ByPointers(const TileArgs& t) : step(kNarrow ? t.b_step : kNr) {
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) a[r] = t.a + t.k.a_offset + r * t.lda;
 #pragma GCC unroll 32
@@ -294,7 +297,7 @@ struct OneTile {
       for (p = -run; p != 0; ++p) {
         add(*this, acc);
 #pragma GCC unroll 32
-        for (int i = 0; i < kPanels; ++i) S::keep(b[i] += kNr);
+        for (int i = 0; i < kPanels; ++i) S::keep(b[i] += step);
       }
     }
   };
@@ -315,7 +318,7 @@ struct OneTile {
   /// where registers are many, so that code for all of them would be long.
   static RILL_INLINE bool in_memory(const TileArgs& t, bool whole) {
     if (!whole && !kMaskedHere) return true;
-    if (t.residual != nullptr) return S::kManyPointers || !whole;
+    if (t.residual != nullptr) return S::kManyPointers || (!whole && kWide > 1);
     return S::kReluAlone && t.clip && !(is_relu(t) && t.k.count > 0);
   }
   static RILL_INLINE bool is_relu(const TileArgs& t) {
@@ -323,7 +326,7 @@ struct OneTile {
   }
 
   /// Add the residual and clip: what is not finished in memory.
-  static RILL_INLINE void finish(const TileArgs& t, Sums& acc) {
+  static RILL_INLINE void finish(const TileArgs& t, bool whole, Sums& acc) {
     if constexpr (S::kReluAlone) {
       if (!t.clip) return;
 #pragma GCC unroll 32
@@ -339,7 +342,10 @@ struct OneTile {
       for (int r = 0; r < kRows; ++r, residual += t.ldr) {
 #pragma GCC unroll 32
         for (int j = 0; j < kWide; ++j) {
-          acc[r][j] = acc[r][j] + V::load_unaligned(residual + tile_column<Arch>(j, kVecs));
+          const int64_t col = tile_column<Arch>(j, kVecs);
+          acc[r][j] = acc[r][j] + (kWide > 1 || whole
+                                       ? V::load_unaligned(residual + col)
+                                       : S::load_partial(residual + col, t.cols - col));
         }
       }
     }
@@ -398,7 +404,7 @@ template <class Arch, int kRows, int kPanels, int kVecs, bool kFar = false>
     finish_tile<Arch>(t, One::kShape, sums);
     return;
   }
-  One::finish(t, acc);
+  One::finish(t, whole, acc);
   One::store(t, whole, acc);
 }
 

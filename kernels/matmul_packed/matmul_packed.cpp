@@ -214,6 +214,7 @@ void packed_written_out(const MatmulPackedArgs& args, const WrittenOut& how) {
   const int64_t panel_bytes = packed_panel_bytes(how.format, k, nr);
   MatmulF32Args block = g;
   block.b = args.scratch;
+  block.whole_panels = true;
   for (int64_t begin = 0; begin == 0 || begin < k; begin += step) {
     const int64_t count = std::min(k - begin, step);
     const bool last = begin + count == k;

@@ -67,6 +67,7 @@ inline void touch_counts(const kernels::MatmulF32Args& args, StepTouches& touche
   for (const int64_t count : {args.m, args.n, args.segments, args.segment_len}) {
     touches.within(count, 0, kMostCounted);
   }
+  touches.require(!args.whole_panels, "weights as they are packed");
   const int64_t k = touches.holds() ? args.segments * args.segment_len : 0;
   touches.within(k, 0, kMostCounted);
 }
@@ -115,6 +116,7 @@ inline void narrow(const ProductSlices& slices, int64_t first, int64_t count,
     return;
   }
   const int64_t column = first * slices.columns;
+  args->whole_panels = true;  // those of several
   args->n = std::min(args->n - column, count * slices.columns);
   args->c += column;
   if (args->bias) args->bias += column;

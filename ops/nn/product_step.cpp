@@ -34,6 +34,7 @@ void run_slices(const ProductArgs& product, const kernels::MatmulPacked* few_bit
     *packed = {b, panel, count};
   }
   args->b = scratch;
+  args->whole_panels = false;  // packed by themselves
   product.kernel->run(*args);
 }
 
