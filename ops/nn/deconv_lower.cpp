@@ -22,6 +22,9 @@ struct Phase {
   int64_t begin = 0;            ///< the first frame that the first output reads
   int64_t dilation = 1;         ///< frames from tap to tap
   std::vector<int64_t> taps;    ///< of the filter, in the order of the frames
+  int64_t joined = 1;  ///< phases side by side that read the same frames, each by as many taps
+
+  int64_t reach() const { return static_cast<int64_t>(taps.size()) / joined; }
 };
 
 /// The phases along a spatial axis that has `outputs` elements in the output.
@@ -45,6 +48,24 @@ std::vector<Phase> phases_of(const Deconv& op, int axis, int64_t outputs) {
       phase.taps.push_back(tap);
     }
     out.push_back(std::move(phase));
+  }
+  return out;
+}
+
+/// Joins phases next to each other that read the same frames: their outputs lie side by side, as
+/// the columns of one product. Alone, a phase of few channels would fill a small part of a vector.
+std::vector<Phase> joined(const std::vector<Phase>& phases) {
+  std::vector<Phase> out;
+  for (const Phase& phase : phases) {
+    const bool joins = !out.empty() && phase.count == out.back().count &&
+                       phase.begin == out.back().begin && phase.reach() == out.back().reach() &&
+                       phase.reach() > 0;
+    if (!joins) {
+      out.push_back(phase);
+      continue;
+    }
+    out.back().taps.insert(out.back().taps.end(), phase.taps.begin(), phase.taps.end());
+    ++out.back().joined;
   }
   return out;
 }
@@ -95,6 +116,10 @@ class PhasedLowering {
     for (int axis = 0; axis < op_.window.axes(); ++axis) {
       phases_.push_back(phases_of(op_, axis, y_.extent(axis + 2)));
     }
+    const int inner = y_.rank - 1;
+    if (op_.groups == 1 && y_.step(1) == 1 && y_.step(inner) == y_.extent(1)) {
+      phases_.back() = joined(phases_.back());
+    }
     std::vector<WindowProduct> products;
     std::vector<size_t> index(phases_.size(), 0);
     for (bool more = true; more;) {
@@ -107,12 +132,30 @@ class PhasedLowering {
       more = i > 0;
     }
     WindowProducts common{op_.groups, nullptr, nullptr, op_.clip, op_.lo, op_.hi};
-    if (op_.has_bias) common.bias = &lowering_.in(2);
+    const Operand bias = op_.has_bias ? repeated_bias() : Operand();
+    if (op_.has_bias) common.bias = &bias;
     lowering_.packed(1);
     return lower_window_products(lowering_, common, std::move(products));
   }
 
  private:
+  /// The bias as often as phases are joined.
+  Operand repeated_bias() {
+    Operand out = lowering_.in(2);
+    int64_t most = 1;
+    for (const Phase& phase : phases_.back()) most = std::max(most, phase.joined);
+    if (most == 1) return out;
+    const int64_t channels = y_.extent(1);
+    auto [ref, to] = lowering_.constant<float>(most * channels);
+    const auto* from = lowering_.in(2).konst->data<float>();
+    for (int64_t i = 0; i < most; ++i, to += channels) std::copy_n(from, channels, to);
+    out.ref = ref;
+    out.rank = 1;
+    out.shape[0] = most * channels;
+    out.stride[0] = 1;
+    return out;
+  }
+
   /// Lays zeros around the input where outputs read frames that it does not have.
   void pad() {
     Window border;
@@ -134,7 +177,10 @@ class PhasedLowering {
     out.x = x_;
     out.y = y_;
     const Tensor& w = *lowering_.in(1).konst;
-    std::vector<int64_t> shape{w.extent(0), w.extent(1)};
+    const int64_t channels = w.extent(0);
+    const int64_t columns = channels * phases.back()->joined;
+    out.y.shape[1] = columns;
+    std::vector<int64_t> shape{columns, w.extent(1)};
     for (size_t i = 0; i < phases.size(); ++i) {
       const Phase& phase = *phases[i];
       const int axis = static_cast<int>(i) + 2;
@@ -142,20 +188,21 @@ class PhasedLowering {
       out.y.advance(axis, phase.first);
       out.y.shape[i + 2] = phase.count;
       out.y.stride[i + 2] *= op_.window.stride[i];
-      out.axes.push_back({static_cast<int64_t>(phase.taps.size()), phase.dilation * x_.step(axis),
-                          x_.step(axis)});
-      shape.push_back(static_cast<int64_t>(phase.taps.size()));
+      out.axes.push_back({phase.reach(), phase.dilation * x_.step(axis), x_.step(axis)});
+      shape.push_back(phase.reach());
     }
     RILL_ASSIGN(Tensor filter, Tensor::zeros(DType::kF32, shape));
     const View from = w.view();
     const View to = filter.view();
     std::array<int64_t, kMaxRank> index{};
     for (int64_t n = filter.volume(); n > 0; --n) {
-      int64_t at_from = index[0] * from.step(0) + index[1] * from.step(1);
+      int64_t at_from = index[0] % channels * from.step(0) + index[1] * from.step(1);
       int64_t at_to = index[0] * to.step(0) + index[1] * to.step(1);
       for (size_t i = 0; i < phases.size(); ++i) {
         const int axis = static_cast<int>(i) + 2;
-        at_from += phases[i]->taps[static_cast<size_t>(index[i + 2])] * from.step(axis);
+        int64_t tap = index[i + 2];
+        if (phases[i]->joined > 1) tap += index[0] / channels * phases[i]->reach();
+        at_from += phases[i]->taps[static_cast<size_t>(tap)] * from.step(axis);
         at_to += index[i + 2] * to.step(axis);
       }
       to.as<float>()[at_to] = from.as<float>()[at_from];
