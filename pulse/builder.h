@@ -69,6 +69,8 @@ class Builder final : public PulseBuilder {
   const std::vector<std::string>& approximations() const { return approximations_; }
   /// The inputs of nodes of which is known where their frames are read from.
   const std::vector<Read>& reads() const { return reads_; }
+  /// Return the nodes whose input 0 chooses between the others.
+  const std::set<int>& choices() const { return choices_; }
   /// The nodes whose rules asked how many of their first frames nobody reads.
   const std::set<int>& asked() const { return asked_; }
 
@@ -80,6 +82,7 @@ class Builder final : public PulseBuilder {
   void reads_from(int i, int64_t stride, int64_t offset, int64_t divisor) override {
     reads_.push_back({node_, i, stride, offset, divisor});
   }
+  void chooses() override { choices_.insert(node_); }
   int64_t unread() override;
   Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op, WireList inputs) override;
   /// Append the node's own op over wires that do not stream: every step computes the same.
@@ -260,6 +263,7 @@ class Builder final : public PulseBuilder {
   std::vector<std::vector<int>> uses_;
   std::vector<int64_t> unread_;
   std::vector<Read> reads_;
+  std::set<int> choices_;
   std::set<int> asked_;
   bool waited_ = false;
   std::optional<Early> early_;

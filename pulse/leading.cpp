@@ -1,6 +1,9 @@
 #include "pulse/leading.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
 
 #include "core/base/search.h"
 #include "core/exec/plan.h"
@@ -11,29 +14,36 @@ namespace rill::pulse {
 namespace {
 
 constexpr int64_t kMostFrames = 4096;
+constexpr size_t kMostNodes = 256;
 
-/// The wire alone, with all that it is made of; nothing if that depends on an input, or on the
-/// length of the stream.
+/// Return the graph of the wire alone; nothing if it depends on an input, on the length of the
+/// stream, or on many nodes.
 std::optional<Graph> made_of_positions(const Graph& pulsed, OutletId wire,
                                        const std::string& symbol) {
-  std::vector<char> needed(pulsed.nodes.size(), 0);
-  needed[static_cast<size_t>(wire.node)] = 1;
-  for (size_t id = pulsed.nodes.size(); id-- > 0;) {
-    if (!needed[id]) continue;
-    const Node& node = pulsed.nodes[id];
-    if (node.op->as<Source>() || node.op->with_symbol(symbol, Dim(1))) return std::nullopt;
-    for (const OutletId& input : node.inputs) needed[static_cast<size_t>(input.node)] = 1;
+  std::set<int> needed{wire.node};
+  for (std::vector<int> open{wire.node}; !open.empty();) {
+    const Node& node = pulsed.node(open.back());
+    const bool is_input = contains(pulsed.inputs, OutletId{open.back(), 0});
+    open.pop_back();
+    if (is_input || node.op->with_symbol(symbol, Dim(1))) return std::nullopt;
+    for (const OutletId& input : node.inputs) {
+      if (needed.insert(input.node).second) open.push_back(input.node);
+    }
+    if (needed.size() > kMostNodes) return std::nullopt;
   }
-  Graph out = pulsed;
-  out.inputs.clear();
-  out.outputs.clear();
-  out.output_names.clear();
-  out.streaming.reset();
-  out.add_output("condition", wire);
-  return out.compacted();
+  Graph out;
+  out.scope = pulsed.scope;
+  std::map<int, int> copies;
+  for (const int id : needed) {
+    std::vector<OutletId> inputs = pulsed.node(id).inputs;
+    for (OutletId& input : inputs) input.node = copies.at(input.node);
+    copies[id] = out.add_known(pulsed.node(id), std::move(inputs)).front().node;
+  }
+  out.add_output("condition", {copies.at(wire.node), wire.slot});
+  return out;
 }
 
-/// Whether every element of a frame has that value.
+/// Return whether every element of a frame has that value.
 bool all_are(const View& frames, int axis, int64_t at, bool value) {
   const View frame = frames_of(frames, axis, at, 1);
   auto copy = Tensor::zeros(DType::kBool, {frame.shape.begin(), frame.shape.begin() + frame.rank});

@@ -11,7 +11,6 @@
 #include "core/optim/optim.h"
 #include "ops/array/concat.h"
 #include "ops/built.h"
-#include "ops/math/select.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/length.h"
 #include "pulse/before/long_streams.h"
@@ -63,7 +62,7 @@ class Pulsifier {
   Streaming streaming(const Report& report);
   bool late_end_is_fine();
   std::vector<char> heed_ends() const;
-  void leave_out_unselected(Read* read) const;
+  void leave_out_unselected(std::vector<Read>* reads) const;
   bool is_left_at_the_end(const Dim& dim, int64_t delay, int64_t frames) const;
 
   const Graph& whole_;
@@ -501,23 +500,30 @@ Result<Graph> Pulsifier::run(Report* report) {
   return declutter(pulsed);
 }
 
-/// A selection by position reads no frame of a branch in front of the first that it takes.
-void Pulsifier::leave_out_unselected(Read* read) const {
-  const Node& node = whole_.node(read->node);
-  if (!node.op->as<ops::Select>() || read->input == 0) return;
-  const KnownWire& condition = builder_.known(node.inputs[0]);
-  if (!condition.stream) return;
-  const auto first =
-      leading_frames(pulsed_, condition.outlet, *condition.stream, options_.symbol);
-  if (first && first->value == (read->input == 2)) read->least = first->count;
+/// Note that a selection by position reads no frame of a branch before the first chosen one.
+void Pulsifier::leave_out_unselected(std::vector<Read>* reads) const {
+  constexpr size_t kMostChoices = 256;  // each runs a plan
+  std::map<int, std::optional<Leading>> leading;
+  for (const int id : builder_.choices()) {
+    if (leading.size() == kMostChoices) break;
+    const KnownWire& condition = builder_.known(whole_.node(id).inputs[0]);
+    if (!condition.stream) continue;
+    leading[id] = leading_frames(pulsed_, condition.outlet, *condition.stream, options_.symbol);
+  }
+  for (Read& read : *reads) {
+    const auto found = leading.find(read.node);
+    if (found == leading.end() || !found->second || read.input == 0) continue;
+    if (found->second->value == (read.input == 2)) read.least = found->second->count;
+  }
 }
 
 std::optional<std::vector<int64_t>> Pulsifier::unread() const {
+  if (builder_.asked().empty()) return std::nullopt;
   std::vector<Read> reads = builder_.reads();
-  for (Read& read : reads) leave_out_unselected(&read);
+  leave_out_unselected(&reads);
   std::vector<int64_t> unread = unread_frames(whole_, reads);
-  const bool gains = any_of(builder_.asked(),
-                            [&](int node) { return unread[static_cast<size_t>(node)] > 0; });
+  const bool gains =
+      any_of(builder_.asked(), [&](int node) { return unread[static_cast<size_t>(node)] > 0; });
   return gains ? std::optional(std::move(unread)) : std::nullopt;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 // A larger constant is folded only while `Graph::large_folds` lasts.
 constexpr int64_t kSmallFoldElements = int64_t{1} << 22;
-// Folds of one large constant of a file, each of its size: a cast, a scale, a transposition, a spare.
+// Folds for each large constant of a file: a cast, a scale, a transposition and a spare.
 constexpr int64_t kFoldsOfLargeConstant = 4;
 
 }  // namespace

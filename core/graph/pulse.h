@@ -122,6 +122,9 @@ class PulseBuilder {
   /// divisor on. An input of which nothing is said is read from its first frame on.
   virtual void reads_from(int i, int64_t stride, int64_t offset, int64_t divisor) = 0;
   void reads_from(int i, int64_t stride, int64_t offset) { reads_from(i, stride, offset, 1); }
+  /// Note that input 0 chooses, element by element, between inputs 1 and 2: frames of these before
+  /// the first chosen one are not read.
+  virtual void chooses() = 0;
   /// Return how many first frames of the outputs nobody reads. They may hold anything, so that no
   /// frame waits for them, and they may be virtual without a known fill.
   virtual int64_t unread() = 0;

@@ -5,6 +5,7 @@
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/common.h"
@@ -152,6 +153,11 @@ constexpr NnefOp kOps[] = {
 constexpr OpClass kClasses[] = {op_class<Select>("Select")};
 
 }  // namespace
+
+Status Select::pulsify(PulseBuilder& builder) const {
+  builder.chooses();
+  return Op::pulsify(builder);
+}
 
 Status Select::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 

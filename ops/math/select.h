@@ -22,6 +22,7 @@ class Select final : public OpBase<Select> {
     return {.elementwise = Elementwise::kOther, .precision = Precision::kFollows};
   }
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
+  Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;

@@ -132,7 +132,7 @@ TEST(PulseCases, ZerosLikeTheFirstFramesInFront) {
   expect_long_streams(two, 4, 2);
   two.insert(two.find("graph network"), "extension tract_assert S >= 2;\n");
   const Graph graph = loaded(two);
-  for (const auto& [pulse, delay] : {std::pair{1, 3}, {2, 0}, {4, 0}}) {
+  for (const auto& [pulse, delay] : {std::pair{1, 1}, {2, 0}, {4, 0}}) {
     auto streamed = StreamedRun::make(graph, pulse);
     ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
     EXPECT_EQ(streamed->output().delay, delay);
