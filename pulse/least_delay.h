@@ -17,7 +17,7 @@ struct LeastDelays {
 /// Run the whole graph on a few pulses of noise, then with other noise from some pulse on, and with
 /// an end in some pulse. A frame that differs can not be out before that pulse is in: a proof by
 /// example, of frames that do depend. What does not show, as behind a rectifier that is closed, is
-/// not claimed. The other symbols of the graph are bound. Not real-time: runs it up to fifteen
+/// not claimed. The other symbols of the graph are bound. Not real-time: runs it up to twenty
 /// times, and begins no further run after `most_seconds`. Nothing is known where it does not run.
 /// Errors: those of rewriting the graph.
 Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report,
