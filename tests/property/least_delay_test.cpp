@@ -1,5 +1,5 @@
-// No output of a random graph lags more than its frames depend on frames to come, but for nodes that
-// `kExcuses` lists.
+// No output of a random graph lags more than its frames depend on later frames, except behind nodes
+// that `kExcuses` lists.
 //
 // RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
 
