@@ -158,8 +158,8 @@ class Builder final : public PulseBuilder {
     int64_t virtual_delay() const { return stream.delay - count; }
   };
 
-  /// What an op makes frame by frame of several wires, or of the windows of one, where first frames
-  /// wait for values that come later than those behind them go by.
+  /// The result of an op that works frame by frame on several wires, or on the windows of one. Its
+  /// first frames wait for values that come later than the frames behind them go by.
   struct Waiting {
     struct Part {
       OutletId wire;

@@ -73,7 +73,7 @@ Result<Builder::Bordered> Builder::bordered(const Source& source, const StreamBo
     RILL_ASSIGN(const int64_t slack, slack_of(source.wire, out.stream));
     out.held = -slack;
   }
-  // What is repeated must have arrived. Frames that are mirrored come from ever nearer ones.
+  // A frame must have arrived to be repeated. Frames that are mirrored come from ever nearer ones.
   const std::vector<int64_t> inner = known_of(source);
   const auto known_at = [&](int64_t frame) {
     const int64_t there = std::max<int64_t>(0, out.stream.delay + frame) / pulse * pulse;

@@ -22,7 +22,7 @@ std::optional<int64_t> first_window_of(int64_t frame, const StreamWindow& window
 
 }  // namespace
 
-/// What a wire has been laid out from, if anything.
+/// Find the frames that a wire has been laid out from.
 Builder::Source Builder::laid_source(OutletId wire, const StreamFact& stream) const {
   using Kind = Source::Kind;
   Source out{wire, stream};

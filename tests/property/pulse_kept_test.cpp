@@ -126,7 +126,7 @@ TEST(PulseCases, ZerosLikeTheFirstFramesInFront) {
   const auto text = [](const std::string& first, int frames) {
     return y(conv("concat([" + first + " * 0.0, x], axis = 2)", {frames + 1}));
   };
-  // Frames that the first pulse has lie in the history of the window; later ones are waited for.
+  // Frames in front lie in the history of the window, which waits for the last one only.
   expect_streams(text(slice("x", 0, 1), 1), {{1, 4}, 1, 1, 0, "S"});
   std::string two = text("slice(x, axes = [2], begin = [0], end = [min(2, S)])", 2);
   expect_long_streams(two, 4, 2);
