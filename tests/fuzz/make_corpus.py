@@ -131,6 +131,11 @@ def main():
     for number in range(64):
         head = struct.pack("<HBB", 7 * number, number, number)
         put("plan_numbers", f"{number:02}", head + draw.randbytes(8 * (number % 4)))
+    # The same with at most two changes, and two bytes for each call.
+    draw = random.Random(2)
+    for number in range(32):
+        head = struct.pack("<HBBB", 13 * number, number, number, number % 3)
+        put("plan_calls", f"{number:02}", head + draw.randbytes(8 * (number % 3) + 80))
 
 
 if __name__ == "__main__":

@@ -43,8 +43,8 @@ constexpr Excuse kExcuses[] = {
     {"Reduce", "nor a frame less the mean of its one channel"},
 };
 
-/// What a wire lags more than is proven, in frames of the stream symbol; that of its inputs where
-/// nothing is.
+/// The delay of each wire beyond the proven one, in frames of the stream symbol; that of its inputs
+/// where nothing is proven.
 std::vector<double> losses(const pulse::Report& report, const pulse::LeastDelays& least,
                            int64_t pulse) {
   std::vector<double> out;
