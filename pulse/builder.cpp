@@ -17,6 +17,7 @@ int64_t Builder::unread() {
 void Builder::enter(int node_id) {
   node_ = node_id;
   waited_ = false;
+  knows_ends_ = false;
   early_.reset();
   meeting_.reset();
 }
@@ -146,6 +147,7 @@ Result<std::vector<OutletId>> Builder::add(std::string_view suffix, OpPtr op, Wi
   for (const OutletId& i : inputs) key += str_cat("|", i.node, ".", i.slot);
   const auto known = seen_.find(key);
   if (known != seen_.end()) return known->second;
+  if (!knows_ends_ && op->with_symbol(symbol(), Dim(1))) late_end_ = false;
   const std::string full = suffix.empty() ? node().name : str_cat(node().name, "_", suffix);
   RILL_ASSIGN(std::vector<OutletId> outlets,
               pulsed_->add_folded(full, std::move(op), inputs, node().line));

@@ -66,6 +66,9 @@ class Builder final : public PulseBuilder {
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream) const;
   /// The same where pulses begin at multiples of `unit`, a divisor of the pulse.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream, int64_t unit) const;
+  /// Return whether streams of whole pulses may announce their end after the last step: no wire
+  /// whose end an operator reads has ended before. Outputs drop the frames behind theirs.
+  bool late_end() const { return late_end_; }
   const std::vector<std::string>& approximations() const { return approximations_; }
   /// The inputs of nodes of which is known where their frames are read from.
   const std::vector<Read>& reads() const { return reads_; }
@@ -243,6 +246,9 @@ class Builder final : public PulseBuilder {
   void note_waiting(OutletId made, const StreamFact& stream);
   bool works_on_any_count(const Waiting& waiting, const Node& made) const;
   Result<int64_t> slack_of(OutletId wire, const StreamFact& stream);
+  Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream, int64_t unit,
+                              bool late) const;
+  void read_end(OutletId wire, const StreamFact& stream);
   Result<std::optional<OutletId>> fronted_window(const Fronted& fronted, StreamFact* stream,
                                                  const StreamWindow& window);
   int64_t earliest_delay(OutletId wire, const StreamFact& stream);
@@ -278,6 +284,8 @@ class Builder final : public PulseBuilder {
   int64_t unit_ = 1;
   int64_t begin_unit_ = 1;
   int64_t settled_ = 0;
+  bool late_end_ = true;
+  bool knows_ends_ = false;  ///< the node noted the ends that its operators read
 };
 
 }  // namespace rill::pulse

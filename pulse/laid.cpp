@@ -37,6 +37,12 @@ Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay
   op->reflect = reflect;
   op->length = bordered.stream.dim;
   RILL_ASSIGN(const OutletId source, lay(bordered.source, bordered.stream.delay, back));
+  if (after > 0) {
+    StreamFact shown_end = bordered.stream;
+    shown_end.delay = out_delay + before;
+    read_end(bordered.source.wire, shown_end);
+  }
+  knows_ends_ = true;
   return add1("border", op, {source});
 }
 

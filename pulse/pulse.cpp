@@ -60,17 +60,13 @@ class Pulsifier {
   void describe(Report* report);
   std::vector<Wire> wires(std::map<OutletId, int>* places);
   Streaming streaming(const Report& report);
-  bool late_end_is_fine();
-  std::vector<char> heed_ends() const;
   void leave_out_unselected(std::vector<Read>* reads) const;
-  bool is_left_at_the_end(const Dim& dim, int64_t delay, int64_t frames) const;
 
   const Graph& whole_;
   const Options& options_;
   Graph pulsed_;
   Builder builder_;
   std::vector<Status> refusals_;
-  bool late_end_ = false;
   std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes that each whole node led to
 };
 
@@ -222,8 +218,6 @@ std::string Pulsifier::way_to_know(const Node& node, const Dim& known_after) con
 }
 
 Status Pulsifier::outputs() {
-  // Inside, outputs that begin with frames of their own are read as they are before they wait here.
-  late_end_ = late_end_is_fine();
   for (size_t i = 0; i < whole_.outputs.size(); ++i) {
     KnownWire& wire = builder_.wire_of(whole_.outputs[i]);
     if (value_mentions(whole_.fact(whole_.outputs[i]).konst, options_.symbol)) {
@@ -305,68 +299,6 @@ std::vector<Wire> Pulsifier::wires(std::map<OutletId, int>* places) {
   return out;
 }
 
-/// The nodes of the whole graph whose wires are read as far as they go, or written at their ends.
-std::vector<char> Pulsifier::heed_ends() const {
-  std::vector<char> out(whole_.nodes.size(), 0);
-  std::vector<size_t> maker(pulsed_.nodes.size(), whole_.nodes.size());
-  for (size_t id = 0; id < whole_.nodes.size() && id < made_.size(); ++id) {
-    bool heeds = false;
-    for (size_t made = made_[id].first; made < made_[id].second; ++made) {
-      maker[made] = id;
-      if (!pulsed_.nodes[made].op->with_symbol(options_.symbol, Dim(1))) continue;
-      heeds = true;
-      // Behind frames in front, a wire is read where the stream itself is made.
-      for (const OutletId& input : pulsed_.nodes[made].inputs) {
-        const size_t source = maker[static_cast<size_t>(input.node)];
-        if (source < out.size()) out[source] = 1;
-      }
-    }
-    if (!heeds) continue;
-    out[id] = 1;
-    for (const OutletId& input : whole_.nodes[id].inputs) out[static_cast<size_t>(input.node)] = 1;
-  }
-  return out;
-}
-
-/// Whether a stream of whole pulses may learn of its end after its last step: no wire has ended
-/// before that whose end matters. Frames behind the ends of others are dropped.
-bool Pulsifier::late_end_is_fine() {
-  const std::vector<char> heeded = heed_ends();
-  struct Extent {
-    Dim dim;
-    int64_t delay = 0;
-    int64_t frames = 0;
-    bool operator==(const Extent&) const = default;
-  };
-  // Wires that follow one another are mostly alike.
-  std::optional<Extent> last;
-  for (size_t id = 0; id < whole_.nodes.size(); ++id) {
-    if (heeded[id] == 0) continue;
-    for (size_t slot = 0; slot < whole_.nodes[id].outputs.size(); ++slot) {
-      const KnownWire& wire = builder_.wire_of({static_cast<int>(id), static_cast<int>(slot)});
-      if (!wire.stream) continue;
-      const auto frames = pulsed_.fact(wire.outlet).dim(wire.stream->axis).to_int();
-      if (!frames) return false;
-      Extent extent{wire.stream->dim, wire.stream->delay, *frames};
-      if (last == extent) continue;
-      if (!is_left_at_the_end(extent.dim, extent.delay, extent.frames)) return false;
-      last = std::move(extent);
-    }
-  }
-  return true;
-}
-
-/// Whether at the end of every stream of whole pulses frames of a wire are still to come, or its
-/// last ones just came.
-bool Pulsifier::is_left_at_the_end(const Dim& dim, int64_t delay, int64_t frames) const {
-  const Dim pulses = Dim::symbol(options_.symbol);
-  const Dim length = max(Dim(0), dim).substitute(options_.symbol, options_.pulse * pulses);
-  const auto ahead = DimPattern::of(Dim(delay) + length - Dim(frames) * pulses, options_.symbol);
-  if (!ahead.ok()) return false;
-  const auto least = ahead->least(1);
-  return least.ok() && *least && **least >= 0;
-}
-
 /// What the pulsed graph tells of its streams.
 Streaming Pulsifier::streaming(const Report& report) {
   Streaming out;
@@ -400,7 +332,7 @@ Streaming Pulsifier::streaming(const Report& report) {
   }
   out.begin_unit = builder_.begin_unit();
   out.settled = builder_.settled();
-  out.late_end = late_end_ && late_end_is_fine();
+  out.late_end = builder_.late_end();
   out.asserted = asserted_of(whole_, builder_.needed(), options_.symbol);
   out.longest = longest_stream(options_.symbol, out.asserted);
   out.approximations = report.approximations;

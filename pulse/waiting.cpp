@@ -289,6 +289,7 @@ Result<OutletId> Builder::lay_for(const Source& source, const StreamWindow& wind
   op->value = std::make_shared<const Tensor>(window.pad_value);
   op->padding = true;
   op->overlap = shown;
+  if (window.after > 0) read_end(source.wire, stream);
   return add1("mask", std::move(op), {out});
 }
 

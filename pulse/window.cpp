@@ -30,6 +30,12 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream) co
 }
 
 Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, int64_t unit) const {
+  return least_ahead(wire, stream, unit, false);
+}
+
+/// `late`: streams of whole pulses announce their end after the last step.
+Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, int64_t unit,
+                                     bool late) const {
   RILL_ASSIGN(const int64_t frames_per_pulse, pulse_of(wire, stream.axis));
   RILL_ASSIGN(const int64_t pulse, pulse_.as_int());
   const int64_t p = frames_per_pulse * unit / pulse;
@@ -39,7 +45,7 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, in
     // That it ends there whatever follows is known beforehand.
     return bound ? count * (Dim(1) - eq(frames, Dim(*bound))) : count;
   };
-  const auto most = most_behind(stream.dim, symbol(), unit, false, behind);
+  const auto most = most_behind(stream.dim, symbol(), unit, late, behind);
   if (most.ok() && *most) return -**most;
   return refusal(most.ok() ? str_cat("its frames, ", stream.dim,
                                      ", end ever earlier beside those of the stream")
@@ -61,11 +67,21 @@ Result<int64_t> Builder::slack_of(OutletId wire, const StreamFact& stream) {
   return slack;
 }
 
+/// Note that an operator reads the end of a stream. `stream` is that of the wire as the operator
+/// reads it: what a node gives may be laid out again with another delay.
+void Builder::read_end(OutletId wire, const StreamFact& stream) {
+  knows_ends_ = true;
+  const auto pulse = pulse_.to_int();
+  if (!late_end_ || !pulse) return;
+  const auto ahead = least_ahead(wire, stream, *pulse, true);
+  late_end_ = ahead.ok() && *ahead >= 0;
+}
+
 Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
   RILL_ASSIGN(const int64_t slack, slack_of(wire, *stream));
-  if (slack == 0) return wire;
   RILL_ASSIGN(const OutletId held, delay(wire, *stream, -slack, 0));
   stream->delay -= slack;
+  read_end(held, *stream);
   return held;
 }
 
