@@ -247,13 +247,7 @@ namespace {
 /// Sums, products and extremes of f32 run by kernels, whose order a stream must keep.
 OpPtr over_stream(const Reduce& reduce, const Fact& in, const StreamFact& stream) {
   if (in.dtype == DType::kF32 && !is_arg(reduce.kind_of)) {
-    auto op = draft_op<PulseReduce>();
-    op->kind = static_cast<int64_t>(reduce.kind_of);
-    op->reduced = reduce.reduced;
-    op->lanes = reduce.reduced[0] == in.rank() - static_cast<int64_t>(reduce.reduced.size());
-    op->delay = stream.delay;
-    op->length = stream.dim;
-    return op;
+    return reduce_stream(reduce.kind_of, reduce.reduced, in.rank(), stream);
   }
   auto op = draft_op<PulseTally>();
   op->kind = static_cast<int64_t>(reduce.kind_of);

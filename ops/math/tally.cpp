@@ -6,8 +6,11 @@
 #include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/cast.h"
 #include "ops/array/elements.h"
 #include "ops/math/tally_step.h"
+#include "ops/math/whole.h"
 
 namespace rill::ops {
 
@@ -32,6 +35,15 @@ Result<Facts> PulseTally::infer(FactSpan in) const {
 
 Status PulseTally::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "a reduction of a stream has memory: it runs in a plan only");
+}
+
+/// A whole reduction of f16 becomes one of f32 between casts, whose order a stream must keep.
+Status PulseTally::fuse(Rewrite& rewrite) const {
+  const auto which = static_cast<ReduceKind>(kind);
+  const Fact& in = rewrite.in(0);
+  if (in.dtype != DType::kF16 || is_arg(which)) return {};
+  const StreamFact stream{static_cast<int>(reduced[0]), length, delay, nullptr};
+  return fuse_as_f32(*reduce_stream(which, reduced, in.rank(), stream), rewrite);
 }
 
 namespace {

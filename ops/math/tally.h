@@ -27,6 +27,7 @@ struct PulseTally final : OpBase<PulseTally> {
   OpTraits traits() const override {
     return {.precision = precision_of(static_cast<ReduceKind>(kind))};
   }
+  Status fuse(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -1,6 +1,7 @@
 #include "ops/math/whole.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/kept_count.h"
 #include "core/base/search.h"
@@ -28,6 +29,17 @@ Result<Facts> PulseReduce::infer(FactSpan in) const {
   Fact out = in[0].without_value();
   RILL_TRY(reduce_axes(reduced, &out));
   return one_fact(std::move(out));
+}
+
+std::shared_ptr<PulseReduce> reduce_stream(ReduceKind kind, std::vector<int64_t> reduced, int rank,
+                                           const StreamFact& stream) {
+  auto op = draft_op<PulseReduce>();
+  op->kind = static_cast<int64_t>(kind);
+  op->lanes = reduced[0] == rank - static_cast<int64_t>(reduced.size());
+  op->reduced = std::move(reduced);
+  op->delay = stream.delay;
+  op->length = stream.dim;
+  return op;
 }
 
 Status PulseReduce::eval(EvalCtx&) const {

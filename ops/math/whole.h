@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/graph/op.h"
+#include "core/graph/pulse.h"
 #include "ops/math/reduce.h"
 
 namespace rill::ops {
@@ -31,5 +32,9 @@ struct PulseReduce final : OpBase<PulseReduce> {
   }
   Status save(SaveCtx& ctx) const override;
 };
+
+/// Make the reduction of f32 over a stream of that rank.
+std::shared_ptr<PulseReduce> reduce_stream(ReduceKind kind, std::vector<int64_t> reduced, int rank,
+                                           const StreamFact& stream);
 
 }  // namespace rill::ops

@@ -488,6 +488,21 @@ TEST(PulseCases, ReductionsOfAllTypesAreKnownAtTheEnd) {
   }
 }
 
+// A whole reduction of f16 runs by the lanes of f32. These choose between 0 and -0, and round sums.
+TEST(PulseCases, ReductionsOfHalvesKeepTheOrderOfTheWholeRun) {
+  for (const char* reduce :
+       {"sum_reduce", "max_reduce", "min_reduce", "tract_core_product_reduce"}) {
+    for (const char* factor : {"0.0", "1.0", "30000.0"}) {
+      const std::string c = str_cat("  c = tract_core_cast(x * ", factor, ", to = 'f16');\n  r = ",
+                                    reduce, "(c, axes = ");
+      const std::string y = ");\n  y = tract_core_cast(r, to = 'f32');\n";
+      expect_known_at_the_end(document("1, 2, S", str_cat(c, "[2]", y)), {1, 4});
+      expect_known_at_the_end(document("2, S, 3", str_cat(c, "[1, 2]", y)), {1, 5});
+      expect_known_at_the_end(document("2, S, 3", str_cat(c, "[1]", y)), {1, 5});
+    }
+  }
+}
+
 TEST(PulseCases, SumsLeaveOutWhatIsCutOffTheEnd) {
   for (const char* reduce : {"sum_reduce", "max_reduce"}) {
     expect_known_at_the_end(y(std::string(reduce) + "(" + slice("x", 0, -2) + ", axes = [2])"),
