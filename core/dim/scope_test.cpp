@@ -164,9 +164,9 @@ TEST(Scope, AssertionsThatNoSizeMeetsAreRefusedWithBoth) {
   } cases[] = {{"S >= 5", "S <= 3", false},    {"S >= 5", "S <= 5", true},
                {"S > 5", "S < 6", false},      {"S == 4", "S >= 5", false},
                {"S == 4", "S <= 5", true},     {"2*S >= 9", "S <= 4", false},
-               {"2*S >= 8", "S <= 4", true},   {"S + T >= 9", "S + T <= 8", false},
-               {"S >= 5", "T <= 3", true},     {"S >= T + 2", "T >= S - 1", false},
-               {"S >= T + 2", "T <= 8", true}, {"S*T >= 9", "S*T < 9", false}};
+               {"2*S >= 8", "S <= 4", true},   {"S+T >= 9", "S+T <= 8", false},
+               {"S >= 5", "T <= 3", true},     {"S >= 2+T", "T >= -1+S", false},
+               {"S >= 2+T", "T <= 8", true}, {"S*T >= 9", "S*T < 9", false}};
   for (const auto& each : cases) {
     SymbolScope scope;
     ASSERT_TRUE(scope.assert_text(each.first).ok());
