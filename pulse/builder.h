@@ -196,7 +196,7 @@ class Builder final : public PulseBuilder {
     std::vector<OutletId> inputs;    ///< those of the node, for these frames
     std::optional<OutletId> laid;    ///< or: the input that `frames` take the place of
     OutletId frames;
-    int64_t cut = 0;                 ///< first frames that are left out of what is made of them
+    int64_t cut = 0;                 ///< number of first output frames to drop
   };
 
   /// What an input of the node has been laid out from, or what it is a slice of, if anything: a

@@ -506,8 +506,8 @@ Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* re
   return error;
 }
 
-/// Do what is refused for streams of any length for those that are long enough, or no longer than
-/// tables of positions, if that does it.
+/// Attempt a task for streams of any length. If it is refused, attempt it for streams that are no
+/// longer than the tables of positions, then for streams of a least length.
 template <class Try>
 auto for_some_streams_at_least(const Graph& graph, const Options& options, const Try& attempt) {
   auto refused = attempt(graph);

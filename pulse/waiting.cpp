@@ -343,7 +343,7 @@ int64_t Builder::earliest_delay(OutletId wire, const StreamFact& stream) {
   return out;
 }
 
-/// The wire with a delay of so many frames, at least those that `earliest_delay` gives.
+/// Return the wire with a delay of `frames`, which is at least its `earliest_delay`.
 Result<OutletId> Builder::with_delay(OutletId wire, const StreamFact& stream, int64_t frames) {
   if (frames >= stream.delay) return delay(wire, stream, frames - stream.delay, 0);
   return lay(laid_source(wire, stream), frames, 0);

@@ -143,7 +143,7 @@ Status Builder::check_input_shapes(const Graph& graph) const {
 
 namespace {
 
-/// Tell whether rill wrote the file, whose casts say what is computed in f32.
+/// Return whether rill wrote the file: its casts already mark the operators that compute in f32.
 bool is_by_rill(const Graph& graph) {
   const auto writer = graph.properties.find(kWriterKey);
   return writer != graph.properties.end() && writer->second.dtype() == DType::kString &&

@@ -215,7 +215,7 @@ class ScatterNd final : public OpBase<ScatterNd> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Updates along ranges of axes are joined to what lies around them, or selected by their places.
+/// Replace updates of ranges of axes by a concat with the data around them, or by a selection.
 Status ScatterNd::declutter(Rewrite& rewrite) const {
   return reduction == "none" ? scatter_as_slices(rewrite) : Status();
 }

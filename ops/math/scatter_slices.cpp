@@ -260,7 +260,7 @@ class Placing {
     return cut(data, course.axis, Dim(course.list.front()), Dim(course.list.back() + 1));
   }
 
-  /// The updates between what lies before and behind them.
+  /// Return the concat of the data before `begin`, the updates, and the data from `end` on.
   Result<OutletId> joined(OutletId data, OutletId updates, int axis, const Dim& begin,
                           const Dim& end) {
     const Dim extent = rewrite_.new_fact(data).dim(axis);

@@ -4,9 +4,9 @@
 
 namespace rill::ops {
 
-/// Replace a `ScatterNd` whose indices count along each axis for itself, as those of
-/// `y[:, 1:, ::2] = u` do: join the updates to what lies around them, or select them by their
-/// places along an axis of open extent. Leave other indices as they are.
+/// Replace a `ScatterNd` whose indices are a range along each axis, as in `y[:, 1:, ::2] = u`, by a
+/// concat of the updates with the data around them, or by a selection by position along an axis of
+/// open extent. Other indices stay unchanged.
 Status scatter_as_slices(Rewrite& rewrite);
 
 }  // namespace rill::ops

@@ -81,8 +81,8 @@ std::vector<Origin> sides_of(const Graph& graph, const Origin& sum, UnaryKind ki
   return sides;
 }
 
-/// Replace the node by log(exp(a) + exp(b)) = max(a, b) + softplus(min(a, b) - max(a, b)). Equal
-/// infinities are as far apart as any others: they are what is larger.
+/// Replace the node by log(exp(a) + exp(b)) = max(a, b) + softplus(min(a, b) - max(a, b)). If a
+/// and b are the same infinity, the result is that infinity.
 Status replace_by_log_of_powers(Rewrite& rewrite, OutletId a, OutletId b) {
   const std::string& name = rewrite.node().name;
   const auto binary = [&](std::string_view suffix, BinaryKind kind, OutletId x, OutletId y) {

@@ -8,9 +8,9 @@
 
 namespace rill::pulse {
 
-/// Numbers of a table that is cut to the stream, for one query and one key: a mask that was made
-/// beforehand. It goes on behind its last row as it does within it. Where its finite numbers do not
-/// repeat themselves, but those of minus infinity do, it knows only these.
+/// A mask from a constant table, sliced to the length of the stream: one number for each query and
+/// key. Its period continues after the last row. If only the places of minus infinity are periodic,
+/// the finite numbers are unknown.
 class PositionTable {
  public:
   /// The table behind slices along rows and columns; nothing if other axes have a say, or if it

@@ -26,7 +26,7 @@ T sized() {
   return out;
 }
 
-/// Memory of exactly the bytes that are asked for, so that checks see what lies behind them.
+/// Memory of exactly `bytes` bytes, so that sanitizers detect accesses after its end.
 struct Room {
   explicit Room(size_t bytes)
       : memory(static_cast<std::byte*>(allocate_aligned(64, (bytes + 63) / 64 * 64))) {

@@ -45,7 +45,7 @@ OTHERS = [
     (33, "frames that come in any number", "pulses only", "pushed and pulled",
      "TakeAnyNumberOfFrames"),
     (35, "positions as symbolic numbers, delayed", "refused", "right", "FramesAreNumbered45"),
-    (36, "a stream begun anew, saved, loaded", "a new state; none", "reset, save, load",
+    (36, "a stream reset, saved and loaded", "a new state; none", "reset, save, load",
      "GoOnFromASavedStateAtAnotherPulse"),
     (37, "a pulse of 0; of -1", "accepted; panics", "refused", "PulsesArePositive"),
     (37, "a graph with several reasons", "tells the first", "tells all, with their lines",
