@@ -173,6 +173,23 @@ int usage_error(const std::string& text, const std::string& tip = "") {
   return 2;
 }
 
+std::vector<std::string_view> subcommand_names(const Parser& parser) {
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < kCommands.size(); ++i) {
+    if (parser.subcommands[i]) names.emplace_back(kCommands[i].name);
+  }
+  return names;
+}
+
+/// Refuse a subcommand of that name, with the closest one.
+int unknown_subcommand(const Parser& parser, std::string_view name) {
+  const std::vector<std::string_view> names = subcommand_names(parser);
+  const std::string_view meant = closest(name, names);
+  const std::string text = escaped_format("unrecognized subcommand '{}'", name);
+  if (meant.empty()) return usage_error(text);
+  return usage_error(text, escaped_format("a similar subcommand exists: '{}'", meant));
+}
+
 /// Report an argument that CLI11 cannot place, as tract does, with the closest name.
 int extra_error(const Parser& parser) {
   std::vector<std::string> extras = parser.app.remaining(true);
@@ -180,23 +197,17 @@ int extra_error(const Parser& parser) {
                                    [](const std::string& text) { return text.starts_with("-"); });
   const std::string& culprit = option != extras.end() ? *option : extras.front();
   const std::string name = culprit.substr(0, culprit.find('='));
-  std::vector<std::string> known;
-  if (option == extras.end()) {
-    for (size_t i = 0; i < kCommands.size(); ++i) {
-      if (parser.subcommands[i]) known.push_back(kCommands[i].name);
-    }
-  } else {
-    Args unused;
-    for (const Option& each : options_into(&unused)) known.push_back(long_name(each.names));
-  }
-  const std::vector<std::string_view> names(known.begin(), known.end());
+  const bool positional = option == extras.end();
+  if (positional && parser.app.get_subcommands().empty()) return unknown_subcommand(parser, name);
+  std::vector<std::string> options;
+  Args unused;
+  for (const Option& each : options_into(&unused)) options.push_back(long_name(each.names));
+  std::vector<std::string_view> names(options.begin(), options.end());
+  if (positional) names = subcommand_names(parser);
   const std::string_view meant = closest(name, names);
-  const bool command = option == extras.end() && parser.app.get_subcommands().empty();
-  const std::string text = command ? escaped_format("unrecognized subcommand '{}'", name)
-                                   : escaped_format("unexpected argument '{}' found", name);
+  const std::string text = escaped_format("unexpected argument '{}' found", name);
   if (meant.empty()) return usage_error(text);
-  return usage_error(text, escaped_format("a similar {} exists: '{}'",
-                                          command ? "subcommand" : "argument", meant));
+  return usage_error(text, escaped_format("a similar argument exists: '{}'", meant));
 }
 
 void print_version(Flavor flavor) {
@@ -329,8 +340,8 @@ int print_help(const Parser& parser) {
   if (parser.help_topic.empty()) {
     // App::help would give the help of the subcommand that was named: of `help` itself.
     const auto formatter = parser.app.get_formatter();
-    put(stdout, {formatter->make_help(&parser.app, parser.app.get_name(),
-                                      CLI::AppFormatMode::Normal)});
+    put(stdout,
+        {formatter->make_help(&parser.app, parser.app.get_name(), CLI::AppFormatMode::Normal)});
     return 0;
   }
   for (size_t i = 0; i < kCommands.size(); ++i) {
@@ -338,7 +349,7 @@ int print_help(const Parser& parser) {
     put(stdout, {parser.subcommands[i]->help(parser.app.get_name())});
     return 0;
   }
-  return usage_error(escaped_format("unrecognized subcommand '{}'", parser.help_topic));
+  return unknown_subcommand(parser, parser.help_topic);
 }
 
 /// The part after CLI11: what was asked for, and whether it can be had.
