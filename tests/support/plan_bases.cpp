@@ -36,11 +36,12 @@ const std::vector<std::vector<std::byte>>& plan_base(size_t number, kernels::Tie
   kernels::set_tier_limit(tier);
   const auto [place, fresh] = made.try_emplace({number, tier});
   if (!fresh) return place->second;
+  std::vector<std::vector<std::byte>>& files = place->second;
   for_each_plan(cases()[number], [&](const PreparedFrom&, const Plan& plan, int) {
     auto file = written(plan);
-    if (file.ok()) place->second.push_back(std::move(file).value());
+    if (file.ok()) files.push_back(std::move(file).value());
   });
-  return place->second;
+  return files;
 }
 
 std::shared_ptr<const Plan> streamed_plan(const char* statements, int64_t pulse) {
