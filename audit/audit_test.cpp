@@ -15,6 +15,7 @@
 #include "pulse/pulse.h"
 #include "tests/property/streaming.h"
 #include "tests/property/texts.h"
+#include "tests/support/sanitized.h"
 
 namespace rill::audit {
 namespace {
@@ -224,6 +225,7 @@ TEST(Audit, FindsTheFirstLengthThatTheWholeGraphIsDefinedFor) {
       "(0, 224)], border = 'reflect', value = 0.0);\n");
   Options options;
   options.lengths = 30;
+  options.seconds = 1000;
   const auto report = audit(whole, pulsed_graph(whole, 9), options);
   ASSERT_TRUE(report.ok()) << report.error().to_string();
   EXPECT_FALSE(report->finding) << report->to_string();
@@ -255,12 +257,16 @@ TEST(Audit, GivesUpWhatDoesNotEndInItsTime) {
   const Graph whole = slow_graph();
   const Graph pulsed = pulsed_graph(whole, 4);
   Options options;
+#if defined(RILL_SANITIZED)
+  options.seconds = 20;
+#else
   options.seconds = 1;
+#endif
   const auto report = audit(whole, pulsed, options);
   ASSERT_TRUE(report.ok()) << report.error().to_string();
   EXPECT_GT(report->outputs, 0);
   EXPECT_GT(report->given_up, 0);
-  // Streams of 200000 frames take some seconds.
+  // Streams of 200000 frames take longer.
   EXPECT_LT(report->lengths.back(), 190000);
   EXPECT_NE(report->to_string().find("given up"), std::string::npos) << report->to_string();
 }

@@ -86,7 +86,7 @@ Outcome audited(const Case& a_case, int64_t pulse, uint64_t seed) {
   if (!pulsed.ok()) return out;
   audit::Options how;
   how.lengths = 14;
-  how.seconds = 1;
+  how.seconds = 100;  // the number of lengths ends an audit
   how.seed = seed;
   how.attention_rounding = kRounding;
   const auto report = audit::audit(*graph, *pulsed, how);

@@ -29,6 +29,8 @@ Graph loaded(const std::string& text) {
   return graph.ok() ? std::move(graph).value() : Graph();
 }
 
+constexpr double kEnough = 1000;  ///< seconds: the number of lengths ends an audit
+
 /// Every way of driving it gives the frames of the whole run.
 void expect_audited(const std::string& text, int64_t pulse, audit::Options how = {}) {
   SCOPED_TRACE(str_cat("pulse ", pulse, "\n", text));
@@ -82,7 +84,8 @@ TEST(InputsApart, StreamTheFramesOfTheWholeRun) {
   for (const Apart& each : kApart) {
     for (const int64_t times : {1, 2, 8, 33}) {
       audit::Options how;
-      how.seconds = 0.2;
+      how.lengths = 40;
+      how.seconds = kEnough;
       how.longest = 400;
       expect_audited(two_inputs(each.frames, each.statements), each.unit * times, how);
     }
@@ -108,7 +111,8 @@ TEST(InputsApart, ByNumbersOfAnySize) {
     const std::string shorter = more ? "x" : "h";
     statements += "  y = " + shorter + " + " + slice(longer, begin, gap - begin) + ";\n";
     audit::Options how;
-    how.seconds = 0.3;
+    how.lengths = 40;
+    how.seconds = kEnough;
     how.seed = static_cast<uint64_t>(seed);
     how.longest = 3 * apart + 500;
     expect_audited(two_inputs(str_cat(factor, "*S ", more ? "+ " : "- ", apart), statements),
@@ -136,7 +140,8 @@ TEST(InputsApart, KeysOfOtherLengthsThanQueries) {
     const auto streamed = StreamedRun::make(whole, 4);
     ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
     audit::Options how;
-    how.seconds = 1;
+    how.lengths = 100;
+    how.seconds = kEnough;
     const auto report = audit::audit(whole, streamed->graph(), how);
     ASSERT_TRUE(report.ok()) << report.error().to_string();
     EXPECT_FALSE(report->finding.has_value()) << report->finding->to_string();
