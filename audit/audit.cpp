@@ -6,7 +6,7 @@
 #include "audit/drive.h"
 #include "audit/lengths.h"
 #include "audit/values.h"
-#include "audit/ways.h"
+#include "audit/modes.h"
 #include "core/base/sorted.h"
 #include "core/optim/optim.h"
 #include "pulse/pulse.h"
@@ -49,19 +49,19 @@ double frames_stepped(const Plan& plan, int64_t length) {
 
 int64_t streams_of(const Report& report) {
   int64_t out = 0;
-  for (const auto& [way, streams] : report.ways) out += streams;
+  for (const auto& [mode, streams] : report.modes) out += streams;
   return out;
 }
 
 class Auditor {
  public:
-  Auditor(Ways ways, const Graph& whole, const Options& options, Deadline until)
-      : ways_(std::move(ways)),
+  Auditor(Modes modes, const Graph& whole, const Options& options, Deadline until)
+      : modes_(std::move(modes)),
         whole_(whole),
         options_(options),
         draw_(options.seed),
         until_(until) {
-    const Plan& plan = ways_.plan();
+    const Plan& plan = modes_.plan();
     report_.symbol = plan.stream_symbol;
     report_.pulse = plan.stream_pulse;
   }
@@ -75,7 +75,7 @@ class Auditor {
   bool time_for(int64_t length);
   bool done() const { return report_.finding || out_of_room_; }
 
-  Ways ways_;
+  Modes modes_;
   const Graph& whole_;
   const Options& options_;
   Draw draw_;
@@ -94,7 +94,7 @@ bool Auditor::time_for(int64_t length) {
   }
   // A length has two whole runs and a stream at least: one for which these would take all that is
   // left goes without, and shorter ones may follow.
-  return 3 * seconds_per_frame_ * frames_stepped(ways_.plan(), length) < until_.left();
+  return 3 * seconds_per_frame_ * frames_stepped(modes_.plan(), length) < until_.left();
 }
 
 void Auditor::try_length(int64_t length, int64_t* compared) {
@@ -103,7 +103,7 @@ void Auditor::try_length(int64_t length, int64_t* compared) {
   tried_.insert(length);
   const double left = until_.left();
   const int64_t before = streams_of(report_);
-  const auto tried = ways_.compare(length, report_.lengths.size() < 4, &draw_, &report_);
+  const auto tried = modes_.compare(length, report_.lengths.size() < 4, &draw_, &report_);
   if (!tried.ok()) {
     report_.undefined += 1;
     report_.why_undefined = tried.error().to_string();
@@ -112,7 +112,7 @@ void Auditor::try_length(int64_t length, int64_t* compared) {
   const int64_t streams = streams_of(report_) - before;
   if (streams == 0 && !report_.finding) return;
   // Short streams cost what any stream costs, which tells nothing of a frame.
-  const double frames = frames_stepped(ways_.plan(), length);
+  const double frames = frames_stepped(modes_.plan(), length);
   if (streams > 0 && frames > 256) {
     seconds_per_frame_ = (left - until_.left()) / static_cast<double>(streams) / frames;
   }
@@ -130,7 +130,7 @@ void Auditor::go_through(std::vector<int64_t> lengths, int64_t* compared) {
 /// One length past all edges for every remainder of the period, in random order; before the end of
 /// the model's tables where it has any.
 std::vector<int64_t> Auditor::remainders() {
-  const int64_t longest = std::min(options_.longest, ways_.plan().longest);
+  const int64_t longest = std::min(options_.longest, modes_.plan().longest);
   const int64_t first = std::min(known_.settled, longest - known_.period) + 1;
   std::vector<int64_t> out;
   for (int64_t i = 0; i < std::min<int64_t>(known_.period, options_.lengths); ++i) {
@@ -143,7 +143,7 @@ std::vector<int64_t> Auditor::remainders() {
 }
 
 Result<Report> Auditor::run() {
-  const Plan& plan = ways_.plan();
+  const Plan& plan = modes_.plan();
   known_ = lengths_of(whole_, plan, options_.longest);
   report_.edges = static_cast<int64_t>(known_.edges.size());
   report_.period = known_.period;
@@ -181,7 +181,7 @@ Result<Report> Auditor::run() {
 }  // namespace
 
 std::string Finding::to_string() const {
-  return str_cat("pulse ", pulse, ", length ", length, ", ", way,
+  return str_cat("pulse ", pulse, ", length ", length, ", ", mode,
                  output.empty() ? std::string() : str_cat(", output ", output), ": ", what);
 }
 
@@ -211,7 +211,7 @@ std::string Report::to_string() const {
               " to ", lengths.empty() ? 0 : lengths.back(), ", ", edges_compared, " of ", edges,
               " edges and ", remainders, " of ", period, " remainders, ", outputs, " outputs, ",
               frames, " frames");
-  for (const auto& [way, streams] : ways) out += str_cat(", ", streams, " ", way);
+  for (const auto& [mode, streams] : modes) out += str_cat(", ", streams, " ", mode);
   if (open > 0) out += str_cat(", ", open, " lengths of wires have no period that can be told");
   if (undefined > 0) out += str_cat(", ", undefined, " lengths are not defined");
   if (refused > 0) {
@@ -261,8 +261,8 @@ Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& opt
     plans.push_back(std::move(plan));
   }
   RILL_ASSIGN(const Graph simple, bound(whole, symbol, options.others));
-  RILL_ASSIGN(Ways ways, Ways::make(simple, std::move(plans), options, until));
-  return Auditor(std::move(ways), simple, options, until).run();
+  RILL_ASSIGN(Modes modes, Modes::make(simple, std::move(plans), options, until));
+  return Auditor(std::move(modes), simple, options, until).run();
 }
 
 }  // namespace rill::audit

@@ -27,7 +27,7 @@ struct Options {
 struct Finding {
   int64_t length = 0;  ///< of the stream, in its symbol
   int64_t pulse = 0;
-  std::string way;     ///< how the stream was driven
+  std::string mode;     ///< how the stream was driven
   std::string output;  ///< empty where the stream failed as a whole
   std::string what;
   std::string to_string() const;
@@ -48,7 +48,7 @@ struct Report {
   int64_t settled = 0;
   int64_t open = 0;        ///< expressions of lengths whose period cannot be told
   int64_t remainders = 0;  ///< of the period that were compared past `settled`
-  std::map<std::string, int64_t> ways;  ///< streams compared, by how they were driven
+  std::map<std::string, int64_t> modes;  ///< streams compared, by how they were driven
   /// Compared that were not empty, and not the same for another input. Elements that are, or are no
   /// finite number, prove nothing.
   int64_t outputs = 0;

@@ -53,9 +53,9 @@ TEST(Audit, TellsWhatItCompared) {
   EXPECT_EQ(report->remainders, 4);
   EXPECT_EQ(report->edges_compared, report->edges);
   EXPECT_TRUE(std::is_sorted(report->lengths.begin(), report->lengths.end()));
-  for (const char* way : {"stepped", "pushed", "begun again", "saved and loaded", "cloned", "moved",
-                          "side by side"}) {
-    EXPECT_GT(report->ways.at(way), 0) << way;
+  for (const char* mode : {"stepped", "pushed", "begun again", "saved and loaded", "cloned",
+                           "moved", "side by side"}) {
+    EXPECT_GT(report->modes.at(mode), 0) << mode;
   }
   EXPECT_GE(report->outputs, 40);
   EXPECT_GT(report->frames, report->outputs);
@@ -86,7 +86,7 @@ TEST(Audit, FindsWhatIsWrong) {
   const auto report = audit(whole, pulsed_graph(whole_graph(other), 4), Options());
   ASSERT_TRUE(report.ok()) << report.error().to_string();
   ASSERT_TRUE(report->finding);
-  EXPECT_EQ(report->finding->way, "stepped");
+  EXPECT_EQ(report->finding->mode, "stepped");
   EXPECT_EQ(report->finding->output, "y");
 }
 
@@ -295,11 +295,11 @@ TEST(Audit, RefusesStreamsThatTakeMoreMemoryThanItHas) {
   const auto fits = audit(whole, pulsed, options);
   ASSERT_TRUE(fits.ok()) << fits.error().to_string();
   EXPECT_GT(fits->outputs, 0);
-  EXPECT_EQ(fits->ways.count("moved"), 0U) << fits->to_string();
+  EXPECT_EQ(fits->modes.count("moved"), 0U) << fits->to_string();
   options.session_bytes = Options().session_bytes;
   const auto moves = audit(whole, pulsed, options);
   ASSERT_TRUE(moves.ok()) << moves.error().to_string();
-  EXPECT_GT(moves->ways.count("moved"), 0U) << moves->to_string();
+  EXPECT_GT(moves->modes.count("moved"), 0U) << moves->to_string();
 }
 
 TEST(Audit, StreamsEndWithTheirTime) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kAttentionRounding = 1e-5;
 
-using Way = CheckedWay;
+using Mode = CheckedMode;
 
 /// Inputs of the same numbers in reverse order; noise where they are the same in both.
 Result<std::vector<Tensor>> other_inputs(const Graph& graph, std::span<const Tensor> inputs) {
@@ -65,9 +65,9 @@ class Check {
   void run_moves();
   pulse::Options pulsing(int64_t pulse) const;
   Tolerance tolerance_for(size_t output) const;
-  void compare(Way way, const Plan& plan, const Result<std::vector<Tensor>>& got);
+  void compare(Mode mode, const Plan& plan, const Result<std::vector<Tensor>>& got);
   Result<std::vector<Tensor>> pushed(Pulsed* from, Pulsed* to, bool reset, std::string* refused);
-  void add_failed(Way way, const Error& error);
+  void add_failed(Mode mode, const Error& error);
   void find_first_node();
 
   const Graph& whole_;
@@ -121,21 +121,21 @@ void Check::check_references() {
   Tolerance loose = *tolerance_named("approximate");
   const Tolerance& asked = options_.tolerance;
   if (asked.absolute > loose.absolute || asked.custom) loose = asked;
-  Way way;
-  way.name = "against the references";
+  Mode mode;
+  mode.name = "against the references";
   for (size_t i = 0; i < want_.size() && i < options_.references.size(); ++i) {
     const Tensor* reference = options_.references[i];
     if (!reference) continue;
     const auto wrong = mismatch(*reference, want_[i], loose, true);
-    way.outputs += 1;
-    way.frames += want_[i].volume();
-    way.same_bits &= reference->same_bits(want_[i]);
-    if (wrong && way.problem.empty()) {
-      way.problem = str_cat("output ", whole_.output_names[i], ": ", *wrong);
+    mode.outputs += 1;
+    mode.frames += want_[i].volume();
+    mode.same_bits &= reference->same_bits(want_[i]);
+    if (wrong && mode.problem.empty()) {
+      mode.problem = str_cat("output ", whole_.output_names[i], ": ", *wrong);
     }
   }
-  if (way.outputs == 0) way.refused = "there are no reference outputs";
-  report_.ways.push_back(std::move(way));
+  if (mode.outputs == 0) mode.refused = "there are no reference outputs";
+  report_.modes.push_back(std::move(mode));
 }
 
 Status Check::run_whole() {
@@ -146,7 +146,7 @@ Status Check::run_whole() {
   RILL_TRY(find_unproven(*ready.plan, session.get()));
   if (options_.threads == 1) return {};
   RILL_TRY(use_threads(options_.threads, ready.session.get()));
-  Way shared;
+  Mode shared;
   shared.name = "whole, on several threads";
   compare(std::move(shared), *ready.plan, run_once(ready.session.get(), inputs_));
   return {};
@@ -170,15 +170,15 @@ Tolerance Check::tolerance_for(size_t output) const {
   return out;
 }
 
-/// A way that cannot be gone is one that differs; no memory is nobody's fault.
-void Check::add_failed(Way way, const Error& error) {
+/// A mode that cannot be gone is one that differs; no memory is nobody's fault.
+void Check::add_failed(Mode mode, const Error& error) {
   if (error.code == Code::kNoMem) out_of_memory_ = true;
-  way.problem = error.to_string();
-  report_.ways.push_back(std::move(way));
+  mode.problem = error.to_string();
+  report_.modes.push_back(std::move(mode));
 }
 
-void Check::compare(Way way, const Plan& plan, const Result<std::vector<Tensor>>& got) {
-  if (!got.ok()) return add_failed(std::move(way), got.error());
+void Check::compare(Mode mode, const Plan& plan, const Result<std::vector<Tensor>>& got) {
+  if (!got.ok()) return add_failed(std::move(mode), got.error());
   for (size_t i = 0; i < got->size(); ++i) {
     const std::string name(plan.outputs[i].name);
     const auto at = find(whole_.output_names, name);
@@ -187,17 +187,17 @@ void Check::compare(Way way, const Plan& plan, const Result<std::vector<Tensor>>
     const Tensor& want = want_[output];
     const int axis = plan.outputs[i].stream.axis;
     // That a stream has no frames is something to be right about, too.
-    ++way.outputs;
-    way.frames += axis >= 0 && axis < want.rank() ? want.extent(axis) : want.volume();
-    way.same_bits &= want.same_bits((*got)[i]);
+    ++mode.outputs;
+    mode.frames += axis >= 0 && axis < want.rank() ? want.extent(axis) : want.volume();
+    mode.same_bits &= want.same_bits((*got)[i]);
     const Tolerance tolerance = tolerance_for(output);
     const auto wrong = mismatch(want, (*got)[i], tolerance, true);
-    if (!wrong || !way.problem.empty()) continue;
-    way.problem =
+    if (!wrong || !mode.problem.empty()) continue;
+    mode.problem =
         str_cat("output ", name, first_bad_frame(axis, want, (*got)[i], tolerance), ": ", *wrong);
   }
-  if (way.problem.empty() && way.outputs == 0) way.problem = "no output was compared";
-  report_.ways.push_back(std::move(way));
+  if (mode.problem.empty() && mode.outputs == 0) mode.problem = "no output was compared";
+  report_.modes.push_back(std::move(mode));
 }
 
 /// Pushes the inputs in pieces. In the middle the stream is given up and begun again, or goes on in
@@ -243,8 +243,8 @@ Result<std::vector<Tensor>> Check::pushed(Pulsed* from, Pulsed* to, bool reset,
 
 void Check::run_ways(Pulsed* pulsed) {
   const Plan& plan = *pulsed->ready.plan;
-  const auto way = [&](std::string name) {
-    Way out;
+  const auto mode = [&](std::string name) {
+    Mode out;
     out.name = std::move(name);
     out.pulse = pulsed->pulse;
     return out;
@@ -253,28 +253,28 @@ void Check::run_ways(Pulsed* pulsed) {
   options.nan_filler = true;
   auto steps = run_stream(pulsed->ready.session.get(), inputs_, report_.frames, options);
   compare(
-      way("step by step, NaN after the end"), plan,
+      mode("step by step, NaN after the end"), plan,
       steps.ok() ? Result<std::vector<Tensor>>(std::move(steps->outputs)) : steps.take_status());
   std::string refused;
-  compare(way("pushed in pieces"), plan, pushed(pulsed, nullptr, false, &refused));
-  compare(way("begun again in the middle"), plan, pushed(pulsed, nullptr, true, &refused));
-  compare(way("saved and loaded in the middle"), plan, pushed(pulsed, pulsed, false, &refused));
+  compare(mode("pushed in pieces"), plan, pushed(pulsed, nullptr, false, &refused));
+  compare(mode("begun again in the middle"), plan, pushed(pulsed, nullptr, true, &refused));
+  compare(mode("saved and loaded in the middle"), plan, pushed(pulsed, pulsed, false, &refused));
 }
 
 void Check::run_pulse(int64_t pulse) {
   const pulse::Options options = pulsing(pulse);
-  Way way;
-  way.name = "pulsed";
-  way.pulse = pulse;
+  Mode mode;
+  mode.name = "pulsed";
+  mode.pulse = pulse;
   auto graph = pulse::pulsify(whole_, options, nullptr);
   if (!graph.ok() && !others_.empty()) {
     // Some models stream for given sizes only, such as a batch of one.
     const auto bound = bind_symbols(whole_, others_);
     if (bound.ok()) graph = pulse::pulsify(*bound, options, nullptr);
   }
-  if (!graph.ok()) return add_failed(std::move(way), graph.error());
+  if (!graph.ok()) return add_failed(std::move(mode), graph.error());
   auto ready = make_ready(*graph, others_, true, options_.threads);
-  if (!ready.ok()) return add_failed(std::move(way), ready.error());
+  if (!ready.ok()) return add_failed(std::move(mode), ready.error());
   pulsed_.push_back({pulse, std::move(ready).value()});
   run_ways(&pulsed_.back());
 }
@@ -284,25 +284,25 @@ void Check::run_moves() {
     for (const bool back : {false, true}) {
       Pulsed* from = &pulsed_[back ? i + 1 : i];
       Pulsed* to = &pulsed_[back ? i : i + 1];
-      Way way;
-      way.name = str_cat("moved to pulse ", to->pulse);
-      way.pulse = from->pulse;
+      Mode mode;
+      mode.name = str_cat("moved to pulse ", to->pulse);
+      mode.pulse = from->pulse;
       std::string refused;
       auto got = pushed(from, to, false, &refused);
       if (refused.empty()) {
-        compare(std::move(way), *to->ready.plan, got);
+        compare(std::move(mode), *to->ready.plan, got);
         continue;
       }
-      way.refused = std::move(refused);
-      report_.ways.push_back(std::move(way));
+      mode.refused = std::move(refused);
+      report_.modes.push_back(std::move(mode));
     }
   }
 }
 
 void Check::find_first_node() {
-  for (const Way& way : report_.ways) {
-    if (way.problem.empty() || way.pulse == 0 || way.outputs == 0) continue;
-    report_.first_node = first_node(whole_, pulsing(way.pulse), inputs_, bindings_, report_.frames,
+  for (const Mode& mode : report_.modes) {
+    if (mode.problem.empty() || mode.pulse == 0 || mode.outputs == 0) continue;
+    report_.first_node = first_node(whole_, pulsing(mode.pulse), inputs_, bindings_, report_.frames,
                                     options_.tolerance);
     return;
   }
@@ -315,7 +315,7 @@ Result<CheckReport> Check::run() {
   pulsed_.reserve(pulses_.size());
   for (const int64_t pulse : pulses_) run_pulse(pulse);
   run_moves();
-  if (out_of_memory_) return fail(Code::kNoMem, "no memory to run all ways of the check");
+  if (out_of_memory_) return fail(Code::kNoMem, "no memory to run all modes of the check");
   find_first_node();
   return std::move(report_);
 }
@@ -324,22 +324,23 @@ Result<CheckReport> Check::run() {
 
 int64_t CheckReport::compared() const {
   int64_t out = 0;
-  for (const Way& way : ways) out += way.pulse > 0 ? way.outputs : 0;
+  for (const Mode& mode : modes) out += mode.pulse > 0 ? mode.outputs : 0;
   return out;
 }
 
 Status CheckReport::verdict() const {
   int64_t failed = 0;
   std::string first;
-  for (const Way& way : ways) {
-    if (way.problem.empty()) continue;
+  for (const Mode& mode : modes) {
+    if (mode.problem.empty()) continue;
     ++failed;
     if (!first.empty()) continue;
-    first = way.pulse == 0 ? way.name : str_cat("pulse ", way.pulse, ", ", way.name);
-    first += ": " + way.problem;
+    first = mode.pulse == 0 ? mode.name : str_cat("pulse ", mode.pulse, ", ", mode.name);
+    first += ": " + mode.problem;
   }
   if (failed > 0) {
-    Status status = fail(Code::kState, failed, " of ", ways.size(), " ways failed. First: ", first);
+    Status status =
+        fail(Code::kState, failed, " of ", modes.size(), " modes failed. First: ", first);
     return first_node ? std::move(status).in_node(first_node->name, first_node->op) : status;
   }
   if (compared() == 0) return fail(Code::kState, "no output of a stream was compared");

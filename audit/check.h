@@ -27,8 +27,8 @@ struct CheckOptions {
   uint64_t seed = 0;             ///< of the sizes of pieces that are pushed
 };
 
-/// One way of running the model, and what came of it.
-struct CheckedWay {
+/// One mode of running the model, and what came of it.
+struct CheckedMode {
   std::string name;
   int64_t pulse = 0;    ///< 0: the whole run
   int64_t outputs = 0;  ///< that were compared
@@ -41,14 +41,14 @@ struct CheckedWay {
 struct CheckReport {
   std::string symbol;
   int64_t frames = 0;  ///< of the stream, in its symbol
-  std::vector<CheckedWay> ways;
-  std::optional<FirstNode> first_node;  ///< of the first way that differs
+  std::vector<CheckedMode> modes;
+  std::optional<FirstNode> first_node;  ///< of the first mode that differs
   /// Outputs that other inputs do not change, or that have no finite number: streams of them may be
   /// wrong unseen.
   std::vector<std::string> unproven;
 
   int64_t compared() const;  ///< outputs of streams
-  /// Errors: kState where a way differs, with the first one and its node, where no output of a
+  /// Errors: kState where a mode differs, with the first one and its node, where no output of a
   /// stream was compared, and where one is not proven.
   Status verdict() const;
 };
@@ -59,7 +59,7 @@ struct CheckReport {
 /// `inputs`: one per input of the graph. `bindings`: the value of every symbol.
 /// Errors: kSymbol unless `bindings` has the stream symbol; kPulse where no pulses are given and
 /// none is legal; kNoMem; those of the whole run. What differs, and pulses that are refused, are no
-/// error but a way of the report.
+/// error but a mode of the report.
 Result<CheckReport> check(const Graph& whole, std::span<const Tensor> inputs,
                           const Bindings& bindings, const CheckOptions& options);
 

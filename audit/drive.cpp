@@ -246,7 +246,7 @@ Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
     }
     for (Streamer& stream : streams) {
       if (!going(stream)) continue;
-      stream.session().end_turn();
+      stream.session().end_step();
       RILL_TRY(stream.take());
     }
   }

@@ -69,15 +69,15 @@ class PushedStream {
   /// Push a piece of every input, and pull some of what is there; false once all is pushed,
   /// nothing is taken any more, or the stream is given up.
   bool step();
-  /// Tell whether the feed took nothing in 1000 steps though frames were left.
+  /// Return whether the feed took nothing in 1000 steps though frames were left.
   bool stuck() const { return idle_ >= kMostIdle; }
-  /// Tell whether the stream was given up: its outputs are not whole then.
+  /// Return whether the stream was given up: its outputs are not whole then.
   bool given_up() const { return given_up_; }
-  /// Tell whether that many hundredths of the first input that streams are pushed.
+  /// Return whether that many hundredths of the first input that streams are pushed.
   bool past(int64_t percent) const;
   /// Forget all that was pushed and pulled.
   void restart();
-  /// Tell the end, and pull the rest. Errors: kState if the stream is stuck; those of the feed.
+  /// Return the end, and pull the rest. Errors: kState if the stream is stuck; those of the feed.
   Status finish();
   /// The frames of every output that streams; the last value of the others.
   Result<std::vector<Tensor>> outputs() const;

@@ -50,7 +50,7 @@ struct Latency {
   std::vector<const WireLatency*> expensive() const;
 };
 
-/// Tell how a pulsed graph streams.
+/// Return how a pulsed graph streams.
 /// `whole`: the graph that it was made of, null if it is not at hand: legal pulses, slowest ways
 /// and least delays are unknown then. `report`: what `pulsify` told. `options`: its own, of which
 /// the pulse does not matter. `most_seconds`: of wall clock, for proofs of least delays; see

@@ -30,7 +30,7 @@ void poison(const View& view, Draw* draw);
 /// Copy a view. Errors: kNoMem.
 Result<Tensor> copy_of(const View& view);
 
-/// Tell where two outputs differ first: empty if shapes and bits agree; a NaN equals a NaN.
+/// Return where two outputs differ first: empty if shapes and bits agree; a NaN equals a NaN.
 /// With a tolerance, numbers may differ by it, absolutely and relatively, and where a NaN is
 /// expected any will do.
 std::string difference(const Tensor& found, const Tensor& expected, double tolerance = 0);
@@ -40,14 +40,14 @@ std::string difference(const Tensor& found, const Tensor& expected, double toler
 /// streaming axis, axis is -1 and the count 1 or 0.
 int64_t varied_frames(const Tensor& value, const Tensor& for_other_input, int axis);
 
-/// Tell whether a wire is computed from an input; others are the same in every run.
+/// Return whether a wire is computed from an input; others are the same in every run.
 bool depends_on_inputs(const Graph& graph, OutletId outlet);
 
 /// "output y never varied: not proven", for one or several outputs.
 std::string not_proven(const std::vector<std::string>& outputs);
 
-/// Tell whether what makes a wire has the stream along two axes, as attention has, or weighs frames
-/// by a softmax over the stream: its sums are made in another order in a stream.
+/// Return whether what makes a wire has the stream along two axes, as attention has, or weighs
+/// frames by a softmax over the stream: its sums are made in another order in a stream.
 bool attends(const Graph& graph, OutletId outlet, std::string_view symbol);
 
 }  // namespace rill::audit

@@ -35,7 +35,7 @@ constexpr std::array kCommands{
     CommandRow{Command::kBench, "bench", kOnBench, false, "time runs",
                "rill model.nnef.tgz --set B=1 --pulse S=8 -O bench -R --max-time 200"},
     CommandRow{Command::kCompare, "compare", kOnCompare, false,
-               "check one way of running by another",
+               "check one mode of running by another",
                "rill model.nnef.tgz --pulse S=8 compare --stream --input-from-bundle io.npz"},
     CommandRow{Command::kStream, "stream", kOnStream, true, "run a whole stream, pulse by pulse",
                "rill model.nnef.tgz --pulse S=8 stream --input-from-bundle io.npz"},
@@ -51,9 +51,9 @@ constexpr std::array kCommands{
     CommandRow{Command::kCompile, "compile", kOnCompile, true,
                "write the plan as a file, for any CPU, that opens at once",
                "rill model.nnef.tgz --set B=1 --pulse S=8 compile -o model.rill"},
-    CommandRow{Command::kRooms, "rooms", 0, true,
+    CommandRow{Command::kModules, "modules", 0, true,
                "print the option that builds a library for this model alone",
-               "rill model.nnef.tgz rooms"},
+               "rill model.nnef.tgz modules"},
     CommandRow{Command::kListOps, "list-ops", 0, false, "list the operators that models may use",
                "rill list-ops"},
     CommandRow{Command::kListOnnxOps, "list-onnx-ops", 0, false,
@@ -292,7 +292,7 @@ std::optional<std::string> wrong_value(const Args& args) {
   const bool negative =
       args.loop.warmup_loops < 0 || args.loop.warmup_ms < 0 || args.loop.max_loops < 1 ||
       args.loop.max_ms < 0 || args.program.timeout_s < 0 || args.program.threads < 0 ||
-      args.load.streams < 0 || args.run.turns < 0 || args.streaming.autobatch_sessions < 0 ||
+      args.load.streams < 0 || args.run.stream_steps < 0 || args.streaming.autobatch_sessions < 0 ||
       args.program.readings_heartbeat_ms < 0 || args.limits.max_session_bytes < 0 ||
       args.limits.max_step_work < 0;
   for (const double ms : {args.load.turn_period_ms, args.load.deadline_ms, args.load.session_ms}) {

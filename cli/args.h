@@ -19,7 +19,7 @@ enum class Command {
   kCheck,
   kAudit,
   kCompile,
-  kRooms,
+  kModules,
   kListOps,
   kListOnnxOps,
   kListRuntimes,

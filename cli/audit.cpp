@@ -72,14 +72,14 @@ void print_json(const Args& args, const audit::Report& report) {
   out["remainders_compared"] = report.remainders;
   out["outputs"] = report.outputs;
   out["frames"] = report.frames;
-  out["ways"] = report.ways;
+  out["modes"] = report.modes;
   out["states_not_moved"] = report.not_moved;
   out["streams_given_up"] = report.given_up;
   out["unproven"] = report.unproven();
   out["finding"] = nullptr;
   if (const auto& finding = report.finding) {
     out["finding"] = {{"length", finding->length},
-                      {"way", finding->way},
+                      {"mode", finding->mode},
                       {"output", finding->output},
                       {"what", finding->what}};
   }

@@ -9,7 +9,7 @@ namespace rill::cli {
 /// The property that names the inputs which are caches that begin empty.
 inline constexpr const char* kCachesProperty = "rill.kv_caches";
 
-/// Tell whether an input is such a cache.
+/// Return whether an input is such a cache.
 inline bool is_own_cache(const Graph& graph, std::string_view input) {
   const auto it = graph.properties.find(kCachesProperty);
   if (it == graph.properties.end() || it->second.dtype() != DType::kString) return false;

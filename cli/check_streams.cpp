@@ -42,23 +42,23 @@ Result<std::vector<int64_t>> pulses_of(const Args& args) {
   return out;
 }
 
-std::string verdict_text(const audit::CheckedWay& way) {
-  if (!way.problem.empty()) return "FAILED: " + way.problem;
-  if (!way.refused.empty()) return "skipped: " + way.refused;
-  return way.same_bits ? "same bits" : "close";
+std::string verdict_text(const audit::CheckedMode& mode) {
+  if (!mode.problem.empty()) return "FAILED: " + mode.problem;
+  if (!mode.refused.empty()) return "skipped: " + mode.refused;
+  return mode.same_bits ? "same bits" : "close";
 }
 
 void print_text(const audit::CheckReport& report) {
-  for (const audit::CheckedWay& way : report.ways) {
+  for (const audit::CheckedMode& mode : report.modes) {
     const std::string pulse =
-        way.pulse == 0 ? "whole" : escaped_format("{}={}", report.symbol, way.pulse);
-    say("{:<8} {:<34} {} outputs: {}\n", pulse, way.name, way.outputs, verdict_text(way));
+        mode.pulse == 0 ? "whole" : escaped_format("{}={}", report.symbol, mode.pulse);
+    say("{:<8} {:<34} {} outputs: {}\n", pulse, mode.name, mode.outputs, verdict_text(mode));
   }
   if (report.first_node) {
     say("first node that differs: {}\n", report.first_node->to_string());
   }
   if (report.verdict().ok()) {
-    say("{} ways, {} outputs compared, none differs\n", report.ways.size(),
+    say("{} modes, {} outputs compared, none differs\n", report.modes.size(),
         report.compared());
   }
 }
@@ -67,17 +67,17 @@ void print_json(const audit::CheckReport& report, const std::string& model) {
   Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", model}};
   out["symbol"] = report.symbol;
   out["frames"] = report.frames;
-  out["ways"] = Json::array();
-  for (const audit::CheckedWay& way : report.ways) {
-    Json told{{"pulse", way.pulse == 0 ? Json(nullptr) : Json(way.pulse)},
-              {"way", way.name},
-              {"outputs", way.outputs},
-              {"frames", way.frames},
-              {"ok", way.problem.empty() && way.refused.empty()}};
-    if (way.outputs > 0) told["same_bits"] = way.same_bits;
-    if (!way.problem.empty()) told["problem"] = way.problem;
-    if (!way.refused.empty()) told["skipped"] = way.refused;
-    out["ways"].push_back(std::move(told));
+  out["modes"] = Json::array();
+  for (const audit::CheckedMode& mode : report.modes) {
+    Json told{{"pulse", mode.pulse == 0 ? Json(nullptr) : Json(mode.pulse)},
+              {"mode", mode.name},
+              {"outputs", mode.outputs},
+              {"frames", mode.frames},
+              {"ok", mode.problem.empty() && mode.refused.empty()}};
+    if (mode.outputs > 0) told["same_bits"] = mode.same_bits;
+    if (!mode.problem.empty()) told["problem"] = mode.problem;
+    if (!mode.refused.empty()) told["skipped"] = mode.refused;
+    out["modes"].push_back(std::move(told));
   }
   out["unproven"] = report.unproven;
   out["first_node"] = nullptr;

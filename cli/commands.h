@@ -22,14 +22,14 @@ Status compare_command(const Args& args, const Log& log, const Model& model);
 Status compare_stream(const Args& args, const Log& log, const Model& model);
 /// `compile`: the plan as a file.
 Status compile_command(const Args& args, const Log& log, const Model& model);
-/// Tell whether the command line names a plan file instead of a model.
+/// Return whether the command line names a plan file instead of a model.
 bool names_plan_file(const Args& args);
 /// Errors: kArg for limits of compiled models where the model is none.
 Status refuse_limits_of_plans(const Args& args);
 /// What a plan file can be asked for: run, stream, dump. Errors: kArg for other subcommands.
 Status plan_file_command(const Args& args, const Log& log);
-/// The rooms that the model's operators are read by, as the option of CMake that names them.
-Status rooms_command(const Args& args, const Log& log);
+/// The modules that the model's operators are read by, as the option of CMake that names them.
+Status modules_command(const Args& args, const Log& log);
 Status list_ops_command();
 Status list_onnx_ops_command();
 Status list_runtimes_command();
@@ -40,7 +40,7 @@ Status hwbench_command(const Args& args);
 
 /// The graph as it runs: optimised if asked for.
 Result<Graph> final_graph(const Args& args, const Graph& graph);
-/// Tell whether this command line runs optimised graphs.
+/// Return whether this command line runs optimised graphs.
 bool optimizes(const Args& args);
 
 }  // namespace rill::cli

@@ -76,7 +76,7 @@ Status StreamComparison::bind_others() {
   return {};
 }
 
-/// Tell whether the model's assertions allow a stream of this length.
+/// Return whether the model's assertions allow a stream of this length.
 bool StreamComparison::allowed(int64_t frames) const {
   Bindings bindings = others_;
   bindings.emplace_back(model_.stream_symbol, frames);

@@ -26,7 +26,7 @@ const char* first_words = "error: ";
 
 }  // namespace
 
-void tell_of_crashes(Flavor flavor) {
+void report_crashes(Flavor flavor) {
   if (flavor == Flavor::kTract) first_words = "[1970-01-01T00:00:00.000000000Z ERROR tract] ";
 #ifndef RILL_SANITIZED
   catch_crashes(on_crash);

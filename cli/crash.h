@@ -11,6 +11,6 @@ constexpr int kCrashStatus = 70;
 /// End the program with a line on stderr and `kCrashStatus` when a signal reports a defect. Callers
 /// that search stderr for errors find that line. Builds for sanitizers leave the signals alone, as
 /// sanitizers report more.
-void tell_of_crashes(Flavor flavor);
+void report_crashes(Flavor flavor);
 
 }  // namespace rill::cli

@@ -14,7 +14,7 @@ TEST(CrashDeathTest, EndsWithALineAndAStatusThatNoErrorHas) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     EXPECT_EXIT(
         {
-          tell_of_crashes(Flavor::kTract);
+          report_crashes(Flavor::kTract);
           std::raise(signal);
         },
         ::testing::ExitedWithCode(70), "ERROR tract. rill stopped by a defect of its own");

@@ -39,7 +39,7 @@ Status override_fact(const std::string& text, Graph* graph) {
   return {};
 }
 
-/// Tell whether the model has lost the input already: loaders may take values for constants.
+/// Return whether the model has lost the input already: loaders may take values for constants.
 bool is_input(const std::string& name, const Graph& graph) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     if (graph.input_name(i) == name) return true;

@@ -37,7 +37,7 @@ Result<std::optional<Shaped>> shaped_by_values(const Graph& bound, std::span<con
 using audit::run_stream;
 using audit::StreamOptions;
 using audit::StreamResult;
-/// Tell on the terminal how far a stream has come, where the options ask for it.
+/// Report on the terminal how far a stream has come, where the options ask for it.
 void show_progress(StreamOptions* options);
 
 /// Compare what a stream gave to the whole run's frames. Where the stream goes on, or its length is

@@ -98,7 +98,7 @@ void Lanes::step_together() {
   for (size_t step = 0; step < steps; ++step) {
     for (const auto& session : sessions_) session->run_layer(step);
   }
-  for (const auto& session : sessions_) session->end_turn();
+  for (const auto& session : sessions_) session->end_step();
 }
 
 }  // namespace rill::cli

@@ -17,31 +17,31 @@
 #include "pulse/pulse.h"
 
 namespace rill::cli {
-Status rooms_command(const Args& args, const Log& log) {
-  std::set<std::string_view> rooms;
+Status modules_command(const Args& args, const Log& log) {
+  std::set<std::string_view> modules;
   nnef::LoadOptions options = load_options(args, log);
   options.keep_submodels = false;
-  options.rooms_called = &rooms;
+  options.modules_called = &modules;
   RILL_ASSIGN(const Graph graph, load_model(args, options));
   for (const Node& node : graph.nodes) {
     for (const Fact& fact : node.outputs) {
-      if (is_quantised(fact.dtype)) rooms.insert("integer_sums");
+      if (is_quantised(fact.dtype)) modules.insert("integer_sums");
     }
   }
   for (const std::string& symbol : graph.scope.symbols()) {
-    if (pulse::meets_attention(graph, symbol)) rooms.insert("attention");
+    if (pulse::meets_attention(graph, symbol)) modules.insert("attention");
   }
   std::string list;
-  for (const std::string_view room : rooms) list += str_cat(list.empty() ? "" : ";", room);
+  for (const std::string_view module : modules) list += str_cat(list.empty() ? "" : ";", module);
   say("-DRILL_OPS=\"{}\"\n", list);
   return {};
 }
 
 Status list_ops_command() {
   std::map<std::string, std::set<std::string>> registries;
-  for (const auto& rooms : {ops::op_table(), nnef::loader_rooms()}) {
-    for (const OpRoom* room : rooms) {
-      for (const NnefOp& op : room->nnef) {
+  for (const auto& modules : {ops::op_table(), nnef::loader_modules()}) {
+    for (const OpModule* module : modules) {
+      for (const NnefOp& op : module->nnef) {
         registries[op.registry].insert(declared_name(op.declaration));
       }
     }

@@ -145,8 +145,8 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
 
 std::map<std::string, std::vector<int>> onnx_operators() {
   std::map<std::string, std::vector<int>> out;
-  for (const OnnxRoom* room : ops::onnx_table()) {
-    for (const OnnxOp& op : room->ops) {
+  for (const OnnxModule* module : ops::onnx_table()) {
+    for (const OnnxOp& op : module->ops) {
       const std::string_view domain(op.domain);
       const std::string name = declared_name(op.declaration);
       out[domain.empty() ? name : str_cat(domain, ".", name)].push_back(op.since);

@@ -18,7 +18,7 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options);
 /// Refuse models of other programs by the names of their files, as their contents are not read, and
 /// files that are named as ONNX models and begin otherwise. Errors: kUnsupported, kParse.
 Status refuse_other_formats(const std::string& model);
-/// Tell whether the file is read by the loader for ONNX.
+/// Return whether the file is read by the loader for ONNX.
 bool is_onnx_model(const std::string& path);
 
 /// The name in "fragment conv<?>(...".

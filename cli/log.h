@@ -25,7 +25,7 @@ class Log {
   void notice(std::string_view text) const;
   void info(std::string_view text) const;
   void debug(std::string_view text) const;
-  /// Tell whether there is someone to show progress to.
+  /// Return whether there is someone to show progress to.
   static bool terminal();
   /// Overwrite the line of progress; an empty text clears it. On a terminal only.
   static void progress(std::string_view text);

@@ -31,16 +31,16 @@ void visit_notes(const Graph& graph, const std::vector<NodeNotes>& nodes, std::v
   }
 }
 
-CostList cost_of(const Graph& graph, const Node& node, const Dim& turns) {
+CostList cost_of(const Graph& graph, const Node& node, const Dim& iterations) {
   const Facts in = graph.facts_of(node.inputs);
   CostList out;
   const DType dtype = node.outputs.empty() ? DType::kF32 : node.outputs[0].dtype;
   if (node.op->nested() == nullptr) {
     const Cost cost = node.op->cost(in, node.outputs);
     if (!(cost.fma == Dim(0))) {
-      out.emplace_back(str_cat("FMA(", dtype_name(dtype), ")"), cost.fma * turns);
+      out.emplace_back(str_cat("FMA(", dtype_name(dtype), ")"), cost.fma * iterations);
     }
-    if (!(cost.bytes == Dim(0))) out.emplace_back("Bytes", cost.bytes * turns);
+    if (!(cost.bytes == Dim(0))) out.emplace_back("Bytes", cost.bytes * iterations);
   }
   std::map<std::string, Dim> params;
   for (const Fact& fact : in) {
@@ -51,14 +51,14 @@ CostList cost_of(const Graph& graph, const Node& node, const Dim& turns) {
   return out;
 }
 
-void cost_nodes(const Graph& graph, const Dim& turns, std::vector<NodeNotes>* nodes) {
+void cost_nodes(const Graph& graph, const Dim& iterations, std::vector<NodeNotes>* nodes) {
   nodes->resize(graph.nodes.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    (*nodes)[i].cost = cost_of(graph, node, turns);
+    (*nodes)[i].cost = cost_of(graph, node, iterations);
     const Graph* body = node.op->nested();
     if (body == nullptr) continue;
-    cost_nodes(*body, turns * transforms::loop_turns(graph, node), &(*nodes)[i].body);
+    cost_nodes(*body, iterations * transforms::loop_iterations(graph, node), &(*nodes)[i].body);
   }
 }
 

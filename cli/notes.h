@@ -19,12 +19,12 @@ using CostList = std::vector<std::pair<std::string, Dim>>;  ///< "FMA(F32)", how
 /// What was measured or counted of a node.
 struct NodeNotes {
   CostList cost;
-  std::optional<double> seconds;  ///< per run, all turns of a loop together, its body left out
+  std::optional<double> seconds;  ///< per run, all iterations of a loop together, its body left out
   std::optional<double> min_seconds;
   std::optional<double> max_seconds;
   std::optional<double> median_seconds;
   std::optional<double> p99_seconds;
-  int64_t calls = 1;              ///< per run: the turns of the loops around
+  int64_t calls = 1;              ///< per run: the iterations of the loop around
   std::optional<double> reach;    ///< share of what the machine allows, of the limit that is nearer
   std::string limit;              ///< that limit: "FMA", or where the bytes lie, as in "L2"
   std::optional<Dim> live_bytes;  ///< of all wires but constants while the node runs
@@ -61,14 +61,14 @@ void for_each_note(const Graph& graph, const Notes& notes, const NoteVisitor& vi
 /// The counts of a node whose kind begins so, together; 0 while they depend on a symbol.
 int64_t count_of(const NodeNotes& node, std::string_view kind);
 
-/// Count the work of every node by kind; that of loop bodies times the turns of the loop.
+/// Count the work of every node by kind; that of loop bodies times the iterations of the loop.
 void note_costs(const Graph& graph, Notes* notes);
 /// The sum over all nodes, sorted by kind.
 CostList total_cost(const Graph& graph, const Notes& notes);
 /// Replace symbols in all counts.
 void bind_costs(const Bindings& bindings, Notes* notes);
 
-/// Tell how many bytes are live at each node, constants left out.
+/// Report how many bytes are live at each node, constants left out.
 void note_memory(const Graph& graph, Notes* notes);
 
 /// Compare the median time of every node to what the machine allows for its multiply-adds and its

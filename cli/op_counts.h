@@ -19,7 +19,7 @@ std::map<std::string, int64_t, std::less<>> count_ops(const Graph& graph);
 
 /// Check what `--assert-op-count` and `--assert-op-only` say.
 Status check_ops(const Args& args, const Graph& graph);
-/// Tell whether anything is said of operators.
+/// Return whether anything is said of operators.
 inline bool asserts_ops(const Args& args) {
   return !args.checks.assert_op_counts.empty() || !args.checks.assert_op_only.empty();
 }

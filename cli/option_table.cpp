@@ -134,7 +134,7 @@ void add(RunOptions* o, std::vector<Option>* out) {
              {"--steps", kOnRun, &o->steps, "print inputs and outputs of every node to stderr"},
              {"--save-outputs-nnef", kOnRun, &o->save_outputs_nnef,
               "write outputs as .dat to a folder"},
-             {"--turns", kOnRun, &o->turns,
+             {"--stream-steps", kOnRun, &o->stream_steps,
               "number of steps of each stream; 0: as many as the input has"},
              {"--per-turn-diff", kOnRun, &o->per_turn_diff,
               "print the largest difference of each step"},

@@ -96,7 +96,7 @@ struct CheckOptions {
 struct RunOptions {
   bool dump_outputs = false;
   bool steps = false;
-  int64_t turns = 0;  ///< 0: as many as the input has
+  int64_t stream_steps = 0;  ///< 0: as many as the input has
   bool per_turn_diff = false;
   double assert_occupancy = 0;
   std::string save_outputs_nnef;

@@ -30,7 +30,7 @@ Result<plan_file::OpenedPlan> open_plan(const Args& args, bool whole) {
   RILL_ASSIGN(const plan_file::MappedFile file, file_of(args));
   plan_file::Known known;
   known.steps = ops::step_table();
-  known.rooms = ops::op_table();
+  known.modules = ops::op_table();
   known.rank = [](std::string_view target) {
     return kernels::target_rank(std::string(target).c_str());
   };

@@ -78,7 +78,7 @@ std::optional<Product> of_conv(const Graph& graph, const Node& node) {
 
 using Key = std::array<std::string, 8>;
 
-void collect(const Graph& graph, const Dim& turns, std::map<Key, Dim>* counts) {
+void collect(const Graph& graph, const Dim& iterations, std::map<Key, Dim>* counts) {
   for (const Node& node : graph.nodes) {
     const std::string_view op = node.op->name();
     const auto product = op == "EinSum" ? of_einsum(graph, node)
@@ -93,10 +93,10 @@ void collect(const Graph& graph, const Dim& turns, std::map<Key, Dim>* counts) {
                     std::string(op),
                     std::string(dtype_name(node.outputs[0].dtype)),
                     product->packing};
-      (*counts)[key] += turns;
+      (*counts)[key] += iterations;
     }
     if (const Graph* body = node.op->nested()) {
-      collect(*body, turns * transforms::loop_turns(graph, node), counts);
+      collect(*body, iterations * transforms::loop_iterations(graph, node), counts);
     }
   }
 }

@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Enough turns of a body for a steady mean, few beside the runs of the model.
+// Enough iterations of a body for a steady mean, few beside the runs of the model.
 constexpr int kBodyRuns = 50;
 
 double ms_since(Clock::time_point start) {
@@ -66,11 +66,11 @@ class Times {
   }
   int64_t runs() const { return runs_; }
   const std::vector<Span>& fastest() const { return fastest_; }
-  /// Write down what was found, times `turns`.
-  void note(double turns, std::vector<NodeNotes>* nodes) {
+  /// Write down what was found, times `iterations`.
+  void note(double iterations, std::vector<NodeNotes>* nodes) {
     for (size_t i = 0; i < std::min(total_.size(), nodes->size()); ++i) {
       if (total_[i] == 0) continue;
-      const double scale = turns * 1e-9;
+      const double scale = iterations * 1e-9;
       std::vector<double>& sorted = samples_[i];
       std::sort(sorted.begin(), sorted.end());
       NodeNotes& node = (*nodes)[i];
@@ -79,7 +79,7 @@ class Times {
       node.median_seconds = at_rank(&sorted, 0.5) * scale;
       node.p99_seconds = at_rank(&sorted, 0.99) * scale;
       node.max_seconds = sorted.back() * scale;
-      node.calls = static_cast<int64_t>(turns);
+      node.calls = static_cast<int64_t>(iterations);
     }
   }
 
@@ -92,11 +92,11 @@ class Times {
 };
 
 /// Time one turn of a loop's body on zeros, and take it out of the loop's own time. The sum stays
-/// what was measured: where the turns alone take longer than the loop, they share its time.
+/// what was measured: where the iterations alone take longer than the loop, they share its time.
 void profile_body(const Graph& graph, const Node& node, NodeNotes* notes) {
   const Graph* body = node.op->nested();
-  const auto turns = transforms::loop_turns(graph, node).to_int();
-  if (body == nullptr || !turns || !notes->seconds) return;
+  const auto iterations = transforms::loop_iterations(graph, node).to_int();
+  if (body == nullptr || !iterations || !notes->seconds) return;
   PrepareOptions options;
   options.optimize = false;
   const auto plan = prepare(*body, options);
@@ -106,7 +106,7 @@ void profile_body(const Graph& graph, const Node& node, NodeNotes* notes) {
   Times times((*plan)->nodes.size());
   for (int i = 0; i < kBodyRuns; ++i) times.run(session->get());
   notes->body.resize(body->nodes.size());
-  times.note(static_cast<double>(*turns), &notes->body);
+  times.note(static_cast<double>(*iterations), &notes->body);
   double sum = 0;
   for (const NodeNotes& each : notes->body) sum += each.seconds.value_or(0);
   const double scale = sum > *notes->seconds ? *notes->seconds / sum : 1;

@@ -56,7 +56,7 @@ Status run_subcommand(Args args, const Log& log) {
     return fail(Code::kArg, "Runtime `", args.model.runtime, "' not found")
         .hint("rill has cpu, unoptimized and deploy");
   }
-  if (args.command == Command::kRooms) return rooms_command(args, log);
+  if (args.command == Command::kModules) return modules_command(args, log);
   if (names_plan_file(args)) return plan_file_command(args, log);
   RILL_TRY(refuse_limits_of_plans(args));
   std::unique_ptr<Readings> readings;
@@ -119,7 +119,7 @@ int run(int argc, char** argv, Flavor flavor) {
 
 int run_program(int argc, char** argv, Flavor flavor) {
   flavor = flavor_of(argc > 0 ? argv[0] : "", flavor);
-  tell_of_crashes(flavor);
+  report_crashes(flavor);
   prepare_streams();
   std::set_new_handler(flavor == Flavor::kTract ? out_of_memory_tract : out_of_memory_rill);
   try {

@@ -14,7 +14,7 @@ namespace {
 using Outputs = std::vector<std::vector<Tensor>>;  ///< by turn
 
 /// The largest difference and the largest value of one turn, over all streams.
-struct TurnDifference {
+struct IterationDifference {
   double worst = 0;
   double scale = 0;
 
@@ -63,7 +63,7 @@ class StreamRun {
   size_t streams_ = 1;
   size_t count_ = 0;  ///< turns of each stream
   std::vector<Outputs> got_;
-  std::vector<TurnDifference> differences_;
+  std::vector<IterationDifference> differences_;
 };
 
 Status StreamRun::check_counts() const {
@@ -149,7 +149,8 @@ Status StreamRun::report_occupancy() const {
 
 Result<Outputs> StreamRun::run() {
   streams_ = static_cast<size_t>(std::max<int64_t>(1, args_.load.streams));
-  count_ = args_.run.turns > 0 ? static_cast<size_t>(args_.run.turns) : turns_.values.size();
+  count_ = args_.run.stream_steps > 0 ? static_cast<size_t>(args_.run.stream_steps)
+                                      : turns_.values.size();
   RILL_TRY(check_counts());
   RILL_ASSIGN(Lanes lanes, Lanes::make(turns_.ready.plan, streams_));
   got_.resize(streams_);
@@ -162,12 +163,12 @@ Result<Outputs> StreamRun::run() {
   RILL_TRY(report_occupancy());
   RILL_TRY(compare());
   double worst = 0;
-  for (const TurnDifference& turn : differences_) worst = std::max(worst, turn.worst);
+  for (const IterationDifference& turn : differences_) worst = std::max(worst, turn.worst);
   say("worst diff against running alone: {}\n", power_text(worst));
   if (args_.run.per_turn_diff) {
     say("\nturn  worst abs    |want|max   relative\n");
     for (size_t turn = 0; turn < count_; ++turn) {
-      const TurnDifference& each = differences_[turn];
+      const IterationDifference& each = differences_[turn];
       say("{:4}  {:>9}  {:>9}  {:>9}\n", turn, power_text(each.worst),
           power_text(each.scale), power_text(each.scale > 0 ? each.worst / each.scale : 0));
     }

@@ -59,7 +59,7 @@ std::string stem(std::string_view name) {
   return out;
 }
 
-/// Tell whether one value may become the other: where both have numbers, these are the same.
+/// Return whether one value may become the other: where both have numbers, these are the same.
 bool may_be_same(const Fact& a, const Fact& b) {
   if (a.dtype != b.dtype || a.rank() != b.rank()) return false;
   for (int axis = 0; axis < a.rank(); ++axis) {

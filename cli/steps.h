@@ -15,7 +15,7 @@ Status tie_steps(const Args& args, Graph* graph);
 /// on: "--feedback stateN=state". Empty if none do.
 std::string likely_feedback(const Graph& graph);
 
-/// Tell how a model whose steps are its runs streams, once its symbols have numbers.
+/// Report how a model whose steps are its runs streams, once its symbols have numbers.
 void settle_steps(Graph* graph);
 
 }  // namespace rill::cli

@@ -96,7 +96,7 @@ endif()
 
 # Where the linker sees all code, GCC 12 forgets which loops are to be unrolled: a tenth more
 # instructions in products with AVX2. Those of Arm are not unrolled. The smallest builds rather have
-# the room.
+# the module.
 set(RILL_TIER_LINK_FLAGS "")
 if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND NOT CMAKE_BUILD_TYPE STREQUAL MinSizeRel AND
    CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")

@@ -1,9 +1,9 @@
 # rill_op_group(<group> [ONNX_ALONE <name> ...] [STEPS <name> ...])
 # Add the folder ops/<group>. The name and the text of a file say what it is for:
 #
-#   <name>.cpp         an operator module if it exports `const OpRoom <name>_room`, else shared code
+#   <name>.cpp         an operator module if it exports `const OpModule <name>_room`, else shared code
 #   <name>_step.cpp    kinds of steps, which run without operators as well
-#   <name>_onnx.cpp    how ONNX operators are read; exports `const OnnxRoom <name>_onnx`
+#   <name>_onnx.cpp    how ONNX operators are read; exports `const OnnxModule <name>_onnx`
 #   <name>_test.cpp    tests, in ops_test
 #
 # ONNX_ALONE names modules and shared code that only ONNX files lead to: a build without RILL_ONNX leaves
@@ -19,9 +19,9 @@
 # A form is such code that belongs to no single module.
 
 set(RILL_OP_FORMS attention long_streams nested)
-set_property(GLOBAL PROPERTY RILL_OP_ROOMS "")
-set_property(GLOBAL PROPERTY RILL_OP_ROOMS_LEFT_OUT "")
-set_property(GLOBAL PROPERTY RILL_ONNX_ROOMS "")
+set_property(GLOBAL PROPERTY RILL_OP_MODULES "")
+set_property(GLOBAL PROPERTY RILL_OP_MODULES_LEFT_OUT "")
+set_property(GLOBAL PROPERTY RILL_ONNX_MODULES "")
 set_property(GLOBAL PROPERTY RILL_OP_TESTS "")
 
 function(rill_op_group group)
@@ -49,8 +49,8 @@ endfunction()
 
 # An operator module, or shared code.
 function(rill_op_source source op onnx_alone)
-  file(STRINGS "${source}" room REGEX "^(extern )?const OpRoom ${op}_room")
-  if(NOT room)
+  file(STRINGS "${source}" module REGEX "^(extern )?const OpModule ${op}_module")
+  if(NOT module)
     if(RILL_ONNX OR NOT onnx_alone)
       target_sources(rill_ops PRIVATE "${source}")
     endif()
@@ -59,27 +59,27 @@ function(rill_op_source source op onnx_alone)
   target_sources(rill_ops PRIVATE "${source}")
   set(source "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
   if(RILL_OPS AND NOT op IN_LIST RILL_OPS)
-    rill_leave_out("${source}" ${op} RILL_OP_ROOMS_LEFT_OUT)
+    rill_leave_out("${source}" ${op} RILL_OP_MODULES_LEFT_OUT)
     return()
   endif()
-  set_property(GLOBAL APPEND PROPERTY RILL_OP_ROOMS ${op})
+  set_property(GLOBAL APPEND PROPERTY RILL_OP_MODULES ${op})
   if(onnx_alone)
-    set_property(GLOBAL APPEND PROPERTY RILL_OP_ROOMS_OF_ONNX ${op})
-    rill_leave_out("${source}" "RILL_ONNX=ON" RILL_OP_ROOMS_LEFT_OUT_WITHOUT_ONNX)
+    set_property(GLOBAL APPEND PROPERTY RILL_OP_MODULES_OF_ONNX ${op})
+    rill_leave_out("${source}" "RILL_ONNX=ON" RILL_OP_MODULES_LEFT_OUT_WITHOUT_ONNX)
   endif()
 endfunction()
 
 # The ONNX forms of a module.
 function(rill_onnx_source source name)
-  string(REGEX REPLACE "_onnx$" "" room "${name}")
-  if(NOT RILL_ONNX OR (RILL_OPS AND NOT room IN_LIST RILL_OPS))
+  string(REGEX REPLACE "_onnx$" "" module "${name}")
+  if(NOT RILL_ONNX OR (RILL_OPS AND NOT module IN_LIST RILL_OPS))
     return()
   endif()
   target_sources(rill_ops PRIVATE "${source}")
-  set_property(GLOBAL APPEND PROPERTY RILL_ONNX_ROOMS ${room})
+  set_property(GLOBAL APPEND PROPERTY RILL_ONNX_MODULES ${module})
 endfunction()
 
-# Note in a list what brings the operators of a source back: the name of its room, or a setting.
+# Note in a list what brings the operators of a source back: the name of its module, or a setting.
 function(rill_leave_out source way list)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
   rill_op_names("${source}" names)
@@ -88,7 +88,7 @@ function(rill_leave_out source way list)
   endforeach()
 endfunction()
 
-# Every operator of the dialect stands in its room as its registry and its name, in two literals.
+# Every operator of the dialect stands in its module as its registry and its name, in two literals.
 function(rill_op_names source out)
   file(READ "${source}" text)
   string(REGEX MATCHALL "\"(tract_(nnef|core|pulse|extra|onnx|transformers|resource)|rill_(pulse|onnx))\",[ \n]*\"(fragment )?[a-z_0-9]+" found "${text}")
@@ -101,30 +101,30 @@ function(rill_op_names source out)
   set(${out} "${names}" PARENT_SCOPE)
 endfunction()
 
-# rill_write_op_table(<file>): the table of the rooms. Without RILL_ONNX those that are for files of ONNX
+# rill_write_op_table(<file>): the table of the modules. Without RILL_ONNX those that are for files of ONNX
 # are not in it, unless RILL_OPS names them.
 function(rill_write_op_table file)
-  get_property(rooms GLOBAL PROPERTY RILL_OP_ROOMS)
+  get_property(modules GLOBAL PROPERTY RILL_OP_MODULES)
   if(RILL_OPS AND NOT nested IN_LIST RILL_OPS)
-    rill_leave_out("${PROJECT_SOURCE_DIR}/nnef_loader/build/nested.cpp" nested RILL_OP_ROOMS_LEFT_OUT)
+    rill_leave_out("${PROJECT_SOURCE_DIR}/nnef_loader/build/nested.cpp" nested RILL_OP_MODULES_LEFT_OUT)
   endif()
-  get_property(left_out GLOBAL PROPERTY RILL_OP_ROOMS_LEFT_OUT)
+  get_property(left_out GLOBAL PROPERTY RILL_OP_MODULES_LEFT_OUT)
   if(NOT RILL_ONNX AND NOT RILL_OPS)
-    get_property(of_onnx GLOBAL PROPERTY RILL_OP_ROOMS_OF_ONNX)
-    list(REMOVE_ITEM rooms ${of_onnx})
-    get_property(more GLOBAL PROPERTY RILL_OP_ROOMS_LEFT_OUT_WITHOUT_ONNX)
+    get_property(of_onnx GLOBAL PROPERTY RILL_OP_MODULES_OF_ONNX)
+    list(REMOVE_ITEM modules ${of_onnx})
+    get_property(more GLOBAL PROPERTY RILL_OP_MODULES_LEFT_OUT_WITHOUT_ONNX)
     string(APPEND left_out "${more}")
   endif()
   foreach(op IN LISTS RILL_OPS)
-    if(NOT op IN_LIST rooms AND NOT op IN_LIST RILL_OP_FORMS)
-      message(FATAL_ERROR "RILL_OPS: there is no room ${op}")
+    if(NOT op IN_LIST modules AND NOT op IN_LIST RILL_OP_FORMS)
+      message(FATAL_ERROR "RILL_OPS: there is no module ${op}")
     endif()
   endforeach()
   set(declarations "")
   set(entries "")
-  foreach(op IN LISTS rooms)
-    string(APPEND declarations "extern const OpRoom ${op}_room;\n")
-    string(APPEND entries "    &${op}_room,\n")
+  foreach(op IN LISTS modules)
+    string(APPEND declarations "extern const OpModule ${op}_module;\n")
+    string(APPEND entries "    &${op}_module,\n")
   endforeach()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/op_table.cpp.in" "${file}" @ONLY)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/built.h.in"
@@ -186,12 +186,12 @@ endfunction()
 
 # The table of ONNX forms.
 function(rill_write_onnx_table file)
-  get_property(rooms GLOBAL PROPERTY RILL_ONNX_ROOMS)
+  get_property(modules GLOBAL PROPERTY RILL_ONNX_MODULES)
   set(declarations "")
   set(entries "")
-  foreach(room IN LISTS rooms)
-    string(APPEND declarations "extern const OnnxRoom ${room}_onnx;\n")
-    string(APPEND entries "    &${room}_onnx,\n")
+  foreach(module IN LISTS modules)
+    string(APPEND declarations "extern const OnnxModule ${module}_onnx;\n")
+    string(APPEND entries "    &${module}_onnx,\n")
   endforeach()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/onnx_table.cpp.in" "${file}" @ONLY)
 endfunction()

@@ -12,28 +12,28 @@ enum class Tier : uint8_t { kScalar, kSse42, kAvx2, kAvx512, kNeon };
 inline constexpr Tier kAllTiers[] = {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512,
                                      Tier::kNeon};
 
-/// Tell the best tier that this build has and that this CPU and its system allow, as detected at
+/// Return the best tier that this build has and that this CPU and its system allow, as detected at
 /// run time.
 /// Thread: safe. Real-time: no, call it at prepare.
 Tier detected_tier();
 
-/// Tell whether kernels may multiply and add four bytes in one instruction of that tier: AVX-VNNI,
-/// AVX512-VNNI, or the dot products of Arm. Of this CPU, or of this thread's target if it has one.
-/// Thread: safe. Real-time: no, call it at prepare.
+/// Return whether kernels may multiply and add four bytes in one instruction of that tier:
+/// AVX-VNNI, AVX512-VNNI, or the dot products of Arm. Of this CPU, or of this thread's target if it
+/// has one. Thread: safe. Real-time: no, call it at prepare.
 bool has_dot_products(Tier tier);
 
-/// Tell whether this CPU computes with 512 bits in two halves, as AMD's Zen 4 does: what has one
+/// Return whether this CPU computes with 512 bits in two halves, as AMD's Zen 4 does: what has one
 /// half too many is faster in vectors of 256 bits. False for a target, and under a limit: they
 /// stand for any CPU of their tier.
 /// Thread: safe. Real-time: no, call it at prepare.
 bool halves_512();
 
-/// Tell the tier of kernels that may run here: the detected one, capped by `set_tier_limit`.
+/// Return the tier of kernels that may run here: the detected one, capped by `set_tier_limit`.
 /// Thread: safe. Real-time: yes, but slow: call it at prepare.
 Tier running_tier() RILL_NONBLOCKING;
 
-/// Tell the tier to choose kernels for: that of the target while this thread has one, else the one
-/// that may run here.
+/// Return the tier to choose kernels for: that of the target while this thread has one, else the
+/// one that may run here.
 /// Thread: safe. Real-time: yes, but slow: call it at prepare.
 Tier active_tier() RILL_NONBLOCKING;
 
@@ -53,9 +53,9 @@ class TargetCpu {
   bool dot_before_;
 };
 
-/// Tell whether this build has kernels of a tier, whatever the CPU.
+/// Return whether this build has kernels of a tier, whatever the CPU.
 bool built_for(Tier tier);
-/// Tell whether this build makes plans for CPUs of a tier: it has its kernels, or their names.
+/// Return whether this build makes plans for CPUs of a tier: it has its kernels, or their names.
 bool compiles_for(Tier tier);
 
 /// Cap the tier of the kernels that are chosen from now on. A limit above what the CPU has is no
@@ -64,16 +64,16 @@ void set_tier_limit(Tier limit);
 /// Choose kernels for what the CPU has again. Thread: safe.
 void clear_tier_limit();
 
-/// Tell the name of a tier: "scalar", "sse42", "avx2", "avx512" or "neon".
+/// Return the name of a tier: "scalar", "sse42", "avx2", "avx512" or "neon".
 const char* tier_name(Tier tier);
 
 /// Find the tier of that name. Returns false, and leaves `tier` alone, if there is none.
 bool tier_from_name(const char* name, Tier* tier);
 
-/// Tell whether a CPU whose best tier is `cpu` can run a kernel that needs `needs`.
+/// Return whether a CPU whose best tier is `cpu` can run a kernel that needs `needs`.
 bool supports(Tier cpu, Tier needs) RILL_NONBLOCKING;
 
-/// Tell whether the vectors of a tier take denormals for zeros outside of steps too, whatever the
+/// Return whether the vectors of a tier take denormals for zeros outside of steps too, whatever the
 /// mode of the thread: those of 32-bit Arm have no other.
 constexpr bool always_flushes([[maybe_unused]] Tier tier) {
 #if defined(RILL_NEON_32)
@@ -83,7 +83,7 @@ constexpr bool always_flushes([[maybe_unused]] Tier tier) {
 #endif
 }
 
-/// Tell whether a kernel of a list may run here.
+/// Return whether a kernel of a list may run here.
 template <class Kernel>
 bool runs_here(const Kernel& kernel) {
   if constexpr (requires { kernel.dot; }) {

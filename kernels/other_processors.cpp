@@ -34,8 +34,8 @@ namespace rill::kernels {
 #undef RILL_KERNEL
 
 #define RILL_KERNEL(needs, name)                                      \
-  void widen_f16_##name(int64_t, const uint16_t*, float*) RILL_STANDS_IN \
-  void narrow_f16_##name(int64_t, const float*, uint16_t*) RILL_STANDS_IN
+  void upcast_f16_##name(int64_t, const uint16_t*, float*) RILL_STANDS_IN \
+  void downcast_f16_##name(int64_t, const float*, uint16_t*) RILL_STANDS_IN
 #include "kernels/half/kernels.inc"
 #undef RILL_KERNEL
 
@@ -52,28 +52,28 @@ namespace rill::kernels {
 #include "kernels/matmul/kernels.inc"
 #undef RILL_KERNEL
 
-#define RILL_KERNEL(needs, format, name, columns, widen) \
+#define RILL_KERNEL(needs, format, name, columns, upcast) \
   void name(const MatmulPackedArgs&) RILL_STANDS_IN
 #include "kernels/matmul_packed/kernels.inc"
 #undef RILL_KERNEL
 
-#define RILL_WIDEN(suffix)                                                              \
-  void widen_f16_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_STANDS_IN    \
-  void widen_q8_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_STANDS_IN     \
-  void widen_q4_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_STANDS_IN
+#define RILL_UPCAST(suffix)                                                              \
+  void upcast_f16_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_STANDS_IN    \
+  void upcast_q8_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_STANDS_IN     \
+  void upcast_q4_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_STANDS_IN
 #if RILL_LISTS(SSE42)
-RILL_WIDEN(sse42)
+RILL_UPCAST(sse42)
 #endif
 #if RILL_LISTS(AVX2)
-RILL_WIDEN(avx2)
+RILL_UPCAST(avx2)
 #endif
 #if RILL_LISTS(AVX512)
-RILL_WIDEN(avx512)
+RILL_UPCAST(avx512)
 #endif
 #if RILL_LISTS(NEON)
-RILL_WIDEN(neon)
+RILL_UPCAST(neon)
 #endif
-#undef RILL_WIDEN
+#undef RILL_UPCAST
 
 #define RILL_KERNEL(needs, name) void name(const PointwiseArgs&, float*) RILL_STANDS_IN
 #include "kernels/pointwise/kernels.inc"

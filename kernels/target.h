@@ -15,13 +15,13 @@ struct Target {
 /// browsers run. Returns false, and leaves `target` alone, if there is none.
 bool target_from_name(const char* name, Target* target);
 
-/// Tell the name of a target, as plan files have it.
+/// Return the name of a target, as plan files have it.
 const char* target_name(const Target& target);
 
-/// Tell the target of this CPU, as far as `set_tier_limit` lets it be used.
+/// Return the target of this CPU, as far as `set_tier_limit` lets it be used.
 Target running_target();
 
-/// Tell how good plans for the target of a name are here; -1 if they cannot run.
+/// Return how good plans for the target of a name are here; -1 if they cannot run.
 int target_rank(const char* name);
 
 }  // namespace rill::kernels

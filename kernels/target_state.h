@@ -11,7 +11,7 @@ namespace rill::kernels::detail {
 struct TargetState {
   std::atomic<Tier> tier{Tier::kScalar};
   std::atomic<bool> has_dot_products{false};
-  /// Tells whether the calling thread is that one; null until there was a target.
+  /// Return whether the calling thread is that one; null until there was a target.
   std::atomic<bool (*)() noexcept RILL_NONBLOCKING> is_of_this_thread{nullptr};
 };
 extern TargetState target_state;

@@ -31,22 +31,22 @@ struct LoadOptions {
   std::span<const std::pair<std::string, std::vector<Dim>>> input_shapes;
   /// Gets the graph as far as it was read where loading fails, its inputs at least; may be null.
   Graph* read_so_far = nullptr;
-  /// Lines of `operator room`: what a build of few operators leaves out, for messages.
+  /// Lines of `operator module`: what a build of few operators leaves out, for messages.
   std::string_view left_out;
-  /// Gets the name of every room that the model calls; may be null.
-  std::set<std::string_view>* rooms_called = nullptr;
+  /// Gets the name of every module that the model calls; may be null.
+  std::set<std::string_view>* modules_called = nullptr;
 };
 
 /// Load a model: archive, graph text, weights, quantisation. Not simplified yet.
 /// `ops`: the operators that graphs may use.
 /// Errors: kIo, kParse, kUnsupported, kShape, kDType, with file, line, column and node.
-Result<Graph> load(const std::string& path, std::span<const OpRoom* const> ops,
+Result<Graph> load(const std::string& path, std::span<const OpModule* const> ops,
                    const LoadOptions& options = {});
-Result<Graph> load_memory(std::span<const std::byte> bytes, std::span<const OpRoom* const> ops,
+Result<Graph> load_memory(std::span<const std::byte> bytes, std::span<const OpModule* const> ops,
                           const LoadOptions& options = {});
 
 /// The operators that the loader reads itself, apart from those that it is given.
-std::span<const OpRoom* const> loader_rooms();
+std::span<const OpModule* const> loader_modules();
 
 /// The operators that are fragments of NNEF's standard: read as those that they call.
 std::vector<std::string_view> standard_fragments();
@@ -54,7 +54,7 @@ std::vector<std::string_view> standard_fragments();
 struct SaveOptions {
   /// The operators to read the model with once it is written. It must read back as the same graph
   /// (`expect_same`) and with the same properties before it gets its name. None: it is not read.
-  std::span<const OpRoom* const> read_back;
+  std::span<const OpModule* const> read_back;
   /// How models in the model, and operators that are many nodes, are read back.
   bool keep_submodels = false;
   /// Keep names as they are, written i"a.b"; otherwise what is no identifier becomes `_`.

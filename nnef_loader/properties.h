@@ -17,7 +17,7 @@ std::map<std::string, Tensor> properties_of(const Graph& graph);
 /// one of tract's is missing.
 Status set_properties(std::map<std::string, Tensor> properties, Graph* graph);
 
-/// Tell whether a property tells how a pulsed graph streams.
-bool tells_of_streams(const std::string& key);
+/// Return whether a property tells how a pulsed graph streams.
+bool describes_streams(const std::string& key);
 
 }  // namespace rill::nnef

@@ -23,6 +23,6 @@ struct Statements {
 /// of its outputs, or of earlier statements; all registries are enabled.
 /// Errors: as `load`, with lines of the text.
 Result<Statements> load_statements(const Graph& model, std::string_view body,
-                                   std::span<const OpRoom* const> ops);
+                                   std::span<const OpModule* const> ops);
 
 }  // namespace rill::nnef

@@ -23,8 +23,8 @@ struct Counting {
   int64_t back = 0;
   bool swapped = false;
   bool negated = false;
-  bool runs_first = false;  ///< the first turn is not asked
-  bool whole = false;       ///< i counts the turns left, and is compared with 0
+  bool runs_first = false;  ///< the first iteration is not asked
+  bool whole = false;       ///< i counts the iterations left, and is compared with 0
 
   std::vector<Message> condition(const std::string& count, const std::string& out) const {
     std::vector<std::string> sides = {count, whole ? "zero" : "end"};
@@ -185,7 +185,8 @@ TEST(Counted, ByProductsUpToSomeTurns) {
               (std::vector<float>{times, 2 * times, 3 * times})) << turns;
   }
   for (const int64_t turns : {65, 66, 1000}) {
-    EXPECT_NE(refused(squares(turns * turns)).find("over 64 turns"), std::string::npos) << turns;
+    EXPECT_NE(refused(squares(turns * turns)).find("over 64 iterations"), std::string::npos)
+        << turns;
   }
 }
 

@@ -103,13 +103,13 @@ Result<Graph> load_memory(std::span<const std::byte> bytes, const Operators& ops
 
 Result<Graph> load_any(const std::string& path, const Operators& ops, const LoadOptions& options) {
   if (is_onnx_file(path)) return load(path, ops, options);
-  return nnef::load(path, ops.rooms, options);
+  return nnef::load(path, ops.modules, options);
 }
 
 Result<Graph> load_any_memory(std::span<const std::byte> bytes, const Operators& ops,
                               const LoadOptions& options) {
   if (is_onnx(bytes)) return load_memory(bytes, ops, options);
-  return nnef::load_memory(bytes, ops.rooms, options);
+  return nnef::load_memory(bytes, ops.modules, options);
 }
 
 }  // namespace rill::onnx

@@ -25,15 +25,15 @@ struct LoadOptions : nnef::LoadOptions {
 
 /// The operators that files may use: those of rill, and what reads ONNX's as them.
 struct Operators {
-  std::span<const OpRoom* const> rooms;
-  std::span<const OnnxRoom* const> onnx;
+  std::span<const OpModule* const> modules;
+  std::span<const OnnxModule* const> onnx;
 };
 
 /// List the operators of sequences and optional tensors, which make no nodes and are read by the
 /// loader itself, and the opsets from which on they are there.
 std::span<const std::pair<std::string_view, int>> sequence_operators();
 
-/// Tell whether a file is an ONNX model, by its content. False for what cannot be read.
+/// Return whether a file is an ONNX model, by its content. False for what cannot be read.
 bool is_onnx_file(const std::string& path);
 bool is_onnx(std::span<const std::byte> bytes);
 

@@ -7,6 +7,6 @@
 namespace rill::ops {
 
 /// List what reads the operators of ONNX in this build.
-std::span<const OnnxRoom* const> onnx_table();
+std::span<const OnnxModule* const> onnx_table();
 
 }  // namespace rill::ops

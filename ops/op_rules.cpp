@@ -3,9 +3,9 @@
 
 namespace rill::ops {
 
-Status fuse_by_rooms(const Op& op, Rewrite& rewrite) {
-  for (const OpRoom* room : op_table()) {
-    for (const FuseRule& rule : room->rules) {
+Status fuse_by_modules(const Op& op, Rewrite& rewrite) {
+  for (const OpModule* module : op_table()) {
+    for (const FuseRule& rule : module->rules) {
       if (rule.of != op.kind() || rewrite.replacement()) continue;
       RILL_TRY(rule.fuse(rewrite));
     }

@@ -51,7 +51,7 @@ class Checker {
     affordable();
   }
 
-  /// Tell whether this and all before it holds.
+  /// Return whether this and all before it holds.
   bool require(bool holds, const char* what) {
     if (!holds && why_ == nullptr) why_ = what;
     return why_ == nullptr;

@@ -28,11 +28,11 @@ Result<std::shared_ptr<const Plan>> plan_for(const kernels::Target& target, cons
 
 /// Whether two plans have the same steps and constants.
 Result<bool> same_plans(const std::shared_ptr<const Plan>& a, const std::shared_ptr<const Plan>& b,
-                        std::span<const OpRoom* const> rooms) {
+                        std::span<const OpModule* const> modules) {
   std::vector<std::byte> files[2];
   for (size_t i = 0; i < 2; ++i) {
     const TargetPlan each{"either", i == 0 ? a : b};
-    RILL_ASSIGN(files[i], write({&each, 1}, rooms));
+    RILL_ASSIGN(files[i], write({&each, 1}, modules));
   }
   return files[0] == files[1];
 }
@@ -40,7 +40,7 @@ Result<bool> same_plans(const std::shared_ptr<const Plan>& a, const std::shared_
 /// The plan for a target, under the name of the least CPU that runs it: without products of bytes
 /// there is no need of instructions for them.
 Result<TargetPlan> plan_of_target(const kernels::Target& target, const Graph& graph,
-                                  std::span<const OpRoom* const> rooms,
+                                  std::span<const OpModule* const> modules,
                                   const CompileOptions& options, WeightChoice* weights) {
   TargetPlan out;
   out.target = kernels::target_name(target);
@@ -50,7 +50,7 @@ Result<TargetPlan> plan_of_target(const kernels::Target& target, const Graph& gr
   WeightChoice again;
   if (weights) again = {weights->format, weights->kept, {}};
   RILL_ASSIGN(const auto other, plan_for(plain, graph, options, weights ? &again : nullptr));
-  RILL_ASSIGN(const bool same, same_plans(out.plan, other, rooms));
+  RILL_ASSIGN(const bool same, same_plans(out.plan, other, modules));
   if (same) out.target = kernels::target_name(plain);
   return out;
 }
@@ -87,7 +87,8 @@ std::string audit_text(const Graph& graph) {
   return *found->second.data<std::string>();
 }
 
-Result<std::vector<TargetPlan>> compile(const Graph& graph, std::span<const OpRoom* const> rooms,
+Result<std::vector<TargetPlan>> compile(const Graph& graph,
+                                        std::span<const OpModule* const> modules,
                                         const CompileOptions& options) {
   std::vector<kernels::Target> targets = options.targets;
   if (targets.empty()) targets.push_back(kernels::running_target());
@@ -98,7 +99,7 @@ Result<std::vector<TargetPlan>> compile(const Graph& graph, std::span<const OpRo
     // All targets have the same layers; the first one's are told.
     WeightChoice* weights = !options.weights ? nullptr : i == 0 ? options.weights : &others;
     if (weights) weights->layers.clear();
-    RILL_ASSIGN(TargetPlan plan, plan_of_target(targets[i], graph, rooms, options, weights));
+    RILL_ASSIGN(TargetPlan plan, plan_of_target(targets[i], graph, modules, options, weights));
     const auto same = [&](const TargetPlan& each) { return each.target == plan.target; };
     if (none_of(plans, same)) plans.push_back(std::move(plan));
   }

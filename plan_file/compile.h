@@ -25,13 +25,14 @@ struct CompileOptions {
 /// Errors: kArg for unknown ones, kUnsupported for those that this build has no kernels for.
 Result<std::vector<kernels::Target>> targets_named(std::string_view list, std::string_view option);
 
-/// Tell what an audit of a graph said; empty where none ran.
+/// Return what an audit of a graph said; empty where none ran.
 std::string audit_text(const Graph& graph);
 
 /// Make plans of a graph without free symbols, one per target, under the name of the least CPU that
 /// runs it. Plans of equal names are made once.
 /// Errors: those of `prepare`.
-Result<std::vector<TargetPlan>> compile(const Graph& graph, std::span<const OpRoom* const> rooms,
+Result<std::vector<TargetPlan>> compile(const Graph& graph,
+                                        std::span<const OpModule* const> modules,
                                         const CompileOptions& options);
 
 }  // namespace rill::plan_file

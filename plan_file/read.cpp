@@ -83,8 +83,8 @@ class PlanReader {
     tables_.kernels = names();
     for (const std::string_view name : names()) {
       const OpClass* found = nullptr;
-      for (const OpRoom* room : known_.rooms) {
-        for (const OpClass& each : room->classes) {
+      for (const OpModule* module : known_.modules) {
+        for (const OpClass& each : module->classes) {
           if (name == each.name) found = &each;
         }
       }

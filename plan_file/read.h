@@ -18,7 +18,7 @@ namespace rill::plan_file {
 /// What a build has to run plans with.
 struct Known {
   std::span<const StepKind* const> steps;
-  std::span<const OpRoom* const> rooms;
+  std::span<const OpModule* const> modules;
   /// How good a target is for this CPU; negative: it cannot run here.
   std::function<int(std::string_view target)> rank;
   std::string_view cpu;  ///< what the CPU has, for refusals
@@ -33,7 +33,7 @@ struct OpenedPlan {
   std::vector<std::string> targets;  ///< all that the file has
 };
 
-/// Tell whether bytes begin as a plan file does.
+/// Return whether bytes begin as a plan file does.
 bool is_plan_file(std::span<const std::byte> bytes);
 
 /// Open the plan of a file for the best target that runs here. The bytes stay where they are, and
@@ -47,7 +47,7 @@ bool is_plan_file(std::span<const std::byte> bytes);
 Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                         const Known& known, const Limits& limits = {});
 
-/// Tell the kinds of steps that the plans of a file have, for all of its targets, each once.
+/// Return the kinds of steps that the plans of a file have, for all of its targets, each once.
 /// Errors: kParse, kAbi, as `open` has them.
 Result<std::set<std::string>> kinds_in(std::span<const std::byte> bytes);
 

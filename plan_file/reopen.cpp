@@ -29,7 +29,7 @@ Result<Aligned> aligned(std::span<const std::byte> file) {
 std::vector<std::byte> step_bytes(const Plan& plan, size_t index, const Known& known) {
   Constants all;
   ConstantTable constants(&all);
-  StepWriter writer(plan, known.rooms, &constants);
+  StepWriter writer(plan, known.modules, &constants);
   writer.steps({plan.steps[index]});
   return writer.record().bytes();
 }
@@ -59,8 +59,8 @@ Status expect_same(const TargetPlan& each, const Aligned& file, Known known,
   }
   if (!opened.ok()) return opened.take_status();
   const TargetPlan again{each.target, opened->plan};
-  RILL_ASSIGN(const auto expected, write({&each, 1}, known.rooms, options));
-  RILL_ASSIGN(const auto found, write({&again, 1}, known.rooms, options));
+  RILL_ASSIGN(const auto expected, write({&each, 1}, known.modules, options));
+  RILL_ASSIGN(const auto found, write({&again, 1}, known.modules, options));
   return expected == found ? Status() : differs(each.target, *each.plan, *opened->plan, known);
 }
 
@@ -68,10 +68,10 @@ Status expect_same(const TargetPlan& each, const Aligned& file, Known known,
 
 Status expect_reopens(std::span<const std::byte> file, std::span<const TargetPlan> plans,
                       std::span<const StepKind* const> steps,
-                      std::span<const OpRoom* const> rooms, const WriteOptions& options) {
+                      std::span<const OpModule* const> modules, const WriteOptions& options) {
   Known known;
   known.steps = steps;
-  known.rooms = rooms;
+  known.modules = modules;
   RILL_ASSIGN(const Aligned whole, aligned(file));
   Status status = verify(whole.bytes);
   for (size_t i = 0; status.ok() && i < plans.size(); ++i) {

@@ -14,6 +14,6 @@ namespace rill::plan_file {
 /// plan that the default limits refuse.
 Status expect_reopens(std::span<const std::byte> file, std::span<const TargetPlan> plans,
                       std::span<const StepKind* const> steps,
-                      std::span<const OpRoom* const> rooms, const WriteOptions& options);
+                      std::span<const OpModule* const> modules, const WriteOptions& options);
 
 }  // namespace rill::plan_file

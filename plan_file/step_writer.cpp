@@ -108,8 +108,8 @@ void StepWriter::tensor(const TensorPtr& value) {
 }
 
 void StepWriter::field(std::string_view, OpPtr& value) {
-  for (const OpRoom* room : rooms_) {
-    for (const OpClass& each : room->classes) {
+  for (const OpModule* module : modules_) {
+    for (const OpClass& each : module->classes) {
       if (each.kind != value->kind()) continue;
       to_.number(classes_.add(each.name));
       const std::shared_ptr<Op> own = value->clone();

@@ -60,9 +60,9 @@ class Names {
 /// Writes steps, argument by argument.
 class StepWriter final : public StepFields {
  public:
-  StepWriter(const Plan& plan, std::span<const OpRoom* const> rooms,
+  StepWriter(const Plan& plan, std::span<const OpModule* const> modules,
              ConstantTable* constants)
-      : plan_(plan), rooms_(rooms), constants_(constants) {}
+      : plan_(plan), modules_(modules), constants_(constants) {}
 
   void steps(const List<Step>& all);
   void operand(const PlacedView& value);
@@ -103,7 +103,7 @@ class StepWriter final : public StepFields {
   }
 
   const Plan& plan_;
-  std::span<const OpRoom* const> rooms_;
+  std::span<const OpModule* const> modules_;
   ConstantTable* constants_;
   RecordWriter to_;
   Names kinds_;

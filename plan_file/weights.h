@@ -21,7 +21,7 @@ struct WeightTotals {
 };
 WeightTotals totals_of(const WeightChoice& choice);
 
-/// Tell what `prepare` made of a choice, in one line: "q8, 3 of 4 layers, 100 bytes of f32 become
+/// Return what `prepare` made of a choice, in one line: "q8, 3 of 4 layers, 100 bytes of f32 become
 /// 28; head in f32: asked to be".
 std::string weights_text(const WeightChoice& choice);
 

@@ -42,10 +42,13 @@ class Records {
 /// A plan while it is written.
 class PlanWriter {
  public:
-  PlanWriter(const Plan& plan, std::span<const OpRoom* const> rooms, const WriteOptions& options,
-             Constants* constants)
-      : plan_(plan), options_(options), constants_(constants), steps_(plan, rooms, &constants_),
-        states_(plan, rooms, &constants_) {}
+  PlanWriter(const Plan& plan, std::span<const OpModule* const> modules,
+             const WriteOptions& options, Constants* constants)
+      : plan_(plan),
+        options_(options),
+        constants_(constants),
+        steps_(plan, modules, &constants_),
+        states_(plan, modules, &constants_) {}
 
   Result<RecordWriter> run() {
     steps_.steps(plan_.steps);
@@ -153,7 +156,7 @@ class PlanWriter {
 };
 
 /// Names of nodes, and what steps read and write.
-RecordWriter notes_of(const Plan& plan, std::span<const OpRoom* const> rooms) {
+RecordWriter notes_of(const Plan& plan, std::span<const OpModule* const> modules) {
   RecordWriter out;
   out.natural(plan.nodes.size());
   for (const PlanNode& node : plan.nodes) {
@@ -163,7 +166,7 @@ RecordWriter notes_of(const Plan& plan, std::span<const OpRoom* const> rooms) {
   out.natural(plan.uses.size());
   Constants all;
   ConstantTable none(&all);
-  StepWriter operands(plan, rooms, &none);
+  StepWriter operands(plan, modules, &none);
   for (const StepUse& use : plan.uses) {
     for (const auto* list : {&use.reads, &use.writes}) {
       out.natural(list->size());
@@ -185,7 +188,7 @@ void copy_into(std::vector<std::byte>* to, size_t at, const void* from, size_t b
 }  // namespace
 
 Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
-                                     std::span<const OpRoom* const> rooms,
+                                     std::span<const OpModule* const> modules,
                                      const WriteOptions& options) {
   if (plans.empty() || plans.size() > kMostTargets) {
     return fail(Code::kArg, plans.size(), " targets: expected 1 to ", kMostTargets);
@@ -200,10 +203,10 @@ Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
       return fail(Code::kArg, "target \"", each.target, "\": expected the name of a tier");
     }
     std::memcpy(entry.name.data(), each.target.data(), each.target.size());
-    PlanWriter writer(*each.plan, rooms, options, &constants);
+    PlanWriter writer(*each.plan, modules, options, &constants);
     RILL_ASSIGN(const RecordWriter plan, writer.run());
     entry.plan = records.add(plan);
-    if (options.notes) entry.notes = records.add(notes_of(*each.plan, rooms));
+    if (options.notes) entry.notes = records.add(notes_of(*each.plan, modules));
     entries.push_back(entry);
   }
   const size_t end = begin + records.bytes().size();

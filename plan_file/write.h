@@ -23,10 +23,10 @@ struct WriteOptions {
 };
 
 /// Give the bytes of a file that holds plans of one model. The same plans give the same bytes.
-/// `rooms` are those of the operators that plans call.
+/// `modules` are those of the operators that plans call.
 /// Errors: kUnsupported for a plan with values that no file holds, such as strings.
 Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
-                                     std::span<const OpRoom* const> rooms,
+                                     std::span<const OpModule* const> modules,
                                      const WriteOptions& options = {});
 
 /// Set the checksums of a file to those of what it holds, as tests do that alter it.

@@ -86,7 +86,7 @@ bool read_bound(std::string_view text, Bounds* out) {
   return false;
 }
 
-/// Tell whether no more frames go by than the bounds allow.
+/// Return whether no more frames go by than the bounds allow.
 bool is_early(const Choice& choice, const Bounds& bounds) {
   return choice.delay <= static_cast<double>(bounds.max_delay) &&
          choice.latency() <= static_cast<double>(bounds.max_latency);

@@ -46,7 +46,7 @@ Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
 /// Find the smallest pulse whose frames cost little more than the cheapest ones.
 const Choice& best(const std::vector<Choice>& choices);
 
-/// Tell the delay of a wire in frames of the stream symbol.
+/// Return the delay of a wire in frames of the stream symbol.
 double symbol_frames(int64_t delay, int64_t wire_pulse, int64_t pulse);
 
 }  // namespace rill::pulse

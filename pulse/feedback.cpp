@@ -19,7 +19,7 @@ constexpr std::string_view kCalled = "Feedback";
 /// Every wire of the loop has an axis of steps in front.
 constexpr int64_t kStepAxis = 0;
 
-/// Tell whether a node is the loop of the steps: none but this room calls a loop so.
+/// Return whether a node is the loop of the steps: none but this module calls a loop so.
 bool is_loop(const Node& node) { return node.op->nested() && node.op->name() == kCalled; }
 
 int find_loop(const Graph& graph) {
@@ -65,7 +65,7 @@ Result<size_t> output_named(const Graph& graph, std::string_view name) {
       .hint(str_cat("The outputs are ", join(graph.output_names, ", ")));
 }
 
-/// Tell whether a node gives what it takes, with frames of the step before in front.
+/// Return whether a node gives what it takes, with frames of the step before in front.
 bool is_context(const Graph& graph, const Node& node) {
   const auto need = node.inputs.size() == 1 ? node.op->history(0) : std::nullopt;
   if (!need || need->fill) return false;
@@ -305,7 +305,7 @@ Result<Graph> without_ends(const Graph& looped, const Tie& tie, const OpPtr& loo
   return tied;
 }
 
-/// A stream whose steps are runs of the model keeps nothing but what this room adds.
+/// A stream whose steps are runs of the model keeps nothing but what this module adds.
 Status expect_steps(const Graph& graph) {
   if (!graph.streaming) return {};
   bool steps = !graph.streaming->model && graph.streaming->wires.empty();

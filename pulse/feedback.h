@@ -25,7 +25,7 @@ Result<Graph> with_context(const Graph& graph, std::string_view input, int64_t f
 /// Errors: kShape where the model takes another number; kPulse for a model that is no stream.
 Result<Graph> with_step_frames(const Graph& graph, int64_t frames);
 
-/// Tell how the model streams in terms of numbers that were settled since. Leaves others alone.
+/// Report how the model streams in terms of numbers that were settled since. Leaves others alone.
 void describe_steps(Graph* graph);
 
 }  // namespace rill::pulse

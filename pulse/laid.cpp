@@ -239,7 +239,7 @@ Result<std::optional<OutletId>> Builder::frames_in_front(int i, int64_t count) {
 }
 
 /// Have the node compute its first frames apart from those of the stream, which begin at `delay`.
-/// Tells whether it can.
+/// Return whether it can.
 Result<bool> Builder::begin_early(int64_t delay) {
   Early early{-delay, {}, std::nullopt, {}};
   for (int i = 0; i < inputs(); ++i) {

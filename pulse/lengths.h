@@ -10,10 +10,10 @@ namespace rill::pulse {
 /// What is asserted of the symbols alone, without what is taken for granted of extents.
 SymbolScope assertions_of(const SymbolScope& scope);
 
-/// Tell whether an expression has the symbol, and no other.
+/// Return whether an expression has the symbol, and no other.
 bool of_symbol_alone(const Dim& dim, std::string_view symbol);
 
-/// Tell whether an input has as many frames for each unit of the symbol.
+/// Return whether an input has as many frames for each unit of the symbol.
 bool counts_symbol(const Dim& length, std::string_view symbol);
 
 /// Errors: kPulse where frames of the axis of an input, which mentions the symbol, do not tell how

@@ -49,7 +49,8 @@ struct Report {
 /// The graph as `pulsify` looks at it: what it knows of streams, and simplified.
 Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol);
 
-/// Tell whether attention streams along that symbol, which takes more code than a single operator.
+/// Return whether attention streams along that symbol, which takes more code than a single
+/// operator.
 bool meets_attention(const Graph& graph, std::string_view symbol);
 
 /// Find the least legal pulse; its multiples are legal too. `options.pulse` does not matter.

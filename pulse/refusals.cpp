@@ -45,7 +45,7 @@ std::vector<Status> refusals_of_lengths(const Graph& pulsed, std::string_view sy
 
 namespace {
 
-/// Whether the way out of one refusal is one of all that name it: these have one cause.
+/// Whether the remedy of one refusal is one of all that name it: these have one cause.
 bool mends_all(const Error& refusal) {
   return refusal.hint.starts_with("Bind ") || refusal.hint.starts_with("Assert ") ||
          wants_another_pulse(refusal);
@@ -56,16 +56,16 @@ std::vector<Status> root_causes(const std::vector<Status>& refusals) {
   std::vector<Status> out;
   std::map<std::string, std::pair<size_t, int>> first;
   for (const Status& refusal : refusals) {
-    const std::string& way_out = refusal.error().hint;
-    const auto known = first.find(way_out);
+    const std::string& remedy = refusal.error().hint;
+    const auto known = first.find(remedy);
     if (known != first.end()) {
       ++known->second.second;
       continue;
     }
-    if (mends_all(refusal.error())) first.emplace(way_out, std::pair(out.size(), 0));
+    if (mends_all(refusal.error())) first.emplace(remedy, std::pair(out.size(), 0));
     out.push_back(refusal);
   }
-  for (const auto& [way_out, met] : first) {
+  for (const auto& [remedy, met] : first) {
     const auto [at, more] = met;
     if (more == 0) continue;
     Error& error = out[at].error();

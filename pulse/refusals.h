@@ -8,7 +8,7 @@
 
 namespace rill::pulse {
 
-/// Tell whether the way out of a refusal is another pulse.
+/// Return whether the remedy of a refusal is another pulse.
 bool wants_another_pulse(const Error& refusal);
 
 /// Say what to do about inputs of which none has the symbol.

@@ -57,10 +57,10 @@ def tests():
         return called("\n".join(path.read_text(encoding="utf-8") for pattern in patterns
                                 for path in sorted(ROOT.glob(pattern))))
 
-    laws = "\n".join(path.read_text() for path in sorted((ROOT / "tests/laws/cases").glob("*.txt")))
-    families = re.findall(r"^case \w+ for (.*)$", laws, re.MULTILINE)
+    properties = "\n".join(path.read_text() for path in sorted((ROOT / "tests/operators/cases").glob("*.txt")))
+    families = re.findall(r"^case \w+ for (.*)$", properties, re.MULTILINE)
     return {"answers": all_of("ops/*/known_answers.txt", "nnef_loader/build/known_answers.txt"),
-            "laws": called(laws) | {word for words in families for word in words.split()},
+            "properties": called(properties) | {word for words in families for word in words.split()},
             "unit": all_of("ops/*/*_test.cpp", "nnef_loader/build/*_test.cpp")}
 
 

@@ -4,7 +4,7 @@
 #   scripts/platforms.sh [-j JOBS] [--least] [NAME ...]
 #   scripts/platforms.sh --zlib NAME
 # NAME is a preset of platform/presets.json, or wasm; all of them unless given. --least: kernels, models and the
-# command line alone, without laws and streams. --zlib: only build zlib for that preset, as its package is not for
+# command line alone, without properties and streams. --zlib: only build zlib for that preset, as its package is not for
 # other machines. What lacks its compiler or emulator is skipped by name; those that cannot run here are
 # built and linked. RILL_PYTHON names a Python with the package ziglang. A line is printed for each, and
 # kept in build/platforms; lines that are not made anew stay in the table.
@@ -82,11 +82,11 @@ P
 one() {
   local name=$1 build=build/$1 log=build/$1/platform.log
   local targets=(rill_shared rill_run_static rill_program models_test "${kernel_tests[@]}")
-  ((least)) || targets+=(streams_test laws_test rill_archive_zlib_test)
+  ((least)) || targets+=(streams_test operators_test rill_archive_zlib_test)
   # Debian's emscripten finds its modules of node where Debian's node looks for them.
   [[ $name != wasm ]] || export NODE_PATH=/usr/share/nodejs
   # Modules of the web have no programs, archives or files; their models run in scripts/web.sh.
-  [[ $name != wasm ]] || targets=(rill_web_onnx "${kernel_tests[@]}" laws_test)
+  [[ $name != wasm ]] || targets=(rill_web_onnx "${kernel_tests[@]}" operators_test)
   mkdir -p "$build"
   case $name in musl-* | macos-*) zlib_for "$name" || { skip "$name" "no sources of zlib"; return; } ;; esac
   if ! { cmake --preset "$name" && nice cmake --build "$build" -j "$jobs" --target "${targets[@]}"; } \

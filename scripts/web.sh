@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Build the package for browsers in web/dist, and test it in node and in Chromium.
-#   scripts/web.sh [--laws] [--seconds N] [--page]
-# --laws: run the laws of operators in node too. --seconds: how long the page hears a microphone, 60
+#   scripts/web.sh [--operators] [--seconds N] [--page]
+# --operators: run the property tests of operators in node too. --seconds: how long the page hears a microphone, 60
 # unless given. --page: put the table of sizes into docs/browser.md. RILL names the program that
 # compiles models, build/release/bin/rill unless it is set, which is built where it is not there. Ends
 # with 77 where emscripten or node cannot be had; the page's tests are skipped by name without
@@ -10,12 +10,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
 
-laws=0
+properties=0
 page=0
 seconds=60
 while [[ $# -gt 0 ]]; do
   case $1 in
-    --laws) laws=1 ;;
+    --operators) properties=1 ;;
     --page) page=1 ;;
     --seconds) seconds=${2:?--seconds needs a number}; shift ;;
     -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
@@ -45,7 +45,7 @@ fi
 export NODE_PATH=/usr/share/nodejs
 cmake --preset wasm >/dev/null
 targets=(rill_web rill_web_onnx)
-((laws)) && targets+=(laws_test)
+((properties)) && targets+=(operators_test)
 cmake --build build/wasm -j "$(nproc)" --target "${targets[@]}"
 
 cmake --preset wasm_run >/dev/null
@@ -98,7 +98,7 @@ fi
 node web/demo/bundle.mjs build/wasm/page.html
 
 node --test --test-reporter=spec web/tests/*.test.mjs
-if ((laws)); then ctest --test-dir build/wasm --output-on-failure -R "^laws_test$"; fi
+if ((properties)); then ctest --test-dir build/wasm --output-on-failure -R "^operators_test$"; fi
 
 if ! command -v chromium >/dev/null || ! command -v npm >/dev/null; then
   echo "web.sh: the page is not tested: no Chromium or npm" >&2

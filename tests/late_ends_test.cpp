@@ -176,7 +176,7 @@ class Stream {
  private:
   void fill(const Frames& in);
   void collect();
-  rill_status step(rill_turn_kind kind, int64_t valid, bool together);
+  rill_status step(rill_step_kind kind, int64_t valid, bool together);
   rill_status push(const Frames& in);
   rill_status finish_loaded();
 
@@ -208,8 +208,8 @@ void Stream::collect() {
   given_.insert(given_.end(), data, data + count);
 }
 
-rill_status Stream::step(rill_turn_kind kind, int64_t valid, bool together) {
-  rill_turn turn = {};
+rill_status Stream::step(rill_step_kind kind, int64_t valid, bool together) {
+  rill_session_step turn = {};
   turn.size = sizeof(turn);
   turn.kind = kind;
   turn.session = session();
@@ -218,7 +218,7 @@ rill_status Stream::step(rill_turn_kind kind, int64_t valid, bool together) {
   if (together) {
     status = rill_step_together(&turn, 1);
   } else {
-    status = kind == RILL_TURN_STEP ? rill_step(session()) : rill_step_partial(session(), valid);
+    status = kind == RILL_STEP_FULL ? rill_step(session()) : rill_step_partial(session(), valid);
   }
   if (status == RILL_OK) collect();
   return status;
@@ -268,13 +268,13 @@ rill_status Stream::run(const Frames& in, End end) {
   const bool together = end == End::kTogether;
   while (length - at_ > pulse_ || (later && length - at_ == pulse_)) {
     fill(in);
-    const rill_status stepped = step(RILL_TURN_STEP, 0, together);
+    const rill_status stepped = step(RILL_STEP_FULL, 0, together);
     if (stepped != RILL_OK) return stepped;
     at_ += pulse_;
   }
   if (end == End::kLoadedAndFinished && at_ == length) return finish_loaded();
   fill(in);
-  const rill_status told = step(RILL_TURN_PARTIAL, length - at_, together);
+  const rill_status told = step(RILL_STEP_PARTIAL, length - at_, together);
   if (told == RILL_OK) at_ = length;
   return told;
 }

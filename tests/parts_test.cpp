@@ -98,7 +98,7 @@ int64_t parted_steps(const Plan& plan) {
                        [](const Step& step) { return step.parts.most > 1; });
 }
 
-/// Tells how many steps of the graph are done in parts.
+/// Return how many steps of the graph are done in parts.
 int64_t expect_same_bits(const Graph& graph, std::initializer_list<uint32_t> counts,
                          const Arrays* inputs = nullptr) {
   const auto plan = prepare(graph, every_step());

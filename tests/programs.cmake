@@ -5,7 +5,7 @@ target_link_libraries(rill_test_runs PUBLIC rill)
 rill_define_source_dir(support/models.cpp)
 rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs rill_npz)
 
-set(whole_library last_error late_ends models moments session_calls sessions streams threads verify)
+set(whole_library last_error late_ends models session_calls session_states sessions streams threads verify)
 if(RILL_EXCEPTIONS)
   list(APPEND whole_library faults)  # lives on where memory does not
 endif()
@@ -38,8 +38,8 @@ endif()
 rill_test(refusals_test SOURCES refusals_test.cpp support/heap_calls.cpp
           DEPENDS rill_test_bundles rill_plan_files_testing LABELS models)
 if(RILL_ONNX)
-  rill_test(onnx_moments_test
-            SOURCES onnx_moments_test.cpp ${PROJECT_SOURCE_DIR}/onnx_loader/test_file.cpp
+  rill_test(onnx_small_memory_test
+            SOURCES onnx_small_memory_test.cpp ${PROJECT_SOURCE_DIR}/onnx_loader/test_file.cpp
                     support/heap_calls.cpp support/small_stack.cpp
             DEPENDS rill_test_runs LABELS models)
 endif()

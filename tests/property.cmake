@@ -1,4 +1,4 @@
-# The laws of ops; streams against whole runs: random graphs, and the cases of the table that streaming
+# The property tests of ops; streams against whole runs: random graphs, and the cases of the table that streaming
 # is built by.
 
 rill_library(rill_property
@@ -37,31 +37,31 @@ rill_test(pulse_cases_test
           DEPENDS rill_property LABELS property)
 rill_test(defects_test SOURCES property/defects_test.cpp property/pulse_cases.cpp
           DEPENDS rill_property LABELS property)
-rill_library(rill_laws SOURCES laws/case.cpp laws/plain_run.cpp laws/side_by_side.cpp DEPENDS rill_property)
-target_link_libraries(rill_laws PUBLIC GTest::gtest)
-rill_define_source_dir(laws/case.cpp laws/side_by_side.cpp)
+rill_library(rill_operator_cases SOURCES operators/case.cpp operators/plain_run.cpp operators/side_by_side.cpp DEPENDS rill_property)
+target_link_libraries(rill_operator_cases PUBLIC GTest::gtest)
+rill_define_source_dir(operators/case.cpp operators/side_by_side.cpp)
 # Interposes on malloc, so that it is a program of its own.
-set(laws laws/attributes_test.cpp laws/laws_test.cpp laws/read_back_test.cpp laws/types_test.cpp
+set(properties operators/attributes_test.cpp operators/operators_test.cpp operators/read_back_test.cpp operators/types_test.cpp
          support/heap_calls.cpp)
 if(NOT RILL_STEPS_UNSEEN)
-  list(APPEND laws laws/steps_test.cpp)
+  list(APPEND properties operators/steps_test.cpp)
 endif()
-rill_test(laws_test SOURCES ${laws} DEPENDS rill_laws LABELS laws)
+rill_test(operators_test SOURCES ${properties} DEPENDS rill_operator_cases LABELS operators)
 rill_library(rill_plan_files_testing SOURCES support/change_plan.cpp support/plan_calls.cpp support/plan_files.cpp
              DEPENDS rill_plan_file rill_ops rill_api)
-rill_library(rill_plan_bases SOURCES support/plan_bases.cpp DEPENDS rill_laws rill_plan_files_testing)
+rill_library(rill_plan_bases SOURCES support/plan_bases.cpp DEPENDS rill_operator_cases rill_plan_files_testing)
 if(NOT RILL_STEPS_UNSEEN)
-  rill_test(plan_files_test SOURCES laws/plan_files_altered_test.cpp laws/plan_files_hostile_test.cpp
-                                    laws/plan_files_other_test.cpp laws/plan_files_test.cpp
-            DEPENDS rill_plan_bases LABELS laws)
+  rill_test(plan_files_test SOURCES operators/plan_files_altered_test.cpp operators/plan_files_hostile_test.cpp
+                                    operators/plan_files_other_test.cpp operators/plan_files_test.cpp
+            DEPENDS rill_plan_bases LABELS operators)
   add_executable(plan_growth plan_growth/plan_growth.cpp)
   target_link_libraries(plan_growth PRIVATE rill_plan_bases rill_flags)
   if(NOT RILL_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL Release)
     add_test(NAME plan_growth
              COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/plan_growth/count.py"
                      "$<TARGET_FILE:plan_growth>")
-    set_tests_properties(plan_growth PROPERTIES LABELS laws SKIP_RETURN_CODE 77 TIMEOUT 900)
+    set_tests_properties(plan_growth PROPERTIES LABELS operators SKIP_RETURN_CODE 77 TIMEOUT 900)
   endif()
 endif()
-rill_test(audit_cases_test SOURCES laws/audit_cases_test.cpp DEPENDS rill_laws LABELS laws)
+rill_test(audit_cases_test SOURCES operators/audit_cases_test.cpp DEPENDS rill_operator_cases LABELS operators)
 include(fuzz/fuzz.cmake)

@@ -71,7 +71,7 @@ class Driver {
   }
 
   void step_through() {
-    const rill_turn turn = {sizeof(rill_turn), RILL_TURN_STEP, session_, 0};
+    const rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, session_, 0};
     for (int i = 0; i < 60; ++i) {
       check(i % 2 == 0 ? rill_step(session_) : rill_step_together(&turn, 1));
       count_frames();

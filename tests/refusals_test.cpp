@@ -465,8 +465,8 @@ std::vector<Row> step_rows() {
        [](World& w) {
          const SessionPtr a = w.new_session();
          const SessionPtr b = w.new_session();
-         const rill_turn turns[] = {{sizeof(rill_turn), RILL_TURN_STEP, a.get(), 0},
-                                    {sizeof(rill_turn), RILL_TURN_STEP, b.get(), 0}};
+         const rill_session_step turns[] = {{sizeof(rill_session_step), RILL_STEP_FULL, a.get(), 0},
+                                    {sizeof(rill_session_step), RILL_STEP_FULL, b.get(), 0}};
          return w.refused([&] { return rill_step_together(turns, 2); });
        }},
       {"rill_push", "", RILL_OK,

@@ -1,5 +1,5 @@
-// Calls of a session at every moment of a stream: what a clone holds, what a failed call leaves,
-// where frames that wait are, and what a stream without frames gives.
+// Calls of a session in every session state of a stream: what a clone holds, what a failed call
+// leaves, where frames that wait are, and what a stream without frames gives.
 
 #include <gtest/gtest.h>
 

@@ -316,13 +316,13 @@ TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
     lane.begin = static_cast<int64_t>(i % 4);
     if (i % 3 == 0) {
       // What a lane did before it begins anew leaves nothing behind.
-      const rill_turn turn = {sizeof(rill_turn), RILL_TURN_STEP, session, 0};
+      const rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, session, 0};
       ASSERT_EQ(rill_step_together(&turn, 1), RILL_OK) << rill_last_error();
       ASSERT_EQ(rill_session_reset(session), RILL_OK);
     }
   }
   for (int64_t step = 0; step < 40; ++step) {
-    std::vector<rill_turn> turns;
+    std::vector<rill_session_step> turns;
     std::vector<Lane*> active;
     for (Lane& lane : lanes) {
       if (step < lane.begin || lane.done) continue;
@@ -332,11 +332,11 @@ TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
       const Array pulse = lane.input.part(1, 8 * lane.tick, 8);
       std::memcpy(view.data, pulse.bytes.data(), pulse.bytes.size());
       const int64_t left = lane.input.shape[1] - 8 * lane.tick++;
-      rill_turn turn = {sizeof(rill_turn), RILL_TURN_STEP, lane.session.get(), 0};
+      rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, lane.session.get(), 0};
       if (lane.ended) {
-        turn.kind = RILL_TURN_FLUSH;
+        turn.kind = RILL_STEP_FLUSH;
       } else if (left <= 8) {
-        turn.kind = RILL_TURN_PARTIAL;
+        turn.kind = RILL_STEP_PARTIAL;
         turn.valid_frames = left;
         lane.ended = true;
       }
@@ -356,7 +356,7 @@ TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
       const auto* rows = static_cast<const std::byte*>(view.data) + static_cast<size_t>(from) * row;
       lane.got.bytes.insert(lane.got.bytes.end(), rows, rows + static_cast<size_t>(count) * row);
       lane.got.shape[1] += count;
-      lane.done = turns[i].kind == RILL_TURN_FLUSH && count == 0;
+      lane.done = turns[i].kind == RILL_STEP_FLUSH && count == 0;
     }
   }
   for (const Lane& lane : lanes) {
@@ -372,11 +372,11 @@ TEST(StepTogether, TurnsOfALaterHeaderLieFurtherApart) {
   rill_session* other = nullptr;
   ASSERT_EQ(rill_session_new(stream.plan.get(), &other), RILL_OK);
   const SessionPtr owned(other);
-  struct LaterTurn {
-    rill_turn turn;
+  struct LaterIteration {
+    rill_session_step turn;
     int64_t more;
   };
-  LaterTurn turns[2] = {};
+  LaterIteration turns[2] = {};
   turns[0].turn.session = stream.session.get();
   turns[1].turn.session = other;
   const auto step = [&](size_t size, size_t second) {
@@ -384,14 +384,14 @@ TEST(StepTogether, TurnsOfALaterHeaderLieFurtherApart) {
     turns[1].turn.size = static_cast<uint32_t>(second);
     return rill_step_together(&turns[0].turn, 2);
   };
-  EXPECT_EQ(step(sizeof(LaterTurn), sizeof(LaterTurn)), RILL_OK) << rill_last_error();
+  EXPECT_EQ(step(sizeof(LaterIteration), sizeof(LaterIteration)), RILL_OK) << rill_last_error();
   int64_t in = 0;
   ASSERT_EQ(rill_position(other, 0, &in, nullptr), RILL_OK);
   EXPECT_EQ(in, 8);
   EXPECT_EQ(step(0, 0), RILL_E_ABI);
-  EXPECT_EQ(step(sizeof(LaterTurn) + 1, sizeof(LaterTurn) + 1), RILL_E_ABI);
-  EXPECT_EQ(step(sizeof(LaterTurn), sizeof(rill_turn)), RILL_E_ABI);
-  EXPECT_NE(std::string(rill_last_error()).find("turn 1"), std::string::npos);
+  EXPECT_EQ(step(sizeof(LaterIteration) + 1, sizeof(LaterIteration) + 1), RILL_E_ABI);
+  EXPECT_EQ(step(sizeof(LaterIteration), sizeof(rill_session_step)), RILL_E_ABI);
+  EXPECT_NE(std::string(rill_last_error()).find("step 1"), std::string::npos);
   ASSERT_EQ(rill_position(stream.session.get(), 0, &in, nullptr), RILL_OK);
   EXPECT_EQ(in, 8) << "nothing ran";
 }

@@ -18,17 +18,17 @@ namespace {
 
 constexpr char kFolder[] = RILL_SOURCE_DIR "/tests/models/";
 
-struct Ways {
+struct Modes {
   std::set<std::string> names;
   std::vector<std::string> problems;
   int64_t outputs = 0;
 };
 
-void add_way(void* user, const rill_check_way* way) {
-  auto* ways = static_cast<Ways*>(user);
-  ways->names.insert(std::to_string(way->pulse) + " " + way->name);
-  if (*way->problem) ways->problems.emplace_back(way->problem);
-  if (way->pulse > 0) ways->outputs += way->outputs;
+void add_mode(void* user, const rill_check_mode* mode) {
+  auto* modes = static_cast<Modes*>(user);
+  modes->names.insert(std::to_string(mode->pulse) + " " + mode->name);
+  if (*mode->problem) modes->problems.emplace_back(mode->problem);
+  if (mode->pulse > 0) modes->outputs += mode->outputs;
 }
 
 class Check : public ::testing::Test {
@@ -47,8 +47,8 @@ class Check : public ::testing::Test {
     output_ = &bundle_.at(io.name);
     opts_.size = sizeof(opts_);
     opts_.pulses = "4,8";
-    opts_.way = add_way;
-    opts_.user = &ways_;
+    opts_.mode = add_mode;
+    opts_.user = &modes_;
     report_.size = sizeof(report_);
   }
 
@@ -56,7 +56,7 @@ class Check : public ::testing::Test {
   ModelPtr model_;
   rill_view input_ = {};
   Array* output_ = nullptr;
-  Ways ways_;
+  Modes modes_;
   rill_check_opts opts_ = {};
   rill_check_report report_ = {};
 };
@@ -66,15 +66,15 @@ TEST_F(Check, GoesEveryWayAtEveryPulse) {
   opts_.expected = &expected;
   opts_.expected_count = 1;
   ASSERT_EQ(rill_check(model_.get(), &input_, 1, &opts_, &report_), RILL_OK) << rill_last_error();
-  EXPECT_EQ(ways_.problems, std::vector<std::string>());
+  EXPECT_EQ(modes_.problems, std::vector<std::string>());
   EXPECT_EQ(report_.failed, 0);
-  EXPECT_EQ(report_.ways, static_cast<int64_t>(ways_.names.size()));
-  EXPECT_EQ(report_.outputs, ways_.outputs);
+  EXPECT_EQ(report_.modes, static_cast<int64_t>(modes_.names.size()));
+  EXPECT_EQ(report_.outputs, modes_.outputs);
   for (const char* name :
        {"0 against the references", "4 step by step, NaN after the end", "8 pushed in pieces",
         "4 begun again in the middle", "8 saved and loaded in the middle", "4 moved to pulse 8",
         "8 moved to pulse 4"}) {
-    EXPECT_EQ(ways_.names.count(name), 1U) << name;
+    EXPECT_EQ(modes_.names.count(name), 1U) << name;
   }
 }
 
@@ -87,8 +87,8 @@ TEST_F(Check, TellsWhatDiffersFromTheReference) {
   opts_.expected_count = 1;
   EXPECT_EQ(rill_check(model_.get(), &input_, 1, &opts_, &report_), RILL_E_STATE);
   EXPECT_EQ(report_.failed, 1);
-  ASSERT_EQ(ways_.problems.size(), 1U);
-  EXPECT_NE(ways_.problems[0].find("First outlier"), std::string::npos) << ways_.problems[0];
+  ASSERT_EQ(modes_.problems.size(), 1U);
+  EXPECT_NE(modes_.problems[0].find("First outlier"), std::string::npos) << modes_.problems[0];
   EXPECT_NE(std::string(rill_last_error()).find("against the references"), std::string::npos);
 }
 
@@ -106,7 +106,7 @@ TEST_F(Check, APulseThatTheModelCannotTakeIsAWayThatFails) {
   opts_.pulses = "3";
   EXPECT_EQ(rill_check(model, &view, 1, &opts_, &report_), RILL_E_STATE);
   EXPECT_EQ(report_.failed, 1);
-  ASSERT_EQ(ways_.problems.size(), 1U);
+  ASSERT_EQ(modes_.problems.size(), 1U);
   opts_.pulses = nullptr;
   EXPECT_EQ(rill_check(model, &view, 1, &opts_, &report_), RILL_OK) << rill_last_error();
 }
@@ -151,8 +151,8 @@ rill_inspect_opts into(Inspected* out) {
 
 class Inspect : public ::testing::TestWithParam<const char*> {};
 
-/// Delays are those that a plan of the pulsed model tells; what the wires of the slowest way add is
-/// the latency of the output.
+/// Delays are those that a plan of the pulsed model tells; what the wires of the slowest mode add
+/// is the latency of the output.
 TEST_P(Inspect, TellsTheDelaysOfThePlan) {
   rill_model* model = nullptr;
   const std::string path = std::string(kFolder) + GetParam() + "/model.nnef.tgz";
@@ -227,8 +227,8 @@ TEST(VerifyInCpp, ChecksAndInspects) {
   ASSERT_TRUE(checked.ok()) << checked.error().text;
   EXPECT_TRUE(checked.value());
   EXPECT_GT(checked.value().outputs, 0);
-  ASSERT_GT(checked.value().ways.size(), 4U);
-  EXPECT_EQ(checked.value().ways.back().problem, "");
+  ASSERT_GT(checked.value().modes.size(), 4U);
+  EXPECT_EQ(checked.value().modes.back().problem, "");
 
   const Result<rill::Inspected> told = inspect(*model, "8");
   ASSERT_TRUE(told.ok()) << told.error().text;

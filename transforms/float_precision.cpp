@@ -166,7 +166,7 @@ Status Translation::outputs() {
 
 Result<Graph> Translation::run() {
   out_ = empty_like(graph_);
-  if (is_narrow_float(to_) && !is_narrow_float(from_)) {
+  if (is_reduced_float(to_) && !is_reduced_float(from_)) {
     Chains chains = chains_of(graph_, to_);
     chained_ = std::move(chains.nodes);
     if (notes_) notes_->insert(notes_->end(), chains.notes.begin(), chains.notes.end());
@@ -210,7 +210,7 @@ NodeFilter filter_from_text(std::string_view text) {
 
 Result<Graph> with_float_type(const Graph& graph, DType from, DType to, const NodeFilter& filter,
                               std::vector<std::string>* notes) {
-  if (!is_narrow_float(to) || is_narrow_float(from)) {
+  if (!is_reduced_float(to) || is_reduced_float(from)) {
     return Translation(graph, from, to, filter, notes).run();
   }
   // A loop would round its sum in every turn.

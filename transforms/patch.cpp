@@ -97,7 +97,7 @@ Status shunt_wire(Patch* patch, int node, OutletId wire, const Fact& fact) {
 
 Result<Graph> patched(const Graph& graph, std::string_view body,
                       std::span<const std::string> new_outputs,
-                      std::span<const OpRoom* const> ops) {
+                      std::span<const OpModule* const> ops) {
   RILL_ASSIGN(const nnef::Statements statements, nnef::load_statements(graph, body, ops));
   Patch patch(graph, statements);
   for (size_t i = 0; i < statements.assigned.size(); ++i) {
@@ -113,7 +113,7 @@ Result<Graph> patched(const Graph& graph, std::string_view body,
     }
   }
   RILL_ASSIGN(Graph out, patch.build());
-  return widen_chains(std::move(out), ops);
+  return upcast_chains(std::move(out), ops);
 }
 
 }  // namespace rill::transforms

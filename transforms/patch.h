@@ -19,6 +19,7 @@ namespace rill::transforms {
 /// output.
 /// Source: tract, transform `patch`.
 Result<Graph> patched(const Graph& graph, std::string_view body,
-                      std::span<const std::string> new_outputs, std::span<const OpRoom* const> ops);
+                      std::span<const std::string> new_outputs,
+                      std::span<const OpModule* const> ops);
 
 }  // namespace rill::transforms

@@ -59,7 +59,7 @@ void export_states(int id, const ops::Scan& scan, Splice* splice) {
 
 }  // namespace
 
-Dim loop_turns(const Graph& graph, const Node& node) {
+Dim loop_iterations(const Graph& graph, const Node& node) {
   const auto* scan = node.op->as<ops::Scan>();
   if (scan == nullptr) return 1;
   const Facts in = graph.facts_of(node.inputs);

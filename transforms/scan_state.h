@@ -13,7 +13,7 @@ namespace rill::transforms {
 Result<Graph> export_scan_state(const Graph& graph);
 
 /// How often a loop runs its body; 1 for any other node.
-Dim loop_turns(const Graph& graph, const Node& node);
+Dim loop_iterations(const Graph& graph, const Node& node);
 
 /// State that the caller of the model keeps the states of all loops: between runs they keep
 /// nothing.

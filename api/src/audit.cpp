@@ -20,7 +20,7 @@ void tell(const rill::audit::Report& from, rill_audit_report* to) {
   to->edges_compared = from.edges_compared;
   to->period = from.period;
   to->remainders = from.remainders;
-  for (const auto& [way, streams] : from.ways) to->streams += streams;
+  for (const auto& [mode, streams] : from.modes) to->streams += streams;
   to->outputs = from.outputs;
   to->frames = from.frames;
 }

@@ -11,7 +11,7 @@ const char* rill_build_info(void) {
     Info() {
       std::snprintf(text, sizeof(text),
                     "rill " RILL_VERSION ", " RILL_BUILD_TYPE ", compiler " __VERSION__
-                    ", %zu operator rooms",
+                    ", %zu operator modules",
                     rill::ops::op_table().size());
     }
   };

@@ -53,7 +53,7 @@ Result<Constants> parse_constants(const char* text) {
 /// A file that is not there is told by the loader.
 bool is_there(const std::string& path) {
   system::Info info;
-  return system::tell_target(path, &info);
+  return system::print_target(path, &info);
 }
 bool is_there(std::span<const std::byte> /*bytes*/) { return true; }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/include/rill/rill.h"
-#include "api/src/moments.h"
+#include "api/src/session_state.h"
 #include "core/exec/feed.h"
 #include "core/exec/session.h"
 #include "core/run/plan.h"
@@ -97,7 +97,7 @@ struct rill_session {
   int64_t placed_bytes = 0;  ///< of the caller's memory
   int64_t max_push = 0;
   rill::api::Stage stage;
-  bool in_turn = false;  ///< whether rill_step_together has it in hand
+  bool in_step = false;  ///< whether rill_step_together has it in hand
 };
 
 struct rill_threads {

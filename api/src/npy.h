@@ -10,7 +10,7 @@
 
 namespace rill {
 
-/// Tell whether the bytes start as a `.npy` file does.
+/// Return whether the bytes start as a `.npy` file does.
 bool is_npy(std::span<const std::byte> bytes);
 
 /// Read a `.npy` file, versions 1 to 3, C or Fortran order, either byte order. Complex numbers come

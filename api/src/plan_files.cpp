@@ -38,7 +38,7 @@ rill_status open_plan(const rill::plan_file::MappedFile& file, const std::string
                       const rill::plan_file::Limits& limits, rill_plan** plan) {
   rill::plan_file::Known known;
   known.steps = rill::ops::step_table();
-  known.rooms = rill::ops::op_table();
+  known.modules = rill::ops::op_table();
   known.rank = [](std::string_view target) {
     return rill::kernels::target_rank(std::string(target).c_str());
   };

@@ -25,12 +25,12 @@ using rill::api::report;
 namespace {
 
 #if defined(__EMSCRIPTEN__)
-constexpr rill::WaysOut kWaysOut = {
+constexpr rill::Remedies kWaysOut = {
     "Compile the model for browsers: rill compile MODEL --target wasm -o PLAN.rill",
     "Load the model itself, which rill.wasm runs",
     "Leave out `wasm`, or make a module for this plan: scripts/web_run.sh PLAN.rill -o FOLDER"};
 #else
-constexpr rill::WaysOut kWaysOut{};
+constexpr rill::Remedies kWaysOut{};
 #endif
 
 int rank_of(std::string_view target) {

@@ -5,13 +5,13 @@
 #include "api/src/errors.h"
 #include "api/src/guard.h"
 #include "api/src/handles.h"
-#include "api/src/turns.h"
+#include "api/src/step_together.h"
 #include "api/src/views.h"
 #include "core/tensor/view.h"
 
 using rill::api::alive;
 using rill::api::Call;
-using rill::api::check_moment;
+using rill::api::check_state;
 using rill::api::check_view;
 using rill::api::Drive;
 using rill::api::guarded;
@@ -183,11 +183,11 @@ rill_status place_session(rill_plan* plan, int64_t max_push, void* memory, size_
   return RILL_OK;
 }
 
-rill_status run_turn(const char* function, const rill_turn& turn) {
-  rill_status ready = rill::api::check_turn(function, turn);
-  if (ready == RILL_OK) ready = rill::api::announce_end(turn);
+rill_status run_step(const char* function, const rill_session_step& step) {
+  rill_status ready = rill::api::check_session_step(function, step);
+  if (ready == RILL_OK) ready = rill::api::announce_end(step);
   if (ready != RILL_OK) return ready;
-  if (rill::api::begin_turn(turn)) turn.session->session->step();
+  if (rill::api::begin_step(step)) step.session->session->step();
   return RILL_OK;
 }
 
@@ -310,13 +310,13 @@ rill_status rill_output_buffer(rill_session* session, size_t index,
 }
 
 rill_status rill_step(rill_session* session) RILL_REAL_TIME {
-  return run_turn("rill_step", {sizeof(rill_turn), RILL_TURN_STEP, session, 0});
+  return run_step("rill_step", {sizeof(rill_session_step), RILL_STEP_FULL, session, 0});
 }
 
 rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds, size_t count) {
   constexpr char kName[] = "rill_step_timed";
-  const rill_turn turn = {sizeof(rill_turn), RILL_TURN_STEP, session, 0};
-  const rill_status ready = rill::api::check_turn(kName, turn);
+  const rill_session_step step = {sizeof(rill_session_step), RILL_STEP_FULL, session, 0};
+  const rill_status ready = rill::api::check_session_step(kName, step);
   if (ready != RILL_OK) return ready;
   const size_t nodes = session->plan->plan->nodes.size();
   if (count != nodes || (!nanoseconds && nodes > 0)) {
@@ -327,7 +327,7 @@ rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds, size_t 
     return refuse(RILL_E_UNSUPPORTED, "%s: a session in the caller's memory is not timed", kName);
   }
   return guarded(kName, [&] {
-    if (!rill::api::begin_turn(turn)) return RILL_OK;
+    if (!rill::api::begin_step(step)) return RILL_OK;
     session->own_session->step_timed([nanoseconds](int node, int64_t ns) {
       if (node >= 0) nanoseconds[node] += ns;
     });
@@ -336,12 +336,13 @@ rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds, size_t 
 }
 
 rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME {
-  return run_turn("rill_step_partial",
-                  {sizeof(rill_turn), RILL_TURN_PARTIAL, session, valid_frames});
+  return run_step("rill_step_partial",
+                  {sizeof(rill_session_step), RILL_STEP_PARTIAL, session, valid_frames});
 }
 
 rill_status rill_flush(rill_session* session, int64_t* left) RILL_REAL_TIME {
-  const rill_status ran = run_turn("rill_flush", {sizeof(rill_turn), RILL_TURN_FLUSH, session, 0});
+  const rill_status ran =
+      run_step("rill_flush", {sizeof(rill_session_step), RILL_STEP_FLUSH, session, 0});
   if (ran == RILL_OK && left) *left = frames_left(*session);
   return ran;
 }
@@ -381,7 +382,7 @@ rill_status rill_position(const rill_session* session, size_t output, int64_t* f
 rill_status rill_run(rill_session* session, const rill_view* inputs, size_t input_count,
                      const rill_view* outputs, size_t output_count) RILL_REAL_TIME {
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_run: %s", kNotASession);
-  const rill_status now = check_moment("rill_run", Call::kRun, *session);
+  const rill_status now = check_state("rill_run", Call::kRun, *session);
   if (now != RILL_OK) return now;
   const auto& io = session->plan->io;
   if (input_count != io[RILL_INPUT].size() || output_count != io[RILL_OUTPUT].size()) {

@@ -8,13 +8,13 @@
 
 using rill::api::alive;
 using rill::api::Call;
-using rill::api::check_moment;
+using rill::api::check_state;
 using rill::api::check_view;
 using rill::api::Drive;
 using rill::api::guarded;
 using rill::api::IoText;
 using rill::api::kNotASession;
-using rill::api::pass_moment;
+using rill::api::pass_state;
 using rill::api::refuse;
 using rill::api::report;
 using rill::api::view_of;
@@ -23,7 +23,7 @@ namespace {
 
 rill_status check_call(const char* function, Call call, const rill_session* session) {
   if (!alive(session)) return refuse(RILL_E_ARG, "%s: %s", function, kNotASession);
-  return check_moment(function, call, *session);
+  return check_state(function, call, *session);
 }
 
 /// What rill_push and rill_pull have in common.
@@ -66,7 +66,7 @@ rill_status rill_push(rill_session* session, size_t input, const rill_view* fram
         static_cast<long long>(plan.longest), plan.stream_symbol.c_str(),
         static_cast<long long>(room));
   }
-  pass_moment(Call::kPush, session);
+  pass_state(Call::kPush, session);
   *taken = session->feed->push(input, view_of(io, *frames));
   return RILL_OK;
 }
@@ -82,7 +82,7 @@ rill_status rill_pull(rill_session* session, size_t output, const rill_view* fra
                   session->plan->io[RILL_INPUT][static_cast<size_t>(input)]->name.c_str());
   }
   const rill::api::IoText& io = *session->plan->io[RILL_OUTPUT][output];
-  pass_moment(Call::kPull, session);
+  pass_state(Call::kPull, session);
   *given = session->feed->pull(output, view_of(io, *frames));
   return RILL_OK;
 }
@@ -91,7 +91,7 @@ rill_status rill_finish(rill_session* session) RILL_REAL_TIME {
   const rill_status now = check_call("rill_finish", Call::kFinish, session);
   if (now != RILL_OK) return now;
   const rill_status finished = report(session->feed->finish());
-  if (finished == RILL_OK) pass_moment(Call::kFinish, session);
+  if (finished == RILL_OK) pass_state(Call::kFinish, session);
   return finished;
 }
 

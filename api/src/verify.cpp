@@ -103,17 +103,17 @@ Result<std::vector<int64_t>> pulses_of(const char* text) {
   return out;
 }
 
-void tell_way(const rill::audit::CheckedWay& way, const rill_check_opts& opts) {
-  rill_check_way out = {};
+void report_mode(const rill::audit::CheckedMode& mode, const rill_check_opts& opts) {
+  rill_check_mode out = {};
   out.size = sizeof(out);
-  out.same_bits = way.same_bits ? 1 : 0;
-  out.name = way.name.c_str();
-  out.pulse = way.pulse;
-  out.outputs = way.outputs;
-  out.frames = way.frames;
-  out.problem = way.problem.c_str();
-  out.skipped = way.refused.c_str();
-  opts.way(opts.user, &out);
+  out.same_bits = mode.same_bits ? 1 : 0;
+  out.name = mode.name.c_str();
+  out.pulse = mode.pulse;
+  out.outputs = mode.outputs;
+  out.frames = mode.frames;
+  out.problem = mode.problem.c_str();
+  out.skipped = mode.refused.c_str();
+  opts.mode(opts.user, &out);
 }
 
 void tell(const rill::audit::CheckReport& from, rill_check_report* to) {
@@ -121,9 +121,9 @@ void tell(const rill::audit::CheckReport& from, rill_check_report* to) {
   *to = {};
   to->size = size;
   to->frames = from.frames;
-  to->ways = static_cast<int64_t>(from.ways.size());
+  to->modes = static_cast<int64_t>(from.modes.size());
   to->outputs = from.compared();
-  for (const auto& way : from.ways) to->failed += way.problem.empty() ? 0 : 1;
+  for (const auto& mode : from.modes) to->failed += mode.problem.empty() ? 0 : 1;
 }
 
 Status checked(const rill_model& whole, std::span<const rill_view> inputs,
@@ -158,13 +158,13 @@ Status checked(const rill_model& whole, std::span<const rill_view> inputs,
   }
   RILL_ASSIGN(const auto found, rill::audit::check(graph, values, bindings, options));
   if (report) tell(found, report);
-  if (opts && opts->way) {
-    for (const auto& way : found.ways) tell_way(way, *opts);
+  if (opts && opts->mode) {
+    for (const auto& mode : found.modes) report_mode(mode, *opts);
   }
   return found.verdict();
 }
 
-void tell_wires(const rill::audit::Latency& from, const rill_inspect_opts& opts) {
+void report_wires(const rill::audit::Latency& from, const rill_inspect_opts& opts) {
   for (size_t i = 0; i < from.wires.size(); ++i) {
     const rill::audit::WireLatency& row = from.wires[i];
     const std::string causes = rill::join(row.causes, "; ");
@@ -250,7 +250,7 @@ Status inspected(const rill_model& whole, const std::string& symbol, const char*
                                       asked == 0 ? kSeconds : std::max(asked, 0.0)));
   if (report) tell(found, report);
   if (!opts) return {};
-  if (opts->wire) tell_wires(found, *opts);
+  if (opts->wire) report_wires(found, *opts);
   if (opts->output) tell_outputs(found, *opts);
   if (opts->choice) tell_choices(pulsed.choices, *opts);
   return {};

@@ -20,7 +20,7 @@ struct Usage {
 };
 Usage usage_now();
 
-/// Tell whether somebody looks at what is written there.
+/// Return whether somebody looks at what is written there.
 bool is_terminal(std::FILE* stream);
 
 /// Make the standard streams bytes that go through as they are, and a reader that went away an

@@ -105,7 +105,7 @@ class BigNumber {
     trim();
   }
 
-  /// Tell the sign of a - b.
+  /// Return the sign of a - b.
   friend int compare(const BigNumber& a, const BigNumber& b) {
     if (a.count_ != b.count_) return a.count_ < b.count_ ? -1 : 1;
     for (int i = a.count_ - 1; i >= 0; --i) {

@@ -26,7 +26,7 @@ constexpr Format kDouble = {64, 53, -1074};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Tell whether a text begins with a word in small letters, in letters of any size.
+/// Return whether a text begins with a word in small letters, in letters of any size.
 bool begins_with(std::string_view text, std::string_view word) {
   return text.size() >= word.size() &&
          std::equal(word.begin(), word.end(), text.begin(),

@@ -7,7 +7,7 @@
 
 namespace rill {
 
-/// Tell whether an item passes a test.
+/// Return whether an item passes a test.
 template <class List, class Test>
 bool any_of(const List& items, Test&& test) {
   for (const auto& item : items) {
@@ -16,7 +16,7 @@ bool any_of(const List& items, Test&& test) {
   return false;
 }
 
-/// Tell whether every item passes a test.
+/// Return whether every item passes a test.
 template <class List, class Test>
 bool all_of(const List& items, Test&& test) {
   for (const auto& item : items) {
@@ -25,7 +25,7 @@ bool all_of(const List& items, Test&& test) {
   return true;
 }
 
-/// Tell whether no item passes a test.
+/// Return whether no item passes a test.
 template <class List, class Test>
 bool none_of(const List& items, Test&& test) {
   return !any_of(items, test);
@@ -45,7 +45,7 @@ auto find(List& items, const Value& value) {
   return find_if(items, [&](const auto& item) { return item == value; });
 }
 
-/// Tell whether an item equals a value.
+/// Return whether an item equals a value.
 template <class List, class Value>
 bool contains(const List& items, const Value& value) {
   return any_of(items, [&](const auto& item) { return item == value; });

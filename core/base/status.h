@@ -70,7 +70,7 @@ class [[nodiscard]] Status {
   Error* error_ = nullptr;
 };
 
-/// Tell of a value that is not there, in every build: as `operator new` does where memory was
+/// Report a value that is not there, in every build: as `operator new` does where memory was
 /// refused, else as a fault of rill's own. The C interface makes an error of both; without
 /// exceptions the process ends.
 RILL_NOT_IN_STEPS_BEGIN

@@ -5,8 +5,8 @@
 
 namespace rill {
 
-/// Tell the length in bytes of the UTF-8 sequence at the start of a text that is not empty; 0 if it
-/// is malformed. Source: RFC 3629.
+/// Return the length in bytes of the UTF-8 sequence at the start of a text that is not empty; 0 if
+/// it is malformed. Source: RFC 3629.
 size_t utf8_length(std::string_view text);
 
 /// Find the first byte that is not part of well-formed UTF-8; npos if all of the text is.

@@ -6,7 +6,7 @@
 
 namespace rill {
 
-/// Tell a number that an expression does not exceed however large its symbols are, such as 9 of
+/// Return a number that an expression does not exceed however large its symbols are, such as 9 of
 /// min(9, S): the least one where there is one symbol and its pattern is known. Nothing if it grows
 /// with them.
 std::optional<int64_t> bound_of(const Dim& length);

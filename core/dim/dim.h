@@ -38,13 +38,13 @@ class Dim {
 
   bool valid() const RILL_NONBLOCKING;
   bool is_const() const { return sum_ == nullptr; }
-  /// Tell the value of a constant expression; nothing if it holds symbols.
+  /// Return the value of a constant expression; nothing if it holds symbols.
   std::optional<int64_t> to_int() const {
     return is_const() ? std::optional<int64_t>(value_) : std::nullopt;
   }
   /// As `to_int`, as an error that names the expression and the symbols.
   Result<int64_t> as_int() const;
-  /// Tell the name if this is a bare symbol.
+  /// Return the name if this is a bare symbol.
   std::optional<std::string> as_symbol() const;
 
   friend Dim operator+(const Dim& a, const Dim& b);
@@ -68,7 +68,7 @@ class Dim {
   /// Print as an expression that NNEF and the command line read back: "(S+1)/2-1".
   std::string to_string() const;
 
-  /// The normal form, null for constants; for the code of this room.
+  /// The normal form, null for constants; for the code of this module.
   const DimSum* sum() const { return sum_.get(); }
   static Dim from_sum(DimSum sum);
 

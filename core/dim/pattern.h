@@ -46,8 +46,8 @@ class DimPattern {
   /// Find the last n >= 0 at which the expression is 0 or more, or undefined: nothing if there is
   /// always another one; -1 if there is none at all. Errors: kShape, as `of`.
   Result<std::optional<int64_t>> last_non_negative() const;
-  /// Tell by how much the expression grows from n to n + 1 for every n >= settled(): nothing where
-  /// that differs from one n to the next. Errors: kShape, as `of`.
+  /// Return by how much the expression grows from n to n + 1 for every n >= settled(): nothing
+  /// where that differs from one n to the next. Errors: kShape, as `of`.
   Result<std::optional<int64_t>> even_growth() const;
 
  private:
@@ -58,7 +58,7 @@ class DimPattern {
   std::vector<DimPiece> pieces_;
 };
 
-/// Tell whether an expression never falls as the symbol grows, as its form shows: false means
+/// Return whether an expression never falls as the symbol grows, as its form shows: false means
 /// unknown.
 bool never_falls(const Dim& dim, std::string_view symbol);
 

@@ -444,7 +444,7 @@ WeightLayer& PlanBuilder::weight_layer(const Node& node) {
   return layer;
 }
 
-void Lowering::tell_weights(std::span<const int64_t> shape, int64_t f32_bytes, int64_t bytes) {
+void Lowering::report_weights(std::span<const int64_t> shape, int64_t f32_bytes, int64_t bytes) {
   if (builder_.options_.weights == nullptr) return;
   WeightLayer& layer = builder_.weight_layer(node());
   if (layer.shape.empty()) layer.shape.assign(shape.begin(), shape.end());

@@ -125,10 +125,10 @@ class Lowering {
 
   /// In how few bits the plan is asked to keep the weights of this node.
   WeightFormat weight_format() const;
-  /// Tell what the weights of this node take, in all, as f32 and as they are kept. Once more for
+  /// Report what the weights of this node take, in all, as f32 and as they are kept. Once more for
   /// one node: they are added.
-  void tell_weights(std::span<const int64_t> shape, int64_t f32_bytes, int64_t bytes);
-  /// Tell why the weights of this node are kept in f32; to be called before `tell_weights`.
+  void report_weights(std::span<const int64_t> shape, int64_t f32_bytes, int64_t bytes);
+  /// Report why the weights of this node are kept in f32; to be called before `report_weights`.
   void keep_weights(std::string why);
 
   /// Whether the plan may use faster forms whose steps are not the graph's own.

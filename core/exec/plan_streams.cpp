@@ -29,7 +29,7 @@ Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim&
   return *most;
 }
 
-/// Tells how many frames of an output are held until the end is known, and from where on a stream
+/// Return how many frames of an output are held until the end is known, and from where on a stream
 /// may be gone on with so that these suffice.
 Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
   if (!length.valid() || plan->stream_pulse <= 0) return {};
@@ -43,7 +43,7 @@ Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
   return {};
 }
 
-/// Tells how far inputs run ahead of the others where they end apart, as x of S frames and z of
+/// Return how far inputs run ahead of the others where they end apart, as x of S frames and z of
 /// S + 3 do: steps run while all of them have a pulse.
 Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
   const int64_t unit = plan->stream_pulse;

@@ -126,7 +126,7 @@ void SavedState::write_inputs(StateWriter* writer) const noexcept {
   }
 }
 
-/// Writes all that waits; tells where it ends.
+/// Writes all that waits; returns where it ends.
 std::byte* SavedState::write_waiting(const PlacedFeed::Waiting& from,
                                      std::byte* to) const noexcept {
   const auto append = [&](const std::byte* rows, int64_t frames) {
@@ -173,7 +173,7 @@ SavedState::Header SavedState::header_of(int64_t bytes) const noexcept {
   header.inputs = feed_ ? static_cast<uint32_t>(plan.inputs.size()) : 0;
   header.outputs = feed_ ? static_cast<uint32_t>(plan.outputs.size()) : 0;
   header.values = static_cast<uint32_t>(plan.outputs.size());
-  header.end_is_news = session_.moment_.end_is_news ? 1 : 0;
+  header.end_is_news = session_.progress_.end_is_news ? 1 : 0;
   return header;
 }
 
@@ -411,9 +411,9 @@ void SavedState::copy_queues(Parsed* parsed) {
 void SavedState::apply(Parsed&& parsed, std::span<const Entry* const> matches) noexcept {
   const Plan& plan = *session_.plan_;
   session_.reset();
-  session_.moment_.clock.start = parsed.header.position;
+  session_.progress_.clock.start = parsed.header.position;
   session_.announce_end(parsed.header.end);
-  session_.moment_.end_is_news &= parsed.header.end_is_news != 0;
+  session_.progress_.end_is_news &= parsed.header.end_is_news != 0;
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const std::span<const std::byte> value = parsed.values[i];
     if (!value.empty()) std::memcpy(session_.output(i).data, value.data(), value.size());

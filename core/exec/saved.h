@@ -30,7 +30,7 @@ class SavedState {
 
   /// The most bytes that a save takes from now on, until a state is loaded.
   int64_t most_bytes() const RILL_NONBLOCKING;
-  /// Write to memory that is aligned to 8 bytes; tells how many bytes, or -1 if there is no room.
+  /// Write to memory that is aligned to 8 bytes; returns how many bytes, or -1 if there is no room.
   /// Real-time: yes.
   int64_t save(std::span<std::byte> to) const noexcept RILL_NONBLOCKING;
   /// Go on from a state. Errors: kParse for what is no state, cut short, damaged, or of another

@@ -68,7 +68,7 @@ void Session::step_timed(const StepTimer& timer) {
     const auto end = std::chrono::steady_clock::now();
     timer(step.node, std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count());
   }
-  end_turn();
+  end_step();
 }
 
 int64_t Session::memory_bytes() const {

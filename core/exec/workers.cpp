@@ -25,7 +25,7 @@ void relax() {
 #endif
 }
 
-/// Look for `ready()` for a while; tells whether it came.
+/// Look for `ready()` for a while; returns whether it came.
 template <class Ready>
 bool spin_until(const Ready& ready) {
   const auto start = std::chrono::steady_clock::now();

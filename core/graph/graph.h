@@ -77,7 +77,7 @@ class Graph {
   /// Give the graph that nothing streams through: its ops keep nothing from run to run, apart from
   /// those that are caches, or draw numbers.
   Graph stateless() const;
-  /// Tell whether outputs need all nodes but the inputs of the model.
+  /// Return whether outputs need all nodes but the inputs of the model.
   bool is_compact() const;
   /// Drop the nodes that no output needs; inputs of the model stay.
   Graph compacted() const&;

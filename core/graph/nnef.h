@@ -41,9 +41,9 @@ class LoadCtx {
  public:
   virtual ~LoadCtx() = default;
 
-  /// Tell whether the argument is given or has a default.
+  /// Return whether the argument is given or has a default.
   virtual bool has(std::string_view name) const = 0;
-  /// Tell whether the argument is written in the call, as opposed to a default.
+  /// Return whether the argument is written in the call, as opposed to a default.
   virtual bool given(std::string_view name) const = 0;
   virtual Result<Value> value(std::string_view name) = 0;
   /// Read an argument as a wire; numbers and lists become constants.
@@ -82,7 +82,7 @@ class LoadCtx {
   /// Set the fields of an op whose names the declaration has to the arguments of these names. A
   /// tensor stays as it is where its argument is left out, or false.
   /// Errors: kParse for a missing argument or one of another type; kArg for a tensor that is no
-  /// constant; kInternal for a `DType`, which the op's room reads.
+  /// constant; kInternal for a `DType`, which the op's module reads.
   virtual Status fields(Op& op) = 0;
   /// The same where the op has a field for each argument that is no tensor; else kInternal.
   virtual Status all_fields(Op& op) = 0;
@@ -101,7 +101,7 @@ class LoadCtx {
   virtual std::optional<QuantType> quant(int output = 0) const = 0;
   /// The generic type of the call: "scalar" in `variable<scalar>(...)`, or empty.
   virtual std::string_view generic() const = 0;
-  /// Tell whether the call is written as an operator between its operands: "a / b".
+  /// Return whether the call is written as an operator between its operands: "a / b".
   virtual bool infix() const { return false; }
   /// The name that output i is assigned to.
   virtual std::string assigned_name(int output = 0) const = 0;
@@ -136,18 +136,18 @@ struct NnefOp {
   LoadFn load;
 };
 
-/// A faster form that a room has for nodes which begin at an operator of another room.
+/// A faster form that a module has for nodes which begin at an operator of another module.
 struct FuseRule {
   const void* of;  ///< the class of that operator, `&T::kKind`
   Status (*fuse)(Rewrite& rewrite);
 };
 
 /// What an op's file exports: the operators of the dialect that it reads.
-struct OpRoom {
+struct OpModule {
   const char* name;
   std::span<const NnefOp> nnef;
   std::span<const OpClass> classes = {};  ///< whose `eval` plans may call
-  std::span<const FuseRule> rules = {};   ///< for operators of other rooms, which ask for them
+  std::span<const FuseRule> rules = {};   ///< for operators of other modules, which ask for them
 };
 
 /// What an op's writer sees: names of its inputs, and a place for statements. Implemented by the
@@ -170,7 +170,7 @@ class SaveCtx {
   virtual void assign(std::string_view expression, int output = 0) = 0;
   /// Emit `(a, b, ...) = expression;` for all outputs.
   virtual void assign_all(std::string_view expression) = 0;
-  /// An argument whose text the op's room gives; it is left out where that is empty.
+  /// An argument whose text the op's module gives; it is left out where that is empty.
   struct Argument {
     std::string_view name;
     std::string text;

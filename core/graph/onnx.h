@@ -20,20 +20,20 @@ namespace rill {
 /// Errors name the node, the operator, its domain and its opset, which the loader adds.
 class OnnxCtx : public LoadCtx {
  public:
-  /// Tell the version of the operator's domain that the file imports.
+  /// Return the version of the operator's domain that the file imports.
   virtual int opset() const = 0;
   /// Count the outputs that the node lists, unnamed ones among them included.
   virtual int outputs() const = 0;
-  /// Tell whether output i has a name, so that somebody may read it.
+  /// Return whether output i has a name, so that somebody may read it.
   virtual bool wants(int output) const = 0;
-  /// Tell the rank that the file states for output i, or for what elementwise nodes make of it.
+  /// Return the rank that the file states for output i, or for what elementwise nodes make of it.
   /// Nothing in graphs in graphs.
   virtual std::optional<int> stated_rank(int output) const = 0;
   /// Take two extents as equal, as the operator demands of its inputs, whose files may have names
   /// of their own for each: one symbol takes the place of the other in the whole graph.
   /// Errors: kShape if they cannot be.
   virtual Status take_as_equal(const Dim& a, const Dim& b) = 0;
-  /// Tell whether frames that a file asks for beyond an axis of open extent are cut off, as the
+  /// Return whether frames that a file asks for beyond an axis of open extent are cut off, as the
   /// standard has it: extents are min(1000, S) then. False where the rest of the file cannot do
   /// with such extents: axes are taken to be long enough, and refused once they are known not to.
   virtual bool clamps() = 0;
@@ -50,8 +50,8 @@ class OnnxCtx : public LoadCtx {
   /// no steps.
   virtual void keep_quantised(OutletId real, const Quantised& of) = 0;
   virtual const Quantised* quantised(OutletId real) const = 0;
-  /// Call an operator of the NNEF dialect, whose room reads it: its nodes are named after this one.
-  /// Arguments are those of its declaration, by name.
+  /// Call an operator of the NNEF dialect, whose module reads it: its nodes are named after this
+  /// one. Arguments are those of its declaration, by name.
   struct Argument {
     std::string_view name;
     Value value;
@@ -89,7 +89,7 @@ enum class Rounding : uint8_t {
           ///< it, and its results back. The nodes would round, and overflow, in between.
 };
 
-/// An operator of ONNX that a room reads.
+/// An operator of ONNX that a module reads.
 ///
 /// `declaration`: a fragment in NNEF syntax, with the names of the standard. Its tensors are the
 /// inputs in their order, the last one perhaps an array for all that follow; an input that may be
@@ -107,8 +107,8 @@ struct OnnxOp {
   Rounding rounding = Rounding::kEach;
 };
 
-/// What a room's file `<room>_onnx.cpp` exports; CMake finds it there.
-struct OnnxRoom {
+/// What a module's file `<module>_onnx.cpp` exports; CMake finds it there.
+struct OnnxModule {
   const char* name;
   std::span<const OnnxOp> ops;
 };

@@ -109,7 +109,7 @@ struct EvalCtx {
 
 /// An operator with its attributes: an immutable value, shared between graphs and threads.
 ///
-/// One room holds all there is to know of it: meaning, shapes, evaluation, lowering, streaming
+/// One module holds all there is to know of it: meaning, shapes, evaluation, lowering, streaming
 /// rule and NNEF form. `eval` must not allocate, lock, log or fail for a reason that `infer` could
 /// have seen, except for strings and dims, which exist only before `prepare`.
 class Op {
@@ -132,32 +132,32 @@ class Op {
   virtual Result<Facts> infer(FactSpan in) const = 0;
   /// Compute into the outputs: the plain form, right for every type and stride that infer allows.
   virtual Status eval(EvalCtx& ctx) const RILL_NONBLOCKING = 0;
-  /// Tell whether constant inputs make the outputs constants.
+  /// Return whether constant inputs make the outputs constants.
   virtual bool foldable() const { return true; }
-  /// Tell whether every run gives the same for the same inputs, wherever a stream stands. `prepare`
-  /// then runs once what reads constants alone.
+  /// Return whether every run gives the same for the same inputs, wherever a stream stands.
+  /// `prepare` then runs once what reads constants alone.
   virtual bool repeatable() const { return foldable(); }
   /// Choose kernels, pack weights and emit steps. By default one step that calls `eval`.
   virtual Status lower(Lowering& lowering) const;
-  /// Tell the bytes of state that `eval` keeps between calls, zero at the start of a stream.
+  /// Return the bytes of state that `eval` keeps between calls, zero at the start of a stream.
   virtual int64_t state_bytes(FactSpan in) const {
     (void)in;
     return 0;
   }
-  /// Tell what rules of other operators ask: nothing holds by default.
+  /// Return what rules of other operators ask: nothing holds by default.
   virtual OpTraits traits() const { return {}; }
-  /// Tell which size the one element of the output is. Nothing where it is none, or open. By
+  /// Return which size the one element of the output is. Nothing where it is none, or open. By
   /// default that of the input where the op keeps the order of elements.
   virtual std::optional<SizeRatio> size(const SizeTrace& trace) const;
   /// Give the op that begins every evaluation as a stream begins, and so keeps nothing: what this
   /// one means where no input streams. Null if it is one already.
   virtual OpPtr stateless() const { return nullptr; }
-  /// Tell which earlier frames of input i are read; `prepare` then keeps them in front of it.
+  /// Return which earlier frames of input i are read; `prepare` then keeps them in front of it.
   virtual std::optional<HistoryNeed> history(int input) const {
     (void)input;
     return std::nullopt;
   }
-  /// Tell which axes are carried through frame by frame. None by default: an axis that is not
+  /// Return which axes are carried through frame by frame. None by default: an axis that is not
   /// listed does not stream, unless `pulsify` says how.
   virtual std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const {
     (void)in, (void)out;

@@ -24,11 +24,11 @@ void PulseBuilder::set_refused(int i, Status why) {
   (void)give(i, {}, {PulsedOutput::Refused{std::move(why)}});
 }
 
-Status PulseBuilder::refusal(const std::string& cause, std::string_view way_out) const {
+Status PulseBuilder::refusal(const std::string& cause, std::string_view remedy) const {
   return fail(Code::kPulse, cause)
       .in_node(node().name, node().op->name())
       .at(node().line > 0 ? "graph.nnef" : "", node().line)
-      .hint(way_out);
+      .hint(remedy);
 }
 
 namespace {

@@ -187,7 +187,7 @@ class PulseBuilder {
   void set(int i, OutletId pulsed, std::optional<StreamFact> stream);
   /// Say that output i cannot stream.
   void set_refused(int i, Status why);
-  /// Tell whether anything reads output i in the whole graph.
+  /// Return whether anything reads output i in the whole graph.
   virtual bool is_used(int i) const = 0;
   /// Say that what this node does depends on where pulses begin: at multiples of that many frames
   /// of a wire that has `frames` per pulse. A state that stands elsewhere is not gone on from.
@@ -198,16 +198,16 @@ class PulseBuilder {
   virtual void settles_at(int64_t position, int64_t frames) = 0;
   /// Say that things were given up for speed or reach; recorded in the model's properties.
   virtual void note_approximation(std::string_view what) = 0;
-  /// Tell whether loops from the end may run over chunks of the stream: the caller asks for it.
+  /// Return whether loops from the end may run over chunks of the stream: the caller asks for it.
   bool backward_chunks() const { return backward_chunks_; }
 
-  /// Make a refusal: node, op, axis, cause and way out.
+  /// Make a refusal: node, op, axis, cause and remedy.
   template <class... Parts>
-  Status refuse(std::string_view way_out, const Parts&... cause) const {
-    return refusal(str_cat(cause...), way_out);
+  Status refuse(std::string_view remedy, const Parts&... cause) const {
+    return refusal(str_cat(cause...), remedy);
   }
-  Status refusal(const std::string& cause, std::string_view way_out) const;
-  /// Refuse the pulse: a wire has `frames` of it, and a multiple of `unit` would do. The way out
+  Status refusal(const std::string& cause, std::string_view remedy) const;
+  /// Refuse the pulse: a wire has `frames` of it, and a multiple of `unit` would do. The remedy
   /// counts in the stream symbol.
   template <class... Parts>
   Status refuse_pulse(int64_t frames, int64_t unit, const Parts&... cause) {

@@ -7,7 +7,7 @@
 
 namespace rill {
 
-/// Tell whether `found(id)` holds for a node that a wire is made by: its own, those of this one's
+/// Return whether `found(id)` holds for a node that a wire is made by: its own, those of this one's
 /// inputs and so on. The walk goes on to the inputs of a node where `through(id)` holds; it asks
 /// each node once, in no order that counts.
 template <class Found, class Through>
@@ -32,7 +32,7 @@ bool any_before(const Graph& graph, OutletId wire, const Found& found) {
   return any_before(graph, wire, found, [](int) { return true; });
 }
 
-/// Tell whether a wire depends on positions and lengths alone, and not on what any input holds.
+/// Return whether a wire depends on positions and lengths alone, and not on what any input holds.
 bool is_positional(const Graph& graph, OutletId wire);
 
 }  // namespace rill

@@ -210,10 +210,10 @@ void Finder::drop_single() {
 }
 
 /// Replaces a type, and constants of it, in the attributes of an op.
-class Widener final : public SomeFields {
+class Upcaster final : public SomeFields {
  public:
   using SomeFields::field;
-  explicit Widener(DType narrow) : narrow_(narrow) {}
+  explicit Upcaster(DType narrow) : narrow_(narrow) {}
   void field(const char*, DType& value) override {
     if (value == narrow_) value = DType::kF32;
   }
@@ -238,9 +238,9 @@ class Target final : public SomeFields {
   DType to_;
 };
 
-const OpClass* cast_class(std::span<const OpRoom* const> rooms) {
-  for (const OpRoom* room : rooms) {
-    for (const OpClass& each : room->classes) {
+const OpClass* cast_class(std::span<const OpModule* const> modules) {
+  for (const OpModule* module : modules) {
+    for (const OpClass& each : module->classes) {
       if (std::string_view(each.name) == "Cast") return &each;
     }
   }
@@ -252,9 +252,9 @@ bool rounds_at_end(const Node& node) {
 }
 
 /// Copies a graph, its chains in f32.
-class Widening {
+class Upcasting {
  public:
-  Widening(const Graph& graph, DType narrow, const std::vector<bool>& chained, const OpClass& cast)
+  Upcasting(const Graph& graph, DType narrow, const std::vector<bool>& chained, const OpClass& cast)
       : graph_(graph),
         narrow_(narrow),
         chained_(chained),
@@ -299,7 +299,7 @@ class Widening {
   std::vector<std::vector<Wires>> wires_;
 };
 
-Result<OutletId> Widening::cast(OutletId wire, DType to, std::string_view name, int line) {
+Result<OutletId> Upcasting::cast(OutletId wire, DType to, std::string_view name, int line) {
   std::shared_ptr<Op> op = cast_.make();
   Target target(to);
   op->fields(target);
@@ -307,7 +307,7 @@ Result<OutletId> Widening::cast(OutletId wire, DType to, std::string_view name, 
   return outlets[0];
 }
 
-Result<OutletId> Widening::own(OutletId old) {
+Result<OutletId> Upcasting::own(OutletId old) {
   Wires& found = wires(old);
   if (found.own.valid()) return found.own;
   const Node& from = graph_.node(old.node);
@@ -316,7 +316,7 @@ Result<OutletId> Widening::own(OutletId old) {
   return found.own;
 }
 
-Result<OutletId> Widening::wide(OutletId old) {
+Result<OutletId> Upcasting::wide(OutletId old) {
   Wires& found = wires(old);
   if (graph_.fact(old).dtype != narrow_) return own(old);
   if (found.wide.valid()) return found.wide;
@@ -326,9 +326,9 @@ Result<OutletId> Widening::wide(OutletId old) {
 }
 
 /// The op on inputs in f32; null if it does not take them.
-OpPtr Widening::in_f32(const Node& node) const {
+OpPtr Upcasting::in_f32(const Node& node) const {
   std::shared_ptr<Op> op = node.op->clone();
-  Widener widener(narrow_);
+  Upcaster widener(narrow_);
   op->fields(widener);
   Facts in;
   for (const OutletId& input : node.inputs) {
@@ -339,7 +339,7 @@ OpPtr Widening::in_f32(const Node& node) const {
   return op->infer(in).ok() ? op : nullptr;
 }
 
-Status Widening::round_at_end(int id) {
+Status Upcasting::round_at_end(int id) {
   const Node& node = graph_.node(id);
   const DType to = node.outputs[0].dtype;
   RILL_ASSIGN(const OutletId x, wide(node.inputs[0]));
@@ -349,7 +349,7 @@ Status Widening::round_at_end(int id) {
   return {};
 }
 
-Status Widening::node(int id) {
+Status Upcasting::node(int id) {
   const Node& node = graph_.node(id);
   if (node.inputs.empty()) {
     const std::vector<OutletId> same = out_.add_known(node, {});
@@ -360,11 +360,11 @@ Status Widening::node(int id) {
   }
   if (rounds_at_end(node)) return round_at_end(id);
   OpPtr op = chained_[static_cast<size_t>(id)] ? in_f32(node) : nullptr;
-  const bool widened = op != nullptr;
+  const bool upcast = op != nullptr;
   if (!op) op = node.op;
   std::vector<OutletId> inputs;
   for (const OutletId& input : node.inputs) {
-    RILL_ASSIGN(const OutletId wire, widened ? wide(input) : own(input));
+    RILL_ASSIGN(const OutletId wire, upcast ? wide(input) : own(input));
     inputs.push_back(wire);
   }
   RILL_ASSIGN(const auto outlets, out_.add_folded(node.name, std::move(op), inputs, node.line));
@@ -382,8 +382,9 @@ bool fits(const Tensor& constant, DType narrow, Fit fit) { return !misfit(consta
 
 Chains chains_of(const Graph& graph, DType narrow) { return Finder(graph, narrow).find(); }
 
-Result<Graph> widen_chains(Graph graph, std::span<const OpRoom* const> rooms, bool as_written) {
-  const OpClass* cast = cast_class(rooms);
+Result<Graph> upcast_chains(Graph graph, std::span<const OpModule* const> modules,
+                            bool as_written) {
+  const OpClass* cast = cast_class(modules);
   if (!cast) return graph;
   for (const DType narrow : {DType::kF16, DType::kBF16}) {
     const auto is_narrow = [&](const Fact& fact) { return fact.dtype == narrow; };
@@ -392,7 +393,7 @@ Result<Graph> widen_chains(Graph graph, std::span<const OpRoom* const> rooms, bo
     const std::vector<bool> chained = as_written ? std::vector<bool>(graph.nodes.size())
                                                  : chains_of(graph, narrow).nodes;
     if (!any_of(graph.nodes, rounds_at_end) && !contains(chained, true)) continue;
-    RILL_ASSIGN(graph, Widening(graph, narrow, chained, *cast).run());
+    RILL_ASSIGN(graph, Upcasting(graph, narrow, chained, *cast).run());
   }
   return graph;
 }

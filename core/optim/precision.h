@@ -22,16 +22,16 @@ struct Chains {
 Chains chains_of(const Graph& graph, DType narrow);
 
 /// Compute the chains of a graph that was read in f32, between casts; all else stays as it is.
-/// `rooms`: those that it was read with. Without an operator that casts nothing changes.
+/// `modules`: those that it was read with. Without an operator that casts nothing changes.
 /// `as_written`: the graph has the casts of its chains already, so that no chain is found.
-Result<Graph> widen_chains(Graph graph, std::span<const OpRoom* const> rooms,
+Result<Graph> upcast_chains(Graph graph, std::span<const OpModule* const> modules,
                            bool as_written = false);
 
 /// Which elements of a constant have to survive: weights may lose those that are small beside the
 /// others.
 enum class Fit : uint8_t { kEveryElement, kLargestElement };
 
-/// Tell whether a constant survives in a narrow type: nothing finite becomes infinite, and what
+/// Return whether a constant survives in a narrow type: nothing finite becomes infinite, and what
 /// `fit` asks for keeps all bits of the type's precision.
 bool fits(const Tensor& constant, DType narrow, Fit fit);
 

@@ -46,7 +46,7 @@ struct StreamClock {
   int64_t start = 0;  ///< where tick 0 begins, in the stream symbol
   int64_t unit = 1;   ///< how much of the stream symbol a step takes
 
-  /// Tell where this step begins on a wire of that many frames per step.
+  /// Return where this step begins on a wire of that many frames per step.
   int64_t position(int64_t frames) const RILL_NONBLOCKING {
     // `start` times `frames` may be more than 64 bits hold, where what it is divided to is not.
     return bounded_position(tick, frames, scaled(start, frames, unit));

@@ -285,7 +285,7 @@ int64_t PlacedFeed::push(size_t input, const View& frames) noexcept {
   return taken;
 }
 
-/// Copies frames that wait to `into` from frame `at` on; tells how many.
+/// Copies frames that wait to `into` from frame `at` on; returns how many.
 int64_t PlacedFeed::take_queued(size_t output, const View& into, int64_t at) noexcept {
   Out& out = kept_.outs[output];
   const int64_t room = std::min(into.extent(out.axis) - at, available(output));

@@ -153,13 +153,13 @@ class PlanReader final : public StepFields {
   bool good() const { return refused_.ok() && from_.good(); }
   void lacks(const char* what) {
     if (!good()) return;
-    refused_ = refusal(Code::kUnsupported, runner_.ways_out.operators,
+    refused_ = refusal(Code::kUnsupported, runner_.remedies.operators,
                        "the plan has steps with %s, which only the whole library runs", what);
     from_.fail("");
   }
   void lacks_named(const char* what, std::string_view name) {
     if (!good()) return;
-    refused_ = refusal(Code::kUnsupported, runner_.ways_out.missing,
+    refused_ = refusal(Code::kUnsupported, runner_.remedies.missing,
                        "the plan needs the %s \"%.*s\", which this build does not have", what,
                        static_cast<int>(name.size()), name.data());
     from_.fail("");
@@ -422,7 +422,7 @@ Refusal find_target(std::span<const std::byte> file, const Runner& runner, Heade
     *best = target;
   }
   if (rank >= 0) return {};
-  return refusal(Code::kUnsupported, runner.ways_out.other_target,
+  return refusal(Code::kUnsupported, runner.remedies.other_target,
                  "a plan for %s%s, which this CPU or build does not run", first_name.data(),
                  header->targets > 1 ? " and others" : "");
 }

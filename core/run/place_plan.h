@@ -11,7 +11,7 @@
 namespace rill {
 
 /// What to do with a plan that a build cannot run. They live as long as the program.
-struct WaysOut {
+struct Remedies {
   const char* other_target = "Compile the model with --target for what runs here";
   const char* operators = "Link librill, which has graphs and operators";
   const char* missing = "Link what the plan needs, or compile it for this build";
@@ -23,7 +23,7 @@ struct Runner {
   /// How good a target is for this CPU; negative: it cannot run here.
   int (*rank)(std::string_view target) = nullptr;
   bool names = false;  ///< have the names of nodes, for profiles, as far as the file has them
-  WaysOut ways_out = {};
+  Remedies remedies = {};
 };
 
 /// How a plan file was placed.

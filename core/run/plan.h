@@ -105,7 +105,7 @@ struct StepKind {
   void (*construct)(void* memory) = nullptr;  ///< arguments, to be filled by a visitor
   void (*destroy)(void* args) = nullptr;
   void (*describe)(void* args, StepFields& fields) = nullptr;
-  /// Tells what a step with these arguments, which need not be right, reads and writes.
+  /// Return what a step with these arguments, which need not be right, reads and writes.
   void (*touch)(const void* args, StepTouches& touches) = nullptr;
 };
 /// A kind of step with these arguments; one whose work may be done in parts.

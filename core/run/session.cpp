@@ -57,7 +57,7 @@ void PlacedSession::warm_up() noexcept {
 
 std::optional<int64_t> PlacedSession::symbol_value() const {
   if (plan_->stream_symbol.empty()) return std::nullopt;
-  return std::max<int64_t>(0, moment_.clock.end);
+  return std::max<int64_t>(0, progress_.clock.end);
 }
 
 void PlacedSession::find_addresses() noexcept {
@@ -132,7 +132,7 @@ void PlacedSession::bind_output(size_t index, void* data) noexcept {
 Frame PlacedSession::frame() noexcept {
   Frame frame;
   frame.base = base_;
-  frame.clock = &moment_.clock;
+  frame.clock = &progress_.clock;
   frame.symbol = plan_->stream_symbol.view();
   frame.pool = pool_;
   frame.part_scratch = part_scratch_;
@@ -144,7 +144,7 @@ void PlacedSession::step() noexcept {
   const FlushDenormals flush;
   const Frame now = frame();
   for (const Step& step : plan_->steps) run_step(step, now);
-  end_turn();
+  end_step();
 }
 
 void PlacedSession::advance_rings() noexcept {
@@ -169,8 +169,8 @@ void PlacedSession::advance_rings() noexcept {
 }
 
 void PlacedSession::announce_end(int64_t frames) noexcept {
-  moment_.clock.end = frames;
-  moment_.end_is_news = frames >= 0;
+  progress_.clock.end = frames;
+  progress_.end_is_news = frames >= 0;
   settle();
 }
 
@@ -243,7 +243,7 @@ void PlacedSession::reset() noexcept {
     }
   }
   std::fill_n(places_, plan_->rings.size(), 0);
-  moment_ = {};
+  progress_ = {};
   settle();
 }
 
@@ -253,7 +253,7 @@ void PlacedSession::settle() noexcept {
     const Ring& ring = plan_->rings[i];
     base_[ring.buffer] = state + plan_->buffers[ring.buffer].offset + places_[i] * ring.row_bytes;
   }
-  moment_.clock.unit = std::max<int64_t>(1, plan_->stream_pulse);
+  progress_.clock.unit = std::max<int64_t>(1, plan_->stream_pulse);
 }
 
 std::byte* PlacedSession::kept(const SessionPart& part) const {
@@ -267,7 +267,7 @@ void PlacedSession::copy_state(const PlacedSession& other) noexcept {
     if (!is_kept(part.use) || part.bytes == 0) continue;
     std::memcpy(kept(part), other.kept(part), static_cast<size_t>(part.bytes));
   }
-  moment_ = other.moment_;
+  progress_ = other.progress_;
   settle();
 }
 
@@ -308,7 +308,7 @@ int64_t PlacedSession::steps_left() const noexcept {
     const PlanStream& stream = plan_->outputs[i].stream;
     if (stream.axis < 0 && plan_->stream_pulse > 0) {
       // What is known at the end is made by a step that knows it.
-      if (moment_.end_is_news) needed = std::max<int64_t>(needed, 1);
+      if (progress_.end_is_news) needed = std::max<int64_t>(needed, 1);
       const int64_t known =
           std::clamp<int64_t>(stream.length.at(symbol_value()).value_or(0), 0, kBeyondStreams);
       needed = std::max(needed, steps(known - position(plan_->stream_pulse), plan_->stream_pulse));

@@ -48,19 +48,19 @@ class PlacedSession {
   void run_layer(size_t step) noexcept RILL_NONBLOCKING {
     rill::run_step(plan_->steps[step], frame());
   }
-  void end_turn() noexcept RILL_NONBLOCKING {
+  void end_step() noexcept RILL_NONBLOCKING {
     advance_rings();
-    ++moment_.clock.tick;
-    moment_.end_is_news = false;
+    ++progress_.clock.tick;
+    progress_.end_is_news = false;
   }
-  /// Tell the length of the stream: the value of its symbol. At the latest before the step that
+  /// Report the length of the stream: the value of its symbol. At the latest before the step that
   /// takes the last frames. -1 takes it back.
   void announce_end(int64_t frames) noexcept RILL_NONBLOCKING;
   /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol.
   /// Of no frames it need not be where all that is asserted holds for one, and no frame would come
   /// out.
   Refusal check_length(int64_t frames) RILL_NONBLOCKING;
-  /// Tell whether the model is defined for a stream that has another full pulse.
+  /// Return whether the model is defined for a stream that has another full pulse.
   bool has_room() const RILL_NONBLOCKING {
     return plan_->longest - position(plan_->stream_pulse) >= plan_->stream_pulse;
   }
@@ -68,11 +68,13 @@ class PlacedSession {
   /// the end in the step that takes the last frames (`Plan::late_end` is false) and has run it.
   /// Errors: kShape, kState; nothing has changed then.
   Refusal try_end(int64_t frames) RILL_NONBLOCKING;
-  bool end_announced() const { return moment_.clock.end >= 0; }
-  int64_t end() const { return moment_.clock.end; }
-  int64_t ticks() const { return moment_.clock.tick; }
+  bool end_announced() const { return progress_.clock.end >= 0; }
+  int64_t end() const { return progress_.clock.end; }
+  int64_t ticks() const { return progress_.clock.tick; }
   /// Where the next step begins, on a wire of that many frames per step.
-  int64_t position(int64_t frames) const RILL_NONBLOCKING { return moment_.clock.position(frames); }
+  int64_t position(int64_t frames) const RILL_NONBLOCKING {
+    return progress_.clock.position(frames);
+  }
   /// Begin anew, as a new session would; inputs and outputs stay as they are. Real-time: yes.
   void reset() noexcept RILL_NONBLOCKING;
   /// Become as another session of the same plan: all that a step goes on from, and what the buffers
@@ -109,7 +111,7 @@ class PlacedSession {
  private:
   friend class SavedState;
   /// Where the stream stands: with the parts that are kept, all that a step goes on from.
-  struct Moment {
+  struct Progress {
     StreamClock clock;
     bool end_is_news = false;  ///< no step has run since the end was told
   };
@@ -117,7 +119,7 @@ class PlacedSession {
   void find_addresses() noexcept RILL_NONBLOCKING;
   void warm_up() noexcept RILL_NONBLOCKING;
   void advance_rings() noexcept RILL_NONBLOCKING;
-  /// Set what follows from the parts that are kept and from the moment.
+  /// Set what follows from the parts that are kept and from the progress.
   void settle() noexcept RILL_NONBLOCKING;
   /// Whether a whole run over no frames would have a value or a frame: of borders alone, say.
   bool gives_for_nothing() const RILL_NONBLOCKING;
@@ -140,7 +142,7 @@ class PlacedSession {
   std::byte* part_scratch_ = nullptr;
   const Pool* pool_ = nullptr;
   bool asks_for_a_frame_ = false;  ///< the model is not defined for a stream of none
-  Moment moment_;
+  Progress progress_;
 };
 
 }  // namespace rill

@@ -48,7 +48,7 @@ struct SessionParts {
   const SessionPart& of(PartUse use, size_t index = 0) const RILL_NONBLOCKING;
 };
 
-/// Tell whether a session goes on from what lies there, so that a clone needs it.
+/// Return whether a session goes on from what lies there, so that a clone needs it.
 inline bool is_kept(PartUse use) RILL_NONBLOCKING {
   return use != PartUse::kArena && use != PartUse::kAddresses;
 }

@@ -33,7 +33,7 @@ enum class DType : uint8_t {
   kBlob,
 };
 
-/// Tell the bytes of one element in memory. Strings and dims are objects, not plain bytes.
+/// Return the bytes of one element in memory. Strings and dims are objects, not plain bytes.
 int64_t dtype_size(DType dtype) RILL_NONBLOCKING;
 /// Spell as tract's dumps do: "F32", "TDim".
 std::string_view dtype_name(DType dtype) RILL_NONBLOCKING;
@@ -45,13 +45,13 @@ std::optional<DType> dtype_from_name(std::string_view name);
 inline bool is_float(DType t) {
   return t == DType::kF16 || t == DType::kBF16 || t == DType::kF32 || t == DType::kF64;
 }
-/// Tell whether elements are floats of 16 bits, which are computed in f32.
-inline bool is_narrow_float(DType t) { return t == DType::kF16 || t == DType::kBF16; }
+/// Return whether elements are floats of 16 bits, which are computed in f32.
+inline bool is_reduced_float(DType t) { return t == DType::kF16 || t == DType::kBF16; }
 inline bool is_unsigned_int(DType t) { return t >= DType::kU8 && t <= DType::kU64; }
 inline bool is_signed_int(DType t) { return t >= DType::kI8 && t <= DType::kI64; }
 inline bool is_int(DType t) { return is_unsigned_int(t) || is_signed_int(t); }
 inline bool is_quantised_byte(DType t) { return t == DType::kQU8 || t == DType::kQI8; }
-/// Tell whether elements are integers of 8 bits, plain or quantised.
+/// Return whether elements are integers of 8 bits, plain or quantised.
 inline bool is_byte(DType t) {
   return t == DType::kU8 || t == DType::kI8 || is_quantised_byte(t);
 }
@@ -72,7 +72,7 @@ inline DType stored_type(DType t) {
       return t;
   }
 }
-/// Tell whether elements are plain bytes that may be copied with memcpy.
+/// Return whether elements are plain bytes that may be copied with memcpy.
 inline bool is_plain(DType t) { return t != DType::kString && t != DType::kDim; }
 
 /// Round a float to half precision, to nearest even.

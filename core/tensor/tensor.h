@@ -88,7 +88,7 @@ class Tensor {
   /// Give another type of the same element size to the same bytes (U8 as QU8).
   Tensor reinterpreted(DType dtype, QParams q) const;
 
-  /// Tell whether type, shape and elements are the same, bit for bit.
+  /// Return whether type, shape and elements are the same, bit for bit.
   bool same_bits(const Tensor& other) const;
 
  private:

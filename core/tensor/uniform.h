@@ -6,14 +6,14 @@
 
 namespace rill {
 
-/// Tell whether a tensor holds one value only, bit for bit; empty ones do not. Null: no.
+/// Return whether a tensor holds one value only, bit for bit; empty ones do not. Null: no.
 bool is_uniform(const TensorPtr& tensor);
 
-/// Tell the number that all elements are; 0 and -0 are one number. Nothing if they differ, or if
+/// Return the number that all elements are; 0 and -0 are one number. Nothing if they differ, or if
 /// the tensor is null, empty or no array of numbers.
 std::optional<double> uniform_number(const TensorPtr& tensor);
 
-/// Tell whether all bits of all elements are 0.
+/// Return whether all bits of all elements are 0.
 bool has_zero_bits_only(const Tensor& tensor);
 
 /// Copy the first element, as a tensor of rank 0.

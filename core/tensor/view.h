@@ -32,7 +32,7 @@ struct View {
   }
   int64_t extent(int axis) const { return shape[static_cast<size_t>(axis)]; }
   int64_t step(int axis) const { return stride[static_cast<size_t>(axis)]; }
-  /// Tell whether elements follow one another in row-major order.
+  /// Return whether elements follow one another in row-major order.
   bool contiguous() const RILL_NONBLOCKING;
 };
 

@@ -20,9 +20,9 @@ class Device {
   virtual int32_t channels() const = 0;
   /// Begin to hand over sound. Returns what is wrong, or "".
   virtual std::string start(Heard heard) = 0;
-  /// Tell whether there is more to come: false where a file has ended or a device has vanished.
+  /// Return whether there is more to come: false where a file has ended or a device has vanished.
   virtual bool running() = 0;
-  /// Tell what ended it, if that was no end of a file; or "".
+  /// Return what ended it, if that was no end of a file; or "".
   virtual std::string fault() { return {}; }
   virtual void stop() = 0;
 };

@@ -113,7 +113,7 @@ public final class Model implements AutoCloseable {
     return set(symbol, Long.toString(value));
   }
 
-  /** Make it a stream of so many frames per step. Errors: PULSE, with node, reason and way out. */
+  /** Make it a stream of so many frames per step. Errors: PULSE, with node, reason and remedy. */
   public Model pulse(String symbol, long frames) {
     return pulse(symbol, Long.toString(frames));
   }

@@ -52,18 +52,18 @@ struct FftF32 {
 /// Give every kernel of the family that this build has; the argument only names the family.
 KernelList<FftF32> kernels_like(const FftF32*);
 
-/// Tell how many floats of tables a plan of this size and kind needs; 64-byte alignment is best.
+/// Return how many floats of tables a plan of this size and kind needs; 64-byte alignment is best.
 size_t fft_tables_floats(int64_t n, FftKind kind) noexcept;
 
 /// Fill a plan for n >= 1 points, and its tables. Real-time: no, call it at prepare.
 void fft_init(FftPlan* plan, int64_t n, FftKind kind, float* tables,
               Tier cpu = active_tier()) noexcept;
 
-/// Tell whether a plan has the numbers that `fft_init` gives for n points, wherever its tables are
-/// and whatever its kernel.
+/// Return whether a plan has the numbers that `fft_init` gives for n points, wherever its tables
+/// are and whatever its kernel.
 bool fft_is_plan(const FftPlan& plan, int64_t n, FftKind kind) noexcept;
 
-/// Tell how many floats of scratch a call with this plan needs.
+/// Return how many floats of scratch a call with this plan needs.
 size_t fft_scratch_floats(const FftPlan& plan) noexcept;
 
 /// Compute out[k] = sum over i of x[i] exp(-+2 pi i k / n), without a factor in either direction.

@@ -9,21 +9,22 @@ namespace rill::kernels {
 namespace {
 
 constexpr HalfCasts kCasts[] = {
-#define RILL_KERNEL(needs, name) {"half_" #name, Tier::needs, widen_f16_##name, narrow_f16_##name},
+#define RILL_KERNEL(needs, name) \
+  {"half_" #name, Tier::needs, upcast_f16_##name, downcast_f16_##name},
 #include "kernels/half/kernels.inc"
 #undef RILL_KERNEL
 };
 
 }  // namespace
 
-void widen_f16_scalar(int64_t n, const uint16_t* x, float* y) noexcept {
+void upcast_f16_scalar(int64_t n, const uint16_t* x, float* y) noexcept {
   for (int64_t i = 0; i < n; ++i) {
     const uint32_t bits = float_bits_of_half(x[i]);
     std::memcpy(y + i, &bits, sizeof bits);
   }
 }
 
-void narrow_f16_scalar(int64_t n, const float* x, uint16_t* y) noexcept {
+void downcast_f16_scalar(int64_t n, const float* x, uint16_t* y) noexcept {
   for (int64_t i = 0; i < n; ++i) {
     uint32_t bits = 0;
     std::memcpy(&bits, x + i, sizeof bits);

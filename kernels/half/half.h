@@ -6,22 +6,22 @@
 
 namespace rill::kernels {
 
-/// Widen n f16 to f32. Subnormal ones are numbers like all others in f32, and stay so
+/// Upcast n f16 to f32. Subnormal ones are numbers like all others in f32, and stay so
 /// with denormals switched off.
 /// Shapes: x [n] -> y [n], no alignment. Accuracy: exact. Real-time: yes.
-using WidenF16Fn = void (*)(int64_t n, const uint16_t* x, float* y) noexcept RILL_NONBLOCKING;
+using UpcastF16Fn = void (*)(int64_t n, const uint16_t* x, float* y) noexcept RILL_NONBLOCKING;
 
 /// Round n f32 to the nearest f16, of two to the even one, subnormal ones included; what is
 /// too large becomes infinite.
 /// Shapes: x [n] -> y [n], no alignment. Accuracy: the same on every tier. Real-time: yes.
-using NarrowF16Fn = void (*)(int64_t n, const float* x, uint16_t* y) noexcept RILL_NONBLOCKING;
+using DowncastF16Fn = void (*)(int64_t n, const float* x, uint16_t* y) noexcept RILL_NONBLOCKING;
 
 /// Both ways of one tier.
 struct HalfCasts {
   const char* name;
   Tier tier;
-  WidenF16Fn widen;
-  NarrowF16Fn narrow;
+  UpcastF16Fn upcast;
+  DowncastF16Fn downcast;
 };
 
 /// Choose the functions for a CPU. The result lives for ever. Real-time: no, call it at prepare.

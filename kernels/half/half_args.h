@@ -9,8 +9,8 @@
 namespace rill::kernels {
 
 #define RILL_KERNEL(needs, name)                                                           \
-  void widen_f16_##name(int64_t n, const uint16_t* x, float* y) noexcept RILL_NONBLOCKING; \
-  void narrow_f16_##name(int64_t n, const float* x, uint16_t* y) noexcept RILL_NONBLOCKING;
+  void upcast_f16_##name(int64_t n, const uint16_t* x, float* y) noexcept RILL_NONBLOCKING; \
+  void downcast_f16_##name(int64_t n, const float* x, uint16_t* y) noexcept RILL_NONBLOCKING;
 #include "kernels/half/kernels.inc"
 #undef RILL_KERNEL
 

@@ -5,8 +5,8 @@
 namespace rill::kernels {
 namespace {
 
-/// Tell the bits of a half as f32. By integers only, so that it works with denormals switched off:
-/// those of f16 are numbers like all others.
+/// Return the bits of a half as f32. By integers only, so that it works with denormals switched
+/// off: those of f16 are numbers like all others.
 inline uint32_t float_bits_of_half(uint32_t half) {
   const uint32_t sign = (half & 0x8000u) << 16u;
   const uint32_t mantissa = half & 0x3FFu;
@@ -18,7 +18,7 @@ inline uint32_t float_bits_of_half(uint32_t half) {
   return sign | (113u - up) << 23u | (mantissa << up & 0x3FFu) << 13u;
 }
 
-/// Tell the half that is nearest to those bits of an f32; of two, the even one.
+/// Return the half that is nearest to those bits of an f32; of two, the even one.
 inline uint32_t nearest_half_of_float_bits(uint32_t bits) {
   const uint32_t sign = bits >> 16u & 0x8000u;
   const uint32_t size = bits & 0x7FFFFFFFu;
@@ -33,7 +33,7 @@ inline uint32_t nearest_half_of_float_bits(uint32_t bits) {
   return sign | (value + (1u << (away - 1u)) - 1u + odd) >> away;
 }
 
-/// Tell the half of those bits of an f32 if there is one, else -1. NaN keeps its bits.
+/// Return the half of those bits of an f32 if there is one, else -1. NaN keeps its bits.
 inline int32_t half_of_float_bits(uint32_t bits) {
   uint32_t half = nearest_half_of_float_bits(bits);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) half &= ~(~bits >> 13u & 0x200u);

@@ -28,13 +28,13 @@ double value_of(uint16_t half) {
   return (half & 0x8000) != 0 ? -size : size;
 }
 
-TEST(Half, WidensEveryOne) {
+TEST(Half, UpcastsEveryOne) {
   std::vector<uint16_t> all(65536);
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
   for (const HalfCasts* cast : casts()) {
     for (const int64_t n : {int64_t{65536}, int64_t{65536 - 5}}) {
       std::vector<float> found(all.size(), kGuard);
-      cast->widen(n, all.data(), found.data());
+      cast->upcast(n, all.data(), found.data());
       for (size_t i = 0; i < all.size(); ++i) {
         const bool nan = (i & 0x7C00) == 0x7C00 && (i & 0x3FF) != 0,
                    endless = (i & 0x7FFF) == 0x7C00;
@@ -57,7 +57,7 @@ TEST(Half, NarrowsToTheNearestEvenOne) {
       const float in[] = {static_cast<float>(below), std::nextafter(middle, 0.0f), middle,
                           std::nextafter(middle, kInf), -middle};
       uint16_t out[5];
-      cast->narrow(5, in, out);
+      cast->downcast(5, in, out);
       const auto up = static_cast<uint16_t>(low + 1), even = (low & 1) != 0 ? up : low;
       ASSERT_EQ(out[0], low) << cast->name;
       ASSERT_EQ(out[1], low) << cast->name << ", " << low;
@@ -75,7 +75,7 @@ TEST(Half, NarrowsWhatIsTooLargeOrTooSmallOrNoNumber) {
                                           0,      0x8000, 0x7E00, 0x7BFF, 0x3C00};
   for (const HalfCasts* cast : casts()) {
     std::vector<uint16_t> found(in.size());
-    cast->narrow(static_cast<int64_t>(in.size()), in.data(), found.data());
+    cast->downcast(static_cast<int64_t>(in.size()), in.data(), found.data());
     EXPECT_EQ(found, expected) << cast->name;
   }
 }

@@ -34,10 +34,10 @@ const MatmulInt8& matmul_int8(Tier cpu = active_tier(), bool dot = true);
 /// Give every kernel of the family that this build has; the argument only names the family.
 KernelList<MatmulInt8> kernels_like(const MatmulInt8*);
 
-/// Tell how many bytes `matmul_int8_pack` writes for a B of [k, n]: whole panels of whole groups.
+/// Return how many bytes `matmul_int8_pack` writes for a B of [k, n]: whole panels of whole groups.
 int64_t matmul_int8_bytes(const MatmulInt8& kernel, int64_t k, int64_t n);
 
-/// Tell how many bytes of scratch a product of m rows of k values needs.
+/// Return how many bytes of scratch a product of m rows of k values needs.
 int64_t matmul_int8_scratch_bytes(const MatmulInt8& kernel, int64_t m, int64_t k);
 
 /// Pack B into panels [ceil(n / nr)][ceil(k / depth)][nr][depth], with zeros for what there is not.
@@ -46,7 +46,7 @@ int64_t matmul_int8_scratch_bytes(const MatmulInt8& kernel, int64_t m, int64_t k
 void matmul_int8_pack(const MatmulInt8& kernel, int64_t k, int64_t n, const int8_t* b,
                       int64_t k_stride, int64_t n_stride, int8_t* packed) noexcept RILL_NONBLOCKING;
 
-/// Tell where the sums of each column start: the bias, or 0 without one, and what the zero points
+/// Report where the sums of each column start: the bias, or 0 without one, and what the zero points
 /// and the form of A add to every row.
 /// Shapes: packed as above; bias [n] or null -> start [n]. Real-time: yes.
 void matmul_int8_start(const MatmulInt8& kernel, int64_t k, int64_t n, const int8_t* packed,

@@ -35,7 +35,7 @@ const MatmulF32& matmul_f32_of_columns(int64_t n);
 /// Give every kernel of the family that this build has; the argument only names the family.
 KernelList<MatmulF32> kernels_like(const MatmulF32*);
 
-/// Tell how many floats `matmul_f32_pack` writes for a B of [k, n]: whole panels; of a single
+/// Return how many floats `matmul_f32_pack` writes for a B of [k, n]: whole panels; of a single
 /// one the vectors that n fills.
 int64_t matmul_f32_packed_floats(const MatmulF32& kernel, int64_t k, int64_t n);
 

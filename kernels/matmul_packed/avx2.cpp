@@ -1,6 +1,6 @@
 #include "kernels/matmul_packed/f16_impl.h"
 #include "kernels/matmul_packed/q4_impl.h"
-#include "kernels/matmul_packed/widen_impl.h"
+#include "kernels/matmul_packed/upcast_impl.h"
 
 namespace rill::kernels {
 
@@ -9,27 +9,27 @@ void matmul_q4_0_avx2(const MatmulPackedArgs& args) noexcept {
 }
 
 void matmul_f16_avx2(const MatmulPackedArgs& args) noexcept {
-  matmul_f16<Avx2>(args, widen_f16_avx2, matmul_f32_avx2);
+  matmul_f16<Avx2>(args, upcast_f16_avx2, matmul_f32_avx2);
 }
 
 void matmul_q8_avx2(const MatmulPackedArgs& args) noexcept {
-  scaled_product<Avx2, 1>(args, PackedFormat::kQ8, widen_q8_avx2, matmul_f32_avx2);
+  scaled_product<Avx2, 1>(args, PackedFormat::kQ8, upcast_q8_avx2, matmul_f32_avx2);
 }
 
 void matmul_q4_avx2(const MatmulPackedArgs& args) noexcept {
-  scaled_product<Avx2, 2>(args, PackedFormat::kQ4, widen_q4_avx2, matmul_f32_avx2);
+  scaled_product<Avx2, 2>(args, PackedFormat::kQ4, upcast_q4_avx2, matmul_f32_avx2);
 }
 
-void widen_f16_avx2(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
-  widen_halves<Avx2>(panel, k * columns, to);
+void upcast_f16_avx2(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
+  upcast_halves<Avx2>(panel, k * columns, to);
 }
 
-void widen_q8_avx2(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
-  widen_blocks<Avx2, 1>(panel, k, columns, to);
+void upcast_q8_avx2(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
+  upcast_blocks<Avx2, 1>(panel, k, columns, to);
 }
 
-void widen_q4_avx2(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
-  widen_blocks<Avx2, 2>(panel, k, columns, to);
+void upcast_q4_avx2(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
+  upcast_blocks<Avx2, 2>(panel, k, columns, to);
 }
 
 }  // namespace rill::kernels

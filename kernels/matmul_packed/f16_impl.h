@@ -11,7 +11,7 @@ namespace {
 /// One row of a panel as floats.
 template <class Arch>
 RILL_INLINE Lanes<Arch> halves_at(const std::byte* panel, int64_t p, int vec) {
-  return WidenF16<Arch>::load(panel + (p * kPanelColumns<Arch> + vec * Ops<Arch>::kLanes) * 2);
+  return UpcastF16<Arch>::load(panel + (p * kPanelColumns<Arch> + vec * Ops<Arch>::kLanes) * 2);
 }
 
 /// Compute up to kRows rows by kPanels panels from column `col` on.
@@ -81,9 +81,9 @@ void all_columns(const MatmulPackedArgs& args, int rows) {
   for (; col < n; col += kNr) few_rows<Arch, kRows, 1>(args, rows, col);
 }
 
-/// Compute all of C; `plain` is the tier's f32 product, `widen` what writes its panels out.
+/// Compute all of C; `plain` is the tier's f32 product, `upcast` what writes its panels out.
 template <class Arch>
-void matmul_f16(const MatmulPackedArgs& args, WidenPanel widen,
+void matmul_f16(const MatmulPackedArgs& args, UpcastPanel upcast,
                 void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING) {
   const MatmulF32Args& g = args.product;
   if (g.m <= 0 || g.n <= 0) return;
@@ -94,7 +94,7 @@ void matmul_f16(const MatmulPackedArgs& args, WidenPanel widen,
   if constexpr (16 * kPanelVecs<Arch> <= Ops<Arch>::kRegisters) {
     if (g.m <= 8) return all_columns<Arch, 8>(args, rows);
   }
-  packed_written_out(args, {PackedFormat::kF16, kPanelColumns<Arch>, widen, plain});
+  packed_written_out(args, {PackedFormat::kF16, kPanelColumns<Arch>, upcast, plain});
 }
 
 }  // namespace

@@ -19,9 +19,9 @@ namespace {
 template <class Arch>
 constexpr int kPanelColumns = kPanelVecs<Arch> * Ops<Arch>::kLanes;
 
-/// f16 as f32; where the CPU does not widen them itself, by their bits.
+/// f16 as f32; where the CPU does not upcast them itself, by their bits.
 template <class Arch>
-struct WidenF16 {
+struct UpcastF16 {
   static RILL_INLINE Lanes<Arch> load(const std::byte* p) {
     constexpr int kLanes = Ops<Arch>::kLanes;
     alignas(64) uint32_t bits[kLanes];
@@ -37,10 +37,10 @@ struct WidenF16 {
 };
 #if defined(__wasm__)
 template <>
-struct WidenF16<Sse42> {
+struct UpcastF16<Sse42> {
   static RILL_INLINE Lanes<Sse42> load(const std::byte* p) {
     v128_t bits = wasm_u32x4_load16x4(p);
-    // Clang would work on the halves before it widens them, with more instructions.
+    // Clang would work on the halves before it upcasts them, with more instructions.
     asm("" : "+r"(bits));
     const v128_t size = wasm_v128_and(bits, wasm_i32x4_const_splat(0x7FFF));
     // Browsers keep subnormal numbers, which the factor makes of subnormal halves what they are.
@@ -55,7 +55,7 @@ struct WidenF16<Sse42> {
 };
 #elif defined(__SSE4_2__)
 template <>
-struct WidenF16<Sse42> {
+struct UpcastF16<Sse42> {
   static RILL_INLINE Lanes<Sse42> load(const std::byte* p) {
     const __m128i bits = _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
     const __m128i size = _mm_and_si128(bits, _mm_set1_epi32(0x7FFF));
@@ -74,7 +74,7 @@ struct WidenF16<Sse42> {
 #endif
 #if defined(__AVX2__) && defined(__FMA__)
 template <>
-struct WidenF16<Avx2> {
+struct UpcastF16<Avx2> {
   static RILL_INLINE Lanes<Avx2> load(const std::byte* p) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
@@ -82,7 +82,7 @@ struct WidenF16<Avx2> {
 #endif
 #if defined(__AVX512BW__)
 template <>
-struct WidenF16<Avx512> {
+struct UpcastF16<Avx512> {
   static RILL_INLINE Lanes<Avx512> load(const std::byte* p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
@@ -90,7 +90,7 @@ struct WidenF16<Avx512> {
 #endif
 #if defined(__ARM_NEON)
 template <>
-struct WidenF16<Neon> {
+struct UpcastF16<Neon> {
   static RILL_INLINE Lanes<Neon> load(const std::byte* p) {
     uint16_t bits[4];
     std::memcpy(bits, p, sizeof bits);

@@ -31,8 +31,8 @@ constexpr int64_t kQ4Block = kPackedBlock;
 constexpr int64_t kQ4BlockBytes = 18;
 
 constexpr MatmulPacked kKernels[] = {
-#define RILL_KERNEL(needs, format, name, columns, widen) \
-  {#name, Tier::needs, format, columns, name, widen},
+#define RILL_KERNEL(needs, format, name, columns, upcast) \
+  {#name, Tier::needs, format, columns, name, upcast},
 #include "kernels/matmul_packed/kernels.inc"
 #undef RILL_KERNEL
 };
@@ -138,7 +138,7 @@ float scaled_chain(float sum, const float* a, const std::byte* panel, int64_t p,
   return sum;
 }
 
-void widen_scaled(PackedFormat format, const std::byte* panel, int64_t k, int64_t columns,
+void upcast_scaled(PackedFormat format, const std::byte* panel, int64_t k, int64_t columns,
                   float* to) RILL_NONBLOCKING {
   for (int64_t p = 0; p < k; ++p) {
     for (int64_t j = 0; j < columns; ++j) *to++ = scaled_value(format, panel, columns, p, j);
@@ -191,16 +191,16 @@ void matmul_q4_scalar(const MatmulPackedArgs& args) noexcept {
   scalar_product(args, PackedFormat::kQ4, scaled_chain<PackedFormat::kQ4>);
 }
 
-void widen_f16_scalar(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
+void upcast_f16_scalar(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
   for (int64_t i = 0; i < k * columns; ++i) to[i] = float_of_half(panel + 2 * i);
 }
 
-void widen_q8_scalar(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
-  widen_scaled(PackedFormat::kQ8, panel, k, columns, to);
+void upcast_q8_scalar(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
+  upcast_scaled(PackedFormat::kQ8, panel, k, columns, to);
 }
 
-void widen_q4_scalar(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
-  widen_scaled(PackedFormat::kQ4, panel, k, columns, to);
+void upcast_q4_scalar(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
+  upcast_scaled(PackedFormat::kQ4, panel, k, columns, to);
 }
 
 /// A residual that is C itself would be lost to a partial sum, so that k is whole then.
@@ -229,7 +229,7 @@ void packed_written_out(const MatmulPackedArgs& args, const WrittenOut& how) {
     for (int64_t col = 0; col < g.n; col += columns) {
       block.n = std::min(g.n - col, columns);
       for (int64_t j = 0; j < block.n; j += nr, panel += panel_bytes) {
-        how.widen(panel, count, nr, args.scratch + j * count);
+        how.upcast(panel, count, nr, args.scratch + j * count);
       }
       block.c = g.c + col;
       block.bias = g.bias == nullptr ? nullptr : g.bias + col;

@@ -24,11 +24,11 @@ struct MatmulPacked {
   void (*run)(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;
 
   /// Write a panel out, for other families that keep weights so; null for kQ4_0.
-  WidenPanel widen;
+  UpcastPanel upcast;
 };
 
 /// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
-/// Its tier is a lower one, and its product slower than that of f32, where the CPU cannot widen
+/// Its tier is a lower one, and its product slower than that of f32, where the CPU cannot upcast
 /// f16.
 /// Real-time: no, call it at prepare.
 const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format);
@@ -36,10 +36,10 @@ const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format);
 /// Give every kernel of the family that this build has; the argument only names the family.
 KernelList<MatmulPacked> kernels_like(const MatmulPacked*);
 
-/// Tell how many bytes `matmul_packed_pack` writes for a B of [k, n]: whole panels.
+/// Return how many bytes `matmul_packed_pack` writes for a B of [k, n]: whole panels.
 int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n);
 
-/// Tell how many floats of scratch a product of [m, k] by [k, n] needs; 0 for kQ4_0, and for few
+/// Return how many floats of scratch a product of [m, k] by [k, n] needs; 0 for kQ4_0, and for few
 /// rows of kF16.
 int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, int64_t m, int64_t k, int64_t n);
 
@@ -50,7 +50,7 @@ int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, int64_t m, int6
 void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const std::byte* b,
                         int64_t column_bytes, std::byte* packed) noexcept RILL_NONBLOCKING;
 
-/// Tell whether f16 holds all of these floats exactly: whether casts to f16 and back keep every
+/// Return whether f16 holds all of these floats exactly: whether casts to f16 and back keep every
 /// bit.
 /// Real-time: yes.
 bool fit_f16(const float* values, int64_t count) noexcept RILL_NONBLOCKING;

@@ -40,7 +40,7 @@ enum class PackedFormat : uint8_t {
 /// Values of k that share a scale; the last block of a column may be shorter.
 constexpr int64_t kPackedBlock = 32;
 
-/// Tell how many bytes a panel takes: `columns` columns of k values. Blocks follow one another;
+/// Return how many bytes a panel takes: `columns` columns of k values. Blocks follow one another;
 /// those of kQ8 and kQ4 begin with the scales of all columns, and then have the values of the first
 /// k, of the second and so on, those of kQ4 in twos: the first of both in the low halves of bytes.
 int64_t packed_panel_bytes(PackedFormat format, int64_t k,
@@ -48,37 +48,37 @@ int64_t packed_panel_bytes(PackedFormat format, int64_t k,
 
 /// Write the first k values of a panel out as f32, [k][columns], from its begin or that of a block
 /// on. `columns` are whole vectors of the tier; nothing is aligned.
-using WidenPanel = void (*)(const std::byte* panel, int64_t k, int64_t columns,
+using UpcastPanel = void (*)(const std::byte* panel, int64_t k, int64_t columns,
                             float* to) noexcept RILL_NONBLOCKING;
 
 /// How a product goes by way of B in f32.
 struct WrittenOut {
   PackedFormat format;
   int nr;
-  WidenPanel widen;
+  UpcastPanel upcast;
   void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING;
 };
 
 /// Compute C from blocks of B that are written out one after another: the bits of the f32 product.
 void packed_written_out(const MatmulPackedArgs& args, const WrittenOut& how) RILL_NONBLOCKING;
 
-#define RILL_KERNEL(needs, format, name, columns, widen) \
+#define RILL_KERNEL(needs, format, name, columns, upcast) \
   void name(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;
 #include "kernels/matmul_packed/kernels.inc"
 #undef RILL_KERNEL
 
-#define RILL_WIDEN(suffix)                                                                  \
-  void widen_f16_##suffix(const std::byte* panel, int64_t k, int64_t columns, float* to)    \
+#define RILL_UPCAST(suffix)                                                                  \
+  void upcast_f16_##suffix(const std::byte* panel, int64_t k, int64_t columns, float* to)    \
       noexcept RILL_NONBLOCKING;                                                            \
-  void widen_q8_##suffix(const std::byte* panel, int64_t k, int64_t columns, float* to)     \
+  void upcast_q8_##suffix(const std::byte* panel, int64_t k, int64_t columns, float* to)     \
       noexcept RILL_NONBLOCKING;                                                            \
-  void widen_q4_##suffix(const std::byte* panel, int64_t k, int64_t columns, float* to)     \
+  void upcast_q4_##suffix(const std::byte* panel, int64_t k, int64_t columns, float* to)     \
       noexcept RILL_NONBLOCKING;
-RILL_WIDEN(scalar)
-RILL_WIDEN(sse42)
-RILL_WIDEN(avx2)
-RILL_WIDEN(avx512)
-RILL_WIDEN(neon)
-#undef RILL_WIDEN
+RILL_UPCAST(scalar)
+RILL_UPCAST(sse42)
+RILL_UPCAST(avx2)
+RILL_UPCAST(avx512)
+RILL_UPCAST(neon)
+#undef RILL_UPCAST
 
 }  // namespace rill::kernels

@@ -263,7 +263,7 @@ TEST(MatmulPacked, RoundsBlocksAsItSays) {
           packed_column(format, k, columns, j, before.data() + j, columns, panel.data());
         }
         std::vector<float> after(before.size(), kGuard);
-        packed.widen(panel.data(), k, columns, after.data());
+        packed.upcast(panel.data(), k, columns, after.data());
         EXPECT_TRUE(same(after, rounded_columns(format, before, k, columns)))
             << packed.name << " " << k;
       }
@@ -289,7 +289,7 @@ TEST(MatmulPacked, RoundsAsNumPyDoes) {
           static_cast<size_t>(packed_panel_bytes(each.format, k, packed.nr)));
       packed_column(each.format, k, packed.nr, 3, each.before.data(), 1, panel.data());
       std::vector<float> after(static_cast<size_t>(k * packed.nr), kGuard);
-      packed.widen(panel.data(), k, packed.nr, after.data());
+      packed.upcast(panel.data(), k, packed.nr, after.data());
       for (int64_t p = 0; p < k; ++p) {
         EXPECT_EQ(after[static_cast<size_t>(p * packed.nr + 3)],
                   each.after[static_cast<size_t>(p)])
@@ -301,7 +301,7 @@ TEST(MatmulPacked, RoundsAsNumPyDoes) {
 }
 
 /// A product with the identity gives B back.
-TEST(MatmulPacked, WidensEveryHalf) {
+TEST(MatmulPacked, UpcastsEveryHalf) {
   std::vector<float> all(65536);
   for (size_t i = 0; i < all.size(); ++i) all[i] = half_value(static_cast<uint16_t>(i));
   const float one = 1.0f;

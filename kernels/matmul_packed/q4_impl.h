@@ -195,7 +195,7 @@ template <class Arch, class Values, int kRows, int kPanels>
 #pragma GCC unroll 32
       for (int j = 0; j < kVecs; ++j) {
         const V scale =
-            WidenF16<Arch>::load(blocks[j] - kNr * 2 + j % kPanelVecs<Arch> * S::kLanes * 2);
+            UpcastF16<Arch>::load(blocks[j] - kNr * 2 + j % kPanelVecs<Arch> * S::kLanes * 2);
 #pragma GCC unroll 32
         for (int r = 0; r < kRows; ++r) {
           float* sum = sums + (r * kVecs + j) * S::kLanes;
@@ -231,7 +231,7 @@ constexpr int64_t kQ4Run = 4;
 template <class Arch>
 constexpr int kQ4Rows = Ops<Arch>::kRegisters < 32 || kPanelVecs<Arch> > 2 ? 6 : 8;
 
-/// Tell whether tiles of kRows waste no more of `rest` rows than tiles of four.
+/// Return whether tiles of kRows waste no more of `rest` rows than tiles of four.
 template <int kRows>
 constexpr bool fits_rows(int rest) {
   return rest >= 2 * kRows || (rest + kRows - 1) / kRows * kRows <= (rest + 3) / 4 * 4;
@@ -294,7 +294,7 @@ template <class Arch, int kRows>
     }
 #pragma GCC unroll 32
     for (int j = 0; j < kVecs; ++j) {
-      const V scale = WidenF16<Arch>::load(run.blocks + i * kNr * 18 + j * S::kLanes * 2);
+      const V scale = UpcastF16<Arch>::load(run.blocks + i * kNr * 18 + j * S::kLanes * 2);
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
         float* sum = sums + r * kNr + j * S::kLanes;

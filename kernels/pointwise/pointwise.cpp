@@ -14,7 +14,7 @@ struct Axis {
   int64_t in[kPointwiseMaxInputs];
 };
 
-/// Tell whether one step along `outer` is `inner.extent` steps along `inner`, for every array.
+/// Return whether one step along `outer` is `inner.extent` steps along `inner`, for every array.
 bool mergeable(const Axis& outer, const Axis& inner, int inputs) {
   bool ok = outer.out == inner.extent * inner.out;
   for (int i = 0; i < inputs; ++i) ok = ok && outer.in[i] == inner.extent * inner.in[i];

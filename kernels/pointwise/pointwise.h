@@ -71,7 +71,7 @@ enum class PointwiseOp : uint8_t {
   kOfInteger,  // bits of an i32 -> the nearest f32, ties to even
 };
 
-/// Tell which operand of a binary operation is `imm` instead of a register.
+/// Return which operand of a binary operation is `imm` instead of a register.
 enum class PointwiseImm : uint8_t { kNone, kA, kB };
 
 /// One instruction: registers[dst] = op(registers[a], registers[b], registers[c]).
@@ -114,7 +114,7 @@ struct PointwiseArgs {
 /// Real-time: yes, but slow: call it at prepare, when strides are known; pointers may be set later.
 void pointwise_collapse(PointwiseArgs* args) noexcept RILL_NONBLOCKING;
 
-/// Tell how many floats of scratch a call needs; 64-byte alignment is best, none is needed.
+/// Return how many floats of scratch a call needs; 64-byte alignment is best, none is needed.
 size_t pointwise_scratch_floats() noexcept RILL_NONBLOCKING;
 
 /// Run the program for every position of the iteration space.

@@ -56,7 +56,7 @@ inline PointwiseOperands pointwise_operands(const PointwiseInstr& instr, F sourc
   return o;
 }
 
-/// Tell whether a row follows the one before it without a gap, or is one value for all rows.
+/// Return whether a row follows the one before it without a gap, or is one value for all rows.
 inline bool flat(const PointwiseSource& s, int64_t n) { return s.row == (s.vector ? n : 0); }
 
 template <class V>

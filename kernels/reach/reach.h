@@ -58,7 +58,7 @@ struct WrongChoice {
   double ratio = 0;  ///< time of the chosen one over that of the faster one
 };
 
-/// Tell whether another kernel of the list is faster than the chosen one by more than `allowed`.
+/// Return whether another kernel of the list is faster than the chosen one by more than `allowed`.
 bool seems_wrong(const ReachRow& row, double allowed);
 /// Look again, by turns, at what seems wrong: what stays wrong is no noise.
 std::vector<WrongChoice> wrong_choices(const std::vector<ReachRow>& rows, double allowed = 0.05);

@@ -37,7 +37,7 @@ struct ReduceF32Args {
 /// order, or, if only x_reduced is 1, by lanes. Real-time: yes.
 using ReduceF32Fn = void (*)(const ReduceF32Args& args) noexcept RILL_NONBLOCKING;
 
-/// Tell how many contiguous elements the function of a CPU takes at a time: it adds element i of
+/// Return how many contiguous elements the function of a CPU takes at a time: it adds element i of
 /// each such block to lane i, and the rest to the lanes at last. Real-time: no, call it at prepare.
 int64_t reduce_block_f32(Tier cpu = active_tier()) noexcept;
 

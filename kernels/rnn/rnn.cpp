@@ -19,7 +19,7 @@ struct UnitSums {
 
 template <int kGates, class Args>
 UnitSums<kGates> unit_sums(const Args& a, int64_t lane, int64_t unit) {
-  const bool wide = a.few_bits.widen != nullptr;
+  const bool wide = a.few_bits.upcast != nullptr;
   const float* w = wide ? a.few_bits.wide : a.w + unit * a.hidden * kGates;
   UnitSums<kGates> sums;
   add_chains<kGates>(a.hidden, a.h + lane * a.hidden, w, sums.gate);
@@ -30,8 +30,8 @@ UnitSums<kGates> unit_sums(const Args& a, int64_t lane, int64_t unit) {
 template <class Args>
 void place_unit(const Args& a, int64_t gates, int64_t unit) {
   const RnnFewBits& few = a.few_bits;
-  if (few.widen == nullptr) return;
-  few.widen(few.w + unit * few.block_bytes, a.hidden, gates, few.wide);
+  if (few.upcast == nullptr) return;
+  few.upcast(few.w + unit * few.block_bytes, a.hidden, gates, few.wide);
 }
 
 /// Run all steps: `f(lane, i, x)` gives the next state of unit i of a lane, whose projections lie

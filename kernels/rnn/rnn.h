@@ -67,7 +67,7 @@ KernelList<RnnF32> kernels_like(const RnnF32*);
 KernelList<SmallGruF32> kernels_like(const SmallGruF32*);
 KernelList<SmallLstmF32> kernels_like(const SmallLstmF32*);
 
-/// Tell how many floats `rnn_f32_pack` writes: whole blocks.
+/// Return how many floats `rnn_f32_pack` writes: whole blocks.
 int64_t rnn_f32_packed_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden);
 
 /// Pack W into [ceil(hidden / units)][hidden][gates][units]: what a block of units reads in a step
@@ -88,7 +88,7 @@ struct SmallRnnWeights {
   const float* b_hn;   // [hidden], or null
 };
 
-/// Tell how many floats `small_rnn_f32_pack` writes: whole vectors of units.
+/// Return how many floats `small_rnn_f32_pack` writes: whole vectors of units.
 int64_t small_rnn_f32_packed_floats(const RnnKernel& kernel, int64_t gates, int64_t inputs,
                                     int64_t hidden);
 
@@ -98,7 +98,7 @@ int64_t small_rnn_f32_packed_floats(const RnnKernel& kernel, int64_t gates, int6
 void small_rnn_f32_pack(const RnnKernel& kernel, int64_t gates, int64_t inputs, int64_t hidden,
                         const SmallRnnWeights& weights, float* packed) noexcept RILL_NONBLOCKING;
 
-/// Tell how many bytes `rnn_few_bits_pack` writes for a block of units: a panel of all gates.
+/// Return how many bytes `rnn_few_bits_pack` writes for a block of units: a panel of all gates.
 int64_t rnn_few_bits_block_bytes(const RnnKernel& kernel, PackedFormat format, int64_t gates,
                                  int64_t hidden);
 /// The same for all blocks.
@@ -110,7 +110,7 @@ int64_t rnn_few_bits_bytes(const RnnKernel& kernel, PackedFormat format, int64_t
 void rnn_few_bits_pack(const RnnKernel& kernel, PackedFormat format, int64_t gates, int64_t hidden,
                        const float* packed, std::byte* few) noexcept RILL_NONBLOCKING;
 
-/// Tell how many floats a layer with a W of fewer bits writes out at once.
+/// Return how many floats a layer with a W of fewer bits writes out at once.
 int64_t rnn_f32_wide_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden);
 
 }  // namespace rill::kernels

@@ -12,7 +12,7 @@ namespace rill::kernels {
 /// A W of fewer bits, which takes the place of `w`: every block of units is a panel, and is written
 /// out on the way.
 struct RnnFewBits {
-  WidenPanel widen = nullptr;  // null: W is f32
+  UpcastPanel upcast = nullptr;  // null: W is f32
   const std::byte* w = nullptr;
   int64_t block_bytes = 0;
   float* wide = nullptr;  // as long as rnn_f32_wide_floats says, aligned to 64 bytes

@@ -254,7 +254,7 @@ template <class Arch, class Cell>
   const auto& a = cell.a;
   const RnnFewBits& few = a.few_bits;
   const int64_t block_floats = a.hidden * kColumns;
-  if (few.widen == nullptr) {
+  if (few.upcast == nullptr) {
     t->w = a.w + t->block * block_floats;
     t->w_stride = t->direction * block_floats;
     return;
@@ -263,7 +263,7 @@ template <class Arch, class Cell>
   t->w_stride = block_floats;
   for (int64_t i = 0; i < blocks; ++i) {
     const std::byte* from = few.w + (t->block + t->direction * i) * few.block_bytes;
-    few.widen(from, a.hidden, kColumns, few.wide + i * block_floats);
+    few.upcast(from, a.hidden, kColumns, few.wide + i * block_floats);
   }
 }
 

@@ -187,7 +187,7 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
     args.w = packed.data();
     if (format) {
       args.w = nullptr;
-      args.few_bits = {matmul_packed(tier, *format).widen, few.data(),
+      args.few_bits = {matmul_packed(tier, *format).upcast, few.data(),
                        rnn_few_bits_block_bytes(kernel, *format, like.gates(), hidden),
                        wide.data()};
     }

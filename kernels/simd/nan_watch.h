@@ -9,7 +9,7 @@
 namespace rill::kernels::math {
 namespace {
 
-/// Tell whether there was a NaN in any lane of the vectors seen. A pair of vectors takes two
+/// Return whether there was a NaN in any lane of the vectors seen. A pair of vectors takes two
 /// instructions, or one with AVX-512, where pairs of different chains do not wait for each other.
 template <class V>
 class NanWatch;

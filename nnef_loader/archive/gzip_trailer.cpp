@@ -51,7 +51,7 @@ uint32_t word_at(std::span<const std::byte> bytes, size_t i) {
   return word;
 }
 
-/// Tell whether a member may start there: magic, deflate, no reserved flag, a known extra-flags
+/// Return whether a member may start there: magic, deflate, no reserved flag, a known extra-flags
 /// byte and a known system.
 bool may_start_member(std::span<const std::byte> b, size_t i) {
   if (byte_at(b, i) != 0x1F || byte_at(b, i + 1) != 0x8B || byte_at(b, i + 2) != 8) return false;
@@ -61,7 +61,7 @@ bool may_start_member(std::span<const std::byte> b, size_t i) {
          (system <= 13 || system == 255);
 }
 
-/// Tell whether a second member may start somewhere in the file.
+/// Return whether a second member may start somewhere in the file.
 Result<bool> may_have_more_members(const Source& source) {
   std::vector<std::byte> chunk(size_t{1} << 18);
   const int64_t step = static_cast<int64_t>(chunk.size()) - kHeaderBytes;

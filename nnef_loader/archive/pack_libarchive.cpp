@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "nnef_loader/archive/pack.h"
-#include "nnef_loader/archive/room.h"
+#include "nnef_loader/archive/memory_left.h"
 #include "nnef_loader/archive/utf8_locale.h"
 
 namespace rill::nnef {
@@ -93,7 +93,7 @@ Status write_entries(archive* a, Container container, std::span<const Entry> ent
 
 Status pack(Container container, std::span<const Entry> entries, const std::string& path,
             AtomicFile* file) {
-  RILL_TRY(room_for_libarchive("write", path));
+  RILL_TRY(memory_for_libarchive("write", path));
   const Utf8Locale locale;
   Sink sink{file, {}};  // outlives the handle, which writes what is left when it is freed
   const WriteHandle handle(archive_write_new());

@@ -18,7 +18,7 @@ enum class Content : uint8_t { kUnknown, kGzip, kZip, kTar, kGraph };
 constexpr std::string_view kGraphName = "graph.nnef";
 constexpr size_t kSniffBytes = 4096;
 
-/// Tell whether a text starts as `graph.nnef` does, after blanks and comments.
+/// Return whether a text starts as `graph.nnef` does, after blanks and comments.
 bool starts_as_graph(std::string_view head) {
   if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
   for (;;) {

@@ -31,7 +31,7 @@ inline constexpr TarField kTarPrefix{345, 155};
 /// Add the bytes of a header, those of its checksum as blanks.
 uint32_t tar_checksum(std::string_view block);
 
-/// Tell whether a block is a header by its checksum; tars from before ustar have no magic. Old
+/// Return whether a block is a header by its checksum; tars from before ustar have no magic. Old
 /// programs added signed bytes.
 bool tar_checksum_fits(std::string_view block);
 

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "nnef_loader/archive/gzip_trailer.h"
-#include "nnef_loader/archive/room.h"
+#include "nnef_loader/archive/memory_left.h"
 #include "nnef_loader/archive/utf8_locale.h"
 
 namespace rill::nnef {
@@ -83,7 +83,7 @@ class Unpacker {
       : archive_(a), what_(what), source_(source), budget_(*budget), rule_(rule) {}
 
   Result<std::vector<Entry>> entries();
-  /// Tell whether blocks of zeros followed the last entry of a tar.
+  /// Return whether blocks of zeros followed the last entry of a tar.
   bool saw_end_mark() const { return saw_end_mark_; }
 
  private:
@@ -211,7 +211,7 @@ la_ssize_t pull_gzip(archive* a, void* client, const void** piece) {
   return size;
 }
 
-/// Tell whether a zip is nothing but its end record, which libarchive does not take for a zip.
+/// Return whether a zip is nothing but its end record, which libarchive does not take for a zip.
 Result<bool> is_empty_zip(const Source& source) {
   constexpr size_t kEndRecordBytes = 22;
   constexpr size_t kCountAt = 8;
@@ -225,7 +225,7 @@ Result<bool> is_empty_zip(const Source& source) {
 }  // namespace
 
 Result<std::vector<Entry>> unpack_tar(const Source& source, Budget* budget) {
-  RILL_TRY(room_for_libarchive("read", source.name()));
+  RILL_TRY(memory_for_libarchive("read", source.name()));
   const Utf8Locale locale;
   const ReadHandle handle(archive_read_new());
   if (!handle) return no_memory(source);
@@ -241,7 +241,7 @@ Result<std::vector<Entry>> unpack_tar(const Source& source, Budget* budget) {
 }
 
 Result<std::vector<Entry>> unpack_tgz(const Source& source, Budget* budget) {
-  RILL_TRY(room_for_libarchive("read", source.name()));
+  RILL_TRY(memory_for_libarchive("read", source.name()));
   const ReadHandle raw(archive_read_new());
   const Utf8Locale locale;
   const ReadHandle handle(archive_read_new());
@@ -280,7 +280,7 @@ Result<std::vector<Entry>> unpack_tgz(const Source& source, Budget* budget) {
 }
 
 Result<std::vector<Entry>> unpack_zip(const Source& source, Budget* budget, NameRule rule) {
-  RILL_TRY(room_for_libarchive("read", source.name()));
+  RILL_TRY(memory_for_libarchive("read", source.name()));
   const Utf8Locale locale;
   const ReadHandle handle(archive_read_new());
   if (!handle) return no_memory(source);

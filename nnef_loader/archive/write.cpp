@@ -65,7 +65,7 @@ TemporaryFolder::~TemporaryFolder() {
 
 Status TemporaryFolder::create() {
   system::Info info;
-  if (system::tell_name(target_, &info)) return already_exists(target_);
+  if (system::describe_name(target_, &info)) return already_exists(target_);
   constexpr int kAttempts = 1000;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::string path = sibling_name(target_, attempt);
@@ -97,7 +97,7 @@ Status TemporaryFolder::add(const Entry& entry) {
 Status TemporaryFolder::keep() {
   system::Info info;
   // Renaming would replace an empty folder that has come up meanwhile.
-  if (system::tell_name(target_, &info)) return already_exists(target_);
+  if (system::describe_name(target_, &info)) return already_exists(target_);
   if (!system::rename_over(path_, target_)) return system_error("cannot write folder", target_);
   path_.clear();
   return {};

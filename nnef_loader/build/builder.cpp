@@ -190,7 +190,7 @@ Result<Graph> Builder::build() {
   }
   for (size_t i = 0; i < added.size(); ++i) main_.graph.add_output(added_names[i], added[i]);
   RILL_TRY(check_input_shapes(main_.graph));
-  return widen_chains(std::move(main_.graph), rooms_, is_by_rill(main_.graph));
+  return upcast_chains(std::move(main_.graph), modules_, is_by_rill(main_.graph));
 }
 
 Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fact> facts,
@@ -229,7 +229,7 @@ Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fac
   }
   // Symbols made in the body must not be made again outside.
   for (const std::string& symbol : body.graph.scope.symbols()) outer->graph.scope.declare(symbol);
-  return widen_chains(std::move(body.graph), rooms_, is_by_rill(main_.graph));
+  return upcast_chains(std::move(body.graph), modules_, is_by_rill(main_.graph));
 }
 
 }  // namespace rill::nnef

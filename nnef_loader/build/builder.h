@@ -120,13 +120,14 @@ class Builder {
   const OpIndex& index() const { return index_; }
   Resources& resources() { return resources_; }
   const LoadOptions& options() const { return options_; }
-  /// Tell what models in this one are loaded with: the op rooms, and how many models are around.
-  void set_nesting(std::span<const OpRoom* const> rooms, int nesting) {
-    rooms_ = rooms;
+  /// Report what models in this one are loaded with: the op modules, and how many models are
+  /// around.
+  void set_nesting(std::span<const OpModule* const> modules, int nesting) {
+    modules_ = modules;
     nesting_ = nesting;
     eval_depth_ = nesting * kLevelsOfAModel;
   }
-  std::span<const OpRoom* const> rooms() const { return rooms_; }
+  std::span<const OpModule* const> modules() const { return modules_; }
   int nesting() const { return nesting_; }
   /// The place in graph.nnef that is being read.
   Place place() const { return place_; }
@@ -197,7 +198,7 @@ class Builder {
   Resources& resources_;
   OpIndex& index_;
   const LoadOptions& options_;
-  std::span<const OpRoom* const> rooms_;
+  std::span<const OpModule* const> modules_;
   int nesting_ = 0;
   Target main_;
   Place place_;
@@ -211,7 +212,7 @@ class Builder {
 };
 
 /// The operators that the loader reads itself: `external`, `tract_core_external`, `variable`.
-const OpRoom& source_room();
+const OpModule& source_module();
 
 /// Read `tract_core_properties`. What cannot be read is left out, with a warning.
 /// Errors: kParse where that tells how the model streams.

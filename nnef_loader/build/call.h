@@ -9,7 +9,7 @@
 
 namespace rill::nnef {
 
-/// Tell whether an argument may use symbols that the file does not declare, as tract lets it.
+/// Return whether an argument may use symbols that the file does not declare, as tract lets it.
 bool creates_symbols(std::string_view callee, std::string_view parameter);
 
 /// One call of an operator, as its reader sees it. An argument is evaluated when it is first read.

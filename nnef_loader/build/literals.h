@@ -29,7 +29,7 @@ std::optional<std::string> literal_text(const Tensor& tensor);
 /// Spell a cast of what is spelled.
 std::string cast_text(std::string_view text, DType to);
 
-/// Tell whether the text of that constant is a bare literal, for use in place of a wire.
+/// Return whether the text of that constant is a bare literal, for use in place of a wire.
 bool is_bare_literal(const Tensor& tensor);
 
 }  // namespace rill::nnef

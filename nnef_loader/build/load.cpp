@@ -20,17 +20,17 @@ Status check_length(std::string_view text, std::string_view file, const LoadLimi
 
 }  // namespace
 
-std::span<const OpRoom* const> loader_rooms() {
-  static const OpRoom* const kRooms[] = {
-      &source_room(),
+std::span<const OpModule* const> loader_modules() {
+  static const OpModule* const kModules[] = {
+      &source_module(),
 #ifndef RILL_WITHOUT_NESTED
-      &nested_room(),
+      &nested_module(),
 #endif
   };
-  return kRooms;
+  return kModules;
 }
 
-Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpRoom* const> ops,
+Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpModule* const> ops,
                            const LoadOptions& options, int nesting) {
   Resources resources(std::move(entries));
   if (!resources.has(kGraphFile)) {
@@ -47,29 +47,29 @@ Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpRoom* c
     RILL_TRY(check_length(resources.text(kQuantFile), kQuantFile, options.limits));
     RILL_ASSIGN(quant, parse_quant(resources.text(kQuantFile), kQuantFile));
   }
-  // The loader's own operators come first: rooms do not replace them.
-  const std::span<const OpRoom* const> own = loader_rooms();
-  std::vector<const OpRoom*> rooms(own.begin(), own.end());
-  rooms.insert(rooms.end(), ops.begin(), ops.end());
-  OpIndex index(rooms, options.left_out);
+  // The loader's own operators come first: modules do not replace them.
+  const std::span<const OpModule* const> own = loader_modules();
+  std::vector<const OpModule*> modules(own.begin(), own.end());
+  modules.insert(modules.end(), ops.begin(), ops.end());
+  OpIndex index(modules, options.left_out);
   Builder builder(document, quant, &resources, &index, options);
   builder.set_nesting(ops, nesting);
   auto graph = builder.build();
-  if (options.rooms_called) {
-    for (const std::string_view room : index.rooms_called()) {
-      if (room != source_room().name) options.rooms_called->insert(room);
+  if (options.modules_called) {
+    for (const std::string_view module : index.modules_called()) {
+      if (module != source_module().name) options.modules_called->insert(module);
     }
   }
   return graph;
 }
 
-Result<Graph> load(const std::string& path, std::span<const OpRoom* const> ops,
+Result<Graph> load(const std::string& path, std::span<const OpModule* const> ops,
                    const LoadOptions& options) {
   RILL_ASSIGN(std::vector<Entry> entries, read_archive(path, options.limits));
   return load_entries(std::move(entries), ops, options);
 }
 
-Result<Graph> load_memory(std::span<const std::byte> bytes, std::span<const OpRoom* const> ops,
+Result<Graph> load_memory(std::span<const std::byte> bytes, std::span<const OpModule* const> ops,
                           const LoadOptions& options) {
   RILL_ASSIGN(std::vector<Entry> entries, read_archive_memory(bytes, "model", options.limits));
   return load_entries(std::move(entries), ops, options);

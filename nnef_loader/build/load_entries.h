@@ -8,7 +8,7 @@ namespace rill::nnef {
 
 /// As `load`, from the files of an archive that is unpacked already.
 /// `nesting`: models around this one.
-Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpRoom* const> ops,
+Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpModule* const> ops,
                            const LoadOptions& options = {}, int nesting = 0);
 
 }  // namespace rill::nnef

@@ -132,7 +132,7 @@ Result<Value> load_submodel(LoadCtx& base) {
   LoadOptions options = builder.options();
   options.input_shapes = {};
   RILL_ASSIGN(std::vector<Entry> files, files_of(builder.resources(), options.limits, label));
-  auto loaded = load_entries(std::move(files), builder.rooms(), options, builder.nesting() + 1);
+  auto loaded = load_entries(std::move(files), builder.modules(), options, builder.nesting() + 1);
   if (!loaded.ok()) {
     Status status = loaded.take_status();
     Error& error = status.error();
@@ -192,10 +192,10 @@ constexpr NnefOp kOps[] = {
      load_resource},
 };
 
-constexpr OpRoom kRoom = {"nested", kOps};
+constexpr OpModule kRoom = {"nested", kOps};
 
 }  // namespace
 
-const OpRoom& nested_room() { return kRoom; }
+const OpModule& nested_module() { return kRoom; }
 
 }  // namespace rill::nnef

@@ -6,6 +6,6 @@ namespace rill::nnef {
 
 /// The operators that read other files of the archive: `tract_core_submodel` and
 /// `tract_resource_get`.
-const OpRoom& nested_room();
+const OpModule& nested_module();
 
 }  // namespace rill::nnef

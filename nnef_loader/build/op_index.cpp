@@ -50,15 +50,15 @@ std::string_view canonical_registry(std::string_view name) {
   return name == "pulse" ? "tract_pulse" : name;
 }
 
-OpIndex::OpIndex(std::span<const OpRoom* const> ops, std::string_view left_out)
+OpIndex::OpIndex(std::span<const OpModule* const> ops, std::string_view left_out)
     : registries_{"tract_nnef"},
       known_(kRegistries.begin(), kRegistries.end()),
       left_out_(left_out) {
-  for (const OpRoom* room : ops) {
-    for (const NnefOp& op : room->nnef) {
+  for (const OpModule* module : ops) {
+    for (const NnefOp& op : module->nnef) {
       Entry entry;
       entry.op = &op;
-      entry.room = room->name;
+      entry.module = module->name;
       ops_[declared_name(op.declaration)].push_back(std::move(entry));
       if (!contains(known_, op.registry)) {
         known_.emplace_back(op.registry);
@@ -141,7 +141,7 @@ Result<Callee> OpIndex::callee(Entry& entry) {
     }
     entry.declaration = std::make_unique<const Document>(std::move(document));
   }
-  rooms_called_.insert(entry.room);
+  modules_called_.insert(entry.module);
   return Callee{&entry.declaration->fragments[0], entry.op->load, false};
 }
 
@@ -158,9 +158,10 @@ std::string OpIndex::way_to(std::string_view name) const {
     const size_t space = line.find(' ');
     if (line.substr(0, space) != name) continue;
     const std::string_view told = line.substr(space + 1);
-    const bool is_room = told.find('=') == std::string_view::npos;
-    return str_cat("This build leaves it out: ", is_room ? "add " : "build the library anew with ",
-                   told, is_room ? " to RILL_OPS, and build the library anew" : "");
+    const bool is_module = told.find('=') == std::string_view::npos;
+    return str_cat(
+        "This build leaves it out: ", is_module ? "add " : "build the library anew with ", told,
+        is_module ? " to RILL_OPS, and build the library anew" : "");
   }
   return {};
 }

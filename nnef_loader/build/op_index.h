@@ -24,8 +24,8 @@ struct Callee {
 /// document enables, the last one first, then standard fragments.
 class OpIndex {
  public:
-  /// `left_out`: lines of `operator room`, of what this build could have and has not.
-  explicit OpIndex(std::span<const OpRoom* const> ops, std::string_view left_out = {});
+  /// `left_out`: lines of `operator module`, of what this build could have and has not.
+  explicit OpIndex(std::span<const OpModule* const> ops, std::string_view left_out = {});
 
   /// Add the fragments of the document. It must outlive the index.
   void add_document(const Document& document);
@@ -40,15 +40,15 @@ class OpIndex {
   Result<Callee> find_op(std::string_view name);
   /// Find a fragment of the document that has a body; null if there is none.
   const FragmentDecl* fragment(std::string_view name) const;
-  /// Tell the rooms of all operators that were found.
-  const std::set<std::string_view>& rooms_called() const { return rooms_called_; }
+  /// Return the modules of all operators that were found.
+  const std::set<std::string_view>& modules_called() const { return modules_called_; }
   /// Fail unless an operator that the loader reads itself is enabled.
   Status check_builtin(std::string_view name, std::string_view registry) const;
 
  private:
   struct Entry {
     const NnefOp* op = nullptr;
-    const char* room = nullptr;
+    const char* module = nullptr;
     std::unique_ptr<const Document> declaration;  ///< parsed when first called
   };
 
@@ -67,7 +67,7 @@ class OpIndex {
   std::vector<std::string> registries_;  ///< enabled, in order
   std::vector<std::string> known_;
   std::string_view left_out_;
-  std::set<std::string_view> rooms_called_;
+  std::set<std::string_view> modules_called_;
 };
 
 /// Give the registry that a name in a file stands for: `pulse` is `tract_pulse`.

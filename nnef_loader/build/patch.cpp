@@ -54,14 +54,14 @@ Result<Statements> Builder::statements(const Graph& model) {
 }
 
 Result<Statements> load_statements(const Graph& model, std::string_view body,
-                                   std::span<const OpRoom* const> ops) {
+                                   std::span<const OpModule* const> ops) {
   RILL_ASSIGN(const Document document,
               parse_document(str_cat("version 1.0; graph statements(x) -> (y) {\n", body, "\n}"),
                              "statements"));
-  const std::span<const OpRoom* const> own = loader_rooms();
-  std::vector<const OpRoom*> rooms(own.begin(), own.end());
-  rooms.insert(rooms.end(), ops.begin(), ops.end());
-  OpIndex index(rooms);
+  const std::span<const OpModule* const> own = loader_modules();
+  std::vector<const OpModule*> modules(own.begin(), own.end());
+  modules.insert(modules.end(), ops.begin(), ops.end());
+  OpIndex index(modules);
   Resources resources{std::vector<Entry>()};
   const QuantInfo quant;
   const LoadOptions options;

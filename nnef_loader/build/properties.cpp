@@ -78,7 +78,7 @@ Status read_properties(const Document& document, const Builder& builder, Graph* 
     }
     auto value = property_value(pair->items[1], empty);
     if (!value.ok()) {
-      if (tells_of_streams(key->value)) {
+      if (describes_streams(key->value)) {
         return placed(
             fail(Code::kParse, "property \"", key->value, "\": ", value.error().message));
       }

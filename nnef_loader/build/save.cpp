@@ -26,7 +26,7 @@ namespace {
 constexpr std::string_view kWriterKey = "tract_nnef_ser_version";
 constexpr std::string_view kFormatKey = "tract_nnef_format_version";
 
-/// Tells whether an assertion is about symbols that are still there, and keeps all it mentions.
+/// Return whether an assertion is about symbols that are still there, and keeps all it mentions.
 bool keeps(const SymbolScope::Assertion& assertion, const std::set<std::string>& live,
            std::set<std::string>* declared) {
   std::vector<std::string> names;

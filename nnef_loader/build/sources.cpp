@@ -170,10 +170,10 @@ constexpr NnefOp kOps[] = {
      load_variable},
 };
 
-constexpr OpRoom kRoom = {"sources", kOps};
+constexpr OpModule kRoom = {"sources", kOps};
 
 }  // namespace
 
-const OpRoom& source_room() { return kRoom; }
+const OpModule& source_module() { return kRoom; }
 
 }  // namespace rill::nnef

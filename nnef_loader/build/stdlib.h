@@ -5,11 +5,11 @@
 namespace rill::nnef {
 
 /// Give the text of the standard fragments: operators of NNEF that are made of others. Those that
-/// an op room reads itself never come up here, whatever this text says of them.
+/// an op module reads itself never come up here, whatever this text says of them.
 /// Source: Khronos NNEF 1.0.5, appendix of compound operations; docs/nnef-dialect.md, stdlib.
 std::string_view stdlib_text();
 
-/// Tell whether the Khronos specification has an operator of that name that no loader of this
+/// Return whether the Khronos specification has an operator of that name that no loader of this
 /// dialect supports.
 bool is_unsupported_khronos_op(std::string_view name);
 

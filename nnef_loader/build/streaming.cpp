@@ -287,7 +287,7 @@ Result<Streaming> Reader::read() {
 
 }  // namespace
 
-bool tells_of_streams(const std::string& key) {
+bool describes_streams(const std::string& key) {
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 
@@ -299,7 +299,7 @@ Properties properties_of(const Graph& graph) {
 
 Status set_properties(Properties properties, Graph* graph) {
   const bool any =
-      any_of(properties, [](const auto& each) { return tells_of_streams(each.first); });
+      any_of(properties, [](const auto& each) { return describes_streams(each.first); });
   graph->streaming.reset();
   if (any) {
     RILL_ASSIGN(graph->streaming, Reader(&properties).read());

@@ -409,11 +409,11 @@ constexpr NnefOp kOps[] = {
      load_probe},
 };
 
-constexpr OpRoom kRoom = {"test", kOps};
-const OpRoom* const kRooms[] = {&kRoom};
+constexpr OpModule kRoom = {"test", kOps};
+const OpModule* const kModules[] = {&kRoom};
 
 }  // namespace
 
-std::span<const OpRoom* const> ops() { return kRooms; }
+std::span<const OpModule* const> ops() { return kModules; }
 
 }  // namespace rill::nnef::test

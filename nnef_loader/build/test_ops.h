@@ -9,9 +9,9 @@
 
 namespace rill::nnef::test {
 
-/// Small operators that stand in for the op rooms: add sub mul max min cast unsqueeze concat
+/// Small operators that stand in for the op modules: add sub mul max min cast unsqueeze concat
 /// reshape slice shape_of unstack pair probe scan.
-std::span<const OpRoom* const> ops();
+std::span<const OpModule* const> ops();
 
 /// A `.dat` or text file of an archive.
 Entry file(std::string_view name, std::string_view text);

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 5> kKeywords = {"if", "else", "in", "for"
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Tell whether a plain spelling could be read as something else than this name.
+/// Return whether a plain spelling could be read as something else than this name.
 bool is_ambiguous(std::string_view name) {
   return name.starts_with("inf") || name.starts_with("true") || name.starts_with("false") ||
          contains(kKeywords, name);

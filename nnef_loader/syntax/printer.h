@@ -24,7 +24,7 @@ std::string print_string(std::string_view value);
 /// Sort extensions by name and text and fragments by name, as written files have them.
 void sort_declarations(Document* document);
 
-/// Tell whether the name is written as it is: ASCII letters, digits and `_`, no digit first.
+/// Return whether the name is written as it is: ASCII letters, digits and `_`, no digit first.
 bool is_plain_identifier(std::string_view name);
 
 }  // namespace rill::nnef

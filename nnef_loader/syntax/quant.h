@@ -40,7 +40,7 @@ Result<QuantInfo> parse_quant(std::string_view text, std::string_view file);
 /// Write entries sorted by name; every number reads back as the same value.
 std::string print_quant(const QuantInfo& info);
 
-/// Tell the element type and its parameters that an entry stands for.
+/// Return the element type and its parameters that an entry stands for.
 /// Errors: kUnsupported for widths other than 8 and 32, and for per-channel entries.
 Result<std::pair<DType, QParams>> quant_type(const QuantEntry& entry);
 

@@ -24,12 +24,12 @@ struct Info {
   int64_t bytes = 0;
 };
 
-/// Tell what lies behind a descriptor.
+/// Return what lies behind a descriptor.
 bool tell(int descriptor, Info* info);
-/// Tell what has that name, where a link is no more than that.
-bool tell_name(const std::string& path, Info* info);
-/// Tell what has that name, or is what links of that name lead to.
-bool tell_target(const std::string& path, Info* info);
+/// Return what has that name, where a link is no more than that.
+bool describe_name(const std::string& path, Info* info);
+/// Return what has that name, or is what links of that name lead to.
+bool print_target(const std::string& path, Info* info);
 
 /// Open a file or a folder; a pipe without a writer is not waited for. Returns a descriptor, or -1.
 int open_to_read(const std::string& path);
@@ -62,7 +62,7 @@ bool rename_over(const std::string& from, const std::string& to);
 bool list(const std::string& folder, const std::function<bool(std::string_view)>& visit);
 /// Give the path without links, with `/` between its parts; empty if nothing has it.
 std::string real_path(const std::string& path);
-/// Tell whether a file may have that name, in folders divided by `/`.
+/// Return whether a file may have that name, in folders divided by `/`.
 bool can_hold(std::string_view name);
 
 int64_t process_id();

@@ -80,12 +80,12 @@ bool tell(int descriptor, Info* info) {
   return told(fstat(descriptor, &found), found, info);
 }
 
-bool tell_name(const std::string& path, Info* info) {
+bool describe_name(const std::string& path, Info* info) {
   struct stat found {};
   return told(lstat(path.c_str(), &found), found, info);
 }
 
-bool tell_target(const std::string& path, Info* info) {
+bool print_target(const std::string& path, Info* info) {
   struct stat found {};
   return told(stat(path.c_str(), &found), found, info);
 }

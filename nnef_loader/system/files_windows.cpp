@@ -94,7 +94,7 @@ struct CloseHandleLater {
   ~CloseHandleLater() { CloseHandle(handle); }
 };
 
-bool tell_opened(const std::string& path, DWORD flags, Info* info) {
+bool report_opened(const std::string& path, DWORD flags, Info* info) {
   const int descriptor =
       open(path, GENERIC_READ, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | flags);
   if (descriptor < 0) return false;
@@ -130,11 +130,11 @@ bool tell(int descriptor, Info* info) {
   return true;
 }
 
-bool tell_name(const std::string& path, Info* info) {
-  return tell_opened(path, FILE_FLAG_OPEN_REPARSE_POINT, info);
+bool describe_name(const std::string& path, Info* info) {
+  return report_opened(path, FILE_FLAG_OPEN_REPARSE_POINT, info);
 }
 
-bool tell_target(const std::string& path, Info* info) { return tell_opened(path, 0, info); }
+bool print_target(const std::string& path, Info* info) { return report_opened(path, 0, info); }
 
 int open_to_read(const std::string& path) {
   return open(path, GENERIC_READ, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS);

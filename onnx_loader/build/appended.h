@@ -12,7 +12,7 @@
 
 namespace rill::onnx {
 
-/// A loop that in each turn puts tensors behind a sequence or in front of it, or one behind a
+/// A loop that in each iteration puts tensors behind a sequence or in front of it, or one behind a
 /// tensor along an axis, as PyTorch writes `outputs.append(y)` and `y = torch.cat([y, row])`. What
 /// is appended is one of the lists of the loop here, so that its states keep their shapes.
 class AppendingLoop {
@@ -21,7 +21,7 @@ class AppendingLoop {
   AppendingLoop(const NodeProto& node, const std::string& name, Loader* loader, Env* env)
       : node_(node), name_(name), loader_(*loader), env_(*env) {}
 
-  /// Tell whether a node is a loop with states.
+  /// Return whether a node is a loop with states.
   static bool is_loop(const NodeProto& node);
 
   /// Read the body and find what it appends to. Errors: those of reading; kUnsupported for a
@@ -35,10 +35,10 @@ class AppendingLoop {
   Status run(int64_t version);
 
  private:
-  /// A state that each turn only appends to.
+  /// A state that each iteration only appends to.
   struct Appended {
     size_t state = 0;
-    std::vector<std::string_view> rows;  ///< what a turn appends
+    std::vector<std::string_view> rows;  ///< what an iteration appends
     std::optional<int64_t> axis;  ///< that tensors grow along
     bool in_front = false;
     std::vector<std::string_view> lasts;  ///< what reads the last tensor of the sequence
@@ -50,7 +50,7 @@ class AppendingLoop {
   std::optional<int64_t> number(std::string_view value);
   /// How a state is appended to; nothing where it is used in another way.
   std::optional<Appended> append_of(size_t state, const Sequence* sequence);
-  /// What reads the tensor that was appended last to the sequence in front of a turn.
+  /// What reads the tensor that was appended last to the sequence in front of an iteration.
   std::vector<std::string_view> reads_of_last(std::string_view before, const Sequence& sequence);
 
   /// Make a state of what was appended last, of the list at that place.
@@ -58,7 +58,7 @@ class AppendingLoop {
   /// The loop without the states that are appended to. Takes the body.
   NodeProto rewritten();
   Result<OutletId> reversed(OutletId rows, int64_t version);
-  /// Name what a loop appended, given a list of all turns for each tensor of a turn.
+  /// Name what a loop appended, given a list of all iterations for each tensor of an iteration.
   Status give(const Appended& each, const std::vector<OutletId>& lists, int64_t version);
   Result<Sequence> grown(const Sequence& first, const Appended& by, OutletId rows, int64_t version);
 
@@ -71,7 +71,7 @@ class AppendingLoop {
   std::vector<Appended> appended_;
   std::unordered_map<std::string_view, size_t> made_by_;  ///< nodes of the body
   std::unordered_set<size_t> dropped_;
-  std::vector<std::string> names_;  ///< of the last tensors in front of the first turn
+  std::vector<std::string> names_;  ///< of the last tensors in front of the first iteration
   bool has_sequences_ = false;
 };
 

@@ -8,7 +8,7 @@ Result<OutletId> CallInF32::cast(OutletId wire, DType to, const nnef::Naming& na
   return builder_.invoke_needed("tract_core_cast", arguments, scope_, naming);
 }
 
-Status CallInF32::widen_one(Value* value) {
+Status CallInF32::upcast_one(Value* value) {
   const auto* wire = value->get<OutletId>();
   if (!wire) return {};
   const DType type = scope_.target->graph.fact(*wire).dtype;
@@ -22,15 +22,15 @@ Status CallInF32::widen_one(Value* value) {
   return {};
 }
 
-Status CallInF32::widen(std::vector<nnef::CallArgument>* arguments) {
+Status CallInF32::upcast(std::vector<nnef::CallArgument>* arguments) {
   for (nnef::CallArgument& argument : *arguments) {
     const auto* list = argument.value.get<nnef::List>();
     if (!list) {
-      RILL_TRY(widen_one(&argument.value));
+      RILL_TRY(upcast_one(&argument.value));
       continue;
     }
     std::vector<Value> wide(list->begin(), list->end());
-    for (Value& each : wide) RILL_TRY(widen_one(&each));
+    for (Value& each : wide) RILL_TRY(upcast_one(&each));
     argument.value = Value(std::move(wide));
   }
   return {};

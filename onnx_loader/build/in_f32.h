@@ -16,8 +16,8 @@ class CallInF32 {
   CallInF32(nnef::Builder* builder, nnef::Scope* scope, std::string name)
       : builder_(*builder), scope_(*scope), name_(std::move(name)) {}
 
-  /// Widen the tensors among the arguments.
-  Status widen(std::vector<nnef::CallArgument>* arguments);
+  /// Upcast the tensors among the arguments.
+  Status upcast(std::vector<nnef::CallArgument>* arguments);
   /// Name the results so that what they are rounded to gets their names.
   void rename(nnef::Naming* naming);
   /// Cast each f32 result back to the type of the arguments.
@@ -25,7 +25,7 @@ class CallInF32 {
 
  private:
   Result<OutletId> cast(OutletId wire, DType to, const nnef::Naming& naming);
-  Status widen_one(Value* value);
+  Status upcast_one(Value* value);
 
   nnef::Builder& builder_;
   nnef::Scope& scope_;
@@ -33,7 +33,7 @@ class CallInF32 {
   bool narrows() const { return type_ == DType::kF16 || type_ == DType::kBF16; }
 
   std::optional<DType> type_;  ///< of the first argument of floats, which the first result has
-  bool one_type_ = true;       ///< whether all arguments of floats were widened
+  bool one_type_ = true;       ///< whether all arguments of floats were upcast
   std::vector<std::string> targets_;
 };
 

@@ -221,7 +221,7 @@ Status Loader::add_outputs(const GraphProto& graph, Env* env) {
   return {};
 }
 
-/// Tell where the file says something else than follows from its inputs. What follows counts.
+/// Report where the file says something else than follows from its inputs. What follows counts.
 void Loader::compare(const ValueInfo& info, const Fact& fact) {
   if (info.kind != ValueInfo::Kind::kTensor) return;
   const auto type = onnx_type(info.type);

@@ -40,7 +40,7 @@ std::string node_name(const NodeProto& node, const Env& env) {
   return str_cat(env.prefix, name.empty() ? node.op_type : name);
 }
 
-/// Tell a failure in terms of the file: its node, its operator and the opset.
+/// Return a failure in terms of the file: its node, its operator and the opset.
 Status blamed(Status status, const NodeProto& node, const std::string& name, int64_t version) {
   Error& error = status.error();
   // Of nodes in nodes, the inner one is to blame.
@@ -60,14 +60,14 @@ Status blamed(Status status, const NodeProto& node, const std::string& name, int
 Loader::Loader(const ModelProto& model, ProtoBudget budget, TensorReader tensors,
                const Operators& ops, const LoadOptions& options, const Findings& findings)
     : model_(model),
-      rooms_(ops.rooms),
+      modules_(ops.modules),
       budget_(budget),
       tensors_(std::move(tensors)),
       options_(options),
       findings_(findings),
       index_(ops.onnx),
       no_resources_({}),
-      nnef_index_(ops.rooms, options.left_out),
+      nnef_index_(ops.modules, options.left_out),
       builder_(no_document_, no_quant_, &no_resources_, &nnef_index_, options) {
   nnef_index_.enable_all();
 }
@@ -121,7 +121,7 @@ Result<Graph> Loader::build() {
   if (status.ok()) status = add_outputs(graph, &env);
   if (!status.ok() && options_.read_so_far) *options_.read_so_far = target_.graph;
   RILL_TRY(std::move(status));
-  return widen_chains(std::move(target_.graph), rooms_);
+  return upcast_chains(std::move(target_.graph), modules_);
 }
 
 void Loader::keep_metadata(const GraphProto&, Graph* out) {
@@ -323,7 +323,7 @@ Status Loader::run_loop(const NodeProto& node, int64_t version, const std::strin
   Status appended;
   if (loop.appends()) {
     appended = loop.run(version);
-    // Rows may differ from turn to turn where the turns are written out.
+    // Rows may differ from turn to turn where the iterations are written out.
     if (appended.ok() || loop.has_sequences()) return appended;
   }
   auto outlets = read_node(loop.appends() ? node : loop.plain(), version, name, env);
@@ -371,7 +371,7 @@ Result<std::vector<OutletId>> Loader::read_node(const NodeProto& node, int64_t v
   RILL_ASSIGN(std::vector<nnef::CallArgument> arguments,
               arguments_of(node, *callee.decl, name, this, env));
   CallInF32 wide(&builder_, env->scope, name);
-  if (callee.rounding == Rounding::kOnce) RILL_TRY(wide.widen(&arguments));
+  if (callee.rounding == Rounding::kOnce) RILL_TRY(wide.upcast(&arguments));
   const nnef::Call call{node.op_type, arguments, {}};
   nnef::Naming naming{name, true, false, {}, {}, {}};
   for (const std::string_view output : node.outputs) naming.targets.emplace_back(output);

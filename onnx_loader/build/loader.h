@@ -89,7 +89,7 @@ class Loader {
   bool has_clamped() const { return clamped_; }
   const TensorReader& tensors() const { return tensors_; }
   nnef::Builder& builder() { return builder_; }
-  std::span<const OpRoom* const> rooms() const { return rooms_; }
+  std::span<const OpModule* const> modules() const { return modules_; }
   Result<std::vector<OutletId>> read_node(const NodeProto& node, int64_t version,
                                           const std::string& name, Env* env);
   Status bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets, Env* env);
@@ -120,7 +120,7 @@ class Loader {
   void warn(std::string_view message);
 
   const ModelProto& model_;
-  std::span<const OpRoom* const> rooms_;
+  std::span<const OpModule* const> modules_;
   ProtoBudget budget_;
   TensorReader tensors_;
   const LoadOptions& options_;

@@ -87,7 +87,7 @@ class Places {
 
   /// What has, at the places of the mask, the values of `value`, which has no others: a number, or
   /// what elementwise nodes make of all values. Notes the inputs that these take then.
-  std::optional<Name> widened(Name value, Name mask, int depth) {
+  std::optional<Name> upcast(Name value, Name mask, int depth) {
     constexpr int kMostDepth = 32, kMostValues = 1024;
     if (is_number(value)) return value;
     const NodeProto* node = maker(value);
@@ -98,12 +98,12 @@ class Places {
       if (node->inputs.size() != 2 || (axes && axes->i != 0)) return {};
       return mask_of(node->inputs[1]) == mask ? std::optional(node->inputs[0]) : std::nullopt;
     }
-    if (is_one_of(node->op_type, kForms)) return widened(node->inputs[0], mask, depth + 1);
+    if (is_one_of(node->op_type, kForms)) return upcast(node->inputs[0], mask, depth + 1);
     // Whoever else reads it expects as many values as there are places.
     if (!is_one_of(node->op_type, kElementwise) || reads_[value] != 1) return {};
     std::vector<Name> inputs;
     for (const Name input : node->inputs) {
-      const auto wide = input.empty() ? std::optional(input) : widened(input, mask, depth + 1);
+      const auto wide = input.empty() ? std::optional(input) : upcast(input, mask, depth + 1);
       if (!wide) return {};
       inputs.push_back(*wide);
     }
@@ -120,7 +120,7 @@ class Places {
     if (!mask || (reduction && reduction->s != "none")) return false;
     noted_.clear();
     looked_at_ = 0;
-    const auto wide = widened(node.inputs[2], *mask, 0);
+    const auto wide = upcast(node.inputs[2], *mask, 0);
     if (!wide) return false;
     for (auto& [at, inputs] : noted_) nodes_[at].inputs = std::move(inputs);
     node.op_type = "Where";

@@ -247,7 +247,7 @@ Result<OnnxCtx::Body> NodeCall::body(std::string_view attribute, std::span<const
   for (size_t i = asserted; i < assertions.size(); ++i) {
     RILL_TRY(env_.graph().scope.assert_text(assertions[i].text));
   }
-  RILL_ASSIGN(body.graph, widen_chains(std::move(target.graph), loader_.rooms()));
+  RILL_ASSIGN(body.graph, upcast_chains(std::move(target.graph), loader_.modules()));
   return body;
 }
 

@@ -18,9 +18,9 @@ std::string_view declared_name(std::string_view declaration) {
 
 }  // namespace
 
-OpIndex::OpIndex(std::span<const OnnxRoom* const> rooms) {
-  for (const OnnxRoom* room : rooms) {
-    for (const OnnxOp& op : room->ops) {
+OpIndex::OpIndex(std::span<const OnnxModule* const> modules) {
+  for (const OnnxModule* module : modules) {
+    for (const OnnxOp& op : module->ops) {
       Form form;
       form.op = &op;
       ops_[{op.domain, declared_name(op.declaration)}].push_back(std::move(form));

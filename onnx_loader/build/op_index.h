@@ -25,7 +25,7 @@ struct OnnxCallee {
 /// Finds operators by domain, name and opset.
 class OpIndex {
  public:
-  explicit OpIndex(std::span<const OnnxRoom* const> rooms);
+  explicit OpIndex(std::span<const OnnxModule* const> modules);
 
   /// Errors: kUnsupported if there is no such operator, or none of the opset.
   Result<OnnxCallee> find(std::string_view domain, std::string_view name, int64_t opset);

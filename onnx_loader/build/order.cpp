@@ -34,7 +34,7 @@ bool is_ordered(const std::vector<NodeProto>& nodes, const Producers& producers)
   return true;
 }
 
-/// Tell of a node that waits for itself. `waits[i]` are the nodes that node i waits for.
+/// Report a node that waits for itself. `waits[i]` are the nodes that node i waits for.
 Status circle(const std::vector<NodeProto>& nodes, const std::vector<std::vector<size_t>>& waits,
               const std::vector<size_t>& open) {
   const auto is_stuck = [&](size_t i) { return open[i] > 0; };

@@ -4,8 +4,8 @@
 
 namespace rill::onnx {
 
-/// Tell why rill does not compute an operator that the standard or onnxruntime has; empty for names
-/// that neither has, or that only nobody has written.
+/// Return why rill does not compute an operator that the standard or onnxruntime has; empty for
+/// names that neither has, or that only nobody has written.
 std::string_view refused_because(std::string_view domain, std::string_view name);
 
 }  // namespace rill::onnx

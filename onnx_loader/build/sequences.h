@@ -6,7 +6,7 @@
 
 namespace rill::onnx {
 
-/// Tell whether a node makes or reads a sequence of tensors, or an optional one. None of these is
+/// Return whether a node makes or reads a sequence of tensors, or an optional one. None of these is
 /// a value of a graph: how many tensors there are follows from the file, so that each is a value.
 bool is_of_sequences(const NodeProto& node, const Env& env);
 
@@ -15,7 +15,7 @@ bool is_of_sequences(const NodeProto& node, const Env& env);
 Status run_sequences(const NodeProto& node, int64_t version, const std::string& name,
                      Loader* loader, Env* env);
 
-/// Tell whether a name stands for a sequence.
+/// Return whether a name stands for a sequence.
 bool is_sequence(std::string_view name, const Env& env);
 
 }  // namespace rill::onnx

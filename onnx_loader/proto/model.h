@@ -137,7 +137,7 @@ struct ProtoBudget {
   int64_t values_left = 0;  ///< tensors and types of wires
 };
 
-/// Tell whether the first bytes of a file are those of an ONNX model.
+/// Return whether the first bytes of a file are those of an ONNX model.
 bool looks_like_onnx(Bytes head, int64_t file_bytes);
 
 /// Read a message. Errors: kParse, with the message, the field and the byte; kUnsupported over the

@@ -239,7 +239,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom axis_ops_room;
-const OpRoom axis_ops_room = {"axis_ops", kOps};
+extern const OpModule axis_ops_module;
+const OpModule axis_ops_module = {"axis_ops", kOps};
 
 }  // namespace rill::ops

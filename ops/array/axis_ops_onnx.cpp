@@ -92,7 +92,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom axis_ops_onnx;
-const OnnxRoom axis_ops_onnx = {"axis_ops", kOps};
+extern const OnnxModule axis_ops_onnx;
+const OnnxModule axis_ops_onnx = {"axis_ops", kOps};
 
 }  // namespace rill::ops

@@ -69,7 +69,7 @@ Status BitCast::save(SaveCtx& ctx) const {
   return ctx.assign_declared(kOps[0], {{"to", nnef_text(dtype_lower_name(to))}});
 }
 
-extern const OpRoom bit_cast_room;
-const OpRoom bit_cast_room = {"bit_cast", kOps, kClasses};
+extern const OpModule bit_cast_module;
+const OpModule bit_cast_module = {"bit_cast", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -29,7 +29,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom bit_cast_onnx;
-const OnnxRoom bit_cast_onnx = {"bit_cast", kOps};
+extern const OnnxModule bit_cast_onnx;
+const OnnxModule bit_cast_onnx = {"bit_cast", kOps};
 
 }  // namespace rill::ops

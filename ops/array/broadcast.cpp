@@ -307,7 +307,7 @@ Status Broadcast::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0])
 
 Status Tile::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
-extern const OpRoom broadcast_room;
-const OpRoom broadcast_room = {"broadcast", kOps, kClasses};
+extern const OpModule broadcast_module;
+const OpModule broadcast_module = {"broadcast", kOps, kClasses};
 
 }  // namespace rill::ops

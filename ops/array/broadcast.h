@@ -37,8 +37,8 @@ class Broadcast final : public OpBase<Broadcast> {
 /// Find the wire that a `Broadcast` repeats to make an outlet; nothing for other outlets.
 std::optional<OutletId> repeated_wire(const Graph& graph, OutletId outlet);
 
-/// Tell whether an outlet is the same all along an axis: it is repeated there, or computed position
-/// by position from what is.
+/// Return whether an outlet is the same all along an axis: it is repeated there, or computed
+/// position by position from what is.
 bool is_repeated(const Graph& graph, OutletId outlet, int axis);
 
 /// Repeat the whole tensor along each axis: out[i] = in[i modulo extent].

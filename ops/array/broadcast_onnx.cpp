@@ -36,7 +36,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom broadcast_onnx;
-const OnnxRoom broadcast_onnx = {"broadcast", kOps};
+extern const OnnxModule broadcast_onnx;
+const OnnxModule broadcast_onnx = {"broadcast", kOps};
 
 }  // namespace rill::ops

@@ -68,14 +68,14 @@ Status Cast::lower(Lowering& lowering) const {
     lowering.set_out(0, std::move(out));
     return {};
   }
-  const bool widens_or_narrows = (in.dtype == DType::kF16 && to == DType::kF32) ||
+  const bool upcasts_or_downcasts = (in.dtype == DType::kF16 && to == DType::kF32) ||
                                  (in.dtype == DType::kF32 && to == DType::kF16);
   const bool rounds =
       in.dtype == DType::kF32 &&
       (is_quantised_byte(to) || (whole && is_int(to) && dtype_size(to) <= 4 && to != DType::kU32));
   const bool looks_up = is_byte(in.dtype) && to == DType::kF32;
   // Frames with a history do not lie together.
-  if ((!widens_or_narrows && !rounds && !looks_up) || lowering.history(0) != nullptr) {
+  if ((!upcasts_or_downcasts && !rounds && !looks_up) || lowering.history(0) != nullptr) {
     if (!is_plain(in.dtype)) return Op::lower(lowering);
     const Operand& from = lowering.in(0);
     const bool has_history = lowering.history(0) != nullptr;
@@ -90,7 +90,7 @@ Status Cast::lower(Lowering& lowering) const {
   const Operand y = lowering.make_out(0, order);
   const int64_t count = y.volume();
   if (count == 0) return {};
-  if (widens_or_narrows) {
+  if (upcasts_or_downcasts) {
     const HalfCastArgs args{&kernels::half_casts(), count, to == DType::kF32, x.ref, y.ref};
     lowering.step(kHalfCast, args, {x}, {y});
     return {};
@@ -121,7 +121,7 @@ Status Cast::lower(Lowering& lowering) const {
 }
 
 OpTraits Cast::traits() const {
-  const bool narrows = is_narrow_float(to);
+  const bool narrows = is_reduced_float(to);
   const Precision wide = is_float(to) && !narrows ? Precision::kMoves : Precision::kRounds;
   return {.per_element = true, .precision = at_end ? Precision::kRoundsAtEnd : wide};
 }
@@ -170,7 +170,7 @@ Status Cast::declutter(Rewrite& rewrite) const {
   return spread_constant(rewrite);
 }
 
-Status Cast::fuse(Rewrite& rewrite) const { return fuse_by_rooms(*this, rewrite); }
+Status Cast::fuse(Rewrite& rewrite) const { return fuse_by_modules(*this, rewrite); }
 
 Status Cast::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
@@ -266,7 +266,7 @@ constexpr OpClass kClasses[] = {op_class<Cast>("Cast")};
 
 }  // namespace
 
-extern const OpRoom cast_room;
-const OpRoom cast_room = {"cast", kOps, kClasses};
+extern const OpModule cast_module;
+const OpModule cast_module = {"cast", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -44,7 +44,7 @@ OpPtr cast_at_end(DType to);
 /// Convert a wire to a type, if it is of another one.
 Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q = {});
 
-/// Tell which wire a cast reads; nothing for nodes that are none.
+/// Return which wire a cast reads; nothing for nodes that are none.
 std::optional<OutletId> cast_from(const Node& node);
 
 /// Compute an operator of f16 as that of f32 between casts, which round only what that gives, as

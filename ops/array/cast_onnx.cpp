@@ -125,7 +125,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom cast_onnx;
-const OnnxRoom cast_onnx = {"cast", kOps};
+extern const OnnxModule cast_onnx;
+const OnnxModule cast_onnx = {"cast", kOps};
 
 }  // namespace rill::ops

@@ -5,10 +5,10 @@
 namespace rill::ops {
 
 void run_half_cast(const HalfCastArgs& args, const Frame& frame) noexcept {
-  if (args.widen) {
-    args.casts->widen(args.count, frame.ptr<const uint16_t>(args.x), frame.ptr<float>(args.y));
+  if (args.upcast) {
+    args.casts->upcast(args.count, frame.ptr<const uint16_t>(args.x), frame.ptr<float>(args.y));
   } else {
-    args.casts->narrow(args.count, frame.ptr<const float>(args.x), frame.ptr<uint16_t>(args.y));
+    args.casts->downcast(args.count, frame.ptr<const float>(args.x), frame.ptr<uint16_t>(args.y));
   }
 }
 
@@ -27,10 +27,10 @@ void run_byte_cast(const ByteCastArgs& args, const Frame& frame) noexcept {
 
 void touch_cast_half(const HalfCastArgs& args, StepTouches& touches) {
   touches.require(args.casts != nullptr, "a kernel");
-  const Region halves = region<uint16_t>(args.widen ? args.x : args.y).over(args.count);
-  const Region floats = region<float>(args.widen ? args.y : args.x).over(args.count);
-  touches.reads(args.widen ? halves : floats);
-  touches.writes(args.widen ? floats : halves);
+  const Region halves = region<uint16_t>(args.upcast ? args.x : args.y).over(args.count);
+  const Region floats = region<float>(args.upcast ? args.y : args.x).over(args.count);
+  touches.reads(args.upcast ? halves : floats);
+  touches.writes(args.upcast ? floats : halves);
 }
 
 void touch_cast_bytes(const ByteCastArgs& args, StepTouches& touches) {

@@ -10,12 +10,12 @@ namespace rill::ops {
 struct HalfCastArgs {
   const kernels::HalfCasts* casts = nullptr;
   int64_t count = 0;
-  bool widen = false;
+  bool upcast = false;
   Ref x;
   Ref y;
 };
 
-RILL_STEP_FIELDS(HalfCastArgs, casts, count, widen, x, y)
+RILL_STEP_FIELDS(HalfCastArgs, casts, count, upcast, x, y)
 
 /// A cast between f32 and quantised bytes that lie together.
 struct ByteCastArgs {

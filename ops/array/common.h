@@ -23,7 +23,7 @@ Status expect_count(FactSpan in, size_t count);
 /// The value of a constant in blocks; null for all else.
 TensorPtr blocks_of(const Fact& fact);
 
-/// Tell whether a file of torch_to_nnef is read, whose operators are to do what PyTorch does: it
+/// Return whether a file of torch_to_nnef is read, whose operators are to do what PyTorch does: it
 /// writes them without the types that PyTorch has for them.
 bool means_pytorch(const Graph& graph);
 

@@ -171,14 +171,14 @@ Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
   const std::string symbol(b.symbol());
   const Dim frames = b.stream(first)->dim;
   const auto most = frames.eval({{symbol, int64_t{1} << 40}});
-  std::string way_out = "Concatenate along another axis";
+  std::string remedy = "Concatenate along another axis";
   for (int64_t length = 1; most && *most <= 4096 && length <= (1 << 16); ++length) {
     if (frames.eval({{symbol, length}}) != most) continue;
-    way_out = str_cat("Assert that a stream has the ", *most, " frames of input ", first,
+    remedy = str_cat("Assert that a stream has the ", *most, " frames of input ", first,
                       ", as in --assert '", symbol, " >= ", length, "'");
     break;
   }
-  return b.refuse(way_out, "inputs ", first, " and ", second, " both stream along axis ", axis,
+  return b.refuse(remedy, "inputs ", first, " and ", second, " both stream along axis ", axis,
                   ": the second would begin after the end of the first");
 }
 
@@ -324,7 +324,7 @@ constexpr NnefOp kOps[] = {
 
 Status Concat::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom concat_room;
-const OpRoom concat_room = {"concat", kOps};
+extern const OpModule concat_module;
+const OpModule concat_module = {"concat", kOps};
 
 }  // namespace rill::ops

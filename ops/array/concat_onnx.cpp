@@ -33,7 +33,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom concat_onnx;
-const OnnxRoom concat_onnx = {"concat", kOps};
+extern const OnnxModule concat_onnx;
+const OnnxModule concat_onnx = {"concat", kOps};
 
 }  // namespace rill::ops

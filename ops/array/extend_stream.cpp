@@ -9,7 +9,7 @@
 namespace rill::ops {
 namespace {
 
-/// Tell whether the virtual first frames are of the given value.
+/// Return whether the virtual first frames are of the given value.
 bool same_fill(const TensorPtr& fill, const Tensor& value) {
   if (!fill) return has_zero_bits_only(value);
   if (fill->same_bits(value)) return true;

@@ -300,7 +300,7 @@ constexpr OpClass kClasses[] = {
 Status GatherElements::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 Status GatherNd::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[2]); }
 
-extern const OpRoom gather_room;
-const OpRoom gather_room = {"gather", kOps, kClasses};
+extern const OpModule gather_module;
+const OpModule gather_module = {"gather", kOps, kClasses};
 
 }  // namespace rill::ops

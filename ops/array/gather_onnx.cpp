@@ -120,7 +120,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom gather_onnx;
-const OnnxRoom gather_onnx = {"gather", kOps};
+extern const OnnxModule gather_onnx;
+const OnnxModule gather_onnx = {"gather", kOps};
 
 }  // namespace rill::ops

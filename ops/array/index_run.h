@@ -19,10 +19,10 @@ struct IndexRun {
   IndexRun moved(const Dim& by) const { return {begin + by, end + by, step, {}, {}}; }
 };
 
-/// Tell whether a type counts rows: sizes, and integers that hold the rows of any table.
+/// Return whether a type counts rows: sizes, and integers that hold the rows of any table.
 bool counts_rows(DType dtype);
 
-/// Tell what a wire of indices counts, in row-major order; nothing if it does anything else.
+/// Return what a wire of indices counts, in row-major order; nothing if it does anything else.
 std::optional<IndexRun> index_run_of(const Graph& graph, OutletId indices);
 
 /// Indices that are constants, counted from those of a wire on.
@@ -31,7 +31,7 @@ struct OffsetIndices {
   OutletId from;
 };
 
-/// Tell of which constants and wire a wire is the sum; nothing if it is no such sum.
+/// Report which constants and wire a wire is the sum; nothing if it is no such sum.
 std::optional<OffsetIndices> offset_indices_of(const Graph& graph, OutletId indices);
 
 /// Indices that are i * hop, each `times` in a row, for i = 0, 1, 2, ...

@@ -162,7 +162,7 @@ constexpr OpClass kClasses[] = {
 
 }  // namespace
 
-extern const OpRoom lookup_room;
-const OpRoom lookup_room = {"lookup", kOps, kClasses};
+extern const OpModule lookup_module;
+const OpModule lookup_module = {"lookup", kOps, kClasses};
 
 }  // namespace rill::ops

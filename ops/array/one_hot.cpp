@@ -80,7 +80,7 @@ Status OneHot::save(SaveCtx& ctx) const {
       kOps[0], {{"value_off", nnef_text(off)}, {"value_on", nnef_text(on)}});
 }
 
-extern const OpRoom one_hot_room;
-const OpRoom one_hot_room = {"one_hot", kOps, kClasses};
+extern const OpModule one_hot_module;
+const OpModule one_hot_module = {"one_hot", kOps, kClasses};
 
 }  // namespace rill::ops

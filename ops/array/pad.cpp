@@ -305,7 +305,7 @@ constexpr OpClass kClasses[] = {op_class<Pad>("Pad")};
 
 }  // namespace
 
-extern const OpRoom pad_room;
-const OpRoom pad_room = {"pad", kOps, kClasses};
+extern const OpModule pad_module;
+const OpModule pad_module = {"pad", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -221,7 +221,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom pad_onnx;
-const OnnxRoom pad_onnx = {"pad", kOps};
+extern const OnnxModule pad_onnx;
+const OnnxModule pad_onnx = {"pad", kOps};
 
 }  // namespace rill::ops

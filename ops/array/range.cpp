@@ -98,10 +98,10 @@ Result<Tensor> counted(DType dtype, double start, double end, double step) {
   RILL_ASSIGN(Tensor out,
               Tensor::zeros(dtype, {static_cast<int64_t>(std::max(length, 0.0))}));
   T value = narrow<T>(static_cast<Wide<T>>(start));
-  const auto by = widen(narrow<T>(static_cast<Wide<T>>(step)));
+  const auto by = upcast(narrow<T>(static_cast<Wide<T>>(step)));
   for (int64_t i = 0; i < out.volume(); ++i) {
     out.mutable_data<T>()[i] = value;
-    value = narrow<T>(widen(value) + by);
+    value = narrow<T>(upcast(value) + by);
   }
   return out;
 }
@@ -234,7 +234,7 @@ constexpr OpClass kClasses[] = {op_class<Range>("Range")};
 
 }  // namespace
 
-extern const OpRoom range_room;
-const OpRoom range_room = {"range", kOps, kClasses};
+extern const OpModule range_module;
+const OpModule range_module = {"range", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -9,8 +9,8 @@
 namespace rill::ops {
 namespace {
 
-/// Tell whether the steps lead away from the limit, so that nothing is counted. `tract_core_range`
-/// counts in the direction of the limit in any case.
+/// Return whether the steps lead away from the limit, so that nothing is counted.
+/// `tract_core_range` counts in the direction of the limit in any case.
 Result<bool> leads_away(OnnxCtx& ctx) {
   Tensor numbers[3];
   size_t known = 0;
@@ -109,7 +109,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom range_onnx;
-const OnnxRoom range_onnx = {"range", kOps};
+extern const OnnxModule range_onnx;
+const OnnxModule range_onnx = {"range", kOps};
 
 }  // namespace rill::ops

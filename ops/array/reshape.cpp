@@ -275,8 +275,8 @@ Status Reshape::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// Tell which input of a node its elements come from, one by one and in their order: the only one,
-/// or the one that meets a single number. -1 if there is none.
+/// Return which input of a node its elements come from, one by one and in their order: the only
+/// one, or the one that meets a single number. -1 if there is none.
 int carried_input(const Node& node, const Graph& graph) {
   const Facts in = graph.facts_of(node.inputs);
   const auto tracks = node.op->axes(in, node.outputs);
@@ -493,7 +493,7 @@ constexpr OpClass kClasses[] = {op_class<NearestUpsample>("NearestUpsample")};
 
 }  // namespace
 
-extern const OpRoom reshape_room;
-const OpRoom reshape_room = {"reshape", kOps, kClasses};
+extern const OpModule reshape_module;
+const OpModule reshape_module = {"reshape", kOps, kClasses};
 
 }  // namespace rill::ops

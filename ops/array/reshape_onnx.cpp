@@ -83,7 +83,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom reshape_onnx;
-const OnnxRoom reshape_onnx = {"reshape", kOps};
+extern const OnnxModule reshape_onnx;
+const OnnxModule reshape_onnx = {"reshape", kOps};
 
 }  // namespace rill::ops

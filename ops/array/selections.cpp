@@ -28,7 +28,7 @@ bool is_true(const View& x, int64_t at) {
   bool truth = false;
   visit_number(x.dtype, [&](auto tag) {
     using T = decltype(tag);
-    truth = !(widen(x.as<const T>()[at]) == Wide<T>(0));
+    truth = !(upcast(x.as<const T>()[at]) == Wide<T>(0));
   });
   return truth;
 }
@@ -286,7 +286,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom selections_room;
-const OpRoom selections_room = {"selections", kOps};
+extern const OpModule selections_module;
+const OpModule selections_module = {"selections", kOps};
 
 }  // namespace rill::ops

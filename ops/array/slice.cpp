@@ -489,7 +489,7 @@ Status Slice::save(SaveCtx& ctx) const {
 
 Status Downsample::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[2]); }
 
-extern const OpRoom slice_room;
-const OpRoom slice_room = {"slice", kOps};
+extern const OpModule slice_module;
+const OpModule slice_module = {"slice", kOps};
 
 }  // namespace rill::ops

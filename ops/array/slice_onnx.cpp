@@ -47,8 +47,8 @@ Result<Dim> bound(OnnxCtx& ctx, const Dim& written, const Dim& extent, const Dim
   return out;
 }
 
-/// Tell whether an end is one of the numbers that stand for none. onnxruntime takes them so in both
-/// directions, where the standard asks for the least number to read down to the front.
+/// Return whether an end is one of the numbers that stand for none. onnxruntime takes them so in
+/// both directions, where the standard asks for the least number to read down to the front.
 bool is_no_end(const Dim& end) {
   const auto number = end.to_int();
   return number && (*number == kFar || *number == std::numeric_limits<int64_t>::max());
@@ -225,7 +225,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom slice_onnx;
-const OnnxRoom slice_onnx = {"slice", kOps};
+extern const OnnxModule slice_onnx;
+const OnnxModule slice_onnx = {"slice", kOps};
 
 }  // namespace rill::ops

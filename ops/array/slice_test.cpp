@@ -99,7 +99,7 @@ TEST(Slice, IsCheckedOnceItsSymbolsAreNumbers) {
   EXPECT_NE(shorter.error().message.find("out of axis 0"), std::string::npos);
 }
 
-/// Tell whether streams of a graph, in pulses of two frames, have to have at least so many.
+/// Return whether streams of a graph, in pulses of two frames, have to have at least so many.
 bool wants_frames(const Graph& graph, int64_t frames) {
   const auto pulsed = pulse::pulsify(graph, {.pulse = 2});
   EXPECT_TRUE(pulsed.ok());

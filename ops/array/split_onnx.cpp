@@ -126,7 +126,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom split_onnx;
-const OnnxRoom split_onnx = {"split", kOps};
+extern const OnnxModule split_onnx;
+const OnnxModule split_onnx = {"split", kOps};
 
 }  // namespace rill::ops

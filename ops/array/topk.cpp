@@ -72,7 +72,7 @@ class TopK final : public OpBase<TopK> {
             for (int64_t n = 0; n < length; ++n) {
               const T v = from[n * x.step(on)];
               int64_t slot = kept;
-              while (slot > 0 && before(widen(v), widen(best[(slot - 1) * values.step(on)])))
+              while (slot > 0 && before(upcast(v), upcast(best[(slot - 1) * values.step(on)])))
                 --slot;
               if (slot >= count) continue;
               kept = std::min(kept + 1, count);
@@ -110,7 +110,7 @@ constexpr OpClass kClasses[] = {op_class<TopK>("TopK")};
 
 Status TopK::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom topk_room;
-const OpRoom topk_room = {"topk", kOps, kClasses};
+extern const OpModule topk_module;
+const OpModule topk_module = {"topk", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -39,7 +39,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom topk_onnx;
-const OnnxRoom topk_onnx = {"topk", kOps};
+extern const OnnxModule topk_onnx;
+const OnnxModule topk_onnx = {"topk", kOps};
 
 }  // namespace rill::ops

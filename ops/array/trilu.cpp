@@ -58,7 +58,7 @@ constexpr OpClass kClasses[] = {op_class<Trilu>("Trilu")};
 
 Status Trilu::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom trilu_room;
-const OpRoom trilu_room = {"trilu", kOps, kClasses};
+extern const OpModule trilu_module;
+const OpModule trilu_module = {"trilu", kOps, kClasses};
 
 }  // namespace rill::ops

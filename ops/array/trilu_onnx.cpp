@@ -31,7 +31,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom trilu_onnx;
-const OnnxRoom trilu_onnx = {"trilu", kOps};
+extern const OnnxModule trilu_onnx;
+const OnnxModule trilu_onnx = {"trilu", kOps};
 
 }  // namespace rill::ops

@@ -98,7 +98,7 @@ template <class T>
 using Wide = typename WideOf<T>::Type;
 
 template <class T>
-Wide<T> widen(T value) {
+Wide<T> upcast(T value) {
   return static_cast<Wide<T>>(value);
 }
 /// Integers wrap.

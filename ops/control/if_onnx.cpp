@@ -113,7 +113,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom if_onnx;
-const OnnxRoom if_onnx = {"if", kOps};
+extern const OnnxModule if_onnx;
+const OnnxModule if_onnx = {"if", kOps};
 
 }  // namespace rill::ops

@@ -21,8 +21,8 @@ void clear(const View& view) {
   copy_plain(zero, view);
 }
 
-/// The turn of the stream that an evaluation begins with.
-int64_t first_turn(const LoopArgs& loop, const Frame& frame) {
+/// The iteration of the stream that an evaluation begins with.
+int64_t first_iteration(const LoopArgs& loop, const Frame& frame) {
   if (loop.reset_every_turn) return loop.limit ? frame.clock->position(loop.iterations) : 0;
   auto& counter = *frame.ptr<int64_t>(loop.counter);
   const int64_t first = kept_count(counter);
@@ -31,7 +31,7 @@ int64_t first_turn(const LoopArgs& loop, const Frame& frame) {
 }
 
 /// Runs the body on chunk `at` of the scanned inputs.
-void run_turn(const LoopArgs& loop, const Frame& frame, int64_t i) {
+void run_iteration(const LoopArgs& loop, const Frame& frame, int64_t i) {
   const int64_t back = loop.iterations - 1 - i;
   for (const LoopInput& in : loop.scanned) {
     frame.base[in.slot.buffer] =
@@ -51,7 +51,7 @@ void run_turn(const LoopArgs& loop, const Frame& frame, int64_t i) {
 }  // namespace
 
 void run_loop(const LoopArgs& loop, const Frame& frame) noexcept {
-  const int64_t first = first_turn(loop, frame);
+  const int64_t first = first_iteration(loop, frame);
   const int64_t limit = loop.limit ? loop.limit->now(frame) : INT64_MAX;
   if (first <= loop.skip || loop.reset_every_turn) {
     for (const LoopState& state : loop.states) {
@@ -61,9 +61,9 @@ void run_loop(const LoopArgs& loop, const Frame& frame) noexcept {
   bool ran = false;
   for (int64_t i = 0; i < loop.iterations; ++i) {
     const int64_t back = loop.iterations - 1 - i;
-    const int64_t turn = first + (loop.backward ? back : i);
-    if (turn >= loop.skip && turn < limit) {
-      run_turn(loop, frame, i);
+    const int64_t iteration = first + (loop.backward ? back : i);
+    if (iteration >= loop.skip && iteration < limit) {
+      run_iteration(loop, frame, i);
       ran = true;
       continue;
     }
@@ -83,12 +83,12 @@ void run_loop(const LoopArgs& loop, const Frame& frame) noexcept {
 
 namespace {
 
-/// A region of an operand in all turns of a loop.
-Region in_turns(const PlacedView& operand, int64_t turns, int64_t chunk_bytes,
+/// A region of an operand in all iterations of a loop.
+Region in_iterations(const PlacedView& operand, int64_t iterations, int64_t chunk_bytes,
                 StepTouches& touches) {
   const int64_t size = dtype_size(operand.dtype);
   touches.require(chunk_bytes % size == 0, "chunks of whole elements");
-  return region(operand).over(turns, chunk_bytes / size);
+  return region(operand).over(iterations, chunk_bytes / size);
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ void touch_loop(const LoopArgs& loop, StepTouches& touches) {
   std::vector<PlacedView> read;
   for (const LoopFullOutput& out : loop.full) {
     touches.alike(out.result, out.out);
-    touches.writes(in_turns(out.out, loop.iterations, out.chunk_bytes, touches));
+    touches.writes(in_iterations(out.out, loop.iterations, out.chunk_bytes, touches));
     read.push_back(out.result);
   }
   for (const LoopPassed& each : loop.passed) {

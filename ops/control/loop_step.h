@@ -30,15 +30,15 @@ struct LoopFullOutput {
 RILL_STEP_FIELDS(LoopFullOutput, result, out, chunk_bytes, backward)
 
 struct LoopLastOutput {
-  PlacedView from;  ///< what a state holds after the last turn, or what the body gave in it
+  PlacedView from;  ///< what a state holds after the last iteration, or what the body gave in it
   PlacedView out;
-  PlacedView kept;  ///< of what is no state: what the body gave in a turn of an earlier step
+  PlacedView kept;  ///< of what is no state: what the body gave in an iteration of an earlier step
   bool is_state = false;
   bool keeps = false;
 };
 RILL_STEP_FIELDS(LoopLastOutput, from, out, kept, is_state, keeps)
 
-/// What a turn reads as a state and gives as another value: copied before states change.
+/// What an iteration reads as a state and gives as another value: copied before states change.
 struct LoopPassed {
   PlacedView from;
   PlacedView to;

@@ -76,8 +76,8 @@ std::optional<int> summed_input(const Scan& scan, const Rewrite& rewrite) {
   return scanned;
 }
 
-/// The same for a loop that an operator can stand for: sums of f16 round in every turn of the loop,
-/// and once as an operator.
+/// The same for a loop that an operator can stand for: sums of f16 round in every iteration of the
+/// loop, and once as an operator.
 std::optional<int> replaced_input(const Scan& scan, const Rewrite& rewrite) {
   const auto scanned = summed_input(scan, rewrite);
   const DType type = rewrite.out().dtype;
@@ -149,7 +149,8 @@ Status start_at_zero(const Scan& scan, Rewrite& rewrite) {
 
 Status fuse_sum(const Scan& scan, Rewrite& rewrite) {
   if constexpr (built("cumsum")) {
-    // One that goes on from turn to turn, as in a model that is pulsed already, keeps its sums.
+    // One that goes on from iteration to iteration, as in a model that is pulsed already, keeps its
+    // sums.
     const auto scanned = scan.reset_every_turn ? replaced_input(scan, rewrite) : std::nullopt;
     if (scanned) {
       return replace_loop(rewrite, *scanned, make_op<SummedLoop>(sum_of(scan, *scanned)));

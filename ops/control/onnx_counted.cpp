@@ -5,7 +5,7 @@
 namespace rill::ops {
 namespace {
 
-/// In front of the states of a body: the number of the turn and the condition as inputs, the
+/// In front of the states of a body: the number of the iteration and the condition as inputs, the
 /// condition as an output.
 constexpr size_t kTerms = 2;
 
@@ -38,7 +38,7 @@ std::optional<Dim> compared(const Dim& truth) {
 
 }  // namespace
 
-std::optional<CountedTurns> counted_turns(const Graph& outer, const OnnxCtx::Body& body,
+std::optional<CountedIterations> counted_iterations(const Graph& outer, const OnnxCtx::Body& body,
                                           OutletId condition, std::span<const OutletId> states,
                                           const std::optional<Dim>& most) {
   Graph probe = body.graph;
@@ -49,31 +49,31 @@ std::optional<CountedTurns> counted_turns(const Graph& outer, const OnnxCtx::Bod
       know(probe, probe.inputs[i], *value);
     }
   }
-  const std::string name = outer.scope.fresh("turn");
-  const Dim turn = Dim::symbol(name);
-  CountedTurns out;
+  const std::string name = outer.scope.fresh("iteration");
+  const Dim iteration = Dim::symbol(name);
+  CountedIterations out;
   out.counters.resize(states.size());
   for (size_t i = 0; i < states.size(); ++i) {
     if (!is_integer(outer.fact(states[i]))) continue;
     const auto first = symbolic_value(outer, states[i]);
     if (!first) continue;
-    know(probe, probe.inputs[kTerms + i], turn);
+    know(probe, probe.inputs[kTerms + i], iteration);
     const auto next = symbolic_value(probe, probe.outputs[1 + i]);
     forget(probe, probe.inputs[kTerms + i]);
-    const auto step = next ? (*next - turn).to_int() : std::nullopt;
+    const auto step = next ? (*next - iteration).to_int() : std::nullopt;
     if (step) out.counters[i] = {*first, *step};
   }
-  know(probe, probe.inputs[0], turn);
+  know(probe, probe.inputs[0], iteration);
   for (size_t i = 0; i < states.size(); ++i) {
     if (const auto& each = out.counters[i]) {
-      know(probe, probe.inputs[kTerms + i], each->first + Dim(each->step) * turn);
+      know(probe, probe.inputs[kTerms + i], each->first + Dim(each->step) * iteration);
     }
   }
   const auto goes_on = symbolic_value(probe, probe.outputs[0]);
   const auto left = goes_on ? compared(*goes_on) : std::nullopt;
   if (!left) return {};
-  // What is left behind turn 0, 1, ... falls by as much each time, and the loop ends below 0.
-  const auto falls = (*left - left->substitute(name, turn + Dim(1))).to_int();
+  // What is left behind iteration 0, 1, ... falls by as much each time, and the loop ends below 0.
+  const auto falls = (*left - left->substitute(name, iteration + Dim(1))).to_int();
   if (!falls || *falls <= 0) return {};
   const Dim behind_first = left->substitute(name, Dim(0));
   const Dim more = floor_div(behind_first, *falls) + Dim(1);
@@ -81,18 +81,18 @@ std::optional<CountedTurns> counted_turns(const Graph& outer, const OnnxCtx::Bod
   if (!runs) return {};
   runs = outer.scope.simplify(*runs);
   if (runs->is_const()) {
-    out.turns = *runs == Dim(0) ? Dim(0) : Dim(1) + max(Dim(0), more);
+    out.iterations = *runs == Dim(0) ? Dim(0) : Dim(1) + max(Dim(0), more);
   } else {
-    // The first turn runs by the same comparison as all others.
+    // The first iteration runs by the same comparison as all others.
     const auto in_front = compared(*runs);
     if (!in_front || !(*in_front - behind_first == Dim(*falls))) return {};
-    out.turns = max(Dim(0), Dim(1) + more);
+    out.iterations = max(Dim(0), Dim(1) + more);
   }
-  if (most) out.turns = min(*most, out.turns);
-  out.turns = outer.scope.simplify(out.turns);
-  bool in_range = out.turns.valid();
+  if (most) out.iterations = min(*most, out.iterations);
+  out.iterations = outer.scope.simplify(out.iterations);
+  bool in_range = out.iterations.valid();
   for (const auto& each : out.counters) {
-    in_range &= !each || (each->first + Dim(each->step) * out.turns).valid();
+    in_range &= !each || (each->first + Dim(each->step) * out.iterations).valid();
   }
   return in_range ? std::optional(std::move(out)) : std::nullopt;
 }

@@ -8,7 +8,7 @@
 
 namespace rill::ops {
 
-/// A state of a loop that is counted on by the same number in each turn.
+/// A state of a loop that is counted on by the same number in each iteration.
 struct Counter {
   Dim first;
   int64_t step = 0;
@@ -16,15 +16,15 @@ struct Counter {
 
 /// What a loop counts on whose condition compares a counter with a size, as
 /// `while i < x.size(0): ...; i += 2` does.
-struct CountedTurns {
-  Dim turns;
+struct CountedIterations {
+  Dim iterations;
   std::vector<std::optional<Counter>> counters;  ///< one for each state
 };
 
-/// Tell how often a loop runs from what its condition compares; nothing where that depends on more
-/// than the symbols. `condition`: whether the first turn runs; invalid if it does. `most`: turns at
-/// most.
-std::optional<CountedTurns> counted_turns(const Graph& outer, const OnnxCtx::Body& body,
+/// Return how often a loop runs from what its condition compares; nothing where that depends on
+/// more than the symbols. `condition`: whether the first iteration runs; invalid if it does.
+/// `most`: iterations at most.
+std::optional<CountedIterations> counted_iterations(const Graph& outer, const OnnxCtx::Body& body,
                                           OutletId condition, std::span<const OutletId> states,
                                           const std::optional<Dim>& most);
 

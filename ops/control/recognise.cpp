@@ -76,7 +76,7 @@ class Body {
     OutletId a;
     OutletId b;
     if (!binary(outlet, BinaryKind::kAdd, &a, &b)) return false;
-    for (int turn = 0; turn < 2; ++turn, std::swap(a, b)) {
+    for (int iteration = 0; iteration < 2; ++iteration, std::swap(a, b)) {
       *x = input(a);
       if (*x >= 0 && product(b, state, filter)) return true;
     }
@@ -167,7 +167,7 @@ bool match_gru(const Body& body, OutletId h_next, Match* match) {
   match->cell = Recurrent::Cell::kGru;
   match->x.assign(3, -1);
   match->filters.assign(3, -1);
-  for (int turn = 0; turn < 2; ++turn, std::swap(left, right)) {
+  for (int iteration = 0; iteration < 2; ++iteration, std::swap(left, right)) {
     OutletId z;
     OutletId h;
     if (!body.binary(right, BinaryKind::kMul, &z, &h)) continue;
@@ -208,7 +208,7 @@ bool match_lstm(const Body& body, OutletId h_next, OutletId c_next, Match* match
   OutletId keep;
   OutletId add;
   if (!body.binary(c_next, BinaryKind::kAdd, &keep, &add)) return false;
-  for (int turn = 0; turn < 2; ++turn, std::swap(keep, add)) {
+  for (int iteration = 0; iteration < 2; ++iteration, std::swap(keep, add)) {
     OutletId f;
     OutletId c;
     if (!body.binary(keep, BinaryKind::kMul, &f, &c)) continue;
@@ -257,7 +257,7 @@ bool match_cell(const Scan& scan, Match* match) {
     return match->h == states[0];
   }
   if (states.size() != 2) return false;
-  for (int turn = 0; turn < 2; ++turn, std::swap(states[0], states[1])) {
+  for (int iteration = 0; iteration < 2; ++iteration, std::swap(states[0], states[1])) {
     Match attempt;
     if (match_lstm(body, next_of(scan, states[0]), next_of(scan, states[1]), &attempt) &&
         attempt.h == states[0] && attempt.c == states[1]) {

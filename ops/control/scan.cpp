@@ -114,7 +114,7 @@ Result<Facts> Scan::infer(FactSpan in) const {
   RILL_CHECK(in.size() == inputs.size() && in.size() == body->inputs.size(), in.size(),
              " inputs for a body of ", body->inputs.size());
   bool scans = false;
-  std::optional<int64_t> turns;
+  std::optional<int64_t> common;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Input& input = inputs[i];
     if (input.kind == Kind::kScan) {
@@ -127,9 +127,9 @@ Result<Facts> Scan::infer(FactSpan in) const {
       RILL_CHECK(!frames || *frames % std::abs(input.chunk) == 0, "chunk ", input.chunk,
                  " does not divide the ", *frames, " frames of input ", i);
       const auto own = frames ? std::optional(*frames / std::abs(input.chunk)) : std::nullopt;
-      RILL_CHECK(!turns || !own || *turns == *own, "scanned input \"", body->input_name(i),
-                 "\" is read in ", *own, " turns, those before it in ", *turns);
-      if (own) turns = own;
+      RILL_CHECK(!common || !own || *common == *own, "scanned input \"", body->input_name(i),
+                 "\" is read in ", *own, " iterations, those before it in ", *common);
+      if (own) common = own;
     }
     const Fact expected = body->fact(body->inputs[i]);
     const Fact found = inner_fact(input, in[i]);
@@ -163,8 +163,8 @@ OpPtr Scan::stateless() const {
 
 bool Scan::repeatable() const {
   if (!reset_every_turn || !(limit == Dim(0))) return false;
-  const Graph turn = body->stateless();
-  return all_of(turn.nodes,
+  const Graph iteration = body->stateless();
+  return all_of(iteration.nodes,
                 [](const Node& node) { return node.op->as<Source>() || node.op->repeatable(); });
 }
 
@@ -500,7 +500,7 @@ const NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom scan_room;
-const OpRoom scan_room = {"scan", kOps};
+extern const OpModule scan_module;
+const OpModule scan_module = {"scan", kOps};
 
 }  // namespace rill::ops

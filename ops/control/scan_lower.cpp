@@ -42,7 +42,7 @@ class LoopLowering {
     loop_.skip = scan_.skip;
     if (limited()) loop_.limit = frames_so_far(lowering_, scan_.limit);
     loop_.reset_every_turn = scan_.reset_every_turn;
-    // Turns of the stream are counted by its frames; a whole run counts as it goes.
+    // Iterations of the stream are counted by its frames; a whole run counts as it goes.
     loop_.backward = limited() && !loop_.scanned.empty() && loop_.scanned[0].backward;
     if (!scan_.reset_every_turn) {
       loop_.counter = lowering_.state(sizeof(int64_t));

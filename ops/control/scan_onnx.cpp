@@ -1,4 +1,4 @@
-// How ONNX's loops are read: Scan and Loop, as loops over a body of one turn.
+// How ONNX's loops are read: Scan and Loop, as loops over a body of one iteration.
 
 #include <array>
 
@@ -7,7 +7,7 @@
 #include "ops/array/common.h"
 #include "ops/array/symbolic.h"
 #include "ops/control/onnx_counted.h"
-#include "ops/control/onnx_turns.h"
+#include "ops/control/onnx_iterations.h"
 #include "ops/math/formula.h"
 
 namespace rill::ops {
@@ -15,8 +15,8 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// Turns up to which a loop is written out where its body is not the same in each, and turns of one
-/// that data may end early, all of which run.
+/// Iterations up to which a loop is written out where its body is not the same in each, and
+/// iterations of one that data may end early, all of which run.
 constexpr int64_t kMostWrittenOut = 64;
 constexpr int64_t kMostTried = 65536;
 
@@ -72,19 +72,19 @@ Result<Value> scan_over(OnnxCtx& ctx, Scanned over) {
   const Graph& given = body.graph;
   RILL_CHECK(given.outputs.size() >= over.states, "the body has ", given.outputs.size(),
              " outputs for ", over.states, " states");
-  Turns turns(ctx, body);
+  Iterations iterations(ctx, body);
   for (size_t i = 0; i < over.wires.size(); ++i) {
     if (i < over.states) {
-      turns.take(given.inputs[i], over.wires[i], {Kind::kState, 0, 1});
+      iterations.take(given.inputs[i], over.wires[i], {Kind::kState, 0, 1});
     } else {
       const size_t at = i - over.states;
       const int64_t chunk = over.backward[at] != 0 ? -1 : 1;
-      RILL_TRY(turns.take_turn_by_turn(given.inputs[i], over.wires[i], over.axes[at], chunk));
+      RILL_TRY(iterations.take_by_iteration(given.inputs[i], over.wires[i], over.axes[at], chunk));
     }
   }
-  RILL_TRY(turns.copy());
+  RILL_TRY(iterations.copy());
   for (size_t i = 0; i < over.states; ++i) {
-    RILL_TRY(turns.give_state(turns.of(given.outputs[i])));
+    RILL_TRY(iterations.give_state(iterations.of(given.outputs[i])));
   }
   const size_t lists = given.outputs.size() - over.states;
   RILL_ASSIGN(const std::vector<int64_t> out_axes, list(ctx, "scan_output_axes", lists));
@@ -92,9 +92,9 @@ Result<Value> scan_over(OnnxCtx& ctx, Scanned over) {
   for (size_t i = 0; i < lists; ++i) {
     const OutletId result = given.outputs[over.states + i];
     RILL_ASSIGN(const int64_t axis, axis_in(out_axes[i], given.fact(result).rank() + 1));
-    RILL_TRY(turns.give_list(result, axis, prepended[i] != 0 ? -1 : 1));
+    RILL_TRY(iterations.give_list(result, axis, prepended[i] != 0 ? -1 : 1));
   }
-  return turns.run("Scan");
+  return iterations.run("Scan");
 }
 
 Result<Value> scan(OnnxCtx& ctx) {
@@ -144,8 +144,8 @@ Result<std::optional<bool>> known_truth(const Fact& condition) {
 
 /// What a loop is told from outside.
 struct Terms {
-  std::optional<Dim> count;  ///< turns at most
-  OutletId condition;        ///< whether the first turn runs; invalid if it does
+  std::optional<Dim> count;  ///< iterations at most
+  OutletId condition;        ///< whether the first iteration runs; invalid if it does
   std::vector<OutletId> states;
 };
 
@@ -169,13 +169,14 @@ Result<Terms> terms_of(OnnxCtx& ctx) {
   return terms;
 }
 
-/// Write the turns one behind the other, with the number of each and the condition as constants.
+/// Write the iterations one behind the other, with the number of each and the condition as
+/// constants.
 Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
   std::vector<OutletId> states = terms.states;
   std::vector<std::vector<OutletId>> lists;
   bool ends = terms.count.has_value();
-  for (int64_t turn = 0; turn < count; ++turn) {
-    RILL_ASSIGN(const OutletId number, ctx.konst(Tensor::scalar(turn), "turn"));
+  for (int64_t iteration = 0; iteration < count; ++iteration) {
+    RILL_ASSIGN(const OutletId number, ctx.konst(Tensor::scalar(iteration), "iteration"));
     RILL_ASSIGN(const OutletId truth, ctx.konst(Tensor::scalar(true), "truth"));
     std::vector<OutletId> inputs = {number, truth};
     inputs.insert(inputs.end(), states.begin(), states.end());
@@ -194,14 +195,14 @@ Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
     ends |= !*more;
     if (!*more) break;
   }
-  if (!ends) return fail(Code::kUnsupported, "the loop has over ", count, " turns");
+  if (!ends) return fail(Code::kUnsupported, "the loop has over ", count, " iterations");
   Formula f(ctx);
   for (const auto& rows : lists) states.push_back(f.concat(rows, 0));
   return f.values(states);
 }
 
-/// The loop as one over the numbers of its turns, of which data may end it: from then on its states
-/// stay as they are.
+/// The loop as one over the numbers of its iterations, of which data may end it: from then on its
+/// states stay as they are.
 class LoopReader {
  public:
   LoopReader(OnnxCtx& ctx, const Terms& terms) : ctx_(ctx), terms_(terms) {
@@ -212,15 +213,15 @@ class LoopReader {
 
  private:
   Result<OnnxCtx::Body> body();
-  Status take_inputs(Turns* turns);
-  Status take_counter(OutletId given, const Counter& counter, Turns* turns);
-  Status give_outputs(Turns* turns);
-  /// Put what is counted on between the states that `turns` has given.
+  Status take_inputs(Iterations* iterations);
+  Status take_counter(OutletId given, const Counter& counter, Iterations* iterations);
+  Status give_outputs(Iterations* iterations);
+  /// Put what is counted on between the states that `iterations` has given.
   Result<Value> with_counters(std::vector<Value> given);
 
   OnnxCtx& ctx_;
   Terms terms_;
-  /// States that are numbers of the turn, where the condition counts.
+  /// States that are numbers of the iteration, where the condition counts.
   std::vector<std::optional<Counter>> counters_;
   OutletId numbers_;
   bool may_end_ = false;
@@ -228,7 +229,7 @@ class LoopReader {
 };
 
 Result<OnnxCtx::Body> LoopReader::body() {
-  // A turn runs only where the condition holds.
+  // A iteration runs only where the condition holds.
   Fact truth = Fact::of(DType::kBool, {});
   truth.konst = std::make_shared<const Tensor>(Tensor::scalar(true));
   Facts facts = {Fact::of(DType::kI64, {}), truth};
@@ -241,7 +242,7 @@ Result<OnnxCtx::Body> LoopReader::body() {
     const Fact& last = body.graph.fact(body.graph.outputs[i + 1]);
     if (!last.same_type(facts[i + 2])) {
       return fail(Code::kUnsupported, "state ", static_cast<int64_t>(i), " of the loop is ",
-                  facts[i + 2], " in front of a turn and ", last, " behind it");
+                  facts[i + 2], " in front of an iteration and ", last, " behind it");
     }
   }
   RILL_ASSIGN(const std::optional<bool> more,
@@ -249,11 +250,11 @@ Result<OnnxCtx::Body> LoopReader::body() {
   may_end_ = terms_.condition.valid() || !more.value_or(false);
   if (may_end_) {
     auto counted =
-        counted_turns(ctx_.graph(), body, terms_.condition, terms_.states, terms_.count);
+        counted_iterations(ctx_.graph(), body, terms_.condition, terms_.states, terms_.count);
     if (counted) {
       may_end_ = false;
       counted_ = true;
-      terms_.count = std::move(counted->turns);
+      terms_.count = std::move(counted->iterations);
       counters_ = std::move(counted->counters);
     }
   }
@@ -266,10 +267,10 @@ Result<OnnxCtx::Body> LoopReader::body() {
   return body;
 }
 
-Status LoopReader::take_inputs(Turns* turns) {
-  const Graph& given = turns->given();
-  RILL_TRY(turns->take_turn_by_turn(given.inputs[0], numbers_, 0, 1));
-  turns->take_constant(given.inputs[1], Tensor::scalar(true));
+Status LoopReader::take_inputs(Iterations* iterations) {
+  const Graph& given = iterations->given();
+  RILL_TRY(iterations->take_by_iteration(given.inputs[0], numbers_, 0, 1));
+  iterations->take_constant(given.inputs[1], Tensor::scalar(true));
   if (may_end_) {
     OutletId first = terms_.condition;
     if (!first.valid()) {
@@ -277,51 +278,52 @@ Status LoopReader::take_inputs(Turns* turns) {
     }
     RILL_CHECK(ctx_.fact(first).rank() == 0, "the condition is ", ctx_.fact(first),
                ", expected one bool");
-    turns->take({}, first, {Kind::kState, 0, 1});
+    iterations->take({}, first, {Kind::kState, 0, 1});
   }
   for (size_t i = 0; i < terms_.states.size(); ++i) {
     if (counters_[i]) {
-      RILL_TRY(take_counter(given.inputs[i + 2], *counters_[i], turns));
+      RILL_TRY(take_counter(given.inputs[i + 2], *counters_[i], iterations));
     } else {
-      turns->take(given.inputs[i + 2], terms_.states[i], {Kind::kState, 0, 1});
+      iterations->take(given.inputs[i + 2], terms_.states[i], {Kind::kState, 0, 1});
     }
   }
-  return turns->take_rows_of(given.inputs[0], *terms_.count);
+  return iterations->take_rows_of(given.inputs[0], *terms_.count);
 }
 
-Status LoopReader::take_counter(OutletId given, const Counter& counter, Turns* turns) {
+Status LoopReader::take_counter(OutletId given, const Counter& counter, Iterations* iterations) {
   if (counter.first == Dim(0) && counter.step == 1) {
-    RILL_TRY(turns->take_turn_by_turn(given, numbers_, 0, 1));
-    return turns->take_rows_of(given, *terms_.count);
+    RILL_TRY(iterations->take_by_iteration(given, numbers_, 0, 1));
+    return iterations->take_rows_of(given, *terms_.count);
   }
   Formula f(ctx_);
   const OutletId counted =
       f.plus(f.times(numbers_, f.number(Dim(counter.step), numbers_)),
              f.number(counter.first, numbers_));
   if (!f.ok()) return f.take_status();
-  return turns->take_turn_by_turn(given, counted, 0, 1);
+  return iterations->take_by_iteration(given, counted, 0, 1);
 }
 
-Status LoopReader::give_outputs(Turns* turns) {
-  const Graph& given = turns->given();
+Status LoopReader::give_outputs(Iterations* iterations) {
+  const Graph& given = iterations->given();
   const size_t states = terms_.states.size();
   if (may_end_) {
-    const OutletId runs = turns->state(0);
-    RILL_ASSIGN(const OutletId still,
-                turns->add(make_op<Binary>(BinaryKind::kAnd), {runs, turns->of(given.outputs[0])}));
-    RILL_TRY(turns->give_state(still));
+    const OutletId runs = iterations->state(0);
+    RILL_ASSIGN(const OutletId still, iterations->add(make_op<Binary>(BinaryKind::kAnd),
+                                                      {runs, iterations->of(given.outputs[0])}));
+    RILL_TRY(iterations->give_state(still));
     for (size_t i = 0; i < states; ++i) {
-      RILL_ASSIGN(const OutletId kept,
-                  turns->chosen(runs, turns->of(given.outputs[i + 1]), turns->state(i + 1)));
-      RILL_TRY(turns->give_state(kept));
+      RILL_ASSIGN(
+          const OutletId kept,
+          iterations->chosen(runs, iterations->of(given.outputs[i + 1]), iterations->state(i + 1)));
+      RILL_TRY(iterations->give_state(kept));
     }
     return {};
   }
   for (size_t i = 0; i < states; ++i) {
-    if (!counters_[i]) RILL_TRY(turns->give_state(turns->of(given.outputs[i + 1])));
+    if (!counters_[i]) RILL_TRY(iterations->give_state(iterations->of(given.outputs[i + 1])));
   }
   for (size_t i = states + 1; i < given.outputs.size(); ++i) {
-    RILL_TRY(turns->give_list(given.outputs[i], 0, 1));
+    RILL_TRY(iterations->give_list(given.outputs[i], 0, 1));
   }
   return {};
 }
@@ -342,7 +344,7 @@ Result<Value> LoopReader::build() {
   RILL_ASSIGN(const OnnxCtx::Body body, this->body());
   const auto number = counted_ ? terms_.count->to_int() : std::nullopt;
   if (number && *number >= 1 && *number <= kMostWrittenOut && !terms_.condition.valid()) {
-    // Turns that are written out stream by themselves, whatever they do with frames.
+    // Iterations that are written out stream by themselves, whatever they do with frames.
     auto plain = written_out(ctx_, terms_, *number);
     if (plain.ok()) return plain;
   }
@@ -352,11 +354,11 @@ Result<Value> LoopReader::build() {
   const bool counts_alone = all_of(counters_, [](const auto& each) { return each; }) &&
                             body.graph.outputs.size() == counters_.size() + 1;
   if (counts_alone && !counters_.empty()) return with_counters({});
-  Turns turns(ctx_, body);
-  RILL_TRY(take_inputs(&turns));
-  RILL_TRY(turns.copy());
-  RILL_TRY(give_outputs(&turns));
-  RILL_ASSIGN(const Value out, turns.run("Loop"));
+  Iterations iterations(ctx_, body);
+  RILL_TRY(take_inputs(&iterations));
+  RILL_TRY(iterations.copy());
+  RILL_TRY(give_outputs(&iterations));
+  RILL_ASSIGN(const Value out, iterations.run("Loop"));
   const auto* const several = out.get<std::vector<Value>>();
   auto wires = several ? *several : std::vector<Value>{out};
   if (may_end_) wires.erase(wires.begin());
@@ -393,16 +395,16 @@ Result<Value> cumulative_product(OnnxCtx& ctx) {
   op.inputs = {{Kind::kScan, axis, chunk}, {Kind::kState, 0, 1}};
   op.outputs = {{0, false, axis, chunk}};
   op.state_results = {1};
-  Graph turn;
-  turn.scope = ctx.graph().scope;
+  Graph iteration;
+  iteration.scope = ctx.graph().scope;
   const Fact row = Scan::inner_fact(op.inputs[0], f.fact(x));
-  const OutletId factor = turn.add_source("x", row);
-  const OutletId before = turn.add_source("product", row);
+  const OutletId factor = iteration.add_source("x", row);
+  const OutletId before = iteration.add_source("product", row);
   RILL_ASSIGN(const std::vector<OutletId> next,
-              turn.add("next", make_op<Binary>(BinaryKind::kMul), {before, factor}));
-  turn.add_output("y", exclusive ? before : next[0]);
-  turn.add_output("last", next[0]);
-  op.body = std::make_shared<const Graph>(std::move(turn));
+              iteration.add("next", make_op<Binary>(BinaryKind::kMul), {before, factor}));
+  iteration.add_output("y", exclusive ? before : next[0]);
+  iteration.add_output("last", next[0]);
+  op.body = std::make_shared<const Graph>(std::move(iteration));
   const OutletId first = f.broadcast(f.number(1.0, x), row.shape);
   return f.value(f.add(make_op<Scan>(std::move(op)), {x, first}));
 }
@@ -430,7 +432,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom scan_onnx;
-const OnnxRoom scan_onnx = {"scan", kOps};
+extern const OnnxModule scan_onnx;
+const OnnxModule scan_onnx = {"scan", kOps};
 
 }  // namespace rill::ops

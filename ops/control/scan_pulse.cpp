@@ -60,14 +60,15 @@ class Along {
     return slots;
   }
 
-  /// Append the loop with these of its outputs. `ends`: no turn runs behind the end of the stream.
+  /// Append the loop with these of its outputs. `ends`: no iteration runs behind the end of the
+  /// stream.
   Status add(std::string_view suffix, const std::vector<int>& slots, bool ends, bool backward) {
     auto pulsed = bound(b_, scan_, b_.pulsed(Dim::symbol(b_.symbol())));
     pulsed->skip = scan_.skip + iterations_;
     // From pulse to pulse the loop goes on, whoever begins a whole run.
     pulsed->reset_every_turn = backward;
     pulsed->external_state = false;
-    if (ends || backward) pulsed->limit = Dim(iterations_) + turns();
+    if (ends || backward) pulsed->limit = Dim(iterations_) + iterations();
     if (backward) {
       b_.note_approximation(str_cat("\"", b_.node().name,
                                     "\" runs backwards within each pulse: each pulse is its own "
@@ -105,8 +106,8 @@ class Along {
     const Fact& result = scan_.body->fact(scan_.body->outputs[static_cast<size_t>(output.result)]);
     const auto frames = b_.scope().simplify(result.dim(stream.axis)).to_int();
     if (!frames) {
-      return b_.refuse("Give each turn of the loop a fixed number of frames",
-                       "a turn of the loop gives ", result.dim(stream.axis), " frames");
+      return b_.refuse("Give each iteration of the loop a fixed number of frames",
+                       "an iteration of the loop gives ", result.dim(stream.axis), " frames");
     }
     stream.delay = iterations_ * *frames;
     b_.set(slot, outlet, stream);
@@ -121,7 +122,7 @@ class Along {
     longest_ = -1;
     held_ = false;
     std::vector<StreamFact> streams(static_cast<size_t>(b_.inputs()));
-    int64_t turns = -1;
+    int64_t iterations = -1;
     for (int i = 0; i < b_.inputs(); ++i) {
       wires_.push_back(b_.wire(i));
       const auto found = b_.stream(i);
@@ -140,15 +141,15 @@ class Along {
           str_cat("body input \"", scan_.body->input_name(static_cast<size_t>(i)), "\" takes ",
                   chunk, " frames at a time of ", pulse, " per pulse");
       if (pulse % chunk != 0) return b_.refuse_pulse(pulse, chunk, takes);
-      if (turns >= 0 && turns != pulse / chunk) {
+      if (iterations >= 0 && iterations != pulse / chunk) {
         return b_.refuse("Bring the inputs of the loop to one rate", takes,
-                         ", while another makes ", turns, " turns");
+                         ", while another makes ", iterations, " iterations");
       }
-      turns = pulse / chunk;
+      iterations = pulse / chunk;
       iterations_ = std::max(iterations_, (stream.delay + chunk - 1) / chunk);
     }
     for (int i = 0; i < b_.inputs(); ++i) {
-      iterations_ = std::max(iterations_, b_.await(i) * turns);
+      iterations_ = std::max(iterations_, b_.await(i) * iterations);
     }
     for (int i = 0; i < b_.inputs(); ++i) {
       if (!b_.stream(i)) continue;
@@ -163,15 +164,15 @@ class Along {
     return {};
   }
 
-  /// How often the loop turns for the whole stream.
-  Dim turns() const { return ceil_div(last_.dim, chunk_of(longest_)); }
+  /// How often the loop iterations for the whole stream.
+  Dim iterations() const { return ceil_div(last_.dim, chunk_of(longest_)); }
 
   int64_t chunk_of(int i) const { return std::abs(scan_.inputs[static_cast<size_t>(i)].chunk); }
 
   PulseBuilder& b_;
   const Scan& scan_;
   std::vector<OutletId> wires_;
-  int64_t iterations_ = 0;  ///< turns of the loop before the first frame
+  int64_t iterations_ = 0;  ///< iterations of the loop before the first frame
   int longest_ = -1;        ///< the input whose frames are counted
   bool held_ = false;       ///< inputs wait for the end of the stream
   StreamFact last_;         ///< how it streams
@@ -180,7 +181,7 @@ class Along {
 /// Why a body does not keep an axis apart, and what to do about it.
 struct Mixed {
   std::string cause;
-  std::string_view way_out;
+  std::string_view remedy;
 };
 
 /// Follows an axis through the body of a loop: where it lies in each wire, -1 where it is absent.
@@ -206,7 +207,7 @@ class BodyAxes {
       const int after = of_result(scan_.state_results[state++]);
       if (before == after) continue;
       return Mixed{str_cat("state \"", body.input_name(i), "\" has the streaming axis at ", before,
-                           " before a turn of the loop, and at ", after, " after it"),
+                           " before an iteration of the loop, and at ", after, " after it"),
                    "Give the state the frames' axis from the start on"};
     }
     return std::nullopt;
@@ -275,7 +276,7 @@ class Across {
       const auto stream = b_.stream(i);
       inputs.push_back(stream ? stream->axis : -1);
     }
-    if (const auto mixed = axes_.follow(inputs)) return b_.refuse(mixed->way_out, mixed->cause);
+    if (const auto mixed = axes_.follow(inputs)) return b_.refuse(mixed->remedy, mixed->cause);
     RILL_ASSIGN(PulseBuilder::Synced synced, b_.sync());
     const StreamFact first = synced.stream;
     for (int i = 0; i < b_.inputs() && first.has_prefix(); ++i) {
@@ -386,7 +387,7 @@ Status Scan::pulsify(PulseBuilder& b) const {
   if (backward && (forward || skip > 0)) {
     return b.refuse("Give each direction a loop of its own",
                     forward ? "it reads the stream forwards and backwards at a time"
-                            : "it skips turns of a loop that begins at the end of the stream");
+                            : "it skips iterations of a loop that begins at the end of the stream");
   }
   return Along(b, *this).pulsify(backward);
 }

@@ -175,8 +175,8 @@ Status Binary::lower(Lowering& lowering) const {
     if (a.dtype != DType::kBool && !is_number(a.dtype)) return Op::lower(lowering);
     const Operand out = lowering.make_out(0);
     if (is_f16) {
-      const Operand x = widened(lowering, a);
-      const Operand y = widened(lowering, b);
+      const Operand x = upcast(lowering, a);
+      const Operand y = upcast(lowering, b);
       lowering.step(kBinary, {kind_of, stretched(x, out), stretched(y, out), out}, {x, y}, {out});
       return {};
     }
@@ -402,7 +402,7 @@ Status Binary::declutter(Rewrite& rewrite) const {
 }
 
 Status Binary::fuse(Rewrite& rewrite) const {
-  if (rewrite.out().dtype == DType::kI32) return fuse_by_rooms(*this, rewrite);
+  if (rewrite.out().dtype == DType::kI32) return fuse_by_modules(*this, rewrite);
   return fuse_elementwise(rewrite);
 }
 
@@ -525,7 +525,7 @@ constexpr OpClass kClasses[] = {op_class<Binary>("Binary")};
 
 }  // namespace
 
-extern const OpRoom binary_room;
-const OpRoom binary_room = {"binary", kOps, kClasses};
+extern const OpModule binary_module;
+const OpModule binary_module = {"binary", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -38,11 +38,11 @@ class Binary final : public OpBase<Binary> {
 };
 
 bool is_comparison(BinaryKind kind);
-/// Tell whether elements are integers or sizes.
+/// Return whether elements are integers or sizes.
 inline bool is_whole(DType t) { return is_int(t) || t == DType::kDim; }
-/// Tell whether it gives the smaller or the larger of two.
+/// Return whether it gives the smaller or the larger of two.
 bool is_limit(BinaryKind kind);
-/// Tell whether it gives the number of a number and a NaN; all other kinds of floats give NaN.
+/// Return whether it gives the number of a number and a NaN; all other kinds of floats give NaN.
 bool takes_number(BinaryKind kind);
 
 /// The value of a constant f32 tensor whose elements are all the same, bit for bit.

@@ -292,7 +292,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom binary_onnx;
-const OnnxRoom binary_onnx = {"binary", kOps};
+extern const OnnxModule binary_onnx;
+const OnnxModule binary_onnx = {"binary", kOps};
 
 }  // namespace rill::ops

@@ -12,8 +12,8 @@ void combine_numbers(BinaryKind kind, const View& a, const View& b, const View& 
   visit_number(a.dtype, [&](auto tag) {
     using T = decltype(tag);
     for_each_element<3>({out, a, b}, [&](const std::array<int64_t, 3>& at) {
-      const Wide<T> x = widen(a.as<const T>()[at[1]]);
-      const Wide<T> y = widen(b.as<const T>()[at[2]]);
+      const Wide<T> x = upcast(a.as<const T>()[at[1]]);
+      const Wide<T> y = upcast(b.as<const T>()[at[2]]);
       if (is_comparison(kind)) {
         out.as<uint8_t>()[at[0]] = compare(kind, x, y) ? 1 : 0;
       } else if constexpr (std::is_integral_v<Wide<T>>) {

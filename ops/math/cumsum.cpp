@@ -147,7 +147,7 @@ constexpr OpClass kClasses[] = {op_class<CumSum>("CumSum")};
 
 Status CumSum::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[streaming ? 1 : 0]); }
 
-extern const OpRoom cumsum_room;
-const OpRoom cumsum_room = {"cumsum", kOps, kClasses};
+extern const OpModule cumsum_module;
+const OpModule cumsum_module = {"cumsum", kOps, kClasses};
 
 }  // namespace rill::ops

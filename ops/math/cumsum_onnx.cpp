@@ -25,7 +25,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom cumsum_onnx;
-const OnnxRoom cumsum_onnx = {"cumsum", kOps};
+extern const OnnxModule cumsum_onnx;
+const OnnxModule cumsum_onnx = {"cumsum", kOps};
 
 }  // namespace rill::ops

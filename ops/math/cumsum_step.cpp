@@ -53,7 +53,7 @@ void add_up(const CumSumHow& how, const View& x, const View& y, std::byte* slots
               to[i * y.step(on)] = narrow<T>(Wide<T>(0));
               continue;
             }
-            const Wide<T> next = added<T>(sum, widen(from[i * x.step(on)]));
+            const Wide<T> next = added<T>(sum, upcast(from[i * x.step(on)]));
             to[i * y.step(on)] = narrow<T>(how.exclusive ? sum : next);
             sum = next;
           }

@@ -125,7 +125,7 @@ constexpr OpClass kClasses[] = {op_class<Det>("Det")};
 
 Status Det::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom det_room;
-const OpRoom det_room = {"det", kOps, kClasses};
+extern const OpModule det_module;
+const OpModule det_module = {"det", kOps, kClasses};
 
 }  // namespace rill::ops

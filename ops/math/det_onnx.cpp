@@ -26,7 +26,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom det_onnx;
-const OnnxRoom det_onnx = {"det", kOps};
+extern const OnnxModule det_onnx;
+const OnnxModule det_onnx = {"det", kOps};
 
 }  // namespace rill::ops

@@ -10,14 +10,14 @@ bool is_unordered(W value) {
   return false;
 }
 
-/// Tell whether a number is more extreme than the best one so far. NaN is the most extreme.
+/// Return whether a number is more extreme than the best one so far. NaN is the most extreme.
 template <class W>
 bool is_better(bool largest, W value, W best) {
   if (is_unordered(value)) return !is_unordered(best);
   return largest ? value > best : value < best;
 }
 
-/// Tell whether two numbers are equally extreme.
+/// Return whether two numbers are equally extreme.
 template <class W>
 bool is_as_good(W value, W best) {
   return value == best || (is_unordered(value) && is_unordered(best));

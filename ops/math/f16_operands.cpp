@@ -18,7 +18,7 @@ void cast_f16(Lowering& lowering, const Operand& x, const Operand& y) {
 
 }  // namespace
 
-Operand widened(Lowering& lowering, const Operand& operand) {
+Operand upcast(Lowering& lowering, const Operand& operand) {
   if (operand.dtype != DType::kF16) return operand;
   const std::vector<int> order = Lowering::physical_order(operand);
   const Operand x = lowering.ordered(operand, order);

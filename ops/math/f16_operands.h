@@ -4,13 +4,13 @@
 
 #include "core/exec/lowering.h"
 
-// Steps on f16 by kernels of f32: what they read is widened before, and what they write narrowed
+// Steps on f16 by kernels of f32: what they read is upcast before, and what they write narrowed
 // behind them. All else is left as it is.
 
 namespace rill::ops {
 
 /// Give an operand in f32: one of f16 in memory that lives for this node, any other itself.
-Operand widened(Lowering& lowering, const Operand& operand);
+Operand upcast(Lowering& lowering, const Operand& operand);
 
 /// Give room in f32, in that order of axes, for what becomes an output of f16; for any other, the
 /// output itself.

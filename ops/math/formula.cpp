@@ -39,7 +39,7 @@ OutletId Formula::number(const Dim& value, OutletId like) {
   return cast(konst(Tensor::scalar(Dim(value))), type);
 }
 
-OutletId Formula::widened(OutletId x) {
+OutletId Formula::upcast(OutletId x) {
   if (!ok() || (dtype(x) != DType::kF16 && dtype(x) != DType::kBF16)) return x;
   return cast(x, DType::kF32);
 }

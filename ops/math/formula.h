@@ -23,7 +23,7 @@ class Formula : public Wiring {
   OutletId number(double value, OutletId like);
   OutletId number(const Dim& value, OutletId like);
   /// What is of f16 or bf16 as f32: sums and squares of it may be out of its range.
-  OutletId widened(OutletId x);
+  OutletId upcast(OutletId x);
   /// 0, 1, ... of i64, up to an extent that may be symbolic.
   OutletId range(const Dim& count);
 

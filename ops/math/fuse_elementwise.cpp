@@ -20,7 +20,7 @@ using kernels::PointwiseOp;
 // While the number of inputs is open, results are numbered from here on.
 constexpr int kFirstResult = kernels::kPointwiseMaxInputs;
 
-/// Tell whether a node gives the floats that are nearest to integers, which no operation on the
+/// Return whether a node gives the floats that are nearest to integers, which no operation on the
 /// elements of integers makes: bytes behind such operations are looked up.
 bool gives_nearest_floats(const Graph& graph, const Node& node) {
   if (node.outputs[0].dtype != DType::kF32 || !cast_from(node) ||
@@ -64,7 +64,7 @@ class Builder {
  private:
   static constexpr int kMaxDepth = 8;
 
-  /// Tell whether the op that makes an input of the node will take the node in, now or after it
+  /// Return whether the op that makes an input of the node will take the node in, now or after it
   /// has taken in what lies between: that saves the whole pass, not only a load.
   bool absorbable(const Node& node, int depth) const {
     if (depth == 0) return false;
@@ -103,7 +103,7 @@ class Builder {
 
   bool of_integers(const Node& node) const { return gives_nearest_floats(graph_, node); }
 
-  /// Tell whether a node is a function of f32 elements, up to truth values that are themselves.
+  /// Return whether a node is a function of f32 elements, up to truth values that are themselves.
   bool fusable(const Node& node) const {
     if (node.op->as<Pointwise>() || of_integers(node)) return true;
     if (const auto* unary = node.op->as<Unary>()) {
@@ -119,7 +119,7 @@ class Builder {
     return node.op->as<Select>() && f32(node.inputs[1]) && truth(node.inputs[0]);
   }
 
-  /// Tell whether a wire is a truth value that can be computed where it is needed.
+  /// Return whether a wire is a truth value that can be computed where it is needed.
   bool truth(OutletId outlet) const {
     return graph_.fact(outlet).dtype == DType::kBool && inlinable(outlet);
   }
@@ -137,8 +137,8 @@ class Builder {
     size_t code = 0;
   };
 
-  /// Tell which element of a binary operator is a number, if one is: 0 or 1, else -1. A number has
-  /// no shape: the other operand must have the whole one.
+  /// Return which element of a binary operator is a number, if one is: 0 or 1, else -1. A number
+  /// has no shape: the other operand must have the whole one.
   int number_of(const Node& node) const {
     for (const int i : {1, 0}) {
       const auto k = static_cast<size_t>(i);

@@ -48,7 +48,7 @@ W integer_pow(W base, W exponent) {
   return static_cast<W>(power);
 }
 
-/// Compute on integers of `bits` bits that are widened to 64; wraps.
+/// Compute on integers of `bits` bits that are upcast to 64; wraps.
 template <class W>
 W integer_binary(BinaryKind kind, W a, W b, int bits) {
   const auto ua = static_cast<uint64_t>(a);

@@ -152,7 +152,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
   int main = inputs[0];
   for (const int i : inputs) {
     const Operand& operand = lowering.in(i);
-    const Operand read = widened(lowering, operand);
+    const Operand read = upcast(lowering, operand);
     in.push_back(read.at(nullptr));
     reads.emplace_back(read);
     const Operand& best = lowering.in(main);

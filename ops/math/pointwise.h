@@ -17,7 +17,7 @@ void run_pointwise(std::span<const kernels::PointwiseInstr> code, std::span<cons
                    const View& out) noexcept RILL_NONBLOCKING;
 
 /// Lower a node whose inputs are all f32, or those that `inputs` lists, to a pointwise step; of i32
-/// the program reads the nearest floats. f16 is widened before and the result narrowed behind it.
+/// the program reads the nearest floats. f16 is upcast before and the result narrowed behind it.
 /// The output keeps the physical order of the largest input.
 Status lower_pointwise(Lowering& lowering, std::span<const kernels::PointwiseInstr> code,
                        std::span<const int> inputs);

@@ -79,7 +79,7 @@ constexpr OpClass kClasses[] = {op_class<PowConst>("PowConst")};
 
 Status PowConst::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom pow_const_room;
-const OpRoom pow_const_room = {"pow_const", kOps, kClasses};
+extern const OpModule pow_const_module;
+const OpModule pow_const_module = {"pow_const", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -49,7 +49,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom pow_const_onnx;
-const OnnxRoom pow_const_onnx = {"pow_const", kOps};
+extern const OnnxModule pow_const_onnx;
+const OnnxModule pow_const_onnx = {"pow_const", kOps};
 
 }  // namespace rill::ops

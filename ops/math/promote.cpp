@@ -108,8 +108,8 @@ Result<Typed> operating_type(LoadCtx& ctx, BinaryKind kind, OutletId wire_a, Out
 
 /// Whether a constant in f32 would leave the range of the narrow type that an operation has.
 bool leaves_range(const Fact& operand, DType type) {
-  return operand.konst && is_narrow_float(type) && is_float(operand.dtype) &&
-         !is_narrow_float(operand.dtype) && !fits(*operand.konst, type, Fit::kEveryElement);
+  return operand.konst && is_reduced_float(type) && is_float(operand.dtype) &&
+         !is_reduced_float(operand.dtype) && !fits(*operand.konst, type, Fit::kEveryElement);
 }
 
 /// Compute in f32 what has such a constant, and round the result where a chain ends.

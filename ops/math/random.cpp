@@ -221,7 +221,7 @@ Status Multinomial::eval(EvalCtx& ctx) const {
     for (int64_t n = 0; n < y.extent(0); ++n) {
       const auto weight = [&](int64_t c) {
         const T* at = x.as<const T>() + n * x.step(0) + c * x.step(1);
-        return std::exp(static_cast<double>(widen(*at)));
+        return std::exp(static_cast<double>(upcast(*at)));
       };
       double total = 0.0;
       for (int64_t c = 0; c < classes; ++c) total += weight(c);
@@ -287,7 +287,7 @@ constexpr OpClass kClasses[] = {op_class<Random>("Random"), op_class<Multinomial
 
 }  // namespace
 
-extern const OpRoom random_room;
-const OpRoom random_room = {"random", kOps, kClasses};
+extern const OpModule random_module;
+const OpModule random_module = {"random", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -104,7 +104,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom random_onnx;
-const OnnxRoom random_onnx = {"random", kOps};
+extern const OnnxModule random_onnx;
+const OnnxModule random_onnx = {"random", kOps};
 
 }  // namespace rill::ops

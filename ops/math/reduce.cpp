@@ -87,7 +87,7 @@ template <class T>
 Sum<T> combined(ReduceKind kind, const T* x, const View& inner) {
   Sum<T> total = kind == ReduceKind::kProduct ? Sum<T>(1) : Sum<T>(0);
   for_each_element<1>({inner}, [&](const std::array<int64_t, 1>& at) {
-    const auto v = static_cast<Sum<T>>(widen(x[at[0]]));
+    const auto v = static_cast<Sum<T>>(upcast(x[at[0]]));
     if constexpr (std::is_integral_v<Sum<T>>) {
       const auto op = kind == ReduceKind::kProduct ? BinaryKind::kMul : BinaryKind::kAdd;
       total = integer_binary(op, total, v, 64);
@@ -113,7 +113,7 @@ Extreme<Wide<T>> extreme(bool largest, bool last, const T* x, const View& inner)
   bool found = false;
   int64_t n = 0;
   for_each_element<1>({inner}, [&](const std::array<int64_t, 1>& at) {
-    const W v = widen(x[at[0]]);
+    const W v = upcast(x[at[0]]);
     const bool equal = is_as_good(v, best.value) && (!found || last);
     if (equal || is_better(largest, v, best.value)) {
       best = {v, n};
@@ -308,7 +308,7 @@ Status Reduce::declutter(Rewrite& rewrite) const {
 Result<OutletId> load_mean(LoadCtx& ctx, OutletId sum, const Dim& count, std::string_view suffix) {
   const DType type = ctx.fact(sum).dtype;
   // A narrow float may hold neither the sum nor the count.
-  const bool narrow = is_narrow_float(type);
+  const bool narrow = is_reduced_float(type);
   const DType wide = narrow ? DType::kF32 : type;
   RILL_ASSIGN(OutletId by, ctx.konst(Tensor::scalar(Dim(count)), "count"));
   RILL_ASSIGN(by, cast_to(ctx, by, wide));
@@ -396,7 +396,7 @@ constexpr OpClass kClasses[] = {op_class<Reduce>("Reduce")};
 
 }  // namespace
 
-extern const OpRoom reduce_room;
-const OpRoom reduce_room = {"reduce", kOps, kClasses};
+extern const OpModule reduce_module;
+const OpModule reduce_module = {"reduce", kOps, kClasses};
 
 }  // namespace rill::ops

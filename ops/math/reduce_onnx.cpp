@@ -173,7 +173,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom reduce_onnx;
-const OnnxRoom reduce_onnx = {"reduce", kOps};
+extern const OnnxModule reduce_onnx;
+const OnnxModule reduce_onnx = {"reduce", kOps};
 
 }  // namespace rill::ops

@@ -40,8 +40,8 @@ Status check_reduction(const std::string& name, const Fact& data, const Fact& up
 
 template <class T>
 T combined(BinaryKind kind, T a, T b) {
-  const Wide<T> x = widen(a);
-  const Wide<T> y = widen(b);
+  const Wide<T> x = upcast(a);
+  const Wide<T> y = upcast(b);
   if constexpr (std::is_integral_v<Wide<T>>) {
     return narrow<T>(integer_binary(kind, x, y, 8 * static_cast<int>(sizeof(T))));
   } else {
@@ -292,7 +292,7 @@ constexpr OpClass kClasses[] = {
 Status ScatterElements::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 Status ScatterNd::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
-extern const OpRoom scatter_room;
-const OpRoom scatter_room = {"scatter", kOps, kClasses};
+extern const OpModule scatter_module;
+const OpModule scatter_module = {"scatter", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -54,7 +54,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom scatter_onnx;
-const OnnxRoom scatter_onnx = {"scatter", kOps};
+extern const OnnxModule scatter_onnx;
+const OnnxModule scatter_onnx = {"scatter", kOps};
 
 }  // namespace rill::ops

@@ -161,7 +161,7 @@ Status Select::pulsify(PulseBuilder& builder) const {
 
 Status Select::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom select_room;
-const OpRoom select_room = {"select", kOps, kClasses};
+extern const OpModule select_module;
+const OpModule select_module = {"select", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -100,7 +100,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom select_onnx;
-const OnnxRoom select_onnx = {"select", kOps};
+extern const OnnxModule select_onnx;
+const OnnxModule select_onnx = {"select", kOps};
 
 }  // namespace rill::ops

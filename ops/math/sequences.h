@@ -12,8 +12,8 @@ struct Sequences {
   int64_t batch = 1;
 };
 
-/// Tell which entries lie within their sequence: bools of the rank of x, with extent 1 on all axes
-/// but two.
+/// Return which entries lie within their sequence: bools of the rank of x, with extent 1 on all
+/// axes but two.
 OutletId within(Formula& f, OutletId x, const Sequences& sequences);
 /// Turn each sequence around; what lies behind it stays.
 OutletId turned(Formula& f, OutletId x, const Sequences& sequences);

@@ -85,7 +85,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom sequences_onnx;
-const OnnxRoom sequences_onnx = {"sequences", kOps};
+extern const OnnxModule sequences_onnx;
+const OnnxModule sequences_onnx = {"sequences", kOps};
 
 }  // namespace rill::ops

@@ -71,7 +71,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom split_room;
-const OpRoom split_room = {"split", kOps};
+extern const OpModule split_module;
+const OpModule split_module = {"split", kOps};
 
 }  // namespace rill::ops

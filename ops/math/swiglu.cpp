@@ -45,7 +45,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom swiglu_room;
-const OpRoom swiglu_room = {"swiglu", kOps};
+extern const OpModule swiglu_module;
+const OpModule swiglu_module = {"swiglu", kOps};
 
 }  // namespace rill::ops

@@ -103,7 +103,7 @@ const NnefOp kOps[] = {
 
 Status PulseTally::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom tally_room;
-const OpRoom tally_room = {"tally", kOps};
+extern const OpModule tally_module;
+const OpModule tally_module = {"tally", kOps};
 
 }  // namespace rill::ops

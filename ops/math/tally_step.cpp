@@ -44,7 +44,7 @@ struct Adder {
   Sum<T> start() const { return kind == ReduceKind::kProduct ? Sum<T>(1) : Sum<T>(0); }
   void add(Kept* kept, T x) const {
     const Sum<T> total = kept->seen == 0 ? start() : load<Sum<T>>(*kept);
-    const auto v = static_cast<Sum<T>>(widen(x));
+    const auto v = static_cast<Sum<T>>(upcast(x));
     if constexpr (std::is_integral_v<Sum<T>>) {
       const auto op = kind == ReduceKind::kProduct ? BinaryKind::kMul : BinaryKind::kAdd;
       store(kept, integer_binary(op, total, v, 64));
@@ -78,7 +78,7 @@ struct Extreme {
       store(kept, start());
     }
     const W best = load<W>(*kept);
-    const W v = widen(x);
+    const W v = upcast(x);
     const bool equal = is_as_good(v, best) && (kept->index < 0 || last);
     if (equal || is_better(largest, v, best)) {
       store(kept, v);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of op rooms share: tensors, graphs from NNEF text, runs in every form.
+// What the tests of op modules share: tensors, graphs from NNEF text, runs in every form.
 
 #include <gtest/gtest.h>
 

@@ -216,7 +216,7 @@ constexpr OpClass kClasses[] = {op_class<TreeEnsemble>("TreeEnsemble")};
 
 }  // namespace
 
-extern const OpRoom trees_room;
-const OpRoom trees_room = {"trees", kOps, kClasses};
+extern const OpModule trees_module;
+const OpModule trees_module = {"trees", kOps, kClasses};
 
 }  // namespace rill::ops

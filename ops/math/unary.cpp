@@ -336,7 +336,7 @@ constexpr OpClass kClasses[] = {op_class<Unary>("Unary")};
 
 }  // namespace
 
-extern const OpRoom unary_room;
-const OpRoom unary_room = {"unary", kOps, kClasses};
+extern const OpModule unary_module;
+const OpModule unary_module = {"unary", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -201,7 +201,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom unary_onnx;
-const OnnxRoom unary_onnx = {"unary", kOps};
+extern const OnnxModule unary_onnx;
+const OnnxModule unary_onnx = {"unary", kOps};
 
 }  // namespace rill::ops

@@ -30,7 +30,7 @@ void change_numbers(UnaryKind kind, float alpha, const View& x, const View& out)
   visit_number(x.dtype, [&](auto tag) {
     using T = decltype(tag);
     for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
-      const Wide<T> v = widen(x.as<const T>()[at[1]]);
+      const Wide<T> v = upcast(x.as<const T>()[at[1]]);
       if constexpr (std::is_integral_v<Wide<T>>) {
         out.as<T>()[at[0]] = narrow<T>(integer_unary(kind, v));
       } else {
@@ -45,7 +45,7 @@ void test_infinities(float alpha, const View& x, const View& out) {
   visit_number(x.dtype, [&](auto tag) {
     using T = decltype(tag);
     for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
-      const auto v = static_cast<double>(widen(x.as<const T>()[at[1]]));
+      const auto v = static_cast<double>(upcast(x.as<const T>()[at[1]]));
       out.as<uint8_t>()[at[0]] = std::isinf(v) && (signs & (v > 0 ? 1 : 2)) != 0 ? 1 : 0;
     });
   });

@@ -107,7 +107,7 @@ const NnefOp kOps[] = {
 
 Status PulseReduce::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom whole_room;
-const OpRoom whole_room = {"whole", kOps};
+extern const OpModule whole_module;
+const OpModule whole_module = {"whole", kOps};
 
 }  // namespace rill::ops

@@ -275,7 +275,7 @@ constexpr OpClass kClasses[] = {op_class<SumPool>("SumPool")};
 
 }  // namespace
 
-extern const OpRoom box_room;
-const OpRoom box_room = {"box", kOps, kClasses};
+extern const OpModule box_module;
+const OpModule box_module = {"box", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -87,7 +87,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom box_onnx;
-const OnnxRoom box_onnx = {"box", kOps};
+extern const OnnxModule box_onnx;
+const OnnxModule box_onnx = {"box", kOps};
 
 }  // namespace rill::ops

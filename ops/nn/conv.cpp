@@ -400,7 +400,7 @@ constexpr OpClass kClasses[] = {op_class<Conv>("Conv")};
 
 }  // namespace
 
-extern const OpRoom conv_room;
-const OpRoom conv_room = {"conv", kOps, kClasses};
+extern const OpModule conv_module;
+const OpModule conv_module = {"conv", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -110,7 +110,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom conv_onnx;
-const OnnxRoom conv_onnx = {"conv", kOps};
+extern const OnnxModule conv_onnx;
+const OnnxModule conv_onnx = {"conv", kOps};
 
 }  // namespace rill::ops

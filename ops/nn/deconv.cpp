@@ -397,7 +397,7 @@ constexpr OpClass kClasses[] = {op_class<Deconv>("Deconv")};
 
 }  // namespace
 
-extern const OpRoom deconv_room;
-const OpRoom deconv_room = {"deconv", kOps, kClasses};
+extern const OpModule deconv_module;
+const OpModule deconv_module = {"deconv", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -80,7 +80,7 @@ std::pair<int64_t, int64_t> border_of(const Deconv& op, int axis, int64_t frames
   return {std::max<int64_t>(0, -first), std::max<int64_t>(0, last - (frames - 1))};
 }
 
-/// Tell whether the convolutions of the phases are few, and read data for the most part.
+/// Return whether the convolutions of the phases are few, and read data for the most part.
 bool phases_are_cheap(const Deconv& op, const Operand& x, const Operand& y, double products) {
   constexpr int64_t kMostPhases = 1 << 12;
   int64_t phases = 1;

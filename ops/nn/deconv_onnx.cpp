@@ -160,7 +160,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom deconv_onnx;
-const OnnxRoom deconv_onnx = {"deconv", kOps};
+extern const OnnxModule deconv_onnx;
+const OnnxModule deconv_onnx = {"deconv", kOps};
 
 }  // namespace rill::ops

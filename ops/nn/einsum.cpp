@@ -323,7 +323,7 @@ Status EinSum::fuse(Rewrite& rewrite) const {
     RILL_TRY(fuse_as_f32(*this, rewrite));
     if (rewrite.replacement() || rewrite.out().dtype != DType::kF32) return {};
   }
-  return fuse_by_rooms(*this, rewrite);
+  return fuse_by_modules(*this, rewrite);
 }
 
 Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const {
@@ -491,7 +491,7 @@ constexpr OpClass kClasses[] = {op_class<EinSum>("EinSum")};
 
 }  // namespace
 
-extern const OpRoom einsum_room;
-const OpRoom einsum_room = {"einsum", kOps, kClasses};
+extern const OpModule einsum_module;
+const OpModule einsum_module = {"einsum", kOps, kClasses};
 
 }  // namespace rill::ops

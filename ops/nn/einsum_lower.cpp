@@ -238,7 +238,7 @@ class ProductLowering {
   /// Constant columns of several axes are packed on the way.
   void keep_as_it_is(const Tensor& weights) {
     lowering_.keep_weights("its weights have several axes that are summed");
-    lowering_.tell_weights(weights.shape(), weights.size_bytes(), weights.size_bytes());
+    lowering_.report_weights(weights.shape(), weights.size_bytes(), weights.size_bytes());
   }
 
   /// Packs each of the constant matrices.
@@ -247,7 +247,7 @@ class ProductLowering {
     for (const char c : roles_.batch_letters) count *= extent_of(b_, lb_, c);
     auto [ref, packed] = lowering_.constant<float>(packed_floats_ * count);
     product->b = ref;
-    lowering_.tell_weights(b_.konst->shape(),
+    lowering_.report_weights(b_.konst->shape(),
                            4 * count * kernels::matmul_f32_packed_floats(*kernel_, k_, n_),
                            4 * count * packed_floats_);
     const float* from = b_.konst->data<float>();
@@ -387,7 +387,7 @@ int columns_operand(bool left_constant, bool right_constant) {
 
 namespace {
 
-/// Tell whether the blocks of 4 bits run along the one summed axis, for one axis of columns.
+/// Return whether the blocks of 4 bits run along the one summed axis, for one axis of columns.
 bool blocks_fit(const EinSum& op, const Lowering& lowering, int columns) {
   const Tensor& weights = *lowering.as_it_lies(columns).konst;
   const auto roles = roles_of(op, columns);

@@ -8,7 +8,7 @@
 
 namespace rill::ops {
 
-/// Tell whether the sum is a product of matrices, with batches, of f32.
+/// Return whether the sum is a product of matrices, with batches, of f32.
 bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering);
 
 /// Lower to the packed matrix product: columns are what the constant operand alone has, rows are

@@ -270,7 +270,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom einsum_onnx;
-const OnnxRoom einsum_onnx = {"einsum", kOps};
+extern const OnnxModule einsum_onnx;
+const OnnxModule einsum_onnx = {"einsum", kOps};
 
 }  // namespace rill::ops

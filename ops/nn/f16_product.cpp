@@ -3,7 +3,7 @@
 namespace rill::ops {
 namespace {
 
-/// The fewest weights for which reading f16 and widening it takes less time than reading f32: more
+/// The fewest weights for which reading f16 and upcasting it takes less time than reading f32: more
 /// f32 weights than these do not fit the first-level cache of 32 KiB.
 constexpr int64_t kManyWeights = 8 * 1024;
 

@@ -8,7 +8,7 @@
 
 namespace rill::ops {
 
-/// Tell in which format of fewer bits the plan keeps these weights of the node: one that it was
+/// Return in which format of fewer bits the plan keeps these weights of the node: one that it was
 /// asked for and that can hold them. Where it can't, the plan is told why.
 std::optional<kernels::PackedFormat> few_bits_format(Lowering& lowering,
                                                      std::span<const TensorPtr> weights);

@@ -69,7 +69,7 @@ Status Lrn::eval(EvalCtx& ctx) const {
       for_each_element<2>({without_axis(x, 1), without_axis(y, 1)},
                           [&](const std::array<int64_t, 2>& at) {
                             const auto value = [&](int64_t c) {
-                              return widen(x.as<const T>()[at[0] + c * x.step(1)]);
+                              return upcast(x.as<const T>()[at[0] + c * x.step(1)]);
                             };
                             for (int64_t c = 0; c < channels; ++c) {
                               const int64_t first = std::max<int64_t>(0, c - (size - 1) / 2);
@@ -99,7 +99,7 @@ constexpr OpClass kClasses[] = {op_class<Lrn>("Lrn")};
 
 Status Lrn::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom lrn_room;
-const OpRoom lrn_room = {"lrn", kOps, kClasses};
+extern const OpModule lrn_module;
+const OpModule lrn_module = {"lrn", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -191,7 +191,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom matmul_nbits_onnx;
-const OnnxRoom matmul_nbits_onnx = {"matmul_nbits", kOps};
+extern const OnnxModule matmul_nbits_onnx;
+const OnnxModule matmul_nbits_onnx = {"matmul_nbits", kOps};
 
 }  // namespace rill::ops

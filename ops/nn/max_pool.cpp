@@ -231,7 +231,7 @@ constexpr OpClass kClasses[] = {op_class<MaxPool>("MaxPool")};
 
 }  // namespace
 
-extern const OpRoom max_pool_room;
-const OpRoom max_pool_room = {"max_pool", kOps, kClasses};
+extern const OpModule max_pool_module;
+const OpModule max_pool_module = {"max_pool", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -180,7 +180,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom max_pool_onnx;
-const OnnxRoom max_pool_onnx = {"max_pool", kOps};
+extern const OnnxModule max_pool_onnx;
+const OnnxModule max_pool_onnx = {"max_pool", kOps};
 
 }  // namespace rill::ops

@@ -49,7 +49,7 @@ struct FewBitsProductArgs {
 
 RILL_STEP_FIELDS(FewBitsProductArgs, product, few_bits)
 
-/// Run the slices of a share, counted through all turns of the loops.
+/// Run the slices of a share, counted through all iterations of the loop.
 /// Scratch: a packed B where columns are packed on the way, what the kernel of few bits needs.
 void run_product(const ProductArgs& product, const Frame& frame,
                  const Share& share) noexcept RILL_NONBLOCKING;

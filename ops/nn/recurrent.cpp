@@ -108,7 +108,7 @@ void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
     auto [ref, packed] = lowering.constant<float>(floats);
     kernels::rnn_f32_pack(kernel, gates, hidden, all.data(), packed);
     layer->weights = ref;
-    return lowering.tell_weights(shape, 4 * floats, 4 * floats);
+    return lowering.report_weights(shape, 4 * floats, 4 * floats);
   }
   few_bits->kernel = &kernels::matmul_packed(kernel.tier, *format);
   few_bits->block_bytes = kernels::rnn_few_bits_block_bytes(kernel, *format, gates, hidden);
@@ -119,7 +119,7 @@ void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
   kernels::rnn_f32_pack(kernel, gates, hidden, all.data(), exact.data());
   kernels::rnn_few_bits_pack(kernel, *format, gates, hidden, exact.data(), packed);
   layer->weights = ref;
-  lowering.tell_weights(shape, 4 * floats, bytes);
+  lowering.report_weights(shape, 4 * floats, bytes);
 }
 
 /// What a layer's steps touch.
@@ -128,8 +128,8 @@ struct LayerTouches {
   std::vector<Touched> writes;
 };
 
-/// Tells the layer its size and where the projections of its gates lie, as `x0` does, the first; or
-/// where its input does.
+/// Return the layer its size and where the projections of its gates lie, as `x0` does, the first;
+/// or where its input does.
 Status place_projections(Lowering& lowering, const Recurrent& op, const Operand& x0,
                          RecurrentLayer* layer, LayerTouches* touches) {
   const int feature = x0.rank - 1;
@@ -274,7 +274,7 @@ namespace {
 const std::span<const NnefOp> kNone;
 }
 
-extern const OpRoom recurrent_room;
-const OpRoom recurrent_room = {"recurrent", kNone};
+extern const OpModule recurrent_module;
+const OpModule recurrent_module = {"recurrent", kNone};
 
 }  // namespace rill::ops

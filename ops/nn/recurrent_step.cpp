@@ -193,7 +193,7 @@ void run_layer(const RecurrentArgs<Kernel>& all, const Frame& frame,
                                   StepTouches& touches) {
   const kernels::PackedFormat format = few_bits.kernel->format;
   const int64_t block = kernels::rnn_few_bits_block_bytes(kernel, format, gates, layer.hidden);
-  touches.require(few_bits.kernel->widen != nullptr && few_bits.block_bytes == block,
+  touches.require(few_bits.kernel->upcast != nullptr && few_bits.block_bytes == block,
                   "weights that can be written out");
   const int64_t bytes = kernels::rnn_few_bits_bytes(kernel, format, gates, layer.hidden);
   touches.reads(region<std::byte>(layer.weights).over(bytes).aligned(64));
@@ -245,7 +245,7 @@ template <class Kernel>
 void run_recurrent(const FewBitsRecurrentArgs<Kernel>& args, const Frame& frame) noexcept {
   const RecurrentFewBits& few = args.few_bits;
   run_layer(args.recurrent, frame,
-            {few.kernel->widen, frame.ptr<const std::byte>(args.recurrent.layer.weights),
+            {few.kernel->upcast, frame.ptr<const std::byte>(args.recurrent.layer.weights),
              few.block_bytes, frame.ptr<float>(few.wide)});
 }
 

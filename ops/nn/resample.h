@@ -54,7 +54,7 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
     return coord == "half_pixel" || coord == "pytorch_half_pixel" || coord == "asymmetric" ||
            coord == "tf_half_pixel_for_nn";
   }
-  /// Tell how often each element is repeated, if that is all that happens; 0 if not.
+  /// Return how often each element is repeated, if that is all that happens; 0 if not.
   int64_t repeats() const;
 };
 

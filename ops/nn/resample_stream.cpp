@@ -223,7 +223,7 @@ Status PulseResize::save(SaveCtx& ctx) const {
                                        {"cubic_coeff_a", nnef_text(how.cubic_a)}});
 }
 
-extern const OpRoom resample_stream_room;
-const OpRoom resample_stream_room = {"resample_stream", kOps};
+extern const OpModule resample_stream_module;
+const OpModule resample_stream_module = {"resample_stream", kOps};
 
 }  // namespace rill::ops

@@ -197,7 +197,7 @@ constexpr OpClass kClasses[] = {op_class<ResizeAxis>("ResizeAxis")};
 
 const NnefOp kResizeAxisForm = kAxisForm;
 
-extern const OpRoom resize_room;
-const OpRoom resize_room = {"resize", kOps, kClasses};
+extern const OpModule resize_module;
+const OpModule resize_module = {"resize", kOps, kClasses};
 
 }  // namespace rill::ops

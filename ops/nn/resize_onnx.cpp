@@ -260,7 +260,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom resize_onnx;
-const OnnxRoom resize_onnx = {"resize", kOps};
+extern const OnnxModule resize_onnx;
+const OnnxModule resize_onnx = {"resize", kOps};
 
 }  // namespace rill::ops

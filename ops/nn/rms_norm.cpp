@@ -80,7 +80,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom rms_norm_room;
-const OpRoom rms_norm_room = {"rms_norm", kOps};
+extern const OpModule rms_norm_module;
+const OpModule rms_norm_module = {"rms_norm", kOps};
 
 }  // namespace rill::ops

@@ -360,7 +360,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom rms_norm_onnx;
-const OnnxRoom rms_norm_onnx = {"rms_norm", kOps};
+extern const OnnxModule rms_norm_onnx;
+const OnnxModule rms_norm_onnx = {"rms_norm", kOps};
 
 }  // namespace rill::ops

@@ -159,7 +159,7 @@ void pack_small_layer(Lowering& lowering, const Recurrent& op, RecurrentLayer* l
     lowering.keep_weights("a layer of few units keeps its weights in the nearest cache");
   }
   const int64_t shape[] = {gates, layer->inputs + hidden, hidden};
-  lowering.tell_weights(shape, 4 * floats, 4 * floats);
+  lowering.report_weights(shape, 4 * floats, 4 * floats);
 }
 
 void emit_small_layer(Lowering& lowering, RecurrentCell cell, const RecurrentLayer& layer,

@@ -32,16 +32,16 @@ void normalise(const T* x, T* y, const View& from, const View& to, bool log) {
   using W = Wide<T>;
   W max = -std::numeric_limits<W>::infinity();
   for_each_element<1>({from}, [&](const std::array<int64_t, 1>& at) {
-    const W v = widen(x[at[0]]);
+    const W v = upcast(x[at[0]]);
     if (v > max || std::isnan(v)) max = v;
   });
   W sum = 0;
   for_each_element<1>(
-      {from}, [&](const std::array<int64_t, 1>& at) { sum += std::exp(widen(x[at[0]]) - max); });
+      {from}, [&](const std::array<int64_t, 1>& at) { sum += std::exp(upcast(x[at[0]]) - max); });
   const W shift = std::log(sum);
   const W scale = W(1) / sum;
   for_each_element<2>({from, to}, [&](const std::array<int64_t, 2>& at) {
-    const W v = widen(x[at[0]]) - max;
+    const W v = upcast(x[at[0]]) - max;
     y[at[1]] = narrow<T>(log ? v - shift : std::exp(v) * scale);
   });
 }
@@ -143,7 +143,7 @@ Status Softmax::lower(Lowering& lowering) const {
   const size_t rows = order.size();
   order.insert(order.end(), over.begin(), over.end());
   Nest row;
-  Operand x = widened(lowering, lowering.in(0));
+  Operand x = upcast(lowering, lowering.in(0));
   for (const int64_t axis : over) {
     row.add(x.extent(static_cast<int>(axis)), x.step(static_cast<int>(axis)), 0);
   }
@@ -295,7 +295,7 @@ constexpr OpClass kClasses[] = {op_class<Softmax>("Softmax")};
 
 Status Softmax::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[log ? 2 : 0]); }
 
-extern const OpRoom softmax_room;
-const OpRoom softmax_room = {"softmax", kOps, kClasses};
+extern const OpModule softmax_module;
+const OpModule softmax_module = {"softmax", kOps, kClasses};
 
 }  // namespace rill::ops

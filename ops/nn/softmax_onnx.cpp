@@ -132,7 +132,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom softmax_onnx;
-const OnnxRoom softmax_onnx = {"softmax", kOps};
+extern const OnnxModule softmax_onnx;
+const OnnxModule softmax_onnx = {"softmax", kOps};
 
 }  // namespace rill::ops

@@ -194,7 +194,7 @@ class WindowLowering {
     }
     args.weights = ref;
     lowering_.keep_weights("filters of single channels have few weights");
-    lowering_.tell_weights(product_.filter->shape(), 4 * count * outputs_, 4 * count * outputs_);
+    lowering_.report_weights(product_.filter->shape(), 4 * count * outputs_, 4 * count * outputs_);
     args.slices.count = k.frames;
     step_.depthwise.add(args, x_, y_, common_.residual, multiply_adds(), 0);
     return {};
@@ -213,7 +213,7 @@ class WindowLowering {
                                : kernels::matmul_f32_packed_floats(kernel, k, per_group);
     *group_floats = (floats + 15) / 16 * 16;
     auto [ref, packed] = lowering_.constant<float>(*group_floats * common_.groups);
-    lowering_.tell_weights(
+    lowering_.report_weights(
         product_.filter->shape(),
         4 * common_.groups * kernels::matmul_f32_packed_floats(kernel, k, per_group),
         4 * common_.groups * *group_floats);

@@ -83,7 +83,7 @@ struct PaddedAxis {
   double padded = 1;   ///< elements of the copy
 };
 
-/// Tell whether a step reads a padded copy of `x`, as kernels want it, in about the time that the
+/// Return whether a step reads a padded copy of `x`, as kernels want it, in about the time that the
 /// data alone takes. If nearly all of the copy is padding, the step evaluates the operator
 /// element by element instead, and clips each window to the data. `products` is the number of
 /// operations per element of x or y that is read.

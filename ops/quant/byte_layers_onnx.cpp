@@ -178,7 +178,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom byte_layers_onnx;
-const OnnxRoom byte_layers_onnx = {"byte_layers", kOps};
+extern const OnnxModule byte_layers_onnx;
+const OnnxModule byte_layers_onnx = {"byte_layers", kOps};
 
 }  // namespace rill::ops

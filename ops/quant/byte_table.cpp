@@ -88,8 +88,8 @@ Status ByteTable::lower(Lowering& lowering) const {
   return {};
 }
 
-/// Tell whether a node is a function of one wire, element by element; gives the number of the input
-/// that is this wire.
+/// Return whether a node is a function of one wire, element by element; gives the number of the
+/// input that is this wire.
 std::optional<size_t> wire_of(const Graph& graph, const Node& node) {
   if (node.op->as<ByteTable>()) return 0;
   if (!node.op->traits().per_element) return std::nullopt;

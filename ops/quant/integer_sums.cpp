@@ -197,7 +197,7 @@ constexpr FuseRule kRules[] = {
 
 }  // namespace
 
-extern const OpRoom integer_sums_room;
-const OpRoom integer_sums_room = {"integer_sums", kOps, {}, kRules};
+extern const OpModule integer_sums_module;
+const OpModule integer_sums_module = {"integer_sums", kOps, {}, kRules};
 
 }  // namespace rill::ops

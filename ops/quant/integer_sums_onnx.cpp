@@ -433,7 +433,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom integer_sums_onnx;
-const OnnxRoom integer_sums_onnx = {"integer_sums", kOps};
+extern const OnnxModule integer_sums_onnx;
+const OnnxModule integer_sums_onnx = {"integer_sums", kOps};
 
 }  // namespace rill::ops

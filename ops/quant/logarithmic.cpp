@@ -38,7 +38,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom logarithmic_room;
-const OpRoom logarithmic_room = {"logarithmic", kOps};
+extern const OpModule logarithmic_module;
+const OpModule logarithmic_module = {"logarithmic", kOps};
 
 }  // namespace rill::ops

@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-/// Tell whether a wire of f32 holds whole numbers from 0 to 255 alone, and no NaN.
+/// Return whether a wire of f32 holds whole numbers from 0 to 255 alone, and no NaN.
 bool gives_whole_bytes(const Graph& graph, OutletId wire);
 
 /// Mark a cast to 8 or 16 bits of what was rounded: nothing is left to do then but what the limits

@@ -140,7 +140,7 @@ constexpr OpClass kClasses[] = {op_class<GruEpilogue>("GruEpilogue")};
 
 Status GruEpilogue::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom gru_epilogue_room;
-const OpRoom gru_epilogue_room = {"gru_epilogue", kOps, kClasses};
+extern const OpModule gru_epilogue_module;
+const OpModule gru_epilogue_module = {"gru_epilogue", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -154,7 +154,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom gru_seq_room;
-const OpRoom gru_seq_room = {"gru_seq", kOps};
+extern const OpModule gru_seq_module;
+const OpModule gru_seq_module = {"gru_seq", kOps};
 
 }  // namespace rill::ops

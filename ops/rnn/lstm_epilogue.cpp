@@ -54,7 +54,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom lstm_epilogue_room;
-const OpRoom lstm_epilogue_room = {"lstm_epilogue", kOps};
+extern const OpModule lstm_epilogue_module;
+const OpModule lstm_epilogue_module = {"lstm_epilogue", kOps};
 
 }  // namespace rill::ops

@@ -417,7 +417,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom recurrent_onnx;
-const OnnxRoom recurrent_onnx = {"recurrent", kOps};
+extern const OnnxModule recurrent_onnx;
+const OnnxModule recurrent_onnx = {"recurrent", kOps};
 
 }  // namespace rill::ops

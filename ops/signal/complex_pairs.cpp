@@ -28,7 +28,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom complex_pairs_room;
-const OpRoom complex_pairs_room = {"complex_pairs", kOps};
+extern const OpModule complex_pairs_module;
+const OpModule complex_pairs_module = {"complex_pairs", kOps};
 
 }  // namespace rill::ops

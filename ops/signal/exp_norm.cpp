@@ -190,7 +190,7 @@ constexpr OpClass kClasses[] = {op_class<ExpNorm>("ExpNorm")};
 
 }  // namespace
 
-extern const OpRoom exp_norm_room;
-const OpRoom exp_norm_room = {"exp_norm", kOps, kClasses};
+extern const OpModule exp_norm_module;
+const OpModule exp_norm_module = {"exp_norm", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -122,7 +122,7 @@ constexpr OpClass kClasses[] = {op_class<Fft>("Fft")};
 
 Status Fft::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom fft_room;
-const OpRoom fft_room = {"fft", kOps, kClasses};
+extern const OpModule fft_module;
+const OpModule fft_module = {"fft", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -71,7 +71,7 @@ Result<Value> dft(OnnxCtx& ctx) {
   RILL_ASSIGN(const bool inverse, ctx.boolean("inverse"));
   RILL_ASSIGN(const bool onesided, ctx.boolean("onesided"));
   if (onesided && !inverse) RILL_TRY(check_onesided(f, given));
-  RILL_ASSIGN(OutletId x, pairs_of(f, f.widened(given)));
+  RILL_ASSIGN(OutletId x, pairs_of(f, f.upcast(given)));
   int64_t written = ctx.opset() < 20 ? 1 : -2;
   if (ctx.given("axis")) {
     RILL_ASSIGN(written, ctx.integer("axis"));
@@ -101,7 +101,7 @@ Result<Value> dft(OnnxCtx& ctx) {
 Result<Value> stft(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId given = f.arg("signal");
-  OutletId x = f.widened(given);
+  OutletId x = f.upcast(given);
   if (f.ok() && f.rank(x) == 2) x = f.with_axis(x, 2);
   RILL_ASSIGN(const bool onesided, ctx.boolean("onesided"));
   if (onesided) RILL_TRY(check_onesided(f, x));
@@ -110,7 +110,7 @@ Result<Value> stft(OnnxCtx& ctx) {
   int64_t frame = 0;
   OutletId window;
   if (ctx.given("window")) {
-    window = f.widened(f.arg("window"));
+    window = f.upcast(f.arg("window"));
     RILL_ASSIGN(frame, f.dim(window, 0).as_int());
   }
   if (ctx.given("frame_length")) {
@@ -248,7 +248,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom fft_onnx;
-const OnnxRoom fft_onnx = {"fft", kOps};
+extern const OnnxModule fft_onnx;
+const OnnxModule fft_onnx = {"fft", kOps};
 
 }  // namespace rill::ops

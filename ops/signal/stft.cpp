@@ -263,7 +263,7 @@ Status Stft::save(SaveCtx& ctx) const {
   return ctx.assign_declared(kOps[0], {{"window", name}});
 }
 
-extern const OpRoom stft_room;
-const OpRoom stft_room = {"stft", kOps, kClasses};
+extern const OpModule stft_module;
+const OpModule stft_module = {"stft", kOps, kClasses};
 
 }  // namespace rill::ops

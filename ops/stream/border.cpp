@@ -99,7 +99,7 @@ Status PulseBorder::save(SaveCtx& ctx) const {
   return ctx.assign_declared(kOps[0], {{"border", nnef_text(border)}});
 }
 
-extern const OpRoom border_room;
-const OpRoom border_room = {"border", kOps};
+extern const OpModule border_module;
+const OpModule border_module = {"border", kOps};
 
 }  // namespace rill::ops

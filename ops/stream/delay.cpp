@@ -111,7 +111,7 @@ Status Delay::save(SaveCtx& ctx) const {
                                        {"padding", padding != 0 ? nnef_text(padding) : ""}});
 }
 
-extern const OpRoom delay_room;
-const OpRoom delay_room = {"delay", kOps};
+extern const OpModule delay_module;
+const OpModule delay_module = {"delay", kOps};
 
 }  // namespace rill::ops

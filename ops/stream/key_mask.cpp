@@ -69,7 +69,7 @@ Status PulseKeyMask::save(SaveCtx& ctx) const {
   return ctx.assign_declared(kOps[0], {{"weights", weights ? nnef_text(true) : ""}});
 }
 
-extern const OpRoom key_mask_room;
-const OpRoom key_mask_room = {"key_mask", kOps};
+extern const OpModule key_mask_module;
+const OpModule key_mask_module = {"key_mask", kOps};
 
 }  // namespace rill::ops

@@ -108,7 +108,7 @@ const NnefOp kOps[] = {
 Status PulseLatch::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 Status PulseSplice::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
-extern const OpRoom latch_room;
-const OpRoom latch_room = {"latch", kOps};
+extern const OpModule latch_module;
+const OpModule latch_module = {"latch", kOps};
 
 }  // namespace rill::ops

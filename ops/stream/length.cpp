@@ -55,7 +55,7 @@ const NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom length_room;
-const OpRoom length_room = {"length", kOps};
+extern const OpModule length_module;
+const OpModule length_module = {"length", kOps};
 
 }  // namespace rill::ops

@@ -97,7 +97,7 @@ Status PulseMask::save(SaveCtx& ctx) const {
                                        {"overlap", overlap > 0 ? nnef_text(overlap) : ""}});
 }
 
-extern const OpRoom mask_room;
-const OpRoom mask_room = {"mask", kOps};
+extern const OpModule mask_module;
+const OpModule mask_module = {"mask", kOps};
 
 }  // namespace rill::ops

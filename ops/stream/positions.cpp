@@ -87,7 +87,7 @@ constexpr OpClass kClasses[] = {op_class<PulseRange>("PulseRange")};
 Status PulseRange::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 Status PulseRows::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
-extern const OpRoom positions_room;
-const OpRoom positions_room = {"positions", kOps, kClasses};
+extern const OpModule positions_module;
+const OpModule positions_module = {"positions", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -118,7 +118,7 @@ const NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom pulse_pad_room;
-const OpRoom pulse_pad_room = {"pulse_pad", kOps};
+extern const OpModule pulse_pad_module;
+const OpModule pulse_pad_module = {"pulse_pad", kOps};
 
 }  // namespace rill::ops

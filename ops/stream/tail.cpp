@@ -54,7 +54,7 @@ const NnefOp kOps[] = {{"rill_pulse",
 
 Status PulseTail::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom tail_room;
-const OpRoom tail_room = {"tail", kOps};
+extern const OpModule tail_module;
+const OpModule tail_module = {"tail", kOps};
 
 }  // namespace rill::ops

@@ -63,7 +63,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom causal_conv_room;
-const OpRoom causal_conv_room = {"causal_conv", kOps};
+extern const OpModule causal_conv_module;
+const OpModule causal_conv_module = {"causal_conv", kOps};
 
 }  // namespace rill::ops

@@ -84,7 +84,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom causal_conv_onnx;
-const OnnxRoom causal_conv_onnx = {"causal_conv", kOps};
+extern const OnnxModule causal_conv_onnx;
+const OnnxModule causal_conv_onnx = {"causal_conv", kOps};
 
 }  // namespace rill::ops

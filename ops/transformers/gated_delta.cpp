@@ -97,7 +97,7 @@ Status LinearAttention::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// A state of f16 is widened first and its end narrowed, so that it is rounded once, and not
+/// A state of f16 is upcast first and its end narrowed, so that it is rounded once, and not
 /// after each frame: streams and whole runs keep the same sums.
 Result<Value> add_over_frames(LoadCtx& ctx, OpPtr op, std::vector<OutletId> inputs) {
   const DType state = ctx.fact(inputs.back()).dtype;
@@ -166,7 +166,7 @@ Status LinearAttention::save(SaveCtx& ctx) const {
                              {{"initial_state", state}, {"log_decay", decay}, {"beta", beta}});
 }
 
-extern const OpRoom gated_delta_room;
-const OpRoom gated_delta_room = {"gated_delta", kOps, kClasses};
+extern const OpModule gated_delta_module;
+const OpModule gated_delta_module = {"gated_delta", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -105,7 +105,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom gated_delta_onnx;
-const OnnxRoom gated_delta_onnx = {"gated_delta", kOps};
+extern const OnnxModule gated_delta_onnx;
+const OnnxModule gated_delta_onnx = {"gated_delta", kOps};
 
 }  // namespace rill::ops

@@ -347,7 +347,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom group_query_onnx;
-const OnnxRoom group_query_onnx = {"group_query", kOps};
+extern const OnnxModule group_query_onnx;
+const OnnxModule group_query_onnx = {"group_query", kOps};
 
 }  // namespace rill::ops

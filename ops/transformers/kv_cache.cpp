@@ -120,7 +120,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom kv_cache_room;
-const OpRoom kv_cache_room = {"kv_cache", kOps};
+extern const OpModule kv_cache_module;
+const OpModule kv_cache_module = {"kv_cache", kOps};
 
 }  // namespace rill::ops

@@ -52,7 +52,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom masked_softmax_room;
-const OpRoom masked_softmax_room = {"masked_softmax", kOps};
+extern const OpModule masked_softmax_module;
+const OpModule masked_softmax_module = {"masked_softmax", kOps};
 
 }  // namespace rill::ops

@@ -404,7 +404,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom moe_room;
-const OpRoom moe_room = {"moe", kOps};
+extern const OpModule moe_module;
+const OpModule moe_module = {"moe", kOps};
 
 }  // namespace rill::ops

@@ -79,7 +79,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom multi_head_onnx;
-const OnnxRoom multi_head_onnx = {"multi_head", kOps};
+extern const OnnxModule multi_head_onnx;
+const OnnxModule multi_head_onnx = {"multi_head", kOps};
 
 }  // namespace rill::ops

@@ -92,7 +92,7 @@ Result<OutletId> onnx_attended(OnnxCtx& ctx, Formula& f, OnnxHeads heads) {
   const double scale = given == 0.0F ? 1.0 / std::sqrt(static_cast<double>(size)) : given;
   const DType own = f.dtype(heads.v);
   for (OutletId* each : {&heads.q, &heads.k, &heads.v, &heads.mask, &heads.bias}) {
-    if (each->valid()) *each = f.widened(*each);
+    if (each->valid()) *each = f.upcast(*each);
   }
   OutletId scores = f.matmul(f.times(heads.q, f.number(scale, heads.q)), heads.k, true);
   if (heads.causal) {

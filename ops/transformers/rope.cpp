@@ -33,7 +33,7 @@ constexpr NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom rope_room;
-const OpRoom rope_room = {"rope", kOps};
+extern const OpModule rope_module;
+const OpModule rope_module = {"rope", kOps};
 
 }  // namespace rill::ops

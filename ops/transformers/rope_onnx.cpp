@@ -84,7 +84,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom rope_onnx;
-const OnnxRoom rope_onnx = {"rope", kOps};
+extern const OnnxModule rope_onnx;
+const OnnxModule rope_onnx = {"rope", kOps};
 
 }  // namespace rill::ops

@@ -215,7 +215,7 @@ const NnefOp kOps[] = {
 
 }  // namespace
 
-extern const OpRoom sdpa_room;
-const OpRoom sdpa_room = {"sdpa", kOps};
+extern const OpModule sdpa_module;
+const OpModule sdpa_module = {"sdpa", kOps};
 
 }  // namespace rill::ops

@@ -169,9 +169,9 @@ Result<Value> attention(OnnxCtx& ctx) {
   const double root = std::sqrt(std::abs(scale));
   RILL_CHECK(scale >= 0.0, "attribute \"scale\" is ", static_cast<float>(scale));
   const DType own = f.dtype(v);
-  q = f.widened(q);
-  k = repeated(f, f.widened(k), heads / kept);
-  v = repeated(f, f.widened(v), heads / kept);
+  q = f.upcast(q);
+  k = repeated(f, f.upcast(k), heads / kept);
+  v = repeated(f, f.upcast(v), heads / kept);
   OutletId stages[4];
   OutletId scores =
       f.matmul(f.times(q, f.number(root, q)), f.times(k, f.number(root, k)), true);
@@ -234,8 +234,8 @@ Result<Value> flex_attention(OnnxCtx& ctx) {
   RILL_ASSIGN(const DType wide,
               softmax_type(ctx, narrow == DType::kF64 ? narrow : DType::kF32));
   const double root = std::sqrt(scale);
-  q = f.widened(q);
-  k = repeated(f, f.widened(k), heads / kept);
+  q = f.upcast(q);
+  k = repeated(f, f.upcast(k), heads / kept);
   v = repeated(f, v, heads / kept);
   const OutletId raw = f.matmul(f.times(q, f.number(root, q)), f.times(k, f.number(root, k)), true);
   RILL_ASSIGN(const OutletId scores, modified(ctx, f, f.cast(raw, wide), "score_mod"));
@@ -270,7 +270,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom sdpa_onnx;
-const OnnxRoom sdpa_onnx = {"sdpa", kOps};
+extern const OnnxModule sdpa_onnx;
+const OnnxModule sdpa_onnx = {"sdpa", kOps};
 
 }  // namespace rill::ops

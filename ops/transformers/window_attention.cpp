@@ -208,7 +208,7 @@ Status WindowAttention::save(SaveCtx& ctx) const {
   return ctx.assign_declared(kOps[0], {{"axis", "2"}});
 }
 
-extern const OpRoom window_attention_room;
-const OpRoom window_attention_room = {"window_attention", kOps, kClasses};
+extern const OpModule window_attention_module;
+const OpModule window_attention_module = {"window_attention", kOps, kClasses};
 
 }  // namespace rill::ops

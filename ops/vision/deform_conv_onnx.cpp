@@ -154,7 +154,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom deform_conv_onnx;
-const OnnxRoom deform_conv_onnx = {"deform_conv", kOps};
+extern const OnnxModule deform_conv_onnx;
+const OnnxModule deform_conv_onnx = {"deform_conv", kOps};
 
 }  // namespace rill::ops

@@ -247,7 +247,7 @@ Status GridSample::save(SaveCtx& ctx) const {
   return ctx.assign_declared(kOps[pixels ? 2 : 0], {{"padding_mode", nnef_text(padding)}});
 }
 
-extern const OpRoom grid_sample_room;
-const OpRoom grid_sample_room = {"grid_sample", kOps, kClasses};
+extern const OpModule grid_sample_module;
+const OpModule grid_sample_module = {"grid_sample", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -86,7 +86,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom grid_sample_onnx;
-const OnnxRoom grid_sample_onnx = {"grid_sample", kOps};
+extern const OnnxModule grid_sample_onnx;
+const OnnxModule grid_sample_onnx = {"grid_sample", kOps};
 
 }  // namespace rill::ops

@@ -230,7 +230,7 @@ constexpr OpClass kClasses[] = {op_class<RoiAlign>("RoiAlign")};
 
 Status RoiAlign::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
-extern const OpRoom roi_align_room;
-const OpRoom roi_align_room = {"roi_align", kOps, kClasses};
+extern const OpModule roi_align_module;
+const OpModule roi_align_module = {"roi_align", kOps, kClasses};
 
 }  // namespace rill::ops

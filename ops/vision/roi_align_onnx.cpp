@@ -66,7 +66,7 @@ const OnnxOp kOps[] = {
 
 }  // namespace
 
-extern const OnnxRoom roi_align_onnx;
-const OnnxRoom roi_align_onnx = {"roi_align", kOps};
+extern const OnnxModule roi_align_onnx;
+const OnnxModule roi_align_onnx = {"roi_align", kOps};
 
 }  // namespace rill::ops

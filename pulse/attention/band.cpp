@@ -23,16 +23,16 @@ struct Piece {
   bool weighs = true;  ///< nothing takes its weight away behind the softmax
 };
 
-/// What all limits together let through, query by query. `courses`: of the limits, and then of
+/// What all limits together let through, query by query. `abstracts`: of the limits, and then of
 /// those behind; where one is not told, its limit lets keys through.
 class Seen {
  public:
   Seen(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
-       const std::vector<PositionCourse>& courses, int64_t keys)
+       const std::vector<AbstractValue>& abstracts, int64_t keys)
       : positions_(*positions),
         limits_(limits),
         behind_(behind),
-        courses_(courses),
+        abstract_math_(abstracts),
         keys_(keys) {}
 
   /// The pieces of keys 0 to `keys`; false where that takes too much.
@@ -43,7 +43,7 @@ class Seen {
         const KeyRuns* row = positions_.row(limit.wire, limit.at, query, keys_);
         if (!row) return false;
         rows_.push_back(split(limit, *row));
-        forget(courses_[rows_.size() - 1], query, &rows_.back());
+        forget(abstract_math_[rows_.size() - 1], query, &rows_.back());
       }
     }
     out->clear();
@@ -85,9 +85,9 @@ class Seen {
   }
 
   /// Drop the values of a row at distances at which they need not recur from query to query.
-  static void forget(const PositionCourse& course, int64_t query, KeyRuns* row) {
-    const int64_t begin = course.is_told_before() ? 0 : query - course.apart + 1;
-    const int64_t end = course.is_told_behind() ? INT64_MAX : query + course.apart;
+  static void forget(const AbstractValue& abstract, int64_t query, KeyRuns* row) {
+    const int64_t begin = abstract.is_known_before() ? 0 : query - abstract.apart + 1;
+    const int64_t end = abstract.is_known_behind() ? INT64_MAX : query + abstract.apart;
     if (begin <= 0 && end == INT64_MAX) return;
     KeyRuns out;
     if (begin > 0) out.push_back({0, kUnknown, 0});
@@ -127,7 +127,7 @@ class Seen {
   Positions& positions_;
   const std::vector<Limit>& limits_;
   const std::vector<Limit>& behind_;
-  const std::vector<PositionCourse>& courses_;
+  const std::vector<AbstractValue>& abstract_math_;
   int64_t keys_;
   std::vector<KeyRuns> rows_;
 };
@@ -179,9 +179,9 @@ class Search {
       : positions_(*positions), limits_(limits), behind_(behind), fewer_(fewer), band_(*band) {
     for (const auto* all : {&limits, &behind}) {
       for (const Limit& limit : *all) {
-        courses_.push_back(course_of(limit).value_or(PositionCourse()));
-        apart_ = std::max(apart_, courses_.back().apart);
-        settled_ = std::max(settled_, courses_.back().settled);
+        abstract_math_.push_back(abstract_of(limit).value_or(AbstractValue()));
+        apart_ = std::max(apart_, abstract_math_.back().apart);
+        settled_ = std::max(settled_, abstract_math_.back().settled);
       }
     }
   }
@@ -194,7 +194,7 @@ class Search {
     const int64_t all = settled_ > 0 ? settled_ + base + period : base + period;
     if (all > kMostQueries) return give_up(all);
     const bool finite = hides_by_numbers(limits_);
-    Seen seen(&positions_, limits_, behind_, courses_, all + apart_ + period);
+    Seen seen(&positions_, limits_, behind_, abstract_math_, all + apart_ + period);
     const auto phases = static_cast<size_t>(period);
     std::vector<int64_t> first(phases, INT64_MAX);
     std::vector<int64_t> last(phases, INT64_MIN);
@@ -244,7 +244,7 @@ class Search {
     return true;
   }
 
-  std::optional<PositionCourse> course_of(const Limit& limit) const {
+  std::optional<AbstractValue> abstract_of(const Limit& limit) const {
     return positions_.compared(limit.wire, limit.at, band_.period, limit.threshold());
   }
 
@@ -259,12 +259,12 @@ class Search {
   const std::vector<Limit>& behind_;
   int64_t fewer_;
   Band& band_;
-  std::vector<PositionCourse> courses_;
+  std::vector<AbstractValue> abstract_math_;
   int64_t apart_ = 0;
   int64_t settled_ = 0;
 };
 
-/// Tells which limits are read: the positions that they compare are told.
+/// Return which limits are read: the positions that they compare are told.
 class Reading {
  public:
   Reading(Positions* positions, int64_t period, const std::vector<Limit>& limits)
@@ -284,8 +284,8 @@ class Reading {
 
  private:
   bool is_told(const Limit& limit, bool half) const {
-    const auto course = positions_.compared(limit.wire, limit.at, period_, limit.threshold());
-    return course && (half || (course->is_told_before() && course->is_told_behind()));
+    const auto abstract = positions_.compared(limit.wire, limit.at, period_, limit.threshold());
+    return abstract && (half || (abstract->is_known_before() && abstract->is_known_behind()));
   }
 
   Positions& positions_;
@@ -293,9 +293,9 @@ class Reading {
   bool numbers_;
 };
 
-/// Tells which of the limits are in the way of a band: the first that fades, and the first that is
+/// Return which of the limits are in the way of a band: the first that fades, and the first that is
 /// not read.
-void tell_what_is_unread(const Graph& graph, const Reading& reading,
+void report_unread(const Graph& graph, const Reading& reading,
                          const std::vector<Limit>& limits, Band* band) {
   const auto fading = find_if(limits, [&](const Limit& limit) { return reading.fades(limit); });
   if (fading != limits.end()) band->fading = reading.end_of(*fading);
@@ -341,7 +341,7 @@ Band band_of(const Graph& graph, const Limits& found, int64_t fewer, std::string
     }
   }
   const Reading reading(&positions, band.period, limits);
-  tell_what_is_unread(graph, reading, limits, &band);
+  report_unread(graph, reading, limits, &band);
   keep_read(reading, found.by_frames, &limits, &band);
   std::erase_if(behind, [&](const Limit& limit) { return !reading.is_told(limit); });
   const auto all = static_cast<size_t>(band.period);

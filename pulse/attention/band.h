@@ -30,13 +30,13 @@ struct Band {
   std::string fading;  ///< what gives weights to keys however far away they are, for messages
 };
 
-/// Why the keys of a query cannot be kept, and the way out.
+/// Why the keys of a query cannot be kept, and the remedy.
 struct Unlimited {
   std::string cause;
-  std::string way_out;
+  std::string remedy;
 };
 
-/// Tell whether some query sees keys without end. `most`: as many keys as a stream may have, if
+/// Return whether some query sees keys without end. `most`: as many keys as a stream may have, if
 /// there is such a number; then all that went before are kept.
 std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most,
                                    std::string_view symbol);

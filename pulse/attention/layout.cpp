@@ -82,7 +82,7 @@ Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layo
   const bool asserted = reaches && layout->rates.alike();
   const auto most_kept = asserted ? most_of(b.scope(), queries) : std::nullopt;
   if (const auto endless = unlimited(band, most_kept, b.symbol())) {
-    return b.refuse(endless->way_out, endless->cause);
+    return b.refuse(endless->remedy, endless->cause);
   }
   if (!reaches) layout->first = FirstKeys(band.sinks);
   for (int64_t& first : band.first) {

@@ -189,7 +189,7 @@ class Collector {
     return true;
   }
 
-  /// Tells the scores from a mask where a node adds two wires [frames, frames]: the scores are the
+  /// Return the scores from a mask where a node adds two wires [frames, frames]: the scores are the
   /// one that a product of frames makes, and `next` becomes its input. Gives the number of such
   /// wires that may still be scores: 1 if they were told apart, else 2.
   int without_masks(ops::BinaryKind kind, const Node& node, int* next) const {

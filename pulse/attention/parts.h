@@ -12,7 +12,7 @@ namespace rill::pulse {
 const ops::Softmax* softmax_of(const Op& op);
 const ops::Binary* binary_of(const Op& op);
 
-/// Tell whether an operator squares each element.
+/// Return whether an operator squares each element.
 bool is_square(const Op& op);
 
 /// The one axis along which a node sums; nothing if it does anything else.

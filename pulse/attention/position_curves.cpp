@@ -1,5 +1,5 @@
 // Comparisons of curves of positions with a number: squares, exponentials and their like have no
-// course that goes on in even steps, but where they are monotone, they pass a number once.
+// abstract value that goes on in even steps, but where they are monotone, they pass a number once.
 
 #include <algorithm>
 #include <array>
@@ -10,13 +10,13 @@
 #include "ops/array/cast.h"
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
-#include "pulse/attention/position_courses.h"
+#include "pulse/attention/abstract_math.h"
 
 namespace rill::pulse {
 namespace {
 
-using Course = PositionCourse;
-using Tail = PositionTail;
+using Abstract = AbstractValue;
+using Tail = PositionBound;
 
 constexpr size_t kMostStages = 16;
 /// Ends of the half-lines that are looked at. Squares of whole numbers are held by doubles there.
@@ -173,15 +173,17 @@ ops::BinaryKind mirrored(ops::BinaryKind kind) {
 
 /// How the comparison of a curve of a wire goes on: on either side of the diagonal the wire grows
 /// past the point from which on it stays as it is.
-std::optional<Course> passed(const Curve& curve, const Course& wire, const Courses& courses) {
+std::optional<Abstract> passed(const Curve& curve, const Abstract& wire,
+                               const AbstractMath& abstracts) {
   const auto right = settled_on(curve, 1);
   const auto left = settled_on(curve, -1);
   const auto told = [&](const std::optional<Settled>& half, double sign, ops::BinaryKind kind) {
-    return half ? courses.comparison(wire, Courses::number(sign * half->from), kind) : std::nullopt;
+    return half ? abstracts.comparison(wire, AbstractMath::number(sign * half->from), kind)
+                : std::nullopt;
   };
   const auto above = told(right, 1, ops::BinaryKind::kGe);
   const auto below = told(left, -1, ops::BinaryKind::kLe);
-  const auto tail = [&](Tail Course::*which) -> std::optional<Tail> {
+  const auto tail = [&](Tail Abstract::*which) -> std::optional<Tail> {
     if (above && (*above.*which).low > 0) {
       const double value = right->holds ? 1 : 0;
       return Tail{0, 0, value, value};
@@ -193,10 +195,10 @@ std::optional<Course> passed(const Curve& curve, const Course& wire, const Cours
     const bool recurs = (wire.*which).row == 0.0 && (wire.*which).column == 0.0;
     return recurs ? std::optional(Tail{0, 0, 0, 1}) : std::nullopt;
   };
-  const auto before = tail(&Course::before);
-  const auto behind = tail(&Course::behind);
+  const auto before = tail(&Abstract::before);
+  const auto behind = tail(&Abstract::behind);
   if (!before || !behind) return std::nullopt;
-  Course out = Courses::constant(0, 1, true);
+  Abstract out = AbstractMath::constant(0, 1, true);
   out.before = *before;
   out.behind = *behind;
   out.apart = wire.apart;
@@ -212,7 +214,7 @@ std::optional<Course> passed(const Curve& curve, const Course& wire, const Cours
 }  // namespace
 
 /// Whether a function of a wire is larger or smaller than a number.
-std::optional<PositionCourse> Positions::curved(const Place& place, int64_t period) const {
+std::optional<AbstractValue> Positions::curved(const Place& place, int64_t period) const {
   const ops::Binary* compares = entry(place.first, place.second).op.binary;
   if (!compares || !is_comparison_of_order(compares->kind_of)) return std::nullopt;
   const auto number = [&](const Node& node, size_t k) {
@@ -253,8 +255,9 @@ std::optional<PositionCourse> Positions::curved(const Place& place, int64_t peri
   // A parabola turns within a half-line of what it is made of, and at 0 of what it squares.
   for (; !curve.stages.empty(); curve.stages.pop_back(), wires.pop_back()) {
     const Entry& own = entry(wires.back().first, wires.back().second);
-    if (!own.course || own.course->drift != 0.0) continue;
-    if (const auto found = passed(curve, *own.course, Courses(place.second, period))) return found;
+    if (!own.abstract || own.abstract->per_period != 0.0) continue;
+    if (const auto found = passed(curve, *own.abstract, AbstractMath(place.second, period)))
+      return found;
   }
   return std::nullopt;
 }

@@ -17,7 +17,7 @@ class Unary;
 
 namespace rill::pulse {
 
-/// Tell whether an op gives the values of its input, in other places.
+/// Return whether an op gives the values of its input, in other places.
 bool keeps_values(const Op& op);
 
 /// The operator of a node, as numbers of positions meet it.

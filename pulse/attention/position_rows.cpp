@@ -52,7 +52,7 @@ class Combiner {
            KeyRuns* out)
       : op_(op), made_(made), either_(either), quotient_(quotient), out_(out) {}
 
-  /// Appends what the node gives on a stretch; tells how many numbers that took.
+  /// Appends what the node gives on a stretch; returns how many numbers that took.
   int64_t add(const Stretch& s) {
     if (s.flat()) {
       append_run(out_, {s.from, at(s, s.from), 0});

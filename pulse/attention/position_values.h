@@ -33,29 +33,29 @@ inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// How a wire goes on on one side of the diagonal. Its value at query i and key j lies between
 /// (row * i + column * j) / period + `low` and the same + `high`.
-struct PositionTail {
+struct PositionBound {
   double row = 0;
   double column = 0;
   double low = 0;
   double high = 0;
   /// Of a wire whose growth along rows and columns is not known.
-  static PositionTail untold() {
+  static PositionBound unknown() {
     constexpr double kEndless = std::numeric_limits<double>::infinity();
     return {kUnknown, kUnknown, -kEndless, kEndless};
   }
 };
 
 /// How a wire of positions goes on for ever, in steps of a period of positions.
-struct PositionCourse {
-  PositionTail before;  ///< where i - j >= apart: the value at i + period is larger by before.row
-  PositionTail behind;  ///< where j - i >= apart: that at j + period is larger by behind.column
+struct AbstractValue {
+  PositionBound before;  ///< where i - j >= apart: the value at i + period is larger by before.row
+  PositionBound behind;  ///< where j - i >= apart: that at j + period is larger by behind.column
   int64_t apart = 0;
-  double drift = 0;       ///< how much the value grows if both positions do by a period
+  double per_period = 0;       ///< how much the value grows if both positions do by a period
   int64_t settled = 0;    ///< from these positions on, that is
   bool exact = true;      ///< floats hold the values as they are
   bool quotient = false;  ///< a whole number divided by another: rounding it down is exact
-  bool is_told_before() const { return !std::isnan(before.row); }
-  bool is_told_behind() const { return !std::isnan(behind.column); }
+  bool is_known_before() const { return !std::isnan(before.row); }
+  bool is_known_behind() const { return !std::isnan(behind.column); }
 };
 
 /// A number by which a wire is divided or multiplied, where the quotient is rounded to a whole
@@ -81,11 +81,12 @@ class Positions {
   bool gave_up() const { return work_ <= 0; }
   /// How a wire goes on, proven from the operators that it is made of; nothing where they do not
   /// show it. The period is the same in all calls.
-  std::optional<PositionCourse> course(OutletId outlet, Square at, int64_t period);
-  /// As `course`, of whether the value is larger than a number. Where the course is told on neither
-  /// or one side of the diagonal only, so is this.
-  std::optional<PositionCourse> compared(OutletId outlet, Square at, int64_t period, double with);
-  /// The node on the way to a wire, whose course was asked for, at which it is not told any more.
+  std::optional<AbstractValue> abstract(OutletId outlet, Square at, int64_t period);
+  /// As `abstract`, of whether the value is larger than a number. Where the abstract value is told
+  /// on neither or one side of the diagonal only, so is this.
+  std::optional<AbstractValue> compared(OutletId outlet, Square at, int64_t period, double with);
+  /// The node on the way to a wire, whose abstract value was asked for, at which it is not told any
+  /// more.
   const Node& end_of_walk(OutletId outlet, Square at) const;
   /// Make a period a multiple of all that positions are divided by on the way to a wire.
   void collect_period(OutletId outlet, Square at, int64_t* period) const;
@@ -106,8 +107,8 @@ class Positions {
     std::vector<char> asked;
     int64_t row_of = -1;  ///< the query that `runs` are of; 0 for those of all queries
     KeyRuns runs;
-    bool course_known = false;
-    std::optional<PositionCourse> course;
+    bool abstract_known = false;
+    std::optional<AbstractValue> abstract;
   };
 
   /// As `value`; NaN for nothing.
@@ -130,13 +131,13 @@ class Positions {
   void make_row(const Place& place, int64_t query, int64_t keys, KeyRuns* out);
   void combine_rows(const Node& node, const Entry& own, const std::vector<const KeyRuns*>& in,
                     const PositionQuotient* quotient, int64_t keys, KeyRuns* out);
-  std::optional<PositionCourse> course_of(const Place& place, int64_t period) const;
-  std::optional<PositionCourse> course_of_numbers(const Place& place, int64_t period) const;
-  std::optional<PositionCourse> pointwise(const Place& place, int64_t period,
-                                          const std::vector<PositionCourse>& in) const;
-  std::optional<PositionCourse> curved(const Place& place, int64_t period) const;
-  std::optional<PositionCourse> chosen(const Place& place, int64_t period,
-                                       const std::vector<PositionCourse>& in) const;
+  std::optional<AbstractValue> abstract_of(const Place& place, int64_t period) const;
+  std::optional<AbstractValue> abstract_of_numbers(const Place& place, int64_t period) const;
+  std::optional<AbstractValue> pointwise(const Place& place, int64_t period,
+                                          const std::vector<AbstractValue>& in) const;
+  std::optional<AbstractValue> curved(const Place& place, int64_t period) const;
+  std::optional<AbstractValue> chosen(const Place& place, int64_t period,
+                                       const std::vector<AbstractValue>& in) const;
 
   const Graph& graph_;
   std::string_view symbol_;
@@ -145,7 +146,7 @@ class Positions {
   mutable std::map<Place, Entry> entries_;
 };
 
-/// Tell the number that a running sum adds at each position; nothing where they differ.
+/// Return the number that a running sum adds at each position; nothing where they differ.
 std::optional<double> summed_number(const Graph& graph, const Node& sum);
 
 }  // namespace rill::pulse

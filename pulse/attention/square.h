@@ -17,7 +17,7 @@ struct Square {
   auto operator<=>(const Square&) const = default;
 };
 
-/// Tell where rows and columns lie in the inputs of a node, given where they lie in its output.
+/// Return where rows and columns lie in the inputs of a node, given where they lie in its output.
 /// Nothing if the node does not keep them apart.
 std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const Node& node,
                                                      Square output, std::string_view symbol);

@@ -13,7 +13,7 @@ namespace rill::pulse {
 /// Both round otherwise than a whole run.
 Result<Graph> loops_of_weighed_sums(Graph graph, std::string_view symbol);
 
-/// Tell whether a node is such a sum.
+/// Return whether a node is such a sum.
 bool is_weighed_sum(const Graph& graph, const Node& node, std::string_view symbol);
 
 }  // namespace rill::pulse

@@ -23,7 +23,7 @@ static void pull(rill_session* session, const rill_view* room, size_t frame_byte
   int64_t given = 0;
   do {
     check(rill_pull(session, 0, room, &given));
-    fwrite(room->data, frame_bytes, (size_t)given, out);
+    fwrite(module->data, frame_bytes, (size_t)given, out);
   } while (given > 0);
 }
 

@@ -90,7 +90,7 @@ class Model(Described):
         ``"auto"`` is the smallest pulse whose frames cost little more than the cheapest;
         ``"auto:max_latency=40"`` bounds it: min, max, max_delay, max_latency, in frames of the
         symbol. All other symbols are bound before. The frames are those of the whole run.
-        Errors: PulseError with every node that cannot stream, why, and a way out; SymbolError.
+        Errors: PulseError with every node that cannot stream, why, and a remedy; SymbolError.
         """
         handle = self._open
         symbol, pulse = _text("symbol", symbol), _pulse(pulse)

@@ -8,5 +8,5 @@ source scripts/setup.sh
 
 rill_setup
 scripts/docs.sh || [[ $? -eq 77 ]]
-rill_build release rill_program rill_tract_program rill_shared readme_test moments_test
-ctest --preset release -j "$(nproc)" --output-junit tests-pages.xml -R '^(lint_.*|abi|readme_test|page_commands|moments_test)$'
+rill_build release rill_program rill_tract_program rill_shared readme_test session_states_test
+ctest --preset release -j "$(nproc)" --output-junit tests-pages.xml -R '^(lint_.*|abi|readme_test|page_commands|session_states_test)$'

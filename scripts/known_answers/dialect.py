@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 import dense
-import onnx_rooms
+import onnx_modules
 from cases import case, f, f32, i64
 
 TABLES = "tract folds no casts of tables of that size: it takes them from files"
@@ -672,4 +672,4 @@ def onnx_operators():
 
 
 GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, gru_sequences, mixtures, windows,
-          quantised, khronos, fragments, onnx_operators, *dense.GROUPS, *onnx_rooms.GROUPS]
+          quantised, khronos, fragments, onnx_operators, *dense.GROUPS, *onnx_modules.GROUPS]

@@ -62,7 +62,7 @@ set(cases
   length_of_a_window_too_long
   lists_in_shapes
   live_memory
-  loop_of_unequal_turns
+  loop_of_unequal_iterations
   loop_takes_a_frame_of_the_stream
   loops_beside_a_stream
   matrix_products
@@ -99,7 +99,7 @@ set(cases
   quantised_products_and_pools
   range_behind_an_empty_wire
   resized_stream_begins_late
-  rooms_of_a_model
+  modules_of_a_model
   running_sum_is_a_loop
   second_input_has_more_frames
   second_input_of_a_bundle

@@ -65,7 +65,7 @@ def cases():
         f"extension tract_registry {name};\n" for name in
         ("tract_core", "tract_extra", "tract_pulse", "tract_onnx", "tract_transformers")
     ) + "extension tract_symbol S;\n"
-    for path in sorted((ROOT / "tests/laws/cases").glob("*.txt")):
+    for path in sorted((ROOT / "tests/operators/cases").glob("*.txt")):
         for block in re.split(r"^case ", path.read_text(), flags=re.M)[1:]:
             lines = [line for line in block.splitlines() if line and not line.startswith("#")]
             words = lines[0].split()

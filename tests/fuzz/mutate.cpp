@@ -41,13 +41,13 @@ bool is_name(const std::string& token) {
 }
 
 std::string some_operator(Random* random) {
-  const auto rooms = ops::op_table();
-  const auto last = static_cast<int64_t>(rooms.size()) - 1;
+  const auto modules = ops::op_table();
+  const auto last = static_cast<int64_t>(modules.size()) - 1;
   for (;;) {
-    const OpRoom* room = rooms[static_cast<size_t>(random->in(0, last))];
-    if (room->nnef.empty()) continue;
-    const auto pick = random->in(0, static_cast<int64_t>(room->nnef.size()) - 1);
-    const std::string declaration = room->nnef[static_cast<size_t>(pick)].declaration;
+    const OpModule* module = modules[static_cast<size_t>(random->in(0, last))];
+    if (module->nnef.empty()) continue;
+    const auto pick = random->in(0, static_cast<int64_t>(module->nnef.size()) - 1);
+    const std::string declaration = module->nnef[static_cast<size_t>(pick)].declaration;
     const size_t begin = declaration.find(' ') + 1;
     return declaration.substr(begin, declaration.find_first_of("<(", begin) - begin);
   }

@@ -53,8 +53,8 @@ Declared declared_by(std::string_view declaration) {
 const std::vector<Declared>& declared_operators() {
   static const std::vector<Declared> all = [] {
     std::vector<Declared> out;
-    for (const OnnxRoom* room : ops::onnx_table()) {
-      for (const OnnxOp& op : room->ops) {
+    for (const OnnxModule* module : ops::onnx_table()) {
+      for (const OnnxOp& op : module->ops) {
         if (op.domain[0] == '\0') out.push_back(declared_by(op.declaration));
       }
     }

@@ -5,7 +5,7 @@
 
 namespace rill::test {
 
-/// What a node of an operator of ai.onnx may have, as its room declares it.
+/// What a node of an operator of ai.onnx may have, as its module declares it.
 struct Declared {
   struct Attribute {
     std::string name;

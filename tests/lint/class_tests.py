@@ -3,7 +3,7 @@
 
     class_tests.py ROOT
 
-An operator's room tells what others must know of it; code that tests for its class, by `as<Conv>()`,
+An operator's module tells what others must know of it; code that tests for its class, by `as<Conv>()`,
 has to be found and changed for every new operator. Each folder keeps a count, which may fall: lower
 it here then. Who needs one more test asks the operator instead, by a member of `Op` with a default.
 """

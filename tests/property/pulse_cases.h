@@ -48,7 +48,7 @@ void expect_streams(const std::string& text, const Expected& expected, double to
 /// Move states between these pulses at many places of many streams.
 void expect_journeys(const std::string& text, const std::vector<int64_t>& pulses,
                      double tolerance = 0);
-/// Fail unless the graph is refused with a message that names node, operator, cause and way out.
+/// Fail unless the graph is refused with a message that names node, operator, cause and remedy.
 void expect_refused(const std::string& text, int64_t pulse, const std::string& node,
                     const std::string& op);
 

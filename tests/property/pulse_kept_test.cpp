@@ -381,7 +381,7 @@ TEST(PulseCases, AModelStreamsAlongOneSymbol) {
 }
 
 // tract folds no list of 16 integers or more, and refuses properties that it can not fold.
-// An assertion says how a symbol depends on that of the stream: so does the way out.
+// An assertion says how a symbol depends on that of the stream: so does the remedy.
 TEST(PulseCases, SymbolsThatAreTiedByAnAssertion) {
   std::string text = document(
       "1, 1, S",

@@ -61,13 +61,13 @@ std::vector<Tensor> noise_inputs(const Graph& graph, int64_t length, uint64_t se
 
 using audit::difference;
 
-/// Tell what is wrong with the stream of one length; empty if it gives the frames of the whole run,
-/// or the whole graph is not defined for that length.
+/// Return what is wrong with the stream of one length; empty if it gives the frames of the whole
+/// run, or the whole graph is not defined for that length.
 std::string stream_problem(const Graph& graph, StreamedRun* streamed, int64_t length,
                            double tolerance = 0);
 
-/// Tell whether the stream is too short for the whole graph: some wire would have fewer frames than
-/// none, or it has none and the outputs are made of borders alone.
+/// Return whether the stream is too short for the whole graph: some wire would have fewer frames
+/// than none, or it has none and the outputs are made of borders alone.
 bool is_too_short(const Graph& graph, int64_t length);
 
 }  // namespace rill::test

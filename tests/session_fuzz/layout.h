@@ -21,7 +21,7 @@ class Scattered {
   /// The first `count` frames, row-major. Takes them out: nothing but what was there at first is
   /// left.
   Array take(int64_t count);
-  /// Tell whether all bytes are as they were at first.
+  /// Return whether all bytes are as they were at first.
   bool is_untouched() const;
 
  private:

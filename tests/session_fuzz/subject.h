@@ -67,7 +67,8 @@ class Subject {
   Whole& whole(int64_t length);
   /// A length, log-uniform up to several of the longest pulses.
   int64_t draw_length(uint64_t dice) const;
-  /// Tell where two arrays differ; empty if they are the same, bit for bit unless tiers are mixed.
+  /// Return where two arrays differ; empty if they are the same, bit for bit unless tiers are
+  /// mixed.
   std::string difference(const Array& found, const Array& want) const;
 
  private:

@@ -154,7 +154,7 @@ void Wanderer::go_on(Lane* lane) {
     return begin(lane);
   }
   const bool pushes =
-      lane->at.way == Way::kPushed || (lane->at.way == Way::kOpen && random_.chance(50));
+      lane->at.mode == Mode::kPushed || (lane->at.mode == Mode::kOpen && random_.chance(50));
   if (!pushes) {
     if (random_.chance(25)) return step_together();
     return step(lane);
@@ -217,8 +217,8 @@ void Wanderer::load(Lane* lane) {
   ++tally_->moved;
   lane->at = saved.at;
   const bool waits = lane->session->stage.drive == api::Drive::kPushes;
-  if (waits && saved.at.way != Way::kPushed) fail("frames wait that nobody pushed");
-  lane->at.way = waits ? Way::kPushed : Way::kOpen;
+  if (waits && saved.at.mode != Mode::kPushed) fail("frames wait that nobody pushed");
+  lane->at.mode = waits ? Mode::kPushed : Mode::kOpen;
   set_side_inputs(lane);
   if (lane->at.over) check_over(lane);
 }
@@ -228,7 +228,7 @@ void Wanderer::bind(Lane* lane) {
   const Pulsed& plan = plan_of(*lane);
   const size_t i = pick(in ? plan.inputs.size() : plan.outputs.size());
   // What a step gave lies where it was bound when it ran.
-  if (!in && lane->at.way == Way::kStepped && lane->at.ended) return;
+  if (!in && lane->at.mode == Mode::kStepped && lane->at.ended) return;
   const Port& port = in ? plan.inputs[i] : plan.outputs[i];
   auto& bound = in ? lane->bound_in[i] : lane->bound_out[i];
   const Array like = Array::zeros(port.dtype, port.shape);
@@ -254,8 +254,8 @@ void Wanderer::misuse(Lane* lane) {
   const size_t first = first_stream(plan.inputs);
   Port port = plan.inputs[first];
   const auto wrong_type = port.dtype == RILL_F64 ? RILL_F32 : RILL_F64;
-  rill_turn twice[2] = {};
-  for (rill_turn& turn : twice) {
+  rill_session_step twice[2] = {};
+  for (rill_session_step& turn : twice) {
     turn.size = sizeof(turn);
     turn.session = session;
   }
@@ -280,9 +280,9 @@ void Wanderer::misuse(Lane* lane) {
     Saved damaged = saved_.back();
     damaged.bytes[pick(damaged.size / 8)] ^= uint64_t{1} << random_.in(0, 63);
     status = rill_state_load(session, damaged.bytes.data(), damaged.size);
-  } else if (dice == 7 && lane->at.way == Way::kPushed) {
+  } else if (dice == 7 && lane->at.mode == Mode::kPushed) {
     status = random_.chance(50) ? rill_step(session) : rill_flush(session, &moved);
-  } else if (lane->at.way == Way::kStepped) {
+  } else if (lane->at.mode == Mode::kStepped) {
     Scattered frames(port, 1, &random_);
     const rill_view view = frames.view();
     status = random_.chance(50) ? rill_push(session, first, &view, &moved) : rill_finish(session);

@@ -29,13 +29,13 @@ class Wanderer {
   std::string wander(int64_t calls);
 
  private:
-  enum class Way { kOpen, kStepped, kPushed };
+  enum class Mode { kOpen, kStepped, kPushed };
   /// What a stream has seen.
   struct Progress {
     Whole* whole = nullptr;
     std::vector<int64_t> in;   ///< frames taken
     std::vector<int64_t> out;  ///< frames given
-    Way way = Way::kOpen;
+    Mode mode = Mode::kOpen;
     bool ended = false;
     bool over = false;  ///< everything was compared
   };
@@ -73,9 +73,9 @@ class Wanderer {
   void finish(Lane* lane);
   void drain(Lane* lane);
   // By steps.
-  bool next_turn(Lane* lane, rill_turn* turn);
+  bool next_turn(Lane* lane, rill_session_step* turn);
   void fill_pulse(Lane* lane, bool beyond);
-  void took_turn(Lane* lane, const rill_turn& turn);
+  void took_turn(Lane* lane, const rill_session_step& turn);
   void step(Lane* lane);
   void step_together();
   // Elsewhere.

@@ -25,7 +25,7 @@ void Wanderer::push(Lane* lane) {
   if (!expect(status, RILL_OK, "rill_push")) return;
   if (taken < 0 || taken > count) return fail("rill_push took a count that makes no sense");
   lane->at.in[i] += taken;
-  lane->at.way = Way::kPushed;
+  lane->at.mode = Mode::kPushed;
 }
 
 void Wanderer::pull(Lane* lane, size_t output, int64_t room, int64_t* given) {
@@ -36,7 +36,7 @@ void Wanderer::pull(Lane* lane, size_t output, int64_t room, int64_t* given) {
   note(*lane, "rill_pull of output " + std::to_string(output) + ", room for " +
                   std::to_string(room) + ", " + std::to_string(*given) + " are given");
   if (!expect(status, RILL_OK, "rill_pull")) return;
-  lane->at.way = Way::kPushed;
+  lane->at.mode = Mode::kPushed;
   int64_t& had = lane->at.out[output];
   const Whole& whole = *lane->at.whole;
   const int64_t all = wanted(*lane, port, output);
@@ -60,7 +60,7 @@ void Wanderer::finish(Lane* lane) {
   const rill_status status = rill_finish(lane->session.get());
   note(*lane, "rill_finish");
   if (!end_is_fine(lane, status, "rill_finish")) return;
-  lane->at.way = Way::kPushed;
+  lane->at.mode = Mode::kPushed;
   lane->at.ended = true;
   // Before it was saved and pushed, the stream may have been stepped, and given frames behind its
   // end.
@@ -130,8 +130,8 @@ void Wanderer::fill_pulse(Lane* lane, bool beyond) {
 }
 
 /// The turn that comes next, with its frames in the buffers; false in a stream that is pushed.
-bool Wanderer::next_turn(Lane* lane, rill_turn* turn) {
-  if (lane->at.way == Way::kPushed || lane->at.over) return false;
+bool Wanderer::next_turn(Lane* lane, rill_session_step* turn) {
+  if (lane->at.mode == Mode::kPushed || lane->at.over) return false;
   const auto& ports = plan_of(*lane).inputs;
   const size_t first = first_stream(ports);
   const int64_t pulse = pulse_of(ports[first]);
@@ -139,26 +139,26 @@ bool Wanderer::next_turn(Lane* lane, rill_turn* turn) {
   *turn = {};
   turn->size = sizeof(*turn);
   turn->session = lane->session.get();
-  turn->kind = RILL_TURN_STEP;
+  turn->kind = RILL_STEP_FULL;
   if (lane->at.ended) {
-    turn->kind = RILL_TURN_FLUSH;
+    turn->kind = RILL_STEP_FLUSH;
   } else if (left < pulse || (left == pulse && !(plan_of(*lane).late_end && random_.chance(50)))) {
-    turn->kind = RILL_TURN_PARTIAL;
+    turn->kind = RILL_STEP_PARTIAL;
     turn->valid_frames = left;
   }
   fill_pulse(lane, lane->at.ended);
   return true;
 }
 
-void Wanderer::took_turn(Lane* lane, const rill_turn& turn) {
-  lane->at.way = Way::kStepped;
+void Wanderer::took_turn(Lane* lane, const rill_session_step& turn) {
+  lane->at.mode = Mode::kStepped;
   const auto& ports = plan_of(*lane).inputs;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (ports[i].axis < 0) continue;
-    if (turn.kind == RILL_TURN_STEP) lane->at.in[i] += pulse_of(ports[i]);
-    if (turn.kind == RILL_TURN_PARTIAL) lane->at.in[i] = total(*lane, ports[i], i);
+    if (turn.kind == RILL_STEP_FULL) lane->at.in[i] += pulse_of(ports[i]);
+    if (turn.kind == RILL_STEP_PARTIAL) lane->at.in[i] = total(*lane, ports[i], i);
   }
-  lane->at.ended |= turn.kind == RILL_TURN_PARTIAL;
+  lane->at.ended |= turn.kind == RILL_STEP_PARTIAL;
   const Whole& whole = *lane->at.whole;
   const auto& outputs = plan_of(*lane).outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -191,14 +191,14 @@ void Wanderer::took_turn(Lane* lane, const rill_turn& turn) {
 }
 
 void Wanderer::step(Lane* lane) {
-  rill_turn turn;
+  rill_session_step turn;
   if (!next_turn(lane, &turn)) return;
   int64_t left = -1;
   rill_status status = RILL_OK;
   const char* call = "rill_step";
-  if (turn.kind == RILL_TURN_STEP) {
+  if (turn.kind == RILL_STEP_FULL) {
     status = rill_step(turn.session);
-  } else if (turn.kind == RILL_TURN_PARTIAL) {
+  } else if (turn.kind == RILL_STEP_PARTIAL) {
     call = "rill_step_partial";
     status = rill_step_partial(turn.session, turn.valid_frames);
   } else {
@@ -206,7 +206,7 @@ void Wanderer::step(Lane* lane) {
     status = rill_flush(turn.session, &left);
   }
   note(*lane, std::string(call) + " " + std::to_string(turn.valid_frames));
-  if (turn.kind == RILL_TURN_PARTIAL && !end_is_fine(lane, status, call)) return;
+  if (turn.kind == RILL_STEP_PARTIAL && !end_is_fine(lane, status, call)) return;
   if (!expect(status, RILL_OK, call)) return;
   took_turn(lane, turn);
   if (left == 0) check_over(lane);
@@ -214,10 +214,10 @@ void Wanderer::step(Lane* lane) {
 
 void Wanderer::step_together() {
   const size_t plan = pick(subject_.plans().size());
-  std::vector<rill_turn> turns;
+  std::vector<rill_session_step> turns;
   std::vector<Lane*> active;
   for (Lane& lane : lanes_) {
-    rill_turn turn;
+    rill_session_step turn;
     const bool sure = lane.at.whole->accepted;
     if (lane.plan != plan || !sure || random_.chance(20) || !next_turn(&lane, &turn)) continue;
     turns.push_back(turn);

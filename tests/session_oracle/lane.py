@@ -19,7 +19,7 @@ class Plan:
 
 
 class Lane:
-    """A session, and what a stream of it has seen. `maybe`: the moments it may be in."""
+    """A session, and what a stream of it has seen. `maybe`: the states it may be in."""
 
     def __init__(self, name, handle, plan, data, sides):
         self.name, self.handle, self.plan = name, handle, plan

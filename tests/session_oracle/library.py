@@ -84,8 +84,8 @@ class Library:
         return status, seen
 
 
-def moments(root):
-    """The table of docs/sessions.md: {call: {moment: the moment after, or None}}."""
+def states(root):
+    """The table of docs/sessions.md: {call: {state: the state after, or None}}."""
     text = (pathlib.Path(root) / "docs/sessions.md").read_text()
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")]
             for line in text[text.index("| call |"):].splitlines() if line.startswith("|")]
@@ -93,6 +93,6 @@ def moments(root):
     table = {}
     for row in rows[2:]:
         name = re.sub("`", "", row[0])
-        table[name] = {moment: None if cell == "-" else moment if cell == "=" else cell
-                       for moment, cell in zip(names, row[1:])}
+        table[name] = {state: None if cell == "-" else state if cell == "=" else cell
+                       for state, cell in zip(names, row[1:])}
     return table

@@ -23,7 +23,7 @@ except ImportError:
 
 from lane import Lane, Plan, Wrong
 from library import (INPUT, NOMEM, OK, OUTPUT, SHAPE, STATE, Library, SessionOpts, Turn, View,
-                     moments)
+                     states)
 from models import all_models
 
 MAKES_MEMORY = {"rill_session_new", "rill_session_open", "rill_session_clone", "rill_state_load",
@@ -479,7 +479,7 @@ def main():
     parser.add_argument("--seconds", type=float, help="go on for so long instead")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    library, table = Library(args.library, args.refuse), moments(args.root)
+    library, table = Library(args.library, args.refuse), states(args.root)
     models, seed, begin = list(all_models()), args.seed, time.monotonic()
     calls = frames = refusals = streams = 0
     while (time.monotonic() < begin + args.seconds if args.seconds

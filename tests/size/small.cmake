@@ -1,11 +1,11 @@
 # Tests of a library of few operators, in the place of all others, which expect every operator. They
-# are there for the rooms of kws_gru.
+# are there for the modules of kws_gru.
 
 include(size/size.cmake)
-set(rooms axis_ops binary broadcast cast concat conv einsum scan slice softmax unary)
+set(modules axis_ops binary broadcast cast concat conv einsum scan slice softmax unary)
 set(chosen ${RILL_OPS})
 list(SORT chosen)
-if(chosen STREQUAL rooms)
+if(chosen STREQUAL modules)
   rill_size_test(small_size 1064)
   if(NOT RILL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
     add_test(NAME small_streams

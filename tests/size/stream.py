@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Stream a model with a library of few operators, and have it refuse what it was built without.
 
-    stream.py LIBRARY MODEL OTHER OPERATOR ROOM
+    stream.py LIBRARY MODEL OTHER OPERATOR MODULE
 
 LIBRARY is loaded as an app loads it, through the C interface. MODEL is a folder of tests/models:
 its archive is streamed, pulse by pulse, on every tier of this machine, beside the outputs that
 PyTorch gave. OTHER is such a folder too, of a model that calls OPERATOR, which is left out: the refusal
-names it, and the ROOM to add.
+names it, and the MODULE to add.
 """
 
 import ast
@@ -114,7 +114,7 @@ def streamed(library, archive, pulse, shape, values):
 
 def main():
     library, folder, other = Library(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
-    operator, room = sys.argv[4:6]
+    operator, module = sys.argv[4:6]
     good = True
     for tier in ("scalar", "sse42", "avx2", "avx512", "neon"):
         library.set_cpu_limit(tier.encode())
@@ -130,7 +130,7 @@ def main():
                       f"{max(abs(f - w) for f, w in pairs):.2g}{'' if fits else ': FAILED'}")
     status, _ = library.load(pathlib.Path(other, "model.nnef.tgz"))
     said = library.last_error()
-    fits = status == 4 and f'"{operator}"' in said and f"add {room} to RILL_OPS" in said
+    fits = status == 4 and f'"{operator}"' in said and f"add {module} to RILL_OPS" in said
     print(f"refused ({status}): {said}{'' if fits else ': FAILED'}")
     return 0 if good and fits else 1
 

@@ -37,7 +37,7 @@ using Arrays = std::map<std::string, Array>;
 /// Read the arrays of an npz file; the test ends if it cannot be read.
 Arrays read_bundle(const std::string& path);
 
-/// Tell the first difference, or "" if there is none: floats by
+/// Return the first difference, or "" if there is none: floats by
 /// |found - want| <= atol + rtol * |want|, NaN equal to NaN; integers exactly.
 std::string difference(const Array& found, const Array& want, double atol, double rtol);
 /// As above, bit for bit.

@@ -4,18 +4,18 @@
 
 namespace rill::test {
 
-/// Tell how often this thread has asked the heap for memory or given some back: malloc and its kin,
-/// and so operator new and delete. Counting never stops; take the difference of two calls.
+/// Return how often this thread has asked the heap for memory or given some back: malloc and its
+/// kin, and so operator new and delete. Counting never stops; take the difference of two calls.
 int64_t heap_calls();
 
-/// Tell how many blocks this thread has asked for and not given back; -1 where that is not known,
+/// Return how many blocks this thread has asked for and not given back; -1 where that is not known,
 /// as with sanitizers, which find leaks themselves.
 int64_t heap_blocks();
 
-/// Tell how many bytes these blocks have, as the heap rounds them up; -1 where that is not known.
+/// Return how many bytes these blocks have, as the heap rounds them up; -1 where that is not known.
 int64_t heap_bytes();
 
-/// Tell how many bytes this thread has asked for since it began, given back or not, as the heap
+/// Return how many bytes this thread has asked for since it began, given back or not, as the heap
 /// rounds them up. Take the difference of two calls.
 int64_t heap_bytes_asked();
 

@@ -29,7 +29,7 @@ std::vector<ModelFolder> streaming_models();
 /// Count the frames of about half a pulse that a stream of the model may end with.
 int64_t part_of_pulse(const ModelFolder& model);
 
-/// Tell whether a model attends. Its streams sum over fewer keys than the whole run does: those
+/// Return whether a model attends. Its streams sum over fewer keys than the whole run does: those
 /// that it hides are missing.
 bool has_attention(const ModelFolder& model);
 

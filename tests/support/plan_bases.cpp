@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "tests/laws/case.h"
-#include "tests/laws/side_by_side.h"
+#include "tests/operators/case.h"
+#include "tests/operators/side_by_side.h"
 #include "tests/property/generate.h"
 #include "tests/property/streaming.h"
 #include "tests/support/plan_files.h"

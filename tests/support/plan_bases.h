@@ -16,8 +16,8 @@ std::vector<kernels::Tier> tiers_here();
 /// How many cases of operators there are to compile.
 size_t plan_bases();
 
-/// The plan files of a case of tests/laws/cases for a tier, streams and whole runs, compiled once.
-/// Sets the limit of the CPU to that tier.
+/// The plan files of a case of tests/operators/cases for a tier, streams and whole runs, compiled
+/// once. Sets the limit of the CPU to that tier.
 const std::vector<std::vector<std::byte>>& plan_base(size_t number, kernels::Tier tier);
 
 /// The plan of a stream of shape [1, 2, S]. The statements make `y` of `x`.

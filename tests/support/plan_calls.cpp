@@ -172,11 +172,11 @@ class Caller {
     tell(rill_state_save(session, state_.data(), bytes, &saved_));
   }
   void together(uint8_t with) {
-    std::vector<rill_turn> turns;
+    std::vector<rill_session_step> turns;
     for (rill_session* session : sessions_) {
       if (session == nullptr) continue;
-      auto turn = sized<rill_turn>();
-      turn.kind = static_cast<rill_turn_kind>(with / 4 % 3);
+      auto turn = sized<rill_session_step>();
+      turn.kind = static_cast<rill_step_kind>(with / 4 % 3);
       turn.session = session;
       turn.valid_frames = with % 4;
       turns.push_back(turn);

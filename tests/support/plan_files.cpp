@@ -20,7 +20,7 @@ namespace rill::test {
 plan_file::Known known_here() {
   plan_file::Known out;
   out.steps = ops::step_table();
-  out.rooms = ops::op_table();
+  out.modules = ops::op_table();
   out.rank = [](std::string_view target) {
     return kernels::target_rank(std::string(target).c_str());
   };

@@ -80,7 +80,7 @@ struct Run {
 Run* open_run(Plan plan, double max_push);
 
 void describe(Json* json, const rill_io_info& io);
-/// Tell the inputs and outputs of a model or plan.
+/// Return the inputs and outputs of a model or plan.
 template <class Handle>
 void describe_ios(Json* json, const Handle* handle, size_t (*count)(const Handle*, rill_dir),
                   rill_status (*get)(const Handle*, rill_dir, size_t, rill_io_info*)) {
@@ -93,7 +93,7 @@ void describe_ios(Json* json, const Handle* handle, size_t (*count)(const Handle
     json->raw("]");
   }
 }
-/// Tell inputs, outputs, streams, nodes and memory of a plan.
+/// Return inputs, outputs, streams, nodes and memory of a plan.
 const char* describe_plan(const rill_plan* plan);
 
 }  // namespace rill::web

@@ -53,7 +53,7 @@ function same(found, expected, what) {
 const refuses = (call, pattern) => assert.throws(call, (error) => {
   assert.ok(error instanceof RillError, String(error));
   assert.match(`${error.code}: ${error.message}`, pattern);
-  assert.ok(error.hint, "no way out is told");
+  assert.ok(error.hint, "no remedy is told");
   return true;
 });
 
@@ -233,7 +233,7 @@ test("a stream outlives its model, and models that are closed free their files",
   same(stream.finish(), { speech: new Float32Array(0) }, "the end");
 });
 
-test("what was settled when a model was compiled is refused, with the way out", async () => {
+test("what was settled when a model was compiled is refused, with the remedy", async () => {
   const model = await load(wasmVad);
   assert.deepEqual([model.symbols, model.properties], [[], {}]);
   assert.ok(model.nodes.some(({ op }) => op === "STFT"));

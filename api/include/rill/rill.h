@@ -503,28 +503,29 @@ RILL_API rill_status rill_valid_frames(const rill_session* session, size_t outpu
  *  given of the output. Both pointers may be null. Real-time: yes. */
 RILL_API rill_status rill_position(const rill_session* session, size_t output, int64_t* frames_in,
                                    int64_t* frames_out) RILL_REAL_TIME;
-typedef enum rill_turn_kind RILL_ANY_INT {
-  RILL_TURN_STEP = 0,    /**< as rill_step */
-  RILL_TURN_PARTIAL = 1, /**< as rill_step_partial, with `valid_frames` */
-  RILL_TURN_FLUSH = 2    /**< as rill_flush */
-} rill_turn_kind;
+typedef enum rill_step_kind RILL_ANY_INT {
+  RILL_STEP_FULL = 0,    /**< as rill_step */
+  RILL_STEP_PARTIAL = 1, /**< as rill_step_partial, with `valid_frames` */
+  RILL_STEP_FLUSH = 2    /**< as rill_flush */
+} rill_step_kind;
 
 /** The part of one stream in a common step. */
-typedef struct rill_turn {
-  uint32_t size; /**< sizeof(rill_turn), the same in each turn of an array */
-  rill_turn_kind kind;
+typedef struct rill_session_step {
+  uint32_t size; /**< sizeof(rill_session_step), the same in each step of an array */
+  rill_step_kind kind;
   rill_session* session;
-  int64_t valid_frames; /**< of RILL_TURN_PARTIAL */
-} rill_turn;
+  int64_t valid_frames; /**< of RILL_STEP_PARTIAL */
+} rill_session_step;
 
 /** Run the next pulse of several sessions of one plan. Each layer runs for all sessions before the
  *  next layer does, so that its weights are fetched once. Each session is an independent stream
- *  with its own start, end and reset; sessions that are not in `turns` do not move. The frames have
+ *  with its own start, end and reset; sessions that are not in `steps` do not move. The frames have
  *  the bits of separate steps.
- *  Real-time: yes. Errors: those of the single calls, with the index of the first wrong turn;
+ *  Real-time: yes. Errors: those of the single calls, with the index of the first wrong step;
  *  RILL_E_ARG for sessions of different plans, or a session that occurs twice; RILL_E_ABI for an
- *  unknown size, or one that differs from the first turn's. Nothing has run then. */
-RILL_API rill_status rill_step_together(const rill_turn* turns, size_t count) RILL_REAL_TIME;
+ *  unknown size, or one that differs from the first step's. Nothing has run then. */
+RILL_API rill_status rill_step_together(const rill_session_step* steps,
+                                        size_t count) RILL_REAL_TIME;
 
 /* A stream runs in one of two modes from its start or rill_session_reset: pulse by pulse with
  * rill_step, as above, or with any number of frames at a time, as below. */

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /** One mode of running the model, with its result. */
-typedef struct rill_check_way {
+typedef struct rill_check_mode {
   uint32_t size;
   int32_t same_bits;   /**< not 0: all compared frames have the bits of the whole run */
   const char* name;    /**< "pushed in pieces" */
@@ -23,7 +23,7 @@ typedef struct rill_check_way {
   int64_t frames;      /**< compared frames; elements of outputs that do not stream */
   const char* problem; /**< first difference, with output and frame; "" if there is none */
   const char* skipped; /**< allowed reason why nothing was compared; else "" */
-} rill_check_way;
+} rill_check_mode;
 
 typedef struct rill_check_opts {
   uint32_t size;
@@ -36,14 +36,14 @@ typedef struct rill_check_opts {
   /** Tolerance of frames; both 0 stand for 1e-7, and for 1e-5 downstream of attention. */
   double absolute, relative;
   uint64_t seed; /**< of the sizes of pushed pieces */
-  void (*way)(void* user, const rill_check_way* way); /**< called for each mode; or null */
+  void (*mode)(void* user, const rill_check_mode* mode); /**< called for each mode; or null */
   void* user;
 } rill_check_opts;
 
 typedef struct rill_check_report {
   uint32_t size;
   int64_t frames;  /**< of the stream, a value of its symbol */
-  int64_t ways;    /**< number of modes */
+  int64_t modes;    /**< number of modes */
   int64_t failed;  /**< modes with a difference */
   int64_t outputs; /**< compared outputs of streams */
 } rill_check_report;

@@ -14,8 +14,8 @@
 namespace rill {
 inline namespace abi1 {
 
-/// One mode of running a model, with its result; see rill_check_way.
-struct CheckedWay {
+/// One mode of running a model, with its result; see rill_check_mode.
+struct CheckedMode {
   std::string name;
   int64_t pulse = 0;  ///< 0: the whole run
   int64_t outputs = 0;
@@ -29,7 +29,7 @@ struct CheckedWay {
 struct Checked {
   int64_t frames = 0;   ///< of the stream
   int64_t outputs = 0;  ///< number of compared outputs of streams
-  std::vector<CheckedWay> ways;
+  std::vector<CheckedMode> modes;
   std::optional<Error> error;  ///< why the check failed: a mode that differs, or nothing compared
 
   explicit operator bool() const { return !error; }
@@ -46,14 +46,15 @@ inline Result<Checked> check(const Model& whole, const std::vector<rill_view>& i
   opts.symbol = symbol.c_str();
   opts.pulses = pulses.empty() ? nullptr : pulses.c_str();
   opts.user = &out;
-  opts.way = [](void* user, const rill_check_way* way) {
-    static_cast<Checked*>(user)->ways.push_back({way->name, way->pulse, way->outputs, way->frames,
-                                                 way->same_bits != 0, way->problem, way->skipped});
+  opts.mode = [](void* user, const rill_check_mode* mode) {
+    static_cast<Checked*>(user)->modes.push_back({mode->name, mode->pulse, mode->outputs,
+                                                  mode->frames, mode->same_bits != 0, mode->problem,
+                                                  mode->skipped});
   };
   rill_check_report report = {};
   report.size = sizeof(report);
   const rill_status status = rill_check(whole.get(), inputs.data(), inputs.size(), &opts, &report);
-  if (status != RILL_OK && (status != RILL_E_STATE || report.ways == 0)) return Error::last();
+  if (status != RILL_OK && (status != RILL_E_STATE || report.modes == 0)) return Error::last();
   if (status != RILL_OK) out.error = Error::last();
   out.frames = report.frames;
   out.outputs = report.outputs;

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "api/include/rill/rill.h"
+#include "core/base/nonblocking.h"
+
+namespace rill::api {
+
+/// How a stream is run: pulse by pulse, or by pushing frames. Open: neither yet.
+enum class Drive : uint8_t { kOpen, kSteps, kPushes };
+
+/// Where a session stands, as far as calls are concerned. docs/sessions.md says what each means.
+enum class SessionState : uint8_t {
+  kWhole,  ///< of a plan that does not stream, always
+  kNew,
+  kStepped,
+  kPushed,
+  kEnded,  ///< by a state that was loaded: nothing waits, and the tail may be had in both ways
+  kSteppedToEnd,
+  kPushedToEnd,
+};
+SessionState state_of(const rill_session& session) RILL_NONBLOCKING;
+
+/// Calls that are not allowed in every session state.
+enum class Call : uint8_t { kRun, kStep, kPartial, kFlush, kPush, kPull, kFinish, kState };
+
+/// Return whether a call may be made now: RILL_E_STATE where not. It changes nothing.
+rill_status check_state(const char* function, Call call,
+                         const rill_session& session) RILL_NONBLOCKING;
+/// Note that a call was made, and did not fail.
+void pass_state(Call call, rill_session* session) RILL_NONBLOCKING;
+
+}  // namespace rill::api

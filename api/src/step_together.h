@@ -1,0 +1,17 @@
+#pragma once
+
+#include "api/include/rill/rill.h"
+#include "core/base/nonblocking.h"
+
+namespace rill::api {
+
+/// Return whether a step may be taken now.
+rill_status check_session_step(const char* function,
+                               const rill_session_step& step) RILL_NONBLOCKING;
+/// Announce the end of a stream whose step is its last: kShape if the model has no output then.
+rill_status announce_end(const rill_session_step& step) RILL_NONBLOCKING;
+void take_end_back(const rill_session_step& step) RILL_NONBLOCKING;
+/// Note that the step is taken; tell whether there is a step to run.
+bool begin_step(const rill_session_step& step) RILL_NONBLOCKING;
+
+}  // namespace rill::api

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "audit/audit.h"
+#include "audit/drive.h"
+#include "audit/values.h"
+
+namespace rill::audit {
+
+/// The outputs of a run; nothing where it was given up.
+using Outputs = Result<std::optional<std::vector<Tensor>>>;
+
+/// The whole graph with the stream symbol bound, run once. Errors: where it is not defined for that
+/// length.
+Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
+                  std::span<const Tensor> inputs, Deadline until);
+
+/// The modes of driving a stream, each compared to the whole run.
+class Modes {
+ public:
+  /// `until`: what is not compared by then is given up.
+  static Result<Modes> make(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans,
+                           const Options& options, Deadline until);
+  const Plan& plan() const { return *plans_[0]; }
+
+  /// Compare streams of one length: step by step, and in one other mode, or in all. What is found,
+  /// what was compared and what was given up go to the report. Errors: where the whole graph is not
+  /// defined.
+  Status compare(int64_t length, bool in_all_modes, Draw* draw, Report* report);
+
+ private:
+  /// What happens in the middle of a stream that is pushed.
+  enum class Event { kNone, kReset, kSave, kClone, kMove };
+  struct Case {
+    int64_t length = 0;
+    std::vector<Tensor> inputs;
+    std::vector<Tensor> want;
+    std::vector<int64_t> frames;  ///< per output: how many differ from those of another input
+  };
+
+  Modes(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans, Deadline until)
+      : whole_(whole), plans_(std::move(plans)), until_(until) {}
+  Outputs stepped(const Case& at);
+  Outputs pushed(const Case& at, Event event, Draw* draw, Report* report);
+  Result<std::unique_ptr<Session>> moved(Session* session, Feed* feed, std::unique_ptr<Feed>* next,
+                                         Event event, Draw* draw, bool* refused);
+  /// Noise of the next kind, and what the whole graph makes of it; false where that was given up.
+  Result<bool> draw_case(int64_t length, Draw* draw, Case* out);
+  NoiseKind next_kind(Draw* draw);
+  void count_varied(const Case& other, Case* of) const;
+  Status side_by_side(const Case& at, const Case& other, Report* report);
+  void judge(const Case& at, const char* mode, const Outputs& got, Report* report);
+
+  const Graph& whole_;
+  std::vector<std::shared_ptr<const Plan>> plans_;
+  Deadline until_;
+  std::unique_ptr<Session> session_;  ///< reset between lengths, so that a reset is held to all
+  std::vector<double> rounding_;      ///< per output of the whole graph
+  std::vector<char> fixed_;           ///< per output: the same in every run
+  bool attends_ = false;
+  size_t drawn_ = 0;  ///< kinds of noise so far
+  std::vector<Case> earlier_;         ///< for streams side by side
+};
+
+}  // namespace rill::audit

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/onnx.h"
+#include "ops/control/scan.h"
+
+namespace rill::ops {
+
+/// Makes a loop of the body that a file gives, whose inputs and outputs have no axis of the
+/// iterations: copies it between an axis that goes in front and one that comes behind.
+class Iterations {
+ public:
+  /// `body` must outlive it. What the body reads of the graph around it is taken by `copy`.
+  Iterations(OnnxCtx& ctx, const OnnxCtx::Body& body);
+
+  const Graph& given() const { return body_.graph; }
+  /// Find the copy of a wire of the body.
+  OutletId of(OutletId given) const { return copied_.at(given); }
+
+  /// Pass a wire of the outer graph whole, or as the first value of a state, in the place of an
+  /// input of the body, or for the iteration alone if that is invalid.
+  void take(OutletId given, OutletId outer, Scan::Input input);
+  /// Pass entry after entry along an axis, which the body does not have.
+  Status take_by_iteration(OutletId given, OutletId outer, int64_t axis, int64_t chunk);
+  void take_constant(OutletId given, Tensor value);
+  /// Pass what the body gathers by the number of its iteration entry after entry, where there are
+  /// as many as iterations: so it may stream.
+  Status take_rows_of(OutletId number, const Dim& count);
+  /// Copy the nodes of the body. Inputs that nothing was passed for come from around the loop.
+  Status copy();
+
+  OutletId state(size_t index) const { return states_[index]; }
+  Result<OutletId> add(OpPtr op, WireList inputs);
+  /// Choose between two values of one type by a scalar.
+  Result<OutletId> chosen(OutletId condition, OutletId yes, OutletId no);
+  /// Give the next value of a state, in their order. Errors: kShape if its type changes.
+  Status give_state(OutletId next);
+  /// Give what becomes a list of all iterations, along a new axis.
+  Status give_list(OutletId given, int64_t axis, int64_t chunk);
+  /// Add the loop. Gives the last states, then the lists.
+  Result<Value> run(std::string_view called);
+
+ private:
+  /// Return whether a node that is still to be copied reads a wire, or it is an output.
+  bool is_read(OutletId given) const;
+
+  OnnxCtx& ctx_;
+  const OnnxCtx::Body& body_;
+  Graph turn_;
+  Scan scan_;
+  std::vector<OutletId> outer_;
+  std::vector<OutletId> states_;
+  std::map<OutletId, OutletId> copied_;
+};
+
+}  // namespace rill::ops

@@ -1,0 +1,162 @@
+// What holds for every operator on every type that it takes, over the cases of
+// tests/operators/cases with their operands in other types.
+
+#include <gtest/gtest.h>
+
+#include "tests/operators/case.h"
+#include "tests/operators/plain_run.h"
+#include "tests/property/streaming.h"
+
+namespace rill::test {
+namespace {
+
+constexpr DType kTypes[] = {DType::kBool, DType::kU8,  DType::kU16, DType::kU32, DType::kU64,
+                            DType::kI8,   DType::kI16, DType::kI32, DType::kI64, DType::kF16,
+                            DType::kBF16, DType::kF32, DType::kF64};
+
+struct CaseName {
+  std::string operator()(const ::testing::TestParamInfo<Case>& info) const {
+    return info.param.name;
+  }
+};
+
+bool has(const Case& of, DType type) {
+  for (const std::vector<Operand>* operands : {&of.inputs, &of.added, &of.weights}) {
+    for (const Operand& operand : *operands) {
+      if (operand.dtype == type) return true;
+    }
+  }
+  return false;
+}
+
+Case with_type(Case of, DType from, DType to) {
+  for (std::vector<Operand>* operands : {&of.inputs, &of.added, &of.weights}) {
+    for (Operand& operand : *operands) {
+      if (operand.dtype == from) operand.dtype = to;
+    }
+  }
+  return of;
+}
+
+/// Weights as inputs: those have every type, and reach what nothing known ahead does.
+Case with_weights_given(Case of) {
+  of.inputs.insert(of.inputs.end(), of.weights.begin(), of.weights.end());
+  of.weights.clear();
+  return of;
+}
+
+/// A case of other types that loads, with what goes in and comes out.
+struct Typed {
+  Case a_case;
+  DType from;
+  DType to;
+  Graph graph;
+  Graph bound;
+  std::vector<Tensor> inputs;
+
+  std::string text() const {
+    return str_cat(dtype_name(from), " as ", dtype_name(to), "\n", a_case.text());
+  }
+};
+
+class TypeProperties : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (!GetParam().lengths.empty()) length_ = GetParam().lengths.back();
+  }
+
+  std::optional<Typed> loaded(Case a_case, DType from, DType to) const {
+    auto graph = load_case(a_case);
+    if (!graph.ok()) return std::nullopt;
+    auto bound = graph->with_symbol("S", Dim(length_));
+    if (!bound.ok()) return std::nullopt;
+    auto inputs = case_inputs(a_case, *graph, {{"S", length_}}, 7);
+    if (!inputs.ok()) return std::nullopt;
+    return Typed{std::move(a_case), from, to, *std::move(graph), *std::move(bound),
+                 *std::move(inputs)};
+  }
+
+  template <class See>
+  void for_each_type(const See& see) const {
+    if (GetParam().pulsed) return;
+    for (const DType from : {DType::kF32, DType::kI64, DType::kI32, DType::kU8, DType::kBool}) {
+      if (!has(GetParam(), from)) continue;
+      for (const DType to : kTypes) {
+        const Case other = with_type(GetParam(), from, to);
+        if (const auto typed = loaded(other, from, to)) see(*typed);
+        // An input has the type that it is declared with, and not that of graph.quant.
+        if (other.weights.empty() || !other.quant.empty()) continue;
+        if (const auto typed = loaded(with_weights_given(other), from, to)) see(*typed);
+      }
+    }
+  }
+
+  /// Operators that compute in f32 whatever they are given do so for f64 too.
+  static Allowance allowed(const Typed& typed, DType type) {
+    if (type == DType::kBF16) return {3e-2, 1e-2};
+    return allowance(typed.bound, type == DType::kF64 ? DType::kF32 : type);
+  }
+
+  int64_t length_ = 1;
+};
+
+TEST_P(TypeProperties, WhatIsInferredIsComputedAndPlanned) {
+  for_each_type([&](const Typed& typed) {
+    auto plain = plain_run(typed.bound, typed.inputs);
+    ASSERT_TRUE(plain.ok()) << plain.error().to_string() << "\n" << typed.text();
+    auto whole = WholeRun::make(typed.graph, length_);
+    ASSERT_TRUE(whole.ok()) << whole.error().to_string() << "\n" << typed.text();
+    const std::vector<Tensor> found = whole->run(typed.inputs);
+    for (size_t i = 0; i < found.size(); ++i) {
+      const Allowance allow = allowed(typed, found[i].dtype());
+      EXPECT_EQ(difference_within(found[i], (*plain)[i], allow), "") << typed.text();
+    }
+  });
+}
+
+TEST_P(TypeProperties, AStreamGivesTheFramesOfTheWholeRun) {
+  for_each_type([&](const Typed& typed) {
+    for (const int64_t pulse : GetParam().pulses) {
+      auto streamed = StreamedRun::make(typed.graph, pulse);
+      ASSERT_TRUE(streamed.ok()) << streamed.error().to_string() << "\n" << typed.text();
+      auto frames = streamed->run(typed.inputs, length_);
+      ASSERT_TRUE(frames.ok()) << frames.error().to_string() << "\n" << typed.text();
+      auto whole = WholeRun::make(typed.graph, length_);
+      ASSERT_TRUE(whole.ok()) << whole.error().to_string() << "\n" << typed.text();
+      const std::vector<Tensor> expected = whole->run(typed.inputs);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(difference((*frames)[i], expected[i]), "")
+            << "pulse " << pulse << ", " << typed.text();
+      }
+    }
+  });
+}
+
+/// What is the same in every width rounds alike, so that only what is computed differs.
+TEST_P(TypeProperties, NarrowFloatsGiveTheNumbersOfWideOnes) {
+  const auto wide = loaded(with_weights_given(with_type(GetParam(), DType::kF32, DType::kF64)),
+                           DType::kF32, DType::kF64);
+  if (GetParam().pulsed || !GetParam().quant.empty() || !wide) return;
+  for_each_type([&](const Typed& typed) {
+    if (typed.from != DType::kF32 || !is_float(typed.to) || !typed.a_case.weights.empty()) return;
+    std::vector<Tensor> upcast;
+    for (size_t i = 0; i < typed.inputs.size(); ++i) {
+      upcast.push_back(std::move(cast(typed.inputs[i], wide->inputs[i].dtype())).value());
+    }
+    auto expected = plain_run(wide->bound, upcast);
+    auto found = plain_run(typed.bound, typed.inputs);
+    ASSERT_TRUE(expected.ok() && found.ok()) << typed.text();
+    const double rounding = typed.to == DType::kBF16 ? 5e-2 : typed.to == DType::kF16 ? 5e-3 : 1e-4;
+    for (size_t i = 0; i < found->size(); ++i) {
+      const DType type = (*expected)[i].dtype();
+      const Tensor as_wide = std::move(cast((*found)[i], type)).value();
+      EXPECT_EQ(difference_within(as_wide, (*expected)[i], {rounding, rounding}), "")
+          << typed.text();
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, TypeProperties, ::testing::ValuesIn(all_cases()), CaseName());
+
+}  // namespace
+}  // namespace rill::test
