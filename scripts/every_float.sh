@@ -26,7 +26,7 @@ log=build/release/every_float.log
 RILL_FLOAT_BLOCKS=1 build/release/bin/kernels_every_float_test --gtest_filter="$filter" | tee "$log"
 if [[ -n $page ]]; then
   {
-    echo '| function | tier | floats | worst error | at most | lower than the float before |'
+    echo '| function | tier | floats | worst error | at most | lower than at the previous float |'
     echo '| --- | --- | --- | --- | --- | --- |'
     grep '^| ' "$log"
   } | python3 scripts/put_table.py "$page" floats
