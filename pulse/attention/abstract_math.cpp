@@ -13,7 +13,7 @@ using Tail = PositionBound;
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 /// The last position that is looked at: a mask that still changes behind it is refused.
 constexpr double kLatest = 1 << 24;
-/// Sums of rounded floats stay this close to what they stand for.
+/// Sums of rounded floats deviate from the exact sum by less than this factor.
 constexpr double kSlack = 1.001;
 
 bool is_whole(double value) { return std::trunc(value) == value; }
@@ -78,7 +78,7 @@ Abstract AbstractMath::counted(Square at, double start, double step) const {
 
 std::optional<Abstract> AbstractMath::added(const Abstract& a, const Abstract& b,
                                             double sign) const {
-  // What floats round may differ from one query to the next, unless it is the same for all.
+  // Rounding may differ from query to query, unless the value is the same for all queries.
   const auto rough = [](const Abstract& x) { return !x.exact && x.per_period != 0.0; };
   const auto grows = [](const Abstract& x) { return x.per_period != 0.0; };
   if ((rough(a) && grows(b)) || (rough(b) && grows(a))) return std::nullopt;
@@ -201,7 +201,7 @@ std::optional<Abstract> AbstractMath::comparison(const Abstract& a, const Abstra
                          kind == ops::BinaryKind::kLe;
       return holds ? flat(1, 1) : flat(0, 0);
     }
-    // What holds for one position in the end need not hold for the first ones.
+    // A comparison that holds for large positions need not hold for the first ones.
     if (sign == 0 || e->per_period != 0.0) return flat(0, 1);
     const bool holds = sign > 0 ? kind == ops::BinaryKind::kGt || kind == ops::BinaryKind::kGe
                                 : kind == ops::BinaryKind::kLt || kind == ops::BinaryKind::kLe;
@@ -225,7 +225,7 @@ std::optional<Abstract> AbstractMath::extreme(const Abstract& a, const Abstract&
   out.apart = signs->apart;
   out.settled = signs->settled;
   if (e->per_period != 0.0) {
-    // What one position loses to before it settles is noise of the winner.
+    // Until a position settles, the loser may win; the bounds of the winner absorb that.
     const bool first = (signs->ever > 0) == largest;
     return won(out, first ? a : b, first ? b : a, *e);
   }

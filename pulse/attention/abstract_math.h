@@ -8,20 +8,20 @@
 
 namespace rill::pulse {
 
-/// What is one of both.
+/// Return the join (union of bounds) of two tails.
 PositionBound either(const PositionBound& a, const PositionBound& b);
-/// Return whether both grow alike.
+/// Return whether both have the same growth.
 bool parallel(const PositionBound& a, const PositionBound& b);
 
-/// Computes with abstract values of wires of one place. Nothing where how a result goes on is not
-/// told.
+/// Arithmetic on abstract values of wires of one place. A function returns nothing if the result is
+/// unknown.
 class AbstractMath {
  public:
   using Abstract = AbstractValue;
   AbstractMath(Square at, int64_t period)
       : period_(period), one_position_(at.row < 0 || at.column < 0) {}
 
-  /// What recurs with every position, between two numbers.
+  /// Return a abstract value that recurs with every position, bounded by `low` and `high`.
   static Abstract constant(double low, double high, bool exact);
 
   static Abstract number(double value);
@@ -66,11 +66,13 @@ class AbstractMath {
   /// The larger one, or the smaller one.
   std::optional<Abstract> extreme(const Abstract& a, const Abstract& b, bool largest) const;
 
-  /// What goes on as `winner` does from `out.settled` on; before, it is one of both.
+  /// Return a abstract value equal to `winner` from `out.settled` on, and bounded by the join of
+  /// the two before it.
   Abstract won(Abstract out, const Abstract& winner, const Abstract& loser,
                const Abstract& apart) const;
 
-  /// What is known of both: from where on they hold, and whether floats hold them.
+  /// Return a abstract value with the common properties of both: where they hold, and whether
+  /// floats represent them exactly.
   Abstract joined(const Abstract& a, const Abstract& b) const;
   bool one_position() const { return one_position_; }
 

@@ -1,5 +1,5 @@
-// How wires of positions go on for ever, from the operators that they are made of: what is found
-// for some queries and keys holds for all others.
+// Bounds on wires of positions, derived from their operators: a bound found for some queries and
+// keys holds for all others.
 
 #include <algorithm>
 #include <cmath>
@@ -170,7 +170,7 @@ std::optional<AbstractValue> Positions::abstract_of(const Place& place, int64_t 
     if (made) {
       in.push_back(*made);
     } else if (part) {
-      // Of frames it tells where they are zeros: by the distance alone.
+      // The frames' values are unknown; only the distance decides where the result is zero.
       in.push_back(AbstractMath::constant(-kEndless, kEndless, false));
     } else {
       return std::nullopt;

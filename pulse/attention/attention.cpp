@@ -65,7 +65,7 @@ std::optional<Use> use_of(const Graph& graph, const Node& node, std::string_view
   };
   for (int k = 0; k < 2; ++k) {
     if (!square(k)) continue;
-    // Values may depend on both positions, as those of relative positions do.
+    // Values may depend on both positions, such as the values of relative positions.
     const Fact& fact = graph.fact(node.inputs[static_cast<size_t>(k)]);
     if (square(1 - k) && is_positional(graph, node.inputs[static_cast<size_t>(k)])) continue;
     if (use.weights >= 0) return std::nullopt;
@@ -166,7 +166,7 @@ class Gatherer {
   }
 
  private:
-  /// Take in what was collected.
+  /// Copy the collected nodes into the body.
   Status fill(Graph* body) {
     if (inside_.size() > kMostInside) {
       return fail(Code::kUnsupported, "over ", kMostInside, " operators in one attention");

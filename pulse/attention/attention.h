@@ -4,20 +4,20 @@
 
 namespace rill::pulse {
 
-/// Put each attention of a graph, the nodes from its scores to the product with its values, into
+/// Replace each attention of a graph, the nodes from its scores to the product with its values, by
 /// one node, so that it can stream as a whole. Wires of frames against frames have no streaming
-/// rule of their own: what they hold is known once their masks are.
+/// rule of their own, because only their masks bound the frames that they hold.
 Graph gather_attention(Graph whole, std::string_view symbol);
 
 /// Add what must not be negative where attention is gathered: of no keys at all a whole run gives
 /// zeros, and a stream what it gives for keys that are hidden.
 void add_keys(const Graph& gathered, std::vector<Dim>* non_negative);
 
-/// Attention over a stream, while its graph is being pulsed: queries meet the keys that masks let
-/// them see, of which a fixed number is kept.
-/// Inputs: those of `body`. Shapes, types: those of the product with the values, its last node.
-/// Stream: a query waits for the last key that it sees, and the keys that the latest ones see are
-/// kept. Keys before the stream and after its end get the score of minus infinity.
+/// Attention over a stream, while its graph is being pulsed: queries meet the keys that masks show
+/// them, and the stream keeps a fixed number of keys. Inputs: those of `body`. Shapes, types: those
+/// of the product with the values, its last node. Stream: a query waits for the last key that it
+/// sees, and the keys that the latest queries see are kept. Keys before the stream and after its
+/// end get the score minus infinity.
 /// Source: NNEF 1.0, `matmul`, `softmax`; PyTorch, `scaled_dot_product_attention`.
 struct Attention final : OpBase<Attention> {
   std::shared_ptr<const Graph> body;
@@ -26,7 +26,7 @@ struct Attention final : OpBase<Attention> {
   char query = 't';             ///< the letters of the product for queries and for keys
   char key = 's';
 
-  /// The axis that a letter stands for in an operand of the product, or in what it gives for 2.
+  /// Return the axis of a letter in operand 0 or 1 of the product, or in its result for operand 2.
   int place(int operand, char letter) const;
 
   std::string_view name() const override { return "Attention"; }

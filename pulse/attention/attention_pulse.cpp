@@ -1,4 +1,4 @@
-// How attention streams.
+// The streaming form of attention.
 
 #include <algorithm>
 #include <map>
@@ -54,7 +54,7 @@ class Streamed {
     std::vector<OutletId> operands(2);
     OutletId& weighed = operands[static_cast<size_t>(weights)];
     RILL_ASSIGN(weighed, emit(used, square));
-    // Scores of what does not exist may be anything, and no softmax took them away.
+    // Scores of keys outside the stream may be anything, and no softmax has hidden them.
     if (!normalised_ || band.zeroed) {
       RILL_ASSIGN(weighed, mask_keys(weighed, square, true));
     }
@@ -137,7 +137,8 @@ class Streamed {
       own = pulse;
       if (stream->axis == at.column) {
         if (outlet == values_) {
-          // What does not exist has weight 0, and must not be NaN.
+          // Keys outside the stream have weight 0; their values must not be NaN, since 0 * NaN is
+          // NaN.
           RILL_ASSIGN(const Tensor zero, Tensor::zeros(b_.in(i).dtype, {}));
           RILL_ASSIGN(input.wire, b_.mask(input.wire, &input.stream, true, true, zero));
         } else {
@@ -160,8 +161,9 @@ class Streamed {
     return {};
   }
 
-  /// By how many places of their clock keys end before the last query does, at most: more than any
-  /// stream has where that is not told. Negative where keys go on behind the last query.
+  /// Return by how many ticks of the common clock the keys may end before the last query;
+  /// kMostFrames, more than any stream has, if that is unknown. Negative if keys follow the last
+  /// query.
   int64_t fewer_keys(const Fact& scores, Square at) const {
     const Dim queries = Dim(layout_.rates.query) * (scores.dim(at.row) - Dim(1)) + Dim(1);
     const Dim apart = b_.scope().simplify(queries - Dim(layout_.rates.key) * scores.dim(at.column));
@@ -237,7 +239,8 @@ class Streamed {
     return done_.at({outlet, at});
   }
 
-  /// What is emitted for a wire's own sake, the last one first; what cannot be is refused later.
+  /// Return the wires that must be emitted before a wire, the last one first. A wire that cannot be
+  /// emitted has none; `emit_new` refuses it.
   std::vector<Key> parts_of(const Key& key) const {
     const auto& [outlet, at] = key;
     const Node& node = body_.node(outlet.node);
@@ -315,7 +318,7 @@ class Streamed {
       return b_.refuse("Take distances from a range or a table", "node \"", node.name, "\" (",
                        node.op->name(), ") does not tell how far keys lie from queries");
     }
-    // What stands for the distance 0.
+    // The number, or the row of the table, of distance 0.
     const Dim zero = range ? range->start + Dim(range->step) * *nearest_ : rows->begin + *nearest_;
     const auto origin = b_.scope().simplify(zero).to_int();
     if (!origin) {
@@ -332,8 +335,7 @@ class Streamed {
       RILL_ASSIGN(table, emit(node.inputs[0], Square{}));
       const auto count = b_.fact(table).dim(at.distance).to_int();
       if (!count || *count < 1) return b_.refuse("Use a table of fixed size", "no rows");
-      // What lies beyond the table is hidden, or the stream is longer than the model is defined
-      // for.
+      // Distances beyond the table are masked, or the stream is longer than the model supports.
       for (int64_t& value : values) value = std::clamp<int64_t>(value, 0, *count - 1);
     }
     RILL_ASSIGN(Tensor tensor, Tensor::of<int64_t>(DType::kI64, {layout_.distances()}, values));
@@ -342,8 +344,8 @@ class Streamed {
     return b_.add1(node.name, make_op<ops::Gather>(at.distance), {table, numbers});
   }
 
-  /// Rows of a table, those of the positions that are at hand. What lies beyond the table is
-  /// hidden, or the stream is longer than the model is defined for.
+  /// Emit the rows of a table for the positions of this pulse. Positions beyond the table are
+  /// masked, or the stream is longer than the model supports.
   Result<OutletId> emit_rows(const ops::Slice& rows, const Node& node, OutletId table, Square at) {
     const auto axis = static_cast<int>(rows.axis);
     const auto begin = rows.begin.to_int();

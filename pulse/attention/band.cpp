@@ -12,10 +12,10 @@
 namespace rill::pulse {
 namespace {
 
-/// Rows of masks that are looked at: as many queries as the masks take to repeat themselves.
+/// The most mask rows that the search computes: the period of the masks, in queries.
 constexpr int64_t kMostQueries = int64_t{1} << 20;
 
-/// What masks say of the keys of one query, from one key on to where the next piece begins.
+/// A run of keys that the masks treat alike for one query; it ends where the next piece begins.
 struct Piece {
   int64_t from = 0;
   bool seen = true;
@@ -23,8 +23,8 @@ struct Piece {
   bool weighs = true;  ///< nothing takes its weight away behind the softmax
 };
 
-/// What all limits together let through, query by query. `abstracts`: of the limits, and then of
-/// those behind; where one is not told, its limit lets keys through.
+/// Combines all limits, query by query. `abstracts`: of the limits, then of those behind the
+/// softmax. A limit whose abstract value is unknown lets every key through.
 class Seen {
  public:
   Seen(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
@@ -66,7 +66,7 @@ class Seen {
     return std::isnan(value) || limit.lets(value);
   }
 
-  /// A row of which each run is let through as a whole, or hidden.
+  /// Return the row, split so that its limit either shows or hides each run as a whole.
   static KeyRuns split(const Limit& limit, const KeyRuns& row) {
     KeyRuns out;
     for (size_t i = 0; i < row.size(); ++i) {
@@ -113,8 +113,7 @@ class Seen {
         continue;
       }
       out.seen = false;
-      // Of numbers put in the place of a score the outermost counts, and minus infinity that is
-      // added to it.
+      // If several nodes overwrite a score, the outermost wins; an added -inf still hides the key.
       if (replaced || !out.counts) continue;
       replaced = limit.replaces();
       out.counts = replaced ? limit.finite : !std::isinf(value);
@@ -188,8 +187,8 @@ class Search {
 
   void run() {
     const int64_t period = band_.period;
-    // What a query sees is what those of its phase see, where positions have settled: pairs are
-    // moved along the diagonal, and away from it, until they lie among these.
+    // From `settled_` on, queries of one phase see the same keys. The rows below cover every pair
+    // of query and key up to a shift along the diagonal, or away from it.
     const int64_t base = (apart_ / period + 2) * period;
     const int64_t all = settled_ > 0 ? settled_ + base + period : base + period;
     if (all > kMostQueries) return give_up(all);
@@ -222,7 +221,7 @@ class Search {
     for (size_t phase = 0; phase < phases; ++phase) {
       // A query that sees no key at all gives NaN, whatever it has.
       if (first[phase] == INT64_MAX) first[phase] = last[phase] = 0;
-      // What lies so far from the diagonal goes on for ever.
+      // Beyond `apart_` from the diagonal the masks are constant, so the band is unbounded there.
       band_.first[phase] = first[phase] <= -apart_ ? INT64_MIN : first[phase];
       band_.last[phase] = last[phase] >= apart_ ? INT64_MAX : last[phase];
     }
@@ -264,15 +263,16 @@ class Search {
   int64_t settled_ = 0;
 };
 
-/// Return which limits are read: the positions that they compare are told.
+/// Decides which limits the search can use: those that compare known functions of positions.
 class Reading {
  public:
   Reading(Positions* positions, int64_t period, const std::vector<Limit>& limits)
       : positions_(*positions), period_(period), numbers_(hides_by_numbers(limits)) {}
 
   bool is_told(const Limit& limit) const { return is_told(limit, false); }
-  /// Factors that go on in some way or other are no masks there: keys may have weight. A number
-  /// that hides keys may make all count alike where it is met, which must be told everywhere.
+  /// A factor that is known on one side of the diagonal only is no mask on the other: keys may have
+  /// weight there. But a finite number that hides keys may make all keys count, so a limit next to
+  /// one must be known on both sides.
   bool is_read(const Limit& limit) const {
     return is_told(limit, !numbers_ && limit.kind == Limit::Kind::kNotZero);
   }
@@ -293,8 +293,7 @@ class Reading {
   bool numbers_;
 };
 
-/// Return which of the limits are in the way of a band: the first that fades, and the first that is
-/// not read.
+/// Report the limits that prevent a band: the first that fades, and the first that is unknown.
 void report_unread(const Graph& graph, const Reading& reading,
                          const std::vector<Limit>& limits, Band* band) {
   const auto fading = find_if(limits, [&](const Limit& limit) { return reading.fades(limit); });
@@ -307,7 +306,7 @@ void report_unread(const Graph& graph, const Reading& reading,
                          reading.end_of(*misread));
 }
 
-/// Keeps the limits that are read. What is not read may hide all that the others let through; a
+/// Drop the limits that are unknown. An unknown limit may hide every key that the others show; a
 /// bias does not.
 void keep_read(const Reading& reading, bool by_frames, std::vector<Limit>* limits, Band* band) {
   const auto unread = [&](const Limit& limit) { return !reading.is_read(limit); };

@@ -18,7 +18,8 @@ struct Band {
   /// The first keys of the stream, which queries may see however far away they are: `first` and
   /// `last` leave them out.
   int64_t sinks = 0;
-  std::vector<int64_t> last_sink;  ///< that each of as many first queries sees, -1 for none
+  /// The last sink that each of the first `sinks` queries sees, -1 for none
+  std::vector<int64_t> last_sink;
   /// A query that may see no key while a finite number hides them: it sees them all then.
   std::optional<int64_t> blind;
   /// Whether weights are taken away behind the softmax: a query that sees no key, and gives NaN,
@@ -30,14 +31,14 @@ struct Band {
   std::string fading;  ///< what gives weights to keys however far away they are, for messages
 };
 
-/// Why the keys of a query cannot be kept, and the remedy.
+/// Why the stream cannot keep the keys of a query, and the remedy.
 struct Unlimited {
   std::string cause;
   std::string remedy;
 };
 
-/// Return whether some query sees keys without end. `most`: as many keys as a stream may have, if
-/// there is such a number; then all that went before are kept.
+/// Return why a query sees an unbounded number of keys; nothing if all are bounded. `most`: the
+/// most keys that a stream may have, if bounded; all earlier keys are then kept.
 std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most,
                                    std::string_view symbol);
 

@@ -6,23 +6,23 @@
 
 namespace rill::pulse {
 
-/// Keys that stay at hand however far a stream goes on: its first ones, as attention sinks are.
-/// They stand in front of those that go by, on the axis of the keys, and count once they are not
-/// among these any more.
+/// The first keys of a stream, which stay in memory for the whole stream, as attention sinks do. On
+/// the axis of the keys they precede the passing keys. They count once the passing keys do not
+/// include them any more.
 class FirstKeys {
  public:
   FirstKeys() = default;
   explicit FirstKeys(int64_t count) : count_(count) {}
 
   int64_t count() const { return count_; }
-  /// Put the first keys of a wire in front of those that go by.
+  /// Prefix the passing keys of a wire with its first keys.
   Result<OutletId> keep(PulseBuilder& b, OutletId keys, const StreamFact& stream,
                         OutletId passing) const;
-  /// Put their numbers in front of those of the keys that go by.
+  /// Prefix the numbers of the passing keys with those of the first keys.
   Result<OutletId> number(PulseBuilder& b, std::string_view name, const ops::PulseRange& range,
                           OutletId passing) const;
-  /// Hide keys that are not of the stream, or stand in two places. `mask` is that of those that go
-  /// by, `positions` tells where these are.
+  /// Hide keys outside the stream, and the second copy of each key that stands in two places.
+  /// `mask` and `positions` belong to the passing keys.
   Result<OutletId> hide(PulseBuilder& b, OutletId scores, const ops::PulseKeyMask& mask,
                         const ops::PulseRange& positions) const;
 

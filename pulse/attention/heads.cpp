@@ -42,7 +42,8 @@ TensorPtr all_of_element(const Tensor& tensor, int64_t element) {
 struct Choice {
   int node = 0;
   bool joins = false;
-  std::vector<int64_t> cases;  ///< elements of a constant, or inputs of what joins them
+  /// Elements of a constant, or inputs of the node that joins the masks
+  std::vector<int64_t> cases;
 };
 
 class Heads {

@@ -10,7 +10,7 @@ namespace rill::pulse {
 struct Layout {
   int64_t pulse = 0;      ///< queries
   int64_t key_pulse = 0;  ///< new keys
-  int64_t keys = 0;       ///< all that go by and are at hand: the new ones, and those kept
+  int64_t keys = 0;       ///< all passing keys in memory: the new ones, and the kept ones
   int64_t reserve = 0;    ///< more that pulses which begin elsewhere in the period would see
   int64_t query_delay = 0;
   int64_t key_delay = 0;
@@ -25,9 +25,10 @@ struct Layout {
   int64_t least_distance() const { return 1 - keys - key_delay + query_delay; }
 };
 
-/// Find the smallest delay at which every query finds the last key that it sees, and the keys that
-/// have to be kept. `queries`: how many there are; `behind`: no key that follows a query may be
-/// seen. Errors: kPulse, where queries see keys without end, or what they see is not told.
+/// Find the smallest delay at which every query finds the last key that it sees, and the number of
+/// keys to keep. `queries`: the number of queries; `behind`: no key that follows a query may be
+/// seen. Errors: kPulse if queries see keys without bound, or if the keys that they see are
+/// unknown.
 Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layout* layout);
 
 }  // namespace rill::pulse

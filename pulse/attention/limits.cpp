@@ -55,7 +55,8 @@ class Collector {
       }
       out.push_back(walk(term.wire, term.at));
     }
-    // What a softmax gives for one key depends on all keys that it sees, whatever becomes of it.
+    // The softmax of one key depends on all keys that it sums over, even if its own weight is
+    // unused.
     for (const auto& [wire, square] : softmaxes(used, at)) {
       const int softmax = wire.node;
       const bool passed = any_of(out, [&](const Limits& each) { return each.softmax == softmax; });
@@ -116,7 +117,8 @@ class Collector {
     return out;
   }
 
-  /// Look at the node that makes a wire, and go on to what it hides keys of; false at the end.
+  /// Visit the node that makes a wire, and move on to the input with the hidden keys. False at the
+  /// end of the walk.
   bool step(OutletId* wire, Square* at) {
     const Node& node = graph_.node(wire->node);
     const auto inner = squares_of_inputs(graph_, node, *at, symbol_);
@@ -177,7 +179,7 @@ class Collector {
     return kind == ops::BinaryKind::kAdd || kind == ops::BinaryKind::kSub;
   }
 
-  /// A sum of weights has weight where one of its terms has: goes on with one, keeps the other.
+  /// A sum of weights is nonzero if any term is: walk on into one term, and queue the other.
   bool add_terms_of(const Node& node, const Squares& inner, OutletId* wire, Square* at) {
     if (++terms_seen_ > kMostTerms) {
       limits_.clear();
@@ -189,9 +191,9 @@ class Collector {
     return true;
   }
 
-  /// Return the scores from a mask where a node adds two wires [frames, frames]: the scores are the
-  /// one that a product of frames makes, and `next` becomes its input. Gives the number of such
-  /// wires that may still be scores: 1 if they were told apart, else 2.
+  /// Separate the scores from the mask if a node adds two wires [frames, frames]: the scores come
+  /// from a product of frames, and `next` becomes their input. Return how many of the two may still
+  /// be scores: 1 if they were separated, else 2.
   int without_masks(ops::BinaryKind kind, const Node& node, int* next) const {
     if (weights_ || kind != ops::BinaryKind::kAdd) return 2;
     const auto product = [&](int id) { return is_product(*graph_.node(id).op); };
@@ -213,7 +215,7 @@ class Collector {
       const size_t other = next == 1 ? 2 : 1;
       if (next == 0 || !is_number(node.inputs[other], inner[other])) return false;
       const auto fill = positions_.value(node.inputs[other], inner[other], 0, 0);
-      // What frames choose may stand in place of minus infinity, and count where all else is
+      // A number that frames choose may replace minus infinity, and counts if every other key is
       // hidden.
       const bool counts =
           !weights_ && fill && !std::isinf(*fill) && !is_positional(graph_, node.inputs[0]);
@@ -336,8 +338,8 @@ class Collector {
 
   using Seen = std::set<std::pair<Place, bool>>;
 
-  /// What is added to scores hides keys by its terms of positions, and by choices of minus infinity
-  /// that depend on positions as well.
+  /// A term that is added to scores hides keys if it depends on positions, or if it chooses minus
+  /// infinity by position.
   void added(OutletId from, Square square) {
     Seen seen;
     std::vector<Place> open{{from, square}};

@@ -11,10 +11,10 @@
 
 namespace rill::pulse {
 
-/// Scores of this and less have no weight left: their exponential is 0 beside any other.
+/// A score of this or less has no weight: its exponential vanishes next to any other.
 constexpr double kHiddenScore = -1e4;
 
-/// What a wire must be so that a key is seen.
+/// A condition on a wire; the key is visible only where it holds.
 struct Limit {
   enum class Kind : uint8_t { kTrue, kFalse, kHigh, kLow, kNotInfinite, kNotZero };
   OutletId wire;
@@ -41,7 +41,7 @@ struct Limit {
     }
     return true;
   }
-  /// The number around which it matters how large a value is; infinite if there is none.
+  /// Return the number with which `lets` compares values; infinite if it compares with none.
   double threshold() const {
     switch (kind) {
       case Kind::kHigh:
@@ -56,16 +56,15 @@ struct Limit {
   }
   /// Whether it is a bias of scores, which hides nothing.
   bool is_bias() const { return !large && (kind == Kind::kHigh || kind == Kind::kLow); }
-  /// Whether it puts a number in the place of what is hidden, whatever that was.
+  /// Return whether it overwrites hidden scores with a number, whatever they were.
   bool replaces() const { return kind == Kind::kTrue || kind == Kind::kFalse; }
 };
 
-/// What the masks say on one way from the use of the weights, or from a softmax, up to the scores.
+/// The limits on one path from the use of the weights, or from a softmax, up to the scores.
 struct Limits {
   std::vector<Limit> all;      ///< the outermost first
   std::vector<Limit> behind;   ///< what takes the weight away again behind the softmax
-  std::optional<double> weak;  ///< a number that was taken for what hides keys, and leaves them
-                               ///< some weight
+  std::optional<double> weak;  ///< a number meant to hide keys that leaves them some weight
   bool by_frames = false;      ///< what frames hold hides keys as well
   std::optional<int> softmax;  ///< the node that normalises over the keys which these let through
 };

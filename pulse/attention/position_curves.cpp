@@ -1,5 +1,6 @@
-// Comparisons of curves of positions with a number: squares, exponentials and their like have no
-// abstract value that goes on in even steps, but where they are monotone, they pass a number once.
+// Comparisons of curves of positions with a number. Squares, exponentials and similar functions
+// have no abstract value, which grows in even steps. But where they are monotone, they pass a
+// number once.
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,7 @@ constexpr size_t kMostStages = 16;
 /// Ends of the half-lines that are looked at. Squares of whole numbers are held by doubles there.
 constexpr double kFarFloat = 1e30;
 constexpr double kFarWhole = 1 << 26;
-/// Rounding does not bring a value this far, relatively, back to what it has passed.
+/// Rounding cannot move a value with this relative distance back across the threshold.
 constexpr double kMargin = 1e-4;
 
 bool is_comparison_of_order(ops::BinaryKind kind) {
@@ -138,7 +139,7 @@ std::optional<Settled> settled_on(const Curve& curve, double sign) {
     if (!begin || !end) return std::nullopt;
   }
   const Settled out{0, curve.holds(*end)};
-  // Whole numbers go on growing behind the end that is looked at, and must not come back.
+  // Whole numbers keep growing beyond the examined range, and must not return to the threshold.
   const bool away = (*end > curve.number) == (*end > *begin);
   if (curve.far == kFarWhole && !away && *begin != *end) return std::nullopt;
   const auto is_past = [&](double x) {
@@ -171,8 +172,8 @@ ops::BinaryKind mirrored(ops::BinaryKind kind) {
   }
 }
 
-/// How the comparison of a curve of a wire goes on: on either side of the diagonal the wire grows
-/// past the point from which on it stays as it is.
+/// Return the abstract value of the comparison of a curve. On either side of the diagonal the wire
+/// grows past the point from which the comparison is constant.
 std::optional<Abstract> passed(const Curve& curve, const Abstract& wire,
                                const AbstractMath& abstracts) {
   const auto right = settled_on(curve, 1);
@@ -252,7 +253,7 @@ std::optional<AbstractValue> Positions::curved(const Place& place, int64_t perio
     at = {node.inputs[stage.argument], own.inputs[stage.argument]};
     wires.push_back(at);
   }
-  // A parabola turns within a half-line of what it is made of, and at 0 of what it squares.
+  // A parabola turns within a half-line of its input, but at 0 of the wire that it squares.
   for (; !curve.stages.empty(); curve.stages.pop_back(), wires.pop_back()) {
     const Entry& own = entry(wires.back().first, wires.back().second);
     if (!own.abstract || own.abstract->per_period != 0.0) continue;

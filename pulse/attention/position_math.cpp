@@ -100,8 +100,8 @@ class Element {
   Dim dim_;
 };
 
-/// Whether each element of the only output is made of those at its place in the inputs, in every
-/// run alike.
+/// Return whether each element of the only output depends on the inputs' elements at its place
+/// alone, and is the same in every run.
 bool is_elementwise(const Op& op, FactSpan in, FactSpan out) {
   if (in.empty() || out.size() != 1 || out[0].rank() == 0 || !op.repeatable() ||
       op.state_bytes(in) > 0) {

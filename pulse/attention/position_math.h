@@ -17,7 +17,7 @@ class Unary;
 
 namespace rill::pulse {
 
-/// Return whether an op gives the values of its input, in other places.
+/// Return whether an operator only moves elements of its input.
 bool keeps_values(const Op& op);
 
 /// The operator of a node, as numbers of positions meet it.
@@ -34,7 +34,7 @@ struct PositionOp {
   const ops::Binary* binary;
   bool chooses;
   bool moves;      ///< gives the values of its input, in other places
-  bool pointwise;  ///< each element is made of those at its place
+  bool pointwise;  ///< each element depends on the inputs' elements at its place
 
   std::vector<DType> read;  ///< the types in which `number_of` hands numbers over
   DType made = DType::kF32;

@@ -47,12 +47,12 @@ struct Stretch {
 
 class Combiner {
  public:
-  /// `quotient`: of which the operator is taken, in place of its own input; or null.
+  /// `quotient`: the quotient to which the operator applies instead of its own input; or null.
   Combiner(const PositionOp& op, DType made, bool either, const PositionQuotient* quotient,
            KeyRuns* out)
       : op_(op), made_(made), either_(either), quotient_(quotient), out_(out) {}
 
-  /// Appends what the node gives on a stretch; returns how many numbers that took.
+  /// Append the node's results on a stretch; return how many numbers that took.
   int64_t add(const Stretch& s) {
     if (s.flat()) {
       append_run(out_, {s.from, at(s, s.from), 0});
@@ -145,7 +145,7 @@ class Combiner {
     return binary->kind_of == ops::BinaryKind::kMul && a_slope * b_slope == 0.0 &&
            line(s, a * b, a_slope * b + b_slope * a);
   }
-  /// Appends a line, if all of its numbers are as small as those that made it.
+  /// Append a line, if all of its numbers are as small as its operands'.
   bool line(const Stretch& s, double value, double slope) {
     const KeyRun run{s.from, value, slope};
     if (!is_whole(value) || !is_whole(run.at(s.until))) return false;
@@ -165,8 +165,8 @@ class Combiner {
            kind == ops::BinaryKind::kShr;
   }
 
-  /// Appends the runs of a quotient of a line, which is rounded to whole numbers. Tells how many
-  /// numbers that took; 0 where there are no such runs.
+  /// Append the runs of a line's quotient that is rounded to whole numbers. Return how many numbers
+  /// that took; 0 if there are no such runs.
   int64_t stairs(const Stretch& s) {
     if (!has_stairs(s)) return 0;
     int64_t looked_at = 0;
@@ -175,7 +175,7 @@ class Combiner {
       const double value = at(s, from);
       const auto stays = [&](int64_t key) {
         looked_at += 1;
-        return at(s, key) == value;  // never, where it is not known
+        return at(s, key) == value;  // false if it is unknown
       };
       int64_t low = from;
       int64_t high = s.until;
@@ -247,7 +247,7 @@ class Combiner {
 
   const PositionOp& op_;
   DType made_;
-  bool either_;  ///< a choice of which the branch that is not taken need not be known
+  bool either_;  ///< a choice whose untaken branch may be unknown
   const PositionQuotient* quotient_;
   KeyRuns* out_;
 };

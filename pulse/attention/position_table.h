@@ -13,8 +13,8 @@ namespace rill::pulse {
 /// the finite numbers are unknown.
 class PositionTable {
  public:
-  /// The table behind slices along rows and columns; nothing if other axes have a say, or if it
-  /// does not repeat itself.
+  /// Return the table behind slices along rows and columns; nothing if it varies along other axes
+  /// or does not repeat itself.
   static std::optional<PositionTable> of(const Graph& graph, const Node& slice, Square at);
 
   /// NaN for an unknown number.

@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kLongest = int64_t{1} << 20;
 constexpr int64_t kMostShift = 16;
 constexpr int64_t kMostKept = int64_t{1} << 16;
-/// What rows of masks may cost: numbers computed. Masks of models take some thousands.
+/// The most numbers that rows of masks may compute. Masks of real models take some thousands.
 constexpr int64_t kMostWork = int64_t{1} << 26;
 
 }  // namespace

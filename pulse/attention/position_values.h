@@ -25,14 +25,14 @@ struct KeyRun {
 };
 using KeyRuns = std::vector<KeyRun>;
 
-/// Append a run; one that goes on as the last does is joined to it.
+/// Append a run; merge it with the last one if it continues that line.
 void append_run(KeyRuns* runs, KeyRun run);
 
 /// Stands for no number, where numbers of positions lie in tables and registers.
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// How a wire goes on on one side of the diagonal. Its value at query i and key j lies between
-/// (row * i + column * j) / period + `low` and the same + `high`.
+/// Bounds of a wire on one side of the diagonal. Its value at query i and key j lies between (row *
+/// i + column * j) / period + `low` and the same + `high`.
 struct PositionBound {
   double row = 0;
   double column = 0;
@@ -45,7 +45,7 @@ struct PositionBound {
   }
 };
 
-/// How a wire of positions goes on for ever, in steps of a period of positions.
+/// Bounds of a wire of positions that hold for all positions, in steps of a period.
 struct AbstractValue {
   PositionBound before;  ///< where i - j >= apart: the value at i + period is larger by before.row
   PositionBound behind;  ///< where j - i >= apart: that at j + period is larger by behind.column
@@ -79,14 +79,14 @@ class Positions {
   /// Nothing where that takes more work than a mask may: `gave_up()` from then on.
   const KeyRuns* row(OutletId outlet, Square at, int64_t query, int64_t keys);
   bool gave_up() const { return work_ <= 0; }
-  /// How a wire goes on, proven from the operators that it is made of; nothing where they do not
-  /// show it. The period is the same in all calls.
+  /// Return the abstract value of a wire, derived from its operators; nothing if they do not
+  /// determine one. The period must be the same in all calls.
   std::optional<AbstractValue> abstract(OutletId outlet, Square at, int64_t period);
-  /// As `abstract`, of whether the value is larger than a number. Where the abstract value is told
-  /// on neither or one side of the diagonal only, so is this.
+  /// Return the abstract value of `value > with`. It is unknown on the sides of the diagonal where
+  /// the abstract value of the value is.
   std::optional<AbstractValue> compared(OutletId outlet, Square at, int64_t period, double with);
-  /// The node on the way to a wire, whose abstract value was asked for, at which it is not told any
-  /// more.
+  /// Return the first upstream node, from a wire whose abstract value was computed, whose abstract
+  /// value is unknown.
   const Node& end_of_walk(OutletId outlet, Square at) const;
   /// Make a period a multiple of all that positions are divided by on the way to a wire.
   void collect_period(OutletId outlet, Square at, int64_t* period) const;
@@ -94,7 +94,7 @@ class Positions {
  private:
   using Place = std::pair<OutletId, Square>;
 
-  /// A wire at its place, with what it is made of: found once, computed for many positions.
+  /// A wire at its place, with its inputs: built once, evaluated for many positions.
   struct Entry {
     explicit Entry(PositionOp of) : op(std::move(of)) {}
     PositionOp op;
@@ -105,7 +105,7 @@ class Positions {
     bool chosen_by_position = false;  ///< of a choice: no branch depends on what inputs hold
     std::vector<double> seen;  ///< values of a wire of one position, as far as asked
     std::vector<char> asked;
-    int64_t row_of = -1;  ///< the query that `runs` are of; 0 for those of all queries
+    int64_t row_of = -1;  ///< the query of `runs`; 0 if they hold for all queries
     KeyRuns runs;
     bool abstract_known = false;
     std::optional<AbstractValue> abstract;
@@ -125,7 +125,7 @@ class Positions {
   bool too_deep(OutletId outlet) const { return too_deep_[static_cast<size_t>(outlet.node)] != 0; }
   std::vector<Place> parts_of(const Place& place) const;
   std::optional<PositionQuotient> quotient_of(const Place& place) const;
-  /// The wires of which rows are made.
+  /// Return the wires from which `make_row` computes the row of a place.
   std::vector<Place> parts_of_row(const Place& place) const;
 
   void make_row(const Place& place, int64_t query, int64_t keys, KeyRuns* out);
@@ -146,7 +146,7 @@ class Positions {
   mutable std::map<Place, Entry> entries_;
 };
 
-/// Return the number that a running sum adds at each position; nothing where they differ.
+/// Return the number that a running sum adds at each position; nothing if they differ.
 std::optional<double> summed_number(const Graph& graph, const Node& sum);
 
 }  // namespace rill::pulse

@@ -8,8 +8,8 @@
 
 namespace rill::pulse {
 
-/// How many places of a common clock one query takes, and one key: 1 and 2 where a key stands for
-/// two frames that are queries of their own.
+/// Ticks of a common clock per query, and per key: 1 and 2 if a key covers two frames that are
+/// separate queries.
 struct Rates {
   int64_t query = 1;
   int64_t key = 1;
@@ -24,15 +24,15 @@ struct OnOneClock {
   OutletId used;
 };
 
-/// A range each of whose numbers takes so many places.
+/// A range whose step is `places` ticks of the common clock.
 struct SlowRange {
   Dim start;
   int64_t step = 1;
   int64_t places = 1;
 };
 
-/// Let ranges count on a common clock: `slower`, by their nodes.
-/// Errors: kSymbol where one does not begin at a number, those of `Op::infer`.
+/// Make ranges count on a common clock. `slower`: the ranges by their nodes. Errors: kSymbol if a
+/// range does not begin at a number, those of `Op::infer`.
 Result<OnOneClock> on_one_clock(Graph body, const std::vector<OutletId>& large, OutletId used,
                                 const std::map<int, SlowRange>& slower);
 

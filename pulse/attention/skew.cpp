@@ -31,8 +31,8 @@ bool ends_in(const SymbolScope& scope, const Fact& fact, const Dim& rows, const 
          scope.simplify(fact.dim(rank - 1) - columns) == Dim(0);
 }
 
-/// What a node puts one element in front of on the last axis, and nothing else. Which one does not
-/// matter: none of them is among those that are kept.
+/// If the node only prepends one element on the last axis, return its input. The element's value
+/// does not matter: the shift discards it.
 std::optional<OutletId> behind_one(const Graph& graph, const Node& node, int rank) {
   if (const auto* join = node.op->as<ops::Concat>()) {
     const bool fits = join->axis == rank - 1 && node.inputs.size() == 2 &&
@@ -55,14 +55,14 @@ bool slices_from(const SymbolScope& scope, const Node& node, int64_t axis, int64
   return slice && slice->axis == axis && scope.simplify(slice->begin) == Dim(begin);
 }
 
-/// What is shifted, and whether its distances lie behind a query alone.
+/// The input of a shift, and whether it has only distances of keys that do not follow the query.
 struct Shift {
   OutletId from;
   bool behind = false;
 };
 
-/// What the chain that ends in a node shifts; nothing if it is none. Elements keep their order in
-/// reshapes, so that extents tell the rest.
+/// Return the shift whose chain ends in a node; nothing if it is none. Reshapes keep the order of
+/// elements, so the extents decide.
 std::optional<Shift> shifted_by(const Graph& graph, const Node& last, std::string_view symbol) {
   const int rank = last.outputs[0].rank();
   const SymbolScope& scope = graph.scope;
@@ -71,7 +71,7 @@ std::optional<Shift> shifted_by(const Graph& graph, const Node& last, std::strin
   const auto producer = [&](const Node& node) -> const Node& {
     return graph.node(node.inputs[0].node);
   };
-  // What is left of n + 1 rows is of n already.
+  // Dropping one of the n + 1 rows leaves n, so no final slice is needed.
   const Node& merged = behind ? last : producer(last);
   if (!behind && !merged.op->as<ops::Reshape>()) return std::nullopt;
   const Node& cut = behind ? last : producer(merged);

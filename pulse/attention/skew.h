@@ -4,11 +4,11 @@
 
 namespace rill::pulse {
 
-/// Take from scores of queries against distances those of queries against keys: out[i, j] is
-/// in[i, T - 1 - i + j]. Five nodes that pad, reshape and slice make it, as relative attention is
-/// written; they are put into one for the time that a graph is pulsed. Three nodes make one of
-/// scores against as many distances as there are keys, none of them ahead: what they give for keys
-/// that follow a query, j > i, stands for something else, and has to be hidden.
+/// Convert scores of queries against distances to scores of queries against keys: out[i, j] is
+/// in[i, T - 1 - i + j]. Exporters write relative attention as five nodes that pad, reshape and
+/// slice; this operator replaces them while a graph is pulsed. Three nodes do it for scores with
+/// one distance per key, none of them ahead. Their results for keys that follow a query, j > i, are
+/// meaningless and must be masked.
 /// Shapes: [.., T, 2 T - 1] -> [.., T, T], or [.., T, T] of distances that are `behind` a query.
 /// Types: all plain ones. Errors: kShape.
 /// Stream: within attention only.

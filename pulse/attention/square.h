@@ -17,8 +17,8 @@ struct Square {
   auto operator<=>(const Square&) const = default;
 };
 
-/// Return where rows and columns lie in the inputs of a node, given where they lie in its output.
-/// Nothing if the node does not keep them apart.
+/// Return the places of rows and columns in the inputs of a node, given their places in its output.
+/// Nothing if the node mixes them.
 std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const Node& node,
                                                      Square output, std::string_view symbol);
 
