@@ -75,7 +75,7 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
   };
   const auto own = growth_of(length);
   if (own.ok() && *own && **own > 0) return **own;
-  // A wire that ends before its input does has as many frames per pulse until then.
+  // A wire that ends before its input has the same frames per pulse until it ends.
   const Dim endless = growing(length, symbol());
   const auto growth = growth_of(endless);
   if (growth.ok() && *growth && **growth > 0) return **growth;
@@ -95,8 +95,8 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
                  "these frames in the app");
 }
 
-/// What the stream symbol must be a multiple of for a wire to have a multiple of `unit` frames;
-/// nothing if no pulse is as large.
+/// Return the smallest pulse, in the stream symbol, that gives this wire a multiple of `unit`
+/// frames; nothing if no pulse is that large.
 std::optional<int64_t> Builder::symbol_multiple(int64_t unit, int64_t frames) const {
   const int64_t pulse = pulse_.to_int().value_or(1);
   const int64_t common = std::gcd(pulse, frames);
@@ -176,7 +176,7 @@ Result<OutletId> Builder::konst(std::string_view suffix, Tensor value) {
 /// 2*(S/8) and S/4, the whole graph is not defined for those.
 bool Builder::can_be_equal(const Dim& a, const Dim& b) const {
   if (whole_.scope.simplify(a - b) == Dim(0)) return true;
-  // Of one frame, each is the same as any other: such streams do not tell.
+  // A single frame equals any other, so streams of length 1 do not decide.
   const auto both = DimPattern::of(eq(a, b) * ge(a, Dim(2)), symbol());
   if (!both.ok()) return false;
   const auto ever = both->greatest(1);

@@ -28,7 +28,7 @@ struct KnownWire : PulsedWire {
   /// Of a value that is kept as it arrives: the position of its first frame, and frames per pulse.
   int64_t position = 0;
   int64_t pulse = 0;
-  /// How many frames were cut off the front of the wire; nothing if others stand there.
+  /// How many leading frames of the wire were dropped; nothing if other frames replace them.
   std::optional<int64_t> cut = 0;
   bool poisoned = false;               ///< its node was refused; what depends on it is not judged
   Status refused;                      ///< why nothing may depend on it
@@ -46,7 +46,7 @@ constexpr int64_t aligned_history(int64_t least, int64_t delay, int64_t stride) 
 /// The pulsed graph while it is being made; what an op's streaming rule works on.
 class Builder final : public PulseBuilder {
  public:
-  /// `unread`: for every node, how many first frames of its outputs nobody reads.
+  /// `unread`: for every node, the number of leading output frames that have no reader.
   Builder(const Graph& whole, const Options& options, Graph* pulsed, std::vector<int64_t> unread)
       : PulseBuilder(whole, *pulsed, options.symbol, options.pulse, options.backward_chunks),
         pulsed_(pulsed),
@@ -58,11 +58,11 @@ class Builder final : public PulseBuilder {
   bool waited() const { return waited_; }
   KnownWire& wire_of(OutletId whole_outlet) { return wires_[whole_outlet]; }
   const KnownWire& known(OutletId whole_outlet) const { return wires_.at(whole_outlet); }
-  /// How much of the stream symbol must have gone by until a wire that does not stream is known;
-  /// nothing if it always is.
+  /// Return the part of the stream symbol that must have passed before the value of a wire that
+  /// does not stream is known; nothing if it always is.
   std::optional<Dim> known_after(OutletId whole_outlet) const;
-  /// How far the end of a wire lies ahead of the frames that go by before it is announced, where it
-  /// is nearest; at most 0. Errors: kPulse if it comes ever nearer as the stream gets longer.
+  /// Return the least lead of a wire's end over the frames that pass before the end is announced;
+  /// at most 0. Errors: kPulse if the lead shrinks without bound as the stream grows.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream) const;
   /// The same where pulses begin at multiples of `unit`, a divisor of the pulse.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream, int64_t unit) const;
@@ -70,11 +70,11 @@ class Builder final : public PulseBuilder {
   /// whose end an operator reads has ended before. Outputs drop the frames behind theirs.
   bool late_end() const { return late_end_; }
   const std::vector<std::string>& approximations() const { return approximations_; }
-  /// The inputs of nodes of which is known where their frames are read from.
+  /// Return the known reads: for inputs of nodes, where their frames are read from.
   const std::vector<Read>& reads() const { return reads_; }
   /// Return the nodes whose input 0 chooses between the others.
   const std::set<int>& choices() const { return choices_; }
-  /// The nodes whose rules asked how many of their first frames nobody reads.
+  /// Return the nodes whose rules asked how many of their leading frames have no reader.
   const std::set<int>& asked() const { return asked_; }
 
   Result<int64_t> pulse_of(OutletId pulsed, int axis) const override;
@@ -112,20 +112,20 @@ class Builder final : public PulseBuilder {
   void settles_at(int64_t position, int64_t frames) override;
   void note_approximation(std::string_view what) override { approximations_.emplace_back(what); }
   Status misfit(std::string cause, int64_t frames, int64_t unit) override;
-  /// What pulses have to be multiples of, as far as refusals asked for it: 1 if none did.
+  /// Return the unit that refusals require of pulses; 1 if none did.
   int64_t unit() const { return unit_; }
   /// Where a state may be gone on from: at multiples of this in the stream symbol; before it has
   /// settled, at whole pulses only.
   int64_t begin_unit() const { return begin_unit_; }
   int64_t settled() const { return settled_; }
-  /// What borders ask of the lengths of streams: none of these is negative.
+  /// Return expressions that borders require to be non-negative for every length of the stream.
   const std::vector<Dim>& needed() const { return needed_; }
 
   /// Drop the first frames of every pulse.
   Result<OutletId> skip_frames(OutletId wire, const StreamFact& stream, int64_t frames);
 
  private:
-  /// A wire, or a slice of one, with what it has been laid out from: it can be laid out again with
+  /// A wire, or a slice of one, with the source of its layout: it can be laid out again with
   /// another delay and history.
   struct Source {
     enum class Kind { kPlain, kBordered, kFronted, kWaiting };
@@ -135,7 +135,7 @@ class Builder final : public PulseBuilder {
     int64_t skipped = 0;  ///< frames that are cut off its front
   };
 
-  /// A stream with frames of its own around it, before these are laid out.
+  /// A stream whose own frames pad it, before these are laid out.
   struct Bordered {
     Source source;
     StreamFact stream;  ///< of the source, where none of its frames waits
@@ -175,32 +175,31 @@ class Builder final : public PulseBuilder {
     int axis = 0;
     int64_t delay = 0;           ///< where no frame waits
     std::vector<int64_t> known;  ///< positions from which on the first frames are valid
-    bool rising = false;         ///< later ones of these may be valid later
+    bool rising = false;         ///< a later one of these may become valid later
     int64_t settled = 0;         ///< no frame that is read becomes valid behind this position
     int64_t out_delay = 0;
     std::optional<StreamWindow> window;  ///< of the first part
     int64_t laid = 0;                    ///< ... and its delay where none waits
   };
 
-  /// How a window reads frames that are laid out for it.
+  /// How a window reads the frames that are laid out for it.
   struct Layout {
     int64_t delay = 0;  ///< of the frames, where none waits
     int64_t history = 0;
     int64_t out_delay = 0;
   };
 
-  /// What the node whose rule runs makes of frames in front alone: these stay in front of what it
-  /// makes of the stream.
+  /// Results of the current node for leading frames alone: they precede its results for the stream.
   struct Early {
     int64_t count = 0;
-    std::vector<OutletId> inputs;    ///< those of the node, for these frames
+    std::vector<OutletId> inputs;    ///< the node's inputs for these frames
     std::optional<OutletId> laid;    ///< or: the input that `frames` take the place of
     OutletId frames;
     int64_t cut = 0;                 ///< number of first output frames to drop
   };
 
-  /// What an input of the node has been laid out from, or what it is a slice of, if anything: a
-  /// slice begins `stream.delay - out_delay` frames later.
+  /// Return the source of an input's layout, or the source that it is a slice of, if any. A slice
+  /// begins `stream.delay - out_delay` frames later.
   template <class T>
   const T* laid(const std::map<OutletId, T>& from, OutletId wire, const StreamFact& stream) const {
     const auto found = from.find(wire);
@@ -213,7 +212,7 @@ class Builder final : public PulseBuilder {
 
   /// Whether the rule of the node said that it works frame by frame, as far as it is known by now.
   bool is_by_frame() const { return !reads_.empty() && reads_.back().node == node_; }
-  /// How many first frames of the inputs need not meet.
+  /// Return how many leading frames of the inputs need not be aligned.
   int64_t unread_of_inputs() { return is_by_frame() ? unread() : 0; }
   Result<int64_t> meeting_delay();
   OpPtr bound_op() const;
@@ -278,7 +277,8 @@ class Builder final : public PulseBuilder {
   std::map<OutletId, Waiting> waiting_;    ///< by the wire that waits
   std::optional<Waiting> meeting_;         ///< what the node whose rule runs brings together
   std::map<OutletId, KnownWire> wires_;
-  std::map<std::string, std::vector<OutletId>> seen_;  ///< nodes by what they are, to merge equals
+  /// Nodes by operator and inputs, to merge equal ones
+  std::map<std::string, std::vector<OutletId>> seen_;
   std::vector<std::string> approximations_;
   std::vector<Dim> needed_;
   int64_t unit_ = 1;

@@ -11,8 +11,8 @@
 namespace rill::pulse {
 namespace {
 
-// One core with wide vectors, and caches that hold the model. What counts is how work, weights that
-// each step reads anew, and steps of nodes compare.
+// One core with wide vectors, and caches that hold the model. Only the ratios matter, between
+// multiply-adds, weights that each step reads again, and steps of nodes.
 constexpr double kFmaPerUs = 48000;
 constexpr double kBytesPerUs = 60000;
 constexpr double kNodeUs = 0.05;
@@ -86,7 +86,7 @@ bool read_bound(std::string_view text, Bounds* out) {
   return false;
 }
 
-/// Return whether no more frames go by than the bounds allow.
+/// Return whether the delay and the latency are within the bounds.
 bool is_early(const Choice& choice, const Bounds& bounds) {
   return choice.delay <= static_cast<double>(bounds.max_delay) &&
          choice.latency() <= static_cast<double>(bounds.max_latency);

@@ -9,7 +9,7 @@
 
 namespace rill::pulse {
 
-/// What a stream costs and how late it is with one pulse. Frames are those of the stream symbol.
+/// Cost and latency of a stream with one pulse. Frames are those of the stream symbol.
 struct Choice {
   int64_t pulse = 0;
   double delay = 0;    ///< of the output that lags most, in frames
@@ -23,7 +23,7 @@ struct Choice {
   double us_per_frame() const { return step_us / static_cast<double>(pulse); }
 };
 
-/// What bounds the search for a pulse, in frames of the stream symbol.
+/// Bounds of the search for a pulse, in frames of the stream symbol.
 struct Bounds {
   int64_t least = 1;
   int64_t most = INT64_MAX;
@@ -31,15 +31,14 @@ struct Bounds {
   int64_t max_latency = INT64_MAX;  ///< of `Choice::latency`
 };
 
-/// Read `auto`, or `auto:min=8,max=64,max_delay=20,max_latency=40` with any of these; nothing if
-/// the text does not ask for a search.
-/// Errors: kPulse for bounds that make no sense.
+/// Parse `auto`, or `auto:min=8,max=64,max_delay=20,max_latency=40` with any of these; nothing if
+/// the text requests no search. Errors: kPulse for bounds that contradict each other.
 Result<std::optional<Bounds>> parse_bounds(std::string_view text);
 
-/// Tell cost and latency of the legal pulses within bounds: of a dozen multiples of the least pulse
-/// that is at least `bounds.least`, those that are late by no more than asked.
-/// Symbols other than the stream's are taken for 1: they scale the costs of all pulses alike.
-/// Errors: kPulse where no legal pulse is within bounds, and those of `pulsify`.
+/// Return cost and latency of the legal pulses within bounds, out of a dozen multiples of the least
+/// pulse that is at least `bounds.least`. Other symbols than the stream's count as 1: they scale
+/// the costs of all pulses alike. Errors: kPulse if no legal pulse is within bounds, and those of
+/// `pulsify`.
 Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
                                     const Bounds& bounds);
 

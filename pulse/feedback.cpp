@@ -19,7 +19,7 @@ constexpr std::string_view kCalled = "Feedback";
 /// Every wire of the loop has an axis of steps in front.
 constexpr int64_t kStepAxis = 0;
 
-/// Return whether a node is the loop of the steps: none but this module calls a loop so.
+/// Return whether a node is the loop of the steps: only this file names a loop so.
 bool is_loop(const Node& node) { return node.op->nested() && node.op->name() == kCalled; }
 
 int find_loop(const Graph& graph) {
@@ -65,7 +65,7 @@ Result<size_t> output_named(const Graph& graph, std::string_view name) {
       .hint(str_cat("The outputs are ", join(graph.output_names, ", ")));
 }
 
-/// Return whether a node gives what it takes, with frames of the step before in front.
+/// Return whether a node outputs its input, prefixed with frames of the previous step.
 bool is_context(const Graph& graph, const Node& node) {
   const auto need = node.inputs.size() == 1 ? node.op->history(0) : std::nullopt;
   if (!need || need->fill) return false;
@@ -74,7 +74,7 @@ bool is_context(const Graph& graph, const Node& node) {
   return node.outputs.size() == 1 && node.outputs[0].same_type(with);
 }
 
-/// The axis of frames of what one step takes or gives; -1 for a scalar.
+/// Return the axis of frames of a step's input or output; -1 for a scalar.
 int frame_axis(const Fact& fact) {
   int open = -1;
   int count = 0;
@@ -203,7 +203,7 @@ Result<OutletId> first_value(const Fact& fact, TensorPtr first, std::string_view
 }  // namespace
 
 void describe_steps(Graph* graph) {
-  // What was pulsed tells of itself; here a step is a run of the model.
+  // A pulsed graph describes its streams itself; here a step is a run of the model.
   if (!graph->streaming || graph->streaming->pulse != 0) return;
   Streaming& streams = *graph->streaming;
   for (size_t i = 0; i < graph->inputs.size(); ++i) {
@@ -233,7 +233,7 @@ void stream_by_steps(Graph* graph) {
   if (!graph->streaming) {
     Streaming streams;
     streams.named = graph->scope.fresh("S");
-    // What a step gives is of the frames that it takes, wherever the stream ends behind them.
+    // Outputs of a step depend on its input frames only, wherever the stream ends after them.
     streams.late_end = true;
     graph->streaming = std::move(streams);
   }
@@ -241,8 +241,8 @@ void stream_by_steps(Graph* graph) {
   describe_steps(graph);
 }
 
-/// An output of a loop that becomes a state: result `slot` of the loop at node `at` is what its
-/// operand takes in the next step.
+/// An output of a loop that becomes a state: result `slot` of the loop at node `at` is its operand
+/// in the next step.
 struct Tie {
   size_t in = 0;   ///< the input of the model that goes
   size_t out = 0;  ///< the output that goes
@@ -384,7 +384,7 @@ Result<Graph> with_context(const Graph& model, std::string_view input, int64_t f
     return fail(Code::kShape, "a context of ", frames, " frames for input \"", input, "\" of ",
                 model.fact(model.inputs[index]), ": expected 1 or more, and frames of its own");
   }
-  // Loops inside of a step begin anew in each.
+  // Loops inside a step restart in each step.
   Graph wider = model.streaming ? model : model.stateless();
   if (symbol) {
     RILL_ASSIGN(wider, wider.with_symbol(*symbol, Dim::symbol(*symbol) + Dim(frames)));

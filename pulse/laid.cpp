@@ -16,14 +16,14 @@ bool has_numbers(const Fact& fact) {
   return all_of(fact.shape, [](const Dim& extent) { return extent.is_const(); });
 }
 
-/// Keeps sums of borders and delays far from overflow; no memory holds as many frames.
+/// Keeps sums of borders and delays far from overflow; no memory holds this many frames.
 constexpr int64_t kMaxBorder = int64_t{1} << 40;
 
 }  // namespace
 
 Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown) {
   const auto [before, after, reflect] = bordered.border;
-  // How far back the first frame of the output looks at the end of the stream, and at its begin.
+  // The furthest look-back of the output's frames, at the end of the stream and at its beginning.
   const int64_t tail = after * (reflect ? 2 : 1);
   const int64_t shift = out_delay + before - bordered.stream.delay;
   const int64_t back = std::max<int64_t>(0, shown + shift + (after > 0 ? tail : 0));
@@ -105,8 +105,8 @@ Result<Builder::Bordered> Builder::bordered(const Source& source, const StreamBo
   return out;
 }
 
-/// Lay frames out in front of `history` frames of a source, the first `shown` of which each pulse
-/// has from the pulse before.
+/// Lay out prefix frames before `history` frames of a source. Each pulse repeats the first `shown`
+/// frames from the previous pulse.
 Result<OutletId> Builder::lay_front(const Fronted& fronted, int64_t history, int64_t shown) {
   auto op = draft_op<ops::PulseSplice>();
   op->axis = fronted.stream.axis;
@@ -165,7 +165,8 @@ Result<std::optional<OutletId>> Builder::fronted_window(const Fronted& fronted, 
   return std::optional<OutletId>(out);
 }
 
-/// How many frames were cut off the front of an input of the node, of that delay if one is given.
+/// Return how many leading frames were dropped from the input of the node that has that delay, or
+/// from any input if none is given.
 std::optional<int64_t> Builder::cut_of(OutletId wire, std::optional<int64_t> delay) const {
   for (int i = 0; i < inputs(); ++i) {
     const KnownWire& each = input(i);
@@ -175,7 +176,7 @@ std::optional<int64_t> Builder::cut_of(OutletId wire, std::optional<int64_t> del
   return std::nullopt;
 }
 
-/// The same of what the node makes: another wire, or what is left of an input.
+/// Return the same for a wire that the node made: a new one, or a part of an input.
 std::optional<int64_t> Builder::cut_by_node(OutletId made) const {
   const auto is_made = [&](OutletId input) { return wires_.at(input).outlet == made; };
   if (none_of(node().inputs, is_made)) return 0;
@@ -186,7 +187,7 @@ std::optional<int64_t> Builder::cut_by_node(OutletId made) const {
   return slice ? std::optional(*before + read.offset) : std::nullopt;
 }
 
-/// Frames [begin, end) of those in front.
+/// Return frames [begin, end) of the prefix.
 Result<OutletId> Builder::cut_front(const Fronted& fronted, int64_t begin, int64_t end) {
   if (begin == 0 && end == fronted.count) return fronted.frames;
   return add1("part", make_op<ops::Slice>(fronted.stream.axis, Dim(begin), Dim(end)),
@@ -218,7 +219,7 @@ std::optional<int64_t> Builder::front_delay() const {
   return any_front ? std::optional(latest) : none;
 }
 
-/// The first frames of an input, as many as `count`; nothing where they are not known.
+/// Return the first `count` frames of an input; nothing if they are unknown.
 Result<std::optional<OutletId>> Builder::frames_in_front(int i, int64_t count) {
   std::optional<OutletId> unknown;
   const auto s = stream(i);
@@ -238,8 +239,8 @@ Result<std::optional<OutletId>> Builder::frames_in_front(int i, int64_t count) {
   return std::optional(out);
 }
 
-/// Have the node compute its first frames apart from those of the stream, which begin at `delay`.
-/// Return whether it can.
+/// Make the node compute its first frames separately from those of the stream, which begin at
+/// `delay`. Return whether it can.
 Result<bool> Builder::begin_early(int64_t delay) {
   Early early{-delay, {}, std::nullopt, {}};
   for (int i = 0; i < inputs(); ++i) {
@@ -251,7 +252,7 @@ Result<bool> Builder::begin_early(int64_t delay) {
   return true;
 }
 
-/// The frames in front of what the node makes of the stream.
+/// Return the prefix frames of a wire that the node made from the stream.
 Result<OutletId> Builder::first_frames(OutletId made) {
   const Node& node = pulsed_->node(made.node);
   std::vector<OutletId> inputs = early_->inputs;
@@ -285,7 +286,7 @@ void Builder::skip_front(KnownWire* wire) const {
   wire->cut = std::nullopt;
 }
 
-/// Keep frames in front of a wire apart for those that ask; all others have them laid out.
+/// Store the prefix frames of a wire for nodes that ask for them; lay them out for all others.
 Status Builder::give_behind(KnownWire* wire, OutletId frames, int64_t count) {
   StreamFact& stream = *wire->stream;
   StreamFact behind = stream;
@@ -327,8 +328,8 @@ Result<std::optional<PulseBuilder::InFront>> Builder::in_front(int i) {
   return std::optional(InFront{first, count, wire(i), rest});
 }
 
-/// The frames in front of a wire that are known or stand there, with the padding of a window in
-/// front of them and behind the stream; nothing where there are none, or they have no shape.
+/// Return the known or present prefix of a wire, with the padding of a window before it and after
+/// the stream. Nothing if there is none, or if the frames have no shape.
 Result<std::optional<Builder::Fronted>> Builder::padded_front(OutletId wire, StreamFact stream,
                                                               const StreamWindow& window) {
   const Fact fact = pulsed_->fact(wire);
@@ -345,7 +346,7 @@ Result<std::optional<Builder::Fronted>> Builder::padded_front(OutletId wire, Str
   const int64_t skipped = fronted ? stream.delay - fronted->out_delay : 0;
   const int64_t known = fronted ? fronted->count - skipped : -stream.delay;
   if (known < 1) return std::optional<Fronted>();
-  // Where the stream may end among the frames in front, some of these make room for padding.
+  // If the stream may end within the prefix, padding replaces some of its frames.
   if (window.after > 0 && !whole_.scope.proves_non_negative(stream.dim - Dim(known))) {
     return std::optional<Fronted>();
   }

@@ -7,7 +7,7 @@
 
 namespace rill::pulse {
 
-/// The first frames of a condition, all elements of which have one value.
+/// The leading frames of a condition, whose elements all have one value.
 struct Leading {
   bool value = false;
   int64_t count = 0;  ///< up to some thousands

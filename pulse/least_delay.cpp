@@ -16,7 +16,7 @@
 namespace rill::pulse {
 namespace {
 
-constexpr int64_t kTries = 6;  ///< at the beginning, as many after it, and at the end
+constexpr int64_t kTries = 6;  ///< at the beginning, the same number after it, and at the end
 /// Of the largest wire of a run: attention over all of a long stream asks for more than there is.
 constexpr int64_t kMostElements = int64_t{1} << 26;
 
@@ -131,7 +131,7 @@ class Runs {
     return {};
   }
 
-  /// Change all that comes from a pulse on, and learn from what differs.
+  /// Change all input from a pulse on, and record which outputs differ.
   Status change(int64_t pulse, const std::vector<Seen>& seen) {
     session_.reset();
     for (size_t i = 0; i < inputs_.size(); ++i) copy_view(inputs_[i].view(), session_.input(i));
@@ -141,7 +141,7 @@ class Runs {
     return {};
   }
 
-  /// Let the stream end in a pulse: before it, nothing tells.
+  /// End the stream in a pulse; before it, no output may depend on the end.
   void end(Session* shorter, int64_t pulse, const std::vector<Seen>& seen) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const View to = shorter->input(i);

@@ -7,7 +7,7 @@
 
 namespace rill::pulse {
 
-/// Delays below which no stream of these pulses can be, by what outputs are seen to depend on.
+/// Lower bounds on the delays of any stream of these pulses, from observed dependences of outputs.
 struct LeastDelays {
   std::vector<std::optional<int64_t>>
       wires;  ///< of `Report::wires`, below 0 for known first frames
@@ -15,11 +15,11 @@ struct LeastDelays {
 };
 
 /// Run the whole graph on a few pulses of noise, then with other noise from some pulse on, and with
-/// an end in some pulse. A frame that differs can not be out before that pulse is in: a proof by
-/// example, of frames that do depend. What does not show, as behind a rectifier that is closed, is
-/// not claimed. The other symbols of the graph are bound. Not real-time: runs it up to twenty
-/// times, and begins no further run after `most_seconds`. Nothing is known where it does not run.
-/// Errors: those of rewriting the graph.
+/// an end in some pulse. A frame that differs depends on that pulse, so it cannot precede it: this
+/// proves a bound by example. A hidden dependence, as behind a closed rectifier, proves nothing.
+/// The other symbols of the graph are bound. Not real-time: runs the graph up to twenty times, and
+/// begins no further run after `most_seconds`. Bounds are missing if it does not run. Errors: those
+/// of rewriting the graph.
 Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report,
                                  double most_seconds);
 

@@ -15,8 +15,8 @@
 namespace rill::pulse {
 namespace {
 
-/// The last length at which one expression is not negative: nothing if there is always another one,
-/// or none can be told, which leaves it to the end of a stream to refuse what does not suit.
+/// Return the last length at which one expression is not negative. Nothing if there is always
+/// another one, or if it is unknown; the end of a stream then refuses lengths that do not fit.
 std::optional<int64_t> last_length(const Dim& dim, std::string_view symbol) {
   const auto pattern = DimPattern::of(dim, symbol);
   if (!pattern.ok()) return std::nullopt;
@@ -24,7 +24,7 @@ std::optional<int64_t> last_length(const Dim& dim, std::string_view symbol) {
   return last.ok() && *last ? std::optional(std::max<int64_t>(0, **last)) : std::nullopt;
 }
 
-/// Inputs have fewer frames than the stream, as S - 3, only where it has that many.
+/// An input of S - 3 frames requires S >= 3.
 void add_inputs(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   for (const OutletId& input : graph.inputs) {
     for (const Dim& dim : graph.fact(input).shape) {
@@ -35,8 +35,8 @@ void add_inputs(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
   }
 }
 
-/// What slices take must be there: rows of tables, frames that are kept, and the last ones. Streams
-/// that end before any frame of a slice `x[5:]` give none, which needs no frames.
+/// The range of a slice must exist: rows of tables, frames that are kept, and the last ones.
+/// Streams that end before any frame of a slice `x[5:]` give none, which needs no frames.
 void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   for (const Node& node : graph.nodes) {
     if (const Graph* nested = node.op->nested()) add_slices(*nested, symbol, out);
@@ -51,9 +51,9 @@ void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
   }
 }
 
-/// What must be 0 for a whole run to be defined: where the frames of two inputs meet, and where
-/// frames are taken apart, no frame may be left over. Repeating a single frame instead is nothing
-/// that a stream could know beforehand.
+/// Expressions that must be 0 for a whole run to be defined: where the frames of two inputs meet,
+/// and where frames are split, no frame may be left over. A stream cannot know beforehand that a
+/// single frame is repeated instead.
 void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   const auto add = [&](const Dim& a, const Dim& b) {
     if (!a.mentions(symbol) || !b.mentions(symbol)) return;
@@ -136,10 +136,10 @@ void add_refused(const Node& node, const Facts& in, const Facts& out, const Symb
   }
 }
 
-/// By how much the frames of a whole run differ from those that a stream counts: where a stream is
-/// shorter than a window and frames are added behind it, the stream goes on with less than none.
-/// Nor may a wire have less than none whose length may be data further on, or whose node a whole
-/// run refuses then.
+/// The difference between the frames of a whole run and those that a stream counts. If frames are
+/// added after a stream shorter than a window, the stream continues from a negative count. A wire
+/// may not have a negative count either if its length may be data downstream, or if a whole run
+/// refuses its node then.
 void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   // The graph's own scope takes the extents of wires for granted, which are in question here.
   const SymbolScope scope = assertions_of(graph.scope);
@@ -191,7 +191,7 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
   for (const OutletId& output : graph.outputs) add(output);
 }
 
-/// What all wires of a whole run of no frames are; nothing where it is not defined.
+/// Return the facts of all wires of a whole run of no frames; nothing if it is undefined.
 std::optional<std::vector<Facts>> facts_of_nothing(const Graph& graph, std::string_view symbol) {
   std::vector<Facts> out;
   for (const Node& node : graph.nodes) {

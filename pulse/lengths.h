@@ -7,33 +7,34 @@
 
 namespace rill::pulse {
 
-/// What is asserted of the symbols alone, without what is taken for granted of extents.
+/// Return the assertions on symbols alone, without the assumption that extents are non-negative.
 SymbolScope assertions_of(const SymbolScope& scope);
 
-/// Return whether an expression has the symbol, and no other.
+/// Return whether an expression mentions the symbol and no other.
 bool of_symbol_alone(const Dim& dim, std::string_view symbol);
 
-/// Return whether an input has as many frames for each unit of the symbol.
+/// Return whether an input has a constant number of frames for each unit of the symbol.
 bool counts_symbol(const Dim& length, std::string_view symbol);
 
-/// Errors: kPulse where frames of the axis of an input, which mentions the symbol, do not tell how
-/// far the stream is.
+/// Errors: kPulse if the frames of an input's axis, which mentions the symbol, do not determine the
+/// position of the stream.
 Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
                              std::string_view symbol);
 
-/// List expressions of the stream symbol alone that a stream's length must not make negative: those
-/// that are `needed`, and others from assertions, from inputs, from slices whose frames or rows
-/// must be there, from pairs of lengths that must be equal, and from streams shorter than a window
-/// that frames are added behind, of which a whole run has other frames than the stream counts.
+/// List expressions of the stream symbol alone that the length of a stream must not make negative.
+/// They are `needed`, and others from assertions, from inputs, from slices whose frames or rows
+/// must exist, from pairs of lengths that must be equal, and from streams shorter than a window
+/// that frames are added after: their whole run has other frames than the stream counts.
 std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
                              std::string_view symbol);
 
-/// Lengths of the outputs, as a stream counts them in `told`, but at no frames what a whole run
-/// gives: other windows than one that is longer than the stream may bring frames out of none.
+/// Return lengths of the outputs: those that a stream counts, in `told`, but for no frames the
+/// lengths of a whole run. Windows other than one longer than the stream may make frames out of
+/// none.
 std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
                                       std::string_view symbol);
 
-/// The longest stream for which none of these is negative; nothing if there is none.
+/// Return the longest stream for which no expression is negative; nothing if there is no longest.
 std::optional<int64_t> longest_stream(std::string_view symbol,
                                       const std::vector<Dim>& non_negative);
 

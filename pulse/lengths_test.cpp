@@ -1,5 +1,4 @@
-// The longest stream of a model follows from what its lengths are, however far out and however
-// rarely they fit.
+// The lengths of a model determine its longest stream, however far out and however rarely they fit.
 
 #include "pulse/lengths.h"
 
@@ -36,7 +35,7 @@ TEST(LongestStream, LiesBehindAnyNumber) {
   EXPECT_EQ(longest({"70001-S", "90000-3*(S/4099)"}), 70001);
 }
 
-// Frames that are taken in blocks of 4099, or 70001, fit at one length of so many, for ever.
+// Blocks of 4099, or 70001, frames fit only multiples of that length, but without end.
 TEST(LongestStream, HasNoEndWhereFarLengthsFitRarely) {
   for (const char* block : {"4099", "70001", "99991"}) {
     EXPECT_EQ(longest({str_cat(block, "*(S/", block, ")-S")}), std::nullopt) << block;

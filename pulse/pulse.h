@@ -14,7 +14,7 @@ struct Options {
   bool backward_chunks = false;  ///< let backward loops take each pulse for its own future
 };
 
-/// How an input or output streams.
+/// Streaming of an input or output.
 struct Stream {
   std::string name;
   int axis = -1;      ///< -1: static
@@ -26,7 +26,7 @@ struct Stream {
   int wire = -1;  ///< of an output that streams: its index in `Report::wires`
 };
 
-/// How a wire of the whole graph streams, and why it lags.
+/// Streaming of a wire of the whole graph, and why it lags.
 struct Wire {
   std::string name;  ///< of its node
   std::string op;
@@ -53,17 +53,16 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol);
 /// operator.
 bool meets_attention(const Graph& graph, std::string_view symbol);
 
-/// Find the least legal pulse; its multiples are legal too. `options.pulse` does not matter.
-/// Errors: kPulse, those of `pulsify`.
+/// Return the least legal pulse; its multiples are legal too. Ignores `options.pulse`. Errors:
+/// kPulse, those of `pulsify`.
 Result<int64_t> least_pulse(const Graph& graph, const Options& options);
 
-/// Rewrite a graph so that it runs a few frames at a time: the stream symbol becomes the pulse,
-/// delays and states keep what the next step needs. Concatenating the outputs of all steps and
-/// dropping the delay gives the frames of the whole run.
-///
-/// `Graph::streaming` says how the result streams.
-/// Errors: kPulse, with every reason in one message, one per line: node, operator, axis, cause, way
-/// out; where another pulse would do, which ones.
+/// Rewrite a graph to run a few frames at a time: the stream symbol becomes the pulse, and delays
+/// and states keep the frames that the next step needs. The outputs of all steps, concatenated and
+/// without the delay, are the frames of the whole run.
+/// `Graph::streaming` describes how the result streams. Errors: kPulse, with every reason in one
+/// message, one per line: node, operator, axis, cause, remedy; if other pulses would do, which
+/// ones.
 Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report = nullptr);
 
 }  // namespace rill::pulse

@@ -14,7 +14,7 @@
 namespace rill::pulse {
 namespace {
 
-/// What an asserted equality makes of a symbol: S/4 of R, where S == 4*R.
+/// Return the value of a symbol from an asserted equality: S/4 for R, if S == 4*R.
 std::optional<Dim> equal_to(const SymbolScope& scope, const std::string& symbol) {
   for (const SymbolScope::Assertion& each : scope.assertions()) {
     if (each.non_negative.size() != 2 || !each.non_negative[0].sum()) continue;
@@ -47,7 +47,7 @@ Result<Graph> with_ties(Graph graph, std::string_view symbol) {
 
 Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
   RILL_ASSIGN(Graph begun, with_ties(graph, symbol));
-  // A stream has at least one frame; what fewer frames would give is nobody's concern.
+  // A stream has at least one frame, so results for fewer frames do not matter.
   if (!begun.scope.proves_ge(Dim::symbol(symbol), Dim(1))) {
     RILL_TRY(begun.scope.assert_text(str_cat(symbol, " >= 1")));
   }

@@ -8,7 +8,7 @@ namespace rill::pulse {
 /// Errors: kPulse for a model that takes pulses already.
 Result<Graph> ready_for_pulses(const Graph& graph, const Options& options);
 
-/// Replace symbols by what assertions make of them in the stream symbol: R by S/4 where S == 4*R.
+/// Replace symbols by their value in the stream symbol, from assertions: R by S/4 if S == 4*R.
 Result<Graph> with_ties(Graph graph, std::string_view symbol);
 
 }  // namespace rill::pulse

@@ -45,7 +45,7 @@ std::vector<Status> refusals_of_lengths(const Graph& pulsed, std::string_view sy
 
 namespace {
 
-/// Whether the remedy of one refusal is one of all that name it: these have one cause.
+/// Return whether the remedy of one refusal cures all that name it, as they share one cause.
 bool mends_all(const Error& refusal) {
   return refusal.hint.starts_with("Bind ") || refusal.hint.starts_with("Assert ") ||
          wants_another_pulse(refusal);

@@ -13,7 +13,7 @@
 namespace rill::pulse {
 namespace {
 
-/// Whether none of these is negative at that length.
+/// Return whether no expression is negative at that length.
 bool suit(const std::vector<Dim>& asserted, const std::string& symbol, int64_t length) {
   for (const Dim& each : asserted) {
     if (each.eval(symbol, length).value_or(-1) < 0) return false;
@@ -41,7 +41,7 @@ void add_meetings(const Dim& dim, std::vector<Dim>* out) {
 /// The lengths at which expressions may become negative, or not negative any more.
 class Changes {
  public:
-  /// False where they cannot be told.
+  /// Return false if the changes cannot be computed.
   bool add(const Dim& dim, std::string_view symbol) {
     auto sign = DimPattern::of(ge(dim, Dim(0)), symbol);
     if (!sign.ok()) return false;
@@ -84,9 +84,10 @@ class Changes {
   size_t work_ = 0;
 };
 
-/// The greatest length up to which streams give nothing, as whole runs do, though more is asserted
-/// or counted; -1 if there is none, or none can be told. `frames`: those of the outputs in streams,
-/// negated; `told`: what is not negative where whole runs are defined and have none.
+/// Return the greatest length up to which streams output nothing, as whole runs do, despite further
+/// assertions or counts; -1 if there is none or it is unknown. `frames`: the negated lengths of the
+/// stream's outputs; `told`: expressions that are non-negative if the whole run is defined and
+/// outputs nothing.
 int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
                           const std::vector<Dim>& frames, const std::vector<Dim>& told) {
   std::vector<Dim> all = frames;
@@ -107,7 +108,7 @@ int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
       if ((asserted && length > 0) || !suit(told, symbol, length)) return last;
       last = std::max(length, next - 1);
     }
-    // What goes on for ever has no last one.
+    // A condition that keeps failing for arbitrarily long streams has no last failing length.
     if (next == 0) return changes.complete && last < changes.settled ? last : -1;
     length = next;
   }
@@ -149,7 +150,7 @@ class EmptySlices final : public GraphCopy {
     std::shared_ptr<Op> op = node.op->clone();
     Bounds bounds;
     op->fields(bounds);
-    // What was worked out from other extents would have to be so anew.
+    // An attribute computed from the old extents would have to be recomputed; give up.
     if (counts || (!same && bounds.open)) return fail(Code::kUnsupported, "extents are values");
     const bool both = bounds.begin && bounds.end;
     if (!both || asserted_.proves_ge(*bounds.end, *bounds.begin)) {
@@ -216,7 +217,7 @@ void take_streams_of_no_output(const Graph& whole, Graph* pulsed) {
     // Nor may frames have gone out before such a stream is known to end.
     if (!step || last / out.pulse * *step > output.delay) return;
     if (!(bound->fact(bound->outputs[i]).dim(output.axis) == Dim(0))) return;
-    // As many for each frame beyond that it is no bound there.
+    // Use a slope large enough that the bound is inactive past `last`.
     const Dim most = max(Dim(0), beyond) * Dim(output.length->eval(symbol, last + 1).value_or(1));
     const auto spare = DimPattern::of(most + frames[i], symbol);
     const auto least = spare.ok() ? spare->least(last + 1) : spare.status();

@@ -4,15 +4,15 @@
 
 namespace rill::pulse {
 
-/// Take streams that are too short for what is asserted where a whole run is defined and has no
-/// frame in any output: then a stream has none either. Not where frames go out before the end.
+/// Accept streams too short for the assertions if a whole run is defined and outputs no frame: then
+/// a stream outputs none either. Excludes models that output frames before the end.
 void take_streams_of_no_output(const Graph& whole, Graph* pulsed);
 
 using PulseNodes = Result<Graph>(const Graph& whole, const Options& options, Report* report);
 
-/// Pulse a graph anew whose slices are empty where they end before they begin, as those of whole
-/// runs are, rather than less than empty: frames that are added behind them count then. Keep that
-/// where it takes shorter streams, and costs no delay.
+/// Pulse a graph again with slices that are empty if they end before they begin, as in a whole run,
+/// instead of having a negative length; frames appended to them then count. Keep the result if it
+/// accepts shorter streams and costs no delay.
 void take_empty_slices(const Graph& whole, const Options& options, const PulseNodes& pulse_nodes,
                        Graph* pulsed, Report* report);
 

@@ -18,9 +18,9 @@ struct Read {
   int64_t least = 0;  ///< no frame in front of this one is read, whatever n is
 };
 
-/// Return for every node how many first frames of its outputs nobody reads, as behind a slice that
-/// begins later. An input without a `Read` is read from its first frame on, and so is every output
-/// of the graph.
+/// Return the number of leading output frames without a reader, for every node, such as before a
+/// slice that begins later. An input without a `Read` is read from its first frame, as is every
+/// output of the graph.
 std::vector<int64_t> unread_frames(const Graph& whole, const std::vector<Read>& reads);
 
 }  // namespace rill::pulse

@@ -65,8 +65,8 @@ std::vector<int64_t> Builder::known_of(const Source& source) const {
   return out;
 }
 
-/// A position behind which no first frame becomes valid, the same for all pulses that lead to the
-/// delays which a report tells: states move between these.
+/// Return a position after which no first frame becomes valid, the same for all pulses that lead to
+/// the reported delays: states move between these.
 int64_t Builder::settled_of(const Source& source) const {
   switch (source.kind) {
     case Source::Kind::kBordered: {
@@ -102,7 +102,7 @@ Result<OutletId> Builder::lay(const Source& source, int64_t out_delay, int64_t s
   }
 }
 
-/// Have an op compute as many earlier frames once more.
+/// Make an operator compute `shown` earlier frames again.
 Result<OutletId> Builder::repeat(const Waiting& waiting, int64_t out_delay, int64_t shown) {
   std::vector<OutletId> inputs;
   for (const Waiting::Part& part : waiting.parts) {
@@ -222,8 +222,8 @@ void Builder::note_waiting(OutletId made, const StreamFact& stream) {
   waiting_.insert_or_assign(made, std::move(waiting));
 }
 
-/// The history that a window needs of frames that are laid out for it, and the delay of what it
-/// makes of them.
+/// Return the history that a window needs of the frames laid out for it, and the delay of its
+/// output.
 Result<Builder::Layout> Builder::layout_of(const Source& source, const StreamFact& stream,
                                            const StreamWindow& window) {
   Layout out;
@@ -272,8 +272,8 @@ Result<std::optional<OutletId>> Builder::laid_window(OutletId wire, StreamFact* 
   return std::optional(out);
 }
 
-/// Lay frames out for a window with its padding. `history`: earlier frames, of which the windows of
-/// a pulse see those of the kernel, and `shown` more.
+/// Lay frames out for a window with its padding. `history`: earlier frames; the windows of a pulse
+/// see the kernel's part of them, and `shown` more.
 Result<OutletId> Builder::lay_for(const Source& source, const StreamWindow& window,
                                   int64_t laid_delay, int64_t history, int64_t shown) {
   shown = std::min(history, std::max<int64_t>(0, window.kernel - window.stride) + shown);
@@ -293,7 +293,7 @@ Result<OutletId> Builder::lay_for(const Source& source, const StreamWindow& wind
   return add1("mask", std::move(op), {out});
 }
 
-/// Note what windows are made of, the first of which wait.
+/// Record the sources of windows whose first outputs wait.
 void Builder::note_windows(const Source& source, const StreamWindow& window, const Layout& layout,
                            OutletId laid_out) {
   const int64_t begin = layout.delay - window.before;
@@ -318,7 +318,7 @@ void Builder::note_windows(const Source& source, const StreamWindow& window, con
   out.rising = true;
   const int64_t settled = std::max<int64_t>(0, settled_of(source));
   out.settled = (settled + window.stride - 1) / window.stride;
-  // Where more waits than known frames, such as padding in front of these.
+  // If more frames than the known ones wait, such as padding before them.
   for (int64_t n = 0; n + out.delay < 0; ++n) {
     const auto slot = static_cast<size_t>(n);
     out.known.resize(std::max(out.known.size(), slot + 1));

@@ -137,8 +137,8 @@ Result<std::optional<TensorPtr>> Builder::fill_of_windows(OutletId wire, const S
   return std::optional(compact_fill(std::make_shared<const Tensor>(std::move(one))));
 }
 
-/// How many earlier frames a window needs in front of a pulse, fewer than none if it leaves frames
-/// out. `stream` becomes that of the output. `fill`: what lies before the first frame.
+/// Return how many earlier frames a window needs before a pulse; negative if it skips frames.
+/// `stream` becomes that of the output. `fill`: the virtual frame before the first one.
 Result<int64_t> Builder::history_of(OutletId wire, StreamFact* stream, const StreamWindow& window,
                                     const TensorPtr& fill) {
   const int64_t begin = stream->delay - window.before;
@@ -197,7 +197,7 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   }
   RILL_ASSIGN(wire, mask(wire, stream, b > 0, window.after > 0, window.pad_value));
   const StreamFact source = *stream;
-  // What lies before the first frame is padding, or frames that nobody may see.
+  // Before the first frame there is padding, or frames that no output may see.
   const TensorPtr fill = b > 0 ? compact_fill(pad) : source.fill;
   RILL_ASSIGN(const int64_t history, history_of(wire, stream, window, fill));
   if (history > 0) {

@@ -32,8 +32,8 @@ struct Turned {
   Rows rows;
 };
 
-/// How many rows of one frame and one entry of the batch lie along an extent; nothing where it is
-/// no whole number.
+/// Return the number of rows of one frame and one batch entry along an extent; nothing if it is not
+/// a whole number.
 std::optional<Dim> inner_of(const Dim& extent, const Rows& rows) {
   const auto inner = exact_div(extent, rows.before * rows.frames);
   return inner && inner->to_int().value_or(0) >= 1 ? inner : std::nullopt;
@@ -62,7 +62,7 @@ std::optional<Rows> rows_of_merge(const Fact& in, const Fact& out, std::string_v
     while (stream < group.from_end && in.dim(stream).is_const()) rows.before *= in.dim(stream++);
     if (rows.before.to_int().value_or(0) < 2) continue;
     if (!leading_axis(in.shape, stream, group.from_end, symbol)) continue;
-    // Of the batch, what keeps an axis of its own stays in front.
+    // A part of the batch that keeps a separate axis stays first.
     Dim kept = 1;
     rows.axis = group.to_begin;
     while (rows.axis < group.to_end && out.dim(rows.axis).is_const()) kept *= out.dim(rows.axis++);
@@ -82,7 +82,7 @@ std::optional<Rows> rows_of_merge(const Fact& in, const Fact& out, std::string_v
   return std::nullopt;
 }
 
-/// A shape in which batch and frames have axes of their own, in this order or the other.
+/// Return the shape with batch and frames on separate axes, in this order or the other.
 Dims split_shape(const Fact& fact, const Rows& rows, bool frames_first) {
   const auto at = fact.shape.begin() + rows.axis;
   Dims shape(fact.shape.begin(), at);
@@ -201,7 +201,7 @@ class FramesFirst final : public GraphCopy {
     return true;
   }
 
-  /// Whether a node carries the rows of all its inputs, and meets nothing that tells them apart.
+  /// Return whether a node keeps the rows of all its inputs and treats them alike.
   bool carries(const Node& node, const AxisTrack& track) const {
     Dim extent = 1;
     for (size_t k = 0; k < node.inputs.size(); ++k) {
@@ -222,7 +222,7 @@ class FramesFirst final : public GraphCopy {
     return true;
   }
 
-  /// A turned wire with batch and frames on axes of their own, as in the original.
+  /// Return a reordered wire with batch and frames on separate axes, in the original order.
   Result<OutletId> apart_of(OutletId outlet) {
     if (const auto known = apart_.find(outlet); known != apart_.end()) return known->second;
     const auto& [wire, rows] = turned_.at(outlet);

@@ -20,8 +20,8 @@ namespace {
 struct Part {
   int64_t frames = 0;
   TensorPtr value;  ///< null: the frame next to it
-  /// That frame is taken from what the slice beside it is cut from: in a short stream, the slice
-  /// itself may have none.
+  /// Take the frame from the input of the adjacent slice: in a short stream, the slice itself may
+  /// be empty.
   bool cut_off = false;
 };
 
@@ -39,7 +39,7 @@ class Join {
 
   bool has_frames() const { return main_ >= 0; }
 
-  /// Put as many parts as can be into pads, from the frames outwards.
+  /// Move as many parts as possible into pads, from the frames outwards.
   Status pad(Rewrite* rewrite) {
     const int count = static_cast<int>(rewrite->node().inputs.size());
     const int first = reach(-1, -1);
@@ -80,7 +80,7 @@ class Join {
   }
 
  private:
-  /// Collect parts on one side; the first input that is none.
+  /// Collect the parts on one side. Return the first input that is none.
   int reach(int step, int end) {
     std::vector<Part>& side = step < 0 ? front_ : back_;
     int i = main_ + step;
@@ -98,8 +98,8 @@ class Join {
     return i;
   }
 
-  /// The slice that gives the frames, if what it is cut from can be padded and cut then: on one
-  /// side alone, where nothing is cut off.
+  /// Return the slice that gives the frames if its input can be padded first and cut then: on one
+  /// side only, where it cuts nothing off.
   const ops::Slice* late_cut() const {
     const std::vector<Part>& side = front_.empty() ? back_ : front_;
     if (!side[0].cut_off || (!front_.empty() && !back_.empty())) return nullptr;

@@ -4,10 +4,9 @@
 
 namespace rill::pulse {
 
-/// Make pads of what is joined to frames by hand: constants of one value, the first frame in front
-/// and the last one behind, each as often as it stands there. A window takes a pad into its
-/// history, and a last frame that is repeated needs no end of the stream beforehand.
-/// Frames stay as they are, bit for bit.
+/// Replace explicit joins by pads: constants of one value, and repeats of the first frame as prefix
+/// or of the last one as suffix. A window absorbs a pad into its history, and repeating the last
+/// frame needs no announced end. The frames keep their bits.
 Result<Graph> pads_of_joins(Graph graph, std::string_view symbol);
 
 }  // namespace rill::pulse

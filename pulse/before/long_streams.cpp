@@ -41,7 +41,7 @@ class LongStreams final : public GraphCopy {
  public:
   LongStreams(const Graph& graph, std::string_view symbol) : GraphCopy(graph), symbol_(symbol) {}
 
-  /// The frames from which on every choice is made; 0 where there is none.
+  /// Return the length from which every choice is decided; 0 if there is none.
   int64_t least() const {
     int64_t out = 0;
     Extents settle([&](Dim* dim) {

@@ -7,21 +7,19 @@
 
 namespace rill::pulse {
 
-/// Write attributes as what is asserted decides them, as min(1, S) is by S >= 1, and facts with
-/// them.
-/// Errors: those of `Op::infer`.
+/// Simplify attributes and facts that assertions decide, such as min(1, S) given S >= 1. Errors:
+/// those of `Op::infer`.
 Result<Graph> decided_choices(Graph graph, std::string_view symbol);
 
-/// Assert that streams are so long that what attributes take from a short one is decided, as
-/// min(1000, S) is by S >= 1000: the first thousand frames are latched then, and the last three
-/// have a place. Gives a graph with that assertion and without such bounds; nothing where there is
-/// none.
-/// Errors: those of `Op::infer`.
+/// Assert that streams are long enough to decide attributes that differ for short ones, such as
+/// min(1000, S) given S >= 1000. The first thousand frames are then latched, and the last three
+/// have a position. Return a graph with that assertion and without such bounds; nothing if it has
+/// none. Errors: those of `Op::infer`.
 Result<std::optional<Graph>> of_long_streams(const Graph& graph, std::string_view symbol);
 
-/// Assert that streams have no more frames than tables of positions have rows for them, as S <= 64
-/// where a file takes rows min(127, 63 + S) of 127. Gives a graph with these assertions; nothing
-/// where there are none to make.
+/// Assert that streams have no more frames than tables of positions have rows for them, such as S
+/// <= 64 if a file takes rows min(127, 63 + S) of 127. Return a graph with these assertions;
+/// nothing if there are none.
 std::optional<Graph> of_streams_within_tables(const Graph& graph, std::string_view symbol);
 
 }  // namespace rill::pulse

@@ -50,7 +50,7 @@ class Sinking final : public GraphCopy {
     return append(id, node.op, inputs);
   }
 
-  /// The streaming axis, if a node pads it alone with frames of its own; -1 otherwise.
+  /// Return the streaming axis if a node pads only that one, with the stream's own frames; else -1.
   int border_axis(const Node& node) const {
     if (!repeats(node)) return -1;
     const auto* pad = node.op->as<ops::Pad>();

@@ -25,7 +25,8 @@ struct WeighedSum {
   int axis = 0;
 };
 
-/// What a wire is made of that is nothing but a softmax over the stream times factors.
+/// Return the softmax and the factors of a wire that is only a softmax over the stream times
+/// factors.
 std::optional<WeighedSum> weights_of(const Graph& graph, OutletId wire, int axis) {
   WeighedSum out{{}, {}, axis};
   while (true) {
@@ -78,7 +79,7 @@ struct SquaredSum {
 /// Models multiply a handful of factors.
 constexpr size_t kMostFactors = 16;
 
-/// What a wire is the product of; nothing where that is too much.
+/// Return the factors of a wire; nothing if there are too many.
 std::optional<std::vector<OutletId>> factors_of(const Graph& graph, OutletId wire) {
   std::vector<OutletId> out;
   std::vector<OutletId> open{wire};
@@ -187,8 +188,9 @@ Result<OutletId> add_to(Graph* graph, std::string_view name, OpPtr op, WireList 
   return outlets[0];
 }
 
-/// What a turn does with a frame of scores and one of products, and the states: the greatest score,
-/// the sum of weights and that of weighed products, both relative to it.
+/// Build the loop body: one iteration reads a frame of scores and a frame of products, and updates
+/// the states. These are the greatest score, the sum of weights and the sum of weighted products,
+/// both sums relative to the greatest score.
 Result<Graph> turn_of(const Fact& scores, const Fact& products) {
   Graph body;
   const auto binary = [](ops::BinaryKind kind) { return make_op<ops::Binary>(kind); };
@@ -260,7 +262,7 @@ Result<OutletId> Loops::quotient(int id, OutletId scores, OutletId product, int 
                   {Kind::kState, 0, 1}};
   loop->outputs = {{1, true, axis, 1}, {2, true, axis, 1}};
   loop->state_results = {0, 1, 2};
-  // No score is less, but for those that are minus infinity, whose weights are 0.
+  // Every score is at least this, except minus infinity, whose weight is 0.
   const double least = score.dtype == DType::kF32 ? std::numeric_limits<float>::lowest()
                                                   : std::numeric_limits<double>::lowest();
   RILL_ASSIGN(const OutletId greatest, filled(id, "_greatest", score, least));
@@ -285,7 +287,7 @@ Result<OutletId> Loops::weighed(int id, const WeighedSum& sum) {
     RILL_ASSIGN(product, combine(id, "_product", ops::BinaryKind::kMul, product,
                                  mapped_.at(sum.factors[i])));
   }
-  // What is summed may be larger than the factors, by axes of the weights.
+  // The sum may be larger than the factors, by axes of the weights.
   const Fact& whole = graph_.fact(graph_.node(id).inputs[0]);
   if (!(out_.fact(product).shape == whole.shape)) {
     RILL_ASSIGN(product, one(id, "_spread", make_op<ops::Broadcast>(whole.shape), {product}));
