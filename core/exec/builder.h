@@ -10,8 +10,8 @@
 
 namespace rill {
 
-/// The plan while it is being made. Loop bodies are lowered by builders of their own that share
-/// buffers with the outer one.
+/// A plan under construction. Loop bodies have their own builders, which share buffers with the
+/// outer one.
 class PlanBuilder {
  public:
   PlanBuilder(const Graph& graph, const PrepareOptions& options, Plan* plan, PlanBuilder* outer);
@@ -50,12 +50,12 @@ class PlanBuilder {
   PlacedView operand_of(const Touched& touched) const;
   void touch(Ref ref, int step);
   void place_constant(int id, TensorPtr value);
-  /// Give a constant in blocks the memory of plain elements, once. Failures are told by `run`.
+  /// Unpack a block-quantised constant into plain elements, once. `run` reports failures.
   void write_out(OutletId outlet);
   /// One reader less of a constant.
   void forget(OutletId outlet);
   int current_step() const;
-  /// What is told of the weights of a node.
+  /// Return the weight report of a node.
   WeightLayer& weight_layer(const Node& node);
   Weights& weights() { return outer_ ? outer_->weights() : weights_; }
   List<Step>& steps();
@@ -74,7 +74,7 @@ class PlanBuilder {
   std::string scope_;    ///< of a loop body: the names of the loops around it
   int outer_node_ = -1;  ///< of a loop body: the outermost loop
   std::vector<std::vector<Operand>> operands_;
-  std::vector<int> readers_;  ///< by node, of what it gives
+  std::vector<int> readers_;  ///< by node: readers of its output
   Status refused_;            ///< why a constant could not be written out, or a buffer be had
   std::map<OutletId, HistoryNeed> needs_;
   /// By node, whether its first output, or a window of it, is read by channels.

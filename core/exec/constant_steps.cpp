@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMostBytes = int64_t{1} << 24;
 constexpr int64_t kMostBytesOfAll = int64_t{1} << 26;
 
-/// Which steps and buffers of a plan are the same in every run.
+/// Finds the steps and buffers of a plan that are the same in every run.
 class Constants {
  public:
   Constants(const Graph& graph, std::span<const StepUse> uses, const Plan& plan)
@@ -102,7 +102,7 @@ class Constants {
   std::vector<bool> steps_;
 };
 
-/// Memory for what constant steps write, as plans hold constants.
+/// Allocate memory for the outputs of constant steps, in the form of plan constants.
 Status give_memory(PlanBuffer* buffer, std::byte** base) {
   if (buffer->bytes == 0) return {};
   RILL_ASSIGN(Tensor zeros, Tensor::zeros(DType::kU8, {buffer->bytes}));

@@ -7,7 +7,7 @@
 
 namespace rill {
 
-/// A feed with memory of its own, allocated when it is made.
+/// A feed that allocates its own memory.
 class Feed : public PlacedFeed {
  public:
   /// `max_push`: as for `PlacedFeed::bytes_for`.

@@ -1,7 +1,6 @@
-// Streams of random graphs that are pushed and pulled in pieces of any size, and go on in sessions
-// of other pulses by way of saved states, give the frames of the whole run, bit for bit.
-//
-// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
+// Streams of random graphs, pushed and pulled in pieces of any size and moved between sessions of
+// other pulses by saved states, give the frames of the whole run, bit for bit.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds than those below.
 
 #include <gtest/gtest.h>
 
@@ -61,7 +60,7 @@ TEST(Feed, PushedInPiecesAndMovedBetweenPulsesGiveTheWholeRun) {
   EXPECT_GT(tally.moved, 5 * count);
 }
 
-// Inputs of two rates and lengths of their own, outputs of three rates and several delays.
+// Inputs of two rates and different lengths, outputs of three rates and several delays.
 constexpr char kSeveral[] =
     "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
     "graph network(x, w, gain) -> (sum, fine, coarse)\n{\n"
@@ -87,8 +86,7 @@ TEST(Feed, TakesInputsAndGivesOutputsOfSeveralRates) {
   EXPECT_GT(tally.moved, 100);
 }
 
-// The sum before each frame begins with a frame of its own: inside, it is a frame ahead of the
-// output.
+// The sum before each frame begins with an additional frame, so inside it leads the output by one.
 TEST(Feed, WaitsForTheEndWhereAnOutputIsReadAheadInside) {
   const auto graph = load_text(document("1, 1, S",
                                         "  z = tract_core_cumsum(x, axis = 2, exclusive = true, "
@@ -154,8 +152,8 @@ TEST(Feed, RefusesATailOfTooManyStepsAndAsksForALongerPulse) {
   }
 }
 
-// Frames 3 on, with the first of them repeated twice in front: with pulses of 1 the repeats come in
-// steps of their own, and later than with pulses that hold them all.
+// Frames from 3 on, with the first of them repeated twice as prefix: with pulses of 1, separate
+// steps give the repeats, and later than pulses that hold them all.
 constexpr char kEdge[] =
     "  late = slice(x, axes = [2], begin = [3], end = [0]);\n"
     "  y = pad(late, padding = [(0, 0), (0, 0), (2, 0)], border = 'replicate', value = 0.0);\n";

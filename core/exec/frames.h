@@ -8,7 +8,7 @@
 
 namespace rill {
 
-/// What steps are to know of a count of frames.
+/// Compile a count of frames for steps.
 inline FramesSoFar frames_so_far(Lowering& lowering, const Dim& length) {
   const int64_t most = bound_of(length).value_or(kEndless);
   return {lowering.extent(length), std::min(most, kEndless)};

@@ -13,10 +13,11 @@
 namespace rill {
 namespace {
 
-// Placing by size looks at every pair, which takes 20 ms for so many; models have some hundreds.
+// The most buffers to place by size. It compares every pair, which takes 20 ms for this number;
+// models have some hundreds.
 constexpr size_t kMostBySize = 8192;
 
-/// The indices of buffers: those that begin first, or all alike, and of these the largest first.
+/// Return the indices of buffers by their begin, if `by_begin`, then by decreasing size.
 std::vector<size_t> ordered(std::span<const Lifetime> buffers, bool by_begin) {
   std::vector<std::array<int64_t, 3>> keys;
   keys.reserve(buffers.size());

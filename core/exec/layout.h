@@ -19,8 +19,8 @@ inline constexpr int64_t aligned_bytes(int64_t bytes) {
   return (bytes + kBufferAlign - 1) / kBufferAlign * kBufferAlign;
 }
 
-/// Give buffers places in one block so that none meets another that is alive at the same time; tell
-/// the bytes of the block. Takes n log n steps for n buffers beyond some thousands.
+/// Place buffers in one block so that none overlaps another that is alive at the same time; return
+/// the bytes of the block. Takes n log n steps for more than some thousands of buffers.
 int64_t lay_out(std::span<Lifetime> buffers);
 
 }  // namespace rill

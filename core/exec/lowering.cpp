@@ -412,7 +412,7 @@ StepParts Lowering::parts_of(const Work& work) {
 }
 
 Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operand> sources) {
-  // A turn of the loop is a run of the body: a loop in it begins anew.
+  // An iteration is a run of the body, so a loop inside it restarts.
   const Graph turn = graph.stateless();
   PlanBuilder inner(turn, builder_.options_, builder_.plan_, &builder_);
   inner.scope_ = builder_.scope_ + node().name + "/";

@@ -16,7 +16,7 @@ namespace rill {
 
 class PlanBuilder;
 
-/// What a step reads or writes: an operand, or the whole buffer that a place is in.
+/// Memory that a step reads or writes: an operand, or the whole buffer that contains a place.
 struct Touched {
   Touched(const PlacedView& touched);
   Touched(Ref ref);
@@ -36,8 +36,8 @@ class Lowering {
   const Operand& in(int i) const;
   /// The same without writing out: `konst` may be in blocks, and then no memory is behind it.
   const Operand& as_it_lies(int i) const;
-  /// Say that the steps of this node do not read input i, a constant, because they have packed it.
-  /// What no node reads is not kept.
+  /// Declare that the steps of this node do not read input i, a constant, because they have packed
+  /// it. Constants without a reader are dropped.
   void packed(int i);
   /// The operand of an output that is not placed yet: type and shape, no memory.
   Operand out_shape(int i) const;
@@ -51,9 +51,9 @@ class Lowering {
   /// Memory that lives for this node only.
   Operand scratch(DType dtype, std::span<const int64_t> shape, std::span<const int> order = {});
   Ref scratch_bytes(int64_t bytes);
-  /// Memory that lives as long as the stream; zeros at its start, or `initial`. What is kept there
-  /// follows from the frames that went by, and not from the size of the pulse: it is saved as it
-  /// is, and a plan with another pulse goes on from it.
+  /// Memory that lives as long as the stream; zeros at its start, or `initial`. Its content must
+  /// depend only on the frames that have passed, not on the pulse: it is saved as it is, and a plan
+  /// with another pulse may continue from it.
   Ref state(int64_t bytes, std::vector<std::byte> initial = {});
   /// Memory of the plan, filled by the caller before `prepare` returns: packed weights, tables.
   template <class T>
@@ -89,7 +89,7 @@ class Lowering {
   /// [-back, -back + frames) relative to the pulse. Else false.
   bool window_on_history(int i, const HistoryNeed& need, int64_t back, int64_t frames,
                          Operand* window) const;
-  /// Copy input i into a ring of its own, and give the window on it.
+  /// Copy input i into a separate ring, and return the window on it.
   Operand own_ring(int i, const HistoryNeed& need, int64_t back, int64_t frames);
 
   /// An expression that steps work out; a plan with one that they cannot is refused.
@@ -102,11 +102,11 @@ class Lowering {
             Given<Touched> writes) {
     add_step(kind, shared(std::move(args)), {}, reads, writes);
   }
-  /// The work of a step that may be done in parts. Scratch is told here, for each part to have its
-  /// own.
+  /// The work of a step that may run in parts. It includes the scratch memory, which each part gets
+  /// separately.
   struct Work {
     int64_t units = 1;
-    double multiply_adds = 0;   ///< of all units; of other work, those that take as long
+    double multiply_adds = 0;   ///< of all units; for other work, the number that takes as long
     int64_t scratch_bytes = 0;  ///< of one part
   };
   template <class Args>
@@ -125,10 +125,9 @@ class Lowering {
 
   /// In how few bits the plan is asked to keep the weights of this node.
   WeightFormat weight_format() const;
-  /// Report what the weights of this node take, in all, as f32 and as they are kept. Once more for
-  /// one node: they are added.
+  /// Report the weight bytes of this node, as f32 and as stored. Repeated calls add up.
   void report_weights(std::span<const int64_t> shape, int64_t f32_bytes, int64_t bytes);
-  /// Report why the weights of this node are kept in f32; to be called before `report_weights`.
+  /// Report why the weights of this node stay in f32; call it before `report_weights`.
   void keep_weights(std::string why);
 
   /// Whether the plan may use faster forms whose steps are not the graph's own.
@@ -147,7 +146,7 @@ class Lowering {
                 Given<Touched> reads, Given<Touched> writes);
   void add_step_in_parts(const StepKind& kind, std::shared_ptr<void> args, const Work& work,
                          Given<Touched> reads, Given<Touched> writes);
-  /// How often the work may be cut, and the memory for its scratch.
+  /// Return the number of parts that the work may have, and the memory for its scratch.
   StepParts parts_of(const Work& work);
 
   PlanBuilder& builder_;

@@ -291,7 +291,7 @@ void PlanBuilder::write_out(OutletId outlet) {
 
 void PlanBuilder::forget(OutletId outlet) {
   const Operand& constant = operand(outlet);
-  // What passes a constant on, as other axes of it, is one of its readers.
+  // A node that passes a constant on, such as with other axes, is one of its readers.
   if (!graph_.node(outlet.node).op->as<Const>()) return;
   if (!constant.konst || --readers_[static_cast<size_t>(outlet.node)] > 0) return;
   PlanBuffer& buffer = plan_->buffers[constant.ref.buffer];

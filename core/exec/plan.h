@@ -18,19 +18,18 @@ std::shared_ptr<void> make_args(const StepKind& kind);
 
 struct PrepareOptions {
   bool optimize = true;             ///< run the `fuse` rules
-  bool keep_intermediates = false;  ///< give every wire memory of its own, to look at
+  bool keep_intermediates = false;  ///< give every wire separate memory, for inspection
   bool keep_uses = false;           ///< note in the plan what each step reads and writes
   bool run_constants = true;        ///< run once, here, what reads constants alone
-  /// Keep weights so, and tell of them here; null: as they are.
+  /// Requested formats of weights, and the report about them; null: keep all as they are.
   WeightChoice* weights = nullptr;
   /// Multiply-adds that a part of a step must have to be worth the call of a thread. With AVX-512
   /// they take 4 microseconds: as long as to wake a thread, ten times what one that is awake costs.
   double part_work = 256 * 1024;
 };
 
-/// Make a graph ready to run. All symbols must be bound, but for the stream symbol of a pulsed
-/// graph, which may appear in attributes.
-/// Errors: kSymbol naming the unbound symbols, those of the ops, kNoMem.
+/// Compile a graph. All symbols must be bound, except that attributes may mention the stream symbol
+/// of a pulsed graph. Errors: kSymbol naming the unbound symbols, those of the ops, kNoMem.
 Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOptions& options = {});
 
 }  // namespace rill

@@ -11,8 +11,8 @@
 namespace rill {
 namespace {
 
-/// How many frames of an output may be handed out at most that turn out to lie behind its end,
-/// where pulses begin at multiples of `unit` in the stream symbol.
+/// Return the most frames of an output that a stream may output before they turn out to lie beyond
+/// its end, if pulses begin at multiples of `unit` in the stream symbol.
 Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim& length,
                              int64_t unit) {
   const auto behind = [&](const Dim& told, const Dim& frames) {
@@ -29,8 +29,8 @@ Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim&
   return *most;
 }
 
-/// Return how many frames of an output are held until the end is known, and from where on a stream
-/// may be gone on with so that these suffice.
+/// Set how many frames of an output are held until the end is known, and the position from which
+/// another plan may continue the stream so that these suffice.
 Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
   if (!length.valid() || plan->stream_pulse <= 0) return {};
   RILL_ASSIGN(out->early, early_frames(*plan, *out, length, plan->stream_pulse));
@@ -43,8 +43,8 @@ Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
   return {};
 }
 
-/// Return how far inputs run ahead of the others where they end apart, as x of S frames and z of
-/// S + 3 do: steps run while all of them have a pulse.
+/// Set how far inputs run ahead of the others if they end separately, such as x of S frames and z
+/// of S + 3: steps run while all of them have a pulse.
 Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
   const int64_t unit = plan->stream_pulse;
   const Dim symbol = Dim::symbol(streaming.symbol());
@@ -53,7 +53,7 @@ Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
     PlanStream& stream = plan->inputs[i].stream;
     const std::optional<Dim> length = streaming.input_length(i);
     if (!length || stream.axis < 0) continue;
-    // `unit` times as many frames as it has more than go with the symbol.
+    // `unit` times the frames that the input has beyond its share of the symbol.
     const Dim more = Dim(unit) * *length - Dim(stream.pulse) * symbol;
     RILL_ASSIGN(const DimPattern pattern, DimPattern::of(more, streaming.symbol()));
     RILL_ASSIGN(const std::optional<int64_t> least, pattern.least(0));
@@ -73,7 +73,7 @@ Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
   return {};
 }
 
-/// Says along which axis an input or output streams, of which no length is known yet.
+/// Set the streaming axis of an input or output whose length is still unknown.
 Status set_axis(int axis, PlanIo* io) {
   if (axis < 0) return {};
   if (axis >= static_cast<int>(io->shape.size())) {
@@ -109,7 +109,7 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
   for (size_t i = 0; i < plan->inputs.size(); ++i) {
     PlanIo& io = plan->inputs[i];
     RILL_TRY(set_axis(streaming.input_axis(i), &io));
-    // Where the file does not tell the pulse, inputs declared with the bare symbol do.
+    // If the file does not state the pulse, inputs declared with the bare symbol give it.
     if (plan->stream_pulse == 0) plan->stream_pulse = io.stream.pulse;
     const std::optional<Dim> length = streaming.input_length(i);
     if (!length || io.stream.axis < 0) continue;

@@ -6,8 +6,8 @@
 
 namespace rill {
 
-/// Write into a plan, whose inputs and outputs are known, how they stream.
-/// Errors: kShape where the lengths that are told do not suit each other.
+/// Write the streaming of inputs and outputs, which must be known, into a plan. Errors: kShape if
+/// the stated lengths contradict each other.
 Status describe_streams(const Streaming& streaming, Plan* plan);
 
 }  // namespace rill

@@ -58,10 +58,10 @@ struct SavedState::Header {
   uint32_t inputs;
   uint32_t outputs;
   uint32_t values;
-  uint32_t end_is_news;  ///< 1: no step has run since the end was told
+  uint32_t end_is_news;  ///< 1: no step has run since the end was announced
 };
 
-/// What was kept under a name: a ring if `axis` is not -1.
+/// A value kept under a name: a ring if `axis` is not -1.
 struct SavedState::Entry {
   std::string_view name;
   int64_t axis = -1;
@@ -115,8 +115,8 @@ void SavedState::write_inputs(StateWriter* writer) const noexcept {
     writer->number(in.axis < 0 ? 0 : in.filled + in.left());
     writer->number(in.frame_bytes);
     if (in.axis < 0) continue;
-    // The buffer is filled up before frames are pushed: those of a loaded state, and those that
-    // wait for other inputs, come last.
+    // Pushing fills the buffer first, so frames of a loaded state, and frames that wait for other
+    // inputs, come last.
     std::byte* data = writer->take((in.filled + in.left()) * in.frame_bytes);
     if (!data) continue;
     const View buffer = session_.input(i);
@@ -126,7 +126,7 @@ void SavedState::write_inputs(StateWriter* writer) const noexcept {
   }
 }
 
-/// Writes all that waits; returns where it ends.
+/// Write all queued frames; return the end of the written bytes.
 std::byte* SavedState::write_waiting(const PlacedFeed::Waiting& from,
                                      std::byte* to) const noexcept {
   const auto append = [&](const std::byte* rows, int64_t frames) {
@@ -278,7 +278,7 @@ Status SavedState::read(StateReader* reader, Parsed* out) const {
   return {};
 }
 
-/// Every wire must have whole frames at the place where the stream goes on.
+/// The stream can only continue at a position where every wire has whole frames.
 Status SavedState::check_position(const Header& header) const {
   const Plan& plan = *session_.plan_;
   const int64_t unit = plan.stream_pulse;
@@ -353,7 +353,7 @@ Result<std::vector<const SavedState::Entry*>> SavedState::match(const Parsed& pa
       }
       if (!fits) continue;
       found = &entry;
-      // Several rings may keep frames of one wire; what a node keeps comes in the order of its own.
+      // Several rings may share one wire. Node states are matched by position.
       used[i] = state.axis < 0;
     }
     if (!found) {

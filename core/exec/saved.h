@@ -12,17 +12,17 @@ namespace rill {
 class StateReader;
 class StateWriter;
 
-/// The state of a stream as bytes: where it stands, what each node keeps, and the frames that wait
-/// to be stepped or pulled. A session of any plan of the same model goes on from it, whatever its
-/// pulse, kernels and memory layout: rings are written as the last frames of a wire, row by row.
+/// The state of a stream as bytes: its position, the state of each node, and the frames that wait
+/// to be stepped or pulled. A session of any plan of the same model can continue from it, whatever
+/// its pulse, kernels and memory layout: a ring is written as the last frames of a wire, in rows.
 ///
 ///   header   magic, version, sizes, checksum, fingerprint of the model, position, end
-///   wires    how late each wire of the model is: pulses that give it other delays do not fit
+///   wires    the delay of each wire of the model: pulses with other delays do not fit
 ///   states   of each: name, type, shape, elements
 ///   queues   of each input the frames not stepped yet, of each output those not pulled yet
 ///   values   of outputs that do not stream, as far as they are known
 ///
-/// Numbers are little-endian, everything begins at a multiple of 8 bytes.
+/// Numbers are little-endian; every part begins at a multiple of 8 bytes.
 class SavedState {
  public:
   /// `feed` may be null: nothing waits then.
@@ -30,12 +30,12 @@ class SavedState {
 
   /// The most bytes that a save takes from now on, until a state is loaded.
   int64_t most_bytes() const RILL_NONBLOCKING;
-  /// Write to memory that is aligned to 8 bytes; returns how many bytes, or -1 if there is no room.
-  /// Real-time: yes.
+  /// Write to memory aligned to 8 bytes; return the number of bytes, or -1 if there is too little
+  /// room. Real-time: yes.
   int64_t save(std::span<std::byte> to) const noexcept RILL_NONBLOCKING;
-  /// Go on from a state. Errors: kParse for what is no state, cut short, damaged, or of another
-  /// version; kState for that of another model, or one that cannot be moved to this plan, with the
-  /// node. After an error, and where memory is refused, the session is as it was.
+  /// Load a state. Errors: kParse if it is no state, cut short, damaged, or of another version;
+  /// kState, with the node, for a state of another model, or one that cannot move to this plan.
+  /// After an error, including refused memory, the session is unchanged.
   Status load(std::span<const std::byte> from);
 
  private:

@@ -19,7 +19,7 @@ class StateWriter {
 
   int64_t at() const { return at_; }
   bool fits() const { return at_ <= static_cast<int64_t>(to_.size()); }
-  /// Gives room for that many bytes, padded with zeros; null if there is none.
+  /// Reserve that many bytes, padded with zeros; null if they do not fit.
   std::byte* take(int64_t bytes) {
     const int64_t begin = at_;
     at_ += padded(bytes);

@@ -8,7 +8,7 @@
 
 namespace rill {
 
-/// A session with memory of its own, allocated when it is made, which keeps its plan.
+/// A session that allocates its own memory, and keeps its plan alive.
 class Session : public PlacedSession {
  public:
   /// Errors: kNoMem.

@@ -59,7 +59,7 @@ constexpr char kDiamond[] =
     "  b = transpose(a, axes = [0, 2, 1]);\n  c = a * 2.0;\n"
     "  d = transpose(b * 3.0, axes = [0, 2, 1]);\n  e = c + d;\n  y = e * a - x;\n";
 
-// A stream that goes on from a state at a frame far out, in pulses that are long themselves.
+// A stream that continues from a state at a distant frame, in pulses that are long themselves.
 TEST(StreamClock, TellsPositionsAsLongAs64BitsHoldThem) {
   StreamClock clock;
   clock.start = (int64_t{1} << 40) + 3;
@@ -300,7 +300,7 @@ TEST(Session, ResetIsANewSession) {
   EXPECT_EQ(run(used.get(), 0, 12, 25), run(fresh.get(), 0, 12, 25));
 }
 
-/// How often a plan was run when a session of it has been made, and what can be seen of that.
+/// Count the runs of a plan while a session of it is made, and check what they leave visible.
 int runs_of_a_new_session(const Plan& plan) {
   static int runs = 0;
   runs = 0;

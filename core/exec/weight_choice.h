@@ -7,7 +7,7 @@
 
 namespace rill {
 
-/// How a plan keeps the weights that an operator multiplies.
+/// The format in which a plan stores the weights of an operator.
 enum class WeightFormat : uint8_t { kF32, kF16, kQ8, kQ4 };
 
 /// The weights of one node, which could be kept in fewer bits.
@@ -15,7 +15,7 @@ struct WeightLayer {
   std::string node;  ///< behind the names of the loops that it is in
   std::string op;
   std::vector<int64_t> shape;
-  int64_t f32_bytes = 0;  ///< that their kernel reads, where they are f32
+  int64_t f32_bytes = 0;  ///< as f32, in the kernel's layout
   int64_t bytes = 0;      ///< that it does read
   std::string kept;       ///< why they are f32; empty where they are not
 };

@@ -6,9 +6,9 @@
 
 namespace rill {
 
-/// Memory for the weights that a plan packs. Those of a plan that fills large pages lie in one
-/// block of them: pages of 4 KiB lie wherever there was room, so that weights which would fit the
-/// second cache level push each other out of it.
+/// Memory for the weights that a plan packs. If they fill large pages, they lie in one block of
+/// them: the system scatters pages of 4 KiB, so that weights that fit the second cache level evict
+/// each other.
 class Weights {
  public:
   /// `expected`: about how many bytes will be taken. Few of them, or a system without large pages:

@@ -13,8 +13,8 @@
 namespace rill {
 namespace {
 
-/// How long a thread looks for work, or for the end of it, before it sleeps. Longer than what lies
-/// between two steps that are worth sharing; far shorter than what lies between two pulses.
+/// How long a thread polls for work, or for its end, before it sleeps. Longer than the gap between
+/// two steps that are worth sharing; far shorter than the gap between two pulses.
 constexpr std::chrono::microseconds kSpin(50);
 
 void relax() {
@@ -25,7 +25,7 @@ void relax() {
 #endif
 }
 
-/// Look for `ready()` for a while; returns whether it came.
+/// Poll `ready()` for a while; return whether it became true.
 template <class Ready>
 bool spin_until(const Ready& ready) {
   const auto start = std::chrono::steady_clock::now();
@@ -38,7 +38,7 @@ bool spin_until(const Ready& ready) {
   return ready();
 }
 
-/// The parts of some work, and the first one that nobody has taken yet, in one word.
+/// The parts of some work, and the first part that no thread has taken yet, in one word.
 struct Ticket {
   uint32_t parts;
   uint32_t next;
@@ -129,7 +129,7 @@ class Workers {
     }
   }
 
-  /// Do the next part that nobody has taken; false if there is none.
+  /// Run the next part that no thread has taken; false if there is none.
   bool take_part() {
     uint32_t word = ticket_.load(std::memory_order_acquire);
     do {
@@ -143,7 +143,7 @@ class Workers {
     return true;
   }
 
-  // What is added here is in the order of all threads before the look at who sleeps.
+  // Sequentially consistent: the increment precedes the check for sleeping threads, on all threads.
   void call() {
     turn_.fetch_add(1);
     turn_.notify_all();
@@ -166,7 +166,7 @@ class Workers {
   std::atomic<bool> ending_{false};
   Task task_ = nullptr;
   void* argument_ = nullptr;
-  // Each counter has a cache line of its own: threads that poll one do not slow down threads that
+  // Each counter has a separate cache line: threads that poll one do not slow down threads that
   // write another.
   alignas(64) std::atomic<uint32_t> turn_{0};
   alignas(64) std::atomic<uint32_t> ticket_{0};

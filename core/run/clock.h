@@ -8,8 +8,8 @@
 
 namespace rill {
 
-/// How many whole times `unit` goes into `part` * `frames`, exactly, also where the product does
-/// not fit in 64 bits. `part` lies in [0, unit), `frames` is not negative.
+/// Return floor(`part` * `frames` / `unit`), exact even if the product exceeds 64 bits. `part` lies
+/// in [0, unit); `frames` is not negative.
 int64_t share_of(int64_t part, int64_t frames, int64_t unit) RILL_NONBLOCKING;
 
 /// Beyond all positions of streams; delays and pulses of a plan may be added to it.
@@ -37,8 +37,8 @@ inline std::optional<int64_t> scaled_whole(int64_t count, int64_t by,
   return scaled(out, unit, by) == count ? std::optional(out) : std::nullopt;
 }
 
-/// Where a stream stands: which pulse this is, and where the stream ends once that is known.
-/// A session may go on where one with pulses of another size stopped: its first pulse then begins
+/// Position of a stream: the number of this pulse, and the end of the stream once it is known. A
+/// session may continue a stream from a session with another pulse: its first pulse may then begin
 /// at a frame that is no multiple of its pulse.
 struct StreamClock {
   int64_t tick = 0;   ///< steps since `start`
@@ -46,7 +46,7 @@ struct StreamClock {
   int64_t start = 0;  ///< where tick 0 begins, in the stream symbol
   int64_t unit = 1;   ///< how much of the stream symbol a step takes
 
-  /// Return where this step begins on a wire of that many frames per step.
+  /// Return the first frame of this step on a wire with `frames` frames per step.
   int64_t position(int64_t frames) const RILL_NONBLOCKING {
     // `start` times `frames` may be more than 64 bits hold, where what it is divided to is not.
     return bounded_position(tick, frames, scaled(start, frames, unit));

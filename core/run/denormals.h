@@ -6,7 +6,8 @@
 
 namespace rill {
 
-// How a thread rounds, and what it makes of denormals: the control register of its floats.
+// The rounding mode of a thread and its treatment of denormals: its floating-point control
+// register.
 #if defined(__x86_64__) || defined(__i386__)
 using FloatMode = uint32_t;
 // To the nearest, with all exceptions masked; results and inputs that are denormal are zero.
@@ -29,8 +30,8 @@ inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
 }
 #elif defined(__arm__) && defined(__ARM_FP)
 using FloatMode = uint32_t;
-// The same of 32-bit processors. Armv8.1-M has the size of vectors of loops in that register as
-// well: 4 is none, and a loop at any other ends in a fault.
+// The same for 32-bit processors. On Armv8.1-M this register also holds the vector size of loops: 4
+// means none, and a loop with any other value faults.
 #ifdef __ARM_ARCH_8M_MAIN__
 inline constexpr FloatMode kStepMode = uint32_t{1} << 24 | uint32_t{4} << 16;
 #else

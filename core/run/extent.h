@@ -8,12 +8,11 @@
 
 namespace rill {
 
-/// How much there is of something in a stream of so many frames: an integer expression of the value
-/// of the stream symbol, in the order in which it is worked out. What `Dim` is to graphs, without
-/// names, heap and limits.
+/// A compiled integer expression in the stream symbol, in postfix order: `Dim` without names, heap
+/// and limits.
 class Extent {
  public:
-  /// What to do with the numbers worked out last, which it replaces by one.
+  /// An operation on the last computed numbers; its result replaces them.
   enum class Do : int64_t { kNumber, kSymbol, kAdd, kMul, kDiv, kMin, kMax, kBroadcast, kGe, kEq };
   struct Part {
     Do what = Do::kNumber;

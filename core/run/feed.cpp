@@ -79,7 +79,7 @@ int64_t frame_bytes(const PlanIo& io) {
   return bytes;
 }
 
-/// How many frames of an output its queue holds; nothing if that is beyond all numbers.
+/// Return the frames of an output that its queue must hold; nothing if they exceed all numbers.
 std::optional<int64_t> capacity_of(const PlanIo& io, int64_t steps) {
   // The first pulse that fills up steps at once, and so on; the last one may wait in the input.
   const auto most = checked_mul(steps, io.stream.pulse);
@@ -226,8 +226,8 @@ void PlacedFeed::run_step() noexcept {
   }
 }
 
-/// Whether frames are known that a stream does not have which ends with this pulse. `coming`: of an
-/// input, behind those that it has.
+/// Return whether more frames are known than a stream that ends with this pulse has. `coming`: of
+/// an input, further frames after those that it has.
 bool PlacedFeed::goes_on(size_t input, int64_t coming) const {
   const int64_t pulse = session_->plan().stream_pulse;
   const int64_t end = session_->position(pulse) + pulse;
@@ -277,7 +277,7 @@ int64_t PlacedFeed::push(size_t input, const View& frames) noexcept {
       }
       in.filled += count;
     }
-    // What was loaded comes first, and what waits for other inputs waits behind it.
+    // Loaded frames come first; frames that wait for other inputs follow them.
     if (count == 0 && !moved) count = put(&in, frames, taken, given - taken);
     taken += count;
     moved |= count > 0;
@@ -285,7 +285,7 @@ int64_t PlacedFeed::push(size_t input, const View& frames) noexcept {
   return taken;
 }
 
-/// Copies frames that wait to `into` from frame `at` on; returns how many.
+/// Copy queued frames to `into` from frame `at` on; return their number.
 int64_t PlacedFeed::take_queued(size_t output, const View& into, int64_t at) noexcept {
   Out& out = kept_.outs[output];
   const int64_t room = std::min(into.extent(out.axis) - at, available(output));
@@ -324,7 +324,7 @@ int64_t PlacedFeed::pulled(size_t output) const {
 
 void PlacedFeed::drop_behind_end(size_t output) noexcept {
   Out& out = kept_.outs[output];
-  // What was held before the end was told, and is not given any more.
+  // Frames that were held until the end was known lie beyond it, so drop them.
   int64_t extra = frames_until_now(output) - given(output);
   for (int64_t* held : {&out.rest, &out.queued}) {
     const int64_t dropped = std::clamp<int64_t>(extra, 0, *held);

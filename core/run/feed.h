@@ -11,19 +11,17 @@
 
 namespace rill {
 
-/// Takes the frames of a stream as they come, any number at a time, and hands out those of the
-/// whole run: no pulse, delay or tail is to be seen. Steps the session as soon as every input that
-/// streams has a pulse and there is room for what comes out.
-///
-/// Where outputs may end before inputs do, the model has to know the end together with the last
-/// frames (`Plan::late_end` is false): a pulse that is full then waits for the frame behind it, or
-/// for `finish`.
+/// Accepts the frames of a stream in pieces of any size, and returns those of the whole run: it
+/// hides pulse, delay and tail. It steps the session as soon as every input that streams has a
+/// pulse and the outputs have room.
+/// If outputs may end before inputs do, the model must know the end together with the last frames
+/// (`Plan::late_end` is false): a full pulse then waits for the next frame, or for `finish`.
 /// Thread: one at a time. Real-time: push, pull, finish and reset.
 class PlacedFeed {
  public:
-  /// How many bytes `place` takes, at an address that is a multiple of `kSessionAlignment`. Nothing
-  /// if the plan does not stream, or the outputs of so many frames have no place anywhere.
-  /// `max_push`: how many frames of the first input that streams are taken at least, with the other
+  /// Return the bytes that `place` needs, at an address that is a multiple of `kSessionAlignment`.
+  /// Nothing if the plan does not stream, or if the outputs fit in no memory. `max_push`: the
+  /// number of frames of the first input that streams which `push` must accept, with the other
   /// inputs in step and nothing pulled meanwhile.
   static std::optional<int64_t> bytes_for(const Plan& plan, int64_t max_push) RILL_NONBLOCKING;
   /// Make a feed at the start of memory that is aligned, has `bytes_for(plan, max_push)` bytes, and
@@ -33,11 +31,11 @@ class PlacedFeed {
   PlacedFeed(const PlacedFeed&) = delete;
   PlacedFeed& operator=(const PlacedFeed&) = delete;
 
-  /// Take frames of an input that streams; its axis may have any extent. Tells how many were taken:
-  /// fewer than given where outputs have to be pulled, or other inputs to be pushed, before. What
-  /// one input has more than others, by their lengths in the stream symbol, is kept for later.
+  /// Accept frames of an input that streams; its axis may have any extent. Return how many were
+  /// accepted: fewer than given if outputs must be pulled, or other inputs pushed, first. Surplus
+  /// frames of an input, by the lengths in the stream symbol, are queued.
   int64_t push(size_t input, const View& frames) noexcept RILL_NONBLOCKING;
-  /// Hand out frames of an output that streams, at most as many as `into` has. Tells how many.
+  /// Copy frames of an output that streams, at most as many as `into` has. Return how many.
   int64_t pull(size_t output, const View& into) noexcept RILL_NONBLOCKING;
   /// Say that all frames have been pushed; then `pull` brings out the tail.
   /// Errors: kShape if inputs have other lengths than one end gives them, or the model has no
@@ -50,13 +48,13 @@ class PlacedFeed {
   /// Whether frames wait in between, so that a plain step of the session would be wrong.
   bool idle() const RILL_NONBLOCKING;
   int64_t pushed(size_t input) const RILL_NONBLOCKING;
-  /// An input that has fewer frames than the end, which is known, gives it; -1 if there is none.
-  /// Frames that were stepped count, though they may have had none.
+  /// Return an input that has fewer frames than the known end requires; -1 if there is none. Counts
+  /// frames that were stepped, although there may have been none.
   int lacking() const RILL_NONBLOCKING;
-  /// How many frames more the model is defined for.
+  /// Return how many more frames the model allows.
   int64_t room(size_t input) const RILL_NONBLOCKING;
-  /// How many frames of an output were handed out since the stream began, here or where its state
-  /// was saved.
+  /// Return how many frames of an output were pulled since the stream began, here or in the session
+  /// whose saved state was loaded.
   int64_t pulled(size_t output) const RILL_NONBLOCKING;
   /// Bind a buffer of the session; frames that wait there, and values of outputs that do not
   /// stream, go along.
@@ -78,7 +76,7 @@ class PlacedFeed {
     std::byte* next(int64_t frame_bytes) { return bytes.data() + taken * frame_bytes; }
     const std::byte* next(int64_t frame_bytes) const { return bytes.data() + taken * frame_bytes; }
   };
-  /// What of an input or output waits, beside what lies in the session's buffer: a ring of frames.
+  /// Queued frames of an input or output, in addition to those in the session's buffer: a ring.
   struct Waiting {
     int axis = -1;
     int64_t frame_bytes = 0;
@@ -96,7 +94,7 @@ class PlacedFeed {
     int64_t first = 0;  ///< in the session's buffer
     int64_t rest = 0;
   };
-  /// All that a feed goes on from: a copy is one of this, and of nothing else.
+  /// The complete state of a feed: a copy copies this and nothing else.
   struct Kept {
     std::span<In> ins;
     std::span<Out> outs;
@@ -112,7 +110,7 @@ class PlacedFeed {
 
   explicit PlacedFeed(PlacedSession* session) : session_(session) {}
   ~PlacedFeed() = default;
-  /// Take up memory for what is kept.
+  /// Lay out the kept state in memory.
   void begin(int64_t max_push, std::byte* memory) noexcept RILL_NONBLOCKING;
 
  private:
@@ -122,23 +120,23 @@ class PlacedFeed {
   void refill(size_t input) noexcept RILL_NONBLOCKING;
   void settle(size_t output) noexcept RILL_NONBLOCKING;
   int64_t take_queued(size_t output, const View& into, int64_t at) noexcept RILL_NONBLOCKING;
-  /// Frames that steps gave so far, were the stream to go on.
+  /// Return the frames that steps have output so far if the stream does not end.
   int64_t frames_until_now(size_t output) const RILL_NONBLOCKING;
   std::byte* queue(const Waiting& of) RILL_NONBLOCKING { return kept_.queues.data() + of.queue; }
-  /// Put frames of a view, from `first` on, behind those that wait: as many as there is room for.
+  /// Queue frames of a view, from `first` on, as many as there is room for.
   int64_t put(Waiting* to, const View& from, int64_t first,
               int64_t count) noexcept RILL_NONBLOCKING;
-  /// Take frames that wait, the first ones, into a view at `at`: as many as lie together.
+  /// Move the first queued frames into a view at `at`, as many as lie together in memory.
   int64_t take(Waiting* from, const View& into, int64_t at,
                int64_t count) noexcept RILL_NONBLOCKING;
-  /// Frames that steps gave, of those that do not lie behind the end.
+  /// Return the frames that steps have output before the end.
   int64_t given(size_t output) const RILL_NONBLOCKING;
-  /// Frames that may be handed out: those that may turn out to lie behind the end are kept.
+  /// Return the frames that may be pulled; frames that may lie beyond the end are held.
   int64_t available(size_t output) const RILL_NONBLOCKING;
   void drop_behind_end(size_t output) noexcept RILL_NONBLOCKING;
   /// Frames that were stepped, or lie in the session's buffer.
   int64_t seen(size_t input) const RILL_NONBLOCKING;
-  /// Frames that an input has in a stream of so many, in its symbol; nothing beyond all numbers.
+  /// Return the length of an input if its symbol is `end`; nothing if it exceeds all numbers.
   std::optional<int64_t> length_of(size_t input, int64_t end) const RILL_NONBLOCKING;
 
   PlacedSession* session_;
@@ -147,8 +145,8 @@ class PlacedFeed {
   Kept kept_;
 };
 
-/// The input that streams whose frames count the stream symbol: each step has as many of both, or a
-/// multiple. The first one where none does; -1 where none streams.
+/// Return the input whose frames count the stream symbol: each step has the same number of both, or
+/// a multiple. The first input that streams if none does; -1 if none streams.
 int counting_input(const Plan& plan) RILL_NONBLOCKING;
 
 /// As `like`, but `count` frames one behind the other, each row-major, at `data`.

@@ -13,7 +13,7 @@ constexpr int64_t kMostFrames = int64_t{1} << 40;
 /// More frames than any stream has; sums of some stay in range.
 constexpr int64_t kEndless = INT64_MAX / 4;
 
-/// How many frames that is, and no more than there can be: what a file asks for may be anything.
+/// Return the number of frames, clamped to the possible range: a file may ask for anything.
 inline int64_t frames_at(const Extent& length, const Frame& frame,
                          int64_t unknown) RILL_NONBLOCKING {
   return std::clamp(length.at(frame.symbol_value()).value_or(unknown), -kEndless, kEndless);

@@ -65,7 +65,7 @@ class PlanReader final : public StepFields {
              const Runner& runner, Memory* to)
       : StepFields(false), from_(record), constants_(constants), runner_(runner), to_(*to) {}
 
-  /// `notes`: the names of nodes; no bytes where nobody asks for them.
+  /// `notes`: the names of nodes; empty if they are not needed.
   Refusal read(std::span<const std::byte> notes, Plan* plan) {
     kind_names_ = skip_names();
     kernel_names_ = skip_names();
@@ -177,7 +177,7 @@ class PlanReader final : public StepFields {
     return all;
   }
 
-  /// Go past a list of names, and tell where it began.
+  /// Skip a list of names, and return its start.
   Record skip_names() {
     const Record names = from_;
     const int64_t count = from_.count(plan_file::kMostNames);

@@ -10,38 +10,36 @@
 
 namespace rill {
 
-/// What to do with a plan that a build cannot run. They live as long as the program.
+/// Remedies for a plan that a build cannot run. The strings live as long as the program.
 struct Remedies {
   const char* other_target = "Compile the model with --target for what runs here";
   const char* operators = "Link librill, which has graphs and operators";
   const char* missing = "Link what the plan needs, or compile it for this build";
 };
 
-/// What a build runs plans with.
+/// The step kinds and kernels of a build.
 struct Runner {
   std::span<const StepKind* const> kinds;
-  /// How good a target is for this CPU; negative: it cannot run here.
+  /// Return how well a target fits this CPU; negative if it cannot run here.
   int (*rank)(std::string_view target) = nullptr;
   bool names = false;  ///< have the names of nodes, for profiles, as far as the file has them
   Remedies remedies = {};
 };
 
-/// How a plan file was placed.
+/// The result of placing a plan file.
 struct PlacedPlan {
   const Plan* plan = nullptr;  ///< at the start of the memory, as long as that and the file stay
   int64_t bytes = 0;           ///< that placing takes
 };
 
-/// Place the plan of a file (docs/compiled.md) for the best target that runs here in memory that is
-/// aligned to 64 bytes. Constants are read where they lie in the file, which is aligned to 64 bytes
-/// as well; the heap is asked for nothing, and nothing is to be freed. Empty memory: only tell how
-/// many bytes placing takes.
-///
-/// That numbers have their types and lists their lengths is checked; what steps touch is not: the
-/// file is one that a program was built with.
-/// Errors: kParse for what is no plan file; kAbi for another version; kUnsupported for targets,
-/// kinds of steps or kernels that the build lacks; kArg for what is not aligned; kNoMem with the
-/// bytes that are needed. Nothing is placed then.
+/// Place the plan of a file (docs/compiled.md) for the best target that runs here, in memory
+/// aligned to 64 bytes. The plan reads constants from the file, which must be aligned to 64 bytes
+/// too. Placing never allocates, and nothing must be freed. With empty memory, only report how many
+/// bytes placing needs.
+/// It checks that numbers fit their types and lists their lengths, but not which memory steps
+/// touch: the file is part of the program. Errors: kParse if it is no plan file; kAbi for another
+/// version; kUnsupported for targets, kinds of steps or kernels that the build lacks; kArg for
+/// unaligned memory; kNoMem with the bytes needed. After an error nothing is placed.
 Refusal place_plan(std::span<const std::byte> file, std::span<std::byte> memory,
                    const Runner& runner, PlacedPlan* placed);
 

@@ -46,17 +46,18 @@ struct PlacedView {
   }
   int64_t volume() const RILL_NONBLOCKING;
   bool contiguous() const RILL_NONBLOCKING;
-  /// Move the start by that many elements along an axis.
+  /// Move the start by `elements` along an axis.
   void advance(int axis, int64_t elements) {
     ref.offset += elements * step(axis) * dtype_size(dtype);
   }
 };
 
-/// What a step sees when it runs: the base pointer of every buffer, and the clock of the stream.
+/// The environment of a running step: the base pointer of every buffer, and the clock of the
+/// stream.
 struct Frame {
   std::byte** base = nullptr;
   const StreamClock* clock = nullptr;
-  std::string_view symbol;            ///< of the stream; empty where there is none
+  std::string_view symbol;            ///< the stream symbol; empty if there is none
   const Pool* pool = nullptr;         ///< threads that steps may use, if there are any
   std::byte* part_scratch = nullptr;  ///< of every part but the first, one after the other
   int64_t part_scratch_bytes = 0;     ///< of one of them
@@ -68,14 +69,14 @@ struct Frame {
   View view(const PlacedView& placed) const {
     return placed.at(base[placed.ref.buffer] + placed.ref.offset);
   }
-  /// What the stream symbol stands for: no frames, until the end is known.
+  /// Return the value of the stream symbol: nothing until the end is known.
   std::optional<int64_t> symbol_value() const {
     if (symbol.empty()) return std::nullopt;
     return std::max<int64_t>(0, clock->end);
   }
 };
 
-/// What one call does of a step whose work may be done in parts.
+/// The share of one call in a step whose work may be split.
 struct Share {
   int64_t begin = 0;  ///< units of work [begin, end)
   int64_t end = 0;
@@ -93,7 +94,7 @@ using TouchStep = void (*)(const Args&, StepTouches&);
 template <class Args>
 using RunShare = void (*)(const Args&, const Frame&, const Share&) noexcept RILL_NONBLOCKING;
 
-/// What steps of a kind do, and what can be done with their arguments without knowing them.
+/// The functions of a kind of step, and generic operations on its arguments.
 struct StepKind {
   const char* name = nullptr;  ///< the same in every build
   void (*run)(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING = nullptr;
@@ -105,7 +106,7 @@ struct StepKind {
   void (*construct)(void* memory) = nullptr;  ///< arguments, to be filled by a visitor
   void (*destroy)(void* args) = nullptr;
   void (*describe)(void* args, StepFields& fields) = nullptr;
-  /// Return what a step with these arguments, which need not be right, reads and writes.
+  /// Report the memory that a step with these arguments, which may be invalid, reads and writes.
   void (*touch)(const void* args, StepTouches& touches) = nullptr;
 };
 /// A kind of step with these arguments; one whose work may be done in parts.
@@ -114,7 +115,7 @@ struct StepKindOf : StepKind {};
 template <class Args>
 struct PartedStepKindOf : StepKind {};
 
-/// How the work of a step may be done in parts, which may run at the same time.
+/// How the work of a step may be split into parts that run at the same time.
 struct StepParts {
   int64_t units = 0;
   int64_t most = 1;  ///< parts that are each worth the call of a thread
@@ -130,7 +131,7 @@ struct Step {
   StepParts parts;
 };
 
-/// Run a step in parts, by the threads of the frame. The results are those of `Step::run`.
+/// Run a step in parts on the threads of the frame. The results equal those of `Step::run`.
 /// Real-time: as far as the pool is.
 void run_in_parts(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING;
 
@@ -174,8 +175,8 @@ struct Ring {
   int64_t lane_bytes = 0;
 };
 
-/// Something that a session keeps from step to step, as a value. What it holds follows from the
-/// frames that went by, whatever the pulse that they came in: of a ring, the last frames of a wire.
+/// A value that a session keeps between steps. It depends only on the frames that have passed,
+/// whatever their pulse: of a ring, it is the last frames of a wire.
 struct PlanState {
   Text name;          ///< of the wire whose frames it keeps, else of the node that keeps it
   int node = -1;      ///< in `Plan::nodes`
@@ -184,19 +185,19 @@ struct PlanState {
   int64_t pulse = 0;  ///< of a ring, its new frames per step
 };
 
-/// How an input or output of a pulsed plan streams; `axis` is -1 where it is static.
+/// Streaming of an input or output of a pulsed plan; `axis` is -1 if it is static.
 struct PlanStream {
   int axis = -1;
   int64_t pulse = 0;
   int64_t delay = 0;
-  /// Logical frames, in the stream symbol; invalid if unknown. Of a static output: how much of the
-  /// symbol must have gone by until it is known, 0 if it always is. Of an input, invalid where they
-  /// are as many for each unit of the symbol as in a step.
+  /// Logical frames, in the stream symbol; invalid if unknown. Of a static output: the part of the
+  /// symbol that must have passed before the output is known, 0 if it always is. Of an input,
+  /// invalid if each unit of the symbol has as many frames as a step has per unit.
   Extent length;
   Text length_text;
-  /// Of an output that may end before the inputs do: how many frames at most a stream gives before
-  /// it knows that they lie behind the end. Of an input: how many it has at most beyond a full
-  /// pulse when no step can be run any more before the end is told.
+  /// Of an output that may end before the inputs: the most frames that a stream outputs before it
+  /// knows that they lie beyond the end. Of an input: the most frames that it has beyond a full
+  /// pulse when no step can run until the end is announced.
   int64_t early = 0;
   int64_t most = INT64_MAX;  ///< frames that the longest of streams has
 };
@@ -216,7 +217,7 @@ struct PlanNode {
   Text op;
 };
 
-/// The buffers that a step reads, and those that it writes or keeps its own things in.
+/// The buffers that a step reads, and those that it writes or keeps state in.
 struct StepUse {
   List<uint32_t> reads;
   List<uint32_t> writes;
@@ -240,8 +241,8 @@ struct Plan {
   bool late_end = false;
   /// The longest stream that the model is defined for, in the stream symbol: its tables end there.
   int64_t longest = INT64_MAX;
-  List<Extent> asserted;            ///< of a stream of any frames: none of these is negative
-  List<Text> asserted_texts;        ///< of these, for refusals in real-time threads
+  List<Extent> asserted;            ///< of a stream of any length: none of these is negative
+  List<Text> asserted_texts;        ///< texts of these, for refusals in real-time threads
   std::array<uint64_t, 2> model{};  ///< fingerprint of the model before it was pulsed
   List<Text> wires;                 ///< wires of the model before it was pulsed that stream
   List<int64_t> wire_delays;        ///< how late each of them is

@@ -6,12 +6,12 @@
 
 namespace rill::plan_file {
 
-// The layout of plan files; docs/compiled.md tells it byte by byte. All numbers are little-endian.
+// The layout of plan files; docs/compiled.md lists every byte. Numbers are little-endian.
 //
 //   header        64 bytes
 //   targets       64 bytes each
 //   records       numbers one after the other, as `Bytes` writes them
-//   constants     each aligned to 64 bytes, zeros behind it
+//   constants     each aligned to 64 bytes, followed by zeros
 
 inline constexpr std::array<char, 8> kMagic = {'r', 'i', 'l', 'l', 'p', 'l', 'a', 'n'};
 inline constexpr uint32_t kVersion = 7;
@@ -52,7 +52,7 @@ inline constexpr uint32_t kMostTargets = 64;
 /// Kinds of steps, kernels and operators, of each: names are looked for one after the other.
 inline constexpr int64_t kMostNames = 1024;
 
-/// How an expression is written: a stack of values on which these act.
+/// Encoding of an expression: operations on a stack of values.
 enum class DimCode : uint8_t {
   kEnd,
   kNumber,  ///< followed by the number

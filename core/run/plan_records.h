@@ -92,7 +92,7 @@ void memory_fields(Fields& fields, Plan& plan) {
   fields.number("bytes of scratch", plan.part_scratch_bytes, PlanRange::kBytes);
 }
 
-/// How an input or output streams, up to its length.
+/// The streaming of an input or output, except its length.
 template <class Fields, class Stream>
 void stream_fields(Fields& fields, Stream& stream) {
   fields.number("axis of a stream", stream.axis, PlanRange::kAxis);

@@ -15,8 +15,8 @@ struct Pool {
   uint32_t threads = 1;  ///< parts that run at the same time, that of the calling thread included
   void* context = nullptr;
   /// Call `task(argument, part)` once for every part < parts, in any order, on any threads, and
-  /// return when all of these calls have. `parts` is 2 at least, and `threads` at most.
-  /// Thread: any, several at a time. It throws nothing.
+  /// return when all of these calls have. `parts` is from 2 to `threads`. Thread: any, several at a
+  /// time. It throws nothing.
   void (*run)(void* context, Task task, void* argument, uint32_t parts) = nullptr;
 };
 

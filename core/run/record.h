@@ -31,7 +31,7 @@ class Record {
   double real();
   std::string_view text();
   uint64_t raw();
-  /// How many things follow, each of a byte at least.
+  /// Read the number of records that follow, each at least one byte long.
   int64_t count(int64_t most = INT64_MAX);
 
   bool good() const { return why_ == nullptr; }
@@ -43,7 +43,7 @@ class Record {
     bytes_ = {};
   }
   const char* why() const { return why_; }
-  /// What the number that is wrong is called; null if it has no name, or it is no number.
+  /// Return the name of the invalid number; null if it has none, or if it is no number.
   const char* field() const { return field_; }
   size_t left() const { return bytes_.size(); }
 

@@ -307,7 +307,7 @@ int64_t PlacedSession::steps_left() const noexcept {
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const PlanStream& stream = plan_->outputs[i].stream;
     if (stream.axis < 0 && plan_->stream_pulse > 0) {
-      // What is known at the end is made by a step that knows it.
+      // Only a step that knows the end computes the outputs that depend on it.
       if (progress_.end_is_news) needed = std::max<int64_t>(needed, 1);
       const int64_t known =
           std::clamp<int64_t>(stream.length.at(symbol_value()).value_or(0), 0, kBeyondStreams);

@@ -20,12 +20,12 @@ inline constexpr int64_t kSessionAlignment = 64;
 /// Thread: one at a time.
 class PlacedSession {
  public:
-  /// How many bytes `place` takes, at an address that is a multiple of `kSessionAlignment`.
+  /// Return the bytes that `place` needs, at an address that is a multiple of `kSessionAlignment`.
   static int64_t bytes_for(const Plan& plan) RILL_NONBLOCKING;
-  /// Make a session at the start of memory that is aligned, has `bytes_for(plan)` bytes, and stays
-  /// as long as the session, as the plan does. Nothing is to be freed. A session of a stream has
-  /// stepped once over zeros, so that its first step finds code and memory in place, and then begun
-  /// anew. Real-time: yes, but a step longer.
+  /// Make a session at the start of aligned memory of `bytes_for(plan)` bytes. Memory and plan must
+  /// outlive the session; nothing must be freed. A session of a stream steps once over zeros, so
+  /// that code and memory are warm at its first step, and then resets. Real-time: yes, but takes
+  /// one step longer.
   static PlacedSession* place(const Plan& plan, void* memory) noexcept RILL_NONBLOCKING;
   PlacedSession(const PlacedSession&) = delete;
   PlacedSession& operator=(const PlacedSession&) = delete;
@@ -53,14 +53,14 @@ class PlacedSession {
     ++progress_.clock.tick;
     progress_.end_is_news = false;
   }
-  /// Report the length of the stream: the value of its symbol. At the latest before the step that
-  /// takes the last frames. -1 takes it back.
+  /// Announce the length of the stream, the value of its symbol, before the step that takes the
+  /// last frames. -1 withdraws it.
   void announce_end(int64_t frames) noexcept RILL_NONBLOCKING;
   /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol.
   /// Of no frames it need not be where all that is asserted holds for one, and no frame would come
   /// out.
   Refusal check_length(int64_t frames) RILL_NONBLOCKING;
-  /// Return whether the model is defined for a stream that has another full pulse.
+  /// Return whether the model allows another full pulse.
   bool has_room() const RILL_NONBLOCKING {
     return plan_->longest - position(plan_->stream_pulse) >= plan_->stream_pulse;
   }
@@ -71,19 +71,19 @@ class PlacedSession {
   bool end_announced() const { return progress_.clock.end >= 0; }
   int64_t end() const { return progress_.clock.end; }
   int64_t ticks() const { return progress_.clock.tick; }
-  /// Where the next step begins, on a wire of that many frames per step.
+  /// Return the first frame of the next step on a wire with `frames` frames per step.
   int64_t position(int64_t frames) const RILL_NONBLOCKING {
     return progress_.clock.position(frames);
   }
-  /// Begin anew, as a new session would; inputs and outputs stay as they are. Real-time: yes.
+  /// Restart as a new session; inputs and outputs keep their values. Real-time: yes.
   void reset() noexcept RILL_NONBLOCKING;
-  /// Become as another session of the same plan: all that a step goes on from, and what the buffers
-  /// of inputs and outputs hold. What is bound stays bound. Real-time: yes.
+  /// Copy the complete state of another session of the same plan, and the contents of its input and
+  /// output buffers. Bound buffers stay bound. Real-time: yes.
   void copy_state(const PlacedSession& other) noexcept RILL_NONBLOCKING;
 
   /// Logical frames of an output once the end is announced; -1 if unknown.
   int64_t output_frames(size_t index) const noexcept RILL_NONBLOCKING;
-  /// Frames of an output that are valid in what the last step gave: [first, first + count).
+  /// The valid frames of an output after the last step: [first, first + count).
   struct Valid {
     int64_t first = 0;
     int64_t count = 0;
@@ -110,10 +110,10 @@ class PlacedSession {
 
  private:
   friend class SavedState;
-  /// Where the stream stands: with the parts that are kept, all that a step goes on from.
+  /// Position of the stream: with the kept parts, the complete state of a session.
   struct Progress {
     StreamClock clock;
-    bool end_is_news = false;  ///< no step has run since the end was told
+    bool end_is_news = false;  ///< no step has run since the end was announced
   };
 
   void find_addresses() noexcept RILL_NONBLOCKING;
@@ -131,7 +131,7 @@ class PlacedSession {
   bool gives_nothing() const RILL_NONBLOCKING { return end() == 0 && asks_for_a_frame_; }
   /// Where a part that is kept lies: of inputs and outputs, what is bound.
   std::byte* kept(const SessionPart& part) const RILL_NONBLOCKING;
-  /// What the stream symbol stands for: no frames, until the end is known.
+  /// Return the value of the stream symbol: nothing until the end is known.
   std::optional<int64_t> symbol_value() const RILL_NONBLOCKING;
 
   const Plan* plan_ = nullptr;

@@ -8,19 +8,19 @@
 
 namespace rill {
 
-/// What a part of a session's memory is for, and so what becomes of it.
+/// The purpose of a part of a session's memory, which decides how operations treat it.
 ///
 ///              a step        a reset              a clone
-///   kArena     scratch       left as it is        not copied
-///   kAddresses read          made anew            made anew
-///   kState     goes on       begins as the plan   copied
-///   kPlaces    goes on       zeros                copied
-///   kInput     read          left as it is        copied
-///   kOutput    written       left as it is        copied
+///   kArena     scratch       unchanged            not copied
+///   kAddresses read          computed again       computed again
+///   kState     updated       as in the plan       copied
+///   kPlaces    updated       zeros                copied
+///   kInput     read          unchanged            copied
+///   kOutput    written       unchanged            copied
 enum class PartUse : uint8_t {
-  kArena,      ///< what lives from one step of the plan to another
+  kArena,      ///< values that one step of the plan passes to another
   kAddresses,  ///< where each buffer of the plan begins
-  kState,      ///< what nodes keep
+  kState,      ///< state of nodes
   kPlaces,     ///< int64_t frames: where the window of each ring begins
   kInput,      ///< the session's own buffer of an input
   kOutput,     ///< the session's own buffer of an output
@@ -34,8 +34,8 @@ struct SessionPart {
   int64_t bytes = 0;
 };
 
-/// All memory of a session. The block is as large as this list tells, which lies in it as well, so
-/// that there is none besides; clone, reset and the bytes that are told go by it too.
+/// All memory of a session: one block, as large as this list says, which also contains the list.
+/// Clone, reset and memory reports use the list too.
 struct SessionParts {
   std::span<const SessionPart> all;
   int64_t bytes = 0;  ///< of the block
@@ -48,7 +48,7 @@ struct SessionParts {
   const SessionPart& of(PartUse use, size_t index = 0) const RILL_NONBLOCKING;
 };
 
-/// Return whether a session goes on from what lies there, so that a clone needs it.
+/// Return whether the part is state, so that a clone copies it.
 inline bool is_kept(PartUse use) RILL_NONBLOCKING {
   return use != PartUse::kArena && use != PartUse::kAddresses;
 }

@@ -7,9 +7,9 @@
 
 namespace rill {
 
-/// Walk the share of a step whose units are the slices of one thing inside `loops` loops, outermost
-/// first: call `body(index, first, count)` for each run of slices, with where every loop stands.
-/// `extent(loop)` tells how often a loop turns.
+/// Walk the share of a step whose units are slices inside `loops` loops, outermost first: call
+/// `body(index, first, count)` for each run of slices, with the index of every loop. `extent(loop)`
+/// returns the iterations of a loop.
 template <int kMost, class Extent, class Body>
 void walk_share(const Share& share, int loops, const Extent& extent, int64_t slices,
                 const Body& body) {

@@ -27,9 +27,8 @@ struct KernelName {
   bool runs = true;
 };
 
-/// Sees each argument of a step once, by name, and may change it. What can be done to steps without
-/// knowing them (print, compare, write to a file, read from one) is a visitor of their arguments.
-///
+/// Visits each argument of a step once, by name, and may change it. Generic operations on steps
+/// (print, compare, write to a file, read from one) are visitors of their arguments.
 /// The arguments of a step are an aggregate that `RILL_STEP_FIELDS` describes. Its members are
 /// numbers, places in memory, operands, kernels that a family lists, operators, and arrays, lists
 /// and aggregates of these.
@@ -54,11 +53,11 @@ class StepFields {
                       int64_t& index) = 0;
   /// An address that is set whenever the step runs; until then it is null.
   virtual void address(std::string_view name, bool is_null) = 0;
-  /// What comes until `end` are members or elements of `name`. Of a list, `count` may be changed.
+  /// The visits until `end` are members or elements of `name`. Of a list, `count` may be changed.
   virtual void begin(std::string_view name) = 0;
   virtual void begin_list(std::string_view name, int64_t& count) = 0;
   virtual void end() = 0;
-  /// Called for a member that was set to what its type, or its operator, does not have.
+  /// Called for a member with a value that its type, or its operator, does not allow.
   virtual void wrong(std::string_view name) { (void)name; }
   /// Whether elements of lists are kept; where a visitor only counts, each is seen and forgotten.
   virtual bool stores() const { return true; }
@@ -96,8 +95,8 @@ class StepFields {
     }
   }
 
-  /// Show a member or, without names, an element. A call tells of the name where it lies and no
-  /// more, as there are some thousand calls.
+  /// Visit a member or, without names, an element. The call passes only its address to stay small,
+  /// as there are about a thousand calls.
   template <class T>
   [[gnu::noinline, gnu::cold]] void next(std::string_view* names, T& value) {
     const std::string_view name = first_of(names);
@@ -240,7 +239,7 @@ constexpr void see_step(StepKind* kind) {
   }
 }
 
-/// What a kind of step does with its arguments, what it touches, and how they are seen.
+/// Describe a kind of step: its function, the memory that it touches, and its argument visitor.
 template <class Args, RunStep<Args> kRun, TouchStep<Args> kTouch = nullptr>
 constexpr StepKindOf<Args> step_kind(const char* name) {
   StepKindOf<Args> kind;
@@ -252,8 +251,8 @@ constexpr StepKindOf<Args> step_kind(const char* name) {
   return kind;
 }
 
-/// The same of a step whose units of work may be done in any order, and at the same time: `kRun`
-/// does those of a share. What a unit gives must not depend on the share that it is in.
+/// Describe a kind of step whose units may run in any order and at the same time: `kRun` runs a
+/// share. The result of a unit must not depend on its share.
 template <class Args, RunShare<Args> kRun, TouchStep<Args> kTouch = nullptr>
 constexpr PartedStepKindOf<Args> step_kind(const char* name) {
   PartedStepKindOf<Args> kind;

@@ -48,11 +48,10 @@ Region region(const PlacedView& operand);
 /// More of anything than the arguments of a step count; products of two of them stay in range.
 inline constexpr int64_t kMostCounted = int64_t{1} << 30;
 
-/// What a step with certain arguments reads and writes, told by its kind. The arguments may come
-/// from a file that is not trusted: all that the step takes for granted is told as well, by
+/// The memory that a step with given arguments reads and writes, reported by its kind. The
+/// arguments may come from an untrusted file, so the kind also checks its assumptions with
 /// `require`.
-///
-/// Beyond the last element of what is read, kernels may load up to 64 bytes, which they do not use.
+/// Kernels may load up to 64 bytes beyond the last element that they read, without using them.
 class StepTouches {
  public:
   explicit StepTouches(const StepParts& parts) : parts_(parts) {}
@@ -71,15 +70,16 @@ class StepTouches {
   virtual void require(bool holds, const char* what) = 0;
   /// Whether all that was required so far holds.
   virtual bool holds() const = 0;
-  /// A slot while the steps of a loop run: it shows one chunk of what begins at `from` per turn.
+  /// A slot while the steps of a loop run: in each iteration it shows one chunk, starting at
+  /// `from`.
   struct Slot {
     Ref slot;
     Ref from;
     int64_t turns = 0;
     int64_t chunk_bytes = 0;  ///< from one chunk to the next
   };
-  /// Say that these steps run inside of this one, so many times, with the slots set, and that some
-  /// operands are read meanwhile.
+  /// Report that this step runs the steps `turns` times, with the slots set, and reads some
+  /// operands meanwhile.
   virtual void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t turns,
                     std::span<const PlacedView> reads) = 0;
   /// The bytes of a region that the plan holds as a constant, which are read; null if it does not,
@@ -88,8 +88,8 @@ class StepTouches {
   /// Say how many bytes of scratch, aligned to 64, each part needs.
   virtual void scratch(int64_t bytes) = 0;
 
-  /// Say how often the innermost operation of a step runs: the product of these counts. Steps whose
-  /// work is more than what they touch say so, as a product of matrices does.
+  /// Report how often the innermost operation of a step runs: the product of these counts. Steps
+  /// whose work exceeds the memory that they touch must report it, such as a matmul.
   void works(std::initializer_list<Checked> counts);
   virtual void work(int64_t operations) { (void)operations; }
 
