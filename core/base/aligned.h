@@ -10,8 +10,8 @@
 
 namespace rill {
 
-/// Take memory that begins at a multiple of `alignment`, of which `wanted` bytes are one too. Null
-/// if there is none, or more than an address has bits for. `free_aligned` gives it back.
+/// Allocate memory that begins at a multiple of `alignment`; `wanted` bytes must be a multiple too.
+/// Null if there is none, or if the size exceeds the address space. `free_aligned` frees it.
 inline void* allocate_aligned(size_t alignment, uint64_t wanted) noexcept {
   if (sizeof(size_t) < sizeof wanted && wanted > PTRDIFF_MAX) return nullptr;
   const auto bytes = static_cast<size_t>(wanted);

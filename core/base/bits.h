@@ -4,8 +4,8 @@
 
 namespace rill {
 
-/// Read the bits of a value as those of another type of the same size, as `std::bit_cast`, which
-/// libc++ has from version 14 on.
+/// Return the bits of a value as another type of the same size, like `std::bit_cast`, which libc++
+/// has only from version 14.
 template <class To, class From>
 constexpr To bit_cast(const From& value) noexcept {
   static_assert(sizeof(To) == sizeof(From));

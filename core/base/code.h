@@ -4,7 +4,7 @@
 
 namespace rill {
 
-/// What went wrong, in one word. The values mirror `rill_status` of the C ABI.
+/// The kind of an error. The values mirror `rill_status` of the C ABI.
 enum class Code : uint8_t {
   kOk,
   kArg,

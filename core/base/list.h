@@ -12,9 +12,8 @@
 
 namespace rill {
 
-/// A list that has memory of its own, from the heap, or lies in memory that somebody else keeps.
-/// The latter asks the heap for nothing as long as it does not grow; it calls no destructors.
-/// A copy has memory of its own.
+/// A list that owns its memory, on the heap, or borrows it. A borrowing list never allocates as
+/// long as it does not grow, and calls no destructors. A copy owns its memory.
 template <class T>
 class List {
  public:
@@ -48,7 +47,7 @@ class List {
   }
 
   size_t size() const { return size_; }
-  /// How many it has memory of its own for; 0 where its memory is somebody else's.
+  /// Return the number of items that its own memory holds; 0 if it borrows.
   size_t capacity() const { return capacity_; }
   bool empty() const { return size_ == 0; }
   T* data() { return data_; }
@@ -136,7 +135,7 @@ class List {
   size_t capacity_ = 0;
 };
 
-/// A text that ends with a zero, in memory of its own or of somebody else.
+/// A zero-terminated text, in owned or borrowed memory.
 class Text {
  public:
   Text() = default;

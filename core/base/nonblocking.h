@@ -1,14 +1,13 @@
 #pragma once
 
-/// `RILL_NONBLOCKING` marks what a step may call: it does not allocate, lock, wait, throw or call
-/// the system. Compilers with function effect analysis (Clang 20) prove it, and
-/// `scripts/check_nonblocking.sh` has them do so. It stands behind `noexcept`, also in the types of
-/// pointers to such functions; what overrides or defines a marked function is marked too.
-///
-/// What stands in `RILL_NOT_IN_STEPS(...)`, or between `_BEGIN` and `_END`, is not looked at. It is
-/// what no step does: telling of a failure, since steps of a plan do not fail, and operators on
-/// strings, dims and graphs, which are gone once a plan is prepared. And what a step does only
-/// where it was given threads: to hand them its parts and wait for the last one.
+/// `RILL_NONBLOCKING` marks functions that a step may call: they do not allocate, lock, wait, throw
+/// or call the system. Compilers with function effect analysis (Clang 20) prove it;
+/// `scripts/check_nonblocking.sh` runs them. The mark follows `noexcept`, also in the types of
+/// pointers to such functions; overrides and definitions of a marked function are marked too.
+/// `RILL_NOT_IN_STEPS(...)`, or its `_BEGIN` and `_END`, exclude code from the analysis. Steps
+/// never run this code: reporting failures, since steps of a plan do not fail, and operators on
+/// strings, dims and graphs, which do not exist in a plan. It also excludes the code of steps with
+/// threads that hands out parts and waits for the last one.
 #ifndef RILL_NONBLOCKING
 #if defined(__clang__) && defined(__has_cpp_attribute)
 #if __has_cpp_attribute(clang::nonblocking)

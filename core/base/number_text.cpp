@@ -10,7 +10,7 @@
 namespace rill {
 namespace {
 
-/// What is particular to a type of numbers. One copy of the code serves both, which halves it.
+/// The properties of a number type. One copy of the code serves both types, which halves its size.
 struct Format {
   int bits;           ///< of the whole number
   int mantissa_bits;  ///< with the leading one, which is not stored
@@ -26,7 +26,7 @@ constexpr Format kDouble = {64, 53, -1074};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Return whether a text begins with a word in small letters, in letters of any size.
+/// Return whether a text begins with a lower-case word, ignoring case.
 bool begins_with(std::string_view text, std::string_view word) {
   return text.size() >= word.size() &&
          std::equal(word.begin(), word.end(), text.begin(),
@@ -62,7 +62,8 @@ class Written {
   }
 
  private:
-  // What lies beyond is only ever compared with a number of fewer digits: one digit stands for all.
+  // Further digits only matter in comparisons with a number of fewer digits, so one digit stands
+  // for all.
   static constexpr int kMostDigits = 780;
 
   void add(char digit, bool behind_point) {
@@ -87,7 +88,7 @@ class Written {
     const bool negative = at < text.size() && text[at] == '-';
     if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
     if (at == text.size() || !is_digit(text[at])) return 0;
-    // No text is so long that its digits make up for such a power.
+    // No text is long enough for its digits to compensate such a power.
     constexpr int64_t kMost = int64_t{1} << 56;
     int64_t power = 0;
     for (; at < text.size() && is_digit(text[at]); ++at) {

@@ -7,10 +7,10 @@
 
 namespace rill {
 
-/// Read the decimal number that a text begins with: "1", "-1.5e-3", ".5", "1.", "inf", "nan"; a
-/// plus in front is none. Exact whatever the locale and the rounding mode: to nearest, ties to
-/// even; too large gives an infinity, too small a zero.
-/// Returns how many characters the number has; 0, and leaves `value` alone, if there is none.
+/// Read the decimal number at the start of a text: "1", "-1.5e-3", ".5", "1.", "inf", "nan"; no
+/// leading plus. Exact in any locale and rounding mode: to nearest, ties to even; overflow gives an
+/// infinity, underflow a zero. Return the number's length in characters; 0, with `value` unchanged,
+/// if there is none.
 size_t read_number(std::string_view text, float* value);
 size_t read_number(std::string_view text, double* value);
 
@@ -30,7 +30,7 @@ Decimal shortest_decimal(double value);
 void append_number(std::string& out, float value);
 void append_number(std::string& out, double value);
 
-/// Append a finite number with so many decimals, at most 40, rounded to nearest, ties to even.
+/// Append a finite number with `decimals` decimals, at most 40, rounded to nearest, ties to even.
 void append_fixed(std::string& out, double value, int decimals);
 
 }  // namespace rill

@@ -100,7 +100,7 @@ TEST(ReadNumber, RoundsHalvesOfGapsWithAllTheirDigits) {
     const double a = std::fabs(some_number<double, uint64_t>(rng, 53));
     const double b = std::nextafter(a, std::numeric_limits<double>::infinity());
     if (!std::isfinite(b)) continue;
-    // Halves of gaps of floats are doubles; those of doubles are written by long doubles.
+    // Midpoints between floats are doubles; long doubles write the midpoints between doubles.
     const float c = std::fabs(some_number<float, uint32_t>(rng, 24));
     if (!std::isfinite(c) || c > 3e38F) continue;
     const double half = (static_cast<double>(c) + std::nextafter(c, INFINITY)) / 2;

@@ -6,7 +6,7 @@
 namespace rill {
 namespace {
 
-/// A character of UTF-8 in three bytes at most, or of four, whose number nobody asks for.
+/// A UTF-8 character of at most three bytes, or one of four, whose code is not needed.
 struct Character {
   uint32_t code = 0;
   uint32_t bytes = 0;  ///< 0 where they are malformed

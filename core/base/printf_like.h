@@ -1,7 +1,7 @@
 #pragma once
 
-// Have the compiler check the arguments of a function against its format, as it does for printf.
-// Where C has a printf of its own, as on Windows, C++ has the standard one all the same.
+// Make the compiler check a function's arguments against its format, as for printf. If C has a
+// non-standard printf, as on Windows, C++ still has the standard one.
 #if defined(__MINGW32__) && !defined(__clang__)
 #define RILL_PRINTF_LIKE(format_at, first_at) [[gnu::format(gnu_printf, format_at, first_at)]]
 #else

@@ -8,8 +8,7 @@ namespace rill {
 
 class Status;
 
-/// A failure of a call in a real-time thread: it is told without asking the heap for memory. Longer
-/// texts are cut.
+/// An error of a call in a real-time thread: it never allocates. Longer texts are cut.
 struct [[nodiscard]] Refusal {
   Code code = Code::kOk;
   const char* hint = "";  ///< lives as long as the program

@@ -10,8 +10,7 @@
 
 namespace rill {
 
-/// Give the order of items in which each comes before those that it is less than; equal ones stay
-/// as they are. `less(items, a, b)` compares items a and b.
+/// Return the sorted order of items; it is stable. `less(items, a, b)` compares items a and b.
 std::vector<size_t> sorted_order(size_t count, bool (*less)(const void* items, size_t a, size_t b),
                                  const void* items);
 

@@ -70,15 +70,14 @@ class [[nodiscard]] Status {
   Error* error_ = nullptr;
 };
 
-/// Report a value that is not there, in every build: as `operator new` does where memory was
-/// refused, else as a fault of rill's own. The C interface makes an error of both; without
-/// exceptions the process ends.
+/// Report that a value is missing, in every build: like `operator new` if memory was refused, else
+/// as an internal error of rill. The C interface turns both into errors; without exceptions the
+/// process ends.
 RILL_NOT_IN_STEPS_BEGIN
 [[noreturn, gnu::cold]] void no_value(const Status& status) RILL_NONBLOCKING;
 RILL_NOT_IN_STEPS_END
 
-/// A value, or the `Error` that explains why there is none. Taking the value looks whether it is
-/// there.
+/// A value, or the `Error` that explains its absence. Access checks that the value exists.
 template <class T>
 class [[nodiscard]] Result {
  public:

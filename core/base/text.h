@@ -75,14 +75,14 @@ struct TextPiece {
   const void* value;
 };
 
-/// Append a value whose type is told by the instance.
+/// Append a value; the instance knows its type.
 template <class T>
 void append_value(std::string& out, const void* value) {
   append_piece(out, *static_cast<const T*>(value));
 }
 void append_chars(std::string& out, const void* value);
 
-/// How a piece is handed on: literals of all lengths as one type, all else as it is.
+/// The type in which a piece is passed: literals of all lengths as one type, all else unchanged.
 template <class T>
 using PieceArgument = std::conditional_t<std::is_convertible_v<const T&, const char*>, const char*,
                                          const T&>;

@@ -6,9 +6,8 @@
 
 namespace rill {
 
-/// Return a number that an expression does not exceed however large its symbols are, such as 9 of
-/// min(9, S): the least one where there is one symbol and its pattern is known. Nothing if it grows
-/// with them.
+/// Return an upper bound of an expression for all values of its symbols, such as 9 for min(9, S):
+/// the least one if it has one symbol and a known pattern. Nothing if it is unbounded.
 std::optional<int64_t> bound_of(const Dim& length);
 
 }  // namespace rill

@@ -18,7 +18,7 @@ using Kind = DimAtom::Kind;
 // Bounds on one expression; beyond them it is of no use as a shape, and may be hostile.
 constexpr size_t kMaxTerms = 256;
 constexpr size_t kMaxText = 1 << 14;
-constexpr int kMaxDepth = 24;  // functions of expressions in one another, as many as are read back
+constexpr int kMaxDepth = 24;  // nested functions, the limit when reading them back
 
 Dim from_atom(AtomPtr atom) {
   DimSum sum;
@@ -36,7 +36,7 @@ AtomPtr make_atom(Kind kind, std::string text, std::vector<Dim> args, int64_t di
   return atom;
 }
 
-/// Whether an atom is of use: the parentheses of its text tell how deep it is.
+/// Return whether an atom is within limits: the parentheses of its text give its depth.
 bool fits(std::string_view text) {
   if (text.size() > kMaxText) return false;
   int depth = 0;

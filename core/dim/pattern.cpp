@@ -16,7 +16,7 @@ using Kind = DimAtom::Kind;
 using Pieces = std::vector<DimPiece>;
 
 constexpr int64_t kEndless = INT64_MAX;
-/// What one expression may cost: evaluations, and pieces. Shapes of models take a few hundred.
+/// Limits of one expression: evaluations, and pieces. Shapes of models take a few hundred.
 constexpr int64_t kMostWork = int64_t{1} << 21;
 constexpr size_t kMostPieces = 1 << 12;
 /// No pattern that is longer repeats itself within any stream.
@@ -89,7 +89,7 @@ bool is_number(const DimPiece& piece) { return is_line(piece) && piece.growth ==
 
 DimPiece number(int64_t from, int64_t value) { return {from, 1, 0, value, value}; }
 
-/// Appends, and joins lines that go on.
+/// Append a piece, and merge it with the last one if it continues that line.
 void append(Pieces* to, DimPiece piece) {
   piece = normal(piece);
   if (!to->empty()) {
@@ -101,7 +101,7 @@ void append(Pieces* to, DimPiece piece) {
   to->push_back(piece);
 }
 
-/// A piece of which the bounds alone are known.
+/// Return a piece with bounds only.
 std::optional<DimPiece> bounded(int64_t from, int64_t until, const Range& range) {
   if (until == kEndless || !range.low || !range.high) return std::nullopt;
   const int64_t length = until - from;
@@ -138,7 +138,7 @@ class Maker {
   int64_t work_ = 0;
 };
 
-/// Brings pieces of one range to one period. False if there is none that can be written down.
+/// Give pieces of one range a common period. False if no such period fits the limits.
 bool align(int64_t from, int64_t until, std::vector<DimPiece>* parts) {
   const int64_t length = length_of(from, until);
   int64_t period = 1;

@@ -22,14 +22,13 @@ struct DimPiece {
   int64_t high = 0;
 };
 
-/// How an expression in one symbol, an extent n >= 0, goes on for ever: a finite list of pieces,
-/// the last of which never ends. What holds "for all lengths" is proven by looking at one period at
-/// the ends of each piece.
+/// An expression in one symbol, an extent n >= 0, for all n: a finite list of pieces, the last of
+/// which never ends. To prove a property for all lengths, it suffices to check one period at the
+/// ends of each piece.
 class DimPattern {
  public:
-  /// Find the pattern of an expression.
-  /// Errors: kShape, naming the expression, where it has another symbol, grows faster than
-  /// linearly, or takes more pieces or work than a shape may.
+  /// Return the pattern of an expression. Errors: kShape, naming the expression, if it has another
+  /// symbol, grows faster than linearly, or exceeds the limits of pieces or work.
   static Result<DimPattern> of(const Dim& dim, std::string_view symbol);
 
   const std::vector<DimPiece>& pieces() const { return pieces_; }
@@ -38,16 +37,17 @@ class DimPattern {
   int64_t period() const { return pieces_.back().period; }
   int64_t growth() const { return pieces_.back().growth; }
 
-  /// Find the least value over all n >= from at which the expression is defined: nothing if there
-  /// is none; INT64_MAX if it is defined nowhere. Errors: kShape, as `of`.
+  /// Return the least value over all n >= from at which the expression is defined: nothing if it is
+  /// unbounded; INT64_MAX if it is undefined everywhere. Errors: kShape, as `of`.
   Result<std::optional<int64_t>> least(int64_t from) const;
-  /// Find the greatest value over all n >= from, as `least`; INT64_MIN if it is defined nowhere.
+  /// Return the greatest value over all n >= from, as `least`; INT64_MIN if it is undefined
+  /// everywhere.
   Result<std::optional<int64_t>> greatest(int64_t from) const;
-  /// Find the last n >= 0 at which the expression is 0 or more, or undefined: nothing if there is
+  /// Return the last n >= 0 at which the expression is 0 or more, or undefined: nothing if there is
   /// always another one; -1 if there is none at all. Errors: kShape, as `of`.
   Result<std::optional<int64_t>> last_non_negative() const;
-  /// Return by how much the expression grows from n to n + 1 for every n >= settled(): nothing
-  /// where that differs from one n to the next. Errors: kShape, as `of`.
+  /// Return the growth of the expression from n to n + 1 for every n >= settled(): nothing if it
+  /// differs from n to n. Errors: kShape, as `of`.
   Result<std::optional<int64_t>> even_growth() const;
 
  private:
@@ -58,8 +58,8 @@ class DimPattern {
   std::vector<DimPiece> pieces_;
 };
 
-/// Return whether an expression never falls as the symbol grows, as its form shows: false means
-/// unknown.
+/// Return whether the form of an expression shows that it never falls as the symbol grows: false
+/// means unknown.
 bool never_falls(const Dim& dim, std::string_view symbol);
 
 /// Find the least step > 0 of the symbol over whose multiples the expression grows evenly in the

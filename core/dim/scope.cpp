@@ -77,7 +77,8 @@ struct SymbolScope::Interval {
     if (out.high) out.high = std::max(*high, *other.high);
     return out;
   }
-  /// The bounds of a factor that follow from its form. `within`: tells those of its arguments.
+  /// Return the bounds that follow from the form of a factor. `within` returns those of its
+  /// arguments.
   template <class Within>
   static Interval of_factor(const DimAtom& factor, const Within& within) {
     switch (factor.kind) {
@@ -205,7 +206,8 @@ Status SymbolScope::assert_text(std::string_view text) {
 
 namespace {
 
-/// Bound a symbol, or another part of expressions such as a quotient, by what is asserted of it.
+/// Tighten the bounds of a symbol, or of another part of expressions such as a quotient, by
+/// assertions on it.
 void tighten(const std::vector<SymbolScope::Assertion>& assertions, std::string_view atom,
              std::optional<int64_t>* low, std::optional<int64_t>* high) {
   for (const SymbolScope::Assertion& assertion : assertions) {

@@ -8,14 +8,13 @@
 
 namespace rill {
 
-/// What is known of the symbols of a model: their names, assertions, and scenarios (named sets of
-/// assertions, of which one holds at run time).
-/// Every symbol is taken to be at least 0: symbols are extents.
+/// Knowledge about the symbols of a model: their names, assertions, and scenarios (named sets of
+/// assertions, of which one holds at run time). Symbols are extents, so every symbol is at least 0.
 class SymbolScope {
  public:
   struct Assertion {
     std::string text;               ///< as written, for dumps and messages
-    std::vector<Dim> non_negative;  ///< what the assertion says: each of these is >= 0
+    std::vector<Dim> non_negative;  ///< the assertion as expressions, each >= 0
   };
   struct Scenario {
     std::string name;
@@ -59,7 +58,7 @@ class SymbolScope {
 
   std::vector<std::string> symbols_;
   std::vector<Assertion> assertions_;
-  std::vector<Assertion> extents_;  ///< known, though nobody asserts them: they are not shown
+  std::vector<Assertion> extents_;  ///< implied by extents, not asserted, so they are not shown
   std::vector<Scenario> scenarios_;
 };
 

@@ -99,7 +99,7 @@ TEST(SymbolScope, MalformedAssertionsAreErrors) {
   EXPECT_TRUE(s.assertions().empty());
 }
 
-// What counts from the end of a wire compares its extent with 0.
+// A range that counts from the end of a wire compares the wire's extent with 0.
 TEST(SymbolScope, ExtentsOfWiresAreNotNegative) {
   SymbolScope s = scope({"S >= 1"});
   const Dim index = dim("2*S-2-S*ge(S-2, 0)");

@@ -18,10 +18,10 @@ struct StreamEnd {
   int64_t from = 0;  ///< the least value of the symbol that both are meant for
 };
 
-/// List the ends at which a wire of `frames` frames is shortest beside what has been stepped: what
-/// holds at these holds at every length from 1 on. Where the wire never gets shorter as the stream
-/// gets longer, these are the first length of every pulse; else every length.
-/// `late`: streams of whole pulses learn of their end after their last step.
+/// List the ends at which a wire of `frames` frames is shortest relative to the stepped frames: a
+/// property that holds at these holds at every length from 1 on. If a longer stream never shortens
+/// the wire, these are the first length of every pulse; else every length. `late`: streams of whole
+/// pulses learn of their end after their last step.
 std::vector<StreamEnd> shortest_ends(const Dim& frames, std::string_view symbol, int64_t pulse,
                                      bool late);
 
@@ -33,9 +33,9 @@ Result<std::optional<int64_t>> most_behind(
     const Dim& length, std::string_view symbol, int64_t pulse, bool late,
     const std::function<Dim(const Dim& told, const Dim& frames)>& behind);
 
-/// Find the least divisor of the pulse, a multiple of `unit`, that `suits`: at its multiples a
-/// stream may be gone on with in pulses. The pulse itself suits, for so a stream goes on that never
-/// moved.
+/// Find the least divisor of the pulse, a multiple of `unit`, that `suits`: at its multiples
+/// another plan may continue a stream in pulses. The pulse itself suits: a stream that never moved
+/// continues so.
 int64_t least_begin_unit(int64_t pulse, int64_t unit, const std::function<bool(int64_t)>& suits);
 
 }  // namespace rill

@@ -10,7 +10,7 @@
 
 namespace rill {
 
-/// What is known of a wire before anything runs: type, shape, and the value if it is a constant.
+/// Static knowledge about a wire: type, shape, and the value if it is constant.
 struct Fact {
   DType dtype = DType::kF32;
   QParams q;

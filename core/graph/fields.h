@@ -10,8 +10,8 @@ namespace rill {
 
 using Pads = std::vector<std::pair<int64_t, int64_t>>;
 
-/// Sees each attribute of an op once, by name. What can be done to an op without knowing it (print,
-/// compare, hash, bind symbols) is a visitor of its fields.
+/// Visits each attribute of an op once, by name. Generic operations on ops (print, compare, hash,
+/// bind symbols) are visitors of their fields.
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
@@ -25,7 +25,7 @@ class FieldVisitor {
   virtual void field(const char* name, std::vector<Dim>& value) = 0;
   virtual void field(const char* name, Pads& value) = 0;
   virtual void field(const char* name, TensorPtr& value) = 0;
-  /// Called for a field that was set to what no operator has. Visitors that read steps refuse it.
+  /// Called for a field with a value that no operator has. Visitors that read steps refuse it.
   virtual void wrong(const char* name) { (void)name; }
 };
 
@@ -44,8 +44,7 @@ inline void ranged_field(FieldVisitor& visitor, const char* name, int64_t least,
   }
 }
 
-/// Show an enumerator of those up to `last`, or a narrower number up to `last`; another number
-/// leaves it as it is.
+/// Visit an enumerator, or a narrow number, of at most `last`; a larger number leaves it unchanged.
 template <class Narrow>
 void enum_field(FieldVisitor& visitor, const char* name, Narrow last, Narrow& value) {
   auto number = static_cast<int64_t>(value);

@@ -9,8 +9,8 @@
 
 namespace rill {
 
-/// Tell graphs apart by inputs, outputs, nodes, attributes and values of constants; properties and
-/// assertions do not count. Equal graphs give equal fingerprints on every machine.
+/// Return a fingerprint of inputs, outputs, nodes, attributes and values of constants; properties
+/// and assertions do not count. Equal graphs give equal fingerprints on every machine.
 Fingerprint fingerprint(const Graph& graph);
 
 /// Read what `to_text` wrote; nothing if the text is something else.

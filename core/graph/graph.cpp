@@ -71,7 +71,7 @@ std::string Graph::unique_name(std::string_view stem) const {
 std::string Graph::claim_name(std::string_view stem) {
   std::string claimed = unique_name(stem);
   if (claimed.size() > stem.size()) {
-    // What was tried in vain is taken for good: it need not be tried again.
+    // A name that was tried is taken for good, so start after it.
     int next = 0;
     std::from_chars(claimed.data() + stem.size() + 1, claimed.data() + claimed.size(), next);
     names_.find(stem)->second = next + 1;
@@ -196,7 +196,7 @@ Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPt
   std::vector<TensorPtr> values;
   for (const OutletId& input : node_inputs) values.push_back(fact(input).konst);
   auto results = evaluate(*op, values, *inferred);
-  // What cannot be decided yet, such as S >= 3, stays in the graph.
+  // A value that cannot be decided yet, such as S >= 3, stays in the graph.
   if (!results.ok()) return as_node();
   std::vector<OutletId> outlets;
   for (size_t i = 0; i < results->size(); ++i) {
@@ -290,17 +290,17 @@ Graph empty_like(const Graph& graph) {
 
 namespace {
 
-/// Looks for wires that have more frames than their expression counts, where a window in front of
-/// them is longer than what it slides over: it has no frames then, not fewer than none. What is
-/// written with such an expression, a slice say, would take other frames than the model means, and
-/// a length that is data would be negative.
+/// Finds wires that have more frames than their expression counts, because an upstream window is
+/// longer than its input: the wire then has no frames, but the expression is negative. An attribute
+/// with such an expression, such as a slice's, would take other frames than the model means, and a
+/// length that is data would be negative.
 class ExtentsCheck {
  public:
   ExtentsCheck(std::string_view symbol, const Dim& by) : symbol_(symbol), by_(by) {}
 
   void look_at(const Node& node, const Graph& bound, const std::vector<OutletId>& outlets,
                bool written_with_symbol) {
-    // What is written with the length of a wire comes after it.
+    // An attribute that mentions the length of a wire belongs to a later node.
     if (written_with_symbol && !wrong_.ok() && written_.empty()) written_ = node.name;
     for (size_t slot = 0; slot < node.outputs.size() && wrong_.ok(); ++slot) {
       const Fact& told = node.outputs[slot];
@@ -322,7 +322,7 @@ class ExtentsCheck {
     }
   }
 
-  /// What becomes data of a length of wires before it.
+  /// Check nodes that turn the length of an earlier wire into data.
   void look_at_data(const Node& node) {
     if (empty_.ok() || !wrong_.ok()) return;
     wrong_ = empty_;
@@ -465,7 +465,7 @@ Graph Graph::compacted() && {
     if (!needed[i]) continue;
     mapped[i] = static_cast<int>(left);
     std::for_each(nodes[i].inputs.begin(), nodes[i].inputs.end(), move);
-    // Names that were given by hand may clash.
+    // Names from the caller may clash.
     nodes[i].name = claim_name(nodes[i].name);
     if (i != left) nodes[left] = std::move(nodes[i]);
     ++left;

@@ -36,15 +36,15 @@ class Graph {
   std::vector<OutletId> outputs;
   std::vector<std::string> output_names;
   SymbolScope scope;
-  /// As the file has them, but for those that tell how a pulsed graph streams.
+  /// The properties of the file, except those that describe how a pulsed graph streams.
   std::map<std::string, Tensor> properties;
   std::optional<Streaming> streaming;  ///< of a pulsed graph
-  /// Whether a symbol became a number. What is constant from then on is constant for that number
-  /// only: a stream computes it step by step, so that what rounds is left to the plan, whose steps
-  /// round as those of the stream do.
+  /// Whether a symbol became a number. Wires that became constant by it are so for that number
+  /// only; a stream computes them step by step. So folding leaves operators that round to the plan,
+  /// whose steps round like those of the stream.
   bool numbers_bound = false;
-  /// Number of elements that folds of large constants may still make: a multiple of what constants
-  /// of the file have, so that a small file cannot take unbounded memory.
+  /// The number of elements that folds of large constants may still create: a multiple of the
+  /// file's constants, so that a small file cannot use unbounded memory.
   int64_t large_folds = 0;
 
   const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
@@ -71,13 +71,13 @@ class Graph {
   std::string unique_name(std::string_view stem) const;
   /// Number of uses of every outlet, outputs of the model included: uses[node][slot].
   std::vector<std::vector<int>> count_uses() const;
-  /// Replace a symbol everywhere, and infer all facts anew.
-  /// Errors: kShape where the shapes no longer fit.
+  /// Replace a symbol everywhere, and infer all facts again. Errors: kShape if the shapes no longer
+  /// fit.
   Result<Graph> with_symbol(std::string_view symbol, const Dim& by) const;
-  /// Give the graph that nothing streams through: its ops keep nothing from run to run, apart from
-  /// those that are caches, or draw numbers.
+  /// Return the graph without state of streams: its ops keep nothing between runs, except caches
+  /// and random generators.
   Graph stateless() const;
-  /// Return whether outputs need all nodes but the inputs of the model.
+  /// Return whether outputs need all nodes except the inputs of the model.
   bool is_compact() const;
   /// Drop the nodes that no output needs; inputs of the model stay.
   Graph compacted() const&;
@@ -133,7 +133,7 @@ Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> in
 /// List the symbols that an input or an output of the graph mentions.
 std::vector<std::string> symbols_of(const Graph& graph);
 
-/// Copy what a graph says of itself, without nodes, inputs and outputs.
+/// Copy the metadata of a graph, without nodes, inputs and outputs.
 Graph empty_like(const Graph& graph);
 
 /// Replace a symbol in a fact.

@@ -31,11 +31,11 @@ struct Value {
   }
 };
 
-/// A wire as a value, or why there is none.
+/// Return a wire as a value, or its error.
 Result<Value> as_value(OutletId wire);
 Result<Value> as_value(Result<OutletId> wire);
 
-/// What an op's NNEF reader sees: its arguments by name, defaults filled in, and the graph to add
+/// The view of an op's NNEF reader: its arguments by name, with defaults, and the graph to add
 /// nodes to. Implemented by the loader.
 class LoadCtx {
  public:
@@ -71,7 +71,7 @@ class LoadCtx {
   Result<float> number(const char* name);
   Result<bool> boolean(const char* name);
   Result<std::string> text(const char* name);
-  /// Make a wire of a value that is at hand.
+  /// Return a wire with this value.
   virtual Result<OutletId> to_wire(const Value& value) = 0;
   virtual Result<Dim> to_dim(const Value& value) = 0;
 
@@ -79,17 +79,17 @@ class LoadCtx {
   /// Add a node named after what the statement assigns; constants are folded.
   virtual Result<std::vector<OutletId>> add(OpPtr op, WireList inputs,
                                             std::string_view suffix = {}) = 0;
-  /// Set the fields of an op whose names the declaration has to the arguments of these names. A
-  /// tensor stays as it is where its argument is left out, or false.
-  /// Errors: kParse for a missing argument or one of another type; kArg for a tensor that is no
-  /// constant; kInternal for a `DType`, which the op's module reads.
+  /// Set the fields of an op from the arguments with the same names. A tensor keeps its value if
+  /// its argument is left out, or false. Errors: kParse for a missing argument or one of another
+  /// type; kArg for a tensor that is no constant; kInternal for a `DType`, which the op's module
+  /// reads.
   virtual Status fields(Op& op) = 0;
   /// The same where the op has a field for each argument that is no tensor; else kInternal.
   virtual Status all_fields(Op& op) = 0;
   /// Set the fields of an op and add it; its inputs are the tensors in the declaration's order.
   virtual Result<Value> add_declared(std::shared_ptr<Op> op) = 0;
   Result<OutletId> add1(OpPtr op, WireList inputs, std::string_view suffix = {});
-  /// The same, for what the statement gives.
+  /// The same, for the output of the statement.
   Result<Value> add_value(OpPtr op, WireList inputs, std::string_view suffix = {});
   virtual Result<OutletId> konst(Tensor value, std::string_view suffix = {}) = 0;
 
@@ -142,7 +142,7 @@ struct FuseRule {
   Status (*fuse)(Rewrite& rewrite);
 };
 
-/// What an op's file exports: the operators of the dialect that it reads.
+/// The exports of an operator module: the operators of the dialect that it reads.
 struct OpModule {
   const char* name;
   std::span<const NnefOp> nnef;
@@ -150,7 +150,7 @@ struct OpModule {
   std::span<const FuseRule> rules = {};   ///< for operators of other modules, which ask for them
 };
 
-/// What an op's writer sees: names of its inputs, and a place for statements. Implemented by the
+/// The view of an op's writer: names of its inputs, and a place for statements. Implemented by the
 /// loader's writer.
 class SaveCtx {
  public:
@@ -175,9 +175,9 @@ class SaveCtx {
     std::string_view name;
     std::string text;
   };
-  /// Emit a call of the declared operator: fields by their names but for `own` arguments, and
-  /// inputs in the place of the tensors that are neither. A field without a tensor is left out.
-  /// Errors: kInternal for an argument that is none of these.
+  /// Emit a call of the declared operator: `own` arguments, fields by their names for the others,
+  /// and inputs for the tensors that are neither. A field without a tensor is left out. Errors:
+  /// kInternal for an argument that is none of these.
   virtual Status assign_declared(const NnefOp& form, std::span<const Argument> own) = 0;
   Status assign_declared(const NnefOp& form, std::initializer_list<Argument> own = {}) {
     return assign_declared(form, std::span(own.begin(), own.size()));

@@ -8,8 +8,8 @@
 namespace rill {
 namespace {
 
-/// Prints every field; tensors by content for small ones and by address for the others, which
-/// tells equal ones apart only where they are not shared.
+/// Prints every field; small tensors by content, and others by address, which distinguishes equal
+/// tensors only if they are not shared.
 class FieldPrinter final : public FieldVisitor {
  public:
   std::string out;

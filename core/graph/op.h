@@ -38,7 +38,7 @@ struct Cost {
   Dim bytes = 0;
 };
 
-/// How far an op's result may be from another way of computing it.
+/// How much an op's result may differ from another way to compute it.
 enum class Tolerance : uint8_t { kExact, kRounding, kRandom };
 
 /// Frames before the current pulse that a reader of a wire needs.
@@ -48,29 +48,28 @@ struct HistoryNeed {
   TensorPtr fill;  ///< what they hold at the start of a stream; null means zeros
 };
 
-/// What an operator of several inputs makes of the elements in the same place, as far as rules of
-/// other operators tell it apart. It repeats inputs of extent 1 itself.
+/// The function of an elementwise operator with several inputs, as far as rules of other operators
+/// distinguish it. It repeats inputs of extent 1 itself.
 enum class Elementwise : uint8_t { kNo, kAdd, kSub, kMul, kMin, kMax, kOther, kPow };
 
-/// Whether an operator does nothing to frames but to put them elsewhere, along the axes that it
-/// tracks (`Op::axes`), and what it puts around them. What is done to frames behind such an
-/// operator can be done in front of it.
+/// Whether an operator only moves frames along the axes that it tracks (`Op::axes`), and what it
+/// puts around them. A frame by frame operator after such an operator can move before it.
 enum class Moves : uint8_t { kNo, kFrames, kAmongZeros, kAmongOthers };
 
-/// How an operator takes part in chains: neighbours that are computed in f32 where their tensors
-/// are of f16 or bf16, so that the chain rounds once, at its end. Squares of 300 and sums of 2000
-/// values are beyond f16, though the norms and means that are made of them are not.
-/// `core/optim/precision.h` finds the chains.
+/// How an operator takes part in chains: adjacent operators on f16 or bf16 tensors that compute in
+/// f32, so that the chain rounds once, at its end. Squares of 300 and sums of 2000 values overflow
+/// f16, although the norms and means made from them do not. `core/optim/precision.h` finds the
+/// chains.
 enum class Precision : uint8_t {
   kRounds,       ///< It reads and gives rounded numbers: chains end in front of it.
   kRoundsAtEnd,  ///< It rounds where a chain ends; in a chain, readers see what it reads.
   kMoves,        ///< It only moves elements, in a chain or outside.
   kFollows,      ///< It belongs to the chain that it reads.
-  kGrows,        ///< It begins a chain: its results can leave the range of what it reads.
+  kGrows,        ///< It begins a chain: its results may exceed the range of its inputs.
   kSums,         ///< It begins a chain as well, and what computes its terms belongs to it.
 };
 
-/// What rules of other operators ask of one.
+/// Properties of an operator that rules of other operators ask for.
 struct OpTraits {
   /// The output is the first input under other extents: the same elements in row-major order.
   bool keeps_order = false;
@@ -81,8 +80,8 @@ struct OpTraits {
   /// no such operator.
   float slope = 0.0F;
   Moves moves = Moves::kNo;
-  // Whether `absorb` takes in such a consumer in the fuse stage: limits, a slope below 0, the sum
-  // with another wire of its shape, and that with a constant.
+  // Whether `absorb` fuses such a consumer in the fuse stage: limits, a slope below 0, the sum with
+  // another wire of its shape, and that with a constant.
   bool takes_limits = false;
   bool takes_slope = false;
   bool takes_sum = false;
@@ -92,7 +91,7 @@ struct OpTraits {
   Precision precision = Precision::kRounds;
 };
 
-/// What `eval` works on. Outputs are allocated, with the shapes that `infer` gave.
+/// The operands of `eval`. Outputs are allocated, with the shapes that `infer` returned.
 struct EvalCtx {
   std::span<const View> in;
   std::span<const View> out;
@@ -128,14 +127,14 @@ class Op {
   /// Replace a symbol in all attributes. Null if nothing changes.
   virtual OpPtr with_symbol(std::string_view symbol, const Dim& by) const;
 
-  /// Tell type and shape of the outputs from those of the inputs; symbolic.
+  /// Return type and shape of the outputs from those of the inputs; symbolic.
   virtual Result<Facts> infer(FactSpan in) const = 0;
   /// Compute into the outputs: the plain form, right for every type and stride that infer allows.
   virtual Status eval(EvalCtx& ctx) const RILL_NONBLOCKING = 0;
   /// Return whether constant inputs make the outputs constants.
   virtual bool foldable() const { return true; }
-  /// Return whether every run gives the same for the same inputs, wherever a stream stands.
-  /// `prepare` then runs once what reads constants alone.
+  /// Return whether every run gives the same results for the same inputs, at every position of a
+  /// stream. `prepare` then runs steps that read only constants once.
   virtual bool repeatable() const { return foldable(); }
   /// Choose kernels, pack weights and emit steps. By default one step that calls `eval`.
   virtual Status lower(Lowering& lowering) const;
@@ -144,20 +143,20 @@ class Op {
     (void)in;
     return 0;
   }
-  /// Return what rules of other operators ask: nothing holds by default.
+  /// Return properties that rules of other operators ask for: none by default.
   virtual OpTraits traits() const { return {}; }
-  /// Return which size the one element of the output is. Nothing where it is none, or open. By
-  /// default that of the input where the op keeps the order of elements.
+  /// Return the size that the single output element holds. Nothing if it is no size, or unknown. By
+  /// default that of the input if the op keeps the order of elements.
   virtual std::optional<SizeRatio> size(const SizeTrace& trace) const;
   /// Give the op that begins every evaluation as a stream begins, and so keeps nothing: what this
   /// one means where no input streams. Null if it is one already.
   virtual OpPtr stateless() const { return nullptr; }
-  /// Return which earlier frames of input i are read; `prepare` then keeps them in front of it.
+  /// Return which earlier frames of input i are read; `prepare` then keeps them before it.
   virtual std::optional<HistoryNeed> history(int input) const {
     (void)input;
     return std::nullopt;
   }
-  /// Return which axes are carried through frame by frame. None by default: an axis that is not
+  /// Return the axes along which the op works frame by frame. None by default: an axis that is not
   /// listed does not stream, unless `pulsify` says how.
   virtual std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const {
     (void)in, (void)out;
@@ -176,9 +175,9 @@ class Op {
     (void)rewrite;
     return {};
   }
-  /// Take in a consumer: called for a node whose input `input` this op makes and nobody else reads,
-  /// in the declutter and in the fuse stage alike (`Rewrite::fusing`). `producer` is this op's
-  /// node.
+  /// Fuse a consumer: called for a node whose input `input` is this op's output and has no other
+  /// reader, in the declutter and in the fuse stage alike (`Rewrite::fusing`). `producer` is this
+  /// op's node.
   virtual Status absorb(const Node& producer, Rewrite& consumer, int input) const {
     (void)producer, (void)consumer, (void)input;
     return {};
@@ -209,7 +208,7 @@ class Op {
 /// class would be a tenth of their code.
 std::shared_ptr<Op> shared_op(Op* op);
 
-/// Make an operator from what its constructor takes, or a copy of one.
+/// Make an operator from its constructor's arguments, or a copy of one.
 template <class T, class... Arguments>
 OpPtr make_op(Arguments&&... arguments) {
   return shared_op(new T(std::forward<Arguments>(arguments)...));
@@ -230,7 +229,7 @@ std::shared_ptr<T> draft_op(Arguments&&... arguments) {
   return {shared_op(op), op};
 }
 
-/// What every op class derives from: identity and copying.
+/// The base of every op class: identity and copying.
 template <class Derived>
 class OpBase : public Op {
  public:

@@ -33,7 +33,7 @@ Status PulseBuilder::refusal(const std::string& cause, std::string_view remedy) 
 
 namespace {
 
-/// The track that holds the streaming axis of every streaming input; null if there is none.
+/// Return the track that holds the streaming axis of every streaming input; null if there is none.
 const AxisTrack* common_track(const std::vector<AxisTrack>& tracks, const PulseBuilder& b) {
   for (const AxisTrack& track : tracks) {
     bool holds = true;

@@ -34,7 +34,7 @@ struct StreamWindow {
   Tensor pad_value;  ///< of rank 0
   /// Frame n of every output is made of window n alone.
   bool frame_by_window = false;
-  int64_t unread = 0;  ///< first windows that nobody reads
+  int64_t unread = 0;  ///< first windows without a reader
   int64_t rate = 1;    ///< frames that a window gives
   int64_t cut = 0;     ///< of these, first ones of the first window that the output leaves out
   /// A window of padding alone gives what it gives where its frames have the value of the padding.
@@ -55,7 +55,7 @@ struct PulsedWire {
   int64_t ready = 0;                 ///< the pulse from which on it is valid, if it does not stream
 };
 
-/// What becomes of an output of a node.
+/// The pulsed form of a node's output.
 struct PulsedOutput {
   struct Still {
     int64_t ready;  ///< the pulse from which on it is valid
@@ -65,7 +65,7 @@ struct PulsedOutput {
   };
   struct Streams {
     StreamFact stream;
-    /// The first frames, `-stream.delay` and perhaps more, where they are not virtual.
+    /// The first frames, `-stream.delay` and perhaps more, if they are not virtual.
     std::optional<OutletId> first;
   };
   /// The same frame at every position, before the beginning too: it meets any delay as it is.
@@ -85,7 +85,7 @@ struct PulsedOutput {
   std::variant<Still, Streams, Steady, AtEnd, Refused> what;
 };
 
-/// What an op's streaming rule sees: its inputs in the whole graph and in the pulsed one.
+/// The view of an op's streaming rule: its inputs in the whole graph and in the pulsed one.
 /// Implemented by `pulse`.
 class PulseBuilder {
  public:
@@ -98,7 +98,7 @@ class PulseBuilder {
   const Fact& out(int i) const { return node().outputs[static_cast<size_t>(i)]; }  ///< as well
   int inputs() const { return static_cast<int>(node().inputs.size()); }
   const std::string& symbol() const { return symbol_; }
-  /// How input i streams; nothing if it is static.
+  /// Return how input i streams; nothing if it is static.
   std::optional<StreamFact> stream(int i) const { return input(i).stream; }
   /// Input i in the pulsed graph.
   OutletId wire(int i) const { return input(i).outlet; }
@@ -110,22 +110,23 @@ class PulseBuilder {
   /// Frames per pulse of a wire of that length, whose frames come from no input: positions, rows of
   /// a table. Errors: kPulse if they are not the same for every pulse.
   virtual Result<int64_t> frames_per_pulse(const Dim& length) = 0;
-  /// What is known of the symbols; a stream has at least one frame.
+  /// Return the knowledge about symbols; a stream has at least one frame.
   const SymbolScope& scope() const { return whole_.scope; }
-  /// Take it on to wait for input i, which does not stream, and tell from which pulse on it is
-  /// valid: 0 unless it is taken from the stream. Refused where nobody does, as `sync` does.
+  /// Promise to wait for input i, which does not stream, and return the pulse from which it is
+  /// valid: 0 unless the stream determines it. Ops that do not call this refuse such an input, in
+  /// `sync`.
   virtual int64_t await(int i) = 0;
   /// The same for one frame of it along the stream's axis: kept frames are valid one by one.
   virtual int64_t await_frame(int i, int64_t frame) = 0;
 
-  /// Say that frame n of the outputs is made of frames of input i from (n * stride + offset) /
-  /// divisor on. An input of which nothing is said is read from its first frame on.
+  /// Declare that frame n of the outputs depends on frames of input i from (n * stride + offset) /
+  /// divisor on. Without a declaration, an input is read from its first frame.
   virtual void reads_from(int i, int64_t stride, int64_t offset, int64_t divisor) = 0;
   void reads_from(int i, int64_t stride, int64_t offset) { reads_from(i, stride, offset, 1); }
-  /// Note that input 0 chooses, element by element, between inputs 1 and 2: frames of these before
+  /// Declare that input 0 chooses, element by element, between inputs 1 and 2: their frames before
   /// the first chosen one are not read.
   virtual void chooses() = 0;
-  /// Return how many first frames of the outputs nobody reads. They may hold anything, so that no
+  /// Return how many leading frames of the outputs have no reader. They may hold anything, so no
   /// frame waits for them, and they may be virtual without a known fill.
   virtual int64_t unread() = 0;
 
@@ -135,8 +136,8 @@ class PulseBuilder {
   Result<OutletId> add1(OpPtr op, WireList inputs);
   virtual Result<OutletId> konst(std::string_view suffix, Tensor value) = 0;
 
-  /// Delay a stream by that many frames; `overlap` earlier frames come along in front.
-  /// History holds the fill of the stream.
+  /// Delay a stream by that many frames; `overlap` earlier frames precede each pulse. History holds
+  /// the fill of the stream.
   virtual Result<OutletId> delay(OutletId wire, const StreamFact& stream, int64_t frames,
                                  int64_t overlap) = 0;
   /// Overwrite the positions before the first frame, and after the last once it is known.
@@ -148,13 +149,13 @@ class PulseBuilder {
   /// Put frames of the stream itself around it. The caller sets `stream->dim` afterwards.
   virtual Result<OutletId> border(OutletId wire, StreamFact* stream,
                                   const StreamBorder& border) = 0;
-  /// Put frames that do not stream, as many as `count`, in front of a stream. A window that follows
-  /// finds them in its history, so that they cost no delay. `known`: the position from which on
-  /// each of them is valid; empty where all are from the start.
+  /// Prefix a stream with `count` frames that do not stream. A window that follows finds them in
+  /// its history, so that they cost no delay. `known`: the position from which each of them is
+  /// valid; empty if all are from the start.
   virtual Result<OutletId> front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
                                  std::vector<int64_t> known) = 0;
-  /// Bring all streaming inputs to one delay, the smallest that all can have. The inputs that
-  /// stream must agree in pulse and length. `tracks` tells the axis of each input.
+  /// Align all streaming inputs to one delay, the smallest that all can have. They must agree in
+  /// pulse and length. `tracks` gives the axis of each input.
   struct Synced {
     std::vector<OutletId> wires;
     StreamFact stream;  ///< of input `first`
@@ -171,7 +172,7 @@ class PulseBuilder {
     StreamFact stream;  ///< of the rest; its delay is at least 0
   };
   virtual Result<std::optional<InFront>> in_front(int i) = 0;
-  /// The virtual first frame of output i: what this node makes of those of its inputs.
+  /// Return the virtual first frame of output i: this node's result for those of its inputs.
   virtual Result<TensorPtr> mapped_fill(const Synced& synced, int i, int out_axis) = 0;
   /// Make the virtual first frames real.
   virtual Result<OutletId> materialise(OutletId wire, StreamFact* stream) = 0;
@@ -187,18 +188,18 @@ class PulseBuilder {
   void set(int i, OutletId pulsed, std::optional<StreamFact> stream);
   /// Say that output i cannot stream.
   void set_refused(int i, Status why);
-  /// Return whether anything reads output i in the whole graph.
+  /// Return whether any node reads output i in the whole graph.
   virtual bool is_used(int i) const = 0;
-  /// Say that what this node does depends on where pulses begin: at multiples of that many frames
-  /// of a wire that has `frames` per pulse. A state that stands elsewhere is not gone on from.
+  /// Declare that this node depends on where pulses begin: at multiples of `unit` frames of a wire
+  /// that has `frames` per pulse. A state at another position cannot be continued.
   virtual void begins_at_multiples_of(int64_t unit, int64_t frames) = 0;
-  /// Say that this node's first `position` frames must come in whole pulses from the beginning of
-  /// the stream: a state that stands before that is not gone on from by pulses of another size.
-  /// Frames are those of a wire that has `frames` per pulse.
+  /// Declare that this node's first `position` frames must come in whole pulses from the beginning
+  /// of the stream: pulses of another size cannot continue a state before that position. Frames are
+  /// those of a wire that has `frames` per pulse.
   virtual void settles_at(int64_t position, int64_t frames) = 0;
   /// Say that things were given up for speed or reach; recorded in the model's properties.
   virtual void note_approximation(std::string_view what) = 0;
-  /// Return whether loops from the end may run over chunks of the stream: the caller asks for it.
+  /// Return whether the caller allows loops from the end to run over chunks of the stream.
   bool backward_chunks() const { return backward_chunks_; }
 
   /// Make a refusal: node, op, axis, cause and remedy.
@@ -207,8 +208,8 @@ class PulseBuilder {
     return refusal(str_cat(cause...), remedy);
   }
   Status refusal(const std::string& cause, std::string_view remedy) const;
-  /// Refuse the pulse: a wire has `frames` of it, and a multiple of `unit` would do. The remedy
-  /// counts in the stream symbol.
+  /// Refuse the pulse: a wire has `frames` frames per pulse, and needs a multiple of `unit`. The
+  /// remedy counts in the stream symbol.
   template <class... Parts>
   Status refuse_pulse(int64_t frames, int64_t unit, const Parts&... cause) {
     return misfit(str_cat(cause...), frames, unit);

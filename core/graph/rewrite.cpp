@@ -53,12 +53,12 @@ class Computed {
  public:
   explicit Computed(const Graph& graph) : graph_(graph) {}
 
-  /// The node with that op on those inputs; -1 if there is none.
+  /// Return the node with that op on those inputs; -1 if there is none.
   int find(const Op& op, const std::vector<OutletId>& inputs) {
     const auto it = nodes_.find({op.kind(), inputs});
     if (it == nodes_.end()) return -1;
     Ops& ops = it->second;
-    // Attributes are printed only where there is something to tell them from.
+    // Print attributes only if there is another op to compare with.
     if (ops.by_text.empty()) ops.by_text.emplace(text_of(*graph_.node(ops.first).op), ops.first);
     const auto same = ops.by_text.find(text_of(op));
     return same == ops.by_text.end() ? -1 : same->second;

@@ -75,8 +75,8 @@ class Rewrite {
 using RewriteRule = std::function<Status(const Op&, Rewrite&)>;
 
 /// Rewrite every node once, in order: the rule, then folding of constants and merging of equal
-/// nodes; drop what is unused. `changed` tells whether anything did. `again`: the graph was given
-/// by this before, so that only what follows a change is inferred and folded.
+/// nodes; drop unused nodes. `changed` returns whether any step changed anything. `again`: this
+/// function returned the graph before, so only nodes after a change are inferred and folded.
 Result<Graph> rewrite_once(const Graph& graph, const RewriteRule& rule, bool* changed,
                            bool again = false);
 

@@ -24,7 +24,7 @@ class AttributeList final : public FieldVisitor {
   std::vector<Attribute> all;
   void field(const char* name, bool& value) override { add(name, str_cat(value)); }
   void field(const char* name, int64_t& value) override { add(name, str_cat(value)); }
-  // Bits tell -0 from 0, and NaN from nothing.
+  // Comparing bits distinguishes -0 from 0, and finds NaN equal to itself.
   void field(const char* name, float& value) override {
     add(name, str_cat(value, " (", bit_cast<int32_t>(value), ")"));
   }
@@ -54,8 +54,8 @@ Status differs(std::string_view what, std::string_view expected, std::string_vie
   return fail(Code::kInternal, what, ": expected ", expected, ", found ", found);
 }
 
-/// The wire whose elements another one has in the same order, under other extents. Which operators
-/// change the extents, and in how many steps, makes no difference.
+/// Return the wire with the same elements in the same order under other extents, as far upstream as
+/// possible. So operators that only change extents do not matter.
 OutletId source_of(const Graph& graph, OutletId wire) {
   while (!graph.fact(wire).konst && graph.node(wire.node).op->traits().keeps_order) {
     wire = graph.node(wire.node).inputs[0];
@@ -126,7 +126,7 @@ Status Comparison::run() {
   for (const auto& [expected, found] : constants_) {
     const Tensor& own = *expected_.fact(expected).konst;
     const Tensor& other = *found_.fact(found).konst;
-    // Sums of bytes are the same for any zero point; readers choose one of their own.
+    // Integer dot products are the same for any zero point; readers may choose another.
     if (!contains(expected_.outputs, expected) && same_numbers(own, other)) continue;
     Status status = same_tensor("value", own, other);
     const Node& node = expected_.node(expected.node);

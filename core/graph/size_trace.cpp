@@ -12,7 +12,7 @@ constexpr int kMaxDepth = 24;
 // Where each node reads another one twice, ways double from node to node.
 constexpr int kMostNodes = 1 << 12;
 
-// Floats tell whole numbers apart up to here.
+// Floats represent whole numbers exactly up to here.
 constexpr double kMostExact = 1 << 24;
 
 /// A float constant that has a few binary places, or is the float next to a fraction of small

@@ -7,10 +7,9 @@
 
 namespace rill {
 
-/// A size on its way through floats: `number` over `divisor`, which is positive. What floats make
-/// of it on the way is the same wherever the exact value is a whole number or half of one, and lies
-/// between the same ones elsewhere, as long as sizes are below 2^24, of which a product or quotient
-/// by 3, 5 and the like takes some bits: rounding is exact.
+/// A size computed in floats, kept as the exact ratio `number / divisor`, with a positive divisor.
+/// Float evaluation agrees with it for sizes below 2^24, reduced by some bits for factors or
+/// divisors such as 3 and 5: rounding to whole numbers is then exact, also of halves.
 struct SizeRatio {
   Dim number;
   int64_t divisor = 1;
@@ -32,10 +31,9 @@ std::optional<SizeRatio> size_of(const std::optional<Dim>& number);
 /// elements by its place, as the node's op sees it (`Op::size`).
 class SizeTrace {
  public:
-  /// Follow a wire of one element back; nothing if it depends on more than the symbols.
-  /// `divisors`: where to tell what a size is divided by that is no number; may be null.
-  /// `place`: the place of the element in a list, or a symbol for the places of all; null where
-  /// wires have one element each.
+  /// Trace a wire of one element upstream; nothing if it depends on more than the symbols.
+  /// `divisors`: collects symbolic divisors of sizes; may be null. `place`: the place of the
+  /// element in a list, or a symbol for the places of all; null if wires have one element each.
   static std::optional<SizeRatio> follow(const Graph& graph, OutletId outlet,
                                          std::vector<Dim>* divisors, const Dim* place = nullptr);
 
@@ -46,8 +44,8 @@ class SizeTrace {
   const Dim* place() const { return way_.place; }
   int inputs() const { return static_cast<int>(node_.inputs.size()); }
   const Fact& in_fact(int i) const { return graph_.fact(input(i)); }
-  /// Follow input i, whose elements meet those of the output at their own places, or are a single
-  /// one. It is not looked at before it is asked for.
+  /// Trace input i, whose elements have the places of the output's, or which has a single one. It
+  /// is only traced on request.
   std::optional<SizeRatio> in(int i) const;
   /// Follow the element of input i at another place.
   std::optional<SizeRatio> in(int i, const Dim& place) const;
@@ -55,7 +53,7 @@ class SizeTrace {
   void divides(const Dim& by) const;
 
  private:
-  /// What nodes on one way are told of it.
+  /// The context of nodes on one path.
   struct Way {
     std::vector<Dim>* divisors;
     const Dim* place;

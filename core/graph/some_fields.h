@@ -4,8 +4,8 @@
 
 namespace rill {
 
-/// Passes over every attribute: the base of visitors that look at those of some types alone. They
-/// say `using SomeFields::field`, and override what they look at.
+/// Ignores every attribute: the base of visitors that handle some types only. They declare `using
+/// SomeFields::field`, and override the types that they handle.
 class SomeFields : public FieldVisitor {
  public:
   void field(const char*, bool&) override {}

@@ -11,15 +11,15 @@
 
 namespace rill {
 
-/// The stream symbol where nobody names one.
+/// The stream symbol by default.
 inline constexpr std::string_view kDefaultStreamSymbol = "S";
 
-/// How an output of a pulsed graph streams.
+/// The streaming of an output of a pulsed graph.
 struct StreamingOutput {
   int axis = -1;      ///< of its frames; -1: static
   int64_t delay = 0;  ///< frames to drop before the first one of the stream
-  /// Frames of the whole stream, in the stream symbol. Of a static output: how much of the symbol
-  /// must have gone by until it is known. Nothing if that is not told, or if it is always known.
+  /// Frames of the whole stream, in the stream symbol. Of a static output: the part of the symbol
+  /// that must have passed until it is known. Nothing if that is unknown, or if it is always known.
   std::optional<Dim> length;
 };
 
@@ -29,16 +29,16 @@ struct StreamingWire {
   int64_t delay = 0;  ///< frames of this wire by which it lags
 };
 
-/// What a pulsed graph tells of the streams that it runs. Inputs and outputs go by position; one
-/// behind the end of its list is static.
+/// How a pulsed graph streams. Inputs and outputs are listed by position; those beyond the end of
+/// the list are static.
 struct Streaming {
   std::string named;  ///< the stream symbol as the file names it; empty where it does not
-  /// Units of the stream symbol that one step takes. 0: whoever pulsed the graph tells of inputs,
-  /// outputs and the symbol only.
+  /// Units of the stream symbol per step. 0: the program that pulsed the graph recorded only
+  /// inputs, outputs and the symbol.
   int64_t pulse = 0;
   std::vector<int> input_axes;  ///< of their frames; -1: static
-  /// Frames of the whole stream of each input, in the stream symbol; nothing where they are as many
-  /// for each unit of it as in a step.
+  /// Length of each input in the whole stream, in the stream symbol; nothing if each unit of it has
+  /// as many frames as in a step.
   std::vector<std::optional<Dim>> input_lengths;
   std::vector<StreamingOutput> outputs;
   std::vector<StreamingWire> wires;

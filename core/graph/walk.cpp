@@ -3,7 +3,7 @@
 namespace rill {
 namespace {
 
-// What is made of positions alone takes some tens of nodes; each of a graph may be asked about.
+// Wires of positions alone depend on some tens of nodes, and the check may run for each node.
 constexpr size_t kMostPositional = 1024;
 
 }  // namespace

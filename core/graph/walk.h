@@ -7,9 +7,9 @@
 
 namespace rill {
 
-/// Return whether `found(id)` holds for a node that a wire is made by: its own, those of this one's
-/// inputs and so on. The walk goes on to the inputs of a node where `through(id)` holds; it asks
-/// each node once, in no order that counts.
+/// Return whether `found(id)` holds for a node that a wire depends on: its own, those of this one's
+/// inputs and so on. The walk continues to the inputs of a node if `through(id)` holds; it visits
+/// each node once, in an unspecified order.
 template <class Found, class Through>
 bool any_before(const Graph& graph, OutletId wire, const Found& found, const Through& through) {
   // The walk may be short in a large graph: it costs what it visits.
@@ -32,7 +32,7 @@ bool any_before(const Graph& graph, OutletId wire, const Found& found) {
   return any_before(graph, wire, found, [](int) { return true; });
 }
 
-/// Return whether a wire depends on positions and lengths alone, and not on what any input holds.
+/// Return whether a wire depends on positions and lengths only, and not on the values of any input.
 bool is_positional(const Graph& graph, OutletId wire);
 
 }  // namespace rill

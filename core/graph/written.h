@@ -9,8 +9,8 @@ namespace rill {
 /// Return whether a value holds an expression in the symbol.
 bool value_mentions(const TensorPtr& value, std::string_view symbol);
 
-/// Return whether a node makes data of a number that is written with a symbol: of a length, once
-/// the symbol is known, and not of the shape of anything.
+/// Return whether a node turns a number that mentions the symbol into data: a length, once the
+/// symbol is known, rather than a shape.
 bool reads_lengths(const Graph& graph, const Node& node, std::string_view symbol);
 
 }  // namespace rill

@@ -5,9 +5,8 @@
 namespace rill {
 
 /// Simplify to a fixed point: every op's `declutter`, constants folded, equal nodes merged, unused
-/// nodes dropped. Loop bodies are simplified by their ops.
-/// Errors: those of ops whose facts turn out not to fit.
-/// `rounds`: the most walks over the graph, to look at what is half done; -1: to the end.
+/// nodes dropped. Ops simplify their loop bodies. Errors: those of ops whose facts turn out not to
+/// fit. `rounds`: the most passes over the graph, to inspect intermediate results; -1: no limit.
 Result<Graph> declutter(const Graph& graph, int64_t rounds = -1);
 
 /// Make faster to a fixed point: every op's `fuse`. The result has ops that no file format knows.

@@ -154,7 +154,7 @@ void Finder::begin_or_follow(size_t id) {
   state.member = state.leads = leads;
 }
 
-/// What is summed is not rounded before.
+/// The terms of a sum are not rounded before it.
 void Finder::add_terms() {
   for (size_t id = nodes_.size(); id-- > 0;) {
     State& state = nodes_[id];
@@ -166,8 +166,8 @@ void Finder::add_terms() {
   }
 }
 
-/// Rounding in front of what only moves elements, or behind it, gives the same, and narrow elements
-/// take less room.
+/// Rounding before or after an operator that only moves elements gives the same result, and narrow
+/// elements need less memory.
 void Finder::trim() {
   for (size_t id = nodes_.size(); id-- > 0;) {
     State& state = nodes_[id];

@@ -9,8 +9,7 @@
 
 namespace rill {
 
-/// The type of an element. The quantised types carry scale and zero point beside them, in
-/// `QParams`.
+/// The type of an element. `QParams` holds scale and zero point of the quantised types.
 enum class DType : uint8_t {
   kBool,
   kU8,
@@ -95,7 +94,7 @@ struct BFloat16 {
   explicit operator float() const { return f32_from_bf16(bits); }
 };
 
-/// How an integer stands for a real number: real = (q - zero_point) * scale.
+/// The real number that an integer represents: real = (q - zero_point) * scale.
 struct QParams {
   int32_t zero_point = 0;
   float scale = 1.0F;

@@ -6,9 +6,8 @@
 
 namespace rill {
 
-/// Read numbers with commas between them, as in "16000" or "0.5,1e-3", as a tensor of rank 1: i64
-/// where all are integers, else f64.
-/// Errors: kParse for what is no number, or no number at all.
+/// Parse numbers with commas between them, such as "16000" or "0.5,1e-3", as a tensor of rank 1:
+/// i64 if all are integers, else f64. Errors: kParse for invalid numbers, or none.
 Result<Tensor> numbers_of_text(std::string_view text);
 
 }  // namespace rill

@@ -76,7 +76,7 @@ void cast_rows(const View& from, const View& to) RILL_NONBLOCKING {
 
 using CastRows = void (*)(const View& from, const View& to) RILL_NONBLOCKING;
 
-/// What converts such a pair of types; null for others.
+/// Return the function that converts such a pair of types; null for others.
 CastRows rows_between(DType from, DType to) {
   const bool narrows = from == DType::kF32;
   if (!narrows && to != DType::kF32) return nullptr;

@@ -49,9 +49,8 @@ class Tensor {
   static Result<Tensor> blocks(BlockFormat format, std::vector<int64_t> shape,
                                std::span<const std::byte> bytes);
 
-  /// Refer to elements that lie in memory of another owner, and that nobody changes: aligned to 64
-  /// bytes where there are any.
-  /// Errors: kShape unless there are as many bytes as the shape says.
+  /// Refer to elements in memory of another owner, which must not change: aligned to 64 bytes if
+  /// there are any. Errors: kShape unless the byte count matches the shape.
   static Result<Tensor> borrowed(DType dtype, BlockFormat format, std::vector<int64_t> shape,
                                  QParams q, std::span<const std::byte> bytes,
                                  const std::shared_ptr<const void>& data);

@@ -9,8 +9,8 @@ namespace rill {
 /// Return whether a tensor holds one value only, bit for bit; empty ones do not. Null: no.
 bool is_uniform(const TensorPtr& tensor);
 
-/// Return the number that all elements are; 0 and -0 are one number. Nothing if they differ, or if
-/// the tensor is null, empty or no array of numbers.
+/// Return the number that all elements equal; 0 and -0 are one number. Nothing if they differ, or
+/// if the tensor is null, empty or no array of numbers.
 std::optional<double> uniform_number(const TensorPtr& tensor);
 
 /// Return whether all bits of all elements are 0.
