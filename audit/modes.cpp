@@ -12,7 +12,8 @@ namespace {
 constexpr const char* kSteps = "stepped";
 constexpr const char* kSideBySide = "side by side";
 
-/// Whether a session cannot even get its memory by then: it is zeroed, page by page, and written.
+/// Return whether a session cannot even get its memory by then: it is zeroed, page by page, and
+/// written.
 bool takes_too_much(const Plan& plan, Deadline until) {
   constexpr double kBytesPerSecond = 2e9;
   return static_cast<double>(Session::bytes_for(plan)) / kBytesPerSecond > until.left();

@@ -17,7 +17,8 @@ struct BenchResult {
   double metric(std::string_view name) const;
 };
 
-/// Whether the command line asks for more than one stream, or for streams that keep to the clock.
+/// Return whether the command line asks for more than one stream, or for streams that keep to the
+/// clock.
 bool benches_streams(const Args& args);
 /// Fail where options do not fit together.
 Status check_bench_options(const Args& args);

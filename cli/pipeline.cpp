@@ -370,7 +370,8 @@ Status Pipeline::run() {
 
 namespace {
 
-/// Whether the model is shown or written as the file has it, and nothing looks into its parts.
+/// Return whether the model is shown or written as the file has it, and nothing looks into its
+/// parts.
 bool shown_as_it_is(const Args& args) {
   const bool changed = args.model.optimize || !args.streaming.pulse.empty() ||
                        !args.model.transforms.empty() || !args.model.set.empty() ||

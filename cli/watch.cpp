@@ -85,7 +85,7 @@ class Values {
     const auto it = by_outlet_.find(outlet);
     return it != by_outlet_.end() ? it->second : graph_.fact(outlet).konst.get();
   }
-  /// Whether a node reads a number that is not finite already.
+  /// Return whether a node reads a number that is not finite already.
   bool reads_infinite(const Node& node) const {
     return std::any_of(node.inputs.begin(), node.inputs.end(), [&](OutletId input) {
       const Tensor* value = find(input);

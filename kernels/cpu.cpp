@@ -21,7 +21,7 @@ std::atomic<Tier> tier_limit{kNoLimit};
 // What `found_here` gave; 0 until it is asked for.
 std::atomic<uint32_t> known{0};
 
-/// Whether this thread has a target.
+/// Return whether this thread has a target.
 bool has_target() noexcept RILL_NONBLOCKING {
   const auto is_of_this_thread = detail::target_state.is_of_this_thread.load();
   return is_of_this_thread != nullptr && is_of_this_thread();

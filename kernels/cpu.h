@@ -19,7 +19,8 @@ Tier detected_tier();
 
 /// Return whether kernels may multiply and add four bytes in one instruction of that tier:
 /// AVX-VNNI, AVX512-VNNI, or the dot products of Arm. Of this CPU, or of this thread's target if it
-/// has one. Thread: safe. Real-time: no, call it at prepare.
+/// has one.
+/// Thread: safe. Real-time: no, call it at prepare.
 bool has_dot_products(Tier tier);
 
 /// Return whether this CPU computes with 512 bits in two halves, as AMD's Zen 4 does: what has one

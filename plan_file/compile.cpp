@@ -26,7 +26,7 @@ Result<std::shared_ptr<const Plan>> plan_for(const kernels::Target& target, cons
   return prepare(graph, options);
 }
 
-/// Whether two plans have the same steps and constants.
+/// Return whether two plans have the same steps and constants.
 Result<bool> same_plans(const std::shared_ptr<const Plan>& a, const std::shared_ptr<const Plan>& b,
                         std::span<const OpModule* const> modules) {
   std::vector<std::byte> files[2];

@@ -11,8 +11,8 @@
 namespace rill::plan_file {
 namespace {
 
-/// Whether a file of this version has other records than were written. Of all others their header
-/// says what is wrong.
+/// Return whether a file of this version has other records than were written. Of all others their
+/// header says what is wrong.
 bool is_altered(std::span<const std::byte> bytes) {
   Header header;
   if (bytes.size() < sizeof header) return false;

@@ -72,7 +72,7 @@ class StepWriter final : public StepFields {
   const Names& kinds() const { return kinds_; }
   const Names& kernels() const { return kernels_; }
   const Names& classes() const { return classes_; }
-  /// Whether a step, or what was given to `operand`, refers to a buffer.
+  /// Return whether a step, or what was given to `operand`, refers to a buffer.
   bool is_used(size_t buffer) const { return used_.count(static_cast<uint32_t>(buffer)) > 0; }
   const Status& status() const { return status_; }
 

@@ -172,8 +172,8 @@ Result<OutletId> Builder::konst(std::string_view suffix, Tensor value) {
                             std::make_shared<const Tensor>(std::move(value)), node().line);
 }
 
-/// Whether two lengths are equal for streams of some length. Where they are not for others, such as
-/// 2*(S/8) and S/4, the whole graph is not defined for those.
+/// Return whether two lengths are equal for streams of some length. Where they are not for others,
+/// such as 2*(S/8) and S/4, the whole graph is not defined for those.
 bool Builder::can_be_equal(const Dim& a, const Dim& b) const {
   if (whole_.scope.simplify(a - b) == Dim(0)) return true;
   // A single frame equals any other, so streams of length 1 do not decide.

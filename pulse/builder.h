@@ -54,7 +54,7 @@ class Builder final : public PulseBuilder {
         unread_(std::move(unread)) {}
 
   void enter(int node_id);
-  /// Whether the rule of the node took care of inputs that are not valid from the start on.
+  /// Return whether the rule of the node took care of inputs that are not valid from the start on.
   bool waited() const { return waited_; }
   KnownWire& wire_of(OutletId whole_outlet) { return wires_[whole_outlet]; }
   const KnownWire& known(OutletId whole_outlet) const { return wires_.at(whole_outlet); }
@@ -210,7 +210,8 @@ class Builder final : public PulseBuilder {
   std::optional<int64_t> cut_of(OutletId wire, std::optional<int64_t> delay) const;
   std::optional<int64_t> cut_by_node(OutletId made) const;
 
-  /// Whether the rule of the node said that it works frame by frame, as far as it is known by now.
+  /// Return whether the rule of the node said that it works frame by frame, as far as it is known
+  /// by now.
   bool is_by_frame() const { return !reads_.empty() && reads_.back().node == node_; }
   /// Return how many leading frames of the inputs need not be aligned.
   int64_t unread_of_inputs() { return is_by_frame() ? unread() : 0; }

@@ -11,7 +11,8 @@
 namespace rill::pulse {
 namespace {
 
-/// Whether known frames of a wire have a shape: where an extent is open, fills repeat along it.
+/// Return whether known frames of a wire have a shape: where an extent is open, fills repeat along
+/// it.
 bool has_numbers(const Fact& fact) {
   return all_of(fact.shape, [](const Dim& extent) { return extent.is_const(); });
 }

@@ -95,7 +95,7 @@ Facts with_extents(Facts facts, const SymbolScope& scope, std::string_view symbo
   return facts;
 }
 
-/// Whether a whole run of that length refuses a node, whose inputs are these.
+/// Return whether a whole run of that length refuses a node, whose inputs are these.
 bool is_refused(const Node& node, const Facts& in, std::string_view symbol, int64_t length) {
   Facts bound;
   for (const Fact& fact : in) bound.push_back(substitute(fact, symbol, Dim(length)));
@@ -211,7 +211,7 @@ std::optional<std::vector<Facts>> facts_of_nothing(const Graph& graph, std::stri
   return out;
 }
 
-/// Whether an expression has no bound, and never falls from one length to the next.
+/// Return whether an expression has no bound, and never falls from one length to the next.
 Result<bool> grows(const Dim& dim, std::string_view symbol) {
   const Dim next = Dim::symbol(std::string(symbol)) + Dim(1);
   RILL_ASSIGN(const DimPattern all, DimPattern::of(dim, symbol));

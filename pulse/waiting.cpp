@@ -184,7 +184,7 @@ std::optional<Builder::Waiting> Builder::meeting_parts(int64_t latest) {
   return out;
 }
 
-/// Whether an op does the same to one frame more.
+/// Return whether an op does the same to one frame more.
 bool Builder::works_on_any_count(const Waiting& waiting, const Node& made) const {
   if (node().op->with_symbol(symbol(), Dim(1)) || made.op->with_symbol(symbol(), Dim(1))) {
     return false;

@@ -56,7 +56,7 @@ Result<Tensor> quantised(const Tensor& weights, bool columns_first) {
   return Tensor::blocks(BlockFormat::kQ4_0, std::move(shape), bytes);
 }
 
-/// Whether an operand is a matrix of plain floats behind unit axes.
+/// Return whether an operand is a matrix of plain floats behind unit axes.
 bool is_matrix(const TensorPtr& value) {
   if (!value || value->rank() < 2 || value->volume() == 0) return false;
   if (value->dtype() != DType::kF32 || value->block_format() != BlockFormat::kNone) return false;

@@ -97,7 +97,7 @@ Result<OpPtr> Translation::op_of(const Node& node) const {
   return OpPtr(copy);
 }
 
-/// Whether the op works on inputs of the new type.
+/// Return whether the op works on inputs of the new type.
 bool Translation::takes(const Node& node, const Op& op) const {
   Facts in;
   for (const OutletId& input : node.inputs) {

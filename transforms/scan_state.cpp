@@ -10,7 +10,7 @@ namespace {
 
 using Kind = ops::Scan::Input::Kind;
 
-/// Whether the loop runs exactly once, from its first frame on.
+/// Return whether the loop runs exactly once, from its first frame on.
 bool runs_once(const Graph& graph, const Node& node, const ops::Scan& scan) {
   const Facts in = graph.facts_of(node.inputs);
   return scan.skip == 0 && scan.limit == Dim(0) && scan.iterations(in) == Dim(1);

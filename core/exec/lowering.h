@@ -130,7 +130,7 @@ class Lowering {
   /// Report why the weights of this node stay in f32; call it before `report_weights`.
   void keep_weights(std::string why);
 
-  /// Whether the plan may use faster forms whose steps are not the graph's own.
+  /// Return whether the plan may use faster forms whose steps are not the graph's own.
   bool optimize() const;
 
  private:

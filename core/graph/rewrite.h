@@ -50,7 +50,7 @@ class Rewrite {
   OutletId konst(std::string_view name, Tensor value);
   const Fact& new_fact(OutletId outlet) const { return new_->fact(outlet); }
   const Graph& new_graph() const { return *new_; }
-  /// Whether this is the stage whose result is never written to files.
+  /// Return whether this is the stage whose result is never written to files.
   bool fusing() const { return fusing_; }
   void set_fusing(bool fusing) { fusing_ = fusing; }
 

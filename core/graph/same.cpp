@@ -92,7 +92,7 @@ class Comparison {
   std::vector<std::pair<std::string, Dim>> symbols_;  ///< of `found_`: what `expected_` calls them
 };
 
-/// Whether two constants of quantised bytes have the same numbers, less their zero points.
+/// Return whether two constants of quantised bytes have the same numbers, less their zero points.
 bool same_numbers(const Tensor& a, const Tensor& b) {
   const auto is_byte = [](const Tensor& each) {
     return each.dtype() == DType::kQU8 || each.dtype() == DType::kQI8;

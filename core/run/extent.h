@@ -30,7 +30,7 @@ class Extent {
   /// Work it out for a value of the symbol. Nothing if it is unknown, if there is no value, if it
   /// overflows, or where a broadcast clashes.
   std::optional<int64_t> at(std::optional<int64_t> symbol) const RILL_NONBLOCKING;
-  /// Whether `at` may be called: parts that came from a file may be anything.
+  /// Return whether `at` may be called: parts that came from a file may be anything.
   bool sound() const RILL_NONBLOCKING;
 
   List<Part>& parts() { return parts_; }

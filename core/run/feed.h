@@ -45,7 +45,7 @@ class PlacedFeed {
   Refusal finish() RILL_NONBLOCKING;
   bool finished() const { return session_->end_announced(); }
 
-  /// Whether frames wait in between, so that a plain step of the session would be wrong.
+  /// Return whether frames wait in between, so that a plain step of the session would be wrong.
   bool idle() const RILL_NONBLOCKING;
   int64_t pushed(size_t input) const RILL_NONBLOCKING;
   /// Return an input that has fewer frames than the known end requires; -1 if there is none. Counts

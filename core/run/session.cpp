@@ -14,8 +14,8 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kSessionAlignment - 1) / kSessionAlignment * kSessionAlignment;
 }
 
-/// Whether what is asserted not to be negative is, or is not defined at all, as the extent of two
-/// wires that do not fit each other.
+/// Return whether what is asserted not to be negative is, or is not defined at all, as the extent
+/// of two wires that do not fit each other.
 bool is_broken(const Extent& extent, int64_t frames) { return extent.at(frames).value_or(-1) < 0; }
 
 }  // namespace

@@ -121,13 +121,14 @@ class PlacedSession {
   void advance_rings() noexcept RILL_NONBLOCKING;
   /// Set what follows from the parts that are kept and from the progress.
   void settle() noexcept RILL_NONBLOCKING;
-  /// Whether a whole run over no frames would have a value or a frame: of borders alone, say.
+  /// Return whether a whole run over no frames would have a value or a frame: of borders alone,
+  /// say.
   bool gives_for_nothing() const RILL_NONBLOCKING;
-  /// Whether an end was to be announced before the step that took the last frames.
+  /// Return whether an end was to be announced before the step that took the last frames.
   bool is_too_late(int64_t end) const RILL_NONBLOCKING {
     return !plan_->late_end && end > 0 && end <= position(plan_->stream_pulse);
   }
-  /// Whether the stream ends without a frame, for which the model is not defined.
+  /// Return whether the stream ends without a frame, for which the model is not defined.
   bool gives_nothing() const RILL_NONBLOCKING { return end() == 0 && asks_for_a_frame_; }
   /// Where a part that is kept lies: of inputs and outputs, what is bound.
   std::byte* kept(const SessionPart& part) const RILL_NONBLOCKING;

@@ -59,7 +59,8 @@ class StepFields {
   virtual void end() = 0;
   /// Called for a member with a value that its type, or its operator, does not allow.
   virtual void wrong(std::string_view name) { (void)name; }
-  /// Whether elements of lists are kept; where a visitor only counts, each is seen and forgotten.
+  /// Return whether elements of lists are kept; where a visitor only counts, each is seen and
+  /// forgotten.
   virtual bool stores() const { return true; }
   /// Memory for the elements of a list, as long as the arguments are there; null: from the heap.
   virtual void* memory(int64_t bytes, size_t alignment) {

@@ -68,7 +68,7 @@ class StepTouches {
   }
   /// Say what must hold: a condition that `holds` or not.
   virtual void require(bool holds, const char* what) = 0;
-  /// Whether all that was required so far holds.
+  /// Return whether all that was required so far holds.
   virtual bool holds() const = 0;
   /// A slot while the steps of a loop run: in each iteration it shows one chunk, starting at
   /// `from`.

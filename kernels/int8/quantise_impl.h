@@ -51,9 +51,9 @@ typedef int32_t NarrowI32 __attribute__((vector_size(4 * kNarrow)));
 typedef uint8_t NarrowU8 __attribute__((vector_size(kNarrow)));
 typedef uint16_t NarrowU16 __attribute__((vector_size(2 * kNarrow)));
 
-/// Whether floats become integers of 8 or 16 bits by operations that are the same in f32: each of
-/// them, rounded to f64 and then to f32, is as if rounded to f32, since f64 has more than twice the
-/// bits.
+/// Return whether floats become integers of 8 or 16 bits by operations that are the same in f32:
+/// each of them, rounded to f64 and then to f32, is as if rounded to f32, since f64 has more than
+/// twice the bits.
 inline bool is_narrow(const QuantiseArgs& g) {
   const Rounding& r = g.rounding;
   const bool in_f32 = static_cast<double>(static_cast<float>(r.mul)) == r.mul &&

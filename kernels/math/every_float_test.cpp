@@ -151,7 +151,7 @@ struct Seen {
   }
 };
 
-/// Whether products of it with the constants of a function may be denormal.
+/// Return whether products of it with the constants of a function may be denormal.
 bool is_near_denormals(double x) { return x != 0 && std::fabs(x) < 64 * double{FLT_MIN}; }
 
 double error_of(const Function& f, float x, double want, float got) {
@@ -227,7 +227,7 @@ class Block {
   }
 
  private:
-  /// Whether the tier may take what is on the way to the value for zero.
+  /// Return whether the tier may take what is on the way to the value for zero.
   bool is_flushed(Tier tier, size_t i) const {
     return always_flushes(tier) &&
            (is_near_denormals(static_cast<double>(x_[i])) || is_near_denormals(want_[i]));

@@ -314,8 +314,8 @@ struct OneTile {
     }
   }
 
-  /// Whether the sums are finished in memory: those of some columns, and what few models ask for
-  /// where registers are many, so that code for all of them would be long.
+  /// Return whether the sums are finished in memory: those of some columns, and what few models ask
+  /// for where registers are many, so that code for all of them would be long.
   static RILL_INLINE bool in_memory(const TileArgs& t, bool whole) {
     if (!whole && !kMaskedHere) return true;
     if (t.residual != nullptr) return S::kManyPointers || (!whole && kWide > 1);

@@ -40,7 +40,8 @@ Status Cast::eval(EvalCtx& ctx) const { return cast_into(ctx.in[0], ctx.out[0]);
 
 namespace {
 
-/// Whether a cast between integers and quantised numbers, which are not converted, keeps each byte.
+/// Return whether a cast between integers and quantised numbers, which are not converted, keeps
+/// each byte.
 bool keeps_bytes(DType from, DType to) {
   const auto pair = [&](DType plain, DType quantised) {
     return (from == plain && to == quantised) || (from == quantised && to == plain);

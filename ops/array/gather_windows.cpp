@@ -72,7 +72,7 @@ std::optional<Windows> windows_of(const Graph& graph, OutletId indices, const Sy
   return std::nullopt;
 }
 
-/// Whether all rows are known to lie in the table.
+/// Return whether all rows are known to lie in the table.
 bool lie_inside(const Windows& windows, const Dim& extent, const SymbolScope& scope) {
   const auto [least, most] = std::minmax_element(windows.offsets.begin(), windows.offsets.end());
   const Dim last = windows.first + (windows.count - Dim(1)) * Dim(windows.hop) + Dim(*most);

@@ -64,7 +64,8 @@ std::vector<Dim> replaced(const Reshape& op, std::span<const Dim> shape) {
   return out;
 }
 
-/// Whether the extents that are known have a product that is no part of the volume, which is.
+/// Return whether the extents that are known have a product that is no part of the volume, which
+/// is.
 bool never_divides(std::span<const Dim> shape, const Dim& volume_of) {
   const auto known = volume_of.to_int();
   if (!known) return false;
@@ -299,7 +300,7 @@ int carried_input(const Node& node, const Graph& graph) {
   return carried;
 }
 
-/// Whether a node does the same to its input in another shape: not where it names axes.
+/// Return whether a node does the same to its input in another shape: not where it names axes.
 bool suits(const Node& node, const Graph& graph, int carried, const std::vector<Dim>& shape) {
   Facts in;
   for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -394,7 +394,7 @@ Bounds bounds_of(const SymbolScope& scope, const Dim& extent, const Dim& from, c
   return {begin, end};
 }
 
-/// Whether a bound still compares.
+/// Return whether a bound still compares.
 bool is_open(const Dim& bound) {
   bool open = false;
   rebuild(bound, [&](const DimAtom& atom) -> std::optional<Dim> {
@@ -437,8 +437,8 @@ Result<Value> load_slice(LoadCtx& ctx) {
   return as_value(x);
 }
 
-/// Whether `slice` reads the bounds as they are: it counts negative ones from the end, and presumes
-/// what open ones compare.
+/// Return whether `slice` reads the bounds as they are: it counts negative ones from the end, and
+/// presumes what open ones compare.
 bool reads_as_it_is(const Slice& slice, const SymbolScope& scope, const Dim& extent) {
   const bool numbers = slice.begin.is_const() && slice.end.is_const();
   if (is_open(slice.begin) || (extent.is_const() && !numbers)) return false;

@@ -99,7 +99,7 @@ Status pick_in_front(Rewrite& rewrite, int axis, const Dim& whole, const Dim& ke
   return rewrite.replace_by(op, inputs, producer.name);
 }
 
-/// Whether the only reader of an op's only output may pick frames in front of it.
+/// Return whether the only reader of an op's only output may pick frames in front of it.
 bool may_pick(const Rewrite& rewrite) {
   const Node& producer = rewrite.producer(0);
   return rewrite.uses(rewrite.input(0)) == 1 && producer.outputs.size() == 1 &&

@@ -76,7 +76,7 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
   return ctx.add1(make_op<Downsample>(axis, step, 0), {x});
 }
 
-/// Whether two expressions have a symbol in common.
+/// Return whether two expressions have a symbol in common.
 bool share_a_symbol(const Dim& a, const Dim& b) {
   std::vector<std::string> symbols;
   a.collect_symbols(&symbols);

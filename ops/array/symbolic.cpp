@@ -44,7 +44,7 @@ std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::st
 
 namespace {
 
-/// Whether `part` is at least 1 wherever a size that it is part of is.
+/// Return whether `part` is at least 1 wherever a size that it is part of is.
 bool is_positive_with(const Dim& part, const Dim& size) {
   if (min(part, size) == size) return true;
   const auto breach = bound_of(min(size - Dim(1), -part));
@@ -152,7 +152,7 @@ std::optional<std::string> presumption(const Graph& graph, const Dim& bound, con
   return out;
 }
 
-/// Whether an assertion holds for some sizes.
+/// Return whether an assertion holds for some sizes.
 bool can_hold(const std::string& text, const SymbolScope& scope) {
   SymbolScope one = scope;
   const size_t before = one.assertions().size();

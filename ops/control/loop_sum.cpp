@@ -29,20 +29,20 @@ bool is_binary(const Node& node, BinaryKind kind) {
   return binary && binary->kind_of == kind;
 }
 
-/// Whether an input is a frame less itself.
+/// Return whether an input is a frame less itself.
 bool is_less_itself(const Rewrite& rewrite, int input) {
   const Node& node = rewrite.producer(input);
   return is_binary(node, BinaryKind::kSub) && node.inputs[0] == node.inputs[1];
 }
 
-/// Whether a sum that begins with that input begins with zero.
+/// Return whether a sum that begins with that input begins with zero.
 bool begins_with_zero(const Rewrite& rewrite, int input) {
   if (is_zero(rewrite.in(input).konst) || is_less_itself(rewrite, input)) return true;
   return rewrite.producer_as<Broadcast>(input) &&
          is_zero(rewrite.old_graph().fact(rewrite.producer(input).inputs[0]).konst);
 }
 
-/// Whether the body gives the sum of its two inputs, and nothing else.
+/// Return whether the body gives the sum of its two inputs, and nothing else.
 bool adds(const Graph& body, int result) {
   const OutletId sum = body.outputs[static_cast<size_t>(result)];
   const Node& node = body.node(sum.node);

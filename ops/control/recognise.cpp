@@ -268,7 +268,8 @@ bool match_cell(const Scan& scan, Match* match) {
   return false;
 }
 
-/// Whether the operands have the forms that the layer takes: f32 [T, B, H], constant filters.
+/// Return whether the operands have the forms that the layer takes: f32 [T, B, H], constant
+/// filters.
 bool fits(const Scan& scan, const Match& match, const Rewrite& rewrite) {
   const Scan::Input& first = scan.inputs[static_cast<size_t>(match.x[0])];
   const Fact& x0 = rewrite.in(match.x[0]);

@@ -79,8 +79,8 @@ Dim Scan::iterations(FactSpan in) const {
 
 namespace {
 
-/// Whether two extents are spellings of one, as min(S, 2*(S/2)) and 2*(S/2) are: equal at every
-/// length, where less than nothing is nothing.
+/// Return whether two extents are spellings of one, as min(S, 2*(S/2)) and 2*(S/2) are: equal at
+/// every length, where less than nothing is nothing.
 bool are_alike(const Dim& a, const Dim& b) {
   std::vector<std::string> symbols;
   a.collect_symbols(&symbols);
@@ -93,7 +93,7 @@ bool are_alike(const Dim& a, const Dim& b) {
   return least.ok() && greatest.ok() && *least == 0 && *greatest == 0;
 }
 
-/// Whether symbols are all that keeps two shapes apart, as in min(1, S) and 1.
+/// Return whether symbols are all that keeps two shapes apart, as in min(1, S) and 1.
 bool may_become(const Fact& open, const Fact& known) {
   if (open.dtype != known.dtype || !(open.q == known.q) || open.rank() != known.rank())
     return false;

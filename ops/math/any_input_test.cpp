@@ -116,7 +116,7 @@ OpPtr any_op(Random& random) {
   return makers[random.below(21)]();
 }
 
-/// Whether a graph of the operator alone can be prepared.
+/// Return whether a graph of the operator alone can be prepared.
 bool has_plan(const OpPtr& op, const Facts& facts) {
   Graph graph;
   std::vector<OutletId> inputs;

@@ -355,8 +355,8 @@ Status skip_truth(BinaryKind kind, Rewrite& rewrite) {
   return {};
 }
 
-/// Whether an operand may equal one of the other sign: a zero, or a denormal, which counts as one.
-/// Of two zeros, a limit is the first.
+/// Return whether an operand may equal one of the other sign: a zero, or a denormal, which counts
+/// as one. Of two zeros, a limit is the first.
 bool has_zeros(const Tensor& tensor) {
   const auto numbers = cast(tensor, DType::kF64);
   if (!numbers.ok()) return true;

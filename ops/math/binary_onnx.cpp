@@ -29,7 +29,8 @@ Result<Value> binary(OnnxCtx& ctx) {
   return as_value(numpy_binary(ctx, kKind, a, b));
 }
 
-/// Whether all elements of a constant are sizes that are never below `least`, whatever the symbols.
+/// Return whether all elements of a constant are sizes that are never below `least`, whatever the
+/// symbols.
 bool is_at_least(OnnxCtx& ctx, const Fact& fact, int64_t least) {
   if (!fact.konst) return false;
   for (int64_t i = 0; i < fact.konst->volume(); ++i) {

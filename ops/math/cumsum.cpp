@@ -54,7 +54,7 @@ std::vector<AxisTrack> CumSum::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// Whether sums are kept in the type of the frames.
+/// Return whether sums are kept in the type of the frames.
 bool sums_as_it_is(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64;
 }

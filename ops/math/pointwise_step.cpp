@@ -51,7 +51,7 @@ void run_pointwise_step(const PointwiseStep& step, const Frame& frame,
 
 namespace {
 
-/// Whether a program reads nothing but inputs and what it wrote.
+/// Return whether a program reads nothing but inputs and what it wrote.
 bool is_sound(const PointwiseArgs& args) {
   if (args.inputs < 0 || args.inputs > kernels::kPointwiseMaxInputs || args.code_len < 1 ||
       args.code_len > kernels::kPointwiseMaxCode) {

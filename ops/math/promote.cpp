@@ -52,7 +52,7 @@ struct Typed {
   QParams q;
 };
 
-/// Whether integers stay what they are beside these floats: constants that are whole, where
+/// Return whether integers stay what they are beside these floats: constants that are whole, where
 /// integers give what floats do.
 bool keeps_integers(BinaryKind kind, const Fact& floats, bool is_second) {
   if (!floats.konst || kind == BinaryKind::kDiv) return false;
@@ -106,7 +106,7 @@ Result<Typed> operating_type(LoadCtx& ctx, BinaryKind kind, OutletId wire_a, Out
   return Typed{*super, {}};
 }
 
-/// Whether a constant in f32 would leave the range of the narrow type that an operation has.
+/// Return whether a constant in f32 would leave the range of the narrow type that an operation has.
 bool leaves_range(const Fact& operand, DType type) {
   return operand.konst && is_reduced_float(type) && is_float(operand.dtype) &&
          !is_reduced_float(operand.dtype) && !fits(*operand.konst, type, Fit::kEveryElement);

@@ -17,7 +17,8 @@ std::optional<SizeRatio> reduced(const Dim& number, int64_t divisor) {
   return whole ? size_of(*whole) : size_of(number, divisor);
 }
 
-/// Whether floats hold one factor, and the other is a constant that is rounded to a float once.
+/// Return whether floats hold one factor, and the other is a constant that is rounded to a float
+/// once.
 bool is_scaled(const SizeTrace& trace, const SizeRatio& a, const SizeRatio& b) {
   return (a.is_binary() && trace.in_fact(1).konst) || (b.is_binary() && trace.in_fact(0).konst);
 }

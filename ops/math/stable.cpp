@@ -102,7 +102,7 @@ Status replace_by_log_of_powers(Rewrite& rewrite, OutletId a, OutletId b) {
   return rewrite.replace_by(make_op<Binary>(BinaryKind::kAdd), {most, more});
 }
 
-/// Whether two differences have one subtrahend.
+/// Return whether two differences have one subtrahend.
 bool have_one_subtrahend(const Graph& graph, const std::vector<Origin>& sides) {
   const Node* nodes[2];
   for (size_t i = 0; i < 2; ++i) {

@@ -39,7 +39,7 @@ int64_t largest_of(std::span<const int32_t> values) {
   return most;
 }
 
-/// Whether no sum needs more than 32 bits.
+/// Return whether no sum needs more than 32 bits.
 bool sums_fit(const Tensor& filter, int64_t largest_bias) {
   const int64_t outputs = filter.extent(0);
   const int64_t terms = outputs == 0 ? 0 : filter.volume() / outputs;
@@ -192,7 +192,7 @@ struct Centered {
   int32_t number = 0;
 };
 
-/// Whether a type holds every byte, and every difference of two.
+/// Return whether a type holds every byte, and every difference of two.
 bool holds_bytes(DType type) {
   return type == DType::kI16 || type == DType::kI32 || type == DType::kI64 ||
          type == DType::kF32 || type == DType::kF64;
@@ -266,7 +266,7 @@ std::optional<FoundConv> find_byte_conv(const Conv& conv, const Graph& graph, co
   return found;
 }
 
-/// Whether all sums are whole numbers that f32 holds, of bytes less a zero point.
+/// Return whether all sums are whole numbers that f32 holds, of bytes less a zero point.
 bool are_whole(const Conv& conv, const Graph& graph, const Node& node) {
   const TensorPtr& filter = graph.fact(node.inputs[1]).konst;
   const bool is_plain = !conv.has_residual && !conv.clip && conv.slope == 1;

@@ -133,8 +133,8 @@ Result<Tensor> written_out(const Packed& packed) {
   return out;
 }
 
-/// Whether the blocks of 4 bits that products read hold these weights exactly: 32 codes around 8
-/// with a scale that is a half, as those of models in f16.
+/// Return whether the blocks of 4 bits that products read hold these weights exactly: 32 codes
+/// around 8 with a scale that is a half, as those of models in f16.
 bool blocks_hold(const Packed& packed) {
   if (packed.bits != 4 || packed.block % 32 != 0 || packed.length % 32 != 0) return false;
   if (!packed.centered() || packed.groups) return false;

@@ -231,7 +231,8 @@ std::string for_each_axis(const Fact& in, const Of& of) {
   return out;
 }
 
-/// Whether `tract_core_resize` has all that an operator is; it reads an axis that stays as none.
+/// Return whether `tract_core_resize` has all that an operator is; it reads an axis that stays as
+/// none.
 bool has_core_form(const ResizeAxis& op, const Fact& in) {
   const Dim& from = in.dim(static_cast<int>(op.axis));
   const bool extent_follows = op.scale == 0.0F ? !(from == op.to) : op.is_scaled(from);

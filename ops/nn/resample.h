@@ -45,11 +45,11 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 
-  /// Whether the scale alone gives the output's extent.
+  /// Return whether the scale alone gives the output's extent.
   bool is_scaled(const Dim& from) const;
   bool is_nearest() const { return interpolator == "nearest"; }
   bool is_crop() const { return coord == "tf_crop_and_resize"; }
-  /// Whether places follow from the scale alone, not from the extents.
+  /// Return whether places follow from the scale alone, not from the extents.
   bool is_local() const {
     return coord == "half_pixel" || coord == "pytorch_half_pixel" || coord == "asymmetric" ||
            coord == "tf_half_pixel_for_nn";

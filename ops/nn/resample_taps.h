@@ -191,7 +191,8 @@ class Taps {
     return std::clamp(1.0F - std::abs(distance), 0.0F, 1.0F);
   }
 
-  /// Whether the neighbour on the right is the nearest. A fraction of 1 is the neighbour itself.
+  /// Return whether the neighbour on the right is the nearest. A fraction of 1 is the neighbour
+  /// itself.
   bool right() const {
     if (is_next_ || op_.nearest == "ceil") return true;
     if (op_.nearest == "round_prefer_floor") return side_ > 0;

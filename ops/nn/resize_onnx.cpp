@@ -70,9 +70,9 @@ Result<ResizeAxis> modes_of(OnnxCtx& ctx) {
   return op;
 }
 
-/// Whether no extent changes: onnxruntime copies the input then, whatever the scales are. A scale
-/// below 1.5 leaves an open extent as it is where there are few frames: that there are more is
-/// asserted.
+/// Return whether no extent changes: onnxruntime copies the input then, whatever the scales are. A
+/// scale below 1.5 leaves an open extent as it is where there are few frames: that there are more
+/// is asserted.
 bool stays(OnnxCtx& ctx, const Fact& in, const std::vector<ResizeAxis>& steps) {
   SymbolScope& scope = ctx.graph().scope;
   std::string longer;

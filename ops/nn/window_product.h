@@ -31,7 +31,7 @@ struct WindowProducts {
   float slope = 1;                    ///< of values below 0, before the limits; of no depthwise one
 };
 
-/// Whether each channel has a filter of its own, given the extents of the filters.
+/// Return whether each channel has a filter of its own, given the extents of the filters.
 inline bool is_depthwise(int64_t groups, int64_t outputs, int64_t channels) {
   return groups > 1 && channels == 1 && outputs == groups;
 }

@@ -192,7 +192,7 @@ std::optional<Tensor> whole_matrix(const Tensor& matrix) {
   return out.ok() ? std::optional(std::move(out).value()) : std::nullopt;
 }
 
-/// Whether f32 holds every sum of products with numbers of 255 at most, in any order.
+/// Return whether f32 holds every sum of products with numbers of 255 at most, in any order.
 bool held_in_f32(const Found& found) {
   constexpr int64_t kMostHeld = 1 << 24;
   const int64_t k = found.weights.extent(1);

@@ -241,8 +241,8 @@ Result<Value> qlinear_function(OnnxCtx& ctx) {
   return in_units(ctx, f, x, f.dtype(f.arg("X")));
 }
 
-/// Whether all sums of a convolution of bytes less their zero points, and a bias, are whole numbers
-/// that f32 holds.
+/// Return whether all sums of a convolution of bytes less their zero points, and a bias, are whole
+/// numbers that f32 holds.
 bool exact_in_f32(const Formula& f, const ByteConv& conv, std::span<const int64_t> filter) {
   if (dtype_size(f.dtype(conv.x)) != 1 || dtype_size(f.dtype(conv.w)) != 1) return false;
   constexpr int64_t kMostHeld = int64_t{1} << 24;

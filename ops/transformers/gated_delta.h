@@ -51,7 +51,7 @@ class LinearAttention final : public OpBase<LinearAttention> {
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 
-  /// Whether the operator of tract has a form for it.
+  /// Return whether the operator of tract has a form for it.
   bool is_gated_delta() const { return normalise && decays && corrects && scale == 0.0F; }
   size_t beta_input() const { return decays ? 4 : 3; }
   size_t state_input() const { return beta_input() + (corrects ? 1 : 0); }

@@ -18,7 +18,7 @@ constexpr double kSlack = 1.001;
 
 bool is_whole(double value) { return std::trunc(value) == value; }
 
-/// Whether floats hold a number and its small multiples without rounding.
+/// Return whether floats hold a number and its small multiples without rounding.
 bool is_exact(double value) {
   const double scaled = value * 65536.0;
   return is_whole(scaled) && std::abs(scaled) <= 65536.0 * 65536.0;

@@ -182,8 +182,8 @@ class Gatherer {
     return {};
   }
 
-  /// Whether a wire may hold numbers that hide keys: elementwise operators make it of a constant
-  /// that does. Values of the app's inputs count as scores.
+  /// Return whether a wire may hold numbers that hide keys: elementwise operators make it of a
+  /// constant that does. Values of the app's inputs count as scores.
   bool may_hide(OutletId outlet) const {
     const auto hides = [&](int id) {
       const auto* constant = graph_.node(id).op->as<Const>();

@@ -131,8 +131,8 @@ class Seen {
   std::vector<KeyRuns> rows_;
 };
 
-/// Whether a query of some stream sees no key, and keys that a finite number hides count then: they
-/// have weight, or keep others from giving NaN. The last key is `last`, or a later one.
+/// Return whether a query of some stream sees no key, and keys that a finite number hides count
+/// then: they have weight, or keep others from giving NaN. The last key is `last`, or a later one.
 bool sees_nothing(const std::vector<Piece>& pieces, int64_t last) {
   bool left = false;
   bool infinite = false;
@@ -161,7 +161,7 @@ void keep_infinite(std::vector<Limit>* limits) {
   }
 }
 
-/// Whether some keys are hidden by numbers that are finite.
+/// Return whether some keys are hidden by numbers that are finite.
 bool hides_by_numbers(const std::vector<Limit>& limits) {
   for (const Limit& each : limits) {
     const bool limits_range = each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;

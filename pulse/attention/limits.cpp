@@ -203,8 +203,8 @@ class Collector {
     return 1;
   }
 
-  /// Whether a key that input `next` of a node hides is hidden in its output as well; `scale_`
-  /// follows what the node does to the numbers that hide.
+  /// Return whether a key that input `next` of a node hides is hidden in its output as well;
+  /// `scale_` follows what the node does to the numbers that hide.
   bool stays_hidden(const Node& node, size_t next, const Squares& inner) {
     const Op& op = *node.op;
     if (keeps_values(op) || softmax_of(op) || op.as<ops::Cast>()) return true;
@@ -269,12 +269,12 @@ class Collector {
         return false;
     }
   }
-  /// Whether a number in place of a weight or score takes a key away.
+  /// Return whether a number in place of a weight or score takes a key away.
   bool hides(double number) const {
     return weights_ ? number == 0.0 : number * scale_ <= kHiddenScore;
   }
 
-  /// Whether a wire is made with numbers that hide keys where frames choose them.
+  /// Return whether a wire is made with numbers that hide keys where frames choose them.
   bool holds_large(OutletId wire) const {
     const auto large = [&](int id) {
       const Op& op = *graph_.node(id).op;
@@ -288,12 +288,12 @@ class Collector {
     return any_before(graph_, wire, large, through);
   }
 
-  /// Whether a softmax in front of a wire sums over keys.
+  /// Return whether a softmax in front of a wire sums over keys.
   bool mixes_keys(OutletId wire) const {
     return any_before(graph_, wire, [&](int id) { return softmax_of(*graph_.node(id).op); });
   }
 
-  /// Whether a wire does not depend on any input.
+  /// Return whether a wire does not depend on any input.
   bool is_number(OutletId wire, Square at) const {
     return is_positional(graph_, wire) || positions_.value(wire, at, 0, 0);
   }

@@ -54,7 +54,7 @@ struct Limit {
         return 0.0;
     }
   }
-  /// Whether it is a bias of scores, which hides nothing.
+  /// Return whether it is a bias of scores, which hides nothing.
   bool is_bias() const { return !large && (kind == Kind::kHigh || kind == Kind::kLow); }
   /// Return whether it overwrites hidden scores with a number, whatever they were.
   bool replaces() const { return kind == Kind::kTrue || kind == Kind::kFalse; }
@@ -69,7 +69,7 @@ struct Limits {
   std::optional<int> softmax;  ///< the node that normalises over the keys which these let through
 };
 
-/// Whether a tensor holds a number that hides keys, added to scores or put in their place.
+/// Return whether a tensor holds a number that hides keys, added to scores or put in their place.
 bool hides_somewhere(const Tensor& tensor);
 
 /// Collect what hides keys, one for each term of the weights and for each softmax: a key matters

@@ -31,7 +31,7 @@ bool is_comparison_of_order(ops::BinaryKind kind) {
          kind == ops::BinaryKind::kGt || kind == ops::BinaryKind::kGe;
 }
 
-/// Whether a function never turns between two of its arguments.
+/// Return whether a function never turns between two of its arguments.
 bool is_monotone(const ops::Unary& op, double low, double high) {
   switch (op.kind_of) {
     case ops::UnaryKind::kNeg:

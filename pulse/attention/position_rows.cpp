@@ -37,7 +37,7 @@ struct Stretch {
     return std::all_of(in.begin(), in.begin() + static_cast<int64_t>(count),
                        [](const KeyRun& run) { return run.slope == 0.0; });
   }
-  /// Whether all values are whole numbers that any type of positions holds.
+  /// Return whether all values are whole numbers that any type of positions holds.
   bool whole() const {
     return std::all_of(in.begin(), in.begin() + static_cast<int64_t>(count), [&](auto& run) {
       return is_whole(run.value) && is_whole(run.slope) && is_whole(run.at(until));
@@ -153,8 +153,8 @@ class Combiner {
     return true;
   }
 
-  /// Whether each value of the operator, of whole numbers in a line, mostly is that of the key
-  /// before, and none comes back.
+  /// Return whether each value of the operator, of whole numbers in a line, mostly is that of the
+  /// key before, and none comes back.
   bool has_stairs(const Stretch& s) const {
     if (!s.whole()) return false;
     if (quotient_) return true;

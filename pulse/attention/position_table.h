@@ -19,7 +19,7 @@ class PositionTable {
 
   /// NaN for an unknown number.
   double value(int64_t query, int64_t key) const;
-  /// Whether floats hold its numbers, and sums of them, as they are.
+  /// Return whether floats hold its numbers, and sums of them, as they are.
   bool exact() const { return exact_; }
   /// After this number of positions the table repeats itself, larger by `growth()`.
   int64_t period() const { return period_; }

@@ -120,7 +120,7 @@ class Positions {
                                int64_t j) const;
   const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
   Entry& entry(OutletId outlet, Square at) const;
-  /// Whether a node multiplies by 0, as exporters write a number of the shape of scores.
+  /// Return whether a node multiplies by 0, as exporters write a number of the shape of scores.
   bool is_times_zero(const Node& node, const Entry& own) const;
   bool too_deep(OutletId outlet) const { return too_deep_[static_cast<size_t>(outlet.node)] != 0; }
   std::vector<Place> parts_of(const Place& place) const;

@@ -24,7 +24,7 @@ Status RelativeShift::eval(EvalCtx&) const {
 
 namespace {
 
-/// Whether a wire has these extents on its last two axes.
+/// Return whether a wire has these extents on its last two axes.
 bool ends_in(const SymbolScope& scope, const Fact& fact, const Dim& rows, const Dim& columns) {
   const int rank = fact.rank();
   return scope.simplify(fact.dim(rank - 2) - rows) == Dim(0) &&
@@ -49,7 +49,8 @@ std::optional<OutletId> behind_one(const Graph& graph, const Node& node, int ran
   return node.inputs[0];
 }
 
-/// Whether the node drops the first `begin` elements of an axis, and perhaps some at its end.
+/// Return whether the node drops the first `begin` elements of an axis, and perhaps some at its
+/// end.
 bool slices_from(const SymbolScope& scope, const Node& node, int64_t axis, int64_t begin) {
   const auto* slice = node.op->as<ops::Slice>();
   return slice && slice->axis == axis && scope.simplify(slice->begin) == Dim(begin);

@@ -170,7 +170,8 @@ class Join {
     return slice && slice->axis == axis_ ? slice : nullptr;
   }
 
-  /// Whether a slice of one frame takes the first, or the last, of the frames that it is joined to.
+  /// Return whether a slice of one frame takes the first, or the last, of the frames that it is
+  /// joined to.
   bool is_end(const ops::Slice& slice, OutletId from, bool front) const {
     const Graph& graph = rewrite_.old_graph();
     OutletId frames = rewrite_.input(main_);

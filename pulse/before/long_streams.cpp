@@ -27,7 +27,7 @@ class Extents final : public SomeFields {
   std::function<void(Dim*)> look_;
 };
 
-/// Whether a part of an expression is the lesser or the greater of two.
+/// Return whether a part of an expression is the lesser or the greater of two.
 bool has_choice(const Dim& dim) {
   bool found = false;
   rebuild(dim, [&](const DimAtom& atom) {

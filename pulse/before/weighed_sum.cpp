@@ -100,7 +100,7 @@ std::optional<std::vector<OutletId>> factors_of(const Graph& graph, OutletId wir
   return out;
 }
 
-/// Whether a value is made of a sum over all frames.
+/// Return whether a value is made of a sum over all frames.
 bool is_known_at_end(const Graph& graph, OutletId wire, const Dim& frames) {
   return any_before(graph, wire, [&](int id) {
     const Node& node = graph.node(id);

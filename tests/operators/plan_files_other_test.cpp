@@ -47,7 +47,7 @@ std::string refusal(std::span<const std::byte> bytes) {
   return opened.ok() ? "" : opened.error().to_string();
 }
 
-/// Whether steps call kernels of a tier.
+/// Return whether steps call kernels of a tier.
 bool has_kernels_of(std::span<const std::byte> bytes, const char* tier) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return text.find(std::string("_f32_") + tier) != std::string_view::npos;

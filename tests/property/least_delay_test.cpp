@@ -59,7 +59,8 @@ std::vector<double> losses(const pulse::Report& report, const pulse::LeastDelays
   return out;
 }
 
-/// Whether first frames that others in front of a wire wait for are padded, or joined to others.
+/// Return whether first frames that others in front of a wire wait for are padded, or joined to
+/// others.
 bool is_front_of_wait(const pulse::Report& report, const pulse::Wire& wire) {
   if (wire.op != "Pad" && wire.op != "Concat") return false;
   return any_of(wire.inputs, [&](int input) {
@@ -67,15 +68,15 @@ bool is_front_of_wait(const pulse::Report& report, const pulse::Wire& wire) {
   });
 }
 
-/// Whether a node waits for a kept frame of the frames that it reads, which wait themselves: it is
-/// kept where these go by.
+/// Return whether a node waits for a kept frame of the frames that it reads, which wait themselves:
+/// it is kept where these go by.
 bool waits_for_kept(const pulse::Report& report, const pulse::Wire& wire) {
   if (wire.inputs.size() != 1 || (wire.op != "Mul" && wire.op != "Sub")) return false;
   const int64_t read = report.wires[static_cast<size_t>(wire.inputs[0])].delay;
   return read > 0 && wire.delay > read;
 }
 
-/// Whether every node that loses delay is excused, or one in front of it.
+/// Return whether every node that loses delay is excused, or one in front of it.
 bool is_excused(const pulse::Report& report, const std::vector<double>& lost) {
   std::vector<char> behind(report.wires.size(), 0);
   for (size_t i = 0; i < report.wires.size(); ++i) {

@@ -60,7 +60,7 @@ class Subject {
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }  ///< of a graph
   const std::vector<Pulsed>& plans() const { return plans_; }
-  /// Whether some of its plans have the plain kernels.
+  /// Return whether some of its plans have the plain kernels.
   bool has_plain() const { return tiers_ != Tiers::kBest; }
   /// The whole run of that many of the stream symbol; kept. Thread: any, if all plans have the
   /// best kernels.
