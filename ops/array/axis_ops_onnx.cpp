@@ -1,4 +1,4 @@
-// How ONNX's operators on axes are read.
+// Reads ONNX's operators on axes.
 
 #include <algorithm>
 #include <numeric>
@@ -11,8 +11,8 @@
 namespace rill::ops {
 namespace {
 
-/// Without axes, all of extent 1 go. Which of the open ones these are, the rank tells that the file
-/// states for the output: none of them, or all.
+/// Return the axes of extent 1, for a node without axes. The stated rank of the output decides
+/// whether symbolic axes are among them: none of them, or all.
 Result<std::vector<int64_t>> unit_axes(OnnxCtx& ctx, const Fact& fact) {
   std::vector<int64_t> axes;
   std::vector<int64_t> open;

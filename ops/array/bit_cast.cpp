@@ -9,9 +9,9 @@ bool holds_bits(DType type) {
   return is_plain(type) && !is_quantised(type) && type != DType::kBlob;
 }
 
-/// Take the bits of each element as those of another type of the same size.
-/// Shapes: any, kept. Types: bool, integers and floats; a bool of any bits is true. Errors: kDType.
-/// Stream: pointwise.
+/// Reinterpret the bits of each element as another type of the same size.
+/// Shapes: any, kept.
+/// Types: bool, integers and floats; a bool of any bits is true. Errors: kDType. Stream: pointwise.
 /// Source: ONNX, `BitCast`.
 class BitCast final : public OpBase<BitCast> {
  public:

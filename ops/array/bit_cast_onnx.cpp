@@ -1,4 +1,4 @@
-// How ONNX's BitCast is read.
+// Reads ONNX's BitCast.
 
 #include "core/graph/onnx.h"
 

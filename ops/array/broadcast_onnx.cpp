@@ -1,4 +1,4 @@
-// How ONNX's Expand and Tile are read.
+// Reads ONNX's Expand and Tile.
 
 #include "core/graph/onnx.h"
 #include "ops/array/broadcast.h"

@@ -19,7 +19,7 @@ namespace rill::ops {
 
 void Cast::fields(FieldVisitor& visitor) {
   visitor.field("to", to);
-  // Said where it is so alone, so that fingerprints of models are what they were without it.
+  // Visited only if true, so that fingerprints of models without it stay the same.
   if (whole) visitor.field("whole", whole);
   if (at_end) visitor.field("at_end", at_end);
   if (!is_quantised(to)) return;
@@ -50,7 +50,7 @@ bool keeps_bytes(DType from, DType to) {
          pair(DType::kI32, DType::kQI32);
 }
 
-/// What each byte stands for, as `eval` computes it.
+/// Return the real number of each byte, as `eval` computes it.
 Result<Tensor> values_of_bytes(DType type, QParams q) {
   RILL_ASSIGN(Tensor bytes, Tensor::zeros(type, {256}, q));
   for (int i = 0; i < 256; ++i) bytes.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(i);
@@ -131,8 +131,8 @@ std::vector<AxisTrack> Cast::axes(FactSpan in, FactSpan out) const {
   return elementwise_axes(in, out);
 }
 
-// A cast to integers rounds towards zero; one to truth tells what is not 0. Types that do not hold
-// every size wrap.
+// A cast to integers rounds towards zero; a cast to bool is true for nonzero. Types that cannot
+// hold every size wrap.
 std::optional<SizeRatio> Cast::size(const SizeTrace& trace) const {
   const auto from = trace.in(0);
   if (!from) return std::nullopt;
@@ -248,7 +248,7 @@ Result<Value> load_cast(LoadCtx& ctx) {
 Result<Value> load_shape_of(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   const std::vector<Dim> shape = ctx.fact(x).shape;
-  // What counts from its end compares it with 0.
+  // An index that counts from the end of an extent compares it with 0.
   for (const Dim& extent : shape) ctx.graph().scope.take_as_extent(extent);
   return as_value(ctx.konst(Tensor::dims(shape)));
 }

@@ -19,7 +19,7 @@ class Cast final : public OpBase<Cast> {
  public:
   DType to = DType::kF32;
   QParams q;
-  /// What is cast are whole numbers, infinite or NaN. Made by `fuse` only.
+  /// The input holds whole numbers, infinities or NaN. Set by `fuse` only.
   bool whole = false;
   /// It rounds where a chain ends only. See `Precision`. Readers of files leave none.
   bool at_end = false;

@@ -9,7 +9,7 @@
 namespace rill::ops {
 namespace {
 
-/// What integers are of sizes that went through floats, divided and rounded to whole numbers again.
+/// Return integers of sizes that went through floats, were divided and rounded to whole numbers.
 /// Nothing for other wires.
 Result<std::optional<Value>> sizes_again(OnnxCtx& ctx, OutletId x, DType to) {
   const Fact& fact = ctx.fact(x);

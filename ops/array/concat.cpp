@@ -67,8 +67,8 @@ Status Concat::lower(Lowering& lowering) const {
   }
   std::vector<int> order = Lowering::physical_order(lowering.in(main));
   if (lowering.in(main).extent(axis) == 1) {
-    // How far apart parts of one lie says nothing about their place: in front of those behind them,
-    // all that is copied for a part lies together.
+    // The stride between parts is no sign of their place: within the axes after the concatenated
+    // one, the copied elements of a part lie together.
     std::erase(order, axis);
     const auto behind = [&](int other) { return other > axis; };
     order.insert(find_if(order, behind), axis);
@@ -164,9 +164,8 @@ std::vector<int64_t> known_from(PulseBuilder& b, const Side& front, int axis, in
   return known;
 }
 
-/// Refuses to put a stream behind a stream. Where the first one has 4096 frames at most, the way
-/// out is to assert that the stream is long enough for all of them: it is a fixed number of frames
-/// then.
+/// Refuse to append a stream to a stream. If the first has at most 4096 frames, the remedy is to
+/// assert that the stream is long enough for all of them: it then has a fixed number of frames.
 Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
   const std::string symbol(b.symbol());
   const Dim frames = b.stream(first)->dim;
@@ -231,7 +230,7 @@ Status Concat::pulsify(PulseBuilder& b) const {
   RILL_ASSIGN(const Side back, side_of(b, on, streaming + 1, b.inputs()));
   OutletId wire = b.wire(streaming);
   b.reads_from(streaming, 1, -front.frames);
-  // Where nobody reads the frames in front, any will do.
+  // Leading frames without a reader may have any value.
   const int64_t unread = front.spliced() && b.unread() >= front.frames ? front.frames : 0;
   if (unread > 0) front = {};
   if (front.spliced() || back.spliced()) {

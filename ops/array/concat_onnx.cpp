@@ -1,4 +1,4 @@
-// How ONNX's Concat is read.
+// Reads ONNX's Concat.
 
 #include "core/graph/onnx.h"
 #include "ops/array/common.h"

@@ -18,7 +18,8 @@ bool same_fill(const TensorPtr& fill, const Tensor& value) {
          first_element(*fill).same_bits(first_element(value));
 }
 
-/// `count` frames of that value, like others beside them; nothing where an extent is open.
+/// Return `count` frames of that value, with the shape of adjacent frames; nothing if an extent is
+/// symbolic.
 Result<std::optional<Tensor>> repeated(const Fact& beside, int axis, int64_t count,
                                        const Tensor& value) {
   std::vector<int64_t> shape;
@@ -35,8 +36,8 @@ Result<std::optional<Tensor>> repeated(const Fact& beside, int axis, int64_t cou
   return std::optional(std::move(out));
 }
 
-/// Put constant frames around others that are known or stand in front, and have all in front stand
-/// there. Nothing where there are none.
+/// Pad frames that precede a stream, known or present, with constant frames, and make the whole
+/// prefix present. Nothing if there is no prefix.
 Result<std::optional<OutletId>> put_around_front(PulseBuilder& b, OutletId wire,
                                                  StreamFact* stream, const StreamEnds& ends) {
   std::optional<OutletId> none;
@@ -44,7 +45,7 @@ Result<std::optional<OutletId>> put_around_front(PulseBuilder& b, OutletId wire,
     if (!b.stream(i) || !(b.wire(i) == wire)) continue;
     RILL_ASSIGN(const auto front, b.in_front(i));
     if (!front) return none;
-    // Where the stream may end among the frames in front, some of these make room for padding.
+    // If the stream may end within the prefix, padding replaces some of its frames.
     if (ends.after > 0 && !b.scope().proves_non_negative(front->stream.dim)) return none;
     OutletId frames = front->frames;
     if (ends.before > 0) {

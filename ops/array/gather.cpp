@@ -90,7 +90,7 @@ Status Gather::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string data, ctx.in(0));
   RILL_ASSIGN(const std::string indices, ctx.in(1));
   ctx.need_registry("tract_core");
-  // What comes out of blocks has to be named for tract.
+  // tract requires a name for the output of block-quantised data.
   const bool blocks = blocks_of(ctx.graph().fact(ctx.node().inputs[0])) != nullptr;
   ctx.assign(str_cat("tract_core_gather(", data, ", ", indices, ", axis = ", axis,
                      blocks ? ", datum_type = \"f32\")" : ")"));

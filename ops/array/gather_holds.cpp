@@ -1,5 +1,5 @@
-// Indices that stay the same for so many places, and are a fixed number of rows further on then,
-// are a slice too, each row of which is repeated: x[arange(n) // 4 * 4] holds every fourth row.
+// Indices that stay constant for N places and then advance by a fixed number of rows are a slice
+// too, each row of which is repeated: x[arange(n) // 4 * 4] holds every fourth row.
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// How ONNX's Gather and its kin are read.
+// Reads ONNX's Gather and its kin.
 
 #include "core/graph/onnx.h"
 #include "ops/array/axis_ops.h"
@@ -45,7 +45,7 @@ Result<Value> gather_nd(OnnxCtx& ctx) {
   return ctx.add_value(make_op<GatherNd>(batches), {data, indices});
 }
 
-/// Positions of what is not 0 in a constant, in order; flat.
+/// Return the positions of nonzero elements of a constant, in order; flat.
 Result<std::vector<int64_t>> positions_in(const Tensor& values) {
   std::vector<int64_t> out;
   RILL_ASSIGN(const Tensor numbers, cast(values, DType::kF64));
@@ -63,7 +63,7 @@ Result<OutletId> indices_of(OnnxCtx& ctx, std::vector<int64_t> shape,
   return ctx.konst(std::move(list), "indices");
 }
 
-/// How many entries are kept is known where the condition is.
+/// The number of kept entries is known if the condition is constant.
 Result<Value> compress(OnnxCtx& ctx) {
   RILL_ASSIGN(OutletId x, ctx.wire("input"));
   RILL_ASSIGN(const TensorPtr condition, ctx.constant("condition"));

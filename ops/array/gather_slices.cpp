@@ -19,8 +19,8 @@
 namespace rill::ops {
 namespace {
 
-/// How many times the first and the last row stand for indices in front of and behind all rows;
-/// nothing where that is not known, or where indices stop elsewhere.
+/// Return how often the first and the last row replace indices before and after all rows; nothing
+/// if that is unknown, or if indices are clamped elsewhere.
 std::optional<std::pair<int64_t, int64_t>> border_of(const IndexRun& run, const Dim& extent,
                                                      const SymbolScope& scope) {
   const bool begins_inside = scope.proves_ge(run.begin, Dim(0));
@@ -61,8 +61,8 @@ using Rows = std::pair<Dim, Dim>;
 
 constexpr int64_t kMostPlaces = 64;
 
-/// The rows at indices that are written out, those that follow one another together; nothing where
-/// it is not known from which end an index counts, or there are too many.
+/// Return the rows at constant indices, merging consecutive ones; nothing if it is unknown from
+/// which end an index counts, or if there are too many.
 std::optional<std::vector<Rows>> rows_at(const Tensor& indices, const Dim& extent,
                                          const SymbolScope& scope) {
   if (indices.volume() < 1 || indices.volume() > kMostPlaces) return std::nullopt;
@@ -104,7 +104,7 @@ Result<OutletId> joined_rows(Rewrite& rewrite, OutletId x, int64_t axis,
 
 }  // namespace
 
-/// Rows at places that are written out are slices, where it is known from which end they count.
+/// Rows at constant indices are slices if it is known from which end they count.
 Status Gather::slice_places(Rewrite& rewrite) const {
   const Fact& indices = rewrite.in(1);
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
@@ -123,8 +123,8 @@ Status Gather::slice_places(Rewrite& rewrite) const {
   return rewrite.replace({out});
 }
 
-/// Rows that follow one another are a slice, where it is known that there are so many, or where
-/// indices stop at the first and last row: then the slice is one of the rows with these repeated.
+/// Consecutive rows are a slice if the table is known to have them, or if indices are clamped to
+/// the first and last row: then the slice is of the rows with these repeated.
 Status Gather::declutter(Rewrite& rewrite) const {
   if (rewrite.in(0).konst) return {};
   if (rewrite.in(1).konst) return slice_places(rewrite);

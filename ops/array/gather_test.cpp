@@ -80,7 +80,7 @@ Tensor counted(const std::vector<int64_t>& shape, int64_t volume) {
   return f32(shape, values);
 }
 
-/// Windows of frames of `x` [S, 2], by indices of rank 2; and what tells that all lie in it.
+/// Windows of frames of `x` [S, 2], by indices of rank 2, with an assertion that all lie in it.
 Graph windows(std::string_view indices, std::string_view least) {
   return graph_of({{"x", "S, 2"}}, str_cat(indices, " y = tract_core_gather(x, i, axis = 0);"), "y",
                   str_cat("extension tract_assert S >= ", least, ";\n"));

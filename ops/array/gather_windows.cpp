@@ -1,5 +1,5 @@
-// Rows of a gather that make windows, each so many rows behind the one before, are slices next to
-// each other: indices are then a column that counts up, plus a row of constants.
+// Rows of a gather that make windows, each `hop` rows after the previous one, are adjacent slices:
+// the indices are a column that counts up, plus a row of constants.
 
 #include <algorithm>
 #include <numeric>
@@ -104,8 +104,8 @@ class Pieces {
                           std::move(op), {from});
   }
 
-  /// The rows [at, at + hop) of all windows, or those of them that a window has: windows of `hop`
-  /// rows follow one another without a gap.
+  /// Add the rows [at, at + hop) of all windows, or those of them that a window has: windows of
+  /// `hop` rows are adjacent without a gap.
   Status add_rows(int64_t at) {
     const int64_t hop = windows_.hop;
     const int64_t missing = std::max<int64_t>(0, at + hop - windows_.size());
@@ -155,7 +155,7 @@ int64_t pieces_of(const Windows& windows) {
 
 }  // namespace
 
-/// Windows of rows are slices, where it is known that all lie in the table.
+/// Windows of rows are slices if all are known to lie in the table.
 Status Gather::slice_windows(Rewrite& rewrite) const {
   if constexpr (built("concat") && built("axis_ops") && built("reshape")) {
     const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));

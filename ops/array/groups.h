@@ -15,7 +15,8 @@ struct AxisGroup {
   int to_end = 0;
 };
 
-/// Cut two shapes into the smallest groups, in order; what can not be told apart is one group.
+/// Split two shapes into the smallest groups, in order; axes that cannot be separated are one
+/// group.
 std::vector<AxisGroup> axis_groups(std::span<const Dim> from, std::span<const Dim> to);
 
 }  // namespace rill::ops

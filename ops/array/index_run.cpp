@@ -13,7 +13,7 @@ constexpr int kMostNodes = 24;
 // Keeps products of strides far from overflow.
 constexpr int64_t kMostStep = 1 << 24;
 
-/// What becomes of a run by an operation with a number; nothing if it is no run any more.
+/// Return the run after an operation with a number; nothing if the result is no run.
 std::optional<IndexRun> run_with(Elementwise kind, IndexRun run, const Dim& by, bool number_first) {
   if (kind == Elementwise::kMax && !run.low) {
     run.low = by;

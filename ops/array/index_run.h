@@ -25,13 +25,13 @@ bool counts_rows(DType dtype);
 /// Return what a wire of indices counts, in row-major order; nothing if it does anything else.
 std::optional<IndexRun> index_run_of(const Graph& graph, OutletId indices);
 
-/// Indices that are constants, counted from those of a wire on.
+/// Constant indices relative to those of a wire.
 struct OffsetIndices {
   TensorPtr offsets;
   OutletId from;
 };
 
-/// Report which constants and wire a wire is the sum; nothing if it is no such sum.
+/// Return the constant offsets and the wire whose sum a wire is; nothing if it is no such sum.
 std::optional<OffsetIndices> offset_indices_of(const Graph& graph, OutletId indices);
 
 /// Indices that are i * hop, each `times` in a row, for i = 0, 1, 2, ...

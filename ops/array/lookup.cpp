@@ -127,7 +127,7 @@ Result<Value> load_direct(LoadCtx& ctx) {
   auto op = draft_op<DirectLookup>();
   RILL_ASSIGN(op->values, constant_of(ctx, "values"));
   RILL_ASSIGN(op->fallback, constant_of(ctx, "fallback"));
-  // Numbers without a point are dims: they take the type of what they stand beside.
+  // Numbers without a point are dims: they take the type of the other operand.
   for (auto [one, other] : {std::pair{&op->fallback, &op->values}, {&op->values, &op->fallback}}) {
     if ((*one)->dtype() != DType::kDim || !is_number((*other)->dtype())) continue;
     RILL_ASSIGN(Tensor typed, cast(**one, (*other)->dtype()));

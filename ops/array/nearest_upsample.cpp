@@ -16,8 +16,8 @@ size_t axes_of(const std::vector<int64_t>& scales) {
   return axes;
 }
 
-/// How often the elements of an axis are repeated by `add`, `repeat` and `merge`; 0 if they do
-/// something else.
+/// Return how often `add`, `repeat` and `merge` repeat the elements of an axis; 0 if they do
+/// anything else.
 int64_t repeats(const AddAxis& add, const Fact& repeated, const Reshape& merge,
                 const Fact& source) {
   const int64_t axis = merge.axis;

@@ -1,4 +1,4 @@
-// How ONNX's Pad is read.
+// Reads ONNX's Pad.
 
 #include <algorithm>
 
@@ -34,7 +34,7 @@ Result<std::vector<Amounts>> amounts(OnnxCtx& ctx, int rank) {
   return pads;
 }
 
-/// Take the axes of which no amount has symbols, as numbers; the others are left.
+/// Move the constant amounts out and set them to 0; symbolic amounts stay in `written`.
 Pads take_numbers(std::vector<Amounts>* written) {
   Pads out;
   for (auto& [before, after] : *written) {
@@ -47,7 +47,7 @@ Pads take_numbers(std::vector<Amounts>* written) {
   return out;
 }
 
-/// The axes of which an amount has symbols.
+/// Return the axes with a symbolic amount.
 std::vector<OpenPads> open_pads(const std::vector<Amounts>& amounts) {
   std::vector<OpenPads> out;
   for (size_t axis = 0; axis < amounts.size(); ++axis) {
@@ -105,7 +105,7 @@ Result<OutletId> wrapped(OnnxCtx& ctx, OutletId x, const Pads& pads) {
     const auto at = static_cast<int64_t>(axis);
     RILL_ASSIGN(const int64_t extent, ctx.fact(x).shape[axis].as_int());
     RILL_CHECK(extent > 0, "nothing goes on behind no entries");
-    // Whole copies on both sides, of which the outer ones are cut.
+    // Make whole copies on both sides, and cut the outer ones.
     const int64_t front = (before + extent - 1) / extent;
     const int64_t copies = front + 1 + (after + extent - 1) / extent;
     RILL_CHECK(copies <= 4096, "pads of ", before, " and ", after, " for ", extent, " entries");

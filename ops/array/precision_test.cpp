@@ -58,7 +58,8 @@ TEST(Precision, OperatorsByThemselvesStayNarrow) {
   EXPECT_EQ(type_of(graph, "y"), DType::kF16);
 }
 
-// What moves elements rounds none of them: in a chain it is part of it, at its ends it is not.
+// An operator that moves elements does not round: within a chain it belongs to it, at its ends it
+// does not.
 TEST(Precision, MovesBelongToChainsBetweenOperatorsOnly) {
   const Graph graph = graph_of({{"x", "1, 4", "f16"}},
                                "a = transpose(x, axes = [1, 0]); b = a * a;"

@@ -14,7 +14,7 @@
 namespace rill::ops {
 namespace {
 
-// What a file may ask for without bringing the data.
+// The most elements that a file may request without containing their data.
 constexpr int64_t kMaxElements = int64_t{1} << 28;
 
 }  // namespace
@@ -89,7 +89,7 @@ Status Range::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// Count in a float type by repeated addition, whose drift is part of what the operator means.
+/// Count in a float type by repeated addition, whose drift is part of the operator's definition.
 template <class T>
 Result<Tensor> counted(DType dtype, double start, double end, double step) {
   const double length = std::ceil((end - start) / step);

@@ -1,4 +1,4 @@
-// How ONNX's Range is read.
+// Reads ONNX's Range.
 
 #include <string>
 

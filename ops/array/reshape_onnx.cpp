@@ -1,4 +1,4 @@
-// How ONNX's Reshape and Flatten are read.
+// Reads ONNX's Reshape and Flatten.
 
 #include "core/base/search.h"
 #include "core/graph/onnx.h"
@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-/// What is left of the input for the extent that is -1.
+/// Return the extent for -1: the remaining elements of the input.
 Result<Dim> rest_of(const Fact& in, const std::vector<Dim>& to, size_t open) {
   Dim others = 1;
   // Extents that both sides share need not be divided by.

@@ -153,7 +153,7 @@ std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Slice& slice, co
   return most.ok() && *most && **most <= 0 ? first : std::nullopt;
 }
 
-/// Rows of a table, as many as there are frames.
+/// Stream rows of a table, one per frame.
 Status pulsify_rows(PulseBuilder& b, const Slice& slice) {
   const int axis = static_cast<int>(slice.axis);
   const auto first = slice.begin.to_int();
@@ -210,7 +210,7 @@ Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, i
 
 constexpr int64_t kMostLast = 1 << 24;
 
-/// How far in front of the end frame `begin` lies at most; nothing if that grows with the stream.
+/// Return the greatest distance of frame `begin` from the end; nothing if it grows with the stream.
 std::optional<int64_t> most_back(const PulseBuilder& b, const Dim& begin, const Dim& frames) {
   const Dim back = b.scope().simplify(frames - begin);
   if (const auto number = back.to_int()) return number;
@@ -293,7 +293,8 @@ Status Slice::declutter(Rewrite& rewrite) const {
   if (rewrite.replacement()) return {};
   const auto* first = rewrite.producer_as<Slice>(0);
   if (!first) return take_from_border(rewrite);
-  // What is read elsewhere as it is may become part of what makes it: a crop of a convolution.
+  // A slice of a wire with other readers may still fuse into its producer, as a crop of a
+  // convolution.
   if (first->axis != axis || rewrite.uses(rewrite.input(0)) > 1) return {};
   // Before its begin and behind its end the other slice has frames that this one must not see.
   const SymbolScope& scope = rewrite.scope();
@@ -365,8 +366,8 @@ Status Downsample::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// Bring a bound to [0, extent] by NumPy's rules, as far as it is known where it lies. What is
-/// open stays as it is written: to put min() around it would only hide that two extents agree.
+/// Clamp a bound to [0, extent] by NumPy's rules, as far as its place is known. An undecided bound
+/// stays as written: min() around it would only hide that two extents agree.
 Dim resolved(const SymbolScope& scope, const Dim& bound, const Dim& extent) {
   Dim at = scope.simplify(bound);
   const auto number = at.to_int();
@@ -376,7 +377,7 @@ Dim resolved(const SymbolScope& scope, const Dim& bound, const Dim& extent) {
   return at;
 }
 
-/// What `slice` makes of the bounds that it is given.
+/// The bounds after `slice` has resolved them.
 struct Bounds {
   Dim begin;
   Dim end;

@@ -1,5 +1,5 @@
-// Of a value that is sliced and read nowhere else, only what the slice keeps is computed; of a
-// range of positions that is taken with a stride, only those positions.
+// If a value is only read through a slice, compute only the sliced part; of a range of positions
+// that is sliced with a stride, only those positions.
 
 #include <algorithm>
 #include <functional>
@@ -65,7 +65,7 @@ bool may_pass(const Slice& slice, const Node& producer, const Fact& made, const 
   return part(slice, made) < part(*other, read);
 }
 
-/// Pick frames of what the producer reads instead of what it makes, along an axis that it carries
+/// Pick frames of the producer's inputs instead of its output, along an axis that it carries
 /// through: of the `whole` extent, `kept` frames are left.
 Status pick_in_front(Rewrite& rewrite, int axis, const Dim& whole, const Dim& kept,
                      const std::function<OpPtr(int axis)>& pick) {
@@ -109,8 +109,8 @@ bool may_pick(const Rewrite& rewrite) {
 
 }  // namespace
 
-/// Slice what the producer reads instead of what it makes, where that halves the work at least:
-/// less would not pay for what can no longer be fused with the producer.
+/// Slice the producer's inputs instead of its output if that at least halves the work: less would
+/// not make up for the lost fusion with the producer.
 Status Slice::fuse(Rewrite& rewrite) const {
   const Node& producer = rewrite.producer(0);
   const auto from = begin.to_int();

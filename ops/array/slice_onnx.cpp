@@ -1,4 +1,4 @@
-// How ONNX's Slice is read.
+// Reads ONNX's Slice.
 
 #include <limits>
 #include <numeric>
@@ -17,11 +17,11 @@
 namespace rill::ops {
 namespace {
 
-// Exporters write the largest number of 32 or 64 bits for "to the end", and the least for "to the
-// front" of what is read backwards.
+// Exporters write the largest number of 32 or 64 bits for "to the end", and the least one for "to
+// the start" when reading backwards.
 constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
 
-// What is no index of any axis: jax writes a billion for "to the end".
+// Beyond any axis: jax writes a billion for "to the end".
 constexpr int64_t kBeyond = int64_t{1} << 28;
 
 /// Count a bound from the start, and bring it into the axis as far as that can be shown.
@@ -38,7 +38,7 @@ Result<Dim> bound(OnnxCtx& ctx, const Dim& written, const Dim& extent, const Dim
   } else if (!number && !scope.proves_non_negative(written)) {
     const Dim from_start = written + extent * (Dim(1) - ge(written, Dim(0)));
     if (ctx.clamps()) return min(max(from_start, least), most);
-    // Where no shapes come of that, the model is one for extents that settle it, and says so.
+    // If this gives no valid shapes, assert extents that decide it.
     RILL_TRY(presume_sign(ctx.graph(), written, extent));
     if (!scope.proves_non_negative(written)) out = written + extent;
   }
@@ -64,8 +64,8 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
   if (begin.is_const() && !scope.proves_ge(last, begin) && ctx.clamps()) begin = min(begin, last);
   const Dim stated_end = is_no_end(written_end) ? Dim(-kFar - 1) : written_end;
   RILL_ASSIGN(const Dim end, bound(ctx, stated_end, extent, Dim(-1), last));
-  // What begins in front of the first frame begins with it, though NumPy has no frame there; the
-  // last frame is taken to exist.
+  // A begin before the first frame means the first frame, though NumPy has no frame there; the last
+  // frame is assumed to exist.
   const bool from_last = (last - begin).to_int().value_or(0) == 0;
   if (!from_last && !scope.proves_non_negative(begin) && ctx.clamps()) begin = max(begin, Dim(0));
   Dim from = end + Dim(1);

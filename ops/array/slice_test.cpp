@@ -99,7 +99,7 @@ TEST(Slice, IsCheckedOnceItsSymbolsAreNumbers) {
   EXPECT_NE(shorter.error().message.find("out of axis 0"), std::string::npos);
 }
 
-/// Return whether streams of a graph, in pulses of two frames, have to have at least so many.
+/// Return whether streams of a graph, in pulses of two frames, must have at least `frames` frames.
 bool wants_frames(const Graph& graph, int64_t frames) {
   const auto pulsed = pulse::pulsify(graph, {.pulse = 2});
   EXPECT_TRUE(pulsed.ok());
@@ -206,7 +206,7 @@ void expect_same_unfused(const Graph& graph, const std::vector<Tensor>& inputs) 
   expect_same((*fused)[0], (*plain)[0]);
 }
 
-// A layer whose rows are independent but for a sum over all of them, of which one row is kept.
+// A layer whose rows are independent except for a sum over all of them; one row is kept.
 constexpr const char* kOneRow =
     "w = matmul(x, x, transposeB = true); p = softmax(w, axes = [2]); a = matmul(p, x);"
     " t = transpose(a, axes = [1, 0, 2]); f = reshape(t, shape = [12, 10]);"

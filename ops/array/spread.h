@@ -4,8 +4,8 @@
 
 namespace rill::ops {
 
-/// Replace a node of one input, a constant number that is repeated everywhere, by what it makes of
-/// the number, repeated as well. The node works element by element, or only moves elements.
+/// Move a repeat after a node of one input: apply the node to the repeated number, and repeat its
+/// result. The node works element by element, or only moves elements.
 Status spread_constant(Rewrite& rewrite);
 
 /// The value that all elements of an output of this node have.

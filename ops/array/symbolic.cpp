@@ -51,8 +51,8 @@ bool is_positive_with(const Dim& part, const Dim& size) {
   return breach && *breach < 0;
 }
 
-/// Assert that what sizes are divided by is not 0: a division by 0 has no result anywhere else.
-/// What is asserted of a part of a divisor follows from that.
+/// Assert that divisors of sizes are not 0: a division by 0 has no result in any engine. An
+/// assertion on a part of a divisor follows from that.
 bool presume_divisors(Graph& graph, const std::vector<Dim>& divisors) {
   bool any = false;
   for (const Dim& divisor : divisors) {
@@ -120,7 +120,7 @@ bool is_size_of_a_wire(const Graph& graph, const Dim& dim) {
   });
 }
 
-/// What to assert so that one open part of a bound is decided.
+/// Return an assertion that decides one open part of a bound.
 std::optional<std::string> presumption(const Graph& graph, const Dim& bound, const Dim& extent) {
   std::optional<std::string> out;
   // Arguments come first: what stands around them may follow.

@@ -20,23 +20,23 @@ std::optional<Dim> symbolic_value(const Graph& graph, OutletId outlet);
 /// one of them is not, or there are too many to be sizes.
 std::optional<std::vector<Dim>> symbolic_values(const Graph& graph, OutletId outlet);
 
-/// Express the elements of a list, counted from ranges and numbers alone, by the symbol `place` of
-/// their own places, as floor(arange(n) / 4) * 4 is by 4 * (place / 4). Nothing if they depend on
-/// more than their places.
+/// Express the elements of a list that depends on ranges and numbers only by the symbol `place` of
+/// their places: floor(arange(n) / 4) * 4 is 4 * (place / 4). Nothing if they depend on more than
+/// their places.
 std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::string_view place);
 
-/// Read a dim, or a wire as above. What sizes are divided by is asserted not to be 0. Nothing where
-/// it is neither.
+/// Read a dim, or a wire as above, and assert that divisors of sizes are not 0. Nothing if it is
+/// neither.
 std::optional<Dim> computed_dim(LoadCtx& ctx, const Value& value);
 
-/// Read a list of dims, elements of which may be wires as above. What sizes are divided by is
-/// asserted not to be 0.
+/// Read a list of dims, whose elements may be wires as above, and assert that divisors of sizes are
+/// not 0.
 Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, const char* name);
 
-/// Decide the comparisons that leave a bound of a slice open, by what the slice takes for granted,
-/// and assert that of the symbols: of a table, an index lies within its rows; of a stream, one that
-/// is minus the size of a wire counts from the end, because wires have a frame. What is neither
-/// stays open.
+/// Decide the comparisons that leave a bound of a slice open, by the slice's assumptions, and
+/// assert these for the symbols. An index into a table lies within its rows; an index into a stream
+/// that is minus the size of a wire counts from the end, because wires have a frame. Other
+/// comparisons stay open.
 Dim presumed(Graph& graph, const Dim& bound, const Dim& extent);
 
 /// Write the assertion by which a size is 0 or more, as S >= 20 is for S - 20; S >= 16 where it is

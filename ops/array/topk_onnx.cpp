@@ -1,11 +1,11 @@
-// How ONNX's TopK is read.
+// Reads ONNX's TopK.
 
 #include "core/graph/onnx.h"
 
 namespace rill::ops {
 namespace {
 
-/// Sorted or not, the elements come in their order, which is one of those that "not sorted" allows.
+/// The elements are always sorted, which "not sorted" allows.
 Result<Value> top(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
   RILL_ASSIGN(const int64_t axis, ctx.integer("axis"));

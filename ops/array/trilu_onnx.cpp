@@ -1,4 +1,4 @@
-// How ONNX's Trilu is read.
+// Reads ONNX's Trilu.
 
 #include "core/graph/onnx.h"
 #include "ops/array/trilu.h"

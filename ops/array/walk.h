@@ -11,8 +11,8 @@
 
 namespace rill::ops {
 
-/// Step to the next place of a box of `rank` axes in row-major order; after the last one begin
-/// anew, and return false.
+/// Step to the next place of a box of `rank` axes in row-major order. After the last one, return to
+/// the first place and return false.
 inline bool next_index(std::array<int64_t, kMaxRank>* index, const int64_t* extents, int rank) {
   for (int axis = rank - 1; axis >= 0; --axis) {
     const auto a = static_cast<size_t>(axis);
@@ -86,7 +86,7 @@ void for_each_element(const std::array<View, N>& views, Body&& body) {
   });
 }
 
-/// What a type computes in: f16 in f32, integers in 64 bits of their signedness.
+/// The type in which a type computes: f32 for f16, 64 bits of their signedness for integers.
 template <class T>
 struct WideOf {
   using Type = std::conditional_t<

@@ -1,4 +1,4 @@
-// How ONNX's If is read.
+// Reads ONNX's If.
 
 #include "core/graph/onnx.h"
 #include "ops/math/numpy.h"
@@ -26,7 +26,7 @@ Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vecto
   return Value(std::move(out));
 }
 
-/// What two sizes are compared for, where the condition is that they are equal.
+/// Return the two sizes that a condition compares for equality.
 std::optional<std::pair<Dim, Dim>> compared_sizes(OnnxCtx& ctx, OutletId condition) {
   const Node& node = ctx.graph().node(condition.node);
   if (node.op->name() != Binary(BinaryKind::kEq).name()) return std::nullopt;
@@ -39,8 +39,8 @@ std::optional<std::pair<Dim, Dim>> compared_sizes(OnnxCtx& ctx, OutletId conditi
   return std::pair(*left, *right);
 }
 
-/// A squeeze that exporters write for axes that may have an extent of 1 or not: the nodes behind it
-/// are of one of both ranks. The model is then taken to be one for that extent, and asserts it.
+/// Exporters write a squeeze under a condition for axes that may have extent 1: downstream nodes
+/// then fit one of the two ranks. Assume that extent, and assert it.
 Result<std::optional<Value>> presumed_squeeze(OnnxCtx& ctx, OutletId condition,
                                               const std::vector<OutletId>& then,
                                               const std::vector<OutletId>& otherwise) {
@@ -54,7 +54,7 @@ Result<std::optional<Value>> presumed_squeeze(OnnxCtx& ctx, OutletId condition,
   return {Value::of_wires(then)};
 }
 
-/// What is asserted behind the first `from` assertions, as text.
+/// Return the assertions after the first `from`, as text.
 std::string asserted(OnnxCtx& ctx, size_t from) {
   std::string out;
   const auto& all = ctx.graph().scope.assertions();

@@ -32,13 +32,14 @@ RILL_STEP_FIELDS(LoopFullOutput, result, out, chunk_bytes, backward)
 struct LoopLastOutput {
   PlacedView from;  ///< what a state holds after the last iteration, or what the body gave in it
   PlacedView out;
-  PlacedView kept;  ///< of what is no state: what the body gave in an iteration of an earlier step
+  PlacedView kept;  ///< of a non-state: the body's result in an iteration of an earlier step
   bool is_state = false;
   bool keeps = false;
 };
 RILL_STEP_FIELDS(LoopLastOutput, from, out, kept, is_state, keeps)
 
-/// What an iteration reads as a state and gives as another value: copied before states change.
+/// A value that an iteration reads as a state and outputs as another value: copied before states
+/// change.
 struct LoopPassed {
   PlacedView from;
   PlacedView to;
@@ -57,7 +58,7 @@ struct LoopArgs {
   std::optional<FramesSoFar> limit;
   bool backward = false;
   bool reset_every_turn = false;
-  Ref counter;  ///< iterations of the stream so far, unless every evaluation counts anew
+  Ref counter;  ///< iterations of the stream so far; restarts at 0 if `reset_every_turn`
 };
 
 RILL_STEP_FIELDS(LoopArgs, steps, scanned, states, passed, full, last, iterations, skip, limit,

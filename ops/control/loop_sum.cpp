@@ -149,8 +149,8 @@ Status start_at_zero(const Scan& scan, Rewrite& rewrite) {
 
 Status fuse_sum(const Scan& scan, Rewrite& rewrite) {
   if constexpr (built("cumsum")) {
-    // One that goes on from iteration to iteration, as in a model that is pulsed already, keeps its
-    // sums.
+    // A loop that keeps its state between evaluations, as in a model that is already pulsed, keeps
+    // its sums.
     const auto scanned = scan.reset_every_turn ? replaced_input(scan, rewrite) : std::nullopt;
     if (scanned) {
       return replace_loop(rewrite, *scanned, make_op<SummedLoop>(sum_of(scan, *scanned)));

@@ -24,7 +24,8 @@ void know(Graph& graph, OutletId input, const Dim& value) {
 
 void forget(Graph& graph, OutletId input) { value_of(graph, input) = nullptr; }
 
-/// What is not below 0 where a comparison holds; nothing for anything but a comparison.
+/// Return the expression that is at least 0 if a comparison holds; nothing for anything but a
+/// comparison.
 std::optional<Dim> compared(const Dim& truth) {
   const DimSum* sum = truth.sum();
   if (!sum || sum->terms.size() != 1 || sum->terms[0].factors.size() != 1) return {};
@@ -72,7 +73,7 @@ std::optional<CountedIterations> counted_iterations(const Graph& outer, const On
   const auto goes_on = symbolic_value(probe, probe.outputs[0]);
   const auto left = goes_on ? compared(*goes_on) : std::nullopt;
   if (!left) return {};
-  // What is left behind iteration 0, 1, ... falls by as much each time, and the loop ends below 0.
+  // The remainder falls by the same amount in each iteration, and the loop ends below 0.
   const auto falls = (*left - left->substitute(name, iteration + Dim(1))).to_int();
   if (!falls || *falls <= 0) return {};
   const Dim behind_first = left->substitute(name, Dim(0));

@@ -14,16 +14,16 @@ struct Counter {
   int64_t step = 0;
 };
 
-/// What a loop counts on whose condition compares a counter with a size, as
-/// `while i < x.size(0): ...; i += 2` does.
+/// The counter of a loop whose condition compares it with a size, such as `while i < x.size(0):
+/// ...; i += 2`.
 struct CountedIterations {
   Dim iterations;
   std::vector<std::optional<Counter>> counters;  ///< one for each state
 };
 
-/// Return how often a loop runs from what its condition compares; nothing where that depends on
-/// more than the symbols. `condition`: whether the first iteration runs; invalid if it does.
-/// `most`: iterations at most.
+/// Return how often a loop runs, from its condition; nothing if that depends on more than the
+/// symbols. `condition`: whether the first iteration runs; invalid if it does. `most`: the most
+/// iterations.
 std::optional<CountedIterations> counted_iterations(const Graph& outer, const OnnxCtx::Body& body,
                                           OutletId condition, std::span<const OutletId> states,
                                           const std::optional<Dim>& most);

@@ -13,7 +13,7 @@ namespace rill::ops {
 /// iterations: copies it between an axis that goes in front and one that comes behind.
 class Iterations {
  public:
-  /// `body` must outlive it. What the body reads of the graph around it is taken by `copy`.
+  /// `body` must outlive it. `copy` resolves the wires that the body captures from the outer graph.
   Iterations(OnnxCtx& ctx, const OnnxCtx::Body& body);
 
   const Graph& given() const { return body_.graph; }
@@ -26,8 +26,8 @@ class Iterations {
   /// Pass entry after entry along an axis, which the body does not have.
   Status take_by_iteration(OutletId given, OutletId outer, int64_t axis, int64_t chunk);
   void take_constant(OutletId given, Tensor value);
-  /// Pass what the body gathers by the number of its iteration entry after entry, where there are
-  /// as many as iterations: so it may stream.
+  /// If the body gathers by its iteration number from an array with one entry per iteration, pass
+  /// the entries one by one, so that the array may stream.
   Status take_rows_of(OutletId number, const Dim& count);
   /// Copy the nodes of the body. Inputs that nothing was passed for come from around the loop.
   Status copy();

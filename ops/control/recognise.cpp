@@ -91,7 +91,7 @@ class Body {
   const Graph& graph_;
 };
 
-/// What was recognised, as indices of body inputs.
+/// A recognised layer, as indices of body inputs.
 struct Match {
   Recurrent::Cell cell = Recurrent::Cell::kGru;
   std::vector<int> x;

@@ -38,8 +38,8 @@ struct Scan final : OpBase<Scan> {
   std::vector<Output> outputs;
   std::vector<int> state_results;  ///< per state input, in order: the output of the body
   int64_t skip = 0;                ///< iterations of the stream that do not run
-  bool reset_every_turn = false;   ///< every evaluation begins with the first values, and counts
-                                   ///< anew
+  /// Every evaluation begins with the first values, and restarts the count
+  bool reset_every_turn = false;
   /// Between runs the caller keeps the states: reads the last values, and gives them in again.
   bool external_state = false;
   /// Iterations of the stream after which no more run, so that last outputs stay; without end if it
@@ -75,7 +75,8 @@ struct Scan final : OpBase<Scan> {
   bool is_its_body(const Rewrite& rewrite) const;
   Status dissolve(Rewrite& rewrite) const;
 
-  Status misfit_;         ///< why the body is not defined for the number of a symbol; infer tells
+  /// Why the body is undefined for the number of a symbol; infer reports it
+  Status misfit_;
   bool settled_ = false;  ///< the body is simplified
   bool fused_ = false;
 };

@@ -6,7 +6,7 @@ namespace rill::ops {
 
 struct Scan;
 
-/// Lower a loop: its body becomes steps of its own, run once per iteration on slots that move.
+/// Lower a loop: its body becomes separate steps, run once per iteration on slots that move.
 Status lower_scan(const Scan& scan, Lowering& lowering);
 
 }  // namespace rill::ops

@@ -1,4 +1,4 @@
-// How ONNX's loops are read: Scan and Loop, as loops over a body of one iteration.
+// Reads ONNX's Scan and Loop as loops over a body of one iteration.
 
 #include <array>
 
@@ -15,8 +15,8 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// Iterations up to which a loop is written out where its body is not the same in each, and
-/// iterations of one that data may end early, all of which run.
+/// The most iterations of a loop that is unrolled because its body differs between them, and of a
+/// loop that data may end early; all of these run.
 constexpr int64_t kMostWrittenOut = 64;
 constexpr int64_t kMostTried = 65536;
 
@@ -35,7 +35,7 @@ Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t co
   return out;
 }
 
-/// What a scan goes through: states first, then inputs, each along its axis.
+/// The operands of a scan: states first, then inputs, each along its axis.
 struct Scanned {
   std::vector<OutletId> wires;
   size_t states = 0;
@@ -102,8 +102,8 @@ Result<Value> scan(OnnxCtx& ctx) {
   return scan_over(ctx, std::move(over));
 }
 
-/// Opset 8: the first axis of all that goes in and out is a batch, each entry of which is scanned
-/// by itself, along the axis behind.
+/// Opset 8: the first axis of all inputs and outputs is a batch. Each entry is scanned separately,
+/// along the next axis.
 Result<Value> scan_of_batch(OnnxCtx& ctx) {
   RILL_ASSIGN(const Scanned whole, scanned(ctx, "directions"));
   if (ctx.given("sequence_lens")) {
@@ -133,7 +133,7 @@ Result<Value> scan_of_batch(OnnxCtx& ctx) {
   return f.values(joined);
 }
 
-/// What a condition is known to be; nothing where data decides it.
+/// Return the value of a condition; nothing if data decides it.
 Result<std::optional<bool>> known_truth(const Fact& condition) {
   if (!condition.konst) return std::optional<bool>();
   const Tensor& known = *condition.konst;
@@ -142,7 +142,7 @@ Result<std::optional<bool>> known_truth(const Fact& condition) {
   return std::optional(known.values<bool>()[0]);
 }
 
-/// What a loop is told from outside.
+/// The outer values that bound a loop.
 struct Terms {
   std::optional<Dim> count;  ///< iterations at most
   OutletId condition;        ///< whether the first iteration runs; invalid if it does
@@ -201,8 +201,8 @@ Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
   return f.values(states);
 }
 
-/// The loop as one over the numbers of its iterations, of which data may end it: from then on its
-/// states stay as they are.
+/// Reads the loop as one over its iteration numbers. Data may end it: its states stay unchanged
+/// from then on.
 class LoopReader {
  public:
   LoopReader(OnnxCtx& ctx, const Terms& terms) : ctx_(ctx), terms_(terms) {

@@ -1,4 +1,4 @@
-// How loops stream.
+// The streaming form of loops.
 
 #include <algorithm>
 #include <numeric>
@@ -34,7 +34,7 @@ class Along {
     const bool full = is_used(false);
     RILL_TRY(wait(backward || last));
     if (backward || !held_ || !full) return add("", all(), last, backward);
-    // What is known at the end waits for it; the frames need not.
+    // Outputs that are known at the end wait for it; the frames need not.
     RILL_TRY(add("last", which(true), true, false));
     RILL_TRY(wait(false));
     return add("", which(false), false, false);
@@ -65,7 +65,7 @@ class Along {
   Status add(std::string_view suffix, const std::vector<int>& slots, bool ends, bool backward) {
     auto pulsed = bound(b_, scan_, b_.pulsed(Dim::symbol(b_.symbol())));
     pulsed->skip = scan_.skip + iterations_;
-    // From pulse to pulse the loop goes on, whoever begins a whole run.
+    // The loop state carries over between pulses, even if the whole-run loop resets it.
     pulsed->reset_every_turn = backward;
     pulsed->external_state = false;
     if (ends || backward) pulsed->limit = Dim(iterations_) + iterations();
@@ -164,7 +164,7 @@ class Along {
     return {};
   }
 
-  /// How often the loop iterations for the whole stream.
+  /// Return the iterations of the loop over the whole stream.
   Dim iterations() const { return ceil_div(last_.dim, chunk_of(longest_)); }
 
   int64_t chunk_of(int i) const { return std::abs(scan_.inputs[static_cast<size_t>(i)].chunk); }
@@ -249,7 +249,7 @@ class BodyAxes {
   std::vector<std::vector<int>> axes_;
 };
 
-/// A length of the stream at which a wire has so many frames; nothing if none can be told.
+/// Return a stream length at which a wire has `count` frames; nothing if it cannot be computed.
 std::optional<int64_t> length_with(const Dim& frames, const std::string& symbol, int64_t count) {
   const auto pattern = DimPattern::of(frames, symbol);
   if (!pattern.ok() || pattern->growth() <= 0) return std::nullopt;
@@ -265,7 +265,7 @@ std::optional<int64_t> length_with(const Dim& frames, const std::string& symbol,
   return std::nullopt;
 }
 
-/// The loop runs over another axis than the stream's, anew in each pulse.
+/// The loop runs over another axis than the stream's, and restarts in each pulse.
 class Across {
  public:
   Across(PulseBuilder& b, const Scan& scan) : b_(b), scan_(scan), axes_(scan) {}
@@ -286,7 +286,7 @@ class Across {
       const auto at = static_cast<size_t>(i);
       RILL_ASSIGN(synced.wires[at], b_.materialise(synced.wires[at], &*stream));
     }
-    // The length at which a stream would have as many frames as there are in a pulse.
+    // The length at which a stream has the frames of one pulse.
     RILL_ASSIGN(const int64_t pulse,
                 b_.pulse_of(synced.wires[static_cast<size_t>(synced.first)], first.axis));
     const auto length = length_with(first.dim, b_.symbol(), pulse);
@@ -335,7 +335,7 @@ std::vector<AxisTrack> Scan::axes(FactSpan in, FactSpan) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const bool scanned = is_scanned(inputs[i]) && inputs[i].axis == axis;
       const bool there = axis < in[i].rank() && in[i].dim(axis) == from.dim(axis);
-      // What is passed whole is mostly a matrix, whose extents may be the same by chance.
+      // An input passed whole is mostly a matrix, whose extents may be equal by chance.
       const bool matrix = inputs[i].kind == Kind::kFull && from.dim(axis).is_const();
       track.in.push_back(there && !scanned && !matrix ? axis : -1);
     }

@@ -160,7 +160,7 @@ TEST(AnyInput, GivesAnErrorOrTheOutputsThatWereInferred) {
     }
     if (!small) continue;
     const auto results = evaluate(*op, inputs, *out);
-    // What symbols leave open is the only thing that inference may not see.
+    // Only the values of symbols may be unknown to inference.
     bool dims = false;
     for (const Fact& fact : facts) dims |= fact.dtype == DType::kDim;
     bool shaped = true;

@@ -413,7 +413,7 @@ Cost Binary::cost(FactSpan in, FactSpan out) const {
 
 namespace {
 
-/// How an integer quotient is written that `div` alone would not round as this one is.
+/// Return the text of an integer quotient that `div` alone would round differently.
 std::optional<std::string> written_quotient(SaveCtx& ctx, BinaryKind kind, const std::string& a,
                                             const std::string& b) {
   const DType dtype = ctx.node().outputs[0].dtype;

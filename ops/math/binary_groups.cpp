@@ -15,8 +15,8 @@ constexpr int64_t kBlock = 8 * kGroup;
 using GroupsFn = void (*)(int64_t groups, const void* a, const void* b, void* out,
                           uint8_t flip) noexcept RILL_NONBLOCKING;
 
-/// Elements of 16 bytes, in memory that is aligned for one of them. Compilers make vector
-/// instructions of these also where they are asked for small code.
+/// A group of 16 bytes, aligned for one element. Compilers use vector instructions for these even
+/// when optimising for size.
 template <class T>
 struct LanesOf {
   using Type [[gnu::vector_size(16), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
@@ -201,8 +201,8 @@ void copy_row(const Row& from, const Row& to, int64_t count) {
   });
 }
 
-/// Room for a block of the widest type. What is read of it behind a row is any number, and its
-/// results go nowhere.
+/// Space for a block of the widest type. Elements beyond a row are arbitrary, and their results are
+/// discarded.
 struct Room {
   alignas(64) std::byte bytes[kBlock * 8] = {};
 };

@@ -7,9 +7,8 @@
 namespace rill::ops {
 
 /// Combine elements as `combine_elements` does, in groups that become vector instructions. False,
-/// with nothing done, where no loop is made for it: for what is neither a comparison nor a sum,
-/// difference or product of integers or f64, nor truth; for f16; and for short rows.
-/// Real-time: yes.
+/// with nothing done, if it has no loop for the operands: operators other than comparisons, logic,
+/// and sums, differences and products of integers or f64; f16; and short rows. Real-time: yes.
 bool combine_groups(BinaryKind kind, const View& a, const View& b,
                     const View& out) RILL_NONBLOCKING;
 

@@ -1,4 +1,4 @@
-// How ONNX's operators on two tensors are read.
+// Reads ONNX's operators on two tensors.
 
 #include <algorithm>
 #include <optional>
@@ -132,8 +132,8 @@ Result<Value> mean(OnnxCtx& ctx) {
   return f.value(f.over(sum, f.number(static_cast<double>(list.size()), sum)));
 }
 
-/// The remainder of floats. The quotient of two f32 tells whole numbers apart in f64, and so does
-/// its product with the divisor.
+/// The remainder of floats. In f64, the quotient of two f32 and its product with the divisor
+/// represent whole numbers exactly.
 OutletId float_remainder(Formula& f, OutletId x, OutletId y, bool of_dividend) {
   const DType own = f.fact(x).dtype;
   const OutletId a = f.cast(x, DType::kF64);
@@ -155,8 +155,8 @@ OutletId float_remainder(Formula& f, OutletId x, OutletId y, bool of_dividend) {
   return f.cast(f.select(moved, f.plus(rest, b), rest), own);
 }
 
-/// The remainder of a size that is divided by a positive number; nothing where it is none, or may
-/// be negative and has to have its sign.
+/// Return the remainder of a size by a positive number; nothing if it is no size, or if it may be
+/// negative and must have its sign.
 std::optional<Dim> remainder_of_size(Formula& f, OnnxCtx& ctx, OutletId a, OutletId b,
                                      bool of_dividend) {
   const TensorPtr& size = f.fact(a).konst;

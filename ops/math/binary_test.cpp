@@ -120,7 +120,7 @@ TEST(Binary, DividesRoundingDown) {
   EXPECT_EQ(Binary(BinaryKind::kFloorDiv).infer(floats).status().code(), Code::kDType);
 }
 
-// What files of torch_to_nnef say of themselves.
+// The properties of files of torch_to_nnef.
 constexpr std::string_view kOfPyTorch =
     "fragment tract_core_properties() -> (properties: (string, tensor<scalar>)[])\n"
     "{ properties = [(\"torch_to_nnef_version\", \"0.24.12\")]; }\n";

@@ -59,8 +59,8 @@ bool sums_as_it_is(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64;
 }
 
-/// Sums over frames in front apart, and goes on from the last of them: the first frame of the rest
-/// has it added.
+/// Sum the prefix frames separately, and continue from their last sum: add it to the first frame of
+/// the rest.
 Status sum_behind(PulseBuilder& b, const CumSum& op, const PulseBuilder::InFront& front) {
   const int64_t axis = op.axis;
   StreamFact stream = front.stream;

@@ -16,7 +16,7 @@ class CumSum final : public OpBase<CumSum> {
   int64_t axis = 0;
   bool exclusive = false;
   bool reverse = false;
-  bool streaming = false;  ///< the sum goes on from one evaluation to the next
+  bool streaming = false;  ///< each evaluation continues the sum of the previous one
   int64_t skip = 0;        ///< frames at the start of a stream that give 0 and are not summed
   CumSum() = default;
   explicit CumSum(int64_t on) : axis(on) {}

@@ -1,4 +1,4 @@
-// How ONNX's CumSum is read.
+// Reads ONNX's CumSum.
 
 #include "core/graph/onnx.h"
 

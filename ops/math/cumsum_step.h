@@ -12,7 +12,7 @@ struct CumSumHow {
 };
 RILL_STEP_FIELDS(CumSumHow, axis, exclusive, reverse, skip)
 
-/// Sums along an axis, which go on from step to step where there is a state.
+/// Sums along an axis, which continue from step to step if there is a state.
 struct CumSumArgs {
   CumSumHow how;
   PlacedView x;
@@ -22,9 +22,9 @@ struct CumSumArgs {
 };
 RILL_STEP_FIELDS(CumSumArgs, how, x, y, has_state, state)
 
-/// The bytes of the sums that a stream goes on from.
+/// Return the bytes of the sums that a stream keeps.
 int64_t sum_bytes(const CumSumHow& how, const PlacedView& x) RILL_NONBLOCKING;
-/// Sum up numbers; `kept` is null for what does not stream.
+/// Sum numbers; `kept` is null if nothing streams.
 void add_up(const CumSumHow& how, const View& x, const View& y, std::byte* kept) RILL_NONBLOCKING;
 
 void run_cumsum(const CumSumArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;

@@ -1,4 +1,4 @@
-// How ONNX's Det is read.
+// Reads ONNX's Det.
 
 #include "ops/math/formula.h"
 

@@ -12,8 +12,7 @@ namespace rill::ops {
 /// Give an operand in f32: one of f16 in memory that lives for this node, any other itself.
 Operand upcast(Lowering& lowering, const Operand& operand);
 
-/// Give room in f32, in that order of axes, for what becomes an output of f16; for any other, the
-/// output itself.
+/// Return f32 memory, with that order of axes, for an f16 output; for any other, the output itself.
 Operand in_floats(Lowering& lowering, const Operand& out, std::span<const int> order);
 /// Round what is in that room to output 0.
 void narrow(Lowering& lowering, const Operand& wide, const Operand& out,

@@ -10,8 +10,8 @@
 
 namespace rill::ops {
 
-/// Wiring for operators of ONNX: operands are aligned as NumPy does, with unit axes in front of the
-/// lower rank, and numbers have the type of what they are combined with.
+/// Wiring for operators of ONNX: operands are aligned as in NumPy, with unit axes prepended to the
+/// lower rank, and numbers take the type of the other operand.
 class Formula : public Wiring {
  public:
   explicit Formula(OnnxCtx& ctx) : Wiring(ctx), onnx_(ctx) {}
@@ -22,7 +22,7 @@ class Formula : public Wiring {
   /// A number of the type of a wire.
   OutletId number(double value, OutletId like);
   OutletId number(const Dim& value, OutletId like);
-  /// What is of f16 or bf16 as f32: sums and squares of it may be out of its range.
+  /// Return f16 and bf16 wires as f32: their sums and squares may overflow.
   OutletId upcast(OutletId x);
   /// 0, 1, ... of i64, up to an extent that may be symbolic.
   OutletId range(const Dim& count);

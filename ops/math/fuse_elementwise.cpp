@@ -64,8 +64,8 @@ class Builder {
  private:
   static constexpr int kMaxDepth = 8;
 
-  /// Return whether the op that makes an input of the node will take the node in, now or after it
-  /// has taken in what lies between: that saves the whole pass, not only a load.
+  /// Return whether the producer of an input will absorb the node, now or after it has absorbed the
+  /// nodes between: that saves the whole pass, not only a load.
   bool absorbable(const Node& node, int depth) const {
     if (depth == 0) return false;
     if (node.op->traits().slope > 0.0F) {
@@ -180,9 +180,8 @@ class Builder {
     return choice->inputs.size() <= kernels::kPointwiseMaxInputs;
   }
 
-  /// Choose the nodes, those near to the root first: so every part of a long chain comes out the
-  /// same, whether the chain goes on behind it or not. False if there is nothing to be put
-  /// together.
+  /// Choose the nodes, those nearest to the root first: so each part of a long chain comes out the
+  /// same, whether or not the chain continues after it. False if there is nothing to fuse.
   bool choose() {
     Choice choice;
     if (!take(rewrite_.node_id(), &choice)) return false;

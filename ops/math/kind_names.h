@@ -2,7 +2,7 @@
 
 namespace rill::ops {
 
-/// What one kind of an operator is called.
+/// The names of one kind of an operator.
 struct KindNames {
   const char* name;  ///< in dumps
   const char* nnef;

@@ -45,7 +45,7 @@ struct Nest {
     }
   }
 
-  /// How many units of work slices inside the loops are.
+  /// Return the units of work of the slices inside the loops.
   int64_t units(int64_t slices) const {
     for (int i = 0; i < count; ++i) slices *= extent[static_cast<size_t>(i)];
     return slices;

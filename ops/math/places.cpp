@@ -9,7 +9,7 @@
 namespace rill::ops {
 namespace {
 
-/// Sides of a comparison are a handful of nodes away from what limits them.
+/// The sides of a comparison are a handful of nodes away from their limits.
 constexpr int kMostSteps = 8;
 
 bool is_size(DType dtype) { return dtype == DType::kDim || is_number(dtype); }
@@ -19,7 +19,7 @@ class PlaceComparison {
  public:
   explicit PlaceComparison(const Graph& graph) : graph_(graph), scope_(graph.scope) {}
 
-  /// What a comparison gives everywhere; nothing where that differs or is not known.
+  /// Return the constant result of a comparison; nothing if it varies or is unknown.
   std::optional<bool> decide(BinaryKind kind, OutletId a, OutletId b) {
     // Elements of one shape meet at their places; of others, every one may meet every one.
     if (graph_.fact(a).shape == graph_.fact(b).shape) {

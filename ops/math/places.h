@@ -5,9 +5,9 @@
 
 namespace rill::ops {
 
-/// Replace a comparison of sizes and of places counted from the beginning that gives the same
-/// everywhere, as arange(S) < S does, by what it gives; and drop a limit on one side that changes
-/// nothing, as S is in arange(S) >= min(x, S).
+/// Replace a comparison of sizes and of places, counted from the beginning, by its result if that
+/// is the same everywhere: arange(S) < S. Drop a limit on one side that changes nothing, such as S
+/// in arange(S) >= min(x, S).
 Status compare_places(BinaryKind kind, Rewrite& rewrite);
 
 }  // namespace rill::ops

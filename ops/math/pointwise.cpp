@@ -116,7 +116,7 @@ double work_of(const PointwiseInstr& instr) {
 
 namespace {
 
-/// Run with scratch for so many registers on the stack, which may be that of a small thread.
+/// Run with scratch for `kRegisters` registers on the stack, which may be that of a small thread.
 template <size_t kRegisters>
 [[gnu::noinline]] void run_with(std::span<const PointwiseInstr> code, std::span<const View> in,
                                 const View& out) noexcept {

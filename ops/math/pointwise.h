@@ -65,8 +65,8 @@ class Pointwise final : public OpBase<Pointwise> {
 bool assign_registers(int64_t inputs, std::span<const kernels::PointwiseInstr> code,
                       kernels::PointwiseInstr* out) noexcept RILL_NONBLOCKING;
 
-/// Fuse the node under rewriting with the elementwise nodes that only it reads. Nothing happens
-/// where there are none, or the program would be too long.
+/// Fuse the node under rewriting with the elementwise nodes whose only reader it is. Does nothing
+/// if there are none, or if the program would be too long.
 Status fuse_elementwise(Rewrite& rewrite);
 
 /// Compute a cast of sums of I32 to F32 by a program.

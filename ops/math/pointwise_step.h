@@ -16,7 +16,7 @@ struct PointwiseLoops {
 };
 RILL_STEP_FIELDS(PointwiseLoops, outer, extent, stride, args)
 
-/// How the positions of a call are cut for threads: into slices of one of its axes.
+/// How threads share the positions of a call: as slices of one of its axes.
 struct PointwiseSlices {
   int axis = kernels::kPointwiseAxes - 1;
   int64_t extent = 1;  ///< of a slice

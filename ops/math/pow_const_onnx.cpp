@@ -1,4 +1,4 @@
-// How ONNX's Pow and Clip are read.
+// Reads ONNX's Pow and Clip.
 
 #include "core/graph/onnx.h"
 #include "ops/math/numpy.h"

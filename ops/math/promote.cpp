@@ -174,9 +174,9 @@ Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId
 
 namespace {
 
-/// The names that tract gives to what it wires for a binary operation: to numbers in the statement,
-/// conversions of operands, unit axes, and last the operation. The first is what the statement
-/// assigns, the others are numbered from 0. Names in dumps and files of both engines agree so.
+/// The names that tract gives to the wires of a binary operation: to numbers in the statement,
+/// conversions of operands, unit axes, and last the operation. The first is the assigned name; the
+/// others are numbered from 0. So names in dumps and files of both engines agree.
 class WiredNames {
  public:
   std::string take() { return count_++ == 0 ? "" : str_cat(count_ - 2); }
@@ -188,7 +188,7 @@ class WiredNames {
 }  // namespace
 
 Result<OutletId> load_written_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b) {
-  // What an engine wrote has such names already, and is to keep them.
+  // A file that an engine wrote already has such names, and keeps them.
   const bool written = ctx.graph().properties.contains("tract_nnef_ser_version");
   if (written) return load_binary(ctx, kind, a, b);
   RILL_ASSIGN(const Typed type, operating_type(ctx, kind, a, b));

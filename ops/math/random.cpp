@@ -46,7 +46,7 @@ uint64_t entropy() {
   return (static_cast<uint64_t>(device()) << 32U) | device();
 }
 
-/// What generators have in common: the seed that a file gives, and where a run begins.
+/// The common state of generators: the seed of the file, and where a run begins.
 struct Seed {
   bool given = false;
   int64_t value = 0;
@@ -79,11 +79,10 @@ Result<Seed> seed_of(LoadCtx& ctx) {
   return seed;
 }
 
-/// Draw numbers: uniform in [a, b), or normal with mean a and deviation b.
-/// Shapes: none -> `shape`. Types: f16, f32, f64. Errors: kArg, kDType.
-/// The numbers go on from run to run; with a seed they are the same in every session. Without one
-/// they differ from one loaded model to the next.
-/// Stream: refused: the numbers of a stream depend on how it is cut.
+/// Draw numbers: uniform in [a, b), or normal with mean a and deviation b. Shapes: none -> `shape`.
+/// Types: f16, f32, f64. Errors: kArg, kDType. Each run continues the sequence of the previous one;
+/// with a seed every session draws the same. Without one, each loaded model draws differently.
+/// Stream: refused, as the numbers of a stream would depend on its pulses.
 /// Source: ONNX, `RandomUniform` and `RandomNormal`; tract, `tract_onnx_random`.
 class Random final : public OpBase<Random> {
  public:
@@ -159,10 +158,10 @@ Status Random::eval(EvalCtx& ctx) const {
   return {};
 }
 
-/// Draw classes from the unnormalised logarithms of their probabilities.
-/// Shapes: [N, C] -> [N, `samples`]. Types: f16, f32, f64 -> i32 or i64. Errors: kShape, kDType.
-/// With a seed every run draws the same; without one, runs go on from each other.
-/// Stream: refused: the numbers of a stream depend on how it is cut.
+/// Draw classes from the unnormalised logarithms of their probabilities. Shapes: [N, C] -> [N,
+/// `samples`]. Types: f16, f32, f64 -> i32 or i64. Errors: kShape, kDType. With a seed every run
+/// draws the same; without one, each run continues the sequence. Stream: refused, as the numbers of
+/// a stream would depend on its pulses.
 /// Source: ONNX, `Multinomial`; tract, `tract_onnx_multinomial`.
 class Multinomial final : public OpBase<Multinomial> {
  public:

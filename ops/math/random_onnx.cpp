@@ -1,4 +1,4 @@
-// How ONNX's generators of random numbers are read.
+// Reads ONNX's generators of random numbers.
 
 #include <cmath>
 
@@ -14,8 +14,8 @@ struct Draw {
   float second = 1.0F;
 };
 
-/// Seeds are floats in ONNX. Those that are no whole number of this size count by their bits, so
-/// that 0.25 and 0.75 give other numbers.
+/// Seeds are floats in ONNX. A seed that is no whole number of this size counts by its bits, so
+/// that 0.25 and 0.75 give different numbers.
 int64_t whole_seed(float seed) {
   constexpr float kMost = 0x1p62F;
   if (std::abs(seed) < kMost && seed == std::trunc(seed)) return static_cast<int64_t>(seed);

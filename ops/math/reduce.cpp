@@ -68,7 +68,7 @@ Split split_axes(const View& x, const View& out, std::span<const int64_t> reduce
   return split;
 }
 
-/// What is at the end of a type: of no elements, the extreme.
+/// The identity of max or min: the lowest or highest value of the type.
 template <class T>
 Wide<T> end_of(bool highest) {
   if constexpr (std::is_integral_v<T>) {

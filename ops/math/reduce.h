@@ -9,7 +9,7 @@
 
 namespace rill::ops {
 
-/// Sums and products can leave the range of what they are made of.
+/// Sums and products can leave the range of their operands.
 inline Precision precision_of(ReduceKind kind) {
   const bool sums = kind == ReduceKind::kSum || kind == ReduceKind::kProduct;
   return sums ? Precision::kSums : Precision::kFollows;

@@ -1,4 +1,4 @@
-// How ONNX's reductions are read.
+// Reads ONNX's reductions.
 
 #include <numeric>
 

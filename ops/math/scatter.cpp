@@ -13,7 +13,7 @@
 namespace rill::ops {
 namespace {
 
-/// How an update meets what is there.
+/// Return how an update combines with the existing element.
 std::optional<BinaryKind> reduction_of(std::string_view name) {
   if (name == "add") return BinaryKind::kAdd;
   if (name == "mul") return BinaryKind::kMul;

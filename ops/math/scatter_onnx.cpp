@@ -1,4 +1,4 @@
-// How ONNX's operators that write into a tensor are read.
+// Reads ONNX's operators that write into a tensor.
 
 #include "core/graph/onnx.h"
 

@@ -24,7 +24,7 @@
 namespace rill::ops {
 namespace {
 
-/// Indices of exporters are a handful of nodes away from what they count.
+/// The indices of exporters are a handful of nodes away from their ranges.
 constexpr int kMostSteps = 24;
 constexpr int64_t kMostPlaces = 1 << 16;
 
@@ -130,7 +130,7 @@ class Courses {
         axis -= static_cast<int>(shape.size()) - static_cast<int>(from.size());
         if (varies && (axis < 0 || one(from[static_cast<size_t>(axis)]))) return std::nullopt;
       } else {
-        // The same axes, but for those of extent 1.
+        // The same axes, except those of extent 1.
         std::vector<Dim> kept(from), given(shape);
         std::erase_if(kept, one);
         std::erase_if(given, one);

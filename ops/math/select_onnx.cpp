@@ -1,4 +1,4 @@
-// How ONNX's operators that select are read.
+// Reads ONNX's operators that select.
 
 #include "ops/array/common.h"
 #include "ops/math/formula.h"

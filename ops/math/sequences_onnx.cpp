@@ -1,4 +1,4 @@
-// How ONNX's operators are read that have a length or a place for each entry of the batch.
+// Reads ONNX's operators with a length or a place for each entry of the batch.
 
 #include "ops/array/common.h"
 #include "ops/math/sequences.h"

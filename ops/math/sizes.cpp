@@ -11,7 +11,7 @@
 namespace rill::ops {
 namespace {
 
-/// What is left of a product once the divisor that its factors share is gone.
+/// Return a product without the common divisor of its factors.
 std::optional<SizeRatio> reduced(const Dim& number, int64_t divisor) {
   const auto whole = exact_div(number, Dim(divisor));
   return whole ? size_of(*whole) : size_of(number, divisor);
@@ -150,7 +150,7 @@ std::optional<SizeRatio> Binary::size(const SizeTrace& trace) const {
   const Dim by = trace.scope().simplify(second->number);
   const bool divides = kind_of == BinaryKind::kDiv || kind_of == BinaryKind::kFloorDiv;
   if (divides && !by.is_const()) trace.divides(by);
-  // Integers are rounded to zero: as expressions are, where nothing is below it.
+  // Integers round to zero, like expressions if neither operand is negative.
   if (kind_of == BinaryKind::kDiv && trace.in_type(0) != DType::kDim) {
     const auto positive = [&](const Dim& dim) { return trace.scope().proves_ge(dim, Dim(0)); };
     if (!positive(first->number) || !positive(by)) return std::nullopt;

@@ -40,7 +40,7 @@ bool is_sum(const Origin& origin) {
   return origin.node->op->name() == Binary(BinaryKind::kAdd).name();
 }
 
-/// Move the frames of an input of the node as those of its output are moved.
+/// Move the frames of an input of the node like those of its output.
 Result<OutletId> moved_input(Rewrite& rewrite, const Origin& origin, size_t input,
                              std::string_view suffix = "_moved") {
   OutletId wire = rewrite.mapped(origin.node->inputs[input]);

@@ -16,7 +16,7 @@ struct TallyArgs {
 };
 RILL_STEP_FIELDS(TallyArgs, kind, last, delay, from, to, state, length)
 
-/// What is kept per output.
+/// Bytes of state per output.
 inline constexpr int64_t kTallyBytes = 24;
 
 void run_tally(const TallyArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;

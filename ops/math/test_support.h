@@ -1,6 +1,7 @@
 #pragma once
 
-// What the tests of op modules share: tensors, graphs from NNEF text, runs in every form.
+// Shared helpers for the tests of operator modules: tensors, graphs from NNEF text, runs in every
+// form.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ Tensor boolean(std::vector<int64_t> shape, const std::vector<int>& values);
 Tensor typed(DType dtype, std::vector<int64_t> shape, const std::vector<double>& values);
 /// Make a tensor of f32 in [-2, 2), the same for the same seed.
 Tensor random_f32(uint32_t seed, std::vector<int64_t> shape);
-/// Prepare a graph, and tell the bytes of the constants that its plan holds.
+/// Prepare a graph, and return the bytes of the constants that its plan holds.
 int64_t weight_bytes(const Graph& graph);
 
 /// An input of a graph in text: "x = tract_core_external(shape = [2, S], datum_type = 'f32');".
@@ -66,7 +67,7 @@ void expect_near(const Tensor& got, const Tensor& want, double atol, double rtol
 void expect_written_and_read(const Graph& graph, const std::vector<Tensor>& inputs);
 
 /// Stream a graph of one input and one output with every pulse in the list, for every length, and
-/// expect the frames of the whole run, bit for bit. What follows the last frame is NaN.
+/// expect the frames of the whole run, bit for bit. Input after the last frame is NaN.
 void expect_streams(const Graph& graph, int axis, const std::vector<int64_t>& pulses,
                     const std::vector<int64_t>& lengths, std::vector<int64_t> delays = {});
 /// Expect the pulsifier to refuse, with these words in its message.

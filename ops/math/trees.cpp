@@ -40,7 +40,7 @@ class TreeEnsemble final : public OpBase<TreeEnsemble> {
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
-  /// A tree is followed for as many steps as there are nodes at most, and its leaf gives votes.
+  /// A walk down a tree takes at most one step per node, and its leaf gives votes.
   Dim work(FactSpan in, FactSpan) const override {
     const Dim each = Dim(nodes->extent(0)) + Dim(votes->extent(0));
     const Dim times = aggregate == "AVERAGE" ? Dim(classes) + Dim(1) : Dim(1);
@@ -118,7 +118,7 @@ bool passes(uint32_t test, float x, float value) {
   }
 }
 
-/// Rows that lead in a circle end after as many steps as there are nodes, at no leaf.
+/// Rows that form a cycle stop after one step per node, at no leaf.
 const uint32_t* TreeEnsemble::leaf_of(uint32_t root, const View& x, int64_t row) const {
   const uint32_t* at = node(root);
   for (int64_t steps = nodes->extent(0); !is_leaf(at) && steps > 0; --steps) {

@@ -1,4 +1,4 @@
-// How ONNX's functions of every element are read.
+// Reads ONNX's functions of every element.
 
 #include "core/graph/onnx.h"
 #include "core/graph/typed.h"
@@ -98,7 +98,7 @@ Result<Value> shrink(OnnxCtx& ctx) {
 }
 
 /// x tanh(log(1 + e^x)), which is x n / (n + 2) with n = e^x (e^x + 2). The quotient is 1 in f16
-/// beyond 5 and in f32 beyond 20, where n is in range still.
+/// beyond 5 and in f32 beyond 20, where n is still in range.
 Result<Value> mish(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");

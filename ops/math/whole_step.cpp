@@ -32,7 +32,7 @@ float start_of(kernels::ReduceOp kind) {
   }
 }
 
-/// What is kept per output: how many elements were seen, the lanes, and elements that do not fill a
+/// State per output: the number of elements seen, the lanes, and the elements that do not fill a
 /// block yet, the first ones among them.
 class Kept {
  public:
@@ -43,7 +43,7 @@ class Kept {
     values_ = reinterpret_cast<float*>(own + sizeof(int64_t));
   }
 
-  /// Go on from what is kept.
+  /// Continue from the kept state.
   void resume() {
     *seen_ = kept_count(*seen_);
     waits_ = *seen_ <= kReduceChainElements || args_.block == 0 ? *seen_ : *seen_ % args_.block;
@@ -69,7 +69,7 @@ class Kept {
       for (int64_t i = 0; i < *seen_; ++i) acc = joined(kind_, acc, waiting()[i]);
       return acc;
     }
-    // The lanes stand in front of what is left: the kernel begins with them as its first block.
+    // The lanes precede the remaining elements: the kernel begins with them as its first block.
     kernels::ReduceF32Args call;
     float y = 0;
     call.op = kind_;

@@ -1,4 +1,4 @@
-// How ONNX's pools that average are read.
+// Reads ONNX's pools that average.
 
 #include "ops/nn/onnx_pool.h"
 

@@ -10,7 +10,7 @@
 #include "ops/nn/quant_conv.h"
 #include "ops/nn/quant_conv_op.h"
 
-// Which convolutions are those of bytes: as files write them, and as plans find them.
+// Recognises int8 convolutions: as files write them, and as plans find them.
 
 namespace rill::ops {
 namespace {

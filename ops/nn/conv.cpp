@@ -319,7 +319,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
 
 OpTraits Conv::traits() const {
   const bool plain = !clip && slope == 1;
-  // Filters of single channels have a kernel of their own, without a place for a slope.
+  // Filters of single channels have a separate kernel, which takes no slope.
   return {.takes_limits = !clip,
           .takes_slope = plain && groups == 1,
           .takes_sum = plain && !has_residual,

@@ -1,4 +1,4 @@
-// How ONNX's Conv is read.
+// Reads ONNX's Conv.
 
 #include <optional>
 #include <span>
@@ -13,9 +13,9 @@
 namespace rill::ops {
 namespace {
 
-/// A convolution of bytes with constant bytes is that of the bytes, which is exact, times both
-/// scales: it has fewer roundings than that of the real numbers, and a kernel of bytes. Nothing for
-/// other convolutions, and for those of so few terms that floats are as fast.
+/// A convolution of bytes with constant bytes is an exact int8 convolution times both scales: it
+/// rounds less often than that of the real numbers, and has a kernel for bytes. Nothing for other
+/// convolutions, and for those with too few terms to beat floats.
 Result<std::optional<OutletId>> by_bytes(OnnxCtx& ctx, const Conv& conv, OutletId x, OutletId w) {
   constexpr int64_t kFewTerms = 64;
   const OnnxCtx::Quantised* signal = ctx.quantised(x);

@@ -210,7 +210,7 @@ Status Deconv::absorb_slice(const Node& producer, Rewrite& consumer) const {
   auto& [before, after] = shorter.window.padding[static_cast<size_t>(axis) - 2];
   before += *begin;
   after += *left;
-  // What `same` cuts off may be less than nothing.
+  // `same` may cut a negative number of frames.
   if (!shorter.window.check(window.axes()).ok()) return {};
   return consumer.replace_by(make_op<Deconv>(shorter), consumer.mapped_inputs(producer));
 }
@@ -277,7 +277,7 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   pulsed.window.same = false;
   pulsed.window.padding.clear();
   for (int i = 0; i < window.axes(); ++i) pulsed.window.padding.push_back(cut(i));
-  // Of what the frames of one pulse and their history give, the pulse's own part.
+  // The pulse's own part of the results of its frames and their history.
   pulsed.window.padding[a] = {history * s, std::max<int64_t>(0, reach - s)};
   pulsed.extra[a] = std::max<int64_t>(0, s - reach);
   std::vector<OutletId> inputs{x};

@@ -40,7 +40,7 @@ struct Deconv final : OpBase<Deconv> {
   Dim work(FactSpan in, FactSpan out) const override;
   Status save(SaveCtx& ctx) const override;
 
-  /// What is cut off of that spatial axis at either end; `same` keeps in * stride frames.
+  /// Return how much is cut off that spatial axis at either end; `same` keeps in * stride frames.
   std::pair<int64_t, int64_t> cut(int axis) const RILL_NONBLOCKING;
 
  private:

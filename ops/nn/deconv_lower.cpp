@@ -14,15 +14,15 @@ namespace {
 int64_t floor_of(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 int64_t ceil_of(int64_t a, int64_t b) { return -floor_of(-a, b); }
 
-/// Of the outputs along one axis, those that are `stride` apart: they read their frames by the same
-/// taps, as the frames of a convolution do.
+/// The outputs along one axis that are `stride` apart: they read their frames by the same taps, as
+/// in a convolution.
 struct Phase {
   int64_t first = 0;  ///< of the outputs
   int64_t count = 0;
   int64_t begin = 0;            ///< the first frame that the first output reads
   int64_t dilation = 1;         ///< frames from tap to tap
   std::vector<int64_t> taps;    ///< of the filter, in the order of the frames
-  int64_t joined = 1;  ///< phases side by side that read the same frames, each by as many taps
+  int64_t joined = 1;  ///< adjacent phases that read the same frames, each by as many taps
 
   int64_t reach() const { return static_cast<int64_t>(taps.size()) / joined; }
 };

@@ -1,4 +1,4 @@
-// How ONNX's ConvTranspose is read.
+// Reads ONNX's ConvTranspose.
 
 #include "core/base/checked.h"
 #include "ops/math/formula.h"
@@ -32,7 +32,7 @@ Status cut_to(const std::vector<Dim>& shape, const Fact& in, bool upper, Deconv*
                       Dim(op->window.extent(axis) + op->extra[a]);
     RILL_ASSIGN(const int64_t total, (plain - shape[a]).as_int());
     const int64_t less = total / 2;
-    // Frames behind the end are made, not cut, where there are too few.
+    // If the output is too short, add frames at the end instead of cutting them.
     if (total < 0) {
       op->extra[a] -= total;
       op->window.padding.emplace_back(0, 0);

@@ -1,4 +1,4 @@
-// What the rarer operators of the dialect say of calls that cannot be.
+// Errors of the rarer operators of the dialect for invalid calls.
 
 #include "ops/math/test_support.h"
 

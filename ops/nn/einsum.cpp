@@ -174,7 +174,7 @@ T product_sum(T a, T b, T c) {
   if constexpr (std::is_floating_point_v<T>) {
     return kernels::fused(a, b, c);
   } else if constexpr (std::is_integral_v<T>) {
-    // What leaves the type wraps around.
+    // Overflow wraps around.
     return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b) +
                           static_cast<uint64_t>(c));
   } else {

@@ -39,7 +39,7 @@ struct EinSum final : OpBase<EinSum> {
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 
-  /// Errors: kArg for an expression that is none, or of another number of operands; kShape for
+  /// Errors: kArg for an invalid expression, or one with another number of operands; kShape for
   /// another number of inputs.
   Status check(FactSpan in) const;
   /// The letters of input i, or of the output for i == operands.

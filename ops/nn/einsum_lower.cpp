@@ -273,7 +273,7 @@ class ProductLowering {
   /// An axis of the output that the product loops over.
   struct LoopAxis {
     ProductLoop loop;
-    bool has_columns;  ///< each of its entries has columns of its own
+    bool has_columns;  ///< each of its entries has separate columns
   };
 
   /// Turns rows and batches into the product's rows and loops around it.

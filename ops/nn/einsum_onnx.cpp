@@ -1,4 +1,4 @@
-// How ONNX's products of matrices are read.
+// Reads ONNX's products of matrices.
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +19,8 @@ Result<OutletId> product(OnnxCtx& ctx, std::string expr, OutletId a, OutletId b,
   return ctx.add1(std::move(op), {a, b}, suffix);
 }
 
-/// What the columns of a matrix of steps are multiplied by: a list, or one number. Nothing if it is
-/// more than that.
+/// Return the scales of the columns of a matrix of steps: a list, or one number. Nothing if they
+/// vary further.
 std::optional<OutletId> column_scale(Formula& f, const OnnxCtx::Quantised& matrix,
                                      bool transposed) {
   const std::vector<Dim>& shape = f.fact(matrix.scale).shape;
@@ -137,7 +137,7 @@ Result<Value> gemm(OnnxCtx& ctx) {
   RILL_ASSIGN(const float beta, ctx.number("beta"));
   RILL_ASSIGN(OutletId out, multiply(ctx, a, b, transpose_a, transpose_b));
   const DType type = ctx.fact(out).dtype;
-  // Of whole numbers times a factor that is none, what is behind the point goes at the end.
+  // If a factor of whole numbers is not whole, the end drops the fraction.
   const bool as_reals = is_int(type) && (alpha != std::trunc(alpha) || beta != std::trunc(beta));
   const auto operand = [&](OutletId wire) {
     return as_reals ? cast_to(ctx, wire, DType::kF64) : Result<OutletId>(wire);
@@ -174,8 +174,7 @@ int beyond(std::string_view term, int rank) {
   return rank - static_cast<int>(std::count_if(term.begin(), term.end(), is_letter));
 }
 
-/// Letters that the equation does not have in the place of each ellipsis: as many as its operand
-/// has axes there, aligned behind.
+/// Replace each ellipsis by unused letters, one per axis of its operand, aligned at the last axis.
 Result<std::string> spelled_out(std::string_view equation, const Facts& operands) {
   std::string unused;
   for (char letter = 'Z'; letter >= 'A'; --letter) {

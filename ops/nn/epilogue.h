@@ -16,8 +16,8 @@ struct Clip {
   float hi = 0;
 };
 
-/// If the consumer is a maximum or a minimum with a uniform f32 constant, tell the limits that it
-/// and the op's own make together, as long as they mean the same for every number. A NaN stays.
+/// If the consumer is a maximum or a minimum with a uniform f32 constant, return its limits
+/// combined with the op's own, as long as they mean the same for every number. A NaN stays.
 std::optional<Clip> clip_with(const Clip& own, const Rewrite& consumer, int input);
 
 /// If the consumer is a leaky ReLU of f32 whose slope is above 0 and at most 1, the slope.

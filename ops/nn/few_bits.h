@@ -8,8 +8,8 @@
 
 namespace rill::ops {
 
-/// Return in which format of fewer bits the plan keeps these weights of the node: one that it was
-/// asked for and that can hold them. Where it can't, the plan is told why.
+/// Return the quantized format in which the plan keeps these weights of the node: a requested one
+/// that can hold them. If it cannot, report the reason to the plan.
 std::optional<kernels::PackedFormat> few_bits_format(Lowering& lowering,
                                                      std::span<const TensorPtr> weights);
 

@@ -1,5 +1,5 @@
-// Weights that a plan was asked to keep in fewer bits: those that need no rounding give the same
-// bits, and the plan tells what it kept as it was, and why.
+// Weights that a plan was asked to quantize: those that need no rounding give the same bits, and
+// the plan reports which ones it kept unchanged, and why.
 
 #include <cmath>
 #include <limits>

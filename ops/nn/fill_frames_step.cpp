@@ -8,7 +8,7 @@ void run_fill_frames(const FillFramesArgs& args, const Frame& frame) noexcept {
   const int64_t count = args.all.volume();
   const int64_t step = 1;
   const bool bytes = dtype_size(args.all.dtype) == 1;
-  // What is infinite is no byte.
+  // An infinite value cannot be a byte.
   const auto byte = static_cast<uint8_t>(bytes ? static_cast<int32_t>(args.value) : 0);
   const void* value = bytes ? static_cast<const void*>(&byte) : &args.value;
   fill_strided(bytes ? 1 : sizeof(float), 1, &count, value, frame.ptr<std::byte>(args.all.ref),

@@ -128,7 +128,7 @@ bool spreads_over(const Fact& mask, const Fact& whole) {
   return true;
 }
 
-/// What a sum adds up if one side, which is read once, is a product by a number.
+/// Return the terms of a sum if one side, which has no other reader, is a product with a number.
 std::optional<Parts> parts_of(const Rewrite& rewrite, const Node& sum) {
   const Graph& graph = rewrite.old_graph();
   for (size_t side = 0; side < 2; ++side) {

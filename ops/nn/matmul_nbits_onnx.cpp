@@ -1,5 +1,5 @@
-// How MatMulNBits of com.microsoft is read: as a product with the weights that its packed codes
-// stand for. Sums are of f32 whatever `accuracy_level` allows.
+// Reads MatMulNBits of com.microsoft as a matmul with the weights that its packed codes represent.
+// Sums are f32 whatever `accuracy_level` allows.
 
 #include <bit>
 #include <cstring>
@@ -133,8 +133,8 @@ Result<Tensor> written_out(const Packed& packed) {
   return out;
 }
 
-/// Return whether the blocks of 4 bits that products read hold these weights exactly: 32 codes
-/// around 8 with a scale that is a half, as those of models in f16.
+/// Return whether the 4-bit blocks of matmuls hold these weights exactly: 32 codes around 8 with an
+/// f16 scale, as in f16 models.
 bool blocks_hold(const Packed& packed) {
   if (packed.bits != 4 || packed.block % 32 != 0 || packed.length % 32 != 0) return false;
   if (!packed.centered() || packed.groups) return false;

@@ -142,7 +142,7 @@ void eval_as(const MaxPool& op, EvalCtx& ctx, T lowest) {
   const View& y = ctx.out[0];
   T best{};
   int64_t best_at = 0;
-  // The frame of the stream that frame 0 of what is at hand is.
+  // The stream's frame number of frame 0 of the input.
   int64_t row = 1;
   for (int i = 3; i < x.rank; ++i) row *= x.extent(i);
   int64_t earlier = 0;

@@ -1,4 +1,4 @@
-// How ONNX's pools that take the largest are read.
+// Reads ONNX's pools that take the largest.
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ OutletId bordered(Formula& f, OutletId x, const Pads& pads, double value) {
   return x;
 }
 
-/// What each window has at one of its taps.
+/// Return the element of each window at one of its taps.
 OutletId at_tap(Formula& f, OutletId x, OutletId out, const Window& window,
                 const std::vector<int64_t>& tap) {
   for (size_t i = 0; i < tap.size(); ++i) {

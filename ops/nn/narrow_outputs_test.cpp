@@ -1,5 +1,5 @@
-// Layers of few outputs: their packed weights take little more than those of the file, and their
-// results are those of the definition, on every tier.
+// Layers of few outputs: their packed weights take little more memory than in the file, and their
+// results follow the definition, in every tier.
 
 #include <algorithm>
 #include <random>

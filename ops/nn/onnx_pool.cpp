@@ -5,7 +5,8 @@
 namespace rill::ops {
 namespace {
 
-/// Sums of windows, or their averages. What rounding up adds behind the padding is never counted.
+/// Sums of windows, or their averages. Elements that rounding up adds after the padding are never
+/// counted.
 OutletId pooled(Formula& f, OutletId x, const Window& window, bool normalize, bool count_padding) {
   return f.call("box", {{"input", Value(x)},
                         {"size", onnx_list(window.kernel)},

@@ -22,8 +22,8 @@ Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
 Result<Window> onnx_padded_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Tensor& border,
                                   OutletId* x);
 
-/// Take the second axis of an input, of open extent, to have as many channels as a filter has,
-/// whose number the file states nowhere else. Errors: kShape.
+/// Assert that the second axis of an input, of symbolic extent, has the channels of a filter, a
+/// number that the file states nowhere else. Errors: kShape.
 Status take_channels(OnnxCtx& ctx, OutletId input, const Dim& channels);
 
 /// Pad the end so that the last window that begins inside, or in the padding in front, is whole.

@@ -8,8 +8,8 @@
 
 namespace rill::ops {
 
-/// How a product of matrices is cut into slices that may be computed apart: rows, or panels of
-/// columns. Sums are never cut, so that the bits are those of the whole product.
+/// How a matmul is split into slices that threads compute: rows, or panels of columns. Sums are
+/// never split, so the bits are those of the whole matmul.
 struct ProductSlices {
   int64_t count = 1;
   int64_t columns = 0;      ///< per slice; 0: a slice is a row
@@ -62,7 +62,8 @@ inline void touch_slices(const ProductSlices& slices, int64_t m, int64_t n, int6
   touches.require(rows || panels, "slices of its product");
 }
 
-/// Say that the counts of a product make sense: those of what it packs are then in range.
+/// Require that the counts of a matmul are valid: the sizes of its packed operands are then in
+/// range.
 inline void touch_counts(const kernels::MatmulF32Args& args, StepTouches& touches) {
   for (const int64_t count : {args.m, args.n, args.segments, args.segment_len}) {
     touches.within(count, 0, kMostCounted);

@@ -7,7 +7,7 @@ namespace {
 
 using kernels::MatmulF32Args;
 
-/// What lies in the scratch of a part that packs columns on the way.
+/// The scratch layout of a part that packs columns on the fly.
 struct PackedColumns {
   const float* from = nullptr;
   int64_t first = 0;

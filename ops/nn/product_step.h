@@ -40,8 +40,8 @@ struct ProductArgs {
 RILL_STEP_FIELDS(ProductArgs, kernel, args, loops, loop_count, a, b, y, bias, residual, slices,
                  pack, has_bias, has_residual, k_stride, n_stride)
 
-/// A product whose packed weights have few bits: a kind of its own, so that a program without such
-/// weights links none of their kernels.
+/// A matmul with quantized packed weights: a separate kind, so that a program without such weights
+/// links none of their kernels.
 struct FewBitsProductArgs {
   ProductArgs product;
   const kernels::MatmulPacked* few_bits = nullptr;

@@ -26,13 +26,12 @@ struct ByteConv {
 /// The largest size of a number of a bias, a constant of I32; 0 without one, nothing for others.
 std::optional<int64_t> largest_start(const Wiring& wiring, OutletId bias);
 
-/// Add the sums of a convolution of bytes, in I32, which are exact.
-/// Nothing where filters, bias or zero points are no constants, where there is more than one zero
-/// point, or where a sum may need more than 32 bits.
+/// Add an int8 convolution with exact I32 sums. Nothing if filters, bias or zero points are no
+/// constants, if there is more than one zero point, or if a sum may need more than 32 bits.
 Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& conv);
 
-/// Add the sums, in f64, of a convolution that is written in f64 as those of `add_byte_conv` are.
-/// Nothing for other convolutions.
+/// Add the f64 sums of a convolution that is written in f64, computed by `add_byte_conv`. Nothing
+/// for other convolutions.
 Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& window, int64_t groups,
                                                OutletId x, OutletId w);
 

@@ -35,7 +35,7 @@ OutletId aligned(Wiring& w, OutletId wire, std::string_view letters, std::string
   return w.reshape(wire, std::move(shape));
 }
 
-/// The parts between the commas in front of the arrow; empty ones for what is left out.
+/// Return the parts between the commas before the arrow; empty ones for omitted operands.
 std::vector<std::string> operands_of(std::string_view expr, size_t count) {
   std::vector<std::string> parts(1);
   for (const char c : expr.substr(0, expr.find("->"))) {

@@ -6,7 +6,7 @@
 
 namespace rill::ops {
 
-/// What a call says of its three tensors.
+/// The scales and zero points of a call's three tensors.
 struct QuantScales {
   OutletId zero[3];
   OutletId scale[3];
@@ -15,8 +15,8 @@ struct QuantScales {
 /// Take a zero point from integers, in 32 bits.
 OutletId less_zero_point(Wiring& w, OutletId x, OutletId zero);
 
-/// Bring sums to the output, in f64, which holds every i32 and every product with a scale. What is
-/// to have 8 bits is rounded in f32, since tract rounds no f64.
+/// Scale sums to the output in f64, which holds every i32 and every product with a scale. An 8-bit
+/// output is rounded in f32, since tract does not round f64.
 OutletId rescaled_sums(Wiring& w, OutletId sums, const QuantScales& scales, DType type);
 
 /// Give integers the quantised type that is asked for, whose parameters must be constants.

@@ -90,7 +90,8 @@ void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
   for (int gate = 0; gate < gates; ++gate) {
     filters.push_back(lowering.in(gates + gate).konst);
     const float* w = filters.back()->data<float>();
-    // Few rows at a time: as many lines are written to in turn, which stay in the cache.
+    // Few rows at a time: the loop writes to this many cache lines in turn, which stay in the
+    // cache.
     for (int64_t first = 0; first < hidden; first += kRows) {
       const int64_t last = std::min(hidden, first + kRows);
       for (int64_t o = 0; o < hidden; ++o) {
@@ -122,14 +123,14 @@ void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
   lowering.report_weights(shape, 4 * floats, bytes);
 }
 
-/// What a layer's steps touch.
+/// The memory that a layer's steps touch.
 struct LayerTouches {
   std::vector<Touched> reads;
   std::vector<Touched> writes;
 };
 
-/// Return the layer its size and where the projections of its gates lie, as `x0` does, the first;
-/// or where its input does.
+/// Set the size of the layer, and the place of the projections of its gates, of which `x0` is the
+/// first; or that of its input.
 Status place_projections(Lowering& lowering, const Recurrent& op, const Operand& x0,
                          RecurrentLayer* layer, LayerTouches* touches) {
   const int feature = x0.rank - 1;

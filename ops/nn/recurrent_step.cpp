@@ -22,7 +22,7 @@ constexpr bool kHasCells =
 template <class Kernel>
 constexpr int kGates = kIsGru<Kernel> ? 3 : kHasCells<Kernel> ? 4 : 1;
 
-/// What one evaluation runs: frames from where the pointers stand.
+/// The frames of one evaluation, from the current pointers on.
 struct LiveFrames {
   int64_t steps = 0;
   int64_t x = 0;  ///< from the first frame of a projection on
@@ -40,7 +40,7 @@ void copy_rows(const RecurrentLayer& layer, const float* from, int64_t from_lane
   }
 }
 
-/// The first frame that an evaluation sees, of those of the stream.
+/// Return the stream's frame number of the first frame of an evaluation.
 int64_t first_frame(const RecurrentLayer& layer, const Frame& frame) {
   if (layer.reset_every_turn) return layer.limit ? frame.clock->position(layer.steps) : 0;
   auto* counter = frame.ptr<int64_t>(layer.state);
@@ -55,7 +55,7 @@ struct Range {
   int64_t to = 0;
 };
 
-/// Those that the layer runs over. A whole run skips turns, a stream frames.
+/// Return the frames that the layer runs over. A whole run skips iterations, a stream frames.
 Range live_frames(const RecurrentLayer& layer, const Frame& frame, int64_t first) {
   const int64_t skipped = std::clamp<int64_t>(layer.skip - first, 0, layer.steps);
   if (!layer.limit) {
@@ -201,7 +201,7 @@ void run_layer(const RecurrentArgs<Kernel>& all, const Frame& frame,
   touches.writes(region<float>(few_bits.wide).over(wide).aligned(64));
 }
 
-/// Say what a layer of that many gates touches, but for its weights.
+/// Report the memory that a layer with `gates` gates touches, except its weights.
 [[gnu::cold]] void touch_layer(const RecurrentLayer& layer, int gates, StepTouches& touches) {
   for (const int64_t count : {layer.steps, layer.hidden, layer.lanes}) {
     touches.within(count, 0, kMostCounted);

@@ -10,7 +10,7 @@ namespace rill::ops {
 
 enum class RecurrentCell : int64_t { kGru, kLstm, kTanh, kRelu };
 
-/// What layers of all cells have.
+/// The common fields of layers of all cells.
 struct RecurrentLayer {
   int64_t steps = 0;
   int64_t hidden = 0;
@@ -59,7 +59,7 @@ struct RecurrentArgs {
 template <class Kernel>
 RILL_STEP_FIELDS(RecurrentArgs<Kernel>, kernel, layer)
 
-/// How a W of few bits is kept.
+/// The storage of a quantized W.
 struct RecurrentFewBits {
   const kernels::MatmulPacked* kernel = nullptr;
   int64_t block_bytes = 0;  ///< of W, for a block of units

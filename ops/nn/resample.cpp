@@ -223,7 +223,7 @@ bool ResizeAxis::is_scaled(const Dim& from) const {
 
 namespace {
 
-/// The extents or scales of all axes, of which one is another one than in the input.
+/// Return the extents or scales of all axes; at most one differs from the input's.
 template <class Of>
 std::string for_each_axis(const Fact& in, const Of& of) {
   std::string out;

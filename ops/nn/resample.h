@@ -24,7 +24,7 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
   std::string coord = "half_pixel";
   std::string interpolator = "nearest";
   std::string nearest = "floor";
-  // What ONNX has beyond that.
+  // Options that only ONNX has.
   float roi_begin = 0.0F;  ///< of `tf_crop_and_resize`: parts of the input, 0 to 1
   float roi_end = 1.0F;
   float cubic_a = -0.75F;
@@ -54,7 +54,7 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
     return coord == "half_pixel" || coord == "pytorch_half_pixel" || coord == "asymmetric" ||
            coord == "tf_half_pixel_for_nn";
   }
-  /// Return how often each element is repeated, if that is all that happens; 0 if not.
+  /// Return how often each element is repeated; 0 if it does anything else.
   int64_t repeats() const;
 };
 

@@ -65,7 +65,7 @@ class Places {
 /// made of is there. Outputs in front of the first frame are made of that one.
 int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t up, int64_t down) {
   const int64_t out_pulse = pulse * up / down;
-  // An output a period later is made of later frames: of a pulse, those of the last period count.
+  // An output a period later depends on later frames: of a pulse, only the last period matters.
   const auto waits = [&](int64_t out_delay) {
     for (int64_t at = out_pulse - up; at < out_pulse; ++at) {
       if (places.last(at - out_delay) + delay >= pulse) return true;

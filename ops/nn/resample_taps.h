@@ -39,7 +39,7 @@ class Taps {
     stretch_ = op.antialias ? std::min(scale_, 1.0F) : 1.0F;
   }
 
-  /// A scale as `up` outputs for `down` inputs, which repeats their places; 0 if it is none.
+  /// A scale as `up` outputs for `down` inputs, whose places repeat; 0 if it is no such ratio.
   struct Ratio {
     int64_t up = 0;
     int64_t down = 0;
@@ -92,11 +92,11 @@ class Taps {
   }
 
  private:
-  /// A place as a whole number; 0 for what no axis reaches.
+  /// Return a place as a whole number; 0 beyond any axis.
   static int64_t place_of(float at) {
     return std::abs(at) < 1e15F ? static_cast<int64_t>(at) : 0;
   }
-  /// The whole number that a scale is; 0 if it is none.
+  /// Return a scale as a whole number; 0 if it is not one.
   static int64_t whole(float scale) {
     const bool is_whole = scale >= 1.0F && scale <= 4096.0F && std::round(scale) == scale;
     return is_whole ? static_cast<int64_t>(scale) : 0;

@@ -1,4 +1,4 @@
-// How ONNX's Resize and its kin are read.
+// Reads ONNX's Resize and its kin.
 
 #include <cmath>
 #include <numeric>
@@ -150,7 +150,7 @@ Result<Value> resize(OnnxCtx& ctx) {
   return f.value(f.cast(x, own));
 }
 
-/// What both operators on blocks of an image read.
+/// The common operands of both operators on blocks of an image.
 struct Blocks {
   int64_t size = 0;
   std::string mode = "DCR";

@@ -1,4 +1,4 @@
-// How ONNX's normalisations are read.
+// Reads ONNX's normalisations.
 
 #include <numeric>
 
@@ -52,7 +52,7 @@ Result<DType> stash_type(OnnxCtx& ctx, DType own) {
   return own == DType::kF64 ? own : *type;
 }
 
-/// What a normalisation over the last axes reads of its attributes.
+/// The attributes of a normalisation over the last axes.
 struct TrailingNorm {
   DType own = DType::kF32;   ///< of the input and the output
   DType type = DType::kF32;  ///< that is computed in
@@ -107,8 +107,8 @@ OutletId rows_at(Formula& f, const char* table, OutletId indices) {
                                       {"axis", Value(Dim(0))}});
 }
 
-/// Sums of what words, their places and their segments stand for, normalised; and how many words of
-/// each row the mask lets through.
+/// The normalised sum of the embeddings of words, places and segments; and the number of words of
+/// each row that the mask shows.
 Result<Value> embed_layer_norm(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId ids = f.arg("input_ids");
@@ -156,7 +156,7 @@ Result<Value> skip_rms_norm(OnnxCtx& ctx) {
   return f.values({out, squares, inverse, sum});
 }
 
-/// In training mode the statistics are those of the input, and what is kept of them comes out.
+/// In training mode the statistics are those of the input, and the running ones are outputs.
 Result<Value> batch_norm_of_batch(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");

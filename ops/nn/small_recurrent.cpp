@@ -89,7 +89,7 @@ Result<Tensor> joined_filters(const std::vector<Projection>& gates, int64_t hidd
   return all;
 }
 
-/// Their biases as [gates, H]; 0 where there is none.
+/// Return their biases as [gates, H]; 0 if there is none.
 Result<Tensor> joined_biases(const std::vector<Projection>& gates, int64_t hidden) {
   RILL_ASSIGN(Tensor all,
               Tensor::zeros(DType::kF32, {static_cast<int64_t>(gates.size()), hidden}));

@@ -1,4 +1,4 @@
-// How ONNX's Softmax and its kin are read.
+// Reads ONNX's Softmax and its kin.
 
 #include <numeric>
 
@@ -46,7 +46,7 @@ Result<Value> hardmax(OnnxCtx& ctx) {
   return f.value(f.reshape(f.cast(hit, f.fact(x).dtype), shape));
 }
 
-/// Minus the scores of the targets, weighted by class; those of `ignore_index` count nothing.
+/// Minus the scores of the targets, weighted by class; targets equal to `ignore_index` count as 0.
 Result<OutletId> likelihood_loss(OnnxCtx& ctx, Formula& f, OutletId scores, OutletId target,
                                  const char* weights) {
   if (!f.ok()) return f.take_status();

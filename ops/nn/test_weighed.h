@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of weights in fewer bits share: an operator on an input and constant weights.
+// Shared helpers for the tests of quantized weights: an operator on an input and constant weights.
 
 #include <memory>
 #include <utility>

@@ -10,7 +10,7 @@
 
 namespace rill::ops {
 
-/// What a file calls the parts of a window, for errors.
+/// The names of a window's parts in a file, for errors.
 struct WindowNames {
   const char* kernel = "kernel";
   const char* stride = "stride";
@@ -18,8 +18,8 @@ struct WindowNames {
   const char* padding = "padding";
 };
 
-/// How a window slides over the spatial axes of [N, C, spatial...]: what convolutions and pools
-/// have in common.
+/// A window that slides over the spatial axes of [N, C, spatial...]: common to convolutions and
+/// pools.
 struct Window {
   std::vector<int64_t> kernel;  ///< taps per spatial axis
   std::vector<int64_t> stride;
@@ -76,7 +76,7 @@ std::vector<int> channels_last(int rank);
 /// The frames that windows of a stream reach over, at most.
 inline constexpr int64_t kMostReach = int64_t{1} << 26;
 
-/// What the streaming axis is to a windowed op.
+/// The role of the streaming axis in a windowed op.
 struct StreamAxis {
   int spatial = -1;  ///< index among the spatial axes; -1 for the batch axis
 };

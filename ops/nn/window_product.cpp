@@ -105,7 +105,7 @@ class WindowLowering {
   const WindowProduct::Axis& window(int axis) const {
     return product_.axes[static_cast<size_t>(axes_[static_cast<size_t>(axis)])];
   }
-  /// The axis of the input and output for one of those found.
+  /// Return the axis of the input and output for one of those found.
   int place(int axis) const { return axes_[static_cast<size_t>(axis)] + 2; }
   int64_t taps(int axis) const { return window(axis).taps; }
   int64_t tap_stride(int axis) const { return window(axis).tap_stride; }
@@ -134,7 +134,7 @@ class WindowLowering {
   double multiply_adds() const {
     return static_cast<double>(y_.volume()) * static_cast<double>(channels_ * all_taps());
   }
-  /// A loop over an axis of the output that has a stride of its own in the input.
+  /// Return a loop over an axis of the output with a separate stride in the input.
   WindowLoop loop_over(int axis, int64_t x_step) const {
     WindowLoop loop;
     loop.count = y_.extent(axis);
@@ -294,7 +294,7 @@ class WindowLowering {
     return loop;
   }
 
-  /// Copies the windows side by side first, where they are no evenly spaced segments.
+  /// Copy the windows into rows first if they are no evenly spaced segments.
   Status gathered_call() {
     int64_t rows = 1;
     std::vector<int64_t> shape{x_.extent(0)};

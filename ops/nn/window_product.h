@@ -8,7 +8,7 @@ namespace rill::ops {
 
 /// Windows of frames that filters multiply: a convolution, or one phase of a transposed one.
 struct WindowProduct {
-  /// How windows lie along a spatial axis; in floats.
+  /// The layout of windows along a spatial axis; in floats.
   struct Axis {
     int64_t taps = 1;  ///< none: the result is the bias
     int64_t tap_stride = 0;
@@ -20,7 +20,7 @@ struct WindowProduct {
   TensorPtr filter;        ///< [O, C / groups, taps...], taps in the order of the input
 };
 
-/// What all products of one operator have in common.
+/// The common fields of all matmuls of one operator.
 struct WindowProducts {
   int64_t groups = 1;
   const Operand* bias = nullptr;
@@ -31,7 +31,7 @@ struct WindowProducts {
   float slope = 1;                    ///< of values below 0, before the limits; of no depthwise one
 };
 
-/// Return whether each channel has a filter of its own, given the extents of the filters.
+/// Return whether each channel has a separate filter, given the extents of the filters.
 inline bool is_depthwise(int64_t groups, int64_t outputs, int64_t channels) {
   return groups > 1 && channels == 1 && outputs == groups;
 }

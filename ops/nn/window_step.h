@@ -65,8 +65,8 @@ struct ConvCalls {
 template <class Args>
 RILL_STEP_FIELDS(ConvCalls<Args>, calls)
 
-/// Products whose weights have few bits: a kind of its own, so that a program without such weights
-/// links none of their kernels.
+/// Matmuls with quantized weights: a separate kind, so that a program without such weights links
+/// none of their kernels.
 struct FewBitsWindows {
   ConvCalls<kernels::MatmulF32Args> windows;
   const kernels::MatmulPacked* few_bits = nullptr;

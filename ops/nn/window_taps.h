@@ -67,7 +67,7 @@ class TapSteps {
 
   /// The distance from one such tap to the next.
   int64_t step() const { return step_; }
-  /// The first such tap, below `step()`, or nothing where there is none.
+  /// Return the first such tap, below `step()`; nothing if there is none.
   std::optional<int64_t> first(int64_t raw) const RILL_NONBLOCKING;
 
  private:
@@ -76,7 +76,7 @@ class TapSteps {
   int64_t inverse_;  ///< of dilation / shared_, modulo step_
 };
 
-/// What a step along one axis does when it reads a padded copy of its input.
+/// The cost along one axis of a step that reads a padded copy of its input.
 struct PaddedAxis {
   double reads = 1;    ///< of elements, padding included
   double useful = 1;   ///< of elements of the input, at most

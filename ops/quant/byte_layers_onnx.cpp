@@ -1,5 +1,5 @@
-// How more of onnxruntime's layers of quantised numbers are read: products with a bias, attention,
-// pools, selections, and rows of tables.
+// Reads more quantized layers of onnxruntime: matmuls with a bias, attention, pools, selections,
+// and rows of tables.
 
 #include "ops/nn/onnx_pool.h"
 #include "ops/quant/onnx_bytes.h"
@@ -29,7 +29,7 @@ Result<Value> qgemm(OnnxCtx& ctx) {
   return f.value(f.times(f.cast(sums, DType::kF32), scale));
 }
 
-/// Queries, keys and values are one product of integers; what follows is of floats.
+/// Queries, keys and values are one integer matmul; the rest runs in floats.
 Result<Value> qattention(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const OutletId x, centered(ctx, f, "input", "input_zero_point", 0, DType::kI32));
@@ -96,7 +96,7 @@ OutletId unpacked(Formula& f, OutletId bytes, int64_t bits, const Dim& count) {
   return f.slice(f.reshape(f.concat(parts, rank), shape), rank - 1, Dim(0), count);
 }
 
-/// Rows of a table of packed codes, of which the rows alone are written out.
+/// Gather rows of a table of packed codes, and unpack only these rows.
 Result<Value> gather_blocks(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId data = f.arg("data");

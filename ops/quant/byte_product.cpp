@@ -54,7 +54,7 @@ std::optional<double> one_number(const TensorPtr& value) {
   return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
-/// What a product of integers is as one of bytes.
+/// An integer matmul as an int8 GEMM.
 struct Found {
   ByteSums op;
   OutletId x;
@@ -64,8 +64,8 @@ struct Found {
   int64_t largest = 0;  ///< the largest size of a sum
 };
 
-/// Weights within 8 bits, less a zero point if there are none without one. Weights of 9 bits, as
-/// those of columns with zero points of their own have, are sums of two halves, [columns, 2 * k].
+/// Return weights within 8 bits, minus a zero point if they do not fit without one. Weights of 9
+/// bits, as with separate zero points per column, are sums of two halves, [columns, 2 * k].
 std::optional<Tensor> as_bytes(const Tensor& matrix, int64_t columns, int64_t k, bool transposed,
                                int64_t* zero) {
   const auto values = matrix.values<int32_t>();
@@ -318,7 +318,7 @@ std::optional<Rounded> scaled_sums(const Rewrite& rewrite, Chain chain) {
   return out;
 }
 
-/// Add the product of what is found in the place of the node that is rewritten.
+/// Add the int8 GEMM, which replaces the node under rewriting.
 Result<OutletId> wire_sums(Rewrite& rewrite, Rounded rounded, OutletId x, OutletId zero) {
   const std::string& name = rewrite.node().name;
   ByteSums& op = rounded.found.op;

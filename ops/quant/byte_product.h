@@ -14,8 +14,7 @@ Status fuse_whole_sums(Rewrite& rewrite);
 /// Take a constant that is added to a product of integers into it.
 Status fuse_byte_bias(Rewrite& rewrite);
 
-/// Take a cast to bytes together with the product of bytes in front of it, and with what brings its
-/// sums to their scale.
+/// Fuse a cast to bytes with the int8 GEMM upstream, and with the scaling of its sums.
 Status fuse_byte_product(Rewrite& rewrite);
 
 }  // namespace rill::ops

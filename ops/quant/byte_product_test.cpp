@@ -17,8 +17,8 @@ Tensor bytes(uint32_t seed, DType type, std::vector<int64_t> shape) {
   return typed(type, std::move(shape), values);
 }
 
-/// Expect that the graph prepared with faster forms gives the bits that it gives without them, with
-/// that many nodes at most.
+/// Expect that the graph prepared with optimised forms gives the same bits as without them, with at
+/// most `nodes` nodes.
 void expect_fused(const std::vector<Input>& inputs, std::string_view statements,
                   const std::vector<Tensor>& x, size_t nodes) {
   const Graph graph = graph_of(inputs, statements);
@@ -71,7 +71,7 @@ TEST(ByteProduct, IsNotMergedWithOneOfAnotherScale) {
   expect_fused({{"x", "9, 3", "i8"}}, text, {bytes(4, DType::kI8, {9, 3})}, 3);
 }
 
-/// Zero points that are computed, as those of a range that is looked for, and a bias.
+/// Computed zero points, such as those of a measured range, and a bias.
 TEST(ByteProduct, OfSumsLessAComputedZeroPointIsOneNode) {
   for (const char* type : {"i8", "u8"}) {
     const DType dtype = *dtype_from_name(type);
@@ -123,7 +123,7 @@ TEST(ByteProduct, OfImagesIsOneNode) {
   }
 }
 
-/// Columns with zero points of their own: weights of 9 bits.
+/// Columns with separate zero points: weights of 9 bits.
 TEST(ByteProduct, OfWeightsOf9BitsIsOneNode) {
   for (const char* weights : {"[[255, -99, 0], [-100, 31, 1]]", "[[-255, 7, 99], [1, 100, -2]]",
                               "[[128, -128, 1], [127, -127, -1]]"}) {

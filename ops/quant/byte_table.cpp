@@ -109,7 +109,7 @@ struct Hop {
   size_t wire;
 };
 
-/// What each byte becomes on the way, the last hop first.
+/// Return the result of each byte along the path, the last hop first.
 Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const Fact& from) {
   const auto rank = static_cast<size_t>(std::max(from.rank(), 1));
   std::vector<int64_t> one(rank, 1);

@@ -4,9 +4,9 @@
 
 namespace rill::ops {
 
-/// Take a cast to bytes, or to f32, together with the elementwise operations in front of it, down
-/// to a cast from bytes, as a table of what each byte becomes. Nothing happens where there are
-/// none, or where others read what lies between. A table of f32 takes in what follows it.
+/// Fuse a cast to bytes, or to f32, with the upstream elementwise operations, up to a cast from
+/// bytes, into a table of results for each byte. Does nothing if there are none, or if their
+/// results have other readers. A table of f32 also absorbs its consumers.
 Status fuse_byte_table(Rewrite& rewrite);
 
 }  // namespace rill::ops

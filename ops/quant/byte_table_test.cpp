@@ -71,7 +71,7 @@ TEST(ByteTable, OfASigmoid) {
   expect_same((*got)[0], typed(DType::kU8, {7}, {0, 5, 96, 128, 159, 250, 255}));
 }
 
-/// How bytes are dequantised, and what is computed of them in f32.
+/// Dequantized bytes, and f32 results computed from them.
 TEST(ByteTable, OfRealNumbers) {
   const char* text =
       "a = tract_core_cast(x, to = 'i32'); b = tract_core_cast(a - 7, to = 'f32'); c = 0.03 * b;"
@@ -118,7 +118,7 @@ TEST(WholeCast, GivesTheBytesOfRoundedNumbers) {
   }
 }
 
-/// What was not rounded is cut off as ever.
+/// A cast still truncates a value that was not rounded.
 TEST(WholeCast, OfOtherNumbersIsNone) {
   const Graph graph = graph_of({{"x", "3", "f32"}},
                                "c = min(max(x, 0.0), 255.0); y = tract_core_cast(c, to = 'u8');");

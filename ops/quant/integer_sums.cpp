@@ -120,7 +120,7 @@ Result<int64_t> groups_of(LoadCtx& ctx, const Fact& x) {
   return x.dim(1).as_int();
 }
 
-/// Read a quantised convolution. Of its parameters `a` are those of the filter, `b` of the input.
+/// Read a quantized convolution. Its parameters `a` belong to the filter, `b` to the input.
 Result<Value> load_qconv(LoadCtx& ctx) {
   Wiring w(ctx);
   const OutletId x = w.arg("input");
@@ -144,8 +144,8 @@ Result<Value> load_qconv(LoadCtx& ctx) {
   conv.has_bias = false;
   RILL_ASSIGN(conv.window, load_window(ctx, {shape.begin() + 2, shape.end()}, 0));
   RILL_ASSIGN(conv.groups, groups_of(ctx, in));
-  // What is padded stands for 0, as it does once the zero point is taken away. Sums in f64 are
-  // exact, and tract reads them.
+  // Padding represents 0, as it does after subtracting the zero point. Sums in f64 are exact, and
+  // tract reads them.
   const auto real = [&](OutletId wire, OutletId zero) {
     return w.cast(less_zero_point(w, wire, zero), DType::kF64);
   };

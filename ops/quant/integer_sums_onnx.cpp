@@ -1,5 +1,4 @@
-// How ONNX's operators on quantised numbers are read: as the integers and scales that they consist
-// of.
+// Reads ONNX's operators on quantized numbers as the integers and scales that they consist of.
 
 #include <span>
 
@@ -13,7 +12,7 @@
 namespace rill::ops {
 namespace {
 
-/// A list along an axis, or one number per block of entries along it, each of which is repeated.
+/// A list along an axis, or one number per block of entries along it, repeated for each entry.
 Result<OutletId> spread(OnnxCtx& ctx, Formula& f, OutletId list, OutletId x, int64_t written_axis) {
   int64_t block = 0;
   if (ctx.has("block_size")) {
@@ -197,7 +196,7 @@ Result<Value> qlinear_softmax(OnnxCtx& ctx) {
   return f.value(bytes);
 }
 
-/// Tensors with their scales and zero points, brought to those of the output.
+/// Rescale tensors with their scales and zero points to those of the output.
 Result<Value> qlinear_concat(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const std::vector<OutletId> given, ctx.wires("inputs"));

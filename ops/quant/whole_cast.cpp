@@ -10,7 +10,7 @@
 namespace rill::ops {
 namespace {
 
-/// What makes a wire, if it is an operation on two.
+/// Return the binary operator that makes a wire, if any.
 const Binary* binary_of(const Graph& graph, OutletId wire) {
   return graph.node(wire.node).op->as<Binary>();
 }

@@ -17,7 +17,7 @@ using kernels::PointwiseOp;
 /// Where each gate of x and r, and h, is read.
 enum Operand : uint8_t { kXz, kRz, kXr, kRr, kXn, kRn, kH, kOperands };
 
-/// Gate `index` of those that lie side by side on the last axis.
+/// Return gate `index`; gates are adjacent on the last axis.
 View gate(View view, int64_t index, int64_t hidden) {
   const int last = view.rank - 1;
   const int64_t offset = index * hidden * view.step(last);

@@ -17,8 +17,8 @@ using Kind = Scan::Input::Kind;
 /// The gates as `r`, `w` and `b` hold them, one below the other.
 enum Gate : int64_t { kZ, kR, kN, kGates };
 
-/// The cell, as `recognise.h` tells it: per gate what the input gives [B, 1, H] and a filter [H,
-/// H], the bias [1, 1, H] of the new value's product, and the state [B, 1, H].
+/// The cell in the form that `recognise.h` matches: per gate the input's term [B, 1, H] and a
+/// filter [H, H], the bias [1, 1, H] of the new value's product, and the state [B, 1, H].
 class Cell {
  public:
   Cell(const Dim& batch, int64_t hidden) {
@@ -80,7 +80,7 @@ OutletId biases_of(Wiring& w, OutletId biases, int64_t half, int64_t gate, int64
   return w.reshape(part, {Dim(1), Dim(1), Dim(hidden)});
 }
 
-/// What the input gives a gate, with the biases that do not wait for the state.
+/// Return the input's term of a gate, with the biases that do not depend on the state.
 OutletId input_of(Wiring& w, OutletId x, OutletId biases, int64_t gate, int64_t hidden,
                   bool projected) {
   OutletId own = w.slice(x, 2, Dim(gate * hidden), Dim((gate + 1) * hidden));

@@ -9,12 +9,12 @@
 namespace rill::ops {
 namespace {
 
-/// The gate at `index` of those that lie side by side on the last axis.
+/// Return the gate at `index`; gates are adjacent on the last axis.
 OutletId gate(Wiring& w, OutletId x, int64_t index, int64_t hidden) {
   return w.slice(x, w.rank(x) - 1, Dim(index * hidden), Dim((index + 1) * hidden));
 }
 
-/// Fail unless the last axis of a wire has that many features.
+/// Fail unless the last axis of a wire has `width` features.
 Status expect_width(const Wiring& w, OutletId x, int64_t width, std::string_view what) {
   const Fact& fact = w.fact(x);
   const bool fits = fact.rank() > 0 && fact.shape.back() == Dim(width);

@@ -81,7 +81,7 @@ class Cell {
   OutletId sum(OutletId a, OutletId b) { return binary(BinaryKind::kAdd, a, b); }
   OutletId times(OutletId a, OutletId b) { return binary(BinaryKind::kMul, a, b); }
   OutletId complement(OutletId x) { return binary(BinaryKind::kSub, number(1.0F), x); }
-  /// What a filter makes of the state.
+  /// Return the product of the state with a filter.
   OutletId product(OutletId h, OutletId filter) {
     auto op = draft_op<EinSum>();
     op->expr = "abk,ok->abo";

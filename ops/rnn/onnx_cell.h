@@ -23,16 +23,16 @@ struct Activation {
   float beta = 0.0F;
 };
 
-/// What attributes say of the cell.
+/// The attributes of the cell.
 struct CellForm {
   std::vector<Activation> activations;  ///< those of the gates, direction by direction
-  float clip = 0.0F;                    ///< of what activations take, if above 0
+  float clip = 0.0F;                    ///< limit of the activations' inputs, if above 0
   bool input_forget = false;            ///< LSTM: the gate of the input is 1 - that of the past
   bool linear_before_reset = false;     ///< GRU: the gate of the past multiplies its products
   bool quantised = false;  ///< LSTM: h is rounded to 8 bits of its own range, filters are steps
 };
 
-/// Read the attributes. Errors: kArg for functions that are not there, or not as many as gates.
+/// Read the attributes. Errors: kArg for unknown functions, or another number than gates.
 Result<CellForm> cell_form(OnnxCtx& ctx, CellKind kind, int64_t directions);
 
 /// Make the body of the loop: one step of one direction.

@@ -1,5 +1,5 @@
-// How ONNX's LSTM, GRU and RNN are read: as loops over their cells, which are recognised and run at
-// once where the cells are the usual ones.
+// Reads ONNX's LSTM, GRU and RNN as loops over their cells. Usual cells are recognised, and the
+// whole layer runs as one operator.
 
 #include <array>
 
@@ -17,7 +17,7 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// The operands of one direction, cut out of those of the node.
+/// The operands of one direction, sliced from those of the node.
 struct Direction {
   OutletId x;  ///< [T, B, I]
   OutletId w;  ///< [G * H, I]
@@ -194,7 +194,7 @@ OutletId Layer::filter(const char* name) {
   return out;
 }
 
-/// What a step of a gate's filter stands for: [1, 1, H], or one number.
+/// Return the real size of a step of a gate's filter: [1, 1, H], or one number.
 OutletId Layer::unit_of(const char* name, int64_t direction, int64_t gate) {
   const OutletId list = w_.arg(name);
   if (!w_.ok()) return {};
@@ -216,7 +216,7 @@ OutletId Layer::batch_first(OutletId wire, std::vector<int64_t> perm) {
   return w_.add(make_op<Transpose>(std::move(perm)), {wire});
 }
 
-/// What belongs to one direction, without its axis.
+/// Return the entry of one direction, without the axis of directions.
 OutletId Layer::row(OutletId wire, int64_t direction) {
   if (!wire.valid()) return wire;
   if (directions_ > 1) wire = w_.slice(wire, 0, Dim(direction), Dim(direction + 1));
@@ -262,7 +262,7 @@ Direction Layer::direction(int64_t index) {
   return d;
 }
 
-/// What the loop of a direction takes: of the input in chunks, of weights as they are, and states.
+/// Collect the inputs of the loop of a direction: chunks of the input, whole weights, and states.
 Status Layer::loop_inputs(const Direction& d, int64_t index, int64_t chunk, Scan* scan,
                           std::vector<OutletId>* inputs) {
   const int64_t gates = gates_of(kind_);

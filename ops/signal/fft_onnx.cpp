@@ -1,4 +1,4 @@
-// How ONNX's Fourier transforms are read.
+// Reads ONNX's Fourier transforms.
 
 #include <array>
 #include <cmath>
@@ -55,7 +55,7 @@ OutletId like(Formula& f, OutletId x, OutletId of) {
   return f.ok() && f.dtype(x) != f.dtype(of) ? f.cast(x, f.dtype(of)) : x;
 }
 
-/// Half of the spectrum tells the other half for real numbers alone.
+/// Half of the spectrum determines the other half for real numbers only.
 Status check_onesided(Formula& f, OutletId x) {
   if (!f.ok()) return f.take_status();
   const int last = f.rank(x) - 1;

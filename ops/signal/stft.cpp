@@ -206,7 +206,7 @@ Status Stft::pulsify(PulseBuilder& b) const {
   return {};
 }
 
-/// A real signal is written as pairs by an axis of extent 1 and a zero beside each sample.
+/// Files write a real signal as pairs: an axis of extent 1, and a zero next to each sample.
 Status Stft::fuse(Rewrite& rewrite) const {
   if (real) return {};
   const auto* pad = rewrite.producer_as<Pad>(0);

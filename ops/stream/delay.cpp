@@ -63,8 +63,8 @@ int axis_in_front(const Graph& graph, const Node& node, int axis) {
   return -1;
 }
 
-/// A delay that holds zeros moves in front of ops that only rearrange frames, so that it sits on
-/// the wire that has memory of its own, and equal delays meet and merge.
+/// A delay that holds zeros moves upstream of ops that only rearrange frames, to the wire that owns
+/// its memory, so that equal delays merge.
 Status Delay::declutter(Rewrite& rewrite) const {
   if (delay == 0 && overlap == 0) return rewrite.bypass(rewrite.input(0));
   if (fill && fill->rank() != 0) return {};

@@ -15,8 +15,8 @@ struct Delay final : OpBase<Delay> {
   int64_t delay = 0;
   int64_t overlap = 0;
   TensorPtr fill;  ///< rank 0, or extent 1 on the axis and broadcastable elsewhere
-  /// Frames in front of these that are kept without being given: a session with pulses of another
-  /// size may go on from them.
+  /// Further earlier frames that are kept but not output: a session with pulses of another size may
+  /// continue from them.
   int64_t reserve = 0;
   int64_t padding = 0;  ///< of the frames before the start, those that were asked for
 
@@ -32,7 +32,7 @@ struct Delay final : OpBase<Delay> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Tell on which axis of its input a node that only moves frames has an axis of its output; -1 if
+/// Return the axis in the input of a node that only moves frames for an axis of its output; -1 if
 /// it does more to that axis.
 int axis_in_front(const Graph& graph, const Node& node, int axis);
 

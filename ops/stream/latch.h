@@ -4,10 +4,9 @@
 
 namespace rill::ops {
 
-/// Keep frames [begin, end) of a stream, once they have gone by.
-/// Shapes: [.., p, ..] -> [.., end - begin, ..] on `axis`.
-/// Types: all plain ones. Errors: kShape for a missing axis or counts out of range.
-/// Stream: frame n lies at position n + delay. What is not there yet is zero.
+/// Keep frames [begin, end) of a stream, once they have passed. Shapes: [.., p, ..] -> [.., end -
+/// begin, ..] on `axis`. Types: all plain ones. Errors: kShape for a missing axis or counts out of
+/// range. Stream: frame n lies at position n + delay. Frames that have not arrived are zero.
 /// Source: NNEF 1.0, `slice` to a fixed number of frames of a stream.
 struct PulseLatch final : OpBase<PulseLatch> {
   int64_t axis = 0;

@@ -4,9 +4,8 @@
 
 namespace rill::ops {
 
-/// Tell expressions in the length of the stream.
-/// Shapes: no input -> that of `value`. Types: dims.
-/// Stream: zeros until the end is known.
+/// Output expressions in the length of the stream. Shapes: no input -> that of `value`. Types:
+/// dims. Stream: zeros until the end is known.
 /// Source: tract_core_shape_of, of a stream.
 struct PulseLength final : OpBase<PulseLength> {
   TensorPtr value;  ///< of dims

@@ -1,4 +1,4 @@
-// How ONNX's CausalConvWithState is read.
+// Reads ONNX's CausalConvWithState.
 
 #include "ops/math/formula.h"
 #include "ops/nn/conv.h"
@@ -6,7 +6,7 @@
 namespace rill::ops {
 namespace {
 
-/// How the node lays out its inputs, and how far apart its taps are.
+/// The layout of the node's inputs, and the distance of its taps.
 struct Layout {
   bool channels_last = false;
   int64_t dilation = 1;

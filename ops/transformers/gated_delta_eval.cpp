@@ -103,7 +103,7 @@ struct HeadFrame {
   }
 };
 
-/// What runs the heads of one evaluation.
+/// Runs the heads of one evaluation.
 struct Heads {
   const LinearAttention& op;
   EvalCtx& ctx;

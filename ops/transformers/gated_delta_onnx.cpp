@@ -1,11 +1,11 @@
-// How ONNX's LinearAttention is read.
+// Reads ONNX's LinearAttention.
 
 #include "ops/math/formula.h"
 
 namespace rill::ops {
 namespace {
 
-/// What the node says of its heads and of its rule.
+/// The attributes of the node: its heads and its rule.
 struct Form {
   int64_t queries = 0;  ///< heads
   int64_t values = 0;

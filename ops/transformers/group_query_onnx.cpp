@@ -1,10 +1,9 @@
-// How GroupQueryAttention of com.microsoft is read: causal attention over a cache of keys and
-// values, where several heads of queries share each head of keys.
-//
-// The cache that comes in has frames of each batch in front, as many as `seqlens_k` tells, and
-// perhaps room behind them. The one that goes out has the new frames behind these. It is as long as
-// the one that came in where that has room for all (a shared buffer), or else as long as all frames
-// together: only the former can be handed on by --feedback, as its extent stays.
+// Reads GroupQueryAttention of com.microsoft: causal attention over a cache of keys and values,
+// where several heads of queries share each head of keys.
+// The input cache begins with the `seqlens_k` frames of each batch, and may have unused room after
+// them. The output cache appends the new frames. It has the input's length if that has room for all
+// of them (a shared buffer), else the length of all frames together. Only the former works with
+// --feedback, as its extent stays the same.
 
 #include <algorithm>
 #include <cmath>
@@ -167,9 +166,9 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
   return at;
 }
 
-/// Positions for the rotation, [batch, frames]. Where all frames of the cache are new, the first
-/// position of the first batch is that of the first frame, and counts up; batches that tell how
-/// many of their frames are new have positions of their own.
+/// Positions for the rotation, [batch, frames]. If all frames of the cache are new, they count up
+/// from the first position of the first batch. Otherwise each batch counts from its own number of
+/// earlier frames.
 OutletId positions_of(OnnxCtx& ctx, Formula& f, const Places& at) {
   if (!ctx.given("position_ids")) return at.rows;
   const OutletId ids = f.cast(f.arg("position_ids"), DType::kI64);
@@ -201,8 +200,8 @@ Status rotate(OnnxCtx& ctx, Formula& f, const Places& at, Parts* parts) {
   return f.take_status();
 }
 
-/// Which frames the cache that goes out takes from those that came in, the new ones behind them,
-/// and one of zeros: [batch, kept, extent, 1].
+/// The sources of the output cache's frames: earlier frames, then the new ones, then zeros: [batch,
+/// kept, extent, 1].
 OutletId sources_of(Formula& f, const Counts& counts, const Places& at, const Dim& past) {
   const OutletId place = f.range(at.extent);
   const OutletId before = f.with_axis(at.before, 1);
@@ -214,7 +213,7 @@ OutletId sources_of(Formula& f, const Counts& counts, const Places& at, const Di
   return f.broadcast(from, {counts.batch, Dim(counts.kept), at.extent, Dim(1)});
 }
 
-/// Put the new keys and values behind those of the cache: [batch, kept, extent, size].
+/// Append the new keys and values to those of the cache: [batch, kept, extent, size].
 void add_cache(OnnxCtx& ctx, Formula& f, const Counts& counts, const Places& at, Parts* parts) {
   for (OutletId* part : {&parts->k, &parts->v}) *part = f.transpose(*part, {0, 2, 1, 3});
   if (!ctx.given("past_key")) return;
@@ -229,7 +228,7 @@ void add_cache(OnnxCtx& ctx, Formula& f, const Counts& counts, const Places& at,
   parts->v = taken(f.arg("past_value"), parts->v);
 }
 
-/// Scores of what no query sees become minus infinity.
+/// Set the scores of keys that no query sees to minus infinity.
 Result<OutletId> masked(OnnxCtx& ctx, Formula& f, OutletId scores, const Counts& counts,
                         const Places& at) {
   RILL_ASSIGN(const bool causal, ctx.boolean("causal"));
@@ -271,7 +270,7 @@ Result<OutletId> weights_of(OnnxCtx& ctx, Formula& f, OutletId scores, const Cou
   return sink || smooth ? f.slice(weights, 3, Dim(0), keys) : weights;
 }
 
-/// The bias, with as many keys as the cache has; what lies behind the frames is masked.
+/// Return the bias with one column per key of the cache; keys beyond the frames are masked.
 OutletId bias_of(Formula& f, const Places& at) {
   const OutletId bias = f.cast(f.arg("attention_bias"), DType::kF32);
   const Fact fact = f.fact(bias);
@@ -283,8 +282,8 @@ OutletId bias_of(Formula& f, const Places& at) {
   return f.concat({bias, zeros}, 3);
 }
 
-/// What the queries [batch, frames, heads, size] find in keys and values [batch, kept, keys, size],
-/// with the heads side by side. Computed in f32, as onnxruntime does for halves.
+/// Attention of queries [batch, frames, heads, size] over keys and values [batch, kept, keys,
+/// size]; the output joins the heads. Computed in f32, as onnxruntime does for f16.
 Result<OutletId> attended(OnnxCtx& ctx, Formula& f, const Counts& counts, const Places& at,
                           const Parts& parts) {
   RILL_ASSIGN(const float given, ctx.number("scale"));

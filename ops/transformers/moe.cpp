@@ -143,7 +143,7 @@ Kind kind_of(const std::string_view (&names)[kCount], std::string_view name) {
   return static_cast<Kind>(std::find(names, names + kCount, name) - names);
 }
 
-/// What a step does, of an operator that was found to make sense.
+/// Return the arguments of a step, from a checked operator.
 MoeHow how_of(const MoeFfn& op) {
   MoeHow how;
   how.k = op.k;

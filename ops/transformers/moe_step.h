@@ -41,7 +41,7 @@ struct MoeArgs {
 RILL_STEP_FIELDS(MoeArgs, how, tokens, width, hidden, experts, x, y, wg, w1, w2, w3, bias, logits,
                  chosen, h, up)
 
-/// What an element of the first product becomes, given that of the gated one.
+/// Return the hidden value from an element of the first matmul and that of the gated one.
 float hidden_value(const MoeHow& how, float h, float up) RILL_NONBLOCKING;
 
 void run_moe(const MoeArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;

@@ -1,4 +1,4 @@
-// How the attentions of com.microsoft are read.
+// Reads the attentions of com.microsoft.
 
 #include <array>
 
@@ -7,8 +7,8 @@
 namespace rill::ops {
 namespace {
 
-/// Cut a list of all biases for the parts of these widths, and add them. Keys and values that are
-/// split into heads come from a step before, and have theirs.
+/// Split a list of all biases into parts of these widths, and add them. Keys and values that are
+/// split into heads come from an earlier step, and already have theirs.
 Status add_biases(Formula& f, OutletId bias, std::array<OutletId*, 3> parts) {
   Dim at = 0;
   for (OutletId* part : parts) {

@@ -8,8 +8,9 @@
 namespace rill::ops {
 namespace {
 
-/// Which keys a list lets through: those in front of an end per batch and, where it has as many
-/// more, from a start on. Of 3 * batch + 2 entries, the others are sums of the ends.
+/// Return the keys that a list shows: those before an end per batch and, if the list has two
+/// entries per batch, from a start on. In a list of 3 * batch + 2 entries, the others are sums of
+/// the ends.
 Result<OutletId> open_keys(OnnxCtx& ctx, Formula& f, OutletId list, const OnnxHeads& heads) {
   const Dim batch = f.dim(heads.q, 0);
   const Dim entries = f.dim(list, 0);
@@ -29,8 +30,8 @@ Result<OutletId> open_keys(OnnxCtx& ctx, Formula& f, OutletId list, const OnnxHe
   return f.binary(BinaryKind::kAnd, open, f.binary(BinaryKind::kGe, keys, limit(1)));
 }
 
-/// Which keys are not behind the query. Each key is of the past, or of a query; onnxruntime shows
-/// the last query all keys that are more.
+/// Return the keys that do not follow the query. Each key is of the past, or of a query;
+/// onnxruntime shows all surplus keys to the last query.
 Result<OutletId> not_behind(OnnxCtx& ctx, Formula& f, OutletId scores, const Dim& past) {
   if (!f.ok()) return f.take_status();
   const Dim count = past + f.dim(scores, 2);

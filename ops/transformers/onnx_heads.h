@@ -18,18 +18,18 @@ struct OnnxHeads {
 /// [batch, frames, heads * size] -> [batch, heads, frames, size]. Errors: kShape.
 Result<OutletId> split_heads(Formula& f, OutletId x, int64_t heads);
 
-/// What a mask of integers adds to the scores: `mask_filter_value` where it is 0.
-/// Shapes: [batch, keys], [batch, queries, keys], or a list of ends per batch: [batch], with as
-/// many starts behind them, or with the sums of queries and keys behind them, [3 * batch + 2].
-/// Errors: kUnsupported for others.
+/// Return the term that an integer mask adds to the scores: `mask_filter_value` where it is 0.
+/// Shapes: [batch, keys], [batch, queries, keys], or a list of ends per batch: [batch], [2 * batch]
+/// with starts after them, or [3 * batch + 2] with the sums of queries and keys after them. Errors:
+/// kUnsupported for others.
 Result<OutletId> onnx_mask(OnnxCtx& ctx, Formula& f, OutletId mask, const OnnxHeads& heads);
 
 /// Scaled products, softmax and sums, with the heads side by side again.
 /// Errors: kUnsupported for one-way attention where some keys have no query.
 Result<OutletId> onnx_attended(OnnxCtx& ctx, Formula& f, OnnxHeads heads);
 
-/// Read the attention whose queries, keys and values lie side by side: `past`, `mask_index` and the
-/// attributes. Gives the output and, where it is wanted, the keys and values for the next run.
+/// Read an attention whose queries, keys and values are adjacent in one wire: `past`, `mask_index`
+/// and the attributes. Return the output and, if requested, the keys and values for the next run.
 Result<Value> onnx_attention(OnnxCtx& ctx, Formula& f, OutletId product);
 
 }  // namespace rill::ops

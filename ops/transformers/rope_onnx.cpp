@@ -1,4 +1,4 @@
-// How ONNX's RotaryEmbedding is read.
+// Reads ONNX's RotaryEmbedding.
 
 #include "ops/transformers/onnx_rotary.h"
 

@@ -12,9 +12,8 @@
 #include "ops/nn/einsum.h"
 #include "ops/nn/softmax.h"
 
-// Scaled dot-product attention has no op of its own: it is read as the products, the sum and the
-// softmax that it consists of, which stream and write as these do.
-// Source: tract_transformers_sdpa.
+// Scaled dot-product attention has no op: it is read as the matmuls, the sum and the softmax that
+// it consists of, which stream and are written as such. Source: tract_transformers_sdpa.
 
 namespace rill::ops {
 namespace {
@@ -86,7 +85,7 @@ class Attention {
     }
     RILL_ASSIGN(const Value scale, ctx_.value("scale"));
     if (scale.get<bool>()) {
-      // Queries and keys are of one width, and one of them tells it.
+      // Queries and keys have one width, so either may state it.
       const auto of_queries = ctx_.fact(q_).shape.back().to_int();
       RILL_ASSIGN(const int64_t width, of_queries ? Result<int64_t>(*of_queries)
                                                   : ctx_.fact(k_).shape.back().as_int());
@@ -97,7 +96,7 @@ class Attention {
     return {};
   }
 
-  /// A mask of truth values tells which keys are seen.
+  /// A boolean mask shows the keys where it is true.
   Status limit_where_false() {
     const std::vector<int64_t> one(static_cast<size_t>(ctx_.fact(mask_).rank()), 1);
     RILL_ASSIGN(Tensor zero, Tensor::zeros(DType::kF32, one));

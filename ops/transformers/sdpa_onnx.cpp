@@ -1,4 +1,4 @@
-// How ONNX's Attention and FlexAttention are read.
+// Reads ONNX's Attention and FlexAttention.
 
 #include <cmath>
 #include <limits>
@@ -107,8 +107,8 @@ OutletId softmax_of(Formula& f, OutletId scores) {
   return f.add(make_op<Softmax>(std::vector<int64_t>{3}, false), {scores});
 }
 
-/// A row of which all is masked gives zeros, not the NaN of a softmax over nothing. Told by each
-/// score for itself, so that windows stream; of a row with NaN, masked weights are zeros.
+/// A fully masked row gives zeros, not the NaN of a softmax over nothing. Each score decides this
+/// separately, so that windows stream; in a row with NaN, masked weights are zeros.
 OutletId weights_of(Formula& f, OutletId scores) {
   const OutletId hidden = f.binary(BinaryKind::kEq, scores, f.number(kNever, scores));
   const OutletId weights = softmax_of(f, scores);

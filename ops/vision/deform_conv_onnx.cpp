@@ -1,5 +1,5 @@
-// How ONNX's DeformConv is read: images are sampled where each tap of each window looks, and a
-// convolution of the taps alone sums them.
+// Reads ONNX's DeformConv: samples the image at each tap of each window, and sums the taps by a
+// convolution.
 
 #include <algorithm>
 
@@ -38,7 +38,7 @@ Result<Extents> extents_of(OnnxCtx& ctx, Formula& f, OutletId x, OutletId offset
   RILL_ASSIGN(const int64_t groups, ctx.integer("offset_group"));
   e.batch = in.dim(0);
   e.channels = in.dim(1);
-  constexpr int64_t kMostTaps = int64_t{1} << 20;  // each has a place of its own
+  constexpr int64_t kMostTaps = int64_t{1} << 20;  // each has a separate place
   e.taps = checked_volume(window.kernel).value_or(kMostTaps + 1);
   RILL_CHECK(e.taps <= kMostTaps, "W has a window of ", window.kernel, ": expected at most ",
              kMostTaps, " taps in all");
@@ -57,7 +57,7 @@ Result<Extents> extents_of(OnnxCtx& ctx, Formula& f, OutletId x, OutletId offset
   return e;
 }
 
-/// Which pixels the taps look at along one spatial axis, [batch * groups, taps, out...]: the place
+/// Return the pixels of the taps along one spatial axis, [batch * groups, taps, out...]: the place
 /// in the window, that of the window, and the offset.
 OutletId component(Formula& f, OutletId offsets, int axis, const Extents& e,
                    const Window& window) {

@@ -72,7 +72,7 @@ class GridSample final : public OpBase<GridSample> {
     const bool flipped = std::fmod(std::floor(from_low / span), 2.0F) != 0.0F;
     return flipped ? low + span - extra : low + extra;
   }
-  /// Bring a coordinate into the image where the padding says so; zeros stay where they are.
+  /// Move a coordinate into the image by the padding mode; zero padding leaves it unchanged.
   float placed(float at, int64_t size) const {
     const float last = static_cast<float>(size) - 1.0F;
     if (padding == "zeros") return at;

@@ -1,4 +1,4 @@
-// How ONNX's GridSample is read.
+// Reads ONNX's GridSample.
 
 #include "ops/math/formula.h"
 #include "ops/nn/einsum.h"
@@ -12,7 +12,7 @@ Result<Value> grid_sample(OnnxCtx& ctx) {
   RILL_ASSIGN(std::string mode, ctx.text("mode"));
   RILL_ASSIGN(std::string padding, ctx.text("padding_mode"));
   RILL_ASSIGN(const bool align, ctx.boolean("align_corners"));
-  // Opset 20 names them anew.
+  // Opset 20 renamed them.
   if (mode == "linear") mode = "bilinear";
   if (mode == "cubic") mode = "bicubic";
   return as_value(ctx.call1("tract_core_grid_sample", {{"input", Value(x)},

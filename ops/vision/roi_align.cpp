@@ -11,9 +11,9 @@
 namespace rill::ops {
 namespace {
 
-/// Points at most along one side of a bin, where an attribute tells their number.
+/// The most points along one side of a bin, if an attribute gives their number.
 constexpr int64_t kMostPoints = 1024;
-/// Points of all bins of a region, at most, where an attribute tells their number.
+/// The most points of all bins of a region, if an attribute gives their number.
 constexpr double kMostOfRegion = 0x1p28;
 /// Sides of bins in pixels, beyond which points have no number of 64 bits: nothing is sampled.
 constexpr float kLargestBin = 4e18F;
@@ -91,8 +91,8 @@ struct Side {
   float bin;
   int64_t points;
 
-  /// The points of a bin that may lie on an image of that extent: from the first one to before the
-  /// last. There are as many as the image has pixels, however large the region is.
+  /// Return the points of a bin that may lie on an image of that extent, as a range. Their number
+  /// is bounded by the image's pixels, however large the region is.
   std::pair<int64_t, int64_t> on_image(int64_t bin_index, int64_t extent) const {
     const double step = static_cast<double>(bin) / static_cast<double>(points);
     if (!(std::abs(step) > 0.0)) return {0, std::min(points, kMostPoints)};
@@ -124,7 +124,7 @@ Side side_of(const RoiAlign& op, float low, float high, int64_t bins) {
   return side;
 }
 
-/// The two pixels beside a point along an axis, and how much of the second one counts.
+/// The two pixels next to a point along an axis, and the weight of the second one.
 struct Pair {
   int64_t low = 0;
   int64_t high = 0;
@@ -147,7 +147,7 @@ Pair pair_at(float at, int64_t extent) {
   return pair;
 }
 
-/// What the points of one bin come to, in a channel that begins at `image`.
+/// The result of the points of one bin, in a channel that begins at `image`.
 struct Bin {
   const View& x;
   bool largest;
@@ -158,7 +158,7 @@ struct Bin {
     const auto [left, right] = columns.on_image(column, x.extent(3));
     float sum = 0.0F;
     float most = 0.0F;
-    // What lies beside the image is 0.
+    // Outside the image everything is 0.
     bool first = bottom - top == rows.points && right - left == columns.points;
     for (int64_t i = top; i < bottom; ++i) {
       const Pair v = pair_at(rows.at(row, i), x.extent(2));

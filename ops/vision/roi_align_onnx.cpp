@@ -1,4 +1,4 @@
-// How ONNX's RoiAlign is read.
+// Reads ONNX's RoiAlign.
 
 #include "ops/math/formula.h"
 
