@@ -1,5 +1,5 @@
-# What is installed: headers, librill and librill_run, shared and static, and how CMake and pkg-config find them. All of
-# it may be moved.
+# Installs headers, librill and librill_run, shared and static, and their CMake and pkg-config
+# files. The installation may be moved.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -36,7 +36,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rill-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/rill-config-version.cmake
         DESTINATION ${package})
 
-# Paths are told from where the file lies.
+# Paths are relative to the file.
 file(RELATIVE_PATH RILL_UP "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 string(REGEX REPLACE "/$" "" RILL_UP "${RILL_UP}")
 set(requires "")
@@ -50,7 +50,7 @@ if(CMAKE_THREAD_LIBS_INIT)
   set(RILL_PC_LIBS " ${CMAKE_THREAD_LIBS_INIT}")
 endif()
 foreach(library IN LISTS CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
-  # Of what the compiler links to C++ of its own accord, that which it does not to C.
+  # Add the libraries that the compiler links implicitly to C++ but not to C.
   if(library MATCHES "c\\+\\+|^m$")
     string(APPEND RILL_PC_LIBS " -l${library}")
   endif()

@@ -1,4 +1,4 @@
-# librill.so and librill_run.so, of which nothing but rill_* can be seen.
+# librill.so and librill_run.so, which export only rill_*.
 
 include(GNUInstallDirs)
 
@@ -10,18 +10,18 @@ endif()
 
 # Hidden visibility does not reach the templates of the standard library.
 set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
-# What is ELF's alone is asked for where the linker takes it. Functions of other libraries are looked
-# up when this one is loaded (-z now), not by the first step that calls them, for which the dynamic
-# linker may lock.
+# ELF options are used if the linker supports them. Functions of other libraries are resolved when
+# this one is loaded (-z now), not by the first step that calls them, for which the dynamic linker
+# may lock.
 include(CheckLinkerFlag)
 check_linker_flag(CXX "LINKER:--version-script=${rill_exports}" RILL_LINKER_TAKES_VERSION_SCRIPT)
 check_linker_flag(CXX LINKER:-z,now RILL_LINKER_BINDS_AT_ONCE)
-# What is missing is told here, and not to the apps. Sanitizers are linked by programs.
+# Report missing symbols here, and not to the apps. Programs link sanitizers.
 if(NOT RILL_SANITIZE)
   check_linker_flag(CXX LINKER:--no-undefined RILL_LINKER_WANTS_ALL)
 endif()
-# Tables of operators are pointers, which the loader finds in a form that takes little room, where
-# linker and C library know it. Programs of an older C library are told what they lack.
+# Tables of operators are pointers, which the loader finds in a compact form if linker and C library
+# support it. On an older C library, programs report that it lacks this.
 option(RILL_PACK_POINTERS "Let the loader unpack pointers (RELR), which takes glibc 2.36" ON)
 include(CheckCXXSourceCompiles)
 check_linker_flag(CXX LINKER:-z,pack-relative-relocs RILL_LINKER_PACKS_POINTERS)
@@ -33,7 +33,7 @@ check_cxx_source_compiles("
 int main() {}" RILL_LOADER_UNPACKS_POINTERS)
 
 # rill_shared_of(<name> <file> <root> [<library>]): a shared library of the objects of <root> and of
-# <library>, and of what they need.
+# <library>, and of their dependencies.
 function(rill_shared_of name file root)
   set(seen $<TARGET_OBJECTS:${root}>)
   foreach(library IN LISTS ARGN)

@@ -20,7 +20,7 @@ function(rill_parts target variable)
   set(${variable} ${found} PARENT_SCOPE)
 endfunction()
 
-# What apps link beside it.
+# The libraries that apps also link.
 set(rill_needs $<LINK_ONLY:Threads::Threads>)
 set(RILL_NEEDS_PACKAGE "")
 if(RILL_ARCHIVE STREQUAL zlib)

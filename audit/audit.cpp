@@ -111,7 +111,7 @@ void Auditor::try_length(int64_t length, int64_t* compared) {
   }
   const int64_t streams = streams_of(report_) - before;
   if (streams == 0 && !report_.finding) return;
-  // Short streams cost what any stream costs, which tells nothing of a frame.
+  // The cost of short streams is mostly overhead, which does not show the cost of a frame.
   const double frames = frames_stepped(modes_.plan(), length);
   if (streams > 0 && frames > 256) {
     seconds_per_frame_ = (left - until_.left()) / static_cast<double>(streams) / frames;

@@ -11,15 +11,15 @@
 namespace rill::audit {
 
 struct Options {
-  Bindings others;         ///< values of symbols beside that of the stream; 2 for those left out
+  Bindings others;         ///< values of the other symbols; 2 for those left out
   double seconds = 2;      ///< of wall clock; what is not compared by then is given up
   int64_t lengths = 1000;  ///< to compare at most
   int64_t longest = int64_t{1} << 18;  ///< no stream is longer, in the stream symbol
   int64_t session_bytes = int64_t{1} << 31;  ///< a stream takes no more; several are held at once
   uint64_t seed = 1;
   std::vector<int64_t> multiples = {2, 3};  ///< of the pulse, that states are moved to
-  /// What outputs behind attention may differ by, absolutely and relatively: its sums are made in
-  /// another order. All other outputs have the same bits.
+  /// The most by which outputs downstream of attention may differ, absolutely and relatively: its
+  /// sums have another order. All other outputs have the same bits.
   double attention_rounding = 1e-5;
 };
 
@@ -33,7 +33,7 @@ struct Finding {
   std::string to_string() const;
 };
 
-/// What was compared, and what came of it.
+/// The comparisons made, and their results.
 struct Report {
   std::string symbol;
   int64_t pulse = 0;
@@ -44,9 +44,9 @@ struct Report {
   std::string why_refused;       ///< the last reason
   int64_t edges = 0;  ///< defined lengths at which something may begin or cease to hold
   int64_t edges_compared = 0;
-  int64_t period = 1;            ///< past `settled` frames, what wires do repeats with it
+  int64_t period = 1;            ///< past `settled` frames, the behaviour of wires repeats with it
   int64_t settled = 0;
-  int64_t open = 0;        ///< expressions of lengths whose period cannot be told
+  int64_t open = 0;        ///< expressions of lengths with unknown period
   int64_t remainders = 0;  ///< of the period that were compared past `settled`
   std::map<std::string, int64_t> modes;  ///< streams compared, by how they were driven
   /// Compared that were not empty, and not the same for another input. Elements that are, or are no
@@ -54,7 +54,7 @@ struct Report {
   int64_t outputs = 0;
   int64_t frames = 0;                   ///< of these, with an element that proves something
   std::map<std::string, int64_t> varied;  ///< the same frames, by output
-  int64_t not_moved = 0;                ///< states that another pulse does not go on from
+  int64_t not_moved = 0;                ///< states that another pulse cannot continue
   int64_t given_up = 0;                 ///< streams that could not be ended in time
   std::optional<Finding> finding;       ///< the first one, at which the audit ends
 

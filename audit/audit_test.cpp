@@ -234,7 +234,7 @@ TEST(Audit, FindsTheFirstLengthThatTheWholeGraphIsDefinedFor) {
   EXPECT_GT(report->outputs, 10);
 }
 
-/// Layers that take some 400000 products for each frame, beside frames from a late one on.
+/// Layers that take some 400000 multiply-adds for each frame, next to frames from a late one on.
 Graph slow_graph() {
   int64_t drawn = 0;
   const auto weights = [&](int64_t outputs, int64_t inputs) {

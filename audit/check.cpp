@@ -170,7 +170,7 @@ Tolerance Check::tolerance_for(size_t output) const {
   return out;
 }
 
-/// A mode that cannot be gone is one that differs; no memory is nobody's fault.
+/// A run that cannot be made counts as a failure, except when memory ran out.
 void Check::add_failed(Mode mode, const Error& error) {
   if (error.code == Code::kNoMem) out_of_memory_ = true;
   mode.problem = error.to_string();
@@ -200,8 +200,8 @@ void Check::compare(Mode mode, const Plan& plan, const Result<std::vector<Tensor
   report_.modes.push_back(std::move(mode));
 }
 
-/// Pushes the inputs in pieces. In the middle the stream is given up and begun again, or goes on in
-/// a new session that its state was loaded into.
+/// Push the inputs in pieces. In the middle, abandon the stream and begin again, or continue in a
+/// new session that loads its state.
 Result<std::vector<Tensor>> Check::pushed(Pulsed* from, Pulsed* to, bool reset,
                                                  std::string* refused) {
   const auto seed = static_cast<uint64_t>(31 * from->pulse + (to ? to->pulse : 0)) + options_.seed;

@@ -14,13 +14,13 @@ namespace rill::audit {
 
 struct CheckOptions {
   std::string symbol{kDefaultStreamSymbol};
-  std::vector<int64_t> pulses;  ///< none: the least one, twice and five times as many frames
-  /// What frames may differ by. Those behind attention may differ by 1e-5 unless `for_all`: its
-  /// sums have other terms of zero, and are made in another order.
+  std::vector<int64_t> pulses;  ///< empty: the least one, and twice and five times as many frames
+  /// The most by which frames may differ. Those downstream of attention may differ by 1e-5 unless
+  /// `for_all`: its sums have other zero terms, and another order.
   Tolerance tolerance;
   bool for_all = false;
-  /// What the whole run should give, one per output, from another program; null for those that are
-  /// not known. They may differ by 1e-4 + 5e-4 of the value at least.
+  /// Expected outputs of the whole run, one per output, from another program; null if unknown. They
+  /// may differ by at least 1e-4 + 5e-4 of the value.
   std::vector<const Tensor*> references;
   bool backward_chunks = false;  ///< of `pulse::Options`
   int64_t threads = 1;           ///< that steps are shared by; one per core for 0
@@ -32,10 +32,10 @@ struct CheckedMode {
   std::string name;
   int64_t pulse = 0;    ///< 0: the whole run
   int64_t outputs = 0;  ///< that were compared
-  int64_t frames = 0;   ///< of these; elements where outputs do not stream
+  int64_t frames = 0;   ///< of these; elements if outputs do not stream
   bool same_bits = true;
   std::string problem;  ///< empty if all is well
-  std::string refused;  ///< why there is nothing to compare, where that is no fault
+  std::string refused;  ///< why there is nothing to compare, if that is no failure
 };
 
 struct CheckReport {
@@ -54,12 +54,11 @@ struct CheckReport {
 };
 
 /// Compare a whole run to its references, and to streams of the same inputs at several pulses: step
-/// by step with NaN past the end, pushed in pieces, begun again in the middle, saved and loaded,
-/// and moved to the next pulse and back.
-/// `inputs`: one per input of the graph. `bindings`: the value of every symbol.
-/// Errors: kSymbol unless `bindings` has the stream symbol; kPulse where no pulses are given and
-/// none is legal; kNoMem; those of the whole run. What differs, and pulses that are refused, are no
-/// error but a mode of the report.
+/// by step with NaN past the end, pushed in pieces, restarted in the middle, saved and loaded, and
+/// moved to the next pulse and back. `inputs`: one per input of the graph. `bindings`: the value of
+/// every symbol. Errors: kSymbol unless `bindings` has the stream symbol; kPulse if no pulses are
+/// given and none is legal; kNoMem; those of the whole run. A difference, or a refused pulse, is no
+/// error but an entry of the report.
 Result<CheckReport> check(const Graph& whole, std::span<const Tensor> inputs,
                           const Bindings& bindings, const CheckOptions& options);
 

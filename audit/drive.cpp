@@ -23,7 +23,7 @@ namespace {
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Whether an input has the frames of a stream of that length, as far as the plan tells.
+/// Check that an input has the frames of a stream of that length, as far as the plan knows it.
 Status check_frames(const Plan& plan, const PlanIo& io, int64_t found, int64_t length) {
   const PlanStream& stream = io.stream;
   const auto wanted = stream.length.valid()
@@ -52,7 +52,7 @@ class Streamer {
     if (!options_.ask_session) return tick_ >= result_.steps;
     return tick_ >= std::max<int64_t>(1, input_steps_) && session_.steps_left() <= 0;
   }
-  /// What goes before a step, and after it.
+  /// Work before a step, and after it.
   void feed();
   Status take();
   Session& session() { return session_; }
@@ -63,7 +63,7 @@ class Streamer {
 
  private:
   Status plan_output(const PlanIo& io);
-  /// Which frames of the stream an output has after a step: [at, at + count), from `first` on.
+  /// The frames of the stream in an output after a step: [at, at + count), from `first` on.
   struct Taken {
     int64_t first = 0;
     int64_t at = 0;
@@ -89,7 +89,7 @@ int64_t Streamer::output_frames(const PlanStream& stream, bool* exact) const {
   const auto known = stream.length.at(result_.frames);
   *exact = known.has_value();
   if (known) return std::max<int64_t>(0, *known);
-  // Older archives do not say: as many as the rates of input and output give.
+  // Older archives do not state it: use the rates of input and output.
   return ceil_of(result_.frames * stream.pulse, input_pulse_);
 }
 
@@ -132,7 +132,7 @@ Status Streamer::begin() {
       RILL_TRY(check_frames(plan_, plan_.inputs[i], frames, result_.frames));
     }
     const int64_t steps = ceil_of(frames, stream.pulse);
-    // A stream that goes on has the pulses that all inputs have.
+    // A stream without end runs the pulses that all inputs have.
     input_steps_ = first ? steps : std::min(input_steps_, steps);
     first = false;
   }

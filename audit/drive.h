@@ -17,8 +17,8 @@ namespace rill::audit {
 struct StreamOptions {
   bool nan_filler = false;  ///< NaN after the end, to show who reads it; else zeros
   bool keep_turns = false;  ///< keep what every step gave
-  bool open_end = false;    ///< the stream goes on after the inputs: its end is not announced
-  /// Take the frames and the steps that the session says, as apps do, not those that follow from
+  bool open_end = false;    ///< the stream continues after the inputs: its end is not announced
+  /// Use the frames and the steps that the session reports, as apps do, not those computed from
   /// delays and lengths.
   bool ask_session = false;
   std::function<void(int64_t step, int64_t steps)> progress;  ///< called before each step
@@ -41,14 +41,14 @@ struct StreamResult {
 Result<StreamResult> run_stream(Session* session, std::span<const Tensor> inputs, int64_t frames,
                                 const StreamOptions& options);
 
-/// A stream in a session of its own, for `run_side_by_side`.
+/// A stream in a separate session, for `run_side_by_side`.
 struct Lane {
   Session* session = nullptr;
   std::span<const Tensor> inputs;
   int64_t frames = 0;
 };
-/// Run streams of one plan layer by layer, so that their steps alternate; shorter ones end earlier.
-/// Errors: those of `run_stream`.
+/// Run streams of one plan with alternating steps; shorter ones end earlier. Errors: those of
+/// `run_stream`.
 Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
                                                    const StreamOptions& options);
 
@@ -56,7 +56,7 @@ Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
 /// Errors: kShape, naming the input, where type or shape differ.
 Status check_fit(const PlanIo& io, const Tensor& value, int free_axis);
 
-/// A stream that is pushed in pieces of any size, and collects what it gives. It may go on in
+/// A stream that is pushed in pieces of any size, and collects its outputs. It may continue in
 /// another session.
 class PushedStream {
  public:
@@ -64,20 +64,20 @@ class PushedStream {
   PushedStream(std::span<const Tensor> inputs, uint64_t seed, Deadline until = {})
       : inputs_(inputs), draw_(seed), until_(until) {}
 
-  /// Begin, or go on, in a session; inputs that do not stream are set.
+  /// Begin or continue in a session; sets the inputs that do not stream.
   void attach(Session* session, Feed* feed);
-  /// Push a piece of every input, and pull some of what is there; false once all is pushed,
-  /// nothing is taken any more, or the stream is given up.
+  /// Push a piece of every input, and pull some of the available frames. False once all is pushed,
+  /// if nothing is accepted any more, or if the stream is abandoned.
   bool step();
   /// Return whether the feed took nothing in 1000 steps though frames were left.
   bool stuck() const { return idle_ >= kMostIdle; }
   /// Return whether the stream was given up: its outputs are not whole then.
   bool given_up() const { return given_up_; }
-  /// Return whether that many hundredths of the first input that streams are pushed.
+  /// Return whether `percent` of the first input that streams is pushed.
   bool past(int64_t percent) const;
   /// Forget all that was pushed and pulled.
   void restart();
-  /// Return the end, and pull the rest. Errors: kState if the stream is stuck; those of the feed.
+  /// Announce the end, and pull the rest. Errors: kState if the stream is stuck; those of the feed.
   Status finish();
   /// The frames of every output that streams; the last value of the others.
   Result<std::vector<Tensor>> outputs() const;

@@ -94,9 +94,9 @@ void Inspection::add_states() {
   }
 }
 
-/// What is proven of the delays, and which nodes lose the rest.
+/// Add proven bounds on the delays, and the nodes that lose the rest.
 Status Inspection::add_least(double most_seconds) {
-  // A stream that gives up frames to come is not held to what the whole graph depends on.
+  // A stream that drops future frames need not wait for everything that the whole graph depends on.
   if (!whole_ || !report_.approximations.empty()) return {};
   Graph whole = *whole_;
   for (const auto& [symbol, value] : out_.others) {

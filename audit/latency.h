@@ -21,7 +21,7 @@ struct WireLatency {
   double lost = 0;               ///< latency beyond that, of this wire or one in front of it
   double loses = 0;              ///< ... by its own node
   int64_t state_bytes = 0;
-  /// What the node was given to stream, and which inputs wait for the latest one.
+  /// Why the node delays its input, and which inputs wait for the latest one.
   std::vector<std::string> causes;
 
   double added() const { return after - before; }
@@ -34,13 +34,13 @@ struct OutputLatency {
   std::vector<int> path;  ///< from the input to the output, the slowest way; indices of wires
   std::optional<int64_t> least;  ///< proven minimum of the delay
   double least_latency = 0;      ///< ... in frames of that input
-  std::vector<int> losing;       ///< wires in front of it whose nodes lose what lies between
+  std::vector<int> losing;       ///< upstream wires whose nodes lose the difference
 };
 
-/// How a pulsed model streams, and why it lags.
+/// Streaming of a pulsed model, and why it lags.
 struct Latency {
   std::shared_ptr<const Plan> plan;  ///< of the pulsed model, with `others` bound
-  Bindings others;                   ///< symbols beside that of the stream, taken as 1
+  Bindings others;                   ///< symbols other than the stream's, bound to 1
   int64_t pulse_multiple = 0;        ///< legal pulses are the multiples of it; 0: unknown
   std::vector<WireLatency> wires;    ///< in the order of the whole graph
   std::vector<OutputLatency> outputs;
@@ -50,12 +50,11 @@ struct Latency {
   std::vector<const WireLatency*> expensive() const;
 };
 
-/// Return how a pulsed graph streams.
-/// `whole`: the graph that it was made of, null if it is not at hand: legal pulses, slowest ways
-/// and least delays are unknown then. `report`: what `pulsify` told. `options`: its own, of which
-/// the pulse does not matter. `most_seconds`: of wall clock, for proofs of least delays; see
-/// `pulse::least_delays`.
-/// Errors: those of `prepare`; kInternal where an output comes before what it depends on.
+/// Return how a pulsed graph streams. `whole`: the graph that it was made of, or null if
+/// unavailable: then legal pulses, slowest paths and least delays are unknown. `report`: the report
+/// of `pulsify`. `options`: its options; the pulse does not matter. `most_seconds`: of wall clock,
+/// for proofs of least delays; see `pulse::least_delays`. Errors: those of `prepare`; kInternal if
+/// an output precedes its dependencies.
 Result<Latency> latency_of(const Graph* whole, const Graph& pulsed, const pulse::Report& report,
                            const pulse::Options& options, double most_seconds);
 

@@ -12,9 +12,9 @@ namespace rill::audit {
 /// Lengths of streams at which something may begin or cease to hold, in the stream symbol.
 struct Lengths {
   std::vector<int64_t> edges;  ///< ascending: both sides of every point found, and the points
-  int64_t period = 1;          ///< past `settled`, what wires do repeats with it
+  int64_t period = 1;          ///< past `settled`, the behaviour of wires repeats with it
   int64_t settled = 0;         ///< the largest of the points
-  int64_t open = 0;            ///< expressions whose pattern cannot be told
+  int64_t open = 0;            ///< expressions with unknown pattern
 };
 
 /// Find them: where an extent of a wire becomes positive, where its pattern changes, where

@@ -22,7 +22,7 @@ struct Level {
 constexpr std::array kLevels{
     Level{"exact", "Exact", 0, 0, 0, 0, 0},
     Level{"close", "Close", 1e-7, 1e-7, 0, 1e-3, 1e-3},
-    // What the tests of the ONNX standard allow.
+    // The tolerances of the tests of the ONNX standard.
     Level{"onnx", "Onnx", 1e-7, 1e-3, 0, 1e-3, 1e-3},
     Level{"approximate", "Approximate", 1e-4, 5e-4, 0, 1e-3, 5e-3},
     Level{"very", "VeryApproximate", 5e-2, 1e-2, 0, 5e-2, 1e-2},
@@ -85,7 +85,7 @@ std::string number_text(T value) {
   return value != value ? "NaN" : str_cat(value);
 }
 
-/// What differs, counted over all elements.
+/// The differences, counted over all elements.
 struct Outliers {
   int64_t count = 0;
   int64_t first = -1;

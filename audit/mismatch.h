@@ -8,7 +8,7 @@
 
 namespace rill::audit {
 
-/// How far a value may be from its reference.
+/// The greatest distance of a value from its reference.
 struct Tolerance {
   std::string name = "Close";
   double absolute = 1e-7;

@@ -157,7 +157,8 @@ Outputs Modes::stepped(const Case& at) {
   return out.given_up ? Outputs(std::nullopt) : Outputs(std::move(out.outputs));
 }
 
-/// A session that goes on from the state of another one. `refused`: its pulse could not.
+/// Return a session that continues from the state of another one. `refused`: why its pulse could
+/// not.
 Result<std::unique_ptr<Session>> Modes::moved(Session* session, Feed* feed,
                                              std::unique_ptr<Feed>* next, Event event, Draw* draw,
                                              bool* refused) {

@@ -28,13 +28,12 @@ class Modes {
                            const Options& options, Deadline until);
   const Plan& plan() const { return *plans_[0]; }
 
-  /// Compare streams of one length: step by step, and in one other mode, or in all. What is found,
-  /// what was compared and what was given up go to the report. Errors: where the whole graph is not
-  /// defined.
+  /// Compare streams of one length: step by step, and in one other mode, or in all. Findings,
+  /// comparisons and skipped modes go to the report. Errors: if the whole graph is undefined.
   Status compare(int64_t length, bool in_all_modes, Draw* draw, Report* report);
 
  private:
-  /// What happens in the middle of a stream that is pushed.
+  /// The event in the middle of a pushed stream.
   enum class Event { kNone, kReset, kSave, kClone, kMove };
   struct Case {
     int64_t length = 0;

@@ -26,9 +26,8 @@ std::string bindings_text(const Bindings& bindings);
 Result<Graph> bind_symbols(const Graph& graph, const Bindings& bindings);
 /// Give a session `threads` threads for its steps, one per core for 0. Errors: kArg, kNoMem.
 Status use_threads(int64_t threads, Session* session);
-/// Bind symbols, prepare, and make a session.
-/// `optimize`: false keeps every node a step of its own. `threads`: as for `use_threads`.
-/// Errors: kSymbol where symbols stay free; those of `prepare`.
+/// Bind symbols, prepare, and make a session. `optimize`: false keeps every node a separate step.
+/// `threads`: as for `use_threads`. Errors: kSymbol if symbols stay free; those of `prepare`.
 Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize,
                          int64_t threads = 1);
 

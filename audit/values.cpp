@@ -115,7 +115,7 @@ std::string difference(const Tensor& found, const Tensor& expected, double toler
 
 namespace {
 
-/// Tell, for each element, whether it is a finite number that differs; 0 and -0 are one number.
+/// Return, for each element, whether it is a finite number that differs; 0 and -0 are one number.
 std::vector<char> varied_elements(const Tensor& value, const Tensor& other) {
   const auto count = static_cast<size_t>(value.volume());
   std::vector<char> out(count);

@@ -9,8 +9,8 @@
 
 namespace rill::audit {
 
-/// What noise is like. Layers may be blind to some of it: a rectifier behind an offset gives zeros
-/// for small numbers, a logarithm NaN for negative ones.
+/// The distribution of noise. Layers may be blind to some of it: a rectifier after an offset gives
+/// zeros for small numbers, a logarithm NaN for negative ones.
 struct NoiseKind {
   double scale = 1;  ///< the standard deviation
   int sign = 0;      ///< 1: no number is negative, -1: none is positive
@@ -24,7 +24,7 @@ Result<Tensor> noise(const Fact& fact, Draw* draw, const NoiseKind& kind = {});
 Result<std::vector<Tensor>> noise_inputs(const Graph& graph, std::string_view symbol,
                                          int64_t length, Draw* draw, const NoiseKind& kind = {});
 
-/// Overwrite with what must not matter: NaN where the type has it, else noise of that type.
+/// Overwrite values that must not matter: with NaN if the type has it, else noise of that type.
 void poison(const View& view, Draw* draw);
 
 /// Copy a view. Errors: kNoMem.

@@ -56,7 +56,8 @@ struct Args {
   HwBenchOptions hwbench;
 };
 
-/// What the command line asks for: to go on with `args`, or to end with a status, all said already.
+/// The result of parsing the command line: continue with `args`, or end with a status after all
+/// output.
 struct ParsedArgs {
   bool done = false;
   int exit_status = 0;
@@ -66,7 +67,7 @@ struct ParsedArgs {
 /// The version of tract that `rill-tract` stands in for.
 std::string tract_version();
 
-/// Read the command line. Help goes to stdout; what is wrong is told on stderr, with status 2.
+/// Parse the command line. Help goes to stdout; errors go to stderr, with status 2.
 ParsedArgs parse_args(int argc, const char* const* argv, Flavor flavor);
 
 }  // namespace rill::cli

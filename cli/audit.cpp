@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kCommandSeconds = 20;
 constexpr double kWritingSeconds = 1;
-/// How a written model tells of its audit.
+/// The property of a written model that describes its audit.
 constexpr const char* kAuditKey = "rill.audit";
 
 bool is_random(const Graph& graph) {
@@ -120,7 +120,7 @@ Status audit_before_writing(const Args& args, const Log& log, const Model& model
     error.hint = "--no-audit writes the model all the same";
     return Status(error);
   }
-  // How much was compared depends on how fast the machine is.
+  // The number of comparisons depends on the speed of the machine.
   const std::string text = args.write.nnef_deterministic ? "none differs" : report->to_string();
   graph->properties[kAuditKey] = Tensor::scalar(text);
   return {};

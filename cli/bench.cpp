@@ -42,7 +42,7 @@ Status cut_to_pulse(const Plan& plan, std::vector<Tensor>* values) {
   return {};
 }
 
-/// Seconds of every run, warm-up left out. A stream goes on from run to run.
+/// Seconds of every run after warm-up. A stream continues from run to run.
 std::vector<double> timed_runs(const Args& args, bool pulsed, Session* session) {
   const Clock::time_point warm = Clock::now();
   for (int64_t i = 0; i < args.loop.warmup_loops; ++i) session->step();
@@ -88,7 +88,7 @@ void print_streams(const BenchResult& result) {
   print("capacity", 1, "Capacity {:.0f} streams in real time.\n");
 }
 
-/// Print what was measured; false if nothing else belongs beside it.
+/// Print the measurements; false if no other output may follow.
 bool print_result(const Args& args, const BenchResult& result) {
   if (args.program.emit_jsonl) {
     for (const auto& [name, value] : result.metrics) {

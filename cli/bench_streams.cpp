@@ -29,7 +29,7 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[std::min(rank, sorted.size() - 1)];
 }
 
-/// How long turns took and how late they were, in seconds; sorted once all streams are done.
+/// Durations and lateness of steps, in seconds; sorted once all streams are done.
 struct Trial {
   int64_t streams = 0;
   std::vector<double> service;
@@ -247,7 +247,7 @@ BenchResult StreamBench::metrics_of(const Trial& trial) const {
   if (trial.admissions > trial.streams) {
     out.metrics.emplace_back("admissions_per_s",
                              static_cast<double>(trial.admissions) / trial.wall);
-    out.metrics.emplace_back("starve_fraction", 0.0);  // a session of its own is always free
+    out.metrics.emplace_back("starve_fraction", 0.0);  // a separate session is always free
     out.metrics.emplace_back("admission_p50", quantile(trial.admitting, 0.5));
     out.metrics.emplace_back("admission_p99", quantile(trial.admitting, 0.99));
   }

@@ -8,7 +8,7 @@
 
 namespace rill::cli {
 
-/// What a bench measured: "evaltime" in seconds, "turns_per_s", ...
+/// The measurements of a bench: "evaltime" in seconds, "turns_per_s", ...
 struct BenchResult {
   std::vector<std::pair<std::string, double>> metrics;
   int64_t runs = 0;
@@ -22,9 +22,9 @@ struct BenchResult {
 bool benches_streams(const Args& args);
 /// Fail where options do not fit together.
 Status check_bench_options(const Args& args);
-/// Run many streams of a model at once: as fast as they go, or each turn when its input is there.
-/// Every stream is fed the same turn, by a thread of its own; with `--autobatch-sessions` and no
-/// clock, one thread steps all together.
+/// Run many streams of a model at once: as fast as possible, or each step when its input is due.
+/// Each stream gets the same input, on a separate thread; with `--autobatch-sessions` and no clock,
+/// one thread steps all together.
 Result<BenchResult> bench_streams(const Args& args, bool pulsed, const Turns& turns);
 
 }  // namespace rill::cli

@@ -9,7 +9,7 @@
 namespace rill::cli {
 namespace {
 
-/// Take `turn_T/` off a name and tell T; 0 where there is none.
+/// Remove `turn_T/` from a name and return T; 0 if there is none.
 size_t take_turn(std::string_view* name) {
   constexpr std::string_view kPrefix = "turn_";
   if (!name->starts_with(kPrefix)) return 0;

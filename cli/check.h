@@ -39,7 +39,7 @@ class Reference {
   bool cast_floats_ = false;
 };
 
-/// Check what `--assert-output-count` and `--assert-output-fact` say of the model.
+/// Check the model against `--assert-output-count` and `--assert-output-fact`.
 Status check_output_facts(const Args& args, const Graph& graph);
 /// As above, of the values that came out.
 Status check_value_facts(const Args& args, std::span<const Tensor> values,

@@ -48,7 +48,7 @@ const Tensor* reference_named(std::span<const NamedValue> references, const std:
   return nullptr;
 }
 
-/// Run one node in a plan of its own.
+/// Run one node in a separate plan.
 Result<std::vector<Tensor>> run_node(const Graph& graph, const Node& node,
                                      const std::map<OutletId, Tensor>& values) {
   Graph alone;
@@ -73,8 +73,8 @@ Result<std::vector<Tensor>> run_node(const Graph& graph, const Node& node,
   return run_once(session.get(), inputs);
 }
 
-/// The values of a graph's wires, each made from what the reference has of the wires before it, so
-/// that a difference shows where it arises and nowhere else.
+/// Return the values of a graph's wires, each computed from the reference values of its inputs, so
+/// that a difference only shows at the node where it arises.
 Result<std::vector<NamedValue>> values_beside(const Graph& graph, std::span<const Tensor> inputs,
                                               std::span<const NamedValue> references) {
   std::map<OutletId, Tensor> values;

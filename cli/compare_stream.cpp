@@ -11,7 +11,7 @@
 namespace rill::cli {
 namespace {
 
-// Every residue of small pulses; of large ones as many, spread evenly.
+// Every residue of small pulses; of large ones this many, spread evenly.
 constexpr int64_t kResidues = 16;
 constexpr int64_t kSearchLimit = int64_t{1} << 24;
 

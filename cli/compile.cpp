@@ -17,10 +17,10 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   RILL_ASSIGN(compile.targets, plan_file::targets_named(args.compile.targets, "--target"));
   Graph graph = model.graph;
   Args own = args;
-  // How much was compared depends on how fast the machine is, and the same model gives the same
-  // bytes.
+  // The number of comparisons depends on the speed of the machine, but the same model must give the
+  // same bytes.
   own.write.nnef_deterministic = true;
-  // A compiler optimises unless it is told not to.
+  // A compiler optimises unless the options disable it.
   own.model.optimize |= args.model.runtime != "unoptimized";
   RILL_TRY(audit_before_writing(own, log, model, &graph));
   SmallWeights weights;

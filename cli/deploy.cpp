@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr const char* kLanes = "TRACT_AUTOBATCH_LANES";
 constexpr int64_t kMostConfigBytes = int64_t{1} << 20;
 
-/// What the file has for a model; an empty table if it has nothing.
+/// Return the file's section for a model; an empty table if it has none.
 Result<json> section_of(const std::string& model) {
   const char* path = std::getenv("TRACT_CONFIG");
   if (path == nullptr || *path == '\0') return json::object();

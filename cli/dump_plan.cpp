@@ -142,7 +142,7 @@ class Arguments final : public StepFields {
   bool separate_ = false;
 };
 
-/// What a step does, with its arguments; below it the steps of its loop.
+/// Return the text of a step with its arguments; below it the steps of its loop.
 std::string step_text(const Plan& plan, const Step& step, const std::string& number,
                       const std::string& indent) {
   Arguments arguments(plan);

@@ -69,7 +69,7 @@ std::string joined(const std::vector<std::string>& glyphs) {
   return out;
 }
 
-/// What all parts of a drawing share.
+/// State shared by all parts of a drawing.
 struct Canvas {
   const Args& args;
   const Notes& notes;
@@ -136,7 +136,7 @@ class Drawing {
   const Args& args_;
   std::string prefix_;
   Canvas& canvas_;
-  bool drawn_ = true;  ///< whether the node at hand is among those that were asked for
+  bool drawn_ = true;  ///< whether the current node was requested
   Columns columns_;
   std::vector<std::vector<int>> uses_;
   std::map<OutletId, std::vector<size_t>> model_outputs_;
@@ -174,7 +174,7 @@ void Drawing::route(size_t from, size_t to, bool stays) {
   if (!args_.view.natural_order) line(joined(glyphs));
 }
 
-/// Bring the inputs side by side, and tell where the node goes.
+/// Move the inputs next to each other, and return the column of the node.
 size_t Drawing::place(const Node& node, std::span<const OutletId> wires, size_t width) {
   for (const OutletId input : node.inputs) --uses(input);
   if (!wires.empty()) {

@@ -9,7 +9,7 @@
 
 namespace rill::cli {
 
-/// Draw a graph: a line per node with the wires that live beside it, then properties, assertions
+/// Draw a graph: a line per node with the wires that live next to it, then properties, assertions
 /// and scenarios.
 std::string graph_drawing(const Graph& graph, const Args& args, const Notes& notes,
                           const AxisNames& axes, bool colors);

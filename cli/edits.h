@@ -14,7 +14,7 @@ namespace rill::cli {
 /// `--output-node`, `--override-fact`, `--constantize`, in this order.
 Status edit_interface(const Args& args, const Log& log, Graph* graph);
 
-/// Keep these outputs: names of outputs or of nodes. Errors: kArg, naming those that there are.
+/// Keep these outputs: names of outputs or of nodes. Errors: kArg, with the existing names.
 Status keep_outputs(const std::vector<std::string>& names, Graph* graph);
 
 /// Values that `-i` gives, under the names of the inputs.

@@ -20,7 +20,7 @@ using audit::Ready;
 using audit::run_once;
 using audit::use_threads;
 
-/// As `audit::make_ready`; errors tell which option binds symbols.
+/// As `audit::make_ready`; errors name the option that binds symbols.
 Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize,
                          int64_t threads = 1);
 
@@ -37,11 +37,11 @@ Result<std::optional<Shaped>> shaped_by_values(const Graph& bound, std::span<con
 using audit::run_stream;
 using audit::StreamOptions;
 using audit::StreamResult;
-/// Report on the terminal how far a stream has come, where the options ask for it.
+/// Show the progress of a stream on the terminal, if the options request it.
 void show_progress(StreamOptions* options);
 
-/// Compare what a stream gave to the whole run's frames. Where the stream goes on, or its length is
-/// not known for sure, only the frames that both have count.
+/// Compare the outputs of a stream to the whole run's frames. If the stream continues, or its
+/// length is uncertain, only the frames that both have count.
 Status check_stream(const Reference& reference, const Graph& graph, const Plan& plan,
                     const StreamResult& result, bool open_end, const Log& log);
 

@@ -15,7 +15,8 @@ using kernels::Reach;
 using kernels::ReachRow;
 using kernels::TierPeak;
 
-/// What part of its bound a kernel reaches. Bounds are measured too: it may be a little over 1.
+/// Return the part of its bound that a kernel reaches. Bounds are measured too, so it may slightly
+/// exceed 1.
 double part(const Reach& reach) { return reach.ns > 0 ? reach.bound_ns / reach.ns : 0; }
 
 std::string size_text(int64_t bytes) {
@@ -106,7 +107,7 @@ std::string machine_line(const Machine& machine) {
   return line;
 }
 
-/// A bar per kernel: how near it comes to what the machine allows. Chosen kernels are coloured.
+/// A bar per kernel: how near it comes to the limit of the machine. Chosen kernels are coloured.
 std::string picture(const Machine& machine, const std::vector<ReachRow>& rows) {
   std::string bars;
   double y = 60;

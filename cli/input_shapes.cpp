@@ -11,7 +11,7 @@ namespace {
 
 using Shapes = std::map<std::string, std::vector<Dim>>;
 
-/// Take the extents of a spec, and those of the input where it has `_`.
+/// Use the extents of a spec, and those of the input for each `_`.
 Status shape_from_spec(const Log& log, const Graph& graph, size_t index, const FactSpec& spec,
                        std::vector<Dim>* shape) {
   const Fact& fact = graph.fact(graph.inputs[index]);

@@ -32,7 +32,7 @@ Status cannot_reconcile(const std::string& name, const Fact& fact, const Tensor&
               " with provided input ", shape_text(value), ": ", why);
 }
 
-/// Solve what one input tells of the symbols. True if something new is known.
+/// Solve the symbols of one input. True if it finds a new value.
 bool solve_axes(const Fact& fact, const Tensor& value, int stream_axis, Bindings* bindings) {
   bool found = false;
   for (int axis = 0; axis < fact.rank(); ++axis) {
@@ -66,7 +66,7 @@ Status check_shape(const std::string& name, const Fact& fact, const Tensor& valu
   return {};
 }
 
-/// A stream that is stepped beside others fills one row of the batch, which is the first axis.
+/// A stream that is stepped with others fills one row of the batch, which is the first axis.
 void bind_batch(const Graph& graph, Bindings* bindings) {
   for (const OutletId input : graph.inputs) {
     const Fact& fact = graph.fact(input);

@@ -37,7 +37,7 @@ class InputSource {
   Result<InputValues> random(const Graph& graph, Bindings bindings) const;
   /// Give an input its value for the next turn.
   void feed_back(std::string_view input, Tensor value);
-  /// What `--set` says of the run.
+  /// Return the values of `--set` for the run.
   const Bindings& settings() const { return settings_; }
   bool has_values() const { return !bundle_.empty(); }
 

@@ -21,7 +21,7 @@ constexpr double kMostSecondsForDelays = 2;
 using audit::OutputLatency;
 using audit::WireLatency;
 
-/// How a pulsed model streams: what `inspect` tells.
+/// Prints the report of `inspect`: how a pulsed model streams.
 class Inspection {
  public:
   Inspection(const Args& args, const Model& model) : args_(args), model_(model) {}

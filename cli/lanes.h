@@ -8,15 +8,15 @@
 
 namespace rill::cli {
 
-/// What is fed turn by turn, and the plan that takes it.
+/// The inputs of each step, and the plan that reads them.
 struct Turns {
   Ready ready;  ///< with one session, that runs a stream alone
   std::vector<std::vector<Tensor>> values;
 };
 
-/// Cut the inputs into turns: of a pulsed model a pulse each, the last one filled with zeros, and
-/// as many more of zeros as bring out the tail unless `--drop-partial-pulse` is given; else the
-/// turns of the bundles. The end of a stream is not announced: streams may go on.
+/// Cut the inputs into steps: of a pulsed model a pulse each, the last one filled with zeros, and
+/// further steps of zeros that output the tail unless `--drop-partial-pulse` is given; else the
+/// input sets of the bundles. The end of a stream is not announced, so that streams may continue.
 Result<Turns> turns_of(const Args& args, const Graph& graph, const InputSource& source);
 
 /// Sessions of one plan.
@@ -33,9 +33,9 @@ class Lanes {
   std::vector<std::unique_ptr<Session>> sessions_;
 };
 
-/// `run --streams`: streams side by side, each of which must give what it gives alone. Stream k
-/// starts at turn k of the input, so that no two hold the same values. Gives the outputs of the
-/// first stream, turn by turn.
+/// `run --streams`: several streams at once, each of which must give the same outputs as alone.
+/// Stream k starts at step k of the input, so that no two hold the same values. Return the outputs
+/// of the first stream, step by step.
 Result<std::vector<std::vector<Tensor>>> run_streams(const Args& args, const Graph& graph,
                                                      const InputSource& source);
 

@@ -80,8 +80,8 @@ namespace {
 
 using NamedValues = std::vector<std::pair<std::string, TensorPtr>>;
 
-/// The values in the bundles that tell shapes; else in those of a command that ends with its
-/// inputs, so that nothing that is made with them is run with others.
+/// Return the values in the bundles that determine shapes; or in those of a command that ends with
+/// its inputs, so that nothing made with them runs with others.
 Result<NamedValues> values_in_bundles(const Args& args) {
   NamedValues out;
   const bool ends = args.command == Command::kRun || args.command == Command::kStream ||

@@ -24,8 +24,8 @@ bool is_onnx_model(const std::string& path);
 /// The name in "fragment conv<?>(...".
 std::string declared_name(std::string_view declaration);
 
-/// The operators of ONNX that this build reads: their names, those of other domains with these in
-/// front, and the opsets from which on each of their forms holds.
+/// Return the ONNX operators that this build reads: their names, prefixed with the domain for other
+/// domains, and the opsets from which each of their forms is valid.
 std::map<std::string, std::vector<int>> onnx_operators();
 
 /// The values that `--constantize NAME=VALUE,VALUE...` gives, of rank 1 and integers where they are

@@ -6,7 +6,7 @@
 
 namespace rill::cli {
 
-/// Which program is running: `rill`, or `rill-tract` that keeps to tract's manners.
+/// The running program: `rill`, or `rill-tract`, which keeps tract's conventions.
 enum class Flavor { kRill, kTract };
 
 /// Writes to stderr. As tract, success is silent: its checkers take any line for a failure, so that

@@ -16,7 +16,7 @@ namespace rill::cli {
 
 using CostList = std::vector<std::pair<std::string, Dim>>;  ///< "FMA(F32)", how many
 
-/// What was measured or counted of a node.
+/// Measurements and counts of a node.
 struct NodeNotes {
   CostList cost;
   std::optional<double> seconds;  ///< per run, all iterations of a loop together, its body left out
@@ -25,7 +25,7 @@ struct NodeNotes {
   std::optional<double> median_seconds;
   std::optional<double> p99_seconds;
   int64_t calls = 1;              ///< per run: the iterations of the loop around
-  std::optional<double> reach;    ///< share of what the machine allows, of the limit that is nearer
+  std::optional<double> reach;    ///< share of the machine's nearer limit
   std::string limit;              ///< that limit: "FMA", or where the bytes lie, as in "L2"
   std::optional<Dim> live_bytes;  ///< of all wires but constants while the node runs
   std::vector<NodeNotes> body;    ///< of a loop, by node of its body
@@ -68,10 +68,10 @@ CostList total_cost(const Graph& graph, const Notes& notes);
 /// Replace symbols in all counts.
 void bind_costs(const Bindings& bindings, Notes* notes);
 
-/// Report how many bytes are live at each node, constants left out.
+/// Record how many bytes are live at each node, without constants.
 void note_memory(const Graph& graph, Notes* notes);
 
-/// Compare the median time of every node to what the machine allows for its multiply-adds and its
+/// Compare the median time of every node to the machine's limits for its multiply-adds and its
 /// bytes, on one core. Costs must be noted. Measures the machine: half a second.
 void note_reach(Notes* notes);
 

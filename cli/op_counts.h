@@ -10,11 +10,11 @@
 
 namespace rill::cli {
 
-/// Give the text behind `key=` among the attributes of an op; nothing if there is none.
+/// Return the text after `key=` in the attributes of an op; nothing if there is none.
 std::string attribute(const Op& op, std::string_view key);
 
-/// Count operators by name, those of loop bodies included. A delay that begins with padding counts
-/// as a delay and as the PulsePad in front of it that tract has.
+/// Count operators by name, including those of loop bodies. A delay that begins with padding counts
+/// as a delay and as tract's upstream PulsePad.
 std::map<std::string, int64_t, std::less<>> count_ops(const Graph& graph);
 
 /// Check what `--assert-op-count` and `--assert-op-only` say.

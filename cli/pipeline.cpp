@@ -185,7 +185,7 @@ Status Pipeline::pulse() {
   return apply_pulse(spec.first, spec.second, args_, log_, model_);
 }
 
-/// Bind all symbols but the stream's whose values the command line or its inputs tell.
+/// Bind all symbols, except the stream's, whose values the command line or its inputs give.
 Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
   Bindings values;
   for (const std::string& text : args_.model.set) {
@@ -233,7 +233,7 @@ Status Pipeline::pulse_stage() {
                         .hint("Leave out --input-facts-from-bundle, or name the extent that "
                               "streams by its symbol; --input-from-bundle gives values"));
   }
-  // What is counted in the symbol that streams streams with it.
+  // Inputs whose lengths mention the symbol stream with it.
   RILL_TRY(apply_settings(true));
   Status status = pulse();
   if (!status.ok() && status.code() == Code::kPulse) {
@@ -284,7 +284,7 @@ Status Pipeline::settings() {
   return declutter_stage("set-declutter", args_.model.declutter_set_rounds);
 }
 
-/// A folder that nobody else reads, gone at the end. It has no path where none can be made.
+/// A private folder, removed at the end. It has no path if none can be made.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -405,7 +405,7 @@ nnef::SaveOptions save_options(const Args& args) {
   options.read_back = ops::op_table();
   options.keep_submodels = shown_as_it_is(args);
   if (args.flavor == Flavor::kTract) {
-    // Scripts replace tract's version in what they compare.
+    // Scripts replace tract's version in the texts that they compare.
     options.declare_tract_core = true;
     options.writer = tract_version();
   }

@@ -31,8 +31,8 @@ struct Model {
   const Graph* stage(std::string_view name) const;
 };
 
-/// Load a model and take it through the stages: load, declutter, pulse, transforms, set,
-/// nnef-cycle, before-optimize. Errors: those of the stages, with the stage named.
+/// Load a model and run the stages: load, declutter, pulse, transforms, set, nnef-cycle,
+/// before-optimize. Errors: those of the stages, naming the stage.
 Result<Model> make_model(const Args& args, const Log& log);
 
 /// Apply one transform, not decluttered yet.

@@ -200,8 +200,8 @@ Status run(const Args& args, const Log& log, const plan_file::OpenedPlan& opened
   return found;
 }
 
-/// What still has a meaning where there is no graph: options that say how plans are run, what they
-/// are given, what their outputs are compared with, and what is told.
+/// Options with a meaning without a graph: how plans run, their inputs, the comparison of their
+/// outputs, and reports.
 constexpr std::string_view kHonoured[] = {
     "--verbose", "--color", "--timeout", "--read-file", "--max-session-bytes", "--max-step-work",
     "--threads", "--machine-friendly", "--quiet",
@@ -223,7 +223,7 @@ Status refuse_unheard(const Args& args) {
   return {};
 }
 
-/// What programs are built with beside a model that is compiled already.
+/// Write the sources that programs with an existing compiled model need.
 Status sources(const Args& args) {
   RILL_TRY(refuse_unheard(args));
   if (args.compile.embed.empty() && args.compile.table.empty()) {

@@ -40,7 +40,8 @@ std::string c_source(const std::string& name, std::span<const std::byte> bytes) 
   return out + "#if defined(__cplusplus)\n}\n#endif\n";
 }
 
-/// The first node of plans that has a step of a kind, to be told; empty if it is inside of a loop.
+/// Return the name of the first node of plans that has a step of a kind, for messages; empty if it
+/// is inside a loop.
 std::string node_with(std::span<const plan_file::TargetPlan> plans, std::string_view kind) {
   for (const plan_file::TargetPlan& each : plans) {
     for (const Step& step : each.plan->steps) {

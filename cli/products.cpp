@@ -25,7 +25,7 @@ std::string packing_of(const Fact& fact) {
   return fact.konst->block_format() == BlockFormat::kNone ? "packed once" : "blocks of 4 bits";
 }
 
-/// Letters of "mk,kn->mn": those that both sides and the result have are iterated over.
+/// Return the matmul of "mk,kn->mn"; letters that both operands and the result have are batch axes.
 std::optional<Product> of_einsum(const Graph& graph, const Node& node) {
   const std::string expr = attribute(*node.op, "expr");
   const size_t arrow = expr.find("->");
@@ -56,7 +56,7 @@ std::optional<Product> of_einsum(const Graph& graph, const Node& node) {
   return out;
 }
 
-/// A convolution as the product of its filter by what its window sees.
+/// Return a convolution as the matmul of its filter with its windows.
 std::optional<Product> of_conv(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2 || node.outputs.empty()) return std::nullopt;
   const Fact& filter = graph.fact(node.inputs[1]);

@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Enough iterations of a body for a steady mean, few beside the runs of the model.
+// Enough iterations of a body for a steady mean, few compared to the runs of the model.
 constexpr int kBodyRuns = 50;
 
 double ms_since(Clock::time_point start) {
@@ -30,7 +30,7 @@ Result<std::vector<Tensor>> one_pulse(const Plan& plan, std::span<const Tensor> 
   return out;
 }
 
-// Of more runs than these, the first ones tell the median.
+// The median only considers the first runs, up to this number.
 constexpr size_t kMostSamples = 20000;
 
 double at_rank(std::vector<double>* sorted, double quantile) {

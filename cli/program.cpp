@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kTimeoutStatus = 124;
 
-/// Written with what the kernel alone offers: there is no memory left to format with.
+/// Uses system calls only: there is no memory left to format with.
 [[noreturn]] void out_of_memory(const char* text) {
   say_raw(text);
   end_now(1);
@@ -102,7 +102,7 @@ int run(int argc, char** argv, Flavor flavor) {
   const Log log(flavor, args.program.verbosity);
   start_timeout(args.program.timeout_s);
   const Status status = run_subcommand(args, log);
-  // What could not be written, to a full disk or a closed pipe, is no success.
+  // Output that could not be written, to a full disk or a closed pipe, is a failure.
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!status.ok()) {
     log.error(status.error());

@@ -8,9 +8,9 @@
 
 namespace rill::cli {
 
-/// Writes what the process uses to `readings.out`, now and then from a thread of its own: seconds,
-/// cores in use, virtual and resident bytes, times, page faults, bytes allocated and freed, and the
-/// stage that was reached.
+/// Writes the resource use of the process to `readings.out`, at intervals from a separate thread:
+/// seconds, cores in use, virtual and resident bytes, times, page faults, bytes allocated and
+/// freed, and the current stage.
 class Readings {
  public:
   /// Start. Errors: kIo.

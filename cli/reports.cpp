@@ -55,7 +55,7 @@ std::string share_text(double seconds, double entire) {
                         entire > 0 ? seconds / entire * 100 : 0.0);
 }
 
-/// Pad by characters, of which some take two bytes.
+/// Pad by characters, some of which take two bytes.
 std::string padded(const std::string& text, size_t width) {
   size_t length = 0;
   for (const char c : text) length += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;

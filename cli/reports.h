@@ -11,11 +11,11 @@ namespace rill::cli {
 void print_memory_summary(const Notes& notes);
 void print_cost_summary(const Graph& graph, const Notes& notes);
 void print_profile_summary(const Graph& graph, const Notes& notes);
-/// Print the matrix products of a graph, those of loop bodies too: how many, and of which extents.
+/// Print the matmuls of a graph, including those of loop bodies: how many, and with which extents.
 void print_products(const Graph& graph);
 
-/// Fail unless the totals are those of `--assert-cost`: "FMA(F32)=2060448,Params(F32)=1024". Bytes
-/// that are moved do not count.
+/// Fail unless the totals are those of `--assert-cost`: "FMA(F32)=2060448,Params(F32)=1024". Moved
+/// bytes do not count.
 Status check_cost(const std::string& wanted, const Graph& graph, const Notes& notes);
 
 /// The columns at the left of a node: one text per line, all of the width of `margin_width`.

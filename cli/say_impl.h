@@ -62,8 +62,8 @@ std::string markup_text(std::string_view text);
 /// Whether JSON is for whoever reads the output, or stands in a script of a page.
 enum class JsonPlace { kOutput, kScript };
 
-/// JSON with what a terminal obeys, or in a script what HTML does, as \u escapes of its strings,
-/// outside of which it has none of that.
+/// JSON whose strings escape as \u all characters that a terminal obeys, or in a script those that
+/// HTML does; outside of strings JSON has none.
 std::string safe_json(std::string_view json, JsonPlace place = JsonPlace::kOutput);
 
 /// NNEF text that a terminal shows: inside quotes, ends of lines are escaped as well.

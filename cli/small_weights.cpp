@@ -125,7 +125,7 @@ Status Chooser::add_trials(const InputSource& source) {
   return {};
 }
 
-/// Every bundle is an input of its own.
+/// Every bundle is a separate input.
 Status Chooser::read_inputs() {
   for (const std::string& bundle : args_.values.input_bundles) {
     Args own = args_;
@@ -156,7 +156,7 @@ Result<double> Chooser::largest(const std::set<std::string>& kept) {
   return most;
 }
 
-/// What each layer does to the outputs where all others are as they were.
+/// Measure the effect of each layer on the outputs while all others stay unchanged.
 Status Chooser::measure_layers() {
   const std::vector<WeightLayer>& layers = out_.choice.layers;
   out_.alone.assign(layers.size(), 0.0);

@@ -11,7 +11,7 @@
 
 namespace rill::cli {
 
-/// How far outputs are from those of the model as it is, over all frames of all bundles.
+/// The distance of outputs from those of the original model, over all frames of all bundles.
 struct OutputDifference {
   std::string name;
   double largest = 0;  ///< infinite where one of two values is no number
@@ -30,14 +30,14 @@ struct SmallWeights {
   size_t runs = 0;                        ///< over how many inputs
 };
 
-/// Choose what `--weights` asks for, measure it over the inputs that are given, with the kernels of
-/// `target` where this CPU has them, and keep layers in f32 to stay under `--max-difference`.
-/// Errors: kArg for what is asked for in vain; kUnsupported where no layer can be kept so, or too
-/// many would have to be in f32.
+/// Apply `--weights`, measure its effect on the given inputs, with the kernels of `target` if this
+/// CPU has them, and keep layers in f32 to stay under `--max-difference`. Errors: kArg for requests
+/// without effect; kUnsupported if no layer supports the format, or if too many layers would have
+/// to stay f32.
 Result<SmallWeights> choose_weights(const Args& args, const Log& log, const Model& model,
                                     const kernels::Target& target);
 
-/// One line that tells what was done, for the file.
+/// Return a summary in one line, for the file.
 std::string weights_line(const SmallWeights& weights);
 /// Print a table, or JSON.
 void print_weights(const Args& args, const SmallWeights& weights);

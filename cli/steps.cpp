@@ -30,7 +30,7 @@ Result<int64_t> parse_frames(std::string_view option, const std::string& text,
   return fail(Code::kArg, option, " ", text, ": expected a number of frames");
 }
 
-/// What is left of a name without what tells a state from the next one.
+/// Return a name without the parts that distinguish a state from the next one.
 std::string stem(std::string_view name) {
   std::string out;
   for (const char c : name) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
@@ -70,7 +70,7 @@ bool may_be_same(const Fact& a, const Fact& b) {
   return true;
 }
 
-/// The input that an output looks like the next value of; empty if there is none.
+/// Return the input whose next value an output seems to be; empty if there is none.
 std::string state_of(const Graph& graph, size_t output) {
   std::vector<std::string> by_fact;
   // The first input is the signal.

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What a transform works with.
+/// The context of a transform.
 struct Work {
   const TransformSpec& spec;
   const Args& args;
@@ -220,11 +220,11 @@ Status block_quant(const Work& work) {
   return rewrite_model(work.model, transforms::with_block_quantised_weights);
 }
 
-/// What tract makes one operator of several here stays as it is, with the same result.
+/// Several operators that tract merges into one stay as they are here, with the same result.
 Status nothing(const Work&) { return {}; }
 
-/// What depends on positions alone has no memory in a stream, and blocks of a stream are found when
-/// it is pulsed: nothing is to be prepared.
+/// Wires of positions alone have no memory in a stream, and pulsing finds blocks of a stream, so
+/// there is nothing to prepare.
 Status nothing_of_symbol(const Work& work) {
   RILL_TRY(check_fields(work.spec, {"symbol"}, work.log));
   const json symbol = work.spec.fields.value("symbol", json());

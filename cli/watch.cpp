@@ -10,8 +10,8 @@
 namespace rill::cli {
 
 Result<Watcher> Watcher::make(const Graph& graph) {
-  // Every wire becomes an output: its value then outlives the run. What a pulsed graph tells of its
-  // streams goes by the positions of its own outputs, which stay in front.
+  // Make every wire an output, so that its value outlives the run. A pulsed graph describes its
+  // streams by the positions of its own outputs, which stay first.
   Watcher out;
   Graph watched = graph;
   if (!graph.streaming) {

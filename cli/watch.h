@@ -37,8 +37,8 @@ class Watcher {
 /// constant. `graph` is run as it is: optimise it before. Values that are texts are left out.
 Result<std::vector<WatchedValue>> watch_all(const Graph& graph, std::span<const Tensor> inputs);
 
-/// Return which values are beyond the range of f16. In a graph that has wires of f16, tell which
-/// nodes give an infinity on one, of numbers that are finite.
+/// Return the values beyond the range of f16. In a graph with f16 wires, return the nodes that turn
+/// finite numbers into infinity.
 std::vector<std::string> half_overflows(const Graph& graph, std::span<const WatchedValue> values);
 /// Fail if there is an infinity or a NaN among the values.
 Status check_sane(const Graph& graph, std::span<const WatchedValue> values);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr Tier kNoLimit = static_cast<Tier>(255);
 std::atomic<Tier> tier_limit{kNoLimit};
-// What `found_here` gave; 0 until it is asked for.
+// The result of `found_here`; 0 before the first call.
 std::atomic<uint32_t> known{0};
 
 /// Return whether this thread has a target.
@@ -39,8 +39,8 @@ constexpr TierName kTierNames[] = {{Tier::kScalar, "scalar"},
                                    {Tier::kNeon, "neon"}};
 
 #if RILL_ON_X86
-// What CPUID itself says: compilers have a question of their own for it, which the runtime of some
-// (Zig's) answers with no, whatever the CPU.
+// The raw results of CPUID: the runtime of some compilers (Zig's) answers their built-in query with
+// no, whatever the CPU.
 struct X86 {
   unsigned leaf1_c = 0;    // of leaf 1
   unsigned leaf7_b = 0;    // of leaf 7
@@ -84,7 +84,7 @@ struct X86 {
     constexpr unsigned kParts = 1U << 16 | 1U << 17 | 1U << 28 | 1U << 30 | 1U << 31;
     return (saved & kSaved) == kSaved && (leaf7_b & kParts) == kParts && avx2();
   }
-  /// Family 25 is Zen 3 and Zen 4, of which the second one has 512 bits.
+  /// Family 25 is Zen 3 and Zen 4; only the latter has 512 bits.
   bool halves_512() const {
     const unsigned family = (leaf1_a >> 8 & 0xf) + (leaf1_a >> 20 & 0xff);
     return amd && family == 25 && avx512();

@@ -62,7 +62,7 @@ bool compiles_for(Tier tier);
 /// Cap the tier of the kernels that are chosen from now on. A limit above what the CPU has is no
 /// error and has no effect. Thread: safe.
 void set_tier_limit(Tier limit);
-/// Choose kernels for what the CPU has again. Thread: safe.
+/// Choose kernels for everything the CPU supports again. Thread: safe.
 void clear_tier_limit();
 
 /// Return the name of a tier: "scalar", "sse42", "avx2", "avx512" or "neon".
@@ -74,7 +74,7 @@ bool tier_from_name(const char* name, Tier* tier);
 /// Return whether a CPU whose best tier is `cpu` can run a kernel that needs `needs`.
 bool supports(Tier cpu, Tier needs) RILL_NONBLOCKING;
 
-/// Return whether the vectors of a tier take denormals for zeros outside of steps too, whatever the
+/// Return whether the vectors of a tier treat denormals as zeros outside of steps too, whatever the
 /// mode of the thread: those of 32-bit Arm have no other.
 constexpr bool always_flushes([[maybe_unused]] Tier tier) {
 #if defined(RILL_NEON_32)

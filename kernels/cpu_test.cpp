@@ -12,7 +12,7 @@
 namespace rill::kernels {
 namespace {
 
-// What the system's kernel says that the first CPU has, by its names; empty where there is none.
+// Features of the first CPU by the system's kernel, by its names; empty if it lists none.
 std::set<std::string> told_by_the_system() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

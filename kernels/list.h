@@ -6,8 +6,8 @@
 
 namespace rill::kernels {
 
-/// All kernels of a family, best first. Each has a `name`, which stays the same from build to build
-/// and tells the tier, and the `tier` that it needs.
+/// All kernels of a family, best first. Each has a `name`, which contains the tier and is the same
+/// in every build, and the `tier` that it needs.
 template <class T>
 struct KernelList {
   static constexpr size_t kMost = 24;  ///< of one family, for all processors

@@ -1,5 +1,5 @@
-// What stands in for the kernels of other processors. Plans for them are compiled here and name
-// these functions; opening a plan refuses one for another processor, so that none is ever called.
+// Placeholders for the kernels of other processors. Compiling plans for them names these functions;
+// opening a plan refuses one for another processor, so they are never called.
 
 #define RILL_OTHERS_ALONE
 #include "kernels/depthwise/depthwise_args.h"

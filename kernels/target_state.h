@@ -6,8 +6,8 @@
 
 namespace rill::kernels::detail {
 
-/// The target of the thread that has one. Programs that make no target, as those of
-/// microcontrollers, link nothing that knows of threads.
+/// The target of the thread that has one. Programs that set no target, such as those of
+/// microcontrollers, link no thread support.
 struct TargetState {
   std::atomic<Tier> tier{Tier::kScalar};
   std::atomic<bool> has_dot_products{false};

@@ -1,11 +1,11 @@
 #pragma once
 
-// Which tiers the lists of kernels have: `#if RILL_LISTS(AVX2)` in a kernels.inc. A build has the
-// code for its own processor, less what it leaves out (RILL_WITHOUT_...). Where
-// RILL_OTHER_PROCESSORS is set, its lists have the kernels of all processors, so that plans can be
-// compiled for them: other_processors.cpp, which sets RILL_OTHERS_ALONE, stands in for their code.
+// The tiers in the lists of kernels: `#if RILL_LISTS(AVX2)` in a kernels.inc. A build has the code
+// for its own processor, except for tiers that it leaves out (RILL_WITHOUT_...). With
+// RILL_OTHER_PROCESSORS, its lists have the kernels of all processors, so that it can compile plans
+// for them: other_processors.cpp, which sets RILL_OTHERS_ALONE, replaces their code.
 
-// Engines that compile the SIMD of WebAssembly run it: scalar kernels beside it would take room.
+// Engines that compile the SIMD of WebAssembly also run it, so scalar kernels would waste space.
 #if defined(__wasm_simd128__) && !defined(RILL_WITHOUT_SSE42)
 #define RILL_WITHOUT_SCALAR
 #endif

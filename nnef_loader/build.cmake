@@ -25,7 +25,7 @@ rill_library(rill_nnef SMALL
     build/whole_call.cpp
     build/writer.cpp
   DEPENDS rill_core rill_nnef_files)
-# Models in models, and texts beside the graph: a module of the loader's own.
+# Nested models, and texts next to the graph: a module of the loader itself.
 if(RILL_OPS AND NOT nested IN_LIST RILL_OPS)
   target_compile_definitions(rill_nnef PRIVATE RILL_WITHOUT_NESTED)
 endif()

@@ -45,21 +45,22 @@ Result<Graph> load(const std::string& path, std::span<const OpModule* const> ops
 Result<Graph> load_memory(std::span<const std::byte> bytes, std::span<const OpModule* const> ops,
                           const LoadOptions& options = {});
 
-/// The operators that the loader reads itself, apart from those that it is given.
+/// Return the operators that the loader itself reads, in addition to the given ones.
 std::span<const OpModule* const> loader_modules();
 
-/// The operators that are fragments of NNEF's standard: read as those that they call.
+/// Return the operators that are fragments of NNEF's standard: read as the operators that they
+/// call.
 std::vector<std::string_view> standard_fragments();
 
 struct SaveOptions {
   /// The operators to read the model with once it is written. It must read back as the same graph
   /// (`expect_same`) and with the same properties before it gets its name. None: it is not read.
   std::span<const OpModule* const> read_back;
-  /// How models in the model, and operators that are many nodes, are read back.
+  /// Whether nested models, and operators made of many nodes, are read back as such.
   bool keep_submodels = false;
   /// Keep names as they are, written i"a.b"; otherwise what is no identifier becomes `_`.
   bool extended_identifiers = false;
-  /// Write every constant to a file of its own, however small.
+  /// Write every constant to a separate file, however small.
   bool extern_all_constants = false;
   /// Whether operators of `tract_core` may be written.
   bool tract_core = true;
@@ -74,8 +75,8 @@ struct SaveOptions {
 /// the model does not read back as it is.
 Status save(const Graph& graph, const std::string& path, Container container,
             const SaveOptions& options = {});
-/// Give the graph that readers of the written model have. The model is written to memory.
-/// Errors: those of `save`.
+/// Return the graph that readers of the written model get. Writes the model to memory. Errors:
+/// those of `save`.
 Result<Graph> read_back(const Graph& graph, const SaveOptions& options);
 /// The text of graph.nnef alone.
 Result<std::string> graph_text(const Graph& graph, const SaveOptions& options = {});

@@ -7,17 +7,16 @@
 
 namespace rill::nnef {
 
-/// List the properties of a model as its file has them: `Graph::properties`, and those that tell
-/// how a pulsed graph streams.
+/// List the properties of a model as in its file: `Graph::properties`, and those that describe how
+/// a pulsed graph streams.
 std::map<std::string, Tensor> properties_of(const Graph& graph);
 
-/// Give a graph the properties of a file: those that tell how a pulsed graph streams become
-/// `Graph::streaming`, the others `Graph::properties`.
-/// Errors: kParse for one that tells of streams and does not parse, with its key and text; or where
-/// one of tract's is missing.
+/// Set the properties of a graph from a file: those that describe how a pulsed graph streams become
+/// `Graph::streaming`, the others `Graph::properties`. Errors: kParse for a streaming property that
+/// does not parse, with its key and text; or if one of tract's is missing.
 Status set_properties(std::map<std::string, Tensor> properties, Graph* graph);
 
-/// Return whether a property tells how a pulsed graph streams.
+/// Return whether a property describes how a pulsed graph streams.
 bool describes_streams(const std::string& key);
 
 }  // namespace rill::nnef

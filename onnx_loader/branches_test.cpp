@@ -1,4 +1,4 @@
-// Branches that data decides, both of which run, and what a model is taken to be for.
+// Branches that data decides, both of which run, and assumptions about models.
 
 #include <gtest/gtest.h>
 
@@ -101,8 +101,8 @@ TEST(Presumed, InALoopToo) {
   EXPECT_EQ(assertions_of(parts), "-4+S >= 0");
 }
 
-/// `layers` windows of 3 frames over x [1, 1, S] behind zeros. Each is added to the last frames of
-/// what it reads, `y[:, :, -c.shape[2]:]`; the last S frames of all of them are summed.
+/// `layers` windows of 3 frames over x [1, 1, S] after zeros. Each is added to the last frames of
+/// its input, `y[:, :, -c.shape[2]:]`; the result sums the last S frames of all.
 GraphParts last_frames_of(int layers) {
   GraphParts out;
   out.inputs = {value_info("x", {1, 1, -1}, {"", "", "S"})};

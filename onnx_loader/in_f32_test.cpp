@@ -124,7 +124,7 @@ const Norm kNorms[] = {
      }},
 };
 
-// Inputs and outputs are rounded once: half a step of f16 beside 1 is 2^-11.
+// Inputs and outputs are rounded once: half a step of f16 at 1 is 2^-11.
 TEST(InF32, ReductionsAndNormsAreThoseOfF64) {
   Splitmix64 random(1);
   for (int i = 0; i < 700; ++i) {
@@ -159,7 +159,7 @@ TEST(InF32, ReductionsAndNormsAreThoseOfF64) {
   }
 }
 
-// What is f32 beside it stays f32.
+// f32 wires next to it stay f32.
 TEST(InF32, TypesOfResultsStay) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, 3}, {"S"})};

@@ -16,14 +16,14 @@ struct LoadOptions : nnef::LoadOptions {
   /// Values that take the place of inputs: constants of the graph from then on, so that they decide
   /// branches and shapes.
   std::span<const std::pair<std::string, TensorPtr>> constants;
-  /// Values that inputs have in the runs that the model is loaded for. One that an operator has to
-  /// know while loading, such as a shape, takes the place of the input, which is told.
+  /// Values of inputs in the runs that the model is loaded for. If an operator needs a value while
+  /// loading, such as a shape, the value replaces the input, which is reported.
   std::span<const std::pair<std::string, TensorPtr>> values;
-  /// What holds of the symbols of the inputs, as in "S >= 16"; the graph's assertions from then on.
+  /// Assertions on the symbols of the inputs, such as "S >= 16"; the graph keeps them.
   std::span<const std::string> assertions;
 };
 
-/// The operators that files may use: those of rill, and what reads ONNX's as them.
+/// The operators that files may use: rill's own, and the readers of ONNX's.
 struct Operators {
   std::span<const OpModule* const> modules;
   std::span<const OnnxModule* const> onnx;
@@ -33,12 +33,12 @@ struct Operators {
 /// loader itself, and the opsets from which on they are there.
 std::span<const std::pair<std::string_view, int>> sequence_operators();
 
-/// Return whether a file is an ONNX model, by its content. False for what cannot be read.
+/// Return whether a file is an ONNX model, by its content. False for unreadable files.
 bool is_onnx_file(const std::string& path);
 bool is_onnx(std::span<const std::byte> bytes);
 
-/// Load an ONNX model. Not simplified yet. Weights beside the model are read from its folder alone.
-/// Errors: kIo, kParse, kUnsupported, kShape, kDType, with file, node, operator and opset.
+/// Load an ONNX model, without simplifying it. External weights are read from the model's folder
+/// only. Errors: kIo, kParse, kUnsupported, kShape, kDType, with file, node, operator and opset.
 Result<Graph> load(const std::string& path, const Operators& ops, const LoadOptions& options = {});
 Result<Graph> load_memory(std::span<const std::byte> bytes, const Operators& ops,
                           const LoadOptions& options = {});

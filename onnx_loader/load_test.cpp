@@ -126,7 +126,7 @@ TEST(OnnxLoad, RefusesWhatIsNotDeclared) {
   EXPECT_REFUSED(loaded(model_of(parts)), Code::kUnsupported, "Did you mean \"Add\"?");
 }
 
-/// y = x[:, b:e], or that times a matrix of so many rows.
+/// y = x[:, b:e], or that times a matrix of `rows` rows.
 GraphParts part_of_open_axis(int64_t begin, int64_t end, int64_t rows = 0) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, -1}, {"B", "S"})};
@@ -148,12 +148,12 @@ TEST(OnnxLoad, CutsOffWhatLiesBeyondAnOpenAxis) {
   EXPECT_EQ(shape(part_of_open_axis(0, 70001)), "B,min(70001, S),F32");
   EXPECT_EQ(shape(part_of_open_axis(-70001, INT64_MAX)), "B,S-max(-70001+S, 0),F32");
   EXPECT_EQ(shape(part_of_open_axis(0, -3)), "B,-3+S,F32");
-  // An axis of which 4 meet 4 rows has these.
+  // An axis has 4 frames if 4 of them meet 4 rows.
   EXPECT_EQ(shape(part_of_open_axis(0, 4, 4)), "B,2,F32");
   EXPECT_EQ(shape(part_of_open_axis(-4, INT64_MAX, 4)), "B,2,F32");
 }
 
-/// As many frames as (S + add) op by, and 100000.
+/// Return (S + add) op by, and 100000 for S.
 int64_t computed_frames(const char* op, int64_t add, int64_t by, int64_t length, bool of_dividend) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1}, {"S"})};
@@ -288,7 +288,7 @@ TEST(OnnxLoad, RefusesConstantsThatDoNotFitTheirShape) {
   GraphParts parts = small_model();
   parts.initializers[1] = tensor_of_floats("k", {3}, {0.25F});
   EXPECT_REFUSED(loaded(model_of(parts)), Code::kParse, "1 elements, expected 3");
-  // No memory is taken for what a few bytes claim.
+  // A large size in a few bytes allocates nothing.
   parts.initializers[1] = tensor_of_floats("k", {int64_t{1} << 40, 1 << 10}, {0.25F});
   EXPECT_REFUSED(loaded(model_of(parts)), Code::kParse, "\"k\"");
   parts.initializers[1] = tensor_of_floats("k", {int64_t{1} << 62, 1 << 10}, {0.25F});
@@ -429,7 +429,7 @@ TEST(OnnxLoad, OldAndUnknownVersionsAreRefused) {
   EXPECT_REFUSED(loaded(none), Code::kParse, "no opset of the domain");
 }
 
-/// A folder that is gone at the end, with weights in it and beside it.
+/// A temporary folder, with weights in it and next to it.
 class ExternalData : public ::testing::Test {
  protected:
   void SetUp() override {

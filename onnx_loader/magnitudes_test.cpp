@@ -24,8 +24,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// The bounds of an error are added up.
 struct Function {
   const char* name;
-  const char* nnef;  ///< an expression of x, and of z for operations, behind statements that it
-                     ///< reads; empty if there is none
+  /// An expression of x, and of z for operations, after its statements; empty if there is none
+  const char* nnef;
   const char* onnx;  ///< a chain of operators, each on the result of the one before
   double ulps, absolute;
   double relative;  ///< times max(1, |x|)

@@ -1,4 +1,4 @@
-// What exporters write for y[m] = value: the places where a mask is set, which depend on data.
+// y[m] = value as exporters write it: the places where a mask is set depend on data.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,8 @@
 namespace rill::onnx {
 namespace {
 
-/// y = x, but `number` where x is below 0; or `times` of what is there; rows of it if `by_rows`.
+/// y = x, but `number` where x is below 0; or `times` of the element there; rows of it if
+/// `by_rows`.
 GraphParts masked(bool by_value, bool by_rows = false) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, 3}, {"S"})};

@@ -1,4 +1,4 @@
-// Sequences of tensors whose length the file tells, and optional tensors.
+// Sequences of tensors whose length the file states, and optional tensors.
 
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(Sequences, SplitIntoFramesWithoutTheirAxis) {
   };
   EXPECT_EQ(run_on(with(nodes(0), true), kTwo), (std::vector<float>{1, 4, 2, 5, 3, 6}));
   EXPECT_EQ(run_on(with(nodes(1), true), kTwo), kTwo);
-  // How many frames there are may be open.
+  // The number of frames may be symbolic.
   EXPECT_EQ(run_on(with(nodes(0)), {1, 2, 3}), (std::vector<float>{1, 2, 3}));
   EXPECT_EQ(run_on(with(nodes(1)), kTwo), kTwo);
 }
@@ -150,7 +150,7 @@ TEST(Sequences, PlacesMayDependOnData) {
   };
   EXPECT_EQ(run_on(with(nodes("minus")), {1, 2, -3}), (std::vector<float>{1, 2, -3}));
   EXPECT_EQ(run_on(with(nodes("minus")), {1, 2, -2}), (std::vector<float>{-1, -2, 2}));
-  // What is picked has one shape.
+  // The chosen tensor has one shape.
   EXPECT_NE(refused(with(nodes("twice"), true)).find("node"), std::string::npos)
       << refused(with(nodes("twice"), true));
 }

@@ -10,11 +10,11 @@ namespace rill::onnx {
 
 Result<Graph> loaded(const Message& model);
 
-/// Run a model of one input [S, 3] whose first output is of floats; nothing, and a failed test,
-/// where that is refused.
+/// Run a model of one input [S, 3] whose first output is of floats; nothing, and a failed test, if
+/// it is refused.
 std::vector<float> run_on(const Message& model, const std::vector<float>& x);
 
-/// What a model is refused with; "loaded" if it is not.
+/// Return the refusal of a model; "loaded" if it has none.
 std::string refused(const Message& model);
 
 }  // namespace rill::onnx

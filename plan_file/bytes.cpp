@@ -17,8 +17,8 @@ using Kind = DimAtom::Kind;
 // No expression that is of use has more values waiting, or more of anything.
 constexpr size_t kMostWaiting = 64;
 constexpr int kMostCodes = 4096;
-// Of what the expressions of a record unfold to. A product of sums has as many terms as the product
-// of their counts, so that a short text may stand for more than any memory holds.
+// The most terms that the expressions of a record may expand to. A product of sums has as many
+// terms as the product of their counts, so a short text may exceed any memory.
 constexpr int64_t kMostTerms = 1 << 16;
 
 int64_t terms_of(const Dim& dim) {

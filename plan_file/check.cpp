@@ -10,7 +10,7 @@ namespace rill::plan_file {
 namespace {
 
 constexpr int64_t kAlign = 64;
-/// What memory of the caller is aligned to at least.
+/// The least alignment of the caller's memory.
 constexpr int64_t kAlignOfCallers = 16;
 /// Most steps that an output may lag behind its input.
 constexpr int64_t kMostLateSteps = int64_t{1} << 22;
@@ -24,7 +24,7 @@ Checked aligned(int64_t bytes) {
   return (checked(bytes / kAlign) + (bytes % kAlign > 0 ? 1 : 0)) * kAlign;
 }
 
-/// What steps touch of a slot: bytes from where a chunk begins.
+/// The part of a slot that steps touch: bytes from the beginning of a chunk.
 struct SlotUse {
   bool active = false;
   bool touched = false;
@@ -134,7 +134,7 @@ class Checker {
   bool affordable() {
     return limit(work_ <= limits_.step_work(plan_.stream_pulse > 0), "a step does more work");
   }
-  /// What a session takes, its feed of a pulse at a time included.
+  /// The memory of a session, including its feed for one pulse at a time.
   bool session() {
     Checked all = checked(plan_.arena_bytes) + plan_.state_bytes + plan_.part_scratch_bytes;
     all += checked(static_cast<int64_t>(plan_.buffers.size() + plan_.rings.size())) * 8;
@@ -204,7 +204,7 @@ class Checker {
   int64_t table_bytes_ = 0;
 };
 
-/// Hands on what one step tells.
+/// Forwards the report of one step.
 class OneStep final : public StepTouches {
  public:
   OneStep(Checker* checker, const Step& step, int64_t turns)
@@ -305,7 +305,7 @@ const std::byte* Checker::contents(const Region& region) {
       !limit(table_bytes_ <= kMostTableBytes, "its tables take longer to look through")) {
     return nullptr;
   }
-  // Nothing is read of what is empty.
+  // An empty region is not read.
   if (region.empty) return nullptr;
   const int64_t inside = region.ref.offset;
   return static_cast<const std::byte*>(buffer.data.get()) + inside;

@@ -13,14 +13,14 @@ bool is_same(const kernels::Target& a, const kernels::Target& b) {
   return a.tier == b.tier && a.dot_products == b.dot_products;
 }
 
-/// Weights of fewer bits, if any, are added to what `weights` tells.
+/// Adds the quantized weights, if any, to the report in `weights`.
 Result<std::shared_ptr<const Plan>> plan_for(const kernels::Target& target, const Graph& graph,
                                              const CompileOptions& asked, WeightChoice* weights) {
   PrepareOptions options;
   options.weights = weights;
   options.optimize = asked.optimize;
   options.keep_uses = asked.notes;
-  // What another CPU alone can run is left to it.
+  // Steps that only another CPU can run stay in its plan.
   options.run_constants = kernels::target_rank(kernels::target_name(target)) >= 0;
   const kernels::TargetCpu chosen(target.tier, target.dot_products);
   return prepare(graph, options);
@@ -96,7 +96,7 @@ Result<std::vector<TargetPlan>> compile(const Graph& graph,
   WeightChoice others;
   if (options.weights) others = *options.weights;
   for (size_t i = 0; i < targets.size(); ++i) {
-    // All targets have the same layers; the first one's are told.
+    // All targets have the same layers; report those of the first one.
     WeightChoice* weights = !options.weights ? nullptr : i == 0 ? options.weights : &others;
     if (weights) weights->layers.clear();
     RILL_ASSIGN(TargetPlan plan, plan_of_target(targets[i], graph, modules, options, weights));

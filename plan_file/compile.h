@@ -15,14 +15,14 @@ namespace rill::plan_file {
 struct CompileOptions {
   /// CPUs to make plans for; none stands for this one.
   std::vector<kernels::Target> targets;
-  /// Keep weights so, and tell of them here; null: as they are.
+  /// Requested formats of weights, and the report about them; null: keep all as they are.
   WeightChoice* weights = nullptr;
   bool optimize = true;
   bool notes = true;  ///< what profiles show
 };
 
-/// Read a list of CPUs, each once: "native", "avx2,neon". `option`: what the caller calls it.
-/// Errors: kArg for unknown ones, kUnsupported for those that this build has no kernels for.
+/// Parse a list of CPUs, each once: "native", "avx2,neon". `option`: the caller's name for it.
+/// Errors: kArg for unknown ones, kUnsupported for those without kernels in this build.
 Result<std::vector<kernels::Target>> targets_named(std::string_view list, std::string_view option);
 
 /// Return what an audit of a graph said; empty where none ran.

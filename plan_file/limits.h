@@ -4,7 +4,7 @@
 
 namespace rill::plan_file {
 
-/// What a plan file may ask for. 0 stands for the default, which real models stay far below.
+/// Limits of a plan file. 0 stands for the default, which real models stay far below.
 struct Limits {
   static constexpr int64_t kFileBytes = int64_t{1} << 34;
   static constexpr int64_t kSessionBytes = int64_t{1} << 32;
@@ -32,7 +32,7 @@ struct Limits {
   static int64_t or_default(int64_t given, int64_t usual) { return given > 0 ? given : usual; }
 };
 
-/// What a plan costs at most, known before anything is made of it.
+/// Upper bounds on the cost of a plan, known before anything is allocated for it.
 struct Cost {
   int64_t session_bytes = 0;  ///< with the queues of a stream that is pushed a pulse at a time
   /// Of a step: an element that is touched counts 1, and so do 8 multiply-adds of a product.

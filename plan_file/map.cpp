@@ -88,7 +88,7 @@ Result<MappedFile> read_file(const std::string& path, int64_t most_bytes) {
     const ssize_t more = ::read(from.file, memory.get() + done, from.bytes - done);
     if (more < 0 && errno == EINTR) continue;
     if (more < 0) return unreadable(path);
-    // It was cut meanwhile; what there is tells by its header that it is not whole.
+    // The file was cut meanwhile; its header shows that the rest is incomplete.
     if (more == 0) break;
     done += static_cast<size_t>(more);
   }

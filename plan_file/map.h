@@ -21,9 +21,9 @@ struct MappedFile {
 /// Errors: kIo.
 Result<MappedFile> map_file(const std::string& path);
 
-/// Read a file of at most that many bytes into memory that is aligned to 64 bytes, so that nothing
-/// done to the file from then on is of any effect.
-/// Errors: kIo; kNoMem for a larger file, and where there is no memory.
+/// Read a file of at most that many bytes into memory that is aligned to 64 bytes, so that later
+/// changes of the file have no effect. Errors: kIo; kNoMem for a larger file, and if there is no
+/// memory.
 Result<MappedFile> read_file(const std::string& path, int64_t most_bytes);
 
 }  // namespace rill::plan_file

@@ -11,9 +11,9 @@
 namespace rill::plan_file {
 
 /// Open the plan of a file as `open` does, without graphs and operators: in one block of memory,
-/// but for the constants, which stay where they are as long as `owner` lives. The file need not be
-/// trusted: whatever a step could touch is checked, in time linear in the records.
-/// Errors: those of `open`; kUnsupported too for steps that only graphs can run.
+/// except for the constants, which stay where they are as long as `owner` lives. The file need not
+/// be trusted: the memory that steps touch is checked, in time linear in the records. Errors: those
+/// of `open`; kUnsupported too for steps that need graphs.
 Result<std::shared_ptr<const Plan>> place(std::span<const std::byte> bytes,
                                           std::shared_ptr<const void> owner, const Runner& runner,
                                           const Limits& limits = {});

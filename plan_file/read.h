@@ -15,11 +15,11 @@
 
 namespace rill::plan_file {
 
-/// What a build has to run plans with.
+/// The step kinds and kernels of a build.
 struct Known {
   std::span<const StepKind* const> steps;
   std::span<const OpModule* const> modules;
-  /// How good a target is for this CPU; negative: it cannot run here.
+  /// Return how well a target fits this CPU; negative if it cannot run here.
   std::function<int(std::string_view target)> rank;
   std::string_view cpu;  ///< what the CPU has, for refusals
 };
@@ -36,14 +36,13 @@ struct OpenedPlan {
 /// Return whether bytes begin as a plan file does.
 bool is_plan_file(std::span<const std::byte> bytes);
 
-/// Open the plan of a file for the best target that runs here. The bytes stay where they are, and
-/// are not changed, as long as `owner` lives: the plan reads its constants there.
-///
-/// The file need not be trusted: whatever a step could touch is checked, in time linear in the
-/// records; whether constants are those that were written is left to `verify`.
-/// Errors: kParse for what is no plan file, or not whole; kAbi for another version; kUnsupported
-/// for targets, kernels or steps that this build or CPU does not have; kArg for bytes that are not
-/// aligned to 64; kNoMem for a plan that costs more than the limits.
+/// Open the plan of a file for the best target that runs here. The bytes must stay in place and
+/// unchanged as long as `owner` lives: the plan reads its constants there.
+/// The file need not be trusted: the memory that steps touch is checked, in time linear in the
+/// records; `verify` checks whether constants are those that were written. Errors: kParse if it is
+/// no plan file, or incomplete; kAbi for another version; kUnsupported for targets, kernels or
+/// steps that this build or CPU lacks; kArg for bytes that are not aligned to 64; kNoMem for a plan
+/// beyond the limits.
 Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                         const Known& known, const Limits& limits = {});
 
@@ -51,7 +50,7 @@ Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const 
 /// Errors: kParse, kAbi, as `open` has them.
 Result<std::set<std::string>> kinds_in(std::span<const std::byte> bytes);
 
-/// Read all of a file and tell whether it is the one that was written. Errors: kParse.
+/// Read all of a file and check that it is the one that was written. Errors: kParse.
 Status verify(std::span<const std::byte> bytes);
 
 }  // namespace rill::plan_file

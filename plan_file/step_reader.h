@@ -11,7 +11,7 @@
 
 namespace rill::plan_file {
 
-/// What the steps of a file refer to by number.
+/// The tables to which the steps of a file refer by number.
 struct Tables {
   std::vector<const StepKind*> kinds;
   std::vector<std::string_view> kernels;
@@ -29,7 +29,7 @@ struct ReadType {
 };
 ReadType read_type(RecordReader* from);
 
-/// Makes steps of what a writer wrote. Their arguments have the right types, and any values.
+/// Reads steps that a writer wrote. Their arguments have the right types, and any values.
 class StepReader final : public StepFields {
  public:
   StepReader(RecordReader* from, const Tables& tables, Plan* plan)

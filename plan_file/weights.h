@@ -13,7 +13,7 @@ namespace rill::plan_file {
 std::optional<WeightFormat> weight_format(std::string_view name);
 const char* weight_format_name(WeightFormat format);
 
-/// What a choice saves.
+/// The savings of a choice of formats.
 struct WeightTotals {
   size_t small_layers = 0;  ///< whose weights are not f32
   int64_t f32_bytes = 0;    ///< of all layers, where they are f32

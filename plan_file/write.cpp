@@ -60,7 +60,7 @@ class PlanWriter {
     write_states();
     write_stream();
     RILL_TRY(steps_.status());
-    // What the steps refer to by number comes in front.
+    // The tables to which steps refer by number come first.
     RecordWriter out;
     steps_.kinds().write(&out);
     steps_.kernels().write(&out);
@@ -87,7 +87,7 @@ class PlanWriter {
     to_.natural(plan_.buffers.size());
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       const PlanBuffer& buffer = plan_.buffers[i];
-      // What no step touches any more has no memory.
+      // A buffer that no step touches any more has no memory.
       const bool left_out = !steps_.is_used(i) && (buffer.kind == BufferKind::kArena ||
                                                    buffer.kind == BufferKind::kConst);
       const int64_t bytes = left_out ? 0 : buffer.bytes;

@@ -29,7 +29,7 @@ Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
                                      std::span<const OpModule* const> modules,
                                      const WriteOptions& options = {});
 
-/// Set the checksums of a file to those of what it holds, as tests do that alter it.
+/// Recompute the checksums of a file, for tests that alter it.
 void seal(std::span<std::byte> file);
 
 }  // namespace rill::plan_file

@@ -13,8 +13,8 @@
 namespace rill::transforms {
 namespace {
 
-/// Moves the axes that attributes speak of behind a new first one. Whether that was right is told
-/// by the axes that the op then carries through.
+/// Moves the axes in attributes by one, after a new first axis. The axes that the op then carries
+/// through show whether that was right.
 class Shift final : public SomeFields {
  public:
   using SomeFields::field;
@@ -42,7 +42,7 @@ class Shift final : public SomeFields {
   }
 
  private:
-  /// "mk,kn->mn" with a letter of its own in front of what is batched, and of the result.
+  /// "mk,kn->mn" with a new letter prepended to the batched operands and the result.
   std::string batched_expr(const std::string& expr) const {
     char letter = 'a';
     while (expr.find(letter) != std::string::npos && letter < 'z') ++letter;
@@ -152,7 +152,7 @@ Result<OutletId> Batch::input_of(const Node& node, size_t index, int rank) {
   return added[0];
 }
 
-/// Whether the first axis goes through, from what is batched to all results.
+/// Check that the first axis goes through, from the batched inputs to all results.
 Status Batch::check(const Node& node, const Op& op, const std::vector<OutletId>& inputs,
                     const std::vector<OutletId>& outputs) const {
   const Facts in = out_.facts_of(inputs);

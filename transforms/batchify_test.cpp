@@ -20,7 +20,7 @@ Graph projection() {
                   "y = sum_reduce(u * t, axes = [0]);");
 }
 
-/// The rows of a batch are those of the model run for each alone.
+/// Each row of a batch equals the model's output for that row alone.
 TEST(Batchify, EveryRowIsThatOfTheModelAlone) {
   const std::vector<std::string> shared{"scale"};
   const auto batched = with_batch(projection(), "B", shared);

@@ -33,7 +33,8 @@ void quantise_block(std::span<const float, kBlock> values, std::byte* out) {
   }
 }
 
-/// A matrix, behind unit axes, as blocks of rows; `columns_first` tells that rows lie as columns.
+/// Quantize a matrix, after unit axes, in blocks of rows; `columns_first` means that rows lie as
+/// columns.
 Result<Tensor> quantised(const Tensor& weights, bool columns_first) {
   RILL_ASSIGN(const Tensor plain, cast(weights, DType::kF32));
   const float* from = plain.data<float>();

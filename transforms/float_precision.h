@@ -9,7 +9,7 @@
 
 namespace rill::transforms {
 
-/// Which nodes a transform works on, told by pieces of their names.
+/// The nodes that a transform works on, selected by parts of their names.
 struct NodeFilter {
   std::optional<std::vector<std::string>> include;  ///< all nodes where absent
   std::vector<std::string> exclude;

@@ -4,8 +4,8 @@
 
 namespace rill::transforms {
 
-/// Take moves of axes into the products that they stand before or behind, through operators that
-/// work on any order of the axes, and drop those that cancel out.
+/// Absorb moves of axes into the matmuls before or after them, through operators that work on any
+/// order of the axes, and drop those that cancel out.
 Result<Graph> with_moves_absorbed(const Graph& graph);
 
 }  // namespace rill::transforms

@@ -16,7 +16,8 @@ bool runs_once(const Graph& graph, const Node& node, const ops::Scan& scan) {
   return scan.skip == 0 && scan.limit == Dim(0) && scan.iterations(in) == Dim(1);
 }
 
-/// The output of the loop that tells a result after the last run; one is added if there is none.
+/// Return the output of the loop that gives a result after the last iteration; adds one if there is
+/// none.
 int output_for(int result, ops::Scan* scan) {
   for (size_t i = 0; i < scan->outputs.size(); ++i) {
     if (scan->outputs[i].result == result) return static_cast<int>(i);

@@ -12,7 +12,7 @@ namespace rill::transforms {
 /// Source: tract, transform `export_scan_state`; there one output at most is added per loop.
 Result<Graph> export_scan_state(const Graph& graph);
 
-/// How often a loop runs its body; 1 for any other node.
+/// Return the iterations of a loop; 1 for any other node.
 Dim loop_iterations(const Graph& graph, const Node& node);
 
 /// State that the caller of the model keeps the states of all loops: between runs they keep

@@ -27,7 +27,7 @@ namespace plan_file = rill::plan_file;
 
 namespace {
 
-/// What is asked for of weights; of none, f32.
+/// Return the requested formats of weights; f32 if there are none.
 Result<rill::WeightChoice> choice_of(const rill_compile_opts& opts) {
   rill::WeightChoice out;
   if (opts.weights) {

@@ -7,7 +7,7 @@
 
 namespace rill::api {
 
-/// Keep a failure as the last one of this thread, and tell its code.
+/// Store a failure as the last one of this thread, and return its code.
 rill_status report(const Status& status) RILL_NONBLOCKING;
 
 rill_status report(const Refusal& refusal) RILL_NONBLOCKING;

@@ -1,5 +1,5 @@
-// What a build with ONNX adds to the loading of models: their format, values for their inputs, and
-// states that they hand to their callers.
+// Additions of a build with ONNX to the loading of models: their format, values for their inputs,
+// and states as inputs and outputs.
 
 #include <string>
 
@@ -50,7 +50,7 @@ Result<Constants> parse_constants(const char* text) {
   return out;
 }
 
-/// A file that is not there is told by the loader.
+/// The loader reports a missing file.
 bool is_there(const std::string& path) {
   system::Info info;
   return system::print_target(path, &info);

@@ -25,8 +25,8 @@ class DefaultFloats {
   std::fenv_t own_{};
 };
 
-/// Make a call of the interface that may ask for memory; nothing is thrown through a C function.
-/// Errors: RILL_E_NOMEM where the system has none left. What the call made by then is freed.
+/// Call a function of the interface that may allocate; no exception passes through a C function.
+/// Errors: RILL_E_NOMEM if the system has no memory left. Everything that the call made is freed.
 template <class Call>
 rill_status guarded(const char* function, Call&& call) noexcept {
   const DefaultFloats floats;

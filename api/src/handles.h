@@ -28,10 +28,10 @@ inline constexpr uint32_t kSessionMagic = 0x736C6C72;
 inline constexpr uint32_t kThreadsMagic = 0x746C6C72;
 inline constexpr uint32_t kDeadMagic = 0xDEADDEAD;
 
-/// What is told of an input or output, in the form in which it is told.
+/// The description of an input or output, in the form of the C interface.
 struct IoText {
   IoText(std::string io_name, const Fact& fact);
-  /// What has a number for each extent.
+  /// Of a wire with a number for each extent.
   explicit IoText(const PlanIo& io);
   void fill(rill_io_info* info) const;
 
@@ -75,10 +75,10 @@ struct rill_plan {
 
 namespace rill::api {
 
-/// Write down what is told of a plan.
+/// Fill in the descriptions of a plan.
 void describe(rill_plan* handle);
 
-/// What a session knows besides its memory: all of it goes into a clone.
+/// The state of a session outside its memory: a clone copies all of it.
 struct Stage {
   Drive drive = Drive::kOpen;
   bool gave_frames = false;  ///< whether the last call ran a step
@@ -91,7 +91,7 @@ struct rill_session {
   rill_plan* plan = nullptr;
   rill::PlacedSession* session = nullptr;
   rill::PlacedFeed* feed = nullptr;  ///< null unless the plan streams
-  /// What has memory of its own; null in the caller's memory.
+  /// Own memory of the session; null if it lies in the caller's memory.
   std::unique_ptr<rill::Session> own_session;
   std::unique_ptr<rill::Feed> own_feed;
   int64_t placed_bytes = 0;  ///< of the caller's memory

@@ -1,4 +1,4 @@
-// What is told of an input or output.
+// Descriptions of inputs and outputs.
 
 #include <utility>
 

@@ -186,7 +186,7 @@ Result<Graph> bound(const rill_model& model, const std::string& symbol, std::str
   return simplified(std::move(graph));
 }
 
-/// Solve what the extents of one input tell of the symbols. True if something new is known.
+/// Solve the symbols in the extents of one input. True if it finds a new value.
 bool solve_extents(const rill::Fact& fact, const rill_view& view, rill::Bindings* bindings) {
   bool found = false;
   for (int axis = 0; axis < fact.rank(); ++axis) {

@@ -6,13 +6,13 @@
 
 namespace rill::api {
 
-/// How a compiled model is opened.
+/// Options for opening a compiled model.
 struct OpenOptions {
   bool read_file = false;
   plan_file::Limits limits;
 };
 
-/// What an app asks for; the defaults for null. Errors: RILL_E_ABI, RILL_E_ARG.
+/// Read the options of an app; the defaults for null. Errors: RILL_E_ABI, RILL_E_ARG.
 inline rill_status open_options(const rill_open_opts* opts, OpenOptions* out) {
   if (opts == nullptr) return RILL_OK;
   const rill_status known = check_size(opts, "rill_open_opts");

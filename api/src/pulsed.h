@@ -11,7 +11,7 @@
 
 namespace rill::api {
 
-/// A model as `rill_model_pulse` makes it, and what is told of it.
+/// The result of `rill_model_pulse`, with its description.
 struct PulsedModel {
   Graph graph;  ///< simplified
   pulse::Options options;
@@ -23,8 +23,8 @@ struct PulsedModel {
 Result<PulsedModel> pulse_model(const rill_model& model, const std::string& symbol,
                                 std::string_view pulse);
 
-/// Find the values of the symbols that the extents of all inputs tell together. A view without a
-/// shape tells nothing. Errors: kShape.
+/// Solve the symbols in the extents of all inputs together. A view without a shape is skipped.
+/// Errors: kShape.
 Result<Bindings> bindings_of(const Graph& graph, std::span<const rill_view> inputs);
 
 }  // namespace rill::api

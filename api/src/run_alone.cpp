@@ -1,4 +1,5 @@
-// What librill_run has in the place of librill: plans are opened without graphs and operators.
+// The parts of librill_run that replace those of librill: it opens plans without graphs and
+// operators.
 
 #include <memory>
 #include <string>

@@ -104,7 +104,7 @@ rill_status make_session(rill_plan* plan, int64_t max_push, rill_session** sessi
   return RILL_OK;
 }
 
-/// Look at what a session is to be made of.
+/// Check the arguments of a new session.
 rill_status check_options(const char* function, const rill_plan* plan,
                           const rill_session_opts* opts, int64_t* max_push) {
   if (!alive(plan)) {

@@ -1,4 +1,4 @@
-// Which call of a session is allowed when: the table of docs/sessions.md.
+// Which call of a session is allowed in which state: the table of docs/sessions.md.
 
 #include "api/src/session_state.h"
 

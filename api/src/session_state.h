@@ -5,7 +5,7 @@
 
 namespace rill::api {
 
-/// How a stream is run: pulse by pulse, or by pushing frames. Open: neither yet.
+/// The mode of a stream: pulse by pulse, or by pushing frames. Open: undecided.
 enum class Drive : uint8_t { kOpen, kSteps, kPushes };
 
 /// Where a session stands, as far as calls are concerned. docs/sessions.md says what each means.

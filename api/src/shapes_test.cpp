@@ -1,4 +1,4 @@
-// What the interface tells of models and plans: symbols by shapes, operators, times of nodes.
+// Descriptions of models and plans: symbols by shapes, operators, times of nodes.
 
 #include <gtest/gtest.h>
 
@@ -87,7 +87,7 @@ TEST(Operators, AreCountedByName) {
   EXPECT_EQ(counts, wanted);
 }
 
-// Every step takes time somewhere, and gives the bits of a step that nobody times.
+// Every step takes time somewhere, and gives the same bits as an untimed step.
 TEST(TimedStep, GivesTheFramesOfAStep) {
   const std::string folder = RILL_SOURCE_DIR "/tests/models/kws_gru/";
   const Arrays bundle = read_bundle(folder + "io.npz");

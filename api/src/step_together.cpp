@@ -63,7 +63,7 @@ rill_status check_session_step(const char* function, const rill_session_step& st
 rill_status announce_end(const rill_session_step& step) {
   if (step.kind != RILL_STEP_PARTIAL) return RILL_OK;
   rill_session* session = step.session;
-  // The length counts frames of the input, of which a unit of the stream symbol may be several.
+  // The length counts frames of the input, which has several per unit of the stream symbol.
   const int64_t pulse = session->plan->input_pulse();
   const int64_t symbol_pulse = session->plan->plan->stream_pulse;
   const int64_t length = session->session->position(pulse) + step.valid_frames;
@@ -111,7 +111,7 @@ class SessionSteps {
   size_t count_;
 };
 
-/// Which step is refused.
+/// The refused input set.
 struct Place {
   RILL_NOT_IN_STEPS_BEGIN
   explicit Place(size_t step) noexcept RILL_NONBLOCKING {

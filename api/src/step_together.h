@@ -11,7 +11,7 @@ rill_status check_session_step(const char* function,
 /// Announce the end of a stream whose step is its last: kShape if the model has no output then.
 rill_status announce_end(const rill_session_step& step) RILL_NONBLOCKING;
 void take_end_back(const rill_session_step& step) RILL_NONBLOCKING;
-/// Note that the step is taken; tell whether there is a step to run.
+/// Record the call, and return whether there is a step to run.
 bool begin_step(const rill_session_step& step) RILL_NONBLOCKING;
 
 }  // namespace rill::api

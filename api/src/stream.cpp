@@ -26,7 +26,7 @@ rill_status check_call(const char* function, Call call, const rill_session* sess
   return check_state(function, call, *session);
 }
 
-/// What rill_push and rill_pull have in common.
+/// Shared by rill_push and rill_pull.
 rill_status check_move(const char* function, Call call, rill_session* session, size_t index,
                        const rill_view* frames, int64_t* moved) {
   const rill_status now = check_call(function, call, session);

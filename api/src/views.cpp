@@ -5,7 +5,7 @@
 namespace rill::api {
 namespace {
 
-// Strides of as many frames still fit into their type.
+// Strides for this many frames still fit their type.
 constexpr int64_t kMostFrames = int64_t{1} << 31;
 
 bool fits(const IoText& io, size_t axis, int64_t extent, int frames) {

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <cstdio>
 
-// What the programs ask of the system that they run in, in the same words on POSIX and on Windows.
+// The system interface of the programs, the same on POSIX and on Windows.
 namespace rill::cli {
 
-/// What the process has used so far; 0 where the system does not tell.
+/// The resource use of the process so far; 0 if the system does not report it.
 struct Usage {
   int64_t virtual_bytes = 0;
   int64_t resident_bytes = 0;
@@ -20,7 +20,7 @@ struct Usage {
 };
 Usage usage_now();
 
-/// Return whether somebody looks at what is written there.
+/// Return whether the stream is a terminal.
 bool is_terminal(std::FILE* stream);
 
 /// Make the standard streams bytes that go through as they are, and a reader that went away an
@@ -33,8 +33,8 @@ void say_raw(const char* text);
 /// End the process at once: nothing else of it runs.
 [[noreturn]] void end_now(int status);
 
-/// Call `handler`, with a few words for what happened, where a defect stops the process. It runs on
-/// a stack of its own where the system has one.
+/// Call `handler`, with a short description, if a defect stops the process. It runs on a separate
+/// stack if the system has one.
 void catch_crashes(void (*handler)(const char* what));
 
 }  // namespace rill::cli

@@ -7,7 +7,7 @@
 
 namespace rill::kernels {
 
-/// What a plan is for: `fft_execute`, or `rfft_execute`.
+/// The purpose of a plan: `fft_execute`, or `rfft_execute`.
 enum class FftKind : uint8_t { kComplex, kReal };
 
 constexpr int kFftMaxPasses = 40;
@@ -28,7 +28,7 @@ using RfftFn = void (*)(const FftPlan& plan, const float* x, const float* window
                         float* out_im, int64_t bins, float* scratch) noexcept RILL_NONBLOCKING;
 
 /// A transform of a given size, made by `fft_init`. It points to its tables by one address,
-/// `passes.twiddles`: whoever moves or keeps them apart sets it anew.
+/// `passes.twiddles`; code that moves or stores them must set it again.
 struct FftPlan {
   int64_t n;       // points of the transform
   int64_t size;    // points of the complex transform behind it: n, or n / 2 for real even n

@@ -5,8 +5,8 @@
 namespace rill::kernels {
 namespace {
 
-/// Return the bits of a half as f32. By integers only, so that it works with denormals switched
-/// off: those of f16 are numbers like all others.
+/// Return the bits of an f16 as f32. Uses integers only, so that it works with denormals switched
+/// off: denormals of f16 are normal numbers of f32.
 inline uint32_t float_bits_of_half(uint32_t half) {
   const uint32_t sign = (half & 0x8000u) << 16u;
   const uint32_t mantissa = half & 0x3FFu;
@@ -33,7 +33,7 @@ inline uint32_t nearest_half_of_float_bits(uint32_t bits) {
   return sign | (value + (1u << (away - 1u)) - 1u + odd) >> away;
 }
 
-/// Return the half of those bits of an f32 if there is one, else -1. NaN keeps its bits.
+/// Return the f16 with exactly the value of an f32, else -1. NaN keeps its bits.
 inline int32_t half_of_float_bits(uint32_t bits) {
   uint32_t half = nearest_half_of_float_bits(bits);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) half &= ~(~bits >> 13u & 0x200u);

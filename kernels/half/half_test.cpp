@@ -20,7 +20,7 @@ std::vector<const HalfCasts*> casts() {
   return found;
 }
 
-/// What a half stands for, by the definition of the format.
+/// The value of an f16, by the definition of the format.
 double value_of(uint16_t half) {
   const int exponent = half >> 10 & 31, mantissa = half & 1023;
   const double size = exponent == 0 ? std::ldexp(mantissa, -24)

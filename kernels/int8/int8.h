@@ -5,7 +5,7 @@
 
 namespace rill::kernels {
 
-/// What a kernel makes of the bytes of A before it multiplies them.
+/// The form to which a kernel converts the bytes of A before it multiplies them.
 enum class Int8Form : uint8_t {
   kUnsigned,  ///< u8; i8 are read as 128 more
   kSigned,    ///< i8; u8 are read as 128 less
@@ -40,15 +40,14 @@ int64_t matmul_int8_bytes(const MatmulInt8& kernel, int64_t k, int64_t n);
 /// Return how many bytes of scratch a product of m rows of k values needs.
 int64_t matmul_int8_scratch_bytes(const MatmulInt8& kernel, int64_t m, int64_t k);
 
-/// Pack B into panels [ceil(n / nr)][ceil(k / depth)][nr][depth], with zeros for what there is not.
-/// Shapes: B(p, j) = b[p * k_stride + j * n_stride], p < k, j < n.
-/// Real-time: yes.
+/// Pack B into panels [ceil(n / nr)][ceil(k / depth)][nr][depth], padded with zeros. Shapes: B(p,
+/// j) = b[p * k_stride + j * n_stride], p < k, j < n. Real-time: yes.
 void matmul_int8_pack(const MatmulInt8& kernel, int64_t k, int64_t n, const int8_t* b,
                       int64_t k_stride, int64_t n_stride, int8_t* packed) noexcept RILL_NONBLOCKING;
 
-/// Report where the sums of each column start: the bias, or 0 without one, and what the zero points
-/// and the form of A add to every row.
-/// Shapes: packed as above; bias [n] or null -> start [n]. Real-time: yes.
+/// Compute the initial accumulator of each column: the bias, or 0 without one, plus the terms of
+/// the zero points and of the form of A, which all rows share. Shapes: packed as above; bias [n] or
+/// null -> start [n]. Real-time: yes.
 void matmul_int8_start(const MatmulInt8& kernel, int64_t k, int64_t n, const int8_t* packed,
                        bool a_signed, int32_t a_zero, int32_t b_zero, const int32_t* bias,
                        int32_t* start) noexcept RILL_NONBLOCKING;

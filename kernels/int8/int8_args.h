@@ -30,16 +30,15 @@ struct MatmulInt8Args {
   uint8_t* scratch = nullptr;  ///< as long as `matmul_int8_scratch_bytes` says, aligned to 64 bytes
 };
 
-/// Rows of A, of so many bytes in the form that is multiplied, that B passes by at once.
+/// Rows of A that share one pass over B, if a converted row has `row_bytes` bytes.
 constexpr int64_t matmul_int8_block(int64_t row_bytes) {
   constexpr int64_t kBytes = 128 * 1024, kTile = 8;
   const int64_t fit = kBytes / row_bytes / kTile * kTile;
   return fit > kTile ? fit : kTile;
 }
 
-/// How numbers become integers: ((x * mul) / div + before, rounded half to even) + after, limited
-/// to [lo, hi]; NaN gives 0. With `narrow`, each of the three is rounded to f32 on the way, else to
-/// f64.
+/// Requantization: ((x * mul) / div + before, rounded half to even) + after, limited to [lo, hi];
+/// NaN gives 0. With `narrow`, each of the three results is rounded to f32, else to f64.
 struct Rounding {
   double mul = 1, div = 1, before = 0, after = 0;
   double lo = 0, hi = 255;

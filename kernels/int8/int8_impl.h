@@ -17,17 +17,17 @@
 
 #include "kernels/int8/int8_args.h"
 
-// Four bytes of a row of A, two or four values of k, meet one vector of B, which holds as many
-// values of k for each of its columns. Rows of A are brought into that form first: they have whole
-// groups, and may then be read beyond their end.
+// Four bytes of a row of A, two or four values of k, meet one vector of B, which holds the same
+// number of values of k for each of its columns. Rows of A are first converted to that form: they
+// then have whole groups, and may be read beyond their end.
 
 #define RILL_INLINE __attribute__((always_inline)) inline
 
 namespace rill::kernels {
 namespace {
 
-// A dot product of a tier: `kWide` if A has 16 bits, else `kSigned` tells what bytes it takes; of
-// others the highest bit is turned.
+// A dot product of a tier: `kWide` if A has 16 bits; otherwise `kSigned` is the signedness of its
+// bytes. A of the other signedness has its highest bit flipped.
 struct Bytes {
   static constexpr bool kWide = false;
   static constexpr int kDepth = 4;
@@ -155,7 +155,7 @@ constexpr int kStep = Dot::kLanes * Dot::kDepth;
 
 typedef uint32_t Lanes __attribute__((vector_size(4 * Dot::kLanes)));
 
-/// Sum what was brought of a row, of so many groups.
+/// Sum a converted row of `groups` groups.
 inline uint32_t sum_of(const uint8_t* row, int64_t groups) {
   Dot::V sums = Dot::spread(0);
   for (int64_t p = 0; p < groups; p += Dot::kLanes) {
@@ -206,7 +206,7 @@ inline uint32_t sum_of(const uint8_t* row, int64_t groups) {
   std::memset(to, 0, static_cast<size_t>(end - to));
   uint32_t start = 0;
   if (g.b_zero != 0) {
-    // What the form adds to each byte is no part of A.
+    // Subtract the offset that the form adds to each byte of A.
     const auto terms = static_cast<uint32_t>(k);
     const uint32_t shift = Dot::kWide || g.a_signed == Dot::kSigned ? 0
                            : Dot::kSigned                           ? 0 - 128 * terms
@@ -216,8 +216,7 @@ inline uint32_t sum_of(const uint8_t* row, int64_t groups) {
   std::memcpy(end, &start, sizeof start);
 }
 
-/// Store the sums of a tile, [rows][width], with what they start from. `a` are the rows that were
-/// brought.
+/// Store the sums of a tile, [rows][width], plus their initial values. `a` are the converted rows.
 [[gnu::noinline]] inline void store_tile(const MatmulInt8Args& g, const uint8_t* const* a,
                                          int64_t groups, int64_t row, int rows, int64_t col,
                                          int width, const uint32_t* sums) {
@@ -291,7 +290,7 @@ template <int kRows, int kPanels>
   store_tile(g, at, groups, row, rows, col, kWidth, sums);
 }
 
-/// Compute up to kRows rows by all columns, as many panels at once as leave room for the sums.
+/// Compute up to kRows rows by all columns, as many panels at once as registers hold sums for.
 template <int kRows>
 void int8_rows(const MatmulInt8Args& g, const uint8_t* a, int64_t row, int rows, int64_t col,
                int64_t end) {
@@ -310,7 +309,7 @@ constexpr int kManyRows = Dot::kRegisters >= 32 ? 8 : 4;
 
 inline void matmul_int8_of(const MatmulInt8Args& given) {
   MatmulInt8Args g = given;
-  // Rows of nothing may lie nowhere.
+  // Empty rows may have any address.
   if (g.segment_len == 0) g.segments = g.lda = g.run_stride = 0;
   const int64_t k = g.segments * g.segment_len;
   const int64_t row_bytes = (k + Dot::kDepth - 1) / Dot::kDepth * 4 + 4;

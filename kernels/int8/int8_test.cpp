@@ -216,7 +216,7 @@ TEST(Quantise, TakesFloatsOfAllKinds) {
   }
 }
 
-/// Integers of 16 bits, of whole vectors and of what is left, in f32 and, as 1e-7 is none, in f64.
+/// 16-bit integers, in whole vectors and in the remainder, in f32 and, as 1e-7 is no float, in f64.
 TEST(Quantise, MakesIntegersOf16Bits) {
   const std::vector<float> values = {kNan,  kInf,     -kInf,     0.5f, 1.5f,
                                      -0.5f, 65534.5f, -32768.5f, 9e9f};
@@ -240,7 +240,7 @@ TEST(Quantise, MakesIntegersOf16Bits) {
         run(g);
         for (int64_t i = 0; i < n; ++i) {
           const size_t at = static_cast<size_t>(i);
-          // A half is one no more, where something is added to it.
+          // A tie is none once an offset is added to it.
           if (before != 0.0 && std::abs(in[at]) == 0.5f) continue;
           ASSERT_EQ(found[at], expected[at]) << in[at] << ", " << before;
         }

@@ -93,7 +93,7 @@ RILL_INLINE void quantise_narrow(const QuantiseArgs& g, int64_t begin) {
   std::memcpy(static_cast<uint8_t*>(g.y) + begin, &bytes, count);
 }
 
-/// Round numbers from `begin` on, at most kQuantised of them; `kWhole` if there are as many.
+/// Round at most kQuantised numbers from `begin` on; `kWhole` if there are that many.
 template <bool kWhole>
 RILL_INLINE void quantise_some(const QuantiseArgs& g, int64_t begin) {
   const size_t count = kWhole ? kQuantised : static_cast<size_t>(g.n - begin);

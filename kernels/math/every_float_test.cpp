@@ -32,7 +32,7 @@ constexpr uint32_t kBlock = 512;
 constexpr uint32_t kBlocks = (uint64_t{1} << 32U) / kBlock;
 constexpr uint32_t kSampled = 4099;  // a prime, so that low bits of the exponent vary
 
-/// How an error is counted.
+/// The unit of an error.
 enum class Unit : uint8_t { kUlp, kAbsolute, kOfInput };
 
 struct Function {
@@ -68,7 +68,7 @@ const double kAny = std::numeric_limits<double>::infinity();
 /// The C library's, which may give any value below 1.
 double acosh(double x) { return x < 1 ? std::numeric_limits<double>::quiet_NaN() : std::acosh(x); }
 
-// Bounds are those of kernels/math/functions.h.
+// The bounds are those of kernels/math/functions.h.
 const Function kFunctions[] = {
     {"exp", PointwiseOp::kExp, std::exp, Unit::kUlp, 1.5, false, 0, kAny},
     {"log", PointwiseOp::kLog, std::log, Unit::kUlp, 2.0, false, -kAny, kAny},
@@ -99,7 +99,7 @@ const Function kFunctions[] = {
     {"round", PointwiseOp::kRound, std::round, Unit::kUlp, 0, true, -kAny, kAny},
     {"round_even", PointwiseOp::kRoundEven, std::nearbyint, Unit::kUlp, 0, true, -kAny, kAny},
     {"sign", PointwiseOp::kSign, sign, Unit::kUlp, 0, true, -1, 1},
-    // What follows is the C library's; the bounds hold for that of GNU, 2.36.
+    // The remaining functions are the C library's; the bounds hold for GNU's, 2.36.
     {"tan", PointwiseOp::kTan, std::tan, Unit::kUlp, 1.5, false, -kAny, kAny},
     {"asin", PointwiseOp::kAsin, std::asin, Unit::kUlp, 1, false, -1.5708, 1.5708},
     {"acos", PointwiseOp::kAcos, std::acos, Unit::kUlp, 1, false, 0, 3.1416},
@@ -111,7 +111,7 @@ const Function kFunctions[] = {
     {"atanh", PointwiseOp::kAtanh, std::atanh, Unit::kUlp, 2, false, -kAny, kAny},
 };
 
-/// Those of RILL_FLOAT_TIERS, as in avx2,avx512; all that this CPU has unless it is set.
+/// The tiers of RILL_FLOAT_TIERS, such as avx2,avx512; all that this CPU has if it is not set.
 std::vector<Tier> tiers() {
   std::vector<Tier> found;
   const char* chosen = std::getenv("RILL_FLOAT_TIERS");
@@ -128,7 +128,7 @@ float float_at(uint32_t k) {
   return __builtin_bit_cast(float, k < 0x80000000U ? ~k : k - 0x80000000U);
 }
 
-/// What was seen of a function in a tier.
+/// Results of a function in a tier.
 struct Seen {
   double worst = 0;
   float worst_at = 0;

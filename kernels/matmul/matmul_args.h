@@ -33,7 +33,7 @@ struct MatmulF32Args {
   const float* residual = nullptr;
   int64_t ldr = 0;
 
-  // What values below 0 are multiplied by: above 0, at most 1. A NaN stays.
+  // Factor of values below 0: above 0, at most 1. A NaN stays.
   float slope = 1.0f;
 
   // Applied last: min(max(value, lo), hi). A NaN stays.

@@ -1,5 +1,5 @@
-// f32 matrix products of every tier, as GFLOP/s and as a share of the peak of multiply-adds that
-// this program measures first on one core, beside Eigen and, where it is installed, oneDNN.
+// f32 matmuls of every tier, as GFLOP/s and as a share of the peak of multiply-adds that this
+// program measures first on one core, next to Eigen and, if it is installed, oneDNN.
 
 #include <benchmark/benchmark.h>
 

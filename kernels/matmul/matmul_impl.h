@@ -8,7 +8,7 @@ namespace {
 using Tile = void (*)(const TileArgs&) RILL_NONBLOCKING;
 
 /// Tiles by rows and panels; `narrow` holds those of one panel with fewer vectors than a panel has.
-/// Those at 0 rows are of one row, for a B that is far away.
+/// Index 0 holds the one-row tiles used when B is not in cache.
 template <class Arch>
 struct Tiles {
   Tile whole[kMaxRows<Arch> + 1][kMaxPanels + 1] = {};
@@ -133,8 +133,8 @@ void matmul(const MatmulF32Args& g) {
   const int64_t k = g.segments * g.segment_len, panels = ceil_div(g.n, kNr);
   const int64_t row_blocks = ceil_div(g.m, rows_of_block<Arch>(g.m, g.n));
   const bool far = kHasFar<Arch> && g.m == 1 && k * g.n >= kFarFloats;
-  // One block of rows reads B once anyway. A residual that is c itself would be lost to a partial
-  // sum. Each further block of k goes on with the chain that c holds.
+  // One block of rows reads B only once. A partial sum would overwrite a residual that is c itself.
+  // Each further block of k continues the chain that c holds.
   const bool split = row_blocks > 1 && k > kBlockK && g.residual != g.c;
   const int64_t k_blocks = split ? ceil_div(k, kBlockK) : 1;
   const bool late = g.slope != 1.0f;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the dense families share.
+// Shared helpers for the tests of the dense families.
 
 #include <cmath>
 #include <cstdint>
@@ -43,7 +43,7 @@ inline int64_t random_int(std::mt19937& rng, int64_t lo, int64_t hi) {
   return std::uniform_int_distribution<int64_t>(lo, hi)(rng);
 }
 
-/// Hold floats of which the first is aligned to 64 bytes.
+/// Floats of which the first is aligned to 64 bytes.
 class AlignedFloats {
  public:
   explicit AlignedFloats(int64_t count) : store_(static_cast<size_t>(count) + 16) {}

@@ -148,10 +148,10 @@ constexpr int kFarAhead = 4096;
 template <class Arch>
 constexpr bool kHasFar = Ops<Arch>::kLanes == 16;
 
-/// A tile of kRows rows by kPanels panels, of which the first kVecs vectors each are wanted. The
-/// sums stay in registers for all of the block of k; what is rare on either side of it is done in
-/// memory, which keeps the many tiles small. With kFar, B is fetched ahead by more than the machine
-/// does by itself: for a B that no cache holds. The parts are one function, `tile`, once compiled.
+/// A tile of kRows rows by kPanels panels, of which the first kVecs vectors each are needed. The
+/// sums stay in registers for the whole block of k; rare work on either side of it runs in memory,
+/// which keeps the many tiles small. With kFar, the tile prefetches B further than the machine
+/// does, for a B that no cache holds. Its parts compile into one function, `tile`.
 template <class Arch, int kRows, int kPanels, int kVecs, bool kFar>
 struct OneTile {
   using S = Ops<Arch>;
@@ -192,7 +192,7 @@ struct OneTile {
     }
   }
 
-  // Of the registers, those that neither the sums nor the shorter side take.
+  // Registers that neither the sums nor the shorter side take.
   static constexpr int kFree = S::kRegisters - kRows * kWide - (kRows < kWide ? kRows : kWide);
 
   /// Add the products of one value of k. The shorter side is kept in registers, the longer one
@@ -235,8 +235,8 @@ struct OneTile {
     }
   }
 
-  /// Rows of A in threes that share an address (the others are reached as base + lda and
-  /// base + 2 * lda), and one panel of B, from which the others are told: for few registers.
+  /// Rows of A in threes that share an address (base, base + lda and base + 2 * lda), and one panel
+  /// of B, from which the other addresses follow: for few registers.
   struct ByGroups {
     const float* a[kGroups];
     int64_t lda, panel_stride, step;
@@ -314,8 +314,8 @@ struct OneTile {
     }
   }
 
-  /// Return whether the sums are finished in memory: those of some columns, and what few models ask
-  /// for where registers are many, so that code for all of them would be long.
+  /// Return whether the sums are completed in memory: partial columns, and options that few models
+  /// use if registers are many, as code for all of them would be long.
   static RILL_INLINE bool in_memory(const TileArgs& t, bool whole) {
     if (!whole && !kMaskedHere) return true;
     if (t.residual != nullptr) return S::kManyPointers || (!whole && kWide > 1);

@@ -65,7 +65,7 @@ template <class Arch, int kRows, int kPanels>
   finish_few<Arch>(g, place, sums);
 }
 
-/// Compute up to kRows rows, as many panels at once as leave room for the sums.
+/// Compute up to kRows rows, as many panels at once as registers hold sums for.
 template <class Arch, int kRows>
 void all_columns(const MatmulPackedArgs& args, int rows) {
   constexpr int kNr = kPanelColumns<Arch>;

@@ -10,7 +10,7 @@
 #include "kernels/simd/dense_impl.h"
 #include "kernels/matmul_packed/matmul_packed_args.h"
 
-// What products with a B of fewer bits share. B lies in panels of nr columns.
+// Shared code of matmuls with a quantized B. B lies in panels of nr columns.
 
 namespace rill::kernels {
 namespace {

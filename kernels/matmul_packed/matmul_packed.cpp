@@ -58,7 +58,7 @@ float float_of_half(const std::byte* from) {
 /// The half that a float is, or -1.
 int32_t half_of_float(float value) RILL_NONBLOCKING { return half_of_float_bits(bits_of(value)); }
 
-/// What stands at p, j of a panel of kQ8 or kQ4.
+/// Return element p, j of a panel of kQ8 or kQ4.
 float scaled_value(PackedFormat format, const std::byte* panel, int64_t columns, int64_t p,
                    int64_t j) RILL_NONBLOCKING {
   const int64_t first = p / kPackedBlock * kPackedBlock;
@@ -83,8 +83,8 @@ float q4_value(const std::byte* panel, int64_t p, int64_t j) {
   return static_cast<float>(static_cast<int32_t>(word << (28 - kQ4WordBits[within % 8])) >> 28);
 }
 
-/// The plain form of every product. `chain` goes on with a sum by the values of a segment: those of
-/// A, and those of a panel of B from `p` on.
+/// The reference form of every matmul. `chain` continues a sum with the values of a segment: those
+/// of A, and those of a panel of B from `p` on.
 void scalar_product(const MatmulPackedArgs& args, PackedFormat format,
                     float (*chain)(float sum, const float* a, const std::byte* panel, int64_t p,
                                    int64_t j, int64_t count) RILL_NONBLOCKING) RILL_NONBLOCKING {
@@ -152,7 +152,7 @@ uint32_t q4_nibble(const std::byte* from, int64_t p) {
   return ((p < 16 ? two : two >> 4u) & 15u) ^ 8u;
 }
 
-/// The values of a block into words of eight, those of a column `nr` words apart.
+/// Pack the values of a block into words of eight; the words of a column are `nr` words apart.
 void pack_words(int nr, int64_t lane, const std::byte* from, std::byte* to) {
   for (int64_t w = 0; w < 4; ++w) {
     uint32_t word = 0;
@@ -161,8 +161,8 @@ void pack_words(int nr, int64_t lane, const std::byte* from, std::byte* to) {
   }
 }
 
-/// The values of a block for vectors of eight columns, as `Q4Bytes` in q4_impl.h tells: 8 more than
-/// they stand for.
+/// Pack the values of a block for vectors of eight columns, in the layout of `Q4Bytes` in
+/// q4_impl.h: each value plus 8.
 void pack_bytes(int nr, int64_t lane, const std::byte* from, std::byte* to) {
   const int64_t half = lane % 8 / 4, within = lane % 4 * 2 + lane / 8;
   for (int64_t p = 0; p < kQ4Block; p += 4) {

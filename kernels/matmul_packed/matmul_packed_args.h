@@ -29,7 +29,7 @@ struct MatmulPackedArgs {
   float* scratch = nullptr;  ///< as long as `matmul_packed_scratch_floats` says, aligned likewise
 };
 
-/// How the values of B lie in memory.
+/// The layout of the values of B in memory.
 enum class PackedFormat : uint8_t {
   kQ4_0,  ///< 4 bits and, for 32 values of k, a scale in f16: 4.5 bits a value
   kF16,   ///< f16; subnormal ones, infinities and NaN as well
@@ -51,7 +51,7 @@ int64_t packed_panel_bytes(PackedFormat format, int64_t k,
 using UpcastPanel = void (*)(const std::byte* panel, int64_t k, int64_t columns,
                             float* to) noexcept RILL_NONBLOCKING;
 
-/// How a product goes by way of B in f32.
+/// How a matmul runs through an f32 copy of B.
 struct WrittenOut {
   PackedFormat format;
   int nr;

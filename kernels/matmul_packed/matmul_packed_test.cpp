@@ -24,7 +24,7 @@ struct Weights {
   std::vector<float> scales;
 };
 
-/// What a half stands for, by the definition of the format.
+/// The value of an f16, by the definition of the format.
 float half_value(uint16_t half) {
   const int exponent = half >> 10 & 31;
   const auto mantissa = static_cast<float>(half & 1023);
@@ -201,7 +201,7 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
   return {};
 }
 
-// What compiles no models has no kernels of kQ8 and kQ4.
+// A build that compiles no models has no kernels of kQ8 and kQ4.
 #ifdef RILL_STEPS_UNSEEN
 constexpr PackedFormat kFormats[] = {PackedFormat::kQ4_0, PackedFormat::kF16};
 #else

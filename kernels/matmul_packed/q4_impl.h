@@ -4,10 +4,10 @@
 
 #include "kernels/matmul_packed/few_rows_impl.h"
 
-// Products with a B of 4 bits. A block is 32 values of k for the nr columns of a panel: nr scales,
-// then the values. Those of a block are whole numbers until they are summed: every element of C is
-// one chain over the blocks, and every block one chain over its values, times the scale. So a scale
-// costs one multiply-add for 32 values, and any number of rows gives the same bits.
+// Matmuls with a 4-bit B. A block is 32 values of k for the nr columns of a panel: nr scales, then
+// the values. Within a block, values stay whole numbers until they are summed: every element of C
+// is one chain over the blocks, and every block one chain over its values, times the scale. So a
+// scale costs one multiply-add for 32 values, and any number of rows gives the same bits.
 
 #define RILL_INLINE_LAMBDA __attribute__((always_inline))
 
@@ -15,8 +15,8 @@ namespace rill::kernels {
 namespace {
 
 constexpr int64_t kQ4Values = 32;
-/// How far ahead a single row fetches, in bytes: unpacking leaves the machine too few reads under
-/// way.
+/// Prefetch distance of a single row, in bytes: unpacking leaves the machine too few outstanding
+/// reads.
 constexpr int64_t kQ4Ahead = 4096;
 
 template <class Arch>
@@ -35,7 +35,7 @@ template <class Arch, int kBit>
 RILL_INLINE Lanes<Arch> nibble(Ints<Arch> word) {
 #if defined(__AVX512BW__)
   if constexpr (std::is_same_v<Arch, Avx512>) {
-    // A look-up takes the low bits of a lane, or those of its upper half, whatever stands above.
+    // The lookup uses the low bits of a lane, or of its upper half, and ignores the higher bits.
     const __m512i shifted = kBit % 16 == 0 ? __m512i(word) : _mm512_srli_epi32(word, kBit % 16);
     if constexpr (kBit < 16) {
       const __m512 floats = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1);
@@ -211,8 +211,8 @@ template <class Arch, class Values, int kRows, int kPanels>
   finish_few<Arch>(g, place, sums);
 }
 
-/// Compute up to kRows rows; two panels at once, where there is room for their sums, are as many
-/// chains that do not wait for one another.
+/// Compute up to kRows rows; two panels at once, if registers hold their sums, double the
+/// independent chains.
 template <class Arch, class Values, int kRows>
 void q4_few_rows(const MatmulF32Args& g, const std::byte* b) {
   constexpr int kNr = kPanelColumns<Arch>;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What weights become in formats of fewer bits, by the definition in matmul_packed.h.
+// The quantized values of weights, by the definition in matmul_packed.h.
 
 #include <algorithm>
 #include <cmath>

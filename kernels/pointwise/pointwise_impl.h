@@ -43,7 +43,7 @@ struct PointwiseOperands {
   int count;
 };
 
-/// Resolve the operands of an instruction; `source(r)` tells what register r holds.
+/// Resolve the operands of an instruction; `source(r)` returns the values of register r.
 template <class F>
 inline PointwiseOperands pointwise_operands(const PointwiseInstr& instr, F source) {
   const PointwiseSource imm{&instr.imm, 0, false};

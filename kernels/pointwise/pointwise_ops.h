@@ -134,7 +134,7 @@ void pointwise_binary(PointwiseOp op, const PointwiseSource& a, const PointwiseS
       static_cast<void>(zero);                                                \
       return expression;                                                      \
     });
-// What is long, or rare: one copy of it.
+// Long or rare functions have one shared copy.
 #define RILL_SHARED(name, expression)                          \
   case PointwiseOp::name:                                      \
     return any_rows<V>(y, y_row, size, [&](const auto& load) { \

@@ -40,7 +40,7 @@ struct Case {
     return y;
   }
 
-  /// What the formulas of pool.h give, one element at a time.
+  /// The formulas of pool.h, one element at a time.
   std::vector<float> reference(bool max) const {
     std::vector<float> y(size_t(frames * row()), kGuard);
     for (int64_t frame = 0; frame < frames; ++frame) {

@@ -16,7 +16,7 @@
 namespace rill::kernels {
 namespace {
 
-/// Floats of which the first is aligned to 64 bytes, with room behind the last for whole vectors.
+/// Floats of which the first is aligned to 64 bytes, with room after the last for whole vectors.
 class Floats {
  public:
   explicit Floats(int64_t count, float value = 0.25f)
@@ -205,7 +205,7 @@ ReachCase pool_case(int64_t frames, int64_t channels, int64_t taps, bool max) {
   return work;
 }
 
-/// Arrays of a recurrent layer with that many gates.
+/// Arrays of a recurrent layer with `gates` gates.
 struct Recurrent {
   Recurrent(Tier tier, int64_t gates, int64_t steps, int64_t hidden)
       : x(steps * gates * hidden),

@@ -122,7 +122,7 @@ Read read_of([[maybe_unused]] Tier tier) {
   return scalar_read;
 }
 
-/// The sizes of the three caches, or what such caches mostly have where the system does not tell.
+/// Return the sizes of the three caches, or typical ones if the system does not report them.
 std::array<int64_t, 3> cache_sizes() {
   std::array<int64_t, 3> bytes = {32 << 10, 512 << 10, 4 << 20};
 #ifdef _SC_LEVEL1_DCACHE_SIZE
@@ -183,7 +183,8 @@ Machine measure_machine() {
     if (supports(detected_tier(), tier)) machine.peaks.push_back({tier, peak_gflops(tier)});
   }
   const std::array<int64_t, 3> sizes = cache_sizes();
-  // Half of a cache stays in it, beside what else the core reads; a third cache is shared by many.
+  // Half of a cache stays in it, in addition to other reads of the core; many cores share a third
+  // cache.
   constexpr int64_t kMost = int64_t{256} << 20;
   const int64_t tried[] = {sizes[0] / 2, sizes[1] / 2,
                            std::min(sizes[2] / 4, std::max(4 * sizes[1], int64_t{8} << 20)), kMost};

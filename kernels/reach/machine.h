@@ -14,7 +14,7 @@ struct TierPeak {
   double gflops = 0;
 };
 
-/// How fast one core reads memory that lies in a cache, or in none.
+/// Bandwidth of one core from a cache level, or from memory.
 struct Level {
   std::string name;   ///< "L1", "L2", "L3", "memory"
   int64_t bytes = 0;  ///< its size; 0 for memory
@@ -22,13 +22,13 @@ struct Level {
   double gbytes = 0;  ///< GB/s
 };
 
-/// What this machine can do, measured.
+/// Measured limits of this machine.
 struct Machine {
   std::vector<TierPeak> peaks;  ///< of all tiers that it has, the best first
   std::vector<Level> levels;    ///< from the first cache to memory
 
   double peak(Tier tier) const;
-  /// Where a working set of that many bytes lies.
+  /// Return the level that holds a working set of `bytes` bytes.
   const Level& level_of(int64_t bytes) const;
 };
 

@@ -108,7 +108,7 @@ std::vector<WrongChoice> wrong_choices(const std::vector<ReachRow>& rows, double
     const auto work = std::find_if(cases.begin(), cases.end(), [&](const ReachCase& c) {
       return c.family == row.family && c.shape == row.shape;
     });
-    // Arrays are made anew for every turn: how fast large ones are read depends on where they lie.
+    // Arrays are allocated again for every round: the speed of large reads depends on their place.
     double one_ns = 1e18;
     double other_ns = 1e18;
     for (int turn = 0; turn < kTurns; ++turn) {

@@ -28,7 +28,7 @@ struct ReachCase {
 /// All families of kernels, a few shapes each.
 std::vector<ReachCase> reach_cases();
 
-/// How a kernel does on a case.
+/// The performance of a kernel on a case.
 struct Reach {
   std::string kernel;
   Tier tier = Tier::kScalar;
@@ -60,7 +60,7 @@ struct WrongChoice {
 
 /// Return whether another kernel of the list is faster than the chosen one by more than `allowed`.
 bool seems_wrong(const ReachRow& row, double allowed);
-/// Look again, by turns, at what seems wrong: what stays wrong is no noise.
+/// Measure suspicious choices again, by turns: a repeated one is no noise.
 std::vector<WrongChoice> wrong_choices(const std::vector<ReachRow>& rows, double allowed = 0.05);
 
 }  // namespace rill::kernels

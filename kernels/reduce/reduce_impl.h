@@ -8,8 +8,8 @@ namespace rill::kernels {
 namespace {
 
 // An operation: its neutral element, how an element joins an accumulator, how two of these join,
-// whether short rows of it are worth the room of loops that are written four times, and what
-// watches the elements.
+// whether short rows are worth the size of loops that are written four times, and what watches the
+// elements.
 
 struct NoWatch {
   template <class V>
@@ -94,7 +94,7 @@ inline void store_strided(const V& v, float* y, int64_t stride, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i * stride] = lane[i];
 }
 
-/// Add K neighbouring vectors, each to an accumulator of its own.
+/// Add K adjacent vectors, each to a separate accumulator.
 template <class V, class Step, int K>
 inline void add_vectors(const float* x, V (&acc)[K], typename Step::template Watch<V>& watch) {
   constexpr int64_t kWidth = V::size;

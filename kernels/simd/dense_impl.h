@@ -1,6 +1,6 @@
 #pragma once
 
-// What the dense families need beyond the lanes of all: registers, partial loads and stores, clips.
+// What the dense families add to the common lanes: registers, partial loads and stores, clips.
 
 #include <cstdint>
 
@@ -37,9 +37,9 @@ struct Simd {
 
   static RILL_INLINE V madd(V a, V b, V c) { return math::mul_add(a, b, c); }
 
-  /// Keep an address in a register of its own, where there are many.
+  /// Keep an address in a separate register, on machines with many.
   static RILL_INLINE void keep(const float*) {}
-  /// Read nothing through `p` before `sum` is made, where there are many.
+  /// Read nothing through `p` before `sum` is computed, on machines with many registers.
   static RILL_INLINE void wait(const float*, V) {}
 
   /// Compute v < 0 ? 0 : v: a NaN stays.

@@ -125,9 +125,9 @@ inline Batch<A> mul_add(const Batch<A>& a, const Batch<A>& b, const Batch<A>& c)
 #endif
 }
 
-// xsimd 8.1 computes the float quotient and root of NEON from estimates, and tells -0 from 0 in
-// its roundings by further steps; AArch64 has exact instructions for all of them, 32-bit Arm those
-// for single floats.
+// xsimd 8.1 estimates the float quotient and root on NEON, and needs further steps to keep -0 in
+// its roundings; AArch64 has exact instructions for all of them, 32-bit Arm those for single
+// floats.
 #if defined(__aarch64__)
 template <class A>
 inline Batch<A> divide(const Batch<A>& a, const Batch<A>& b) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Whether there is a NaN among many numbers. The instructions of x86 for extremes return their
-// second operand where either is a NaN, so that a chain of them loses it: kernels find the extremes
-// of the numbers, watch for a NaN beside, and treat it apart, since it is rare.
+// Detects a NaN among many numbers. The instructions of x86 for extremes return their second
+// operand if either is a NaN, so a chain of them loses it. Kernels compute the extremes of the
+// numbers, watch for a NaN at the same time, and handle it separately, since it is rare.
 
 #include "kernels/simd/lanes.h"
 

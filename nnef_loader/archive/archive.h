@@ -18,7 +18,7 @@ struct Entry {
   std::vector<std::byte> bytes;
 };
 
-/// How much a file may unfold to. Checked while reading, before memory is taken. Real models stay
+/// Limits on what a file may expand to. Checked while reading, before allocating. Real models stay
 /// far below all of them.
 struct LoadLimits {
   int64_t max_expanded_bytes = int64_t{4} << 30;  ///< all entries together; the file itself too

@@ -22,7 +22,7 @@ Bytes case_bytes(const std::string& name) {
   return bytes.ok() ? *bytes : Bytes();
 }
 
-/// What a file of tests/cases/files holds, the same from a path and from memory.
+/// Return the content of a file of tests/cases/files, the same from a path and from memory.
 std::string read_case(const std::string& name) {
   auto entries = read_archive(case_path(name));
   if (!entries.ok()) return entries.error().message;

@@ -8,7 +8,7 @@
 
 namespace rill::nnef {
 
-/// A file that appears under its name complete or not at all. What was there before stays until
+/// A file that appears under its name complete or not at all. An existing file stays until
 /// `commit`; without it the temporary sibling is removed.
 class AtomicFile {
  public:

@@ -11,7 +11,7 @@
 
 namespace rill::nnef {
 
-/// What one file may still unfold to.
+/// The remaining bytes and entries that one file may expand to.
 class Budget {
  public:
   Budget(const LoadLimits& limits, int64_t file_bytes, std::string_view file)

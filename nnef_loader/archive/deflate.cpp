@@ -34,7 +34,7 @@ std::unique_ptr<ZlibState> make_state() {
   return state;
 }
 
-/// How zlib is told the size of its window, and what is around the data.
+/// The code by which zlib knows the size of its window and the wrapping of the data.
 int window_bits(Wrapping wrapping) {
   constexpr int kGzipToo = 16;
   return wrapping == Wrapping::kGzip ? MAX_WBITS + kGzipToo : -MAX_WBITS;
@@ -163,7 +163,7 @@ Result<Inflater::Step> Inflater::step(std::span<const std::byte> in, std::span<s
   const uInt had = z.avail_in;
   const uInt room = z.avail_out;
   const int code = inflate(&z, Z_NO_FLUSH);
-  // A buffer error tells of no progress, which the counts tell too.
+  // A buffer error means no progress, which the counts show too.
   if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) return failure(code);
   return Step{had - z.avail_in, room - z.avail_out, code == Z_STREAM_END};
 }

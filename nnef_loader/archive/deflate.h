@@ -12,7 +12,7 @@
 
 namespace rill::nnef {
 
-/// What wraps deflated data.
+/// The container of deflated data.
 enum class Wrapping : uint8_t {
   kNone,  ///< nothing, as in zip
   kGzip,  ///< header, checksum and length of gzip
@@ -21,7 +21,7 @@ enum class Wrapping : uint8_t {
 /// Compute the checksum of gzip and zip (ISO 3309).
 uint32_t crc32_of(std::span<const std::byte> bytes);
 
-/// What zlib keeps between pieces.
+/// The state that zlib keeps between pieces.
 struct ZlibState;
 
 /// Unfold deflated data, piece by piece. `what` and `file` are for messages, and outlive it.
@@ -58,7 +58,7 @@ class Deflater {
   Deflater(const Deflater&) = delete;
   Deflater& operator=(const Deflater&) = delete;
 
-  /// Pass all of `bytes`, and with `last` what is held back, on to `out`. Errors: kNoMem; those of
+  /// Pass all of `bytes`, and with `last` all held back data, on to `out`. Errors: kNoMem; those of
   /// `out`.
   Status write(std::span<const std::byte> bytes, bool last, OutStream* out);
 

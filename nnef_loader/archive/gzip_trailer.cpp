@@ -81,7 +81,7 @@ void Crc32::update(std::span<const std::byte> bytes) {
   const Tables& table = crc_tables();
   uint32_t state = state_;
   size_t i = 0;
-  // The word at `offset` of 16 bytes, each of which is that many fewer zero bytes from the end.
+  // The word at `offset` of 16 bytes, advanced by the zero bytes between it and the end.
   const auto advanced = [&table](uint32_t word, size_t offset) {
     const size_t last = table.size() - 1 - offset;
     return table[last][word & 0xFFU] ^ table[last - 1][word >> 8 & 0xFFU] ^

@@ -9,8 +9,8 @@
 
 namespace rill::nnef {
 
-/// Write entries, whose names are checked, as a tar, tgz or zip. `path` is for messages.
-/// Errors: kIo; kNoMem; kUnsupported for what this build does not pack.
+/// Write entries, whose names are checked, as a tar, tgz or zip. `path` is for messages. Errors:
+/// kIo; kNoMem; kUnsupported for containers that this build does not write.
 Status pack(Container container, std::span<const Entry> entries, const std::string& path,
             AtomicFile* file);
 

@@ -109,7 +109,7 @@ bool is_graph_path(std::string_view path) {
 /// A path once opened: a folder, or a regular file.
 struct Opened {
   bool is_folder = false;
-  std::vector<std::byte> bytes;  ///< of a file that tells no size
+  std::vector<std::byte> bytes;  ///< of a file without a stated size
   std::unique_ptr<Source> source;
 };
 
@@ -121,7 +121,7 @@ Result<Opened> open_path(const std::string& path, const LoadLimits& limits) {
   system::Info info;
   if (!system::tell(descriptor, &info)) return system_error("cannot read", path);
   opened.is_folder = info.kind == system::Kind::kFolder;
-  // The system's own files, as in /proc, tell no size.
+  // The system's own files, as in /proc, state no size.
   if (info.kind == system::Kind::kFile && info.bytes > 0) {
     opened.source->set_size(info.bytes);
   } else if (!opened.is_folder) {

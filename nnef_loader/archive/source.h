@@ -29,7 +29,7 @@ class Source {
   int descriptor() const { return descriptor_; }
   std::span<const std::byte> memory() const { return bytes_; }
 
-  /// Copy bytes out, as many as there are.
+  /// Copy the available bytes out.
   Result<size_t> read_at(int64_t offset, std::span<std::byte> out) const;
 
  private:

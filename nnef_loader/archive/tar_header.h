@@ -28,7 +28,7 @@ inline constexpr size_t kTarTypeAt = 156;
 inline constexpr TarField kTarMagic{257, 8};
 inline constexpr TarField kTarPrefix{345, 155};
 
-/// Add the bytes of a header, those of its checksum as blanks.
+/// Sum the bytes of a header, counting those of its checksum as blanks.
 uint32_t tar_checksum(std::string_view block);
 
 /// Return whether a block is a header by its checksum; tars from before ustar have no magic. Old

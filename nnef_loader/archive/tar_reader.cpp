@@ -34,7 +34,7 @@ int64_t padding(int64_t size) {
   return (kBlock - size % kBlock) % kBlock;
 }
 
-/// What headers before an entry's own say of it.
+/// Properties of an entry from the headers before its own.
 struct Extension {
   std::optional<std::string> gnu_name;
   std::optional<std::string> path;
@@ -54,7 +54,7 @@ class TarReader {
     return fail(Code::kUnsupported, "entry \"", name, "\" ", why).at(file_, 0);
   }
 
-  /// Read a header into `block_`; tell whether there is one, rather than the end mark.
+  /// Read a header into `block_`; return whether there is one, rather than the end mark.
   Result<bool> next_header();
   Status header();
   Status extension(char type, int64_t size);
@@ -202,7 +202,7 @@ Status TarReader::entry(char type, int64_t size) {
     if (type == 'M') return refused(raw, "began in another file");
     const bool is_known = (type >= '1' && type <= '6') || type == 'D' || type == 'V';
     if (!is_known) return refused(raw, str_cat("is of the unknown type '", type, "'"));
-    // Some readers skip that many bytes after links, folders and devices, others none.
+    // Some readers skip `size` bytes after links, folders and devices, others none.
     if (size != 0 && type != 'D') {
       return refused(raw, str_cat("is no file, yet has ", size, " bytes"));
     }
@@ -222,7 +222,7 @@ Status TarReader::entry(char type, int64_t size) {
   return {};
 }
 
-/// Read the body of an entry. Memory is taken at once for what is trusted, then as bytes come.
+/// Read the body of an entry. Allocates a trusted size at once, and otherwise as bytes arrive.
 Result<std::vector<std::byte>> TarReader::data(int64_t size, int64_t trusted) {
   std::vector<std::byte> bytes;
   if (size > std::numeric_limits<ptrdiff_t>::max()) {
@@ -260,7 +260,7 @@ Status TarReader::skip_body(int64_t size) {
   return skip(padding(size));
 }
 
-/// What packs the tar has its checksum at its end.
+/// The packing of the tar has its checksum at its end.
 Status TarReader::drain() {
   dropped_.resize(kPieceBytes);
   for (size_t got = 1; got > 0;) {

@@ -1,4 +1,4 @@
-// What rill's own tar and gzip reader takes and refuses, beyond what all readers do.
+// Files that rill's own tar and gzip reader accepts and refuses, beyond those that all readers do.
 
 #include <cstdio>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kBlock = 512;
 
-/// A header as the format tells, with a checksum that fits.
+/// A header as the format defines it, with a matching checksum.
 std::string header(const std::string& name, const std::string& size, char type,
                    const std::string& magic = std::string("ustar\0", 6) + "00") {
   std::string block(kBlock, '\0');

@@ -51,7 +51,7 @@ inline void set_time_zone(const char* zone) {
 #endif
 }
 
-/// A folder of its own for each test, removed afterwards.
+/// A separate folder for each test, removed afterwards.
 class InFolder : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -40,8 +40,8 @@ Status no_memory(const Source& source) {
 Status damaged(archive* a, std::string_view what, const std::string& file) {
   if (archive_errno(a) == ENOMEM) return fail(Code::kNoMem, "no memory to read ", file);
   const char* const reason = archive_error_string(a);
-  // Of its own states, which it tells where data end early, the reader of the message knows
-  // nothing.
+  // libarchive reports internal states if data end early; they mean nothing to a reader of the
+  // message.
   const bool own = reason == nullptr || std::string_view(reason).starts_with("INTERNAL ERROR");
   return fail(Code::kParse, what, " is damaged or cut short", own ? "" : ": ", own ? "" : reason)
       .at(file, 0);
@@ -64,7 +64,7 @@ Status open(archive* a, const Source& source, std::string_view what) {
   return damaged(a, what, source.name());
 }
 
-/// The name in UTF-8 where the archive says so, else its bytes.
+/// The name in UTF-8 if the archive declares it so, else its bytes.
 std::string_view raw_name(archive_entry* header) {
   const char* name = archive_entry_pathname_utf8(header);
   if (name == nullptr) name = archive_entry_pathname(header);

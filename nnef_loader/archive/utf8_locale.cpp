@@ -16,7 +16,7 @@ constexpr locale_t kNone = nullptr;
 /// until the process ends or the library is closed, which would lose it.
 class Shared {
  public:
-  /// Take the locale, or null where there is none. Each taken one is given back.
+  /// Acquire the locale; null if there is none. Each acquired one is released.
   static locale_t take() {
     static const Shared closes;
     const std::scoped_lock lock(mutex());

@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Fields of a record, one after another; zeros beyond its end, which `ok` tells of.
+/// Fields of a record, one after another; zeros beyond its end, which `ok` reports.
 class Fields {
  public:
   explicit Fields(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -44,7 +44,7 @@ class Fields {
   bool ok_ = true;
 };
 
-/// An entry as the directory tells of it.
+/// An entry as the directory describes it.
 struct Member {
   std::string name;
   uint16_t system = 0;
@@ -77,7 +77,7 @@ class ZipReader {
   Status in_parts() const {
     return fail(Code::kUnsupported, "zip is one part of several").at(source_.name(), 0);
   }
-  /// Read just so many bytes.
+  /// Read exactly `count` bytes.
   Result<Bytes> read(uint64_t at, uint64_t count) const;
   Result<Directory> directory() const;
   Result<Directory> directory64(uint64_t end_at) const;
@@ -238,7 +238,7 @@ Status ZipReader::entry(Member member) {
   return {};
 }
 
-/// Names and extra fields of the local header have lengths of their own.
+/// Names and extra fields of the local header may have other lengths.
 Result<uint64_t> ZipReader::data_at(const Member& member) const {
   RILL_ASSIGN(const Bytes local, read(member.at, zip::kLocalBytes));
   Fields fields(local);

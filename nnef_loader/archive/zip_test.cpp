@@ -1,4 +1,4 @@
-// What rill's own zip reader takes and refuses, beyond what all readers do.
+// Files that rill's own zip reader accepts and refuses, beyond those that all readers do.
 
 #include "nnef_loader/archive/archive.h"
 #include "nnef_loader/archive/test_support.h"

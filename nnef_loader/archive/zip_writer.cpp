@@ -81,7 +81,7 @@ Status ZipWriter::entry(const Entry& entry) {
   Held packed;
   Deflater deflater(Wrapping::kNone);
   RILL_TRY(deflater.write(entry.bytes, true, &packed));
-  // What both headers tell, 4.3.7.
+  // The common fields of both headers, 4.3.7.
   const auto common = [&](Record* record) {
     record->u16(kVersion).u16(zip::kUtf8).u16(zip::kDeflated).u16(0).u16(kFirstDay);
     record->u32(crc32_of(entry.bytes)).u32(packed.bytes().size()).u32(entry.bytes.size());

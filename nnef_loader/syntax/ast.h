@@ -11,8 +11,8 @@
 
 namespace rill::nnef {
 
-/// Where something stands in its file; 1-based, 0 if it was not read from one. Places never tell
-/// two trees apart: comparing them always gives true.
+/// A position in a file; 1-based, 0 if it was not read from one. Comparing two places always gives
+/// true, so places never make two trees differ.
 struct Place {
   int line = 0;
   int column = 0;
@@ -64,8 +64,8 @@ struct Identifier {
   bool operator==(const Identifier&) const = default;
 };
 
-/// A number as written. `is_scalar` tells a float (it has `.`, an exponent, or is an infinity) from
-/// an integer. An integer may exceed int64: reading the value is up to the user of the tree.
+/// A number as written. `is_scalar` distinguishes a float (it has `.`, an exponent, or is an
+/// infinity) from an integer. An integer may exceed int64: users of the tree read the value.
 struct NumberLiteral {
   std::string text;  ///< with its sign: "-1", "1e-5", "-inf"
   bool is_scalar = false;

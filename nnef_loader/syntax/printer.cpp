@@ -178,7 +178,7 @@ void Printer::list(std::string_view open, const std::vector<RValue>& items,
 }
 
 void Printer::atom(const RValue& value, bool subscript_fits) {
-  // Binary operations bring parentheses of their own.
+  // Binary operations print their own parentheses.
   const bool is_subscript =
       value.as<SubscriptExpr>() != nullptr || value.as<RangeExpr>() != nullptr;
   const bool wrap = value.as<IfElseExpr>() != nullptr || value.as<UnaryExpr>() != nullptr ||

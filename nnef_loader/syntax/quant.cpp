@@ -191,7 +191,7 @@ Status QuantParser::check(const QuantEntry& entry, const Given& given, Place pla
   return {};
 }
 
-/// A scale with nine decimals, as tract writes it, or with as many digits as it takes.
+/// A scale with nine decimals, as tract writes it, or with as many digits as needed.
 std::string scale_text(float scale) {
   std::string text;
   if (std::isfinite(scale)) append_fixed(text, static_cast<double>(scale), 9);

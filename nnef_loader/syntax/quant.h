@@ -12,7 +12,7 @@
 
 namespace rill::nnef {
 
-/// How one tensor is quantised.
+/// The quantization of one tensor.
 struct QuantEntry {
   enum class Kind : uint8_t {
     kZeroPoint,  ///< zero_point_linear_quantize: `zero_point` and `scale`

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-// What a loader asks of the system's files, in the same words on POSIX and on Windows. Paths are
-// UTF-8. What fails leaves its reason in `errno`.
+// The file system as loaders use it, with one interface for POSIX and Windows. Paths are UTF-8. A
+// failed call leaves its reason in `errno`.
 namespace rill::system {
 
 #if defined(_WIN32)
@@ -38,10 +38,10 @@ int open_to_write(const std::string& path);
 /// Make a file under a name that nothing has yet. Returns a descriptor, or -1.
 int create(const std::string& path);
 void close(int descriptor);
-/// Close, and tell whether all that was written has arrived.
+/// Close, and return whether everything written has arrived.
 bool close_written(int descriptor);
 
-/// Read as many bytes as are there, at least one unless the file ends. Returns -1 on failure.
+/// Read available bytes, at least one unless the file ends. Returns -1 on failure.
 int64_t read(int descriptor, std::span<std::byte> out);
 int64_t read_at(int descriptor, int64_t offset, std::span<std::byte> out);
 /// Write at least one byte. Returns -1 on failure, that of a pipe without a reader too.
@@ -49,8 +49,8 @@ int64_t write(int descriptor, std::span<const std::byte> bytes);
 /// Have all that was written arrive on the disk.
 bool sync(int descriptor);
 
-/// Read the first bytes of a file, and tell how many there are. Of a pipe or a device, which would
-/// lose them, and of what is not there: none.
+/// Read the first bytes of a file, and return their number. 0 for a pipe or a device, which would
+/// lose them, and for a missing file.
 size_t read_head(const std::string& path, std::span<std::byte> out);
 
 bool make_folder(const std::string& path);

@@ -15,8 +15,8 @@
 namespace rill::system {
 namespace {
 
-/// While one is there, writing to a pipe that nobody reads is an error of that write, and no signal
-/// that ends the process.
+/// While this exists, writing to a closed pipe is an error of that write, and no signal that ends
+/// the process.
 class NoPipeSignal {
  public:
   NoPipeSignal() noexcept {

@@ -49,7 +49,7 @@ Result<File> read_header(std::span<const std::byte> bytes) {
   return file;
 }
 
-/// The integer type of that width, nothing if there is none.
+/// Return the integer type of that width; nothing if there is none.
 std::optional<DType> unsigned_type(uint32_t bits) {
   switch (bits) {
     case 8:
@@ -108,7 +108,7 @@ std::optional<DType> plain_type(const TensorHeader& header) {
   }
 }
 
-/// Check that the payload is there: `needed` bytes, of which the header states as many.
+/// Check that the payload exists: `needed` bytes, as the header states.
 Status check_payload(const File& file, std::optional<int64_t> needed) {
   const int64_t stated = file.header.payload_bytes;
   if (!needed || *needed != stated) {

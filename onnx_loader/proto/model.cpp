@@ -131,7 +131,8 @@ Status read_value_info(Bytes bytes, ProtoBudget* budget, std::vector<ValueInfo>*
   return {};
 }
 
-/// The type that the fields say, for files that leave out the type as those of the first IR do.
+/// Return the type that the fields imply, for files that leave out the type, like those of the
+/// first IR.
 AttributeProto::Type type_of_field(int field) {
   using Type = AttributeProto::Type;
   switch (field) {

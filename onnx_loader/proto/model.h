@@ -131,7 +131,7 @@ struct ModelProto {
   std::vector<FunctionProto> functions;
 };
 
-/// How much a file may hold, over all of its messages.
+/// Limits on the content of a file, over all of its messages.
 struct ProtoBudget {
   int64_t nodes_left = 0;
   int64_t values_left = 0;  ///< tensors and types of wires
