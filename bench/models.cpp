@@ -136,7 +136,7 @@ rill::Status rewrite(const Options& options, const std::pair<std::string, std::s
   return model->pulse(pulse->first, std::atoll(pulse->second.c_str()));
 }
 
-/// What is done once, and how long it took.
+/// The work done once, and its time.
 struct Start {
   std::optional<rill::Plan> plan;
   double unpack_us = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// Times what comes after speech: ten seconds of silence, in which states fade to numbers that many
-// processors take a hundred times as long for, and an input that is made of such numbers.
+// Times silence after speech: ten seconds in which states fade to denormals, which take many
+// processors a hundred times as long, and an input that consists of denormals.
 
 #include <algorithm>
 #include <chrono>

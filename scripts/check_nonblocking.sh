@@ -35,7 +35,7 @@ if [[ ${#clang[@]} -eq 0 ]]; then
   exit 77
 fi
 
-# What a build generates, for all modules.
+# The sources that a build generates, for all operator modules.
 generated=$(mktemp -d)
 trap 'rm -rf "$generated"' EXIT
 mkdir "$generated/ops"

@@ -71,7 +71,7 @@ def build(compiler, flags, tiers, folder, small=False):
     """Compile everything; gives the object files. `small`: all for size, most kernels too."""
     folder.mkdir(parents=True, exist_ok=True)
     if "arm-none-eabi" in compiler:
-        flags = [*flags, "-Wno-psabi"]  # what changed with GCC 7 is not linked with what is older
+        flags = [*flags, "-Wno-psabi"]  # code compiled before GCC 7 is not linked
 
     def one(entry):
         source, own = entry

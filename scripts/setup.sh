@@ -9,12 +9,12 @@ rill_packages=(
   libgtest-dev libbenchmark-dev python3 ccache
 )
 
-# What the sanitizers and libFuzzer need.
+# Packages for the sanitizers and libFuzzer.
 rill_clang_packages=(clang libclang-rt-dev)
 
 rill_configure_options=()
 
-# What the NEON tests need on other machines.
+# Packages for the NEON tests on other machines.
 rill_neon_packages=(g++-aarch64-linux-gnu qemu-user-static googletest)
 
 rill_missing_packages() {
@@ -65,8 +65,8 @@ rill_python_environment() {
   echo "$folder/bin/python"
 }
 
-# rill_use_ccache: have CMake compile through ccache, where it is installed. Paths below the root count
-# as relative ones, so that clones in other folders share what is compiled.
+# rill_use_ccache: make CMake compile through ccache, if it is installed. Paths below the root count
+# as relative ones, so that clones in other folders share the cache.
 rill_use_ccache() {
   command -v ccache >/dev/null || return 0
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache

@@ -41,7 +41,8 @@ for preset in "${presets[@]}"; do
   targets=()
   chosen=()
   if [[ $preset == tsan ]]; then
-    # The thread sanitizer of GCC 12 needs memory at fixed places. Tests of one thread tell it nothing.
+    # The thread sanitizer of GCC 12 needs memory at fixed places. Tests with one thread show it
+    # nothing.
     command -v setarch >/dev/null && runner=(setarch "$(uname -m)" -R)
     targets=(threads_test parts_test core_workers_test session_fuzz_test)
     chosen=(-R '^(threads|parts|core_workers|session_fuzz)_test$')

@@ -1,5 +1,5 @@
-// rill_compile: what it writes opens, and runs as what rill_prepare makes; what it cannot do is
-// told.
+// rill_compile: its files open, and run like the results of rill_prepare; it reports what it cannot
+// do.
 
 #include "rill/compile.h"
 
@@ -124,7 +124,7 @@ TEST_F(Compile, TellsTheLayersWhoseWeightsHaveFewerBits) {
   opts_.keep_count = 1;
   ASSERT_EQ(rill_compile(model_.get(), &opts_, path_.c_str()), RILL_OK) << rill_last_error();
   EXPECT_EQ(layers_.small.size(), small - 1);
-  // Two CPUs have the same layers, which are told once.
+  // Two CPUs have the same layers, which are reported once.
   const Layers once = std::move(layers_);
   layers_ = {};
   opts_.targets = "native,scalar";

@@ -1,7 +1,6 @@
 // Graphs as large as the limits allow: they load, pulse and prepare on the smallest of stacks, by
-// work that grows as the graph does, whatever operators they are made of and however these are
-// wired. Work is counted in requests to the heap and in the bytes of these, which are the same in
-// every run.
+// work that grows like the graph, for any operators and wiring. Work is counted in heap allocations
+// and their bytes, which are the same in every run.
 
 #include <gtest/gtest.h>
 
@@ -44,7 +43,7 @@ std::string run(const std::string& archive, bool streams) {
 struct Run {
   std::string error;
   double requests = 0;  ///< to the heap, from loading to the first step
-  double bytes = 0;     ///< of these, given back or not
+  double bytes = 0;     ///< of these, freed or not
 };
 
 Run run_on_small_stack(Growth growth, const Statement& statement, size_t count) {
@@ -61,9 +60,9 @@ Run run_on_small_stack(Growth growth, const Statement& statement, size_t count) 
   return out;
 }
 
-/// Expect work to grow with the size: by four, up to what a logarithm adds, and walks back through
-/// up to 1024 nodes, which most statements of the smaller graph do not have behind them; the square
-/// would grow by sixteen.
+/// Expect work to grow like the size: by four, plus a logarithm, plus walks back through up to 1024
+/// nodes, which most statements of the smaller graph do not have before them. Quadratic work would
+/// grow by sixteen.
 void expect_linear(Growth growth, const Statement& statement, size_t count) {
   constexpr double kMost = 9;
   const Run one = run_on_small_stack(growth, statement, count);
@@ -142,8 +141,7 @@ const auto kGrowths = ::testing::Values(Growth::kChain, Growth::kFan, Growth::kD
 INSTANTIATE_TEST_SUITE_P(Operators, Groups,
                          ::testing::Combine(kGrowths, ::testing::ValuesIn(groups())), GroupName());
 
-/// As many statements as make about 32 768 nodes, a quarter of what may be loaded, and a quarter of
-/// them.
+/// Enough statements for about 32 768 nodes, a quarter of the limit, and a quarter of them.
 class Large : public ::testing::TestWithParam<Growth> {};
 
 TEST_P(Large, GraphsTakeWorkAsTheyGrow) {

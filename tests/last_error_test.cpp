@@ -1,4 +1,4 @@
-// Errors hold names from files with what a terminal obeys escaped.
+// Errors escape the characters that a terminal obeys in names from files.
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,7 @@
-// Ends of streams, told in every way: with the last frames, a step later, by steps of several
+// Ends of streams, announced in every way: with the last frames, a step later, by steps of several
 // sessions, by pushes, and after the state of a stream was loaded. On graphs drawn at random, whose
 // wires may end before their inputs do, each way gives the frames of the whole run or is refused.
-//
-// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds than those below.
 
 #include <gtest/gtest.h>
 
@@ -154,7 +153,7 @@ bool whole_run(const std::string& text, Frames in, Frames* out) {
   return out->empty() || rill_run(whole.session.get(), &from, 1, &to, 1) == RILL_OK;
 }
 
-/// How the end of a stream is told.
+/// How the end of a stream is announced.
 enum class End { kWithFrames, kAStepLater, kTogether, kPushed, kLoadedAndFinished, kLast };
 
 /// A stream of one session, with all frames that it gave.
@@ -166,7 +165,7 @@ class Stream {
   explicit operator bool() const { return open_.session != nullptr; }
   rill_session* session() { return open_.session.get(); }
 
-  /// Run steps, and tell the end. Gives the status of the call that tells it.
+  /// Run steps, and announce the end. Return the status of the call that announces it.
   rill_status run(const Frames& in, End end);
   rill_status flush();
   Frames frames(size_t most) const {
@@ -303,10 +302,11 @@ rill_status Stream::flush() {
 struct Tally {
   int64_t right = 0;
   int64_t refused = 0;
-  int64_t late = 0;  ///< ends that were told a step later, and taken
+  int64_t late = 0;  ///< ends that were announced a step later, and accepted
 };
 
-/// One stream of one length. `must`: whether its end is taken when it is told with the last frames.
+/// One stream of one length. `must`: whether its end must be accepted when it is announced with the
+/// last frames.
 void try_end(const std::string& text, int64_t pulse, const Frames& in, const Frames& want, End end,
              bool must, Tally* tally) {
   SCOPED_TRACE("way " + std::to_string(static_cast<int>(end)));
@@ -329,7 +329,7 @@ void try_end(const std::string& text, int64_t pulse, const Frames& in, const Fra
   ASSERT_NE(std::string(rill_last_error()).find("together with its last frames"), std::string::npos)
       << rill_last_error();
   if (end == End::kLoadedAndFinished) return;
-  // Nothing has changed: the stream goes on, and ends with other frames.
+  // The refusal changed nothing: the stream continues, and ends with other frames.
   Frames longer = in;
   longer.insert(longer.end(), {0.25F, -0.5F, 0.75F});
   Frames more;

@@ -101,7 +101,7 @@ TEST_P(Memory, ASessionTellsTheBytesThatItTakes) {
   const ModelFolder& model = GetParam();
   if (model.symbol.empty()) GTEST_SKIP() << "no stream";
 #if defined(__GLIBC__)
-  // Blocks with pages of their own would be rounded up to pages.
+  // Blocks on separate pages would be rounded up to pages.
   ASSERT_EQ(mallopt(M_MMAP_THRESHOLD, 1 << 25), 1);
 #endif
   const Opened stream =

@@ -23,8 +23,9 @@ constexpr int kJourneys = 4;
 /// Attention sums over other keys at another pulse: its last bits differ.
 constexpr double kAttentionTolerance = 1e-4;
 
-/// Models of which states stay with some pulses: chunks of attention that a pulse does not fill
-/// lag by what it lacks, and where a first frame is repeated whole pulses count until it is there.
+/// Models some of whose states cannot move between pulses: chunks of attention that a pulse does
+/// not fill lag by the difference, and where a first frame is repeated, whole pulses count until it
+/// arrives.
 const std::set<std::string> kStay = {"attention_clamped", "conformer_distances",
                                      "ends_joined",       "first_frames_joined",
                                      "low_frame_rate",    "transformer_chunks"};

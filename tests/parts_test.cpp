@@ -98,7 +98,7 @@ int64_t parted_steps(const Plan& plan) {
                        [](const Step& step) { return step.parts.most > 1; });
 }
 
-/// Return how many steps of the graph are done in parts.
+/// Return how many steps of the graph run in parts.
 int64_t expect_same_bits(const Graph& graph, std::initializer_list<uint32_t> counts,
                          const Arrays* inputs = nullptr) {
   const auto plan = prepare(graph, every_step());
@@ -127,7 +127,7 @@ TEST_P(PartsOfModel, WholeRunsOnNewThreadsAreTheSame) {
   const Arrays bundle = read_bundle(GetParam().bundles[0]);
   const ModelPtr model = load_bound(GetParam().archive, bundle, "");
   ASSERT_TRUE(model) << rill_last_error();
-  // Those of loops with hundreds of turns would start a thread too many.
+  // Steps of loops with hundreds of iterations would start a thread too many.
   const auto plan = prepare(model->graph);
   ASSERT_TRUE(plan.ok()) << plan.error().to_string();
   EXPECT_TRUE(run(*plan, new_threads(3), &bundle) == run(*plan, nullptr, &bundle));
@@ -140,7 +140,7 @@ TEST_P(PartsOfModel, StreamsAreTheSame) {
   ASSERT_TRUE(model) << rill_last_error();
   if (rill_model_pulse(model.get(), GetParam().symbol.c_str(),
                        std::to_string(GetParam().pulse).c_str()) != RILL_OK) {
-    return;  // tests/streams_test.cpp tells which ones stream
+    return;  // tests/streams_test.cpp lists the models that stream
   }
   expect_same_bits(model->graph, {2, 7});
 }
@@ -203,7 +203,7 @@ TEST_P(PartsOfTier, ProductsWithWeights) {
                    steps(3 * rows));
     }
   }
-  // A sum that is cut into blocks, and goes on from what they left.
+  // A sum that is split into blocks, each of which continues from the previous one.
   const std::string weights = literal(&random, {1, 1200, 40});
   expect_parts("1, 30, 1200", str_cat("  y = matmul(x, ", weights, ");\n"), 1);
 }

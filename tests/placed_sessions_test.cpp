@@ -1,5 +1,5 @@
-// Sessions in the caller's memory: from placing to the end they ask the heap for nothing, and give
-// the bits of a session that has memory of its own.
+// Sessions in the caller's memory: from placing to the end they never allocate, and give the bits
+// of a session that allocates its memory.
 
 #include <gtest/gtest.h>
 

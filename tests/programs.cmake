@@ -27,7 +27,7 @@ rill_test(session_fuzz_test
           SOURCES session_fuzz/session_fuzz_test.cpp session_fuzz/layout.cpp session_fuzz/subject.cpp
                   session_fuzz/wander.cpp session_fuzz/wander_streams.cpp
           DEPENDS rill_test_bundles rill_property rill_nnef rill_ops LABELS models)
-# Interpose on malloc, so that they are programs of their own.
+# They interpose on malloc, so each is a separate program.
 foreach(name realtime soak memory)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
@@ -84,8 +84,8 @@ if(TARGET rill_program AND NOT CMAKE_CROSSCOMPILING)
   endforeach()
 endif()
 
-# What runs plans, built for programs that are to be small, is within its sizes, here and, where the
-# compiler is there, for aarch64.
+# The run library, built for small programs, is within its sizes, here and, if the compiler is
+# installed, for aarch64.
 if(TARGET rill_program AND NOT CMAKE_CROSSCOMPILING AND NOT RILL_SANITIZE
    AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_test(NAME run_sizes
@@ -94,7 +94,7 @@ if(TARGET rill_program AND NOT CMAKE_CROSSCOMPILING AND NOT RILL_SANITIZE
   set_tests_properties(run_sizes PROPERTIES LABELS size TIMEOUT 900)
 endif()
 
-# What programs that are built already rely on.
+# The ABI that existing programs rely on.
 if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME abi
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/abi/check.py"
@@ -102,8 +102,8 @@ if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT CMAKE_CROSSCOMPILING)
   set_tests_properties(abi PROPERTIES LABELS lint)
 endif()
 
-# Random calls of the shared library beside NumPy, with memory refused; skipped where Python has no
-# NumPy.
+# Random calls of the shared library compared with NumPy, with memory refused; skipped if Python has
+# no NumPy.
 if(TARGET rill_shared AND RILL_EXCEPTIONS AND CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT RILL_SANITIZE)
   add_library(rill_refuse SHARED session_oracle/refuse.cpp)
   target_link_libraries(rill_refuse PRIVATE rill_flags ${CMAKE_DL_LIBS})

@@ -22,12 +22,12 @@ namespace rill::test {
 namespace {
 
 #ifdef RILL_SANITIZED
-constexpr int64_t kSteps = 2'000;  // sanitizers have an allocator and locks of their own
+constexpr int64_t kSteps = 2'000;  // sanitizers have their own allocator and locks
 #else
 constexpr int64_t kSteps = 100'000;
 #endif
 
-/// What a run leaves behind, in memory that outlives its process.
+/// Results of a run, in memory that outlives its process.
 struct Ledger {
   int64_t steps = 0;
   int64_t lives = 0;   ///< from the start of a stream, or a reset, to the end of its tail
@@ -134,7 +134,7 @@ TEST(SystemCalls, AreSeen) {
   EXPECT_EQ(calls.count, 2);
 }
 
-/// Frames of an input or output of the plan, as many as told.
+/// Frames for an input or output of the plan.
 Array frames_of(const rill_plan* plan, rill_dir dir, int64_t frames) {
   rill_io_info io = {};
   io.size = sizeof io;

@@ -1,4 +1,4 @@
-// No step of a stream asks the heap for anything: not the first one, nor those of the tail.
+// No step of a stream allocates: not the first one, nor those of the tail.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ TEST(HeapCalls, AreSeen) {
   EXPECT_EQ(heap_calls(), before + 4);
 }
 
-/// A stream of x [1, 1, S] at a pulse of 4, whose end is refused in a way of its own.
+/// A stream of x [1, 1, S] at a pulse of 4, with a specific refusal of its end.
 struct RefusedEnd {
   const char* name;
   const char* assertions;

@@ -1,6 +1,6 @@
-// Every function of rill.h, compile.h and verify.h, with each of its requests for memory refused in
-// turn: the error says so, nothing is lost, and the same call works when there is memory again. A
-// function of the headers that has no row in the table here is a failure.
+// Every function of rill.h, compile.h and verify.h, with each of its allocations refused in turn:
+// it reports the error, nothing is lost, and the same call works when there is memory again. A
+// function of the headers without a row in the table here is a failure.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ struct Row {
   std::function<rill_status(World&)> call;
 };
 
-/// What fits where a function gives no status.
+/// For functions that return no status.
 template <class Call>
 std::function<rill_status(World&)> plain(Call call) {
   return [call](World& world) {

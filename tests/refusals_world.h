@@ -20,7 +20,7 @@ namespace rill::test {
 inline constexpr char kModel[] = RILL_SOURCE_DIR "/tests/models/tcn_dilated/model.nnef.tgz";
 inline constexpr char kPulse[] = "8";
 
-/// What calls are made on, and which of their requests is refused.
+/// The objects of the calls, and which of their allocations is refused.
 class World {
  public:
   World() {
@@ -84,7 +84,7 @@ class World {
     EXPECT_EQ(taken, kFrames);
     return made;
   }
-  /// One that goes on where such a stream was saved.
+  /// Return one that continues from the saved state of such a stream.
   SessionPtr loaded() const {
     SessionPtr made = new_session();
     EXPECT_EQ(rill_state_load(made.get(), state.data(), state.size() * 8), RILL_OK)

@@ -41,7 +41,7 @@ graph network(x) -> (t)
 }
 )";
 
-/// A model along S with as many frames out as in, and what is asserted of S.
+/// A model along S with equal numbers of frames in and out, and assertions on S.
 std::string copied(const std::string& assertions, const std::string& statements) {
   return "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n" +
          assertions +
@@ -269,7 +269,7 @@ TEST(StateOfAFinishedStream, HoldsValuesThatAreKnownAtTheEnd) {
   }
 }
 
-/// The end of a stream of no frames, told in either way, over a buffer of filler.
+/// The end of a stream of no frames, announced in either way, over a buffer of filler.
 struct NoFrames {
   rill_status status = RILL_OK;
   std::vector<float> frames;
@@ -384,7 +384,7 @@ void take_valid(rill_session* session, std::vector<float>* to) {
 
 constexpr float kPastTheEnd = std::numeric_limits<float>::quiet_NaN();
 
-/// Steps x of 1 to 6 beside z of 10 to 18, up to the end of x.
+/// Step x of 1 to 6 and z of 10 to 18, up to the end of x.
 void step_to_the_end(rill_session* session, std::vector<float>* got) {
   fill(session, 0, {10, 11, 12, 13});
   fill(session, 1, {1, 2, 3, 4});
@@ -445,7 +445,8 @@ TEST(LongerInput, IsNotTakenForGivenWhereItsFramesAreMissing) {
   EXPECT_EQ(got, (std::vector<float>{14, 16, 18, 20, 22, 24}));
 }
 
-/// The steps that a stream of one channel and as many frames out as in takes after its last input.
+/// Return the steps after the last input of a stream of one channel and equal numbers of frames in
+/// and out.
 int64_t steps_of_the_tail(rill_session* session, int64_t pulse, int64_t length) {
   EXPECT_EQ(rill_session_reset(session), RILL_OK);
   const int64_t last = (length - 1) % pulse + 1;

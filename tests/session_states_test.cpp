@@ -132,7 +132,7 @@ class Calls {
     if (state == "ended") save();
   }
 
-  /// Which state a state of `save` leads to.
+  /// The session state to which a state of `save` leads.
   static std::string saved_state() { return "pushed"; }
 
  private:
@@ -195,7 +195,7 @@ class Calls {
   size_t state_size_ = 0;
 };
 
-/// What the call should come to; fails if it comes to anything else. Gives the state behind it.
+/// Check the result of a call against the table. Return the session state after it.
 std::string expect_call(Calls* calls, const std::map<std::string, Row>& table,
                         const std::string& call, const std::string& state) {
   const std::string& told = table.at(call).at(state);
@@ -206,7 +206,7 @@ std::string expect_call(Calls* calls, const std::map<std::string, Row>& table,
   return told == "as saved" ? Calls::saved_state() : told;
 }
 
-/// The functions of the header that are given a session, but for those that make or free one.
+/// The functions of the header with a session argument, except those that make or free one.
 std::set<std::string> functions_of_sessions() {
   std::ifstream in(RILL_SOURCE_DIR "/api/include/rill/rill.h");
   std::stringstream header;

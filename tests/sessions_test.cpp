@@ -1,5 +1,5 @@
-// Sessions over the public interface: frames pushed and pulled in any number, states that are saved
-// and go on elsewhere, many streams on one plan, and steps that several of them take together.
+// Sessions over the public interface: frames pushed and pulled in any number, saved states that
+// continue elsewhere, many streams on one plan, and steps that several of them take together.
 
 #include <gtest/gtest.h>
 
@@ -265,7 +265,7 @@ TEST(ManySessions, ShareAPlanAndKeepApart) {
   std::printf("%zu sessions of %lld bytes each, %lld bytes of weights once\n", kManySessions,
               static_cast<long long>(each), static_cast<long long>(memory.weight_bytes));
   EXPECT_LE(each, memory.state_bytes + memory.arena_bytes + memory.io_bytes + 2048);
-  // A frame each in turn; then some of them to the end, against a stream of their own.
+  // A frame each in turn; then some of them to the end, compared with a separate stream.
   std::vector<Array> inputs;
   for (size_t i = 0; i < kManySessions; ++i) {
     inputs.push_back(Array::noise({1, 12, 40}, static_cast<uint32_t>(i)));
@@ -283,7 +283,7 @@ TEST(ManySessions, ShareAPlanAndKeepApart) {
   }
 }
 
-/// A lane of a common step: a stream with a length of its own that begins when it likes.
+/// A lane of a common step: a stream with its own length and begin.
 struct Lane {
   SessionPtr session;
   Array input;
@@ -315,7 +315,7 @@ TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
     lane.got.bytes.clear();
     lane.begin = static_cast<int64_t>(i % 4);
     if (i % 3 == 0) {
-      // What a lane did before it begins anew leaves nothing behind.
+      // Earlier work of a lane leaves nothing behind when it restarts.
       const rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, session, 0};
       ASSERT_EQ(rill_step_together(&turn, 1), RILL_OK) << rill_last_error();
       ASSERT_EQ(rill_session_reset(session), RILL_OK);

@@ -1,8 +1,7 @@
-// Streams that go on and on, through noise, silence, bursts of NaN and of infinity, and resets:
-// memory stays as it is, and the frames stay those of a stream in pulses of another size, and after
-// a reset those of a new session.
-//
-// RILL_SOAK_PULSES says how many pulses, see scripts/soak.sh.
+// Long streams, through noise, silence, bursts of NaN and of infinity, and resets: memory stays
+// constant, and the frames equal those of a stream in pulses of another size, and after a reset
+// those of a new session.
+// RILL_SOAK_PULSES sets the number of pulses, see scripts/soak.sh.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -40,14 +39,13 @@ int64_t resident_bytes() {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-/// What a stretch of the stream is made of.
+/// The kind of noise in a stretch of the stream.
 enum class Weather : uint8_t { kNoise, kSilence, kNan, kInfinity };
 
 constexpr int64_t kStretches = 50;  ///< between two resets
 constexpr int64_t kKeptSteps = 8;   ///< whose values are kept at most
 
-/// `calm`: without bursts, which would lie hidden in what attention keeps for a time that depends
-/// on the pulse.
+/// `calm`: without bursts, which attention would keep for a time that depends on the pulse.
 Weather weather_of(int64_t stretch, bool calm) {
   if (calm) return stretch % 5 == 4 ? Weather::kSilence : Weather::kNoise;
   if (stretch % kStretches == kStretches - 3) return Weather::kNan;

@@ -1,6 +1,5 @@
-// What the library takes of the stack of a thread, stage by stage, within the figures of
-// docs/reliability.md, on threads of 64 KiB: every model of tests/models, deep attention, and texts
-// that nest as deep as they are let to.
+// The stack use of the library, stage by stage, within the figures of docs/reliability.md, on
+// threads of 64 KiB: every model of tests/models, deep attention, and texts nested to the limit.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +35,7 @@ struct Stage {
   std::function<rill_status()> call;
 };
 
-/// Make the calls one after the other, each on a thread of its own, as far as they succeed.
+/// Make the calls one after the other, each on a separate thread, as far as they succeed.
 void expect_within(const std::vector<Stage>& stages, size_t stack) {
   for (const Stage& stage : stages) {
     rill_status status = RILL_OK;
@@ -119,7 +118,7 @@ std::vector<std::string> nested_texts() {
     nest("x if true else (", ")");
     nest("concat([", "],axis=0)");
     nest("x + ", "");
-    // What is computed when it is loaded, at the bottom of the calls.
+    // Constants that loading computes, at the bottom of the calls.
     for (const char* bottom : {"matmul([[1.0,2.0]],[[3.0],[4.0]])", "([[1.0,2.0]]*[[3.0],[4.0]])",
                                "softmax([[1.0,2.0]],axes=[1])"}) {
       out.push_back(graph_text("y=x+" + repeated("sum_reduce(", levels) + bottom +

@@ -229,7 +229,7 @@ TEST_P(Stream, GoesOnInACloneAsInTheOriginal) {
   const Arrays bundle = read_bundle(model.bundles[0]);
   Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
   ASSERT_TRUE(stream.session) << rill_last_error();
-  // A stream that has begun with other frames: both go on from the same state.
+  // A stream that has begun with other frames: both continue from the same state.
   ASSERT_EQ(rill_step(stream.session.get()), RILL_OK);
   rill_session* copy = nullptr;
   ASSERT_EQ(rill_session_clone(stream.session.get(), &copy), RILL_OK) << rill_last_error();
@@ -258,7 +258,7 @@ TEST_P(Stream, MayLearnOfItsEndAStepLater) {
 
 INSTANTIATE_TEST_SUITE_P(, Stream, ::testing::ValuesIn(streaming_models()), ModelName());
 
-/// A smoothing filter that sees 3 frames ahead and halves the rate, at a pulse of its own choice.
+/// A smoothing filter that sees 3 frames ahead and halves the rate, at a pulse that rill chooses.
 ModelPtr chosen(const char* pulse, rill_status* status) {
   constexpr std::string_view kText =
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"

@@ -1,4 +1,4 @@
-// What the process around does: modes of floats, signals, forks, and a library that is opened and
+// Effects of the surrounding process: float modes, signals, forks, and a library that is opened and
 // closed while it runs.
 
 #include <dlfcn.h>

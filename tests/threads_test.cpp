@@ -1,5 +1,5 @@
-// Threads share a plan, each with a session of its own, and load and free models side by side; the
-// steps of a session are shared by threads.
+// Threads share a plan, each with a separate session, and load and free models at the same time;
+// threads share the steps of a session.
 
 #include <gtest/gtest.h>
 

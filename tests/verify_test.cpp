@@ -1,5 +1,5 @@
-// rill_check and rill_inspect: what they tell is what other calls of the interface tell, and what
-// differs is found.
+// rill_check and rill_inspect: their reports agree with other calls of the interface, and they find
+// differences.
 
 #include "rill/verify.h"
 
@@ -151,8 +151,8 @@ rill_inspect_opts into(Inspected* out) {
 
 class Inspect : public ::testing::TestWithParam<const char*> {};
 
-/// Delays are those that a plan of the pulsed model tells; what the wires of the slowest mode add
-/// is the latency of the output.
+/// Delays are those that a plan of the pulsed model reports; the sum over the wires of the slowest
+/// path is the latency of the output.
 TEST_P(Inspect, TellsTheDelaysOfThePlan) {
   rill_model* model = nullptr;
   const std::string path = std::string(kFolder) + GetParam() + "/model.nnef.tgz";
@@ -216,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Inspect,
                          ::testing::Values("tcn_dilated", "kws_gru", "unet_denoiser",
                                            "vad_marblenet_audio", "conv_tasnet"));
 
-/// What C++ is told is what C is told.
+/// The C++ interface reports the same as the C interface.
 TEST(VerifyInCpp, ChecksAndInspects) {
   const std::string folder = std::string(kFolder) + "kws_gru/";
   Result<Model> model = Model::load(folder + "model.nnef.tgz");

@@ -8,7 +8,7 @@
 
 namespace demo {
 
-/// What came out of one file, streamed.
+/// The outputs for one file, streamed.
 struct Outcome {
   std::vector<float> probability;  ///< one per frame
   std::vector<double> pulse_us;    ///< time of every step

@@ -74,7 +74,7 @@ std::string stem_of(const std::string& path) {
   return name.substr(0, name.find_last_of('.'));
 }
 
-/// Memory of the process that is in RAM; 0 where the system does not tell.
+/// Memory of the process that is in RAM; 0 if the system does not report it.
 double resident_mib() {
   long total = 0;
   long resident = 0;

@@ -6,7 +6,7 @@
 
 namespace demo {
 
-/// What a picture shows.
+/// The content of a picture.
 struct Picture {
   std::string title;
   std::vector<std::string> figures;  ///< short lines under the title

@@ -38,8 +38,8 @@ struct Opened {
 /// is room.
 Opened open_file(const std::string& path, int64_t block, bool fast, std::function<bool()> room);
 
-/// Open a microphone by its number, the system's own choice if that is negative. `block`: frames
-/// per call, 0 for what the device likes.
+/// Open a microphone by its number, the system's default if that is negative. `block`: frames per
+/// call, 0 for the device's choice.
 Opened open_microphone(int number, int64_t block);
 /// List the microphones, one a line.
 std::string list_microphones();

@@ -24,10 +24,10 @@
 namespace live {
 namespace {
 
-constexpr int64_t kUsualRate = 16000;  // Hz, of models that do not tell
+constexpr int64_t kUsualRate = 16000;  // Hz, of models that do not state it
 constexpr size_t kRingFrames = 4096;
 constexpr int kMeterColumns = 40;
-constexpr double kLineSeconds = 0.1;  // between lines where nobody looks at a terminal
+constexpr double kLineSeconds = 0.1;  // between lines if the output is no terminal
 
 std::sig_atomic_t volatile interrupted = 0;
 
@@ -159,7 +159,7 @@ int listen(const Arguments& arguments) {
   auto ear = open_ear(arguments, *opened.device);
   if (!ear) return fail(ear.error().text);
 
-  // What the callback tells: frames that found no room, and how a step failed.
+  // Reports of the callback: frames that found no room, and how a step failed.
   std::atomic<int64_t> lost{0};
   std::atomic<rill_status> failed{RILL_OK};
   const auto emit = [&](size_t output, rill::TensorView<const float> frames) {

@@ -1,5 +1,5 @@
-// A denoiser as an LV2 plugin: one channel of any sample rate through the model in its bundle. What
-// runs in the host's callback neither allocates nor locks.
+// A denoiser as an LV2 plugin: one channel of any sample rate through the model in its bundle. The
+// code in the host's callback neither allocates nor locks.
 #include <lv2/core/lv2.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr int64_t kUsualRate = 16000;  // Hz, of models that do not tell
+constexpr int64_t kUsualRate = 16000;  // Hz, of models that do not state it
 
 enum Port : uint32_t { kInput = 0, kOutput = 1, kLatency = 2 };
 

@@ -9,7 +9,7 @@ int main();
 [[noreturn]] void reset();
 void tick();
 
-// What the libraries of C and C++ refer to, and nothing calls: the program ends where it is called.
+// Functions that the libraries of C and C++ reference, and nothing calls: a call ends the program.
 [[noreturn]] void abort() { board::stop(3); }
 void* _sbrk(int) { board::stop(4); }
 }

@@ -14,7 +14,7 @@
 
 namespace {
 
-// What the plan, its session and the feed need is told at build time by `run.py`.
+// `run.py` sets the memory of the plan, its session and the feed at build time.
 alignas(64) std::byte plan_memory[RILL_PLAN_BYTES];
 alignas(64) std::byte session_memory[RILL_SESSION_BYTES];
 alignas(64) std::byte feed_memory[RILL_FEED_BYTES];

@@ -128,7 +128,7 @@ def stream(rill, model, board, objects, work):
     want = expected(rill, plan, work)
     write_model(plan, frames, data, work)
     flags, ticks = BOARDS[board]
-    # What memory it takes is told by a run in memory that is large enough.
+    # A run in large memory reports the sizes.
     sizes = {"RILL_PLAN_BYTES": 1 << 18, "RILL_SESSION_BYTES": 1 << 18, "RILL_FEED_BYTES": 1 << 16}
     for _ in range(2):
         elf, status, text = run(board, flags, ticks, objects, sizes, work)

@@ -160,7 +160,8 @@ Result<Graph> Builder::build() {
   RILL_TRY(apply_extensions());
   collect_names(decl.body, &main_.names);
   RILL_TRY(read_properties(document_, *this, &main_.graph));
-  // What an engine wrote keeps its names; so does any file, unless tract's are asked for.
+  // A file that an engine wrote keeps its names; so does any file, unless tract's names are
+  // requested.
   const bool keeps = !options_.tract_names && !main_.graph.properties.contains(kWriterKey);
   if (keeps) main_.graph.properties[kWriterKey] = Tensor::scalar(0.0F);
   Scope scope;
@@ -173,7 +174,7 @@ Result<Graph> Builder::build() {
   }
   if (keeps) main_.graph.properties.erase(kWriterKey);
   place_ = decl.place;
-  // Operators may have added outputs of their own: these come behind those of the file.
+  // Operators may have added outputs; these come after those of the file.
   const std::vector<OutletId> added = std::move(main_.graph.outputs);
   const std::vector<std::string> added_names = std::move(main_.graph.output_names);
   main_.graph.outputs.clear();

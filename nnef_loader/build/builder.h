@@ -33,14 +33,14 @@ struct Target {
   size_t audited = 0;  ///< nodes that count against the limits already
 };
 
-/// What a body sees while its statements run.
+/// The environment of a body while its statements run.
 struct Scope {
   Target* target = nullptr;
   std::map<std::string, Value, std::less<>> values;
   std::map<std::string, Value, std::less<>> lists_of_one;  ///< of names in `values`, for subscripts
   bool from_document = true;                               ///< places are places in graph.nnef
   bool is_graph_body = false;                              ///< not that of a fragment
-  bool is_inlined = false;  ///< nodes go to the graph of the caller, under names of its own
+  bool is_inlined = false;  ///< nodes go to the caller's graph, under separate names
   std::string prefix;       ///< of inlined ones: in front of the names of nodes
   std::map<std::string, std::string, std::less<>> result_names;  ///< what the caller assigns
   bool exact_results = false;
@@ -49,15 +49,15 @@ struct Scope {
 
 using QuantType = LoadCtx::QuantType;
 
-/// How the nodes of a statement are called: the outermost call gets the name that is assigned, the
-/// others `<assigned>_<operator>`.
+/// The names of a statement's nodes: the outermost call gets the assigned name, the others
+/// `<assigned>_<operator>`.
 struct Naming {
   std::string statement;
   bool root = false;                 ///< for the outermost call
   bool exact = false;                ///< the name is an identifier of the graph's own body
   std::vector<std::string> targets;  ///< of a root: the names of all results
   std::string parts;  ///< in a fragment: what parts of the statement are called after
-  std::vector<std::optional<QuantType>> quant;  ///< of a root: what graph.quant says of them
+  std::vector<std::optional<QuantType>> quant;  ///< of a root: the types from graph.quant
 
   Naming nested() const { return {statement, false, false, {}, {}, {}}; }
   std::string node_name(std::string_view callee) const {
@@ -65,7 +65,7 @@ struct Naming {
   }
 };
 
-/// An argument of a call: an expression, or a value that is at hand.
+/// An argument of a call: an expression, or a value.
 struct CallArgument {
   std::string_view name;
   const RValue* expression = nullptr;
@@ -114,14 +114,13 @@ class Builder {
   }
   /// Run the body of a fragment in place.
   Result<Value> expand(const Callee& callee, const Call& call, Scope& scope, const Naming& naming);
-  /// Translate a fragment as a graph of its own.
+  /// Translate a fragment as a separate graph.
   Result<Graph> body_graph(std::string_view fragment, std::span<const Fact> facts, Target* outer);
 
   const OpIndex& index() const { return index_; }
   Resources& resources() { return resources_; }
   const LoadOptions& options() const { return options_; }
-  /// Report what models in this one are loaded with: the op modules, and how many models are
-  /// around.
+  /// Set the options for nested models: the operator modules, and the depth of nesting.
   void set_nesting(std::span<const OpModule* const> modules, int nesting) {
     modules_ = modules;
     nesting_ = nesting;
@@ -144,7 +143,7 @@ class Builder {
   Status check_input_shapes(const Graph& graph) const;
 
   Status run_statement(const Assignment& statement, Scope& scope);
-  /// What the nodes of a statement are called.
+  /// Choose the names of a statement's nodes.
   Status name_results(const Assignment& statement, const Scope& scope, Naming* naming);
   Status bind_results(const Assignment& statement, const Value& value, Scope& scope,
                       const Naming& naming);
@@ -214,8 +213,8 @@ class Builder {
 /// The operators that the loader reads itself: `external`, `tract_core_external`, `variable`.
 const OpModule& source_module();
 
-/// Read `tract_core_properties`. What cannot be read is left out, with a warning.
-/// Errors: kParse where that tells how the model streams.
+/// Read `tract_core_properties`. Skip unreadable properties, with a warning. Errors: kParse if they
+/// describe how the model streams.
 Status read_properties(const Document& document, const Builder& builder, Graph* graph);
 
 }  // namespace rill::nnef

@@ -297,7 +297,7 @@ TEST(Fragments, ErrorsInThemHaveTheirPlace) {
                          "fragment f(a: tensor<scalar>, k: integer) -> (b: tensor<scalar>)"
                          "{ b = a; }"),
                {"graph.nnef:8:", "expected argument \"k\""});
-  // A standard fragment has no place of its own: the call has.
+  // A standard fragment has no position; the call has.
   expect_error(load_body("\nz = batch_normalization(x, y);"),
                {"graph.nnef:9:", "expected argument \"variance\""});
   expect_error(load_body("z = tract_core_scan(body = 'f', full = [x]);", "z",

@@ -62,7 +62,7 @@ Result<Dim> divided(const Dim& a, const Dim& b) {
       .hint("Symbols divide only where they cancel");
 }
 
-/// Computes with integers and symbols; nothing for what is left to operators.
+/// Compute with integers and symbols; nothing if operators must do it.
 Result<std::optional<Dim>> fold(BinaryOp op, const Dim& a, const Dim& b, const SymbolScope& scope) {
   std::optional<Dim> out;
   if (op == BinaryOp::kAdd) out = a + b;

@@ -1,5 +1,5 @@
-// Tall expressions: parts before the whole, on a stack of their own, so that the height of a text
-// takes nothing of the stack of the thread.
+// Evaluates tall expressions: parts before the whole, on a heap stack, so that the height of a text
+// does not use the thread's stack.
 
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/call.h"
@@ -13,7 +13,7 @@ struct Part {
   bool creates_symbols = false;
 };
 
-/// Names, literals and lists of these are evaluated with what they stand in.
+/// Names, literals and lists of these are evaluated as part of their parent.
 void add_part(const RValue& expression, bool creates_symbols, std::vector<Part>* parts) {
   const bool list = expression.as<ArrayExpr>() || expression.as<TupleExpr>();
   if (expression.height > (list ? 2 : 1)) parts->push_back({&expression, creates_symbols});
@@ -31,7 +31,7 @@ void add_arguments(const Invocation& call, OpIndex& index, std::vector<Part>* pa
   }
 }
 
-/// What an expression is computed from, in the order of the text. Of a choice, its condition.
+/// Return the operands of an expression, in the order of the text. Of a choice, its condition.
 std::vector<Part> parts_of(const RValue& expression, OpIndex& index) {
   std::vector<Part> parts;
   if (const auto* list = expression.as<ArrayExpr>()) {

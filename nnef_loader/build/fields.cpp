@@ -65,7 +65,7 @@ class FieldReader final : public FieldVisitor {
     return fail(Code::kArg, "argument \"", name, "\": expected a constant, found ",
                 call_.fact(wire));
   }
-  // How a type is spelled differs between operators: their modules read it.
+  // The spelling of types differs between operators, so their modules read it.
   void refuse(const char* name) {
     if (!status.ok() || !find(decl_, name)) return;
     status = fail(Code::kInternal, "field \"", name, "\" needs a reader in the operator's module");

@@ -13,7 +13,7 @@ inline constexpr int kMaxFragmentDepth = 10;
 inline constexpr int kLevelsAtOnce = 2;
 /// Such levels over all fragments, loops and models.
 inline constexpr int kMaxEvalDepth = 36;
-/// Levels that a loop takes beside the call of it, and a model in a model.
+/// Levels that a loop takes in addition to its call, and those of a nested model.
 inline constexpr int kLevelsOfALoop = 10;
 inline constexpr int kLevelsOfAModel = 11;
 /// Every assertion takes part in every proof.

@@ -23,10 +23,11 @@ std::string dim_text(const Dim& dim);
 std::string dims_text(std::span<const Dim> dims);
 
 /// Spell a constant as an expression that reads back as the same tensor, whatever its size. Nothing
-/// if there is none: NaN, integers in lists beyond 32 bits, quantised and block-quantised elements.
+/// if there is no such expression: for NaN, integers in lists beyond 32 bits, quantised and
+/// block-quantised elements.
 std::optional<std::string> literal_text(const Tensor& tensor);
 
-/// Spell a cast of what is spelled.
+/// Spell a cast of an expression.
 std::string cast_text(std::string_view text, DType to);
 
 /// Return whether the text of that constant is a bare literal, for use in place of a wire.

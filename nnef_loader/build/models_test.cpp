@@ -35,7 +35,7 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   return name;
 }
 
-/// What a node is and gives, whatever its name.
+/// Texts of nodes and their outputs, without names.
 std::vector<std::string> node_texts(const Graph& graph) {
   std::vector<std::string> texts;
   for (const Node& node : graph.nodes) {

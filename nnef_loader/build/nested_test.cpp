@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;  // NOLINT: the helpers of these tests
 
-/// A model of one input, [N, 3], that adds a weight of its own.
+/// A model of one input, [N, 3], that adds its own weight.
 constexpr const char* kInner =
     "version 1.0;\nextension tract_symbol N;\ngraph inner(a) -> (b, c) {\n"
     " a = external<scalar>(shape = [N, 3]);\n w = variable<scalar>(label = 'w', shape = [1, 3]);\n"

@@ -16,8 +16,8 @@ constexpr std::array<std::string_view, 7> kRegistries = {
     "tract_nnef", "tract_core",         "tract_pulse",   "tract_extra",
     "tract_onnx", "tract_transformers", "tract_resource"};
 
-// Older names of operators. Those of the first three stand in tract_core, yet files that enable
-// only tract_transformers use them too.
+// Older names of operators. The first three belong to tract_core, but files that enable only
+// tract_transformers use them too.
 struct Alias {
   std::string_view name;
   std::string_view canonical;

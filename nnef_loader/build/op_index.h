@@ -13,7 +13,7 @@
 
 namespace rill::nnef {
 
-/// What a name that is called stands for.
+/// The meaning of a called name.
 struct Callee {
   const FragmentDecl* decl = nullptr;  ///< names, positions and defaults of the parameters
   LoadFn load = nullptr;               ///< null for fragments, which have a body
@@ -24,7 +24,7 @@ struct Callee {
 /// document enables, the last one first, then standard fragments.
 class OpIndex {
  public:
-  /// `left_out`: lines of `operator module`, of what this build could have and has not.
+  /// `left_out`: lines of `operator module`, of operators that this build could have and has not.
   explicit OpIndex(std::span<const OpModule* const> ops, std::string_view left_out = {});
 
   /// Add the fragments of the document. It must outlive the index.
@@ -36,7 +36,8 @@ class OpIndex {
 
   /// Errors: kUnsupported if there is none, or its registry is not enabled.
   Result<Callee> find(std::string_view name);
-  /// As `find`, for what the loader itself needs: whatever is enabled, and never a fragment.
+  /// As `find`, for the loader itself: ignores which registries are enabled, and never returns a
+  /// fragment.
   Result<Callee> find_op(std::string_view name);
   /// Find a fragment of the document that has a body; null if there is none.
   const FragmentDecl* fragment(std::string_view name) const;

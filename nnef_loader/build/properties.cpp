@@ -89,7 +89,7 @@ Status read_properties(const Document& document, const Builder& builder, Graph* 
   }
   Status told = set_properties(std::move(properties), graph);
   if (!told.ok()) return placed(std::move(told));
-  // What the line of the graph could not hold when it was written.
+  // The name of the graph, if the graph's line could not hold it.
   const auto name = graph->properties.find(std::string(kGraphNameKey));
   if (name == graph->properties.end() || name->second.dtype() != DType::kString ||
       name->second.volume() != 1) {

@@ -26,7 +26,7 @@ namespace {
 constexpr std::string_view kWriterKey = "tract_nnef_ser_version";
 constexpr std::string_view kFormatKey = "tract_nnef_format_version";
 
-/// Return whether an assertion is about symbols that are still there, and keeps all it mentions.
+/// Return whether an assertion only mentions symbols that still exist, and record them.
 bool keeps(const SymbolScope::Assertion& assertion, const std::set<std::string>& live,
            std::set<std::string>* declared) {
   std::vector<std::string> names;
@@ -71,7 +71,7 @@ Result<std::string> document_text(const Graph& graph, SavedDocument* document) {
   return text;
 }
 
-/// The files of a model, and in folders of their own those of the models in it.
+/// Add the files of a model, and in separate folders those of nested models.
 Status add_entries(const Graph& graph, const std::string& folder, const SaveOptions& options,
                    std::vector<Entry>* entries) {
   SavedDocument document(options);
@@ -102,7 +102,7 @@ std::string extensions_text(const Graph& graph, SavedDocument* document) {
       lines.push_back(str_cat("extension tract_assert ", assertion.text, ";\n"));
     }
   }
-  // Which scenario comes first matters where several hold, so their order stays.
+  // The order of scenarios matters if several hold, so keep it.
   std::vector<std::string> scenarios;
   for (const SymbolScope::Scenario& scenario : graph.scope.scenarios()) {
     for (const SymbolScope::Assertion& assertion : scenario.assertions) {
@@ -129,7 +129,7 @@ std::string properties_text(const Graph& graph, SavedDocument* document) {
     list += str_cat(list.empty() ? "" : ", ", "(", nnef_text(key), ", ", value, ")");
   };
   std::map<std::string, Tensor> properties = properties_of(graph);
-  // A name that the line of the graph cannot hold is kept beside it.
+  // A name that the graph's line cannot hold becomes a property.
   if (!document->options.extended_identifiers && mangled(graph.name) != graph.name) {
     properties.insert_or_assign(std::string(kGraphNameKey), Tensor::scalar(graph.name));
   }
@@ -161,7 +161,7 @@ Result<std::string> graph_text(const Graph& graph, const SaveOptions& options) {
 
 namespace {
 
-/// Tell that a file is not what it should be: what to do, and that nothing was written.
+/// Report that a file differs from its source: the remedy, and that nothing was written.
 Status not_read_back(Status status) {
   Error& error = status.error();
   // A machine that refuses is no fault of the model's.
@@ -175,7 +175,7 @@ Status not_read_back(Status status) {
 LoadOptions reading(const SaveOptions& options) {
   LoadOptions out;
   out.keep_submodels = options.keep_submodels;
-  // What was written is no hostile file, and may be as large as the model.
+  // The file that was just written is not hostile, and may be as large as the model.
   constexpr int64_t kAny = int64_t{1} << 40;
   out.limits.max_expanded_bytes = kAny;
   out.limits.ratio_slack_bytes = kAny;
@@ -192,7 +192,7 @@ Status same_properties(const Graph& expected, const Graph& found) {
   const auto own = properties_of(expected);
   const auto others = properties_of(found);
   for (const auto& [key, value] : own) {
-    // What has no form in a text is not written.
+    // Properties without a textual form are not written.
     if (key == kWriterKey || key == kFormatKey || !literal_text(value)) continue;
     const auto other = others.find(key);
     const bool same = other != others.end() && literal_text(other->second) == literal_text(value);

@@ -41,7 +41,7 @@ Status collect(const Value& value, size_t level, Leaves* leaves) {
   return {};
 }
 
-/// What kinds of values the leaves are.
+/// The kinds of values of the leaves.
 struct Kinds {
   bool integer = false;
   bool symbolic = false;

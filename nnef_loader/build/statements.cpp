@@ -69,7 +69,7 @@ bool Builder::keeps_list(const RValue& right) {
 
 Status Builder::run_statement(const Assignment& statement, Scope& scope) {
   if (scope.from_document) place_ = statement.place;
-  // The stack of nested fragments has no room for what is known of each statement.
+  // On the heap: the stack of nested fragments has no room for it.
   const auto naming = std::make_unique<Naming>();
   RILL_TRY(name_results(statement, scope, naming.get()));
   RILL_ASSIGN(const Value value, eval(statement.right, scope, *naming));
@@ -183,7 +183,7 @@ namespace {
   return Value(std::move(results));
 }
 
-/// What a fragment's body sees; the results take the names that the caller assigns.
+/// The environment of a fragment's body; its results get the names that the caller assigns.
 Scope inlined_scope(const Callee& callee, const Call& call, const Scope& caller,
                     const Naming& naming) {
   Scope inner;

@@ -4,9 +4,9 @@
 
 namespace rill::nnef {
 
-/// Give the text of the standard fragments: operators of NNEF that are made of others. Those that
-/// an op module reads itself never come up here, whatever this text says of them.
-/// Source: Khronos NNEF 1.0.5, appendix of compound operations; docs/nnef-dialect.md, stdlib.
+/// Return the text of the standard fragments: operators of NNEF that are made of others. Operators
+/// that a module reads take precedence over this text. Source: Khronos NNEF 1.0.5, appendix of
+/// compound operations; docs/nnef-dialect.md, stdlib.
 std::string_view stdlib_text();
 
 /// Return whether the Khronos specification has an operator of that name that no loader of this

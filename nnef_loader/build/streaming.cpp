@@ -1,5 +1,5 @@
-// How a pulsed graph streams, as the properties of its file. tract writes the first three, and
-// newer ones of it the symbol; all others are rill's own.
+// The streaming of a pulsed graph, as the properties of its file. tract writes the first three, and
+// newer versions of it the symbol; all others are rill's.
 
 #include <algorithm>
 #include <charconv>
@@ -93,7 +93,7 @@ void add_streaming(const Streaming& streaming, Properties* out) {
   if (streaming.model) add(kModel, texts({to_text(*streaming.model)}));
 }
 
-/// Takes properties out of those of a file, one after the other. After an error it gives nothing.
+/// Removes properties from those of a file, one by one. After an error it returns nothing.
 class Reader {
  public:
   explicit Reader(Properties* properties) : properties_(properties) {}
@@ -106,7 +106,7 @@ class Reader {
   void refuse(const char* key, std::string_view expected, std::string_view found);
   std::vector<int64_t> integers(const char* key);
   std::vector<std::string> strings(const char* key);
-  /// The integers of a property that has that many, none below the least; else the ones given.
+  /// Return the integers of a property with the right count, none below `least`; else `otherwise`.
   std::vector<int64_t> numbers(const char* key, std::vector<int64_t> otherwise, int64_t least);
   std::optional<Dim> dim(const char* key, const std::string& text);
 
@@ -227,7 +227,7 @@ void Reader::lengths() {
     return;
   }
   for (size_t i = 0; i < told.size(); ++i) {
-    // Of a static output that is always known there is no length to tell.
+    // A static output that is always known has no length.
     if (!told[i].empty() || out_.outputs[i].axis >= 0) {
       out_.outputs[i].length = dim(kLengths, told[i]);
     }

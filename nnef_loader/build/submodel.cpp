@@ -13,7 +13,7 @@ std::string Submodel::attributes() const {
 
 OpPtr Submodel::with_symbol(std::string_view symbol, const Dim& by) const {
   auto bound = model->with_symbol(symbol, by);
-  if (!bound.ok()) return nullptr;  // infer tells what does not fit
+  if (!bound.ok()) return nullptr;  // infer reports the mismatch
   auto copy = draft_op<Submodel>(*this);
   copy->model = std::make_shared<const Graph>(std::move(bound).value());
   return copy;

@@ -29,7 +29,7 @@ Result<Graph> load_text(std::string_view text, std::vector<Entry> more = {},
 Result<Graph> load_body(std::string_view statements, std::string_view results = "z",
                         std::string_view head = "");
 
-/// Give the constant that an output is. Fails the test if it is none.
+/// Return the value of a constant output. Fails the test if it is not constant.
 const Tensor& output_value(const Graph& graph, size_t index = 0);
 /// Give the error text, or "loaded".
 std::string error_of(const Result<Graph>& result);

@@ -152,7 +152,7 @@ Result<std::string> text_of(const Value& wrapped, const Graph& graph) {
 
 namespace {
 
-/// One element of a constant as a value of its own.
+/// Return one element of a constant as a separate value.
 Result<Value> tensor_element(const Tensor& tensor, int64_t index) {
   if (tensor.dtype() == DType::kString) return Value(tensor.data<std::string>()[index]);
   if (tensor.dtype() == DType::kBool) return Value(tensor.data<bool>()[index]);

@@ -30,7 +30,7 @@ Result<float> number_of(const Value& value, const Graph& graph);
 Result<bool> boolean_of(const Value& value, const Graph& graph);
 Result<std::string> text_of(const Value& value, const Graph& graph);
 
-/// Split into elements: those of a list or of a constant of rank 1; anything else is its own.
+/// Return the elements of a list or of a constant of rank 1; any other value is its only element.
 Result<List> elements_of(const Value& value, const Graph& graph);
 /// Take element `index` of a list or of a constant of rank 1.
 Result<Value> element_of(const Value& value, int64_t index, const Graph& graph);

@@ -12,7 +12,7 @@
 namespace rill::nnef {
 namespace {
 
-/// An operator that is read as many nodes, and what tract calls it in dumps.
+/// An operator that is read as many nodes, and its name in tract's dumps.
 struct Whole {
   std::string_view callee;
   std::string_view registry;
@@ -128,7 +128,8 @@ Result<std::optional<Read>> read_arguments(CallCtx& ctx, const FragmentDecl& dec
   return std::optional<Read>(std::move(read));
 }
 
-/// What the outputs are: those of the nodes that the call is read as, on the side.
+/// Return the facts of the outputs: those of the nodes that the call is read as, in a scratch
+/// graph.
 Result<Facts> facts_of_outputs(Builder* builder, const Callee& callee, const Call& call,
                                const Graph& graph, Read read, const Naming& naming) {
   Target side;

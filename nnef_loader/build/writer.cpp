@@ -193,7 +193,7 @@ Status BodyWriter::write_source(const Node& node, const std::string& name) {
   bool concrete = true;
   for (const Dim& extent : fact.shape) concrete &= extent.is_const();
   const std::string shape = dims_text(fact.shape);
-  // What is quantised, and how, is in graph.quant.
+  // graph.quant has the quantization.
   if ((fact.dtype == DType::kF32 || is_quantised(fact.dtype)) && concrete) {
     emit(print_identifier(name), str_cat("external(shape = ", shape, ")"));
     return {};

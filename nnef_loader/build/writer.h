@@ -25,13 +25,13 @@ struct SavedBody {
   std::vector<std::string> outputs;
 };
 
-/// What all bodies of a document share.
+/// State shared by all bodies of a document.
 struct SavedDocument {
   explicit SavedDocument(const SaveOptions& save_options) : options(save_options) {}
 
   const SaveOptions& options;
   std::set<std::string> registries;
-  std::set<std::string> symbols;  ///< mentioned by what was written
+  std::set<std::string> symbols;  ///< mentioned in the written text
   std::map<std::string, std::string> fragments;
   std::map<const Graph*, SavedBody> bodies;
   std::map<std::string, TensorPtr> tensors;                    ///< by label
@@ -63,7 +63,7 @@ class BodyWriter {
   std::string dim(const Dim& value, int id) const;
   /// Give the name or the literal that stands for a wire; writes the statement of a constant.
   Result<std::string> use(OutletId outlet);
-  /// Write `name = variable(...)` with a file of its own, under a name made from the stem.
+  /// Write `name = variable(...)` with a separate file, under a name made from the stem.
   Result<std::string> variable(std::string_view stem, const TensorPtr& tensor);
   std::string claim(std::string_view stem);
   void emit(std::string_view left, std::string_view expression);

@@ -270,8 +270,7 @@ TEST_F(RoundTrip, DimsInAttributes) {
   expect_equal(g, again(g));
 }
 
-// What the broadcast of S - 1 and S would be for extents of at least 1 is S, and S is in the
-// statement as well.
+// The broadcast of S - 1 and S is S for extents of at least 1, and S is in the statement as well.
 TEST_F(RoundTrip, DimsThatAreMentionedBesideBroadcasts) {
   const Graph g =
       loaded(load_text("version 1.0; extension tract_registry tract_core; extension tract_symbol S;"

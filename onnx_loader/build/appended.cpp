@@ -14,14 +14,14 @@ namespace {
 
 /// In front of the states of a loop: how many iterations it has, and whether the first one runs.
 constexpr size_t kTerms = 2;
-/// Bounds the time of looking for what reads the lists.
+/// Bounds the time of the search for readers of the lists.
 constexpr size_t kMostAppended = 1024;
 
 bool is_body(const AttributeProto& each) {
   return each.name == "body" && each.type == AttributeProto::Type::kGraph;
 }
 
-/// Return whether a node is of that operator, with so many inputs or up to `most` of them.
+/// Return whether a node is of that operator, with `inputs` inputs or up to `most` of them.
 bool is(const NodeProto* node, std::string_view op, size_t inputs, size_t most = 0) {
   return node && node->domain.empty() && node->op_type == op && node->inputs.size() >= inputs &&
          node->inputs.size() <= std::max(inputs, most);
@@ -141,7 +141,7 @@ std::optional<AppendingLoop::Appended> AppendingLoop::append_of(size_t state,
 std::vector<std::string_view> AppendingLoop::reads_of_last(std::string_view before,
                                                            const Sequence& sequence) {
   std::vector<std::string_view> out;
-  // What the first iteration reads has to be there.
+  // The element that the first iteration reads must exist.
   if (sequence.items.empty() || sequence.rows.valid()) return out;
   for (const NodeProto& each : body_.nodes) {
     const bool is_it = is(&each, "SequenceAt", 2) && each.inputs[0] == before &&

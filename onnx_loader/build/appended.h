@@ -12,9 +12,9 @@
 
 namespace rill::onnx {
 
-/// A loop that in each iteration puts tensors behind a sequence or in front of it, or one behind a
-/// tensor along an axis, as PyTorch writes `outputs.append(y)` and `y = torch.cat([y, row])`. What
-/// is appended is one of the lists of the loop here, so that its states keep their shapes.
+/// A loop that in each iteration adds tensors at an end of a sequence, or one to a tensor along an
+/// axis, as PyTorch writes `outputs.append(y)` and `y = torch.cat([y, row])`. Here the appended
+/// tensors become one of the lists of the loop, so that its states keep their shapes.
 class AppendingLoop {
  public:
   /// All arguments must outlive it.
@@ -24,8 +24,8 @@ class AppendingLoop {
   /// Return whether a node is a loop with states.
   static bool is_loop(const NodeProto& node);
 
-  /// Read the body and find what it appends to. Errors: those of reading; kUnsupported for a
-  /// sequence that is used in another way.
+  /// Read the body and find the sequences that it appends to. Errors: those of reading;
+  /// kUnsupported for a sequence that is used in another way.
   Status look();
   bool appends() const { return !appended_.empty(); }
   bool has_sequences() const { return has_sequences_; }
@@ -46,14 +46,14 @@ class AppendingLoop {
 
   Status count_reads();
   const NodeProto* maker(std::string_view value) const;
-  /// The number of a scalar that the file tells.
+  /// Return the constant value of a scalar, if the file has it.
   std::optional<int64_t> number(std::string_view value);
-  /// How a state is appended to; nothing where it is used in another way.
+  /// Return how a state is appended to; nothing if it is used in another way.
   std::optional<Appended> append_of(size_t state, const Sequence* sequence);
-  /// What reads the tensor that was appended last to the sequence in front of an iteration.
+  /// Return the readers of the tensor that was last in the sequence before an iteration.
   std::vector<std::string_view> reads_of_last(std::string_view before, const Sequence& sequence);
 
-  /// Make a state of what was appended last, of the list at that place.
+  /// Make a state of the last appended tensor, of the list at that place.
   void keep_last(const Appended& each, size_t at, NodeProto* loop, GraphProto* body);
   /// The loop without the states that are appended to. Takes the body.
   NodeProto rewritten();

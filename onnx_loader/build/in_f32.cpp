@@ -46,7 +46,7 @@ void CallInF32::rename(nnef::Naming* naming) {
 Status CallInF32::narrow(std::vector<OutletId>* results) {
   if (!narrows()) return {};
   for (size_t i = 0; i < results->size(); ++i) {
-    // Statistics beside what is normalised may be f32, as those that come in.
+    // Statistics of a normalisation may be f32, like its inputs.
     if (i > 0 && !one_type_) break;
     OutletId& result = (*results)[i];
     if (!result.valid() || scope_.target->graph.fact(result).dtype != DType::kF32) continue;

@@ -61,7 +61,7 @@ Result<Dim> Loader::extent(const ValueInfo& info, size_t axis, Graph* graph) {
   const DimProto& dim = info.shape[axis];
   if (dim.value && *dim.value >= 0) return Dim(*dim.value);
   if (dim.param.empty() || dim.param == "?") {
-    // Files leave out, or write as -1 or "?", what nobody gave a name.
+    // Files leave unnamed extents out, or write them as -1 or "?".
     const std::string name =
         graph->scope.fresh(str_cat(nnef::mangled(info.name), "_", static_cast<int64_t>(axis)));
     graph->scope.declare(name);
@@ -189,7 +189,7 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
 
 namespace {
 
-/// One that the file lists twice is two outputs, which are told apart.
+/// A value that the file lists twice is two outputs, with different names.
 std::string name_of_output(const GraphProto& graph, std::string_view name,
                            const std::vector<std::string>& taken) {
   std::string own(name);
@@ -221,7 +221,7 @@ Status Loader::add_outputs(const GraphProto& graph, Env* env) {
   return {};
 }
 
-/// Report where the file says something else than follows from its inputs. What follows counts.
+/// Warn if a declared shape contradicts the inferred one. The inferred shape wins.
 void Loader::compare(const ValueInfo& info, const Fact& fact) {
   if (info.kind != ValueInfo::Kind::kTensor) return;
   const auto type = onnx_type(info.type);

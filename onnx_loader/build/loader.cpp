@@ -20,7 +20,7 @@ namespace {
 constexpr int kMaxDepth = 12;
 constexpr int kMostWarnings = 8;
 constexpr std::string_view kFormatKey = "onnx.";
-/// What stands between the last layer of a network and its output, and keeps the shape.
+/// Operators between the last layer of a network and its output that keep the shape.
 constexpr std::array<std::string_view, 12> kElementwise = {
     "Add", "Cast", "Clip", "Div",     "Exp", "Identity",
     "Mul", "Neg",  "Relu", "Sigmoid", "Sub", "Tanh"};
@@ -40,7 +40,7 @@ std::string node_name(const NodeProto& node, const Env& env) {
   return str_cat(env.prefix, name.empty() ? node.op_type : name);
 }
 
-/// Return a failure in terms of the file: its node, its operator and the opset.
+/// Add the file's node, its operator and the opset to an error.
 Status blamed(Status status, const NodeProto& node, const std::string& name, int64_t version) {
   Error& error = status.error();
   // Of nodes in nodes, the inner one is to blame.
@@ -305,7 +305,7 @@ Status Loader::run_node(const NodeProto& node, Env* env) {
     status = outlets.ok() ? bind_outputs(node, *outlets, env) : outlets.take_status();
   }
   if (status.ok()) return {};
-  // Of nodes around it, too: one of these may choose whether it is there at all.
+  // Include enclosing nodes: one of these may choose whether the node runs at all.
   if (env->scope->target == &target_) {
     for (const std::string_view input : node.inputs) {
       if (input.empty()) continue;

@@ -28,7 +28,7 @@ struct Sequence {
   OutletId rows;
 };
 
-/// What the nodes of a graph see: the values of the names, and those of the graph around it.
+/// The environment of a graph's nodes: the values of names, and the environment of the outer graph.
 struct Env {
   Env* outer = nullptr;         ///< null for the model's graph and for functions
   nnef::Scope* scope = nullptr;  ///< where nodes are added
@@ -49,11 +49,11 @@ struct Env {
 /// Symbols, and what takes their place.
 using Equalities = std::vector<std::pair<std::string, Dim>>;
 
-/// What other attempts to make the graph found out.
+/// Results of earlier attempts to build the graph.
 struct Findings {
   Equalities equal;
   std::vector<std::string> known;  ///< inputs whose values are taken from `LoadOptions::values`
-  bool clamps = true;              ///< what `OnnxCtx::clamps` tells
+  bool clamps = true;              ///< the result of `OnnxCtx::clamps`
 };
 
 /// Makes a graph of a model. Thread: one at a time.
@@ -68,7 +68,7 @@ class Loader {
   /// has to be equal to another extent, or inputs whose values have to be known.
   bool find_out(Findings* findings) const;
 
-  /// Add the nodes of a graph in an environment of its own.
+  /// Add the nodes of a graph in a separate environment.
   Status run_graph(const GraphProto& graph, Env* env);
   Result<std::vector<OutletId>> outputs_of(const GraphProto& graph, Env* env);
   /// Find the value of a name. Errors: kParse if nothing before gives it.
@@ -81,11 +81,11 @@ class Loader {
   Result<GraphProto> read(Bytes graph) { return read_graph(graph, &budget_); }
   const ProtoBudget& budget() const { return budget_; }
   Result<OutletId> add_const(std::string_view name, TensorPtr value, Env* env);
-  /// The rank that the file states for a value, or for what elementwise nodes make of it.
+  /// Return the rank that the file states for a value, or for elementwise results of it.
   std::optional<int> stated_rank(std::string_view name) const;
   Status take_as_equal(const Dim& a, const Dim& b, const Env& env);
   bool clamps() { return clamped_ = findings_.clamps; }
-  /// Whether some node asked `clamps`, and was told so.
+  /// Return whether a node asked `clamps` and got true.
   bool has_clamped() const { return clamped_; }
   const TensorReader& tensors() const { return tensors_; }
   nnef::Builder& builder() { return builder_; }
@@ -106,7 +106,7 @@ class Loader {
   void keep_metadata(const GraphProto& graph, Graph* out);
   Status check_opsets();
 
-  /// Run nodes in an order in which each comes after those that it reads, whatever the file's is.
+  /// Run nodes in dependency order, whatever the file's order.
   Status run_nodes(const std::vector<NodeProto>& nodes, Env* env);
   Status run_node(const NodeProto& node, Env* env);
   Status run_loop(const NodeProto& node, int64_t version, const std::string& name, Env* env);
@@ -125,12 +125,12 @@ class Loader {
   TensorReader tensors_;
   const LoadOptions& options_;
   const Findings& findings_;
-  /// What the node that was refused reads, and those around it.
+  /// The inputs of the refused node, and of enclosing nodes.
   std::vector<OutletId> read_by_refused_;
   std::optional<std::pair<std::string, Dim>> demanded_;
   bool clamped_ = false;
   OpIndex index_;
-  // What the builder of NNEF reads documents from, of which there are none.
+  // The empty document that NNEF's builder expects.
   nnef::Document no_document_;
   nnef::QuantInfo no_quant_;
   nnef::Resources no_resources_;

@@ -11,11 +11,11 @@
 namespace rill::onnx {
 namespace {
 
-// What may stand between the values at the places and what is written there.
+// Operators allowed between the values read at the places and those written there.
 constexpr std::array<std::string_view, 20> kElementwise = {
     "Abs",  "Add",  "Cast", "Ceil",       "Clip", "Div",     "Exp",  "Floor", "Identity", "Log",
     "Max",  "Min",  "Mul",  "Neg",        "Pow",  "Sigmoid", "Sqrt", "Sub",   "Relu",     "Tanh"};
-// What gives the values at the places another form.
+// Operators that change the shape of the values at the places.
 constexpr std::array<std::string_view, 4> kForms = {"Expand", "Identity", "Reshape", "Unsqueeze"};
 
 template <size_t N>
@@ -85,8 +85,9 @@ class Places {
     return found->inputs[0];
   }
 
-  /// What has, at the places of the mask, the values of `value`, which has no others: a number, or
-  /// what elementwise nodes make of all values. Notes the inputs that these take then.
+  /// Return a wire with the values of `value` at the places of the mask; `value` only has values
+  /// there. It is a number, or a result of elementwise nodes on all values. Records the inputs that
+  /// these nodes then read.
   std::optional<Name> upcast(Name value, Name mask, int depth) {
     constexpr int kMostDepth = 32, kMostValues = 1024;
     if (is_number(value)) return value;
@@ -99,7 +100,7 @@ class Places {
       return mask_of(node->inputs[1]) == mask ? std::optional(node->inputs[0]) : std::nullopt;
     }
     if (is_one_of(node->op_type, kForms)) return upcast(node->inputs[0], mask, depth + 1);
-    // Whoever else reads it expects as many values as there are places.
+    // Another reader would expect one value per place.
     if (!is_one_of(node->op_type, kElementwise) || reads_[value] != 1) return {};
     std::vector<Name> inputs;
     for (const Name input : node->inputs) {

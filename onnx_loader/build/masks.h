@@ -9,17 +9,16 @@
 
 namespace rill::onnx {
 
-/// Nodes of a graph with selections in the place of what is written where a mask is set.
+/// The nodes of a graph, with selections that replace writes to the places of a mask.
 struct Masked {
   std::vector<NodeProto> nodes;
-  /// What the selections give. Their mask must be of bools, and of the shape of what they change.
+  /// The outputs of the selections. Their mask must be boolean, with the shape of their operand.
   std::unordered_set<std::string_view> selected;
 };
 
-/// Read `y[m] = 0.5` and `y[m] = f(y[m])` as exporters write them, by the places where a mask is
-/// set, as a selection: how many places there are, which depends on data, does not matter then.
-/// Nothing where there is none. Graphs with nested ones, which may read any value, stay as they
-/// are.
+/// Read `y[m] = 0.5` and `y[m] = f(y[m])`, which exporters write by the places where a mask is set,
+/// as a selection. The number of places, which depends on data, then does not matter. Nothing if
+/// there is no such write. Graphs with nested ones, which may read any value, stay unchanged.
 std::optional<Masked> without_places(const GraphProto& graph);
 
 }  // namespace rill::onnx

@@ -123,7 +123,7 @@ Result<CallArgument> argument_of(const AttributeProto& attribute, const Fragment
   RILL_ASSIGN(const AttributeProto* found, resolved(attribute, *env));
   if (!found) return CallArgument{};
   const Type expected = declared_type(parameter->type);
-  // Empty lists are written without elements, so that only the type tells them.
+  // Empty lists have no elements, so only the type identifies them.
   if (expected != Type::kUndefined && found->type != expected) {
     return fail(Code::kDType, "attribute \"", attribute.name, "\": expected ", type_text(expected),
                 ", found ", type_text(found->type));

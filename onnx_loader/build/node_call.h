@@ -86,7 +86,7 @@ class NodeCall final : public OnnxCtx {
   std::optional<QuantType> quant(int) const override { return std::nullopt; }
   std::string_view generic() const override { return {}; }
   std::string assigned_name(int output) const override { return call_.assigned_name(output); }
-  // What a document of NNEF has, and a file of ONNX has not.
+  // Members for documents of NNEF, which a file of ONNX has not.
   Result<TensorPtr> resource(std::string_view label) override { return no_document(label); }
   Result<std::vector<std::string>> fragment_parameters(std::string_view fragment) override {
     return no_document(fragment);

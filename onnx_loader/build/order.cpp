@@ -34,7 +34,7 @@ bool is_ordered(const std::vector<NodeProto>& nodes, const Producers& producers)
   return true;
 }
 
-/// Report a node that waits for itself. `waits[i]` are the nodes that node i waits for.
+/// Report a node that depends on itself. `waits[i]` are the dependencies of node i.
 Status circle(const std::vector<NodeProto>& nodes, const std::vector<std::vector<size_t>>& waits,
               const std::vector<size_t>& open) {
   const auto is_stuck = [&](size_t i) { return open[i] > 0; };

@@ -50,9 +50,9 @@ class Reader {
 
   Result<OutletId> tensor(size_t input);
   Result<const Sequence*> list(size_t input);
-  /// The number that an input has to be known as; `what` tells what it is.
+  /// Return the constant integer value of an input; `what` describes it.
   Result<int64_t> known(size_t input, std::string_view what);
-  /// A place of so many, where numbers below 0 count from their end.
+  /// Return a place among `places`, counting negative numbers from the end.
   static Result<int64_t> place_of(int64_t written, int64_t places);
   /// An axis of a tensor of that rank, counted from its first.
   Result<int64_t> axis(int64_t rank) const;
@@ -165,8 +165,8 @@ Result<Sequence> Reader::split() {
   if (fact(sizes).rank() == 0) {
     RILL_ASSIGN(const int64_t part, known(1, "how a tensor is split"));
     if (part < 1) return fail(Code::kArg, "parts of ", part, " frames");
-    // The standard ignores `keepdims` beside parts. PyTorch writes `unbind` so, for onnxruntime,
-    // which drops the axis of parts of one frame.
+    // The standard ignores `keepdims` together with parts. PyTorch writes `unbind` so for
+    // onnxruntime, which drops the axis of parts of one frame.
     if (part == 1) return frames(x, at, keeps_axis);
     const Dim& extent = whole.dim(static_cast<int>(at));
     if (!extent.is_const()) {

@@ -26,7 +26,7 @@ class WireCalls {
   Result<OutletId> moved(OutletId x, int64_t from, int64_t to) const;
   /// Join the entries of the first axis along another one of theirs.
   Result<OutletId> joined(OutletId rows, int64_t axis) const;
-  /// What an operator of ONNX makes of wires, with an attribute `axis` if it has one.
+  /// Apply an ONNX operator to wires, with an attribute `axis` if it has one.
   Result<std::vector<OutletId>> read(std::string_view op, int64_t version,
                                      const std::vector<OutletId>& wires,
                                      std::optional<int64_t> axis = {}) const;

@@ -4,7 +4,7 @@ import dataclasses
 
 import suites as table
 
-# So many runs at most pass between two of a suite: it runs in one of three.
+# The most runs between two of a suite: it runs in one of three.
 RUNS_BETWEEN = 2
 # A change of more lines than this below a suite's sources is one in depth.
 LINES_IN_DEPTH = 300

@@ -95,7 +95,7 @@ def run_suite(suite, seconds_left):
     print(f"\n=== {suite.name}: {suite.command}", flush=True)
     if seconds_left <= 0:
         return "out of time", 0.0
-    # A group of its own, so that everything that it started ends with it.
+    # A separate process group, so that all processes that it started end with it.
     command = ["timeout", "--kill-after=10", str(int(seconds_left) + 1), *shlex.split(suite.command)]
     code = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL).returncode
     status = {0: "passed", SKIPPED: "skipped", 124: "out of time", 137: "out of time"}.get(code, "failed")

@@ -25,7 +25,7 @@ class Suite:
 
 # Pages and what only explains; every other path is code.
 DOCUMENTS = ("docs/", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")
-# What stands on the library. A change of these alone runs their suites and the lints.
+# Folders that depend on the library. A change of these alone runs their suites and the lints.
 BINDINGS = ("python/", "java/", "web/", "examples/", "platform/", "scripts/test_", "scripts/web",
             "scripts/wheels.sh", "scripts/packages.sh", "scripts/platforms.sh", "scripts/package_")
 ENGINE = ("core/", "kernels/", "ops/", "pulse/", "audit/", "plan_file/", "nnef_loader/", "onnx_loader/",

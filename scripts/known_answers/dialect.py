@@ -605,7 +605,7 @@ def fragments():
          (spread + bias[:, None]).astype(np.float32), FLOAT)
 
 
-# What came from ONNX.
+# Operators that came from ONNX.
 
 def onnx_operators():
     x = f32(2, 5, 3)

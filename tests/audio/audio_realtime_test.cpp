@@ -21,7 +21,7 @@ Plan plan_of(const char* name, int64_t pulse) {
   return model->prepare().value();
 }
 
-/// What a run leaves behind, in memory that outlives its process.
+/// Results of a run, in memory that outlives its process.
 struct Ledger {
   int64_t heap = 0;
   int64_t locks = 0;

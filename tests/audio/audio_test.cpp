@@ -1,4 +1,5 @@
-// Sound goes through models in any format, layout, rate and block size, late by the frames told.
+// Sound passes through models in any format, layout, rate and block size, late by the reported
+// frames.
 
 #include "rill/audio.hpp"
 
@@ -97,7 +98,7 @@ TEST(AudioEffect, ChainOfTwoRatesIsThatOfScipy) {
       ASSERT_EQ(effect->reset(), RILL_OK);
       std::vector<float> sound(in.as<float>(), in.as<float>() + in.volume());
       for (int64_t i = 0; i < effect->latency(); ++i) sound.push_back(0);
-      // Past the end of what was resampled the tail of its filter sounds on, for the second one.
+      // Beyond the end of the resampled signal the second one still has the tail of its filter.
       auto found = pass(*effect, std::move(sound), largest);
       found.erase(found.end() - 200, found.end());
       expect_late(found, want, effect->latency(), 1e-5f);
@@ -285,7 +286,7 @@ TEST(Samples, AreRoundedAndKeptWithinTheirType) {
   }
 }
 
-/// What a listener makes of sound, in blocks of up to `largest` frames.
+/// Return a listener's output for sound, in blocks of up to `largest` frames.
 std::vector<float> listen(AudioListener& listener, const std::vector<int16_t>& sound,
                           int32_t channels, int64_t largest) {
   std::vector<float> out;

@@ -32,7 +32,7 @@ from extended import EXTENDED_CASES
 from integers import INTEGER_CASES
 from rarer_cases import RARER_CASES
 
-# What the exporter raises where the runtime fails or differs; the rest is about its own writing.
+# Errors of the exporter if the runtime fails or differs; the others are about its own writing.
 RUNTIME_ERRORS = ("T2NErrorIOPytorchTractNotISO", "T2NErrorTract")
 
 

@@ -43,7 +43,7 @@ bool is_small(const Graph& graph, int64_t length) {
   return all <= kMaxElementsOfAll;
 }
 
-/// Without a seed, every loaded model draws numbers of its own.
+/// Without a seed, every loaded model draws different numbers.
 bool draws_numbers(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const Node& node) {
     const Graph* const nested = node.op->nested();
@@ -86,8 +86,8 @@ Result<Graph> through_nnef(const Graph& graph) {
   return loaded;
 }
 
-/// Denormals count as zero in a step, in what it reads and in what it writes: a constant of one
-/// that is moved, and not computed with, may come out as it is.
+/// A step treats denormal inputs and outputs as zero; a denormal constant that is only moved may
+/// come out unchanged.
 Tensor without_denormals(Tensor tensor) {
   const auto flush = [&](auto zero) {
     using T = decltype(zero);
@@ -165,7 +165,7 @@ bool loads(const std::string& model) {
   return loaded;
 }
 
-/// What grows from join to join is refused for one of its parts as a rule.
+/// A graph that grows from join to join is usually refused for one of its parts.
 constexpr size_t kMostJoined = 8192;
 
 }  // namespace

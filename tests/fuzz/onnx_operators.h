@@ -5,14 +5,14 @@
 
 namespace rill::test {
 
-/// What a node of an operator of ai.onnx may have, as its module declares it.
+/// The declaration of an operator of ai.onnx, from its module.
 struct Declared {
   struct Attribute {
     std::string name;
     std::string type;  ///< "integer", "scalar", "string", with [] for lists; others are not made
   };
   std::string op;
-  int inputs = 0;  ///< those that it must have; two for a list
+  int inputs = 0;  ///< the required ones; two for a list
   std::vector<Attribute> attributes;
 };
 

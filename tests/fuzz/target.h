@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-/// What libFuzzer calls, and what the replay calls with every file of the corpus.
+/// The entry point of libFuzzer, and of the replay for every file of the corpus.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace rill::test {

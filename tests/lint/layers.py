@@ -19,7 +19,7 @@ ARROWS = {
     "core": [],
     "ops": ["core", "kernels"],
     "pulse": ["core", "ops/stream", "ops/array", "ops/control", "ops/built.h"],
-    # What is put together from the operators of exporters, or taken apart.
+    # Code that assembles the operators of exporters, or takes them apart.
     "pulse/attention": ["core", "ops", "pulse"],
     "pulse/before": ["core", "ops", "pulse"],
     "audit": ["core", "pulse"],
@@ -62,21 +62,21 @@ THIRD_PARTY = {
     r"portaudio\.h": ["examples"],
     r"g(test|mock)/": [],
 }
-# Included by *_impl.h alone, and shared by several families. The module for Python is all of one
-# library, and its headers are nobody else's.
+# Only *_impl.h include it, and several families share it. The module for Python is one library, and
+# no other code includes its headers.
 IMPL_HEADERS = {"kernels/simd/lanes.h"}
 
 GROUPS = ["stream", "array", "math", "nn", "vision", "transformers", "signal", "quant", "control",
           "rnn"]
-# What runs a plan, which a device without graphs, operators and a heap has as well: it includes
-# itself and kernels alone.
+# The run layer, which a device without graphs, operators and a heap has as well: it includes only
+# itself and kernels.
 RUNS = re.compile(
     r"^core/(run/\w+|base/(bits|checked|code|kept_count|list|nonblocking|printf_like|refusal|search)|dim/quotient|"
     r"tensor/(blocks|convert_element|dtype|frames|plain_cast|strided_copy|view|visit_number))\.(h|cpp)$|"
     r"^ops/(array/(gather_walk|index_at|walk)|kernel_fields|"
     r"math/(binary_groups|extreme|float_binary|float_unary|integers|kinds|nest)|nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
 
-# What librill_run has besides, for programs that have a heap.
+# The other files of librill_run, for programs that have a heap.
 RUNS_WITH_HEAP = re.compile(
     r"^core/(base/(aligned|big_number|hasher|number_text|printable|status|text)|"
     r"exec/(feed|saved|saved_bytes|session|workers))\.(h|cpp)$|"

@@ -48,7 +48,7 @@ MAKERS = [
     drawn_images.bit_cast, drawn_images.linear_attention, drawn_images.flex_attention, drawn_lists.lists,
     drawn_counts.counts]
 
-# What onnxruntime lacks, or has for some types only.
+# Operators that onnxruntime lacks, or has for some types only.
 BY_REFERENCE = {"BitCast", "Det", "FlexAttention", "LinearAttention"}
 
 
@@ -86,7 +86,7 @@ def outcome(case, opset, program, folder, is_open):
     settings = [part for name, number in named.items() for part in ("--set", f"{name}={number}")]
     run = subprocess.run([program, model, *settings, "run", "--input-from-bundle", given, "--save-outputs",
                           found], capture_output=True, text=True, timeout=120)
-    # An open axis is taken to be long enough where its extent leads nowhere else.
+    # An open axis is assumed to be long enough if its extent leads nowhere else.
     late = is_open and 'at stage "set"' in run.stderr
     if run.returncode == 1 and (late or f"{case.op}, opset" in run.stderr):
         return "refused"

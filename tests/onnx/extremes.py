@@ -48,7 +48,7 @@ class Window:
         if rng.random() < 0.2:
             self.pads = [*before, *[rng.choice([0, extent(rng)]) for _ in range(axes)]]
             return
-        # Behind the data, as many frames more that there are a few outputs.
+        # After the data, more frames, for a few outputs.
         behind = []
         for i, n in enumerate(self.extents):
             before[i] = min(before[i], self.span(i) + 3 * self.strides[i])

@@ -89,7 +89,7 @@ def same():
     if op == "Conv":
         inputs, constants = ["x", "w"], {"w": np.random.randn(3, 2, kernel).astype(np.float32)}
     if op == "AveragePool":
-        # What does not count cannot be put around the input: only fixed padding is read.
+        # Padding that does not count cannot be added to the input: only fixed padding is read.
         more["count_include_pad"] = 1
 
     def front(total):

@@ -1,4 +1,4 @@
-// What the attributes of operators have to tell, over the cases of tests/operators/cases.
+// Properties of operators' attributes, over the cases of tests/operators/cases.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ std::vector<std::pair<size_t, size_t>> attributes_in(const std::string& text) {
   return out;
 }
 
-/// Other values to put in the place of one that is written.
+/// Other values that replace a written one.
 std::vector<std::string> others_than(const std::string& written) {
   if (written == "true") return {"false"};
   if (written == "false") return {"true"};
@@ -63,8 +63,8 @@ std::vector<std::string> identity_of(const Graph& graph) {
   return out;
 }
 
-/// Nodes with one name, one text of attributes and the same inputs are merged, so that two graphs
-/// which are written differently have a node that tells them apart.
+/// Nodes with one name, one text of attributes and the same inputs are merged, so two graphs that
+/// are written differently must have a node that differs in these.
 TEST_P(AttributeProperties, NodesThatAreWrittenDifferentlyDiffer) {
   auto loaded = load_case(GetParam());
   ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();

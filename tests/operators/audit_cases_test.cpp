@@ -1,7 +1,6 @@
-// Every operator whose case streams is audited: alone, behind frames that are cut off at both ends,
-// and behind a shift, by numbers log-uniform up to 2000. Tells which operators were compared, and
+// Audits every operator whose case streams: alone, after frames that are cut off at both ends, and
+// after a shift, by numbers log-uniform up to 2000. Reports which operators were compared, and
 // which are refused.
-//
 // RILL_PROPERTY_SEEDS=first:count draws count variants of each case from other seeds.
 
 #include <gtest/gtest.h>

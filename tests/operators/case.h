@@ -36,12 +36,12 @@ struct Case {
   std::vector<int64_t> pulses;   ///< empty if the graph is refused
   std::string refusal;           ///< part of what pulsing must answer
   bool pulsed = false;           ///< the graph is a pulsed one already
-  bool kept = false;             ///< a run goes on from those before it, as a cache does
+  bool kept = false;             ///< a run continues from earlier ones, like a cache
 
   std::string text() const;
 };
 
-/// Read all cases of tests/operators/cases. What cannot be read is a case named after the mistake.
+/// Read all cases of tests/operators/cases. An unreadable one becomes a case named after the error.
 std::vector<Case> all_cases();
 
 /// Load the graph of a case, with noise for weights.

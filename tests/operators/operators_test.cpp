@@ -1,4 +1,4 @@
-// What holds for every operator, over the cases of tests/operators/cases.
+// Properties of every operator, over the cases of tests/operators/cases.
 
 #include <gtest/gtest.h>
 
@@ -248,7 +248,7 @@ TEST_P(Operators, StepsReadNothingThatASessionDoesNotKeep) {
   }
 }
 
-/// Nothing streams through a whole graph: a run knows nothing of those before it.
+/// A whole graph keeps no state: a run does not depend on earlier ones.
 TEST_P(Operators, EveryRunOfAWholeGraphIsTheFirst) {
   if (GetParam().pulsed) return;
   for (const int64_t length : lengths_) {
@@ -271,8 +271,8 @@ TEST_P(Operators, EveryRunOfAWholeGraphIsTheFirst) {
   }
 }
 
-/// What a graph computes from inputs that do not stream is the same in every step of a stream, and
-/// depends on nothing that the caller gave in the steps before.
+/// The results of a graph for inputs that do not stream are the same in every step of a stream, and
+/// do not depend on the caller's inputs to earlier steps.
 TEST_P(Operators, WithoutFramesEveryStepIsAWholeRun) {
   if (GetParam().pulsed) return;
   for (const int64_t length : lengths_) {

@@ -10,14 +10,14 @@ namespace rill::test {
 /// Evaluate node by node, as the graph was written: nothing simplified, planned or chosen.
 Result<std::vector<Tensor>> plain_run(const Graph& graph, const std::vector<Tensor>& inputs);
 
-/// How far one way of computing an element may be from another: by `relative` of the element, and
-/// by `cancelled` of the output's largest element, as a sum whose terms cancel rounds as they do.
+/// The greatest difference between two ways to compute an element: `relative` of the element, and
+/// `cancelled` of the output's largest element, since a sum whose terms cancel rounds like them.
 struct Allowance {
   double relative = 0;
   double cancelled = 0;
 };
 
-/// What two ways of computing a graph may differ by: nothing, where nothing rounds.
+/// Return how much two ways to compute a graph may differ: 0, if nothing rounds.
 Allowance allowance(const Graph& graph, DType dtype);
 /// Return what two tensors differ in, beyond what is allowed; empty if in nothing.
 std::string difference_within(const Tensor& found, const Tensor& expected, Allowance allowed);

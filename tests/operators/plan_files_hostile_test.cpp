@@ -32,7 +32,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// What is wrong with the file of a plan; nothing if it is opened. Both ways to open it agree.
+/// Return the error of a plan's file; nothing if it opens. Both functions that open it agree.
 std::string refusal_of(const Plan& plan, const plan_file::Limits& limits = {}) {
   const auto file = written(plan);
   EXPECT_TRUE(file.ok()) << file.error().to_string();
@@ -270,7 +270,7 @@ TEST(PlanFiles, ThatAreReadMayBeCut) {
   EXPECT_FALSE(large.ok());
 }
 
-/// Sets fields to what a file may say.
+/// Sets fields to any values that a file may contain.
 class AnyFields final : public FieldVisitor {
  public:
   explicit AnyFields(audit::Draw* draw) : draw_(*draw) {}
@@ -321,8 +321,8 @@ class AnyFields final : public FieldVisitor {
   audit::Draw& draw_;
 };
 
-// What an operator does not take it refuses, before it is run: any number of operands, of any rank
-// and type, beside any fields.
+// An operator refuses unsuitable operands before it runs: any number of them, of any rank and type,
+// with any fields.
 TEST(OperatorsOfSteps, RefuseWhatTheyDoNotTake) {
   for (const OpModule* module : known_here().modules) {
     for (const OpClass& known : module->classes) {

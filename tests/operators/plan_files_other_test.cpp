@@ -53,8 +53,8 @@ bool has_kernels_of(std::span<const std::byte> bytes, const char* tier) {
   return text.find(std::string("_f32_") + tier) != std::string_view::npos;
 }
 
-/// A file that is made for another processor is refused here, under its name and under that of
-/// what runs here.
+/// A file for another processor is refused here, under its name and under that of a target that
+/// runs here.
 void expect_stays_elsewhere(const PreparedFrom& from, int* with_kernels) {
   for (const Target& target : targets_elsewhere()) {
     SCOPED_TRACE(kernels::target_name(target));

@@ -48,7 +48,7 @@ std::shared_ptr<const Plan> reopened(const Plan& plan) {
   return opened->plan;
 }
 
-/// A stream that begins in a session of the first plan goes on in one of the second.
+/// A stream that begins in a session of the first plan continues in one of the second.
 void expect_states_move(const Plan& plan, const std::shared_ptr<const Plan>& other) {
   if (plan.stream_pulse == 0) return;
   auto first = Session::make({std::shared_ptr<void>(), &plan});
@@ -203,7 +203,7 @@ class Ranges final : public StepTouches {
   void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t,
             std::span<const PlacedView> operands) override {
     for (const Slot& slot : slots) {
-      // All that begins there: chunks have no size of their own.
+      // All bytes from there on, since chunks have no separate size.
       read.emplace_back(base_[slot.from.buffer],
                         base_[slot.from.buffer] + plan_.buffers[slot.from.buffer].bytes);
     }
@@ -237,8 +237,8 @@ bool is_in(const std::vector<Ranges::Range>& ranges, const std::byte* at) {
   });
 }
 
-/// Runs a step twice, the second time with other bytes wherever it does not read. What changes lies
-/// where it writes, and is the same both times.
+/// Run a step twice, the second time with other bytes wherever it does not read. Only the memory
+/// that it writes may change, and equally both times.
 void expect_honest(const Step& step, Session* session) {
   const Plan& plan = session->plan();
   const SessionPart& addresses = session->parts().of(PartUse::kAddresses);

@@ -1,5 +1,5 @@
-// What is written reads back node by node, and streams as it did: every case of the property tests,
-// as it is and pulsed.
+// Written models read back node by node, and stream as before: every case of the property tests, as
+// it is and pulsed.
 
 #include <gtest/gtest.h>
 
@@ -160,7 +160,7 @@ TEST(ReadBack, MaximaAndMinimaOfBothKinds) {
   }
 }
 
-/// Attributes that differ are found, and told with the node.
+/// Differing attributes are found, and reported with the node.
 TEST(ReadBack, ANodeThatDiffersIsNamed) {
   const auto graph = [](const char* statement) {
     return load_text(document("1, 2, S", statement)).value();

@@ -17,7 +17,7 @@ void fill_alike(const View& first, const View& second, size_t input, int step);
 /// keep. A stream ends in the last one.
 void expect_same_runs(const Plan& plan, const std::shared_ptr<const Plan>& other, int steps);
 
-/// What a plan was prepared from.
+/// The source of a plan.
 struct PreparedFrom {
   const Graph& graph;
   PrepareOptions options;
@@ -25,13 +25,13 @@ struct PreparedFrom {
 
 using SeePlan = std::function<void(const PreparedFrom& from, const Plan& plan, int steps)>;
 
-/// Show the plans of a case: streamed at each of its pulses, whole at each of its lengths; with
-/// weights as they are, and with those of few bits.
+/// Visit the plans of a case: streamed at each of its pulses, whole at each of its lengths; with
+/// original weights, and with quantized ones.
 void for_each_plan(const Case& a_case, const SeePlan& see);
 /// Those of a graph in text with one input of shape [1, S, 4].
 void for_each_plan_of_text(const char* statements, const SeePlan& see);
-/// Show the plans of all models of tests/models: streamed by the smallest pulse that they take and
-/// by three times as many frames, or whole. Tells how many models there were.
+/// Visit the plans of all models of tests/models: streamed by the smallest legal pulse and by three
+/// times as many frames, or whole. Return the number of models.
 int64_t for_each_plan_of_models(const SeePlan& see);
 
 /// Statements about what is known of a stream at its end, or by its positions, which no case of an

@@ -1,5 +1,5 @@
-// The arguments of a step are data: a plan whose steps are made anew from what a visitor saw of
-// them gives the bits of the plan.
+// The arguments of a step are data: a plan whose steps are rebuilt from the fields that a visitor
+// saw gives the same bits.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ struct SeenStep;
 using Value = std::variant<int64_t, double, Text, Dim, TensorPtr, Extent, Ref, PlacedView, OpPtr,
                            std::vector<SeenStep>>;
 
-/// What a visitor saw of a step.
+/// The fields of a step that a visitor saw.
 struct SeenStep {
   const StepKind* kind = nullptr;
   int node = -1;
@@ -157,7 +157,7 @@ std::shared_ptr<const Plan> anew(const Plan& plan, std::map<std::string, const S
 
 using Kinds = std::map<std::string, const StepKind*>;
 
-/// Runs a plan and one made anew from what a visitor saw of it side by side.
+/// Run a plan next to one that is rebuilt from a visitor's fields.
 SeePlan made_anew_gives_the_same(Kinds* kinds) {
   return [kinds](const PreparedFrom&, const Plan& plan, int steps) {
     expect_same_runs(plan, anew(plan, kinds), steps);
@@ -208,11 +208,12 @@ std::map<PartUse, std::vector<bool>> listed_bytes(const Session& session, const 
   return out;
 }
 
-/// A byte of which numbers of every float type are NaN, and integers are large.
+/// A byte that makes numbers of every float type NaN, and integers large.
 constexpr std::byte kPoison{0xFF};
 
-/// Runs each step beside one that finds poison in all that it does not list: it must leave there
-/// what it found, and do in what it lists what the other one does. Tells which step does not.
+/// Run each step next to one that finds poison in all memory that it does not list: it must leave
+/// that unchanged, and write the same as the other one to the memory that it lists. Return the step
+/// that does not.
 std::string unlisted(const Plan& plan, int turns) {
   if (plan.uses.size() != plan.steps.size()) return "nothing is listed";
   auto clean = Session::make({std::shared_ptr<void>(), &plan});

@@ -1,4 +1,4 @@
-// What holds for every operator on every type that it takes, over the cases of
+// Properties of every operator on every type that it accepts, over the cases of
 // tests/operators/cases with their operands in other types.
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ Case with_weights_given(Case of) {
   return of;
 }
 
-/// A case of other types that loads, with what goes in and comes out.
+/// A case of other types that loads, with its inputs and outputs.
 struct Typed {
   Case a_case;
   DType from;
@@ -132,7 +132,7 @@ TEST_P(TypeProperties, AStreamGivesTheFramesOfTheWholeRun) {
   });
 }
 
-/// What is the same in every width rounds alike, so that only what is computed differs.
+/// Values that are equal in every width round alike, so that only computed values differ.
 TEST_P(TypeProperties, NarrowFloatsGiveTheNumbersOfWideOnes) {
   const auto wide = loaded(with_weights_given(with_type(GetParam(), DType::kF32, DType::kF64)),
                            DType::kF32, DType::kF64);

@@ -97,7 +97,7 @@ def stepped(session, inputs, dice):
     plan = session.plan
     set_static(session, inputs)
     streams = [i for i, io in enumerate(plan.inputs) if io[3] >= 0]
-    counting = plan.streams[0].input  # its frames tell where the stream is
+    counting = plan.streams[0].input  # its frames determine the position of the stream
     axis = plan.inputs[counting][3]
     pulse = plan.inputs[counting][2][axis]
     total = inputs[counting].shape[axis]
@@ -129,7 +129,7 @@ def stepped(session, inputs, dice):
     left, tick = 1, whole_steps
     while left > 0:
         tick += 1
-        fill(tick)  # of inputs that go on behind the end of others
+        fill(tick)  # of inputs that continue after the end of others
         left = session.flush()
         collect()
     return taken.joined(session)

@@ -1,4 +1,4 @@
-# Random graphs through the shared library, with NumPy as the whole run, where it is there.
+# Random graphs through the shared library, with NumPy as the whole run, if it is installed.
 
 if(RILL_SANITIZE)  # an interpreter without the sanitizer cannot open the library
   return()

@@ -58,7 +58,7 @@ file(GLOB prefix "${SCRATCH}/unpacked/*")
 use(app_unpacked "${prefix}")
 run("${prefix}/bin/rill" "${MODELS}/kws_gru/model.nnef.tgz" --pulse S=8 inspect)
 
-# What the library itself needs of a system.
+# The libraries that the library itself needs.
 find_program(READELF readelf REQUIRED)
 function(expect_needs library allowed)
   file(GLOB_RECURSE file "${prefix}/lib*/${library}.so.*.*.*")

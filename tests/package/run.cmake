@@ -92,7 +92,7 @@ function(use_pkg_config prefix)
   run("${C_COMPILER}" -DRILL_STATIC "${EXAMPLES}/stream_c.c" -o "${SCRATCH}/app_pc_static" ${flags})
   run("${SCRATCH}/app_pc_static" "${MODELS}/kws_gru/model.nnef.tgz")
 
-  # What runs compiled models alone asks for nothing else.
+  # The run library alone needs nothing else.
   execute_process(COMMAND "${PKG_CONFIG}" --static --cflags --libs rill_run OUTPUT_VARIABLE flags
                   COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(flags MATCHES "-lz|-larchive|-lrill ")

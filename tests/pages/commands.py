@@ -29,7 +29,7 @@ PAGES = {
     "docs/streaming.md": {"model.nnef.tgz": MODEL, "io.npz": BUNDLE},
 }
 HELP = {"model.nnef.tgz": MODEL, "io.npz": BUNDLE, "vad.onnx": CELL}
-# What begins a command that is run elsewhere, and where.
+# Prefixes of commands that run elsewhere, and where.
 ELSEWHERE = {
     "scripts/": "the suites of scripts/checks run the scripts",
     "tests/oracle/campaign.py": "oracle_streams runs it with fewer graphs",

@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kFewest = 250;
 constexpr int64_t kFewestSteps = 16;
 
-/// S + S/2 + S/3 and so on, of which nothing cancels.
+/// S + S/2 + S/3 and so on, without cancellation.
 Extent sum_of(int64_t count) {
   List<Extent::Part> parts{{Extent::Do::kSymbol, 0}};
   for (int64_t i = 0; i < count; ++i) {
@@ -203,7 +203,7 @@ void write_file(const std::filesystem::path& folder, const std::string& name, in
             static_cast<std::streamsize>(file->size()));
 }
 
-/// The kinds of steps of a plan, those of loops left out.
+/// The kinds of steps of a plan, without those of loops.
 std::set<std::string> kinds_of(const Plan& plan) {
   std::set<std::string> out;
   for (const Step& step : plan.steps) out.insert(step.kind->name);

@@ -42,7 +42,8 @@ def colours(png):
         if kind == b"IDAT":
             packed += body
         at += 12 + length
-    # Filters work along rows: what is unfiltered of each row's first kind is enough to tell variety.
+    # Filters work along rows: the unfiltered bytes of each row's first kind suffice to show
+    # variety.
     rows = zlib.decompress(packed)
     stride = 1 + width * channels
     seen = {rows[y * stride + 1 + x * channels:y * stride + 1 + (x + 1) * channels]

@@ -1,6 +1,5 @@
-// The graphs of docs/beside-tract.md, where rill stands beside tract: rill streams each of them, or
-// refuses it, as the table says. tests/tract/defects.py has tract do the same where it is
-// installed.
+// The graphs of docs/beside-tract.md, which compares rill with tract: rill streams each of them, or
+// refuses it, as the table says. tests/tract/defects.py runs tract on them if it is installed.
 
 #include <gtest/gtest.h>
 

@@ -193,7 +193,7 @@ Draw drawn(Splitmix64& random) {
   return out;
 }
 
-/// What an element of the full shape has in its place, by sums in f64.
+/// Expected elements of the full shape, by sums in f64.
 std::vector<double> expected(const Draw& draw) {
   const auto& s = draw.shape;
   const double eps = static_cast<double>(std::strtof(draw.eps.c_str(), nullptr));

@@ -1,5 +1,5 @@
-// Models whose outputs are fed back to their inputs, against the same models with a caller who does
-// it by hand.
+// Models whose outputs are fed back to their inputs, against the same models with a caller who
+// passes the values on.
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ namespace {
 
 constexpr int64_t kStates = 3;
 
-/// A step with two states and a loop inside that begins anew: y is made of all frames of the step,
-/// z of each.
+/// A step with two states and a loop inside that restarts: y depends on all frames of the step, z
+/// on each.
 std::string model(int64_t frames) {
   const std::string n = str_cat(frames);
   return "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol B;\n"
@@ -73,7 +73,7 @@ Tensor window(const Tensor& x, int64_t from, int64_t to) {
   return out;
 }
 
-/// What a caller gets who hands the states on, step by step: y and z, end to end.
+/// The outputs of a caller who passes the states on, step by step: y and z, concatenated.
 std::vector<Tensor> by_hand(const Case& c, const Tensor& x) {
   const Graph graph = std::move(load_text(model(c.frames))).value();
   const Graph bound = std::move(graph.with_symbol("B", Dim(c.batch))).value();
@@ -121,7 +121,7 @@ class Feedback : public ::testing::TestWithParam<uint64_t> {};
 TEST_P(Feedback, GivesWhatACallerGetsWhoHandsTheStatesOn) {
   const Case c = drawn(GetParam());
   const int64_t fresh = c.frames - c.context;
-  // What does not fill a step is never run.
+  // A partial step never runs.
   const int64_t count = c.steps * fresh + static_cast<int64_t>(GetParam()) % fresh;
   const Tensor x = noise(c, count, GetParam());
   const std::vector<Tensor> expected = by_hand(c, x);

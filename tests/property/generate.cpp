@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kAttentionTolerance = 5e-4;
 
-// Loops of the exporter beside that of a GRU, one layer each.
+// Loops of the exporter other than a GRU's, one layer each.
 const char kLoops[] = R"(fragment lstm_loop(
     c: tensor<scalar>, h: tensor<scalar>, i_x: tensor<scalar>, f_x: tensor<scalar>,
     g_x: tensor<scalar>, o_x: tensor<scalar>, W_i: tensor<scalar>, W_f: tensor<scalar>,
@@ -113,7 +113,7 @@ Wire Writer::any_deconv(const Wire& x) {
   s.before = random_.in(0, std::min<int64_t>(random_.chance(20) ? 12 : 2, s.extent() - 1));
   s.after = random_.in(0, std::min<int64_t>(2, s.extent() - 1 - s.before));
   if (random_.chance(70)) return deconv(x, s);
-  // What a resampler does: frames around, and what they gave is cut off again.
+  // The pattern of a resampler: padding frames, whose results are cut off again.
   const int64_t frames = random_.in(0, 4);
   const Wire wide = pad(x, frames, frames, std::to_string(random_.in(0, 1)));
   return slice(deconv(wide, s), random_.in(0, frames * s.stride + s.extent() - 1 - s.before),
@@ -260,7 +260,7 @@ Wire Writer::two_shifts(const Wire& x) {
   }
 }
 
-/// What is left of the frames taken by two; nothing where that depends on S.
+/// Return the remainder of the frames in pairs; nothing if it depends on S.
 std::optional<int> Writer::rest_of_pairs(const Wire& x) const {
   const auto graph = load_text(document(shape_, text_, x.name, str_cat(kGruLoop, kLoops)));
   if (!graph.ok()) return std::nullopt;

@@ -1,6 +1,5 @@
-// Inputs of other lengths than the stream's: of S + 3 frames, 2*S - 5, (S + 1)/2, beside one of S.
-//
-// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
+// Inputs of other lengths than the stream's: of S + 3 frames, 2*S - 5, (S + 1)/2, next to one of S.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds than those below.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +14,7 @@
 namespace rill::test {
 namespace {
 
-/// x of S frames and z of others, of which statements make y.
+/// x of S frames and z of others; statements compute y from them.
 std::string two_inputs(const std::string& frames, const std::string& statements) {
   return "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
          "graph network(z, x) -> (y)\n{\n"

@@ -26,7 +26,7 @@ class Journey {
     inputs_ = noise_inputs(graph, length, seed);
   }
 
-  /// Empty if the frames are those that are wanted.
+  /// Return the difference from the wanted frames; empty if there is none.
   std::string run(const std::vector<Tensor>& want) {
     begin(static_cast<size_t>(random_.in(0, static_cast<int64_t>(lanes_.size()) - 1)));
     if (random_.chance(30)) {
@@ -42,7 +42,7 @@ class Journey {
     }
     const Status finished = lane().feed->finish().status();
     if (!finished.ok()) return finished.error().to_string();
-    // What is known at the end stays in the session that ran the last step.
+    // An output that is known at the end stays in the session that ran the last step.
     for (int i = 0; i < 50 && !known_at_the_end(); ++i) act();
     // An output that gives nothing may wait for another one to be pulled.
     for (int64_t given = 1; given > 0;) {
@@ -139,7 +139,7 @@ class Journey {
     return count;
   }
 
-  /// Saves the state, and goes on in another session, or in the same one after a reset.
+  /// Save the state, and continue in another session, or in the same one after a reset.
   void move() {
     const auto next = static_cast<size_t>(random_.in(0, static_cast<int64_t>(lanes_.size()) - 1));
     SavedState from(&lane().run.session(), lane().feed.get());

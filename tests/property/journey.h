@@ -8,7 +8,7 @@
 
 namespace rill::test {
 
-/// What journeys came to.
+/// Results of journeys.
 struct Tally {
   int64_t compared = 0;  ///< streams whose frames were compared
   int64_t moved = 0;     ///< states that went from one session to another
@@ -17,8 +17,8 @@ struct Tally {
 };
 
 /// Push streams of several lengths in pieces of any size, through sessions of these pulses in turn
-/// by way of saved states, and compare the frames to those of the whole run. Pulses that are
-/// refused are left out. Empty if all is well.
+/// by saved states, and compare the frames to those of the whole run. Skips refused pulses. Return
+/// the first problem, empty if there is none.
 std::string journey_problem(const Graph& graph, const std::vector<int64_t>& pulses, uint64_t seed,
                             Tally* tally, double tolerance = 0);
 

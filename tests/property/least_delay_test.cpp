@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kFirstSeed = 1;
 constexpr int64_t kSeeds = 300;
 
-/// Nodes that may lose delay, they or those behind them, by what they are in the pulsed graph.
+/// Nodes that may lose delay, they or downstream ones, by their operator in the pulsed graph.
 struct Excuse {
   const char* op;
   const char* reason;

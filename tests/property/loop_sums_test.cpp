@@ -72,7 +72,7 @@ TEST(LoopSums, WeighedOverNoFramesAreZero) {
   }
 }
 
-// What a body takes for equal while a symbol is open is looked at once it is a number.
+// An equality that a body assumes of a symbol is checked once the symbol is a number.
 TEST(LoopBodies, AreRefusedWhereASymbolDoesNotFit) {
   const std::string body =
       "fragment dot(frame: tensor<scalar>) -> (next: tensor<scalar>)\n{\n"
@@ -108,7 +108,7 @@ TEST(LoopSums, OfNoFramesAreNone) {
   }
 }
 
-// tract leaves the loop in what it pulsed.
+// tract leaves the loop in its pulsed models.
 TEST(LoopSums, OfAModelThatIsPulsedGoOn) {
   std::string text = document("1, 2", sums_from("[[0.0]]"), "y",
                               std::string(kAdd) +

@@ -69,7 +69,7 @@ class MaskWriter {
                                          "0.0"};
     return kFills[random_.in(0, 6)];
   }
-  /// Mostly a window of some kind, and something beside it.
+  /// Mostly a window of some kind, combined with another condition.
   std::string condition() {
     std::string out;
     if (random_.chance(85)) {
@@ -96,7 +96,7 @@ class MaskWriter {
     if (most_ > 6 && random_.chance(25)) return real_distance(size);
     return str_cat("(row / ", size, " - column / ", size, ")");
   }
-  /// What floats round: products and quotients of positions.
+  /// Products and quotients of positions, which floats round.
   std::string real_distance(int64_t size) {
     static const char* const kForms[] = {
         "(tract_core_cast(row - column, to = 'f32') / N)",
@@ -114,7 +114,7 @@ class MaskWriter {
   std::string compared(const std::string& apart, const std::string& op) {
     return str_cat(apart, " ", op, " ", bound(apart, -3, 3));
   }
-  /// What a distance is compared with: of its type.
+  /// A bound of a distance, of its type.
   std::string bound(const std::string& apart, int64_t low, int64_t high) {
     const int64_t whole = number(low, high);
     if (apart.find("f32") == std::string::npos) return str_cat(whole);
@@ -197,7 +197,7 @@ TEST(RandomMask, StreamsTheFramesOfTheWholeRunOrIsRefused) { expect_masks(false)
 
 TEST(RandomMask, WithSinksStreamsTheFramesOfTheWholeRunOrIsRefused) { expect_masks(true); }
 
-// A check of every address makes the scores of so many keys take hundreds of times as long.
+// Checking every address makes scores of that many keys take hundreds of times as long.
 #if defined(RILL_SANITIZED)
 constexpr int64_t kMostBytes = int64_t{1} << 20;
 constexpr int64_t kLongest = 800;

@@ -1,5 +1,5 @@
-// What compares streams with whole runs can fail: a pulsed graph with a delay that is off by one, a
-// sync that is missing, a mask that is, or a reported delay that is wrong, is found out.
+// The comparison of streams with whole runs can fail: it detects a pulsed graph with a delay that
+// is off by one, a missing sync or mask, or a wrong reported delay.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ struct Mutant {
   Graph graph;
 };
 
-/// Frames that no stream of these tests reaches.
+/// More frames than any stream of these tests has.
 constexpr int64_t kNever = int64_t{1} << 40;
 
 template <class T, class Change>

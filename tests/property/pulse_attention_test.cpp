@@ -1,7 +1,6 @@
 // Worked cases of attention: queries and keys of one stream, masks of many kinds.
-//
-// The whole run sums over all keys, the stream over those that are seen and some that have no
-// weight: the order of the sums differs, and so may their last bits.
+// The whole run sums over all keys, the stream over the visible ones and some without weight: the
+// order of the sums differs, and so may their last bits.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +31,7 @@ std::string attention(const std::string& mask, const std::string& x = "x") {
                       mask + "  y = matmul(softmax(m, axes = [2]), v);\n");
 }
 
-/// Chunks of `size` frames: each query sees its own, and so many to the left and to the right.
+/// Chunks of `size` frames: each query sees its own, `left` to the left and `right` to the right.
 std::string chunks(int size, int left, int right) {
   return str_cat("  apart = row / ", size, " - column / ", size, ";\n  m = select((apart <= ", left,
                  ") && (apart >= ", -right, "), scores, -infinity);\n");
@@ -49,8 +48,8 @@ void expect_attends(const std::string& text, const Expected& expected) {
   expect_streams(with_infinity(text), expected, kTolerance);
 }
 
-// A run of 9000 frames has 81 million scores: what waits that long behind attention is streamed,
-// and its least delay is not told.
+// A run of 9000 frames has 81 million scores: an output that waits that long after attention
+// streams, but its least delay is unknown.
 TEST(PulseCases, NothingIsProvenByRunsThatAreTooLarge) {
   std::string text = with_infinity(attention(chunks(2, 1, 0)));
   text.replace(text.find("  y = matmul"), 5, "  o =");
@@ -126,7 +125,7 @@ TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
       zeroed.find("softmax(m, axes = [2])"), 22,
       "select((column - row <= -1) && (column - row >= -3), softmax(m, axes = [2]), 0.0)");
   expect_attends(zeroed, {{1, 4}, 1, 1, 0, "S"});
-  // Nor do those that frames hide, where all that positions leave are among them.
+  // Nor do keys that frames hide, if they include all that positions leave.
   const std::string loud =
       "  loud = transpose(slice(z, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > 0.5;\n"
       "  apart = row - column;\n  near = (apart >= 0) && (apart <= 3);\n"
@@ -135,7 +134,7 @@ TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
   expect_attends(attention(loud + "-infinity);\n"), {{1, 4}, 1, 1, 0, "S"});
 }
 
-// Minus infinity beside numbers of each head.
+// Minus infinity together with numbers per head.
 TEST(PulseCases, AttentionUnderABiasOfItsOwn) {
   const std::string text = attention(
       "  apart = row - column;\n"
@@ -242,7 +241,8 @@ TEST(PulseCases, AttentionWithConstantsInTheHundreds) {
                       50, {249, 760});
 }
 
-// Products and quotients of floats are rounded: a key is seen where the rounded number says so.
+// Products and quotients of floats are rounded: the rounded number decides whether a key is
+// visible.
 TEST(PulseCases, AttentionToDistancesThatFloatsRound) {
   const std::string apart = "  apart = tract_core_cast(row - column, to = 'f32')";
   expect_long_streams(where("(row >= column) && (apart <= 30.0)", apart + " * 0.1;\n"), 16, {700});
@@ -254,7 +254,7 @@ TEST(PulseCases, AttentionToDistancesThatFloatsRound) {
   expect_refused(where("(row >= column) && (apart <= 0.3)", seconds), 4, "y", "not told");
 }
 
-// Keys far behind a gap are seen: no distance at hand shows that.
+// Keys far behind a gap are visible, which no small distance shows.
 TEST(PulseCases, AttentionToKeysFarBehindAGap) {
   const std::string apart = "  apart = tract_core_cast(row - column, to = 'f32');\n";
   const std::string root = apart + "  far = sqrt(max(apart, 0.0));\n";
@@ -280,7 +280,7 @@ TEST(PulseCases, AttentionThatWidensLate) {
 }
 
 TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
-  // What is hidden by a large number, and what is hidden again behind the softmax.
+  // Keys hidden by a large number, and hidden again after the softmax.
   const std::string large =
       "  apart = row - column;\n  seen = tract_core_cast((apart >= 0) && (apart < 4), to = "
       "'f32');\n"
@@ -292,7 +292,7 @@ TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
                  "select(row - column < 3, softmax(m, axes = [2]), 0.0)");
   // The softmax runs over all that went before.
   expect_refused(with_infinity(behind), 4, "y", "Attention");
-  // A mask of the frames themselves beside that of positions.
+  // A mask of the frames themselves combined with one of positions.
   const std::string both =
       "  loud = transpose(slice(z, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > -1.0;\n"
       "  apart = row - column;\n"
@@ -339,7 +339,7 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
       "  b = tile(reshape(n, shape = [1, -1]), repeats = [S, 1]) / 2;\n"
       "  m = select(unsqueeze(not((b > a) || (b < a - 1)), axes = [0]), scores, -infinity);\n";
   expect_attends(attention(spread), {{2, 4}, 1, 1, 0, "S"});
-  // What the first frames are compared with does not matter to those that follow.
+  // The conditions of the first frames do not matter to those that follow.
   const std::string early =
       "  m = select((row < 5 || row - column < 3) && column <= row, scores, -infinity);\n";
   expect_attends(attention(early), {{1, 4}, 1, 1, 0, "S"});
@@ -358,13 +358,13 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
       "  m = select((tract_core_cast(row, to = 'f32') * 0.03 > 3.0 || row - column < 3) && "
       "(column <= row), scores, -infinity);\n";
   expect_refused(with_infinity(attention(late)), 4, "y", "without end");
-  // So do all, but for the first ten; or those that lie before half of themselves.
+  // So do all except the first ten; or those that lie before half of themselves.
   for (const std::string hidden : {"column >= 10", "row * 2 - column > 50 || row - column < 3"}) {
     const std::string behind =
         "  m = select((" + hidden + ") && (column <= row), scores, -infinity);\n";
     expect_refused(with_infinity(attention(behind)), 4, "y", "without end");
   }
-  // What the first pair hides does not make the others numbers.
+  // Keys that the first pair hides do not make the others numbers.
   const std::string twice =
       "  m1 = select(column < row, scores, -infinity);\n"
       "  m = select((row - column < 4) && (row - column > -2), m1, -infinity);\n";
@@ -403,7 +403,7 @@ TEST(PulseCases, AttentionUnderAMaskThatWasMadeBeforehand) {
   expect_attends(cut(chunked, 0), {{4, 8}, 1, 1, 0, "S"});
   expect_attends(cut(chunked, 0), {{2}, 1, 1, 2, "S"});
   expect_attends(cut(chunked, 1), {{4}, 1, 1, 1, "S"});
-  // As many keys are kept as the table has rows.
+  // The stream keeps as many keys as the table has rows.
   const std::string causal = square_table(48, [](int i, int j) { return i >= j ? "1.0" : "0.0"; });
   expect_refused(with_infinity(cut(causal, 0)), 4, "y", "without end");
   std::string bounded = cut(causal, 0);
@@ -414,7 +414,7 @@ TEST(PulseCases, AttentionUnderAMaskThatWasMadeBeforehand) {
   expect_refused(with_infinity(cut(irregular, 0)), 4, "y", "Attention");
 }
 
-// What is added to scores that are seen differs from head to head; what hides the others does not.
+// The bias of visible scores differs from head to head; the mask does not.
 TEST(PulseCases, AttentionWithABiasOfEachHead) {
   expect_attends(
       document("1, 2, S, 4",
@@ -427,7 +427,7 @@ TEST(PulseCases, AttentionWithABiasOfEachHead) {
       {{1, 4}, 1, 1, 0, "S"});
 }
 
-// Values that depend on both positions, as those of relative positions do.
+// Values that depend on both positions, such as those of relative positions.
 TEST(PulseCases, AttentionToValuesOfDistances) {
   std::string text = attention(
       "  apart = row - column;\n  m = select((apart >= 0) && (apart <= 3), scores, -infinity);\n");

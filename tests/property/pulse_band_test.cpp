@@ -1,7 +1,6 @@
-// Worked cases of matrices that are made of positions alone: frames weighed by their distance.
-//
-// The whole run sums over all frames, the stream over those that have a weight: the order of the
-// sums differs, and so may their last bits.
+// Worked cases of matrices made of positions only: frames weighted by their distance.
+// The whole run sums over all frames, the stream over those with a weight: the order of the sums
+// differs, and so may their last bits.
 
 #include <gtest/gtest.h>
 
@@ -49,7 +48,8 @@ TEST(PulseCases, FramesWeighedByCurvesOfTheirDistance) {
     const char* seen;
     int64_t ahead;
   };
-  // Distances by hand: 3 * 3 <= 9; ln(5) > 1.5; exp(-0.1 * 4) < 0.7; tanh(0.3) < 0.3 < tanh(0.4).
+  // Distances computed by hand: 3 * 3 <= 9; ln(5) > 1.5; exp(-0.1 * 4) < 0.7; tanh(0.3) < 0.3 <
+  // tanh(0.4).
   const Known known[] = {{"distance * distance <= 9.0", 3},
                          {"apart * apart <= 9", 3},
                          {"sqr(distance) < 9.0", 2},
@@ -64,7 +64,7 @@ TEST(PulseCases, FramesWeighedByCurvesOfTheirDistance) {
   for (const Known& each : known) {
     expect_streams(seen_where(each.seen), {{1, 4}, 1, 1, each.ahead, "S"}, kTolerance);
   }
-  // One that never passes hides nothing; one that comes back is told by its operator.
+  // A curve that never passes hides nothing; the operator of a curve that returns is named.
   expect_refused(seen_where("tanh(distance) <= 2.0"), 4, "y", "all keys that follow");
   expect_refused(seen_where("sin(distance) <= 0.5"), 4, "y", "(Sin)");
   expect_refused(seen_where("distance * distance - distance * 4.0 <= 5.0"), 4, "y", "(Square)");

@@ -145,7 +145,7 @@ TEST(PulseCases, Deconvolutions32To36) {
   expect_streams(y(deconv(conv("x", {3, 1, 1, 0, 2}), {2, 2})), {{4}, 2, 1, 4, "2*S"});
 }
 
-// Borders of which the convolution reads what is not cut off again.
+// Padding whose remaining part the convolution reads.
 TEST(PulseCases, DeconvolutionsBehindABorder) {
   for (const char* value : {"0.0", "0.5"}) {
     expect_streams(y(slice(deconv(pad("x", 5, 5, value), {12, 2}), 15, -15)),
@@ -439,7 +439,7 @@ TEST(PulseCases, AxesMergedInFrontOfTheStream) {
                           "  flat = reshape(x, shape = [5 * S * 2, 4]);\n" + product +
                               "  y = reshape(w, shape = [5, S, 2, 2]) + 1.0;\n"),
                  {{1, 3}, 1, 1, 0, "S"}, 0);
-  // What tells rows apart: it sees several, or their numbers.
+  // Operators that treat rows differently: they read several, or their numbers.
   for (const char* const mixing :
        {"softmax(w, axes = [0])", "w + slice(w, axes = [0], begin = [0], end = [1])",
         "tract_core_cumsum(w, axis = 0)",

@@ -1,6 +1,6 @@
-// Worked cases of the delay of whole chains: a slice, a window or a sum behind a wait takes it back
-// as far as nobody reads what waits. Delays are derived by hand, from the last input frame that an
-// output frame is made of.
+// Worked cases of the delay of whole chains: a slice, a window or a sum after a wait reduces it, as
+// far as the waiting frames have no reader. Delays are derived by hand, from the last input frame
+// that an output frame depends on.
 
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ TEST(PulseChains, PaddingAroundPadding) {
   expect_streams(y(conv(conv(pad(joined, 3, 0, "0.25"), {3}), {4})), {{1, 4}, 1, 1, 0, "S"});
 }
 
-// Windows with padding of their own, one behind the other, over a cache and over padding.
+// Windows with their own padding, one after the other, over a cache and over padding.
 TEST(PulseChains, WindowsWithPaddingBehindFramesInFront) {
   const std::string joined = "concat([[[[0.5, -2.0, 0.25, 1.5]]], x], axis = 2)";
   expect_streams(y(conv(conv(conv(joined, {3, 1, 1, 1, 1}), {3, 1, 1, 2, 0}), {3, 1, 1, 0, 2})),
@@ -104,7 +104,7 @@ TEST(PulseChains, PaddingBehindAStreamThatEndsAmongFramesInFront) {
   }
 }
 
-// What a transposed convolution makes of the padding alone is cut off.
+// The results of a transposed convolution for the padding alone are cut off.
 TEST(PulseChains, ATransposedConvolutionOfPaddingThatNobodyReads) {
   const auto up = [](int64_t stride) {
     return str_cat("deconv(", pad("x", 2, 0, "0.5"), ", [[[0.5, -2.0]]], 0.25, stride = [", stride,
@@ -133,7 +133,7 @@ std::string cached(const std::string& statements) {
   return text;
 }
 
-// What several layers make of the cache alone is computed apart.
+// The results of several layers for the cache alone are computed separately.
 TEST(PulseChains, ACacheOnceInFrontOfSeveralWindows) {
   expect_streams(cached("  y = " + conv(conv(conv("p", {3}), {3}), {3}) + ";\n"),
                  {{1, 4}, 1, 1, 0, "S"});
@@ -156,7 +156,7 @@ TEST(PulseChains, PointwiseFiltersBetweenTheWindows) {
                  {{1, 4}, 1, 1, 0, "S"});
 }
 
-// Three slices of one joined wire, each of which begins elsewhere: none waits for another.
+// Three slices of one joined wire with different begins: none waits for another.
 TEST(PulseChains, SlicesOfOneJoinedWireThatBeginApart) {
   const std::string joined =
       "  p = concat([[[[0.5, 0.25, 1.5, -2.0, 3.0, 0.125, -1.0, 2.0]]], x], axis = 2);\n";

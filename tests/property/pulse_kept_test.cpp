@@ -1,5 +1,5 @@
-// Worked cases of what is kept of a stream beyond windows: its first frames, positions of frames,
-// states of loops.
+// Worked cases of state beyond windows: the first frames of a stream, positions of frames, states
+// of loops.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ TEST(PulseCases, FirstFramesMeetAllOthers44) {
   expect_streams(y(conv("x", {3}) + " * " + slice(slice("x", 2, 0), 1, 2)), {{4}, 1, 1, 2, "S-2"});
 }
 
-// What the window waits for hides when the first frames are known: states that move between pulses
+// The wait of the window hides when the first frames are known: states that move between pulses
 // must not find them unknown.
 TEST(PulseCases, FirstFramesBehindADelayOfAllPulses) {
   const std::string text =
@@ -33,7 +33,7 @@ TEST(PulseCases, FirstFramesBehindADelayOfAllPulses) {
   expect_journeys(text, {2, 3, 4});
 }
 
-// An output with so many frames at most ends there, however long the stream goes on.
+// An output capped at min(N, S) frames ends after N frames.
 TEST(PulseCases, NoMoreFramesThanSoMany) {
   const std::string first = "slice(x, axes = [2], begin = [0], end = [min(9, S)])";
   for (const std::string& each : {y(first + " * 2.0"), y(conv(first, {3, 1, 1, 1, 1})),
@@ -53,7 +53,7 @@ TEST(PulseCases, NoMoreFramesThanSoMany) {
   }
 }
 
-/// Streams of at least so many frames are right, and shorter ones are refused, unless the whole run
+/// Streams of at least `least` frames are right, and shorter ones are refused, unless the whole run
 /// has no frames either.
 void expect_long_streams(const std::string& text, int64_t pulse, int64_t least) {
   const Graph graph = loaded(text);
@@ -90,9 +90,9 @@ TEST(PulseCases, FirstFramesOfAStreamThatIsLongEnough) {
   }
 }
 
-// As a causal pad that was written by hand, of frames of the stream's own kind.
-// A slice that begins at min(c, S) begins at c wherever it has frames, however large c is, and so
-// does one of what is left.
+// Like a causal pad that was written by hand, from the stream's own frames. A slice that begins at
+// min(c, S) begins at c wherever it has frames, however large c is, and so does a slice of the
+// rest.
 TEST(PulseCases, SlicesThatBeginWithinTheStream) {
   const auto cut = [](const std::string& x, const std::string& begin, const std::string& end) {
     return "slice(" + x + ", axes = [2], begin = [" + begin + "], end = [" + end + "])";
@@ -108,14 +108,14 @@ TEST(PulseCases, SlicesThatBeginWithinTheStream) {
   const std::string trimmed = cut("x", "min(S, 7)", "max(min(S, 7), S - 5)");
   const std::string left = "max(min(S, 7), S - 5) - min(S, 7)";
   expect_frames(y(cut(trimmed, "min(" + left + ", 1)", left)), 3);
-  // What is left is counted as the stream is, from the first frame that is left.
+  // The rest is numbered like the stream, from its first frame.
   const auto numbered = [](const std::string& x, const std::string& frames) {
     return y(x + " + unsqueeze(tract_core_cast(tract_core_range(0, " + frames +
              ", 1), to = 'f32'), axes = [0, 1])");
   };
   expect_frames(numbered(cut("x", "min(S, 47)", "S"), "S - min(S, 47)"), 6);
   expect_frames(numbered(trimmed, left), 4);
-  // Where it has six frames it begins at 2, where it has ten at 5: streams have to have nine.
+  // With six frames it begins at 2, with ten at 5: streams must have nine.
   expect_long_streams(y(cut("x", "min(S, 9) - min(S, 4)", "S")), 3, 9);
   // The mean of the first frames is known when they are, unless the stream may be shorter.
   const std::string few = y("x - mean_reduce(" + cut("x", "0", "min(S, 3901)") + ", axes = [2])");
@@ -170,7 +170,7 @@ TEST(PulseCases, EndsJoinedByHandArePads) {
   expect_streams(y(conv("concat([" + first + ", x, " + last + "], axis = 2)", {3})),
                  {{1, 4}, 1, 1, 1, "S"});
   expect_streams(y("concat([x, " + last + ", " + last + "], axis = 2)"), {{1, 4}, 1, 1, 0, "S+2"});
-  // The nearest frame of what is joined is a constant here.
+  // The nearest frame of the joined wires is a constant here.
   expect_refused(y("concat([x, [[[0.5]]], " + last + "], axis = 2)"), 4, "y", "mode='replicate'");
 }
 
@@ -380,8 +380,8 @@ TEST(PulseCases, AModelStreamsAlongOneSymbol) {
   expect_refused(document("S, S", "  y = relu(x);\n"), 4, "x", "two axes");
 }
 
-// tract folds no list of 16 integers or more, and refuses properties that it can not fold.
-// An assertion says how a symbol depends on that of the stream: so does the remedy.
+// tract folds no list of 16 integers or more, and refuses properties that it cannot fold. An
+// assertion says how a symbol depends on that of the stream, and so does the remedy.
 TEST(PulseCases, SymbolsThatAreTiedByAnAssertion) {
   std::string text = document(
       "1, 1, S",
@@ -461,7 +461,7 @@ TEST(PulseCases, ReductionsOfAllTypesAreKnownAtTheEnd) {
   for (const char* reduce : {"argmax_reduce", "argmin_reduce", "tract_core_argmax_reduce_last",
                              "tract_core_argmin_reduce_last"}) {
     const std::string over = std::string(reduce) + "(c, axes = ";
-    // Few numbers, so that many are equal.
+    // Few distinct numbers, so that many are equal.
     const std::string rounded = "  c = round(x * 1.5);\n  y = " + over;
     expect_known_at_the_end(document("1, 1, S", rounded + "[2]);\n"), {1, 4, 16});
     expect_known_at_the_end(document("2, S, 3", rounded + "[1, 2]);\n"), {1, 5});
@@ -542,7 +542,7 @@ struct Gathered {
   std::vector<float> frames;
 };
 
-/// What comes of frames 1 to 6, pulse by pulse.
+/// The expected results for frames 1 to 6, pulse by pulse.
 void expect_gathered(const Gathered& known) {
   auto streamed = StreamedRun::make(loaded(gathered(known.indices)), 2);
   ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
@@ -590,8 +590,8 @@ TEST(PulseCases, FramesAtPlacesThatAreWrittenOut) {
   expect_gathered({"max(n - 9, 0)", {1}});
 }
 
-// x[:, n // 4 * 4 - 4 : n // 4 * 4] and its like: so many frames, whose place follows from the
-// length.
+// x[:, n // 4 * 4 - 4 : n // 4 * 4] and similar: a fixed number of frames, whose place depends on
+// the length.
 TEST(PulseCases, FramesNearTheEnd) {
   const auto taken = [](const char* begin, const char* end) {
     return document("1, 1, S",

@@ -1,8 +1,8 @@
 // Worked cases of attention whose keys are no window of the frames of queries: the first keys of a
-// stream, which are seen from anywhere, fewer keys than queries, keys of another rate, distances.
-//
-// The whole run sums over all keys, the stream over those that are seen and some that have no
-// weight: the order of the sums differs, and so may their last bits.
+// stream, which are visible from anywhere, fewer keys than queries, keys of another rate,
+// distances.
+// The whole run sums over all keys, the stream over the visible ones and some without weight: the
+// order of the sums differs, and so may their last bits.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kTolerance = 2e-6;
 
-/// What x [1, S, 4] gives by `statements`, which see positions, scores and values.
+/// A graph of x [1, S, 4] with `statements`, which may use positions, scores and values.
 std::string of_positions(const std::string& statements) {
   return document("1, S, 4",
                   "  n = tract_core_range(0, S, 1);\n"
@@ -76,14 +76,14 @@ TEST(Sinks, MoveWithTheStateOfAStream) {
   expect_journeys(attention("(apart >= 0 && apart < 2) || column < 8"), {2, 3}, kTolerance);
 }
 
-// What is seen from everywhere beside them is refused as ever.
+// Other keys that are visible from everywhere are still refused.
 TEST(Sinks, AreNoWayToSeeEverything) {
   expect_refused(attention("column < 4 || apart >= 0"), 4, "y", "all keys that went before");
   expect_refused(attention("column >= 4 && apart >= 0"), 4, "y", "all keys that went before");
   expect_refused(attention("row < 4 || abs(apart) < 3"), 4, "y", "all keys that follow");
 }
 
-/// `text`, with streams of so many frames at most.
+/// `text`, with streams of at most `most` frames.
 Graph bounded(std::string text, int64_t most) {
   text.insert(text.find("graph network"), str_cat("extension tract_assert S <= ", most, ";\n"));
   return loaded(text);
@@ -192,7 +192,7 @@ std::string shifted(const std::string& seen) {
 TEST(Keys, LieAtDistancesBehindTheirQuery) {
   expect_streams(shifted("apart >= 0 && apart < 4"), {{1, 3, 8}, 1, 1, 0, "S"}, kTolerance);
   expect_streams(shifted("apart > 1 && apart < 9"), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
-  // Scores of what follows are those of another query.
+  // Scores of following keys are those of another query.
   expect_refused(shifted("abs(apart) < 4"), 4, "y", "n distances tells nothing of keys");
   expect_refused(shifted("apart >= -1 && apart < 4"), 4, "y", "keys that follow");
 }
@@ -203,8 +203,8 @@ int64_t delay_of(const std::string& seen) {
   return streamed.ok() ? streamed->output().delay : -1;
 }
 
-// However far masks reach, and however seldom they repeat themselves, they are told for all
-// queries, or refused.
+// Masks are known for all queries, or refused, however far they reach and however long their
+// period.
 TEST(Keys, AreToldHoweverFarAwayTheyAre) {
   EXPECT_EQ(delay_of("row / 65536 == column / 65536"), 65535);
   EXPECT_EQ(delay_of("row / 65537 == column / 65537"), -1);

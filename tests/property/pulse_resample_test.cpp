@@ -46,7 +46,7 @@ TEST(PulseResample, BehindAndBeforeOtherDelays) {
   expect_streams(y(upsample(2, "symmetric", slice("x", 1, 0))), {{1, 4}, 2, 1, 3, "2*S-2"});
   expect_streams(y(upsample(2, "symmetric", conv("x", {3, 1, 1, 1, 1}))), {{4}, 2, 1, 3, "2*S"});
   expect_streams(y(conv(upsample(2, "symmetric"), {4, 2, 1, 1, 1})), {{1, 4}, 1, 1, 1, "S"});
-  // Frames are cut off the end, some of which go by before it is known.
+  // Frames are cut off the end; some of them pass before it is known.
   expect_streams(y(upsample(2, "symmetric", slice("x", 0, -3))), {{1}, 2, 1, 5, "2*S-6"});
   expect_frames(y(upsample(2, "symmetric", slice("x", 0, -3))), 4);
   expect_streams(y(upsample(2, "symmetric", pad("x", 2, 1, "0.5"))), {{1, 4}, 2, 1, 0, "2*S+6"});
@@ -71,7 +71,7 @@ TEST(PulseResample, NearestFramesThatAreNotRepeatedAsTheyAre) {
   expect_streams(onnx(resize("0.5", up + "'floor'")), {{2, 4}, 1, 2, 0, "S/2"});
 }
 
-// Three frames for two: those of a period lie at -1/6, 1/2 and 7/6, so that the last one waits.
+// Three frames for two: those of a period lie at -1/6, 1/2 and 7/6, so the last one waits.
 TEST(PulseResample, FractionsOfTheFrames) {
   expect_streams(onnx(resize("1.5", kLinear)), {{2, 4, 10}, 3, 2, 1, "S+S/2"});
   expect_streams(onnx(resize("2.5", kLinear)), {{2, 6}, 5, 2, 1, "2*S+S/2"});
@@ -199,11 +199,11 @@ TEST(PulseResample, RowsThatAreHeldOrTakenSeveralTimes) {
       expect_rows(held(places, places, "S"), places, length, row);
     }
   }
-  // The last of these rows may lie behind the last one that there is.
+  // The last of these rows may lie beyond the end of the table.
   expect_refused(held(2, 3, "S"), 6, "\"y\"", "Gather");
 }
 
-// The least delay is found among 240000 and more, for pulses of as many frames.
+// The least delay is found among more than 240000, for pulses of that many frames.
 TEST(PulseResample, LateStreamsOfLargePulses) {
   constexpr int64_t kFar = 30000;
   const std::string late = conv("x", {2, 1, kFar, 0, kFar});

@@ -1,5 +1,5 @@
-// Worked cases of what operators keep: over inputs that do not stream, of streams that end early,
-// and within pulses.
+// Worked cases of operator states: over inputs that do not stream, of streams that end early, and
+// within pulses.
 
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ void expect_whole(const std::string& text, const std::vector<int64_t>& pulses, i
   EXPECT_GT(tally.compared, 0) << text;
 }
 
-/// What the whole graph gives for inputs 1, 2, 3 and so on.
+/// The outputs of the whole graph for inputs 1, 2, 3 and so on.
 std::vector<Tensor> counted(const std::string& text, int64_t length) {
   const Graph graph = loaded(text);
   auto whole = WholeRun::make(graph, length);
@@ -168,7 +168,7 @@ TEST(States, OfInputsThatEndEarly) {
                  cut + 1);
     const std::string frames = along(str_cat(c, "  (y, z) = ", loop("c", both), ";\n"), "y, z");
     expect_whole(frames, {1, 2, 4}, cut + 1);
-    // What is known at the end waits for it; the frames do not.
+    // The output that is known at the end waits for it; the frames do not.
     auto streamed = StreamedRun::make(loaded(frames), 1);
     ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
     EXPECT_EQ(streamed->output(0).delay, 0);
@@ -310,8 +310,8 @@ std::string whole_chunks(int chunk) {
 // the end. From frame 8 on none does: 8 of the first 32 frames may lie behind the end.
 TEST(States, OfStreamsThatAreCutToWholeChunksMoveWhereAsMuchIsHeld) {
   for (const int chunk : {3, 12, 35}) {
-    // What goes by before the end is told waits at the output, in front of frames that are joined,
-    // and in front of a loop whose last state is asked for.
+    // Frames that pass before the end is announced wait at the output, before joined frames, and
+    // before a loop whose last state is an output.
     for (const std::string& end :
          {std::string("copy(z)"), std::string("concat([z, [[[1.0, 2.0]]]], axis = 1)"),
           loop("z", kLast)}) {
@@ -340,8 +340,8 @@ TEST(States, ThereIsNoLastFrameOfNone) {
   }
 }
 
-// At S=1 the convolution has no frames, and those that are joined stay 4, of which the slice drops
-// one: 3. A length that counts less than none would keep 2.
+// At S=1 the convolution has no frames; the 4 joined frames stay, and the slice drops one: 3. A
+// negative frame count would keep 2.
 TEST(States, FramesOfStreamsShorterThanAWindowAreNotCountedAsLessThanNone) {
   const std::string joined =
       "  v = conv(x, [[[1.0, 2.0, 1.0]]], 0.0, padding = [(0, 0)], border = 'constant');\n"
@@ -379,8 +379,8 @@ TEST(States, FramesOfStreamsShorterThanAWindowAreNotCountedAsLessThanNone) {
   }
 }
 
-// Of no frames, the first convolution gives none, the second as many as its padding has: 3, and the
-// last one 1. A length that counts less than none would give none.
+// Without frames, the first convolution gives none, the second as many as its padding has: 3, and
+// the last one 1. A negative frame count would give none.
 TEST(States, FramesThatAWholeRunMakesOfNoneAreNotLeftOut) {
   const std::string window = ", border = 'constant', padding = [";
   const std::string text =
@@ -404,7 +404,7 @@ TEST(States, FramesThatAWholeRunMakesOfNoneAreNotLeftOut) {
   }
 }
 
-// max(S - 3000, 0) frames meet S - 3000: they are as many from 3000 on, and not told to be before.
+// max(S - 3000, 0) frames meet S - 3000: they are equal from 3000 on, and not known to be before.
 TEST(States, LengthsThatAreEqualFarOutMeet) {
   const Graph graph = loaded(document(
       "1, 1, S",

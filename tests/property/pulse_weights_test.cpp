@@ -1,8 +1,7 @@
-// Weights that are made of several softmaxes, and masks that differ from head to head.
-//
-// Each softmax needs all the keys that it sees, wherever it stands between scores and values: as
-// a term of the weights, as a factor, as a score, or in a condition. Which keys the weights keep
-// says nothing of that.
+// Weights made of several softmaxes, and masks that differ from head to head.
+// Each softmax needs all the keys that it sees, wherever it stands between scores and values: as a
+// term of the weights, as a factor, as a score, or in a condition. The keys that the weights keep
+// do not decide that.
 
 #include <gtest/gtest.h>
 
@@ -57,7 +56,7 @@ TEST(PulseWeights, EverySoftmaxNeedsTheKeysThatItSees) {
   }
 }
 
-// Weights of which a term has no mask are not limited by that of another one.
+// A term of the weights without a mask is not limited by the mask of another term.
 TEST(PulseWeights, EveryTermHasAMaskOfItsOwn) {
   expect_refused(weighed("  w = " + soft("near") + " - 0.1 * b;\n"), 4, "y", "Attention");
   expect_refused(weighed("  w = 0.1 * b + " + soft("near") + ";\n"), 4, "y", "Attention");

@@ -27,8 +27,8 @@ std::string joined(const std::string& a, const std::string& b) {
   return str_cat("concat([", a, ", ", b, "], axis = 2)");
 }
 
-/// Streams of these lengths have the frames of their whole runs, which are `count` of the length:
-/// fewer than none where neither is defined.
+/// Streams of these lengths have the frames of their whole runs, `count(length)` many: negative
+/// where neither is defined.
 void expect_counts(const std::string& text, const std::vector<int64_t>& pulses,
                    const std::function<int64_t(int64_t)>& count,
                    const std::vector<int64_t>& lengths) {
@@ -145,8 +145,8 @@ constexpr char kAdd[] =
     "fragment add_frame(frame: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>)\n"
     "{\n  next = frame * 0.5 + sum * 0.75;\n}\n";
 
-/// A loop over each whole chunk of a wire, begun anew in each, as recurrent layers run on chunks.
-/// `frames`: how many the wire has; the rest of a chunk is cut off with bounds that look at them.
+/// A loop over each whole chunk of a wire that restarts in each, as recurrent layers run on chunks.
+/// `frames`: the length of the wire; bounds that look at it cut off the rest of a chunk.
 std::string chunks(const std::string& wire, const std::string& frames, int64_t size) {
   const std::string kept = str_cat("min(", frames, ", ", size, " * ((", frames, ") / ", size, "))");
   return document(
@@ -161,7 +161,7 @@ std::string chunks(const std::string& wire, const std::string& frames, int64_t s
       "y", kAdd);
 }
 
-// What is cropped is read twice, and cropped once.
+// The cropped wire has two readers, and is cropped once.
 TEST(ShortStreams, RepeatTheLastFrameOfWhatIsCropped) {
   const std::string text = document(
       "1, 1, S",

@@ -100,7 +100,7 @@ TEST(RandomGraph, StreamsTheBitsOfTheWholeRun) {
   kernels::clear_tier_limit();
   RecordProperty("refused", static_cast<int>(refused));
   RecordProperty("compared", static_cast<int>(compared));
-  // More would mean that the generator asks for what cannot stream.
+  // More would mean that the generator draws graphs that cannot stream.
   if (count >= 100) {
     EXPECT_LE(refused * 100, count * 5);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the writers of random models share: numbers, lists, and the loop of a GRU.
+// Shared by the writers of random models: numbers, lists, and the loop of a GRU.
 
 #include <cstdint>
 #include <cstdio>
@@ -27,7 +27,7 @@ inline std::string thousandths(int64_t count) {
   return buffer;
 }
 
-/// A list of lists of this shape, each number drawn anew.
+/// A list of lists of this shape, each number drawn independently.
 template <class Draw>
 std::string nested_list(std::vector<int64_t> shape, const Draw& draw) {
   if (shape.empty()) return draw();

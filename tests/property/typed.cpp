@@ -11,7 +11,7 @@
 namespace rill::test {
 namespace {
 
-/// How the numbers of a wire are stored.
+/// The storage of a wire's numbers.
 struct Type {
   std::string name;  ///< "f32", "i64" or another; "q" of quantised bytes
   int64_t zero = 0;

@@ -211,7 +211,7 @@ TEST(VariedGraph, StreamsTheBitsOfTheWholeRun) {
                   << subject_of(small, variation).text;
   }
   if (count >= 100) {
-    // More would mean that the generators ask for what cannot stream.
+    // More would mean that the generators draw graphs that cannot stream.
     EXPECT_LE(refused * 100, count * 10);
   }
   std::printf("%ld graphs, %ld without a comparison, %ld comparisons\n", static_cast<long>(count),

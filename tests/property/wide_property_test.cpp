@@ -27,7 +27,7 @@ constexpr int64_t kSeeds = 40;  // each takes some seconds there
 constexpr double kSeconds = 2;
 #else
 constexpr int64_t kSeeds = 200;
-constexpr double kSeconds = 0.5;  // of which most graphs take a tenth
+constexpr double kSeconds = 0.5;  // most graphs take a tenth of it
 #endif
 
 struct Outcome {
@@ -37,7 +37,7 @@ struct Outcome {
 };
 
 std::vector<int64_t> pulses_of(uint64_t seed, int64_t unit) {
-  // Frames that are many beside those of a small pulse are few beside those of a large one.
+  // A number of frames that is large for a small pulse is small for a large one.
   constexpr int64_t kSmall = 40;
   constexpr int64_t kLarge = 4096;
   audit::Draw draw(seed * 7919 + 7002);
@@ -124,7 +124,7 @@ TEST(WideGraph, StreamsTheFramesOfTheWholeRun) {
     ADD_FAILURE() << "seed " << seed << ": " << least.problem << "\n" << wide_graph(small);
   }
   if (count >= 100) {
-    // More would mean that the generator asks for what cannot stream.
+    // More would mean that the generator draws graphs that cannot stream.
     EXPECT_LE(refused * 100, count * 40);
     EXPECT_GE(outputs, count * 10);
   }

@@ -1,10 +1,10 @@
-// Links of wide graphs that keep frames, count them, loop over them, or bring inputs of their own.
+// Links of wide graphs that keep frames, count them, loop over them, or add inputs.
 
 #include "tests/property/wide_writer.h"
 
 namespace rill::test {
 
-/// Frames of its own, or of a table, in front or behind.
+/// Its own frames, or those of a table, as prefix or suffix.
 WideWire WideWriter::joined(const WideWire& x) {
   const int64_t begin = size();
   const int64_t count = draw_.in(1, 3);
@@ -179,7 +179,7 @@ WideWire WideWriter::pointwise(const WideWire& x) {
   }
 }
 
-/// The last state of a loop over the stream, as an output of its own.
+/// The last state of a loop over the stream, as a separate output.
 WideWire WideWriter::last_state(const WideWire& x) {
   const std::string rows = put("transpose(", x.name, ", axes = [2, 0, 1])");
   more_.push_back(gru(rows, x.channels, "last"));

@@ -92,7 +92,7 @@ WideWire WideWriter::padded(const WideWire& x) {
   return {pad(x.name, size(), size(), borders[draw_.in(0, 3)]), x.channels};
 }
 
-/// Two branches that are trimmed by as many frames in all.
+/// Two branches that are trimmed by the same total number of frames.
 WideWire WideWriter::branches(const WideWire& x) {
   const int64_t frames = size();
   const int64_t one = draw_.in(0, frames);

@@ -93,7 +93,7 @@ class WideWriter {
   int count_ = 0;
   int side_inputs_ = 0;
   std::vector<WideWire> wires_;
-  std::vector<std::string> more_;  ///< outputs beside y
+  std::vector<std::string> more_;  ///< outputs other than y
 };
 
 }  // namespace rill::test

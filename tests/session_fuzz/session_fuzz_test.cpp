@@ -1,4 +1,4 @@
-// Random calls of sessions, against the whole run, bit for bit. RILL_CALLS tells how many calls, of
+// Random calls of sessions, against the whole run, bit for bit. RILL_CALLS sets how many calls, of
 // all models and graphs together; RILL_CALLS_SEED another seed than 1.
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ int64_t setting(const char* name, int64_t otherwise) {
   return text ? std::atoll(text) : otherwise;
 }
 
-/// Graphs of which random ones have none: sides that do not stream, values known at the end,
-/// lengths that are asserted, several inputs and rates.
+/// Graphs with features that random ones lack: side inputs that do not stream, values known at the
+/// end, asserted lengths, several inputs and rates.
 std::vector<std::string> small_graphs() {
   const std::string head =
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n";
@@ -74,7 +74,7 @@ class Subjects {
     fixed_ = all_.size();
   }
 
-  /// One of those that are there always, or a random graph.
+  /// One of the fixed subjects, or a random graph.
   Subject* draw(Random* random) {
     if (random->chance(50)) {
       const auto last = static_cast<int64_t>(fixed_) - 1;
@@ -132,7 +132,7 @@ TEST(SessionFuzz, EveryFrameIsThatOfTheWholeRun) {
   EXPECT_GT(tally.streams, calls / 500);
 }
 
-// Each thread has sessions of its own, and all have the plans together.
+// Each thread has its own sessions, and all share the plans.
 TEST(SessionFuzz, ThreadsSharePlans) {
   const auto seed = static_cast<uint64_t>(setting("RILL_CALLS_SEED", 1));
   const int64_t calls = setting("RILL_CALLS", kCalls) / 4;

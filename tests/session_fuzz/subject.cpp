@@ -11,7 +11,7 @@
 namespace rill::test {
 namespace {
 
-/// While it lives, what is loaded, pulsed and prepared is so for that tier; the best one if null.
+/// While it lives, models are loaded, pulsed and prepared for that tier; the best one if null.
 class TierLimit {
  public:
   explicit TierLimit(const char* tier) { rill_set_cpu_limit(tier); }
@@ -37,7 +37,7 @@ std::vector<Port> ports_of(const rill_plan* plan, rill_dir dir) {
   return ports;
 }
 
-/// A plan of the model as it is bound by now; null where there is none.
+/// Return a plan of the model with its current bindings; null if there is none.
 PlanPtr plan_of(const rill_model* model) {
   rill_plan* plan = nullptr;
   if (rill_prepare(model, nullptr, &plan) != RILL_OK) return nullptr;

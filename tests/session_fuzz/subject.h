@@ -22,12 +22,12 @@ struct Port {
   int64_t early = 0;           ///< frames behind the end that steps may give before they know it
 };
 
-/// What a stream of one length is made of, and should give: the whole run.
+/// The inputs and expected outputs of a stream of one length: the whole run.
 struct Whole {
   int64_t length = 0;
   bool defined = false;    ///< whether the model is, for that length
   bool too_short = false;  ///< so short that borders are all that there is: nothing is compared
-  // What streams of that length are told at their end, which has to be the same always.
+  // Status of streams of that length at their end, which must always be the same.
   std::atomic<bool> accepted = false;
   std::atomic<bool> refused = false;
   std::vector<Array> inputs;
@@ -40,11 +40,11 @@ struct Pulsed {
   std::string name;  ///< pulse and tier, for messages
   std::vector<Port> inputs;
   std::vector<Port> outputs;
-  bool late_end = false;  ///< whether the end may be told after a full last pulse
+  bool late_end = false;  ///< whether the end may be announced after a full last pulse
 };
 
-/// Which kernels the plans of a subject have: all the best ones, all the plain ones, or some of
-/// each, whose last bits differ.
+/// The kernels of a subject's plans: all the best ones, all the reference ones, or some of each,
+/// whose last bits differ.
 enum class Tiers { kBest, kPlain, kMixed };
 
 /// A model with plans of several pulses and tiers, and what whole runs give.
@@ -62,8 +62,8 @@ class Subject {
   const std::vector<Pulsed>& plans() const { return plans_; }
   /// Return whether some of its plans have the plain kernels.
   bool has_plain() const { return tiers_ != Tiers::kBest; }
-  /// The whole run of that many of the stream symbol; kept. Thread: any, if all plans have the
-  /// best kernels.
+  /// Return the whole run for that value of the stream symbol; cached. Thread: any, if all plans
+  /// have the best kernels.
   Whole& whole(int64_t length);
   /// A length, log-uniform up to several of the longest pulses.
   int64_t draw_length(uint64_t dice) const;

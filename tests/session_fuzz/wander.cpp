@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kLanes = 5;
 constexpr size_t kStates = 6;
-constexpr size_t kTold = 60;  ///< calls that a failure tells of
+constexpr size_t kTold = 60;  ///< calls that a failure reports
 
 }  // namespace
 
@@ -70,8 +70,9 @@ Whole& Wanderer::draw_whole() {
   for (int i = 0; i < 200; ++i) {
     Whole& whole = subject_.whole(subject_.draw_length(random_.next() >> 8));
     if (whole.refused && !random_.chance(5)) continue;
-    // Streams of nothing are refused or give nothing, unless a wire has fewer frames than none:
-    // such a whole run is refused for what it computes of that number, which no stream computes.
+    // Empty streams are refused or give nothing, unless a wire has a negative number of frames: the
+    // whole run is then refused for values that it computes from that number, which no stream
+    // computes.
     const bool is_told = whole.defined || !whole.too_short;
     if (whole.length == 0 && is_told && random_.chance(40)) return whole;
     if (whole.defined && (!whole.too_short || random_.chance(5))) return whole;
@@ -227,7 +228,7 @@ void Wanderer::bind(Lane* lane) {
   const bool in = random_.chance(50);
   const Pulsed& plan = plan_of(*lane);
   const size_t i = pick(in ? plan.inputs.size() : plan.outputs.size());
-  // What a step gave lies where it was bound when it ran.
+  // The output of a step lies in the buffer that was bound when it ran.
   if (!in && lane->at.mode == Mode::kStepped && lane->at.ended) return;
   const Port& port = in ? plan.inputs[i] : plan.outputs[i];
   auto& bound = in ? lane->bound_in[i] : lane->bound_out[i];
@@ -242,7 +243,7 @@ void Wanderer::bind(Lane* lane) {
   note(*lane, std::string(in ? "rill_bind_input " : "rill_bind_output ") + std::to_string(i) +
                   (to ? "" : ", null"));
   expect(status, RILL_OK, "rill_bind");
-  // What was bound before is anybody's from now on.
+  // A previously bound buffer may change from now on.
   std::fill(bound.begin(), bound.end(), 0xFFFFFFFFFFFFFFFF);
   bound = std::move(memory);
   if (in) set_side_inputs(lane);

@@ -10,7 +10,7 @@
 
 namespace rill::test {
 
-/// How many calls were made, and what of them.
+/// Counts of calls and their results.
 struct Tally {
   int64_t calls = 0;
   int64_t frames = 0;   ///< compared
@@ -20,17 +20,17 @@ struct Tally {
   int64_t refused = 0;  ///< calls that had to fail, and did
 };
 
-/// Makes random calls of the sessions of a subject, and compares every frame and value that comes
-/// out to the whole run. What each stream has taken and given goes along with clones and states.
+/// Makes random calls of the sessions of a subject, and compares every output frame and value to
+/// the whole run. The progress of each stream moves along with clones and states.
 class Wanderer {
  public:
   Wanderer(Subject* subject, uint64_t seed, Tally* tally);
-  /// Make that many calls. Empty if all went well; else what did not, with the calls before.
+  /// Make `calls` calls. Return the first failure with the calls before it; empty if there is none.
   std::string wander(int64_t calls);
 
  private:
   enum class Mode { kOpen, kStepped, kPushed };
-  /// What a stream has seen.
+  /// The progress of a stream.
   struct Progress {
     Whole* whole = nullptr;
     std::vector<int64_t> in;   ///< frames taken
@@ -86,7 +86,7 @@ class Wanderer {
   void misuse(Lane* lane);
   void set_side_inputs(Lane* lane);
 
-  /// Note what the end of a stream was told; false where it was refused, and the stream began anew.
+  /// Record the status of a stream's end; false if it was refused, and the stream restarted.
   bool end_is_fine(Lane* lane, rill_status status, const char* call);
   bool all_in(const Lane& lane) const;
   /// Frames of an output that the whole run has.

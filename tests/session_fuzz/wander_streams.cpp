@@ -1,4 +1,4 @@
-// How streams go on: pushed, stepped, and stepped together.
+// How streams progress: pushed, stepped, and stepped together.
 
 #include <algorithm>
 #include <cstring>

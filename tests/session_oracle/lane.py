@@ -33,7 +33,7 @@ class Lane:
         self.given = {}
         self.length = None
         self.was_stepped = False
-        self.stale = False  # side inputs are to be set anew
+        self.stale = False  # side inputs must be set again
 
     def copy(self, handle, name=""):
         out = Lane(name, handle, self.plan, self.data, self.sides)

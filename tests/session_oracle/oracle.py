@@ -33,7 +33,7 @@ MAKES_MEMORY = {"rill_session_new", "rill_session_open", "rill_session_clone", "
 
 CALLS = 400  # of a round
 LONGEST = 300  # of a stream, in S
-BEHIND = 60  # frames of noise that a stream which goes on may depend on
+BEHIND = 60  # frames of noise that a continuing stream may depend on
 
 
 class Round:

@@ -50,7 +50,7 @@ def main():
         own = found["private"] - empty["private"]
         most = found["state"] + found["arena"] + found["io"] + OVER
         fits = own <= most
-        # What is behind the weights, and what no step reads, may be missing.
+        # Memory after the weights, and memory that no step reads, may be missing.
         shares = found["private_of_file"] == 0 and found["shared_of_file"] >= found["weights"] * 9 // 10
         print(f"own memory over that of an empty process: {own} bytes, at most {most}; of the file "
               f"{found['private_of_file']} own and {found['shared_of_file']} shared, weights "

@@ -18,7 +18,8 @@ function(rill_size_test name kib)
   set_tests_properties(${name} PROPERTIES LABELS size SKIP_RETURN_CODE 77)
 endfunction()
 
-# What a process that streams a compiled model has for itself, and what it shares with others.
+# The private memory of a process that streams a compiled model, and the memory that it shares with
+# others.
 if(TARGET rill_run_shared AND TARGET rill_program AND CMAKE_SYSTEM_NAME STREQUAL Linux
    AND NOT RILL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_executable(rill_shared_memory size/shared.c)

@@ -21,7 +21,7 @@ int64_t rill::test::heap_bytes_asked() { return bytes_asked; }
 
 #if defined(RILL_SANITIZED)
 
-// Sanitizers have an allocator of their own, and a place to listen to it.
+// Sanitizers have their own allocator, with hooks.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*,
                                                                              size_t),
                                                          void (*free_hook)(const volatile void*));

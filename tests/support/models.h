@@ -16,14 +16,15 @@ struct ModelFolder {
   std::vector<std::string> bundles;
   std::string symbol;          ///< empty unless the README says that it streams
   int64_t pulse = 0;           ///< the README's reference pulse
-  int64_t unit = 1;            ///< lengths are multiples of it, as the README tells
-  int64_t delay = -1;          ///< of its output at any pulse, in its frames, if the README tells
+  int64_t unit = 1;            ///< lengths are multiples of it, by the README
+  /// Of its output at any pulse, in its frames, if the README states it
+  int64_t delay = -1;
   bool bidirectional = false;  ///< its backward half sees the future, so that streams differ
 };
 
 /// List the folders of tests/models, sorted.
 std::vector<ModelFolder> all_models();
-/// List those that stream, and can.
+/// List the models that are meant to stream, and can.
 std::vector<ModelFolder> streaming_models();
 
 /// Count the frames of about half a pulse that a stream of the model may end with.

@@ -140,7 +140,7 @@ void stream(Session* session) {
   for (int turn = 0; turn < 4; ++turn) pull_all();
 }
 
-/// What programs ask of a plan before they make a session.
+/// Queries that programs make of a plan before they make a session.
 void ask(std::span<const std::byte> bytes) {
   rill_plan* plan = nullptr;
   if (rill_plan_map(bytes.data(), bytes.size(), &plan) != RILL_OK) return;

@@ -8,7 +8,7 @@
 
 namespace rill::test {
 
-/// What this build has, on the CPU that tests pretend to have.
+/// The kernels and steps of this build, for the CPU that tests pretend to have.
 plan_file::Known known_here();
 
 /// The bytes of a file where a map would have them, with nothing behind.
@@ -21,13 +21,12 @@ Mapped mapped(std::span<const std::byte> file);
 /// The file of a plan for the target that tests pretend to have.
 Result<std::vector<std::byte>> written(const Plan& plan);
 
-/// Open a file by what runs plans alone.
+/// Open a file with the run library alone.
 Result<std::shared_ptr<const Plan>> placed_here(const Mapped& file);
 
-/// Open bytes that may be anything, by the whole library and by what runs plans alone, once with
-/// their checksums made right; if that is a plan, ask how it streams. If it runs quickly, run it,
-/// push and pull its stream to the end, and save and load its state. Tells whether the whole
-/// library opened it.
+/// Open untrusted bytes with the whole library and with the run library, once with corrected
+/// checksums; if they are a plan, query how it streams. If it runs quickly, run it, push and pull
+/// its stream to the end, and save and load its state. Return whether the whole library opened it.
 bool try_plan_file(std::span<const std::byte> bytes);
 
 }  // namespace rill::test

@@ -37,7 +37,7 @@ Arrays run_whole(const std::string& archive, const Arrays& inputs);
 /// When a stream says that it ends.
 enum class EndTold { kWithTheLastFrames, kAStepLater };
 
-/// Run a session pulse by pulse; what is past the end is NaN. Gives the valid frames, put together.
+/// Run a session pulse by pulse; input past the end is NaN. Return the valid frames, concatenated.
 /// Empty on failure; rill_last_error tells why.
 Arrays run_stream(const Opened& stream, const Arrays& inputs,
                   EndTold end_told = EndTold::kWithTheLastFrames);

@@ -1,7 +1,6 @@
 #pragma once
 
-// RILL_SANITIZED is defined where a sanitizer has taken the place of the allocator and of what
-// programs call of the system.
+// RILL_SANITIZED is defined if a sanitizer replaces the allocator and the system calls of programs.
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

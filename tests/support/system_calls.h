@@ -12,9 +12,8 @@ struct SystemCalls {
 };
 
 /// Run a body in a child process in which the system counts its calls, and does none of them. The
-/// body is there to call rill: it can tell nothing but what it leaves in memory that is shared.
-/// False where the system does not let a process watch itself, or a sanitizer makes calls of its
-/// own.
+/// body calls rill, and can only report through shared memory. False if the system does not let a
+/// process watch itself, or if a sanitizer makes its own calls.
 bool count_system_calls(const std::function<void()>& body, SystemCalls* out);
 
 /// Memory that a child process shares with the one that took it; zeros. Null if there is none.

@@ -6,7 +6,7 @@
 
 namespace rill::test {
 
-/// What became of the faults of one kind that a test tried; `scripts/reliability.py` adds them up.
+/// Results of the faults of one kind that a test injected; `scripts/faults.py` adds them up.
 class Tally {
  public:
   explicit Tally(const char* fault) : fault_(fault) {}

@@ -27,8 +27,8 @@ REGISTRIES = ["--nnef-tract-core", "--nnef-tract-pulse", "--nnef-tract-extra",
 PULSES = 8  # of real frames
 KEYS = ("row", "what", "pulse", "tract", "rill", "tolerance", "ends", "written", "frames")
 
-# What no frames show: what tract does, what rill does, and the test of rill that shows it. What is not
-# tried below is from tract's sources.
+# Differences that no frames show: the behaviour of tract, that of rill, and rill's test of it. Rows
+# without a graph below are from tract's sources.
 OTHERS = [
     (28, "`run` of a pulsed model", "takes the number of pulses for the length of the stream",
      "the length is that of the input", "GivesTheBitsOfTheWholeRunAtAnyLength"),
