@@ -11,7 +11,7 @@ namespace rill::cli {
 
 Result<Watcher> Watcher::make(const Graph& graph) {
   // Make every wire an output, so that its value outlives the run. A pulsed graph describes its
-  // streams by the positions of its own outputs, which stay first.
+  // streams by the positions of its outputs, which stay first.
   Watcher out;
   Graph watched = graph;
   if (!graph.streaming) {

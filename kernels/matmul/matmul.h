@@ -13,7 +13,7 @@ struct MatmulF32 {
   Tier tier;
   int nr;  // columns per panel of the packed B
 
-  /// Compute C = clip(A B + bias + residual), as told by `MatmulF32Args`.
+  /// Compute C = clip(A B + bias + residual), with the operands of `MatmulF32Args`.
   /// Shapes: A [m, k], B [k, n] packed, C [m, n]; k = segments * segment_len; any may be 0.
   /// Types: f32; every pointer but `b` may be unaligned.
   /// Accuracy: c[i, j] is one chain of fused multiply-adds over ascending k, which starts from the

@@ -15,7 +15,7 @@ struct MatmulPacked {
   PackedFormat format;
   int nr;  ///< columns per panel of B: those of the tier's f32 product
 
-  /// Compute C = clip(A B + bias + residual), as told by `MatmulPackedArgs`.
+  /// Compute C = clip(A B + bias + residual), with the operands of `MatmulPackedArgs`.
   /// Shapes: as for `MatmulF32`; for kQ4_0 a segment is a multiple of 32.
   /// Accuracy: that of the f32 product of the same tier with B written out: the same bits. But for
   /// kQ4_0: the products of a block are summed, f32, from the first on, before its scale multiplies

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the dense families add to the common lanes: registers, partial loads and stores, clips.
+// The dense families' additions to the common lanes: registers, partial loads and stores, clips.
 
 #include <cstdint>
 

@@ -34,7 +34,7 @@ struct LoadLimits {
   int64_t max_unfolding_steps = int64_t{1} << 22;
 };
 
-/// Read all regular files of a folder, tar, tgz (of one or more gzip members) or zip, told apart by
+/// Read all regular files of a folder, tar, tgz (of one or more gzip members) or zip, detected by
 /// their content. A bare `graph.nnef` brings the `.dat` files and `graph.quant` of its folder.
 /// Entries come in archive order, those of folders sorted by name. Links, devices and entries with
 /// a component that starts with `.` are left out. A folder without `graph.nnef` is not walked.

@@ -14,9 +14,9 @@ namespace rill::ops {
 /// Shapes: a full output has the body's extent times the iterations on its axis; a last output
 /// that of the body. Iterations: ceil(extent / |chunk|) of the first scanned input.
 /// Types: all plain ones. Errors: kShape, kDType where body and inputs do not fit.
-/// Stream: along the scanned axis forwards, with the states kept from pulse to pulse, where pulses
+/// Stream: along the scanned axis forwards, with the states kept from pulse to pulse, if pulses
 /// hold whole chunks; last outputs are known at the end. Backwards is refused, unless each pulse
-/// may be its own future. Along an axis that the body carries frame by frame, the loop runs anew in
+/// may be its own future. Along an axis that the body carries frame by frame, the loop restarts in
 /// each pulse.
 /// Source: tract_core_scan.
 struct Scan final : OpBase<Scan> {

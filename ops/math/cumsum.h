@@ -8,7 +8,7 @@ namespace rill::ops {
 /// `exclusive`: without the element itself; `reverse`: from the end backwards.
 /// Shapes: any, kept. Types: numbers; integers wrap; f16 sums in f32.
 /// Errors: kShape if there is no such axis; kDType.
-/// Stream: on the streaming axis the sum goes on from pulse to pulse, forwards only, an exclusive
+/// Stream: on the streaming axis the sum continues from pulse to pulse, forwards only, an exclusive
 /// one a frame earlier; pointwise on other axes.
 /// Source: tract, `tract_core_cumsum`, `tract_pulse_cumsum`.
 class CumSum final : public OpBase<CumSum> {

@@ -47,7 +47,7 @@ struct Stretch {
 
 class Combiner {
  public:
-  /// `quotient`: the quotient to which the operator applies instead of its own input; or null.
+  /// `quotient`: the quotient to which the operator applies instead of its input; or null.
   Combiner(const PositionOp& op, DType made, bool either, const PositionQuotient* quotient,
            KeyRuns* out)
       : op_(op), made_(made), either_(either), quotient_(quotient), out_(out) {}

@@ -15,12 +15,12 @@ import common
 
 # By pattern: what to write, and how often it stands at most.
 MOST = {
-    "clause as a subject": 401,
-    "so many": 29,
-    "anew": 31,
-    "goes on": 82,
-    "of its own": 61,
-    "told": 107,
+    "clause as a subject": 16,
+    "so many": 1,
+    "anew": 1,
+    "goes on": 0,
+    "of its own": 1,
+    "told": 9,
 }
 PATTERNS = {
     "clause as a subject": (r"^\s*(?://+|/?\*+|#)?\s*(?:What|Those) \w", "name the noun that the sentence is about"),

@@ -28,7 +28,7 @@ using SeePlan = std::function<void(const PreparedFrom& from, const Plan& plan, i
 /// Visit the plans of a case: streamed at each of its pulses, whole at each of its lengths; with
 /// original weights, and with quantized ones.
 void for_each_plan(const Case& a_case, const SeePlan& see);
-/// Those of a graph in text with one input of shape [1, S, 4].
+/// Visit the plans of a graph in text with one input of shape [1, S, 4].
 void for_each_plan_of_text(const char* statements, const SeePlan& see);
 /// Visit the plans of all models of tests/models: streamed by the smallest legal pulse and by three
 /// times as many frames, or whole. Return the number of models.

@@ -40,7 +40,7 @@ static int tell(const char* path) {
       if (strchr(line, '-')) in_file = path && strstr(line, path) != NULL;
       continue;
     }
-    /* What is in no file, or was written in this process. A file that was just made is "dirty". */
+    /* Memory in no file, or written by this process. A file that was just made is "dirty". */
     if (strcmp(name, "Anonymous") == 0) of_all += kib;
     if (in_file && strcmp(name, "Anonymous") == 0) of_file += kib;
     if (in_file && strncmp(name, "Shared_", 7) == 0 && strcmp(name, "Shared_Hugetlb") != 0) {

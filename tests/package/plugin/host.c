@@ -1,4 +1,4 @@
-/* host PLUGIN [argument ...]: runs the entry of a plugin twice, as a host that loads it anew. */
+/* host PLUGIN [argument ...]: runs the entry of a plugin twice, as a host that loads it again. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
