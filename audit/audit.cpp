@@ -209,16 +209,16 @@ std::string Report::to_string() const {
   std::string out =
       str_cat(lengths.size(), " lengths of ", symbol, " from ", lengths.empty() ? 0 : lengths[0],
               " to ", lengths.empty() ? 0 : lengths.back(), ", ", edges_compared, " of ", edges,
-              " edges and ", remainders, " of ", period, " remainders, ", outputs, " outputs, ",
-              frames, " frames");
+              " edges and ", remainders, " of ", period, " remainders, ",
+              counted(outputs, "output"), ", ", frames, " frames");
   for (const auto& [mode, streams] : modes) out += str_cat(", ", streams, " ", mode);
-  if (open > 0) out += str_cat(", ", open, " lengths of wires have no period that can be told");
+  if (open > 0) out += str_cat(", ", open, " lengths of wires have an unknown period");
   if (undefined > 0) out += str_cat(", ", undefined, " lengths are not defined");
   if (refused > 0) {
     out += str_cat(", the stream refuses ", refused, " lengths that the whole graph takes: ",
                    why_refused);
   }
-  if (not_moved > 0) out += str_cat(", ", not_moved, " states could not move");
+  if (not_moved > 0) out += str_cat(", ", counted(not_moved, "state"), " could not move");
   if (const auto blind = unproven(); !blind.empty()) out += ", " + not_proven(blind);
   if (given_up > 0) {
     out += str_cat(", ", given_up, given_up == 1 ? " stream was" : " streams were",

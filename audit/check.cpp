@@ -95,7 +95,7 @@ Status Check::read_bindings() {
   }
   if (told) return {};
   return fail(Code::kSymbol,
-              "the inputs do not tell how long the stream is: no input has the symbol ",
+              "the inputs do not give the length of the stream: no input has the symbol ",
               options_.symbol)
       .hint("Name the symbol of the axis that streams");
 }

@@ -30,8 +30,8 @@ Status check_frames(const Plan& plan, const PlanIo& io, int64_t found, int64_t l
                           ? stream.length.at(length)
                           : scaled_whole(length, stream.pulse, plan.stream_pulse);
   if (!wanted || *wanted == found) return {};
-  return fail(Code::kShape, "input ", io.name, " has ", found, " frames, expected ", *wanted,
-              " of a stream of ", plan.stream_symbol, "=", length);
+  return fail(Code::kShape, "input ", io.name, " has ", counted(found, "frame"), ", expected ",
+              *wanted, " of a stream of ", plan.stream_symbol, "=", length);
 }
 
 /// One stream on its way through a session.

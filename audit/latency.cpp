@@ -122,8 +122,8 @@ Status Inspection::add_least(double most_seconds) {
     row.least = least.outputs[i];
     row.least_latency = in_frames(*row.least, row.stream.pulse);
     if (*row.least > row.stream.delay) {
-      return fail(Code::kInternal, "output ", row.name, " is given after ", row.stream.delay,
-                  " frames, and depends on frames up to ", *row.least,
+      return fail(Code::kInternal, "output ", row.name, " is given after ",
+                  counted(row.stream.delay, "frame"), ", and depends on frames up to ", *row.least,
                   " later: the stream does not give the frames of the whole run")
           .hint("This is an error of rill: please report it, with the model");
     }

@@ -44,7 +44,8 @@ bool asserts_otherwise(const Graph& whole, const std::string& symbol, int64_t le
 Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
                   std::span<const Tensor> inputs, Deadline until) {
   if (asserts_otherwise(graph, symbol, length)) {
-    return fail(Code::kShape, "the model asserts that there is no stream of ", length, " frames");
+    return fail(Code::kShape, "the model asserts that there is no stream of ",
+                counted(length, "frame"));
   }
   RILL_ASSIGN(const Graph bound, graph.with_symbol(symbol, Dim(length)));
   RILL_ASSIGN(const Graph simple, declutter(bound));

@@ -313,7 +313,8 @@ Status check_bench_options(const Args& args) {
   }
   if (args.streaming.autobatch_sessions > 0 &&
       args.load.streams > args.streaming.autobatch_sessions) {
-    return fail(Code::kArg, args.load.streams, " streams over ", args.streaming.autobatch_sessions,
+    return fail(Code::kArg, counted(args.load.streams, "stream"), " over ",
+                args.streaming.autobatch_sessions,
                 " autobatch sessions: a stream holds one for its whole life");
   }
   return {};

@@ -52,7 +52,8 @@ void print_text(const audit::CheckReport& report) {
   for (const audit::CheckedMode& mode : report.modes) {
     const std::string pulse =
         mode.pulse == 0 ? "whole" : escaped_format("{}={}", report.symbol, mode.pulse);
-    say("{:<8} {:<34} {} outputs: {}\n", pulse, mode.name, mode.outputs, verdict_text(mode));
+    say("{:<8} {:<34} {} output{}: {}\n", pulse, mode.name, mode.outputs,
+        mode.outputs == 1 ? "" : "s", verdict_text(mode));
   }
   if (report.first_node) {
     say("first node that differs: {}\n", report.first_node->to_string());

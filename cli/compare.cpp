@@ -119,8 +119,8 @@ struct Tally {
   Status report(const Log& log) const {
     if (failed > 0) return fail(Code::kState, failed, " error(s).");
     if (outputs == 0) {
-      return fail(Code::kState, "no output of the model was compared, of ", unchecked,
-                  " values without a reference");
+      return fail(Code::kState, "no output of the model was compared, of ",
+                  counted(unchecked, "value"), " without a reference");
     }
     say("{} node(s) passed the comparison.\n", checked);
     if (!log.tract())

@@ -117,7 +117,7 @@ Result<InputValues> StreamComparison::inputs_of(int64_t frames) const {
     if (stream.axis < 0) continue;
     const auto extent = stream.length.eval(bindings);
     if (!extent || *extent > out.values[i].extent(stream.axis)) {
-      return fail(Code::kShape, "the bundle's stream is shorter than ", frames, " frames");
+      return fail(Code::kShape, "the bundle's stream is shorter than ", counted(frames, "frame"));
     }
     RILL_ASSIGN(out.values[i], frames_of(out.values[i], stream.axis, 0, *extent));
   }

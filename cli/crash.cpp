@@ -18,7 +18,7 @@ const char* first_words = "error: ";
 
 [[maybe_unused]] void on_crash(const char* what) {
   say_raw(first_words);
-  say_raw("rill stopped by a defect of its own: ");
+  say_raw("rill stopped because of an internal error: ");
   say_raw(what);
   say_raw("\n");
   end_now(kCrashStatus);

@@ -17,7 +17,7 @@ TEST(CrashDeathTest, EndsWithALineAndAStatusThatNoErrorHas) {
           report_crashes(Flavor::kTract);
           std::raise(signal);
         },
-        ::testing::ExitedWithCode(70), "ERROR tract. rill stopped by a defect of its own");
+        ::testing::ExitedWithCode(70), "ERROR tract. rill stopped because of an internal error");
   }
 }
 #endif

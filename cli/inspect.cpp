@@ -145,9 +145,9 @@ void Inspection::print_text() const {
                    : "one value, known at the end of the stream");
       continue;
     }
-    say("output {}: delay {} frame{} = {}; {} frames per step, the first in step {}\n",
-        output.name, stream.delay, stream.delay == 1 ? "" : "s",
-        latency_text(output.latency), stream.pulse,
+    say("output {}: delay {} frame{} = {}; {} per step, the first in step {}\n", output.name,
+        stream.delay, stream.delay == 1 ? "" : "s", latency_text(output.latency),
+        str_cat(counted(stream.pulse, "frame")),
         stream.pulse > 0 ? stream.delay / stream.pulse + 1 : 0);
     std::string path;
     for (const int at : output.path) {
@@ -172,11 +172,11 @@ void Inspection::print_text() const {
   say("\nper session: state {} bytes, arena {} bytes, inputs and outputs {} bytes\n",
       plan.state_bytes, plan.arena_bytes, io_bytes);
   if (plan.longest < INT64_MAX) {
-    say("streams of {} {} at most, by the tables of the model or what is asserted\n",
+    say("streams of at most {} {}, by the model's tables or assertions\n",
         plan.longest, plan.stream_symbol.view());
   }
   if (!plan.late_end) {
-    say("the end must be told with the last frames: pushes hold back a full pulse\n");
+    say("the end must be announced with the last frames: pushes hold back a full pulse\n");
   }
   print_choices(model_.choices, args_.inspect.frame_ms);
 }
@@ -275,7 +275,8 @@ Status Inspection::check_max_delay() const {
                 ": expected input frames, or milliseconds as in 60ms");
   }
   if (ms && args_.inspect.frame_ms <= 0) {
-    return fail(Code::kArg, "--max-delay ", args_.inspect.max_delay, ": how long is a frame?")
+    return fail(Code::kArg, "--max-delay ", args_.inspect.max_delay,
+                ": the length of a frame is unknown")
         .hint("Add --frame-ms, the milliseconds of an input frame");
   }
   const double most = ms ? *limit / args_.inspect.frame_ms : *limit;

@@ -29,8 +29,8 @@ Result<Tensor> as_input(const Tensor& values, const Fact& fact) {
     volume *= shape.back();
   }
   if (volume != values.volume()) {
-    return fail(Code::kShape, "the input is ", fact, ", but ", values.volume(),
-                " values were given");
+    return fail(Code::kShape, "the input is ", fact, ", but ", counted(values.volume(), "value"),
+                " were given");
   }
   RILL_ASSIGN(Tensor typed, cast(values, fact.dtype));
   return typed.reshaped(std::move(shape));

@@ -135,7 +135,7 @@ void add(RunOptions* o, std::vector<Option>* out) {
              {"--save-outputs-nnef", kOnRun, &o->save_outputs_nnef,
               "write outputs as .dat to a folder"},
              {"--stream-steps", kOnRun, &o->stream_steps,
-              "number of steps of each stream; 0: as many as the input has"},
+              "number of steps of each stream; 0: all of the input"},
              {"--per-turn-diff", kOnRun, &o->per_turn_diff,
               "print the largest difference of each step"},
              {"--assert-occupancy", kOnRun, &o->assert_occupancy,

@@ -84,8 +84,8 @@ std::string shape_text(const PlanIo& io) {
   for (const int64_t extent : io.shape) out += escaped_format("{},", extent);
   out += dtype_name(io.dtype);
   if (io.stream.axis < 0) return out;
-  return out + escaped_format(", streams along axis {}, {} frames per step", io.stream.axis,
-                              io.stream.pulse);
+  return out + str_cat(", streams along axis ", io.stream.axis, ", ",
+                       counted(io.stream.pulse, "frame"), " per step");
 }
 
 void print_summary(const plan_file::OpenedPlan& opened) {
@@ -247,7 +247,7 @@ Status refuse_limits_of_plans(const Args& args) {
     if (option != "--read-file" && option != "--max-session-bytes" && option != "--max-step-work") {
       continue;
     }
-    return fail(Code::kArg, option, " is for compiled models, and ", args.file, " is none")
+    return fail(Code::kArg, option, " is for compiled models, but ", args.file, " is not compiled")
         .hint("Leave it out, or compile the model");
   }
   return {};

@@ -129,7 +129,8 @@ int run_program(int argc, char** argv, Flavor flavor) {
     Log(flavor).error(error.what());
     return 1;
   } catch (const std::exception& exception) {
-    Log(flavor).error(escaped_format("rill stopped by a defect of its own: {}", exception.what()));
+    Log(flavor).error(
+        escaped_format("rill stopped because of an internal error: {}", exception.what()));
     return kCrashStatus;
   }
 }

@@ -75,7 +75,7 @@ Status StreamRun::check_counts() const {
   }
   const auto most = static_cast<size_t>(args_.streaming.autobatch_sessions);
   if (most > 0 && streams_ > most) {
-    return fail(Code::kArg, streams_, " streams over ", most,
+    return fail(Code::kArg, counted(streams_, "stream"), " over ", most,
                 " autobatch sessions: a stream holds one for its whole life");
   }
   if (most == 0 && args_.run.assert_occupancy > 0) {

@@ -34,12 +34,13 @@ void print_report(const Plan& plan, const StreamResult& result) {
       say("output {}: static\n", io.name.view());
       continue;
     }
-    say("output {}: delay {} frames, {} frames per step, {} frames{}\n", io.name.view(),
-        io.stream.delay, io.stream.pulse, result.outputs[i].extent(io.stream.axis),
+    say("output {}: delay {}, {} per step, {}{}\n", io.name.view(),
+        str_cat(counted(io.stream.delay, "frame")), str_cat(counted(io.stream.pulse, "frame")),
+        str_cat(counted(result.outputs[i].extent(io.stream.axis), "frame")),
         result.exact_length[i] ? "" : " at most: the archive does not say");
   }
-  say("{}={} frames{}\n", plan.stream_symbol.view(), result.frames,
-      result.steps > 0 ? escaped_format(" in {} steps", result.steps) : "");
+  say("{}={}{}\n", plan.stream_symbol.view(), str_cat(counted(result.frames, "frame")),
+      result.steps > 0 ? str_cat(" in ", counted(result.steps, "step")) : "");
 }
 
 }  // namespace
@@ -66,9 +67,8 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
                        : run_stream(ready.session.get(), inputs.values, frames, options));
   const int64_t left_over = frames_left_over(model.graph, result.frames);
   if (left_over > 0) {
-    log.warn(
-        escaped_format("The last {} frames fill no step of {} and give nothing: put zeros behind",
-                       left_over, model.graph.streaming->pulse));
+    log.warn(escaped_format("The last {} fill no step of {} and give nothing: append zeros",
+                            str_cat(counted(left_over, "frame")), model.graph.streaming->pulse));
   }
   if (!args.values.save_outputs.empty()) {
     const std::vector<std::vector<Tensor>> turns{result.outputs};

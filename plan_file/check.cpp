@@ -127,7 +127,7 @@ class Checker {
       const bool lags = kind == BufferKind::kOutput && stream.pulse > 0 && !soon;
       if (!require(pulses, "an input or output has another pulse")) return false;
       too_late_ |= lags;
-      if (!require(!lags, "an output lags more than 4194304 steps behind its input")) return false;
+      if (!require(!lags, "an output lags its input by more than 4194304 steps")) return false;
     }
     return true;
   }
@@ -158,7 +158,7 @@ class Checker {
       const bool own = ring.buffer < plan_.buffers.size() &&
                        plan_.buffers[ring.buffer].kind == BufferKind::kRing &&
                        ring_of_[ring.buffer] == nullptr;
-      if (!require(own, "a ring has no buffer of its own")) return false;
+      if (!require(own, "a ring shares its buffer")) return false;
       ring_of_[ring.buffer] = &ring;
       const bool counts = checked(ring.history) + ring.pulse <= ring.capacity;
       const Checked lane = checked(ring.capacity) * ring.row_bytes;
@@ -283,7 +283,7 @@ void Checker::touches(const Region& region, bool writes, int64_t turns) {
     return;
   }
   require(!writes || (buffer.kind != BufferKind::kConst && buffer.kind != BufferKind::kInput),
-          "a step writes to what nobody may change");
+          "a step writes to a constant or an input");
   int64_t room = buffer.bytes;
   if (const Ring* ring = ring_of_[ref.buffer]) {
     // The window moves on, as far as this, which is less than a lane.
@@ -292,7 +292,8 @@ void Checker::touches(const Region& region, bool writes, int64_t turns) {
     require(ring->row_bytes % region.align == 0, "a step goes where no element begins");
   }
   const bool of_callers = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
-  require(!of_callers || region.align <= kAlignOfCallers, "a step needs memory of its own");
+  require(!of_callers || region.align <= kAlignOfCallers,
+          "a step needs memory with a larger alignment");
   require(first >= 0 && end <= room, "a step goes outside of a buffer");
 }
 
@@ -318,7 +319,7 @@ void Checker::runs(const List<Step>& all, std::span<const StepTouches::Slot> slo
     const bool free = id < slots_.size() && plan_.buffers[id].kind == BufferKind::kSlot &&
                       !slots_[id].active;
     const Checked last = checked(each.turns) * each.chunk_bytes;
-    if (!require(free && each.slot.offset == 0, "a loop has no slot of its own") ||
+    if (!require(free && each.slot.offset == 0, "a loop shares its slot") ||
         !require(last.within(-kMostPlanBytes, kMostPlanBytes), "a loop goes beyond all memory")) {
       return;
     }

@@ -64,7 +64,7 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
   std::erase(symbols, symbol());
   if (!symbols.empty()) {
     return refusal(
-        str_cat("its length, ", length, ", depends on ", symbols[0], " beside the stream"),
+        str_cat("its length, ", length, ", depends on ", symbols[0], " as well as on the stream"),
         bind_first(symbols[0]));
   }
   const int64_t pulse = pulse_.to_int().value_or(1);
@@ -161,8 +161,8 @@ Result<std::vector<OutletId>> Builder::add_still(WireList inputs) {
   Facts facts;
   for (const OutletId& i : inputs) facts.push_back(pulsed_->fact(i));
   if (op->state_bytes(facts) > 0) {
-    return refusal("it goes on from run to run, and a stream is one run in many steps",
-                   "Compute it in the app, and make what it gives an input");
+    return refusal("it keeps state between runs, and a stream is one run in many steps",
+                   "Compute it in the app, and make its output an input");
   }
   return add("", std::move(op), inputs);
 }
@@ -236,8 +236,8 @@ Result<PulseBuilder::Synced> Builder::sync() {
         out.first = i;
         pulse = own;
       } else if (own != pulse) {
-        return refusal(str_cat("its inputs run at different rates: ", pulse, " and ", own,
-                               " frames per pulse"),
+        return refusal(str_cat("its inputs run at different rates: ", pulse, " and ",
+                               counted(own, "frame"), " per pulse"),
                        "Bring the inputs to one rate before they meet");
       } else if (!can_be_equal(s->dim, out.stream.dim)) {
         return refusal(str_cat("its inputs have different lengths on the streaming axis: ",

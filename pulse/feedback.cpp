@@ -318,7 +318,7 @@ Status expect_steps(const Graph& graph) {
     steps &= !keeps || (is_input && is_context(graph, node));
   }
   if (steps) return {};
-  return fail(Code::kPulse, "the model is pulsed already: what streams through it has its steps")
+  return fail(Code::kPulse, "the model is pulsed already, so it has steps")
       .hint("Tie outputs to inputs before the model is pulsed");
 }
 
@@ -360,7 +360,7 @@ Result<Graph> with_feedback(const Graph& model, std::string_view output, std::st
   loop->state_results.insert(loop->state_results.begin() + before, loop->outputs[own].result);
   loop->outputs.erase(loop->outputs.begin() + result.slot);
   if (none_of(loop->inputs, [](const auto& each) { return each.kind == Kind::kScan; })) {
-    return fail(Code::kPulse, "every input is fed back: nothing tells how many steps there are");
+    return fail(Code::kPulse, "every input is fed back: no input gives the number of steps");
   }
   const Tie tie{in, out, at, operand, result.slot};
   RILL_ASSIGN(Graph tied, without_ends(looped, tie, loop, first, input));
@@ -382,7 +382,8 @@ Result<Graph> with_context(const Graph& model, std::string_view input, int64_t f
   const auto number = whole.to_int();
   if (frames < 1 || axis < 0 || (!symbol && (!number || *number <= frames))) {
     return fail(Code::kShape, "a context of ", frames, " frames for input \"", input, "\" of ",
-                model.fact(model.inputs[index]), ": expected 1 or more, and frames of its own");
+                model.fact(model.inputs[index]),
+                ": expected 1 or more, and fewer than the input has");
   }
   // Loops inside a step restart in each step.
   Graph wider = model.streaming ? model : model.stateless();

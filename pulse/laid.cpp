@@ -121,7 +121,8 @@ Result<OutletId> Builder::lay_front(const Fronted& fronted, int64_t history, int
 Result<OutletId> Builder::front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
                                 std::vector<int64_t> known) {
   if (count > kMaxBorder) {
-    return refusal(str_cat(count, " frames in front"), str_cat("Use at most ", kMaxBorder));
+    return refusal(str_cat(counted(count, "frame"), " of prefix"),
+                   str_cat("Use at most ", kMaxBorder));
   }
   Fronted fronted{wire, *stream, frames, count, std::move(known)};
   int64_t history = std::max<int64_t>(0, count - stream->delay - unread());

@@ -69,7 +69,7 @@ std::vector<Status> root_causes(const std::vector<Status>& refusals) {
     const auto [at, more] = met;
     if (more == 0) continue;
     Error& error = out[at].error();
-    error.message += str_cat(" (", more, more == 1 ? " node" : " nodes", " behind it, too)");
+    error.message += str_cat(" (", more, more == 1 ? " node" : " nodes", " downstream, too)");
   }
   return out;
 }

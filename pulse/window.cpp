@@ -48,7 +48,7 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, in
   const auto most = most_behind(stream.dim, symbol(), unit, late, behind);
   if (most.ok() && *most) return -**most;
   return refusal(most.ok() ? str_cat("its frames, ", stream.dim,
-                                     ", end ever earlier beside those of the stream")
+                                     ", end earlier and earlier relative to the stream")
                            : most.error().message,
                  "Write the lengths of slices and pads as sums and quotients of the stream's");
 }
@@ -107,8 +107,8 @@ Result<OutletId> Builder::materialise(OutletId wire, StreamFact* stream) {
 
 Status Builder::check_stride(int64_t frames, int64_t stride) {
   if (frames % stride == 0) return {};
-  return refuse_pulse(frames, stride, "its input has ", frames,
-                      " frames per pulse, no multiple of the stride ", stride);
+  return refuse_pulse(frames, stride, "its input has ", counted(frames, "frame"),
+                      " per pulse, no multiple of the stride ", stride);
 }
 
 /// The frame that windows of one known frame give, null for zeros; nothing if it is not known.

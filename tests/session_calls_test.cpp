@@ -359,7 +359,7 @@ TEST(StreamWithoutFrames, IsRefusedWhereAWholeRunWouldGiveAValue) {
   ASSERT_TRUE(stream.session) << rill_last_error();
   EXPECT_EQ(rill_finish(stream.session.get()), RILL_E_SHAPE);
   EXPECT_EQ(rill_step_partial(stream.session.get(), 0), RILL_E_SHAPE);
-  EXPECT_EQ(push(stream.session.get(), 0, Floats({1, 2, 1}, 7)), 1) << "it goes on";
+  EXPECT_EQ(push(stream.session.get(), 0, Floats({1, 2, 1}, 7)), 1) << "the stream continues";
 }
 
 /// z has three frames more than the stream, which come in the steps of the tail.

@@ -66,7 +66,7 @@ Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> no
     if (!out.nodes[id].op->as<Source>()) continue;
     if (contains(out.inputs, wire)) continue;
     return fail(Code::kArg, "input ", out.nodes[id].name, " is still needed")
-        .hint("Name it with --input-node too, or cut the model in front of all that reads it");
+        .hint("Name it with --input-node too, or cut the model before every reader of it");
   }
   return out;
 }

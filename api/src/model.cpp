@@ -221,8 +221,9 @@ Result<rill::Bindings> rill::api::bindings_of(const Graph& graph,
   for (size_t i = 0; i < inputs.size(); ++i) {
     const rill::Fact& fact = graph.fact(graph.inputs[i]);
     if (!inputs[i].shape || inputs[i].rank == static_cast<uint32_t>(fact.rank())) continue;
-    return rill::fail(Code::kShape, "\"", graph.input_name(i), "\" has ", inputs[i].rank,
-                      " axes, expected ", fact.rank(), ": ", fact);
+    return rill::fail(Code::kShape, "\"", graph.input_name(i), "\" has ",
+                      counted(inputs[i].rank, "axis", "axes"), ", expected ", fact.rank(), ": ",
+                      fact);
   }
   for (bool found = true; found;) {
     found = false;

@@ -37,14 +37,14 @@ const char* text_of(Why why) {
     case kSteps:
       return "this stream is run by rill_step: reset it before";
     case kTail:
-      return "the end of the stream is announced: bring out the tail with rill_flush, or begin "
-             "anew with rill_session_reset";
+      return "the end of the stream is announced: get the tail with rill_flush, or restart with "
+             "rill_session_reset";
     case kTold:
       return "the end of the stream is announced already";
     case kNotTold:
       return "the end of the stream is not announced: call rill_step_partial";
     case kOver:
-      return "the stream is finished: pull its tail, or begin anew with rill_session_reset";
+      return "the stream is finished: pull its tail, or restart with rill_session_reset";
     case kFinished:
       return "the stream is finished already";
   }

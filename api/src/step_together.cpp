@@ -15,8 +15,8 @@ rill_status too_long(const char* function, const rill_session& session) {
   const Plan& plan = *session.plan->plan;
   return refuse(
       RILL_E_SHAPE,
-      "%s: the model is defined for streams of %lld %s at most, by the tables it has or by "
-      "what is asserted: end the stream, or begin anew with rill_session_reset",
+      "%s: the model's tables or assertions allow streams of at most %lld %s: end the stream, "
+      "or restart with rill_session_reset",
       function, static_cast<long long>(plan.longest), plan.stream_symbol.c_str());
 }
 
@@ -70,9 +70,10 @@ rill_status announce_end(const rill_session_step& step) {
   const auto end = rill::scaled_whole(length, symbol_pulse, pulse);
   if (!end) {
     return refuse(RILL_E_SHAPE,
-                  "a stream of %lld frames does not suit the model: %lld frames stand for %lld %s",
-                  static_cast<long long>(length), static_cast<long long>(pulse),
-                  static_cast<long long>(symbol_pulse), session->plan->plan->stream_symbol.c_str());
+                  "a stream of %lld frame%s does not suit the model: %lld frames stand for %lld %s",
+                  static_cast<long long>(length), rill::plural(length),
+                  static_cast<long long>(pulse), static_cast<long long>(symbol_pulse),
+                  session->plan->plan->stream_symbol.c_str());
   }
   return report(session->session->try_end(*end));
 }

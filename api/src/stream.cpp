@@ -61,10 +61,10 @@ rill_status rill_push(rill_session* session, size_t input, const rill_view* fram
     const rill::Plan& plan = *session->plan->plan;
     return refuse(
         RILL_E_SHAPE,
-        "rill_push: the model is defined for streams of %lld %s at most, by the tables it "
-        "has or by what is asserted: there is room for %lld frames",
+        "rill_push: the model's tables or assertions allow streams of at most %lld %s: there is "
+        "room for %lld more frame%s",
         static_cast<long long>(plan.longest), plan.stream_symbol.c_str(),
-        static_cast<long long>(room));
+        static_cast<long long>(room), rill::plural(room));
   }
   pass_state(Call::kPush, session);
   *taken = session->feed->push(input, view_of(io, *frames));
@@ -77,8 +77,8 @@ rill_status rill_pull(rill_session* session, size_t output, const rill_view* fra
   if (fits != RILL_OK) return fits;
   if (const int input = session->feed->lacking(); input >= 0) {
     return refuse(RILL_E_STATE,
-                  "rill_pull: \"%s\" lacks frames of a stream whose end a step was told: go on "
-                  "with rill_flush",
+                  "rill_pull: \"%s\" lacks frames, but the end of the stream was announced: "
+                  "continue with rill_flush",
                   session->plan->io[RILL_INPUT][static_cast<size_t>(input)]->name.c_str());
   }
   const rill::api::IoText& io = *session->plan->io[RILL_OUTPUT][output];

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "core/base/code.h"
 #include "core/base/nonblocking.h"
 #include "core/base/printf_like.h"
@@ -25,5 +27,8 @@ struct [[nodiscard]] Refusal {
 /// and of text, which the C library writes to memory without asking for any.
 RILL_PRINTF_LIKE(3, 4) Refusal refusal(Code code, const char* hint, const char* format,
                                        ...) RILL_NONBLOCKING;
+
+/// Return the plural ending of a noun after a count: "1 frame", "2 frames".
+inline const char* plural(int64_t count) RILL_NONBLOCKING { return count == 1 ? "" : "s"; }
 
 }  // namespace rill

@@ -27,6 +27,14 @@ void append_chars(std::string& out, const void* value) {
   out.append(static_cast<const char*>(value));
 }
 
+void append_piece(std::string& out, const Counted& value) {
+  append_text(out, value.count);
+  out.push_back(' ');
+  const bool plural = value.count != 1;
+  out.append(plural && value.many ? value.many : value.one);
+  if (plural && !value.many) out.push_back('s');
+}
+
 std::string joined(const TextPiece* pieces, size_t count) {
   std::string out;
   for (size_t i = 0; i < count; ++i) pieces[i].append(out, pieces[i].value);

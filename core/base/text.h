@@ -68,6 +68,18 @@ void append_piece(std::string& out, const std::vector<T>& values) {
   append_piece(out, std::span<const T>(values));
 }
 
+/// A count with its noun: "1 frame", "3 frames"; `counted(n, "axis", "axes")` for other plurals.
+struct Counted {
+  int64_t count;
+  const char* one;
+  const char* many;
+};
+template <std::integral T>
+Counted counted(T count, const char* one, const char* many = nullptr) {
+  return {static_cast<int64_t>(count), one, many};
+}
+void append_piece(std::string& out, const Counted& value);
+
 /// A piece of text that is not made yet: where its value lies, and what appends it. Templates that
 /// join pieces pass these on, so that each of them is a few instructions however much text is made.
 struct TextPiece {

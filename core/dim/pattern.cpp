@@ -404,8 +404,7 @@ std::optional<Pieces> Maker::of(const Dim& dim) {
 }
 
 Status unknown(const Dim& dim, std::string_view symbol) {
-  return fail(Code::kShape, "the expression ", dim, " does not repeat itself as ", symbol,
-              " grows, as far as can be told");
+  return fail(Code::kShape, "the expression ", dim, " has no known period as ", symbol, " grows");
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ Status Op::lower(Lowering& lowering) const {
   const size_t n_in = static_cast<size_t>(lowering.inputs());
   const size_t n_out = static_cast<size_t>(lowering.outputs());
   if (n_in > kMaxOperands || n_out > kMaxOperands) {
-    return fail(Code::kUnsupported, n_in, " inputs: at most ", kMaxOperands);
+    return fail(Code::kUnsupported, counted(n_in, "input"), ": at most ", kMaxOperands);
   }
   EvalArgs args;
   args.op = clone();

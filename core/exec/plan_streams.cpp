@@ -22,9 +22,9 @@ Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim&
   RILL_ASSIGN(const std::optional<int64_t> most,
               most_behind(length, plan.stream_symbol, unit, plan.late_end, behind));
   if (!most) {
-    return fail(Code::kShape, "an output of ", length, " frames has ", out.pulse,
+    return fail(Code::kShape, "an output of ", counted(length, "frame"), " has ", out.pulse,
                 " frames per pulse of ", plan.stream_pulse, " ", plan.stream_symbol,
-                ": it falls ever further behind");
+                ": it lags without bound");
   }
   return *most;
 }
@@ -59,7 +59,8 @@ Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
     RILL_ASSIGN(const std::optional<int64_t> least, pattern.least(0));
     RILL_ASSIGN(const std::optional<int64_t> most, pattern.greatest(0));
     if (!least || !most || stream.pulse <= 0) {
-      return fail(Code::kShape, "an input of ", *length, " frames ends ever further apart");
+      return fail(Code::kShape, "an input of ", counted(*length, "frame"),
+                  " ends ever further apart");
     }
     behind = std::max(behind, -floored_quotient(*least, stream.pulse));
     stream.early = *most;
@@ -79,7 +80,7 @@ Status set_axis(int axis, PlanIo* io) {
   if (axis >= static_cast<int>(io->shape.size())) {
     return fail(Code::kShape, "\"", io->name, "\" is said to stream along axis ", axis, ", of ",
                 io->shape.size())
-        .hint("Pulse the model again: its file tells of other inputs and outputs than it has");
+        .hint("Pulse the model again: its file describes other inputs and outputs than it has");
   }
   io->stream.axis = axis;
   io->stream.pulse = io->shape[static_cast<size_t>(axis)];

@@ -298,7 +298,7 @@ Status SavedState::check_position(const Header& header) const {
     const int64_t multiple = header.position < plan.settled ? unit : plan.begin_unit;
     return fail(Code::kState, "the state stands at ", plan.stream_symbol, "=", header.position,
                 ", where no pulse of ", unit, " begins: only at multiples of ", multiple)
-        .hint(str_cat("Save it at one of these, or load it into a plan of its own pulse, ",
+        .hint(str_cat("Save it at one of these, or load it into a plan of the same pulse, ",
                       header.unit));
   }
   for (const PlanIo& io : plan.inputs) {
@@ -322,8 +322,8 @@ Status SavedState::check_wires(std::span<const int64_t> delays, int64_t unit) co
   for (size_t i = 0; i < delays.size(); ++i) {
     if (delays[i] == plan.wire_delays[i]) continue;
     return fail(Code::kState, "the state cannot move from pulse ", unit, " to pulse ",
-                plan.stream_pulse, ": \"", plan.wires[i], "\" lags by ", delays[i],
-                " frames there and by ", plan.wire_delays[i], " here")
+                plan.stream_pulse, ": \"", plan.wires[i], "\" lags by ",
+                counted(delays[i], "frame"), " there and by ", plan.wire_delays[i], " here")
         .hint("Load it into a plan with a pulse that gives the same delays, such as its own");
   }
   return {};

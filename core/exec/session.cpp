@@ -46,8 +46,8 @@ Status Session::use_threads(std::shared_ptr<const Pool> pool) {
   if (bytes > 0) {
     scratch = allocate(bytes);
     if (scratch == nullptr) {
-      return fail(Code::kNoMem, "no memory for ", bytes, " bytes of scratch for ", pool->threads,
-                  " threads");
+      return fail(Code::kNoMem, "no memory for ", bytes, " bytes of scratch for ",
+                  counted(pool->threads, "thread"));
     }
     std::memset(scratch, 0, static_cast<size_t>(bytes));
   }

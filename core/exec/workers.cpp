@@ -187,7 +187,7 @@ struct OwnPool {
 
 Result<std::shared_ptr<const Pool>> make_pool(uint32_t threads) {
   if (threads == 0 || threads > kMostThreads) {
-    return fail(Code::kArg, threads, " threads: expected 1 to ", kMostThreads);
+    return fail(Code::kArg, counted(threads, "thread"), ": expected 1 to ", kMostThreads);
   }
   const auto own = std::make_shared<OwnPool>();
   RILL_TRY(own->workers.start(threads - 1));

@@ -313,8 +313,8 @@ class ExtentsCheck {
         const bool is_empty = *count < 0 && *extent == 0;
         if (is_empty && !empty_.ok()) continue;
         Status& found = is_empty ? empty_ : wrong_;
-        found = fail(Code::kShape, "axis ", axis, " has ", *extent, " elements with ", symbol_,
-                      "=", by_, ", where its length ", told.dim(axis), " is ", *count)
+        found = fail(Code::kShape, "axis ", axis, " has ", counted(*extent, "element"), " with ",
+                     symbol_, "=", by_, ", where its length ", told.dim(axis), " is ", *count)
                     .in_node(node.name, node.op->name())
                     .at(node.line > 0 ? "graph.nnef" : "", node.line);
         if (!is_empty) return;

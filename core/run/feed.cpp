@@ -388,9 +388,10 @@ Refusal PlacedFeed::finish() {
   const auto end = scaled_whole(frames, plan.stream_pulse, pulse);
   if (!end) {
     return refusal(Code::kShape, "",
-                   "a stream of %lld frames does not suit the model: %lld frames of \"%s\" stand "
+                   "a stream of %lld frame%s does not suit the model: %lld frames of \"%s\" stand "
                    "for %lld %s",
-                   told(frames), told(pulse), name, told(plan.stream_pulse), symbol);
+                   told(frames), plural(frames), told(pulse), name, told(plan.stream_pulse),
+                   symbol);
   }
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
     if (kept_.ins[i].axis < 0) continue;
@@ -399,11 +400,12 @@ Refusal PlacedFeed::finish() {
     const bool whole =
         stream.length.valid() || scaled_whole(pushed(i), plan.stream_pulse, stream.pulse) == end;
     if (wanted == pushed(i) && whole) continue;
-    return refusal(Code::kShape, "Push the frames that are missing before the end is told",
-                   "the inputs end apart: \"%s\" at %s=%lld, where \"%s\" has %lld frames, and "
-                   "%lld were pushed",
-                   name, symbol, told(*end), plan.inputs[i].name.c_str(), told(wanted.value_or(0)),
-                   told(pushed(i)));
+    return refusal(
+        Code::kShape, "Push the missing frames before announcing the end",
+        "the inputs end at different times: \"%s\" at %s=%lld, where \"%s\" has %lld frames, and "
+        "%lld were pushed",
+        name, symbol, told(*end), plan.inputs[i].name.c_str(), told(wanted.value_or(0)),
+        told(pushed(i)));
   }
   const Refusal undefined = session_->try_end(*end);
   if (!undefined.ok()) return undefined;

@@ -180,9 +180,9 @@ Refusal PlacedSession::check_length(int64_t frames) {
   if (frames > plan_->longest) {
     return refusal(
         Code::kShape, "",
-        "a stream of %lld frames of %s does not suit the model: it is defined for %lld at "
-        "most, by the tables it has or by what is asserted",
-        told, symbol, static_cast<long long>(plan_->longest));
+        "a stream of %lld frame%s of %s does not suit the model: its tables or assertions allow "
+        "at most %lld",
+        told, plural(frames), symbol, static_cast<long long>(plan_->longest));
   }
   if (plan_->stream_symbol.empty()) return {};
   // No frames give none, though the model asks for one, unless a whole run of none gave something.
@@ -196,8 +196,8 @@ Refusal PlacedSession::check_length(int64_t frames) {
   if (wrong == plan_->asserted.size()) return {};
   return refusal(
       Code::kShape, "Use a stream of another length, or run the model without a pulse on this one",
-      "a stream of %lld frames of %s does not suit the model, for which %s is not negative", told,
-      symbol, plan_->asserted_texts[wrong].c_str());
+      "a stream of %lld frame%s of %s does not suit the model, for which %s is not negative", told,
+      plural(frames), symbol, plan_->asserted_texts[wrong].c_str());
 }
 
 bool PlacedSession::gives_for_nothing() const {
@@ -210,12 +210,13 @@ Refusal PlacedSession::try_end(int64_t frames) {
   const Refusal undefined = check_length(frames);
   if (!undefined.ok()) return undefined;
   if (is_too_late(frames)) {
-    return refusal(Code::kState,
-                   "Keep a full pulse back until the frame behind it is there, and end the stream "
-                   "together with its last frames; pushed streams do so",
-                   "the end of a stream of %lld frames of %s is announced after the step that took "
-                   "the last ones, which had to know it: parts of this model end before its inputs",
-                   static_cast<long long>(frames), plan_->stream_symbol.c_str());
+    return refusal(
+        Code::kState,
+        "Keep a full pulse back until the next frame arrives, and end the stream together "
+        "with its last frames; pushed streams do so",
+        "the end of a stream of %lld frame%s of %s is announced after the step that took "
+        "the last ones, which had to know it: parts of this model end before its inputs",
+        static_cast<long long>(frames), plural(frames), plan_->stream_symbol.c_str());
   }
   announce_end(frames);
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
@@ -223,10 +224,10 @@ Refusal PlacedSession::try_end(int64_t frames) {
     if (io.stream.axis < 0 || !io.stream.length.valid() || output_frames(i) >= 0) continue;
     announce_end(-1);
     return refusal(Code::kShape, "",
-                   "a stream of %lld frames of %s does not suit the model: output \"%s\" has %s "
+                   "a stream of %lld frame%s of %s does not suit the model: output \"%s\" has %s "
                    "frames",
-                   static_cast<long long>(frames), plan_->stream_symbol.c_str(), io.name.c_str(),
-                   io.stream.length_text.c_str());
+                   static_cast<long long>(frames), plural(frames), plan_->stream_symbol.c_str(),
+                   io.name.c_str(), io.stream.length_text.c_str());
   }
   return {};
 }

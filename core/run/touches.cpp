@@ -87,7 +87,7 @@ void StepTouches::units(int64_t slices, std::span<const int64_t> turns) {
     sane &= count >= 0;
     all *= count;
   }
-  require(sane && all == parts_.units, "as many units as its arguments make");
+  require(sane && all == parts_.units, "the units that its arguments make");
 }
 
 void StepTouches::works(std::initializer_list<Checked> counts) {

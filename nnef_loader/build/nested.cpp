@@ -142,7 +142,7 @@ Result<Value> load_submodel(LoadCtx& base) {
     return status;
   }
   RILL_CHECK(loaded->inputs.size() == wires.size(), "model \"", label, "\" has ",
-             loaded->inputs.size(), " inputs, found ", wires.size());
+             counted(loaded->inputs.size(), "input"), ", found ", wires.size());
   std::vector<Fact> facts;
   for (const OutletId& wire : wires) facts.push_back(ctx.fact(wire).without_value());
   RILL_ASSIGN(Graph nested, fitted(std::move(loaded).value(), ctx.graph(), facts));

@@ -77,7 +77,7 @@ TEST(Submodel, ErrorsNameTheModelAndWhatDoesNotFit) {
   expect_error(load_text(outer, folder()), {"input \"a\" of the model is", "S,4,F32"});
   outer = kOuter;
   outer.replace(outer.find("[x]"), 3, "[x, x]");
-  expect_error(load_text(outer, folder()), {"has 1 inputs, found 2"});
+  expect_error(load_text(outer, folder()), {"has 1 input, found 2"});
 }
 
 TEST(Submodel, MayHoldModelsButNotWithoutEnd) {

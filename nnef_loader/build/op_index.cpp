@@ -159,9 +159,8 @@ std::string OpIndex::way_to(std::string_view name) const {
     if (line.substr(0, space) != name) continue;
     const std::string_view told = line.substr(space + 1);
     const bool is_module = told.find('=') == std::string_view::npos;
-    return str_cat(
-        "This build leaves it out: ", is_module ? "add " : "build the library anew with ", told,
-        is_module ? " to RILL_OPS, and build the library anew" : "");
+    return str_cat("This build leaves it out: ", is_module ? "add " : "rebuild the library with ",
+                   told, is_module ? " to RILL_OPS, and rebuild the library" : "");
   }
   return {};
 }

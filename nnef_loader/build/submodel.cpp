@@ -20,7 +20,7 @@ OpPtr Submodel::with_symbol(std::string_view symbol, const Dim& by) const {
 }
 
 Result<Facts> Submodel::infer(FactSpan in) const {
-  RILL_CHECK(in.size() == model->inputs.size(), in.size(), " inputs for a model of ",
+  RILL_CHECK(in.size() == model->inputs.size(), counted(in.size(), "input"), " for a model of ",
              model->inputs.size());
   for (size_t i = 0; i < in.size(); ++i) {
     const Fact& declared = model->fact(model->inputs[i]);

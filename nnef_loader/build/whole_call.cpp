@@ -60,7 +60,7 @@ struct WholeCall final : OpBase<WholeCall> {
   }
   Result<Facts> infer(FactSpan) const override { return outs; }
   Status eval(EvalCtx&) const override {
-    return fail(Code::kUnsupported, "what is kept to be shown is not run");
+    return fail(Code::kUnsupported, "an operator kept for display does not run");
   }
   bool foldable() const override { return false; }
   Status save(SaveCtx& ctx) const override {

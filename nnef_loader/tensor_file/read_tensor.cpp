@@ -154,7 +154,8 @@ Result<Tensor> read_strings(const File& file) {
   constexpr int64_t kLengthBytes = 4;
   std::span<const std::byte> rest = file.payload;
   if (file.items > static_cast<int64_t>(rest.size()) / kLengthBytes) {
-    return fail(Code::kParse, "payload of ", rest.size(), " bytes for ", file.items, " strings");
+    return fail(Code::kParse, "payload of ", rest.size(), " bytes for ",
+                counted(file.items, "string"));
   }
   RILL_ASSIGN(Tensor tensor, Tensor::zeros(DType::kString, file.shape));
   auto* const out = tensor.mutable_data<std::string>();

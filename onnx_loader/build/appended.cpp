@@ -53,8 +53,7 @@ Status AppendingLoop::look() {
       return fail(Code::kUnsupported, "the loop does more with the sequence \"",
                   node_.inputs[kTerms + i], "\" than to append to it in each iteration")
           .hint(
-              "Append the same number of tensors in every iteration, and read them behind the "
-              "loop");
+              "Append the same number of tensors in every iteration, and read them after the loop");
     }
   }
   return {};
@@ -230,7 +229,7 @@ Status AppendingLoop::run(int64_t version) {
   size_t lists = 0;
   for (const Appended& each : appended_) lists += each.rows.size();
   if (outlets.size() != loop.outputs.size() + lists) {
-    return fail(Code::kParse, "the body of the loop has ", body_.outputs.size(), " outputs");
+    return fail(Code::kParse, "the body of the loop has ", counted(body_.outputs.size(), "output"));
   }
   auto next = outlets.begin() + static_cast<std::ptrdiff_t>(loop.outputs.size());
   RILL_TRY(loader_.bind_outputs(loop, {outlets.begin(), next}, &env_));
@@ -303,7 +302,7 @@ Status AppendingLoop::give(const Appended& each, const std::vector<OutletId>& li
   RILL_ASSIGN(OutletId whole, make.joined(rows, axis));
   RILL_ASSIGN(const OutletId first, loader_.find(input, &env_));
   if (make.fact(first).rank() != rank) {
-    return fail(Code::kShape, "rows of rank ", rank, " are put behind ", make.fact(first));
+    return fail(Code::kShape, "rows of rank ", rank, " are appended to ", make.fact(first));
   }
   if (make.fact(first).dim(static_cast<int>(axis)) != Dim(0)) {
     RILL_ASSIGN(whole, make.along(axis, "concat", {first, whole}));

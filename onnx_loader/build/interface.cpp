@@ -19,7 +19,7 @@ std::string_view kind_text(ValueInfo::Kind kind) {
     case ValueInfo::Kind::kSparse:
       return "a sparse tensor";
     case ValueInfo::Kind::kOpaque:
-      return "of a type of its own";
+      return "of an opaque type";
     default:
       return "of no type";
   }
@@ -47,8 +47,9 @@ Result<TensorPtr> as_declared(const Tensor& value, const ValueInfo& info) {
     }
     auto reshaped = out.reshaped(std::move(shape));
     if (!reshaped.ok()) {
-      return fail(Code::kShape, "input \"", info.name, "\" has ", info.shape.size(),
-                  " axes, and cannot have the ", value.volume(), " values that were given");
+      return fail(Code::kShape, "input \"", info.name, "\" has ",
+                  counted(info.shape.size(), "axis", "axes"), ", and cannot have the ",
+                  value.volume(), " values that were given");
     }
     out = std::move(reshaped).value();
   }

@@ -422,8 +422,8 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
   }
   inside.attributes = &attributes;
   if (node.inputs.size() > function.inputs.size()) {
-    return fail(Code::kParse, "the node has ", node.inputs.size(), " inputs, the function ",
-                function.inputs.size());
+    return fail(Code::kParse, "the node has ", counted(node.inputs.size(), "input"),
+                ", the function ", function.inputs.size());
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i].empty()) continue;

@@ -157,8 +157,8 @@ Result<std::vector<CallArgument>> arguments_of(const NodeProto& node, const Frag
   }
   if (next < node.inputs.size()) {
     const auto most = std::count_if(decl.parameters.begin(), decl.parameters.end(), is_input);
-    return fail(Code::kParse, "the node has ", node.inputs.size(), " inputs, expected at most ",
-                static_cast<int64_t>(most));
+    return fail(Code::kParse, "the node has ", counted(node.inputs.size(), "input"),
+                ", expected at most ", static_cast<int64_t>(most));
   }
   for (const AttributeProto& attribute : node.attributes) {
     RILL_ASSIGN(CallArgument argument, argument_of(attribute, decl, name, loader, env));
@@ -203,8 +203,8 @@ Result<std::vector<OutletId>> NodeCall::branch(std::string_view attribute,
   RILL_ASSIGN(const auto held, graph_attribute(attribute));
   const GraphProto& graph = *held;
   if (graph.inputs.size() != inputs.size()) {
-    return fail(Code::kParse, "the graph \"", attribute, "\" has ", graph.inputs.size(),
-                " inputs, expected ", inputs.size());
+    return fail(Code::kParse, "the graph \"", attribute, "\" has ",
+                counted(graph.inputs.size(), "input"), ", expected ", inputs.size());
   }
   RILL_ASSIGN(Env env, loader_.inner(&env_));
   for (size_t i = 0; i < inputs.size(); ++i) env.values[graph.inputs[i].name] = inputs[i];
@@ -216,8 +216,8 @@ Result<OnnxCtx::Body> NodeCall::body(std::string_view attribute, std::span<const
   RILL_ASSIGN(const auto held, graph_attribute(attribute));
   const GraphProto& graph = *held;
   if (graph.inputs.size() != facts.size()) {
-    return fail(Code::kParse, "the graph \"", attribute, "\" has ", graph.inputs.size(),
-                " inputs, expected ", facts.size());
+    return fail(Code::kParse, "the graph \"", attribute, "\" has ",
+                counted(graph.inputs.size(), "input"), ", expected ", facts.size());
   }
   RILL_ASSIGN(Env env, loader_.inner(&env_));
   Body body;

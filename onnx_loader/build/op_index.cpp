@@ -33,7 +33,7 @@ Result<OnnxCallee> OpIndex::find(std::string_view domain, std::string_view name,
   if (it == ops_.end()) {
     if (const auto reason = refused_because(domain, name); !reason.empty()) {
       return fail(Code::kUnsupported, reason)
-          .hint("Cut the graph in front of it, and do that part in the program around");
+          .hint("Cut the graph before it, and do that part in the calling program");
     }
     std::vector<std::string_view> names;
     for (const auto& [key, forms] : ops_) {

@@ -91,7 +91,7 @@ Result<const Sequence*> Reader::list(size_t input) {
   const std::string_view name = node_.inputs[input];
   RILL_ASSIGN(const Sequence* found, loader_.find_sequence(name, &env_));
   if (found) return found;
-  return fail(Code::kUnsupported, "\"", name, "\" is no sequence whose tensors the file tells")
+  return fail(Code::kUnsupported, "\"", name, "\" is no sequence whose tensors the file lists")
       .hint("Sequences that inputs give are not read: stack their tensors");
 }
 
@@ -132,8 +132,7 @@ Result<Reader::Wires> Reader::listed(const Sequence& all) {
   if (!all.rows.valid()) return out;
   const Dim count = fact(all.rows).dim(0);
   if (!count.is_const()) {
-    return fail(Code::kUnsupported, "how many tensors the sequence has depends on the extent ",
-                count)
+    return fail(Code::kUnsupported, "the length of the sequence depends on the extent ", count)
         .hint("Set its symbols");
   }
   RILL_ASSIGN(const int64_t rows, count.as_int());
@@ -163,14 +162,14 @@ Result<Sequence> Reader::split() {
   if (!has(1)) return frames(x, at, keeps_axis);
   RILL_ASSIGN(OutletId sizes, tensor(1));
   if (fact(sizes).rank() == 0) {
-    RILL_ASSIGN(const int64_t part, known(1, "how a tensor is split"));
-    if (part < 1) return fail(Code::kArg, "parts of ", part, " frames");
+    RILL_ASSIGN(const int64_t part, known(1, "the size of the parts"));
+    if (part < 1) return fail(Code::kArg, "parts of ", counted(part, "frame"));
     // The standard ignores `keepdims` together with parts. PyTorch writes `unbind` so for
     // onnxruntime, which drops the axis of parts of one frame.
     if (part == 1) return frames(x, at, keeps_axis);
     const Dim& extent = whole.dim(static_cast<int>(at));
     if (!extent.is_const()) {
-      return fail(Code::kUnsupported, "how many tensors a split makes depends on the extent ",
+      return fail(Code::kUnsupported, "the number of tensors of a split depends on the extent ",
                   extent)
           .hint("Set its symbols");
     }

@@ -35,7 +35,7 @@ Status read_beside(const std::string& folder, std::string_view location, int64_t
   const std::string real = system::real_path(path);
   if (root.empty() || real.empty()) {
     return fail(Code::kIo, "File not found ", path)
-        .hint("The model's weights are in this file: put it beside the model");
+        .hint("The model's weights are in this file: put it into the model's folder");
   }
   if (!real.starts_with(root == "/" ? root : root + "/")) {
     return refused(location, "is a link to the outside of the model's folder");

@@ -144,7 +144,7 @@ Status TensorReader::external(const TensorProto& proto, Tensor* out) const {
   if (length != out->size_bytes()) return wrong_count(proto, length, out->size_bytes(), "bytes");
   if (folder_.empty()) {
     return fail(Code::kUnsupported, "the weights of a model in memory are in the file \"", location,
-                "\" beside it")
+                "\" in its folder")
         .hint("Load the model by its path");
   }
   std::span<std::byte> bytes(static_cast<std::byte*>(out->mutable_raw()),

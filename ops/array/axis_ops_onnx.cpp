@@ -26,7 +26,8 @@ Result<std::vector<int64_t>> unit_axes(OnnxCtx& ctx, const Fact& fact) {
   const auto kept = fact.rank() - static_cast<int64_t>(axes.size());
   if (stated && *stated == kept) return axes;
   if (!stated || *stated != kept - static_cast<int64_t>(open.size())) {
-    return fail(Code::kSymbol, "without axes, those of extent 1 go, but the input is ", fact)
+    return fail(Code::kSymbol, "without axes, those of extent 1 are removed, but the input is ",
+                fact)
         .hint("Set the symbols, as in --set N=1, or the input's shape with -i");
   }
   for (const int64_t axis : open) {

@@ -173,7 +173,7 @@ Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
   std::string remedy = "Concatenate along another axis";
   for (int64_t length = 1; most && *most <= 4096 && length <= (1 << 16); ++length) {
     if (frames.eval({{symbol, length}}) != most) continue;
-    remedy = str_cat("Assert that a stream has the ", *most, " frames of input ", first,
+    remedy = str_cat("Assert that a stream has the ", counted(*most, "frame"), " of input ", first,
                       ", as in --assert '", symbol, " >= ", length, "'");
     break;
   }
@@ -299,7 +299,7 @@ Result<Value> load_unstack(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
   RILL_ASSIGN(const int64_t count, ctx.fact(x).dim(static_cast<int>(axis)).as_int());
   // Each part is a node: far beyond what any model has, and a bound on what a file can ask for.
-  RILL_CHECK(count <= 4096, "unstack into ", count, " parts: at most 4096");
+  RILL_CHECK(count <= 4096, "unstack into ", counted(count, "part"), ": at most 4096");
   std::vector<Value> parts;
   for (int64_t i = 0; i < count; ++i) {
     RILL_ASSIGN(const OutletId part,

@@ -148,8 +148,8 @@ Result<Facts> GatherNd::infer(FactSpan in) const {
              batch_dims, " batch axes in ", data, " and ", indices);
   RILL_TRY(check_indices(indices.without_value(), Dim(0)));
   RILL_ASSIGN(const int64_t depth, indices.shape.back().as_int());
-  RILL_CHECK(depth >= 0 && depth <= data.rank() - batch_dims, "indices of ", depth, " axes: ", data,
-             " has ", data.rank() - batch_dims);
+  RILL_CHECK(depth >= 0 && depth <= data.rank() - batch_dims, "indices of ",
+             counted(depth, "axis", "axes"), ": ", data, " has ", data.rank() - batch_dims);
   Fact out = data.without_value();
   out.shape.assign(indices.shape.begin(), indices.shape.end() - 1);
   for (int64_t i = 0; i < batch_dims; ++i) {

@@ -165,15 +165,15 @@ Status Gather::pulsify(PulseBuilder& b) const {
   if (b.stream(1)) {
     const std::string way =
         str_cat("Assert how long streams are, as in --assert '", b.symbol(),
-                " >= 400', where that tells that all windows lie in them; choose frames by slices");
+                " >= 400', if that puts all windows within them; or choose frames by slices");
     return b.refuse(way,
                     frames, "indices that stream, and are not known to count up within its frames");
   }
   if (b.in(1).konst) {
-    const std::string way =
-        str_cat("Take them by a slice, as in x[:, a:b]; or assert how long streams are, as in "
-                "--assert '",
-                b.symbol(), " >= 8', where that tells which frames are there");
+    const std::string way = str_cat(
+        "Take them by a slice, as in x[:, a:b]; or assert how long streams are, as in "
+        "--assert '",
+        b.symbol(), " >= 8', if that decides which frames exist");
     return b.refuse(way, frames, "indices that may count from either end, or are too many");
   }
   return b.refuse("Give the indices as constants, or take the frames in the app", frames,

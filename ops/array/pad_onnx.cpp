@@ -24,8 +24,9 @@ Result<std::vector<Amounts>> amounts(OnnxCtx& ctx, int rank) {
   } else {
     for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
   }
-  RILL_CHECK(written.size() == 2 * axes.size(), "pads has ", written.size(), " entries, expected ",
-             2 * axes.size(), ": all begins, then all ends");
+  RILL_CHECK(written.size() == 2 * axes.size(), "pads has ",
+             counted(written.size(), "entry", "entries"), ", expected ", 2 * axes.size(),
+             ": all begins, then all ends");
   std::vector<Amounts> pads(static_cast<size_t>(rank), Amounts{Dim(0), Dim(0)});
   for (size_t i = 0; i < axes.size(); ++i) {
     RILL_ASSIGN(const int64_t axis, axis_in(axes[i], rank));
@@ -84,7 +85,7 @@ Result<OutletId> cut_negative(OnnxCtx& ctx, OutletId x, Pads* pads, std::vector<
     const Dim extent = ctx.fact(x).shape[axis];
     const auto left = (extent + Dim(before) + Dim(after)).to_int();
     RILL_CHECK(!left || *left >= 0, "pads of ", before, " and ", after, " cut more than the ",
-               extent, " entries of axis ", axis);
+               counted(extent, "entry", "entries"), " of axis ", axis);
     const Amounts cuts{Dim(std::max<int64_t>(0, -before)), Dim(std::max<int64_t>(0, -after))};
     before = std::max<int64_t>(0, before);
     after = std::max<int64_t>(0, after);
@@ -104,11 +105,12 @@ Result<OutletId> wrapped(OnnxCtx& ctx, OutletId x, const Pads& pads) {
     if (before == 0 && after == 0) continue;
     const auto at = static_cast<int64_t>(axis);
     RILL_ASSIGN(const int64_t extent, ctx.fact(x).shape[axis].as_int());
-    RILL_CHECK(extent > 0, "nothing goes on behind no entries");
+    RILL_CHECK(extent > 0, "an empty axis has no entries to repeat");
     // Make whole copies on both sides, and cut the outer ones.
     const int64_t front = (before + extent - 1) / extent;
     const int64_t copies = front + 1 + (after + extent - 1) / extent;
-    RILL_CHECK(copies <= 4096, "pads of ", before, " and ", after, " for ", extent, " entries");
+    RILL_CHECK(copies <= 4096, "pads of ", before, " and ", after, " for ",
+               counted(extent, "entry", "entries"));
     auto joined = draft_op<Concat>(at);
     const std::vector<OutletId> all(static_cast<size_t>(copies), x);
     RILL_ASSIGN(x, ctx.add1(std::move(joined), all, "copies"));
@@ -135,7 +137,7 @@ Result<Value> pad(OnnxCtx& ctx) {
   const std::vector<OpenPads> amounts_open = open_pads(open);
   if (!amounts_open.empty()) {
     if (mode == "wrap") {
-      return fail(Code::kUnsupported, "pads that sizes tell, of mode wrap: expected constant, ",
+      return fail(Code::kUnsupported, "symbolic pads of mode wrap: expected constant, ",
                   "reflect or edge")
           .hint("Set the symbols, as in --set S=16000");
     }
@@ -180,8 +182,8 @@ Result<Value> center(OnnxCtx& ctx) {
   } else {
     for (int axis = 0; axis < ctx.fact(x).rank(); ++axis) axes.push_back(axis);
   }
-  RILL_CHECK(shape.size() == axes.size(), "shape has ", shape.size(), " entries, expected ",
-             axes.size());
+  RILL_CHECK(shape.size() == axes.size(), "shape has ", counted(shape.size(), "entry", "entries"),
+             ", expected ", axes.size());
   RILL_ASSIGN(Tensor zero, as_type_of(Tensor::scalar(0.0F), ctx.fact(x)));
   Pads pads(static_cast<size_t>(ctx.fact(x).rank()));
   for (size_t i = 0; i < axes.size(); ++i) {

@@ -48,7 +48,8 @@ void run_border(const BorderArgs& args, const Frame& frame) noexcept {
 }
 
 void touch_fill(const FillArgs& args, StepTouches& touches) {
-  touches.require(args.to.rank <= kCopyMaxRank && dtype_size(args.to.dtype) <= 8, "what is filled");
+  touches.require(args.to.rank <= kCopyMaxRank && dtype_size(args.to.dtype) <= 8,
+                  "a fill of at most 8 axes and 8 bytes an element");
   touches.writes(args.to);
 }
 

@@ -164,7 +164,7 @@ class OpenRange final : public OpBase<OpenRange> {
   }
   Status lower(Lowering&) const override {
     return fail(Code::kUnsupported, "it counts to ", count, ", which the values of inputs decide")
-        .hint("Give the bounds as constants, or cut the graph in front of this operator");
+        .hint("Give the bounds as constants, or cut the graph before this operator");
   }
   Status save(SaveCtx& ctx) const override {
     RILL_ASSIGN(const std::string start, ctx.in(0));

@@ -83,7 +83,7 @@ Result<Value> range(OnnxCtx& ctx) {
       continue;
     }
     if (!ctx.fact(wire).konst) {
-      return fail(Code::kUnsupported, "input \"", name, "\" depends on data, and tells the shape")
+      return fail(Code::kUnsupported, "input \"", name, "\" depends on data, but decides the shape")
           .hint("Give its value: --constantize NAME=VALUE for the input that it depends on");
     }
     bounds.emplace_back(wire);

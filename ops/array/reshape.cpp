@@ -82,7 +82,7 @@ bool never_divides(std::span<const Dim> shape, const Dim& volume_of) {
 Result<Facts> Reshape::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   RILL_CHECK(axis >= 0 && count >= 0 && axis <= in[0].rank() && count <= in[0].rank() - axis, "no ",
-             count, " axes from ", axis, " on in ", in[0]);
+             counted(count, "axis", "axes"), " from ", axis, " on in ", in[0]);
   Fact out = in[0].without_value();
   out.shape = replaced(*this, in[0].shape);
   const Dim before = volume(in[0].shape);
@@ -101,7 +101,8 @@ Status Reshape::eval(EvalCtx& ctx) const {
   const View& out = ctx.out[0];
   const int64_t count_elements = out.volume();
   if (count_elements != x.volume()) {
-    return fail(Code::kShape, "can not reshape ", x.volume(), " elements to ", count_elements);
+    return fail(Code::kShape, "can not reshape ", counted(x.volume(), "element"), " to ",
+                count_elements);
   }
   visit_size(x.dtype, [&](auto tag) {
     using T = decltype(tag);
@@ -117,8 +118,8 @@ Status Reshape::eval(EvalCtx& ctx) const {
 Status Reshape::lower(Lowering& lowering) const {
   const Operand& x = lowering.in(0);
   const Operand shape = lowering.out_shape(0);
-  RILL_CHECK(x.volume() == shape.volume(), "can not reshape ", x.volume(), " elements to ",
-             shape.volume());
+  RILL_CHECK(x.volume() == shape.volume(), "can not reshape ", counted(x.volume(), "element"),
+             " to ", shape.volume());
   Operand view = x;
   view.konst = nullptr;
   view.rank = shape.rank;
@@ -198,9 +199,9 @@ Result<StreamSplit> split_of(const PulseBuilder& b, const StreamFact& stream) {
             ", is merged with, or split from, streaming axis ", axis);
       }
       if (!extent || (i < axis && *extent != 1)) {
-        return b.refuse("Put the axis that is merged behind the streaming one, by a transpose",
-                        "axis ", i, " of ", fact, ", extent ", fact.dim(i),
-                        ", is merged with, or split from, streaming axis ", axis, " behind it");
+        return b.refuse("Transpose the merged axis to a place after the streaming axis", "axis ", i,
+                        " of ", fact, ", extent ", fact.dim(i),
+                        ", is merged with, or split from, the later streaming axis ", axis);
       }
       *inner *= *extent;
     }
@@ -258,7 +259,7 @@ Status Reshape::pulsify(PulseBuilder& b) const {
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(wire, stream.axis));
   const int64_t elements = pulse * split.from_inner;
   if (elements % split.to_inner != 0) {
-    return b.refuse_pulse(elements, split.to_inner, "a pulse of ", pulse, " frames of ",
+    return b.refuse_pulse(elements, split.to_inner, "a pulse of ", counted(pulse, "frame"), " of ",
                           split.from_inner, " does not fill frames of ", split.to_inner);
   }
   const Fact now = b.fact(wire);
@@ -460,8 +461,8 @@ Result<std::vector<Dim>> resolved(std::vector<Dim> to, const Fact& in, int64_t s
   auto rest = exact_div(total, others);
   const auto divisor = others.to_int();
   if (!rest && divisor && *divisor > 0 && !total.is_const()) rest = floor_div(total, *divisor);
-  RILL_CHECK(rest.has_value(), "shape ", to, ": can not divide ", total, " elements of ", in,
-             " by ", others);
+  RILL_CHECK(rest.has_value(), "shape ", to, ": can not divide ", counted(total, "element"), " of ",
+             in, " by ", others);
   to[static_cast<size_t>(open)] = *rest;
   return to;
 }

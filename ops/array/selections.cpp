@@ -16,11 +16,11 @@ namespace rill::ops {
 namespace {
 
 Status refuse_at_run_time(const Dim& count) {
-  return fail(Code::kUnsupported, "its output has as many entries (", count,
-              ") as the values of its input decide")
+  return fail(Code::kUnsupported, "the values of its input decide the number of output entries, ",
+              count)
       .hint(
-          "Every shape is known before a run: give the input as a constant, or cut the graph "
-          "in front of this operator");
+          "Every shape must be known before a run: give the input as a constant, or cut the graph "
+          "before this operator");
 }
 
 bool is_true(const View& x, int64_t at) {

@@ -350,8 +350,8 @@ Status Downsample::pulsify(PulseBuilder& b) const {
   }
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(b.wire(0), stream->axis));
   if (pulse % stride != 0) {
-    return b.refuse_pulse(pulse, stride, "a pulse of ", pulse,
-                          " frames is no multiple of the stride ", stride);
+    return b.refuse_pulse(pulse, stride, "a pulse of ", counted(pulse, "frame"),
+                          " is no multiple of the stride ", stride);
   }
   b.reads_from(0, stride, modulo);
   StreamFact out = *stream;
@@ -419,7 +419,7 @@ Result<Value> load_slice(LoadCtx& ctx) {
   RILL_CHECK(
       begin.size() == axes.size() && end.size() == axes.size() && strides.size() == axes.size(),
       "axes, begin, end and stride have ", axes.size(), ", ", begin.size(), ", ", end.size(),
-      " and ", strides.size(), " entries, expected one each per axis");
+      " and ", counted(strides.size(), "entry", "entries"), ", expected one each per axis");
   for (size_t i = 0; i < axes.size(); ++i) {
     RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
     Dim from = begin[i];

@@ -202,7 +202,7 @@ Result<Value> slice(OnnxCtx& ctx) {
   RILL_CHECK(
       ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(),
       "starts, ends, axes and steps have ", starts.size(), ", ", ends.size(), ", ", axes.size(),
-      " and ", steps.size(), " entries, expected one each per axis");
+      " and ", counted(steps.size(), "entry", "entries"), ", expected one each per axis");
   for (size_t i = 0; i < axes.size(); ++i) {
     RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
     RILL_CHECK(steps[i] != 0, "a step of 0");

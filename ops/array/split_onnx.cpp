@@ -76,8 +76,8 @@ Result<std::vector<Dim>> ends_of(OnnxCtx& ctx, const Dim& extent) {
   if (ctx.given("num_outputs")) {
     RILL_ASSIGN(count, ctx.integer("num_outputs"));
   }
-  RILL_CHECK(count > 0 && count <= ctx.outputs(), "the node has ", ctx.outputs(),
-             " outputs, expected its ", count, " parts");
+  RILL_CHECK(count > 0 && count <= ctx.outputs(), "the node has ", counted(ctx.outputs(), "output"),
+             ", expected its ", count, " parts");
   const Dim part = ceil_div(extent, count);
   for (int64_t i = 1; i < count; ++i) ends.push_back(min(part * Dim(i), extent));
   ends.push_back(extent);

@@ -94,7 +94,7 @@ Result<Value> conditional(OnnxCtx& ctx) {
                        other_asserts));
   }
   RILL_CHECK(then->size() == otherwise->size(), "the branches have ", then->size(), " and ",
-             otherwise->size(), " outputs");
+             counted(otherwise->size(), "output"));
   RILL_ASSIGN(std::optional<Value> presumed, presumed_squeeze(ctx, condition, *then, *otherwise));
   if (presumed) return std::move(*presumed);
   OutletId scalar = condition;

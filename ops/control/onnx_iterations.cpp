@@ -112,7 +112,7 @@ Status Iterations::give_state(OutletId next) {
   const Fact& fact = turn_.fact(next);
   const Fact& first = turn_.fact(states_[index]);
   RILL_CHECK(fact.same_type(first), "state ", index, " of the loop is ", first,
-             " in front of an iteration and ", fact, " behind it");
+             " before an iteration and ", fact, " after it");
   const int result = static_cast<int>(turn_.outputs.size());
   turn_.add_output(str_cat("state_", index), next);
   scan_.state_results.push_back(result);

@@ -111,8 +111,8 @@ bool may_become(const Fact& open, const Fact& known) {
 
 Result<Facts> Scan::infer(FactSpan in) const {
   if (!misfit_.ok()) return misfit_.error();
-  RILL_CHECK(in.size() == inputs.size() && in.size() == body->inputs.size(), in.size(),
-             " inputs for a body of ", body->inputs.size());
+  RILL_CHECK(in.size() == inputs.size() && in.size() == body->inputs.size(),
+             counted(in.size(), "input"), " for a body of ", body->inputs.size());
   bool scans = false;
   std::optional<int64_t> common;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -125,10 +125,10 @@ Result<Facts> Scan::infer(FactSpan in) const {
                  input.chunk);
       const auto frames = in[i].dim(static_cast<int>(input.axis)).to_int();
       RILL_CHECK(!frames || *frames % std::abs(input.chunk) == 0, "chunk ", input.chunk,
-                 " does not divide the ", *frames, " frames of input ", i);
+                 " does not divide the ", counted(*frames, "frame"), " of input ", i);
       const auto own = frames ? std::optional(*frames / std::abs(input.chunk)) : std::nullopt;
       RILL_CHECK(!common || !own || *common == *own, "scanned input \"", body->input_name(i),
-                 "\" is read in ", *own, " iterations, those before it in ", *common);
+                 "\" is read in ", counted(*own, "iteration"), ", earlier ones in ", *common);
       if (own) common = own;
     }
     const Fact expected = body->fact(body->inputs[i]);

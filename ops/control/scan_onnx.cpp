@@ -21,7 +21,8 @@ constexpr int64_t kMostWrittenOut = 64;
 constexpr int64_t kMostTried = 65536;
 
 Status depends_on_data() {
-  return fail(Code::kUnsupported, "how often the loop runs depends on data, and with it the shapes")
+  return fail(Code::kUnsupported,
+              "the number of iterations depends on data, and decides the shapes")
       .hint("Decide it: --constantize NAME=VALUE for the input that it depends on");
 }
 
@@ -30,8 +31,8 @@ Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t co
   std::vector<int64_t> out(count, 0);
   if (!ctx.given(name)) return out;
   RILL_ASSIGN(out, ctx.integers(name));
-  RILL_CHECK(out.size() == count, "attribute \"", name, "\" has ", out.size(),
-             " entries, expected ", count);
+  RILL_CHECK(out.size() == count, "attribute \"", name, "\" has ",
+             counted(out.size(), "entry", "entries"), ", expected ", count);
   return out;
 }
 
@@ -70,8 +71,8 @@ Result<Value> scan_over(OnnxCtx& ctx, Scanned over) {
   }
   RILL_ASSIGN(OnnxCtx::Body body, ctx.body("body", facts));
   const Graph& given = body.graph;
-  RILL_CHECK(given.outputs.size() >= over.states, "the body has ", given.outputs.size(),
-             " outputs for ", over.states, " states");
+  RILL_CHECK(given.outputs.size() >= over.states, "the body has ",
+             counted(given.outputs.size(), "output"), " for ", over.states, " states");
   Iterations iterations(ctx, body);
   for (size_t i = 0; i < over.wires.size(); ++i) {
     if (i < over.states) {
@@ -181,7 +182,7 @@ Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
     std::vector<OutletId> inputs = {number, truth};
     inputs.insert(inputs.end(), states.begin(), states.end());
     RILL_ASSIGN(const std::vector<OutletId> outs, ctx.branch("body", inputs));
-    RILL_CHECK(outs.size() > states.size(), "the body has ", outs.size(), " outputs");
+    RILL_CHECK(outs.size() > states.size(), "the body has ", counted(outs.size(), "output"));
     const auto behind = outs.begin() + 1 + static_cast<std::ptrdiff_t>(states.size());
     states.assign(outs.begin() + 1, behind);
     lists.resize(static_cast<size_t>(outs.end() - behind));
@@ -236,13 +237,14 @@ Result<OnnxCtx::Body> LoopReader::body() {
   for (const OutletId& state : terms_.states) facts.push_back(ctx_.fact(state).without_value());
   RILL_ASSIGN(OnnxCtx::Body body, ctx_.body("body", facts));
   const size_t states = terms_.states.size();
-  RILL_CHECK(body.graph.outputs.size() > states, "the body has ", body.graph.outputs.size(),
-             " outputs for ", states, " states and a condition");
+  RILL_CHECK(body.graph.outputs.size() > states, "the body has ",
+             counted(body.graph.outputs.size(), "output"), " for ", states,
+             " states and a condition");
   for (size_t i = 0; i < states; ++i) {
     const Fact& last = body.graph.fact(body.graph.outputs[i + 1]);
     if (!last.same_type(facts[i + 2])) {
       return fail(Code::kUnsupported, "state ", static_cast<int64_t>(i), " of the loop is ",
-                  facts[i + 2], " in front of an iteration and ", last, " behind it");
+                  facts[i + 2], " before an iteration and ", last, " after it");
     }
   }
   RILL_ASSIGN(const std::optional<bool> more,

@@ -139,11 +139,11 @@ class Along {
       const int64_t chunk = chunk_of(i);
       const std::string takes =
           str_cat("body input \"", scan_.body->input_name(static_cast<size_t>(i)), "\" takes ",
-                  chunk, " frames at a time of ", pulse, " per pulse");
+                  counted(chunk, "frame"), " at a time of ", pulse, " per pulse");
       if (pulse % chunk != 0) return b_.refuse_pulse(pulse, chunk, takes);
       if (iterations >= 0 && iterations != pulse / chunk) {
         return b_.refuse("Bring the inputs of the loop to one rate", takes,
-                         ", while another makes ", iterations, " iterations");
+                         ", while another makes ", counted(iterations, "iteration"));
       }
       iterations = pulse / chunk;
       iterations_ = std::max(iterations_, (stream.delay + chunk - 1) / chunk);
@@ -376,7 +376,7 @@ Status Scan::pulsify(PulseBuilder& b) const {
   }
   if (!along) return Op::pulsify(b);
   if (still) {
-    return b.refuse("Loop over streams only", "it loops over a static input beside the stream");
+    return b.refuse("Loop over streams only", "it loops over a static input as well as the stream");
   }
   if (backward && !b.backward_chunks()) {
     return b.refuse(
@@ -385,8 +385,8 @@ Status Scan::pulsify(PulseBuilder& b) const {
         "it reads the streaming axis backwards (chunk -1), which needs the whole stream");
   }
   if (backward && (forward || skip > 0)) {
-    return b.refuse("Give each direction a loop of its own",
-                    forward ? "it reads the stream forwards and backwards at a time"
+    return b.refuse("Use a separate loop for each direction",
+                    forward ? "it reads the stream forwards and backwards at the same time"
                             : "it skips iterations of a loop that begins at the end of the stream");
   }
   return Along(b, *this).pulsify(backward);

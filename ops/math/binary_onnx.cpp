@@ -82,7 +82,7 @@ OutletId quotient(OnnxCtx& ctx, Formula& f, OutletId a, OutletId b) {
   if (!positive) b = minus(b);
   if (!positive && f.ok() && !is_at_least(ctx, f.fact(b), 1)) {
     const TensorPtr& known = f.fact(written).konst;
-    std::string by = "what is not known";
+    std::string by = "an unknown value";
     std::string claim = "S >= 16";
     if (known && known->volume() == 1) {
       const auto size = element_as_dim(*known, 0);

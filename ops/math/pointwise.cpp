@@ -250,7 +250,7 @@ Status check_program(int64_t inputs, std::span<const PointwiseInstr> code, FactS
   PointwiseInstr placed[kernels::kPointwiseMaxCode];
   RILL_CHECK(inputs > 0 && inputs <= kernels::kPointwiseMaxInputs && !code.empty() &&
                  code.size() <= kernels::kPointwiseMaxCode,
-             "a program of ", code.size(), " instructions on ", inputs, " inputs");
+             "a program of ", code.size(), " instructions on ", counted(inputs, "input"));
   for (size_t k = 0; k < code.size(); ++k) {
     const Reads reads = reads_of(code[k]);
     for (int i = 0; i < reads.count; ++i) {
@@ -326,7 +326,7 @@ Cost Pointwise::cost(FactSpan, FactSpan out) const {
 }
 
 std::vector<std::string> Pointwise::details() const {
-  return {str_cat(code.size(), " operations on ", inputs, " inputs")};
+  return {str_cat(code.size(), " operations on ", counted(inputs, "input"))};
 }
 
 namespace {

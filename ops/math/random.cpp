@@ -182,7 +182,8 @@ class Multinomial final : public OpBase<Multinomial> {
   Result<Facts> infer(FactSpan in) const override {
     RILL_TRY(expect_inputs(in, 1));
     RILL_CHECK(in[0].rank() == 2, "input ", in[0], ": expected [batch, classes]");
-    RILL_CHECK(samples >= 0 && !(in[0].dim(1) == Dim(0)), samples, " samples of ", in[0]);
+    RILL_CHECK(samples >= 0 && !(in[0].dim(1) == Dim(0)), counted(samples, "sample"), " of ",
+               in[0]);
     if (!is_float(in[0].dtype)) return fail(Code::kDType, "input ", in[0], ": expected floats");
     if (dtype != DType::kI32 && dtype != DType::kI64) {
       return fail(Code::kDType, "samples as ", dtype_name(dtype), ": expected i32 or i64");

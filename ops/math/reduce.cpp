@@ -269,7 +269,7 @@ Status Reduce::pulsify(PulseBuilder& b) const {
   if (!known || reduced[0] != stream->axis) {
     return b.refuse(
         "Reduce over windows of frames, by a pool, or in the app; or reduce numbers, with the "
-        "streaming axis in front of the other reduced ones",
+        "streaming axis before the other reduced ones",
         "reduces streaming axis ", stream->axis, ": every output needs the whole stream");
   }
   StreamFact own = *stream;

@@ -164,7 +164,8 @@ class ScatterNd final : public OpBase<ScatterNd> {
     RILL_TRY(check_indices(in[1].without_value(), Dim(0)));
     RILL_CHECK(in[1].rank() > 0, "indices ", in[1], ": expected at least one axis");
     RILL_ASSIGN(const int64_t depth, in[1].shape.back().as_int());
-    RILL_CHECK(depth >= 0 && depth <= in[0].rank(), "indices of ", depth, " axes for ", in[0]);
+    RILL_CHECK(depth >= 0 && depth <= in[0].rank(), "indices of ", counted(depth, "axis", "axes"),
+               " for ", in[0]);
     std::vector<Dim> expected(in[1].shape.begin(), in[1].shape.end() - 1);
     expected.insert(expected.end(), in[0].shape.begin() + depth, in[0].shape.end());
     bool fits = expected.size() == in[2].shape.size();

@@ -12,8 +12,8 @@ Status check_lengths(const TensorPtr& lengths, const Dim& frames) {
   if (!lengths || !most) return {};
   for (int64_t i = 0; i < lengths->volume(); ++i) {
     RILL_ASSIGN(const int64_t length, element_as_int(*lengths, i));
-    RILL_CHECK(length >= 0 && length <= *most, "a sequence of ", length, " frames on an axis of ",
-               *most);
+    RILL_CHECK(length >= 0 && length <= *most, "a sequence of ", counted(length, "frame"),
+               " on an axis of ", *most);
   }
   return {};
 }

@@ -20,8 +20,9 @@ Result<Value> load_constant(LoadCtx& ctx) {
                                             : DType::kF32;
   RILL_ASSIGN(const Tensor typed, cast(*values, type));
   RILL_ASSIGN(Tensor out, Tensor::zeros(type, shape));
-  RILL_CHECK(typed.volume() == 1 || typed.volume() == out.volume(), typed.volume(),
-             " values for shape ", shape, ": expected one, or one for each element");
+  RILL_CHECK(typed.volume() == 1 || typed.volume() == out.volume(),
+             counted(typed.volume(), "value"), " for shape ", shape,
+             ": expected one, or one for each element");
   RILL_ASSIGN(const Tensor flat, typed.reshaped({typed.volume()}));
   View from = flat.view();
   RILL_ASSIGN(Tensor target, out.reshaped({out.volume()}));

@@ -61,11 +61,11 @@ Result<Facts> Conv::infer(FactSpan in) const {
   const auto outputs = w.dim(0).to_int();
   const auto channels = w.dim(1).to_int();
   RILL_CHECK(outputs && channels, "filter ", w, ": expected a known shape");
-  RILL_CHECK(groups >= 1 && *outputs % groups == 0, groups, " groups for ", *outputs,
+  RILL_CHECK(groups >= 1 && *outputs % groups == 0, counted(groups, "group"), " for ", *outputs,
              " output channels");
   const Dim all = Dim(*channels) * Dim(groups);
   RILL_CHECK(x.dim(1) == all, "input ", x, " has ", x.dim(1), " channels, filter ", w, " in ",
-             groups, " groups expects ", all);
+             counted(groups, "group"), " expects ", all);
   for (int i = 0; i < window.axes(); ++i) {
     RILL_CHECK(w.dim(i + 2) == Dim(window.kernel[static_cast<size_t>(i)]), "filter ", w,
                " and window ", window.kernel, " differ");

@@ -70,10 +70,10 @@ Result<Facts> Deconv::infer(FactSpan in) const {
   const auto outputs = w.dim(0).to_int();
   const auto channels = w.dim(1).to_int();
   RILL_CHECK(outputs && channels, "filter ", w, ": expected a known shape");
-  RILL_CHECK(groups >= 1 && *outputs % groups == 0, groups, " groups for ", *outputs,
+  RILL_CHECK(groups >= 1 && *outputs % groups == 0, counted(groups, "group"), " for ", *outputs,
              " output channels");
-  RILL_CHECK(x.dim(1) == Dim(*channels) * Dim(groups), "input ", x, ", filter ", w, ", ", groups,
-             " groups: the channels do not fit");
+  RILL_CHECK(x.dim(1) == Dim(*channels) * Dim(groups), "input ", x, ", filter ", w, ", ",
+             counted(groups, "group"), ": the channels do not fit");
   RILL_CHECK(extra.size() == window.kernel.size(), extra.size(), " output adjustments");
   constexpr int64_t kMostExtra = INT32_MAX;
   RILL_CHECK(!any_of(extra, [](int64_t e) { return e > kMostExtra || e < -kMostExtra; }),
@@ -335,7 +335,8 @@ Result<Value> load(LoadCtx& ctx) {
   op.extra.assign(op.window.kernel.size(), 0);
   RILL_ASSIGN(const std::vector<Dim> shape, ctx.dims("output_shape"));
   if (!shape.empty()) {
-    RILL_CHECK(shape.size() == op.extra.size(), "output_shape of ", shape.size(), " entries");
+    RILL_CHECK(shape.size() == op.extra.size(), "output_shape of ",
+               counted(shape.size(), "entry", "entries"));
     RILL_TRY(set_shape(&op, ctx.fact(x), shape));
   }
   std::vector<OutletId> inputs{x, w};
@@ -362,8 +363,8 @@ Result<Value> load_debox(LoadCtx& ctx) {
   RILL_ASSIGN(op.groups, in.dim(1).as_int());
   op.extra.assign(op.window.kernel.size(), 0);
   RILL_ASSIGN(const std::vector<Dim> shape, ctx.dims("output_shape"));
-  RILL_CHECK(shape.empty() || shape.size() == size.size(), "output_shape of ", shape.size(),
-             " entries");
+  RILL_CHECK(shape.empty() || shape.size() == size.size(), "output_shape of ",
+             counted(shape.size(), "entry", "entries"));
   if (!shape.empty()) {
     RILL_TRY(set_shape(&op, in, std::span<const Dim>(shape).subspan(2)));
   }
@@ -372,7 +373,7 @@ Result<Value> load_debox(LoadCtx& ctx) {
   constexpr int64_t kMostOnes = int64_t{1} << 26;  // they are made
   const auto ones_count = checked_volume(filter_shape);
   RILL_CHECK(ones_count && *ones_count <= kMostOnes, "argument \"size\" is ", size, " for ",
-             op.groups, " channels: expected at most ", kMostOnes, " taps in all");
+             counted(op.groups, "channel"), ": expected at most ", kMostOnes, " taps in all");
   RILL_ASSIGN(Tensor ones, Tensor::zeros(DType::kF32, filter_shape));
   std::fill_n(ones.mutable_data<float>(), ones.volume(), 1.0F);
   RILL_ASSIGN(ones, cast(ones, in.dtype));

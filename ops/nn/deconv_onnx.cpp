@@ -13,7 +13,8 @@ Result<OutletId> filter_of(Formula& f, OutletId w, int64_t groups) {
   if (!f.ok()) return f.take_status();
   const Fact in = f.fact(w);
   RILL_ASSIGN(const int64_t channels, in.dim(0).as_int());
-  RILL_CHECK(groups >= 1 && channels % groups == 0, groups, " groups for ", channels, " channels");
+  RILL_CHECK(groups >= 1 && channels % groups == 0, counted(groups, "group"), " for ", channels,
+             " channels");
   std::vector<Dim> open = {Dim(groups), Dim(channels / groups)};
   open.insert(open.end(), in.shape.begin() + 1, in.shape.end());
   std::vector<int64_t> order = {0, 2, 1};
@@ -68,7 +69,7 @@ Result<Value> conv_transpose(OnnxCtx& ctx) {
   if (ctx.given("output_padding")) {
     RILL_ASSIGN(op.extra, ctx.integers("output_padding"));
     RILL_CHECK(op.extra.size() == kernel.size(), "attribute \"output_padding\" has ",
-               op.extra.size(), " entries, expected ", kernel.size());
+               counted(op.extra.size(), "entry", "entries"), ", expected ", kernel.size());
   }
   RILL_ASSIGN(const std::string auto_pad, ctx.text("auto_pad"));
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
@@ -77,8 +78,8 @@ Result<Value> conv_transpose(OnnxCtx& ctx) {
     RILL_ASSIGN(shape, ctx.dims("output_shape"));
     // Some files write batch and channels as well.
     if (shape.size() == kernel.size() + 2) shape.erase(shape.begin(), shape.begin() + 2);
-    RILL_CHECK(shape.size() == kernel.size(), "attribute \"output_shape\" has ", shape.size(),
-               " entries, expected ", kernel.size());
+    RILL_CHECK(shape.size() == kernel.size(), "attribute \"output_shape\" has ",
+               counted(shape.size(), "entry", "entries"), ", expected ", kernel.size());
   } else if (same) {
     for (int axis = 0; axis < op.window.axes(); ++axis) {
       shape.push_back(in.dim(axis + 2) * Dim(op.window.stride[static_cast<size_t>(axis)]));

@@ -65,7 +65,8 @@ Status EinSum::check(FactSpan in) const {
   const bool sound = arrow != std::string::npos && operands >= 1 && operands <= kMaxRank &&
                      commas + 1 == operands && expr.find(',', arrow) == std::string::npos &&
                      all_of(expr, [](char c) { return static_cast<unsigned char>(c) < kLetters; });
-  if (!sound) return fail(Code::kArg, "\"", expr, "\": expected axes of ", operands, " inputs");
+  if (!sound)
+    return fail(Code::kArg, "\"", expr, "\": expected axes of ", counted(operands, "input"));
   return expect_count(in, static_cast<size_t>(operands) + (has_bias ? 1U : 0U) +
                               (has_residual ? 1U : 0U));
 }
@@ -444,12 +445,13 @@ Result<Value> load_einsum(LoadCtx& ctx) {
   RILL_ASSIGN(const std::string acc, ctx.text("acc"));
   std::erase_if(expr, [](char c) { return c == ' '; });
   if (inputs.empty() || inputs.size() > kMaxRank) {
-    return fail(Code::kUnsupported, inputs.size(), " inputs: expected 1 to ", kMaxRank);
+    return fail(Code::kUnsupported, counted(inputs.size(), "input"), ": expected 1 to ", kMaxRank);
   }
   const size_t arrow = expr.find("->");
   const std::string sides = expr.substr(0, arrow);
   if (static_cast<size_t>(std::count(sides.begin(), sides.end(), ',')) + 1 != inputs.size()) {
-    return fail(Code::kArg, "\"", expr, "\": expected letters for ", inputs.size(), " inputs");
+    return fail(Code::kArg, "\"", expr, "\": expected letters for ",
+                counted(inputs.size(), "input"));
   }
   for (const char c : expr) {
     const bool allowed =

@@ -196,7 +196,8 @@ Result<std::string> spelled_out(std::string_view equation, const Facts& operands
       out += most;
       continue;
     }
-    RILL_CHECK(term < operands.size(), "\"", equation, "\" for ", operands.size(), " operands");
+    RILL_CHECK(term < operands.size(), "\"", equation, "\" for ",
+               counted(operands.size(), "operand"));
     const size_t begin = term == 0 ? 0 : equation.rfind(',', i) + 1;
     const size_t end = std::min(equation.find(',', i), arrow);
     const int count = beyond(equation.substr(begin, end - begin), operands[term].rank());

@@ -48,8 +48,8 @@ struct Packed {
 
 Status expect_count(std::string_view name, const Tensor& tensor, int64_t count) {
   if (tensor.volume() == count) return {};
-  return fail(Code::kShape, "input \"", name, "\" has ", tensor.volume(), " elements, expected ",
-              count);
+  return fail(Code::kShape, "input \"", name, "\" has ", counted(tensor.volume(), "element"),
+              ", expected ", count);
 }
 
 Status read_points(OnnxCtx& ctx, Packed* packed) {
@@ -97,7 +97,7 @@ Result<Packed> read_packed(OnnxCtx& ctx) {
              "attribute \"block_size\" is ", packed.block, ": expected a power of two from 16 on");
   constexpr int64_t kMost = int64_t{1} << 31;
   RILL_CHECK(packed.rows > 0 && packed.length > 0 && packed.rows < kMost && packed.length < kMost,
-             "a matrix of ", packed.rows, " rows of ", packed.length);
+             "a matrix of ", counted(packed.rows, "row"), " of ", packed.length);
   packed.blocks = (packed.length + packed.block - 1) / packed.block;
   RILL_ASSIGN(packed.codes, ctx.constant("B"));
   RILL_CHECK(packed.codes->dtype() == DType::kU8, "input \"B\" is of ",

@@ -52,14 +52,14 @@ Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
   int64_t taps = 1;
   for (const int64_t extent : window.kernel) taps *= std::min(extent, kMostTaps + 1);
   if (window.same || taps > kMostTaps) {
-    return fail(Code::kUnsupported, "output \"Indices\" of windows of ", taps,
-                " taps or of a size that is not known: expected at most ", kMostTaps)
-        .hint("Drop it from the graph, if nobody reads it");
+    return fail(Code::kUnsupported, "output \"Indices\" of windows of ", counted(taps, "tap"),
+                " or of unknown size: expected at most ", kMostTaps)
+        .hint("Drop it from the graph, if it has no reader");
   }
   constexpr int64_t kMostPadding = int64_t{1} << 20;  // entries of padding have places, too
   for (const auto& [before, after] : window.padding) {
     RILL_CHECK(before <= kMostPadding && after <= kMostPadding, "attribute \"pads\" is ",
-               nnef_text(window.padding), " beside an output \"Indices\": expected at most ",
+               nnef_text(window.padding), " with an output \"Indices\": expected at most ",
                kMostPadding);
   }
   RILL_ASSIGN(const int64_t order, ctx.integer("storage_order"));

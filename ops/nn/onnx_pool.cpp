@@ -56,7 +56,7 @@ Result<OutletId> onnx_average_pool(OnnxCtx& ctx, OutletId x, bool whole) {
       const Pads written = window.padding;
       for (const auto& [before, after] : written) {
         RILL_CHECK(before <= kMostPadding && after <= kMostPadding, "attribute \"pads\" is ",
-                   nnef_text(written), " beside ceil_mode and count_include_pad: expected at most ",
+                   nnef_text(written), " with ceil_mode and count_include_pad: expected at most ",
                    kMostPadding);
       }
       x = padded(f, x, &window);

@@ -15,8 +15,9 @@ Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t ax
   std::vector<int64_t> out(axes, 1);
   if (!ctx.given(name)) return out;
   RILL_ASSIGN(out, ctx.integers(name));
-  RILL_CHECK(out.size() == axes, "attribute \"", name, "\" has ", out.size(),
-             " entries, expected ", axes, ", one per spatial axis");
+  RILL_CHECK(out.size() == axes, "attribute \"", name, "\" has ",
+             counted(out.size(), "entry", "entries"), ", expected ", axes,
+             ", one per spatial axis");
   return out;
 }
 
@@ -91,7 +92,7 @@ Result<Window> read_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
   window.kernel = std::move(kernel);
   const size_t axes = window.kernel.size();
   RILL_CHECK(input.rank() == static_cast<int>(axes) + 2, "input ", input, ": expected ", axes,
-             " spatial axes behind batch and channels");
+             " spatial axes after batch and channels");
   RILL_ASSIGN(window.stride, list(ctx, "strides", axes));
   RILL_ASSIGN(window.dilation, list(ctx, "dilations", axes));
   std::string auto_pad;
@@ -112,8 +113,9 @@ Result<Window> read_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
   std::vector<int64_t> pads(2 * axes, 0);
   if (auto_pad != "VALID" && ctx.given("pads")) {
     RILL_ASSIGN(pads, ctx.integers("pads"));
-    RILL_CHECK(pads.size() == 2 * axes, "attribute \"pads\" has ", pads.size(),
-               " entries, expected ", 2 * axes, ": all begins, then all ends");
+    RILL_CHECK(pads.size() == 2 * axes, "attribute \"pads\" has ",
+               counted(pads.size(), "entry", "entries"), ", expected ", 2 * axes,
+               ": all begins, then all ends");
   }
   for (size_t i = 0; i < axes; ++i) window.padding.emplace_back(pads[i], pads[axes + i]);
   RILL_TRY(window.check(static_cast<int>(axes), kNames));
@@ -131,7 +133,7 @@ Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
   const int axis = open[0] + 2;
   return fail(Code::kUnsupported, "auto_pad SAME_LOWER with a stride of ",
               window.stride[static_cast<size_t>(open[0])], " over axis ", axis, " of ", input,
-              ": the padding in front depends on the extent ", input.dim(axis))
+              ": the padding at the start depends on the extent ", input.dim(axis))
       .hint("Set its symbols, as in --set S=16000, or give the input's shape with -i");
 }
 

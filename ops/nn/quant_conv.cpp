@@ -28,7 +28,7 @@ Result<Facts> QuantConv::infer(FactSpan in) const {
   const auto channels = w.dim(1).to_int();
   RILL_CHECK(outputs && channels, "filter ", w, ": expected a known shape");
   RILL_CHECK(groups >= 1 && *outputs % groups == 0 && x.dim(1) == Dim(*channels * groups), "input ",
-             x, ", filter ", w, ", ", groups, " groups: the channels do not fit");
+             x, ", filter ", w, ", ", counted(groups, "group"), ": the channels do not fit");
   if (has_bias) {
     RILL_CHECK(in[2].rank() == 1 && in[2].dim(0) == w.dim(0), "bias ", in[2], ": expected ",
                *outputs, " values");

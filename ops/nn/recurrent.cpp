@@ -54,7 +54,7 @@ OpPtr Recurrent::stateless() const {
 Result<Facts> Recurrent::infer(FactSpan in) const {
   Facts out;
   const auto state = static_cast<size_t>(first_state());
-  RILL_CHECK(in.size() > state, in.size(), " inputs");
+  RILL_CHECK(in.size() > state, counted(in.size(), "input"));
   for (const int64_t what : outputs) {
     const Fact& like = what == kSequence ? in[0] : in[state + (what == kLastC ? 1 : 0)];
     out.push_back(like.without_value());

@@ -146,7 +146,7 @@ Status ResizeAxis::lower(Lowering& lowering) const {
   args.taps = taps.count();
   int64_t entries = 0;
   if (__builtin_mul_overflow(args.to, args.taps, &entries) || entries > (int64_t{1} << 31)) {
-    return fail(Code::kNoMem, args.to, " outputs of ", args.taps, " taps");
+    return fail(Code::kNoMem, counted(args.to, "output"), " of ", args.taps, " taps");
   }
   const auto [index_ref, indices] = lowering.constant<int64_t>(entries);
   const auto [weight_ref, weights] = lowering.constant<float>(entries);

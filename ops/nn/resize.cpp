@@ -22,8 +22,8 @@ Result<Value> add_axes(LoadCtx& ctx, OutletId x, const ResizeAxis& like,
   RILL_CHECK(scales.empty() ? sizes.size() == rank : scales.size() == rank, "input ", ctx.fact(x),
              ": expected ", rank, " scales or sizes, found ",
              scales.empty() ? sizes.size() : scales.size());
-  RILL_CHECK(!crop || roi.size() == 2 * rank, "roi of ", roi.size(), " values: expected ",
-             2 * rank);
+  RILL_CHECK(!crop || roi.size() == 2 * rank, "roi of ", counted(roi.size(), "value"),
+             ": expected ", 2 * rank);
   std::vector<ResizeAxis> steps;
   for (size_t i = 0; i < rank; ++i) {
     const Dim& from = ctx.fact(x).shape[i];

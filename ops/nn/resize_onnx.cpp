@@ -17,7 +17,7 @@ Result<std::vector<float>> floats(OnnxCtx& ctx, std::string_view name) {
   RILL_ASSIGN(const OutletId wire, ctx.wire(name));
   const TensorPtr konst = ctx.fact(wire).konst;
   if (!konst) {
-    return fail(Code::kUnsupported, "input \"", name, "\" depends on data, and tells the shape")
+    return fail(Code::kUnsupported, "input \"", name, "\" depends on data, but decides the shape")
         .hint("Give its value: --constantize NAME=VALUE for the input that it depends on");
   }
   RILL_ASSIGN(const Tensor wide, cast(*konst, DType::kF32));
@@ -102,8 +102,8 @@ Result<std::vector<ResizeAxis>> steps_of(OnnxCtx& ctx, const Fact& in) {
   RILL_CHECK((scales.empty() ? sizes.size() : scales.size()) == axes.size(), "input ", in,
              ": expected ", axes.size(), " scales or sizes, found ",
              scales.empty() ? sizes.size() : scales.size());
-  RILL_CHECK(!like.is_crop() || roi.size() == 2 * axes.size(), "roi of ", roi.size(),
-             " values: expected ", 2 * axes.size());
+  RILL_CHECK(!like.is_crop() || roi.size() == 2 * axes.size(), "roi of ",
+             counted(roi.size(), "value"), ": expected ", 2 * axes.size());
   std::vector<ResizeAxis> steps;
   for (size_t i = 0; i < axes.size(); ++i) {
     ResizeAxis op = like;

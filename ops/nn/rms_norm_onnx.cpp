@@ -228,7 +228,8 @@ Result<Value> group_norm(OnnxCtx& ctx) {
   RILL_CHECK(in.rank() >= 2, "input ", in, ": expected [batch, channels, ...]");
   RILL_ASSIGN(const int64_t groups, ctx.integer("num_groups"));
   RILL_ASSIGN(const int64_t channels, in.dim(1).as_int());
-  RILL_CHECK(groups >= 1 && channels % groups == 0, groups, " groups for ", channels, " channels");
+  RILL_CHECK(groups >= 1 && channels % groups == 0, counted(groups, "group"), " for ", channels,
+             " channels");
   RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
   DType type = in.dtype;
   if (ctx.has("stash_type")) {

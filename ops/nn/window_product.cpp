@@ -262,7 +262,8 @@ class WindowLowering {
 
   Status product_call() {
     if (spatial_ > 3) {
-      return fail(Code::kUnsupported, spatial_, " spatial axes: at most 3");
+      return fail(Code::kUnsupported, counted(spatial_, "spatial axis", "spatial axes"),
+                  ": at most 3");
     }
     ConvArgs<MatmulF32Args> args;
     common(&args);

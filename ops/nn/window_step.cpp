@@ -94,7 +94,7 @@ struct CallRegions {
                                      const MatmulPacked* few_bits, StepTouches& touches) {
   const MatmulF32Args& args = conv.kernel;
   touch_counts(args, touches);
-  touches.require(!args.accumulate, "a product that starts anew");
+  touches.require(!args.accumulate, "a matmul without accumulation");
   if (!touches.holds()) return {};
   const int64_t k = args.segments * args.segment_len;
   const int64_t nr = few_bits != nullptr ? few_bits->nr : conv.how->nr;
@@ -154,7 +154,7 @@ template <class Args>
       touches.require(loop.weights % 16 == 0, "weights that are aligned");
       at.bias = at.bias.over(loop.count, loop.bias);
     }
-    touches.require(own == conv.units, "as many units as its arguments make");
+    touches.require(own == conv.units, "the units that its arguments make");
     touches.within(own, 0, kMostCounted);
     if (!touches.holds()) return;
     units += own;

@@ -42,7 +42,7 @@ Result<Value> load_einsum_q(LoadCtx& ctx) {
   RILL_ASSIGN(const std::string output, ctx.text("output"));
   RILL_ASSIGN(const DType type, stored_type(output));
   RILL_ASSIGN(const std::vector<OutletId> inputs, plain_wires(ctx, "inputs"));
-  RILL_CHECK(inputs.size() == 2, inputs.size(), " inputs: expected 2");
+  RILL_CHECK(inputs.size() == 2, counted(inputs.size(), "input"), ": expected 2");
   Wiring w(ctx);
   const QuantScales scales = read_scales(w);
   const OutletId bias = w.arg("bias");

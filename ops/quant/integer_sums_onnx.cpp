@@ -201,7 +201,7 @@ Result<Value> qlinear_concat(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const std::vector<OutletId> given, ctx.wires("inputs"));
   RILL_CHECK(!given.empty() && given.size() % 3 == 0, given.size(),
-             " inputs behind those of the output: expected three each, a tensor, its scale and its "
+             " inputs after those of the output: expected three each, a tensor, its scale and its "
              "zero point");
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   const OutletId zero = f.reshape(f.arg("Y_zero_point"), {});

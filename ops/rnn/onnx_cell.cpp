@@ -212,8 +212,8 @@ Result<CellForm> cell_form(OnnxCtx& ctx, CellKind kind, int64_t directions) {
   const auto count = static_cast<size_t>(functions * directions);
   const bool given = ctx.given("activations");
   if (given && list.size() != count) {
-    return fail(Code::kArg, "attribute \"activations\" has ", list.size(), " entries, expected ",
-                count);
+    return fail(Code::kArg, "attribute \"activations\" has ",
+                counted(list.size(), "entry", "entries"), ", expected ", count);
   }
   size_t alpha = 0;
   size_t beta = 0;

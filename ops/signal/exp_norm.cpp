@@ -129,7 +129,7 @@ Status ExpNorm::pulsify(PulseBuilder& b) const {
   }
   if (anew) {
     return b.refuse("Set stateless to false",
-                    "it begins its average anew in every run, so pulses differ from the whole");
+                    "it restarts its average in every run, so pulses differ from the whole");
   }
   StreamFact stream = *found;
   RILL_ASSIGN(const OutletId x, b.materialise(b.wire(0), &stream));

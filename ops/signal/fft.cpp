@@ -32,7 +32,7 @@ struct Fft final : OpBase<Fft> {
     RILL_CHECK(in[0].shape.back() == Dim(2), "input ", in[0],
                ": expected pairs (re, im) on the last axis");
     if (in[0].dtype != DType::kF32) {
-      return fail(Code::kDType, "input ", in[0], ": expected F32").hint("Cast it in front");
+      return fail(Code::kDType, "input ", in[0], ": expected F32").hint("Cast it first");
     }
     return one_fact(in[0].without_value());
   }

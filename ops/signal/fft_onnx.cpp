@@ -62,7 +62,7 @@ Status check_onesided(Formula& f, OutletId x) {
   if (last < 0 || !(f.dim(x, last) == Dim(2))) return {};
   return fail(Code::kUnsupported, "onesided is 1, and input ", f.fact(x),
               " is complex: expected real numbers, 1 on the last axis")
-      .hint("Set onesided to 0: half of a complex spectrum does not tell the other half");
+      .hint("Set onesided to 0: half of a complex spectrum does not determine the other half");
 }
 
 Result<Value> dft(OnnxCtx& ctx) {
@@ -144,7 +144,7 @@ Result<Value> cosine_window(OnnxCtx& ctx, const std::array<double, 3>& terms) {
   RILL_ASSIGN(const bool periodic, ctx.boolean("periodic"));
   RILL_ASSIGN(const int64_t number, ctx.integer("output_datatype"));
   constexpr int64_t kMostSamples = int64_t{1} << 24;
-  RILL_CHECK(size >= 0 && size <= kMostSamples, "a window of ", size, " samples");
+  RILL_CHECK(size >= 0 && size <= kMostSamples, "a window of ", counted(size, "sample"));
   const auto type = onnx_type(number);
   if (!type) return fail(Code::kUnsupported, "a window of ", onnx_type_name(number));
   const auto period = static_cast<double>(periodic ? size : size - 1);
@@ -180,8 +180,8 @@ Result<Value> mel_weights(OnnxCtx& ctx) {
   const auto type = onnx_type(number);
   if (!type) return fail(Code::kUnsupported, "weights of ", onnx_type_name(number));
   constexpr int64_t kMost = int64_t{1} << 24;
-  RILL_CHECK(bins > 0 && length > 0 && rate > 0 && bins <= kMost / (length / 2 + 1), bins,
-             " bins of a transform of ", length, " samples at ", rate, " Hz");
+  RILL_CHECK(bins > 0 && length > 0 && rate > 0 && bins <= kMost / (length / 2 + 1),
+             counted(bins, "bin"), " of a transform of ", length, " samples at ", rate, " Hz");
   const int64_t lines = length / 2 + 1;
   std::vector<int64_t> edges;
   for (int64_t i = 0; i < bins + 2; ++i) {

@@ -72,9 +72,9 @@ Result<Facts> Stft::infer(FactSpan in) const {
              ": expected pairs (re, im) on the last axis");
   RILL_CHECK(frame >= 1 && stride >= 1 && frame < (1 << 26) && stride < (int64_t{1} << 40),
              "frame ", frame, ", stride ", stride, ": expected at least 1");
-  RILL_CHECK(bins >= 0 && bins <= frame, bins, " bins of ", frame);
+  RILL_CHECK(bins >= 0 && bins <= frame, counted(bins, "bin"), " of ", frame);
   if (x.dtype != DType::kF32) {
-    return fail(Code::kDType, "input ", x, ": expected F32").hint("Cast it in front");
+    return fail(Code::kDType, "input ", x, ": expected F32").hint("Cast it first");
   }
   if (window) {
     RILL_CHECK(window->rank() == 1 && window->extent(0) <= frame, "window of ", window->shape(),

@@ -70,9 +70,9 @@ void touch_border_stream(const BorderStreamArgs& args, StepTouches& touches) {
     touches.within(delay, -kMostFrames, kMostFrames);
   }
   if (!touches.holds()) return;
-  touches.require(args.to.extent(args.axis) - args.shown ==
-                      args.from.extent(args.axis) - args.overlap,
-                  "frames of a pulse behind those that are shown again");
+  touches.require(
+      args.to.extent(args.axis) - args.shown == args.from.extent(args.axis) - args.overlap,
+      "frames of a pulse after the repeated ones");
   touches.require(args.from.extent(args.axis) > 0 || args.to.volume() == 0, "frames to show");
   touches.reads(args.from);
   touches.writes(args.to);

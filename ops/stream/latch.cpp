@@ -51,7 +51,7 @@ void PulseSplice::fields(FieldVisitor& visitor) {
 
 Result<Facts> PulseSplice::infer(FactSpan in) const {
   const size_t expected = 1U + (has_front ? 1U : 0U) + (has_back ? 1U : 0U);
-  RILL_CHECK(in.size() == expected, in.size(), " inputs: expected ", expected);
+  RILL_CHECK(in.size() == expected, counted(in.size(), "input"), ": expected ", expected);
   RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
   RILL_CHECK(begin > -kMostFrames && begin < kMostFrames, "begin ", begin, " is out of range");
   const auto frames = in[0].dim(static_cast<int>(axis)).to_int();

@@ -23,7 +23,7 @@ void touch_tail_stream(const TailArgs& args, StepTouches& touches) {
   touches.within(args.delay, -kMostFrames, kMostFrames);
   if (!touches.holds()) return;
   touches.within(args.overlap, 0, args.from.extent(args.axis));
-  touches.require(args.frames == args.kept.extent(args.axis), "as many frames as are kept");
+  touches.require(args.frames == args.kept.extent(args.axis), "the number of kept frames");
   touches.reads(args.from);
   touches.keeps(region(args.kept));
 }

@@ -135,7 +135,8 @@ Parts parts_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
 Result<Dim> total_of(OnnxCtx& ctx, const Dim& frames) {
   if (!ctx.given("past_key")) return frames;
   RILL_ASSIGN(const TensorPtr total, ctx.constant("total_sequence_length"));
-  RILL_CHECK(total->volume() == 1, "total_sequence_length has ", total->volume(), " elements");
+  RILL_CHECK(total->volume() == 1, "total_sequence_length has ",
+             counted(total->volume(), "element"));
   return element_as_dim(*total, 0);
 }
 
@@ -150,8 +151,8 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
     const auto [most, had, fresh] = std::tuple(at.total.to_int(), past.to_int(),
                                                counts.frames.to_int());
     RILL_CHECK(ragged || !most || !had || !fresh || *most <= *had || *most == *had + *fresh,
-               "total_sequence_length ", *most, ": expected at most the ", *had,
-               " frames of the cache, or ", *fresh, " more");
+               "total_sequence_length ", *most, ": expected at most the ", counted(*had, "frame"),
+               " of the cache, or ", *fresh, " more");
   }
   const auto lengths = [&](const char* name) {
     return f.reshape(f.cast(f.arg(name), DType::kI64), {counts.batch});

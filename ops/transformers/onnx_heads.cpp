@@ -48,7 +48,8 @@ Result<OutletId> not_behind(OnnxCtx& ctx, Formula& f, OutletId scores, const Dim
 Result<std::vector<Dim>> widths_of(OnnxCtx& ctx, const Fact& product) {
   if (ctx.has("qkv_hidden_sizes") && ctx.given("qkv_hidden_sizes")) {
     RILL_ASSIGN(const std::vector<Dim> widths, ctx.dims("qkv_hidden_sizes"));
-    RILL_CHECK(widths.size() == 3, "qkv_hidden_sizes has ", widths.size(), " entries, expected 3");
+    RILL_CHECK(widths.size() == 3, "qkv_hidden_sizes has ",
+               counted(widths.size(), "entry", "entries"), ", expected 3");
     return widths;
   }
   const auto width = product.rank() == 3 ? exact_div(product.dim(2), Dim(3)) : std::nullopt;

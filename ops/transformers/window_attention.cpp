@@ -39,8 +39,8 @@ class WindowAttention final : public OpBase<WindowAttention> {
     return bytes.at_most(INT64_MAX);
   }
   Status pulsify(PulseBuilder& b) const override {
-    return b.refuse("Mask the attention, so that frames see none after them",
-                    "its queries see all keys of a run, those after them too");
+    return b.refuse("Mask the attention, so that frames see no later ones",
+                    "its queries see all keys of a run, including later ones");
   }
   Cost cost(FactSpan in, FactSpan) const override {
     const Dim work = volume(in[0].shape) * Dim(2 * window);

@@ -67,13 +67,13 @@ class RoiAlign final : public OpBase<RoiAlign> {
 Result<Facts> RoiAlign::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 3));
   constexpr int64_t kMost = int64_t{1} << 31;
-  RILL_CHECK(height > 0 && height < kMost && width > 0 && width < kMost, height, " x ", width,
-             " bins");
+  RILL_CHECK(height > 0 && height < kMost && width > 0 && width < kMost, height, " x ",
+             counted(width, "bin"));
   RILL_CHECK(points >= 0 && points <= kMostPoints, points, " points: expected 0 to ", kMostPoints);
   const double of_region = static_cast<double>(points) * static_cast<double>(points) *
                            static_cast<double>(height) * static_cast<double>(width);
   RILL_CHECK(of_region <= kMostOfRegion, points, " x ", points, " points in each of ", height,
-             " x ", width, " bins: expected at most 2^28 in all");
+             " x ", counted(width, "bin"), ": expected at most 2^28 in all");
   RILL_CHECK(in[0].rank() == 4 && in[1].rank() == 2 && in[2].rank() == 1 &&
                  in[1].dim(1) == Dim(4) && in[1].dim(0) == in[2].dim(0),
              "input ", in[0], ", regions ", in[1], ", images ", in[2],

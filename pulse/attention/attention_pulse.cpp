@@ -130,9 +130,8 @@ class Streamed {
       RILL_ASSIGN(const int64_t pulse, b_.pulse_of(input.wire, stream->axis));
       int64_t& own = stream->axis == at.row ? layout_.pulse : layout_.key_pulse;
       if (own != 0 && own != pulse) {
-        return b_.refuse("Bring what meets to one rate",
-                         stream->axis == at.row ? "queries" : "keys", " run at ", pulse,
-                         " frames per pulse, and others of them at ", own);
+        return b_.refuse("Bring them to one rate", stream->axis == at.row ? "queries" : "keys",
+                         " run at ", counted(pulse, "frame"), " per pulse, and others at ", own);
       }
       own = pulse;
       if (stream->axis == at.column) {
@@ -188,11 +187,12 @@ class Streamed {
       const auto* cut = slice_of(node);
       const bool placed = cut && (cut->axis == at.row || cut->axis == at.column);
       if (placed || at.distance >= 0 || triangle_of(node) || count_of(node)) {
-        return b_.refuse("Compare positions that are ranges, as in arange(n) * 2 for keys of half "
-                         "the rate, or bring queries and keys to one rate",
-                         "queries run at ", layout_.pulse, " frames per pulse, and keys at ",
-                         layout_.key_pulse, ", which node \"", node.name, "\" (", node.op->name(),
-                         ") does not tell apart");
+        return b_.refuse(
+            "Compare positions that are ranges, as in arange(n) * 2 for keys of half "
+            "the rate, or bring queries and keys to one rate",
+            "queries run at ", counted(layout_.pulse, "frame"), " per pulse, and keys at ",
+            layout_.key_pulse, ", which node \"", node.name, "\" (", node.op->name(),
+            ") does not distinguish");
       }
       const auto* range = range_of(node);
       if (!range) continue;
@@ -316,7 +316,7 @@ class Streamed {
     const auto* rows = slice_of(node);
     if (!nearest_ || (rows && rows->axis != at.distance)) {
       return b_.refuse("Take distances from a range or a table", "node \"", node.name, "\" (",
-                       node.op->name(), ") does not tell how far keys lie from queries");
+                       node.op->name(), ") does not give the distances of keys from queries");
     }
     // The number, or the row of the table, of distance 0.
     const Dim zero = range ? range->start + Dim(range->step) * *nearest_ : rows->begin + *nearest_;

@@ -249,8 +249,8 @@ class Search {
 
  private:
   void give_up(int64_t queries) {
-    band_.gave_up = str_cat("its masks repeat themselves after ", queries,
-                            " queries at the earliest, which is more than are looked through");
+    band_.gave_up = str_cat("the period of its masks is at least ",
+                            counted(queries, "query", "queries"), ", more than the search covers");
   }
 
   Positions& positions_;
@@ -301,9 +301,9 @@ void report_unread(const Graph& graph, const Reading& reading,
   const auto misread = find_if(limits, [&](const Limit& limit) { return !reading.is_read(limit); });
   if (misread == limits.end() || !band->unread.empty()) return;
   const Node& node = graph.node(misread->wire.node);
-  band->unread = str_cat("what node \"", node.name, "\" (", node.op->name(),
-                         ") hides is not told from positions: that ends at ",
-                         reading.end_of(*misread));
+  band->unread =
+      str_cat("the mask of node \"", node.name, "\" (", node.op->name(),
+              ") is no known function of positions, because of ", reading.end_of(*misread));
 }
 
 /// Drop the limits that are unknown. An unknown limit may hide every key that the others show; a
@@ -317,8 +317,8 @@ void keep_read(const Reading& reading, bool by_frames, std::vector<Limit>* limit
   if (open) keep_infinite(limits);
   if (open && limited && limits->empty() && band->unread.empty()) {
     band->unread =
-        "frames may hide what positions leave, and where finite numbers hide all keys, all "
-        "count alike: minus infinity hides for good";
+        "frames may hide the keys that positions show, and if finite numbers hide all keys, all "
+        "count alike: mask with minus infinity";
   }
   std::erase_if(*limits, unread);
 }
@@ -350,7 +350,7 @@ Band band_of(const Graph& graph, const Limits& found, int64_t fewer, std::string
   if (limits.empty() && found.softmax && band.unread.empty()) {
     const Node& node = graph.node(*found.softmax);
     band.unread = str_cat("node \"", node.name, "\" (", node.op->name(),
-                          ") normalises over all keys, as no mask in front of it hides any");
+                          ") normalises over all keys, as no upstream mask hides any");
   }
   return band;
 }

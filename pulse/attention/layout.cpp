@@ -47,9 +47,10 @@ Status check(const PulseBuilder& b, const Band& band, bool behind) {
   }
   const bool ahead = any_of(band.last, [](int64_t last) { return last > 0; });
   if (!behind || !ahead) return {};
-  return b.refuse("Hide keys that follow a query, as in (d >= 0) & (d < 64), or shift scores "
-                  "against 2 n - 1 distances",
-                  "a shift of scores against n distances tells nothing of keys that follow");
+  return b.refuse(
+      "Hide keys that follow a query, as in (d >= 0) & (d < 64), or shift scores "
+      "against 2 n - 1 distances",
+      "a shift of scores against n distances leaves scores of keys that follow undefined");
 }
 
 /// Where queries and keys lie in pulses, in frames of keys.

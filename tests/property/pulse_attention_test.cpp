@@ -251,7 +251,8 @@ TEST(PulseCases, AttentionToDistancesThatFloatsRound) {
   const std::string seconds =
       "  t = tract_core_cast(n, to = 'f32') * 0.01;\n"
       "  apart = unsqueeze(t, axes = [0, 2]) - unsqueeze(t, axes = [0, 1]);\n";
-  expect_refused(where("(row >= column) && (apart <= 0.3)", seconds), 4, "y", "not told");
+  expect_refused(where("(row >= column) && (apart <= 0.3)", seconds), 4, "y",
+                 "no known function of positions");
 }
 
 // Keys far behind a gap are visible, which no small distance shows.
@@ -276,7 +277,7 @@ TEST(PulseCases, AttentionThatWidensLate) {
   };
   expect_long_streams(widened("row >= 1400"), 8, {1380, 1900});
   expect_long_streams(widened("row / 100 >= 14"), 8, {1380, 1900});
-  expect_refused(widened("row / 1000000 >= 1100000"), 4, "y", "not told");
+  expect_refused(widened("row / 1000000 >= 1100000"), 4, "y", "no known function of positions");
 }
 
 TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {

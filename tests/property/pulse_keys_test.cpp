@@ -174,7 +174,7 @@ TEST(Keys, OfAnotherRateAreComparedByTimes) {
   std::string triangle = at_rates(1, 2, "apart >= 0 && apart < 6");
   triangle.replace(triangle.find("apart >= 0 &&"), 13,
                 "tract_core_trilu(apart, k = 0, upper = false) == apart &&");
-  expect_refused(triangle, 4, "y", "does not tell apart");
+  expect_refused(triangle, 4, "y", "does not distinguish");
 }
 
 /// Scores of queries against n distances, of which the last is 0, shifted to queries against keys.
@@ -193,7 +193,7 @@ TEST(Keys, LieAtDistancesBehindTheirQuery) {
   expect_streams(shifted("apart >= 0 && apart < 4"), {{1, 3, 8}, 1, 1, 0, "S"}, kTolerance);
   expect_streams(shifted("apart > 1 && apart < 9"), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
   // Scores of following keys are those of another query.
-  expect_refused(shifted("abs(apart) < 4"), 4, "y", "n distances tells nothing of keys");
+  expect_refused(shifted("abs(apart) < 4"), 4, "y", "n distances leaves scores of keys");
   expect_refused(shifted("apart >= -1 && apart < 4"), 4, "y", "keys that follow");
 }
 
