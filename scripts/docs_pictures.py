@@ -68,7 +68,7 @@ def pulse():
     p.text(left + 36, 172, "delay: 2 frames, dropped", kind="quiet")
     p.text(left + 2 * 168 + 84, 92, "after the end", "start", "quiet")
     p.text(left + 2 * 168 + 74, 172, "the last step holds the tail", kind="quiet")
-    p.text(320, 200, "Without the first 2 frames, the steps' outputs end to end are those of the whole run.")
+    p.text(320, 200, "Concatenated, without the first 2 frames, the outputs of all steps equal the whole run.")
     return p
 
 
@@ -86,7 +86,7 @@ def ring():
     p.arrow(110 + 5 * 46 + 20, 68, 176, 100)
     p.text(150, 26, "2 kept", kind="quiet")
     p.text(314, 26, "pulse of 4 frames", kind="quiet")
-    p.text(320, 176, "A kernel of 3 frames keeps 2: they cost memory and no latency.")
+    p.text(320, 176, "A kernel of 3 frames keeps 2, which costs memory but no latency.")
     return p
 
 
