@@ -138,7 +138,7 @@ Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
                 ": legal pulses are multiples of ", unit);
   }
   return fail(Code::kPulse, "no pulse is as early as asked: the earliest, ", earliest->pulse,
-              ", has a delay of ", counted(earliest->delay, "frame"), " and a latency of ",
+              ", has a delay of ", earliest->delay, " frames and a latency of ",
               earliest->latency())
       .hint("`rill MODEL --pulse auto inspect` lists pulses with their latency");
 }

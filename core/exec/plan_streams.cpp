@@ -22,7 +22,7 @@ Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim&
   RILL_ASSIGN(const std::optional<int64_t> most,
               most_behind(length, plan.stream_symbol, unit, plan.late_end, behind));
   if (!most) {
-    return fail(Code::kShape, "an output of ", counted(length, "frame"), " has ", out.pulse,
+    return fail(Code::kShape, "an output of ", length, " frames has ", out.pulse,
                 " frames per pulse of ", plan.stream_pulse, " ", plan.stream_symbol,
                 ": it lags without bound");
   }
@@ -59,8 +59,7 @@ Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
     RILL_ASSIGN(const std::optional<int64_t> least, pattern.least(0));
     RILL_ASSIGN(const std::optional<int64_t> most, pattern.greatest(0));
     if (!least || !most || stream.pulse <= 0) {
-      return fail(Code::kShape, "an input of ", counted(*length, "frame"),
-                  " ends ever further apart");
+      return fail(Code::kShape, "an input of ", *length, " frames ends ever further apart");
     }
     behind = std::max(behind, -floored_quotient(*least, stream.pulse));
     stream.early = *most;

@@ -43,8 +43,8 @@ class OpenPadder {
       return padded_and_cut(x, before, after, {*most_before, *most_after});
     }
     if (mode_ == kConstant) return joined(x, before, after);
-    return fail(Code::kUnsupported, "padding of ", before, " and ", counted(after, "frame"),
-                ", of mode ", mode_, ": the amounts have no bound")
+    return fail(Code::kUnsupported, "padding of ", before, " and ", after, " frames, of mode ",
+                mode_, ": the amounts have no bound")
         .hint("Set the symbols, as in --set S=16000");
   }
 

@@ -85,7 +85,7 @@ Result<OutletId> cut_negative(OnnxCtx& ctx, OutletId x, Pads* pads, std::vector<
     const Dim extent = ctx.fact(x).shape[axis];
     const auto left = (extent + Dim(before) + Dim(after)).to_int();
     RILL_CHECK(!left || *left >= 0, "pads of ", before, " and ", after, " cut more than the ",
-               counted(extent, "entry", "entries"), " of axis ", axis);
+               extent, " entries of axis ", axis);
     const Amounts cuts{Dim(std::max<int64_t>(0, -before)), Dim(std::max<int64_t>(0, -after))};
     before = std::max<int64_t>(0, before);
     after = std::max<int64_t>(0, after);

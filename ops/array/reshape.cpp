@@ -461,8 +461,8 @@ Result<std::vector<Dim>> resolved(std::vector<Dim> to, const Fact& in, int64_t s
   auto rest = exact_div(total, others);
   const auto divisor = others.to_int();
   if (!rest && divisor && *divisor > 0 && !total.is_const()) rest = floor_div(total, *divisor);
-  RILL_CHECK(rest.has_value(), "shape ", to, ": can not divide ", counted(total, "element"), " of ",
-             in, " by ", others);
+  RILL_CHECK(rest.has_value(), "shape ", to, ": can not divide ", total, " elements of ", in,
+             " by ", others);
   to[static_cast<size_t>(open)] = *rest;
   return to;
 }

@@ -27,8 +27,8 @@ Result<Dim> rest_of(const Fact& in, const std::vector<Dim>& to, size_t open) {
   if (rest) return *rest;
   const auto number = others.to_int();
   if (!number || *number <= 0 || whole.is_const()) {
-    return fail(Code::kShape, in, " cannot become ", to, ": ", counted(whole, "element"),
-                " in parts of ", others);
+    return fail(Code::kShape, in, " cannot become ", to, ": ", whole, " elements in parts of ",
+                others);
   }
   return floor_div(whole, *number);
 }

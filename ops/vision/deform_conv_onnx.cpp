@@ -44,8 +44,8 @@ Result<Extents> extents_of(OnnxCtx& ctx, Formula& f, OutletId x, OutletId offset
              kMostTaps, " taps in all");
   e.images = e.batch * Dim(groups);
   const auto shared = exact_div(e.channels, Dim(groups));
-  RILL_CHECK(groups > 0 && shared, "attribute \"offset_group\" is ", groups, " for ",
-             counted(e.channels, "channel"));
+  RILL_CHECK(groups > 0 && shared, "attribute \"offset_group\" is ", groups, " for ", e.channels,
+             " channels");
   e.shared = *shared;
   RILL_TRY(ctx.take_as_equal(moved.dim(0), e.batch));
   for (int axis = 0; axis < window.axes(); ++axis) {
