@@ -37,7 +37,7 @@ OTHERS = [
     (29, "several streams at a time", "not with loops, transposed convolutions, sums, positions",
      "any model, each stream with its own start and end", "LanesStartAndEndAndBeginAnewOnTheirOwn"),
     (30, "the end of a stream", "a symbol, to be bound again before each step",
-     "told once, with the last frames or after them", "MayLearnOfItsEndAStepLater"),
+     "announced once, with the last frames or after them", "MayLearnOfItsEndAStepLater"),
     (31, "what a loop gives before its first frame", "memory as it is", "zeros",
      "LoopsGiveZerosBeforeTheFirstFrame"),
     (32, "history", "copied in each step, into fresh memory", "rings, read in place; no allocation",
