@@ -12,7 +12,7 @@ namespace rill::audit {
 
 struct Options {
   Bindings others;         ///< values of the other symbols; 2 for those left out
-  double seconds = 2;      ///< of wall clock; what is not compared by then is given up
+  double seconds = 2;      ///< of wall clock; comparisons stop then
   int64_t lengths = 1000;  ///< to compare at most
   int64_t longest = int64_t{1} << 18;  ///< no stream is longer, in the stream symbol
   int64_t session_bytes = int64_t{1} << 31;  ///< a stream takes no more; several are held at once
@@ -58,7 +58,7 @@ struct Report {
   int64_t given_up = 0;                 ///< streams that could not be ended in time
   std::optional<Finding> finding;       ///< the first one, at which the audit ends
 
-  /// One line for people: what was compared, or what differs.
+  /// Return a summary in one line: the comparisons, or the differences.
   std::string to_string() const;
   /// Outputs that were compared, and were the same, or no numbers, whatever the input.
   std::vector<std::string> unproven() const;

@@ -60,7 +60,7 @@ Status check_fit(const PlanIo& io, const Tensor& value, int free_axis);
 /// another session.
 class PushedStream {
  public:
-  /// `until`: what is left to push or pull by then is given up.
+  /// `until`: frames left to push or pull then are dropped.
   PushedStream(std::span<const Tensor> inputs, uint64_t seed, Deadline until = {})
       : inputs_(inputs), draw_(seed), until_(until) {}
 

@@ -23,7 +23,7 @@ Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
 /// The modes of driving a stream, each compared to the whole run.
 class Modes {
  public:
-  /// `until`: what is not compared by then is given up.
+  /// `until`: comparisons stop then.
   static Result<Modes> make(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans,
                            const Options& options, Deadline until);
   const Plan& plan() const { return *plans_[0]; }

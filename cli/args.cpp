@@ -146,7 +146,7 @@ void build(Parser* parser, Flavor flavor) {
         "`rill help SUBCOMMAND` lists the options of one, with an example.");
   }
   app.set_help_flag("-h,--help", "print this");
-  // On Windows, too, what begins with a slash is a path.
+  // An argument that begins with a slash is a path, on Windows too.
   app.allow_windows_style_options(false);
   app.add_option(
       "MODEL", parser->args.file,
@@ -352,7 +352,7 @@ int print_help(const Parser& parser) {
   return unknown_subcommand(parser, parser.help_topic);
 }
 
-/// The part after CLI11: what was asked for, and whether it can be had.
+/// The part after CLI11: checks the requested options.
 ParsedArgs finish(Parser* parser) {
   ParsedArgs out;
   Args& args = parser->args;

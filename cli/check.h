@@ -22,8 +22,8 @@ class Reference {
   static Result<Reference> read(const Args& args);
   bool any() const { return asked_; }
 
-  /// Find the value for an output by its label, then by its node. Null where there is none and
-  /// none is needed. Errors: kArg, "Missing reference output in bundle for ...".
+  /// Find the value for an output by its label, then by its node. Null if there is none and none is
+  /// needed. Errors: kArg, "Missing reference output in bundle for ...".
   Result<const Bundle::Item*> find(const std::string& label, const std::string& node) const;
   /// Compare all outputs of a turn. All are checked: the first failure is the error, later ones
   /// are logged.

@@ -24,7 +24,7 @@ Status compare_stream(const Args& args, const Log& log, const Model& model);
 Status compile_command(const Args& args, const Log& log, const Model& model);
 /// Return whether the command line names a plan file instead of a model.
 bool names_plan_file(const Args& args);
-/// Errors: kArg for limits of compiled models where the model is none.
+/// Errors: kArg for limits of compiled models if the model is none.
 Status refuse_limits_of_plans(const Args& args);
 /// Run a subcommand that accepts a plan file: run, stream, dump. Errors: kArg for other
 /// subcommands.

@@ -70,7 +70,7 @@ std::string operand_text(const Plan& plan, const PlacedView& operand) {
   return out + escaped_format("; {} bytes", bytes_of(operand));
 }
 
-/// Spells the arguments of a step by their names; what holds no value is left out.
+/// Prints the arguments of a step by their names, without those that hold no value.
 class Arguments final : public StepFields {
  public:
   explicit Arguments(const Plan& plan) : plan_(plan) {}
@@ -146,7 +146,7 @@ class Arguments final : public StepFields {
 std::string step_text(const Plan& plan, const Step& step, const std::string& number,
                       const std::string& indent) {
   Arguments arguments(plan);
-  // Nobody changes what is shown.
+  // Printing changes nothing.
   step.kind->describe(const_cast<void*>(step.args), arguments);
   std::string out = escaped_format("{}{} {}", indent, number, step.kind->name);
   if (step.node >= 0) {

@@ -9,8 +9,8 @@
 namespace rill::cli {
 namespace {
 
-/// Return whether a node puts the padding of a stream in its place: what lies before the first
-/// frame, in a memory that a delay needs anyway, or after the last.
+/// Return whether a node writes the padding of a stream: frames before the first one, in memory
+/// that a delay needs anyway, or after the last.
 bool pads(const Node& node) {
   const std::string_view name = node.op->name();
   if (name != "Delay" && name != "PulseMask") return false;

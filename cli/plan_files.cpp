@@ -44,8 +44,8 @@ Result<plan_file::OpenedPlan> open_plan(const Args& args, bool whole) {
   return opened;
 }
 
-/// A graph with the inputs and outputs of a plan, and nothing between them: what values are found
-/// and compared by.
+/// Return a graph with the inputs and outputs of a plan and nothing between them, which suffices to
+/// find and compare values.
 Graph faces_of(const Plan& plan) {
   Graph out;
   Streaming streaming;

@@ -53,8 +53,8 @@ std::string node_with(std::span<const plan_file::TargetPlan> plans, std::string_
   return "";
 }
 
-/// A list of kinds of steps for a `Runner`: what no list names is dropped by the linker.
-/// Errors: kUnsupported for a kind that runs in the whole library only.
+/// Return a list of kinds of steps for a `Runner`; the linker drops kinds that no list names.
+/// Errors: kUnsupported for a kind that only the whole library runs.
 Result<std::string> table_source(const std::string& name, const std::set<std::string>& kinds,
                                  std::span<const plan_file::TargetPlan> plans) {
   std::string symbols;

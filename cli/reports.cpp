@@ -164,7 +164,7 @@ void print_by_operator(const Graph& graph, const Notes& notes) {
   }
 }
 
-/// Totals by the names up to each dot; what is under a percent is left out.
+/// Totals by the names up to each dot, without those under a percent.
 void print_by_prefix(const Graph& graph, const Notes& notes) {
   constexpr double kLeast = 0.01;
   std::map<std::string, double> sums;

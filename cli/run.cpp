@@ -145,8 +145,8 @@ Status Runner::streamed() {
   return check_stream(reference_, graph_, *ready_.plan, result, options.open_end, log_);
 }
 
-/// Look at the wires of a pulsed graph, pulse by pulse; what they hold before the delay is over has
-/// no meaning.
+/// Watch the wires of a pulsed graph, pulse by pulse; their values before the delay is over have no
+/// meaning.
 Status Runner::watch_stream() {
   RILL_ASSIGN(const Turns turns, turns_of(args_, graph_, inputs_));
   RILL_ASSIGN(const Graph graph, final_graph(args_, turns.ready.graph));

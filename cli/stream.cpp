@@ -7,8 +7,8 @@
 namespace rill::cli {
 namespace {
 
-/// Of a model that was pulsed here the whole graph says what the symbols are. A part of a stream
-/// may have fewer frames than the whole graph asks for.
+/// For a model that was pulsed here, the whole graph defines the symbols. A part of a stream may
+/// have fewer frames than the whole graph requires.
 Result<InputValues> stream_inputs(const Model& model, const InputSource& source, bool in_parts) {
   return source.resolve(model.whole && !in_parts ? *model.whole : model.graph, 0);
 }

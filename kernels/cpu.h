@@ -23,10 +23,9 @@ Tier detected_tier();
 /// Thread: safe. Real-time: no, call it at prepare.
 bool has_dot_products(Tier tier);
 
-/// Return whether this CPU computes with 512 bits in two halves, as AMD's Zen 4 does: what has one
-/// half too many is faster in vectors of 256 bits. False for a target, and under a limit: they
-/// stand for any CPU of their tier.
-/// Thread: safe. Real-time: no, call it at prepare.
+/// Return whether this CPU computes with 512 bits in two halves, as AMD's Zen 4 does: loops with an
+/// odd number of halves are faster in vectors of 256 bits. False for a target, and under a limit:
+/// they stand for any CPU of their tier. Thread: safe. Real-time: no, call it at prepare.
 bool halves_512();
 
 /// Return the tier of kernels that may run here: the detected one, capped by `set_tier_limit`.

@@ -11,7 +11,7 @@ std::mutex one_at_a_time;
 // step that asks, where the library was opened by dlopen.
 std::atomic<std::thread::id> owner{std::thread::id()};
 
-// The C library reads its own register, and says nothing of that to compilers.
+// The C library reads its own register, but does not declare that to compilers.
 #if defined(__clang__) && __clang_major__ >= 20
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wfunction-effects"

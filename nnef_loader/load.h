@@ -31,7 +31,7 @@ struct LoadOptions {
   std::span<const std::pair<std::string, std::vector<Dim>>> input_shapes;
   /// Gets the graph as far as it was read where loading fails, its inputs at least; may be null.
   Graph* read_so_far = nullptr;
-  /// Lines of `operator module`: what a build of few operators leaves out, for messages.
+  /// Lines of `operator module`: the operators that a build of few lacks, for messages.
   std::string_view left_out;
   /// Gets the name of every module that the model calls; may be null.
   std::set<std::string_view>* modules_called = nullptr;

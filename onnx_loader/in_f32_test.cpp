@@ -172,7 +172,7 @@ TEST(InF32, TypesOfResultsStay) {
   EXPECT_EQ(graph->output_names[0], "y");
 }
 
-// By the standard, what is sampled and what comes out have one type, places may have another.
+// By the standard, the sampled input and the output have one type; the places may have another.
 TEST(InF32, ResultsHaveTheTypeOfTheFirstArgument) {
   for (const bool narrow_places : {false, true}) {
     GraphParts parts;

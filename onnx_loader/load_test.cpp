@@ -257,7 +257,7 @@ TEST(OnnxLoad, ABillionIsBeyondEveryAxis) {
 }
 
 TEST(OnnxLoad, PadsMayBeComputedFromSizes) {
-  // At least 16 samples: what is missing is put behind.
+  // At least 16 samples: missing ones are appended.
   GraphParts parts;
   parts.inputs = {value_info("x", {-1}, {"samples"})};
   parts.outputs = {value_info("y", {-1})};
@@ -274,7 +274,7 @@ TEST(OnnxLoad, PadsMayBeComputedFromSizes) {
     const Dim size = bound.fact(bound.outputs[0]).dim(0).substitute("samples", Dim(samples));
     EXPECT_EQ(size.to_int(), std::max<int64_t>(16, samples));
   }
-  // Without the limit, what is below 0 cuts: 16 samples of any number.
+  // Without the limit, a negative amount cuts: 16 samples of any number.
   parts.nodes[2] = node_of("Identity", {"short"}, {"more"});
   const auto cut = loaded(model_of(parts));
   ASSERT_TRUE(cut.ok()) << message_of(cut);

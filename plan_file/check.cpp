@@ -33,8 +33,8 @@ struct SlotUse {
   int64_t align = 1;
 };
 
-/// A plan while it is looked at. Each part is checked only where all before it hold: what is wrong
-/// once is not computed with.
+/// A plan under check. Each part is checked only if all parts before it hold: the checker never
+/// computes with a wrong number.
 class Checker {
  public:
   Checker(const Plan& plan, const Limits& limits) : plan_(plan), limits_(limits) {}

@@ -18,7 +18,7 @@ struct CompileOptions {
   /// Requested formats of weights, and the report about them; null: keep all as they are.
   WeightChoice* weights = nullptr;
   bool optimize = true;
-  bool notes = true;  ///< what profiles show
+  bool notes = true;  ///< names and operands for profiles
 };
 
 /// Parse a list of CPUs, each once: "native", "avx2,neon". `option`: the caller's name for it.

@@ -11,8 +11,8 @@
 namespace rill::plan_file {
 namespace {
 
-/// Return whether a file of this version has other records than were written. Of all others their
-/// header says what is wrong.
+/// Return whether a file of this version has other records than its writer wrote. Of all others the
+/// header shows the fault.
 bool is_altered(std::span<const std::byte> bytes) {
   Header header;
   if (bytes.size() < sizeof header) return false;
@@ -45,7 +45,7 @@ Result<std::shared_ptr<const Plan>> place(std::span<const std::byte> bytes,
   if (memory == nullptr) {
     return fail(Code::kNoMem, "no memory for a plan of ", placed.bytes, " bytes");
   }
-  // Nothing in it is to be destroyed.
+  // It contains no destructors.
   const std::shared_ptr<void> block(
       memory, [owner = std::move(owner)](void* own) { free_aligned(own); });
   refused = place_plan(bytes, {memory, static_cast<size_t>(room)}, runner, &placed);

@@ -21,15 +21,15 @@ struct Known {
   std::span<const OpModule* const> modules;
   /// Return how well a target fits this CPU; negative if it cannot run here.
   std::function<int(std::string_view target)> rank;
-  std::string_view cpu;  ///< what the CPU has, for refusals
+  std::string_view cpu;  ///< features of the CPU, for refusals
 };
 
 /// A plan out of a file.
 struct OpenedPlan {
   std::shared_ptr<const Plan> plan;
   std::string target;
-  std::string audit;                 ///< what an audit said before the file was written, or empty
-  std::string weights;               ///< what was done to the weights, or empty
+  std::string audit;                 ///< report of an audit before the file was written, or empty
+  std::string weights;               ///< report on the weights, or empty
   std::vector<std::string> targets;  ///< all that the file has
 };
 

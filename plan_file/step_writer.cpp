@@ -72,7 +72,7 @@ void StepWriter::steps(const List<Step>& all) {
     to_.number(step.parts.units);
     to_.number(step.parts.most);
     ref(step.parts.scratch);
-    // Nobody changes what is written.
+    // Writing changes nothing.
     step.kind->describe(const_cast<void*>(step.args), *this);
   }
 }

@@ -25,9 +25,8 @@ WeightTotals totals_of(const WeightChoice& choice);
 /// 28; head in f32: asked to be".
 std::string weights_text(const WeightChoice& choice);
 
-/// Refuse a choice that came to nothing. `weights` and `keep`: what the caller calls the format and
-/// the nodes that are kept.
-/// Errors: kArg for a node without weights, kUnsupported where all layers are f32 still.
+/// Refuse a choice without effect. `weights` and `keep`: the caller's names for the format and the
+/// kept nodes. Errors: kArg for a node without weights, kUnsupported if all layers are still f32.
 Status check_weights(const WeightChoice& choice, std::string_view weights, std::string_view keep);
 
 }  // namespace rill::plan_file

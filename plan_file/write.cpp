@@ -91,7 +91,7 @@ class PlanWriter {
       const bool left_out = !steps_.is_used(i) && (buffer.kind == BufferKind::kArena ||
                                                    buffer.kind == BufferKind::kConst);
       const int64_t bytes = left_out ? 0 : buffer.bytes;
-      // The numbers of a buffer alone: what it holds is not copied.
+      // Write the numbers of a buffer without copying its content.
       PlanBuffer written;
       written.kind = buffer.kind;
       written.bytes = bytes;

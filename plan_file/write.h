@@ -17,9 +17,9 @@ struct TargetPlan {
 };
 
 struct WriteOptions {
-  bool notes = true;  ///< names of nodes for profiles, what steps read and write
-  std::string audit;  ///< what an audit of the model said; empty if none ran
-  std::string weights;  ///< what was done to the weights; empty if nothing
+  bool notes = true;  ///< names and operands for profiles
+  std::string audit;  ///< report of an audit of the model; empty if none ran
+  std::string weights;  ///< report on the weights; empty if unchanged
 };
 
 /// Give the bytes of a file that holds plans of one model. The same plans give the same bytes.

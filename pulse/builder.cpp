@@ -262,7 +262,7 @@ Result<PulseBuilder::Synced> Builder::sync() {
   return out;
 }
 
-/// The node's own op where every symbol is 1: what single frames do not depend on.
+/// Return the node's op with every symbol set to 1; single frames do not depend on symbols.
 OpPtr Builder::bound_op() const {
   OpPtr op = node().op;
   for (const std::string& name : whole_.scope.symbols()) {

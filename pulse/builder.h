@@ -21,7 +21,7 @@ struct KnownWire : PulsedWire {
   TensorPtr frame;      ///< that frame of a steady stream, if it is known
   /// Of a value that is known at the end only: how much of the stream symbol must have gone by.
   std::optional<Dim> known_after;
-  std::string known_from;              ///< what it is made of, for messages
+  std::string known_from;              ///< its source, for messages
   /// ... and how late the stream is that it is taken from. Of a stream whose first frames are
   /// computed apart, how late the others are.
   std::optional<int64_t> taken_delay;
@@ -30,7 +30,7 @@ struct KnownWire : PulsedWire {
   int64_t pulse = 0;
   /// How many leading frames of the wire were dropped; nothing if other frames replace them.
   std::optional<int64_t> cut = 0;
-  bool poisoned = false;               ///< its node was refused; what depends on it is not judged
+  bool poisoned = false;               ///< its node was refused; dependent nodes are not judged
   Status refused;                      ///< why nothing may depend on it
 };
 
@@ -43,7 +43,7 @@ constexpr int64_t aligned_history(int64_t least, int64_t delay, int64_t stride) 
   return least + (phase == 0 ? 0 : stride - phase);
 }
 
-/// The pulsed graph while it is being made; what an op's streaming rule works on.
+/// A pulsed graph under construction, as the streaming rules of ops see it.
 class Builder final : public PulseBuilder {
  public:
   /// `unread`: for every node, the number of leading output frames that have no reader.
@@ -276,7 +276,7 @@ class Builder final : public PulseBuilder {
   std::map<OutletId, Fronted> fronted_;    ///< by the wire that has them laid out
   std::map<OutletId, Bordered> bordered_;  ///< by the wire that has them laid out
   std::map<OutletId, Waiting> waiting_;    ///< by the wire that waits
-  std::optional<Waiting> meeting_;         ///< what the node whose rule runs brings together
+  std::optional<Waiting> meeting_;         ///< the wires that the current node aligns
   std::map<OutletId, KnownWire> wires_;
   /// Nodes by operator and inputs, to merge equal ones
   std::map<std::string, std::vector<OutletId>> seen_;

@@ -122,8 +122,8 @@ std::vector<int64_t> negative_lengths(const Dim& dim, std::string_view symbol, i
   return out;
 }
 
-/// Extents of a node's outputs that some whole runs are refused for. A window that is longer than
-/// what it slides over gives no frames; a transposed convolution of too few frames has no output.
+/// Add extents of a node's outputs for which some whole runs are refused. A window longer than its
+/// input gives no frames; a transposed convolution of too few frames has no output.
 void add_refused(const Node& node, const Facts& in, const Facts& out, const SymbolScope& scope,
                  std::string_view symbol, int64_t from, std::vector<Dim>* asserted) {
   for (const Fact& fact : out) {

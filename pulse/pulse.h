@@ -43,10 +43,11 @@ struct Report {
   std::vector<Stream> inputs;
   std::vector<Stream> outputs;
   std::vector<Wire> wires;                  ///< all that stream, in the order of the whole graph
-  std::vector<std::string> approximations;  ///< what was given up, as asked for by name
+  std::vector<std::string> approximations;  ///< approximations that the options allow by name
 };
 
-/// The graph as `pulsify` looks at it: what it knows of streams, and simplified.
+/// Return the graph in the form that `pulsify` reads: with its knowledge of streams, and
+/// simplified.
 Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol);
 
 /// Return whether attention streams along that symbol, which takes more code than a single

@@ -73,7 +73,7 @@ class Changes {
     return next;
   }
 
-  int64_t settled = 0;    ///< what is seen from here on comes again and again, for ever
+  int64_t settled = 0;    ///< from here on the pattern repeats for ever
   bool complete = false;  ///< all has been seen
 
  private:

@@ -67,8 +67,8 @@ Result<int64_t> Builder::slack_of(OutletId wire, const StreamFact& stream) {
   return slack;
 }
 
-/// Note that an operator reads the end of a stream. `stream` is that of the wire as the operator
-/// reads it: what a node gives may be laid out again with another delay.
+/// Record that an operator reads the end of a stream. `stream` is that of the wire as the operator
+/// reads it: a node's output may be laid out again with another delay.
 void Builder::read_end(OutletId wire, const StreamFact& stream) {
   knows_ends_ = true;
   const auto pulse = pulse_.to_int();

@@ -21,7 +21,7 @@ INTRODUCTION = """# ONNX operators and conformance
 
 """
 
-# Why tests fail, by what their messages have.
+# Reasons for failing tests, by a part of their messages.
 REASONS = [
     ("no npz holds", "types of fewer than 8 bits, floats of 8 bits, sequences and optionals, which the "
                      "npz files of the command line cannot hold"),

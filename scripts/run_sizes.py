@@ -119,7 +119,7 @@ def streamed(rill, program, emulator, tiers, work):
 def main():
     rill = sys.argv[1]
     failed = False
-    sounds = {}  # what each model gave first
+    sounds = {}  # the first output of each model
     with tempfile.TemporaryDirectory() as made:
         work = pathlib.Path(made)
         own = work / "own" / "rill_steps.c"

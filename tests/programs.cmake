@@ -157,7 +157,7 @@ add_test(NAME nonblocking
          COMMAND "${PROJECT_SOURCE_DIR}/scripts/check_nonblocking.sh")
 set_tests_properties(nonblocking PROPERTIES LABELS peers SKIP_RETURN_CODE 77 TIMEOUT 1800)
 
-# An app would have to be built with the sanitizers too.
+# An app would need to be built with the sanitizers too.
 if(NOT RILL_SANITIZE)
   set(app "-DGENERATOR=${CMAKE_GENERATOR}" "-DC_COMPILER=${CMAKE_C_COMPILER}"
       "-DCXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DMODELS=${models}" "-DNM=${CMAKE_NM}"

@@ -1,5 +1,5 @@
-// Calls of a session in every session state of a stream: what a clone holds, what a failed call
-// leaves, where frames that wait are, and what a stream without frames gives.
+// Calls of a session in every state of a stream: the content of a clone, the effect of a failed
+// call, the place of waiting frames, and the outputs of a stream without frames.
 
 #include <gtest/gtest.h>
 

@@ -17,7 +17,7 @@
 namespace rill::test {
 namespace {
 
-using Row = std::map<std::string, std::string>;  ///< what a call does, by state
+using Row = std::map<std::string, std::string>;  ///< the effect of a call, by session state
 
 std::vector<std::string> cells(const std::string& line) {
   std::vector<std::string> out;

@@ -139,7 +139,7 @@ class Sessions : public ::testing::TestWithParam<ModelFolder> {
   std::string name_;
   int axis_ = 0;
   int64_t frames_ = 0;
-  Arrays want_;  ///< what fixed steps give, which streams_test compares to the whole run
+  Arrays want_;  ///< outputs of fixed steps, which streams_test compares to the whole run
 };
 
 TEST_P(Sessions, TakeAnyNumberOfFrames) {

@@ -19,8 +19,8 @@
 namespace rill::test {
 namespace {
 
-// Fourier transforms of several frames at once may round other than one at a time; what follows
-// stays within this of the whole run.
+// Fourier transforms of several frames at once may round differently from one at a time; results
+// stay within this of the whole run.
 constexpr double kFftAtol = 1e-5;
 constexpr double kFftRtol = 1e-4;
 
@@ -37,7 +37,7 @@ bool has_fft(const ModelFolder& model) {
   return model.name == "vad_speech" || model.name == "vad_marblenet_audio";
 }
 
-/// Lengths that suit the model: what its README asks of S.
+/// Lengths that suit the model, by the README's conditions on S.
 struct Lengths {
   int64_t unit = 1;
   int64_t least = 1;

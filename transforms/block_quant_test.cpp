@@ -18,7 +18,7 @@ std::string list(const std::vector<float>& values) {
   return "[" + out + "]";
 }
 
-/// Levels 0 to 15 twice, of a scale: what Q4_0 holds exactly.
+/// Levels 0 to 15 twice, times a scale: values that Q4_0 holds exactly.
 std::vector<float> levels(float scale) {
   std::vector<float> out;
   for (int i = 0; i < 32; ++i) out.push_back(static_cast<float>(i % 16 - 8) * scale);

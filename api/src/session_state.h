@@ -8,7 +8,7 @@ namespace rill::api {
 /// The mode of a stream: pulse by pulse, or by pushing frames. Open: undecided.
 enum class Drive : uint8_t { kOpen, kSteps, kPushes };
 
-/// Where a session stands, as far as calls are concerned. docs/sessions.md says what each means.
+/// The state of a session, as far as calls are concerned. docs/sessions.md describes each.
 enum class SessionState : uint8_t {
   kWhole,  ///< of a plan that does not stream, always
   kNew,

@@ -8,7 +8,7 @@
 namespace rill {
 namespace {
 
-// Longer names are none that people mistype; this bounds the work on names from files.
+// Longer names are not mistyped; this bounds the work on names from files.
 constexpr size_t kMostLetters = 80;
 
 /// The edit distance of Damerau and Levenshtein, in which no letter is edited twice.

@@ -159,7 +159,7 @@ Result<Dim> parse_dim(std::string_view text) {
                 kMostCharacters);
   }
   RILL_ASSIGN(Dim dim, Parser(text).parse());
-  // A chain of `#` is written as calls in calls: what cannot be read back is not taken.
+  // A chain of `#` is written as nested calls; refuse it if it cannot be read back.
   if (!dim.is_const() && !Parser(dim.to_string()).parse().ok()) {
     return fail(Code::kParse, "dimension expression \"", text.substr(0, kMostShown),
                 "\": expected at most ", kMaxDepth, " operators inside one another");

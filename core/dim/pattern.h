@@ -10,9 +10,9 @@
 
 namespace rill {
 
-/// A range of the symbol in which an expression f repeats itself: f(n + period) == f(n) + growth
-/// wherever n and n + period both lie in it. A range that is no longer than its period says nothing
-/// of f but its bounds.
+/// A range of the symbol in which an expression f is periodic: f(n + period) == f(n) + growth
+/// wherever n and n + period both lie in it. A range no longer than its period only gives bounds of
+/// f.
 struct DimPiece {
   int64_t from = 0;    ///< the first n; the piece ends where the next one begins
   int64_t period = 1;  ///< at least 1

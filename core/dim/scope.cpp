@@ -9,7 +9,7 @@ namespace rill {
 namespace {
 
 using Kind = DimAtom::Kind;
-// Eliminating one assertion per level: what real models need is one or two.
+// Each level eliminates one assertion; real models need one or two.
 constexpr int kProofDepth = 3;
 
 Result<SymbolScope::Assertion> parse_assertion(std::string_view text) {

@@ -8,7 +8,7 @@
 namespace rill {
 namespace {
 
-/// Of one result, and of all: what is larger, an archive could ask for without bringing any data.
+/// The most bytes of one result, and of all: an archive could request larger ones without any data.
 constexpr int64_t kMostBytes = int64_t{1} << 24;
 constexpr int64_t kMostBytesOfAll = int64_t{1} << 26;
 

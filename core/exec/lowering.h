@@ -78,9 +78,9 @@ class Lowering {
   /// Emit a copy between operands of one shape.
   void copy(const Operand& from, const Operand& to);
 
-  /// The order to lay the first output in, as an op would: where its history is read by channels,
-  /// and is longer than what is new in a step, that with the channels innermost. Else each step
-  /// would copy it all.
+  /// Return the axis order of the first output, as an op would choose it. If its history is read by
+  /// channels, and is longer than the new frames of a step, the channels are innermost; otherwise
+  /// each step would copy it all.
   std::vector<int> order_read(std::vector<int> order) const;
 
   /// The history that output i must keep in front of its frames, for ops that place it themselves.
@@ -114,8 +114,8 @@ class Lowering {
                      const Work& work, Given<Touched> reads, Given<Touched> writes) {
     add_step_in_parts(kind, shared(std::move(args)), work, reads, writes);
   }
-  /// Lower a loop body in place: its sources read the given operands, its steps are returned and
-  /// are to be run by a step of this node, which is emitted next. The outlets' operands come back.
+  /// Lower a loop body in place: its sources read the given operands. Returns its steps, which a
+  /// step of this node, emitted next, must run, and the outlets' operands.
   struct Body {
     List<Step> steps;
     std::vector<Operand> outputs;

@@ -319,7 +319,7 @@ Status PlanBuilder::place_outputs() {
 }
 
 Status PlanBuilder::run_constant_steps() {
-  // Intermediates are to be looked at after every run.
+  // Intermediates must be visible after every run.
   if (!options_.optimize || options_.keep_intermediates || !options_.run_constants) return {};
   return rill::run_constant_steps(graph_, &uses_, plan_);
 }

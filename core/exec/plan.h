@@ -20,11 +20,11 @@ struct PrepareOptions {
   bool optimize = true;             ///< run the `fuse` rules
   bool keep_intermediates = false;  ///< give every wire separate memory, for inspection
   bool keep_uses = false;           ///< note in the plan what each step reads and writes
-  bool run_constants = true;        ///< run once, here, what reads constants alone
+  bool run_constants = true;        ///< run steps that read only constants once, here
   /// Requested formats of weights, and the report about them; null: keep all as they are.
   WeightChoice* weights = nullptr;
-  /// Multiply-adds that a part of a step must have to be worth the call of a thread. With AVX-512
-  /// they take 4 microseconds: as long as to wake a thread, ten times what one that is awake costs.
+  /// The multiply-adds of a part that are worth calling a thread. With AVX-512 they take 4
+  /// microseconds: as long as waking a thread, ten times the cost of calling one that is awake.
   double part_work = 256 * 1024;
 };
 

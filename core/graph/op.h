@@ -148,8 +148,8 @@ class Op {
   /// Return the size that the single output element holds. Nothing if it is no size, or unknown. By
   /// default that of the input if the op keeps the order of elements.
   virtual std::optional<SizeRatio> size(const SizeTrace& trace) const;
-  /// Give the op that begins every evaluation as a stream begins, and so keeps nothing: what this
-  /// one means where no input streams. Null if it is one already.
+  /// Return the op that starts every evaluation like a stream and keeps nothing: its meaning if no
+  /// input streams. Null if it already is that op.
   virtual OpPtr stateless() const { return nullptr; }
   /// Return which earlier frames of input i are read; `prepare` then keeps them before it.
   virtual std::optional<HistoryNeed> history(int input) const {

@@ -47,7 +47,7 @@ struct Streaming {
   bool late_end = false;   ///< the end of whole pulses may become known after their last step
   std::optional<int64_t> longest;           ///< stream that the model is defined for
   std::vector<Dim> asserted;                ///< none of these is negative, whatever the length
-  std::vector<std::string> approximations;  ///< what was given up to stream
+  std::vector<std::string> approximations;  ///< accuracy or reach given up in order to stream
   /// Fingerprint of the graph before it was pulsed.
   std::optional<std::array<uint64_t, 2>> model;
 

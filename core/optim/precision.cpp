@@ -64,7 +64,7 @@ class Finder {
   struct State {
     Precision role = Precision::kRounds;
     bool member = false;
-    bool leads = false;    ///< what follows it belongs to the chain as well
+    bool leads = false;    ///< the next operator belongs to the chain too
     bool terms = false;    ///< it is summed
     bool misfit = false;   ///< it reads a constant that does not fit
     bool read = false;     ///< by a member

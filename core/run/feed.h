@@ -24,8 +24,8 @@ class PlacedFeed {
   /// number of frames of the first input that streams which `push` must accept, with the other
   /// inputs in step and nothing pulled meanwhile.
   static std::optional<int64_t> bytes_for(const Plan& plan, int64_t max_push) RILL_NONBLOCKING;
-  /// Make a feed at the start of memory that is aligned, has `bytes_for(plan, max_push)` bytes, and
-  /// stays as long as the feed, as the session does. Nothing is to be freed.
+  /// Make a feed at the start of aligned memory of `bytes_for(plan, max_push)` bytes. The memory
+  /// and the session must outlive it; nothing must be freed.
   static PlacedFeed* place(PlacedSession* session, int64_t max_push,
                            void* memory) noexcept RILL_NONBLOCKING;
   PlacedFeed(const PlacedFeed&) = delete;

@@ -146,7 +146,7 @@ class PlanReader final : public StepFields {
   void wrong(std::string_view) override { from_.fail("a number of a step does not fit its type"); }
 
  private:
-  // No kind of step has more; what is larger is in lists.
+  // No kind of step has more; lists hold larger arguments.
   static constexpr size_t kMostArgs = 8192;
   static constexpr int kMostLoops = 16;
 
@@ -231,7 +231,7 @@ class PlanReader final : public StepFields {
     if (is_constant) {
       buffer->data = std::shared_ptr<const void>(std::shared_ptr<const void>(), bytes.data());
     } else {
-      // Nobody writes to it.
+      // No step writes to it.
       buffer->initial = List<std::byte>::at(const_cast<std::byte*>(bytes.data()), bytes.size());
     }
   }
@@ -293,8 +293,8 @@ class PlanReader final : public StepFields {
       plan->wire_delays[static_cast<size_t>(i)] = delay;
     }
     place_fields(*this, *plan);
-    from_.text();  // what an audit said
-    from_.text();  // what was done to the weights
+    from_.text();  // the audit's report
+    from_.text();  // the report on the weights
     nodes_ = read_node_count(from_, notes_bytes);
   }
 

@@ -221,7 +221,7 @@ struct PlanNode {
 struct StepUse {
   List<uint32_t> reads;
   List<uint32_t> writes;
-  List<PlacedView> inputs;  ///< what it reads and writes of them; empty unless asked for
+  List<PlacedView> inputs;  ///< operands that it reads and writes; empty unless requested
   List<PlacedView> outputs;
 };
 

@@ -17,7 +17,7 @@ inline constexpr std::array<char, 8> kMagic = {'r', 'i', 'l', 'l', 'p', 'l', 'a'
 inline constexpr uint32_t kVersion = 7;
 inline constexpr uint32_t kByteOrder = 0x01020304;
 inline constexpr int64_t kAlign = 64;
-/// Zeros behind each constant: kernels load, and do not use, what lies behind the last element.
+/// Zeros after each constant: kernels load bytes beyond the last element, without using them.
 inline constexpr int64_t kReadBeyond = 64;
 
 struct Header {
@@ -42,7 +42,7 @@ struct Place {
 struct TargetEntry {
   std::array<char, 16> name;  ///< of a tier, with zeros behind it
   Place plan;
-  Place notes;  ///< names of nodes for profiles, what steps read and write; no bytes where left out
+  Place notes;  ///< names of nodes for profiles, and operands of steps; empty if left out
   std::array<uint64_t, 2> reserved;
 };
 static_assert(sizeof(TargetEntry) == 64);

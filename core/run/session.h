@@ -130,7 +130,7 @@ class PlacedSession {
   }
   /// Return whether the stream ends without a frame, for which the model is not defined.
   bool gives_nothing() const RILL_NONBLOCKING { return end() == 0 && asks_for_a_frame_; }
-  /// Where a part that is kept lies: of inputs and outputs, what is bound.
+  /// Return the place of a kept part: of inputs and outputs, the bound buffer.
   std::byte* kept(const SessionPart& part) const RILL_NONBLOCKING;
   /// Return the value of the stream symbol: nothing until the end is known.
   std::optional<int64_t> symbol_value() const RILL_NONBLOCKING;

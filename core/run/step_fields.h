@@ -14,7 +14,7 @@
 
 namespace rill {
 
-// Of plans that were prepared here and are not to be run elsewhere: what only graphs know.
+// Arguments of plans that were prepared here and cannot run elsewhere: types that only graphs have.
 class Dim;
 class Op;
 class Tensor;

@@ -98,7 +98,7 @@ class StepTouches {
     require(value.within(least, most), "a count that makes sense");
   }
 
-  /// The parts that the plan says the step has.
+  /// Return the parts of the step by the plan.
   const StepParts& parts() const { return parts_; }
   /// Say how many units of work the arguments make: `slices` inside loops with these turns.
   void units(int64_t slices, std::span<const int64_t> turns = {});

@@ -237,7 +237,7 @@ void Svg::times() {
   const Panel& panel = kTimePanel;
   std::vector<double> sorted = picture_.pulse_us;
   std::sort(sorted.begin(), sorted.end());
-  // A single slow pulse must not hide the others: what is over three medians is cut off.
+  // A single slow pulse must not hide the others: clip at three medians.
   const double most = sorted.empty() ? 1 : std::min(sorted.back(), 3 * sorted[sorted.size() / 2]);
   for (size_t i = 0; i < picture_.pulse_us.size() && pulse_x(i) < kRight; ++i) {
     const double share = std::min(1.0, picture_.pulse_us[i] / most);

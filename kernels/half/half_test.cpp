@@ -47,8 +47,8 @@ TEST(Half, UpcastsEveryOne) {
   }
 }
 
-/// Between two neighbours lies the middle, which goes to the even one; what is nearer to one goes
-/// to that.
+/// Between two neighbours lies the midpoint, which rounds to the even one; other values round to
+/// the nearer one.
 TEST(Half, NarrowsToTheNearestEvenOne) {
   for (const HalfCasts* cast : casts()) {
     for (uint16_t low = 0; low < 0x7C00; ++low) {

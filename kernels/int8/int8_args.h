@@ -22,7 +22,7 @@ struct MatmulInt8Args {
 
   const int8_t* b = nullptr;       ///< as `matmul_int8_pack` writes it, aligned to 64 bytes
   const int32_t* start = nullptr;  ///< n values, as `matmul_int8_start` gives them
-  int32_t b_zero = 0;              ///< what is taken off every value of B
+  int32_t b_zero = 0;              ///< subtracted from every value of B
 
   int32_t* c = nullptr;
   int64_t ldc = 0;
@@ -49,7 +49,7 @@ struct Rounding {
 struct QuantiseArgs {
   Rounding rounding;
   int64_t n = 0;
-  const int32_t* integers = nullptr;  ///< what is rounded; or else
+  const int32_t* integers = nullptr;  ///< the numbers to round; or else
   const float* floats = nullptr;
   void* y = nullptr;
   int y_bytes = 1;  ///< 1, 2 or 4 for each of the results

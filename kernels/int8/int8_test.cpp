@@ -42,7 +42,7 @@ std::vector<uint8_t> random_bytes(std::mt19937& rng, int64_t count, bool ends, b
 std::string problem(const MatmulInt8& kernel, const Case& t, bool ends, std::mt19937& rng) {
   const int64_t k = t.segments * t.segment_len, stride = t.segment_len + 3;
   const int64_t lda = t.segments * stride + 1, ldc = t.n + 2;
-  // Exactly as long as it must be: what reads on is found by the address sanitizer.
+  // Exactly as long as needed: the address sanitizer finds reads beyond the end.
   const int64_t row_bytes = (t.segments - 1) * stride + t.segment_len;
   const int64_t run = t.run > 0 ? t.run : t.m;
   // Runs of rows may overlap, as the windows of images do.

@@ -56,8 +56,8 @@ struct PowerParts {
   /// Split e^y; `shifted` is y / ln 2 + kWholeShift.
   PowerParts(const V& y, const V& shifted) : scale(two_to_shifted(shifted)) {
     constexpr float kRest[] = {1.66664306e-1f, 4.16680056e-2f, 8.37420862e-3f, 1.38435898e-3f};
-    // Where k times ln 2 is rounded before the sum, only 16 bits of ln 2 keep it exact. Where it is
-    // not, what they leave is too small for the polynomial to see.
+    // Without fused multiply-add, k times ln 2 is rounded before the sum, so only 16 bits of ln 2
+    // keep it exact. With it, the remainder is too small for the polynomial to see.
     constexpr bool kFused = kFusesMulAdd<V>;
     const V k = shifted - V(kWholeShift);
     const V most = mul_add(k, V(kFused ? -0.693147182f : -0.69314575f), y);
@@ -133,8 +133,8 @@ inline V log(const V& x) {
   return pick(x < V(0.0f), V(__builtin_nanf("")), y);
 }
 
-/// Compute ln(1 + x), also where the sum rounds to 1; -infinity for -1, NaN for x < -1.
-/// Accuracy: 3 ulp. What the sum loses comes back by the slope of the logarithm there.
+/// Compute ln(1 + x), also where the sum rounds to 1; -infinity for -1, NaN for x < -1. Accuracy: 3
+/// ulp. The slope of the logarithm corrects the rounding error of the sum.
 template <class V>
 inline V log1p(const V& x) {
   const V sum = V(1.0f) + x;

@@ -8,7 +8,7 @@
 namespace rill::kernels {
 namespace {
 
-/// Sums that a tile may hold: what is left of the registers after a row of B, a value of A and, on
+/// The most sums of a tile: the registers that remain after a row of B, a value of A and, on
 /// SSE4.2, a product.
 template <class Arch>
 constexpr int kMaxSums = Ops<Arch>::kRegisters * 3 / 4;
@@ -67,8 +67,8 @@ struct TileShape {
   int rows, panels, vecs;
 };
 
-/// Fetch a tile of C, or the bias of each row, into `sums`, [rows][panels * vecs] vectors; what is
-/// past the last column is 0.
+/// Fetch a tile of C, or the bias of each row, into `sums`, [rows][panels * vecs] vectors, with
+/// zeros past the last column.
 template <class Arch>
 [[gnu::noinline]] void fetch_tile(const TileArgs& t, TileShape shape, float* sums) {
   using S = Ops<Arch>;
@@ -325,7 +325,7 @@ struct OneTile {
     return __builtin_bit_cast(uint32_t, t.lo) == 0 && t.hi == __builtin_inff();
   }
 
-  /// Add the residual and clip: what is not finished in memory.
+  /// Add the residual and clip, unless that happens in memory.
   static RILL_INLINE void finish(const TileArgs& t, bool whole, Sums& acc) {
     if constexpr (S::kReluAlone) {
       if (!t.clip) return;

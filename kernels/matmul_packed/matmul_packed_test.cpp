@@ -77,8 +77,7 @@ Weights random_f16(std::mt19937& rng, int64_t k, int64_t n, bool any) {
   return w;
 }
 
-/// Weights of any f32, columns and blocks of many sizes, some all zeros: what they were, and what
-/// they become.
+/// Weights of any f32, columns and blocks of many sizes, some all zeros: before and after rounding.
 Weights random_rounded(std::mt19937& rng, PackedFormat format, int64_t k, int64_t n,
                        std::vector<float>* before) {
   *before = random_floats(rng, k * n);

@@ -237,7 +237,8 @@ constexpr bool fits_rows(int rest) {
   return rest >= 2 * kRows || (rest + kRows - 1) / kRows * kRows <= (rest + 3) / 4 * 4;
 }
 
-/// A run of blocks of a panel: what lies at `blocks`, and its whole numbers as [values][columns].
+/// A run of blocks of a panel: the packed data at `blocks`, and its whole numbers as
+/// [values][columns].
 struct Q4RunOf {
   const std::byte* blocks;
   int64_t count;

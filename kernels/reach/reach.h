@@ -35,7 +35,7 @@ struct Reach {
   double ns = 0;        ///< of a call, the least of many
   double gflops = 0;    ///< 0 where arithmetic is not what counts
   double gbytes = 0;    ///< GB/s
-  double bound_ns = 0;  ///< what the peak of its tier, or the bandwidth, allow at best
+  double bound_ns = 0;  ///< the best time that the peak of its tier, or the bandwidth, allows
   std::string bound;    ///< which of them: "FMA", "L1", ...
   bool chosen = false;  ///< whether plans take it
 };

@@ -15,9 +15,8 @@ enum class NameRule : uint8_t {
   kKey,   ///< any text
 };
 
-/// Give the name an entry goes by, of a path without `.` and empty parts; nothing if the entry is
-/// to be left out.
-/// Errors: kParse for absolute names and for `..`.
+/// Return the name of an entry, a path without `.` and empty parts; nothing if the entry is
+/// skipped. Errors: kParse for absolute names and for `..`.
 Result<std::optional<std::string>> entry_name(std::string_view raw, NameRule rule);
 
 /// Fail with `code` if two entries have one name.

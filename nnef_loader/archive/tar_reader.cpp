@@ -184,7 +184,7 @@ Status TarReader::record(std::string_view key, std::string_view value, bool for_
 std::string TarReader::name_in_header() const {
   const std::string_view block = text_of(block_);
   const std::string_view name = tar_text(kTarName.of(block));
-  // In the place of the prefix GNU tar has times.
+  // GNU tar stores times in place of the prefix.
   const bool has_prefix = kTarMagic.of(block).starts_with(std::string_view("ustar\0", 6));
   const std::string_view prefix =
       has_prefix ? tar_text(kTarPrefix.of(block)) : std::string_view();

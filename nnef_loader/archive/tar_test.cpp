@@ -189,7 +189,7 @@ TEST(Tar, ChecksumsOfSignedBytesFitToo) {
 }
 
 TEST(Tar, AllOfATarIsReadWhateverTheMemoryItClaims) {
-  // Larger than what is trusted and than all pieces: read in several.
+  // Larger than the trusted size and than one piece: read in several.
   const std::string body(3 << 20, 'b');
   EXPECT_EQ(read(member("n", body) + member("m", "x") + kEnd), "n=" + body + ";m=x;");
 }

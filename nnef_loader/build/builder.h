@@ -42,7 +42,7 @@ struct Scope {
   bool is_graph_body = false;                              ///< not that of a fragment
   bool is_inlined = false;  ///< nodes go to the caller's graph, under separate names
   std::string prefix;       ///< of inlined ones: in front of the names of nodes
-  std::map<std::string, std::string, std::less<>> result_names;  ///< what the caller assigns
+  std::map<std::string, std::string, std::less<>> result_names;  ///< names that the caller assigns
   bool exact_results = false;
   std::map<const RValue*, Value> parts;  ///< of a tall expression, evaluated before the whole
 };
@@ -56,7 +56,7 @@ struct Naming {
   bool root = false;                 ///< for the outermost call
   bool exact = false;                ///< the name is an identifier of the graph's own body
   std::vector<std::string> targets;  ///< of a root: the names of all results
-  std::string parts;  ///< in a fragment: what parts of the statement are called after
+  std::string parts;  ///< in a fragment: the stem of the names of the statement's parts
   std::vector<std::optional<QuantType>> quant;  ///< of a root: the types from graph.quant
 
   Naming nested() const { return {statement, false, false, {}, {}, {}}; }

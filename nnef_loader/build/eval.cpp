@@ -8,7 +8,7 @@
 #include "nnef_loader/build/limits.h"
 #include "nnef_loader/build/whole_call.h"
 
-// Calls in calls, one per level of nesting: what they do before and after is kept off the stack.
+// Nested calls, one per level of nesting: work before and after them stays off the stack.
 #define RILL_OWN_FRAME [[gnu::noinline]]
 
 namespace rill::nnef {

@@ -57,7 +57,7 @@ std::vector<Part> parts_of(const RValue& expression, OpIndex& index) {
 /// An expression whose parts are being evaluated.
 struct Pending {
   Part asked;
-  const RValue* taken = nullptr;  ///< what gives its value: of a choice, the branch taken
+  const RValue* taken = nullptr;  ///< its value's expression: of a choice, the branch taken
   std::vector<Part> parts;
   size_t next = 0;  ///< the part that comes next
 };

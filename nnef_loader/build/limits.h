@@ -4,9 +4,9 @@
 
 namespace rill::nnef {
 
-/// Bounds on nesting, which the stack of a thread with 64 KiB has to hold: a fragment takes 1.8
-/// KiB, what is computed at the deepest 13 KiB. The exporter's fragments nest 2 levels. Limits that
-/// callers may set are in `LoadLimits`.
+/// Bounds on nesting, which a stack of 64 KiB must hold: a fragment takes 1.8 KiB, the deepest
+/// computation 13 KiB. The exporter's fragments nest 2 levels. Limits that callers may set are in
+/// `LoadLimits`.
 inline constexpr int kMaxFragmentDepth = 10;
 /// Levels of an expression that are evaluated by calls within calls. A taller one is evaluated part
 /// by part.

@@ -78,7 +78,7 @@ Result<Graph> fitted(Graph nested, const Graph& outer, std::span<const Fact> wir
   return nested;
 }
 
-/// Put the nodes of a nested model into the graph, reading the wires in the place of its inputs.
+/// Inline the nodes of a nested model into the graph, with the wires as its inputs.
 Result<Value> inlined(CallCtx& ctx, const Graph& nested, const std::vector<OutletId>& wires) {
   std::map<OutletId, OutletId> mapped;
   for (size_t i = 0; i < wires.size(); ++i) mapped[nested.inputs[i]] = wires[i];

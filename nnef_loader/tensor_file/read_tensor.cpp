@@ -20,7 +20,7 @@ struct File {
   TensorHeader header;
   std::vector<int64_t> shape;
   int64_t items = 0;
-  std::span<const std::byte> payload;  ///< what really follows the header
+  std::span<const std::byte> payload;  ///< the bytes that really follow the header
 };
 
 Result<File> read_header(std::span<const std::byte> bytes) {

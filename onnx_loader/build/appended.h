@@ -38,10 +38,10 @@ class AppendingLoop {
   /// A state that each iteration only appends to.
   struct Appended {
     size_t state = 0;
-    std::vector<std::string_view> rows;  ///< what an iteration appends
+    std::vector<std::string_view> rows;  ///< the wires that an iteration appends
     std::optional<int64_t> axis;  ///< that tensors grow along
     bool in_front = false;
-    std::vector<std::string_view> lasts;  ///< what reads the last tensor of the sequence
+    std::vector<std::string_view> lasts;  ///< readers of the last tensor of the sequence
   };
 
   Status count_reads();

@@ -64,8 +64,8 @@ class Loader {
          const LoadOptions& options, const Findings& findings);
 
   Result<Graph> build();
-  /// Add what `build` failed for, where another loader that is given it may succeed: a symbol that
-  /// has to be equal to another extent, or inputs whose values have to be known.
+  /// Add the reasons why `build` failed if another loader may succeed with them: a symbol that must
+  /// equal another extent, or inputs whose values must be known.
   bool find_out(Findings* findings) const;
 
   /// Add the nodes of a graph in a separate environment.
@@ -110,7 +110,7 @@ class Loader {
   Status run_nodes(const std::vector<NodeProto>& nodes, Env* env);
   Status run_node(const NodeProto& node, Env* env);
   Status run_loop(const NodeProto& node, int64_t version, const std::string& name, Env* env);
-  /// Refuse a selection in the place of places of a mask where mask and values have other shapes.
+  /// Refuse a selection that replaces the places of a mask if mask and values differ in shape.
   Status check_selection(const NodeProto& node, Env* env);
   Result<std::vector<OutletId>> run_function(const FunctionProto& function, const NodeProto& node,
                                              const std::string& name, Env* env);

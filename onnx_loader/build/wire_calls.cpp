@@ -56,7 +56,7 @@ Result<OutletId> WireCalls::joined(OutletId rows, int64_t axis) const {
 Result<std::vector<OutletId>> WireCalls::read(std::string_view op, int64_t version,
                                               const std::vector<OutletId>& wires,
                                               std::optional<int64_t> axis) const {
-  // From opset 13 on, what was an attribute of `Split` and its kin is an input.
+  // From opset 13 on, an attribute of `Split` and similar operators is an input.
   constexpr int64_t kOldest = 13;
   NodeProto node;
   node.op_type = op;

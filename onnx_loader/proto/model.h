@@ -40,7 +40,7 @@ struct DimProto {
   std::string_view param;
 };
 
-/// The type of a wire. Where it is no tensor, `kind` says what it is.
+/// The type of a wire. `kind` says what it is if it is no tensor.
 struct ValueInfo {
   enum class Kind : uint8_t { kUntyped, kTensor, kSequence, kMap, kOptional, kSparse, kOpaque };
   std::string_view name;
@@ -77,7 +77,7 @@ struct AttributeProto {
   int64_t i = 0;
   std::string_view s;
   Bytes message;  ///< of a tensor, a sparse tensor, or a graph
-  std::shared_ptr<const GraphProto> graph;  ///< in the place of the message, if there is one
+  std::shared_ptr<const GraphProto> graph;  ///< replaces the message, if present
   std::vector<float> floats;
   std::vector<int64_t> ints;
   std::vector<std::string_view> strings;

@@ -25,7 +25,7 @@ Result<std::optional<Value>> sizes_again(OnnxCtx& ctx, OutletId x, DType to) {
   return std::optional(Value(out));
 }
 
-/// Sizes stay dims as they become integers: what is computed from them may be a size again.
+/// Sizes stay dims when cast to integers, since results computed from them may be sizes again.
 Result<Value> cast_wire(OnnxCtx& ctx, OutletId x, DType to) {
   const DType from = ctx.fact(x).dtype;
   if (from == to || (from == DType::kDim && (to == DType::kI64 || to == DType::kI32))) {

@@ -79,7 +79,7 @@ Result<OutletId> extend_stream(PulseBuilder& b, OutletId wire, StreamFact* strea
   if (unlike) {
     RILL_ASSIGN(wire, b.materialise(wire, stream));
   }
-  // The end mask may hold the stream back: what then stands in front is masked after it.
+  // The end mask may delay the stream: mask the resulting prefix after it.
   if (ends.after > 0) {
     RILL_ASSIGN(wire, b.mask(wire, stream, false, true, ends.last));
   }

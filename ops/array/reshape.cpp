@@ -435,7 +435,7 @@ namespace {
 Result<std::vector<Dim>> resolved(std::vector<Dim> to, const Fact& in, int64_t start,
                                  int64_t count) {
   int open = -1;
-  // Extents that stay cancel: what is left is divided far more easily.
+  // Kept extents cancel, which makes the remainder far easier to divide.
   std::vector<Dim> left(in.shape.begin() + start, in.shape.begin() + start + count);
   Dim others = 1;
   for (size_t i = 0; i < to.size(); ++i) {

@@ -75,7 +75,7 @@ Result<Facts> Slice::infer(FactSpan in) const {
   };
   const auto first = begin.to_int();
   const auto last = end.to_int();
-  // As NumPy has it: what ends before it begins is empty, wherever it lies.
+  // As in NumPy: a slice that ends before it begins is empty, wherever it lies.
   const bool empty = first && last && *first >= 0 && *last <= *first;
   RILL_CHECK(empty || (ordered(Dim(0), begin) && ordered(begin, end) && ordered(end, extent)), "[",
              begin, ", ", end, ") is out of axis ", axis, " of ", in[0]);

@@ -153,8 +153,8 @@ Status Slice::take_from_border(Rewrite& rewrite) const {
   return {};
 }
 
-/// Positions are counted in greater steps from the first on: what is made of them is then a table
-/// of positions as any other.
+/// Count positions in larger steps from the first on: results computed from them are then an
+/// ordinary table of positions.
 Status Downsample::declutter(Rewrite& rewrite) const {
   if (stride == 1 && modulo == 0) return rewrite.bypass(rewrite.input(0));
   RILL_TRY(spread_constant(rewrite));

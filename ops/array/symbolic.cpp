@@ -123,7 +123,7 @@ bool is_size_of_a_wire(const Graph& graph, const Dim& dim) {
 /// Return an assertion that decides one open part of a bound.
 std::optional<std::string> presumption(const Graph& graph, const Dim& bound, const Dim& extent) {
   std::optional<std::string> out;
-  // Arguments come first: what stands around them may follow.
+  // Arguments come first: the expressions around them may then follow.
   const auto look = [&](const DimAtom& atom, const auto& self) -> void {
     for (const Dim& arg : atom.args) {
       rebuild(arg, [&](const DimAtom& inner) -> std::optional<Dim> {

@@ -129,7 +129,7 @@ void visit_plain_size(DType dtype, Visitor&& visitor) {
   }
 }
 
-/// An operand as one of the shape of another: what has one element along an axis repeats it.
+/// Return an operand with the shape of another: an axis of one element repeats it.
 inline PlacedView stretched(const PlacedView& operand, const PlacedView& like) {
   PlacedView out = operand;
   for (size_t axis = 0; axis < static_cast<size_t>(like.rank); ++axis) {
@@ -139,7 +139,7 @@ inline PlacedView stretched(const PlacedView& operand, const PlacedView& like) {
   return out;
 }
 
-/// The view without one axis: what lies at index 0 of it.
+/// Return the view at index 0 of one axis, without that axis.
 View without_axis(const View& view, int axis) RILL_NONBLOCKING;
 
 }  // namespace rill::ops

@@ -16,8 +16,8 @@ RILL_STEP_FIELDS(LoopInput, slot, from, chunk_bytes, backward)
 
 struct LoopState {
   PlacedView initial;
-  PlacedView kept;    ///< what the body reads
-  PlacedView result;  ///< what the body gives
+  PlacedView kept;    ///< the operand that the body reads
+  PlacedView result;  ///< the result of the body
 };
 RILL_STEP_FIELDS(LoopState, initial, kept, result)
 
@@ -30,7 +30,7 @@ struct LoopFullOutput {
 RILL_STEP_FIELDS(LoopFullOutput, result, out, chunk_bytes, backward)
 
 struct LoopLastOutput {
-  PlacedView from;  ///< what a state holds after the last iteration, or what the body gave in it
+  PlacedView from;  ///< a state, or the body's result, after the last iteration
   PlacedView out;
   PlacedView kept;  ///< of a non-state: the body's result in an iteration of an earlier step
   bool is_state = false;

@@ -92,7 +92,7 @@ CumSum sum_of(const Scan& scan, int scanned) {
   return sum;
 }
 
-/// Sum frames in the place of a loop, from the fuse stage on.
+/// Sum frames instead of running a loop, from the fuse stage on.
 /// Source: CumSum; tract counts such a loop as Scan.
 class SummedLoop final : public OpBase<SummedLoop> {
  public:

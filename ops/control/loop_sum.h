@@ -12,8 +12,8 @@ struct Scan;
 /// infinite. Leaves other loops alone.
 Result<Graph> sum_loops(Graph graph);
 
-/// Begin one such loop with a zero that needs no frame: of no frames, the sums are none. It stays a
-/// loop.
+/// Begin one such loop with a zero that needs no frame: without frames, there are no sums. It stays
+/// a loop.
 Status start_at_zero(const Scan& scan, Rewrite& rewrite);
 
 /// The same as `sum_loops` for one loop, in the fuse stage: what runs the sum is still called Scan

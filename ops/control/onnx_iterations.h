@@ -20,8 +20,8 @@ class Iterations {
   /// Find the copy of a wire of the body.
   OutletId of(OutletId given) const { return copied_.at(given); }
 
-  /// Pass a wire of the outer graph whole, or as the first value of a state, in the place of an
-  /// input of the body, or for the iteration alone if that is invalid.
+  /// Pass a wire of the outer graph whole, or as the first value of a state, for an input of the
+  /// body, or for the iteration alone if that is invalid.
   void take(OutletId given, OutletId outer, Scan::Input input);
   /// Pass entry after entry along an axis, which the body does not have.
   Status take_by_iteration(OutletId given, OutletId outer, int64_t axis, int64_t chunk);

@@ -432,7 +432,7 @@ Status read_outputs(LoadCtx& ctx, const std::vector<Tuple>& output,
   return {};
 }
 
-/// Fail unless the body hands on each state as what it takes it for.
+/// Fail unless the body outputs each state with the type and shape of its input.
 Status check_states(const Scan& op, const Graph& body, std::span<const std::string> parameters,
                     const Facts& facts) {
   size_t states = 0;

@@ -463,9 +463,9 @@ Status Binary::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// The exporter of PyTorch calls `div` for integers where they are divided rounding down, and
-/// writes a slash where they are rounded to zero. Sizes are rounded down: what is computed from
-/// inputs is no size, though numbers in the file made it one.
+/// The exporter of PyTorch writes `div` for integer division that rounds down, and a slash for one
+/// that rounds to zero. Sizes round down. A value computed from inputs is no size, even if numbers
+/// in the file made it one.
 Status round_as_pytorch(LoadCtx& ctx, BinaryKind* kind, OutletId* a, OutletId* b) {
   if (!is_whole(ctx.fact(*a).dtype) || !is_whole(ctx.fact(*b).dtype)) return {};
   if (!ctx.infix()) {

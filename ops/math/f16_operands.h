@@ -4,8 +4,8 @@
 
 #include "core/exec/lowering.h"
 
-// Steps on f16 by kernels of f32: what they read is upcast before, and what they write narrowed
-// behind them. All else is left as it is.
+// Steps on f16 by f32 kernels: their inputs are upcast before, and their outputs downcast after
+// them. Other operands stay unchanged.
 
 namespace rill::ops {
 

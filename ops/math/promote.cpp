@@ -52,8 +52,8 @@ struct Typed {
   QParams q;
 };
 
-/// Return whether integers stay what they are beside these floats: constants that are whole, where
-/// integers give what floats do.
+/// Return whether integers stay integers when combined with these floats: whole constants, with
+/// operators for which both types agree.
 bool keeps_integers(BinaryKind kind, const Fact& floats, bool is_second) {
   if (!floats.konst || kind == BinaryKind::kDiv) return false;
   const double least = kind == BinaryKind::kPow ? 0.0 : -kMostExact;

@@ -234,8 +234,8 @@ Result<Value> load_leaky_relu(LoadCtx& ctx) {
   return ctx.add_value(make_op<Unary>(UnaryKind::kLeakyRelu, alpha), {x});
 }
 
-/// Read the form that has x squared in the place of x cubed:
-/// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^2))).
+/// Read the form with x squared instead of x cubed: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715
+/// x^2))).
 Result<Value> load_gelu_of_square(LoadCtx& ctx, OutletId x) {
   const auto scaled = [&](OutletId wire, float by) -> Result<OutletId> {
     RILL_ASSIGN(const OutletId factor, ctx.konst(Tensor::scalar(by), "factor"));

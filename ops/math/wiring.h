@@ -10,8 +10,8 @@
 
 namespace rill::ops {
 
-/// Adds the nodes of an operator that is read as several. The first failure sticks: what follows it
-/// does nothing, and `done` gives it out.
+/// Adds the nodes of an operator that is read as several. The first failure sticks: later calls do
+/// nothing, and `done` returns it.
 class Wiring {
  public:
   explicit Wiring(LoadCtx& ctx) : ctx_(ctx) {}

@@ -12,7 +12,7 @@ struct ByteProductArgs {
   kernels::QuantiseArgs rounding;
   int64_t groups = 1, x_step = 0, b_step = 0;
   Ref x, b, start, sums, scratch, y;
-  /// With a zero point of A that is computed: what 1 of it adds to `start`, and where the sum goes.
+  /// With a computed zero point of A: its factor in `start`, and the place of the sum.
   bool moves = false;
   Ref zero, per_zero, moved;
 };

@@ -155,8 +155,8 @@ Result<Value> gemm(OnnxCtx& ctx) {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// Add the result that an equation without an arrow has: what ellipses stand for, then the letters
-/// that it has once, in the order of the alphabet.
+/// Append the implied result of an equation without an arrow: the axes of ellipses, then the
+/// letters that occur once, in alphabetical order.
 std::string implied(std::string equation, std::string_view ellipsis) {
   std::string result(ellipsis);
   for (int code = 'A'; code <= 'z'; ++code) {

@@ -7,7 +7,7 @@
 
 namespace rill::ops {
 
-/// Whether `auto_pad` says how the input is padded, or means something else to the operator.
+/// Whether `auto_pad` defines the padding, or means something else to the operator.
 enum class WindowPads : uint8_t { kAutomatic, kAsWritten };
 
 /// Read how the window of a convolution or a pool slides: `strides`, `dilations` where declared,

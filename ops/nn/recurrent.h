@@ -29,7 +29,7 @@ struct Recurrent final : OpBase<Recurrent> {
   bool reset_every_turn = false;
   Dim limit = 0;  ///< as that of the loop
   std::string called = "Scan";   ///< the name of the loop that it stands for
-  std::vector<int64_t> outputs;  ///< what each output is: `kSequence`, `kLastH` or `kLastC`
+  std::vector<int64_t> outputs;  ///< the kind of each output: `kSequence`, `kLastH` or `kLastC`
 
   static constexpr int64_t kSequence = 0;
   static constexpr int64_t kLastH = 1;

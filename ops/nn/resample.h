@@ -20,7 +20,8 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
  public:
   int64_t axis = 0;
   Dim to;
-  float scale = 0.0F;  ///< extent of the output per extent of the input; 0: what the extents give
+  /// Extent of the output per extent of the input; 0: the ratio of the extents
+  float scale = 0.0F;
   std::string coord = "half_pixel";
   std::string interpolator = "nearest";
   std::string nearest = "floor";

@@ -93,7 +93,7 @@ Result<Value> rms_norm(OnnxCtx& ctx) {
   return f.value(f.times(f.cast(out, norm.own), f.arg("scale")));
 }
 
-/// The input, what goes around the layers in front, and a bias.
+/// The sum of the input, the skip connection and a bias.
 OutletId skip_sum(OnnxCtx& ctx, Formula& f) {
   OutletId sum = f.plus(f.arg("input"), f.arg("skip"));
   if (ctx.given("bias")) sum = f.plus(sum, f.arg("bias"));

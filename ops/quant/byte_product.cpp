@@ -115,7 +115,7 @@ bool place_axes(std::string_view x, std::string_view w, std::string_view y, cons
   return std::count(y.begin(), y.end(), column) == 1;
 }
 
-/// The operands of a product of two: what is known before plans run, and what is multiplied by it.
+/// The operands of a binary product: the constant one, and the other.
 struct Operands {
   const EinSum* product = nullptr;
   int columns = 0;  ///< which of them is the matrix

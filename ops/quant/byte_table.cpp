@@ -146,7 +146,7 @@ Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const 
   return way.fact(at).konst->reshaped({kBytes});
 }
 
-/// Put a table in the place of the node that is rewritten, the first hop's.
+/// Replace the node under rewriting, which is the first hop, by a table.
 Status replace_by_table(Rewrite& rewrite, const std::vector<Hop>& hops) {
   const Graph& graph = rewrite.old_graph();
   const OutletId from = hops.back().node->inputs[hops.back().wire];

@@ -34,7 +34,7 @@ OwnRange in_own_range(Wires& w, OutletId x, const std::vector<int64_t>& axes) {
   const OutletId low = w.binary(BinaryKind::kMin, w.reduce(ReduceKind::kMin, x, axes), zero);
   const OutletId span = w.binary(BinaryKind::kSub, high, low);
   const OutletId step = w.binary(BinaryKind::kDiv, span, w.number(255.0, x));
-  // Of zeros alone the standard says nothing; onnxruntime takes 1.
+  // The standard does not define the scale of zeros; onnxruntime uses 1.
   const OutletId flat = w.binary(BinaryKind::kEq, step, zero);
   OwnRange out;
   out.scale = w.select(flat, w.number(1.0, x), step);

@@ -143,7 +143,7 @@ OutletId Cell::plain_act(size_t index, OutletId x) {
     const OutletId curve = binary(BinaryKind::kSub, unary(UnaryKind::kExp, below), number(1.0F));
     return sum(above, times(curve, number(a.alpha)));
   }
-  // ThresholdedRelu: what is above alpha.
+  // ThresholdedRelu: keeps values above alpha.
   const OutletId kept = binary(BinaryKind::kGt, x, number(a.alpha));
   return select(kept, x, number(0.0F));
 }

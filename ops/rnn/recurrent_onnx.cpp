@@ -70,7 +70,7 @@ class Layer {
   Dim batch_;
   CellForm form_;
   OutletId x_;
-  OutletId x_unit_;  ///< what a step of a quantised input stands for
+  OutletId x_unit_;  ///< the real size of a step of a quantized input
   OutletId filters_[2];  ///< of the input and of the state, [directions, gates * H, ...]
   OutletId lengths_;  ///< of the sequences, where they differ
   std::vector<OutletId> y_;

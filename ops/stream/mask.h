@@ -16,7 +16,7 @@ struct PulseMask final : OpBase<PulseMask> {
   Dim begin = 0;
   Dim end;
   TensorPtr value;  ///< a number, or a frame of extent 1 on the axis; of the input's type
-  bool padding = false;  ///< what is put there are frames that were asked for
+  bool padding = false;  ///< the masked frames are requested padding
   int64_t overlap = 0;   ///< frames in front of the pulse, which were there before
 
   std::string_view name() const override { return "PulseMask"; }

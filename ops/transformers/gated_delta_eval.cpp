@@ -57,8 +57,8 @@ Matrix head_of(const View& states, int64_t b, int64_t h) {
           states.extent(3), states.step(2), states.step(3)};
 }
 
-/// One frame of one head: what the state knows of the key is moved towards the value, and the query
-/// reads it.
+/// One frame of one head: the state's value for the key moves towards the new value, and the query
+/// reads the state.
 struct HeadFrame {
   const View& q;
   const View& k;

@@ -1,4 +1,4 @@
-// Caches: what comes out is attention over everything that went in, run after run.
+// Caches: the output is attention over all inputs so far, run after run.
 
 #include <cmath>
 

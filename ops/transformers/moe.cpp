@@ -161,7 +161,7 @@ MoeHow how_of(const MoeFfn& op) {
   return how;
 }
 
-/// The plain form for one token, without memory: what it would keep, it computes again.
+/// The reference form for one token, without memory: it recomputes instead of keeping values.
 class PlainToken {
  public:
   PlainToken(const MoeFfn& op, const EvalCtx& ctx, const float* x, float* y)

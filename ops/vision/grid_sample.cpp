@@ -130,7 +130,7 @@ void cubic_weights(float t, float (&w)[4]) {
   w[3] = far(2.0F - t);
 }
 
-/// A coordinate as an index; what is far outside, or no number, stays outside.
+/// Return a coordinate as an index; far outside coordinates and NaN stay outside.
 int64_t index_of(float at) {
   return at > -1e9F && at < 1e9F ? static_cast<int64_t>(at) : INT64_MIN / 2;
 }

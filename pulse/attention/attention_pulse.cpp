@@ -477,7 +477,7 @@ class Streamed {
   const Graph& body_;
   OutletId values_;
   bool normalised_ = false;  ///< over the keys
-  bool of_values_ = false;   ///< what is emitted is no part of the weights
+  bool of_values_ = false;   ///< the emitted wires are values, not weights
   int64_t ready_ = 0;        ///< the pulse from which on all inputs that do not stream are valid
   Layout layout_;
   bool behind_ = false;         ///< a shift knows no keys that follow a query

@@ -227,8 +227,8 @@ class Search {
     }
   }
 
-  /// Finds the keys where positions have not settled that are seen from ever farther away; what the
-  /// last queries see of them, all later ones do. False where that takes too much.
+  /// Find the unsettled keys that queries see from ever farther away. All later queries see those
+  /// that the last queries see. False if that takes too much.
   bool find_sinks(Seen* seen, int64_t queries) {
     std::vector<Piece> pieces;
     for (int64_t query = queries - band_.period; settled_ > 0 && query < queries; ++query) {

@@ -27,8 +27,9 @@ struct Band {
   bool zeroed = false;
   /// Why the keys that queries see were not found, where they were not looked for to the end.
   std::string gave_up;
-  std::string unread;  ///< what could not be made of masks, for messages
-  std::string fading;  ///< what gives weights to keys however far away they are, for messages
+  std::string unread;  ///< why a mask is unknown, for messages
+  /// The node that gives weights to keys however far away they are, for messages
+  std::string fading;
 };
 
 /// Why the stream cannot keep the keys of a query, and the remedy.

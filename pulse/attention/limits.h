@@ -20,7 +20,7 @@ struct Limit {
   OutletId wire;
   Square at;
   Kind kind = Kind::kTrue;
-  bool finite = false;  ///< what it hides gets a number that leaves some weight, where all get it
+  bool finite = false;  ///< hidden keys get a finite number, which leaves weight if all keys get it
   double scale = 1;     ///< of scores behind it
   bool large = false;   ///< it is made with numbers that hide keys
 
@@ -63,9 +63,9 @@ struct Limit {
 /// The limits on one path from the use of the weights, or from a softmax, up to the scores.
 struct Limits {
   std::vector<Limit> all;      ///< the outermost first
-  std::vector<Limit> behind;   ///< what takes the weight away again behind the softmax
+  std::vector<Limit> behind;   ///< limits that remove the weight again behind the softmax
   std::optional<double> weak;  ///< a number meant to hide keys that leaves them some weight
-  bool by_frames = false;      ///< what frames hold hides keys as well
+  bool by_frames = false;      ///< values of frames hide keys as well
   std::optional<int> softmax;  ///< the node that normalises over the keys which these let through
 };
 

@@ -135,7 +135,7 @@ PositionOp::PositionOp(const Op& of, FactSpan in, FactSpan out)
       moves(keeps_values(of)),
       pointwise(cast || unary || binary || chooses || (!moves && is_elementwise(of, in, out))) {
   if (!pointwise) return;
-  // Whole numbers are computed in 64 bits: what would wrap in fewer is not known.
+  // Whole numbers are computed in 64 bits; a result that would wrap in fewer is unknown.
   wide = (unary || binary) && is_int(in[0].dtype);
   for (const Fact& fact : in) read.push_back(wide ? DType::kI64 : fact.dtype);
   made = out[0].dtype;

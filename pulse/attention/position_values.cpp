@@ -84,9 +84,9 @@ double Positions::number(OutletId outlet, Square at, int64_t i, int64_t j) const
 
 namespace {
 
-// Numbers of positions are computed by calls in calls, one operator in the other; what is read
-// twice is computed twice for squares. Masks of models are a dozen operators deep and made of some
-// tens. An operator takes 250 bytes of stack: numbers go by registers.
+// Numbers of positions are computed by nested calls, one per operator; a wire of a square with two
+// readers is computed twice. Masks of models are a dozen operators deep and made of some tens. An
+// operator takes 250 bytes of stack: numbers go by registers.
 constexpr int kMostDepth = 64;
 constexpr int64_t kMostParts = 4096;
 

@@ -1,4 +1,4 @@
-// Any bytes as an archive; what is read is written and read back.
+// Any bytes as an archive; an accepted one is written and read back.
 
 #include "nnef_loader/archive/archive.h"
 #include "tests/fuzz/target.h"

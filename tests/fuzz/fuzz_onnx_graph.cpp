@@ -1,5 +1,5 @@
-// Any ONNX model, well formed as a rule: what loads gives the same bits written as NNEF and read
-// back, and what streams gives the frames of the whole run.
+// Any ONNX model, mostly well formed: a model that loads gives the same bits when written as NNEF
+// and read back, and one that streams gives the frames of the whole run.
 
 #include <unistd.h>
 

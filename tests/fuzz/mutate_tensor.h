@@ -16,7 +16,7 @@ inline constexpr int kTensorName = 8;
 
 /// Change the number, text or list of an AttributeProto.
 void change_value(Fields* attribute, Random* random);
-/// Change shape, type or values of a TensorProto, so that its values are as many as it says.
+/// Change shape, type or values of a TensorProto, and keep the number of values consistent.
 void change_tensor(Fields* tensor, Random* random);
 /// Change an extent, the rank or the type of elements of a TypeProto.
 void change_type(Fields* type, Random* random);

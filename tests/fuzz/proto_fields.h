@@ -14,8 +14,8 @@ namespace rill::test {
 struct Field {
   int number = 0;
   int type = 0;  ///< of the wire format: 0 varint, 1 and 5 of eight and four bytes, 2 the rest
-  uint64_t value = 0;   ///< of what has no length
-  std::string content;  ///< of what has one
+  uint64_t value = 0;   ///< of a field without a length
+  std::string content;  ///< of a field with one
 };
 using Fields = std::vector<Field>;
 

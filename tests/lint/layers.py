@@ -39,7 +39,7 @@ ARROWS = {
             "kernels/reach"],
     "bench": ["api", "core", "ops", "kernels", "rill", "tests/support/heap_calls.h"],
     "examples": ["rill", "api/src/npz.h"],
-    # Without a heap there is no C interface: what runs plans is used as it is.
+    # Without a heap there is no C interface, so it uses the run layer directly.
     "examples/mcu": ["core/run"],
     "python": ["rill"],
     "web": ["rill"],

@@ -472,7 +472,7 @@ def target(axes, opset=OPSET):
 def export(name):
     build, what, source, shape, axis, lengths, pulse, *others = MODELS[name]
     options = others[0] if others else {}
-    # Those fold their frames into the batch axis, or their batch into that of the frames.
+    # These fold their frames into the batch axis, or their batch into that of the frames.
     batched = name not in ("tru_net", "attention_bands", "frame_stacking")
     batched = options.get("batched", batched)
     torch.manual_seed(zlib.crc32(name.encode()))

@@ -25,7 +25,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-SECONDS = 60  # of a loaded machine; what is meant takes milliseconds
+SECONDS = 60  # of a loaded machine; the intended time is milliseconds
 BYTES = 6 << 30
 MOST = 2**31 - 1
 FEW = 4096  # outputs that are held against NumPy

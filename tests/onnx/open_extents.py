@@ -74,7 +74,7 @@ def pool():
             "ceil_mode": pick([0, 1, 1])}
     if op == "AveragePool":
         more["count_include_pad"] = pick([0, 1])
-    # onnxruntime has frames where windows are longer than what they slide over; the standard has none. The
+    # onnxruntime outputs frames for windows longer than their input; the standard has none. The
     # largest of a window of padding alone is the lowest f32 there, and -inf in PyTorch.
     padded = 0 if op == "MaxPool" and dilation > 1 else sum(pads)
     return Case([helper.make_node(op, ["x"], ["y"], **more)], streams=True,
@@ -102,7 +102,8 @@ def same():
 def resize():
     way = pick(["half_pixel", "asymmetric", "pytorch_half_pixel", "align_corners"])
     mode = pick(["nearest", "linear"])
-    # Of 3 / 5 and 5 / 3, the float is so far off that onnxruntime takes frames beside those of the fraction.
+    # The floats of 3 / 5 and 5 / 3 are so inexact that onnxruntime takes frames next to those of
+    # the fraction.
     inexact = [] if mode == "nearest" else [3 / 5, 5 / 3]
     scale = pick([1 / 3, 2 / 3, 1 / 5, 2 / 5, 0.5, 0.75, 1.5, 2, 3, *inexact])
     more = {"mode": mode, "coordinate_transformation_mode": way}

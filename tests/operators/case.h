@@ -34,7 +34,7 @@ struct Case {
   std::string assertions;
   std::vector<int64_t> lengths;  ///< values of S; empty if the graph has none
   std::vector<int64_t> pulses;   ///< empty if the graph is refused
-  std::string refusal;           ///< part of what pulsing must answer
+  std::string refusal;           ///< part of the refusal that pulsing must give
   bool pulsed = false;           ///< the graph is a pulsed one already
   bool kept = false;             ///< a run continues from earlier ones, like a cache
 

@@ -1,5 +1,5 @@
-// A plan out of a file gives the bits of the plan that was written, and every step touches what it
-// says and nothing else.
+// A plan read from a file gives the same bits as the written one, and every step touches only the
+// memory that it reports.
 
 #include <gtest/gtest.h>
 

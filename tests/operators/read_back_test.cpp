@@ -76,7 +76,7 @@ TEST_P(ReadBackProperties, APulsedGraphStreamsAsItDid) {
   }
 }
 
-/// Put expressions for which NNEF has no form in the place of S, wherever an attribute has it.
+/// Replace S by expressions for which NNEF has no form, wherever an attribute has it.
 TEST_P(ReadBackProperties, AttributesOfPulsedGraphsHoldAnyLength) {
   const auto graph = load_case(GetParam());
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();

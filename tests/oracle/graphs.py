@@ -38,7 +38,7 @@ class Graph:
         self.statements = []  # (text, names, function of the environment)
         self.inputs = []      # (name, shape function of S, streams, kind)
         self.asserts = []
-        self.outputs = []     # wires, or (name, exact) of what does not stream
+        self.outputs = []     # wires, or (name, exact) of outputs that do not stream
         self.batch = self.draw([1, 1, 1, 2, 3])
         self.open_batch = self.chance(0.3)  # a symbol in the file, unless a literal has it
         self.features = self.draw([0, 0, 0, 2, 3])

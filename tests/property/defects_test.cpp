@@ -18,7 +18,7 @@ namespace {
 
 struct Defect {
   std::string text;
-  std::map<std::string, std::string> head;  ///< what the lines `# key value` say
+  std::map<std::string, std::string> head;  ///< values of the lines `# key value`
 
   int64_t pulse() const { return std::stoll(head.at("pulse")); }
   double tolerance() const {
@@ -50,7 +50,7 @@ Defect defect(const std::string& name) {
   return out;
 }
 
-/// Frames of every length; what is known at the end only has no delay.
+/// Frames of every length; an output that is known only at the end has no delay.
 void expect_right(const Defect& defect) {
   const Graph graph = loaded(defect.text);
   auto streamed = StreamedRun::make(graph, defect.pulse());

@@ -20,7 +20,7 @@ namespace {
 
 using ops::test::typed;
 
-// Half a step of f16 beside 1 is 2^-11: inputs and outputs are rounded once each.
+// Half a step of f16 at 1 is 2^-11: inputs and outputs are rounded once each.
 constexpr double kRelative = 2e-3;
 constexpr double kLeastHalf = 0x1p-24;
 constexpr double kMostHalf = 65504;

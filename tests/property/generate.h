@@ -17,7 +17,7 @@ struct Recipe {
 
 struct Generated {
   std::string text;        ///< of graph.nnef, weights written out
-  int64_t pulse_unit = 1;  ///< what a pulse must be a multiple of
+  int64_t pulse_unit = 1;  ///< the unit of legal pulses
   /// The most by which a stream may differ: 0, unless there is attention, whose last bits other
   /// layers amplify.
   double tolerance = 0;

@@ -206,7 +206,7 @@ constexpr int64_t kMostBytes = int64_t{1} << 27;
 constexpr int64_t kLongest = 1800;
 #endif
 
-// Constants, pulses and lengths of any size: what is found for a band holds for all queries.
+// Constants, pulses and lengths of any size: a band that is found holds for all queries.
 TEST(RandomMask, OfLargeNumbersStreamsTheFramesOfTheWholeRunOrIsRefused) {
   const auto [first, count] = seeds_or(1, 24);
   int64_t compared = 0;

@@ -5,7 +5,7 @@
 
 #include "tests/property/streaming.h"
 
-// Graphs of one or two statements, and what is to be seen of them when they stream.
+// Graphs of one or two statements, and the expected delay, pulse and length when they stream.
 
 namespace rill::test {
 
@@ -15,7 +15,7 @@ struct Expected {
   int64_t down = 1;
   int64_t delay = 0;
   std::string length;
-  int64_t least = -1;  ///< where no proof reaches the delay, what it reaches
+  int64_t least = -1;  ///< the proven bound, if it is below the delay
 };
 
 struct Window {

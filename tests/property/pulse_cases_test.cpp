@@ -373,7 +373,7 @@ TEST(PulseCases, EveryOutputHasItsDelay65) {
   expect_shape(text, {{4}, 1, 1, 2, "S-2"}, 1);
 }
 
-// Below: what the random graphs found.
+// Regressions found by random graphs.
 
 TEST(Regression, AMaskHoldsAFrameThatDiffersFromChannelToChannel) {
   expect_frames(document("1, 2, S", "  y = concat([x, [[[0.5], [-0.25]]]], axis = 2);\n"), 2);
@@ -470,7 +470,7 @@ TEST(PulseCases, RowsOfABatchAndFrames) {
                  {{1, 4}, 1, 1, 3, "S-3"}, 0);
 }
 
-// A centred Fourier transform: what lies between the mirrored frames and the window costs no delay.
+// A centred Fourier transform: operators between the mirrored frames and the window cost no delay.
 TEST(PulseCases, MirroredFramesReachTheirWindow) {
   const std::string centred =
       document("1, S",

@@ -14,7 +14,7 @@ namespace {
 /// The statements of a graph over x [1, 1, S].
 std::string statements(const std::string& text) { return document("1, 1, S", text); }
 
-// Frame n is x[n + 1]: what was joined in front is cut off again.
+// Frame n is x[n + 1]: the joined prefix is cut off again.
 TEST(PulseChains, ASliceCutsOffWhatWasJoinedInFront) {
   const std::string joined = "concat([" + slice("x", 4, 6) + ", x], axis = 2)";
   expect_streams(y(slice(joined, 3, 0)), {{1, 4}, 1, 1, 1, "S-1"});

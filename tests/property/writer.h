@@ -78,7 +78,7 @@ class Writer {
   Wire every_other(const Wire& x);
   Wire product(const Wire& x);
   Wire flat(const Wire& x);
-  // In generate_kept.cpp: what is kept beyond windows.
+  // In generate_kept.cpp: state beyond windows.
   Wire kept(const Wire& x);
   Wire repeated_border(const Wire& x);
   Wire counted_average(const Wire& x);

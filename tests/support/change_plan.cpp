@@ -114,7 +114,7 @@ void put(std::vector<std::byte>* to, size_t at, const T& value) {
   std::memcpy(to->data() + at, &value, sizeof value);
 }
 
-/// The header, and the entry of the first target; false for what is no whole plan file.
+/// The header, and the entry of the first target; false if the bytes are no complete plan file.
 bool read_head(std::span<const std::byte> file, Header* header, TargetEntry* entry) {
   if (file.size() < sizeof *header + sizeof *entry) return false;
   std::memcpy(header, file.data(), sizeof *header);

@@ -29,8 +29,8 @@ struct PlanChange {
   uint32_t place = 0;  ///< of the number, modulo how many there are
 };
 
-/// The file after some changes to the record of its first plan, with its sizes and checksums made
-/// right: what a reader refuses then is what the numbers say. Notes are left out.
+/// Return the file after some changes to the record of its first plan, with corrected sizes and
+/// checksums, so that a reader refuses the numbers themselves. Notes are left out.
 std::vector<std::byte> changed(std::span<const std::byte> file, std::span<const PlanChange> all);
 
 /// How many numbers the record of the first plan has.

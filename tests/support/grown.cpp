@@ -22,7 +22,7 @@ std::string applied(const Statement& statement, const std::string& input, size_t
   return out;
 }
 
-/// The statements of a graph, and the name of what it gives.
+/// The statements of a graph, and the name of its output.
 struct Body {
   std::string text;
   std::string result;

@@ -8,13 +8,13 @@
 namespace rill::test {
 
 /// A folder of tests/models: an archive, bundles of inputs and reference outputs, and a README that
-/// says how the model streams.
+/// describes how the model streams.
 struct ModelFolder {
   std::string name;
   std::string path;
   std::string archive;
   std::vector<std::string> bundles;
-  std::string symbol;          ///< empty unless the README says that it streams
+  std::string symbol;          ///< empty if the README does not describe a stream
   int64_t pulse = 0;           ///< the README's reference pulse
   int64_t unit = 1;            ///< lengths are multiples of it, by the README
   /// Of its output at any pulse, in its frames, if the README states it

@@ -34,7 +34,7 @@ Opened open_stream(const std::string& archive, const Arrays& inputs, const std::
 Arrays run_once(const Opened& opened, const Arrays& inputs);
 /// Run the whole graph. Empty on failure; rill_last_error tells why.
 Arrays run_whole(const std::string& archive, const Arrays& inputs);
-/// When a stream says that it ends.
+/// When a stream announces its end.
 enum class EndTold { kWithTheLastFrames, kAStepLater };
 
 /// Run a session pulse by pulse; input past the end is NaN. Return the valid frames, concatenated.
