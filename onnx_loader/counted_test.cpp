@@ -154,7 +154,7 @@ TEST(Counted, NotAtAll) { is_right({.more = -40}, {1, 39, 40, 41, 42, 300}); }
 TEST(Counted, WithoutAnEnd) {
   for (const int64_t step : {int64_t{0}, int64_t{-1}}) {
     const std::string text = refused(model_of(model({.step = step})));
-    EXPECT_NE(text.find("how often the loop runs depends on data"), std::string::npos) << text;
+    EXPECT_NE(text.find("the number of iterations depends on data"), std::string::npos) << text;
   }
 }
 
