@@ -113,8 +113,8 @@ class PulseBuilder {
   /// Return the knowledge about symbols; a stream has at least one frame.
   const SymbolScope& scope() const { return whole_.scope; }
   /// Promise to wait for input i, which does not stream, and return the pulse from which it is
-  /// valid: 0 unless the stream determines it. Ops that do not call this refuse such an input, in
-  /// `sync`.
+  /// valid: 0 unless the stream determines it. `sync` does so too. An input that the stream
+  /// determines is refused if the op makes no such promise.
   virtual int64_t await(int i) = 0;
   /// The same for one frame of it along the stream's axis: kept frames are valid one by one.
   virtual int64_t await_frame(int i, int64_t frame) = 0;

@@ -69,7 +69,7 @@ struct Frame {
   View view(const PlacedView& placed) const {
     return placed.at(base[placed.ref.buffer] + placed.ref.offset);
   }
-  /// Return the value of the stream symbol: nothing until the end is known.
+  /// Return the value of the stream symbol, 0 until the end is known; nothing without a symbol.
   std::optional<int64_t> symbol_value() const {
     if (symbol.empty()) return std::nullopt;
     return std::max<int64_t>(0, clock->end);

@@ -132,7 +132,7 @@ class PlacedSession {
   bool gives_nothing() const RILL_NONBLOCKING { return end() == 0 && asks_for_a_frame_; }
   /// Return the place of a kept part: of inputs and outputs, the bound buffer.
   std::byte* kept(const SessionPart& part) const RILL_NONBLOCKING;
-  /// Return the value of the stream symbol: nothing until the end is known.
+  /// Return the value of the stream symbol, 0 until the end is known; nothing without a symbol.
   std::optional<int64_t> symbol_value() const RILL_NONBLOCKING;
 
   const Plan* plan_ = nullptr;
