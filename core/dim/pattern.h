@@ -47,7 +47,7 @@ class DimPattern {
   /// always another one; -1 if there is none at all. Errors: kShape, as `of`.
   Result<std::optional<int64_t>> last_non_negative() const;
   /// Return the growth of the expression from n to n + 1 for every n >= settled(): nothing if it
-  /// differs from n to n. Errors: kShape, as `of`.
+  /// differs between values of n. Errors: kShape, as `of`.
   Result<std::optional<int64_t>> even_growth() const;
 
  private:
