@@ -220,6 +220,16 @@ Result<bool> grows(const Dim& dim, std::string_view symbol) {
   return all.growth() > 0 && least && *least >= 0;
 }
 
+/// Return the index behind the last node with the symbol in an attribute, or that makes data of a
+/// length.
+size_t last_written(const Graph& graph, std::string_view symbol) {
+  for (size_t i = graph.nodes.size(); i > 0; --i) {
+    const Node& node = graph.nodes[i - 1];
+    if (node.op->with_symbol(symbol, Dim(1)) || reads_lengths(graph, node, symbol)) return i;
+  }
+  return 0;
+}
+
 }  // namespace
 
 SymbolScope assertions_of(const SymbolScope& scope) {
@@ -273,6 +283,44 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
   add_equal_lengths(graph, symbol, &out);
   add_short_streams(graph, symbol, &out);
   std::erase_if(out, [&](const Dim& dim) { return !of_symbol_alone(dim, symbol); });
+  return out;
+}
+
+std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol) {
+  const SymbolScope scope = assertions_of(graph.scope);
+  const size_t last = last_written(graph, symbol);
+  std::vector<Facts> extents;
+  std::vector<Dim> out;
+  std::vector<Dim> lengths;
+  const auto add = [&](const Dim& dim) {
+    if (of_symbol_alone(dim, symbol) && !contains(out, dim)) out.push_back(dim);
+  };
+  for (size_t i = 0; i < last; ++i) {
+    const Node& node = graph.nodes[i];
+    Facts in;
+    for (const OutletId& input : node.inputs) {
+      in.push_back(extents[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
+    }
+    auto inferred = in.empty() ? Result<Facts>(node.outputs) : node.op->infer(in);
+    extents.push_back(with_extents(inferred.ok() ? std::move(inferred).value() : node.outputs,
+                                   scope, symbol));
+    if (reads_lengths(graph, node, symbol)) {
+      for (const Dim& length : lengths) add(length);
+    }
+    for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+      const Fact& counted = node.outputs[slot];
+      const Fact& real = extents.back()[slot];
+      for (int axis = 0; axis < counted.rank() && axis < real.rank(); ++axis) {
+        const Dim& dim = counted.dim(axis);
+        if (!dim.mentions(symbol)) continue;
+        if (!scope.proves_non_negative(dim) && !contains(lengths, dim)) lengths.push_back(dim);
+        const Dim apart = scope.simplify(real.dim(axis) - max(Dim(0), dim));
+        if (i + 1 == last || apart == Dim(0)) continue;
+        add(apart);
+        add(-apart);
+      }
+    }
+  }
   return out;
 }
 

@@ -28,9 +28,13 @@ Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
 std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
                              std::string_view symbol);
 
-/// Return lengths of the outputs: those that a stream counts, in `told`, but for no frames the
-/// lengths of a whole run. Windows other than one longer than the stream may make frames out of
-/// none.
+/// List expressions of the stream symbol alone that are negative at lengths of which whole runs
+/// refuse a model as it was written: where wires have other frames than attributes behind them
+/// count.
+std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol);
+
+/// Lengths of the outputs, as a stream counts them in `told`, but at no frames what a whole run
+/// gives: other windows than one that is longer than the stream may bring frames out of none.
 std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
                                       std::string_view symbol);
 

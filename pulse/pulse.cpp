@@ -486,8 +486,7 @@ Result<int64_t> least_pulse_of(const Graph& graph, const Options& options) {
   return unit_of(whole, options, 1);
 }
 
-Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* report) {
-  RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
+Result<Graph> pulse_ready(const Graph& whole, const Options& options, Report* report) {
   Pulsifier pulsifier(whole, options, all_read(whole));
   auto pulsed = pulsifier.run(report);
   if (pulsed.ok()) {
@@ -504,6 +503,18 @@ Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* re
   Error error = pulsed.error();
   error.hint = str_cat("Use a pulse that is a multiple of ", *unit);
   return error;
+}
+
+Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* report) {
+  RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
+  return pulse_ready(whole, options, report);
+}
+
+/// The same with extents that are never negative.
+Result<Graph> pulse_empty_extents(const Graph& graph, const Options& options, Report* report) {
+  RILL_ASSIGN(Graph whole, ready_for_pulses(graph, options));
+  RILL_ASSIGN(whole, with_empty_extents(whole));
+  return pulse_ready(whole, options, report);
 }
 
 /// Attempt a task for streams of any length. If it is refused, attempt it for streams that are no
@@ -548,7 +559,8 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
   });
   if (!pulsed.ok()) return pulsed;
   if constexpr (ops::built("long_streams")) {
-    take_empty_slices(graph, options, pulse_nodes, &*pulsed, report);
+    const auto again = [&](Report* own) { return pulse_empty_extents(graph, options, own); };
+    take_empty_extents(graph, again, &*pulsed, report);
     take_streams_of_no_output(graph, &*pulsed);
   }
   return pulsed;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/checked.h"
+#include "core/base/search.h"
 #include "core/dim/pattern.h"
 #include "core/graph/some_fields.h"
 #include "pulse/before/graph_copy.h"
@@ -114,54 +115,82 @@ int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
   }
 }
 
-/// Finds where an operator begins and ends, and whether extents are among its attributes.
-class Bounds final : public SomeFields {
+/// Collect the extents among the attributes of an operator.
+class Extents final : public SomeFields {
  public:
   using SomeFields::field;
   void field(const char* name, Dim& value) override {
-    open |= !value.is_const();
     if (name == std::string_view("begin")) begin = &value;
     if (name == std::string_view("end")) end = &value;
+    if (!value.is_const()) open.push_back(&value);
   }
   void field(const char*, std::vector<Dim>& values) override {
-    for (const Dim& value : values) open |= !value.is_const();
+    for (Dim& value : values) {
+      if (!value.is_const()) open.push_back(&value);
+    }
   }
   Dim* begin = nullptr;
   Dim* end = nullptr;
-  bool open = false;
+  std::vector<Dim*> open;
 };
 
-/// Lets no slice end before it begins.
-class EmptySlices final : public GraphCopy {
+/// Let no extent be negative: a window that is longer than its input gives no frames, and a slice
+/// ends no earlier than it begins.
+class EmptyExtents final : public GraphCopy {
  public:
-  using GraphCopy::GraphCopy;
+  explicit EmptyExtents(const Graph& graph)
+      : GraphCopy(graph), asserted_(assertions_of(graph.scope)) {
+    // The graph's own scope takes extents for granted that are in question here.
+    out_.scope = asserted_;
+  }
 
  private:
   Status copy(int id) override {
     const Node& node = graph_.node(id);
     std::vector<OutletId> inputs;
-    bool same = true;
-    bool counts = false;
-    for (const OutletId& input : node.inputs) {
-      inputs.push_back(mapped_.at(input));
-      same &= out_.fact(inputs.back()).shape == graph_.fact(input).shape;
-      counts |= graph_.fact(input).dtype == DType::kDim;
-    }
+    for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
     std::shared_ptr<Op> op = node.op->clone();
-    Bounds bounds;
-    op->fields(bounds);
-    // An attribute computed from the old extents would have to be recomputed; give up.
-    if (counts || (!same && bounds.open)) return fail(Code::kUnsupported, "extents are values");
-    const bool both = bounds.begin && bounds.end;
-    if (!both || asserted_.proves_ge(*bounds.end, *bounds.begin)) {
-      return append(id, node.op, inputs);
+    Extents extents;
+    op->fields(extents);
+    const auto counts = [&](OutletId input) { return graph_.fact(input).dtype == DType::kDim; };
+    if (any_of(node.inputs, counts)) return fail(Code::kUnsupported, "extents are values");
+    const bool is_slice = extents.begin && extents.end;
+    if (is_slice) {
+      if (!asserted_.proves_ge(*extents.end, *extents.begin)) {
+        *extents.end = max(*extents.begin, *extents.end);
+      }
+    } else {
+      RILL_TRY(follow_inputs(node, inputs, extents));
     }
-    *bounds.end = max(*bounds.begin, *bounds.end);
-    return append(id, std::move(op), inputs);
+    RILL_TRY(append(id, std::move(op), inputs));
+    for (Fact& fact : out_.nodes.back().outputs) {
+      for (Dim& dim : fact.shape) {
+        if (!asserted_.proves_non_negative(dim)) dim = max(Dim(0), dim);
+      }
+    }
+    return {};
   }
 
-  /// The graph's own takes the extents of wires for granted, which are in question here.
-  const SymbolScope asserted_ = assertions_of(graph_.scope);
+  /// Let attributes that are extents of inputs follow these.
+  Status follow_inputs(const Node& node, const std::vector<OutletId>& inputs, Extents& extents) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Fact& before = graph_.fact(node.inputs[i]);
+      const Fact& now = out_.fact(inputs[i]);
+      for (int axis = 0; axis < now.rank(); ++axis) {
+        if (now.dim(axis) == before.dim(axis)) continue;
+        for (Dim* open : extents.open) {
+          if (*open == before.dim(axis)) {
+            *open = now.dim(axis);
+          } else if (!(*open == now.dim(axis))) {
+            return fail(Code::kUnsupported, "an attribute is computed from extents");
+          }
+        }
+      }
+    }
+    return {};
+  }
+
+  const SymbolScope asserted_;
 };
 
 /// The longest stream that something is asserted against; INT64_MAX where none is.
@@ -232,15 +261,19 @@ void take_streams_of_no_output(const Graph& whole, Graph* pulsed) {
   }
 }
 
-void take_empty_slices(const Graph& whole, const Options& options, const PulseNodes& pulse_nodes,
-                       Graph* pulsed, Report* report) {
+Result<Graph> with_empty_extents(const Graph& whole) { return EmptyExtents(whole).run(); }
+
+void take_empty_extents(const Graph& whole, const PulseAgain& pulse_again, Graph* pulsed,
+                        Report* report) {
   const int64_t refused = longest_refused(*pulsed->streaming);
   if (refused < 1) return;
-  const auto emptied = EmptySlices(whole).run();
   Report own;
-  if (!emptied.ok()) return;
-  auto again = pulse_nodes(*emptied, options, &own);
+  auto again = pulse_again(&own);
   if (!again.ok() || !cost_alike(*pulsed, *again)) return;
+  Streaming& streaming = *again->streaming;
+  const std::vector<Dim> written = asserted_as_written(whole, streaming.symbol());
+  streaming.asserted.insert(streaming.asserted.end(), written.begin(), written.end());
+  streaming.longest = longest_stream(streaming.symbol(), streaming.asserted);
   if (longest_refused(*again->streaming) >= refused) return;
   // States are of one model, however it is pulsed.
   again->streaming->model = pulsed->streaming->model;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "pulse/pulse.h"
 
 namespace rill::pulse {
@@ -8,12 +10,17 @@ namespace rill::pulse {
 /// a stream outputs none either. Excludes models that output frames before the end.
 void take_streams_of_no_output(const Graph& whole, Graph* pulsed);
 
-using PulseNodes = Result<Graph>(const Graph& whole, const Options& options, Report* report);
+/// Copy a graph that is ready for pulses, with extents that are 0 where they would be negative:
+/// where a window is longer than the stream, or a slice ends before it begins.
+/// Errors: kUnsupported where attributes are computed from such extents.
+Result<Graph> with_empty_extents(const Graph& whole);
 
-/// Pulse a graph again with slices that are empty if they end before they begin, as in a whole run,
-/// instead of having a negative length; frames appended to them then count. Keep the result if it
-/// accepts shorter streams and costs no delay.
-void take_empty_slices(const Graph& whole, const Options& options, const PulseNodes& pulse_nodes,
-                       Graph* pulsed, Report* report);
+using PulseAgain = std::function<Result<Graph>(Report* report)>;
+
+/// Pulse a graph again, with extents that are never negative, as those of whole runs: frames that
+/// are added behind empty ones count then. Keep the result if it takes shorter streams and costs
+/// no delay.
+void take_empty_extents(const Graph& whole, const PulseAgain& pulse_again, Graph* pulsed,
+                        Report* report);
 
 }  // namespace rill::pulse
