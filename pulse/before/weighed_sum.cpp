@@ -9,6 +9,7 @@
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/control/scan.h"
+#include "ops/math/reduce.h"
 #include "ops/math/unary.h"
 #include "pulse/attention/parts.h"
 #include "pulse/before/graph_copy.h"
@@ -68,12 +69,71 @@ std::optional<WeighedSum> weighed_sum(const Graph& graph, const Node& node,
   return out;
 }
 
+/// A sum over the stream, and over axes of fixed extents.
+struct StreamSum {
+  OutletId frames;     ///< the terms
+  int axis = 0;        ///< of the stream
+  OpPtr inner;         ///< sums fixed axes of each frame first; null if it need not
+  Dim terms_per_frame = 1;
+};
+
+/// The axis along which a reduction reads the whole stream, beside axes of fixed extents.
+std::optional<int> open_axis(const Graph& graph, const Node& node, std::string_view symbol) {
+  const auto* reduce = node.op->as<ops::Reduce>();
+  if (!reduce) return std::nullopt;
+  std::optional<int> open;
+  for (const int64_t axis : reduce->reduced) {
+    const Dim& extent = graph.fact(node.inputs[0]).dim(static_cast<int>(axis));
+    if (extent.is_const()) continue;
+    if (open || !extent.mentions(symbol)) return std::nullopt;
+    open = static_cast<int>(axis);
+  }
+  return open;
+}
+
+bool is_sum(const Node& node) {
+  const auto* reduce = node.op->as<ops::Reduce>();
+  return reduce && reduce->kind_of == ops::ReduceKind::kSum;
+}
+
+/// Multiply the fixed extents that a reduction sums.
+Dim fixed_terms(const Graph& graph, const Node& node) {
+  Dim terms = 1;
+  for (const int64_t axis : node.op->as<ops::Reduce>()->reduced) {
+    const Dim& extent = graph.fact(node.inputs[0]).dim(static_cast<int>(axis));
+    if (extent.is_const()) terms *= extent;
+  }
+  return terms;
+}
+
+std::optional<StreamSum> stream_sum(const Graph& graph, const Node& node, std::string_view symbol) {
+  if (!is_sum(node)) return std::nullopt;
+  const auto axis = open_axis(graph, node, symbol);
+  if (!axis) return std::nullopt;
+  StreamSum out{node.inputs[0], *axis, nullptr, fixed_terms(graph, node)};
+  const Node& before = graph.node(out.frames.node);
+  const bool reduces = is_sum(before);
+  if (reduces && before.outputs[0].dim(*axis) == graph.fact(before.inputs[0]).dim(*axis)) {
+    out.frames = before.inputs[0];
+    out.inner = before.op;
+    out.terms_per_frame *= fixed_terms(graph, before);
+  }
+  return out;
+}
+
 /// A sum over the stream of squared distances from one value.
 struct SquaredSum {
+  StreamSum sum;
   OutletId frames;
   OutletId centre;
   std::optional<OutletId> scores;  ///< of a softmax over the stream that weighs them
-  int axis = 0;
+};
+
+/// A sum over the stream of exp(x - centre), as log(sum(exp(x))) has.
+struct PowerSum {
+  StreamSum sum;
+  OutletId exponents;
+  OutletId centre;
 };
 
 /// Models multiply a handful of factors.
@@ -100,27 +160,48 @@ std::optional<std::vector<OutletId>> factors_of(const Graph& graph, OutletId wir
   return out;
 }
 
-/// Return whether a value is made of a sum over all frames.
-bool is_known_at_end(const Graph& graph, OutletId wire, const Dim& frames) {
+/// Whether a value is reduced from all frames.
+bool is_known_at_end(const Graph& graph, OutletId wire, const Dim& frames,
+                     std::string_view symbol) {
   return any_before(graph, wire, [&](int id) {
     const Node& node = graph.node(id);
-    const auto axis = summed_axis(node);
+    const auto axis = open_axis(graph, node, symbol);
     return axis && graph.fact(node.inputs[0]).dim(*axis) == frames;
   });
 }
 
+/// Whether a value does not stream along an axis, and is known once all frames are.
+bool is_centre(const Graph& graph, OutletId wire, int axis, const Dim& frames,
+               std::string_view symbol) {
+  const bool still = graph.fact(wire).dim(axis) == Dim(1) && !graph.fact(wire).mentions(symbol);
+  return still && is_known_at_end(graph, wire, frames, symbol);
+}
+
+std::optional<PowerSum> power_sum(const Graph& graph, const Node& node, std::string_view symbol) {
+  const auto sum = stream_sum(graph, node, symbol);
+  if (!sum || graph.fact(sum->frames).dtype != DType::kF32) return std::nullopt;
+  const Node& power = graph.node(sum->frames.node);
+  if (power.op->name() != ops::Unary(ops::UnaryKind::kExp).name()) return std::nullopt;
+  const Node& apart = graph.node(power.inputs[0].node);
+  const auto* binary = binary_of(*apart.op);
+  if (!binary || binary->kind_of != ops::BinaryKind::kSub) return std::nullopt;
+  const PowerSum out{*sum, apart.inputs[0], apart.inputs[1]};
+  const Dim& frames = graph.fact(sum->frames).dim(sum->axis);
+  const bool whole = graph.fact(out.exponents).shape == graph.fact(sum->frames).shape;
+  if (!whole || !is_centre(graph, out.centre, sum->axis, frames, symbol)) return std::nullopt;
+  return out;
+}
+
 std::optional<SquaredSum> squared_sum(const Graph& graph, const Node& node,
                                       std::string_view symbol) {
-  const auto axis = summed_axis(node);
-  if (!axis) return std::nullopt;
-  const Fact& summed = graph.fact(node.inputs[0]);
-  const Dim frames = summed.dim(*axis);
-  if (summed.dtype != DType::kF32 || !frames.mentions(symbol)) return std::nullopt;
-  auto factors = factors_of(graph, node.inputs[0]);
+  const auto sum = stream_sum(graph, node, symbol);
+  if (!sum || graph.fact(sum->frames).dtype != DType::kF32) return std::nullopt;
+  const int axis = sum->axis;
+  const Dim frames = graph.fact(sum->frames).dim(axis);
+  auto factors = factors_of(graph, sum->frames);
   if (!factors) return std::nullopt;
-  SquaredSum out;
-  out.axis = *axis;
-  const auto streams = [&](OutletId wire) { return graph.fact(wire).dim(*axis) == frames; };
+  SquaredSum out{*sum, {}, {}, {}};
+  const auto streams = [&](OutletId wire) { return graph.fact(wire).dim(axis) == frames; };
   for (size_t i = 0; i < factors->size(); ++i) {
     const OutletId apart = (*factors)[i];
     const Node& difference = graph.node(apart.node);
@@ -130,15 +211,14 @@ std::optional<SquaredSum> squared_sum(const Graph& graph, const Node& node,
     const size_t moves = streams(difference.inputs[0]) ? 0 : 1;
     out.frames = difference.inputs[moves];
     out.centre = difference.inputs[1 - moves];
-    const bool still = graph.fact(out.centre).dim(*axis) == Dim(1) &&
-                       !graph.fact(out.centre).mentions(symbol);
-    if (!streams(out.frames) || !still || !is_known_at_end(graph, out.centre, frames)) continue;
+    if (!streams(out.frames) || !is_centre(graph, out.centre, axis, frames, symbol)) continue;
+    if (graph.fact(out.frames).shape != graph.fact(sum->frames).shape && sum->inner) continue;
     std::erase(*factors, apart);
     if (factors->empty()) return out;
     const Node& weights = graph.node(factors->front().node);
     const auto* softmax = softmax_of(*weights.op);
     if (factors->size() > 1 || !softmax || softmax->log || !streams(factors->front()) ||
-        softmax->over != std::vector<int64_t>{*axis}) {
+        softmax->over != std::vector<int64_t>{axis} || !(sum->terms_per_frame == Dim(1))) {
       return std::nullopt;
     }
     out.scores = weights.inputs[0];
@@ -160,7 +240,9 @@ class Loops final : public GraphCopy {
   Result<OutletId> quotient(int id, OutletId scores, OutletId product, int axis);
   Result<OutletId> weighed(int id, const WeighedSum& sum);
   Result<OutletId> squared(int id, const SquaredSum& sum);
+  Result<OutletId> powers(int id, const PowerSum& sum);
   Result<OutletId> sum_of(int id, const SquaredSum& sum, OutletId product);
+  Result<OutletId> total_of(int id, const StreamSum& sum, OutletId terms);
   Result<OutletId> count_of(int id, const Dim& frames);
   Result<OutletId> combine(int id, std::string_view suffix, ops::BinaryKind kind, OutletId a,
                            OutletId b) {
@@ -188,17 +270,16 @@ Result<OutletId> add_to(Graph* graph, std::string_view name, OpPtr op, WireList 
   return outlets[0];
 }
 
-/// Build the loop body: one iteration reads a frame of scores and a frame of products, and updates
-/// the states. These are the greatest score, the sum of weights and the sum of weighted products,
-/// both sums relative to the greatest score.
-Result<Graph> turn_of(const Fact& scores, const Fact& products) {
+/// What a turn does with a frame of scores and one of products, and the states: the greatest score,
+/// the sum of weights and that of weighed products, both relative to it. `products`: null if only
+/// the weights are summed.
+Result<Graph> turn_of(const Fact& scores, const Fact* products) {
   Graph body;
   const auto binary = [](ops::BinaryKind kind) { return make_op<ops::Binary>(kind); };
   const OutletId score = body.add_source("score", scores);
-  const OutletId product = body.add_source("product", products);
+  const OutletId product = products ? body.add_source("product", *products) : OutletId();
   const OutletId greatest = body.add_source("greatest", scores);
   const OutletId weights = body.add_source("weights", summed(scores));
-  const OutletId weighed = body.add_source("weighed", summed(products));
   const auto wide = [&](std::string_view name, OutletId of) {
     return add_to(&body, str_cat(name, "_wide"), make_op<ops::Cast>(kSums), {of});
   };
@@ -219,13 +300,15 @@ Result<Graph> turn_of(const Fact& scores, const Fact& products) {
   RILL_ASSIGN(const OutletId fade, wide("fade", own_fade));
   RILL_ASSIGN(const OutletId own_weight, relative("weight", score, most));
   RILL_ASSIGN(const OutletId weight, wide("weight", own_weight));
+  RILL_ASSIGN(const OutletId all_weights, grown("all_weights", weights, fade, weight));
+  body.add_output("most", most);
+  body.add_output("all_weights", all_weights);
+  if (!products) return body;
+  const OutletId weighed = body.add_source("weighed", summed(*products));
   RILL_ASSIGN(const OutletId factor, wide("product", product));
   RILL_ASSIGN(const OutletId share,
               add_to(&body, "share", binary(ops::BinaryKind::kMul), {factor, weight}));
-  RILL_ASSIGN(const OutletId all_weights, grown("all_weights", weights, fade, weight));
   RILL_ASSIGN(const OutletId all_shares, grown("all_shares", weighed, fade, share));
-  body.add_output("most", most);
-  body.add_output("all_weights", all_weights);
   body.add_output("all_shares", all_shares);
   return body;
 }
@@ -248,12 +331,18 @@ Result<OutletId> Loops::filled(int id, std::string_view suffix, const Fact& like
   return one(id, suffix, make_op<ops::Broadcast>(like.shape), {constant});
 }
 
+/// No score is less, but for those that are minus infinity, whose weights are 0.
+double least_score(DType type) {
+  return type == DType::kF32 ? std::numeric_limits<float>::lowest()
+                             : std::numeric_limits<double>::lowest();
+}
+
 /// The mean of a product over the stream, weighed by the softmax of scores.
 Result<OutletId> Loops::quotient(int id, OutletId scores, OutletId product, int axis) {
   const Fact score = first_frame(out_.fact(scores), axis);
   const Fact share = first_frame(out_.fact(product), axis);
   auto loop = draft_op<ops::Scan>();
-  RILL_ASSIGN(Graph body, turn_of(score, share));
+  RILL_ASSIGN(Graph body, turn_of(score, &share));
   loop->body = std::make_shared<const Graph>(std::move(body));
   loop->inputs = {{Kind::kScan, axis, 1},
                   {Kind::kScan, axis, 1},
@@ -262,10 +351,7 @@ Result<OutletId> Loops::quotient(int id, OutletId scores, OutletId product, int 
                   {Kind::kState, 0, 1}};
   loop->outputs = {{1, true, axis, 1}, {2, true, axis, 1}};
   loop->state_results = {0, 1, 2};
-  // Every score is at least this, except minus infinity, whose weight is 0.
-  const double least = score.dtype == DType::kF32 ? std::numeric_limits<float>::lowest()
-                                                  : std::numeric_limits<double>::lowest();
-  RILL_ASSIGN(const OutletId greatest, filled(id, "_greatest", score, least));
+  RILL_ASSIGN(const OutletId greatest, filled(id, "_greatest", score, least_score(score.dtype)));
   RILL_ASSIGN(const OutletId weights, filled(id, "_weights", summed(score), 0));
   RILL_ASSIGN(const OutletId weighed, filled(id, "_weighed", summed(share), 0));
   const Node& node = graph_.node(id);
@@ -310,10 +396,50 @@ Result<OutletId> Loops::count_of(int id, const Dim& frames) {
 
 /// The sum of a product over the stream, weighed where there are scores.
 Result<OutletId> Loops::sum_of(int id, const SquaredSum& sum, OutletId product) {
-  if (!sum.scores) return one(id, "_sum", graph_.node(id).op, {product});
+  if (!sum.scores) return total_of(id, sum.sum, product);
   const Fact& whole = graph_.fact(graph_.node(id).inputs[0]);
   RILL_ASSIGN(product, one(id, "_spread", make_op<ops::Broadcast>(whole.shape), {product}));
-  return quotient(id, mapped_.at(*sum.scores), product, sum.axis);
+  return quotient(id, mapped_.at(*sum.scores), product, sum.sum.axis);
+}
+
+/// Sum over the axes of a sum, in its order.
+Result<OutletId> Loops::total_of(int id, const StreamSum& sum, OutletId terms) {
+  if (sum.inner) {
+    RILL_ASSIGN(terms, one(id, "_of_frame", sum.inner, {terms}));
+  }
+  return one(id, "_sum", graph_.node(id).op, {terms});
+}
+
+/// The sum of exp(x - c): a loop keeps the greatest exponent g so far and the sum of exp(x - g),
+/// which exp(g - c) brings to the centre at the end. An infinite x counts as the largest float,
+/// whose power is infinite as well where c is finite.
+Result<OutletId> Loops::powers(int id, const PowerSum& sum) {
+  const int axis = sum.sum.axis;
+  const Fact score = first_frame(out_.fact(mapped_.at(sum.exponents)), axis);
+  auto loop = draft_op<ops::Scan>();
+  RILL_ASSIGN(Graph body, turn_of(score, nullptr));
+  loop->body = std::make_shared<const Graph>(std::move(body));
+  loop->inputs = {{Kind::kScan, axis, 1}, {Kind::kState, 0, 1}, {Kind::kState, 0, 1}};
+  loop->outputs = {{0, true, axis, 1}, {1, true, axis, 1}};
+  loop->state_results = {0, 1};
+  Fact number = score;
+  for (Dim& extent : number.shape) extent = Dim(1);
+  RILL_ASSIGN(const OutletId limit, filled(id, "_most", number, -least_score(score.dtype)));
+  RILL_ASSIGN(const OutletId exponents, combine(id, "_limited", ops::BinaryKind::kMin,
+                                                mapped_.at(sum.exponents), limit));
+  RILL_ASSIGN(const OutletId greatest, filled(id, "_greatest", score, least_score(score.dtype)));
+  RILL_ASSIGN(const OutletId weights, filled(id, "_weights", summed(score), 0));
+  const Node& node = graph_.node(id);
+  RILL_ASSIGN(const auto sums, out_.add(str_cat(node.name, "_powers"), std::move(loop),
+                                        {exponents, greatest, weights}, node.line));
+  RILL_ASSIGN(const OutletId most, one(id, "_wide", make_op<ops::Cast>(kSums), {sums[0]}));
+  RILL_ASSIGN(const OutletId centre,
+              one(id, "_centre", make_op<ops::Cast>(kSums), {mapped_.at(sum.centre)}));
+  RILL_ASSIGN(OutletId scale, combine(id, "_apart", ops::BinaryKind::kSub, most, centre));
+  RILL_ASSIGN(scale, one(id, "_scale", make_op<ops::Unary>(ops::UnaryKind::kExp), {scale}));
+  RILL_ASSIGN(const OutletId own, combine(id, "_own", ops::BinaryKind::kMul, sums[1], scale));
+  RILL_ASSIGN(const OutletId total, total_of(id, sum.sum, own));
+  return one(id, "", make_op<ops::Cast>(node.outputs[0].dtype), {total});
 }
 
 /// The sum of (x - c)^2 is that of x^2, less 2 c times that of x, plus c^2 times their number.
@@ -334,7 +460,8 @@ Result<OutletId> Loops::squared(int id, const SquaredSum& sum) {
   RILL_ASSIGN(rest, combine(id, "_rest", ops::BinaryKind::kSub, rest, far));
   RILL_ASSIGN(OutletId own, times("_own", c, c));
   if (!sum.scores) {  // Weights of a softmax add up to 1.
-    RILL_ASSIGN(const OutletId count, count_of(id, graph_.fact(sum.frames).dim(sum.axis)));
+    const Dim frames = max(Dim(0), graph_.fact(sum.frames).dim(sum.sum.axis));
+    RILL_ASSIGN(const OutletId count, count_of(id, sum.sum.terms_per_frame * frames));
     RILL_ASSIGN(own, times("_own", own, count));
   }
   RILL_ASSIGN(rest, combine(id, "_rest", ops::BinaryKind::kAdd, rest, own));
@@ -347,6 +474,11 @@ Status Loops::copy(int id) {
   const Node& node = graph_.node(id);
   if (const auto sum = squared_sum(graph_, node, symbol_)) {
     RILL_ASSIGN(const OutletId out, squared(id, *sum));
+    mapped_[{id, 0}] = out;
+    return {};
+  }
+  if (const auto sum = power_sum(graph_, node, symbol_)) {
+    RILL_ASSIGN(const OutletId out, powers(id, *sum));
     mapped_[{id, 0}] = out;
     return {};
   }
@@ -363,7 +495,8 @@ Status Loops::copy(int id) {
 }  // namespace
 
 bool is_weighed_sum(const Graph& graph, const Node& node, std::string_view symbol) {
-  return weighed_sum(graph, node, symbol) || squared_sum(graph, node, symbol);
+  return weighed_sum(graph, node, symbol) || squared_sum(graph, node, symbol) ||
+         power_sum(graph, node, symbol);
 }
 
 Result<Graph> loops_of_weighed_sums(Graph graph, std::string_view symbol) {

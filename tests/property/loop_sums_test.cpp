@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -72,7 +73,112 @@ TEST(LoopSums, WeighedOverNoFramesAreZero) {
   }
 }
 
-// An equality that a body assumes of a symbol is checked once the symbol is a number.
+struct Statistic {
+  const char* name;
+  const char* text;  ///< over AXES
+  double (*of)(const std::vector<double>& numbers);
+};
+
+double mean_of(const std::vector<double>& numbers) {
+  double sum = 0;
+  for (const double each : numbers) sum += each;
+  return sum / static_cast<double>(numbers.size());
+}
+
+double variance_of(const std::vector<double>& numbers) {
+  const double mean = mean_of(numbers);
+  double sum = 0;
+  for (const double each : numbers) sum += (each - mean) * (each - mean);
+  return sum / static_cast<double>(numbers.size());
+}
+
+double log_sum_exp_of(const std::vector<double>& numbers) {
+  const double most = *std::max_element(numbers.begin(), numbers.end());
+  if (std::isinf(most)) return most;
+  double sum = 0;
+  for (const double each : numbers) sum += std::exp(each - most);
+  return most + std::log(sum);
+}
+
+constexpr Statistic kStatistics[] = {
+    {"variance",
+     "  d = x - mean_reduce(x, axes = AXES);\n  y = mean_reduce(sqr(d), axes = AXES);\n",
+     variance_of},
+    {"deviation",
+     "  d = x - mean_reduce(x, axes = AXES);\n  y = sqrt(mean_reduce(d * d, axes = AXES));\n",
+     [](const std::vector<double>& numbers) { return std::sqrt(variance_of(numbers)); }},
+    {"log of powers",
+     "  m = max_reduce(x, axes = AXES);\n  f = select(tract_core_is_inf(m), 0.0, m);\n"
+     "  y = f + log(sum_reduce(exp(x - f), axes = AXES));\n",
+     log_sum_exp_of},
+};
+
+/// The elements of x [1, 3, frames, 2] that reach the output of row `at`.
+std::vector<double> reduced_numbers(const Tensor& x, const std::vector<int>& axes, int64_t at) {
+  const std::vector<int64_t> extents = {1, 3, x.shape()[2], 2};
+  std::vector<double> out;
+  for (int64_t i = 0; i < x.volume(); ++i) {
+    const int64_t index[] = {0, i / (2 * extents[2]), i / 2 % extents[2], i % 2};
+    int64_t row = 0;
+    for (const int axis : {1, 2, 3}) {
+      const bool gone = std::find(axes.begin(), axes.end(), axis) != axes.end();
+      if (!gone) row = row * extents[static_cast<size_t>(axis)] + index[axis];
+    }
+    if (row == at) out.push_back(static_cast<double>(x.data<float>()[i]));
+  }
+  return out;
+}
+
+std::string over(std::string text, const std::string& axes) {
+  constexpr std::string_view kAxes = "AXES";
+  for (size_t at = text.find(kAxes); at != std::string::npos; at = text.find(kAxes, at)) {
+    text.replace(at, kAxes.size(), axes);
+  }
+  return text;
+}
+
+// Statistics over the stream and other axes at once, against sums in f64.
+TEST(LoopSums, AreStatisticsOverSeveralAxes) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const std::vector<std::vector<int>> all_axes = {{2}, {1, 2}, {2, 3}, {1, 2, 3}};
+  for (const Statistic& statistic : kStatistics) {
+    for (const std::vector<int>& axes : all_axes) {
+      std::string list;
+      for (const int axis : axes) list += str_cat(list.empty() ? "[" : ", ", axis);
+      const std::string text =
+          document("1, 3, S, 2", over(statistic.text, list + "]"));
+      const auto graph = load_text(text);
+      ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+      auto streamed = StreamedRun::make(*graph, 4);
+      ASSERT_TRUE(streamed.ok()) << streamed.error().to_string() << text;
+      for (const int64_t length : {1, 3, 4, 19}) {
+        for (const float at : {0.0F, 1.0F, 2.0F}) {
+          SCOPED_TRACE(
+              str_cat(statistic.name, " over ", list, "], S=", length, ", case ", int(at)));
+          std::vector<Tensor> x = noise_inputs(*graph, length, 1);
+          float* const numbers = x[0].mutable_data<float>();
+          for (int64_t i = 0; i < x[0].volume(); ++i) numbers[i] = numbers[i] * (1 + at) + 30 * at;
+          const bool powers = statistic.of == log_sum_exp_of;
+          if (powers && at == 2.0F) std::fill_n(numbers, x[0].volume(), -kInf);
+          if (powers && at == 1.0F) numbers[x[0].volume() / 2] = length > 3 ? kInf : -kInf;
+          const auto got = streamed->run(x, length);
+          ASSERT_TRUE(got.ok()) << got.error().to_string();
+          for (int64_t i = 0; i < (*got)[0].volume(); ++i) {
+            const double want = statistic.of(reduced_numbers(x[0], axes, i));
+            const double is = static_cast<double>((*got)[0].data<float>()[i]);
+            if (std::isinf(want)) {
+              EXPECT_EQ(is, want);
+            } else {
+              EXPECT_NEAR(is, want, 2e-6 * std::max(1.0, std::abs(want)));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// What a body takes for equal while a symbol is open is looked at once it is a number.
 TEST(LoopBodies, AreRefusedWhereASymbolDoesNotFit) {
   const std::string body =
       "fragment dot(frame: tensor<scalar>) -> (next: tensor<scalar>)\n{\n"
