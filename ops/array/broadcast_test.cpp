@@ -49,6 +49,18 @@ TEST(Tile, TakesRepeatsFromAShape) {
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "B,4,F32");
 }
 
+// Positions behind P earlier ones, as in a key cache: the first of them is P.
+TEST(Tile, TakesRepeatsFromANumberOfAnOpenRange) {
+  const std::string text =
+      "s = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [1], end = [2]), axes = [0]);"
+      " p = squeeze(slice(tract_core_shape_of(k), axes = [0], begin = [0], end = [1]), axes = [0]);"
+      " all = tract_core_range(p, p + s + 1, step = 1);"
+      " first = squeeze(slice(all, axes = [0], begin = [0], end = [1]), axes = [0]);"
+      " y = tile(h, repeats = [s, first + s + 1]);";
+  const Graph graph = graph_of({{"x", "2, S"}, {"k", "P, 3"}, {"h", "1, 1"}}, text);
+  EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "S,1+P+S,F32");
+}
+
 TEST(Broadcast, KeepsTheStreamingAxis) {
   const Graph graph = graph_of({{"x", "1, S"}}, "y = tract_core_broadcast(x, shape = [3, 2, S]);");
   expect_streams(graph, 1, {1, 4}, {1, 9}, {0, 0});

@@ -12,6 +12,7 @@
 #include "core/graph/size_trace.h"
 #include "core/graph/walk.h"
 #include "ops/array/common.h"
+#include "ops/array/range.h"
 #include "ops/array/spread.h"
 #include "ops/array/symbolic.h"
 #include "ops/stream/latch.h"
@@ -406,6 +407,22 @@ bool is_open(const Dim& bound) {
   return open;
 }
 
+/// The numbers of part of a range that begins at an expression, as arange(P, P + S)[:1] has: they
+/// are expressions as well, by which shapes may be computed. Nothing for other wires.
+std::optional<Tensor> counted_part(const Graph& graph, OutletId x, const Bounds& bounds) {
+  constexpr int64_t kMost = 64;
+  const auto* range = graph.node(x.node).op->as<Range>();
+  const auto first = bounds.begin.to_int();
+  const auto last = bounds.end.to_int();
+  if (!range || range->start.is_const() || !first || !last || *first < 0) return std::nullopt;
+  if (*last <= *first || *last - *first > kMost) return std::nullopt;
+  if (!graph.scope.proves_ge(graph.fact(x).dim(0), *last)) return std::nullopt;
+  std::vector<Dim> numbers;
+  for (int64_t i = *first; i < *last; ++i) numbers.push_back(range->start + Dim(range->step) * i);
+  auto out = Tensor::of<Dim>(DType::kDim, {*last - *first}, numbers);
+  return out.ok() ? std::optional(std::move(out).value()) : std::nullopt;
+}
+
 Result<Value> load_slice(LoadCtx& ctx) {
   RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(const std::vector<int64_t> axes, ctx.integers("axes"));
@@ -431,7 +448,11 @@ Result<Value> load_slice(LoadCtx& ctx) {
       to = presumed(ctx.graph(), to, extent);
     }
     const Bounds bounds = bounds_of(ctx.graph().scope, extent, from, to);
-    RILL_ASSIGN(x, ctx.add1(make_op<Slice>(axis, bounds.begin, bounds.end), {x}));
+    if (auto numbers = counted_part(ctx.graph(), x, bounds)) {
+      RILL_ASSIGN(x, ctx.konst(*std::move(numbers)));
+    } else {
+      RILL_ASSIGN(x, ctx.add1(make_op<Slice>(axis, bounds.begin, bounds.end), {x}));
+    }
     if (strides[i] == 1) continue;
     RILL_ASSIGN(x, ctx.add1(make_op<Downsample>(axis, strides[i], 0), {x}));
   }

@@ -54,6 +54,9 @@ constexpr KindNames kNames[] = {
     {"ShiftLeft", "tract_shl", "tract_core"},
     {"ShiftRight", "tract_shr", "tract_core"},
     {"FloorDiv", "div", "tract_nnef"},
+    {"Atan2", "rill_onnx_atan2", "rill_onnx"},
+    {"Fmod", "rill_onnx_fmod", "rill_onnx"},
+    {"Remainder", "rill_onnx_remainder", "rill_onnx"},
 };
 
 const KindNames& names_of(BinaryKind kind) { return kNames[static_cast<size_t>(kind)]; }
@@ -63,7 +66,9 @@ bool is_commutative(BinaryKind kind) {
 }
 
 bool supports(BinaryKind kind, DType t) {
-  if (takes_number(kind) || kind == BinaryKind::kHypot) return is_float(t);
+  if (takes_number(kind) || kind == BinaryKind::kHypot || is_function_of_floats(kind)) {
+    return is_float(t);
+  }
   const bool integer = is_int(t) || t == DType::kDim;
   if (is_arithmetic(kind)) return is_number(t) || t == DType::kDim || is_quantised(t);
   if (kind == BinaryKind::kEq || kind == BinaryKind::kNe) {
@@ -117,7 +122,7 @@ void Binary::fields(FieldVisitor& visitor) {
 }
 
 void Binary::all_fields(FieldVisitor& visitor) {
-  enum_field(visitor, "kind", BinaryKind::kFloorDiv, kind_of);
+  enum_field(visitor, "kind", kLastBinaryKind, kind_of);
   quant_fields(visitor, q);
 }
 
@@ -391,6 +396,7 @@ Status Binary::declutter(Rewrite& rewrite) const {
                               {rewrite.mapped(rewrite.input(0))});
   }
   if (kind_of == BinaryKind::kAdd) RILL_TRY(stable_sum(rewrite));
+  if (kind_of == BinaryKind::kSub) RILL_TRY(stable_rest(rewrite));
   if (rewrite.replacement()) return {};
   const auto value = number_of(rewrite.in(1));
   if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
@@ -519,6 +525,9 @@ constexpr NnefOp kOps[] = {
     RILL_BINARY(BinaryKind::kBitXor, "tract_core", "tract_core_bitxor"),
     RILL_BINARY(BinaryKind::kShl, "tract_core", "tract_shl"),
     RILL_BINARY(BinaryKind::kShr, "tract_core", "tract_shr"),
+    RILL_BINARY(BinaryKind::kAtan2, "rill_onnx", "rill_onnx_atan2"),
+    RILL_BINARY(BinaryKind::kFmod, "rill_onnx", "rill_onnx_fmod"),
+    RILL_BINARY(BinaryKind::kRemainder, "rill_onnx", "rill_onnx_remainder"),
 };
 
 constexpr OpClass kClasses[] = {op_class<Binary>("Binary")};

@@ -132,31 +132,8 @@ Result<Value> mean(OnnxCtx& ctx) {
   return f.value(f.over(sum, f.number(static_cast<double>(list.size()), sum)));
 }
 
-/// The remainder of floats. In f64, the quotient of two f32 and its product with the divisor
-/// represent whole numbers exactly.
-OutletId float_remainder(Formula& f, OutletId x, OutletId y, bool of_dividend) {
-  const DType own = f.fact(x).dtype;
-  const OutletId a = f.cast(x, DType::kF64);
-  const OutletId b = f.cast(y, DType::kF64);
-  const OutletId quotient = f.over(a, b);
-  const OutletId down = f.unary(UnaryKind::kFloor, f.unary(UnaryKind::kAbs, quotient));
-  OutletId rest = f.minus(a, f.times(f.times(f.unary(UnaryKind::kSign, quotient), down), b));
-  // A finite number is its own remainder by an infinite one.
-  const OutletId infinite = f.add(make_op<Unary>(UnaryKind::kIsInf, 3.0F), {b});
-  const OutletId endless = f.add(make_op<Unary>(UnaryKind::kIsInf, 3.0F), {a});
-  const OutletId kept = f.binary(BinaryKind::kAnd, infinite, f.unary(UnaryKind::kNot, endless));
-  rest = f.select(kept, a, rest);
-  if (of_dividend) return f.cast(rest, own);
-  const OutletId zero = f.number(0.0, rest);
-  const OutletId differ = f.binary(BinaryKind::kXor, f.binary(BinaryKind::kLt, rest, zero),
-                                   f.binary(BinaryKind::kLt, b, zero));
-  const OutletId moved =
-      f.binary(BinaryKind::kAnd, differ, f.binary(BinaryKind::kNe, rest, zero));
-  return f.cast(f.select(moved, f.plus(rest, b), rest), own);
-}
-
-/// Return the remainder of a size by a positive number; nothing if it is no size, or if it may be
-/// negative and must have its sign.
+/// The remainder of a size that is divided by a positive number; nothing where it is none, or may
+/// be negative and has to have its sign.
 std::optional<Dim> remainder_of_size(Formula& f, OnnxCtx& ctx, OutletId a, OutletId b,
                                      bool of_dividend) {
   const TensorPtr& size = f.fact(a).konst;
@@ -178,7 +155,9 @@ Result<Value> modulo(OnnxCtx& ctx) {
   if (!f.ok()) return f.take_status();
   RILL_ASSIGN(const bool of_dividend, ctx.boolean("fmod"));
   const DType type = f.fact(a).dtype;
-  if (is_float(type)) return f.value(float_remainder(f, a, b, of_dividend));
+  if (is_float(type)) {
+    return f.value(f.binary(of_dividend ? BinaryKind::kFmod : BinaryKind::kRemainder, a, b));
+  }
   if (type == DType::kDim) {
     if (const auto rest = remainder_of_size(f, ctx, a, b, of_dividend)) {
       OutletId wire = f.number(*rest, a);

@@ -51,10 +51,11 @@ void run_binary(const BinaryArgs& args, const Frame& frame) noexcept {
 }
 
 void touch_binary(const BinaryArgs& args, StepTouches& touches) {
-  touches.within(static_cast<int64_t>(args.kind), 0, static_cast<int64_t>(BinaryKind::kFloorDiv));
+  touches.within(static_cast<int64_t>(args.kind), 0, static_cast<int64_t>(kLastBinaryKind));
   const DType type = args.a.dtype;
   touches.require(type == DType::kBool || is_number(type), "numbers or bools");
   touches.require(args.kind != BinaryKind::kFloorDiv || is_int(type), "whole numbers");
+  touches.require(!is_function_of_floats(args.kind) || is_float(type), "floats");
   touches.alike(args.a, args.b);
   PlacedView out = args.out;
   touches.require(out.dtype == (is_comparison(args.kind) ? DType::kBool : type),

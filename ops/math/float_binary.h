@@ -27,6 +27,14 @@ W float_binary(BinaryKind kind, W a, W b) {
     case BinaryKind::kHypot:
       // As the kernels do: the formula gives NaN of an infinity and a NaN.
       return std::isnan(a) || std::isnan(b) ? a + b : std::hypot(a, b);
+    case BinaryKind::kAtan2:
+      return std::atan2(a, b);
+    case BinaryKind::kFmod:
+      return std::fmod(a, b);
+    case BinaryKind::kRemainder: {
+      const W rest = std::fmod(a, b);
+      return rest != W(0) && (rest < W(0)) != (b < W(0)) ? rest + b : rest;
+    }
     case BinaryKind::kMinNumber:
       return std::isnan(b) || a < b ? a : b;
     default:

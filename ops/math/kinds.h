@@ -30,7 +30,12 @@ enum class BinaryKind : uint8_t {
   kShl,  ///< shifts by a negative count, or the width and more, as by the width
   kShr,
   kFloorDiv,  ///< of integers: rounds down, division by 0 gives 0
+  kAtan2,      ///< of floats: the angle of the point (b, a)
+  kFmod,       ///< of floats: the exact rest of a division that rounds to zero
+  kRemainder,  ///< of floats: the rest of a division that rounds down
 };
+
+inline constexpr BinaryKind kLastBinaryKind = BinaryKind::kRemainder;
 
 enum class UnaryKind : uint8_t {
   kNeg,
@@ -76,6 +81,8 @@ enum class UnaryKind : uint8_t {
 enum class ReduceKind : uint8_t { kSum, kProduct, kMin, kMax, kArgMin, kArgMax, kAny, kAll };
 
 inline bool is_arithmetic(BinaryKind kind) { return kind <= BinaryKind::kHypot; }
+/// Return whether a function is of floats only, and runs element by element.
+inline bool is_function_of_floats(BinaryKind kind) { return kind >= BinaryKind::kAtan2; }
 inline bool is_comparison(BinaryKind kind) {
   return kind >= BinaryKind::kEq && kind <= BinaryKind::kGe;
 }

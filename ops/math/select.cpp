@@ -13,6 +13,7 @@
 #include "ops/math/binary.h"
 #include "ops/math/pointwise.h"
 #include "ops/math/select_step.h"
+#include "ops/math/stable.h"
 
 namespace rill::ops {
 
@@ -110,7 +111,10 @@ Status as_limit(Rewrite& rewrite) {
 
 Status Select::declutter(Rewrite& rewrite) const {
   const TensorPtr& condition = rewrite.in(0).konst;
-  if (!condition) return as_limit(rewrite);
+  if (!condition) {
+    RILL_TRY(stable_angle(rewrite));
+    return rewrite.replacement() ? Status() : as_limit(rewrite);
+  }
   if (!is_uniform(condition)) return {};
   const int taken = condition->data<uint8_t>()[0] != 0 ? 1 : 2;
   if (!(rewrite.in(taken).shape == rewrite.out().shape)) return {};

@@ -1,6 +1,8 @@
 #include "ops/math/stable.h"
 
+#include <cmath>
 #include <limits>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "ops/array/cast.h"
 #include "ops/array/slice.h"
 #include "ops/math/binary.h"
+#include "ops/math/select.h"
 #include "ops/math/unary.h"
 
 namespace rill::ops {
@@ -157,7 +160,143 @@ Status stable_root(Rewrite& rewrite) {
   return rewrite.replace_by(make_op<Binary>(BinaryKind::kHypot), {a, b});
 }
 
+bool same_operand(const Graph& graph, OutletId a, OutletId b) {
+  if (a == b) return true;
+  const auto number = uniform_number(graph.fact(a).konst);
+  return number && number == uniform_number(graph.fact(b).konst);
+}
+
+const Node* made_by(const Graph& graph, OutletId wire, UnaryKind kind) {
+  const Node& node = graph.node(wire.node);
+  return node.op->name() == Unary(kind).name() ? &node : nullptr;
+}
+
+const Node* made_by(const Graph& graph, OutletId wire, BinaryKind kind) {
+  const Node& node = graph.node(wire.node);
+  return node.op->name() == Binary(kind).name() ? &node : nullptr;
+}
+
+/// Whether a wire is a / b, or a times the inverse of a power of two.
+bool is_quotient(const Graph& graph, OutletId wire, OutletId a, OutletId b) {
+  const Node* over = made_by(graph, wire, BinaryKind::kDiv);
+  if (over) return over->inputs[0] == a && same_operand(graph, over->inputs[1], b);
+  const Node* times = made_by(graph, wire, BinaryKind::kMul);
+  if (!times || times->inputs[0] != a) return false;
+  const auto by = uniform_number(graph.fact(times->inputs[1]).konst);
+  const auto divisor = uniform_number(graph.fact(b).konst);
+  int exponent = 0;
+  return by && divisor && *by * *divisor == 1.0 && std::abs(std::frexp(*by, &exponent)) == 0.5;
+}
+
+/// Whether a wire is 0, or 0 times another.
+bool is_zero(const Graph& graph, OutletId wire) {
+  if (is_all(graph.fact(wire), 0.0)) return true;
+  const Node* times = made_by(graph, wire, BinaryKind::kMul);
+  return times && is_all(graph.fact(times->inputs[1]), 0.0);
+}
+
+const Node* selection(const Graph& graph, OutletId wire) {
+  const Node& node = graph.node(wire.node);
+  return node.op->as<Select>() ? &node : nullptr;
+}
+
+/// The wire that is compared with 0; nothing for other conditions.
+std::optional<OutletId> below_zero(const Graph& graph, OutletId condition) {
+  const Node* less = made_by(graph, condition, BinaryKind::kLt);
+  return less && is_zero(graph, less->inputs[1]) ? std::optional(less->inputs[0]) : std::nullopt;
+}
+
+std::optional<OutletId> above_zero(const Graph& graph, OutletId condition) {
+  const Node* more = made_by(graph, condition, BinaryKind::kGt);
+  if (!more) more = made_by(graph, condition, BinaryKind::kGe);
+  return more && is_zero(graph, more->inputs[1]) ? std::optional(more->inputs[0]) : std::nullopt;
+}
+
+/// Whether a wire is another one plus `sign` times pi, as near as its type has it.
+bool is_turned(const Graph& graph, OutletId wire, double sign, const auto& is_start) {
+  for (const BinaryKind kind : {BinaryKind::kAdd, BinaryKind::kSub}) {
+    const Node* sum = made_by(graph, wire, kind);
+    if (!sum || !is_start(sum->inputs[0])) continue;
+    const auto number = uniform_number(graph.fact(sum->inputs[1]).konst);
+    const double turn = kind == BinaryKind::kAdd ? sign : -sign;
+    return number && std::abs(*number - turn * std::numbers::pi) < 1e-3;
+  }
+  return false;
+}
+
+/// Whether a wire is `start` plus pi where x is not negative, and less pi where it is.
+bool is_turned_by_side(const Graph& graph, OutletId wire, OutletId x, const auto& is_start) {
+  const Node* choice = selection(graph, wire);
+  if (!choice) return false;
+  const bool below = below_zero(graph, choice->inputs[0]) == x;
+  if (!below && above_zero(graph, choice->inputs[0]) != x) return false;
+  return is_turned(graph, choice->inputs[below ? 2 : 1], 1, is_start) &&
+         is_turned(graph, choice->inputs[below ? 1 : 2], -1, is_start);
+}
+
+/// The node x / y of atan(x / y).
+const Node* ratio_of_angle(const Graph& graph, OutletId wire) {
+  const Node* angle = made_by(graph, wire, UnaryKind::kAtan);
+  return angle ? made_by(graph, angle->inputs[0], BinaryKind::kDiv) : nullptr;
+}
+
+Status replace_by_angle(Rewrite& rewrite, const Node& ratio) {
+  return rewrite.replace_by(make_op<Binary>(BinaryKind::kAtan2),
+                            {rewrite.mapped(ratio.inputs[0]), rewrite.mapped(ratio.inputs[1])});
+}
+
+/// atan(x / y) + (y < 0 ? (x < 0 ? -pi : pi) : 0)
+Status angle_of_sum(Rewrite& rewrite) {
+  const Graph& graph = rewrite.old_graph();
+  for (int i = 0; i < 2; ++i) {
+    const Node* ratio = ratio_of_angle(graph, rewrite.input(i));
+    const Node* turn = ratio ? selection(graph, rewrite.input(1 - i)) : nullptr;
+    if (!turn || below_zero(graph, turn->inputs[0]) != ratio->inputs[1]) continue;
+    const auto is_start = [&](OutletId wire) { return is_zero(graph, wire); };
+    if (!is_zero(graph, turn->inputs[2])) continue;
+    if (!is_turned_by_side(graph, turn->inputs[1], ratio->inputs[0], is_start)) continue;
+    return replace_by_angle(rewrite, *ratio);
+  }
+  return {};
+}
+
 }  // namespace
+
+Status stable_rest(Rewrite& rewrite) {
+  const Graph& graph = rewrite.old_graph();
+  const Node* product = made_by(graph, rewrite.input(1), BinaryKind::kMul);
+  if (!product || !is_float(rewrite.in(0).dtype)) return {};
+  const OutletId a = rewrite.input(0);
+  for (size_t i = 0; i < 2; ++i) {
+    const OutletId b = product->inputs[1 - i];
+    OutletId floor = product->inputs[i];
+    BinaryKind kind = BinaryKind::kRemainder;
+    if (const Node* choice = selection(graph, floor)) {
+      const auto quotient = below_zero(graph, choice->inputs[0]);
+      const Node* up = made_by(graph, choice->inputs[1], UnaryKind::kCeil);
+      if (!quotient || !up || up->inputs[0] != *quotient) continue;
+      floor = choice->inputs[2];
+      kind = BinaryKind::kFmod;
+      const Node* down = made_by(graph, floor, UnaryKind::kFloor);
+      if (!down || down->inputs[0] != *quotient) continue;
+    }
+    const Node* down = made_by(graph, floor, UnaryKind::kFloor);
+    if (!down || !is_quotient(graph, down->inputs[0], a, b)) continue;
+    return rewrite.replace_by(make_op<Binary>(kind), {rewrite.mapped(a), rewrite.mapped(b)});
+  }
+  return {};
+}
+
+Status stable_angle(Rewrite& rewrite) {
+  if (!is_float(rewrite.out().dtype)) return {};
+  const Graph& graph = rewrite.old_graph();
+  const OutletId base = rewrite.input(2);
+  const Node* ratio = ratio_of_angle(graph, base);
+  if (!ratio || below_zero(graph, rewrite.input(0)) != ratio->inputs[1]) return {};
+  const auto is_start = [&](OutletId wire) { return wire == base; };
+  if (!is_turned_by_side(graph, rewrite.input(1), ratio->inputs[0], is_start)) return {};
+  return replace_by_angle(rewrite, *ratio);
+}
 
 Status save_stable(SaveCtx& ctx, UnaryKind kind, const std::string& x) {
   const Fact& fact = ctx.graph().fact(ctx.node().inputs[0]);
@@ -196,6 +335,8 @@ Status stable_difference(BinaryKind kind, double second, Rewrite& rewrite) {
 Status stable_sum(Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
   if (!is_float(rewrite.in(0).dtype)) return {};
+  RILL_TRY(angle_of_sum(rewrite));
+  if (rewrite.replacement()) return {};
   for (int i = 0; i < 2; ++i) {
     const Node& log = rewrite.producer(i);
     if (log.op->name() != Unary(UnaryKind::kLn).name()) continue;

@@ -20,8 +20,16 @@ Status stable_function(UnaryKind kind, Rewrite& rewrite);
 Status stable_difference(BinaryKind kind, double second, Rewrite& rewrite);
 
 /// Recognise m + log(exp(a - m) + exp(b - m)) behind the node of a sum: log(exp(a) + exp(b)),
-/// whatever m is.
+/// whatever m is; and the angle of a point, atan(x / y) + 0, pi or -pi.
 Status stable_sum(Rewrite& rewrite);
+
+/// Recognise a - floor(a / b) * b and a - trunc(a / b) * b behind the node of a difference, whose
+/// quotients round to other whole numbers where they are large.
+Status stable_rest(Rewrite& rewrite);
+
+/// Recognise the angle of a point behind the node of a selection, as exporters write atan2(x, y) by
+/// atan(x / y), which is NaN at (0, 0).
+Status stable_angle(Rewrite& rewrite);
 
 /// Write log(x + 1) or exp(x) - 1.
 Status save_stable(SaveCtx& ctx, UnaryKind kind, const std::string& x);

@@ -15,10 +15,24 @@ namespace {
 
 Result<Value> load(LoadCtx& ctx) {
   Wiring w(ctx);
-  const OutletId x = w.arg("input");
+  OutletId x = w.arg("input");
   const OutletId weight = w.arg("weight");
-  const OutletId state = w.arg("initial_state");
+  OutletId state = w.arg("initial_state");
   if (!w.ok()) return w.take_status();
+  const Fact given = w.fact(x);
+  const Fact before = w.fact(state);
+  // One frame of one stream may have any shape: its elements are the channels, in order.
+  const bool one_frame = (given.rank() != 3 || before.rank() != 3) && w.rank(weight) >= 1 &&
+                         volume(given.shape).is_const();
+  if (one_frame) {
+    const Dim channels = volume(given.shape);
+    const Dim taps = w.fact(weight).shape.back();
+    RILL_CHECK(volume(before.shape) == channels * taps, "input ", given, ", state ", before,
+               ": expected ", taps, " frames of ", channels, " channels");
+    x = w.reshape(x, {Dim(1), channels, Dim(1)});
+    state = w.reshape(state, {Dim(1), channels, taps});
+    if (!w.ok()) return w.take_status();
+  }
   const Fact in = w.fact(x);
   const Fact kept = w.fact(state);
   RILL_CHECK(in.rank() == 3 && kept.rank() == 3 && w.rank(weight) >= 1, "input ", in, ", state ",
@@ -48,8 +62,9 @@ Result<Value> load(LoadCtx& ctx) {
   const OutletId window = w.slice(all, 2, Dim(1), in.dim(2) + Dim(taps));
   const OutletId sums = w.add(make_op<Conv>(conv), {window, filter});
   const OutletId last = w.slice(all, 2, in.dim(2), in.dim(2) + Dim(taps));
-  const std::array<OutletId, 2> outs = {w.cast(w.unary(UnaryKind::kSilu, sums), in.dtype),
-                                        w.cast(last, in.dtype)};
+  std::array<OutletId, 2> outs = {w.cast(w.unary(UnaryKind::kSilu, sums), in.dtype),
+                                  w.cast(last, in.dtype)};
+  if (one_frame) outs = {w.reshape(outs[0], given.shape), w.reshape(outs[1], before.shape)};
   return w.done(outs);
 }
 

@@ -14,6 +14,10 @@ if(RILL_ONNX AND TARGET rill_program)
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/differential.py"
                    "$<TARGET_FILE:rill_program>" --seed 9 --count 700 --open)
   set_tests_properties(onnx_open_axes PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 600)
+  add_test(NAME onnx_formulas
+           COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/formulas.py"
+                   "$<TARGET_FILE:rill_program>")
+  set_tests_properties(onnx_formulas PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 300)
   add_test(NAME onnx_open_extents
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/open_extents.py"
                    "$<TARGET_FILE:rill_program>" --seed 3 --count 120)
