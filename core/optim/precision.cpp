@@ -106,6 +106,12 @@ Precision Finder::role_of(const Node& node) const {
   }
   if (traits.precision == Precision::kRoundsAtEnd) return Precision::kMoves;
   const DType from = graph_.fact(node.inputs[0]).dtype;
+  // Products with weights are as large as what they read; those of data, as scores, are larger.
+  const bool weighs = node.inputs.size() > 1 &&
+                      any_of(node.inputs, [&](OutletId input) { return graph_.fact(input).konst; });
+  if (traits.precision == Precision::kGrows && (weighs || !is_float(from))) {
+    return Precision::kRounds;
+  }
   const bool converts = traits.precision == Precision::kMoves && is_float(node.outputs[0].dtype);
   if (!converts || is_float(from)) return traits.precision;
   // A narrow type does not hold every integer of more than a byte.

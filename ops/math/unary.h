@@ -33,8 +33,10 @@ class Unary final : public OpBase<Unary> {
   Cost cost(FactSpan in, FactSpan out) const override;
   OpTraits traits() const override {
     const bool leaks = kind_of == UnaryKind::kLeakyRelu && alpha > 0.0F && alpha <= 1.0F;
+    // The difference of 1 and erf(x) is lost where erf(x) is rounded.
     const bool grows = kind_of == UnaryKind::kSquare || kind_of == UnaryKind::kExp ||
-                       kind_of == UnaryKind::kSinh || kind_of == UnaryKind::kCosh;
+                       kind_of == UnaryKind::kSinh || kind_of == UnaryKind::kCosh ||
+                       kind_of == UnaryKind::kErf;
     return {.per_element = true,
             .slope = leaks ? alpha : 0.0F,
             .precision = grows ? Precision::kGrows : Precision::kFollows};

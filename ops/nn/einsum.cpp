@@ -356,7 +356,10 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
 
 OpTraits EinSum::traits() const {
   const bool sums = !clip && !has_residual;
-  return {.takes_limits = !clip, .takes_sum = sums, .takes_constant = sums && !has_bias};
+  return {.takes_limits = !clip,
+          .takes_sum = sums,
+          .takes_constant = sums && !has_bias,
+          .precision = Precision::kGrows};
 }
 
 Cost EinSum::cost(FactSpan in, FactSpan out) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <string_view>
 
 #include "core/dim/quotient.h"
 #include "ops/nn/resample.h"
@@ -24,14 +25,21 @@ inline float cubic(float distance, float a) {
 /// a file gives the scale as one.
 class Taps {
  public:
-  Taps(const ResizeAxis& op, int64_t from, int64_t to) : op_(op), from_(from), to_(to) {
+  Taps(const ResizeAxis& op, int64_t from, int64_t to)
+      : op_(op),
+        coord_(coord_of(op.coord)),
+        nearest_(nearest_of(op.nearest)),
+        is_nearest_(op.is_nearest()),
+        is_cubic_(op.interpolator == "cubic"),
+        from_(from),
+        to_(to) {
     scale_ = op.scale != 0.0F ? op.scale : static_cast<float>(to) / static_cast<float>(from);
-    const bool one_sample = op.coord == "pytorch_half_pixel" && to <= 1;
-    if (!op.is_crop() && (op.scale == 0.0F || op.is_local())) exact_ = exact_ratio();
+    const bool one_sample = coord_ == Coord::kPytorch && to <= 1;
+    if (coord_ != Coord::kCrop && (op.scale == 0.0F || op.is_local())) exact_ = exact_ratio();
     if (op.is_local() && !one_sample) ratio_of_scale_ = is_exact() ? exact_ : ratio(scale_);
-    const int64_t support = op.interpolator == "cubic" ? 2 : 1;
+    const int64_t support = is_cubic_ ? 2 : 1;
     count_ = 2 * support;
-    if (op.antialias && scale_ < 1.0F && !op.is_nearest()) {
+    if (op.antialias && scale_ < 1.0F && !is_nearest_) {
       const float reach = std::floor(static_cast<float>(-support) / scale_);
       count_ = -2 * (is_exact() ? floored_quotient(-support * exact_.down, exact_.up)
                                 : place_of(reach));
@@ -71,7 +79,7 @@ class Taps {
       return false;
     }
     sum_ = 1.0F;
-    if (stretch_ != 1.0F && !op_.is_nearest()) sum_ = total([](float w) { return w; });
+    if (stretch_ != 1.0F && !is_nearest_) sum_ = total([](float w) { return w; });
     kept_ = 1.0F;
     if (!op_.exclude_outside) return true;
     kept_ = 0.0F;
@@ -92,7 +100,25 @@ class Taps {
   }
 
  private:
-  /// Return a place as a whole number; 0 beyond any axis.
+  // Names are parsed once: every element is asked for its coordinate.
+  enum class Coord { kHalfPixel, kAsymmetric, kNearest, kPytorch, kAligned, kCrop, kSymmetric };
+  enum class Nearest { kFloor, kCeil, kPreferFloor, kPreferCeil };
+
+  static Coord coord_of(std::string_view name) {
+    if (name == "asymmetric") return Coord::kAsymmetric;
+    if (name == "tf_half_pixel_for_nn") return Coord::kNearest;
+    if (name == "pytorch_half_pixel") return Coord::kPytorch;
+    if (name == "align_corners") return Coord::kAligned;
+    if (name == "tf_crop_and_resize") return Coord::kCrop;
+    return name == "half_pixel_symmetric" ? Coord::kSymmetric : Coord::kHalfPixel;
+  }
+  static Nearest nearest_of(std::string_view name) {
+    if (name == "ceil") return Nearest::kCeil;
+    if (name == "round_prefer_floor") return Nearest::kPreferFloor;
+    return name == "round_prefer_ceil" ? Nearest::kPreferCeil : Nearest::kFloor;
+  }
+
+  /// A place as a whole number; 0 for what no axis reaches.
   static int64_t place_of(float at) {
     return std::abs(at) < 1e15F ? static_cast<int64_t>(at) : 0;
   }
@@ -132,13 +158,13 @@ class Taps {
   /// The coordinate of an output element in the input: `coordinate` as a fraction.
   Fraction exact_coordinate(int64_t x) const {
     if (from_ == to_ && scale_ == 1.0F) return {x, 1};
-    if (op_.coord == "pytorch_half_pixel" && to_ <= 1) return {-1, 2};
-    if (op_.coord == "align_corners") {
+    if (coord_ == Coord::kPytorch && to_ <= 1) return {-1, 2};
+    if (coord_ == Coord::kAligned) {
       return to_ == 1 ? Fraction() : Fraction{x * (from_ - 1), to_ - 1};
     }
     const auto [up, down] = exact_;
-    if (op_.coord == "asymmetric") return {x * down, up};
-    if (op_.coord == "tf_half_pixel_for_nn") return {(2 * x + 1) * down, 2 * up};
+    if (coord_ == Coord::kAsymmetric) return {x * down, up};
+    if (coord_ == Coord::kNearest) return {(2 * x + 1) * down, 2 * up};
     return {(2 * x + 1) * down - up, 2 * up};
   }
 
@@ -152,7 +178,8 @@ class Taps {
   }
 
   bool move_to_float(float at, int64_t base) {
-    if (op_.is_crop() && !(at >= 0.0F && at <= static_cast<float>(from_) - 1.0F)) return false;
+    if (coord_ == Coord::kCrop && !(at >= 0.0F && at <= static_cast<float>(from_) - 1.0F))
+      return false;
     const float cell = std::ceil(at) - 1.0F;
     ratio_ = at - cell;
     side_ = ratio_ < 0.5F ? -1 : ratio_ > 0.5F ? 1 : 0;
@@ -163,43 +190,47 @@ class Taps {
 
   float coordinate(float x) const {
     // An axis that stays as it is is not sampled, whatever the modes say.
-    if (!op_.is_crop() && from_ == to_ && scale_ == 1.0F) return x;
+    if (coord_ != Coord::kCrop && from_ == to_ && scale_ == 1.0F) return x;
     const auto in = static_cast<float>(from_);
-    if (op_.coord == "asymmetric") return x / scale_;
-    if (op_.coord == "tf_half_pixel_for_nn") return (x + 0.5F) / scale_;
-    if (op_.coord == "pytorch_half_pixel" && to_ <= 1) return -0.5F;
+    if (coord_ == Coord::kAsymmetric) return x / scale_;
+    if (coord_ == Coord::kNearest) return (x + 0.5F) / scale_;
+    if (coord_ == Coord::kPytorch && to_ <= 1) return -0.5F;
     // A scale that the extents give would round once more on the way back to them.
     const float width = op_.scale > 0.0F ? scale_ * in : static_cast<float>(to_);
-    if (op_.coord == "align_corners")
+    if (coord_ == Coord::kAligned)
       return width == 1.0F ? 0.0F : x * (in - 1.0F) / (width - 1.0F);
-    if (op_.is_crop()) {
+    if (coord_ == Coord::kCrop) {
       const float last = in - 1.0F;
       const float span = last * (op_.roi_end - op_.roi_begin);
       const float offset = width == 1.0F ? span / 2.0F : x * span / (width - 1.0F);
       return offset + op_.roi_begin * last;
     }
     const float center = (x + 0.5F) / scale_ - 0.5F;
-    if (op_.coord != "half_pixel_symmetric") return center;
+    if (coord_ != Coord::kSymmetric) return center;
     return in / 2.0F * (1.0F - static_cast<float>(to_) / width) + (x + 0.5F) / scale_ - 0.5F;
   }
 
   float kernel(int64_t k) const {
-    if (op_.is_nearest()) return static_cast<float>(right() == (k == 1));
+    if (is_nearest_) return static_cast<float>(right() == (k == 1));
     const float offset = 1.0F - static_cast<float>(count_ / 2) + static_cast<float>(k) - ratio_;
     const float distance = offset * stretch_;
-    if (op_.interpolator == "cubic") return cubic(distance, op_.cubic_a);
+    if (is_cubic_) return cubic(distance, op_.cubic_a);
     return std::clamp(1.0F - std::abs(distance), 0.0F, 1.0F);
   }
 
   /// Return whether the neighbour on the right is the nearest. A fraction of 1 is the neighbour
   /// itself.
   bool right() const {
-    if (is_next_ || op_.nearest == "ceil") return true;
-    if (op_.nearest == "round_prefer_floor") return side_ > 0;
-    return op_.nearest == "round_prefer_ceil" && side_ >= 0;
+    if (is_next_ || nearest_ == Nearest::kCeil) return true;
+    if (nearest_ == Nearest::kPreferFloor) return side_ > 0;
+    return nearest_ == Nearest::kPreferCeil && side_ >= 0;
   }
 
   const ResizeAxis& op_;
+  Coord coord_;
+  Nearest nearest_;
+  bool is_nearest_;
+  bool is_cubic_;
   int64_t from_;
   int64_t to_;
   int64_t count_ = 2;

@@ -29,6 +29,11 @@ PI = np.float32(math.pi)
 FRAMES = 512
 
 
+def flushed(x):
+    """A step counts what is less than the least normal number as 0."""
+    return math.copysign(0.0, x) if abs(x) < LEAST else x
+
+
 def rest(a, b, down):
     """The exact rest of a / b, rounded down or to zero, as PyTorch's remainder and fmod give it."""
     if math.isnan(a) or math.isnan(b) or math.isinf(a) or b == 0:
@@ -37,7 +42,7 @@ def rest(a, b, down):
         part = a
     else:
         part = float(abs(Fraction(a)) % abs(Fraction(b)))
-        part = math.copysign(part, a)
+        part = flushed(math.copysign(part, a))
     if down and part != 0 and (part < 0) != (b < 0):
         return float(np.float32(part) + np.float32(b))
     return part
@@ -97,11 +102,9 @@ def pair(rng):
 def ulps(got, want):
     if math.isnan(want) or math.isnan(got):
         return 0 if math.isnan(want) and math.isnan(got) else math.inf
-    rounded = float(np.float32(want))
+    got, rounded = flushed(got), flushed(float(np.float32(want)))
     if got == rounded:
         return 0 if got != 0 or math.copysign(1, got) == math.copysign(1, rounded) else math.inf
-    if abs(rounded) < LEAST and got == 0:
-        return 0  # what is less than the least normal number counts as 0
     return abs(got - want) / float(np.spacing(np.float32(abs(rounded) or LEAST)))
 
 
