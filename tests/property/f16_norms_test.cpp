@@ -52,6 +52,10 @@ double mean_square(const Group& x) {
 
 double largest(const Group& x) { return *std::max_element(x.begin(), x.end()); }
 
+double to_half(double x) {
+  return *element_as_double(typed(DType::kF16, {}, {x}), 0);
+}
+
 /// A way to write a norm or a reduction, and what it gives for one element of a group.
 struct Kind {
   const char* name;
@@ -126,6 +130,8 @@ const Kind kKinds[] = {
      }},
     {"absolute value", "y = sqrt(x * x + EPS);", false, kAny,
      [](const Group&, double x, double eps) { return std::sqrt(x * x + eps); }},
+    {"GELU", "y = 0.5 * x * (1.0 + tract_core_erf(x * 0.70710678));", false, kAny,
+     [](const Group&, double x, double) { return 0.5 * x * std::erfc(-x * to_half(0.70710678)); }},
     {"logarithm above a floor", "y = log(max(x, EPS));", false, kAny,
      [](const Group&, double x, double eps) { return std::log(std::max(x, eps)); }},
     {"product with a constant beyond f16", "y = (x * 300000.0) / 100000.0;", false, 2e4,
@@ -164,10 +170,6 @@ struct Draw {
                    amplitude, ": ", statements());
   }
 };
-
-double to_half(double x) {
-  return *element_as_double(typed(DType::kF16, {}, {x}), 0);
-}
 
 Draw drawn(Splitmix64& random) {
   const auto below = [&](size_t n) { return random.in(0, static_cast<int64_t>(n) - 1); };
