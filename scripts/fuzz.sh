@@ -19,7 +19,7 @@ seconds=${1:-60}
 [[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "$seconds: expected seconds" >&2; exit 2; }
 shift || true
 targets=("$@")
-[[ ${#targets[@]} -eq 0 ]] && targets=(archive_zlib archive_libarchive text quant tensor symbols load onnx onnx_graph streams plan plan_numbers plan_calls)
+[[ ${#targets[@]} -eq 0 ]] && targets=(archive_zlib archive_libarchive text quant tensor symbols load load_verify onnx onnx_graph streams plan plan_numbers plan_calls)
 
 rill_packages+=("${rill_clang_packages[@]}")
 rill_setup

@@ -75,7 +75,10 @@ class Chain {
   std::string conv() {
     const int64_t stride = out_.unit <= 2 ? draw_->in(1, 3) : 1;
     out_.unit *= stride;
-    return "conv(" + wire_ + ", [[[0.5, -0.25, 0.125]]], 0.75, padding = [(" + number(0, 3) + ", " +
+    constexpr const char* kTaps[] = {"0.5", "0.5, -0.25", "0.5, -0.25, 0.125",
+                                     "0.5, -0.25, 0.125, 1.5"};
+    const std::string taps = kTaps[draw_->in(0, 3)];
+    return "conv(" + wire_ + ", [[[" + taps + "]]], 0.75, padding = [(" + number(0, 3) + ", " +
            number(0, 3) + ")], border = 'constant', stride = [" + std::to_string(stride) +
            "], dilation = [" + number(1, 3) + "])";
   }
