@@ -1,5 +1,6 @@
 #include "ops/array/broadcast.h"
 
+#include "core/base/search.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -116,6 +117,12 @@ Status Broadcast::pulsify(PulseBuilder& b) const {
   StreamFact stream = *found;
   stream.axis += added;
   if (!(b.in(0).dim(found->axis) == b.out(0).dim(stream.axis))) return Op::pulsify(b);
+  for (int axis = 0; axis < b.out(0).rank(); ++axis) {
+    if (axis == stream.axis || !b.out(0).dim(axis).mentions(b.symbol())) continue;
+    return b.refuse("Let the consumer repeat it: elementwise operators do, for extents of 1",
+                    "frames are repeated to ", b.out(0), ", in which axis ", axis,
+                    " depends on the length of the stream as well");
+  }
   b.reads_from(0, 1, 0);
   std::vector<Dim> pulsed;
   for (const Dim& extent : shape) pulsed.push_back(b.pulsed(extent));
@@ -258,6 +265,8 @@ std::vector<AxisTrack> Tile::axes(FactSpan in, FactSpan) const {
 Status Tile::pulsify(PulseBuilder& b) const {
   const auto stream = b.stream(0);
   if (!stream) return refuse_table(b);
+  const bool grows = any_of(repeats, [&](const Dim& times) { return times.mentions(b.symbol()); });
+  if (grows) return refuse_table(b);
   if (!(repeats[static_cast<size_t>(stream->axis)] == Dim(1))) {
     return b.refuse("Repeat each frame instead, or another axis", "streaming axis ", stream->axis,
                     " is repeated as a whole, ", repeats[static_cast<size_t>(stream->axis)],

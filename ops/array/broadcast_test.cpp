@@ -49,6 +49,12 @@ TEST(Tile, TakesRepeatsFromAShape) {
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "B,4,F32");
 }
 
+TEST(Broadcast, RefusesFramesThatAreRepeatedByTheLengthOfTheStream) {
+  const Graph graph =
+      graph_of({{"x", "2, S, 1"}}, "y = tract_core_broadcast(x, shape = [2, S, S]);");
+  expect_refused(graph, 4, "axis 2");
+}
+
 // Positions behind P earlier ones, as in a key cache: the first of them is P.
 TEST(Tile, TakesRepeatsFromANumberOfAnOpenRange) {
   const std::string text =

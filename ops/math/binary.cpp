@@ -179,7 +179,7 @@ Status Binary::lower(Lowering& lowering) const {
   if ((a.dtype != DType::kF32 && !is_f16) || !is_arithmetic(kind_of)) {
     if (a.dtype != DType::kBool && !is_number(a.dtype)) return Op::lower(lowering);
     const Operand out = lowering.make_out(0);
-    if (is_f16) {
+    if (is_f16 && is_comparison(kind_of)) {
       const Operand x = upcast(lowering, a);
       const Operand y = upcast(lowering, b);
       lowering.step(kBinary, {kind_of, stretched(x, out), stretched(y, out), out}, {x, y}, {out});
