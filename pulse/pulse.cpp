@@ -55,6 +55,7 @@ class Pulsifier {
   void still(int id, AtEnd* known);
   Result<OutletId> still_input(const Node& node, OutletId input, AtEnd* known);
   void poison(int id);
+  Status check_axes(int id) const;
   std::string way_to_know(const Node& node, const Dim& known_after) const;
   Status outputs();
   void describe(Report* report);
@@ -138,9 +139,27 @@ void Pulsifier::node(int id) {
                              "an input is taken from frames of the stream that arrive after its "
                              "first pulse");
   }
+  if (status.ok()) status = check_axes(id);
   if (status.ok()) return;
   refusals_.push_back(std::move(status).in_node(node.name, node.op->name()).at("", node.line));
   poison(id);
+}
+
+/// Refuse frames whose other axes grow with the stream as well.
+Status Pulsifier::check_axes(int id) const {
+  const Node& node = whole_.node(id);
+  for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+    const KnownWire& wire = builder_.known({id, static_cast<int>(slot)});
+    if (!wire.stream) continue;
+    for (int axis = 0; axis < node.outputs[slot].rank(); ++axis) {
+      if (axis == wire.stream->axis) continue;
+      if (!node.outputs[slot].dim(axis).mentions(options_.symbol)) continue;
+      return builder_.refuse("Give the other axis a fixed extent", "its output ",
+                             node.outputs[slot], " grows with the stream on axes ",
+                             wire.stream->axis, " and ", axis);
+    }
+  }
+  return {};
 }
 
 Pulsifier::AtEnd Pulsifier::known_at_end(const Node& node) {
