@@ -411,10 +411,13 @@ bool is_open(const Dim& bound) {
 /// are expressions as well, by which shapes may be computed. Nothing for other wires.
 std::optional<Tensor> counted_part(const Graph& graph, OutletId x, const Bounds& bounds) {
   constexpr int64_t kMost = 64;
-  const auto* range = graph.node(x.node).op->as<Range>();
+  const Node& node = graph.node(x.node);
+  // A range between numbers that inputs give has inputs.
+  if (!node.inputs.empty() || node.op->name() != Range().name()) return std::nullopt;
+  const auto* range = static_cast<const Range*>(node.op.get());
   const auto first = bounds.begin.to_int();
   const auto last = bounds.end.to_int();
-  if (!range || range->start.is_const() || !first || !last || *first < 0) return std::nullopt;
+  if (range->start.is_const() || !first || !last || *first < 0) return std::nullopt;
   if (*last <= *first || *last - *first > kMost) return std::nullopt;
   if (!graph.scope.proves_ge(graph.fact(x).dim(0), *last)) return std::nullopt;
   std::vector<Dim> numbers;

@@ -197,7 +197,7 @@ bool is_zero(const Graph& graph, OutletId wire) {
 
 const Node* selection(const Graph& graph, OutletId wire) {
   const Node& node = graph.node(wire.node);
-  return node.op->as<Select>() ? &node : nullptr;
+  return node.op->name() == Select().name() ? &node : nullptr;
 }
 
 /// The wire that is compared with 0; nothing for other conditions.

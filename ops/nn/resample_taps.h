@@ -178,8 +178,8 @@ class Taps {
   }
 
   bool move_to_float(float at, int64_t base) {
-    if (coord_ == Coord::kCrop && !(at >= 0.0F && at <= static_cast<float>(from_) - 1.0F))
-      return false;
+    const bool inside = at >= 0.0F && at <= static_cast<float>(from_) - 1.0F;
+    if (coord_ == Coord::kCrop && !inside) return false;
     const float cell = std::ceil(at) - 1.0F;
     ratio_ = at - cell;
     side_ = ratio_ < 0.5F ? -1 : ratio_ > 0.5F ? 1 : 0;

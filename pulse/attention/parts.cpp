@@ -14,8 +14,10 @@ bool is_square(const Op& op) {
   return unary && unary->kind_of == ops::UnaryKind::kSquare;
 }
 
+const ops::Reduce* reduce_of(const Op& op) { return op.as<ops::Reduce>(); }
+
 std::optional<int> summed_axis(const Node& node) {
-  const auto* sum = node.op->as<ops::Reduce>();
+  const auto* sum = reduce_of(*node.op);
   if (!sum || sum->kind_of != ops::ReduceKind::kSum || sum->reduced.size() != 1) {
     return std::nullopt;
   }

@@ -79,7 +79,7 @@ struct StreamSum {
 
 /// The axis along which a reduction reads the whole stream, beside axes of fixed extents.
 std::optional<int> open_axis(const Graph& graph, const Node& node, std::string_view symbol) {
-  const auto* reduce = node.op->as<ops::Reduce>();
+  const auto* reduce = reduce_of(*node.op);
   if (!reduce) return std::nullopt;
   std::optional<int> open;
   for (const int64_t axis : reduce->reduced) {
@@ -92,14 +92,14 @@ std::optional<int> open_axis(const Graph& graph, const Node& node, std::string_v
 }
 
 bool is_sum(const Node& node) {
-  const auto* reduce = node.op->as<ops::Reduce>();
+  const auto* reduce = reduce_of(*node.op);
   return reduce && reduce->kind_of == ops::ReduceKind::kSum;
 }
 
 /// Multiply the fixed extents that a reduction sums.
 Dim fixed_terms(const Graph& graph, const Node& node) {
   Dim terms = 1;
-  for (const int64_t axis : node.op->as<ops::Reduce>()->reduced) {
+  for (const int64_t axis : reduce_of(*node.op)->reduced) {
     const Dim& extent = graph.fact(node.inputs[0]).dim(static_cast<int>(axis));
     if (extent.is_const()) terms *= extent;
   }

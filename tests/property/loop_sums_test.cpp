@@ -153,8 +153,7 @@ TEST(LoopSums, AreStatisticsOverSeveralAxes) {
       ASSERT_TRUE(streamed.ok()) << streamed.error().to_string() << text;
       for (const int64_t length : {1, 3, 4, 19}) {
         for (const float at : {0.0F, 1.0F, 2.0F}) {
-          SCOPED_TRACE(
-              str_cat(statistic.name, " over ", list, "], S=", length, ", case ", int(at)));
+          SCOPED_TRACE(str_cat(statistic.name, " over ", list, "], S=", length, ", ", int(at)));
           std::vector<Tensor> x = noise_inputs(*graph, length, 1);
           float* const numbers = x[0].mutable_data<float>();
           for (int64_t i = 0; i < x[0].volume(); ++i) numbers[i] = numbers[i] * (1 + at) + 30 * at;
