@@ -71,6 +71,7 @@ class Auditor {
  private:
   void go_through(std::vector<int64_t> lengths, int64_t* compared);
   void try_length(int64_t length, int64_t* compared);
+  void cross_windows();
   std::vector<int64_t> remainders();
   bool time_for(int64_t length);
   bool done() const { return report_.finding || out_of_room_; }
@@ -98,7 +99,7 @@ bool Auditor::time_for(int64_t length) {
 }
 
 void Auditor::try_length(int64_t length, int64_t* compared) {
-  if (length < 1 || length > options_.longest || tried_.contains(length)) return;
+  if (length < 1 || length > report_.longest || tried_.contains(length)) return;
   if (!time_for(length)) return;
   tried_.insert(length);
   const double left = until_.left();
@@ -127,6 +128,23 @@ void Auditor::go_through(std::vector<int64_t> lengths, int64_t* compared) {
   }
 }
 
+/// Compare the shortest streams that cross every window, before the time is spent on shorter ones.
+/// A fifth of it is left for these, where a window is too long for the time.
+void Auditor::cross_windows() {
+  if (report_.windows.empty()) return;
+  constexpr double kPart = 0.8;
+  constexpr int64_t kMostTries = 64;
+  const int64_t first = std::min(report_.longest, report_.windows[0].crossed);
+  modes_.end_by(Deadline(kPart * until_.left()));
+  // The model may be defined for some remainders of the period alone.
+  for (int64_t more = 0; more < std::min(kMostTries, known_.period); ++more) {
+    const int64_t given_up = report_.given_up;
+    try_length(first + more, nullptr);
+    if (done() || !report_.lengths.empty() || report_.given_up > given_up) break;
+  }
+  modes_.end_by(until_);
+}
+
 /// One length past all edges for every remainder of the period, in random order; before the end of
 /// the model's tables where it has any.
 std::vector<int64_t> Auditor::remainders() {
@@ -150,6 +168,12 @@ Result<Report> Auditor::run() {
   report_.settled = known_.settled;
   report_.open = known_.open;
   const int64_t pulse = plan.stream_pulse;
+  report_.windows = windows_of(plan);
+  // Where tables end, the streams of the last period are the longest.
+  const int64_t last = std::max<int64_t>(1, plan.longest - known_.period + 1);
+  for (Window& window : report_.windows) window.crossed = std::min(window.crossed, last);
+  report_.longest = std::max(options_.longest, options_.longest_crossing);
+  cross_windows();
   go_through({1, 2 * pulse + 1, pulse, 3 * pulse - 1, pulse + 1}, nullptr);
   // Edges and remainders take turns, so that a short budget sees some of both.
   std::vector<int64_t> edges = known_.edges;
@@ -158,7 +182,9 @@ Result<Report> Auditor::run() {
     if (i < edges.size()) go_through({edges[i]}, nullptr);
     if (i < rest.size()) go_through({rest[i]}, &report_.remainders);
   }
-  const int64_t far = std::min(options_.longest, 2 * known_.settled + 16 * pulse);
+  int64_t far = std::min(options_.longest, 2 * known_.settled + 16 * pulse);
+  if (!report_.windows.empty()) far = std::max(far, report_.windows[0].crossed + 2 * pulse);
+  far = std::min(far, report_.longest);
   for (int i = 0; i < 64 && !done(); ++i) go_through({draw_.log_in(1, far)}, nullptr);
   sort_list(report_.lengths);
   report_.edges_compared = std::count_if(edges.begin(), edges.end(), [&](int64_t edge) {
@@ -185,6 +211,22 @@ std::string Finding::to_string() const {
                  output.empty() ? std::string() : str_cat(", output ", output), ": ", what);
 }
 
+namespace {
+
+/// Name the streams that were too long to compare, and the windows that only these cross.
+std::string not_reached(const Report& report) {
+  const std::vector<Window> windows = report.uncrossed();
+  const Window& widest = windows[0];
+  std::string out = str_cat("streams of ", widest.crossed, " of ", report.symbol,
+                            " and more, which cross the window of ", widest.frames,
+                            " frames of \"", widest.wire, "\"");
+  if (windows.size() > 1) out += str_cat(" and ", windows.size() - 1, " more");
+  if (report.lengths.empty()) return out;
+  return str_cat(out, "; the longest stream compared has ", report.lengths.back());
+}
+
+}  // namespace
+
 std::vector<std::string> Report::unproven() const {
   std::vector<std::string> out;
   for (const auto& [output, each] : varied) {
@@ -193,15 +235,41 @@ std::vector<std::string> Report::unproven() const {
   return out;
 }
 
-Status Report::verdict() const {
-  if (finding) {
-    return fail(Code::kState, "the stream differs from the whole run: ", finding->to_string());
+std::vector<Window> Report::uncrossed() const {
+  const int64_t reached = lengths.empty() ? 0 : lengths.back();
+  std::vector<Window> out;
+  for (const Window& window : windows) {
+    if (window.crossed > reached) out.push_back(window);
   }
-  const std::vector<std::string> blind = unproven();
-  if (blind.empty()) return {};
-  return fail(Code::kState, not_proven(blind))
-      .hint("Elements were the same for all noise from 1e-3 to 1e4, or no finite numbers: audit "
-            "the model without what clamps or thresholds them");
+  return out;
+}
+
+Outcome Report::outcome() const {
+  if (finding) return Outcome::kDiffers;
+  if (!unproven().empty()) return Outcome::kUnproven;
+  return uncrossed().empty() ? Outcome::kSame : Outcome::kNotReached;
+}
+
+Status Report::verdict() const {
+  switch (outcome()) {
+    case Outcome::kSame:
+      return {};
+    case Outcome::kDiffers:
+      return fail(Code::kState, "the stream differs from the whole run: ", finding->to_string());
+    case Outcome::kUnproven:
+      return fail(Code::kState, not_proven(unproven()))
+          .hint("Elements were the same for all noise from 1e-3 to 1e4, or no finite numbers: "
+                "audit the model without what clamps or thresholds them");
+    case Outcome::kNotReached:
+      break;
+  }
+  Status out = fail(Code::kState, "not compared: ", not_reached(*this));
+  if (windows[0].crossed > longest) {
+    return std::move(out).hint(
+        str_cat("An audit makes no streams of more than ", longest, " of ", symbol));
+  }
+  return std::move(out).hint(
+      "Give the audit more seconds, or a longer pulse, which takes fewer steps");
 }
 
 std::string Report::to_string() const {
@@ -220,6 +288,7 @@ std::string Report::to_string() const {
   }
   if (not_moved > 0) out += str_cat(", ", counted(not_moved, "state"), " could not move");
   if (const auto blind = unproven(); !blind.empty()) out += ", " + not_proven(blind);
+  if (!uncrossed().empty()) out += ", not compared: " + not_reached(*this);
   if (given_up > 0) {
     out += str_cat(", ", given_up, given_up == 1 ? " stream was" : " streams were",
                    " given up as the time was over");

@@ -15,6 +15,7 @@ struct Options {
   double seconds = 2;      ///< of wall clock; comparisons stop then
   int64_t lengths = 1000;  ///< to compare at most
   int64_t longest = int64_t{1} << 18;  ///< no stream is longer, in the stream symbol
+  int64_t longest_crossing = int64_t{1} << 21;  ///< the same for the stream that crosses windows
   int64_t session_bytes = int64_t{1} << 31;  ///< a stream takes no more; several are held at once
   uint64_t seed = 1;
   std::vector<int64_t> multiples = {2, 3};  ///< of the pulse, that states are moved to
@@ -33,10 +34,26 @@ struct Finding {
   std::string to_string() const;
 };
 
-/// The comparisons made, and their results.
+/// Frames of a wire that a session keeps from step to step.
+struct Window {
+  std::string wire;
+  int64_t frames = 0;   ///< that it keeps, in the stream symbol, rounded up
+  int64_t crossed = 0;  ///< the shortest stream that fills it and begins its memory again
+};
+
+enum class Outcome {
+  kSame,
+  kDiffers,
+  kUnproven,    ///< an output never varied
+  kNotReached,  ///< no compared stream was long enough to cross every window
+};
+
+/// What was compared, and what came of it.
 struct Report {
   std::string symbol;
   int64_t pulse = 0;
+  std::vector<Window> windows;  ///< by `crossed`, descending
+  int64_t longest = 0;          ///< no audit makes longer streams, however much time it has
   std::vector<int64_t> lengths;  ///< at which streams were compared, ascending
   int64_t undefined = 0;         ///< lengths at which the whole graph refuses to run
   std::string why_undefined;     ///< the last reason
@@ -62,12 +79,16 @@ struct Report {
   std::string to_string() const;
   /// Outputs that were compared, and were the same, or no numbers, whatever the input.
   std::vector<std::string> unproven() const;
-  /// Errors: kState where a stream differs, and where an output is not proven.
+  /// Windows that no compared stream crossed.
+  std::vector<Window> uncrossed() const;
+  Outcome outcome() const;
+  /// Errors: kState for every outcome but `kSame`.
   Status verdict() const;
 };
 
 /// Compare a pulsed graph to the whole graph it was made of: streams of noise, of standard
-/// deviations from 1e-3 to 1e4 (1 at most where there is attention), at lengths on both sides of
+/// deviations from 1e-3 to 1e4 (1 at most where there is attention), first at the length at which
+/// every window of frames was filled and written over, then at lengths on both sides of
 /// every point where something begins or ceases to hold, at every remainder of the period, and
 /// drawn at random; stepped with NaN past the end, pushed in pieces, reset, saved and loaded,
 /// cloned, moved to multiples of the pulse and back, and several side by side.

@@ -302,6 +302,79 @@ TEST(Audit, RefusesStreamsThatTakeMoreMemoryThanItHas) {
   EXPECT_GT(moves->modes.count("moved"), 0U) << moves->to_string();
 }
 
+/// `layers` products of 128 channels, and behind them windows of `frames` frames and of 40.
+Graph windowed_graph(int layers, int64_t frames) {
+  int64_t drawn = 0;
+  const auto weights = [&](int64_t outputs, int64_t inputs) {
+    return test::nested_list({outputs, inputs, 1},
+                             [&] { return test::thousandths(drawn++ % 201 - 100); });
+  };
+  std::string text = str_cat("  v0 = conv(x, ", weights(128, 1), ", 0.1, padding = [(0, 0)]);\n");
+  for (int i = 0; i < layers; ++i) {
+    text += str_cat("  v", i + 1, " = tanh(conv(v", i, ", ", weights(128, 128),
+                    ", 0.1, padding = [(0, 0)]));\n");
+  }
+  const auto windows = [](const char* name, const std::string& from, int64_t reach) {
+    return str_cat("  ", name, " = conv(", from, ", [[[0.5, -0.25]]], 0.1, dilation = [", reach,
+                   "], padding = [(", reach, ", 0)], border = 'constant', groups = 0);\n");
+  };
+  text += str_cat("  one = conv(v", layers, ", ", weights(1, 128), ", 0.1, padding = [(0, 0)]);\n",
+                  windows("near", "one", 40), windows("y", "near", frames));
+  return whole_graph(text, "1, 1, S");
+}
+
+TEST(Audit, BeginsWithTheLengthThatCrossesEveryWindow) {
+  for (const int64_t frames : {64, 300, 1777}) {
+    for (const int64_t pulse : {1, 4, 9}) {
+      const Graph whole = windowed_graph(0, frames);
+      Options options;
+      options.lengths = 1;
+      options.seconds = 60;
+      const auto report = audit(whole, pulsed_graph(whole, pulse), options);
+      ASSERT_TRUE(report.ok()) << report.error().to_string();
+      ASSERT_EQ(report->windows.size(), 2U);
+      EXPECT_GE(report->windows[0].frames, frames);
+      EXPECT_GE(report->windows[1].frames, 40);
+      // Pulses fill it, and more follow once its memory begins again.
+      EXPECT_GE(report->windows[0].crossed, frames + 2 * pulse);
+      EXPECT_LE(report->windows[0].crossed, frames + 4 * pulse);
+      ASSERT_EQ(report->lengths.size(), 1U);
+      EXPECT_GE(report->lengths[0], report->windows[0].crossed);
+      EXPECT_EQ(report->outcome(), Outcome::kSame) << report->to_string();
+      EXPECT_TRUE(report->verdict().ok());
+    }
+  }
+}
+
+TEST(Audit, DoesNotPassWhereNoStreamCrossesTheLongestWindow) {
+  const Graph whole = windowed_graph(8, 100000);
+  const Graph pulsed = pulsed_graph(whole, 4);
+  Options options;
+  options.seconds = 1;
+  options.multiples = {};
+  const auto report = audit(whole, pulsed, options);
+  ASSERT_TRUE(report.ok()) << report.error().to_string();
+  EXPECT_FALSE(report->finding) << report->to_string();
+  EXPECT_GT(report->outputs, 0);  // shorter streams have the rest of the time
+  EXPECT_EQ(report->outcome(), Outcome::kNotReached);
+  ASSERT_FALSE(report->uncrossed().empty());
+  EXPECT_EQ(report->uncrossed()[0].frames, 100000);
+  const Status verdict = report->verdict();
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_EQ(verdict.code(), Code::kState);
+  for (const std::string& text : {verdict.error().to_string(), report->to_string()}) {
+    EXPECT_NE(text.find("not compared: streams of "), std::string::npos) << text;
+    EXPECT_NE(text.find("the window of 100000 frames of \"near"), std::string::npos) << text;
+    EXPECT_NE(text.find("the longest stream compared has "), std::string::npos) << text;
+  }
+  options.longest = options.longest_crossing = 1000;  // bounds of the caller
+  const auto bounded = audit(whole, pulsed, options);
+  ASSERT_TRUE(bounded.ok()) << bounded.error().to_string();
+  EXPECT_EQ(bounded->outcome(), Outcome::kNotReached);
+  EXPECT_NE(bounded->verdict().error().to_string().find("no streams of more than 1000 of S"),
+            std::string::npos);
+}
+
 TEST(Audit, StreamsEndWithTheirTime) {
   const Graph whole = whole_graph(kWindows);
   const auto plan = prepare(pulsed_graph(whole, 4));

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/sorted.h"
 #include "core/dim/pattern.h"
 #include "core/exec/extents.h"
 
@@ -140,6 +141,28 @@ Lengths lengths_of(const Graph& whole, const Plan& streamed, int64_t most) {
     finder.note(streamed.stream_pulse + io.stream.delay * streamed.stream_pulse / pulse);
   }
   return finder.lengths();
+}
+
+std::vector<Window> windows_of(const Plan& plan) {
+  const auto steps_of = [](int64_t frames, int64_t pulse) { return (frames + pulse - 1) / pulse; };
+  // The first frame reaches a window at most as late as it reaches the last output.
+  int64_t late = 0;
+  for (const PlanIo& io : plan.outputs) {
+    if (io.stream.pulse > 0) late = std::max(late, steps_of(io.stream.delay, io.stream.pulse));
+  }
+  std::vector<Window> out;
+  for (const PlanState& state : plan.states) {
+    for (const Ring& ring : plan.rings) {
+      if (ring.buffer != state.value.ref.buffer || ring.pulse <= 0 || ring.history <= 0) continue;
+      // Its history moves back to the start of its memory at the end of the first of these steps.
+      const int64_t steps = late + (ring.capacity - ring.history) / ring.pulse + 2;
+      out.push_back({std::string(state.name),
+                     steps_of(ring.history * plan.stream_pulse, ring.pulse),
+                     steps * plan.stream_pulse});
+    }
+  }
+  sort_list(out, [](const Window& a, const Window& b) { return a.crossed > b.crossed; });
+  return out;
 }
 
 }  // namespace rill::audit

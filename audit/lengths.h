@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "audit/audit.h"
 #include "core/exec/plan.h"
 #include "core/graph/graph.h"
 
@@ -21,5 +22,8 @@ struct Lengths {
 /// assertions and tables end, and every number in an attribute or a small constant, counted in the
 /// stream symbol. Those over `most` are left out.
 Lengths lengths_of(const Graph& whole, const Plan& streamed, int64_t most);
+
+/// The windows of a pulsed plan that frames of its stream fill.
+std::vector<Window> windows_of(const Plan& plan);
 
 }  // namespace rill::audit

@@ -27,6 +27,8 @@ class Modes {
   static Result<Modes> make(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans,
                            const Options& options, Deadline until);
   const Plan& plan() const { return *plans_[0]; }
+  /// Give up by then what is compared from now on.
+  void end_by(Deadline until) { until_ = until; }
 
   /// Compare streams of one length: step by step, and in one other mode, or in all. Findings,
   /// comparisons and skipped modes go to the report. Errors: if the whole graph is undefined.

@@ -14,7 +14,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kCommandSeconds = 20;
 constexpr double kWritingSeconds = 1;
-/// The property of a written model that describes its audit.
+/// The time to try next where that of writing did not suffice.
+constexpr double kMoreSeconds = 20;
+/// How a written model tells of its audit.
 constexpr const char* kAuditKey = "rill.audit";
 
 bool is_random(const Graph& graph) {
@@ -48,15 +50,33 @@ Result<Bindings> settings_of(const Args& args, const Log& log) {
   return out;
 }
 
+double seconds_of(const Args& args, double otherwise) {
+  return args.proof.seconds > 0 ? args.proof.seconds : otherwise;
+}
+
 Result<audit::Report> audit_model(const Args& args, const Log& log, const Model& model,
                                   double seconds) {
   audit::Options options;
-  options.seconds = args.proof.seconds > 0 ? args.proof.seconds : seconds;
+  options.seconds = seconds;
   options.seed = static_cast<uint64_t>(args.values.seed) + 1;
   RILL_ASSIGN(options.others, settings_of(args, log));
   // Other transforms change the pulsed model alone.
   const Graph& pulsed = args.model.transforms.empty() ? model.graph : *model.streamed;
   return audit::audit(*model.whole, pulsed, options);
+}
+
+const char* outcome_name(audit::Outcome outcome) {
+  switch (outcome) {
+    case audit::Outcome::kSame:
+      return "same";
+    case audit::Outcome::kDiffers:
+      return "differs";
+    case audit::Outcome::kUnproven:
+      return "unproven";
+    case audit::Outcome::kNotReached:
+      return "not reached";
+  }
+  return "";
 }
 
 void print_json(const Args& args, const audit::Report& report) {
@@ -76,6 +96,13 @@ void print_json(const Args& args, const audit::Report& report) {
   out["states_not_moved"] = report.not_moved;
   out["streams_given_up"] = report.given_up;
   out["unproven"] = report.unproven();
+  out["outcome"] = outcome_name(report.outcome());
+  out["windows_crossed_at"] = report.windows.empty() ? 0 : report.windows[0].crossed;
+  out["windows_not_crossed"] = Json::array();
+  for (const audit::Window& each : report.uncrossed()) {
+    out["windows_not_crossed"].push_back(
+        {{"wire", each.wire}, {"frames", each.frames}, {"crossed_at", each.crossed}});
+  }
   out["finding"] = nullptr;
   if (const auto& finding = report.finding) {
     out["finding"] = {{"length", finding->length},
@@ -93,12 +120,14 @@ Status audit_command(const Args& args, const Log& log, const Model& model) {
     return fail(Code::kPulse, args.file, " is not pulsed").hint("Say how, as in --pulse S=8 audit");
   }
   if (const std::string why = why_not(args, model); !why.empty()) return fail(Code::kPulse, why);
-  RILL_ASSIGN(const audit::Report report, audit_model(args, log, model, kCommandSeconds));
+  RILL_ASSIGN(const audit::Report report,
+              audit_model(args, log, model, seconds_of(args, kCommandSeconds)));
   if (args.view.json) {
     print_json(args, report);
   } else if (!report.finding && !args.view.quiet) {
     say("{}\n", report.to_string());
-    if (report.unproven().empty()) say("none differs\n");
+    if (report.outcome() == audit::Outcome::kSame) say("none differs\n");
+    if (report.outcome() == audit::Outcome::kNotReached) say("none of these differs\n");
   }
   return report.verdict();
 }
@@ -110,18 +139,27 @@ Status audit_before_writing(const Args& args, const Log& log, const Model& model
     log.notice(str_cat("Written without an audit: ", why));
     return {};
   }
-  const auto report = audit_model(args, log, model, kWritingSeconds);
+  const double seconds = seconds_of(args, kWritingSeconds);
+  const auto report = audit_model(args, log, model, seconds);
   if (!report.ok()) {
     log.notice(str_cat("Written without an audit: ", report.error().to_string()));
     return {};
   }
-  if (const Status verdict = report->verdict(); !verdict.ok()) {
+  const Status verdict = report->verdict();
+  const bool reached = report->outcome() != audit::Outcome::kNotReached;
+  if (!reached) {
+    const bool slow = report->windows[0].crossed <= report->longest;
+    log.notice(str_cat("The audit is not complete: ", verdict.error().to_string(),
+                       slow ? escaped_format(": `--seconds {:g}`", kMoreSeconds * seconds) : ""));
+  } else if (!verdict.ok()) {
     Error error = verdict.error();
     error.hint = "--no-audit writes the model all the same";
     return Status(error);
   }
-  // The number of comparisons depends on the speed of the machine.
-  const std::string text = args.write.nnef_deterministic ? "none differs" : report->to_string();
+  // How much was compared depends on how fast the machine is.
+  const std::string text = !args.write.nnef_deterministic ? report->to_string()
+                           : reached                      ? "none differs"
+                                                          : verdict.error().message;
   graph->properties[kAuditKey] = Tensor::scalar(text);
   return {};
 }

@@ -5,6 +5,7 @@ set(cases
   audit_is_written
   audit_of_a_stream
   audit_of_constants_alone
+  audit_of_a_window_too_long
   audit_of_negative_time
   audit_of_what_never_varies
   audit_wants_a_pulse
@@ -32,6 +33,7 @@ set(cases
   compiled_model_streams
   compiled_model_with_no_table
   compiled_models_share_a_table
+  compiled_with_a_window_too_long
   corrupt_gzip
   cost_that_differs
   deployment_is_shown_with_its_batch

@@ -275,7 +275,8 @@ typedef struct rill_audit_report {
  *  magnitudes from 1e-3 to 1e4: streams of many lengths, in every mode of this interface, with NaN
  *  after their ends. Symbols that are free in both become 2. `opts` and `report` may be null.
  *  Errors: RILL_E_STATE if a frame differs, with length, mode, output and place; if nothing could
- *  be compared; and if an output is not proven because it never varied or was not finite.
+ *  be compared; if no compared stream was long enough to fill every window of frames, which takes
+ *  more seconds; and if an output is not proven because it never varied or was not finite.
  *  RILL_E_PULSE if `pulsed` is not pulsed or has other inputs. */
 RILL_API rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
                                       const rill_audit_opts* opts, rill_audit_report* report);
