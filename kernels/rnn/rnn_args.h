@@ -9,13 +9,14 @@
 
 namespace rill::kernels {
 
-/// A W of fewer bits, which takes the place of `w`: every block of units is a panel, and is written
-/// out on the way.
+/// A W of fewer bits, which takes the place of `w`: every block of units is a panel. One lane reads
+/// W of kF16 and kQ8 as it lies; others write it out on the way.
 struct RnnFewBits {
   UpcastPanel upcast = nullptr;  // null: W is f32
   const std::byte* w = nullptr;
   int64_t block_bytes = 0;
   float* wide = nullptr;  // as long as rnn_f32_wide_floats says, aligned to 64 bytes
+  PackedFormat format = PackedFormat::kF16;
 };
 
 /// Arguments of a GRU over `lanes` streams side by side, which share the weights. x_r, x_z and x_n

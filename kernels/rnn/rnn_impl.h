@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/simd/dense_impl.h"
+#include "kernels/rnn/few_bits_impl.h"
 #include "kernels/rnn/rnn_args.h"
 #include "kernels/rnn/rnn_gates.h"
 
@@ -291,6 +291,31 @@ void cell_rows(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
   }
 }
 
+/// Compute one lane of one step with a W of fewer bits, which is upcast in registers.
+template <class Arch, class Cell>
+void few_bits_lane(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
+  constexpr int kRow = Cell::kGates * Cell::kVecs, kMost = kRnnTileVecs / kRow;
+  constexpr int64_t kUnits = Cell::kVecs * Ops<Arch>::kLanes;
+  const auto& a = cell.a;
+  const FewBitsRow row{t.h + t.lane * a.hidden, a.hidden, kRow * Ops<Arch>::kLanes};
+  int64_t left = (a.hidden + kUnits - 1) / kUnits;
+  t.direction = down ? -1 : 1;
+  t.block = down ? left - 1 : 0;
+  while (left > 0) {
+    const int blocks = left < kMost ? static_cast<int>(left) : kMost;
+    FewBitsVector vectors[kRnnTileVecs];
+    for (int i = 0; i < blocks * kRow; ++i) {
+      const int64_t block = t.block + t.direction * (i / kRow);
+      vectors[i] = {a.few_bits.w + block * a.few_bits.block_bytes, i % kRow * Ops<Arch>::kLanes};
+    }
+    Lanes<Arch> sums[kRnnTileVecs];
+    few_bits_sums<Arch>(a.few_bits.format, row, vectors, blocks * kRow, sums);
+    cell_gates<Arch>(cell, t, sums, {1, blocks});
+    left -= blocks;
+    t.block += t.direction * blocks;
+  }
+}
+
 /// Compute one step of all lanes, a few of them at a time.
 template <class Arch, class Cell>
 void cell_step(const Cell& cell, CellTile t, bool* down) RILL_NONBLOCKING {
@@ -299,7 +324,12 @@ void cell_step(const Cell& cell, CellTile t, bool* down) RILL_NONBLOCKING {
   while (t.lane < cell.a.lanes) {
     const int64_t left = cell.a.lanes - t.lane, groups = (left + kRows - 1) / kRows;
     const int64_t rows = (left + groups - 1) / groups;
-    if (rows == 1) cell_rows<Arch, Cell, 1>(cell, t, *down);
+    const RnnFewBits& few = cell.a.few_bits;
+    if (rows == 1 && few.upcast != nullptr && reads_few_bits(few.format)) {
+      few_bits_lane<Arch>(cell, t, *down);
+    } else if (rows == 1) {
+      cell_rows<Arch, Cell, 1>(cell, t, *down);
+    }
     if (rows == 2) cell_rows<Arch, Cell, 2>(cell, t, *down);
     if (rows == 3) cell_rows<Arch, Cell, 3>(cell, t, *down);
     t.lane += rows;

@@ -189,7 +189,7 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
       args.w = nullptr;
       args.few_bits = {matmul_packed(tier, *format).upcast, few.data(),
                        rnn_few_bits_block_bytes(kernel, *format, like.gates(), hidden),
-                       wide.data()};
+                       wide.data(), *format};
     }
     args.h = r.h.data();
     args.y = r.y.data() + first * like.y_row();
@@ -402,6 +402,9 @@ TEST_P(Rnn, FewBitsGiveTheBitsOfWhatTheyStandFor) {
                                            exact[0].gates() * exact[0].hidden);
       }
       for (Tier tier : tiers()) {
+        const Layer::Result alone = run_together({exact[0]}, tier, format);
+        EXPECT_TRUE(same(alone.y, run_together({rounded[0]}, tier).y))
+            << rnn_f32(tier).name << " kind " << int(kind);
         const Layer::Result got = run_together(exact, tier, format);
         const Layer::Result want = run_together(rounded, tier);
         EXPECT_TRUE(same(got.y, want.y)) << rnn_f32(tier).name << " kind " << int(kind);
