@@ -1,9 +1,12 @@
 #include "pulse/choice.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 
+#include "core/base/checked.h"
 #include "core/base/search.h"
 #include "core/exec/plan.h"
 #include "core/optim/optim.h"
@@ -18,6 +21,7 @@ constexpr double kBytesPerUs = 60000;
 constexpr double kNodeUs = 0.05;
 
 constexpr int64_t kMultiples[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+constexpr int64_t kChunks[] = {1, 2, 3, 4, 6, 8};
 constexpr double kLittleMore = 1.25;
 
 Result<Graph> with_ones(Graph graph, std::string_view stream_symbol) {
@@ -48,6 +52,64 @@ double cost_us(const Graph& graph) {
   return fma / kFmaPerUs + bytes / kBytesPerUs + static_cast<double>(nodes) * kNodeUs;
 }
 
+double delay_of(const Report& report, int64_t pulse) {
+  double out = 0;
+  for (const Stream& stream : report.outputs) {
+    if (stream.axis < 0) continue;
+    out = std::max(out, symbol_frames(stream.delay, stream.pulse, pulse));
+  }
+  return out;
+}
+
+/// Pulses that may fill the chunks that wires wait for, as multiples of `unit`. `report`: of the
+/// stream with that pulse. A wire of `pulse` frames per step waits for (1 + r) * chunk - g frames,
+/// where it sees r chunks to come, and g is the greatest common divisor of pulse and chunk.
+std::set<int64_t> chunk_candidates(const Report& report, int64_t unit) {
+  constexpr int64_t kMostToCome = 2;
+  std::set<int64_t> out;
+  for (const Wire& wire : report.wires) {
+    if (wire.pulse <= 0) continue;
+    double before = 0;
+    for (const int input : wire.inputs) {
+      const Wire& from = report.wires[static_cast<size_t>(input)];
+      before = std::max(before, symbol_frames(from.delay, from.pulse, wire.pulse));
+    }
+    const auto waits = static_cast<int64_t>(static_cast<double>(wire.delay) - before);
+    if (waits <= 0) continue;
+    for (int64_t common = 1; common <= wire.pulse; ++common) {
+      for (int64_t chunks = 1; chunks <= 1 + kMostToCome; ++chunks) {
+        const int64_t chunk = (waits + common) / chunks;
+        if (wire.pulse % common != 0 || (waits + common) % chunks != 0) continue;
+        if (const auto pulse = checked_mul(chunk / std::gcd(chunk, wire.pulse), unit)) {
+          out.insert(*pulse);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+/// The shortest pulse that is less late than all shorter ones because it fills chunks; 0 for none.
+Result<int64_t> chunk_of(const Graph& graph, Options options, int64_t unit) {
+  constexpr size_t kMostTried = 8;
+  options.pulse = Dim(unit);
+  Report report;
+  RILL_TRY(pulsify(graph, options, &report).status());
+  double least = delay_of(report, unit);
+  int64_t out = 0;
+  size_t tried = 0;
+  for (const int64_t pulse : chunk_candidates(report, unit)) {
+    if (least <= 0 || ++tried > kMostTried) break;
+    options.pulse = Dim(pulse);
+    Report other;
+    if (!pulsify(graph, options, &other).ok()) continue;
+    const double delay = delay_of(other, pulse);
+    if (delay < least) out = pulse;
+    least = std::min(least, delay);
+  }
+  return out;
+}
+
 Result<Choice> choice_of(const Graph& graph, Options options, int64_t pulse) {
   options.pulse = Dim(pulse);
   Report report;
@@ -56,10 +118,7 @@ Result<Choice> choice_of(const Graph& graph, Options options, int64_t pulse) {
   RILL_ASSIGN(const auto plan, prepare(ready));
   Choice out;
   out.pulse = pulse;
-  for (const Stream& stream : report.outputs) {
-    if (stream.axis < 0) continue;
-    out.delay = std::max(out.delay, symbol_frames(stream.delay, stream.pulse, pulse));
-  }
+  out.delay = delay_of(report, pulse);
   out.step_us = cost_us(ready);
   out.state_bytes = plan->state_bytes;
   out.arena_bytes = plan->arena_bytes;
@@ -120,12 +179,20 @@ Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
                                     const Bounds& bounds) {
   RILL_ASSIGN(const int64_t unit, least_pulse(graph, options));
   const int64_t first = (bounds.least - 1) / unit + 1;
-  std::vector<Choice> out;
-  std::optional<Choice> earliest;
+  std::set<int64_t> pulses;
   for (const int64_t multiple : kMultiples) {
     // A bound far beyond all memory has no multiple that fits into a number.
     if (first > bounds.most / unit / multiple) break;
-    const int64_t pulse = first * multiple * unit;
+    pulses.insert(first * multiple * unit);
+  }
+  RILL_ASSIGN(const int64_t chunk, pulses.empty() ? 0 : chunk_of(graph, options, unit));
+  for (const int64_t multiple : kChunks) {
+    if (chunk == 0 || multiple > bounds.most / chunk) break;
+    if (multiple * chunk >= bounds.least) pulses.insert(multiple * chunk);
+  }
+  std::vector<Choice> out;
+  std::optional<Choice> earliest;
+  for (const int64_t pulse : pulses) {
     if (earliest && pulse - 1 > bounds.max_latency) break;
     RILL_ASSIGN(const Choice choice, choice_of(graph, options, pulse));
     // Where a layer sees chunks of frames, longer pulses may be less late than shorter ones.
@@ -146,8 +213,12 @@ Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
 const Choice& best(const std::vector<Choice>& choices) {
   double least = choices[0].us_per_frame();
   for (const Choice& choice : choices) least = std::min(least, choice.us_per_frame());
-  return *find_if(
-      choices, [&](const Choice& choice) { return choice.us_per_frame() <= kLittleMore * least; });
+  const Choice* out = nullptr;
+  for (const Choice& choice : choices) {
+    if (choice.us_per_frame() > kLittleMore * least) continue;
+    if (!out || choice.latency() < out->latency()) out = &choice;
+  }
+  return *out;
 }
 
 }  // namespace rill::pulse

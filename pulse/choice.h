@@ -35,14 +35,15 @@ struct Bounds {
 /// the text requests no search. Errors: kPulse for bounds that contradict each other.
 Result<std::optional<Bounds>> parse_bounds(std::string_view text);
 
-/// Return cost and latency of the legal pulses within bounds, out of a dozen multiples of the least
-/// pulse that is at least `bounds.least`. Other symbols than the stream's count as 1: they scale
-/// the costs of all pulses alike. Errors: kPulse if no legal pulse is within bounds, and those of
-/// `pulsify`.
+/// Report cost and latency of the legal pulses within bounds: of a dozen multiples of the least
+/// pulse that is at least `bounds.least`, and of the chunk of frames that layers see at once, those
+/// that are late by no more than asked.
+/// Symbols other than the stream's are taken for 1: they scale the costs of all pulses alike.
+/// Errors: kPulse where no legal pulse is within bounds, and those of `pulsify`.
 Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
                                     const Bounds& bounds);
 
-/// Find the smallest pulse whose frames cost little more than the cheapest ones.
+/// Find the pulse of least latency among those whose frames cost little more than the cheapest.
 const Choice& best(const std::vector<Choice>& choices);
 
 /// Return the delay of a wire in frames of the stream symbol.

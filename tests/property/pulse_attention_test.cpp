@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "pulse/choice.h"
 #include "pulse/least_delay.h"
 #include "tests/property/pulse_cases.h"
 #include "tests/support/sanitized.h"
@@ -200,6 +201,49 @@ TEST(PulseCases, AttentionWaitsNoLongerThanItMust) {
           EXPECT_EQ(stream_problem(graph, &*streamed, length, kTolerance), "") << length;
         }
       }
+    }
+  }
+}
+
+/// Layers that attend to chunks, one behind the other, behind a pool of every `stride` frames.
+std::string stacked(int size, int right, int layers, int stride) {
+  std::string text = str_cat(
+      "  z0 = transpose(max_pool(transpose(x, axes = [0, 2, 1]), size = [1, 1, ", stride,
+      "], stride = [1, 1, ", stride, "], dilation = [1, 1, 1], padding = [(0, 0), (0, 0), (0, 0)], "
+      "border = 'ignore'), axes = [0, 2, 1]);\n  n = tract_core_range(0, S / ", stride,
+      ", 1);\n  row = unsqueeze(n, axes = [0, 2]);\n  column = unsqueeze(n, axes = [0, 1]);\n"
+      "  apart = row / ", size, " - column / ", size, ";\n  seen = (apart <= 2) && (apart >= ",
+      -right, ");\n");
+  for (int i = 0; i < layers; ++i) {
+    text += str_cat("  s", i, " = matmul(z", i, " * 0.7, z", i, " * 0.3, transposeB = true);\n  z",
+                    i + 1, " = matmul(softmax(select(seen, s", i,
+                    ", 0.0 - 1.0 / 0.0), axes = [2]), z", i, ");\n");
+  }
+  return document("1, S, 4", text + str_cat("  y = copy(z", layers, ");\n"));
+}
+
+TEST(PulseCases, AutoFindsThePulseThatFillsChunks) {
+  for (const auto& [size, layers, stride] : {std::tuple{14, 3, 8},
+                                             {5, 2, 1},
+                                             {14, 1, 1},
+                                             {7, 6, 4},
+                                             {9, 2, 6},
+                                             {25, 2, 2},
+                                             {11, 4, 3}}) {
+    for (const int right : {0, 1}) {
+      SCOPED_TRACE(str_cat("chunks of ", size, ", ", right, " to the right, ", layers,
+                           " layers, stride ", stride));
+      const Graph graph = loaded(stacked(size, right, layers, stride));
+      const auto found = pulse::choices(graph, {}, {});
+      ASSERT_TRUE(found.ok()) << found.error().to_string();
+      const pulse::Choice& best = pulse::best(*found);
+      EXPECT_EQ(best.pulse % (size * stride), 0) << best.pulse;
+      EXPECT_EQ(best.delay, right * layers * size * stride);
+      pulse::Bounds bounds;
+      bounds.most = size * stride - 1;
+      const auto below = pulse::choices(graph, {}, bounds);
+      ASSERT_TRUE(below.ok()) << below.error().to_string();
+      EXPECT_LT(below->back().pulse, size * stride);
     }
   }
 }
