@@ -63,7 +63,8 @@ BenchResult result_of(const std::vector<double>& times) {
   BenchResult out;
   out.runs = static_cast<int64_t>(times.size());
   const double sum = std::accumulate(times.begin(), times.end(), 0.0);
-  out.metrics = {{"evaltime", sum / static_cast<double>(times.size())}};
+  out.metrics = {{"evaltime", sum / static_cast<double>(times.size())},
+                 {"least_evaltime", *std::min_element(times.begin(), times.end())}};
   return out;
 }
 

@@ -7,7 +7,10 @@
 #include "core/optim/precision.h"
 #include "ops/array/cast.h"
 #include "ops/control/loop_sum.h"
+#include "ops/control/recognise.h"
 #include "ops/control/scan.h"
+#include "ops/math/binary.h"
+#include "ops/nn/einsum.h"
 
 namespace rill::transforms {
 namespace {
@@ -48,6 +51,7 @@ class Translation {
   bool takes(const Node& node, const Op& op) const;
   Status outputs();
   bool selects(int id) const;
+  void keep_recurrent_layers();
 
   const Graph& graph_;
   DType from_;
@@ -164,12 +168,34 @@ Status Translation::outputs() {
   return {};
 }
 
+/// Keep recurrent layers in the old type, which has kernels for them, with the products and sums
+/// that only they read: rounding in every step would cost more time than it saves bits.
+void Translation::keep_recurrent_layers() {
+  std::vector<int> readers(graph_.nodes.size());
+  std::vector<int> kept_readers(graph_.nodes.size());
+  for (const OutletId& output : graph_.outputs) ++readers[static_cast<size_t>(output.node)];
+  for (const Node& node : graph_.nodes) {
+    for (const OutletId& input : node.inputs) ++readers[static_cast<size_t>(input.node)];
+  }
+  for (size_t id = graph_.nodes.size(); id-- > 0;) {
+    const Node& node = graph_.nodes[id];
+    const auto* scan = node.op->as<ops::Scan>();
+    const bool projects = node.op->as<ops::EinSum>() || node.op->as<ops::Binary>();
+    const bool kept = scan ? ops::is_recurrent_layer(*scan)
+                           : projects && readers[id] > 0 && kept_readers[id] == readers[id];
+    if (!kept) continue;
+    chained_[id] = true;
+    for (const OutletId& input : node.inputs) ++kept_readers[static_cast<size_t>(input.node)];
+  }
+}
+
 Result<Graph> Translation::run() {
   out_ = empty_like(graph_);
   if (is_reduced_float(to_) && !is_reduced_float(from_)) {
     Chains chains = chains_of(graph_, to_);
     chained_ = std::move(chains.nodes);
     if (notes_) notes_->insert(notes_->end(), chains.notes.begin(), chains.notes.end());
+    keep_recurrent_layers();
   }
   for (size_t id = 0; id < graph_.nodes.size(); ++id) RILL_TRY(node(static_cast<int>(id)));
   out_.inputs.clear();

@@ -125,5 +125,29 @@ TEST(FloatPrecision, BodiesOfLoopsAreConverted) {
   ops::test::expect_same((*out)[0], typed(DType::kF16, {1, 4}, {1, 3, 6, 10}));
 }
 
+// h = tanh(x + 0.3 h): steps that rounded to f16 would drift, and 0.3 is no half.
+TEST(FloatPrecision, RecurrentLayersStayFloats) {
+  const auto loaded = ops::test::load_text(
+      "version 1.0; extension tract_registry tract_core;\n"
+      "fragment step(x: tensor<scalar>, h: tensor<scalar>, w: tensor<scalar>)"
+      " -> (y: tensor<scalar>) { y = tanh(x + matmul(h, w, transposeB = true)); }\n"
+      "graph g(x) -> (y) { x = external(shape = [1, 6]); zero = [[0.0]]; w = [[0.3]];\n"
+      "y = tract_core_scan(body = \"step\", scan = [(\"x\", x * 0.7, 1, 1)], full = [(\"w\", w)],"
+      " state = [(\"h\", zero, \"y\")], output = [(\"y\", \"full\", 1, 1)]); }");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+  const auto half = with_float_type(*loaded, DType::kF32, DType::kF16);
+  ASSERT_TRUE(half.ok()) << half.error().to_string();
+  const std::vector<double> x = {1, -0.5, 0.25, 2, -1, 0.75};
+  std::vector<double> want;
+  double h = 0;
+  for (const double each : x) {
+    h = std::tanh(0.7 * each + 0.3 * h);
+    want.push_back(h);
+  }
+  const auto out = run(*half, {typed(DType::kF16, {1, 6}, x)});
+  ASSERT_TRUE(out.ok()) << out.error().to_string();
+  ops::test::expect_same((*out)[0], typed(DType::kF16, {1, 6}, want));
+}
+
 }  // namespace
 }  // namespace rill::transforms

@@ -299,6 +299,11 @@ bool fits(const Scan& scan, const Match& match, const Rewrite& rewrite) {
 
 }  // namespace
 
+bool is_recurrent_layer(const Scan& scan) {
+  Match match;
+  return match_cell(scan, &match);
+}
+
 Status fuse_recurrent(const Scan& scan, Rewrite& rewrite) {
   Match match;
   if (!match_cell(scan, &match) || !fits(scan, match, rewrite)) return {};
