@@ -1,6 +1,7 @@
 #include "transforms/float_precision.h"
 
 #include <map>
+#include <set>
 
 #include "core/base/search.h"
 #include "core/graph/some_fields.h"
@@ -61,21 +62,28 @@ class Translation {
   std::vector<bool> chained_;  ///< nodes of chains, where `to` is narrow
   Graph out_;
   std::map<OutletId, OutletId> mapped_;
-  std::map<OutletId, OutletId> exact_;  ///< constants in their old type, for nodes left out
+  std::set<const Node*> recurrent_;  ///< nodes of recurrent layers, which keep the old type
+  /// Constants in their old type, for nodes left out; rounded to the new one or not.
+  std::map<std::pair<OutletId, bool>, OutletId> exact_;
 };
 
 /// The type that a wire of the old graph has at a node that is converted, or is not.
 Result<OutletId> Translation::input(const Node& node, size_t index, bool selected) {
   const OutletId old = node.inputs[index];
   const OutletId wire = mapped_.at(old);
+  const bool rounds = recurrent_.contains(&node);
   if (graph_.fact(old).dtype != from_) return wire;
   const DType wanted = selected ? to_ : from_;
   if (out_.fact(wire).dtype == wanted) return wire;
   const TensorPtr& value = graph_.fact(old).konst;
   if (value && value->block_format() != BlockFormat::kNone) return wire;
   if (!selected && value) {
-    auto [it, added] = exact_.try_emplace(old);
-    if (added) it->second = out_.add_const(graph_.node(old.node).name, value, node.line);
+    // Weights of recurrent layers are those of the new type, of as many bits to read.
+    auto [it, added] = exact_.try_emplace({old, rounds});
+    if (added) {
+      const TensorPtr kept = rounds ? converted(converted(value, from_, to_), to_, from_) : value;
+      it->second = out_.add_const(graph_.node(old.node).name, kept, node.line);
+    }
     return it->second;
   }
   RILL_ASSIGN(const auto cast, out_.add_folded(str_cat(node.name, ".cast-", index),
@@ -185,6 +193,7 @@ void Translation::keep_recurrent_layers() {
                            : projects && readers[id] > 0 && kept_readers[id] == readers[id];
     if (!kept) continue;
     chained_[id] = true;
+    recurrent_.insert(&node);
     for (const OutletId& input : node.inputs) ++kept_readers[static_cast<size_t>(input.node)];
   }
 }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/search.h"
 #include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/rnn/rnn.h"
+#include "ops/nn/f16_product.h"
 #include "ops/nn/few_bits.h"
 #include "ops/nn/recurrent_step.h"
 #include "ops/nn/small_recurrent.h"
@@ -77,6 +79,17 @@ Cost Recurrent::cost(FactSpan in, FactSpan) const {
 
 namespace {
 
+/// The fewest filters of a layer for which one lane reads f16 faster than f32: more f32 filters
+/// than these do not fit a second-level cache of 1 MiB.
+constexpr int64_t kManyFilters = 256 * 1024;
+
+/// Return whether one lane reads these filters as f16, which holds each of them.
+bool pays_as_f16(const RecurrentLayer& layer, std::span<const TensorPtr> filters) {
+  const auto count = static_cast<int64_t>(filters.size());
+  return layer.lanes == 1 && count * layer.hidden * layer.hidden >= kManyFilters &&
+         all_of(filters, [](const TensorPtr& each) { return f16_product(*each) != nullptr; });
+}
+
 /// Packs the filters of all gates side by side, [hidden] x [gates * hidden], as the plan wants.
 void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer,
                   RecurrentFewBits* few_bits) {
@@ -104,7 +117,8 @@ void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
   }
   const int64_t floats = kernels::rnn_f32_packed_floats(kernel, gates, hidden);
   const int64_t shape[] = {gates, hidden, hidden};
-  const auto format = few_bits_format(lowering, filters);
+  auto format = few_bits_format(lowering, filters);
+  if (!format && pays_as_f16(*layer, filters)) format = kernels::PackedFormat::kF16;
   if (!format) {
     auto [ref, packed] = lowering.constant<float>(floats);
     kernels::rnn_f32_pack(kernel, gates, hidden, all.data(), packed);
