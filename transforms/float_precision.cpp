@@ -1,7 +1,6 @@
 #include "transforms/float_precision.h"
 
 #include <map>
-#include <set>
 
 #include "core/base/search.h"
 #include "core/graph/some_fields.h"
@@ -10,8 +9,6 @@
 #include "ops/control/loop_sum.h"
 #include "ops/control/recognise.h"
 #include "ops/control/scan.h"
-#include "ops/math/binary.h"
-#include "ops/nn/einsum.h"
 
 namespace rill::transforms {
 namespace {
@@ -36,6 +33,8 @@ class Converter final : public SomeFields {
   DType from_;
   DType to_;
 };
+
+const ops::Scan* loop_of(const Node& node) { return node.op->as<ops::Scan>(); }
 
 class Translation {
  public:
@@ -62,7 +61,7 @@ class Translation {
   std::vector<bool> chained_;  ///< nodes of chains, where `to` is narrow
   Graph out_;
   std::map<OutletId, OutletId> mapped_;
-  std::set<const Node*> recurrent_;  ///< nodes of recurrent layers, which keep the old type
+  std::vector<bool> recurrent_;  ///< nodes of recurrent layers, which keep the old type
   /// Constants in their old type, for nodes left out; rounded to the new one or not.
   std::map<std::pair<OutletId, bool>, OutletId> exact_;
 };
@@ -71,7 +70,8 @@ class Translation {
 Result<OutletId> Translation::input(const Node& node, size_t index, bool selected) {
   const OutletId old = node.inputs[index];
   const OutletId wire = mapped_.at(old);
-  const bool rounds = recurrent_.contains(&node);
+  const auto id = static_cast<size_t>(&node - graph_.nodes.data());
+  const bool rounds = !recurrent_.empty() && recurrent_[id];
   if (graph_.fact(old).dtype != from_) return wire;
   const DType wanted = selected ? to_ : from_;
   if (out_.fact(wire).dtype == wanted) return wire;
@@ -92,7 +92,7 @@ Result<OutletId> Translation::input(const Node& node, size_t index, bool selecte
 }
 
 Result<OpPtr> Translation::op_of(const Node& node) const {
-  if (const auto* scan = node.op->as<ops::Scan>()) {
+  if (const ops::Scan* scan = loop_of(node)) {
     auto copy = draft_op<ops::Scan>(*scan);
     RILL_ASSIGN(Graph body, with_float_type(*scan->body, from_, to_, {}, notes_));
     copy->body = std::make_shared<const Graph>(std::move(body));
@@ -176,25 +176,14 @@ Status Translation::outputs() {
   return {};
 }
 
-/// Keep recurrent layers in the old type, which has kernels for them, with the products and sums
-/// that only they read: rounding in every step would cost more time than it saves bits.
+/// Keep recurrent layers in the old type, which has kernels for them: rounding in every step would
+/// cost more time than it saves bits.
 void Translation::keep_recurrent_layers() {
-  std::vector<int> readers(graph_.nodes.size());
-  std::vector<int> kept_readers(graph_.nodes.size());
-  for (const OutletId& output : graph_.outputs) ++readers[static_cast<size_t>(output.node)];
-  for (const Node& node : graph_.nodes) {
-    for (const OutletId& input : node.inputs) ++readers[static_cast<size_t>(input.node)];
-  }
-  for (size_t id = graph_.nodes.size(); id-- > 0;) {
-    const Node& node = graph_.nodes[id];
-    const auto* scan = node.op->as<ops::Scan>();
-    const bool projects = node.op->as<ops::EinSum>() || node.op->as<ops::Binary>();
-    const bool kept = scan ? ops::is_recurrent_layer(*scan)
-                           : projects && readers[id] > 0 && kept_readers[id] == readers[id];
-    if (!kept) continue;
-    chained_[id] = true;
-    recurrent_.insert(&node);
-    for (const OutletId& input : node.inputs) ++kept_readers[static_cast<size_t>(input.node)];
+  std::vector<const ops::Scan*> loops;
+  for (const Node& each : graph_.nodes) loops.push_back(loop_of(each));
+  recurrent_ = ops::recurrent_layers(graph_, loops);
+  for (size_t id = 0; id < recurrent_.size(); ++id) {
+    if (recurrent_[id]) chained_[id] = true;
   }
 }
 

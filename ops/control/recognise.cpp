@@ -44,10 +44,13 @@ class Body {
     const auto found = uniform_f32(graph_.fact(outlet));
     return found && *found == value;
   }
+  const EinSum* einsum(OutletId outlet) const {
+    return graph_.node(outlet.node).op->as<EinSum>();
+  }
   /// h W^T with W a body input: state index and filter index.
   bool product(OutletId outlet, int* state, int* filter) const {
     const Node& node = graph_.node(outlet.node);
-    const auto* op = node.op->as<EinSum>();
+    const EinSum* op = einsum(outlet);
     if (!op || op->operands != 2 || op->has_bias || op->has_residual || op->clip) return false;
     const int a = input(node.inputs[0]);
     const int b = input(node.inputs[1]);
@@ -299,9 +302,28 @@ bool fits(const Scan& scan, const Match& match, const Rewrite& rewrite) {
 
 }  // namespace
 
-bool is_recurrent_layer(const Scan& scan) {
-  Match match;
-  return match_cell(scan, &match);
+std::vector<bool> recurrent_layers(const Graph& graph, std::span<const Scan* const> loops) {
+  const Body nodes(graph);
+  std::vector<bool> out(graph.nodes.size());
+  std::vector<int> other_readers(graph.nodes.size());
+  for (const OutletId& output : graph.outputs) ++other_readers[static_cast<size_t>(output.node)];
+  for (const Node& node : graph.nodes) {
+    for (const OutletId& input : node.inputs) ++other_readers[static_cast<size_t>(input.node)];
+  }
+  for (size_t id = graph.nodes.size(); id-- > 0;) {
+    const OutletId outlet{static_cast<int>(id), 0};
+    OutletId a;
+    OutletId b;
+    const bool projects = nodes.einsum(outlet) || nodes.binary(outlet, BinaryKind::kAdd, &a, &b) ||
+                          nodes.binary(outlet, BinaryKind::kMul, &a, &b);
+    Match match;
+    out[id] = loops[id] ? match_cell(*loops[id], &match) : projects && other_readers[id] == 0;
+    if (!out[id]) continue;
+    for (const OutletId& input : graph.nodes[id].inputs) {
+      --other_readers[static_cast<size_t>(input.node)];
+    }
+  }
+  return out;
 }
 
 Status fuse_recurrent(const Scan& scan, Rewrite& rewrite) {

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "core/graph/rewrite.h"
 
 namespace rill::ops {
 
 struct Scan;
 
-/// Return whether the body of a loop computes a GRU, an LSTM or a plain recurrent layer.
-bool is_recurrent_layer(const Scan& scan);
+/// Return which nodes are loops that compute a GRU, an LSTM or a plain recurrent layer, or products
+/// and sums that only these read. `loops`: by node, null for one that is no loop.
+std::vector<bool> recurrent_layers(const Graph& graph, std::span<const Scan* const> loops);
 
 /// Replace a loop whose body computes a GRU, an LSTM or a plain recurrent layer, told by its
 /// dataflow, by the op that runs it at once. Leaves other loops alone.

@@ -79,15 +79,15 @@ Cost Recurrent::cost(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// The fewest filters of a layer for which one lane reads f16 faster than f32: more f32 filters
-/// than these do not fit a second-level cache of 1 MiB.
+/// The fewest filters of a layer for which one lane reads f16 faster than f32: more of f32 do not
+/// fit a second-level cache of 1 MiB.
 constexpr int64_t kManyFilters = 256 * 1024;
 
 /// Return whether one lane reads these filters as f16, which holds each of them.
 bool pays_as_f16(const RecurrentLayer& layer, std::span<const TensorPtr> filters) {
   const auto count = static_cast<int64_t>(filters.size());
   return layer.lanes == 1 && count * layer.hidden * layer.hidden >= kManyFilters &&
-         all_of(filters, [](const TensorPtr& each) { return f16_product(*each) != nullptr; });
+         all_of(filters, [](const TensorPtr& each) { return f16_product(*each); });
 }
 
 /// Packs the filters of all gates side by side, [hidden] x [gates * hidden], as the plan wants.
