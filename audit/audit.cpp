@@ -131,10 +131,14 @@ void Auditor::go_through(std::vector<int64_t> lengths, int64_t* compared) {
 /// Compare the shortest streams that cross every window, before the time is spent on shorter ones.
 /// A fifth of it is left for these, where a window is too long for the time.
 void Auditor::cross_windows() {
-  if (report_.windows.empty()) return;
+  // Longer ones than an audit makes are not begun.
+  int64_t first = 0;
+  for (const Window& window : report_.windows) {
+    if (window.crossed <= report_.longest) first = std::max(first, window.crossed);
+  }
+  if (first == 0) return;
   constexpr double kPart = 0.8;
   constexpr int64_t kMostTries = 64;
-  const int64_t first = std::min(report_.longest, report_.windows[0].crossed);
   modes_.end_by(Deadline(kPart * until_.left()));
   // The model may be defined for some remainders of the period alone.
   for (int64_t more = 0; more < std::min(kMostTries, known_.period); ++more) {
