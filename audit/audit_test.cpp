@@ -347,10 +347,10 @@ TEST(Audit, BeginsWithTheLengthThatCrossesEveryWindow) {
 }
 
 TEST(Audit, DoesNotPassWhereNoStreamCrossesTheLongestWindow) {
-  const Graph whole = windowed_graph(8, 100000);
+  const Graph whole = windowed_graph(32, 100000);
   const Graph pulsed = pulsed_graph(whole, 4);
   Options options;
-  options.seconds = 1;
+  options.seconds = 3;
   options.multiples = {};
   const auto report = audit(whole, pulsed, options);
   ASSERT_TRUE(report.ok()) << report.error().to_string();
