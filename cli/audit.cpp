@@ -28,8 +28,9 @@ bool is_random(const Graph& graph) {
 
 /// Why a stream of this model need not have the frames of the whole run; empty if it must.
 std::string why_not(const Args& args, const Model& model) {
-  if (!model.whole && !(args.streaming.feedback.empty() && args.streaming.context.empty())) {
-    return "a model with --feedback or --context is what its steps give: there is no whole run";
+  if (!model.whole && args.streaming.steps_are_runs()) {
+    return "a model with --feedback, --context or --frames is what its steps give: there is no "
+           "whole run";
   }
   if (!model.whole) return "the whole model is not at hand: give that one, with --pulse";
   if (!model.report.approximations.empty()) {

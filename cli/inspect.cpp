@@ -315,16 +315,41 @@ Status Inspection::draw() const {
   return {};
 }
 
+/// A text as one word of a command line.
+std::string shell_word(const std::string& text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./=:,+@%").find(c) != std::string_view::npos;
+  };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// The states that a caller seems to carry, and the command that makes them part of a stream.
+std::string states_text(const Args& args, const Graph& graph) {
+  const std::vector<LikelyState> states = likely_states(graph);
+  if (states.empty()) return {};
+  std::string out = "; or feed back outputs that look like the next values of inputs:\n";
+  std::string command = str_cat("  rill ", shell_word(args.file));
+  for (const LikelyState& state : states) {
+    out +=
+        str_cat("  ", state.output, " ", state.gives, " -> ", state.input, " ", state.takes, "\n");
+    command += str_cat(" --feedback ", shell_word(str_cat(state.output, "=", state.input)));
+  }
+  return out + command + " inspect";
+}
+
 }  // namespace
 
 Status inspect_command(const Args& args, const Log&, const Model& model) {
   if (!model.pulsed()) {
-    const std::string states = likely_feedback(model.graph);
     return fail(Code::kPulse, args.file, " is not pulsed: there is no stream to look at")
         .hint(str_cat(
             "Add --pulse S=8, with the symbol of the axis that streams and the frames per step, "
             "or --pulse auto",
-            states.empty() ? "" : "; or, as its outputs look like states of its inputs, ", states));
+            states_text(args, model.graph)));
   }
   if (args.inspect.frame_ms < 0)
     return fail(Code::kArg, "--frame-ms ", args.inspect.frame_ms, ": below 0");

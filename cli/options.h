@@ -53,7 +53,11 @@ struct StreamingOptions {
   std::string pulse_backward;
   std::vector<std::string> feedback;
   std::vector<std::string> context;
+  std::vector<std::string> frames;
   int64_t autobatch_sessions = 0;  ///< streams that share a plan, stepped together; 0: each alone
+
+  /// Return whether the steps of the stream are runs of the model, so that there is no whole run.
+  bool steps_are_runs() const { return !(feedback.empty() && context.empty() && frames.empty()); }
 };
 
 /// Limits of compiled models.

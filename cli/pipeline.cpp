@@ -214,10 +214,7 @@ Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
 
 /// Tie outputs to inputs, put frames of the last step in front of each, and settle its length.
 Status Pipeline::feedback_stage() {
-  if (stopped_ || (args_.streaming.feedback.empty() && args_.streaming.context.empty() &&
-                   args_.stream.step_frames == 0)) {
-    return {};
-  }
+  if (stopped_ || (!args_.streaming.steps_are_runs() && args_.stream.step_frames == 0)) return {};
   Status status = tie_steps(args_, &model_->graph);
   if (!status.ok()) return in_stage("feedback", std::move(status));
   if (done("feedback")) return {};

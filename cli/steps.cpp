@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "pulse/feedback.h"
+#include "pulse/state_parts.h"
 
 namespace rill::cli {
 namespace {
@@ -21,13 +22,13 @@ Result<Pair> parse_pair(std::string_view option, const std::string& text,
   return Pair{text.substr(0, equals), text.substr(equals + 1)};
 }
 
-Result<int64_t> parse_frames(std::string_view option, const std::string& text,
-                             const std::string& number) {
-  int64_t frames = 0;
+Result<int64_t> parse_number(std::string_view option, const std::string& text,
+                             const std::string& number, int64_t least, std::string_view expected) {
+  int64_t value = 0;
   const char* end = number.data() + number.size();
-  const auto read = std::from_chars(number.data(), end, frames);
-  if (read.ec == std::errc() && read.ptr == end && frames > 0) return frames;
-  return fail(Code::kArg, option, " ", text, ": expected a number of frames");
+  const auto read = std::from_chars(number.data(), end, value);
+  if (read.ec == std::errc() && read.ptr == end && value >= least) return value;
+  return fail(Code::kArg, option, " ", text, ": expected ", expected);
 }
 
 /// Return a name without the parts that distinguish a state from the next one.
@@ -70,41 +71,145 @@ bool may_be_same(const Fact& a, const Fact& b) {
   return true;
 }
 
-/// Return the input whose next value an output seems to be; empty if there is none.
-std::string state_of(const Graph& graph, size_t output) {
-  std::vector<std::string> by_fact;
-  // The first input is the signal.
-  for (size_t i = 1; i < graph.inputs.size(); ++i) {
-    if (!may_be_same(graph.fact(graph.inputs[i]), graph.fact(graph.outputs[output]))) continue;
-    by_fact.push_back(graph.input_name(i));
-    if (stem(graph.output_names[output]) == stem(graph.input_name(i))) return by_fact.back();
+/// An input or output that may be a state, or a part of one.
+struct Value {
+  std::string name;
+  Fact fact;
+  bool taken = false;
+};
+
+/// Proposals of states for inputs; the first input and the first output are the signal.
+class LikelyStates {
+ public:
+  explicit LikelyStates(const Graph& graph) {
+    for (size_t i = 1; i < graph.inputs.size(); ++i) {
+      inputs_.push_back({graph.input_name(i), graph.fact(graph.inputs[i]).without_value()});
+    }
+    for (size_t i = 1; i < graph.outputs.size(); ++i) {
+      outputs_.push_back({graph.output_names[i], graph.fact(graph.outputs[i]).without_value()});
+    }
   }
-  return by_fact.size() == 1 ? by_fact[0] : std::string();
-}
+
+  std::vector<LikelyState> find() {
+    for (Value& output : outputs_) {
+      if (Value* input = state_of(output)) propose(&output, input);
+    }
+    for (Value& output : outputs_) stack(&output, &inputs_, true);
+    for (Value& input : inputs_) stack(&input, &outputs_, false);
+    return std::move(found_);
+  }
+
+ private:
+  void propose(Value* output, Value* input) {
+    output->taken = input->taken = true;
+    found_.push_back({output->name, input->name, output->fact, input->fact});
+  }
+
+  /// The input that an output looks like the next value of: by its name, or by its shape alone.
+  Value* state_of(const Value& output) {
+    Value* same = nullptr;
+    int count = 0;
+    for (Value& input : inputs_) {
+      if (input.taken) continue;
+      const bool is_same = may_be_same(input.fact, output.fact);
+      const bool fits = is_same || becomes(output.fact, input.fact);
+      if (fits && stem(output.name) == stem(input.name)) return &input;
+      if (!is_same) continue;
+      same = &input;
+      ++count;
+    }
+    return count == 1 ? same : nullptr;
+  }
+
+  static bool becomes(const Fact& gives, const Fact& takes) {
+    return gives.dtype == takes.dtype && pulse::state_shape(gives.shape, takes.shape).ok();
+  }
+
+  /// The extents on `axis` of the parts of a value that are `parts` from `first` on. Empty if they
+  /// do not make up the whole value.
+  static std::vector<int64_t> extents(const Value& whole, size_t axis,
+                                      const std::vector<Value>& parts, size_t first, bool splits) {
+    std::vector<int64_t> out;
+    int64_t left = whole.fact.shape[axis].to_int().value_or(0);
+    for (size_t i = first; left > 0 && i < parts.size() && !parts[i].taken; ++i) {
+      std::vector<Dim> tried = parts[i].fact.shape;
+      tried.emplace_back(1);
+      const size_t before = out.size();
+      for (const Dim& extent : tried) {
+        Fact part = whole.fact;
+        part.shape[axis] = extent;
+        const bool fits = extent.is_const() && *extent.to_int() <= left &&
+                          (splits ? becomes(part, parts[i].fact) : becomes(parts[i].fact, part));
+        if (!fits) continue;
+        out.push_back(*extent.to_int());
+        left -= out.back();
+        break;
+      }
+      if (out.size() == before) break;
+    }
+    if (left != 0 || out.size() < 2) out.clear();
+    return out;
+  }
+
+  /// Propose parts of a value that is left, if one run of the others makes it up.
+  void stack(Value* whole, std::vector<Value>* parts, bool splits) {
+    if (whole->taken) return;
+    std::vector<int64_t> best;
+    size_t first = 0;
+    size_t axis = 0;
+    for (size_t on = 0; on < whole->fact.shape.size(); ++on) {
+      for (size_t from = 0; from < parts->size(); ++from) {
+        auto found = extents(*whole, on, *parts, from, splits);
+        if (found.empty()) continue;
+        if (!best.empty()) return;
+        best = std::move(found);
+        first = from;
+        axis = on;
+      }
+    }
+    int64_t begin = 0;
+    for (size_t i = 0; i < best.size(); ++i) {
+      pulse::StatePart part{whole->name, std::vector<pulse::IndexRange>(axis + 1)};
+      part.ranges[axis] = {begin, begin + best[i]};
+      begin += best[i];
+      Value piece{part.text(), whole->fact};
+      piece.fact.shape[axis] = best[i];
+      Value* other = &(*parts)[first + i];
+      propose(splits ? &piece : other, splits ? other : &piece);
+      whole->taken = true;
+    }
+  }
+
+  std::vector<Value> inputs_;
+  std::vector<Value> outputs_;
+  std::vector<LikelyState> found_;
+};
 
 }  // namespace
 
-std::string likely_feedback(const Graph& graph) {
-  std::string out;
-  for (size_t output = 1; output < graph.outputs.size(); ++output) {
-    const std::string input = state_of(graph, output);
-    if (input.empty()) continue;
-    out += str_cat(out.empty() ? "" : " ", "--feedback ", graph.output_names[output], "=", input);
-  }
-  return out;
-}
+std::vector<LikelyState> likely_states(const Graph& graph) { return LikelyStates(graph).find(); }
 
 void settle_steps(Graph* graph) { pulse::describe_steps(graph); }
 
 Status tie_steps(const Args& args, Graph* graph) {
-  for (const std::string& text : args.streaming.context) {
-    RILL_ASSIGN(const Pair pair, parse_pair("--context", text, "INPUT=FRAMES"));
-    RILL_ASSIGN(const int64_t frames, parse_frames("--context", text, pair.right));
-    RILL_ASSIGN(*graph, pulse::with_context(*graph, pair.left, frames));
-  }
   for (const std::string& text : args.streaming.feedback) {
     RILL_ASSIGN(const Pair pair, parse_pair("--feedback", text, "OUTPUT=INPUT"));
     RILL_ASSIGN(*graph, pulse::with_feedback(*graph, pair.left, pair.right));
+  }
+  std::vector<pulse::FrameAxis> axes;
+  for (const std::string& text : args.streaming.frames) {
+    RILL_ASSIGN(const Pair pair, parse_pair("--frames", text, "NAME=AXIS"));
+    RILL_ASSIGN(const int64_t axis, parse_number("--frames", text, pair.right, 0, "an axis"));
+    axes.push_back({pair.left, axis});
+  }
+  if (!axes.empty()) {
+    RILL_ASSIGN(*graph, pulse::with_frames(*graph, axes));
+  }
+  for (const std::string& text : args.streaming.context) {
+    RILL_ASSIGN(const Pair pair, parse_pair("--context", text, "INPUT=FRAMES"));
+    RILL_ASSIGN(const int64_t frames,
+                parse_number("--context", text, pair.right, 1, "a number of frames"));
+    RILL_ASSIGN(*graph, pulse::with_context(*graph, pair.left, frames));
   }
   if (args.stream.step_frames > 0) {
     RILL_ASSIGN(*graph, pulse::with_step_frames(*graph, args.stream.step_frames));

@@ -1,19 +1,27 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/args.h"
 #include "core/graph/graph.h"
 
 namespace rill::cli {
 
-/// Apply `--context`, `--feedback` and `stream --steps`, in this order. Errors: kArg for texts that
-/// are not NAME=NAME or NAME=FRAMES; those of pulse/feedback.h.
+/// Apply `--feedback`, `--frames`, `--context` and `stream --steps`, in this order.
+/// Errors: kArg for texts of another form; those of pulse/feedback.h.
 Status tie_steps(const Args& args, Graph* graph);
 
-/// Return the options that tie outputs to inputs whose names or facts suggest states that a caller
-/// passes on: "--feedback stateN=state". Empty if there are none.
-std::string likely_feedback(const Graph& graph);
+/// An output, or a part of one, that looks like the next value of an input.
+struct LikelyState {
+  std::string output;
+  std::string input;
+  Fact gives;
+  Fact takes;
+};
+/// Find states that a caller carries, by their names and shapes. One output may hold the states of
+/// several inputs, and one input those of several outputs.
+std::vector<LikelyState> likely_states(const Graph& graph);
 
 /// Describe how a model whose steps are its runs streams, once its symbols have numbers.
 void settle_steps(Graph* graph);

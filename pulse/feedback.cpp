@@ -2,38 +2,21 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <optional>
 
 #include "core/base/search.h"
 #include "ops/array/axis_ops.h"
-#include "ops/array/broadcast.h"
+#include "ops/array/reshape.h"
 #include "ops/control/scan.h"
 #include "ops/stream/delay.h"
+#include "pulse/state_parts.h"
+#include "pulse/step_loop.h"
 
 namespace rill::pulse {
 namespace {
 
 using Kind = ops::Scan::Input::Kind;
-
-/// The loop whose turns are the steps; its states are what is fed back.
-constexpr std::string_view kCalled = "Feedback";
-/// Every wire of the loop has an axis of steps in front.
-constexpr int64_t kStepAxis = 0;
-
-/// Return whether a node is the loop of the steps: only this file names a loop so.
-bool is_loop(const Node& node) { return node.op->nested() && node.op->name() == kCalled; }
-
-int find_loop(const Graph& graph) {
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (is_loop(graph.nodes[i])) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-/// The graph of one step, with all inputs and outputs that it had at first; null without a loop.
-const Graph* step_of(const Graph& graph) {
-  const int at = find_loop(graph);
-  return at < 0 ? nullptr : graph.node(at).op->nested();
-}
 
 Result<size_t> input_named(const Graph& graph, std::string_view name) {
   std::vector<std::string> names;
@@ -65,16 +48,7 @@ Result<size_t> output_named(const Graph& graph, std::string_view name) {
       .hint(str_cat("The outputs are ", join(graph.output_names, ", ")));
 }
 
-/// Return whether a node outputs its input, prefixed with frames of the previous step.
-bool is_context(const Graph& graph, const Node& node) {
-  const auto need = node.inputs.size() == 1 ? node.op->history(0) : std::nullopt;
-  if (!need || need->fill) return false;
-  Fact with = graph.fact(node.inputs[0]).without_value();
-  with.shape[static_cast<size_t>(need->axis)] += Dim(need->frames);
-  return node.outputs.size() == 1 && node.outputs[0].same_type(with);
-}
-
-/// Return the axis of frames of a step's input or output; -1 for a scalar.
+/// The axis of frames of what one step takes or gives; -1 for a scalar.
 int frame_axis(const Fact& fact) {
   int open = -1;
   int count = 0;
@@ -85,119 +59,6 @@ int frame_axis(const Fact& fact) {
   }
   if (count == 1) return open;
   return std::min(fact.rank() - 1, 1);
-}
-
-/// Copy the nodes of a graph to the end of another; sources are there already.
-Result<std::map<OutletId, OutletId>> append(const Graph& from, std::map<OutletId, OutletId> known,
-                                            Graph* to) {
-  for (size_t id = 0; id < from.nodes.size(); ++id) {
-    const Node& node = from.nodes[id];
-    if (known.contains({static_cast<int>(id), 0})) continue;
-    std::vector<OutletId> inputs;
-    for (const OutletId& input : node.inputs) inputs.push_back(known.at(input));
-    const auto outlets = to->add_known(node, std::move(inputs));
-    for (const OutletId& outlet : outlets) {
-      known[{static_cast<int>(id), outlet.slot}] = outlet;
-    }
-  }
-  return known;
-}
-
-/// The wires that the steps of a model begin with: its inputs, with frames of the last step in
-/// front where it takes these.
-std::vector<OutletId> step_inputs(const Graph& graph) {
-  std::vector<OutletId> out = graph.inputs;
-  for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    const Node& node = graph.nodes[id];
-    if (!is_context(graph, node)) continue;
-    for (OutletId& wire : out) {
-      if (wire == node.inputs[0]) wire = {static_cast<int>(id), 0};
-    }
-  }
-  return out;
-}
-
-/// The model as the body of a loop: wires with an axis of steps, of extent 1, in front.
-Result<Graph> body_of(const Graph& graph, const std::vector<OutletId>& begins) {
-  Graph body = empty_like(graph);
-  body.name = "step";
-  body.properties.clear();
-  body.streaming.reset();
-  std::map<OutletId, OutletId> known;
-  for (size_t i = 0; i < begins.size(); ++i) {
-    Fact fact = graph.fact(begins[i]).without_value();
-    fact.shape.insert(fact.shape.begin(), Dim(1));
-    const std::string& name = graph.input_name(i);
-    const OutletId source = body.add_source(name, std::move(fact));
-    RILL_ASSIGN(const auto whole,
-                body.add(str_cat(name, "_step"), make_op<ops::RmAxis>(kStepAxis), {source}));
-    known[begins[i]] = whole[0];
-  }
-  RILL_ASSIGN(known, append(graph, std::move(known), &body));
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    const std::string& name = graph.output_names[i];
-    RILL_ASSIGN(const auto out, body.add(str_cat(name, "_step"), make_op<ops::AddAxis>(kStepAxis),
-                                         {known.at(graph.outputs[i])}));
-    body.add_output(name, out[0]);
-  }
-  return body.stateless();
-}
-
-/// The model as a loop whose turns are steps, without states.
-Result<Graph> as_loop(const Graph& graph) {
-  auto loop = draft_op<ops::Scan>();
-  loop->called = kCalled;
-  const std::vector<OutletId> begins = step_inputs(graph);
-  RILL_ASSIGN(Graph body, body_of(graph, begins));
-  loop->body = std::make_shared<const Graph>(std::move(body));
-  Graph out = empty_like(graph);
-  std::vector<OutletId> inputs;
-  for (size_t i = 0; i < begins.size(); ++i) {
-    OutletId wire =
-        out.add_source(graph.input_name(i), graph.fact(graph.inputs[i]).without_value());
-    if (!(begins[i] == graph.inputs[i])) {
-      wire = out.add_known(graph.node(begins[i].node), {wire})[0];
-    }
-    RILL_ASSIGN(const auto step, out.add(str_cat(graph.input_name(i), "_steps"),
-                                         make_op<ops::AddAxis>(kStepAxis), {wire}));
-    inputs.push_back(step[0]);
-    loop->inputs.push_back({Kind::kScan, kStepAxis, 1});
-  }
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    loop->outputs.push_back({static_cast<int>(i), false, kStepAxis, 1});
-  }
-  RILL_ASSIGN(const auto outlets, out.add("feedback", std::move(loop), inputs));
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    const std::string& name = graph.output_names[i];
-    RILL_ASSIGN(const auto whole, out.add(name, make_op<ops::RmAxis>(kStepAxis), {outlets[i]}));
-    out.add_output(name, whole[0]);
-  }
-  return out;
-}
-
-/// The operand of the loop that an input of the model becomes; -1 if it becomes something else too.
-int operand_of(const Graph& graph, int loop, OutletId source) {
-  const Node& node = graph.node(loop);
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    OutletId wire = node.inputs[i];
-    while (!(wire == source) && graph.node(wire.node).inputs.size() == 1) {
-      wire = graph.node(wire.node).inputs[0];
-    }
-    if (wire == source) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-/// The first value of a state: zeros, or what is given, for every entry of a batch.
-Result<OutletId> first_value(const Fact& fact, TensorPtr first, std::string_view name, Graph* out) {
-  Tensor value = Tensor::scalar(0.0F);
-  if (first) value = *first;
-  RILL_ASSIGN(Tensor typed, cast(value, fact.dtype, fact.q));
-  const OutletId wire =
-      out->add_const(str_cat(name, "_first"), std::make_shared<const Tensor>(std::move(typed)));
-  RILL_ASSIGN(const auto whole, out->add_folded(str_cat(name, "_state"),
-                                                make_op<ops::Broadcast>(fact.shape), {wire}));
-  return whole[0];
 }
 
 }  // namespace
@@ -241,70 +102,6 @@ void stream_by_steps(Graph* graph) {
   describe_steps(graph);
 }
 
-/// An output of a loop that becomes a state: result `slot` of the loop at node `at` is its operand
-/// in the next step.
-struct Tie {
-  size_t in = 0;   ///< the input of the model that goes
-  size_t out = 0;  ///< the output that goes
-  int at = 0;
-  int operand = 0;
-  int slot = 0;
-};
-
-/// The graph without the input and the output, with `loop`, which has the state, in its place.
-Result<Graph> without_ends(const Graph& looped, const Tie& tie, const OpPtr& loop,
-                           const TensorPtr& first, std::string_view input) {
-  Graph tied = empty_like(looped);
-  std::map<OutletId, OutletId> known;
-  for (size_t i = 0; i < looped.inputs.size(); ++i) {
-    if (i != tie.in) {
-      known[looped.inputs[i]] =
-          tied.add_source(looped.input_name(i), looped.fact(looped.inputs[i]).without_value());
-    }
-  }
-  const Fact state =
-      looped.fact(looped.node(tie.at).inputs[static_cast<size_t>(tie.operand)]).without_value();
-  for (size_t id = 0; id < looped.nodes.size(); ++id) {
-    const Node& node = looped.nodes[id];
-    const OutletId of{static_cast<int>(id), 0};
-    if (known.contains(of) || of == looped.inputs[tie.in]) continue;
-    std::vector<OutletId> inputs;
-    bool there = true;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (static_cast<int>(id) == tie.at && static_cast<int>(i) == tie.operand) {
-        RILL_ASSIGN(const OutletId initial, first_value(state, first, input, &tied));
-        inputs.push_back(initial);
-        continue;
-      }
-      const auto found = known.find(node.inputs[i]);
-      there &= found != known.end();
-      if (there) inputs.push_back(found->second);
-    }
-    if (!there) continue;
-    if (static_cast<int>(id) != tie.at) {
-      const auto outlets = tied.add_known(node, std::move(inputs));
-      for (const OutletId& outlet : outlets) known[{of.node, outlet.slot}] = outlet;
-      continue;
-    }
-    RILL_ASSIGN(const auto outlets, tied.add(node.name, loop, inputs));
-    for (const OutletId& outlet : outlets) {
-      known[{of.node, outlet.slot + (outlet.slot >= tie.slot ? 1 : 0)}] = outlet;
-    }
-  }
-  for (size_t i = 0; i < looped.outputs.size(); ++i) {
-    if (i != tie.out) tied.add_output(looped.output_names[i], known.at(looped.outputs[i]));
-  }
-  if (tied.streaming) {
-    const auto forget = [](auto* list, size_t index) {
-      if (index < list->size()) list->erase(list->begin() + static_cast<ptrdiff_t>(index));
-    };
-    forget(&tied.streaming->input_axes, tie.in);
-    forget(&tied.streaming->input_lengths, tie.in);
-    forget(&tied.streaming->outputs, tie.out);
-  }
-  return tied;
-}
-
 /// A stream whose steps are runs of the model keeps nothing but what this module adds.
 Status expect_steps(const Graph& graph) {
   if (!graph.streaming) return {};
@@ -322,6 +119,25 @@ Status expect_steps(const Graph& graph) {
       .hint("Tie outputs to inputs before the model is pulsed");
 }
 
+/// The operators that give the output of a step the shape of an input.
+Result<std::vector<OpPtr>> conversion(const Fact& gives, const Fact& takes,
+                                      const std::vector<int64_t>& order) {
+  RILL_ASSIGN(auto shape, reordered(gives, order));
+  RILL_ASSIGN(StateShape form, state_shape(shape, takes.shape));
+  if (!order.empty()) {
+    if (!form.order.empty()) return fail(Code::kShape, "expected the same in this order of axes");
+    form.order = order;
+  }
+  std::vector<OpPtr> out;
+  if (!form.order.empty()) {
+    std::vector<int64_t> behind = {kStepAxis};
+    for (const int64_t axis : form.order) behind.push_back(axis + 1);
+    out.push_back(make_op<ops::Transpose>(std::move(behind)));
+  }
+  if (form.reshapes) out.push_back(make_op<ops::Reshape>(1, gives.rank(), takes.shape));
+  return out;
+}
+
 }  // namespace
 
 Result<Graph> with_feedback(const Graph& model, std::string_view output, std::string_view input,
@@ -331,39 +147,50 @@ Result<Graph> with_feedback(const Graph& model, std::string_view output, std::st
   if (find_loop(model) < 0) {
     RILL_ASSIGN(looped, as_loop(model));
   }
-  RILL_ASSIGN(const size_t in, input_named(looped, input));
-  RILL_ASSIGN(const size_t out, output_named(looped, output));
+  StateSource source{std::string(output), {}};
+  if (!contains(looped.output_names, output)) source = parse_state_source(output);
+  RILL_ASSIGN(const std::string from, split_off(source.name, false, &looped));
+  RILL_ASSIGN(const std::string to, split_off(input, true, &looped));
+  RILL_ASSIGN(const size_t in, input_named(looped, to));
+  RILL_ASSIGN(const size_t out, output_named(looped, from));
   const Fact& takes = looped.fact(looped.inputs[in]);
   const Fact& gives = looped.fact(looped.outputs[out]);
   const int at = find_loop(looped);
   const int operand = operand_of(looped, at, looped.inputs[in]);
-  const OutletId result = looped.node(looped.outputs[out].node).inputs.empty()
-                              ? OutletId{}
-                              : looped.node(looped.outputs[out].node).inputs[0];
-  if (takes.dtype != gives.dtype || !(takes.shape == gives.shape)) {
-    return fail(takes.dtype != gives.dtype ? Code::kDType : Code::kShape, "output \"", output,
-                "\" is ", gives, ", input \"", input, "\" is ", takes, ": expected the same")
-        .hint("Set symbols that are meant to be equal, as in --set B=1");
+  const int slot = slot_of(looped, at, out);
+  const auto differ = [&](const Code code, std::string_view why) {
+    return fail(code, "output \"", from, "\" is ", gives, ", input \"", to, "\" is ", takes, ": ",
+                why);
+  };
+  if (takes.dtype != gives.dtype) return differ(Code::kDType, "expected the same");
+  auto ops = conversion(gives, takes, source.order);
+  if (!ops.ok()) {
+    return differ(ops.error().code, ops.error().message)
+        .hint(
+            str_cat("Name a part, as ", from, "[0], or the order of its axes, as ", from,
+                    ".transpose(1,0), or set symbols that are meant to be equal, as in --set B=1"));
   }
-  if (operand < 0 || result.node != at) {
-    return fail(Code::kPulse, "output \"", output, "\" and input \"", input,
+  if (operand < 0 || slot < 0) {
+    return fail(Code::kPulse, "output \"", from, "\" and input \"", to,
                 "\" are not both of the step");
+  }
+  if (!ops->empty()) {
+    RILL_ASSIGN(looped, with_outputs(looped, out, slot, {{from, *std::move(ops)}}));
   }
   auto loop = draft_op<ops::Scan>(static_cast<const ops::Scan&>(*looped.node(at).op));
   if (loop->inputs[static_cast<size_t>(operand)].kind != Kind::kScan) {
-    return fail(Code::kArg, "input \"", input, "\" is fed back already");
+    return fail(Code::kArg, "input \"", to, "\" is fed back already");
   }
-  const auto own = static_cast<size_t>(result.slot);
   const auto before = std::count_if(loop->inputs.begin(), loop->inputs.begin() + operand,
                                     [](const auto& each) { return each.kind == Kind::kState; });
   loop->inputs[static_cast<size_t>(operand)] = {Kind::kState, 0, 1};
-  loop->state_results.insert(loop->state_results.begin() + before, loop->outputs[own].result);
-  loop->outputs.erase(loop->outputs.begin() + result.slot);
+  loop->state_results.insert(loop->state_results.begin() + before,
+                             loop->outputs[static_cast<size_t>(slot)].result);
+  loop->outputs.erase(loop->outputs.begin() + slot);
   if (none_of(loop->inputs, [](const auto& each) { return each.kind == Kind::kScan; })) {
     return fail(Code::kPulse, "every input is fed back: no input gives the number of steps");
   }
-  const Tie tie{in, out, at, operand, result.slot};
-  RILL_ASSIGN(Graph tied, without_ends(looped, tie, loop, first, input));
+  RILL_ASSIGN(Graph tied, with_loop(looped, {loop, at, in, operand, {}, first, out, slot}));
   stream_by_steps(&tied);
   return tied;
 }
@@ -376,14 +203,15 @@ Result<Graph> with_context(const Graph& model, std::string_view input, int64_t f
       return fail(Code::kArg, "input \"", input, "\" has frames of the step before already");
     }
   }
-  const int axis = frame_axis(model.fact(model.inputs[index]));
-  const Dim whole = axis < 0 ? Dim(0) : model.fact(model.inputs[index]).dim(axis);
+  const Fact& own = model.fact(model.inputs[index]);
+  const bool named = model.streaming && index < model.streaming->input_axes.size();
+  const int axis = named ? model.streaming->input_axes[index] : frame_axis(own);
+  const Dim whole = axis < 0 ? Dim(0) : own.dim(axis);
   const auto symbol = whole.as_symbol();
   const auto number = whole.to_int();
   if (frames < 1 || axis < 0 || (!symbol && (!number || *number <= frames))) {
-    return fail(Code::kShape, "a context of ", frames, " frames for input \"", input, "\" of ",
-                model.fact(model.inputs[index]),
-                ": expected 1 or more, and fewer than the input has");
+    return fail(Code::kShape, "a context of ", frames, " frames for input \"", input, "\" of ", own,
+                ": expected 1 or more, and frames of its own");
   }
   // Loops inside a step restart in each step.
   Graph wider = model.streaming ? model : model.stateless();
@@ -409,6 +237,179 @@ Result<Graph> with_context(const Graph& model, std::string_view input, int64_t f
   RILL_ASSIGN(known, append(wider, std::move(known), &out));
   for (size_t i = 0; i < wider.outputs.size(); ++i) {
     out.add_output(wider.output_names[i], known.at(wider.outputs[i]));
+  }
+  stream_by_steps(&out);
+  return out;
+}
+
+namespace {
+
+/// An axis of frames that somebody named, and where it is.
+struct NamedAxis {
+  bool input = false;
+  size_t index = 0;
+  int axis = 0;
+};
+
+Result<NamedAxis> named_axis(const Graph& graph, const FrameAxis& given) {
+  NamedAxis out{false, 0, static_cast<int>(given.axis)};
+  for (size_t i = 0; i < graph.inputs.size() && !out.input; ++i) {
+    out.input = graph.input_name(i) == given.name;
+    out.index = i;
+  }
+  if (!out.input && contains(graph.output_names, given.name)) {
+    RILL_ASSIGN(out.index, output_named(graph, given.name));
+  } else {
+    RILL_ASSIGN(out.index, input_named(graph, given.name));
+  }
+  const Fact& fact = graph.fact(out.input ? graph.inputs[out.index] : graph.outputs[out.index]);
+  if (given.axis >= 0 && given.axis < fact.rank()) return out;
+  return fail(Code::kArg, "axis ", given.axis, " of \"", given.name, "\", which is ", fact,
+              ": expected one of its axes, counted from 0");
+}
+
+/// Follow extents from named axes through one step. Returns the symbols by which the facts of its
+/// outputs are marked, and the step with these; nothing where the step needs its numbers.
+struct Traced {
+  Graph step;
+  std::vector<std::string> marks;
+};
+
+std::optional<Traced> traced(const Graph& graph, const std::vector<NamedAxis>& axes) {
+  const Graph* step = step_of(graph);
+  const int at = find_loop(graph);
+  const int shift = step == nullptr ? 0 : 1;
+  if (step == nullptr) step = &graph;
+  Traced out{empty_like(*step), {}};
+  out.marks.push_back(out.step.scope.fresh("S"));
+  out.step.scope.declare(out.marks[0]);
+  std::map<OutletId, Fact> changed;
+  int64_t common = 0;
+  for (const NamedAxis& each : axes) {
+    const Dim extent = graph.fact(graph.inputs[each.index]).dim(each.axis);
+    common = std::gcd(common, extent.to_int().value_or(0));
+    if (const auto symbol = extent.as_symbol()) out.marks.push_back(*symbol);
+  }
+  for (const NamedAxis& each : axes) {
+    const int operand = at < 0 ? static_cast<int>(each.index)
+                               : operand_of(graph, at, graph.inputs[each.index]);
+    if (operand < 0) return std::nullopt;
+    const OutletId source = step->inputs[static_cast<size_t>(operand)];
+    Fact fact = step->fact(source).without_value();
+    Dim& extent = fact.shape[static_cast<size_t>(each.axis + shift)];
+    const auto frames = graph.fact(graph.inputs[each.index]).dim(each.axis).to_int();
+    // Frames of steps before, which a context puts in front, stay as they are.
+    if (frames) extent += Dim::symbol(out.marks[0]) * Dim(*frames / common) - Dim(*frames);
+    changed[source] = std::move(fact);
+  }
+  std::map<OutletId, OutletId> known;
+  for (size_t id = 0; id < step->nodes.size(); ++id) {
+    const Node& node = step->nodes[id];
+    const OutletId own{static_cast<int>(id), 0};
+    if (node.op->as<Source>()) {
+      const auto by = changed.find(own);
+      known[own] = out.step.add_source(
+          node.name, by == changed.end() ? node.outputs[0].without_value() : by->second);
+      continue;
+    }
+    std::vector<OutletId> inputs;
+    for (const OutletId& input : node.inputs) inputs.push_back(known.at(input));
+    const auto outlets = out.step.add(node.name, node.op, inputs);
+    if (!outlets.ok()) return std::nullopt;
+    for (const OutletId& outlet : *outlets) known[{own.node, outlet.slot}] = outlet;
+  }
+  for (const OutletId& output : step->outputs) out.step.outputs.push_back(known.at(output));
+  return out;
+}
+
+/// The only axis of a fact that mentions a mark; -1 if there is none, or another one.
+int marked_axis(const Fact& fact, const std::vector<std::string>& marks, int from) {
+  int found = -1;
+  for (int axis = from; axis < fact.rank(); ++axis) {
+    const auto mentions = [&](const std::string& mark) { return fact.dim(axis).mentions(mark); };
+    if (!any_of(marks, mentions)) continue;
+    if (found >= 0) return -1;
+    found = axis - from;
+  }
+  return found;
+}
+
+/// Return whether the axis of frames follows from the shape: every other extent is 1, there is no
+/// other axis behind the first, or one alone is open.
+bool is_plain(const Fact& fact) {
+  const int axis = frame_axis(fact);
+  if (fact.rank() <= 2 || !fact.dim(axis).is_const()) return true;
+  return all_of(fact.shape, [](const Dim& extent) { return extent == Dim(1); });
+}
+
+/// The axis of an input or output that has the shape of a named input; -1 if there is none.
+int axis_of_alike(const Graph& graph, const std::vector<NamedAxis>& inputs, const Fact& fact) {
+  for (const NamedAxis& each : inputs) {
+    if (graph.fact(graph.inputs[each.index]).shape == fact.shape) return each.axis;
+  }
+  return -1;
+}
+
+/// The axis of the frames of an output that nobody named; -1 where it does not follow.
+int followed_axis(const Graph& graph, const std::vector<NamedAxis>& inputs,
+                  const std::optional<Traced>& trace, size_t output) {
+  const Fact& fact = graph.fact(graph.outputs[output]);
+  if (trace) {
+    const int at = find_loop(graph);
+    size_t result = output;
+    if (at >= 0) {
+      const int slot = slot_of(graph, at, output);
+      if (slot < 0) return -1;
+      const auto& loop = static_cast<const ops::Scan&>(*graph.node(at).op);
+      result = static_cast<size_t>(loop.outputs[static_cast<size_t>(slot)].result);
+    }
+    const Fact& marked = trace->step.fact(trace->step.outputs[result]);
+    const int axis = marked_axis(marked, trace->marks, at >= 0 ? 1 : 0);
+    if (axis >= 0) return axis;
+  } else if (const int axis = axis_of_alike(graph, inputs, fact); axis >= 0) {
+    return axis;
+  }
+  return is_plain(fact) ? frame_axis(fact) : -1;
+}
+
+Status frames_unknown(std::string_view what, std::string_view name, const Fact& fact) {
+  return fail(Code::kShape, what, " \"", name, "\" is ", fact,
+              ": the axis of its frames does not follow from those that are named")
+      .hint("Name that axis too; feed states back before the axes of frames are named");
+}
+
+}  // namespace
+
+Result<Graph> with_frames(const Graph& model, std::span<const FrameAxis> axes) {
+  RILL_TRY(expect_steps(model));
+  Graph out = model.streaming ? model : model.stateless();
+  std::vector<NamedAxis> inputs;
+  std::vector<NamedAxis> outputs;
+  for (const FrameAxis& each : axes) {
+    RILL_ASSIGN(const NamedAxis named, named_axis(out, each));
+    (named.input ? inputs : outputs).push_back(named);
+  }
+  if (inputs.empty()) return fail(Code::kArg, "no input whose frames are on a named axis");
+  stream_by_steps(&out);
+  Streaming& streams = *out.streaming;
+  const auto find_named = [](const std::vector<NamedAxis>& list, size_t index) {
+    const auto it = find_if(list, [&](const NamedAxis& each) { return each.index == index; });
+    return it == list.end() ? -1 : it->axis;
+  };
+  for (size_t i = 0; i < out.inputs.size(); ++i) {
+    const Fact& fact = out.fact(out.inputs[i]);
+    int axis = find_named(inputs, i);
+    if (axis < 0) axis = axis_of_alike(out, inputs, fact);
+    if (axis < 0 && !is_plain(fact)) return frames_unknown("input", out.input_name(i), fact);
+    streams.input_axes[i] = axis < 0 ? frame_axis(fact) : axis;
+  }
+  const std::optional<Traced> trace = traced(out, inputs);
+  for (size_t i = 0; i < out.outputs.size(); ++i) {
+    const int named = find_named(outputs, i);
+    const int axis = named >= 0 ? named : followed_axis(out, inputs, trace, i);
+    const Fact& fact = out.fact(out.outputs[i]);
+    if (axis < 0 && fact.rank() > 0) return frames_unknown("output", out.output_names[i], fact);
+    streams.outputs[i] = {axis, 0, {}};
   }
   stream_by_steps(&out);
   return out;

@@ -1,18 +1,25 @@
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "core/graph/graph.h"
 
 namespace rill::pulse {
 
-/// Tie an output of a model to one of its inputs: feed the output of each step to the input of the
-/// next. The session then owns the value, like all state: it begins as `first`, zeros if that is
-/// null, and the model loses this input and output. A model that is no stream yet becomes one whose
-/// steps are runs of it. Each input and output has one axis of frames: its only symbolic axis after
-/// the first, or else the second, or the only one. Errors: kArg if there is no such input or
-/// output, with the existing names; kShape or kDType if their facts differ; kPulse for a model that
-/// was pulsed, or that has no other input.
+/// Tie an output of each step to an input of the next one. The session then owns the value: it
+/// begins as `first`, zeros if that is null, and the model has neither the input nor the output any
+/// more. A model that is no stream yet becomes one whose steps are runs of it; each input and
+/// output has one axis of frames: the only symbolic one behind the first, or else the second, or
+/// the only one.
+/// Both names may be parts, as `state[0]` or `state[:, 2:4]`; what is left of a value stays an
+/// input or output that is named alike. An output may have another order of axes
+/// (`out.transpose(1,0)`), axes of extent 1 more or less, adjacent axes that the input has merged
+/// or split, and different extents in another order.
+/// Errors: kArg if there is no such input or output, with the names there are; kShape or kDType
+/// where their facts differ otherwise, or more than one order of axes fits; kPulse for a model that
+/// was pulsed, or has no other input.
 Result<Graph> with_feedback(const Graph& graph, std::string_view output, std::string_view input,
                             TensorPtr first = nullptr);
 
@@ -20,6 +27,19 @@ Result<Graph> with_feedback(const Graph& graph, std::string_view output, std::st
 /// first: a step then takes that many fewer. Errors: kArg if there is no such input; kShape if a
 /// step would have no frame left.
 Result<Graph> with_context(const Graph& graph, std::string_view input, int64_t frames);
+
+/// The axis of an input or output that holds its frames.
+struct FrameAxis {
+  std::string name;
+  int64_t axis = 0;
+};
+
+/// Name the axes of frames of a model whose steps are its runs, where numbers alone do not tell
+/// them; at least that of an input. An input of the same shape has the same axis. The axis of an
+/// output follows from the extents that depend on the named one, or from the same shape.
+/// Errors: kArg if there is no such name or axis; kShape for an input or output whose axis does not
+/// follow; kPulse for a model that was pulsed.
+Result<Graph> with_frames(const Graph& graph, std::span<const FrameAxis> axes);
 
 /// Settle how many frames of its inputs a step takes, where the model leaves it open.
 /// Errors: kShape where the model takes another number; kPulse for a model that is no stream.

@@ -92,6 +92,8 @@ static void models_alone(const char* models) {
   REFUSED(ARG, "no input", rill_model_feedback(model, "y", NULL));
   REFUSED(ARG, "not a model", rill_model_context(NULL, "x", 8));
   REFUSED(ARG, "no input", rill_model_context(model, NULL, 8));
+  REFUSED(ARG, "not a model", rill_model_frames(NULL, NULL, NULL, 0));
+  REFUSED(ARG, "no name", rill_model_frames(model, NULL, NULL, 1));
   REFUSED(ARG, "not a model", rill_model_pulse(NULL, "S", "8"));
   REFUSED(ARG, "no pulse", rill_model_pulse(model, "S", NULL));
   REFUSED(SYMBOL, "no symbol X", rill_model_pulse(model, "X", "8"));

@@ -24,6 +24,7 @@ rill_test(f16_norms_test SOURCES property/f16_norms_test.cpp
 rill_test(inputs_apart_test SOURCES property/inputs_apart_test.cpp DEPENDS rill_property
           LABELS property)
 rill_test(feedback_test SOURCES property/feedback_test.cpp DEPENDS rill_property LABELS property)
+rill_test(feedback_parts_test SOURCES property/feedback_parts_test.cpp DEPENDS rill_property LABELS property)
 rill_test(mutants_test SOURCES property/mutants_test.cpp DEPENDS rill_property LABELS property)
 rill_test(pulse_cases_test
           SOURCES property/pulse_attention_test.cpp property/pulse_band_test.cpp

@@ -185,6 +185,14 @@ std::vector<Row> model_rows() {
        [](World& w) {
          return on_state(w, [](rill_model* m) { return rill_model_context(m, "x", 3); });
        }},
+      {"rill_model_frames", "", RILL_OK,
+       [](World& w) {
+         return on_state(w, [](rill_model* m) {
+           const char* const names[] = {"x"};
+           const int64_t axes[] = {1};
+           return rill_model_frames(m, names, axes, 1);
+         });
+       }},
       {"rill_model_set_shapes", "", RILL_OK,
        [](World& w) {
          auto view = info<rill_view>();

@@ -146,4 +146,22 @@ rill_status rill_model_context(rill_model* model, const char* input, int64_t fra
 #endif
 }
 
+rill_status rill_model_frames(rill_model* model, const char* const* names, const int64_t* axes,
+                              size_t count) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_frames: %s", kNotAModel);
+  bool complete = names && axes && count > 0;
+  for (size_t i = 0; complete && i < count; ++i) complete = names[i] != nullptr;
+  if (!complete) return refuse(RILL_E_ARG, "rill_model_frames: no name, or no axis");
+#ifdef RILL_WITH_ONNX
+  return guarded("rill_model_frames", [&] {
+    std::vector<rill::pulse::FrameAxis> named;
+    for (size_t i = 0; i < count; ++i) named.push_back({names[i], axes[i]});
+    return rill::api::change(
+        model, rill::api::simplified(rill::pulse::with_frames(model->graph, named)));
+  });
+#else
+  return refuse(RILL_E_UNSUPPORTED, "rill_model_frames: this build leaves out ONNX");
+#endif
+}
+
 }  // extern "C"

@@ -102,8 +102,9 @@ class Model(Described):
     def feedback(self, ties: Optional[Mapping[str, str]] = None, **named: str) -> "Model":
         """Make a stream of steps whose state goes round: ``feedback({"stateN": "state"})``.
 
-        What a step gives for an output, the next one takes for the input; zeros at first. Streams
-        own that state, which is reset, cloned and saved with them: call ``stream()``. Errors:
+        Each step takes for the input the value that the previous one gave for the output; zeros at
+        first. Both may be parts, as ``feedback({"out[0]": "h", "out[1]": "c"})``. Streams own that
+        state, which is reset, cloned and saved with them: call ``stream()``. Errors:
         ArgumentError, ShapeError, DTypeError; PulseError if the model is pulsed.
         """
         pairs = [(_text("output", output), _text("input", value))
@@ -117,6 +118,17 @@ class Model(Described):
         for name, count in {**_mapping("frames", frames), **named}.items():
             handle = handle.with_context(_text("input", name), _whole(name, count))
         return Model(handle, self._name)
+
+    def frames(self, axes: Optional[Mapping[str, int]] = None, **named: int) -> "Model":
+        """Name the axes that hold frames where a file has only numbers: ``frames(mix=2)``.
+
+        Inputs of the same shape have the same axis; the axes of outputs follow, or are named too.
+        Feed states back before. The stream takes any number of frames: call ``stream()``. Errors:
+        ArgumentError; ShapeError for an input or output whose axis does not follow; PulseError.
+        """
+        pairs = [(_text("name", name), _whole(name, axis))
+                 for name, axis in {**_mapping("axes", axes), **named}.items()]
+        return Model(self._open.with_frames(pairs), self._name)
 
     def stream(self) -> Stream:
         """Make a stream of a model that is one already: saved pulsed, or with ``feedback``."""

@@ -143,6 +143,18 @@ Model* with_context(const Model& model, const std::string& input, int64_t frames
   });
 }
 
+Model* with_frames(const Model& model, const std::vector<std::pair<std::string, int64_t>>& named) {
+  return changed(model, [&](rill_model* copy) {
+    std::vector<const char*> names;
+    std::vector<int64_t> axes;
+    for (const auto& [name, axis] : named) {
+      names.push_back(name.c_str());
+      axes.push_back(axis);
+    }
+    return rill_model_frames(copy, names.data(), axes.data(), names.size());
+  });
+}
+
 rill_load_opts with_constants(const std::string& constants) {
   auto options = sized<rill_load_opts>();
   options.constants = constants.empty() ? nullptr : constants.c_str();
@@ -245,6 +257,8 @@ void define_model(nb::module_& module) {
            "Replace symbols by numbers or expressions, in a copy.")
       .def("with_shapes", &with_shapes, nb::arg("shapes"),
            "Bind the symbols that the shapes of all inputs tell, in a copy.")
+      .def("with_frames", &with_frames, nb::arg("axes"),
+           "Name the axes of frames of inputs and outputs, in a copy.")
       .def("with_feedback", &with_feedback, nb::arg("ties"),
            "Tie outputs to inputs of the next step, in a copy.")
       .def("with_context", &with_context, nb::arg("input"), nb::arg("frames"),

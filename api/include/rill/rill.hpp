@@ -295,6 +295,16 @@ class Model {
   Status context(const std::string& input, int64_t frames) {
     return Status::of(rill_model_context(get(), input.c_str(), frames));
   }
+  /// Name the axes of frames: frames({{"mix", 2}}); see rill_model_frames.
+  Status frames(const std::vector<std::pair<std::string, int64_t>>& named) {
+    std::vector<const char*> names;
+    std::vector<int64_t> axes;
+    for (const auto& [name, axis] : named) {
+      names.push_back(name.c_str());
+      axes.push_back(axis);
+    }
+    return Status::of(rill_model_frames(get(), names.data(), axes.data(), names.size()));
+  }
   /// Compare this pulsed model with `whole`, its clone from before `pulse`, for `seconds`; see
   /// rill_model_audit.
   Result<rill_audit_report> audit(const Model& whole, double seconds = 2) const {

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill::pulse {
+
+/// The indices [begin, end) of an axis; the whole axis if `end` is 0.
+struct IndexRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool operator==(const IndexRange&) const = default;
+};
+
+/// A part of an input or output, as `state[1, :, 0:64]`. An index keeps its axis, with the extent
+/// 1. Axes behind the last range are whole.
+struct StatePart {
+  std::string name;
+  std::vector<IndexRange> ranges;
+
+  IndexRange range(size_t axis) const {
+    return axis < ranges.size() ? ranges[axis] : IndexRange{};
+  }
+  std::string text() const;
+};
+
+/// Read `NAME[RANGE, ...]`. A range is N, FROM:TO, :TO or a colon. Nothing for another text.
+std::optional<StatePart> parse_state_part(std::string_view text);
+
+/// A source of feedback: the name of an output or a part of it, then maybe `.transpose(1,0)`.
+struct StateSource {
+  std::string name;
+  std::vector<int64_t> order;  ///< axis i of the state is axis order[i] of the output; maybe empty
+};
+StateSource parse_state_source(std::string_view text);
+
+/// Return the shape of a fact whose axes are in another order; its own if `order` is empty.
+/// Errors: kArg if `order` is not an order of its axes.
+Result<std::vector<Dim>> reordered(const Fact& fact, const std::vector<int64_t>& order);
+
+/// How an output becomes the state of an input of another shape: its axes in another order, then a
+/// reshape, which moves nothing.
+struct StateShape {
+  std::vector<int64_t> order;  ///< empty if it stays
+  bool reshapes = false;
+};
+/// Find the only way in which one shape becomes another without a choice: axes of extent 1 that
+/// come and go, adjacent axes that merge or split, or different extents in another order.
+/// Errors: kShape if there is none or more than one, with the orders that fit.
+Result<StateShape> state_shape(const std::vector<Dim>& gives, const std::vector<Dim>& takes);
+
+}  // namespace rill::pulse

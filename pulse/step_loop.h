@@ -1,0 +1,68 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ops/control/scan.h"
+
+namespace rill::pulse {
+
+/// A loop whose iterations are the steps of a stream, and whose states are outputs that are fed
+/// back. Its wires have an axis of steps in front.
+inline constexpr int64_t kStepAxis = 0;
+/// No input, or no output.
+inline constexpr size_t kNone = SIZE_MAX;
+
+/// Return whether a node is the loop of the steps.
+bool is_loop(const Node& node);
+/// Return the loop of the steps; -1 if the model has none.
+int find_loop(const Graph& graph);
+/// Return the graph of one step, with all its inputs and outputs; null without a loop.
+const Graph* step_of(const Graph& graph);
+/// Make a loop of a model, without states.
+Result<Graph> as_loop(const Graph& graph);
+
+/// Return whether a node gives what it takes, with frames of the step before in front.
+bool is_context(const Graph& graph, const Node& node);
+/// Copy the nodes of a graph to the end of another; sources are there already.
+Result<std::map<OutletId, OutletId>> append(const Graph& from, std::map<OutletId, OutletId> known,
+                                            Graph* to);
+
+/// Return the operand of the loop that an input of the model becomes; -1 if there is none.
+int operand_of(const Graph& graph, int loop, OutletId source);
+/// Return the result of the loop that an output of the model is; -1 if it is none, or not alone.
+int slot_of(const Graph& graph, int loop, size_t output);
+
+/// A change of the loop. An input becomes a state, which a result of the loop gives, or several
+/// inputs.
+struct LoopChange {
+  OpPtr loop;  ///< the new one
+  int at = 0;  ///< the node of the old one
+  size_t in = 0;
+  int operand = 0;                                    ///< of the input
+  std::vector<std::pair<std::string, Fact>> sources;  ///< in place of the input; none for a state
+  TensorPtr first;                                    ///< value of the state; null: zeros
+  size_t out = kNone;                                 ///< the output that becomes the state
+  int slot = -1;                                      ///< its result of the loop
+};
+Result<Graph> with_loop(const Graph& looped, const LoopChange& change);
+
+/// An output that operators make of another one within a step.
+struct NewOutput {
+  std::string name;
+  std::vector<OpPtr> ops;
+};
+/// Replace an output, which is result `slot` of the loop, by others.
+Result<Graph> with_outputs(const Graph& looped, size_t index, int slot,
+                           const std::vector<NewOutput>& parts);
+
+/// Split an input or output until one is the part that a text names, as "state[1]". The rest stays
+/// as inputs or outputs that are named alike.
+/// Returns: its name; the text if no value that is left holds such a part.
+/// Errors: kShape where the part is not within the value; kPulse where it is not one of the step.
+Result<std::string> split_off(std::string_view text, bool input, Graph* looped);
+
+}  // namespace rill::pulse

@@ -1,0 +1,271 @@
+// States that one output or input holds together, or that have another shape, against the same
+// model whose states are apart. A stream of the latter is held to a caller's in feedback_test.
+
+#include <gtest/gtest.h>
+
+#include "audit/drive.h"
+#include "core/base/splitmix.h"
+#include "core/exec/plan.h"
+#include "core/optim/optim.h"
+#include "pulse/feedback.h"
+#include "tests/property/streaming.h"
+
+namespace rill::test {
+namespace {
+
+constexpr int64_t kFrames = 4;
+
+/// How an input holds a state that is an input alone.
+enum class Form : uint8_t { kSame, kReordered, kFlat, kUnitAxis };
+
+struct Drawn {
+  std::vector<int64_t> extents;  ///< by state, on the axis that joins them
+  std::vector<size_t> order;     ///< of the states in the output
+  int64_t axis = 0;
+  bool joined_input = false;
+  bool joined_output = false;
+  Form form = Form::kSame;
+
+  /// The extents of a state: 2 and 3 on the axes that do not join.
+  std::vector<int64_t> shape(int64_t extent) const {
+    if (axis == 0) return {extent, 2, 3};
+    if (axis == 1) return {2, extent, 3};
+    return {2, 3, extent};
+  }
+};
+
+Drawn drawn(uint64_t seed) {
+  Splitmix64 draw(seed);
+  Drawn out;
+  const int64_t count = draw.in(1, 4);
+  for (int64_t i = 0; i < count; ++i) {
+    constexpr int64_t kExtents[] = {1, 4, 5};
+    out.extents.push_back(kExtents[draw.in(0, 2)]);
+    out.order.push_back(static_cast<size_t>(i));
+  }
+  for (size_t i = out.order.size(); i-- > 1;) {
+    std::swap(out.order[i], out.order[static_cast<size_t>(draw.in(0, static_cast<int64_t>(i)))]);
+  }
+  out.axis = draw.in(0, 2);
+  out.joined_input = draw.in(0, 1) == 1;
+  out.joined_output = draw.in(0, 1) == 1;
+  out.form = static_cast<Form>(draw.in(0, 3));
+  return out;
+}
+
+std::string listed(const std::vector<int64_t>& numbers) {
+  std::vector<std::string> texts;
+  for (const int64_t number : numbers) texts.push_back(str_cat(number));
+  return str_cat("[", join(texts, ", "), "]");
+}
+
+int64_t sum(const std::vector<int64_t>& numbers) {
+  int64_t out = 0;
+  for (const int64_t number : numbers) out += number;
+  return out;
+}
+
+/// The input that is state i, and what the step makes of it.
+std::string input_text(const Drawn& d, size_t i, std::string* body) {
+  const std::vector<int64_t> shape = d.shape(d.extents[i]);
+  std::vector<int64_t> has = shape;
+  const std::string name = str_cat("s", static_cast<int64_t>(i));
+  switch (d.form) {
+    case Form::kSame:
+      *body += str_cat("  a", name, " = ", name, ";\n");
+      break;
+    case Form::kReordered:
+      has = {shape[2], shape[0], shape[1]};
+      *body += str_cat("  a", name, " = transpose(", name, ", axes = [1, 2, 0]);\n");
+      break;
+    case Form::kFlat:
+      has = {shape[0] * shape[1] * shape[2]};
+      *body += str_cat("  a", name, " = reshape(", name, ", shape = ", listed(shape), ");\n");
+      break;
+    case Form::kUnitAxis:
+      has.insert(has.begin() + 1, 1);
+      *body += str_cat("  a", name, " = squeeze(", name, ", axes = [1]);\n");
+      break;
+  }
+  return str_cat("  ", name, " = tract_core_external(shape = ", listed(has),
+                 ", datum_type = 'f32');\n");
+}
+
+/// The model, with states apart or as drawn.
+std::string model(const Drawn& d, bool plain) {
+  std::vector<std::string> inputs = {"x"};
+  std::vector<std::string> outputs = {"y"};
+  std::string externals =
+      str_cat("  x = tract_core_external(shape = [1, ", kFrames, "], datum_type = 'f32');\n");
+  std::string body = "  mean = mean_reduce(x, axes = [1]);\n";
+  std::string total = "mean";
+  const bool joined_input = d.joined_input && !plain;
+  const bool joined_output = d.joined_output && !plain;
+  if (joined_input) {
+    inputs.emplace_back("s");
+    externals += str_cat("  s = tract_core_external(shape = ", listed(d.shape(sum(d.extents))),
+                         ", datum_type = 'f32');\n");
+  }
+  int64_t begin = 0;
+  Drawn form = d;
+  if (plain) form.form = Form::kSame;
+  for (size_t i = 0; i < d.extents.size(); ++i) {
+    const auto number = static_cast<int64_t>(i);
+    const int64_t end = begin + d.extents[i];
+    if (joined_input) {
+      body += str_cat("  as", number, " = slice(s, axes = [", d.axis, "], begin = [", begin,
+                      "], end = [", end, "]);\n");
+    } else {
+      inputs.push_back(str_cat("s", number));
+      externals += input_text(form, i, &body);
+    }
+    begin = end;
+    body += str_cat("  t", number, " = tanh(0.7 * as", number, " + ", number + 1,
+                    ".0 * unsqueeze(mean, axes = [2]) + tract_core_broadcast(0.", number + 1,
+                    ", shape = ", listed(d.shape(d.extents[i])), "));\n");
+    total += str_cat(" + sum_reduce(squeeze(sum_reduce(t", number,
+                     ", axes = [1, 2]), axes = [2]), axes = [0])");
+    if (!joined_output) outputs.push_back(str_cat("t", number));
+  }
+  if (joined_output) {
+    std::vector<std::string> parts;
+    for (const size_t i : d.order) parts.push_back(str_cat("t", static_cast<int64_t>(i)));
+    body += str_cat("  t = concat([", join(parts, ", "), "], axis = ", d.axis, ");\n");
+    outputs.emplace_back("t");
+  }
+  return str_cat("version 1.0;\nextension tract_registry tract_core;\ngraph network(",
+                 join(inputs, ", "), ") -> (", join(outputs, ", "), ")\n{\n", externals, body,
+                 "  y = ", total, ";\n}\n");
+}
+
+std::string part_text(std::string_view name, int64_t axis, int64_t begin, int64_t end, bool index) {
+  std::string out = str_cat(name, "[");
+  for (int64_t i = 0; i < axis; ++i) out += ":,";
+  return index && end == begin + 1 ? str_cat(out, begin, "]")
+                                   : str_cat(out, begin, ":", end, "]");
+}
+
+/// The pairs of outputs and inputs, in an order that is drawn.
+std::vector<std::pair<std::string, std::string>> pairs(const Drawn& d, Splitmix64* draw) {
+  std::vector<std::pair<std::string, std::string>> out;
+  int64_t place = 0;
+  for (const size_t i : d.order) {
+    int64_t begin = 0;
+    for (size_t before = 0; before < i; ++before) begin += d.extents[before];
+    const int64_t extent = d.extents[i];
+    const std::string number = str_cat(static_cast<int64_t>(i));
+    std::string from = str_cat("t", number);
+    std::string to = str_cat("s", number);
+    if (d.joined_output) from = part_text("t", d.axis, place, place + extent, draw->in(0, 1) == 1);
+    if (d.joined_input) to = part_text("s", d.axis, begin, begin + extent, draw->in(0, 1) == 1);
+    place += extent;
+    out.insert(out.begin() + draw->in(0, static_cast<int64_t>(out.size())),
+               {std::move(from), std::move(to)});
+  }
+  return out;
+}
+
+Result<Graph> tied(const std::string& text,
+                   const std::vector<std::pair<std::string, std::string>>& pairs,
+                   Splitmix64* draw) {
+  RILL_ASSIGN(Graph graph, load_text(text));
+  for (const auto& [from, to] : pairs) {
+    RILL_ASSIGN(graph, pulse::with_feedback(graph, from, to));
+    // The C interface simplifies after each pair, programs after all.
+    if (draw->in(0, 1) == 1) {
+      RILL_ASSIGN(graph, declutter(graph));
+    }
+  }
+  return declutter(graph);
+}
+
+class FeedbackParts : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(FeedbackParts, GiveTheFramesOfStatesThatAreApart) {
+  const Drawn d = drawn(GetParam());
+  Splitmix64 draw(GetParam() + 1);
+  Drawn plain = d;
+  plain.joined_input = plain.joined_output = false;
+  const auto graph = tied(model(d, false), pairs(d, &draw), &draw);
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string() << "\n" << model(d, false);
+  const auto apart = tied(model(d, true), pairs(plain, &draw), &draw);
+  ASSERT_TRUE(apart.ok()) << apart.error().to_string() << "\n" << model(d, true);
+  EXPECT_EQ(graph->inputs.size(), 1U);
+  EXPECT_EQ(graph->output_names, (std::vector<std::string>{"y"}));
+  constexpr int64_t kSteps = 7;
+  Tensor x = std::move(Tensor::zeros(DType::kF32, {1, kSteps * kFrames})).value();
+  for (int64_t i = 0; i < x.volume(); ++i) {
+    x.mutable_data<float>()[i] = static_cast<float>(2 * draw.unit() - 1);
+  }
+  std::vector<Tensor> found;
+  for (const Graph* each : {&*graph, &*apart}) {
+    const auto plan = prepare(*each);
+    ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+    const auto session = std::move(Session::make(*plan)).value();
+    const auto got = audit::run_stream(session.get(), std::vector<Tensor>{x}, x.extent(1), {});
+    ASSERT_TRUE(got.ok()) << got.error().to_string();
+    found.push_back(got->outputs[0]);
+  }
+  EXPECT_EQ(found[0].extent(0), kSteps);
+  EXPECT_EQ(difference(found[0], found[1]), "") << model(d, false);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seed, FeedbackParts, ::testing::Range<uint64_t>(0, 80));
+
+std::string refusal(std::string_view gives, std::string_view takes, std::string_view output,
+                    std::string_view input) {
+  const std::string text = str_cat(
+      "version 1.0;\nextension tract_registry tract_core;\ngraph network(x, s) -> (y, t)\n{\n"
+      "  x = tract_core_external(shape = [1, 4], datum_type = 'f32');\n  s = "
+      "tract_core_external(shape = ",
+      takes, ", datum_type = 'f32');\n  t = tract_core_broadcast(0.5, shape = ", gives,
+      ");\n  y = 2.0 * x;\n}\n");
+  const auto graph = load_text(text);
+  if (!graph.ok()) return graph.error().to_string();
+  const auto made = pulse::with_feedback(*graph, output, input);
+  return made.ok() ? "made" : made.error().to_string();
+}
+
+TEST(FeedbackParts, RefuseShapesThatLeaveAChoice) {
+  const std::string several = refusal("[2, 2, 8]", "[8, 2, 2]", "t", "s");
+  EXPECT_NE(several.find("\"t\" is 2,2,8,F32, input \"s\" is 8,2,2,F32"), std::string::npos)
+      << several;
+  EXPECT_NE(several.find(".transpose(2,0,1) and .transpose(2,1,0)"), std::string::npos) << several;
+  EXPECT_EQ(refusal("[2, 2, 8]", "[8, 2, 2]", "t.transpose(2,1,0)", "s"), "made");
+  EXPECT_EQ(refusal("[2, 3, 8]", "[8, 3, 2]", "t", "s"), "made");
+  EXPECT_EQ(refusal("[2, 1, 8]", "[16]", "t", "s"), "made");
+  // Rows of one, columns of the other.
+  EXPECT_NE(refusal("[2, 3, 4]", "[3, 8]", "t", "s").find("expected the same"), std::string::npos);
+  EXPECT_NE(refusal("[2, 3, 4]", "[4, 6]", "t", "s").find("expected the same"), std::string::npos);
+  EXPECT_NE(refusal("[2, 3]", "[3, 2]", "t.transpose(1,1)", "s").find("each axis"),
+            std::string::npos);
+}
+
+TEST(FeedbackParts, RefuseWhatIsNotThere) {
+  EXPECT_NE(refusal("[2, 8]", "[1, 8]", "t[2]", "s").find("not within"), std::string::npos);
+  EXPECT_NE(refusal("[2, 8]", "[1, 8]", "t[0,0,0]", "s").find("not within"), std::string::npos);
+  EXPECT_NE(refusal("[2, 8]", "[1, 8]", "u[0]", "s").find("The outputs are y, t"),
+            std::string::npos);
+  EXPECT_NE(refusal("[2, 8]", "[1, 8]", "t[-1]", "s").find("The outputs are y, t"),
+            std::string::npos);
+  EXPECT_NE(refusal("[2, 8]", "[1, 8]", "t[0]", "r[1]").find("The inputs are x, s"),
+            std::string::npos);
+  EXPECT_EQ(refusal("[2, 8]", "[1, 8]", "t[1]", "s"), "made");
+}
+
+TEST(FeedbackParts, LeaveTheRestAsOutputsAndInputs) {
+  const auto graph = load_text(model({{1, 4, 5}, {2, 0, 1}, 0, true, true, Form::kSame}, false));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  const auto made = pulse::with_feedback(*graph, "t[5]", "s[0]");
+  ASSERT_TRUE(made.ok()) << made.error().to_string();
+  EXPECT_EQ(made->output_names, (std::vector<std::string>{"y", "t[0:5]", "t[6:10]"}));
+  ASSERT_EQ(made->inputs.size(), 2U);
+  EXPECT_EQ(made->input_name(1), "s[1:10]");
+  const auto again = pulse::with_feedback(*made, "t[5]", "s[1]");
+  ASSERT_FALSE(again.ok());
+  EXPECT_NE(again.error().to_string().find("\"t[5]\" is fed back already"), std::string::npos)
+      << again.error().to_string();
+}
+
+}  // namespace
+}  // namespace rill::test
