@@ -141,6 +141,14 @@ void Pulsifier::node(int id) {
   }
   if (status.ok()) status = check_axes(id);
   if (status.ok()) return;
+  if (const auto length = only_length(node.outputs, options_.symbol)) {
+    std::vector<std::string> inputs;
+    for (const OutletId& input : node.inputs) inputs.push_back(whole_.fact(input).to_string());
+    status = builder_.refuse("Export it with a dynamic axis, and take sizes from the shape of the "
+                             "input in place of numbers",
+                             "the file was written for ", *length, " frames: its inputs are ",
+                             join(inputs, " and "));
+  }
   refusals_.push_back(std::move(status).in_node(node.name, node.op->name()).at("", node.line));
   poison(id);
 }
@@ -256,8 +264,10 @@ Status Pulsifier::outputs() {
     }
     if (wire.stream && !parse_dim(wire.stream->dim.to_string()).ok()) {
       builder_.enter(whole_.outputs[i].node);
-      return builder_.refusal("its length is too long an expression",
-                              "Assert what is known of it, as in --assert 'S >= 16'");
+      return builder_.refusal(
+          "its length is too long an expression",
+          str_cat("Assert what is known of it, as in --assert '", options_.symbol, " >= ",
+                  shortest_regular(wire.stream->dim, options_.symbol), "'"));
     }
     if (wire.stream) {
       builder_.enter(whole_.outputs[i].node);

@@ -3,12 +3,49 @@
 #include <algorithm>
 #include <map>
 
+#include "core/dim/pattern.h"
 #include "core/graph/written.h"
 
 namespace rill::pulse {
 
 bool wants_another_pulse(const Error& refusal) {
   return refusal.hint.starts_with("Use a pulse that is a multiple of ");
+}
+
+std::optional<int64_t> only_length(const Facts& facts, std::string_view symbol) {
+  constexpr int64_t kGreat = 1000003;
+  constexpr int64_t kMostTried = 1 << 14;
+  for (const Fact& fact : facts) {
+    for (const Dim& dim : fact.shape) {
+      std::vector<std::string> symbols;
+      dim.collect_symbols(&symbols);
+      if (symbols.size() != 1 || symbols[0] != symbol || dim.eval(symbol, kGreat)) continue;
+      for (int64_t length = 2; length <= kMostTried; ++length) {
+        if (dim.eval(symbol, length)) return length;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+int64_t shortest_regular(const Dim& dim, const std::string& symbol) {
+  constexpr int64_t kUsual = 16;
+  const auto pattern = DimPattern::of(dim, symbol);
+  if (!pattern.ok()) return kUsual;
+  const auto suffices = [&](int64_t length) {
+    SymbolScope scope;
+    if (!scope.assert_text(str_cat(symbol, " >= ", length)).ok()) return false;
+    return parse_dim(scope.simplify(dim).to_string()).ok();
+  };
+  const int64_t settled = pattern->settled();
+  if (!suffices(settled)) return std::max(settled, kUsual);
+  int64_t low = 0;  // does not suffice, since the expression is too long as it is
+  int64_t high = settled;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (suffices(middle) ? high : low) = middle;
+  }
+  return high;
 }
 
 std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +13,15 @@ namespace rill::pulse {
 /// Return whether the remedy of a refusal is another pulse.
 bool wants_another_pulse(const Error& refusal);
 
-/// Return advice for inputs of which none has the symbol.
+/// Find the only length of a stream, above 1, at which the extents of a node fit, as those of
+/// broadcast(40, S) do at 40. Nothing if they fit at great lengths.
+std::optional<int64_t> only_length(const Facts& facts, std::string_view symbol);
+
+/// Return a length from which on an expression is regular enough to be written in a few terms: the
+/// least that an assertion needs. 16 if there is none.
+int64_t shortest_regular(const Dim& dim, const std::string& symbol);
+
+/// Say what to do about inputs of which none has the symbol.
 std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol);
 
 /// Refuse the nodes of a pulsed graph that compute frames from the length of the stream.

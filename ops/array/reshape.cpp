@@ -184,6 +184,17 @@ struct StreamSplit {
   int64_t to_inner = 1;
 };
 
+/// Refuse a reshape between an open extent and elements that were counted for one length.
+Status refuse_counted(const PulseBuilder& b, const Fact& open, const Fact& counted) {
+  const auto elements = volume(counted.shape).to_int();
+  const auto length = elements ? solve(volume(open.shape), *elements, {}) : std::nullopt;
+  const std::string frames = length && length->first == b.symbol() && length->second > 0
+                                 ? str_cat(length->second, " frames")
+                                 : std::string("one length of stream");
+  return b.refuse("Export it with a dynamic axis, and take sizes from the shape of the input",
+                  "the file was written for ", frames, ": ", b.in(0), " becomes ", b.out(0));
+}
+
 Result<StreamSplit> split_of(const PulseBuilder& b, const StreamFact& stream) {
   const Fact& in = b.in(0);
   const Fact& out = b.out(0);
@@ -223,11 +234,7 @@ Result<StreamSplit> split_of(const PulseBuilder& b, const StreamFact& stream) {
     RILL_TRY(inner_of(out, group.to_begin, group.to_end, split.to_axis, &split.to_inner));
     if (split.from_inner > 0 && split.to_inner > 0) return split;
   }
-  if (!out.mentions(b.symbol())) {
-    return b.refuse("Export it with extents that follow those of the input", "streaming axis ",
-                    stream.axis, " of ", in, " is lost in ", out,
-                    ", which is written for one length of stream");
-  }
+  if (!out.mentions(b.symbol())) return refuse_counted(b, in, out);
   return b.refuse("Write the extents so that the streaming axis can be followed", "streaming axis ",
                   stream.axis, " of ", in, " is lost in ", out);
 }
@@ -236,10 +243,7 @@ Result<StreamSplit> split_of(const PulseBuilder& b, const StreamFact& stream) {
 
 Status Reshape::pulsify(PulseBuilder& b) const {
   const auto found = b.stream(0);
-  if (!found) {
-    return b.refuse("Give the table one frame per input frame", "the shape of a constant, ",
-                    b.out(0), ", depends on the length of the stream");
-  }
+  if (!found) return refuse_counted(b, b.out(0), b.in(0));
   StreamFact stream = *found;
   RILL_ASSIGN(const StreamSplit split, split_of(b, stream));
   OutletId wire = b.wire(0);

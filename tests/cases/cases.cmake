@@ -46,6 +46,8 @@ set(cases
   first_output_is_renamed
   folder_that_is_not_there
   folder_that_is_there
+  frames_on_a_named_axis
+  frames_that_do_not_follow
   half_precision_behind_a_pulse
   half_precision_is_near
   half_precision_is_written
@@ -115,6 +117,10 @@ set(cases
   state_of_a_longer_loop_stays
   state_of_a_loop_is_exported
   state_of_another_shape
+  states_are_proposed
+  states_in_an_open_order
+  states_in_one_input
+  states_in_one_output
   states_of_a_compiled_model
   states_of_a_stream_that_ends_early
   states_on_the_command_line
@@ -127,8 +133,8 @@ set(cases
   streams_stepped_together
   sums_over_chunks_stream
   symbol_tied_by_an_assertion
-  table_names_what_it_lacks
   syntax_error
+  table_names_what_it_lacks
   truncated_archive
   unbound_symbol
   unexpected_operators
@@ -154,11 +160,11 @@ set(cases
   weights_of_q8_stream_as_whole_kws_gru
   weights_of_q8_stream_as_whole_vad_speech
   weights_over_the_stream
+  weights_that_fade
   weights_within_a_difference
   weights_within_less_than_nothing
   weights_within_no_number
   weights_within_what_f32_alone_gives
-  weights_that_fade
   weights_within_without_inputs
   whole_operators_are_written
   wires_of_a_pulsed_archive
