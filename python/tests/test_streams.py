@@ -333,7 +333,15 @@ def test_states_of_onnx_files_go_round():
     # Each step is the last frame of the step before and one more.
     behind = model.context(x=1).feedback(state_out="state").stream()
     assert behind.push(x[:, :4]).shape == (1, 8)
+    # Lanes that change places, and frames on the first axis.
+    crossed = model.feedback({"state_out[:,0]": "state[:,1]", "state_out[:,1]": "state[:,0]"})
+    rows = crossed.frames(x=0).stream().push(x.reshape(5, 2))
+    state = np.zeros(2, np.float32)
+    for row, frame in zip(rows, x.reshape(5, 2)):
+        state = 3 * frame + state[::-1]
+        assert row.tobytes() == state.tobytes()
     for call in (lambda: model.feedback({"no": "state"}), lambda: model.feedback([1]),
+                 lambda: model.frames(no=1), lambda: model.frames(x=2), lambda: model.frames(x=0.5),
                  lambda: model.context(no=1), lambda: model.context(x=1.5),
                  lambda: rill.load(onnx_of_a_running_sum(), constants={"no": 1}),
                  lambda: rill.load(onnx_of_a_running_sum(), constants={"gain": "a"}),

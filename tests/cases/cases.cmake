@@ -102,6 +102,7 @@ set(cases
   pulse_without_the_symbol
   quantised_products_and_pools
   range_behind_an_empty_wire
+  reshaped_for_forty_frames
   resized_stream_begins_late
   modules_of_a_model
   running_sum_is_a_loop
@@ -135,6 +136,7 @@ set(cases
   symbol_tied_by_an_assertion
   syntax_error
   table_names_what_it_lacks
+  table_reshaped_for_forty_frames
   truncated_archive
   unbound_symbol
   unexpected_operators
@@ -170,6 +172,7 @@ set(cases
   wires_of_a_pulsed_archive
   written_archive_reads_back
   written_as_tract_writes
+  written_for_forty_frames
   written_with_its_name
   wrong_input_name
   wrong_input_rank
