@@ -95,11 +95,10 @@ void print_json(const audit::CheckReport& report, const std::string& model) {
 
 /// `check`: the whole run against the references, and streams of every kind against the whole run.
 Status check_command(const Args& args, const Log& log, const Model& model) {
-  if (model.pulsed() && !model.whole &&
-      args.streaming.steps_are_runs()) {
+  if (model.pulsed() && !model.whole && args.streaming.steps_are_runs()) {
     return fail(Code::kPulse, args.file,
-                " has --feedback, --context or --frames: it is what its steps ",
-                "give, and there is no whole run to check them by")
+                " has --feedback, --context or --frames: it is what its steps give, and there is "
+                "no whole run to check them by")
         .hint("Compare a stream with another program's: stream --assert-output-bundle");
   }
   if (model.pulsed() && !model.whole) {

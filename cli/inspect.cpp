@@ -334,8 +334,8 @@ std::string states_text(const Args& args, const Graph& graph) {
   std::string out = "; or feed back outputs that look like the next values of inputs:\n";
   std::string command = str_cat("  rill ", shell_word(args.file));
   for (const LikelyState& state : states) {
-    out +=
-        str_cat("  ", state.output, " ", state.gives, " -> ", state.input, " ", state.takes, "\n");
+    out += str_cat("  ", state.output, " ", state.gives, " -> ", state.input, " ", state.takes,
+                   "\n");
     command += str_cat(" --feedback ", shell_word(str_cat(state.output, "=", state.input)));
   }
   return out + command + " inspect";

@@ -166,9 +166,9 @@ Result<Graph> with_feedback(const Graph& model, std::string_view output, std::st
   auto ops = conversion(gives, takes, source.order);
   if (!ops.ok()) {
     return differ(ops.error().code, ops.error().message)
-        .hint(
-            str_cat("Name a part, as ", from, "[0], or the order of its axes, as ", from,
-                    ".transpose(1,0), or set symbols that are meant to be equal, as in --set B=1"));
+        .hint(str_cat("Name a part, as ", from, "[0], or the order of its axes, as ", from,
+                      ".transpose(1,0), or set symbols that are meant to be equal, as in --set "
+                      "B=1"));
   }
   if (operand < 0 || slot < 0) {
     return fail(Code::kPulse, "output \"", from, "\" and input \"", to,
@@ -306,7 +306,7 @@ std::optional<Traced> traced(const Graph& graph, const std::vector<NamedAxis>& a
   for (size_t id = 0; id < step->nodes.size(); ++id) {
     const Node& node = step->nodes[id];
     const OutletId own{static_cast<int>(id), 0};
-    if (node.op->as<Source>()) {
+    if (contains(step->inputs, own)) {
       const auto by = changed.find(own);
       known[own] = out.step.add_source(
           node.name, by == changed.end() ? node.outputs[0].without_value() : by->second);

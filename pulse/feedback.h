@@ -9,14 +9,13 @@
 namespace rill::pulse {
 
 /// Tie an output of each step to an input of the next one. The session then owns the value: it
-/// begins as `first`, zeros if that is null, and the model has neither the input nor the output any
-/// more. A model that is no stream yet becomes one whose steps are runs of it; each input and
-/// output has one axis of frames: the only symbolic one behind the first, or else the second, or
-/// the only one.
-/// Both names may be parts, as `state[0]` or `state[:, 2:4]`; what is left of a value stays an
-/// input or output that is named alike. An output may have another order of axes
-/// (`out.transpose(1,0)`), axes of extent 1 more or less, adjacent axes that the input has merged
-/// or split, and different extents in another order.
+/// begins as `first`, zeros if that is null, and the model loses the input and the output. A model
+/// that is no stream yet becomes one whose steps are runs of it; each input and output has one axis
+/// of frames: the only symbolic one behind the first, or else the second, or the only one.
+/// Both names may be parts, as `state[0]` or `state[:, 2:4]`; the rest of a value stays an input or
+/// output that is named alike. An output may have another order of axes (`out.transpose(1,0)`),
+/// axes of extent 1 more or less, adjacent axes that the input has merged or split, and different
+/// extents in another order.
 /// Errors: kArg if there is no such input or output, with the names there are; kShape or kDType
 /// where their facts differ otherwise, or more than one order of axes fits; kPulse for a model that
 /// was pulsed, or has no other input.

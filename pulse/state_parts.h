@@ -16,8 +16,8 @@ struct IndexRange {
   bool operator==(const IndexRange&) const = default;
 };
 
-/// A part of an input or output, as `state[1, :, 0:64]`. An index keeps its axis, with the extent
-/// 1. Axes behind the last range are whole.
+/// A part of an input or output, as `state[1, :, 0:64]`. An index keeps its axis, with extent 1.
+/// Axes behind the last range are whole.
 struct StatePart {
   std::string name;
   std::vector<IndexRange> ranges;
@@ -48,8 +48,8 @@ struct StateShape {
   std::vector<int64_t> order;  ///< empty if it stays
   bool reshapes = false;
 };
-/// Find the only way in which one shape becomes another without a choice: axes of extent 1 that
-/// come and go, adjacent axes that merge or split, or different extents in another order.
+/// Find how one shape becomes another where that leaves no choice: axes of extent 1 that come and
+/// go, adjacent axes that merge or split, or different extents in another order.
 /// Errors: kShape if there is none or more than one, with the orders that fit.
 Result<StateShape> state_shape(const std::vector<Dim>& gives, const std::vector<Dim>& takes);
 

@@ -131,6 +131,17 @@ Result<Graph> as_loop(const Graph& graph) {
   return out;
 }
 
+namespace {
+
+/// The fact of a value of one step as the loop gives it.
+Fact with_step_axis(const Fact& fact) {
+  Fact out = fact.without_value();
+  out.shape.insert(out.shape.begin(), Dim(1));
+  return out;
+}
+
+}  // namespace
+
 int operand_of(const Graph& graph, int loop, OutletId source) {
   const Node& node = graph.node(loop);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -299,9 +310,10 @@ Result<Graph> with_outputs(const Graph& looped, size_t index, int slot,
 int slot_of(const Graph& looped, int loop, size_t index) {
   const OutletId outlet = looped.outputs[index];
   const Node& node = looped.node(outlet.node);
-  const bool is_own = std::count(looped.outputs.begin(), looped.outputs.end(), outlet) == 1;
-  if (!is_own || !node.op->as<ops::RmAxis>() || node.inputs[0].node != loop) return -1;
-  return node.inputs[0].slot;
+  const bool is_alone = std::count(looped.outputs.begin(), looped.outputs.end(), outlet) == 1;
+  if (!is_alone || node.inputs.size() != 1 || node.inputs[0].node != loop) return -1;
+  const bool is_whole = with_step_axis(looped.fact(outlet)).same_type(looped.fact(node.inputs[0]));
+  return is_whole ? node.inputs[0].slot : -1;
 }
 
 namespace {
@@ -334,8 +346,8 @@ Result<Graph> split_input(const Graph& looped, size_t index, size_t axis,
   const auto operand = static_cast<size_t>(change.operand);
   const Node& node = looped.node(change.at);
   const auto& old = static_cast<const ops::Scan&>(*node.op);
+  // A context is a node in between.
   const bool is_plain = change.operand >= 0 && old.inputs[operand].kind == Kind::kScan &&
-                        looped.node(node.inputs[operand].node).op->as<ops::AddAxis>() &&
                         looped.node(node.inputs[operand].node).inputs[0] == looped.inputs[index];
   if (!is_plain) return not_of_the_step(looped.input_name(index));
   Graph body = empty_like(*old.body);
@@ -345,8 +357,7 @@ Result<Graph> split_input(const Graph& looped, size_t index, size_t axis,
     Fact fact = looped.fact(looped.inputs[index]).without_value();
     fact.shape[axis] = part.range(axis).end - part.range(axis).begin;
     change.sources.emplace_back(part.text(), fact);
-    fact.shape.insert(fact.shape.begin(), Dim(1));
-    joined.push_back(body.add_source(part.text(), std::move(fact)));
+    joined.push_back(body.add_source(part.text(), with_step_axis(fact)));
   };
   for (size_t i = 0; i < old.body->inputs.size(); ++i) {
     const OutletId own = old.body->inputs[i];
@@ -397,8 +408,8 @@ Result<bool> holds(const StatePart& own, const Fact& fact, StatePart* part) {
     if (within && wanted == IndexRange{0, *extent}) wanted = {};
   }
   if (!within && own.ranges.empty()) {
-    return fail(Code::kShape, "\"", part->text(), "\" is not within \"", own.name, "\", which is ",
-                fact)
+    return fail(Code::kShape, "\"", part->text(), "\" is not within \"", own.name,
+                "\", which is ", fact)
         .hint("Indices count from 0. An axis that is cut has a number as its extent");
   }
   return within;

@@ -245,18 +245,18 @@ RILL_API rill_status rill_model_pulse(rill_model* model, const char* symbol, con
 /** Feed an output of each step to an input of the next. Both become state of the session, with
  *  zeros at first. The model becomes a stream whose steps are runs of it.
  *  Both may be parts, as "out[1]" and "in[:,0:2]"; the rest stays an output or input, named alike.
- *  Axes of extent 1 may differ, and extents may have one other order; "out.transpose(1,0)" names
- *  it. Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_PULSE if it is pulsed. */
+ *  Axes of extent 1 may differ, and extents may have another order: "out.transpose(1,0)" names it.
+ *  Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_PULSE if it is pulsed. */
 RILL_API rill_status rill_model_feedback(rill_model* model, const char* output, const char* input);
 /** Keep the last `frames` frames of an input and put them before the frames of the next step, with
  *  zeros at first: the caller gives `frames` frames fewer per step. Errors: as above. */
 RILL_API rill_status rill_model_context(rill_model* model, const char* input, int64_t frames);
 /** Name the axes that hold the frames of inputs and outputs, where the file has only numbers: a
- *  stream then takes any number of frames, and its pulse is that extent. `names` must have an
- *  input. Inputs of the same shape have the same axis; the axes of outputs follow from it. States
- *  are fed back first, and a context is added last. The model becomes a stream whose steps are runs
- *  of it. Errors: RILL_E_ARG; RILL_E_SHAPE for an input or output whose axis does not follow;
- *  RILL_E_PULSE if it is pulsed. */
+ *  stream then takes any number of frames, and its pulse is that extent. One name is of an input.
+ *  Inputs of the same shape have the same axis; the axes of outputs follow from it. States are fed
+ *  back first, and a context is added last. The model becomes a stream whose steps are runs of it.
+ *  Errors: RILL_E_ARG; RILL_E_SHAPE for an input or output whose axis does not follow; RILL_E_PULSE
+ *  if it is pulsed. */
 RILL_API rill_status rill_model_frames(rill_model* model, const char* const* names,
                                        const int64_t* axes, size_t count);
 
