@@ -334,12 +334,13 @@ int marked_axis(const Fact& fact, const std::vector<std::string>& marks, int fro
   return found;
 }
 
-/// Return whether the axis of frames follows from the shape: every other extent is 1, there is no
-/// other axis behind the first, or one alone is open.
+/// Return whether the axis of frames follows from the shape: it is the only axis, or the only open
+/// one behind the first, or there is one element.
 bool is_plain(const Fact& fact) {
-  const int axis = frame_axis(fact);
-  if (fact.rank() <= 2 || !fact.dim(axis).is_const()) return true;
-  return all_of(fact.shape, [](const Dim& extent) { return extent == Dim(1); });
+  int open = 0;
+  for (int axis = 1; axis < fact.rank(); ++axis) open += fact.dim(axis).is_const() ? 0 : 1;
+  return fact.rank() <= 1 || open == 1 ||
+         all_of(fact.shape, [](const Dim& extent) { return extent == Dim(1); });
 }
 
 /// The axis of an input or output that has the shape of a named input; -1 if there is none.
