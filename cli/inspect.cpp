@@ -327,29 +327,29 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-/// The states that a caller seems to carry, and the command that makes them part of a stream.
-std::string states_text(const Args& args, const Graph& graph) {
+/// Print the states that a caller seems to carry, and the command that makes them part of a stream.
+void propose_states(const Args& args, const Graph& graph) {
   const std::vector<LikelyState> states = likely_states(graph);
-  if (states.empty()) return {};
-  std::string out = "; or feed back outputs that look like the next values of inputs:\n";
-  std::string command = str_cat("  rill ", shell_word(args.file));
+  if (states.empty()) return;
+  std::string text = "Outputs that look like the next values of inputs:\n";
+  std::string command = str_cat("rill ", shell_word(args.file));
   for (const LikelyState& state : states) {
-    out += str_cat("  ", state.output, " ", state.gives, " -> ", state.input, " ", state.takes,
-                   "\n");
+    text += escaped_format("  {} {} -> {} {}\n", state.output, state.gives.to_string(), state.input,
+                           state.takes.to_string());
     command += str_cat(" --feedback ", shell_word(str_cat(state.output, "=", state.input)));
   }
-  return out + command + " inspect";
+  put(stdout, {text + escaped_format("To feed them back:\n  {} inspect\n", command)});
 }
 
 }  // namespace
 
 Status inspect_command(const Args& args, const Log&, const Model& model) {
   if (!model.pulsed()) {
+    if (!args.view.json && !args.view.quiet) propose_states(args, model.graph);
     return fail(Code::kPulse, args.file, " is not pulsed: there is no stream to look at")
-        .hint(str_cat(
-            "Add --pulse S=8, with the symbol of the axis that streams and the frames per step, "
-            "or --pulse auto",
-            states_text(args, model.graph)));
+        .hint(
+            "Add --pulse S=8, with the symbol of the axis that streams and the frames per step, or "
+            "--pulse auto, or make states part of the stream by --feedback OUTPUT=INPUT");
   }
   if (args.inspect.frame_ms < 0)
     return fail(Code::kArg, "--frame-ms ", args.inspect.frame_ms, ": below 0");

@@ -105,29 +105,43 @@ class LikelyStates {
     found_.push_back({output->name, input->name, output->fact, input->fact});
   }
 
-  /// The input that an output looks like the next value of: by its name, or by its shape alone.
+  /// The input that an output looks like the next value of: by its name, or as the only one that
+  /// may have its shape.
   Value* state_of(const Value& output) {
     Value* same = nullptr;
+    Value* alike = nullptr;
     int count = 0;
+    int count_alike = 0;
     for (Value& input : inputs_) {
       if (input.taken) continue;
       const bool is_same = may_be_same(input.fact, output.fact);
-      const bool fits = is_same || becomes(output.fact, input.fact);
-      if (fits && stem(output.name) == stem(input.name)) return &input;
-      if (!is_same) continue;
-      same = &input;
-      ++count;
+      if (!is_same && !becomes(output.fact, input.fact)) continue;
+      if (stem(output.name) == stem(input.name)) return &input;
+      (is_same ? same : alike) = &input;
+      ++(is_same ? count : count_alike);
     }
-    return count == 1 ? same : nullptr;
+    if (count > 0) return count == 1 ? same : nullptr;
+    return count_alike == 1 ? alike : nullptr;
   }
 
   static bool becomes(const Fact& gives, const Fact& takes) {
     return gives.dtype == takes.dtype && pulse::state_shape(gives.shape, takes.shape).ok();
   }
 
+  /// How a part of a value is another value: concatenated, stacked, or with another shape.
+  enum class Join : uint8_t { kConcat, kStack, kOther };
+
+  static bool joins(Join join, const Fact& part, size_t axis, const Fact& other, bool splits) {
+    if (join == Join::kConcat) return part.same_type(other);
+    Fact without = part;
+    without.shape.erase(without.shape.begin() + static_cast<ptrdiff_t>(axis));
+    if (join == Join::kStack) return part.shape[axis] == Dim(1) && without.same_type(other);
+    return splits ? becomes(part, other) : becomes(other, part);
+  }
+
   /// The extents on `axis` of the parts of a value that are `parts` from `first` on. Empty if they
   /// do not make up the whole value.
-  static std::vector<int64_t> extents(const Value& whole, size_t axis,
+  static std::vector<int64_t> extents(const Value& whole, size_t axis, Join join,
                                       const std::vector<Value>& parts, size_t first, bool splits) {
     std::vector<int64_t> out;
     int64_t left = whole.fact.shape[axis].to_int().value_or(0);
@@ -139,7 +153,7 @@ class LikelyStates {
         Fact part = whole.fact;
         part.shape[axis] = extent;
         const bool fits = extent.is_const() && *extent.to_int() <= left &&
-                          (splits ? becomes(part, parts[i].fact) : becomes(parts[i].fact, part));
+                          joins(join, part, axis, parts[i].fact, splits);
         if (!fits) continue;
         out.push_back(*extent.to_int());
         left -= out.back();
@@ -157,25 +171,32 @@ class LikelyStates {
     std::vector<int64_t> best;
     size_t first = 0;
     size_t axis = 0;
-    for (size_t on = 0; on < whole->fact.shape.size(); ++on) {
-      for (size_t from = 0; from < parts->size(); ++from) {
-        auto found = extents(*whole, on, *parts, from, splits);
-        if (found.empty()) continue;
-        if (!best.empty()) return;
-        best = std::move(found);
-        first = from;
-        axis = on;
+    for (const Join join : {Join::kConcat, Join::kStack, Join::kOther}) {
+      for (size_t on = 0; on < whole->fact.shape.size(); ++on) {
+        for (size_t from = 0; from < parts->size(); ++from) {
+          auto found = extents(*whole, on, join, *parts, from, splits);
+          if (found.empty()) continue;
+          if (!best.empty()) return;
+          best = std::move(found);
+          first = from;
+          axis = on;
+        }
       }
+      if (!best.empty()) break;
     }
+    propose_parts(whole, axis, best, parts->data() + first, splits);
+  }
+
+  void propose_parts(Value* whole, size_t axis, const std::vector<int64_t>& extents, Value* others,
+                     bool splits) {
     int64_t begin = 0;
-    for (size_t i = 0; i < best.size(); ++i) {
+    for (size_t i = 0; i < extents.size(); ++i) {
       pulse::StatePart part{whole->name, std::vector<pulse::IndexRange>(axis + 1)};
-      part.ranges[axis] = {begin, begin + best[i]};
-      begin += best[i];
+      part.ranges[axis] = {begin, begin + extents[i]};
+      begin += extents[i];
       Value piece{part.text(), whole->fact};
-      piece.fact.shape[axis] = best[i];
-      Value* other = &(*parts)[first + i];
-      propose(splits ? &piece : other, splits ? other : &piece);
+      piece.fact.shape[axis] = extents[i];
+      propose(splits ? &piece : others + i, splits ? others + i : &piece);
       whole->taken = true;
     }
   }
