@@ -334,8 +334,9 @@ void propose_states(const Args& args, const Graph& graph) {
   std::string text = "Outputs that look like the next values of inputs:\n";
   std::string command = str_cat("rill ", shell_word(args.file));
   for (const LikelyState& state : states) {
-    text += escaped_format("  {} {} -> {} {}\n", state.output, state.gives.to_string(), state.input,
-                           state.takes.to_string());
+    text += escaped_format("  {} {} -> {} {}{}\n", state.output, state.gives.to_string(),
+                           state.input, state.takes.to_string(),
+                           state.on_another_axis ? " (parts on another axis fit too)" : "");
     command += str_cat(" --feedback ", shell_word(str_cat(state.output, "=", state.input)));
   }
   put(stdout, {text + escaped_format("To feed them back:\n  {} inspect\n", command)});

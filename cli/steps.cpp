@@ -102,7 +102,7 @@ class LikelyStates {
  private:
   void propose(Value* output, Value* input) {
     output->taken = input->taken = true;
-    found_.push_back({output->name, input->name, output->fact, input->fact});
+    found_.push_back({output->name, input->name, output->fact, input->fact, false});
   }
 
   /// The input that an output looks like the next value of: by its name, or as the only one that
@@ -171,12 +171,15 @@ class LikelyStates {
     std::vector<int64_t> best;
     size_t first = 0;
     size_t axis = 0;
+    bool on_another_axis = false;
     for (const Join join : {Join::kConcat, Join::kStack, Join::kOther}) {
       for (size_t on = 0; on < whole->fact.shape.size(); ++on) {
         for (size_t from = 0; from < parts->size(); ++from) {
           auto found = extents(*whole, on, join, *parts, from, splits);
           if (found.empty()) continue;
-          if (!best.empty()) return;
+          if (!best.empty() && from != first) return;
+          on_another_axis = !best.empty();
+          if (on_another_axis) continue;
           best = std::move(found);
           first = from;
           axis = on;
@@ -184,7 +187,9 @@ class LikelyStates {
       }
       if (!best.empty()) break;
     }
+    const size_t before = found_.size();
     propose_parts(whole, axis, best, parts->data() + first, splits);
+    for (size_t i = before; i < found_.size(); ++i) found_[i].on_another_axis = on_another_axis;
   }
 
   void propose_parts(Value* whole, size_t axis, const std::vector<int64_t>& extents, Value* others,

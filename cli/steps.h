@@ -18,6 +18,7 @@ struct LikelyState {
   std::string input;
   Fact gives;
   Fact takes;
+  bool on_another_axis = false;  ///< parts on another axis fit as well
 };
 /// Find states that a caller carries, by their names and shapes. One output may hold the states of
 /// several inputs, and one input those of several outputs.

@@ -2,6 +2,7 @@
 // and states as inputs and outputs.
 
 #include <string>
+#include <vector>
 
 #include "api/src/change.h"
 #include "api/src/errors.h"

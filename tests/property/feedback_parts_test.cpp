@@ -206,7 +206,7 @@ TEST_P(FeedbackParts, GiveTheFramesOfStatesThatAreApart) {
     ASSERT_TRUE(got.ok()) << got.error().to_string();
     found.push_back(got->outputs[0]);
   }
-  EXPECT_EQ(found[0].extent(0), kSteps);
+  EXPECT_EQ(found[0].extent(1), kSteps);
   EXPECT_EQ(difference(found[0], found[1]), "") << model(d, false);
 }
 
