@@ -212,6 +212,78 @@ TEST_P(FeedbackParts, GiveTheFramesOfStatesThatAreApart) {
 
 INSTANTIATE_TEST_SUITE_P(Seed, FeedbackParts, ::testing::Range<uint64_t>(0, 80));
 
+class NamedFrames : public ::testing::TestWithParam<uint64_t> {};
+
+/// A step of s = 0.5 * s + x, whose frames are on a drawn axis, against the same sum by hand.
+TEST_P(NamedFrames, StreamAlongTheAxisThatIsNamed) {
+  Splitmix64 draw(GetParam());
+  std::vector<int64_t> shape;
+  for (int64_t rank = draw.in(2, 4); rank > 0; --rank) shape.push_back(draw.in(1, 4));
+  const int64_t axis = draw.in(0, static_cast<int64_t>(shape.size()) - 1);
+  const auto at = static_cast<size_t>(axis);
+  const bool moved = draw.in(0, 1) == 1;
+  std::vector<int64_t> order(shape.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[i] = static_cast<int64_t>((i + (moved ? 1 : 0)) % order.size());
+  }
+  const auto graph = load_text(str_cat(
+      "version 1.0;\nextension tract_registry tract_core;\ngraph network(x, s) -> (y, t)\n{\n"
+      "  x = tract_core_external(shape = ",
+      listed(shape), ", datum_type = 'f32');\n  s = tract_core_external(shape = ", listed(shape),
+      ", datum_type = 'f32');\n  t = 0.5 * s + x;\n  y = transpose(t, axes = ", listed(order),
+      ");\n}\n"));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  auto made = pulse::with_feedback(*graph, "t", "s");
+  ASSERT_TRUE(made.ok()) << made.error().to_string();
+  const pulse::FrameAxis named[] = {{"x", axis}};
+  made = pulse::with_frames(*made, named);
+  ASSERT_TRUE(made.ok()) << made.error().to_string();
+  const auto rank = static_cast<int64_t>(shape.size());
+  EXPECT_EQ(made->streaming->input_axis(0), axis);
+  EXPECT_EQ(made->streaming->output(0).axis, (axis + (moved ? rank - 1 : 0)) % rank);
+  EXPECT_EQ(made->streaming->pulse, shape[at]);
+
+  const int64_t steps = draw.in(1, 6);
+  std::vector<int64_t> whole = shape;
+  whole[at] *= steps;
+  Tensor x = std::move(Tensor::zeros(DType::kF32, whole)).value();
+  for (int64_t i = 0; i < x.volume(); ++i) {
+    x.mutable_data<float>()[i] = static_cast<float>(2 * draw.unit() - 1);
+  }
+  Tensor wanted = x;
+  int64_t behind = 1;
+  for (size_t i = at + 1; i < shape.size(); ++i) behind *= shape[i];
+  const int64_t step = shape[at] * behind;
+  float* value = wanted.mutable_data<float>();
+  for (int64_t i = 0; i < wanted.volume(); ++i) {
+    if (i / step % steps > 0) value[i] += 0.5F * value[i - step];
+  }
+  const auto graph_again = declutter(*made);
+  ASSERT_TRUE(graph_again.ok()) << graph_again.error().to_string();
+  const auto plan = prepare(*graph_again);
+  ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+  const auto session = std::move(Session::make(*plan)).value();
+  const auto got = audit::run_stream(session.get(), std::vector<Tensor>{x}, whole[at], {});
+  ASSERT_TRUE(got.ok()) << got.error().to_string();
+  const Tensor& found = got->outputs[0];
+  ASSERT_EQ(found.volume(), wanted.volume());
+  // An element of y is the one of t whose indices are those of y, one place further if it moved.
+  std::vector<int64_t> index(shape.size());
+  for (int64_t i = 0; i < found.volume(); ++i) {
+    int64_t left = i;
+    for (size_t k = order.size(); k-- > 0;) {
+      const auto of = static_cast<size_t>(order[k]);
+      index[of] = left % whole[of];
+      left /= whole[of];
+    }
+    int64_t place = 0;
+    for (size_t k = 0; k < whole.size(); ++k) place = place * whole[k] + index[k];
+    ASSERT_EQ(found.data<float>()[i], value[place]) << "element " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seed, NamedFrames, ::testing::Range<uint64_t>(0, 60));
+
 std::string refusal(std::string_view gives, std::string_view takes, std::string_view output,
                     std::string_view input) {
   const std::string text = str_cat(
