@@ -15,6 +15,16 @@ final class Buffers {
     }
   }
 
+  /** Copy what remains in a buffer to an address that is a multiple of 64. */
+  static ByteBuffer alignedCopy(ByteBuffer from) {
+    ByteBuffer copy = ByteBuffer.allocateDirect(Math.addExact(from.remaining(), 63));
+    copy.position((64 - Native.offsetIn64(copy, 0)) % 64);
+    int begin = copy.position();
+    copy.put(from).limit(copy.position());
+    copy.position(begin);
+    return copy;
+  }
+
   static void expectWritable(ByteBuffer buffer) {
     expectDirect(buffer);
     if (buffer.isReadOnly()) throw new ReadOnlyBufferException();

@@ -70,10 +70,10 @@ final class Handle extends PhantomReference<Object> {
     users.decrementAndGet();
   }
 
+  /** Free the native object. A second call does nothing. */
   void close() {
-    if (!tryClose()) {
-      throw new IllegalStateException(
-          "this " + what + (users.get() == CLOSED ? " is closed" : " is in use by another call"));
+    if (!tryClose() && users.get() != CLOSED) {
+      throw new IllegalStateException("this " + what + " is in use by another call");
     }
   }
 

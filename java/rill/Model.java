@@ -11,7 +11,7 @@ import java.util.Map;
 /**
  * What a file says: symbols may be bound, a stream symbol may be pulsed. A model belongs to one
  * thread at a time; a call during another one is refused with {@link IllegalStateException}, as is
- * any call after {@link #close}, close included.
+ * any call after {@link #close}. Closing it again does nothing.
  */
 public final class Model implements AutoCloseable {
   private static final Handle.Free FREE = new Handle.Free() {

@@ -1,8 +1,8 @@
 package rill;
 
 /**
- * How {@link Plan#load} opens a compiled model, and what the model may cost. 0 stands for the default
- * of a limit, which real models stay far below.
+ * How {@link Plan#open} opens a compiled model, and what the model may cost. 0 stands for the default
+ * of a limit, which is far above real models.
  */
 public final class OpenOptions {
   private boolean readFile;
@@ -12,7 +12,7 @@ public final class OpenOptions {
   private long maxOutputs;
   private long maxBuffers;
 
-  /** Read the file into memory, so that it may be cut or overwritten from then on. */
+  /** Copy the file or buffer, so that others may truncate or overwrite it later. */
   public OpenOptions readFile(boolean read) {
     readFile = read;
     return this;
@@ -49,6 +49,10 @@ public final class OpenOptions {
   public OpenOptions maxBuffers(long most) {
     maxBuffers = most;
     return this;
+  }
+
+  boolean copies() {
+    return readFile;
   }
 
   /** As the native side reads them. */

@@ -1,11 +1,15 @@
 package rill;
 
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** A model made ready to run: immutable, and shared by any number of threads and sessions. */
+/**
+ * A model made ready to run: immutable, and shared by any number of threads and sessions. A call
+ * after {@link #close} is refused with {@link IllegalStateException}; closing it again does nothing.
+ */
 public final class Plan implements AutoCloseable {
   private static final Handle.Free FREE = new Handle.Free() {
     @Override
@@ -17,9 +21,17 @@ public final class Plan implements AutoCloseable {
   private final Handle handle;
   private final List<TensorInfo> inputs;
   private final List<TensorInfo> outputs;
+  // The memory of a plan that is read in place; null if the plan owns its memory.
+  private final ByteBuffer weights;
 
   Plan(long address) {
+    this(address, null);
+  }
+
+  private Plan(long address, ByteBuffer weights) {
+    this.weights = weights;
     handle = new Handle(this, "plan", address, true, FREE);
+    handle.held = weights;
     inputs = all(address, 0);
     outputs = all(address, 1);
   }
@@ -28,13 +40,45 @@ public final class Plan implements AutoCloseable {
    * Open the file of a compiled model, as {@code rill compile} writes it. Its weights stay in the
    * file. Errors: RillException IO, PARSE, ABI, UNSUPPORTED; NOMEM if it costs more than the limits.
    */
-  public static Plan load(String path) {
-    return load(path, new OpenOptions());
+  public static Plan open(String path) {
+    return open(path, new OpenOptions());
   }
 
-  /** As above, within other limits. Errors: as above; ARG for a limit below 0. */
-  public static Plan load(String path, OpenOptions options) {
+  /** Open a file within other limits. Errors: as above; ARG for a limit below 0. */
+  public static Plan open(String path, OpenOptions options) {
     return new Plan(Native.openPlan(path.getBytes(StandardCharsets.UTF_8), options.all()));
+  }
+
+  /**
+   * Open a compiled model in the remaining bytes of a direct buffer, as of a mapped file or an asset;
+   * its position stays. The weights are read in place if the bytes begin at an address that is a
+   * multiple of 64, as those of a mapped file do; else they are copied once. The plan and its
+   * sessions keep the buffer alive. Nobody may change its bytes until all of them are closed, unless
+   * {@link OpenOptions#readFile} asks for a copy. Errors: as above, without IO.
+   */
+  public static Plan open(ByteBuffer bytes) {
+    return open(bytes, new OpenOptions());
+  }
+
+  /** Open a buffer within other limits. Errors: as above; ARG for a limit below 0. */
+  public static Plan open(ByteBuffer bytes, OpenOptions options) {
+    Buffers.expectDirect(bytes);
+    long[] all = options.all();
+    ByteBuffer own = bytes.duplicate();
+    if (options.copies() || Native.offsetIn64(own, own.position()) != 0) {
+      own = Buffers.alignedCopy(own);
+    }
+    return new Plan(Native.openDirect(own, own.position(), own.remaining(), all), own);
+  }
+
+  /** Open a file; another name of {@link #open(String)}. */
+  public static Plan load(String path) {
+    return open(path);
+  }
+
+  /** Open a file; another name of {@link #open(String, OpenOptions)}. */
+  public static Plan load(String path, OpenOptions options) {
+    return open(path, options);
   }
 
   public List<TensorInfo> inputs() {
@@ -55,7 +99,7 @@ public final class Plan implements AutoCloseable {
     }
   }
 
-  /** Allocate all that one run or stream needs. The session goes on when the plan is closed. */
+  /** Allocate all that one run or stream needs. The session stays usable after the plan is closed. */
   public Session open() {
     return open(0);
   }
@@ -64,7 +108,7 @@ public final class Plan implements AutoCloseable {
   public Session open(long maxPush) {
     long plan = handle.enter();
     try {
-      return new Session(Native.open(plan, maxPush), inputs, outputs);
+      return new Session(Native.open(plan, maxPush), inputs, outputs, weights);
     } finally {
       handle.leave();
     }

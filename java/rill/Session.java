@@ -8,7 +8,8 @@ import java.util.List;
  * One run or one stream of a plan. Its inputs and outputs are direct buffers in the machine's byte
  * order, which belong to Java and outlive the session. From {@link #step} to {@link #finish} nothing
  * is allocated unless a call fails. A session belongs to one thread at a time; a call during another
- * one is refused with {@link IllegalStateException}, as is any call after {@link #close}.
+ * one is refused with {@link IllegalStateException}, as is any call after {@link #close}. Closing it
+ * again does nothing.
  */
 public final class Session implements AutoCloseable {
   private static final Handle.Free FREE = new Handle.Free() {
@@ -21,15 +22,18 @@ public final class Session implements AutoCloseable {
   private final Handle handle;
   private final List<TensorInfo> inputs;
   private final List<TensorInfo> outputs;
-  // What the native session reads and writes, which has to live as long.
+  // The memory that the native session reads and writes, which has to live as long.
   private final ByteBuffer[][] buffers;
+  private final ByteBuffer weights;
 
-  Session(long address, List<TensorInfo> inputs, List<TensorInfo> outputs) {
+  /** @param weights the memory of a plan that is read in place; null if the plan owns its memory */
+  Session(long address, List<TensorInfo> inputs, List<TensorInfo> outputs, ByteBuffer weights) {
     this.inputs = inputs;
     this.outputs = outputs;
+    this.weights = weights;
     handle = new Handle(this, "session", address, false, FREE);
     buffers = new ByteBuffer[][] {new ByteBuffer[inputs.size()], new ByteBuffer[outputs.size()]};
-    handle.held = buffers;
+    handle.held = new Object[] {buffers, weights};
     long session = handle.enter();
     try {
       for (int dir = 0; dir < 2; ++dir) {
@@ -174,7 +178,7 @@ public final class Session implements AutoCloseable {
   public Session copy() {
     long session = handle.enter();
     try {
-      return new Session(Native.cloneSession(session), inputs, outputs);
+      return new Session(Native.cloneSession(session), inputs, outputs, weights);
     } finally {
       handle.leave();
     }

@@ -285,25 +285,49 @@ static jlong prepare(JNIEnv* env, jclass type, jlong model, jboolean plain, jlon
   return good(env, rill_prepare(model_of(model), &opts, &plan)) ? handle_of(plan) : 0;
 }
 
-/* The options are those of OpenOptions.all, in its order. */
-static jlong open_plan(JNIEnv* env, jclass type, jbyteArray path, jlongArray options) {
-  RILL_UNUSED(type);
+/* Reads OpenOptions.all, in its order; returns 0 after a failure. */
+static int open_opts(JNIEnv* env, jlongArray options, rill_open_opts* opts) {
   jlong all[6];
   (*env)->GetLongArrayRegion(env, options, 0, sizeof all / sizeof all[0], all);
   if ((*env)->ExceptionCheck(env)) return 0;
-  const rill_open_opts opts = {.size = sizeof opts,
-                               .read_file = all[0] != 0,
-                               .max_file_bytes = all[1],
-                               .max_session_bytes = all[2],
-                               .max_step_work = all[3],
-                               .max_outputs = all[4],
-                               .max_buffers = all[5]};
+  *opts = (rill_open_opts){.size = sizeof *opts,
+                           .read_file = all[0] != 0,
+                           .max_file_bytes = all[1],
+                           .max_session_bytes = all[2],
+                           .max_step_work = all[3],
+                           .max_outputs = all[4],
+                           .max_buffers = all[5]};
+  return 1;
+}
+
+static jlong open_plan(JNIEnv* env, jclass type, jbyteArray path, jlongArray options) {
+  RILL_UNUSED(type);
+  rill_open_opts opts;
+  if (!open_opts(env, options, &opts)) return 0;
   char* text = text_of(env, path);
   if (!text) return 0;
   rill_plan* plan = NULL;
   const rill_status status = rill_plan_open_opts(text, &opts, &plan);
   free(text);
   return good(env, status) ? handle_of(plan) : 0;
+}
+
+/* Bytes of an address beyond a multiple of 64. */
+static jint offset_in_64(JNIEnv* env, jclass type, jobject bytes, jint position) {
+  RILL_UNUSED(type);
+  const char* at = at_of(env, bytes, position);
+  return at ? (jint)((uintptr_t)at % 64) : 0;
+}
+
+static jlong open_direct(JNIEnv* env, jclass type, jobject bytes, jint position, jint size,
+                         jlongArray options) {
+  RILL_UNUSED(type);
+  rill_open_opts opts;
+  if (!open_opts(env, options, &opts)) return 0;
+  const char* at = at_of(env, bytes, position);
+  if (!at) return 0;
+  rill_plan* plan = NULL;
+  return good(env, rill_plan_map_opts(at, (size_t)size, &opts, &plan)) ? handle_of(plan) : 0;
 }
 
 static void free_plan(JNIEnv* env, jclass type, jlong plan) {
@@ -583,6 +607,8 @@ static const JNINativeMethod kMethods[] = {
     RILL_NATIVE("property", "(JI)[[B", property),
     RILL_NATIVE("prepare", "(JZJ)J", prepare),
     RILL_NATIVE("openPlan", "([B[J)J", open_plan),
+    RILL_NATIVE("openDirect", "(Ljava/nio/ByteBuffer;II[J)J", open_direct),
+    RILL_NATIVE("offsetIn64", "(Ljava/nio/ByteBuffer;I)I", offset_in_64),
     RILL_NATIVE("freePlan", "(J)V", free_plan),
     RILL_NATIVE("countOfPlan", "(JI)I", count_of_plan),
     RILL_NATIVE("ioOfPlan", "(JII)[Ljava/lang/Object;", io_of_plan),

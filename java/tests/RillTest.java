@@ -251,7 +251,7 @@ public final class RillTest {
     Model model = Model.load(archive("kws_gru"));
     Model copy = model.copy();
     model.close();
-    refused(IllegalStateException.class, model::close);
+    model.close();
     refused(IllegalStateException.class, model::inputs);
     refused(IllegalStateException.class, model::prepare);
     refused(IllegalStateException.class, () -> model.set("B", 1));
@@ -259,13 +259,13 @@ public final class RillTest {
     Plan plan = copy.prepare();
     Session session = plan.open();
     plan.close();
-    refused(IllegalStateException.class, plan::close);
+    plan.close();
     refused(IllegalStateException.class, plan::open);
     refused(IllegalStateException.class, () -> plan.stream(0));
     session.step();
     ByteBuffer output = session.output(0);
     session.close();
-    refused(IllegalStateException.class, session::close);
+    session.close();
     refused(IllegalStateException.class, session::step);
     refused(IllegalStateException.class, session::reset);
     refused(IllegalStateException.class, () -> session.push(0, output));
@@ -313,17 +313,98 @@ public final class RillTest {
     }
   }
 
-  static void compiledModelsKeepTheirLimits() throws Exception {
+  static File compiled() throws Exception {
     File file = new File(scratch, "kws.rill");
     Process compile = new ProcessBuilder(program, archive("kws_gru"), "--set", "B=1", "--pulse",
         "S=8", "compile", "--no-audit", "-o", file.getPath()).redirectErrorStream(true)
         .redirectOutput(new File(scratch, "log")).start();
     expect(compile.waitFor() == 0, "rill compile");
+    return file;
+  }
+
+  /** The bytes of a compiled model, beginning at `offset` beyond a multiple of 64. */
+  static ByteBuffer bytesAt(byte[] bytes, int offset) {
+    ByteBuffer buffer = ByteBuffer.allocateDirect(bytes.length + 128);
+    buffer.position((64 - buffer.alignmentOffset(0, 64)) % 64 + offset);
+    int begin = buffer.position();
+    buffer.put(bytes).flip();
+    buffer.position(begin);
+    return buffer;
+  }
+
+  static void compiledModelsOpenFromBuffers() throws Exception {
+    byte[] bytes = Files.readAllBytes(compiled().toPath());
+    for (int offset : new int[] {0, 1, 4, 16, 63}) {
+      ByteBuffer buffer = bytesAt(bytes, offset);
+      int position = buffer.position();
+      Session session;
+      try (Plan plan = Plan.open(buffer.asReadOnlyBuffer())) {
+        session = plan.open();
+      }
+      expect(buffer.position() == position, "the position moved");
+      runsAsTheModel(session, "a plan at " + offset);
+    }
+    try (RandomAccessFile file = new RandomAccessFile(compiled(), "r")) {
+      Plan plan = Plan.open(file.getChannel().map(FileChannel.MapMode.READ_ONLY, 0, bytes.length));
+      Session session = plan.open();
+      plan.close();
+      plan = null;
+      // The session alone keeps the map alive.
+      for (int i = 0; i < 5; ++i) {
+        System.gc();
+        Thread.sleep(20);
+      }
+      try (Session copy = session.copy()) {
+        runsAsTheModel(session, "a mapped buffer");
+        expect(copy.output(0) != null, "a copy");
+      }
+    }
+    ByteBuffer overwritten = bytesAt(bytes, 0);
+    try (Plan plan = Plan.open(overwritten, new OpenOptions().readFile(true))) {
+      for (int i = overwritten.position(); i < overwritten.limit(); ++i) overwritten.put(i, (byte) 0);
+      runsAsTheModel(plan.open(), "a plan that was copied");
+    }
+    bufferRefusals(bytes);
+  }
+
+  static void bufferRefusals(byte[] bytes) {
+    ByteBuffer whole = bytesAt(bytes, 0);
+    status(Status.NOMEM, () -> Plan.open(whole, new OpenOptions().maxFileBytes(bytes.length - 1)));
+    status(Status.NOMEM, () -> Plan.open(whole, new OpenOptions().maxStepWork(10)));
+    status(Status.ARG, () -> Plan.open(whole, new OpenOptions().maxBuffers(-1)));
+    refused(NullPointerException.class, () -> Plan.open((ByteBuffer) null));
+    refused(NullPointerException.class, () -> Plan.open(whole, null));
+    refused(IllegalArgumentException.class, () -> Plan.open(ByteBuffer.wrap(bytes)));
+    for (int length : new int[] {1, 63, 64, 1000, bytes.length - 1}) {
+      ByteBuffer cut = whole.duplicate();
+      cut.limit(cut.position() + length);
+      status(Status.PARSE, () -> Plan.open(cut));
+    }
+    ByteBuffer damaged = bytesAt(bytes, 1);
+    damaged.put(damaged.position() + 200, (byte) (damaged.get(damaged.position() + 200) ^ 1));
+    status(Status.PARSE, () -> Plan.open(damaged));
+  }
+
+  static void runsAsTheModel(Session session, String what) {
+    try (Session a = session; Session expected = opened()) {
+      for (int step = 0; step < 20; ++step) {
+        for (Session each : new Session[] {a, expected}) {
+          ByteBuffer input = each.input(0);
+          for (int i = 0; i < input.capacity() / 4; ++i) input.putFloat(4 * i, (i + step) % 7 - 3);
+          each.step();
+        }
+        equal(a.output(0), expected.output(0), what);
+      }
+    }
+  }
+
+  static void compiledModelsKeepTheirLimits() throws Exception {
+    File file = compiled();
     String path = file.getPath();
     long bytes = file.length();
     OpenOptions enough = new OpenOptions().maxFileBytes(bytes).maxSessionBytes(1 << 30)
         .maxStepWork(1 << 30).maxOutputs(1).maxBuffers(1 << 20).readFile(true);
-    try (Plan plan = Plan.load(path); Plan read = Plan.load(path, enough); Session a = plan.open();
+    try (Plan plan = Plan.open(path); Plan read = Plan.open(path, enough); Session a = plan.open();
          Session b = read.open(); Session c = opened()) {
       // The file that was read may be cut; the one that is mapped may not.
       for (int turn = 0; turn < 20; ++turn) {
@@ -336,18 +417,18 @@ public final class RillTest {
         equal(b.output(0), c.output(0), "a plan that was read");
       }
     }
-    status(Status.NOMEM, () -> Plan.load(path, new OpenOptions().maxFileBytes(bytes - 1)));
-    status(Status.NOMEM, () -> Plan.load(path, new OpenOptions().maxSessionBytes(64)));
-    status(Status.NOMEM, () -> Plan.load(path, new OpenOptions().maxStepWork(10)));
-    status(Status.NOMEM, () -> Plan.load(path, new OpenOptions().maxBuffers(1)));
+    status(Status.NOMEM, () -> Plan.open(path, new OpenOptions().maxFileBytes(bytes - 1)));
+    status(Status.NOMEM, () -> Plan.open(path, new OpenOptions().maxSessionBytes(64)));
+    status(Status.NOMEM, () -> Plan.open(path, new OpenOptions().maxStepWork(10)));
+    status(Status.NOMEM, () -> Plan.open(path, new OpenOptions().maxBuffers(1)));
     status(Status.NOMEM,
-        () -> Plan.load(path, new OpenOptions().readFile(true).maxFileBytes(bytes - 1)));
-    status(Status.ARG, () -> Plan.load(path, new OpenOptions().maxOutputs(-1)));
-    status(Status.IO, () -> Plan.load("/nowhere/kws.rill"));
-    status(Status.PARSE, () -> Plan.load(archive("kws_gru")));
-    refused(NullPointerException.class, () -> Plan.load(null));
-    refused(NullPointerException.class, () -> Plan.load(path, null));
-    refused(IllegalArgumentException.class, () -> Plan.load("a\0b"));
+        () -> Plan.open(path, new OpenOptions().readFile(true).maxFileBytes(bytes - 1)));
+    status(Status.ARG, () -> Plan.open(path, new OpenOptions().maxOutputs(-1)));
+    status(Status.IO, () -> Plan.open("/nowhere/kws.rill"));
+    status(Status.PARSE, () -> Plan.open(archive("kws_gru")));
+    refused(NullPointerException.class, () -> Plan.open((String) null));
+    refused(NullPointerException.class, () -> Plan.open(path, null));
+    refused(IllegalArgumentException.class, () -> Plan.open("a\0b"));
   }
 
   static void statesMove() {
@@ -461,6 +542,7 @@ public final class RillTest {
     test("wrong arguments", RillTest::wrongArguments);
     test("states move", RillTest::statesMove);
     test("compiled models keep their limits", RillTest::compiledModelsKeepTheirLimits);
+    test("compiled models open from buffers", RillTest::compiledModelsOpenFromBuffers);
     test("one thread at a time", RillTest::oneThreadAtATime);
     test("abandoned handles are freed", RillTest::abandonedHandlesAreFreed);
     test("other ways to load", RillTest::otherWaysToLoad);

@@ -50,28 +50,64 @@ public final class Model {
 /// A model made ready to run, shared by any number of threads.
 public final class Plan: @unchecked Sendable {
     let handle: OpaquePointer
+    /// A copy of a compiled model's bytes, which the plan reads in place.
+    private let memory: UnsafeMutableRawPointer?
 
-    init(_ handle: OpaquePointer) { self.handle = handle }
+    init(_ handle: OpaquePointer) {
+        self.handle = handle
+        memory = nil
+    }
 
-    deinit { rill_plan_release(handle) }
+    /// Open the file of a compiled model, as `rill compile` writes it. Its weights stay in the file.
+    public init(path: String) throws {
+        var plan: OpaquePointer?
+        try RillError.check(rill_plan_open(path, &plan))
+        handle = plan!
+        memory = nil
+    }
+
+    /// Open a compiled model in memory. The bytes are copied and may be freed afterwards.
+    public init(bytes: UnsafeRawBufferPointer) throws {
+        let copy = UnsafeMutableRawPointer.allocate(byteCount: max(bytes.count, 1), alignment: 64)
+        if let from = bytes.baseAddress {
+            copy.copyMemory(from: from, byteCount: bytes.count)
+        }
+        var plan: OpaquePointer?
+        do {
+            try RillError.check(rill_plan_map(copy, bytes.count, &plan))
+        } catch {
+            copy.deallocate()
+            throw error
+        }
+        handle = plan!
+        memory = copy
+    }
+
+    deinit {
+        rill_plan_release(handle)
+        memory?.deallocate()
+    }
 
     public func open() throws -> Session {
         var session: OpaquePointer?
         try RillError.check(rill_session_new(handle, &session))
-        return try Session(session!, inputs: rill_plan_count(handle, RILL_INPUT),
-                           outputs: rill_plan_count(handle, RILL_OUTPUT))
+        return try Session(session!, of: self)
     }
 }
 
 /// One run or one stream of a plan, for one thread at a time. `step` is fit for an audio callback.
 public final class Session {
-    let handle: OpaquePointer
-    /// Where inputs are read from and outputs are written to, while the session lives.
+    /// Null after `close`, which rill refuses in every call.
+    private(set) var handle: OpaquePointer?
+    /// Owns the memory of a compiled model.
+    private let plan: Plan
+    /// Where inputs are read from and outputs are written to, until `close` or the end of the session.
     public let inputs: [UnsafeMutableRawPointer]
     public let outputs: [UnsafeMutableRawPointer]
 
-    init(_ handle: OpaquePointer, inputs: Int, outputs: Int) throws {
+    init(_ handle: OpaquePointer, of plan: Plan) throws {
         self.handle = handle
+        self.plan = plan
         func buffers(_ count: Int,
                      _ tell: (OpaquePointer?, Int, UnsafeMutablePointer<rill_view>?) -> rill_status)
             throws -> [UnsafeMutableRawPointer] {
@@ -83,8 +119,8 @@ public final class Session {
             }
         }
         do {
-            self.inputs = try buffers(inputs, rill_input_buffer)
-            self.outputs = try buffers(outputs, rill_output_buffer)
+            inputs = try buffers(rill_plan_count(plan.handle, RILL_INPUT), rill_input_buffer)
+            outputs = try buffers(rill_plan_count(plan.handle, RILL_OUTPUT), rill_output_buffer)
         } catch {
             rill_session_free(handle)
             throw error
@@ -93,9 +129,15 @@ public final class Session {
 
     deinit { rill_session_free(handle) }
 
+    /// Free the session before the end of its scope. A second call does nothing; later steps throw.
+    public func close() {
+        rill_session_free(handle)
+        handle = nil
+    }
+
     /// Run the whole graph, or the next pulse.
     public func step() throws { try RillError.check(rill_step(handle)) }
 
-    /// Begin anew.
+    /// Return to the state of a new session.
     public func reset() throws { try RillError.check(rill_session_reset(handle)) }
 }
