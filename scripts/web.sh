@@ -51,9 +51,7 @@ cmake --build build/wasm -j "$(nproc)" --target "${targets[@]}"
 cmake --preset wasm_run >/dev/null
 cmake --build build/wasm_run -j "$(nproc)" --target rill_web_run
 
-mkdir -p web/dist
-cp web/src/*.js web/src/*.d.ts build/wasm/bin/rill.wasm build/wasm/bin/rill_onnx.wasm \
-  build/wasm_run/bin/rill_run.wasm web/dist/
+node web/package.mjs build/wasm/bin/rill.wasm build/wasm/bin/rill_onnx.wasm build/wasm_run/bin/rill_run.wasm
 cp tests/models/vad_speech/model.nnef.tgz web/demo/vad_speech.nnef.tgz
 table=$'| what pages fetch | bytes | compressed with gzip | at most | with Brotli |\n| --- | --- | --- | --- | --- |'
 # brotli_bytes FILE: what a server sends that keeps files compressed; node has the code.

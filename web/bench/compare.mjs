@@ -14,7 +14,7 @@ import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 
 import { openStream } from "../dist/compiled.js";
-import { load } from "../dist/rill.js";
+import { load } from "../dist/node.js";
 
 const words = process.argv.slice(2);
 const option = words.indexOf("--rounds");

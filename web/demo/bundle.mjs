@@ -5,22 +5,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { extname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { flattened } from "../flatten.mjs";
+
 const kRoot = new URL("..", import.meta.url);
 const kReference = /(from\s+|new URL\()"(\.\.?\/[^"]+)"(, import\.meta\.url\))?/g;
 
 const nameOf = (url) => relative(fileURLToPath(kRoot), fileURLToPath(url));
-
-/** A module with those that it names in front of it, as one: a page without a server may give the
- *  audio thread no more. */
-function flattened(url, done = new Set()) {
-  if (done.has(url.href)) return "";
-  done.add(url.href);
-  const text = readFileSync(url, "utf8");
-  const before = [...text.matchAll(/^import .* from "(.+)";$/gm)]
-    .map(([, path]) => flattened(new URL(path, url), done));
-  return before.join("") + text.replace(/^import .* from ".+";$/gm, "")
-    .replace(/^export \{.*\};$/gm, "").replace(/^export /gm, "");
-}
 
 /** Files in an order in which each comes behind those that it names. */
 function collect(url, files = new Map()) {

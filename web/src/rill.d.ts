@@ -16,7 +16,9 @@ export interface StreamInfo {
 }
 /** Bytes. */
 export interface Memory { weights: number; state: number; arena: number; buffers: number }
-export type ErrorCode = string;
+export type ErrorCode =
+  | "argument" | "input/output" | "parse" | "unsupported" | "shape" | "type" | "symbol" | "pulse"
+  | "state" | "memory" | "abi" | "internal" | (string & {});
 
 /** A failure: what happened, where, and what to do. */
 export class RillError extends Error {
@@ -41,6 +43,7 @@ export class Model {
   pulse(symbol?: string, pulse?: number | string, options?: { maxPush?: number }): Stream;
   stream(options?: { maxPush?: number }): Stream;
   run(inputs: Elements | Record<string, Elements | Tensor>): Record<string, Tensor>;
+  /** Free the model; a second call does nothing. Streams of it stay usable. */
   close(): void;
 }
 
@@ -62,6 +65,8 @@ export class Stream {
   readonly streams: StreamInfo[];
   readonly memory: Memory;
   readonly nodes: { name: string; op: string }[];
+  /** Properties of the model's file, as text. */
+  readonly properties: Record<string, string>;
   readonly delay: number;
   readonly pulse: number;
   profile(steps?: number): { name: string; op: string; us: number }[];
@@ -76,8 +81,25 @@ export class Stream {
   close(): void;
 }
 
-type Source = WebAssembly.Module | ArrayBuffer | ArrayBufferView | URL | string;
-export function compile(source?: Source, model?: Uint8Array): Promise<WebAssembly.Module>;
+/** WebAssembly.Module, without the library of the DOM where a project has none. */
+export type WasmModule =
+  typeof globalThis extends { WebAssembly: { Module: { prototype: infer M } } } ? M : object;
+/** A compiled module, its bytes, or its address: a URL, or text relative to the page. */
+export type Source = WasmModule | ArrayBuffer | ArrayBufferView | { readonly href: string } | string;
+export function compile(source?: Source, model?: Uint8Array): Promise<WasmModule>;
+/** Read addresses of files by this function. The module for node has called it. */
+export function readFilesWith(read: (url: any) => Promise<ArrayBufferView>): void;
+
+/** An instance of the library with its own memory. */
+export class Runtime {
+  constructor(module: WasmModule);
+  /** Functions of the module. */
+  readonly calls: any;
+}
+/** Load a model that is not packed with gzip into an instance, without waiting. */
+export function loadInto(runtime: Runtime, bytes: Uint8Array,
+                         symbols?: Record<string, number | string>,
+                         constants?: Record<string, number | number[]>, limits?: Limits): Model;
 export function unpacked(bytes: ArrayBuffer | Uint8Array): Promise<Uint8Array>;
 /** What a compiled model may cost; 0 or nothing: the default of each. */
 export interface Limits {

@@ -30,26 +30,44 @@ function moduleFor(bytes) {
     : new URL("./rill.wasm", import.meta.url);
 }
 
-/** Compile the library: from `source` (a WebAssembly.Module, bytes or URL), or what is beside this
- *  file for `model`, the plain bytes of one. */
+/** Compile the library: from `source` (a WebAssembly.Module, bytes or an address, relative to the page), or
+ *  the module beside this file for `model`, the plain bytes of one. */
 export async function compile(source = undefined, model = undefined) {
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
-  if (source !== undefined) return fetchModule(new URL(source, import.meta.url));
+  if (source !== undefined) {
+    return fetchModule(new URL(source, globalThis.location?.href ?? import.meta.url));
+  }
   const url = moduleFor(model ?? []);
   return kept(modules, url.href, () => fetchModule(url));
 }
 
+let readFile = null;
+
+/** Read addresses of files by a function of (URL) to bytes; browsers cannot. */
+export function readFilesWith(read) {
+  readFile = read;
+}
+
+/** The error if bytes are a page: servers send one, with status 200, in the place of a missing file. */
+function refusePage(bytes, what, hint) {
+  const head = String.fromCharCode(...new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset ?? 0,
+                                                     Math.min(bytes.byteLength, 64)));
+  if (!/^(\xef\xbb\xbf)?\s*<(!doctype|html|head|body|\?xml|!--)/i.test(head)) return;
+  throw new RillError({ code: "parse", message: `${what} is a page of HTML`, hint,
+                        text: `${what} is a page of HTML. ${hint}` });
+}
+
 async function fetchModule(url) {
+  const hint = "Put rill.wasm, rill_onnx.wasm and rill_run.wasm beside rill.js, or pass {wasm: URL}";
   let bytes;
   try {
-    bytes = url.protocol === "file:" && typeof process !== "undefined"
-      ? await (await import("node:fs/promises")).readFile(url)
+    bytes = url.protocol === "file:" && readFile ? await readFile(url)
       : await (await fetchOk(url)).arrayBuffer();
   } catch (cause) {
-    throw misuse(`cannot read ${url.href}: ${cause.message}`,
-                 "Put rill.wasm, rill_onnx.wasm and rill_run.wasm beside rill.js");
+    throw misuse(`cannot read ${url.href}: ${cause.message}`, hint);
   }
+  refusePage(bytes, url.href, hint);
   try {
     return await WebAssembly.compile(bytes);
   } catch (cause) {
@@ -93,6 +111,7 @@ export async function unpacked(bytes) {
  *  compiled model may cost, `{maxSessionBytes: 1e8}`. */
 export async function load(bytes, { symbols = {}, constants = {}, wasm = undefined, limits = {} } = {}) {
   const plain = await unpacked(bytes);
+  refusePage(plain, "the model", "Look at the address of the model, and check `ok` of the answer to fetch");
   let runtime;
   if (wasm === undefined) {
     const module = await compile(undefined, plain);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import puppeteer from "puppeteer-core";
 
-import { load } from "../dist/rill.js";
+import { load } from "../dist/node.js";
 import { runningSum } from "./onnx.mjs";
 import { serve } from "./serve.mjs";
 

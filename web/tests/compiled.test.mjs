@@ -10,7 +10,7 @@ import test, { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
-import { CompiledModel, Model, RillError, compile, load } from "../dist/rill.js";
+import { CompiledModel, Model, RillError, compile, load } from "../dist/node.js";
 import { altered } from "./altered.mjs";
 import { cut, kFolder, modelsThere, random, symbolsOf } from "./models.mjs";
 import { readNpz } from "./npz.mjs";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { RillError, load } from "../dist/rill.js";
+import { RillError, load } from "../dist/node.js";
 import { cut, joined, kFolder, modelsThere, random, symbolsOf } from "./models.mjs";
 import { readNpz } from "./npz.mjs";
 import { runningSum } from "./onnx.mjs";
