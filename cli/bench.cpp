@@ -1,3 +1,5 @@
+#include "cli/bench.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -133,14 +135,19 @@ Status bench_command(const Args& args, const Log& log, const Model& model) {
   const Clock::time_point before = Clock::now();
   RILL_ASSIGN(const Ready ready,
               make_ready(model.graph, inputs.bindings, optimizes(args), args.program.threads));
-  const double prepare_s = seconds_since(before);
-  RILL_TRY(cut_to_pulse(*ready.plan, &inputs.values));
-  RILL_TRY(feed(ready.session.get(), inputs.values));
-  std::vector<double> times = timed_runs(args, model.pulsed(), ready.session.get());
+  return bench_session(args, ready.session.get(), &inputs.values,
+                       {"prepare", seconds_since(before)});
+}
+
+Status bench_session(const Args& args, Session* session, std::vector<Tensor>* values,
+                     Stage before) {
+  RILL_TRY(cut_to_pulse(session->plan(), values));
+  RILL_TRY(feed(session, *values));
+  std::vector<double> times = timed_runs(args, session->plan().stream_pulse > 0, session);
   if (!print_result(args, result_of(times))) return {};
   print_times(std::move(times));
-  print_ms("  prepare", prepare_s);
-  say("  session {} bytes\n", ready.session->memory_bytes());
+  print_ms(str_cat("  ", before.name), before.seconds);
+  say("  session {} bytes\n", session->memory_bytes());
   return {};
 }
 

@@ -26,8 +26,7 @@ Status compile_command(const Args& args, const Log& log, const Model& model);
 bool names_plan_file(const Args& args);
 /// Errors: kArg for limits of compiled models if the model is none.
 Status refuse_limits_of_plans(const Args& args);
-/// Run a subcommand that accepts a plan file: run, stream, dump. Errors: kArg for other
-/// subcommands.
+/// Run, stream, bench, inspect or dump a plan file. Errors: kArg for other subcommands.
 Status plan_file_command(const Args& args, const Log& log);
 /// The modules that the model's operators are read by, as the option of CMake that names them.
 Status modules_command(const Args& args, const Log& log);

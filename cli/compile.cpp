@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/plan_sources.h"
 #include "cli/small_weights.h"
+#include "nnef_loader/properties.h"
 #include "ops/op_table.h"
 #include "ops/step_table.h"
 #include "plan_file/reopen.h"
@@ -43,6 +44,7 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   plan_file::WriteOptions options;
   options.notes = !args.compile.no_notes;
   options.audit = plan_file::audit_text(graph);
+  options.properties = nnef::property_list(graph.properties);
   if (!args.compile.weights.empty()) options.weights = weights_line(weights);
   RILL_ASSIGN(const std::vector<std::byte> bytes,
               plan_file::write(plans, ops::op_table(), options));

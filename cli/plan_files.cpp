@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 
+#include "cli/bench.h"
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/dump_plan.h"
 #include "cli/exec.h"
+#include "cli/plan_report.h"
 #include "cli/plan_sources.h"
 #include "cli/say_impl.h"
 #include "cli/stream_states.h"
@@ -79,36 +82,6 @@ Graph faces_of(const Plan& plan) {
   return out;
 }
 
-std::string shape_text(const PlanIo& io) {
-  std::string out;
-  for (const int64_t extent : io.shape) out += escaped_format("{},", extent);
-  out += dtype_name(io.dtype);
-  if (io.stream.axis < 0) return out;
-  return out + str_cat(", streams along axis ", io.stream.axis, ", ",
-                       counted(io.stream.pulse, "frame"), " per step");
-}
-
-void print_summary(const plan_file::OpenedPlan& opened) {
-  const Plan& plan = *opened.plan;
-  for (const PlanIo& io : plan.inputs) say("input {}: {}\n", io.name.view(), shape_text(io));
-  for (const PlanIo& io : plan.outputs) {
-    say("output {}: {}", io.name.view(), shape_text(io));
-    if (io.stream.axis >= 0) {
-      say(", delay {}", io.stream.delay);
-      if (!io.stream.length_text.empty()) say(", length {}", io.stream.length_text.view());
-    }
-    say("\n");
-  }
-  std::string all;
-  for (const std::string& target : opened.targets) all += (all.empty() ? "" : ", ") + target;
-  say("target {}, of {}\n", opened.target, all);
-  say("{} steps; {} bytes of constants, {} of state, {} of arena\n", plan.steps.size(),
-      plan.const_bytes, plan.state_bytes, plan.arena_bytes);
-  say("model {:016x}{:016x}\n", plan.model[0], plan.model[1]);
-  if (!opened.audit.empty()) say("audit: {}\n", opened.audit);
-  if (!opened.weights.empty()) say("weights: {}\n", opened.weights);
-}
-
 /// Where the time of some runs goes, by node.
 Status print_profile(const Args& args, const Plan& plan, Session* session) {
   std::vector<int64_t> sums(plan.nodes.size(), 0);
@@ -141,7 +114,7 @@ Status dump(const Args& args, const plan_file::OpenedPlan& opened) {
     return print_profile(args, plan, session.get());
   }
   if (!args.view.plan) {
-    if (!args.view.quiet) print_summary(opened);
+    if (!args.view.quiet) print_plan(opened);
     return {};
   }
   if (plan.uses.size() != plan.steps.size()) {
@@ -152,6 +125,15 @@ Status dump(const Args& args, const plan_file::OpenedPlan& opened) {
   if (args.view.svg.empty()) return {};
   const std::string picture = arena_picture(plan, args.file);
   return nnef::write_file(args.view.svg, std::as_bytes(std::span(picture)));
+}
+
+Status inspect(const Args& args, const plan_file::OpenedPlan& opened) {
+  if (args.view.json) {
+    put(stdout, {plan_json(args, opened)});
+  } else if (!args.view.quiet) {
+    print_plan(opened);
+  }
+  return {};
 }
 
 /// The graph of a plan's inputs and outputs, under the name that bundles use, and the plan's
@@ -200,15 +182,27 @@ Status run(const Args& args, const Log& log, const plan_file::OpenedPlan& opened
   return found;
 }
 
-/// Options with a meaning without a graph: how plans run, their inputs, the comparison of their
-/// outputs, and reports.
+/// Time steps of one session; opening it took from `before` on.
+Status bench(const Args& args, const Log& log, const plan_file::OpenedPlan& opened,
+             std::chrono::steady_clock::time_point before) {
+  RILL_ASSIGN(const auto session, Session::make(opened.plan));
+  const std::chrono::duration<double> opening = std::chrono::steady_clock::now() - before;
+  RILL_TRY(use_threads(args.program.threads, session.get()));
+  RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
+  RILL_ASSIGN(InputValues inputs, source.resolve(faces_of(*opened.plan), 0, 1));
+  return bench_session(args, session.get(), &inputs.values, {"open", opening.count()});
+}
+
+/// Options that apply to a plan without a graph: how it runs, its inputs, the outputs that it is
+/// compared with, and reports.
 constexpr std::string_view kHonoured[] = {
     "--verbose", "--color", "--timeout", "--read-file", "--max-session-bytes", "--max-step-work",
     "--threads", "--machine-friendly", "--quiet",
     "--input-from-bundle", "--input-from-nnef", "--allow-random-input", "--random-range", "--seed",
     "--allow-float-casts", "--drop-partial-pulse", "--filler", "--assert-output-bundle",
     "--assert-output", "--allow-missing-outputs", "--approx", "--approx-custom", "--dump",
-    "--save-outputs", "--load-state", "--save-state", "--profile", "--max-loops", "--plan", "--svg",
+    "--save-outputs", "--load-state", "--save-state", "--profile", "--plan", "--svg",
+    "--json", "--max-loops", "--max-time", "--warmup-loops", "--warmup-time", "--emit-jsonl",
     "--embed", "--table", "--with"};
 
 /// Errors: kArg for an option that would change nothing: of a plan all of that is decided.
@@ -255,15 +249,20 @@ Status refuse_limits_of_plans(const Args& args) {
 
 Status plan_file_command(const Args& args, const Log& log) {
   if (args.command == Command::kCompile) return sources(args);
-  const bool dumps = args.command == Command::kDump;
-  if (!dumps && args.command != Command::kRun && args.command != Command::kStream) {
+  constexpr Command kUseful[] = {Command::kRun, Command::kStream, Command::kBench,
+                                 Command::kInspect, Command::kDump};
+  if (std::find(std::begin(kUseful), std::end(kUseful), args.command) == std::end(kUseful)) {
     return fail(Code::kArg, args.file, " is a compiled model: there is no graph to ",
                 args.command_name)
-        .hint("Use run, stream or dump, or the model that it was compiled from");
+        .hint("Use run, stream, bench, inspect or dump, or the model that it was compiled from");
   }
   RILL_TRY(refuse_unheard(args));
+  const auto before = std::chrono::steady_clock::now();
+  const bool dumps = args.command == Command::kDump;
   RILL_ASSIGN(const plan_file::OpenedPlan opened, open_plan(args, dumps));
   if (dumps) return dump(args, opened);
+  if (args.command == Command::kInspect) return inspect(args, opened);
+  if (args.command == Command::kBench) return bench(args, log, opened, before);
   if (args.command == Command::kStream && opened.plan->stream_pulse == 0) {
     return fail(Code::kPulse, args.file, " does not stream")
         .hint("Compile the model with --pulse, or use run");

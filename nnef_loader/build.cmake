@@ -14,6 +14,7 @@ rill_library(rill_nnef SMALL
     build/op_index.cpp
     build/patch.cpp
     build/properties.cpp
+    build/property_list.cpp
     build/resources.cpp
     build/save.cpp
     build/sources.cpp

@@ -2,7 +2,9 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
+#include "core/exec/property.h"
 #include "core/graph/graph.h"
 
 namespace rill::nnef {
@@ -11,9 +13,13 @@ namespace rill::nnef {
 /// a pulsed graph streams.
 std::map<std::string, Tensor> properties_of(const Graph& graph);
 
-/// Set the properties of a graph from a file: those that describe how a pulsed graph streams become
-/// `Graph::streaming`, the others `Graph::properties`. Errors: kParse for a streaming property that
-/// does not parse, with its key and text; or if one of tract's is missing.
+/// List properties with their values, in the order of their keys.
+std::vector<Property> property_list(const std::map<std::string, Tensor>& properties);
+
+/// Give a graph the properties of a file: those that tell how a pulsed graph streams become
+/// `Graph::streaming`, the others `Graph::properties`.
+/// Errors: kParse for one that tells of streams and does not parse, with its key and text; or where
+/// one of tract's is missing.
 Status set_properties(std::map<std::string, Tensor> properties, Graph* graph);
 
 /// Return whether a property describes how a pulsed graph streams.

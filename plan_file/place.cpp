@@ -7,6 +7,7 @@
 #include "core/run/plan_format.h"
 #include "plan_file/check.h"
 #include "plan_file/checksum.h"
+#include "plan_file/properties.h"
 
 namespace rill::plan_file {
 namespace {
@@ -28,9 +29,8 @@ bool is_altered(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Plan>> place(std::span<const std::byte> bytes,
-                                          std::shared_ptr<const void> owner,
-                                          const Runner& runner, const Limits& limits) {
+Result<OpenedAlone> place(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                          const Runner& runner, const Limits& limits) {
   RILL_TRY(check_size(static_cast<int64_t>(bytes.size()), limits));
   if (is_altered(bytes)) {
     return fail(Code::kParse, "not a plan file of rill: its checksum is wrong")
@@ -51,7 +51,10 @@ Result<std::shared_ptr<const Plan>> place(std::span<const std::byte> bytes,
   refused = place_plan(bytes, {memory, static_cast<size_t>(room)}, runner, &placed);
   if (!refused.ok()) return refused.status();
   RILL_TRY(check(*placed.plan, limits).status());
-  return std::shared_ptr<const Plan>(block, placed.plan);
+  OpenedAlone out;
+  RILL_ASSIGN(out.properties, read_properties(placed.properties));
+  out.plan = {block, placed.plan};
+  return out;
 }
 
 }  // namespace rill::plan_file

@@ -8,6 +8,7 @@
 #include "core/run/plan_records.h"
 #include "plan_file/check.h"
 #include "plan_file/checksum.h"
+#include "plan_file/properties.h"
 #include "plan_file/step_reader.h"
 
 namespace rill::plan_file {
@@ -279,7 +280,8 @@ Result<Head> read_head(std::span<const std::byte> bytes) {
   for (uint32_t i = 0; i < header.targets; ++i) {
     TargetEntry entry;
     std::memcpy(&entry, bytes.data() + sizeof header + i * sizeof entry, sizeof entry);
-    if (!inside(entry.plan) || !inside(entry.notes) || entry.name.back() != '\0') {
+    if (!inside(entry.plan) || !inside(entry.notes) || !inside(entry.properties) ||
+        entry.name.back() != '\0') {
       return damaged("a record lies outside of it");
     }
     head.targets.push_back(entry);
@@ -327,6 +329,7 @@ Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const 
                     known);
   RILL_ASSIGN(const std::shared_ptr<Plan> plan, reader.run(limits, &out.audit, &out.weights));
   if (best->notes.bytes > 0) RILL_TRY(read_notes(at(best->notes), plan.get()));
+  RILL_ASSIGN(out.properties, read_properties(at(best->properties)));
   out.plan = plan;
   return out;
 }

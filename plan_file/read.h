@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/exec/plan.h"
+#include "core/exec/property.h"
 #include "core/graph/nnef.h"
 #include "plan_file/limits.h"
 
@@ -31,6 +32,7 @@ struct OpenedPlan {
   std::string audit;                 ///< report of an audit before the file was written, or empty
   std::string weights;               ///< report on the weights, or empty
   std::vector<std::string> targets;  ///< all that the file has
+  std::vector<Property> properties;  ///< of the model, in the order of their keys
 };
 
 /// Return whether bytes begin as a plan file does.

@@ -60,7 +60,9 @@ Status expect_same(const TargetPlan& each, const Aligned& file, Known known,
   if (!opened.ok()) return opened.take_status();
   const TargetPlan again{each.target, opened->plan};
   RILL_ASSIGN(const auto expected, write({&each, 1}, known.modules, options));
-  RILL_ASSIGN(const auto found, write({&again, 1}, known.modules, options));
+  WriteOptions read = options;
+  read.properties = std::move(opened->properties);
+  RILL_ASSIGN(const auto found, write({&again, 1}, known.modules, read));
   return expected == found ? Status() : differs(each.target, *each.plan, *opened->plan, known);
 }
 

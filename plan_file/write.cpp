@@ -5,6 +5,7 @@
 #include "core/run/plan_format.h"
 #include "core/run/plan_records.h"
 #include "plan_file/checksum.h"
+#include "plan_file/properties.h"
 #include "plan_file/step_writer.h"
 
 namespace rill::plan_file {
@@ -181,6 +182,38 @@ RecordWriter notes_of(const Plan& plan, std::span<const OpModule* const> modules
   return out;
 }
 
+/// No bytes for no properties.
+RecordWriter record_of(const std::vector<Property>& properties) {
+  RecordWriter out;
+  if (properties.empty()) return out;
+  out.natural(properties.size());
+  for (const Property& each : properties) {
+    out.text(each.key);
+    out.number(static_cast<int64_t>(each.dtype));
+    out.text(each.text);
+    out.natural(each.count());
+    for (const std::string& value : each.strings) out.text(value);
+    for (const double value : each.floats) out.real(value);
+    for (const int64_t value : each.ints) out.number(value);
+  }
+  return out;
+}
+
+Status check_properties(const std::vector<Property>& properties) {
+  int64_t values = 0;
+  for (const Property& each : properties) {
+    values += static_cast<int64_t>(each.count());
+    if (values <= kMostPropertyValues) continue;
+    return fail(Code::kUnsupported, "property \"", each.key, "\": a compiled model holds ",
+                kMostPropertyValues, " values of properties")
+        .hint("Remove the property from the model, or keep its values elsewhere");
+  }
+  if (static_cast<int64_t>(properties.size()) <= kMostProperties) return {};
+  return fail(Code::kUnsupported, properties.size(), " properties: a compiled model holds ",
+              kMostProperties)
+      .hint("Remove properties from the model");
+}
+
 void copy_into(std::vector<std::byte>* to, size_t at, const void* from, size_t bytes) {
   std::memcpy(to->data() + at, from, bytes);
 }
@@ -193,6 +226,7 @@ Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
   if (plans.empty() || plans.size() > kMostTargets) {
     return fail(Code::kArg, plans.size(), " targets: expected 1 to ", kMostTargets);
   }
+  RILL_TRY(check_properties(options.properties));
   const size_t begin = sizeof(Header) + plans.size() * sizeof(TargetEntry);
   Records records(static_cast<int64_t>(begin));
   Constants constants;
@@ -207,6 +241,7 @@ Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
     RILL_ASSIGN(const RecordWriter plan, writer.run());
     entry.plan = records.add(plan);
     if (options.notes) entry.notes = records.add(notes_of(*each.plan, modules));
+    if (!options.properties.empty()) entry.properties = records.add(record_of(options.properties));
     entries.push_back(entry);
   }
   const size_t end = begin + records.bytes().size();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/exec/plan.h"
+#include "core/exec/property.h"
 #include "core/graph/nnef.h"
 
 namespace rill::plan_file {
@@ -17,14 +18,16 @@ struct TargetPlan {
 };
 
 struct WriteOptions {
-  bool notes = true;  ///< names and operands for profiles
-  std::string audit;  ///< report of an audit of the model; empty if none ran
-  std::string weights;  ///< report on the weights; empty if unchanged
+  bool notes = true;  ///< names of nodes for profiles, what steps read and write
+  std::string audit;  ///< what an audit of the model said; empty if none ran
+  std::string weights;  ///< what was done to the weights; empty if nothing
+  std::vector<Property> properties;  ///< of the model, in the order of their keys
 };
 
 /// Give the bytes of a file that holds plans of one model. The same plans give the same bytes.
 /// `modules` are those of the operators that plans call.
-/// Errors: kUnsupported for a plan with values that no file holds, such as strings.
+/// Errors: kUnsupported for a plan with values that no file holds, such as strings, and for more
+/// properties than a file holds.
 Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
                                      std::span<const OpModule* const> modules,
                                      const WriteOptions& options = {});

@@ -137,6 +137,18 @@ static void plans(rill_model* model, rill_plan* plan) {
   TRUE(name != NULL && op != NULL);
   FINE(rill_plan_node(plan, SIZE_MAX, &name, &op));
   TRUE(name == NULL && op == NULL);
+  rill_property property = {.size = sizeof property};
+  TRUE(rill_plan_properties(NULL) == 0 && rill_plan_properties(plan) > 0);
+  REFUSED(ARG, "not a plan", rill_plan_property(NULL, 0, &property));
+  REFUSED(ARG, "no property", rill_plan_property(plan, SIZE_MAX, &property));
+  REFUSED(ARG, "null", rill_plan_property(plan, 0, NULL));
+  REFUSED(ARG, "not a plan", rill_plan_property_find(NULL, "torch_version", &property));
+  REFUSED(ARG, "no key", rill_plan_property_find(plan, NULL, &property));
+  REFUSED(ARG, "no property", rill_plan_property_find(plan, "pulse.delay", &property));
+  FINE(rill_plan_property_find(plan, "torch_version", &property));
+  TRUE(property.count == 1 && property.strings && strcmp(property.text, "2.7.1") == 0);
+  property.size = 12;
+  REFUSED(ABI, "rill_property", rill_plan_property(plan, 0, &property));
   REFUSED(ARG, "not a plan", rill_plan_memory(NULL, &memory));
   REFUSED(ARG, "null", rill_plan_memory(plan, NULL));
   memory.size = 12;

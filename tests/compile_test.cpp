@@ -91,6 +91,41 @@ TEST_F(Compile, WritesWhatRunsAsAPreparedPlan) {
   }
 }
 
+/// The properties of a plan, each as "key type count text".
+std::vector<std::string> properties_of(const rill_plan* plan) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < rill_plan_properties(plan); ++i) {
+    rill_property found = {};
+    found.size = sizeof(found);
+    EXPECT_EQ(rill_plan_property(plan, i, &found), RILL_OK) << rill_last_error();
+    out.push_back(std::string(found.key) + " " + rill_dtype_name(found.dtype) + " " +
+                  std::to_string(found.count) + " " + found.text);
+  }
+  return out;
+}
+
+TEST_F(Compile, KeepsThePropertiesOfTheModel) {
+  std::vector<std::string> expected;
+  for (size_t i = 0; i < rill_model_properties(model_.get()); ++i) {
+    rill_property found = {};
+    found.size = sizeof(found);
+    ASSERT_EQ(rill_model_property(model_.get(), i, &found), RILL_OK);
+    expected.push_back(std::string(found.key) + " " + rill_dtype_name(found.dtype) + " " +
+                       std::to_string(found.count) + " " + found.text);
+  }
+  ASSERT_GT(expected.size(), 3U);
+  pulse();
+  ASSERT_EQ(rill_compile(model_.get(), nullptr, path_.c_str()), RILL_OK) << rill_last_error();
+  EXPECT_EQ(properties_of(opened().plan.get()), expected);
+  EXPECT_EQ(properties_of(open_session(model_.get()).plan.get()), expected);
+  // A plan without a graph reads the same ones.
+  rill_property found = {};
+  found.size = sizeof(found);
+  const Opened again = opened();
+  ASSERT_EQ(rill_plan_property_find(again.plan.get(), "torch_version", &found), RILL_OK);
+  EXPECT_STREQ(found.strings[0], found.text);
+}
+
 TEST_F(Compile, GivesTheSameBytesOnceMore) {
   pulse();
   opts_.targets = "scalar,native";

@@ -127,6 +127,11 @@ if(TARGET rill_program)
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/names/names.py"
                    "$<TARGET_FILE:rill_program>" "$<TARGET_FILE:rill_tract_program>")
   set_tests_properties(hostile_names PROPERTIES LABELS models TIMEOUT 900)
+  # Compiled models, command by command, beside their models.
+  add_test(NAME compiled_commands
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/compiled/commands.py"
+                   "$<TARGET_FILE:rill_program>" "${models}")
+  set_tests_properties(compiled_commands PROPERTIES LABELS models TIMEOUT 300)
   # Pages of profiles in a browser; skipped where there is none.
   add_test(NAME profile_page
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/profile/page.py"

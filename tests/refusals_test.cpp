@@ -325,6 +325,18 @@ std::vector<Row> plan_rows() {
          const char* op = nullptr;
          return w.refused([&] { return rill_plan_node(w.plan, 0, &name, &op); });
        }},
+      {"rill_plan_properties", "", RILL_OK, plain([](World& w) { rill_plan_properties(w.plan); })},
+      {"rill_plan_property", "past the last one", RILL_E_ARG,
+       [](World& w) {
+         auto out = info<rill_property>();
+         return w.refused([&] { return rill_plan_property(w.plan, SIZE_MAX, &out); });
+       }},
+      {"rill_plan_property_find", "of an unknown key", RILL_E_ARG,
+       [](World& w) {
+         auto out = info<rill_property>();
+         return w.refused(
+             [&] { return rill_plan_property_find(w.plan, "a key that no model has", &out); });
+       }},
       {"rill_plan_memory", "", RILL_OK,
        [](World& w) {
          auto out = info<rill_memory_info>();

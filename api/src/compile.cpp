@@ -8,6 +8,7 @@
 #include "api/src/model_handle.h"
 #ifndef RILL_WITHOUT_PLAN_FILES
 #include "nnef_loader/archive/archive.h"
+#include "nnef_loader/properties.h"
 #include "ops/op_table.h"
 #include "ops/step_table.h"
 #include "plan_file/compile.h"
@@ -74,6 +75,7 @@ Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const c
   plan_file::WriteOptions options;
   options.notes = compile.notes;
   options.audit = plan_file::audit_text(graph);
+  options.properties = rill::nnef::property_list(graph.properties);
   if (opts.weights) options.weights = plan_file::weights_text(choice);
   RILL_ASSIGN(const std::vector<std::byte> bytes,
               plan_file::write(plans, rill::ops::op_table(), options));

@@ -8,6 +8,7 @@
 
 #include "api/include/rill/rill.h"
 #include "api/src/session_state.h"
+#include "api/src/properties.h"
 #include "core/exec/feed.h"
 #include "core/exec/session.h"
 #include "core/run/plan.h"
@@ -60,6 +61,7 @@ struct rill_plan {
   std::shared_ptr<const rill::Plan> plan;
   std::vector<std::unique_ptr<const rill::api::IoText>> io[2];
   std::vector<std::string> lengths;  ///< per output
+  rill::api::Properties properties;  ///< of the model
   int stream_input = -1;             ///< the one that counts the stream symbol
   int64_t io_bytes = 0;
   int64_t weight_bytes = 0;

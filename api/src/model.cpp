@@ -59,9 +59,8 @@ rill_model::rill_model(Graph of) : graph(std::move(of)), stream_symbol(stream_sy
     io[RILL_OUTPUT].push_back(std::make_unique<const rill::api::IoText>(
         graph.output_names[i], graph.fact(graph.outputs[i])));
   }
-  for (const auto& [key, value] : rill::nnef::properties_of(graph)) {
-    properties.push_back(std::make_unique<const rill::api::PropertyText>(key, value));
-  }
+  properties =
+      rill::api::properties_of(rill::nnef::property_list(rill::nnef::properties_of(graph)));
   for (const std::string& symbol : graph.scope.symbols()) {
     if (!rill::contains(symbols, symbol)) {
       symbols.push_back(symbol);
@@ -438,28 +437,13 @@ size_t rill_model_properties(const rill_model* model) {
 
 rill_status rill_model_property(const rill_model* model, size_t index, rill_property* property) {
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_property: %s", kNotAModel);
-  const rill_status known = rill::api::check_size(property, "rill_property");
-  if (known != RILL_OK) return known;
-  if (index >= model->properties.size()) {
-    return refuse(RILL_E_ARG, "rill_model_property: no property %zu of %zu", index,
-                  model->properties.size());
-  }
-  model->properties[index]->fill(property);
-  return RILL_OK;
+  return rill::api::property_at("rill_model_property", model->properties, index, property);
 }
 
 rill_status rill_model_property_find(const rill_model* model, const char* key,
                                      rill_property* property) {
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_property_find: %s", kNotAModel);
-  const rill_status known = rill::api::check_size(property, "rill_property");
-  if (known != RILL_OK) return known;
-  if (!key) return refuse(RILL_E_ARG, "rill_model_property_find: no key");
-  for (const auto& each : model->properties) {
-    if (each->key != key) continue;
-    each->fill(property);
-    return RILL_OK;
-  }
-  return refuse(RILL_E_ARG, "the model has no property \"%s\"", key);
+  return rill::api::property_find("rill_model_property_find", model->properties, key, property);
 }
 
 }  // extern "C"

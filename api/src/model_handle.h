@@ -10,29 +10,11 @@
 #include "api/src/handles.h"
 #include "core/graph/graph.h"
 
-namespace rill::api {
-
-struct PropertyText {
-  PropertyText(std::string property_key, const Tensor& value);
-  void fill(rill_property* property) const;
-
-  DType dtype;
-  std::string key;
-  std::string text;
-  size_t count = 0;
-  std::vector<int64_t> ints;
-  std::vector<double> floats;
-  std::vector<std::string> strings;
-  std::vector<const char*> string_pointers;
-};
-
-}  // namespace rill::api
-
 struct rill_model {
   uint32_t magic = rill::api::kModelMagic;
   rill::Graph graph;
   std::vector<std::unique_ptr<const rill::api::IoText>> io[2];
-  std::vector<std::unique_ptr<const rill::api::PropertyText>> properties;
+  rill::api::Properties properties;
   std::vector<std::string> symbols;
   std::map<std::string, int64_t, std::less<>> operators;  ///< nodes by operator
   std::string stream_symbol;                              ///< empty unless pulsed

@@ -136,6 +136,21 @@ rill_status rill_plan_find(const rill_plan* plan, rill_dir dir, const char* name
   return rill::api::io_find("rill_plan_find", plan->io, dir, name, index);
 }
 
+size_t rill_plan_properties(const rill_plan* plan) {
+  return alive(plan) ? plan->properties.size() : 0;
+}
+
+rill_status rill_plan_property(const rill_plan* plan, size_t index, rill_property* property) {
+  if (!alive(plan)) return refuse(RILL_E_ARG, "rill_plan_property: %s", kNotAPlan);
+  return rill::api::property_at("rill_plan_property", plan->properties, index, property);
+}
+
+rill_status rill_plan_property_find(const rill_plan* plan, const char* key,
+                                    rill_property* property) {
+  if (!alive(plan)) return refuse(RILL_E_ARG, "rill_plan_property_find: %s", kNotAPlan);
+  return rill::api::property_find("rill_plan_property_find", plan->properties, key, property);
+}
+
 rill_status rill_plan_stream(const rill_plan* plan, size_t output, rill_stream_info* info) {
   if (!alive(plan)) return refuse(RILL_E_ARG, "rill_plan_stream: %s", kNotAPlan);
   const rill_status known = rill::api::check_size(info, "rill_stream_info");

@@ -47,6 +47,7 @@ rill_status open_plan(const rill::plan_file::MappedFile& file, const std::string
   if (!opened.ok()) return report(opened.take_status().at(path, 0));
   auto made = std::make_unique<rill_plan>();
   made->plan = std::move(opened->plan);
+  made->properties = rill::api::properties_of(std::move(opened->properties));
   rill::api::describe(made.get());
   *plan = made.release();
   return RILL_OK;

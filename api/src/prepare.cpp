@@ -4,6 +4,7 @@
 #include "api/src/guard.h"
 #include "api/src/model_handle.h"
 #include "core/exec/plan.h"
+#include "nnef_loader/properties.h"
 
 using rill::api::alive;
 using rill::api::guarded;
@@ -12,9 +13,9 @@ using rill::api::report;
 
 namespace {
 
-rill_status make_plan(const rill::Graph& graph, const rill::PrepareOptions& options, int64_t limit,
+rill_status make_plan(const rill_model& model, const rill::PrepareOptions& options, int64_t limit,
                       rill_plan** plan) {
-  auto prepared = rill::prepare(graph, options);
+  auto prepared = rill::prepare(model.graph, options);
   if (!prepared.ok()) {
     rill::Status status = prepared.take_status();
     if (status.code() == rill::Code::kSymbol) {
@@ -26,6 +27,8 @@ rill_status make_plan(const rill::Graph& graph, const rill::PrepareOptions& opti
   }
   auto made = std::make_unique<rill_plan>();
   made->plan = std::move(prepared).value();
+  made->properties =
+      rill::api::properties_of(rill::nnef::property_list(model.graph.properties));
   rill::api::describe(made.get());
   const int64_t session = made->plan->arena_bytes + made->plan->state_bytes + made->io_bytes;
   if (limit > 0 && session > limit) {
@@ -54,7 +57,7 @@ rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts, ri
     options.optimize = opts->plain == 0;
     limit = opts->max_session_bytes;
   }
-  return guarded("rill_prepare", [&] { return make_plan(model->graph, options, limit, plan); });
+  return guarded("rill_prepare", [&] { return make_plan(*model, options, limit, plan); });
 }
 
 }  // extern "C"

@@ -44,7 +44,8 @@ rill_status open_plan(const rill::plan_file::MappedFile& file, const char* path,
   auto placed = rill::plan_file::place(file.bytes, file.owner, runner, limits);
   if (!placed.ok()) return report(placed.take_status().at(path, 0));
   auto made = std::make_unique<rill_plan>();
-  made->plan = std::move(placed).value();
+  made->plan = std::move(placed->plan);
+  made->properties = rill::api::properties_of(std::move(placed->properties));
   rill::api::describe(made.get());
   *plan = made.release();
   return RILL_OK;

@@ -412,7 +412,8 @@ Refusal find_target(std::span<const std::byte> file, const Runner& runner, Heade
       return place.begin >= 0 && place.bytes >= 0 && place.begin <= header->constants &&
              place.bytes <= header->constants - place.begin;
     };
-    if (target.name.back() != '\0' || !inside(target.plan) || !inside(target.notes)) {
+    if (target.name.back() != '\0' || !inside(target.plan) || !inside(target.notes) ||
+        !inside(target.properties)) {
       return damaged("a record lies outside of it");
     }
     if (i == 0) first_name = target.name;
@@ -451,6 +452,7 @@ Refusal place_plan(std::span<const std::byte> file, std::span<std::byte> memory,
   refused = reader.read(at(target.notes), plan);
   if (!refused.ok()) return refused;
   placed->bytes = to.used();
+  placed->properties = at(target.properties);
   if (to.stores()) placed->plan = plan;
   if (to.stores() || memory.empty()) return {};
   return refusal(Code::kNoMem, "", "memory of %lld bytes for a plan that takes %lld",

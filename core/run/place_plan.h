@@ -30,6 +30,7 @@ struct Runner {
 struct PlacedPlan {
   const Plan* plan = nullptr;  ///< at the start of the memory, as long as that and the file stay
   int64_t bytes = 0;           ///< that placing takes
+  std::span<const std::byte> properties;  ///< their record in the file, not read
 };
 
 /// Place the plan of a file (docs/compiled.md) for the best target that runs here, in memory

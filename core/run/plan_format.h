@@ -14,7 +14,7 @@ namespace rill::plan_file {
 //   constants     each aligned to 64 bytes, followed by zeros
 
 inline constexpr std::array<char, 8> kMagic = {'r', 'i', 'l', 'l', 'p', 'l', 'a', 'n'};
-inline constexpr uint32_t kVersion = 7;
+inline constexpr uint32_t kVersion = 8;
 inline constexpr uint32_t kByteOrder = 0x01020304;
 inline constexpr int64_t kAlign = 64;
 /// Zeros after each constant: kernels load bytes beyond the last element, without using them.
@@ -42,8 +42,8 @@ struct Place {
 struct TargetEntry {
   std::array<char, 16> name;  ///< of a tier, with zeros behind it
   Place plan;
-  Place notes;  ///< names of nodes for profiles, and operands of steps; empty if left out
-  std::array<uint64_t, 2> reserved;
+  Place notes;  ///< names of nodes for profiles, what steps read and write; no bytes where left out
+  Place properties;  ///< of the model; no bytes if it has none
 };
 static_assert(sizeof(TargetEntry) == 64);
 

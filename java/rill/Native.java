@@ -38,6 +38,8 @@ final class Native {
   static native long openPlan(byte[] path, long[] options);
   static native long openDirect(ByteBuffer bytes, int position, int size, long[] options);
   static native int offsetIn64(ByteBuffer bytes, int position);
+  static native int propertiesOfPlan(long plan);
+  static native byte[][] propertyOfPlan(long plan, int index);
   static native void freePlan(long plan);
   static native int countOfPlan(long plan, int dir);
   static native Object[] ioOfPlan(long plan, int dir, int index);

@@ -4,7 +4,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * A model made ready to run: immutable, and shared by any number of threads and sessions. A call
@@ -87,6 +89,23 @@ public final class Plan implements AutoCloseable {
 
   public List<TensorInfo> outputs() {
     return outputs;
+  }
+
+  /** The properties of the model's file, such as its sample rate or licence, as text. */
+  public Map<String, String> properties() {
+    long plan = handle.enter();
+    try {
+      Map<String, String> found = new LinkedHashMap<String, String>();
+      int count = Native.propertiesOfPlan(plan);
+      for (int i = 0; i < count; ++i) {
+        byte[][] property = Native.propertyOfPlan(plan, i);
+        found.put(new String(property[0], StandardCharsets.UTF_8),
+            new String(property[1], StandardCharsets.UTF_8));
+      }
+      return Collections.unmodifiableMap(found);
+    } finally {
+      handle.leave();
+    }
   }
 
   /** How an output streams. Errors: ARG; STATE if the plan does not stream. */

@@ -262,17 +262,21 @@ static jint properties(JNIEnv* env, jclass type, jlong model) {
   return (jint)rill_model_properties(model_of(model));
 }
 
-static jobjectArray property(JNIEnv* env, jclass type, jlong model, jint index) {
-  RILL_UNUSED(type);
-  rill_property found = {.size = sizeof found};
-  if (!good(env, rill_model_property(model_of(model), (size_t)index, &found))) return NULL;
+static jobjectArray key_and_text(JNIEnv* env, const rill_property* found) {
   jobjectArray pair = (*env)->NewObjectArray(env, 2, bytes_class, NULL);
-  jbyteArray key = bytes_of(env, found.key);
-  jbyteArray text = bytes_of(env, found.text);
+  jbyteArray key = bytes_of(env, found->key);
+  jbyteArray text = bytes_of(env, found->text);
   if (!pair || !key || !text) return NULL;
   (*env)->SetObjectArrayElement(env, pair, 0, key);
   (*env)->SetObjectArrayElement(env, pair, 1, text);
   return pair;
+}
+
+static jobjectArray property(JNIEnv* env, jclass type, jlong model, jint index) {
+  RILL_UNUSED(type);
+  rill_property found = {.size = sizeof found};
+  if (!good(env, rill_model_property(model_of(model), (size_t)index, &found))) return NULL;
+  return key_and_text(env, &found);
 }
 
 /* ---- plan ------------------------------------------------------------------------------------ */
@@ -347,6 +351,19 @@ static jobjectArray io_of_plan(JNIEnv* env, jclass type, jlong plan, jint dir, j
   rill_io_info info = {.size = sizeof info};
   if (!good(env, rill_plan_io(plan_of(plan), (rill_dir)dir, (size_t)index, &info))) return NULL;
   return io_parts(env, &info);
+}
+
+static jint properties_of_plan(JNIEnv* env, jclass type, jlong plan) {
+  RILL_UNUSED(env);
+  RILL_UNUSED(type);
+  return (jint)rill_plan_properties(plan_of(plan));
+}
+
+static jobjectArray property_of_plan(JNIEnv* env, jclass type, jlong plan, jint index) {
+  RILL_UNUSED(type);
+  rill_property found = {.size = sizeof found};
+  if (!good(env, rill_plan_property(plan_of(plan), (size_t)index, &found))) return NULL;
+  return key_and_text(env, &found);
 }
 
 static jlongArray stream_of_plan(JNIEnv* env, jclass type, jlong plan, jint output) {
@@ -609,6 +626,8 @@ static const JNINativeMethod kMethods[] = {
     RILL_NATIVE("openPlan", "([B[J)J", open_plan),
     RILL_NATIVE("openDirect", "(Ljava/nio/ByteBuffer;II[J)J", open_direct),
     RILL_NATIVE("offsetIn64", "(Ljava/nio/ByteBuffer;I)I", offset_in_64),
+    RILL_NATIVE("propertiesOfPlan", "(J)I", properties_of_plan),
+    RILL_NATIVE("propertyOfPlan", "(JI)[[B", property_of_plan),
     RILL_NATIVE("freePlan", "(J)V", free_plan),
     RILL_NATIVE("countOfPlan", "(JI)I", count_of_plan),
     RILL_NATIVE("ioOfPlan", "(JII)[Ljava/lang/Object;", io_of_plan),

@@ -364,6 +364,13 @@ public final class RillTest {
       for (int i = overwritten.position(); i < overwritten.limit(); ++i) overwritten.put(i, (byte) 0);
       runsAsTheModel(plan.open(), "a plan that was copied");
     }
+    try (Model model = Model.load(archive("kws_gru"));
+         Plan prepared = model.set("B", 1).prepare();
+         Plan plan = Plan.open(compiled().getPath())) {
+      expect(!model.properties().isEmpty(), "a model with properties");
+      expect(plan.properties().equals(model.properties()), "properties " + plan.properties());
+      expect(prepared.properties().equals(model.properties()), "of a prepared plan");
+    }
     bufferRefusals(bytes);
   }
 

@@ -80,6 +80,12 @@ class CompiledModel(Described):
         """Whether it was compiled for a pulse."""
         return any(axis >= 0 for axis in self.streamed_axes)
 
+    @property
+    def properties(self) -> Dict[str, Any]:
+        """The properties of the model's file by key, such as its sample rate or licence: text, numbers
+        or lists."""
+        return self._open.properties()
+
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Run it whole: one array per input, in order or by name. Returns the output's array, or a
         tuple of them. Errors: StateError if it streams; ArgumentError, ShapeError, DTypeError."""
@@ -107,6 +113,7 @@ class CompiledModel(Described):
             return escape(repr(self))
         return page(self._name or "compiled model", "for a pulse" if self.streams else "whole",
                     self._io_table(),
+                    table(("property", "value"), self.properties.items()),
                     table(("bytes of", ""), self._open.memory().items()))
 
 

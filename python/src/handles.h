@@ -20,6 +20,9 @@ Record sized() {
   return record;
 }
 
+/// The value of a property: a number, text or flag, or the list of several.
+nanobind::object value_of(const rill_property& property);
+
 /// Refuse a call with a text of this folder's own.
 [[noreturn]] void refuse(rill_status code, std::string message, std::string hint = {});
 

@@ -29,6 +29,8 @@ nb::object io_list(const rill_model* model, rill_dir dir) {
   return out;
 }
 
+}  // namespace
+
 nb::object value_of(const rill_property& property) {
   nb::list out;
   for (size_t i = 0; i < property.count; ++i) {
@@ -47,6 +49,8 @@ nb::object value_of(const rill_property& property) {
   if (nb::len(out) == 1) return out[0];
   return out;
 }
+
+namespace {
 
 nb::dict properties(const Model& model) {
   nb::dict out;

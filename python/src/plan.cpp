@@ -108,6 +108,17 @@ nb::dict memory(const Plan& plan) {
   return out;
 }
 
+nb::dict properties(const Plan& plan) {
+  nb::dict out;
+  for (size_t i = 0; i < rill_plan_properties(plan.get()); ++i) {
+    auto property = sized<rill_property>();
+    check(rill_plan_property(plan.get(), i, &property));
+    const auto size = static_cast<Py_ssize_t>(std::strlen(property.key));
+    out[nb::steal(PyUnicode_DecodeUTF8(property.key, size, "replace"))] = value_of(property);
+  }
+  return out;
+}
+
 /// What `limits` names; a limit that it leaves out is the default.
 rill_open_opts open_opts(const nb::dict& limits) {
   auto opts = sized<rill_open_opts>();
@@ -229,6 +240,7 @@ void define_plan(nb::module_& module) {
           "output.")
       .def("streams", &stream_list, "Tell how each output streams.")
       .def("memory", &memory, "Tell the bytes of weights, states, scratch, inputs and outputs.")
+      .def("properties", &properties, "List the properties of the model by key.")
       .def("nodes", &nodes, "List (name, operator) of each node that a step runs.")
       .def("profile", &profile, nb::arg("seconds"), nb::arg("most_runs"),
            "Step over zeros, and list the nanoseconds of each node, run by run.")

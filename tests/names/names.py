@@ -200,8 +200,12 @@ def every_command(look, rill, tract, what, model, symbol, name, folder):
     look.run(what, rill, "compile", model, *pulsed, "-o", plan)
     look.run(what, rill, "compile", model, *pulsed, "--weights", "q8", "-o", plan)
     for options in (["dump"], ["dump", "--plan"], ["stream", "--allow-random-input"], ["run", "--allow-random-input"],
-                    ["dump", "--profile"], ["inspect"], ["run", "--input-from-bundle", "nothing.npz"]):
+                    ["dump", "--profile"], ["inspect"], ["bench", "--max-loops", "2", *drawn],
+                    ["run", "--input-from-bundle", "nothing.npz"]):
         look.run(f"{what}, compiled", rill, plan, *options)
+    done = look.run(f"{what}, compiled", rill, plan, "inspect", "--json")
+    if name not in json.loads(done.stdout)["properties"]:
+        look.problems.append(f"{what}, compiled: no property is {name!r} as it is")
     archive = folder / "written.nnef.tgz"
     archive.unlink(missing_ok=True)
     look.run(what, rill, model, "dump", "-q", "--nnef", archive)

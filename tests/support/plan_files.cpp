@@ -87,7 +87,9 @@ Result<std::shared_ptr<const Plan>> placed_here(const Mapped& file) {
                         return kernels::target_rank(std::string(target).c_str());
                       },
                       true};
-  return plan_file::place(file.bytes, file.memory, runner);
+  RILL_ASSIGN(const plan_file::OpenedAlone opened,
+              plan_file::place(file.bytes, file.memory, runner));
+  return opened.plan;
 }
 
 namespace {

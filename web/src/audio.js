@@ -45,8 +45,8 @@ export class RillNode extends AudioWorkletNode {
   #times = null;
 
   /** Make a node in one line: `await RillNode.create(context, bytes, {rate: 16000})`.
-   *  `rate`: samples a second of the model; without it, its property rill.sample_rate, or 16000. What
-   *  was compiled has no properties: its rate has to be told.
+   *  `rate`: samples a second of the model; without it, its property rill.sample_rate, or 16000. A
+   *  compiled model without that property needs it.
    *  `symbol`, `pulse`, `symbols`, `output`: as for `Model.pulse`; the first output by default. */
   static async create(context, bytes, { rate, symbol = undefined, pulse = undefined, symbols = {},
                                         output = undefined, wasm = undefined } = {}) {
@@ -55,8 +55,8 @@ export class RillNode extends AudioWorkletNode {
     // What is wrong with a model is told here, before the audio thread hears of it.
     const model = await load(plain, { symbols, wasm: module });
     openStream(model, symbol, pulse).close();
-    if (rate === undefined && model instanceof CompiledModel) {
-      throw misuse("a compiled model does not tell its rate", "Pass {rate: 16000}, or what it is");
+    if (rate === undefined && model instanceof CompiledModel && !model.properties["rill.sample_rate"]) {
+      throw misuse("this compiled model has no property rill.sample_rate", "Pass {rate: 16000}, or its rate");
     }
     const modelRate = rate ?? Number(model.properties["rill.sample_rate"] ?? 16000);
     model.close();

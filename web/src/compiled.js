@@ -57,9 +57,13 @@ export class CompiledModel extends Model {
                              runtime.made(runtime.calls.web_compiled_load(at, bytes.length, ...values)));
   }
 
-  /** Inputs and outputs, how outputs stream, nodes and memory. There are no symbols and properties. */
+  /** Inputs and outputs, how outputs stream, nodes, memory and properties. There are no symbols. */
   inspect() {
-    return { ...this.#told, symbols: [], properties: {} };
+    return { ...this.#told, symbols: [] };
+  }
+  /** Properties of the model's file, as text. */
+  get properties() {
+    return this.#told.properties;
   }
   /** How outputs stream: delay, rate, frames of a step. */
   get streams() {

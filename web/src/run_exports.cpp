@@ -92,9 +92,15 @@ const char* describe_plan(const rill_plan* plan) {
   for (size_t i = 0; rill_plan_node(plan, i, &name, &op) == RILL_OK && name; ++i) {
     json.comma().raw("{").key("name").text(name).key("op").text(op).raw("}");
   }
+  json.raw("]").key("properties").raw("{");
+  for (size_t i = 0; i < rill_plan_properties(plan); ++i) {
+    auto property = sized<rill_property>();
+    if (rill_plan_property(plan, i, &property) != RILL_OK) continue;
+    json.key(property.key).text(property.text);
+  }
   auto memory = sized<rill_memory_info>();
   rill_plan_memory(plan, &memory);
-  json.raw("]").key("memory").raw("{");
+  json.raw("}").key("memory").raw("{");
   json.key("weights").number(memory.weight_bytes);
   json.key("state").number(memory.state_bytes);
   json.key("arena").number(memory.arena_bytes);

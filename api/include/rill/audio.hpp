@@ -8,14 +8,9 @@
 namespace rill {
 inline namespace abi1 {
 
-/// Return the sample rate that a model expects, in Hz, from its property `rill.sample_rate`.
-/// Errors: RILL_E_ARG if there is none, or if it is not an integer from 1 to 10^6.
-inline Result<int64_t> sample_rate(const Model& model) {
-  rill_property property = {};
-  property.size = sizeof(property);
-  if (rill_model_property_find(model.get(), "rill.sample_rate", &property) != RILL_OK) {
-    return Error::last();
-  }
+namespace detail {
+
+inline Result<int64_t> rate_of(const rill_property& property) {
   double value = 0;
   if (property.count == 1 && property.ints) value = static_cast<double>(property.ints[0]);
   if (property.count == 1 && property.floats) value = property.floats[0];
@@ -32,6 +27,29 @@ inline Result<int64_t> sample_rate(const Model& model) {
                                                    "Hz, found ") + property.text);
   }
   return rate;
+}
+
+}  // namespace detail
+
+/// Return the sample rate that a model expects, in Hz, from its property `rill.sample_rate`.
+/// Errors: RILL_E_ARG if there is none, or if it is not an integer from 1 to 10^6.
+inline Result<int64_t> sample_rate(const Model& model) {
+  rill_property property = {};
+  property.size = sizeof(property);
+  if (rill_model_property_find(model.get(), "rill.sample_rate", &property) != RILL_OK) {
+    return Error::last();
+  }
+  return detail::rate_of(property);
+}
+/// Return the sample rate that the model of a plan expects, which a compiled model keeps. Errors:
+/// as above.
+inline Result<int64_t> sample_rate(const Plan& plan) {
+  rill_property property = {};
+  property.size = sizeof(property);
+  if (rill_plan_property_find(plan.get(), "rill.sample_rate", &property) != RILL_OK) {
+    return Error::last();
+  }
+  return detail::rate_of(property);
 }
 
 /// Analyses sound: blocks of the device go in, frames of the model's outputs come out. A model of

@@ -378,6 +378,17 @@ RILL_API rill_status rill_plan_io(const rill_plan* plan, rill_dir dir, size_t in
 RILL_API rill_status rill_plan_find(const rill_plan* plan, rill_dir dir, const char* name,
                                     size_t* index);
 
+/** Return the number of properties of the model's file, which a prepared and a compiled plan keep,
+ *  without those of streams, which rill_plan_stream reports; 0 for an invalid handle. */
+RILL_API size_t rill_plan_properties(const rill_plan* plan);
+/** Return the property at `index`; its texts are valid while the plan exists. A compiled model may
+ *  come from anywhere: escape its texts before they are printed. Errors: RILL_E_ARG. */
+RILL_API rill_status rill_plan_property(const rill_plan* plan, size_t index,
+                                        rill_property* property);
+/** Find a property by key. Errors: RILL_E_ARG if there is none. */
+RILL_API rill_status rill_plan_property_find(const rill_plan* plan, const char* key,
+                                             rill_property* property);
+
 typedef struct rill_stream_info {
   uint32_t size;
   int32_t axis;               /**< streaming axis of the output; -1: it does not stream */

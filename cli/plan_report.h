@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "cli/args.h"
+#include "plan_file/read.h"
+
+namespace rill::cli {
+
+/// Print inputs, outputs, targets, sizes and properties of a compiled model.
+void print_plan(const plan_file::OpenedPlan& opened);
+
+/// The same as JSON.
+std::string plan_json(const Args& args, const plan_file::OpenedPlan& opened);
+
+}  // namespace rill::cli

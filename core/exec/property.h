@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/tensor/dtype.h"
+
+namespace rill {
+
+/// A property of a model, such as its sample rate or licence: a key, and values of a type.
+struct Property {
+  std::string key;
+  DType dtype = DType::kString;
+  std::string text;                  ///< the values as text
+  std::vector<int64_t> ints;         ///< of bools and integers
+  std::vector<double> floats;        ///< of floats
+  std::vector<std::string> strings;  ///< of strings and symbolic numbers
+
+  /// Other types have no elements that can be read.
+  size_t count() const { return ints.size() + floats.size() + strings.size(); }
+};
+
+}  // namespace rill
