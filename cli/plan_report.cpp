@@ -1,7 +1,5 @@
 #include "cli/plan_report.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "cli/say_impl.h"
@@ -21,7 +19,7 @@ std::string shape_text(const PlanIo& io) {
 }
 
 std::string model_text(const Plan& plan) {
-  return fmt::format("{:016x}{:016x}", plan.model[0], plan.model[1]);
+  return escaped_format("{:016x}{:016x}", plan.model[0], plan.model[1]);
 }
 
 Json io_json(const PlanIo& io, bool is_output) {

@@ -267,8 +267,7 @@ Result<rill::api::PulsedModel> rill::api::pulse_model(const rill_model& model,
   } else {
     RILL_ASSIGN(out.options.pulse, rill::parse_dim(pulse));
   }
-  RILL_ASSIGN(out.graph,
-              simplified(rill::pulse::pulsify(model.graph, out.options, &out.report)));
+  RILL_ASSIGN(out.graph, simplified(rill::pulse::pulsify(model.graph, out.options, &out.report)));
   return out;
 }
 

@@ -79,9 +79,9 @@ RUNS = re.compile(
 # The other files of librill_run, for programs that have a heap.
 RUNS_WITH_HEAP = re.compile(
     r"^core/(base/(aligned|big_number|hasher|number_text|printable|status|text)|"
-    r"exec/(feed|saved|saved_bytes|session|workers))\.(h|cpp)$|"
-    r"^plan_file/(check|checksum|limits|map|place)\.(h|cpp)$|"
-    r"^api/src/(errors|guard|handles|io_text|library|log|lookup|session_state|open_opts|plan|run_alone|session|stream|"
+    r"exec/(feed|property|saved|saved_bytes|session|workers))\.(h|cpp)$|"
+    r"^plan_file/(check|checksum|limits|map|place|properties)\.(h|cpp)$|"
+    r"^api/src/(errors|guard|handles|io_text|library|log|lookup|session_state|open_opts|plan|properties|run_alone|session|stream|"
     r"threads|step_together|views)\.(h|cpp)$|^api/include/rill/rill\.h$|^kernels/(cpu|nonblocking|target|tiers)\.h$")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

@@ -32,7 +32,7 @@ std::string random_text(Random& random) {
 }
 
 Property random_property(Random& random) {
-  constexpr DType kTypes[] = {DType::kString, DType::kDim, DType::kF32,  DType::kF64, DType::kI64,
+  constexpr DType kTypes[] = {DType::kString, DType::kDim,  DType::kF32,  DType::kF64, DType::kI64,
                               DType::kU8,     DType::kBool, DType::kBlob, DType::kF16};
   Property out;
   out.dtype = kTypes[random() % std::size(kTypes)];
@@ -70,9 +70,11 @@ Result<Bytes> written_with(const std::vector<Property>& properties) {
 }
 
 Result<std::vector<Property>> placed_properties(const Mapped& map) {
-  const Runner runner{ops::step_table(), [](std::string_view target) {
+  const Runner runner{ops::step_table(),
+                      [](std::string_view target) {
                         return kernels::target_rank(std::string(target).c_str());
-                      }};
+                      },
+                      true};
   RILL_ASSIGN(plan_file::OpenedAlone placed, plan_file::place(map.bytes, map.memory, runner));
   return std::move(placed.properties);
 }
