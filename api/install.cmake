@@ -29,6 +29,10 @@ if(TARGET rill_run_static)
   install(EXPORT rill-run-targets NAMESPACE rill:: DESTINATION ${package})
 endif()
 
+set_target_properties(rill_audio PROPERTIES EXCLUDE_FROM_ALL OFF)
+install(TARGETS rill_audio EXPORT rill-audio-targets)
+install(EXPORT rill-audio-targets NAMESPACE rill:: DESTINATION ${package})
+
 configure_package_config_file(rill-config.cmake.in rill-config.cmake INSTALL_DESTINATION ${package}
                               NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(rill-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -18,13 +18,14 @@ inline Result<int64_t> rate_of(const rill_property& property) {
     // Exporters write text. Only digits are read, so that the locale does not matter.
     const std::string text = property.strings[0];
     const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
-    for (const char digit : digits && text.size() < 8 ? text : "") value = value * 10 + digit - '0';
+    for (const char digit : digits&& text.size() < 8 ? text : "") value = value * 10 + digit - '0';
   }
   const int64_t rate = value >= 1 && value <= 1e6 ? static_cast<int64_t>(value) : 0;
   // Rounded down, it is smaller unless it is whole.
   if (rate == 0 || static_cast<double>(rate) < value) {
     return detail::refusal(RILL_E_ARG, std::string("rill.sample_rate: expected a whole number of "
-                                                   "Hz, found ") + property.text);
+                                                   "Hz, found ") +
+                                           property.text);
   }
   return rate;
 }
@@ -132,6 +133,7 @@ class AudioEffect {
     // A whole block goes in before it comes out; without a fixed length, a chunk of it does.
     out.piece_ = options.block > 0 ? options.block : detail::kChunk;
     outlet->prepare(*back, out.latency_, out.piece_);
+    out.bypass_ = detail::Bypass(options, out.latency_, out.piece_);
     const int64_t runs = options.channels / first->lanes();
     out.runs_.push_back({std::move(first).value(), *outlet});
     for (int64_t run = 1; run < runs; ++run) {
@@ -155,6 +157,7 @@ class AudioEffect {
     if (fits != RILL_OK) return fits;
     for (int64_t at = 0; at < in.frames; at += piece_) {
       const int64_t frames = in.frames - at < piece_ ? in.frames - at : piece_;
+      bypass_.take(in, at, frames);
       for (Run& run : runs_) {
         const auto hear = [&run](size_t output, const TensorView<const float>& heard) {
           if (output == 0) run.outlet.take(heard);
@@ -168,8 +171,39 @@ class AudioEffect {
         if (given != RILL_OK) return given;
         channel += static_cast<int32_t>(run.intake.lanes());
       }
+      bypass_.give(out, at, frames);
     }
     return RILL_OK;
+  }
+  /// Play the input in place of the model's output, as late as that, or return to the output. The
+  /// switch fades over 5 ms. The model keeps running, so that it hears what goes by.
+  void bypass(bool on) RILL_REAL_TIME { bypass_.set(on); }
+  bool bypassed() const { return bypass_.on(); }
+
+  /// Return the bytes that `save` writes at most, valid until a state is loaded.
+  size_t state_bytes() {
+    auto saved = detail::SavedSound::count();
+    state(saved);
+    return saved.bytes();
+  }
+  /// Write the state of the stream to memory aligned to 8 bytes, and return the bytes in `written`.
+  /// Real-time: yes. Errors: RILL_E_ARG for too little memory.
+  rill_status save(void* bytes, size_t size, size_t* written) noexcept {
+    auto saved = detail::SavedSound::save(bytes, size);
+    state(saved);
+    *written = saved.bytes();
+    return saved.status();
+  }
+  /// Continue a saved stream, of an effect with the same model and options. The bytes may be
+  /// anything.
+  /// Errors: RILL_E_PARSE for other bytes; those of rill_state_load. The effect is new then.
+  /// Real-time: no.
+  rill_status load(const void* bytes, size_t size) {
+    auto saved = detail::SavedSound::load(bytes, size);
+    state(saved);
+    if (saved.status() == RILL_OK && saved.bytes() == size) return RILL_OK;
+    (void)reset();
+    return saved.status() == RILL_OK ? RILL_E_PARSE : saved.status();
   }
   /// Reset to the state of a new one.
   rill_status reset() RILL_REAL_TIME {
@@ -178,6 +212,7 @@ class AudioEffect {
       if (begun != RILL_OK) return begun;
       run.outlet.reset(latency_);
     }
+    bypass_.reset();
     return RILL_OK;
   }
 
@@ -188,8 +223,23 @@ class AudioEffect {
   };
   explicit AudioEffect(const AudioOptions& options) : options_(options) {}
 
+  void state(detail::SavedSound& saved) {
+    constexpr int64_t kMark = 0x3154464C4C4952;  // "RILLFT1"
+    saved.same(kMark);
+    saved.same(options_.device_rate);
+    saved.same(options_.model_rate);
+    saved.same(options_.channels);
+    saved.same(options_.block);
+    for (Run& run : runs_) {
+      run.intake.state(saved);
+      run.outlet.state(saved);
+    }
+    bypass_.state(saved);
+  }
+
   AudioOptions options_;
   std::vector<Run> runs_;
+  detail::Bypass bypass_;
   int64_t latency_ = 0;
   int64_t piece_ = 0;
 };

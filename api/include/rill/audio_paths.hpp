@@ -19,9 +19,11 @@ class Intake {
   static Result<Intake> make(const Plan& plan, const AudioOptions& options, int64_t heard) {
     if (options.channels < 1 || options.channels > 256 || options.block < 0 ||
         options.block > 1000000) {
-      return refusal(RILL_E_ARG, "expected 1 to 256 channels and blocks of 0 to 1000000 frames, "
-                                 "found " + std::to_string(options.channels) + " and " +
-                                     std::to_string(options.block));
+      return refusal(RILL_E_ARG,
+                     "expected 1 to 256 channels and blocks of 0 to 1000000 frames, "
+                     "found " +
+                         std::to_string(options.channels) + " and " +
+                         std::to_string(options.block));
     }
     auto resampler = Resampler::make(options.device_rate, options.model_rate);
     if (!resampler) return resampler.error();
@@ -29,8 +31,11 @@ class Intake {
     if (!pulses) return pulses.error();
     const int64_t lanes = pulses->lanes();
     if (lanes != 1 && lanes != options.channels) {
-      return refusal(RILL_E_ARG, "the model has " + std::to_string(lanes) + " channels, and the "
-                                 "device " + std::to_string(options.channels),
+      return refusal(RILL_E_ARG,
+                     "the model has " + std::to_string(lanes) +
+                         " channels, and the "
+                         "device " +
+                         std::to_string(options.channels),
                      "mix or pick channels before");
     }
     return Intake(*resampler, std::move(pulses).value(), lanes == 1 ? heard : 0);
@@ -68,6 +73,10 @@ class Intake {
   rill_status reset() {
     for (Resampler& resampler : resamplers_) resampler.reset();
     return pulses_.reset();
+  }
+  void state(SavedSound& saved) {
+    for (Resampler& resampler : resamplers_) resampler.state(saved);
+    pulses_.state(saved);
   }
 
  private:
@@ -185,6 +194,17 @@ class Outlet {
     return RILL_OK;
   }
 
+  void state(SavedSound& saved) {
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      Lane& lane = lanes_[i];
+      const int64_t size = static_cast<int64_t>(lane.waiting.size());
+      saved.same(size);
+      saved.number(lane.first, 0, size - 1);
+      saved.number(lane.held, 0, size);
+      saved.floats(lane.waiting.data(), size);
+      resamplers_[i].state(saved);
+    }
+  }
   /// Reset, with `latency` frames of silence at first.
   void reset(int64_t latency) {
     for (Resampler& resampler : resamplers_) resampler.reset();
@@ -222,6 +242,91 @@ class Outlet {
   int64_t inner_ = 1;
   int64_t outer_step_ = 1;
   bool overrun_ = false;  // more frames came than could be due
+};
+
+/// Sound of the device delayed by the latency of an effect, to be heard in its place: a click-free
+/// switch between both fades over 5 ms.
+class Bypass {
+ public:
+  Bypass() = default;
+  Bypass(const AudioOptions& options, int64_t latency, int64_t piece)
+      : fade_(options.device_rate / 200 + 1), latency_(latency) {
+    for (int32_t i = 0; i < options.channels; ++i) {
+      rings_.emplace_back(static_cast<size_t>(latency + piece));
+    }
+  }
+
+  void set(bool on) { on_ = on; }
+  bool on() const { return on_; }
+  /// Keep a piece of a block before its place is written.
+  void take(const ConstSound& in, int64_t first, int64_t count) {
+    const int64_t size = this->size();
+    for (size_t channel = 0; channel < rings_.size(); ++channel) {
+      const int64_t room = size - at_ < count ? size - at_ : count;
+      load(in, static_cast<int32_t>(channel), first, room, false, rings_[channel].data() + at_);
+      load(in, static_cast<int32_t>(channel), first + room, count - room, false,
+           rings_[channel].data());
+    }
+  }
+  /// Mix the piece that was taken, `latency` frames late, into the same piece of the effect's
+  /// output.
+  void give(const Sound& out, int64_t first, int64_t count) {
+    const int64_t goal = on_ ? fade_ : 0;
+    if (share_ != goal || share_ != 0) {
+      for (size_t channel = 0; channel < rings_.size(); ++channel) {
+        with_format(out.format, [&](auto* type) {
+          using T = std::remove_pointer_t<decltype(type)>;
+          mix(channel_of<T>(out, static_cast<int32_t>(channel), first), rings_[channel].data(),
+              count, goal);
+        });
+      }
+      for (int64_t i = 0; i < count && share_ != goal; ++i) share_ += share_ < goal ? 1 : -1;
+    }
+    at_ = (at_ + count) % size();
+  }
+  void reset() {
+    for (std::vector<float>& ring : rings_) {
+      for (float& value : ring) value = 0;
+    }
+    at_ = 0;
+    share_ = on_ ? fade_ : 0;
+  }
+  void state(SavedSound& saved) {
+    int64_t on = on_ ? 1 : 0;
+    saved.same(size());
+    saved.number(on, 0, 1);
+    saved.number(at_, 0, size() - 1);
+    saved.number(share_, 0, fade_);
+    for (std::vector<float>& ring : rings_) saved.floats(ring.data(), size());
+    on_ = on == 1;
+  }
+
+ private:
+  int64_t size() const { return static_cast<int64_t>(rings_[0].size()); }
+
+  template <class T>
+  void mix(const Channel<T>& to, const float* ring, int64_t count, int64_t goal) const {
+    int64_t share = share_;
+    for (int64_t i = 0; i < count; ++i) {
+      if (share != goal) share += share < goal ? 1 : -1;
+      const float dry = ring[(at_ + i + size() - latency_) % size()];
+      T& place = to.first[i * to.step];
+      const float part = static_cast<float>(share) / static_cast<float>(fade_);
+      if (share == fade_) {
+        place = to_sample<T>(dry);
+      } else if (share > 0) {
+        const float wet = from_sample(place);
+        place = to_sample<T>(wet + (dry - wet) * part);
+      }
+    }
+  }
+
+  std::vector<std::vector<float>> rings_;  // by channel: the last `latency_` frames and a piece
+  int64_t fade_ = 1;                       // frames
+  int64_t latency_ = 0;
+  int64_t at_ = 0;     // the next frame in the rings
+  int64_t share_ = 0;  // of the delayed sound, of `fade_`
+  bool on_ = false;
 };
 
 /// Return the largest number of device frames that went in and whose output did not come out: at

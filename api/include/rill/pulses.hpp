@@ -1,7 +1,7 @@
 // The pulses of one stream, filled frame by frame; Streamer and audio.hpp use them.
 #pragma once
 
-#include "rill/rill.hpp"
+#include "rill/saved_sound.hpp"
 
 namespace rill {
 inline namespace abi1 {
@@ -91,6 +91,15 @@ class Pulses {
   rill_status reset() {
     filled_ = 0;
     return rill_session_reset(session_.get());
+  }
+  /// Save or load the stream, between steps.
+  void state(SavedSound& saved) {
+    static_assert(std::is_same_v<T, float>);
+    saved.same(pulse_);
+    saved.same(lanes());
+    saved.number(filled_, 0, pulse_ - 1);
+    saved.floats(in_.data(), pulse_ * lanes());
+    saved.session(session_.get());
   }
 
  private:

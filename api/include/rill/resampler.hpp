@@ -96,6 +96,26 @@ class Resampler {
     if (up_ != down_) (void)push(nullptr, reach_, out);
     return left;
   }
+  /// Save or load the stream.
+  void state(detail::SavedSound& saved) {
+    constexpr int64_t kMostFrames = int64_t{1} << 60;
+    saved.same(up_);
+    saved.same(down_);
+    saved.same(reach_);
+    if (up_ == down_) return;
+    int64_t held = held_;
+    int64_t center = center_;
+    saved.number(held, 0, 2 * reach_);
+    // All outputs that the frames in `past_` allow have come out.
+    const int64_t least = held - reach_ > reach_ - 1 ? held - reach_ : reach_ - 1;
+    saved.number(center, least, reach_ + down_);
+    saved.number(phase_, 0, up_ - 1);
+    saved.number(frames_in_, 0, kMostFrames);
+    saved.number(frames_out_, 0, kMostFrames);
+    saved.floats(past_.data(), 2 * reach_);
+    held_ = held;
+    center_ = center;
+  }
   /// Reset to the state of a new one.
   void reset() RILL_REAL_TIME {
     for (float& value : past_) value = 0;
