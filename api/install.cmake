@@ -8,8 +8,10 @@ include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 install(DIRECTORY include/rill TYPE INCLUDE)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/rill)
-install(TARGETS rill_static EXPORT rill-static-targets)
-install(EXPORT rill-static-targets NAMESPACE rill:: DESTINATION ${package})
+if(TARGET rill_static)
+  install(TARGETS rill_static EXPORT rill-static-targets)
+  install(EXPORT rill-static-targets NAMESPACE rill:: DESTINATION ${package})
+endif()
 if(TARGET rill_shared)
   install(TARGETS rill_shared EXPORT rill-shared-targets
           RUNTIME COMPONENT library
@@ -38,6 +40,7 @@ configure_package_config_file(rill-config.cmake.in rill-config.cmake INSTALL_DES
 write_basic_package_version_file(rill-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rill-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/rill-config-version.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/rill-plugin.cmake
         DESTINATION ${package})
 
 # Paths are relative to the file.
@@ -60,7 +63,7 @@ foreach(library IN LISTS CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
   endif()
 endforeach()
 set(RILL_PC_CFLAGS "")
-if(NOT TARGET rill_shared)
+if(NOT TARGET rill_shared AND NOT TARGET rill_run_shared)
   set(RILL_PC_CFLAGS " -DRILL_STATIC")
 endif()
 function(rill_pc name description requires)
@@ -70,7 +73,9 @@ function(rill_pc name description requires)
   configure_file(rill.pc.in ${name}.pc @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
-rill_pc(rill "Neural networks exported as NNEF, whole or a few frames at a time" "${requires}")
+if(TARGET rill_static)
+  rill_pc(rill "Neural networks exported as NNEF, whole or a few frames at a time" "${requires}")
+endif()
 if(TARGET rill_run_static)
   rill_pc(rill_run "Neural networks that rill compiled, whole or a few frames at a time" "")
 endif()

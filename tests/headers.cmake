@@ -24,3 +24,12 @@ target_compile_options(rill_headers PRIVATE
   $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual
   -Wmissing-declarations> -Werror)
 target_include_directories(rill_headers PRIVATE "${PROJECT_SOURCE_DIR}/api/include")
+
+find_program(RILL_CLANG NAMES clang clang-19 clang-16 clang-14)
+mark_as_advanced(RILL_CLANG)
+if(RILL_CLANG)
+  add_test(NAME msvc_headers
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/package/msvc_headers.py" "${RILL_CLANG}"
+                   "${PROJECT_SOURCE_DIR}/api/include")
+  set_tests_properties(msvc_headers PROPERTIES LABELS examples)
+endif()

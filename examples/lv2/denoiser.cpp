@@ -10,7 +10,8 @@
 
 namespace {
 
-constexpr int64_t kUsualRate = 16000;  // Hz, of models that do not state it
+constexpr int64_t kUsualRate = 16000;  // Hz, of models without the property rill.sample_rate
+constexpr int64_t kMostLatencyMs = 20;  // of the stream at the model's rate
 
 enum Port : uint32_t { kInput = 0, kOutput = 1, kLatency = 2 };
 
@@ -25,13 +26,18 @@ rill::Result<rill::AudioEffect> make_effect(const std::string& model_path, doubl
   auto model = rill::Model::load(model_path);
   if (!model) return model.error();
   if (auto status = model->set("B", 1); !status) return status.error();
-  if (auto status = model->pulse("S", "auto"); !status) return status.error();
-  auto plan = model->prepare();
-  if (!plan) return plan.error();
   auto own_rate = rill::sample_rate(*model);
   rill::AudioOptions options;
   options.device_rate = static_cast<int64_t>(rate);
   options.model_rate = own_rate ? *own_rate : kUsualRate;
+  // Choose among the pulses that keep this latency.
+  const int64_t most = options.model_rate * kMostLatencyMs / 1000;
+  auto status = model->pulse("S", "auto:max_latency=" + std::to_string(most));
+  // A model that looks further ahead keeps its own latency.
+  if (!status) status = model->pulse("S", "auto");
+  if (!status) return status.error();
+  auto plan = model->prepare();
+  if (!plan) return plan.error();
   return rill::AudioEffect::make(*plan, options);
 }
 

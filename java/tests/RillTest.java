@@ -365,7 +365,8 @@ public final class RillTest {
       runsAsTheModel(plan.open(), "a plan that was copied");
     }
     try (Model model = Model.load(archive("kws_gru"));
-         Plan prepared = model.set("B", 1).prepare();
+         Model pulsed = model.copy();
+         Plan prepared = pulsed.set("B", 1).pulse("S", 8).prepare();
          Plan plan = Plan.open(compiled().getPath())) {
       expect(!model.properties().isEmpty(), "a model with properties");
       expect(plan.properties().equals(model.properties()), "properties " + plan.properties());

@@ -8,19 +8,23 @@ function(run)
   endif()
 endfunction()
 
-# check_plugin(<folder> [<programs>]): the plugin built there runs in its host, and shows its entry alone.
+# check_plugin(<folder> [<programs>]): the plugins built there run in their host, which unloads them, and show their
+# entry alone.
 function(check_plugin folder)
   set(programs "${folder}")
   if(ARGC GREATER 1)
     set(programs "${ARGV1}")
   endif()
   run("${programs}/host" "${folder}/plugin.so" "${MODELS}/kws_gru/model.nnef.tgz")
-  execute_process(COMMAND "${NM}" -D --defined-only "${folder}/plugin.so" OUTPUT_VARIABLE seen
-                  COMMAND_ERROR_IS_FATAL ANY)
-  string(STRIP "${seen}" seen)
-  if(NOT seen MATCHES "^[0-9a-f]+ T plugin_entry$")
-    message(FATAL_ERROR "expected the symbol plugin_entry alone, found\n${seen}")
-  endif()
+  run("${programs}/host" "${folder}/effect.so" "${MODELS}/unet_denoiser/model.nnef.tgz")
+  foreach(plugin plugin effect)
+    execute_process(COMMAND "${NM}" -D --defined-only "${folder}/${plugin}.so" OUTPUT_VARIABLE seen
+                    COMMAND_ERROR_IS_FATAL ANY)
+    string(STRIP "${seen}" seen)
+    if(NOT seen MATCHES "^[0-9a-f]+ T plugin_entry$")
+      message(FATAL_ERROR "${plugin}.so: expected the symbol plugin_entry alone, found\n${seen}")
+    endif()
+  endforeach()
 endfunction()
 
 # compile_models(<prefix>): compiled models, and the steps of one of them.
