@@ -13,6 +13,7 @@ import sys
 from typing import Any, Dict, List, Optional, Sequence
 
 from .._errors import Error
+from .exporters import EXPORTERS
 
 
 def _dynamic(given: Sequence[str]) -> Dict[str, Dict[int, str]]:
@@ -36,8 +37,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pulse", action="append", default=[], help="a number or auto[:...]")
     parser.add_argument("--unproven", action="store_true",
                         help="write a model whose open axes could be compared at one size alone")
-    parser.add_argument("--atol", type=float, default=1e-4)
-    parser.add_argument("--rtol", type=float, default=5e-4)
+    parser.add_argument("--atol", type=float, help="by default 1e-4, more in half precision")
+    parser.add_argument("--rtol", type=float, help="by default 5e-4, more in half precision")
+    parser.add_argument("--exporter", action="append", default=[], choices=list(EXPORTERS),
+                        help="try these alone, in this order")
     return parser
 
 
@@ -71,7 +74,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     try:
         report = export(module, example, {**of_factory, **dynamic}, told.stream, told.output,
                         pulses=pulses, atol=told.atol, rtol=told.rtol, strict=False,
-                        unproven=told.unproven,
+                        unproven=told.unproven, exporters=told.exporter or tuple(EXPORTERS),
                         progress=lambda text: print(f"... {text}", file=sys.stderr))
     except Error as error:
         print(f"error: {error}", file=sys.stderr)

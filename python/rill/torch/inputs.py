@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
@@ -28,6 +29,10 @@ def _leaves(value: Any, name: str) -> Iterator[Tuple[str, Any]]:
     elif isinstance(value, (tuple, list)):
         for at, item in enumerate(value):
             yield from _leaves(item, f"{name}_{at}")
+    elif dataclasses.is_dataclass(value):
+        for each in dataclasses.fields(value):
+            yield from _leaves(getattr(value, each.name), f"{name}_{each.name}" if name else
+                               each.name)
 
 
 def _rebuilt(value: Any, tensors: Iterator[torch.Tensor]) -> Any:
@@ -47,6 +52,30 @@ def flat(outputs: Any) -> List[torch.Tensor]:
     return [tensor for _, tensor in _leaves(outputs, "")]
 
 
+def unknown(value: Any, name: str = "output") -> List[str]:
+    """Name the parts of outputs that are neither tensors nor containers of them, with their types."""
+    if value is None or isinstance(value, torch.Tensor):
+        return []
+    if isinstance(value, Mapping):
+        parts = list(value.items())
+    elif isinstance(value, (tuple, list)):
+        parts = list(enumerate(value))
+    elif dataclasses.is_dataclass(value):
+        parts = [(each.name, getattr(value, each.name)) for each in dataclasses.fields(value)]
+    else:
+        return [f"{name} ({type(value).__name__})"]
+    return [each for key, item in parts for each in unknown(item, f"{name}_{key}")]
+
+
+def traceable(outputs: Any) -> bool:
+    """Whether outputs are of the containers that a tracer takes."""
+    if isinstance(outputs, Mapping):
+        return all(traceable(each) for each in outputs.values())
+    if isinstance(outputs, (tuple, list)):
+        return not hasattr(outputs, "_fields") and all(map(traceable, outputs))
+    return isinstance(outputs, torch.Tensor)
+
+
 def output_names(outputs: Any, taken: Sequence[str]) -> Tuple[List[str], List[str]]:
     """Tell (what the exporter is given, the names of the tensors that it makes of that): the keys
     of a dict, else "output", or "output_0" and so on."""
@@ -55,7 +84,10 @@ def output_names(outputs: Any, taken: Sequence[str]) -> Tuple[List[str], List[st
         found = [name for root, value in zip(given, outputs) for name, _ in _leaves(value, root)]
         return given, found
     root = "output"
-    if isinstance(outputs, Mapping) and not set(map(str, outputs)) & set(taken):
+    keys = outputs if isinstance(outputs, Mapping) else \
+        [each.name for each in dataclasses.fields(outputs)] if dataclasses.is_dataclass(outputs) \
+        else None
+    if keys is not None and not set(map(str, keys)) & set(taken):
         root = ""
     return [root], [name for name, _ in _leaves(outputs, root)]
 
@@ -169,6 +201,10 @@ class Inputs:
         """The arguments of ``forward`` with these tensors in place of the example's."""
         return tuple(_rebuilt(list(self.arguments), iter(tensors)))
 
+    def like_arguments(self, leaves: Sequence[Any]) -> Tuple[Any, ...]:
+        """The arguments of ``forward`` with these values in place of the example's tensors."""
+        return tuple(_rebuilt(list(self.arguments), iter(leaves)))
+
     def arrays(self, tensors: Sequence[torch.Tensor]) -> Dict[str, np.ndarray]:
         return {name: tensor.numpy() for name, tensor in zip(self.names, tensors)}
 
@@ -233,6 +269,10 @@ def _positional(module: nn.Module, example: Any) -> Tuple[Any, ...]:
 
 
 def _parameter_names(module: nn.Module, count: int) -> List[str]:
+    schema = getattr(module.forward, "schema", None)
+    if schema is not None:  # of a scripted module
+        names = [each.name for each in schema.arguments[1:]]
+        return names[:count] + [f"input_{at}" for at in range(len(names), count)]
     try:
         parameters = list(inspect.signature(module.forward).parameters.values())
     except (TypeError, ValueError):

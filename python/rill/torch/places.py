@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import linecache
 import os
 import re
@@ -11,13 +13,25 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
-import torch_to_nnef
 from torch import nn
 
-# Sources of PyTorch and of its exporter, which are nobody's to change.
-_LIBRARIES = tuple(os.path.dirname(os.path.abspath(each.__file__)) + os.sep
-                   for each in (torch, torch_to_nnef))
+from .spectra import rewritten
+
+
+def _folder_of(package: str) -> Optional[str]:
+    found = importlib.util.find_spec(package)
+    return os.path.dirname(os.path.abspath(found.origin)) + os.sep if found and found.origin \
+        else None
+
+
+# Sources of PyTorch, of its exporters and of this package, which are not the user's to change.
+_LIBRARIES = tuple(filter(None, (
+    *map(_folder_of, ("torch", "torch_to_nnef", "onnxscript")),
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
+    os.path.dirname(os.path.abspath(os.__file__)) + os.sep)))
+_SITE = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
 _FRAME = re.compile(r"^\s*(?P<file>[^\n()]+\.py)\((?P<line>\d+)\): ", re.MULTILINE)
+_TRACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 # What the exporter's paths hold for operations of a module itself.
 _OPERATION = "TORCH_INTERNAL_ATEN"
 
@@ -51,8 +65,11 @@ class Place:
 
 
 def of_library(file: str) -> bool:
-    """Whether a file is one of PyTorch's or its exporter's."""
-    return os.path.abspath(file).startswith(_LIBRARIES)
+    """Whether a file is one of PyTorch's, of its exporters', of Python's or of this package."""
+    path = os.path.abspath(file)
+    # The folder of Python's own modules holds those that are installed too.
+    standard = path.startswith(_LIBRARIES[-1]) and not _SITE.search(path)
+    return path.startswith(_LIBRARIES[:-1]) or standard or file.startswith("<")
 
 
 def _of_user(frames: Sequence[Tuple[str, int]]) -> Line:
@@ -82,7 +99,7 @@ class Map:
         if self._places is None:
             # The exporter has no public way to ask, and another release of it may have none at all.
             try:
-                with warnings.catch_warnings():
+                with warnings.catch_warnings(), rewritten():
                     warnings.simplefilter("ignore")
                     self._places = self._traced()
             except Exception:
@@ -115,9 +132,68 @@ class Map:
         return places
 
 
+class OnnxMap:
+    """The places of the nodes of an ONNX file, from what PyTorch's exporters write beside them.
+
+    Nodes are known by their names and by those of their outputs. Without the package ``onnx`` no
+    place is known.
+    """
+
+    def __init__(self, data: bytes, module: nn.Module) -> None:
+        self._data = data
+        self._module = module
+        self._places: Optional[Dict[str, Place]] = None
+
+    def of(self, node: str) -> Optional[Place]:
+        """Return the place of a node; None where that cannot be known."""
+        if self._places is None:
+            try:
+                self._places = self._read()
+            except Exception:
+                self._places = {}
+        if node in self._places:
+            return self._places[node]
+        found = [name for name in self._places if name and node.startswith(name)]
+        return self._places[max(found, key=len)] if found else None
+
+    def _read(self) -> Dict[str, Place]:
+        import onnx
+
+        found: Dict[str, Place] = {}
+        for node in onnx.load_model_from_string(self._data).graph.node:
+            told = {each.key: each.value for each in node.metadata_props}
+            scopes = [part for part in node.name.split("/")[:-1] if part]
+            frames = [(match["file"], int(match["line"]))
+                      for match in _FRAME.finditer(node.doc_string)]
+            if "pkg.torch.onnx.stack_trace" in told:
+                frames = [(match["file"], int(match["line"])) for match in
+                          _TRACE.finditer(told["pkg.torch.onnx.stack_trace"])][::-1]
+                scopes = ast.literal_eval(told.get("pkg.torch.onnx.name_scopes", "[]"))[:-1]
+            path = self._path(scopes)
+            place = Place(path, _class_of(self._module, path), node.op_type, *_of_user(frames))
+            for name in (node.name, *node.output):
+                if name:
+                    found.setdefault(name, place)
+        return found
+
+    def _path(self, scopes: Sequence[str]) -> str:
+        """Return the submodule of a chain of scopes, each named within that before it, or whole."""
+        path = ""
+        for scope in scopes:
+            scope = scope[len("module."):] if scope.startswith("module.") else scope
+            last = path.rsplit(".", 1)[-1]
+            for each in (scope, f"{path}.{scope}", f"{path}{scope[len(last):]}"):
+                if each.startswith(path) and scope not in ("", "module") and \
+                        _class_of(self._module, each.strip(".")):
+                    path = each.strip(".")
+                    break
+        return path
+
+
 def _lines_of(module: nn.Module, arguments: Tuple[Any, ...]) -> Dict[Tuple[str, str], List[Line]]:
     """Lines of source by (submodule, operation), in the order of a trace; operation "" is any."""
-    with warnings.catch_warnings(), torch.enable_grad(), torch.random.fork_rng(devices=[]):
+    with warnings.catch_warnings(), torch.enable_grad(), torch.random.fork_rng(devices=[]), \
+            rewritten():
         warnings.simplefilter("ignore")
         traced = torch.jit.trace(module, arguments, check_trace=False)
     lines: Dict[Tuple[str, str], List[Line]] = {}

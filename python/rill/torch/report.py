@@ -58,13 +58,17 @@ class ExportReport(CheckReport):
 
     ``ok``: every comparison is right, every open axis was compared at two sizes at least, and it
     streams if that was asked for. ``unproven``: the open axes that were not, each with the one size
-    that was compared, or None. ``path``: where it was written (None: nowhere); ``latencies``: by pulse, how late each output is; ``refusals``: why it
-    does not stream; ``notes``: sizes at which PyTorch itself refuses to run, and what its tracer
+    that was compared, or None. ``exporter``: "nnef", "onnx" or "onnx-dynamo"; ``attempts``: by exporter,
+    why another was not taken. ``path``: where it was written (None: nowhere); ``latencies``: by
+    pulse, how late each output is; ``refusals``: why it does not stream; ``notes``: sizes at which PyTorch itself refuses to run, and what its tracer
     took for a constant.
     """
 
-    def __init__(self, title: str, model: "Model", symbol: Optional[str]) -> None:
+    def __init__(self, title: str, model: "Model", symbol: Optional[str],
+                 exporter: str = "nnef") -> None:
         super().__init__(title, [])
+        self.exporter = exporter
+        self.attempts: Dict[str, str] = {}
         self._model = model
         self.symbol = symbol
         self.path: Optional[str] = None
@@ -100,6 +104,12 @@ class ExportReport(CheckReport):
             raise self.failure()
         return self._model
 
+    def against(self) -> str:
+        """Return why this export was not taken, in one line."""
+        wrong = [f"{row.what}: {row.output}: {row.problem}" for row in self.rows if not row.ok]
+        reasons = wrong or [each.reason for each in self.refusals] or ["nothing was compared"]
+        return ("wrong: " if wrong else "") + reasons[0].splitlines()[0]
+
     def failure(self) -> CheckError:
         """What is wrong, as an exception that holds this report."""
         wrong = [f"{row.what}: {row.output}: {row.problem}" for row in self.rows if not row.ok]
@@ -133,6 +143,7 @@ class ExportReport(CheckReport):
 
     def __str__(self) -> str:
         lines = [f"{self.title}: {self._verdict()}"]
+        lines += [f"  {each}" for each in self._exporters()]
         lines += [f"  {row.what}: {row.output}: {row.elements} elements, {row.verdict()}"
                   for row in self.rows if not row.ok]
         lines += [f"  {count} comparisons right, of {elements} elements"
@@ -145,6 +156,12 @@ class ExportReport(CheckReport):
             lines.append(f"  written to {self.path}")
         return "\n".join(printable_lines(line) for line in lines)
 
+    def _exporters(self) -> List[str]:
+        if not self.attempts:
+            return []
+        return [f"exported as {self.exporter}"] + \
+            [f"not as {name}: {why.splitlines()[0]}" for name, why in self.attempts.items()]
+
     def _counts(self):
         right = [row for row in self.rows if row.ok]
         return len(right), sum(row.elements for row in right)
@@ -153,7 +170,8 @@ class ExportReport(CheckReport):
         return f"<rill.torch.ExportReport {self._verdict()}, {len(self.rows)} rows>"
 
     def _repr_html_(self) -> str:
-        tables = [(("stream",), [(told,) for told in self._delays()]),
+        tables = [(("exporter",), [(each,) for each in self._exporters()]),
+                  (("stream",), [(told,) for told in self._delays()]),
                   (("where", "node", "operator", "cannot stream", "what to do"),
                    [(each.place or "", each.node or "", each.op or "", each.reason,
                      each.hint or "") for each in self.refusals]),
