@@ -24,14 +24,14 @@ from .exporting import export
 from .report import ExportReport, Refusal
 
 if TYPE_CHECKING:
-    from .target import target
+    from .targets import target
 
 
 def __getattr__(name: str) -> Any:
     if name != "target":
         raise AttributeError(f"module 'rill.torch' has no attribute {name!r}")
     try:
-        from .target import target
+        from .targets import target
     except ImportError as error:
         raise ImportError("rill.torch.target needs torch_to_nnef: pip install torch_to_nnef"
                           ) from error

@@ -84,7 +84,7 @@ def nnef(job: Job) -> Written:
     """Export with torch_to_nnef. Errors: ExportError with the submodule."""
     from torch_to_nnef import export_model_to_nnef
 
-    from .target import target
+    from .targets import target
 
     to = target(job.inputs.dynamic, check_io=False, **job.options)
     module, roots = job.module, job.roots

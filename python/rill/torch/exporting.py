@@ -176,8 +176,9 @@ class _Export:
         tensors = scaled(self._inputs.at(sizes, seed), factor)
         self._tell(f"PyTorch, {what}")
         try:
-            wanted, again = ([array(each) for each in flat(run(self._module, self._inputs, tensors))]
-                             for _ in range(2))
+            wanted, again = (
+                [array(each) for each in flat(run(self._module, self._inputs, tensors, draw))]
+                for draw in range(2))
         except Exception as error:
             self._notes.append(f"{what}: PyTorch refuses: {one_line(error)}")
             return

@@ -116,6 +116,10 @@ class Inputs:
                 raise ArgumentError(f'input "{name}" lies on {tensor.device}', expected="cpu",
                                     found=str(tensor.device), node=name,
                                     hint="Export from the CPU: module.cpu(), x.cpu()")
+            if tensor.dtype == torch.bfloat16:
+                raise ArgumentError(f'input "{name}" is bfloat16, of which NumPy has no arrays',
+                                    expected="float32 or float16", found="bfloat16", node=name,
+                                    hint="Export module.float() with x.float(), or half()")
         self.dynamic = self._checked(dynamic or {})
         self.sizes = self._example_sizes()
         if self._make is not None:
