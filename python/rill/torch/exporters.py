@@ -19,6 +19,7 @@ from torch import nn
 
 from .._errors import ArgumentError, Error
 from . import places
+from .advice import advice
 from .inputs import Inputs, flat
 from .places import Map, OnnxMap, Place
 from .spectra import rewritten
@@ -195,7 +196,9 @@ def one_line(error: BaseException) -> str:
 
 
 def hint_of(place: Optional[Place]) -> Optional[str]:
-    return None if place is None else f"It comes from {place}"
+    if place is None:
+        return None
+    return f"It comes from {place}" + (f"\n{advice(place)}" if advice(place) else "")
 
 
 @contextlib.contextmanager

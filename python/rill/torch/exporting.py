@@ -19,11 +19,13 @@ from .._errors import ArgumentError, Error, FileError, PulseError
 from ..checks import Row, bound, stream_rows
 from ..model import Model
 from . import places
+from .advice import advice
 from .comparing import (Case, array, buffers_kept, changed, compared, run, scaled, snapshot,
                         tolerances)
 from .exporters import (EXPORTERS, NAMES, ExportError, Flat, Job, Written, hint_of, missing,
                         one_line)
 from .inputs import Dynamic, Inputs, Sizes, flat, output_names, traceable, unknown
+from .locating import first_wrong
 from .report import ExportReport, refusals_of
 from .spectra import prepared
 
@@ -213,8 +215,8 @@ class _Export:
         reasons.update({report.exporter: report.against() for report, _ in taken
                         if report is not self.report})
         self.report.attempts = {name: reasons[name] for name in exporters if name in reasons}
-        if not self.report.right and self.report.exporter == "nnef":
-            self._note_constants()
+        if not self.report.right:
+            self._locate()
 
     @staticmethod
     def _refusal(failures: Sequence[Tuple[str, ExportError]]) -> ExportError:
@@ -252,6 +254,20 @@ class _Export:
         return Job(module, self._inputs, self._inputs.rebuilt(tensors), list(self._roots),
                    list(self.names), self._extensions, self._options)
 
+    def _locate(self) -> None:
+        """Find the first submodule that is wrong, and the lines that took a size of the example."""
+        report = self.report
+        # A row that is wrong names its case.
+        wrong = next((case for case in self._cases for row in report.rows
+                      if not row.ok and row.what == f"whole run, {case.what}"), None)
+        if wrong is not None:
+            self._tell("search of the submodule that is wrong")
+            example = self._inputs.at(self._inputs.sizes, 0)
+            report.fault = first_wrong(self._module, self._inputs, example, wrong, report.exporter,
+                                       self._tolerance)
+        if report.exporter == "nnef":
+            self._note_constants()
+
     def _note_constants(self) -> None:
         """Note what the exporter took from the sizes of the example: what another export of larger
         ones has otherwise."""
@@ -267,6 +283,7 @@ class _Export:
                 continue
             place = self.written.places.of(node)
             note = f"{node} holds a size of the example: {place or 'of an unknown place'}"
+            note += f"\n    {advice(place)}" if advice(place) else ""
             if not place or all(str(place) not in each for each in self.report.notes):
                 self.report.notes.append(note)
 

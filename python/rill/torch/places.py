@@ -29,6 +29,7 @@ _LIBRARIES = tuple(filter(None, (
     *map(_folder_of, ("torch", "torch_to_nnef", "onnxscript")),
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
     os.path.dirname(os.path.abspath(os.__file__)) + os.sep)))
+_HERE = os.path.dirname(os.path.abspath(__file__))
 _SITE = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
 _FRAME = re.compile(r"^\s*(?P<file>[^\n()]+\.py)\((?P<line>\d+)\): ", re.MULTILINE)
 _TRACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
@@ -73,8 +74,15 @@ def of_library(file: str) -> bool:
 
 
 def _of_user(frames: Sequence[Tuple[str, int]]) -> Line:
-    """The first frame, of the innermost first, that is no library's."""
-    return next((frame for frame in frames if not of_library(frame[0])), (None, None))
+    """Return the first frame, of the innermost first, that is no library's. Frames behind those of
+    this package called it, and are no part of the module."""
+    for frame in frames:
+        if not of_library(frame[0]):
+            return frame
+        if os.path.dirname(os.path.abspath(frame[0])) == _HERE and \
+                os.path.basename(frame[0]) != "spectra.py":
+            break
+    return None, None
 
 
 def _class_of(root: nn.Module, path: str) -> str:

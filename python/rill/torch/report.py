@@ -11,6 +11,7 @@ from .._html import page, table
 from .._printable import printable_lines
 from ..checks import CheckError, CheckReport
 from ..latency import LatencyReport
+from .advice import advice
 from .places import Map, Place
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ class Refusal:
         out = f"{self.place}\n    " if self.place else ""
         if self.node:
             out += f"node {self.node}" + (f" ({self.op})" if self.op else "") + ": "
-        return out + self.reason + (f"\n    {self.hint}" if self.hint else "")
+        instead = advice(self.place)
+        return out + self.reason + (f"\n    {self.hint}" if self.hint else "") + (
+            f"\n    {instead}" if instead else "")
 
 
 def refusals_of(error: Error, places: Map) -> List[Refusal]:
@@ -59,7 +62,8 @@ class ExportReport(CheckReport):
     ``ok``: every comparison is right, every open axis was compared at two sizes at least, and it
     streams if that was asked for. ``unproven``: the open axes that were not, each with the one size
     that was compared, or None. ``exporter``: "nnef", "onnx" or "onnx-dynamo"; ``attempts``: by exporter,
-    why another was not taken. ``path``: where it was written (None: nowhere); ``latencies``: by
+    why another was not taken. ``fault``: the first submodule that is wrong when it is exported
+    alone. ``path``: where it was written (None: nowhere); ``latencies``: by
     pulse, how late each output is; ``refusals``: why it does not stream; ``notes``: sizes at which PyTorch itself refuses to run, and what its tracer
     took for a constant.
     """
@@ -69,6 +73,7 @@ class ExportReport(CheckReport):
         super().__init__(title, [])
         self.exporter = exporter
         self.attempts: Dict[str, str] = {}
+        self.fault: Optional[Place] = None
         self._model = model
         self.symbol = symbol
         self.path: Optional[str] = None
@@ -146,6 +151,7 @@ class ExportReport(CheckReport):
         lines += [f"  {each}" for each in self._exporters()]
         lines += [f"  {row.what}: {row.output}: {row.elements} elements, {row.verdict()}"
                   for row in self.rows if not row.ok]
+        lines += [f"  {each}" for each in self._fault()]
         lines += [f"  {count} comparisons right, of {elements} elements"
                   for count, elements in [self._counts()] if count]
         lines += [f"  {doubt}" for doubt in self._doubts()]
@@ -162,6 +168,11 @@ class ExportReport(CheckReport):
         return [f"exported as {self.exporter}"] + \
             [f"not as {name}: {why.splitlines()[0]}" for name, why in self.attempts.items()]
 
+    def _fault(self) -> List[str]:
+        if self.fault is None:
+            return []
+        return [f"first wrong: {self.fault}"] + ([advice(self.fault)] if advice(self.fault) else [])
+
     def _counts(self):
         right = [row for row in self.rows if row.ok]
         return len(right), sum(row.elements for row in right)
@@ -171,6 +182,7 @@ class ExportReport(CheckReport):
 
     def _repr_html_(self) -> str:
         tables = [(("exporter",), [(each,) for each in self._exporters()]),
+                  (("first wrong",), [(each,) for each in self._fault()]),
                   (("stream",), [(told,) for told in self._delays()]),
                   (("where", "node", "operator", "cannot stream", "what to do"),
                    [(each.place or "", each.node or "", each.op or "", each.reason,
