@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from html import escape
-from typing import TYPE_CHECKING, Any, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, AsyncIterable, AsyncIterator, Optional, Tuple, Union
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from .latency import LatencyReport
 from .profiles import Profile
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from .compiled import CompiledModel
     from .model import Model
 
@@ -68,6 +71,26 @@ class Stream(_rill.Stream):
     def clone(self) -> "Stream":
         """Make a stream that goes on as this one would, bit for bit."""
         return type(self)(self._model, self._plan, self)
+
+    if TYPE_CHECKING:
+        def push(self, *values: ArrayLike, **named: ArrayLike) -> Any:
+            """Take frames of each input that streams, and return the array of the frames that are
+            complete, or a tuple of them; None of an output that does not stream."""
+
+        def finish(self) -> Any:
+            """Return the frames that the delay held back, as ``push`` returns them."""
+
+    async def over(self, source: AsyncIterable[Any]) -> AsyncIterator[Any]:
+        """Stream what an asynchronous iterator gives: ``async for frames in stream.over(source)``.
+
+        ``source`` gives an array of frames, or a tuple of one array per input. Each push and the
+        finish run in a thread, so that the loop of events goes on meanwhile. Frames come as from
+        ``push`` and ``finish``. Errors: as of these.
+        """
+        async for piece in source:
+            pieces = piece if isinstance(piece, tuple) else (piece,)
+            yield await asyncio.to_thread(self.push, *pieces)
+        yield await asyncio.to_thread(self.finish)
 
     def run(self, *values: Any, **named: Any) -> Any:
         """Stream whole inputs from the beginning to the end, and return the whole outputs.

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import logging
 import os
 import pickle
 import subprocess
@@ -293,6 +294,23 @@ def test_magnitudes_and_nan_are_compared(monkeypatch):
 def test_rounding_of_pytorch_itself_is_no_fault(function):
     report = exports.export(Calling(function), FRAMES, modules.BATCH_TIME)
     assert report.ok, str(report)
+
+
+def test_steps_are_logged_and_other_loggers_stay_as_they_are(caplog):
+    class Logging(torch.nn.Module):
+        def forward(self, x):
+            logging.getLogger("another").info("forward")
+            return x * 2
+
+    level = logging.getLogger("torch").level
+    with caplog.at_level(logging.INFO):
+        exports.export(Logging(), FRAMES, modules.BATCH_TIME)
+    ours = [record for record in caplog.records if record.name == "rill.torch"]
+    others = [record for record in caplog.records if record.name == "another"]
+    assert any("export by torch_to_nnef" in record.message for record in ours)
+    # Every run of PyTorch and the exporter's own traces.
+    assert len(others) > 2 * len([row for row in ours if row.message.startswith("PyTorch")])
+    assert logging.getLogger("torch").level == level and logging.root.manager.disable == 0
 
 
 def test_assertions_bound_what_attention_keeps():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import math
 import os
 import pathlib
@@ -31,6 +32,8 @@ from .spectra import prepared
 
 #: Factors of floating-point inputs that are compared as well; NaN: an input holds one.
 MAGNITUDES = (1e-3, 1e3, math.nan)
+
+_LOG = logging.getLogger("rill.torch")
 
 Pulse = Union[int, str]
 Progress = Optional[Callable[[str], None]]
@@ -67,6 +70,7 @@ def export(module: nn.Module, example: Any = None, dynamic: Optional[Dynamic] = 
     before keeps. ``path`` is where the model is written (.onnx where an exporter for ONNX is taken,
     .tgz, .tar, .zip, else a folder): nowhere if a number is wrong, or an open axis was compared at
     one size alone, as PyTorch refuses the others; ``unproven=True`` writes the latter.
+    ``progress`` is called with the step that begins; by default the logger "rill.torch" tells it.
     ``options`` are those of ``rill.torch.target``. The module is run as in ``eval()``, and left as
     it was.
 
@@ -92,7 +96,7 @@ def export(module: nn.Module, example: Any = None, dynamic: Optional[Dynamic] = 
     cases = inputs.more_sizes(stream, sizes)
     with _as_in_eval(module), buffers_kept(module):
         run = _Export(module, inputs, stream, tolerances(module, inputs, atol, rtol), assertions,
-                      options, progress or (lambda text: None))
+                      options, progress or _LOG.info)
         run.refer(cases, magnitudes, seed)
         run.take_first_right(chosen, pulses)
     report = run.report
