@@ -26,7 +26,7 @@ __all__ = ["build_editable", "build_sdist", "build_wheel", "get_requires_for_bui
            "prepare_metadata_for_build_editable", "prepare_metadata_for_build_wheel"]
 
 _HERE = pathlib.Path(__file__).resolve().parent
-#: What the library is built from, of the repository.
+#: The folders of the repository that hold the library.
 _FOLDERS = ("api", "audit", "cmake", "core", "kernels", "nnef_loader", "onnx_loader", "ops",
             "platform", "plan_file", "pulse", "scripts", "transforms")
 _FILES = ("CMakeLists.txt", "LICENSE-APACHE", "LICENSE-MIT")

@@ -33,7 +33,7 @@ rm -rf "$environment"
 python3 -m venv "$builder"
 python3 -m venv "$environment"
 # Ninja and CMake are the system's.
-tools=('scikit-build-core>=0.10' 'nanobind>=2.4' 'numpy>=2.0')
+tools=('scikit-build-core>=0.10' 'nanobind>=2.4' 'numpy>=2.0' pytest)
 if ! "$builder/bin/python" -m pip install -q "${tools[@]}" ||
   ! "$environment/bin/python" -m pip install -q numpy pytest; then
   echo "skipped: packages of Python cannot be had" >&2
@@ -54,6 +54,7 @@ if ((!from_sources)); then
           "--config-settings=build-dir=$PWD/build/python-installed")
 fi
 "${wheel[@]}"
+(cd python/tests && "../../$builder/bin/python" -B -m pytest -p no:cacheprovider -rs test_package.py)
 "$environment/bin/python" -m pip install -q --no-deps "$wheels"/*.whl
 export RILL_PROGRAM=$PWD/build/release/bin/rill
 (
@@ -86,4 +87,5 @@ rm -rf "$site"
 "$environment/bin/python" -m pip install -q --target "$site" pytest
 export PYTHONPATH=$PWD/$site
 cd python/tests
-"$with_torch" -B -m pytest -p no:cacheprovider -rs test_torch.py test_documents.py
+"$with_torch" -B -m pytest -p no:cacheprovider -rs test_torch.py test_faults.py test_spectra.py \
+  test_documents.py

@@ -84,7 +84,7 @@ class Stream(_rill.Stream):
         """Stream what an asynchronous iterator gives: ``async for frames in stream.over(source)``.
 
         ``source`` gives an array of frames, or a tuple of one array per input. Each push and the
-        finish run in a thread, so that the loop of events goes on meanwhile. Frames come as from
+        finish run in a thread, so that they do not block the event loop. Frames come as from
         ``push`` and ``finish``. Errors: as of these.
         """
         async for piece in source:

@@ -59,7 +59,7 @@ def test_pieces_with_pytorch_run(place):
         pytest.importorskip(module, reason=f"{module} is not installed")
     path = ROOT / "docs/python.md"
     blocks = [each for each in blocks_of(path) if "torch.nn" in each[1]]
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     run_python(path, blocks)
     assert (place / "enhancer.nnef.tgz").exists()
 

@@ -53,7 +53,7 @@ class Job:
     module: nn.Module
     inputs: Inputs
     arguments: Tuple[Any, ...]
-    #: The outputs that torch_to_nnef is given, and the tensors that it makes of them.
+    #: Names of outputs for torch_to_nnef, and of the tensors that it makes of them.
     roots: List[str]
     outputs: List[str]
     extensions: Sequence[str] = ()
@@ -162,10 +162,10 @@ def _with_symbols(data: bytes, job: Job) -> bytes:
 
 EXPORTERS: Dict[str, Callable[[Job], Written]] = {
     "nnef": nnef, "onnx": onnx, "onnx-dynamo": onnx_dynamo}
-#: What each exporter is called where people call it.
+#: The call of each exporter, for messages.
 NAMES = {"nnef": "torch_to_nnef", "onnx": "torch.onnx.export(dynamo=False)",
          "onnx-dynamo": "torch.onnx.export(dynamo=True)"}
-#: What each exporter needs beside PyTorch.
+#: The packages that each exporter needs beside PyTorch.
 NEEDS = {"nnef": ("torch_to_nnef",), "onnx": ("onnx",), "onnx-dynamo": ("onnx", "onnxscript")}
 
 

@@ -140,7 +140,7 @@ class _Export:
         self._tell = tell
         self._notes: List[str] = []
         self._cases: List[Case] = []
-        #: What was taken: its report and its file.
+        #: The report and the file of the export that was taken.
         self.report: ExportReport
         self.written: Written
 

@@ -24,7 +24,7 @@ _MOST = 24
 
 
 class _Calls:
-    """What the submodules of a module were given and gave, in the order in which they began."""
+    """Inputs and outputs of the submodules in one run, in the order of their calls."""
 
     def __init__(self, module: nn.Module, inputs: Inputs, tensors: Sequence[torch.Tensor]) -> None:
         self.order: List[str] = []

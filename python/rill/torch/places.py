@@ -169,14 +169,14 @@ class OnnxMap:
 
         found: Dict[str, Place] = {}
         for node in onnx.load_model_from_string(self._data).graph.node:
-            told = {each.key: each.value for each in node.metadata_props}
+            data = {each.key: each.value for each in node.metadata_props}
             scopes = [part for part in node.name.split("/")[:-1] if part]
             frames = [(match["file"], int(match["line"]))
                       for match in _FRAME.finditer(node.doc_string)]
-            if "pkg.torch.onnx.stack_trace" in told:
+            if "pkg.torch.onnx.stack_trace" in data:
                 frames = [(match["file"], int(match["line"])) for match in
-                          _TRACE.finditer(told["pkg.torch.onnx.stack_trace"])][::-1]
-                scopes = ast.literal_eval(told.get("pkg.torch.onnx.name_scopes", "[]"))[:-1]
+                          _TRACE.finditer(data["pkg.torch.onnx.stack_trace"])][::-1]
+                scopes = ast.literal_eval(data.get("pkg.torch.onnx.name_scopes", "[]"))[:-1]
             path = self._path(scopes)
             place = Place(path, _class_of(self._module, path), node.op_type, *_of_user(frames))
             for name in (node.name, *node.output):

@@ -60,12 +60,12 @@ class ExportReport(CheckReport):
     """The rows of all comparisons, and how the module streams.
 
     ``ok``: every comparison is right, every open axis was compared at two sizes at least, and it
-    streams if that was asked for. ``unproven``: the open axes that were not, each with the one size
-    that was compared, or None. ``exporter``: "nnef", "onnx" or "onnx-dynamo"; ``attempts``: by exporter,
-    why another was not taken. ``fault``: the first submodule that is wrong when it is exported
-    alone. ``path``: where it was written (None: nowhere); ``latencies``: by
-    pulse, how late each output is; ``refusals``: why it does not stream; ``notes``: sizes at which PyTorch itself refuses to run, and what its tracer
-    took for a constant.
+    streams if that was asked for. ``unproven``: the open axes that were not, each with the one
+    size that was compared, or None. ``exporter``: "nnef", "onnx" or "onnx-dynamo"; ``attempts``:
+    by exporter, why another was not taken. ``fault``: the first submodule that is wrong when it
+    is exported alone. ``path``: where it was written (None: nowhere); ``latencies``: by pulse,
+    how late each output is; ``refusals``: why it does not stream; ``notes``: sizes at which
+    PyTorch itself refuses to run, and what its tracer took for a constant.
     """
 
     def __init__(self, title: str, model: "Model", symbol: Optional[str],
