@@ -44,10 +44,20 @@ def _from_plain(value, dtype, name, text):
     if fits or (array.dtype.kind == "i" and dtype.kind == "u"):
         with np.errstate(all="ignore"):
             converted = array.astype(dtype)
-        if dtype.kind == "f" or np.array_equal(converted, array):
+        if _kept(converted, array):
             return converted
     raise DTypeError(f'"{name}": the values do not fit {dtype} ({text})', expected=str(dtype),
                      found=str(array.dtype), node=name)
+
+
+def _kept(converted, array):
+    """Whether a conversion keeps integers, and the magnitudes of floats: these are rounded."""
+    if array.dtype.kind == "f":
+        return bool(np.array_equal(np.isfinite(converted), np.isfinite(array)))
+    # Integers are compared as Python's, as a float of 64 bits does not hold all of them.
+    return bool(np.isfinite(converted).all()) and converted.astype(object).tolist() == \
+        array.astype(object).tolist() if converted.dtype.kind == "f" else \
+        bool(np.array_equal(converted, array))
 
 
 def _from_object(value, name, text):

@@ -181,3 +181,17 @@ def test_every_status_of_the_library_has_its_exception():
     names = _rill.status_names()
     assert sorted(names) == sorted(_errors._CLASSES)
     assert len(set(_errors._CLASSES.values())) == 12
+
+
+def test_lists_whose_values_an_array_would_change_are_refused():
+    from rill._arrays import as_array
+
+    single, half = np.dtype(np.float32), np.dtype(np.float16)
+    for value in ([[0.1, -2]], [16777216], [True, False], [float("nan"), float("inf")], 3, []):
+        np.testing.assert_array_equal(as_array(value, single, "x", "f32"),
+                                      np.asarray(value, np.float32))
+    for value, dtype in (([16777217], single), ([1e39], single), ([2049], half), ([70000.0], half),
+                         ([2 ** 63 - 1], single), ([-1], np.dtype(np.uint8)),
+                         ([1.5], np.dtype(np.int64))):
+        with pytest.raises(rill.DTypeError, match="the values do not fit"):
+            as_array(value, dtype, "x", str(dtype))
