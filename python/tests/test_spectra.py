@@ -32,8 +32,7 @@ class Denoiser(torch.nn.Module):
         mask = self.head(self.rnn(spectrum.abs().transpose(1, 2))[0]).transpose(1, 2)
         if self.complex_mask:
             real, imaginary = mask.tanh().chunk(2, 1)
-            spectrum = torch.complex(spectrum.real * real - spectrum.imag * imaginary,
-                                     spectrum.real * imaginary + spectrum.imag * real)
+            spectrum = spectrum * torch.complex(real, imaginary)
         else:
             spectrum = spectrum * torch.sigmoid(mask)
         return torch.istft(spectrum, *self.settings, window=self.window,
@@ -103,7 +102,26 @@ def test_the_overlap_add_equals_istft(settings):
 
 
 def test_pytorch_has_its_own_transform_back_after_an_export():
-    before = torch.istft, torch.functional.istft, torch.Tensor.istft
+    def functions():
+        return (torch.istft, torch.functional.istft, torch.Tensor.istft, torch.mul,
+                torch.Tensor.mul, torch.Tensor.__mul__, torch.Tensor.__rmul__)
+
+    before = functions()
     module = Denoiser(32, 8, True, HANN(32), False, False)
     exports.export(module, torch.randn(1, 100), SOUND, exporters=["nnef"])
-    assert before == (torch.istft, torch.functional.istft, torch.Tensor.istft)
+    assert before == functions()
+
+
+@pytest.mark.parametrize("form", [
+    lambda a, b: a * b, lambda a, b: a.mul(b), lambda a, b: torch.mul(a, b), lambda a, b: 2 * a * b,
+])
+def test_complex_products_are_exported_as_products_of_their_parts(form):
+    class Products(torch.nn.Module):
+        def forward(self, a, b):
+            a, b = torch.view_as_complex(a), torch.view_as_complex(b)
+            return torch.view_as_real(form(a, b))
+
+    example = torch.randn(3, 20, 2), torch.randn(3, 20, 2)
+    report = exports.export(Products(), example, {"a": {1: "S"}, "b": {1: "S"}}, "S", pulses=[4],
+                            exporters=["nnef"])
+    assert report.ok, str(report)

@@ -126,7 +126,7 @@ def onnx_dynamo(job: Job) -> Written:
               for name in job.inputs.names]
     buffer = io.BytesIO()
     try:
-        with _recorded() as caught, _tensors_kept(job.module):
+        with _recorded(products=False) as caught, _tensors_kept(job.module):
             torch.onnx.export(Flat(job.module), job.arguments, buffer, input_names=job.inputs.names,
                               output_names=list(job.outputs), dynamo=True, verbose=False,
                               dynamic_shapes=(job.inputs.like_arguments(shapes),),
@@ -202,13 +202,13 @@ def hint_of(place: Optional[Place]) -> Optional[str]:
 
 
 @contextlib.contextmanager
-def _recorded() -> Iterator[List[warnings.WarningMessage]]:
+def _recorded(products: bool = True) -> Iterator[List[warnings.WarningMessage]]:
     """Record the warnings of an exporter, keep what it prints and logs out of the caller's terminal,
     and rewrite transforms that exporters take for the example's length alone."""
     said = io.StringIO()
     with warnings.catch_warnings(record=True) as caught, _quiet_logs(), \
             contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), \
-            torch.random.fork_rng(devices=[]), torch.no_grad(), rewritten():
+            torch.random.fork_rng(devices=[]), torch.no_grad(), rewritten(products):
         warnings.simplefilter("always")
         yield caught
 

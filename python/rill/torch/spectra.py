@@ -1,4 +1,5 @@
-"""torch.istft, rewritten as an overlap-add of filters, which every exporter takes at any length."""
+"""Operations on spectra, rewritten as those that every exporter takes at any length: torch.istft as an
+overlap-add of filters, and products of complex numbers as products of their parts."""
 
 from __future__ import annotations
 
@@ -79,11 +80,29 @@ def istft(input: torch.Tensor, n_fft: int, hop_length: Optional[int] = None,
     return out if batched else out.squeeze(0)
 
 
+def _product(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Have products of two complex tensors computed by their parts."""
+    def product(a: Any, b: Any, **named: Any) -> Any:
+        complexes = isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and \
+            a.is_complex() and b.is_complex()
+        if not complexes or named:
+            return original(a, b, **named)
+        return torch.complex(a.real * b.real - a.imag * b.imag,
+                             a.real * b.imag + a.imag * b.real)
+    return product
+
+
+_PRODUCTS = ((torch, "mul"), (torch, "multiply"), (torch.Tensor, "mul"), (torch.Tensor, "multiply"),
+             (torch.Tensor, "__mul__"), (torch.Tensor, "__rmul__"))
+
+
 @contextlib.contextmanager
-def _patched(function: Callable[..., torch.Tensor]) -> Iterator[None]:
+def _patched(function: Callable[..., torch.Tensor], products: bool) -> Iterator[None]:
     with contextlib.ExitStack() as patches:
         for owner in (torch, torch.functional, torch.Tensor):
             patches.enter_context(mock.patch.object(owner, "istft", function))
+        for owner, name in _PRODUCTS if products else ():
+            patches.enter_context(mock.patch.object(owner, name, _product(getattr(owner, name))))
         yield
 
 
@@ -96,9 +115,10 @@ def prepared() -> ContextManager[None]:
             istft(*arguments, **named)
         return original(*arguments, **named)
 
-    return _patched(spy)
+    return _patched(spy, False)
 
 
-def rewritten() -> ContextManager[None]:
-    """Have ``torch.istft`` and the method of tensors be ``istft`` above, while an exporter runs."""
-    return _patched(istft)
+def rewritten(products: bool = True) -> ContextManager[None]:
+    """Have ``torch.istft`` be ``istft`` above, and ``products`` of complex tensors be those of their
+    parts, while an exporter runs."""
+    return _patched(istft, products)
