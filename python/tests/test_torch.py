@@ -137,6 +137,39 @@ def test_a_function_of_the_sizes_makes_inputs_that_fit(tmp_path):
     assert not report.right and "WRONG" in str(report)
 
 
+class Kept(torch.nn.Module):
+    """Takes the first frames, as many as an input says: as a number of Python, or not."""
+
+    def __init__(self, python):
+        super().__init__()
+        self.python = python
+
+    def forward(self, x, count):
+        if self.python:
+            return x * int(count) + count * 0
+        return x * (torch.arange(x.shape[2]) < count)
+
+
+@pytest.mark.parametrize("python", [True, False])
+def test_values_of_integers_are_compared(python):
+    report = exports.export(Kept(python), (FRAMES, torch.tensor(5)), modules.BATCH_TIME,
+                            exporters=["nnef"])
+    assert report.ok == report.right == (not python), str(report)
+    assert any("other values of count" in row.what for row in report.rows)
+
+
+def test_integers_without_other_values_are_noted():
+    class Strict(torch.nn.Module):
+        def forward(self, x, count):
+            assert int(count) == 5
+            return x * count
+
+    report = exports.export(Strict(), (FRAMES, torch.tensor(5)), modules.BATCH_TIME,
+                            exporters=["nnef"])
+    assert any("count was compared with the values of the example alone" in note
+               for note in report.notes)
+
+
 def test_random_modules_are_refused():
     class Noisy(torch.nn.Module):
         def forward(self, x):

@@ -55,6 +55,21 @@ def scaled(tensors: Sequence[torch.Tensor], factor: float) -> List[torch.Tensor]
     return out
 
 
+def other_integers(names: Sequence[str], tensors: Sequence[torch.Tensor]
+                   ) -> Iterator[Tuple[str, List[List[torch.Tensor]]]]:
+    """For each input of integers or truth values, give inputs in which it has other values: one less,
+    one more, half, or the opposite. An exporter that kept a value of the example is wrong there."""
+    for at, (name, tensor) in enumerate(zip(names, tensors)):
+        if tensor.is_floating_point() or tensor.is_complex() or not tensor.numel():
+            continue
+        if tensor.dtype == torch.bool:
+            others = [~tensor]
+        else:
+            others = [torch.clamp(tensor, min=1) - 1, tensor + 1, tensor // 2]
+        yield name, [[*tensors[:at], other, *tensors[at + 1:]] for other in others
+                     if not torch.equal(other, tensor)]
+
+
 def tolerances(module: nn.Module, inputs: Inputs, atol: Optional[float],
                rtol: Optional[float]) -> Tuple[float, float]:
     """Return (atol, rtol): what was given, else by the coarsest type of the module and its inputs."""

@@ -21,7 +21,7 @@ from ..checks import Row, bound, stream_rows
 from ..model import Model
 from . import places
 from .advice import advice
-from .comparing import (Case, array, buffers_kept, changed, compared, run, scaled, snapshot,
+from .comparing import (Case, array, buffers_kept, changed, compared, other_integers, run, scaled, snapshot,
                         tolerances)
 from .exporters import (EXPORTERS, NAMES, ExportError, Flat, Job, Written, hint_of, missing,
                         one_line)
@@ -125,6 +125,14 @@ def _chosen(exporters: Sequence[str], path: Union[str, "os.PathLike[str]", None]
     return found
 
 
+class _Refused(Exception):
+    """PyTorch does not run on some inputs."""
+
+
+def _text(sizes: Sizes) -> str:
+    return ", ".join(f"{symbol}={extent}" for symbol, extent in sizes.items()) or "example"
+
+
 class _Export:
     """One module, what PyTorch makes of it, and the export that was taken."""
 
@@ -162,7 +170,25 @@ class _Export:
         factors += [(cases[(at + 1) % len(cases)], factor) for at, factor in enumerate(magnitudes)
                     if any(each.is_floating_point() for each in inputs.tensors)]
         for at, (sizes, factor) in enumerate(factors):
-            self._refer_case(sizes, factor, seed + at)
+            what = _text(sizes)
+            if factor != 1:
+                what += ", with a NaN" if math.isnan(factor) else f", inputs times {factor:g}"
+            given = scaled(inputs.at(sizes, seed + at), factor)
+            try:
+                self._refer_case(what, sizes, factor, given)
+            except _Refused as error:
+                self._notes.append(f"{what}: PyTorch refuses: {error}")
+        for name, others in other_integers(inputs.names, tensors):
+            if len({case.arrays[name].max(initial=0) for case in self._cases}) > 1:
+                continue  # the sizes change it already
+            for given in others:
+                with contextlib.suppress(_Refused):
+                    what = f"{_text(inputs.sizes)}, other values of {name}"
+                    self._refer_case(what, inputs.sizes, 1.0, given)
+                    break
+            else:
+                self._notes.append(f"{name} was compared with the values of the example alone: "
+                                   "PyTorch refuses others")
 
     def _check_outputs(self, outputs: Any, before: Dict[str, Any]) -> None:
         """Take the names of outputs, and refuse those that no export has."""
@@ -175,19 +201,16 @@ class _Export:
         self._notes += [f"{each} is not exported: it is no tensor" for each in unknown(outputs)]
         self._changes = changed(before, self._module)
 
-    def _refer_case(self, sizes: Sizes, factor: float, seed: int) -> None:
-        what = ", ".join(f"{symbol}={extent}" for symbol, extent in sizes.items()) or "example"
-        if factor != 1:
-            what += ", with a NaN" if math.isnan(factor) else f", inputs times {factor:g}"
-        tensors = scaled(self._inputs.at(sizes, seed), factor)
+    def _refer_case(self, what: str, sizes: Sizes, factor: float,
+                    tensors: List[torch.Tensor]) -> None:
+        """Keep what PyTorch makes of inputs. Errors: _Refused where it does not run."""
         self._tell(f"PyTorch, {what}")
         try:
             wanted, again = (
                 [array(each) for each in flat(run(self._module, self._inputs, tensors, draw))]
                 for draw in range(2))
         except Exception as error:
-            self._notes.append(f"{what}: PyTorch refuses: {one_line(error)}")
-            return
+            raise _Refused(one_line(error)) from error
         if any(not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
                for a, b in zip(wanted, again)):
             raise ExportError("the module gives other values in each run", hint=(
@@ -244,6 +267,8 @@ class _Export:
         self._check_axes()
         report = self._report = ExportReport(name, self._model, self._stream, exporter)
         report.notes += self.written.notes + self._notes
+        if self._extensions and exporter != "nnef":
+            report.notes.append("assertions are not written to an ONNX file")
         for case in self._cases:
             self._tell(f"whole run, {case.what}")
             report.rows += self._whole_rows(case)
