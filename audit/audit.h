@@ -48,7 +48,7 @@ enum class Outcome {
   kNotReached,  ///< no compared stream was long enough to cross every window
 };
 
-/// What was compared, and what came of it.
+/// The comparisons of an audit, and their outcome.
 struct Report {
   std::string symbol;
   int64_t pulse = 0;

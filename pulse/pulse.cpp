@@ -36,13 +36,13 @@ class Pulsifier {
   }
 
   Result<Graph> run(Report* report);
-  /// What pulses have to be multiples of, as far as refusals asked for it: 1 if none did.
+  /// Return the number that refusals want pulses to be multiples of: 1 if none did.
   int64_t unit() const { return builder_.unit(); }
   /// Once it has run: how many first frames of each node nobody reads, if that lets one wait less.
   std::optional<std::vector<int64_t>> unread() const;
 
  private:
-  /// What of a node's inputs is known at the end of the stream only.
+  /// The inputs of a node that are known at the end of the stream only.
   struct AtEnd {
     const KnownWire* last = nullptr;  ///< the last of these inputs
     std::optional<Dim> after;
@@ -93,7 +93,7 @@ Status Pulsifier::source(int id) {
     }
     RILL_TRY(check_length_of_input(whole_, fact, axis, options_.symbol));
     RILL_ASSIGN(const int64_t frames, builder_.frames_per_pulse(dim));
-    // Those that it has more, or fewer, come at the end.
+    // Frames beyond a multiple of the pulse come at the end.
     pulsed.shape[static_cast<size_t>(axis)] = frames;
     stream = StreamFact{axis, dim, 0, nullptr};
   }
@@ -175,7 +175,7 @@ Pulsifier::AtEnd Pulsifier::known_at_end(const Node& node) {
   for (const OutletId& input : node.inputs) {
     const KnownWire& wire = builder_.wire_of(input);
     if (!wire.known_after) continue;
-    // What depends on frames rather than on their number alone, where there is a choice.
+    // Prefer an input that depends on frames to one that depends on their number alone.
     if (!out.last || !(*wire.known_after == Dim(0))) out.last = &wire;
     out.after = out.after ? max(*out.after, *wire.known_after) : *wire.known_after;
   }
@@ -226,14 +226,14 @@ Result<OutletId> Pulsifier::still_input(const Node& node, OutletId input, AtEnd*
   return length;
 }
 
-/// What to do about a node whose frames meet what is known at the end only.
+/// Return the remedy for a node whose frames meet a value that is known at the end only.
 std::string Pulsifier::way_to_know(const Node& node, const Dim& known_after) const {
   const auto* joined = node.op->as<ops::Concat>();
   if (joined && node.outputs[0].dim(static_cast<int>(joined->axis)).mentions(options_.symbol)) {
     return "Repeat the end with F.pad(x, (0, n), mode='replicate'), or mirror it with "
            "mode='reflect'";
   }
-  // What is made of the first frames waits for the end of short streams only.
+  // A value of the first frames waits for the end in short streams only.
   const auto pattern = DimPattern::of(known_after, options_.symbol);
   if (pattern.ok() && pattern->growth() == 0 && pattern->settled() > 0) {
     return str_cat(
@@ -280,7 +280,7 @@ Status Pulsifier::outputs() {
   return {};
 }
 
-/// What nodes that were put in front of a node do to its stream.
+/// Return the effect on a stream of a node that was put upstream of a refused one.
 std::string cause_of(const Op& op) {
   const auto* delay = op.as<ops::Delay>();
   if (!delay) return {};
@@ -328,7 +328,7 @@ std::vector<Wire> Pulsifier::wires(std::map<OutletId, int>* places) {
   return out;
 }
 
-/// What the pulsed graph tells of its streams.
+/// Return the description of the streams of the pulsed graph.
 Streaming Pulsifier::streaming(const Report& report) {
   Streaming out;
   out.named = options_.symbol;

@@ -77,6 +77,8 @@ void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   ctx.symbol_value = frame.symbol_value().value_or(0);
   ctx.clock = frame.clock;
   ctx.state = args.has_state ? frame.ptr<void>(args.state) : nullptr;
+  const auto is_empty = [](const View& view) { return view.volume() == 0; };
+  if (ctx.state == nullptr && std::all_of(out, out + args.out.size(), is_empty)) return;
   // `infer` has seen all that could fail but for an expression that has no value for the length of
   // a stream, as one out of a file may be: the outputs then stay as they are.
   const Status status = args.op->eval(ctx);

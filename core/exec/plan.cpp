@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/checked.h"
+#include "core/base/search.h"
 #include "core/exec/builder.h"
 #include "core/exec/layout.h"
 #include "core/exec/plan_streams.h"
@@ -222,6 +223,18 @@ Status PlanBuilder::bind_sources(std::span<const Operand> body_sources) {
   return {};
 }
 
+namespace {
+
+/// Return whether no output of a node has an element: there is nothing to compute then, though an
+/// extent beside the 0 may be 2^31.
+bool gives_nothing(const Node& node) {
+  return !node.outputs.empty() && all_of(node.outputs, [](const Fact& fact) {
+    return any_of(fact.shape, [](const Dim& dim) { return dim == Dim(0); });
+  });
+}
+
+}  // namespace
+
 Status PlanBuilder::run(std::span<const Operand> body_sources) {
   for (const Node& node : graph_.nodes) {
     for (const Fact& fact : node.outputs) {
@@ -252,6 +265,12 @@ Status PlanBuilder::run(std::span<const Operand> body_sources) {
     }
     if (node.op->as<Source>()) continue;
     Lowering lowering(*this, id);
+    if (gives_nothing(node)) {
+      for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+        lowering.make_out(static_cast<int>(slot));
+      }
+      continue;
+    }
     Status lowered = node.op->lower(lowering);
     if (!refused_.ok()) lowered = std::move(refused_);
     RILL_TRY(std::move(lowered).in_node(node.name, node.op->name()).at("", node.line));

@@ -152,6 +152,7 @@ Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> in
     RILL_ASSIGN(Tensor tensor, Tensor::zeros(fact.dtype, std::move(shape), fact.q));
     results.push_back(std::move(tensor));
   }
+  if (all_of(results, [](const Tensor& tensor) { return tensor.volume() == 0; })) return results;
   for (Tensor& tensor : results) out.push_back(tensor.view());
   EvalCtx ctx;
   ctx.in = in;

@@ -122,7 +122,7 @@ template <class Arch, class Cell>
   }
 }
 
-/// Where the blocks of a tile are read: one place, from which the others are told, or a register
+/// Where the blocks of a tile are read: one place, to which the others are relative, or a register
 /// for each of them.
 template <class Arch, int kBlocks, bool kPointers>
 struct Blocks {
@@ -148,7 +148,7 @@ struct Blocks<Arch, kBlocks, true> {
   }
 };
 
-/// Add the products of value p of kRows lanes, told by their ends, with kBlocks blocks of kRow
+/// Add the products of value p of kRows lanes, given by their ends, with kBlocks blocks of kRow
 /// vectors. The shorter side is kept in registers, the longer one passes through.
 template <class Arch, int kRow, int kRows, int kBlocks, bool kPointers>
 RILL_INLINE void add_products(const float* const (&lanes)[kRows], int64_t p,

@@ -154,7 +154,7 @@ struct Layer {
   }
 };
 
-/// Run layers of equal weights as the lanes of one loop, with W in fewer bits if a format is told;
+/// Run layers of equal weights as the lanes of one loop, with W in fewer bits if a format is given;
 /// results lie one after the other.
 Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
                            std::optional<PackedFormat> format = std::nullopt) {
@@ -379,7 +379,7 @@ TEST_P(Rnn, LanesGiveTheBitsOfEachAlone) {
   }
 }
 
-// What compiles no models has no kernels of kQ8 and kQ4.
+// Builds that compile no models have no kernels of kQ8 and kQ4.
 #ifdef RILL_STEPS_UNSEEN
 constexpr PackedFormat kFewBits[] = {PackedFormat::kF16};
 #else

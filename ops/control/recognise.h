@@ -13,7 +13,7 @@ struct Scan;
 /// and sums that only these read. `loops`: by node, null for one that is no loop.
 std::vector<bool> recurrent_layers(const Graph& graph, std::span<const Scan* const> loops);
 
-/// Replace a loop whose body computes a GRU, an LSTM or a plain recurrent layer, told by its
+/// Replace a loop whose body computes a GRU, an LSTM or a plain recurrent layer, recognised by its
 /// dataflow, by the op that runs it at once. Leaves other loops alone.
 Status fuse_recurrent(const Scan& scan, Rewrite& rewrite);
 

@@ -63,7 +63,7 @@ TEST(Sdpa, ScoresOfHalfNumbersMayLeaveTheirRange) {
       }
       const auto wide = Tensor::of<double>(DType::kF64, noise.shape(), numbers);
       inputs.push_back(cast(*wide, DType::kF16).value());
-      // What f16 makes of the numbers.
+      // The reference reads the numbers as f16 rounds them.
       const Tensor read = cast(inputs.back(), DType::kF64).value();
       numbers.assign(read.values<double>().begin(), read.values<double>().end());
     }

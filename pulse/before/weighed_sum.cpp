@@ -270,7 +270,7 @@ Result<OutletId> add_to(Graph* graph, std::string_view name, OpPtr op, WireList 
   return outlets[0];
 }
 
-/// What a turn does with a frame of scores and one of products, and the states: the greatest score,
+/// Build a loop body that takes a frame of scores, one of products, and the states: greatest score,
 /// the sum of weights and that of weighed products, both relative to it. `products`: null if only
 /// the weights are summed.
 Result<Graph> turn_of(const Fact& scores, const Fact* products) {

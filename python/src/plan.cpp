@@ -61,8 +61,8 @@ nb::list nodes(const Plan& plan) {
   }
 }
 
-/// Step a session of its own over what its inputs hold, and tell of each run the nanoseconds of
-/// each node, one row after the other.
+/// Step a separate session over the values in its inputs. Return the nanoseconds of each node, one
+/// row per run.
 nb::list profile(const Plan& plan, double seconds, int64_t most_runs) {
   using Clock = std::chrono::steady_clock;
   rill_session* session = nullptr;

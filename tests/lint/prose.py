@@ -15,12 +15,12 @@ import common
 
 # By pattern: what to write, and how often it stands at most.
 MOST = {
-    "clause as a subject": 17,
+    "clause as a subject": 9,
     "so many": 1,
     "anew": 1,
     "goes on": 1,
     "of its own": 2,
-    "told": 9,
+    "told": 6,
 }
 PATTERNS = {
     "clause as a subject": (r"^\s*(?://+|/?\*+|#)?\s*(?:What|Those) \w", "name the noun that the sentence is about"),
