@@ -74,8 +74,14 @@ void print_plan(const plan_file::OpenedPlan& opened) {
   say("model {}\n", model_text(plan));
   if (!opened.audit.empty()) say("audit: {}\n", opened.audit);
   if (!opened.weights.empty()) say("weights: {}\n", opened.weights);
-  if (!opened.properties.empty()) say("properties:\n");
-  for (const Property& each : opened.properties) say("  {}: {}\n", each.key, each.text);
+  // Keys that begin with "rill." hold the lines above.
+  std::string properties;
+  for (const Property& each : opened.properties) {
+    if (!std::string_view(each.key).starts_with("rill.")) {
+      properties += escaped_format("  {}: {}\n", each.key, each.text);
+    }
+  }
+  if (!properties.empty()) say("properties:\n{}", Escaped{properties});
 }
 
 std::string plan_json(const Args& args, const plan_file::OpenedPlan& opened) {

@@ -211,7 +211,7 @@ Result<Graph> with_context(const Graph& model, std::string_view input, int64_t f
   const auto number = whole.to_int();
   if (frames < 1 || axis < 0 || (!symbol && (!number || *number <= frames))) {
     return fail(Code::kShape, "a context of ", frames, " frames for input \"", input, "\" of ", own,
-                ": expected 1 or more, and frames of its own");
+                ": expected 1 or more, and fewer than the input has");
   }
   // Loops inside a step restart in each step.
   Graph wider = model.streaming ? model : model.stateless();

@@ -33,8 +33,8 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
 /// count.
 std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol);
 
-/// Return lengths of the outputs: those that a stream counts, in `told`; at no frames what a whole run
-/// gives, as other windows than one longer than the stream may make frames out of none.
+/// Return lengths of the outputs: those that a stream counts, in `told`; at no frames those of a
+/// whole run, as other windows than one longer than the stream may make frames out of none.
 std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
                                       std::string_view symbol);
 

@@ -401,7 +401,7 @@ TEST(StreamLength, OfMoreFramesThanATableHasRowsIsRefused) {
   rill_view view = frames.view();
   int64_t taken = 0;
   EXPECT_EQ(rill_push(session, 0, &view, &taken), RILL_E_SHAPE);
-  EXPECT_NE(std::string(rill_last_error()).find("18 frames"), std::string::npos);
+  EXPECT_NE(std::string(rill_last_error()).find("18 more frames"), std::string::npos);
   Array got = Array::zeros(RILL_F32, {20, 4});
   const rill_view out = got.view();
   const int64_t three[] = {3, 4};

@@ -18,9 +18,9 @@ Result<DType> type_of(const TensorProto& proto) {
 }
 
 Status wrong_count(const TensorProto& proto, int64_t found, int64_t expected,
-                   std::string_view unit) {
-  return fail(Code::kParse, "tensor \"", proto.name, "\" of shape ", proto.dims, " has ", found,
-              " ", unit, ", expected ", expected);
+                   const char* unit) {
+  return fail(Code::kParse, "tensor \"", proto.name, "\" of shape ", proto.dims, " has ",
+              counted(found, unit), ", expected ", expected);
 }
 
 /// The bytes of elements are copied; a bool is 0 or 1.
@@ -110,7 +110,7 @@ Status read_typed(const TensorProto& proto, Tensor* out) {
   const size_t found =
       integers.size() + floats.size() + doubles.size() / sizeof(double) + texts.size();
   if (static_cast<int64_t>(found) != out->volume()) {
-    return wrong_count(proto, static_cast<int64_t>(found), out->volume(), "elements");
+    return wrong_count(proto, static_cast<int64_t>(found), out->volume(), "element");
   }
   for (size_t i = 0; i < texts.size(); ++i) out->mutable_data<std::string>()[i] = texts[i];
   if (field == 4) fill(std::as_bytes(std::span(floats)), out);
@@ -141,7 +141,7 @@ Status TensorReader::external(const TensorProto& proto, Tensor* out) const {
       RILL_ASSIGN(length, decimal(value, key));
     }
   }
-  if (length != out->size_bytes()) return wrong_count(proto, length, out->size_bytes(), "bytes");
+  if (length != out->size_bytes()) return wrong_count(proto, length, out->size_bytes(), "byte");
   if (folder_.empty()) {
     return fail(Code::kUnsupported, "the weights of a model in memory are in the file \"", location,
                 "\" in its folder")
@@ -167,7 +167,7 @@ Result<TensorPtr> TensorReader::read(const TensorProto& proto) const {
     return fail(Code::kParse, "tensor \"", proto.name, "\" holds strings as raw data");
   }
   if (raw && static_cast<int64_t>(proto.raw->size()) != *bytes) {
-    return wrong_count(proto, static_cast<int64_t>(proto.raw->size()), *bytes, "bytes");
+    return wrong_count(proto, static_cast<int64_t>(proto.raw->size()), *bytes, "byte");
   }
   // An element takes a byte of the file at least, so that memory follows the file.
   if (!raw && !proto.external && *volume > static_cast<int64_t>(proto.message.size())) {

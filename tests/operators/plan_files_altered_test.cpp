@@ -45,7 +45,7 @@ TEST(AlteredPlanFiles, AreToldWhatIsWrong) {
   EXPECT_NE(message(bytes).find("does not begin like one"), std::string::npos) << message(bytes);
   bytes = good;
   put(&bytes, 8, 9);
-  EXPECT_NE(message(bytes).find("version 9: this library reads 7"), std::string::npos);
+  EXPECT_NE(message(bytes).find("version 9: this library reads 8"), std::string::npos);
   bytes = good;
   put(&bytes, 12, 0x04030201);
   EXPECT_NE(message(bytes).find("another order of bytes"), std::string::npos);
