@@ -71,9 +71,9 @@ at_most() {
   table+=$'\n'"| $what | $all | $packed | $most | $brotli |"
   ((packed <= most)) || { echo "$what: $packed bytes with gzip, at most $most" >&2; too_large=1; }
 }
-at_most '`rill.wasm`' 735000 web/dist/rill.wasm
-at_most '`rill_onnx.wasm`' 945000 web/dist/rill_onnx.wasm
-at_most '`rill_run.wasm`' 173000 web/dist/rill_run.wasm
+at_most '`rill.wasm`' 775000 web/dist/rill.wasm
+at_most '`rill_onnx.wasm`' 1000000 web/dist/rill_onnx.wasm
+at_most '`rill_run.wasm`' 185000 web/dist/rill_run.wasm
 
 # Modules for one model, with weights as they are and with few bits.
 own=build/wasm_run/vad_speech
@@ -85,8 +85,8 @@ for weights in f32 f16 q8; do
     --no-audit "${flags[@]}" -o "$own/$weights/model.rill" >/dev/null
   scripts/web_run.sh "$own/$weights/model.rill" -o "$own/$weights" >/dev/null
 done
-at_most '`rill_run.wasm` with the steps of `vad_speech` alone' 107000 "$own/f32/rill_run.wasm"
-at_most 'the same, and the model' 200000 "$own/f32/"{rill_run.wasm,model.rill}
+at_most '`rill_run.wasm` with the steps of `vad_speech` alone' 110000 "$own/f32/rill_run.wasm"
+at_most 'the same, and the model' 204000 "$own/f32/"{rill_run.wasm,model.rill}
 at_most 'the same with weights of 16 bits' 167000 "$own/f16/"{rill_run.wasm,model.rill}
 at_most 'the same with weights of 8 bits' 150000 "$own/q8/"{rill_run.wasm,model.rill}
 if ((too_large)); then echo "$table"; exit 1; fi
