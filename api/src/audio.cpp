@@ -80,9 +80,13 @@ rill_status read(const rill_sound* from, Sound* to) {
   return RILL_OK;
 }
 
+/// A `rill_heard_fn`, which its caller promises to be fit for a real-time thread.
+using RealTimeHeard = void (*)(void* user, size_t output,
+                               const rill_view* frames) RILL_REAL_TIME;
+
 /// Passes frames to a function of C.
 struct Heard {
-  rill_heard_fn heard;
+  RealTimeHeard heard;
   void* user;
 
   void operator()(size_t output, const rill::TensorView<const float>& frames) const {
@@ -102,6 +106,10 @@ struct Heard {
     heard(user, output, &view);
   }
 };
+
+Heard marked(rill_heard_fn heard, void* user) RILL_REAL_TIME {
+  return {reinterpret_cast<RealTimeHeard>(heard), user};
+}
 
 }  // namespace
 
@@ -156,10 +164,10 @@ rill_status rill_listener_push(rill_listener* listener, const rill_sound* in, ri
                                void* user) {
   rill::ConstSound from;
   const rill_status status = listener && heard ? read(in, &from) : RILL_E_ARG;
-  return status == RILL_OK ? listener->listener.push(from, Heard{heard, user}) : status;
+  return status == RILL_OK ? listener->listener.push(from, marked(heard, user)) : status;
 }
 rill_status rill_listener_finish(rill_listener* listener, rill_heard_fn heard, void* user) {
-  return listener && heard ? listener->listener.finish(Heard{heard, user}) : RILL_E_ARG;
+  return listener && heard ? listener->listener.finish(marked(heard, user)) : RILL_E_ARG;
 }
 rill_status rill_listener_reset(rill_listener* listener) RILL_REAL_TIME {
   return listener ? listener->listener.reset() : RILL_E_ARG;

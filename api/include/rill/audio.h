@@ -77,7 +77,8 @@ rill_status rill_effect_save(rill_effect* effect, void* bytes, size_t size, size
  *  may be anything. Errors: RILL_E_PARSE, and those of rill_state_load; the effect is new then. */
 rill_status rill_effect_load(rill_effect* effect, const void* bytes, size_t size);
 
-/** Receives new frames of an output; the view is valid until it returns. */
+/** Receives new frames of an output; the view is valid until it returns. It runs in the thread that
+ *  pushes sound: in an audio callback it must not allocate, wait or throw. */
 typedef void (*rill_heard_fn)(void* user, size_t output, const rill_view* frames);
 
 /** Make a listener; a model of one channel hears the mean of the device's. Errors: as
