@@ -27,7 +27,7 @@ class Modes {
   static Result<Modes> make(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans,
                            const Options& options, Deadline until);
   const Plan& plan() const { return *plans_[0]; }
-  /// Give up by then what is compared from now on.
+  /// Set the deadline of the comparisons that follow; later ones are given up.
   void end_by(Deadline until) { until_ = until; }
 
   /// Compare streams of one length: step by step, and in one other mode, or in all. Findings,

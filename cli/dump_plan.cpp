@@ -70,7 +70,7 @@ std::string operand_text(const Plan& plan, const PlacedView& operand) {
   return out + escaped_format("; {} bytes", bytes_of(operand));
 }
 
-/// Prints the arguments of a step by their names, without those that hold no value.
+/// Prints the names and values of a step's arguments; skips arguments without a value.
 class Arguments final : public StepFields {
  public:
   explicit Arguments(const Plan& plan) : plan_(plan) {}

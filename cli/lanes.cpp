@@ -10,7 +10,7 @@ namespace {
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Return the steps that the inputs fill, plus those that output the rest of the first output.
+/// Return the number of steps: those that the inputs fill, and those that drain the first output.
 int64_t pulses_of(const Args& args, const Plan& plan, std::span<const Tensor> values) {
   int64_t turns = 0;
   int64_t frames = 0;

@@ -66,7 +66,7 @@ class Times {
   }
   int64_t runs() const { return runs_; }
   const std::vector<Span>& fastest() const { return fastest_; }
-  /// Write down what was found, times `iterations`.
+  /// Add the measured times, multiplied by `iterations`, to the notes of the nodes.
   void note(double iterations, std::vector<NodeNotes>* nodes) {
     for (size_t i = 0; i < std::min(total_.size(), nodes->size()); ++i) {
       if (total_[i] == 0) continue;
@@ -91,8 +91,8 @@ class Times {
   int64_t runs_ = 0;
 };
 
-/// Time one turn of a loop's body on zeros, and take it out of the loop's own time. The sum stays
-/// what was measured: where the iterations alone take longer than the loop, they share its time.
+/// Time one iteration of a loop's body on zeros, and subtract all iterations from the loop's own
+/// time. The sum stays the measured one: iterations that took longer than the loop share its time.
 void profile_body(const Graph& graph, const Node& node, NodeNotes* notes) {
   const Graph* body = node.op->nested();
   const auto iterations = transforms::loop_iterations(graph, node).to_int();

@@ -62,8 +62,8 @@ std::string markup_text(std::string_view text);
 /// Whether JSON is for whoever reads the output, or stands in a script of a page.
 enum class JsonPlace { kOutput, kScript };
 
-/// JSON whose strings escape as \u all characters that a terminal obeys, or in a script those that
-/// HTML does; outside of strings JSON has none.
+/// Return JSON that is safe in its place: its strings escape control characters of a terminal, or
+/// in a script the characters that HTML interprets, as \u.
 std::string safe_json(std::string_view json, JsonPlace place = JsonPlace::kOutput);
 
 /// NNEF text that a terminal shows: inside quotes, ends of lines are escaped as well.

@@ -101,8 +101,8 @@ function(rill_op_names source out)
   set(${out} "${names}" PARENT_SCOPE)
 endfunction()
 
-# rill_write_op_table(<file>): the table of the modules. Without RILL_ONNX those that are for files of ONNX
-# are not in it, unless RILL_OPS names them.
+# rill_write_op_table(<file>): write the table of operator modules. Without RILL_ONNX it has a module for
+# ONNX files only if RILL_OPS names it.
 function(rill_write_op_table file)
   get_property(modules GLOBAL PROPERTY RILL_OP_MODULES)
   if(RILL_OPS AND NOT nested IN_LIST RILL_OPS)

@@ -11,7 +11,7 @@ namespace rill {
 
 /// Chains of a graph: operators on f16 or bf16 tensors that compute in f32. A chain begins at an
 /// operator that sums or grows (`Precision`), or that reads a constant beyond the narrow type. It
-/// continues through the operators that follow, and rounds before those that round.
+/// continues through the next operators, and ends in front of an operator that rounds.
 struct Chains {
   std::vector<bool> nodes;         ///< by node: whether it belongs to a chain
   std::vector<std::string> notes;  ///< which nodes stay in f32 for which constants
@@ -26,8 +26,8 @@ Chains chains_of(const Graph& graph, DType narrow);
 Result<Graph> upcast_chains(Graph graph, std::span<const OpModule* const> modules,
                            bool as_written = false);
 
-/// Which elements of a constant must survive rounding: weights may lose those that are small
-/// relative to the others.
+/// The elements of a constant that must survive rounding. Weights may lose elements that are
+/// small relative to the largest.
 enum class Fit : uint8_t { kEveryElement, kLargestElement };
 
 /// Return whether a constant survives in a narrow type: no finite element becomes infinite, and the

@@ -175,8 +175,8 @@ class AudioEffect {
     }
     return RILL_OK;
   }
-  /// Play the input in place of the model's output, as late as that, or return to the output. The
-  /// switch fades over 5 ms. The model keeps running, so that it hears what goes by.
+  /// Play the input instead of the model's output, with the same latency, or return to the output.
+  /// The switch fades over 5 ms. The model keeps running, so its state stays current.
   void bypass(bool on) RILL_REAL_TIME { bypass_.set(on); }
   bool bypassed() const { return bypass_.on(); }
 
