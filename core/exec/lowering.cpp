@@ -77,8 +77,6 @@ void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   ctx.symbol_value = frame.symbol_value().value_or(0);
   ctx.clock = frame.clock;
   ctx.state = args.has_state ? frame.ptr<void>(args.state) : nullptr;
-  const auto is_empty = [](const View& view) { return view.volume() == 0; };
-  if (ctx.state == nullptr && std::all_of(out, out + args.out.size(), is_empty)) return;
   // `infer` has seen all that could fail but for an expression that has no value for the length of
   // a stream, as one out of a file may be: the outputs then stay as they are.
   const Status status = args.op->eval(ctx);
@@ -94,6 +92,11 @@ void touch_eval(const EvalArgs& args, StepTouches& touches) {
   const std::span<const PlacedView> outs(args.out.begin(), args.out.end());
   touches.infers(*args.op, ins, outs);
   if (!touches.holds()) return;
+  // Without an element there is nothing to compute, though an extent beside the 0 may be 2^31.
+  const auto is_empty = [](const PlacedView& view) {
+    return std::count(view.shape.begin(), view.shape.begin() + view.rank, 0) > 0;
+  };
+  touches.require(!all_of(outs, is_empty), "an output with elements");
   const Facts in = facts_of(ins);
   const auto work = args.op->work(in, facts_of(outs)).to_int();
   touches.require(work && *work >= 0, "a number of operations");

@@ -41,6 +41,7 @@ set(cases
   deployment_runs_a_row
   deployment_that_cannot_be_read
   dump_of_what_never_varies
+  empty_beside_2_to_31
   empty_file
   facts_leave_nothing_to_stream
   first_output_is_renamed
