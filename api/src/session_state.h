@@ -25,7 +25,7 @@ enum class Call : uint8_t { kRun, kStep, kPartial, kFlush, kPush, kPull, kFinish
 
 /// Return whether a call may be made now: RILL_E_STATE where not. It changes nothing.
 rill_status check_state(const char* function, Call call,
-                         const rill_session& session) RILL_NONBLOCKING;
+                        const rill_session& session) RILL_NONBLOCKING;
 /// Note that a call was made, and did not fail.
 void pass_state(Call call, rill_session* session) RILL_NONBLOCKING;
 

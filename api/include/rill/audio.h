@@ -63,15 +63,14 @@ int64_t rill_effect_latency(const rill_effect* effect) RILL_REAL_TIME;
  *  channels or frames; RILL_E_ARG for null; RILL_E_ABI. The stream is unchanged then. */
 rill_status rill_effect_process(rill_effect* effect, const rill_sound* in,
                                 const rill_sound* out) RILL_REAL_TIME;
-/** Not 0: play the input in place of the model's output, as late as that; 0: play the output. The
- *  switch fades over 5 ms. The model keeps running. Real-time: yes. */
+/** Not 0: play the input, as late as the model's output would be; 0: play the output. The switch
+ *  fades over 5 ms. The model keeps running. Real-time: yes. */
 rill_status rill_effect_bypass(rill_effect* effect, int32_t on) RILL_REAL_TIME;
 /** Return to the state of a new effect. Real-time: yes. */
 rill_status rill_effect_reset(rill_effect* effect) RILL_REAL_TIME;
 /** Return the bytes that rill_effect_save writes at most, valid until a state is loaded. */
 rill_status rill_effect_state_size(rill_effect* effect, size_t* size);
-/** Write the state of the stream to memory aligned to 8 bytes. Errors: RILL_E_ARG for too little.
- *  */
+/** Write the state of the stream to memory aligned to 8 bytes. Errors: RILL_E_ARG if too small. */
 rill_status rill_effect_save(rill_effect* effect, void* bytes, size_t size, size_t* written);
 /** Continue a saved stream of an effect with the same model and options. The bytes, aligned to 8,
  *  may be anything. Errors: RILL_E_PARSE, and those of rill_state_load; the effect is new then. */
@@ -93,8 +92,7 @@ int64_t rill_listener_latency(const rill_listener* listener, size_t output) RILL
  *  rill_effect_process; those of rill_step. */
 rill_status rill_listener_push(rill_listener* listener, const rill_sound* in, rill_heard_fn heard,
                                void* user);
-/** End the stream, and call `heard` with the remaining frames. Errors: those of rill_step_partial.
- *  */
+/** End the stream, and call `heard` with the rest. Errors: those of rill_step_partial. */
 rill_status rill_listener_finish(rill_listener* listener, rill_heard_fn heard, void* user);
 /** Return to the state of a new listener. Real-time: yes. */
 rill_status rill_listener_reset(rill_listener* listener) RILL_REAL_TIME;
