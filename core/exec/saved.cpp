@@ -130,8 +130,9 @@ void SavedState::write_inputs(StateWriter* writer) const noexcept {
 std::byte* SavedState::write_waiting(const PlacedFeed::Waiting& from,
                                      std::byte* to) const noexcept {
   const auto append = [&](const std::byte* rows, int64_t frames) {
-    if (frames > 0) std::memcpy(to, rows, static_cast<size_t>(frames * from.frame_bytes));
-    to += frames * from.frame_bytes;
+    const int64_t bytes = frames * from.frame_bytes;
+    if (bytes > 0) std::memcpy(to, rows, static_cast<size_t>(bytes));  // frames may have no elements
+    to += bytes;
   };
   append(from.early.next(from.frame_bytes), from.early.left());
   const int64_t first = std::min(from.queued, from.capacity - from.head);
