@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/graph/pulse.h"
+#include "pulse/lengths.h"
 #include "pulse/pulse.h"
 #include "pulse/unread.h"
 
@@ -51,6 +52,7 @@ class Builder final : public PulseBuilder {
       : PulseBuilder(whole, *pulsed, options.symbol, options.pulse, options.backward_chunks),
         pulsed_(pulsed),
         uses_(whole.count_uses()),
+        taken_lengths_(scope_of_taken_lengths(whole)),
         unread_(std::move(unread)) {}
 
   void enter(int node_id);
@@ -81,6 +83,9 @@ class Builder final : public PulseBuilder {
   Result<int64_t> frames_per_pulse(const Dim& length) override;
   int64_t await(int i) override;
   int64_t await_frame(int i, int64_t frame) override;
+  bool proves_of_taken_lengths(const Dim& dim) const override {
+    return taken_lengths_.proves_non_negative(dim);
+  }
   using PulseBuilder::reads_from;
   void reads_from(int i, int64_t stride, int64_t offset, int64_t divisor) override {
     reads_.push_back({node_, i, stride, offset, divisor});
@@ -267,6 +272,7 @@ class Builder final : public PulseBuilder {
   Result<OutletId> lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown);
   Graph* pulsed_;
   std::vector<std::vector<int>> uses_;
+  SymbolScope taken_lengths_;
   std::vector<int64_t> unread_;
   std::vector<Read> reads_;
   std::set<int> choices_;

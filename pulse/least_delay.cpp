@@ -17,27 +17,44 @@ namespace rill::pulse {
 namespace {
 
 constexpr int64_t kTries = 6;  ///< at the beginning, the same number after it, and at the end
+/// Floats of a run lie between these.
+struct Bounds {
+  double low = -1;
+  double high = 1;
+};
+/// Noise of the same size stays where functions are not flat; a maximum and a minimum show larger
+/// numbers of one sign.
+constexpr Bounds kOthers[] = {{-1, 1}, {1, 32}, {-32, -1}};
 /// Of the largest wire of a run: attention over all of a long stream asks for more than there is.
 constexpr int64_t kMostElements = int64_t{1} << 26;
 
-/// Fills what lies from a frame on; small numbers, which are indices that most tables have.
-Status fill_with_noise(const View& input, int axis, int64_t first, uint64_t seed) {
-  const View part = axis < 0 ? input : frames_of(input, axis, first, input.extent(axis) - first);
+/// Write noise into every element: floats within bounds, indices that most tables have, and any
+/// bytes of quantised types. Strings and the like stay.
+void draw_noise(Tensor* noise, Bounds bounds, uint64_t seed) {
   Splitmix64 random(seed);
-  RILL_ASSIGN(Tensor noise,
-              Tensor::zeros(part.dtype, {part.shape.begin(), part.shape.begin() + part.rank}));
-  for (int64_t i = 0; i < noise.volume(); ++i) {
+  const DType dtype = noise->dtype();
+  const bool bytes = dtype == DType::kQU8 || dtype == DType::kQI8;
+  for (int64_t i = 0; i < noise->volume(); ++i) {
     const uint64_t bits = random.next();
-    const double number = static_cast<double>(bits >> 11U) * 0x1p-52 - 1.0;
-    if (part.dtype == DType::kBool) {
-      noise.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(bits % 2);
-    }
-    visit_one_of<float, double, int64_t, int32_t>(part.dtype, [&](auto tag) {
+    if (dtype == DType::kBool) noise->mutable_data<uint8_t>()[i] = static_cast<uint8_t>(bits % 2);
+    if (bytes) noise->mutable_data<uint8_t>()[i] = static_cast<uint8_t>(bits);
+    visit_number(dtype, [&](auto tag) {
       using T = decltype(tag);
-      noise.mutable_data<T>()[i] =
-          std::is_floating_point_v<T> ? static_cast<T>(number) : static_cast<T>(bits % 4);
+      const double unit = static_cast<double>(bits >> 11U) * 0x1p-53;
+      const double number = bounds.low + (bounds.high - bounds.low) * unit;
+      noise->mutable_data<T>()[i] = std::is_integral_v<T>
+                                        ? static_cast<T>(bits % 4)
+                                        : static_cast<T>(static_cast<Computed<T>>(number));
     });
   }
+}
+
+/// Fill what lies from a frame on.
+Status fill_with_noise(const View& input, int axis, int64_t first, Bounds bounds, uint64_t seed) {
+  const View part = axis < 0 ? input : frames_of(input, axis, first, input.extent(axis) - first);
+  RILL_ASSIGN(Tensor noise,
+              Tensor::zeros(part.dtype, {part.shape.begin(), part.shape.begin() + part.rank}));
+  draw_noise(&noise, bounds, seed);
   copy_view(noise.view(), part);
   return {};
 }
@@ -120,7 +137,7 @@ class Runs {
 
   /// Run the whole graph, which the others are compared with.
   Status begin() {
-    RILL_TRY(fill(0, 1));
+    RILL_TRY(fill(0, {}, 1));
     for (size_t i = 0; i < report_.inputs.size(); ++i) {
       RILL_ASSIGN(inputs_.emplace_back(), copy_of(session_.input(i)));
     }
@@ -133,11 +150,14 @@ class Runs {
 
   /// Change all input from a pulse on, and record which outputs differ.
   Status change(int64_t pulse, const std::vector<Seen>& seen) {
-    session_.reset();
-    for (size_t i = 0; i < inputs_.size(); ++i) copy_view(inputs_[i].view(), session_.input(i));
-    RILL_TRY(fill(pulse, 2 + static_cast<uint64_t>(pulse)));
-    session_.step();
-    learn(session_, pulse, seen);
+    uint64_t seed = static_cast<uint64_t>(pulse) << 32U;
+    for (const Bounds& bounds : kOthers) {
+      session_.reset();
+      for (size_t i = 0; i < inputs_.size(); ++i) copy_view(inputs_[i].view(), session_.input(i));
+      RILL_TRY(fill(pulse, bounds, seed += inputs_.size()));
+      session_.step();
+      learn(session_, pulse, seen);
+    }
     return {};
   }
 
@@ -167,11 +187,12 @@ class Runs {
     }
   }
 
-  Status fill(int64_t pulse, uint64_t seed) {
+  Status fill(int64_t pulse, Bounds bounds, uint64_t seed) {
     for (size_t i = 0; i < report_.inputs.size(); ++i) {
       const Stream& stream = report_.inputs[i];
       if (stream.axis < 0 && pulse > 0) continue;
-      RILL_TRY(fill_with_noise(session_.input(i), stream.axis, pulse * stream.pulse, seed + i));
+      RILL_TRY(
+          fill_with_noise(session_.input(i), stream.axis, pulse * stream.pulse, bounds, seed + i));
     }
     return {};
   }

@@ -352,6 +352,17 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
   return told;
 }
 
+SymbolScope scope_of_taken_lengths(const Graph& graph) {
+  SymbolScope scope = graph.scope;
+  for (const Node& node : graph.nodes) {
+    const auto* slice = node.op->as<ops::Slice>();
+    if (!slice || !slice->end.to_int()) continue;
+    scope.take_as_extent(graph.fact(node.inputs[0]).dim(static_cast<int>(slice->axis)) -
+                         slice->end);
+  }
+  return scope;
+}
+
 std::optional<int64_t> longest_stream(std::string_view symbol,
                                       const std::vector<Dim>& non_negative) {
   std::optional<int64_t> longest;

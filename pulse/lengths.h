@@ -38,6 +38,9 @@ std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol
 std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
                                       std::string_view symbol);
 
+/// Return the knowledge about lengths at which every slice to fixed frames of the stream has them.
+SymbolScope scope_of_taken_lengths(const Graph& graph);
+
 /// Return the longest stream for which no expression is negative; nothing if there is no longest.
 std::optional<int64_t> longest_stream(std::string_view symbol,
                                       const std::vector<Dim>& non_negative);

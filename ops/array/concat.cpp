@@ -181,6 +181,23 @@ Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
                   ": the second would begin after the end of the first");
 }
 
+/// Return the least delay of a stream whose end is no earlier than the frames behind it are valid.
+int64_t delay_before(const PulseBuilder& b, const Side& back, const StreamFact& stream,
+                     int64_t pulse) {
+  int64_t low = stream.delay;
+  int64_t high = std::max(low, back.ready * pulse);  // enough for a stream of no frames
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    const Dim spare = stream.dim + Dim(middle) - Dim(back.ready * pulse);
+    if (b.proves_of_taken_lengths(spare)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
 /// Put frames that differ from one another, or are not known beforehand, around a stream.
 Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, const Side& front,
                         const Side& back) {
@@ -192,8 +209,7 @@ Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, cons
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(wire, stream->axis));
   if (back.spliced()) {
     RILL_ASSIGN(wire, b.hold(wire, stream));
-    const int64_t delay = back.ready > 0 ? std::max(stream->delay, back.ready * pulse)
-                                         : stream->delay;
+    const int64_t delay = delay_before(b, back, *stream, pulse);
     RILL_ASSIGN(wire, b.delay(wire, *stream, delay - stream->delay, 0));
     stream->delay = delay;
     auto op = draft_op<PulseSplice>();

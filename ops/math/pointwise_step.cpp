@@ -36,7 +36,7 @@ void copy_args(const PointwiseArgs& from, PointwiseArgs* to) noexcept {
 }  // namespace
 
 void run_pointwise_step(const PointwiseStep& step, const Frame& frame,
-              const Share& share) noexcept {
+                        const Share& share) noexcept {
   PointwiseArgs args;
   copy_args(step.loops.args, &args);
   const int axis = step.slices.axis;
@@ -64,12 +64,12 @@ bool is_sound(const PointwiseArgs& args) {
     const bool selects = instr.op == PointwiseOp::kSelect;
     const bool binary = instr.op <= PointwiseOp::kOr;
     const auto has = [&](uint8_t at) { return at < kernels::kPointwiseRegisters && known[at]; };
-    const bool sound = instr.op <= PointwiseOp::kOfInteger && instr.imm_at <= PointwiseImm::kB &&
-                       instr.dst < kernels::kPointwiseRegisters &&
-                       ((binary && instr.imm_at == PointwiseImm::kA) || has(instr.a)) &&
-                       (!((binary && instr.imm_at != PointwiseImm::kB) || selects) ||
-                        has(instr.b)) &&
-                       (!selects || has(instr.c));
+    const bool sound =
+        instr.op <= PointwiseOp::kOfInteger && instr.imm_at <= PointwiseImm::kB &&
+        instr.dst < kernels::kPointwiseRegisters &&
+        ((binary && instr.imm_at == PointwiseImm::kA) || has(instr.a)) &&
+        (!((binary && instr.imm_at != PointwiseImm::kB) || selects) || has(instr.b)) &&
+        (!selects || has(instr.c));
     if (!sound) return false;
     known[instr.dst] = true;
   }
@@ -89,10 +89,11 @@ void touch_pointwise(const PointwiseStep& step, StepTouches& touches) {
   const int64_t extent = args.extent[slices.axis];
   touches.within(extent, 0, kMostCounted);
   touches.within(slices.extent, 0, kMostCounted);
+  if (!touches.holds()) return;
   const bool one = slices.count == 1 && slices.extent >= extent;
-  touches.require(one || (slices.extent > 0 &&
-                          slices.count == (extent + slices.extent - 1) / slices.extent),
-                  "slices of its positions");
+  touches.require(
+      one || (slices.extent > 0 && slices.count == (extent + slices.extent - 1) / slices.extent),
+      "slices of its positions");
   touches.units(slices.count);
   const auto in_loops = [&](Region at, const int64_t* strides, int operand) {
     for (int d = 0; d < kernels::kPointwiseAxes; ++d) at = at.over(args.extent[d], strides[d]);

@@ -137,9 +137,8 @@ TEST(HostilePlanFiles, OfTheLongestStreamsGiveNoMoreFramesThanAStepHas) {
 
 TEST(HostilePlanFiles, WhoseLengthIsBeyondAllNumbersGiveNoMoreFramesThanAStepHas) {
   Plan plan = *small_plan();
-  plan.outputs[0].stream.length =
-      Extent({{Extent::Do::kSymbol, 0}, {Extent::Do::kNumber, INT64_MAX - 8},
-              {Extent::Do::kMax, 0}});
+  plan.outputs[0].stream.length = Extent(
+      {{Extent::Do::kSymbol, 0}, {Extent::Do::kNumber, INT64_MAX - 8}, {Extent::Do::kMax, 0}});
   plan.outputs[0].stream.delay = 1024;
   const auto file = written(plan);
   ASSERT_TRUE(file.ok());
@@ -287,8 +286,8 @@ class AnyFields final : public FieldVisitor {
     if (changes()) value = any[draw_.in(0, 6)];
   }
   void field(const char*, std::string& value) override {
-    const char* const any[] = {"", "->", ",->", "ab,bc->ac", "a,b,c,d,e,f,g,h,i->a", "none",
-                               "\xff"};
+    const char* const any[] = {"",     "->",  ",->", "ab,bc->ac", "a,b,c,d,e,f,g,h,i->a",
+                               "none", "\xff"};
     if (changes()) value = any[draw_.in(0, 6)];
   }
   void field(const char*, DType& value) override {
@@ -298,13 +297,19 @@ class AnyFields final : public FieldVisitor {
     if (changes()) value = draw_.chance(20) ? Dim::symbol("S") : Dim(number());
   }
   void field(const char*, std::vector<int64_t>& value) override {
-    if (changes()) value.assign(static_cast<size_t>(draw_.in(0, 9)), number());
+    if (!changes()) return;
+    const int64_t count = draw_.in(0, 9);
+    value.assign(static_cast<size_t>(count), number());
   }
   void field(const char*, std::vector<Dim>& value) override {
-    if (changes()) value.assign(static_cast<size_t>(draw_.in(0, 9)), Dim(number()));
+    if (!changes()) return;
+    const int64_t count = draw_.in(0, 9);
+    value.assign(static_cast<size_t>(count), Dim(number()));
   }
   void field(const char*, Pads& value) override {
-    if (changes()) value.assign(static_cast<size_t>(draw_.in(0, 9)), {number(), number()});
+    if (!changes()) return;
+    const int64_t count = draw_.in(0, 9);
+    value.assign(static_cast<size_t>(count), {number(), number()});
   }
   void field(const char*, TensorPtr& value) override {
     if (changes()) value = nullptr;
@@ -313,9 +318,18 @@ class AnyFields final : public FieldVisitor {
  private:
   bool changes() { return draw_.chance(40); }
   int64_t number() {
-    const int64_t any[] = {0,         1,         2,         3,
-                           -1,        8,         9,         (int64_t{1} << 31) - 1,
-                           INT64_MIN, INT64_MAX, (int64_t{1} << 32) + 1, int64_t{1} << 62};
+    const int64_t any[] = {0,
+                           1,
+                           2,
+                           3,
+                           -1,
+                           8,
+                           9,
+                           (int64_t{1} << 31) - 1,
+                           INT64_MIN,
+                           INT64_MAX,
+                           (int64_t{1} << 32) + 1,
+                           int64_t{1} << 62};
     return any[draw_.in(0, 11)];
   }
 

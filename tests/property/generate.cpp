@@ -75,16 +75,16 @@ Wire Writer::conv(const Wire& x, const Shape& s, int64_t outputs) {
   const std::string filter = numbers({outputs, depthwise ? 1 : x.channels, s.kernel});
   const std::string bias = random_.chance(70) ? numbers({1, outputs}) : "0.0";
   scale(1, s.stride);
-  return {put("conv(", x.name, ", ", filter, ", ", bias, ", ", window(s, false, false),
-              ", groups = ", depthwise ? x.channels : 1, ", border = 'constant')"),
+  return {put({"conv(", x.name, ", ", filter, ", ", bias, ", ", window(s, false, false),
+               ", groups = ", depthwise ? x.channels : 1, ", border = 'constant')"}),
           outputs};
 }
 
 Wire Writer::conv2d(const Wire& x, const Shape& s) {
   const int64_t outputs = random_.in(1, 3);
   scale(1, s.stride);
-  return {put("conv(", x.name, ", ", numbers({outputs, x.channels, s.kernel, 3}), ", ",
-              numbers({1, outputs}), ", ", window(s, false, true), ", border = 'constant')"),
+  return {put({"conv(", x.name, ", ", numbers({outputs, x.channels, s.kernel, 3}), ", ",
+               numbers({1, outputs}), ", ", window(s, false, true), ", border = 'constant')"}),
           outputs, x.features};
 }
 
@@ -100,8 +100,8 @@ Wire Writer::deconv(const Wire& x, const Shape& s) {
   std::vector<int64_t> filter{outputs, depthwise ? 1 : x.channels, s.kernel};
   if (x.features > 0) filter.push_back(3);
   scale(s.stride, 1);
-  return {put("deconv(", x.name, ", ", numbers(filter), ", ", numbers({1, outputs}), ", ",
-              window(s, false, x.features > 0), ", groups = ", depthwise ? x.channels : 1, ")"),
+  return {put({"deconv(", x.name, ", ", numbers(filter), ", ", numbers({1, outputs}), ", ",
+               window(s, false, x.features > 0), ", groups = ", depthwise ? x.channels : 1, ")"}),
           outputs, x.features};
 }
 
@@ -116,8 +116,9 @@ Wire Writer::any_deconv(const Wire& x) {
   // The pattern of a resampler: padding frames, whose results are cut off again.
   const int64_t frames = random_.in(0, 4);
   const Wire wide = pad(x, frames, frames, std::to_string(random_.in(0, 1)));
-  return slice(deconv(wide, s), random_.in(0, frames * s.stride + s.extent() - 1 - s.before),
-               random_.in(0, frames * s.stride));
+  const Wire more = deconv(wide, s);
+  const int64_t begin = random_.in(0, frames * s.stride + s.extent() - 1 - s.before);
+  return slice(more, begin, random_.in(0, frames * s.stride));
 }
 
 Wire Writer::pool(const Wire& x) {
@@ -128,25 +129,28 @@ Wire Writer::pool(const Wire& x) {
   s.after = std::min(s.after, s.extent() - 1);
   infinite_ |= max && s.dilation > 1 && s.before + s.after > 0;
   scale(1, s.stride);
-  return same(x, max ? "max_pool(" : "avg_pool(", x.name, ", size = [1, 1, ", s.kernel,
-              x.features > 0 ? ", 1" : "", "], ", window(s, true, x.features > 0), ", border = '",
-              max ? "ignore" : "constant", "')");
+  return same(x, {max ? "max_pool(" : "avg_pool(", x.name, ", size = [1, 1, ", s.kernel,
+                  x.features > 0 ? ", 1" : "", "], ", window(s, true, x.features > 0),
+                  ", border = '", max ? "ignore" : "constant", "')"});
 }
 
 /// Drops frames at both ends.
 Wire Writer::slice(const Wire& x, int64_t begin, int64_t end) {
   if (begin == 0 && end == 0) return x;
-  return same(x, "slice(", x.name, ", axes = [2], begin = [", begin, "], end = [",
-              end == 0 ? "0" : str_cat("-", end), "])");
+  return same(x, {"slice(", x.name, ", axes = [2], begin = [", begin, "], end = [",
+                  end == 0 ? "0" : str_cat("-", end), "])"});
 }
 
 Wire Writer::pad(const Wire& x, int64_t before, int64_t after, const std::string& value) {
-  return same(x, "pad(", x.name, ", padding = [(0, 0), (0, 0), (", before, ", ", after, ")",
-              x.features > 0 ? ", (0, 0)" : "", "], border = 'constant', value = ", value, ")");
+  return same(x,
+              {"pad(", x.name, ", padding = [(0, 0), (0, 0), (", before, ", ", after, ")",
+               x.features > 0 ? ", (0, 0)" : "", "], border = 'constant', value = ", value, ")"});
 }
 
 Wire Writer::any_pad(const Wire& x) {
-  return pad(x, random_.in(0, 4), random_.in(0, 4), random_.chance(50) ? "0.0" : number());
+  const int64_t before = random_.in(0, 4);
+  const int64_t after = random_.in(0, 4);
+  return pad(x, before, after, random_.chance(50) ? "0.0" : number());
 }
 
 /// Frames that are all alike, but differ from channel to channel.
@@ -167,33 +171,33 @@ Wire Writer::constant_frames(const Wire& x) {
   std::string list = before > 0 ? frames(before) + ", " : "";
   list += x.name;
   if (after > 0) list += ", " + frames(after);
-  return same(x, "concat([", list, "], axis = 2)");
+  return same(x, {"concat([", list, "], axis = 2)"});
 }
 
 Wire Writer::pointwise(const Wire& x) {
   switch (random_.in(0, 9)) {
     case 0:
-      return same(x, "sigmoid(", x.name, ")");
+      return same(x, {"sigmoid(", x.name, ")"});
     case 1:
-      return same(x, "tanh(", x.name, ")");
+      return same(x, {"tanh(", x.name, ")"});
     case 2:
-      return same(x, "leaky_relu(", x.name, ", alpha = 0.1)");
+      return same(x, {"leaky_relu(", x.name, ", alpha = 0.1)"});
     case 3:
-      return same(x, x.name, " + ", number());
+      return same(x, {x.name, " + ", number()});
     case 4:
-      return same(x, x.name, " * ", number(), " - ", number());
+      return same(x, {x.name, " * ", number(), " - ", number()});
     case 5:
-      return same(x, "softmax(", x.name, ", axes = [1])");
+      return same(x, {"softmax(", x.name, ", axes = [1])"});
     case 6:
-      return same(x, x.name, " - mean_reduce(", x.name, ", axes = [1])");
+      return same(x, {x.name, " - mean_reduce(", x.name, ", axes = [1])"});
     case 7:
-      return same(x, "select(", x.name, " > 0.0, ", x.name, ", ", number(), " * ", x.name, ")");
+      return same(x, {"select(", x.name, " > 0.0, ", x.name, ", ", number(), " * ", x.name, ")"});
     case 8:
-      if (x.features > 0) return same(x, "abs(", x.name, ")");
-      return same(x, x.name, " * ", numbers({1, x.channels, 1}), " + ",
-                  numbers({1, x.channels, 1}));
+      if (x.features > 0) return same(x, {"abs(", x.name, ")"});
+      return same(x,
+                  {x.name, " * ", numbers({1, x.channels, 1}), " + ", numbers({1, x.channels, 1})});
     default:
-      return same(x, "relu(", x.name, ")");
+      return same(x, {"relu(", x.name, ")"});
   }
 }
 
@@ -201,11 +205,12 @@ Wire Writer::pointwise(const Wire& x) {
 Wire Writer::combine(const Wire& a, const Wire& b) {
   const bool broadcast = a.channels == 1 || b.channels == 1 || a.channels == b.channels;
   if (!broadcast || random_.chance(30)) {
-    return {put("concat([", a.name, ", ", b.name, "], axis = 1)"), a.channels + b.channels,
+    return {put({"concat([", a.name, ", ", b.name, "], axis = 1)"}), a.channels + b.channels,
             a.features};
   }
   const char* const ops[] = {" + ", " * ", " - "};
-  return {put(a.name, ops[random_.in(0, 2)], b.name), std::max(a.channels, b.channels), a.features};
+  return {put({a.name, ops[random_.in(0, 2)], b.name}), std::max(a.channels, b.channels),
+          a.features};
 }
 
 Wire Writer::keeps_length(const Wire& x) {
@@ -289,11 +294,11 @@ Wire Writer::down_and_up(const Wire& x) {
 Wire Writer::recurrent(const Wire& x) {
   if (x.features > 0) return pointwise(x);
   const int64_t h = x.channels;
-  const std::string in = put("transpose(", x.name, ", axes = [2, 0, 1])");
+  const std::string in = put({"transpose(", x.name, ", axes = [2, 0, 1])"});
   const std::string zero = numbers({1, 1, h});
   const auto gate = [&] {
-    return put("matmul(", in, ", ", numbers({1, h, h}), ", transposeB = true) + ",
-               numbers({1, 1, h}));
+    return put(
+        {"matmul(", in, ", ", numbers({1, h, h}), ", transposeB = true) + ", numbers({1, 1, h})});
   };
   const int64_t kind = random_.in(0, 2);
   const int gates = kind == 0 ? 3 : kind == 1 ? 4 : 1;
@@ -311,62 +316,62 @@ Wire Writer::recurrent(const Wire& x) {
   const std::string state =
       str_cat(kind == 1 ? str_cat("('c', ", zero, ", 'c_t'), ") : "", "('h', ", zero, ", 'h_t')");
   const std::string out =
-      put("tract_core_scan(body = '", loops[kind], "', scan = [", scan, "], full = [", full,
-          "], state = [", state, "], output = [('h_t', 'full', 0, 1)], skip = 0)");
-  return {put("transpose(", out, ", axes = [1, 2, 0])"), h};
+      put({"tract_core_scan(body = '", loops[kind], "', scan = [", scan, "], full = [", full,
+           "], state = [", state, "], output = [('h_t', 'full', 0, 1)], skip = 0)"});
+  return {put({"transpose(", out, ", axes = [1, 2, 0])"}), h};
 }
 
 /// [1, 2c, n] -> [1, c, 2n].
 Wire Writer::merge_frames(const Wire& x) {
   if (x.features > 0 || x.channels % 2 != 0) return any_conv(x);
   const int64_t c = x.channels / 2;
-  const std::string parts = put("reshape(", x.name, ", shape = [", c,
-                                ", 2], axis_start = 1, "
-                                "axis_count = 1)");
-  const std::string frames = put("transpose(", parts, ", axes = [0, 1, 3, 2])");
+  const std::string parts = put({"reshape(", x.name, ", shape = [", c,
+                                 ", 2], axis_start = 1, "
+                                 "axis_count = 1)"});
+  const std::string frames = put({"transpose(", parts, ", axes = [0, 1, 3, 2])"});
   scale(2, 1);
-  return {put("reshape(", frames, ", shape = [-1], axis_start = 2, axis_count = 2)"), c};
+  return {put({"reshape(", frames, ", shape = [-1], axis_start = 2, axis_count = 2)"}), c};
 }
 
 /// [1, c, 2n] -> [1, 2c, n], where the frames are known to be pairs.
 Wire Writer::split_frames(const Wire& x) {
   if (x.features > 0 || up_ % 2 != 0 || rest_of_pairs(x) != 0) return merge_frames(x);
-  const std::string parts = put("reshape(", x.name,
-                                ", shape = [-1, 2], axis_start = 2, "
-                                "axis_count = 1)");
-  const std::string channels = put("transpose(", parts, ", axes = [0, 1, 3, 2])");
+  const std::string parts = put({"reshape(", x.name,
+                                 ", shape = [-1, 2], axis_start = 2, "
+                                 "axis_count = 1)"});
+  const std::string channels = put({"transpose(", parts, ", axes = [0, 1, 3, 2])"});
   scale(1, 2);
-  return {put("reshape(", channels, ", shape = [", 2 * x.channels,
-              "], axis_start = 1, "
-              "axis_count = 2)"),
+  return {put({"reshape(", channels, ", shape = [", 2 * x.channels,
+               "], axis_start = 1, "
+               "axis_count = 2)"}),
           2 * x.channels};
 }
 
 Wire Writer::every_other(const Wire& x) {
   const int64_t stride = random_.in(2, 3);
   scale(1, stride);
-  return same(x, "tract_core_downsample(", x.name, ", axis = 2, stride = ", stride,
-              ", modulo = ", random_.in(0, 2), ")");
+  return same(x, {"tract_core_downsample(", x.name, ", axis = 2, stride = ", stride,
+                  ", modulo = ", random_.in(0, 2), ")"});
 }
 
 /// A product over the channels, frames in front as in a linear layer.
 Wire Writer::product(const Wire& x) {
   if (x.features > 0) return any_conv(x);
   const int64_t outputs = random_.in(1, 5);
-  const std::string rows = put("transpose(", x.name, ", axes = [0, 2, 1])");
-  const std::string out = put("matmul(", rows, ", ", numbers({1, x.channels, outputs}), ") + ",
-                              numbers({1, 1, outputs}));
-  return {put("transpose(", out, ", axes = [0, 2, 1])"), outputs};
+  const std::string rows = put({"transpose(", x.name, ", axes = [0, 2, 1])"});
+  const std::string out = put(
+      {"matmul(", rows, ", ", numbers({1, x.channels, outputs}), ") + ", numbers({1, 1, outputs})});
+  return {put({"transpose(", out, ", axes = [0, 2, 1])"}), outputs};
 }
 
 /// Features become channels.
 Wire Writer::flat(const Wire& x) {
   if (x.features == 0) return x;
-  const std::string rows = put("transpose(", x.name, ", axes = [0, 2, 1, 3])");
-  const std::string merged = put("reshape(", rows,
-                                 ", shape = [-1], axis_start = 2, "
-                                 "axis_count = 2)");
-  return {put("transpose(", merged, ", axes = [0, 2, 1])"), x.channels * x.features};
+  const std::string rows = put({"transpose(", x.name, ", axes = [0, 2, 1, 3])"});
+  const std::string merged = put({"reshape(", rows,
+                                  ", shape = [-1], axis_start = 2, "
+                                  "axis_count = 2)"});
+  return {put({"transpose(", merged, ", axes = [0, 2, 1])"}), x.channels * x.features};
 }
 
 Wire Writer::start() {
@@ -386,7 +391,10 @@ Wire Writer::any_link(Wire x) {
   if (kind < 20) return any_conv(x);
   if (kind < 28) return any_deconv(x);
   if (kind < 36) return pool(x);
-  if (kind < 43) return slice(x, random_.in(0, 3), random_.in(0, 3));
+  if (kind < 43) {
+    const int64_t begin = random_.in(0, 3);
+    return slice(x, begin, random_.in(0, 3));
+  }
   if (kind < 49) return any_pad(x);
   if (kind < 54) return constant_frames(x);
   if (kind < 64) return pointwise(x);
@@ -399,9 +407,8 @@ Wire Writer::any_link(Wire x) {
   if (kind < 94) return split_frames(x);
   if (kind < 96) return every_other(x);
   if (kind < 98) return product(flat(x));
-  return same(x, "tract_core_cumsum(", x.name,
-              ", axis = 2, exclusive = ", random_.chance(50) ? "true" : "false",
-              ", reverse = false)");
+  return same(x, {"tract_core_cumsum(", x.name, ", axis = 2, exclusive = ",
+                  random_.chance(50) ? "true" : "false", ", reverse = false)"});
 }
 
 Wire Writer::link(Wire x) {

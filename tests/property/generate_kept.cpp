@@ -8,9 +8,9 @@ namespace rill::test {
 
 Wire Writer::repeated_border(const Wire& x) {
   const char* const border = random_.chance(50) ? "replicated" : "reflect";
-  const Wire padded =
-      same(x, "pad(", x.name, ", padding = [(0, 0), (0, 0), (", random_.in(0, 4), ", ",
-           random_.in(0, 4), ")", x.features > 0 ? ", (0, 0)" : "", "], border = '", border, "')");
+  const Wire padded = same(
+      x, {"pad(", x.name, ", padding = [(0, 0), (0, 0), (", random_.in(0, 4), ", ",
+          random_.in(0, 4), ")", x.features > 0 ? ", (0, 0)" : "", "], border = '", border, "')"});
   return random_.chance(50) ? any_conv(padded) : padded;
 }
 
@@ -19,54 +19,54 @@ Wire Writer::counted_average(const Wire& x) {
   s.before = std::min(s.before, s.extent() - 1);
   s.after = std::min(s.after, s.extent() - 1);
   scale(1, s.stride);
-  return same(x, "avg_pool(", x.name, ", size = [1, 1, ", s.kernel, x.features > 0 ? ", 1" : "",
-              "], ", window(s, true, x.features > 0), ", border = 'ignore')");
+  return same(x, {"avg_pool(", x.name, ", size = [1, 1, ", s.kernel, x.features > 0 ? ", 1" : "",
+                  "], ", window(s, true, x.features > 0), ", border = 'ignore')"});
 }
 
 Wire Writer::against_first(const Wire& x) {
   const int64_t begin = random_.in(0, 2);
   const std::string first =
-      put("slice(", x.name, ", axes = [2], begin = [", begin, "], end = [", begin + 1, "])");
-  return same(x, x.name, random_.chance(50) ? " - " : " * ", first);
+      put({"slice(", x.name, ", axes = [2], begin = [", begin, "], end = [", begin + 1, "])"});
+  return same(x, {x.name, random_.chance(50) ? " - " : " * ", first});
 }
 
 Wire Writer::first_in_front(const Wire& x) {
   const int64_t begin = random_.in(0, 3);
-  const std::string first = put("slice(", x.name, ", axes = [2], begin = [", begin, "], end = [",
-                                begin + random_.in(1, 3), "])");
-  return same(x, "concat([", first, ", ", x.name, "], axis = 2)");
+  const std::string first = put({"slice(", x.name, ", axes = [2], begin = [", begin, "], end = [",
+                                 begin + random_.in(1, 3), "])"});
+  return same(x, {"concat([", first, ", ", x.name, "], axis = 2)"});
 }
 
 Wire Writer::unlike_frames(const Wire& x) {
   if (x.features > 0) return first_in_front(x);
   const auto frames = [&](int64_t count) { return numbers({1, x.channels, count}); };
   const std::string front = frames(random_.in(1, 3));
-  if (random_.chance(50)) return same(x, "concat([", front, ", ", x.name, "], axis = 2)");
+  if (random_.chance(50)) return same(x, {"concat([", front, ", ", x.name, "], axis = 2)"});
   const std::string back = frames(random_.in(1, 3));
-  if (random_.chance(50)) return same(x, "concat([", x.name, ", ", back, "], axis = 2)");
-  return same(x, "concat([", front, ", ", x.name, ", ", back, "], axis = 2)");
+  if (random_.chance(50)) return same(x, {"concat([", x.name, ", ", back, "], axis = 2)"});
+  return same(x, {"concat([", front, ", ", x.name, ", ", back, "], axis = 2)"});
 }
 
 std::string Writer::length_of(const Wire& x) {
-  const std::string shape = put("tract_core_shape_of(", x.name, ")");
-  const std::string one = put("slice(", shape, ", axes = [0], begin = [2], end = [3])");
-  return put("squeeze(", one, ", axes = [0])");
+  const std::string shape = put({"tract_core_shape_of(", x.name, ")"});
+  const std::string one = put({"slice(", shape, ", axes = [0], begin = [2], end = [3])"});
+  return put({"squeeze(", one, ", axes = [0])"});
 }
 
 Wire Writer::numbered(const Wire& x) {
   const int64_t start = random_.in(0, 5);
-  const std::string range = put("tract_core_range(0, ", length_of(x), ", 1)");
-  const std::string number = put("tract_core_cast(", range, ", to = 'f32') + ", start, ".0");
+  const std::string range = put({"tract_core_range(0, ", length_of(x), ", 1)"});
+  const std::string number = put({"tract_core_cast(", range, ", to = 'f32') + ", start, ".0"});
   const std::string axes = x.features > 0 ? "0, 1, 3" : "0, 1";
-  return same(x, x.name, " * 0.1 + ", put("unsqueeze(", number, ", axes = [", axes, "])"));
+  return same(x, {x.name, " * 0.1 + ", put({"unsqueeze(", number, ", axes = [", axes, "])"})});
 }
 
 Wire Writer::rows_added(const Wire& x) {
   if (x.features > 0) return numbered(x);
-  const std::string table = put(numbers({1, 1, 400}));
+  const std::string table = put({numbers({1, 1, 400})});
   const std::string rows =
-      put("slice(", table, ", axes = [2], begin = [0], end = [", length_of(x), "])");
-  return same(x, x.name, " + ", rows);
+      put({"slice(", table, ", axes = [2], begin = [0], end = [", length_of(x), "])"});
+  return same(x, {x.name, " + ", rows});
 }
 
 Wire Writer::resampled(const Wire& x) {
@@ -76,34 +76,34 @@ Wire Writer::resampled(const Wire& x) {
   scale(down ? 1 : factor, down ? factor : 1);
   const char* const places[] = {"half_pixel", "asymmetric"};
   const std::string by = down ? "0.5" : str_cat(factor, ".0");
-  return same(x, "tract_core_resize(", x.name, ", scales = [1.0, 1.0, ", by, "], interpolator = '",
-              random_.chance(70) ? "linear" : "cubic", "', coord_transformer = '",
-              places[random_.in(0, 1)], "')");
+  return same(x, {"tract_core_resize(", x.name, ", scales = [1.0, 1.0, ", by, "], interpolator = '",
+                  random_.chance(70) ? "linear" : "cubic", "', coord_transformer = '",
+                  places[random_.in(0, 1)], "')"});
 }
 
 /// Frames against frames: a band around each, or chunks of them.
 Wire Writer::attention(const Wire& x) {
   if (x.features > 0 || infinite_) return numbered(x);
   attends_ = true;
-  const std::string rows = put("transpose(", x.name, ", axes = [0, 2, 1])");
-  const std::string keys = put(rows, " * ", numbers({1, 1, x.channels}));
-  const std::string scores = put("matmul(", rows, ", ", keys, ", transposeB = true)");
-  std::string place = put("tract_core_range(0, ", length_of(x), ", 1)");
-  if (random_.chance(60)) place = put(place, " / ", random_.in(2, 5));
+  const std::string rows = put({"transpose(", x.name, ", axes = [0, 2, 1])"});
+  const std::string keys = put({rows, " * ", numbers({1, 1, x.channels})});
+  const std::string scores = put({"matmul(", rows, ", ", keys, ", transposeB = true)"});
+  std::string place = put({"tract_core_range(0, ", length_of(x), ", 1)"});
+  if (random_.chance(60)) place = put({place, " / ", random_.in(2, 5)});
   const std::string apart =
-      put("unsqueeze(", place, ", axes = [0, 2]) - unsqueeze(", place, ", axes = [0, 1])");
-  const std::string seen =
-      put("and(ge(", apart, ", ", -random_.in(0, 2), "), le(", apart, ", ", random_.in(0, 4), "))");
+      put({"unsqueeze(", place, ", axes = [0, 2]) - unsqueeze(", place, ", axes = [0, 1])"});
+  const std::string seen = put(
+      {"and(ge(", apart, ", ", -random_.in(0, 2), "), le(", apart, ", ", random_.in(0, 4), "))"});
   std::string weights;
   if (random_.chance(15)) {
-    weights = put(scores, " * tract_core_cast(", seen, ", to = 'f32')");
+    weights = put({scores, " * tract_core_cast(", seen, ", to = 'f32')"});
   } else {
     const bool as_exported = random_.chance(50);
     const std::string none = as_exported ? scores + " * 0.0 + -inf" : "0.0 - 1.0 / 0.0";
-    weights = put("softmax(select(", seen, ", ", scores, ", ", none, "), axes = [2])");
+    weights = put({"softmax(select(", seen, ", ", scores, ", ", none, "), axes = [2])"});
   }
-  const std::string out = put("matmul(", weights, ", ", rows, ")");
-  return same(x, "transpose(", out, ", axes = [0, 2, 1])");
+  const std::string out = put({"matmul(", weights, ", ", rows, ")"});
+  return same(x, {"transpose(", out, ", axes = [0, 2, 1])"});
 }
 
 Wire Writer::kept(const Wire& x) {

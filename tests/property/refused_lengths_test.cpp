@@ -11,6 +11,7 @@
 #include "audit/draw.h"
 #include "tests/property/pulse_cases.h"
 #include "tests/property/seeds.h"
+#include "tests/property/texts.h"
 
 namespace rill::test {
 namespace {
@@ -33,18 +34,23 @@ std::string layer(const std::string& x, audit::Draw* draw) {
     case 1:
     case 2: {
       const int64_t stride = draw->in(1, 3);
-      return deconv(x, kernel, stride, draw->in(0, kernel - 1), draw->in(0, kernel - 1));
+      const int64_t before = draw->in(0, kernel - 1);
+      return deconv(x, kernel, stride, before, draw->in(0, kernel - 1));
     }
     case 3:
       return pool("max_pool", {kernel, draw->in(1, 3), 1, 0, 0}, "ignore", x);
     case 4:
       return conv(x, {kernel, 1, draw->in(1, 2), 0, 0});
     case 5:
-      return str_cat("slice(", x, ", axes = [2], begin = [", draw->in(0, 4), "], end = [-",
-                     draw->in(1, 5), "])");
-    case 6:
-      return pad(x, draw->in(0, 3), draw->in(0, 3), "0.5",
-                 draw->chance(50) ? "constant" : "reflect");
+      return Statement{
+          "slice(",       x,   ", axes = [2], begin = [", draw->in(0, 4), "], end = [-",
+          draw->in(1, 5), "])"}
+          .text;
+    case 6: {
+      const int64_t before = draw->in(0, 3);
+      const int64_t after = draw->in(0, 3);
+      return pad(x, before, after, "0.5", draw->chance(50) ? "constant" : "reflect");
+    }
     case 7:
       return str_cat("concat([", x, ", [[[0.5, 0.25]]]], axis = 2)");
     case 8:

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/text.h"
+
 namespace rill::test {
 
 /// The exporter's loop of a GRU, one layer.
@@ -21,11 +23,20 @@ inline constexpr char kGruLoop[] = R"(fragment gru_loop(
 }
 )";
 
+/// Print a number of thousandths; 0.001 for none, as a weight of 0 hides what a frame depends on.
 inline std::string thousandths(int64_t count) {
   char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.3f", static_cast<double>(count) / 1000.0);
+  std::snprintf(buffer, sizeof buffer, "%.3f", static_cast<double>(count == 0 ? 1 : count) / 1000.0);
   return buffer;
 }
+
+/// Parts of a statement, joined. Braces around them fix the order in which they are drawn: every
+/// compiler writes the same graph from one seed.
+struct Statement {
+  template <class... Parts>
+  Statement(const Parts&... parts) : text(str_cat(parts...)) {}  // NOLINT(*-explicit-constructor)
+  std::string text;
+};
 
 /// A list of lists of this shape, each number drawn independently.
 template <class Draw>

@@ -35,24 +35,23 @@ class TypedWriter {
   TypedGraph write();
 
  private:
-  template <class... Parts>
-  std::string put(const Parts&... parts) {
+  std::string put(const Statement& statement) {
     const std::string name = str_cat("v", count_++);
-    statements_ += str_cat("  ", name, " = ", parts..., ";\n");
+    statements_ += str_cat("  ", name, " = ", statement.text, ";\n");
     return name;
   }
   /// The same type under the name of another wire.
   TypedWire named(const std::string& name, int64_t channels, const Type& type) {
     if (type.quantised()) {
       quant_ += str_cat("\"", name, "\": zero_point_linear_quantize(zero_point = ", type.zero,
-                        ", scale = ", type.scale, ", bits = 8, signed = ",
-                        type.is_signed ? "true" : "false", ", symmetric = false);\n");
+                        ", scale = ", type.scale,
+                        ", bits = 8, signed = ", type.is_signed ? "true" : "false",
+                        ", symmetric = false);\n");
     }
     return {name, channels, type};
   }
-  template <class... Parts>
-  TypedWire same(const TypedWire& x, const Parts&... parts) {
-    return named(put(parts...), x.channels, x.type);
+  TypedWire same(const TypedWire& x, const Statement& statement) {
+    return named(put(statement), x.channels, x.type);
   }
 
   Type bytes();
@@ -95,18 +94,18 @@ Type TypedWriter::bytes() {
 
 TypedWire TypedWriter::to_floats(const TypedWire& x) {
   if (x.type.name == "f32") return x;
-  return {put("tract_core_cast(", x.name, ", to = 'f32')"), x.channels, {"f32"}};
+  return {put({"tract_core_cast(", x.name, ", to = 'f32')"}), x.channels, {"f32"}};
 }
 
 TypedWire TypedWriter::cast(const TypedWire& x) {
   const char* const others[] = {"f16", "i8", "u8", "i16", "i32", "i64", "f64"};
   const int64_t to = draw_.in(0, 12);
   // Floats beyond the range of an integer have no value of that type.
-  const std::string bounded = put("clamp(", to_floats(x).name, " * 3.0, -100.0, 100.0)");
-  if (to >= 7) return named(put("tract_core_cast(", bounded, ")"), x.channels, bytes());
+  const std::string bounded = put({"clamp(", to_floats(x).name, " * 3.0, -100.0, 100.0)"});
+  if (to >= 7) return named(put({"tract_core_cast(", bounded, ")"}), x.channels, bytes());
   const bool positive = std::string(others[to]) == "u8";
-  const std::string from = positive ? put("abs(", bounded, ")") : bounded;
-  return {put("tract_core_cast(", from, ", to = '", others[to], "')"), x.channels, {others[to]}};
+  const std::string from = positive ? put({"abs(", bounded, ")"}) : bounded;
+  return {put({"tract_core_cast(", from, ", to = '", others[to], "')"}), x.channels, {others[to]}};
 }
 
 TypedWire TypedWriter::conv(const TypedWire& x) {
@@ -115,109 +114,117 @@ TypedWire TypedWriter::conv(const TypedWire& x) {
   const int64_t outputs = depthwise ? x.channels : draw_.in(1, 4);
   const int64_t kernel = draw_.in(1, 5);
   const std::vector<int64_t> shape = {outputs, depthwise ? 1 : x.channels, kernel};
-  const std::string window =
-      str_cat("padding = [(", draw_.in(0, 4), ", ", draw_.in(0, 4), ")], stride = [",
-              draw_.chance(70) ? 1 : draw_.in(2, 3), "], dilation = [", draw_.in(1, 3),
-              "], groups = ", depthwise ? x.channels : 1, ", border = 'constant'");
+  const std::string window = Statement{"padding = [(",
+                                       draw_.in(0, 4),
+                                       ", ",
+                                       draw_.in(0, 4),
+                                       ")], stride = [",
+                                       draw_.chance(70) ? 1 : draw_.in(2, 3),
+                                       "], dilation = [",
+                                       draw_.in(1, 3),
+                                       "], groups = ",
+                                       depthwise ? x.channels : 1,
+                                       ", border = 'constant'"}
+                                 .text;
   const std::string filter = nested_list(shape, [&] { return number(); });
   if (x.type.is_float()) {
     const std::string weights =
         x.type.name == "f32" ? filter
-                             : put("tract_core_cast(", filter, ", to = '", x.type.name, "')");
-    return {put("conv(", x.name, ", ", weights, ", 0.0, ", window, ")"), outputs, x.type};
+                             : put({"tract_core_cast(", filter, ", to = '", x.type.name, "')"});
+    return {put({"conv(", x.name, ", ", weights, ", 0.0, ", window, ")"}), outputs, x.type};
   }
-  const std::string weights = named(put("tract_core_cast(", filter, ")"), 0, bytes()).name;
-  const std::string bias = put("tract_core_cast(",
-                               nested_list({outputs}, [&] { return whole(999) + ".0"; }),
-                               ", to = 'i32')");
-  const std::string out = put("conv(", x.name, ", ", weights, ", ", bias, ", ", window, ")");
+  const std::string weights = named(put({"tract_core_cast(", filter, ")"}), 0, bytes()).name;
+  const std::string bias =
+      put({"tract_core_cast(", nested_list({outputs}, [&] { return whole(999) + ".0"; }),
+           ", to = 'i32')"});
+  const std::string out = put({"conv(", x.name, ", ", weights, ", ", bias, ", ", window, ")"});
   return named(out, outputs, bytes());
 }
 
 TypedWire TypedWriter::pool(const TypedWire& x) {
   if (!x.type.quantised() && !x.type.is_float()) return padded(x);
   const int64_t size = draw_.in(1, 4);
-  return same(x, "max_pool(", x.name, ", size = [1, 1, ", size, "], padding = [(0, 0), (0, 0), (",
-              draw_.in(0, size - 1), ", ", draw_.in(0, size - 1), ")], stride = [1, 1, ",
-              draw_.chance(70) ? 1 : 2, "], dilation = [1, 1, 1], border = 'ignore')");
+  return same(x, {"max_pool(", x.name, ", size = [1, 1, ", size, "], padding = [(0, 0), (0, 0), (",
+                  draw_.in(0, size - 1), ", ", draw_.in(0, size - 1), ")], stride = [1, 1, ",
+                  draw_.chance(70) ? 1 : 2, "], dilation = [1, 1, 1], border = 'ignore')"});
 }
 
 TypedWire TypedWriter::padded(const TypedWire& x) {
   const std::string padding =
-      str_cat("padding = [(0, 0), (0, 0), (", draw_.in(0, 4), ", ", draw_.in(0, 4), ")]");
+      Statement{"padding = [(0, 0), (0, 0), (", draw_.in(0, 4), ", ", draw_.in(0, 4), ")]"}.text;
   if (draw_.chance(40)) {
-    return same(x, "pad(", x.name, ", ", padding, ", border = '",
-                draw_.chance(50) ? "replicated" : "reflect", "')");
+    return same(x, {"pad(", x.name, ", ", padding, ", border = '",
+                    draw_.chance(50) ? "replicated" : "reflect", "')"});
   }
-  if (x.type.quantised()) return same(x, "pad(", x.name, ", ", padding, ", border = 'constant')");
-  return same(x, "pad(", x.name, ", ", padding, ", border = 'constant', value = ",
-              x.type.is_float() ? number() : operand(x.type), ")");
+  if (x.type.quantised()) return same(x, {"pad(", x.name, ", ", padding, ", border = 'constant')"});
+  return same(x, {"pad(", x.name, ", ", padding, ", border = 'constant', value = ",
+                  x.type.is_float() ? number() : operand(x.type), ")"});
 }
 
 TypedWire TypedWriter::trimmed(const TypedWire& x) {
   const int64_t end = draw_.in(0, 3);
-  return same(x, "slice(", x.name, ", axes = [2], begin = [", draw_.in(0, 3), "], end = [",
-              end == 0 ? "0" : str_cat("-", end), "])");
+  return same(x, {"slice(", x.name, ", axes = [2], begin = [", draw_.in(0, 3), "], end = [",
+                  end == 0 ? "0" : str_cat("-", end), "])"});
 }
 
 TypedWire TypedWriter::arithmetic(const TypedWire& x) {
   if (x.type.quantised()) {
     switch (draw_.in(0, 3)) {
       case 0:
-        return named(put("add(", x.name, ", ", x.name, ")"), x.channels, bytes());
+        return named(put({"add(", x.name, ", ", x.name, ")"}), x.channels, bytes());
       case 1:
-        return named(put("mul(", x.name, ", ", x.name, ")"), x.channels, bytes());
+        return named(put({"mul(", x.name, ", ", x.name, ")"}), x.channels, bytes());
       case 2:
-        return same(x, "relu(", x.name, ")");
+        return same(x, {"relu(", x.name, ")"});
       default:
-        return named(put("sigmoid(", x.name, ")"), x.channels, bytes());
+        return named(put({"sigmoid(", x.name, ")"}), x.channels, bytes());
     }
   }
   const char* const ops[] = {" + ", " - ", " * "};
-  if (draw_.chance(70)) return same(x, x.name, ops[draw_.in(0, 2)], operand(x.type));
-  return same(x, draw_.chance(50) ? "max(" : "min(", x.name, ", ", operand(x.type), ")");
+  if (draw_.chance(70)) return same(x, {x.name, ops[draw_.in(0, 2)], operand(x.type)});
+  return same(x, {draw_.chance(50) ? "max(" : "min(", x.name, ", ", operand(x.type), ")"});
 }
 
 /// The stream against itself some frames earlier or later.
 TypedWire TypedWriter::shifted(const TypedWire& x) {
   const int64_t by = draw_.in(1, 3);
   const bool later = draw_.chance(50);
-  const TypedWire cut =
-      same(x, "slice(", x.name, ", axes = [2], begin = [", later ? 0 : by, "], end = [",
-           later ? str_cat("-", by) : "0", "])");
-  const TypedWire back = same(x, "pad(", cut.name, ", padding = [(0, 0), (0, 0), (",
-                              later ? by : 0, ", ", later ? 0 : by, ")], border = 'constant')");
+  const TypedWire cut = same(x, {"slice(", x.name, ", axes = [2], begin = [", later ? 0 : by,
+                                 "], end = [", later ? str_cat("-", by) : "0", "])"});
+  const TypedWire back =
+      same(x, {"pad(", cut.name, ", padding = [(0, 0), (0, 0), (", later ? by : 0, ", ",
+               later ? 0 : by, ")], border = 'constant')"});
   if (x.type.quantised()) {
-    return named(put("add(", x.name, ", ", back.name, ")"), x.channels, bytes());
+    return named(put({"add(", x.name, ", ", back.name, ")"}), x.channels, bytes());
   }
-  return same(x, x.name, draw_.chance(50) ? " + " : " - ", back.name);
+  return same(x, {x.name, draw_.chance(50) ? " + " : " - ", back.name});
 }
 
 TypedWire TypedWriter::joined(const TypedWire& x) {
   const TypedWire other = arithmetic(x);
   if (x.type.quantised()) return other;
-  return {put("concat([", x.name, ", ", other.name, "], axis = 1)"), 2 * x.channels, x.type};
+  return {put({"concat([", x.name, ", ", other.name, "], axis = 1)"}), 2 * x.channels, x.type};
 }
 
 TypedWire TypedWriter::running(const TypedWire& x) {
   if (x.type.quantised()) return padded(x);
-  return same(x, "tract_core_cumsum(", x.name, ", axis = 2, exclusive = ",
-              draw_.chance(50) ? "true" : "false", ", reverse = false)");
+  return same(x, {"tract_core_cumsum(", x.name, ", axis = 2, exclusive = ",
+                  draw_.chance(50) ? "true" : "false", ", reverse = false)"});
 }
 
 TypedWire TypedWriter::selected(const TypedWire& x) {
   if (x.type.quantised()) return arithmetic(x);
-  return same(x, "select(", to_floats(x).name, " > ", number(), ", ", x.name, ", ", x.name, " * ",
-              operand(x.type), ")");
+  return same(x, {"select(", to_floats(x).name, " > ", number(), ", ", x.name, ", ", x.name, " * ",
+                  operand(x.type), ")"});
 }
 
 TypedWire TypedWriter::link(const TypedWire& x) {
   using Link = TypedWire (TypedWriter::*)(const TypedWire&);
-  constexpr Link kLinks[] = {
-      &TypedWriter::cast,    &TypedWriter::cast,    &TypedWriter::conv,       &TypedWriter::conv,
-      &TypedWriter::pool,    &TypedWriter::padded,  &TypedWriter::padded,     &TypedWriter::trimmed,
-      &TypedWriter::shifted, &TypedWriter::shifted, &TypedWriter::arithmetic, &TypedWriter::joined,
-      &TypedWriter::running, &TypedWriter::selected};
+  constexpr Link kLinks[] = {&TypedWriter::cast,    &TypedWriter::cast,       &TypedWriter::conv,
+                             &TypedWriter::conv,    &TypedWriter::pool,       &TypedWriter::padded,
+                             &TypedWriter::padded,  &TypedWriter::trimmed,    &TypedWriter::shifted,
+                             &TypedWriter::shifted, &TypedWriter::arithmetic, &TypedWriter::joined,
+                             &TypedWriter::running, &TypedWriter::selected};
   return (this->*kLinks[draw_.in(0, std::size(kLinks) - 1)])(x);
 }
 

@@ -28,12 +28,12 @@ WideWire WideWriter::link(const WideWire& x) {
     int weight;
     Link link;
   } links[] = {
-      {18, &WideWriter::trim},         {10, &WideWriter::padded},     {14, &WideWriter::conv},
-      {6, &WideWriter::deconv},        {7, &WideWriter::pool},        {5, &WideWriter::branches},
-      {5, &WideWriter::shifted},       {4, &WideWriter::strided},     {5, &WideWriter::joined},
-      {5, &WideWriter::against_kept},  {5, &WideWriter::running},     {4, &WideWriter::resized},
-      {3, &WideWriter::regrouped},     {5, &WideWriter::by_position}, {4, &WideWriter::with_static},
-      {3, &WideWriter::with_stream},   {3, &WideWriter::pointwise},   {4, &WideWriter::last_state},
+      {18, &WideWriter::trim},        {10, &WideWriter::padded},     {14, &WideWriter::conv},
+      {6, &WideWriter::deconv},       {7, &WideWriter::pool},        {5, &WideWriter::branches},
+      {5, &WideWriter::shifted},      {4, &WideWriter::strided},     {5, &WideWriter::joined},
+      {5, &WideWriter::against_kept}, {5, &WideWriter::running},     {4, &WideWriter::resized},
+      {3, &WideWriter::regrouped},    {5, &WideWriter::by_position}, {4, &WideWriter::with_static},
+      {3, &WideWriter::with_stream},  {3, &WideWriter::pointwise},   {4, &WideWriter::last_state},
       {1, &WideWriter::attention},
   };
   int all = 0;
@@ -53,10 +53,10 @@ WideWire WideWriter::link(const WideWire& x) {
 void WideWriter::finish(const WideWire& x) {
   text_ += str_cat("  y = copy(", x.name, ");\n");
   const char* const ends[] = {"max_reduce(", "sum_reduce(", "mean_reduce(", "argmax_reduce("};
-  if (draw_.chance(15)) more_.push_back(put(ends[draw_.in(0, 3)], x.name, ", axes = [2])"));
+  if (draw_.chance(15)) more_.push_back(put({ends[draw_.in(0, 3)], x.name, ", axes = [2])"}));
   if (!wires_.empty() && draw_.chance(30)) {
     const auto any = draw_.in(0, static_cast<int64_t>(wires_.size()) - 1);
-    more_.push_back(put("copy(", wires_[static_cast<size_t>(any)].name, ")"));
+    more_.push_back(put({"copy(", wires_[static_cast<size_t>(any)].name, ")"}));
   }
   for (size_t i = 0; i < more_.size(); ++i) {
     text_ += str_cat("  z", i, " = copy(", more_[i], ");\n");

@@ -12,19 +12,19 @@ std::string WideWriter::numbers(std::vector<int64_t> shape) {
 }
 
 std::string WideWriter::slice(const std::string& x, int64_t begin, const std::string& end) {
-  return put("slice(", x, ", axes = [2], begin = [", begin, "], end = [", end, "])");
+  return put({"slice(", x, ", axes = [2], begin = [", begin, "], end = [", end, "])"});
 }
 
 std::string WideWriter::pad(const std::string& x, int64_t before, int64_t after,
                             const std::string& border) {
-  return put("pad(", x, ", padding = [(0, 0), (0, 0), (", before, ", ", after, ")], border = '",
-             border, "', value = ", draw_.chance(60) ? "0.0" : number(), ")");
+  return put({"pad(", x, ", padding = [(0, 0), (0, 0), (", before, ", ", after, ")], border = '",
+              border, "', value = ", draw_.chance(60) ? "0.0" : number(), ")"});
 }
 
 std::string WideWriter::frames_of(const std::string& x) {
-  const std::string shape = put("tract_core_shape_of(", x, ")");
-  const std::string one = put("slice(", shape, ", axes = [0], begin = [2], end = [3])");
-  return put("squeeze(", one, ", axes = [0])");
+  const std::string shape = put({"tract_core_shape_of(", x, ")"});
+  const std::string one = put({"slice(", shape, ", axes = [0], begin = [2], end = [3])"});
+  return put({"squeeze(", one, ", axes = [0])"});
 }
 
 /// The name of a new input [batch, 2, frames] that does not stream.
@@ -46,9 +46,9 @@ WideWire WideWriter::conv(const WideWire& x) {
     after = draw_.chance(50) ? extent - 1 - std::min(before, extent - 1) : draw_.in(0, extent - 1);
   }
   const int64_t outputs = draw_.in(1, 2);
-  return {put("conv(", x.name, ", ", numbers({outputs, x.channels, taps}), ", ",
-              numbers({1, outputs}), ", stride = [", stride, "], dilation = [", dilation,
-              "], padding = [(", before, ", ", after, ")], border = 'constant')"),
+  return {put({"conv(", x.name, ", ", numbers({outputs, x.channels, taps}), ", ",
+               numbers({1, outputs}), ", stride = [", stride, "], dilation = [", dilation,
+               "], padding = [(", before, ", ", after, ")], border = 'constant')"}),
           outputs};
 }
 
@@ -59,9 +59,9 @@ WideWire WideWriter::deconv(const WideWire& x) {
   const int64_t before = draw_.chance(50) ? 0 : draw_.in(0, extent - 1);
   const int64_t after = draw_.chance(50) ? 0 : draw_.in(0, extent - 1 - before);
   const int64_t outputs = draw_.in(1, 2);
-  return {put("deconv(", x.name, ", ", numbers({outputs, x.channels, taps}), ", ",
-              numbers({1, outputs}), ", stride = [", draw_.chance(40) ? 1 : rate(),
-              "], dilation = [", dilation, "], padding = [(", before, ", ", after, ")])"),
+  return {put({"deconv(", x.name, ", ", numbers({outputs, x.channels, taps}), ", ",
+               numbers({1, outputs}), ", stride = [", draw_.chance(40) ? 1 : rate(),
+               "], dilation = [", dilation, "], padding = [(", before, ", ", after, ")])"}),
           outputs};
 }
 
@@ -75,10 +75,11 @@ WideWire WideWriter::pool(const WideWire& x) {
   const char* const kinds[] = {"max_pool", "avg_pool", "box"};
   const int64_t kind = draw_.in(0, 2);
   const bool ignored = kind == 0 || draw_.chance(50);
-  return same(x, kinds[kind], "(", x.name, ", size = [1, 1, ", taps, "], stride = [1, 1, ",
-              draw_.chance(60) ? 1 : rate(), "], dilation = [1, 1, ", dilation,
-              "], padding = [(0, 0), (0, 0), (", before, ", ", after, ")], border = '",
-              ignored ? "ignore" : "constant", "'", kind == 2 ? ", normalize = true" : "", ")");
+  return same(x,
+              {kinds[kind], "(", x.name, ", size = [1, 1, ", taps, "], stride = [1, 1, ",
+               draw_.chance(60) ? 1 : rate(), "], dilation = [1, 1, ", dilation,
+               "], padding = [(0, 0), (0, 0), (", before, ", ", after, ")], border = '",
+               ignored ? "ignore" : "constant", "'", kind == 2 ? ", normalize = true" : "", ")"});
 }
 
 WideWire WideWriter::trim(const WideWire& x) {
@@ -89,7 +90,9 @@ WideWire WideWriter::trim(const WideWire& x) {
 
 WideWire WideWriter::padded(const WideWire& x) {
   const char* const borders[] = {"constant", "constant", "replicated", "reflect"};
-  return {pad(x.name, size(), size(), borders[draw_.in(0, 3)]), x.channels};
+  const int64_t before = size();
+  const int64_t after = size();
+  return {pad(x.name, before, after, borders[draw_.in(0, 3)]), x.channels};
 }
 
 /// Two branches that are trimmed by the same total number of frames.
@@ -100,7 +103,7 @@ WideWire WideWriter::branches(const WideWire& x) {
   const std::string left = slice(x.name, one, from_end(frames - one));
   const std::string right = slice(pointwise(x).name, other, from_end(frames - other));
   const char* const joins[] = {" + ", " * ", " - "};
-  return {put(left, joins[draw_.in(0, 2)], right), x.channels};
+  return {put({left, joins[draw_.in(0, 2)], right}), x.channels};
 }
 
 WideWire WideWriter::shifted(const WideWire& x) {
@@ -108,13 +111,13 @@ WideWire WideWriter::shifted(const WideWire& x) {
   const bool later = draw_.chance(50);
   const std::string cut = slice(x.name, later ? 0 : by, later ? from_end(by) : "0");
   const std::string moved = pad(cut, later ? by : 0, later ? 0 : by, "constant");
-  return {put(x.name, " + ", moved), x.channels};
+  return {put({x.name, " + ", moved}), x.channels};
 }
 
 WideWire WideWriter::strided(const WideWire& x) {
   const int64_t stride = rate();
-  return same(x, "tract_core_downsample(", x.name, ", axis = 2, stride = ", stride,
-              ", modulo = ", draw_.in(0, stride - 1), ")");
+  return same(x, {"tract_core_downsample(", x.name, ", axis = 2, stride = ", stride,
+                  ", modulo = ", draw_.in(0, stride - 1), ")"});
 }
 
 }  // namespace rill::test

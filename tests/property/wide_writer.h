@@ -7,6 +7,7 @@
 
 #include "audit/draw.h"
 #include "core/base/text.h"
+#include "tests/property/texts.h"
 
 namespace rill::test {
 
@@ -31,20 +32,18 @@ class WideWriter {
   std::string text() const;
 
  private:
-  template <class... Parts>
-  std::string put(const Parts&... parts) {
+  std::string put(const Statement& statement) {
     const std::string name = str_cat("v", count_++);
-    text_ += str_cat("  ", name, " = ", parts..., ";\n");
+    text_ += str_cat("  ", name, " = ", statement.text, ";\n");
     return name;
   }
-  template <class... Parts>
-  WideWire same(const WideWire& x, const Parts&... parts) {
-    return {put(parts...), x.channels};
+  WideWire same(const WideWire& x, const Statement& statement) {
+    return {put(statement), x.channels};
   }
   void input(const std::string& name, const std::string& shape) {
     inputs_ += (inputs_.empty() ? "" : ", ") + name;
-    externals_ += str_cat("  ", name, " = tract_core_external(shape = [", shape,
-                          "], datum_type = 'f32');\n");
+    externals_ +=
+        str_cat("  ", name, " = tract_core_external(shape = [", shape, "], datum_type = 'f32');\n");
   }
 
   /// 0 to 4, or any number of digits up to 10^5.

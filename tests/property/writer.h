@@ -6,6 +6,7 @@
 
 #include "core/base/text.h"
 #include "tests/property/generate.h"
+#include "tests/property/texts.h"
 
 namespace rill::test {
 
@@ -34,15 +35,13 @@ class Writer {
   bool attends() const { return attends_; }
 
  private:
-  template <class... Parts>
-  std::string put(const Parts&... parts) {
+  std::string put(const Statement& statement) {
     const std::string name = str_cat("v", count_++);
-    text_ += str_cat("  ", name, " = ", parts..., ";\n");
+    text_ += str_cat("  ", name, " = ", statement.text, ";\n");
     return name;
   }
-  template <class... Parts>
-  Wire same(const Wire& x, const Parts&... parts) {
-    return {put(parts...), x.channels, x.features};
+  Wire same(const Wire& x, const Statement& statement) {
+    return {put(statement), x.channels, x.features};
   }
   std::string number(int64_t thousandths_limit = 999);
   std::string numbers(std::vector<int64_t> shape);
@@ -100,7 +99,7 @@ class Writer {
   int64_t up_ = 1;
   int64_t down_ = 1;
   int64_t unit_ = 1;
-  bool attends_ = false;  ///< there is attention, whose sums a stream may round otherwise
+  bool attends_ = false;   ///< there is attention, whose sums a stream may round otherwise
   bool infinite_ = false;  ///< a pool may see nothing but padding, which attention makes NaN of
 };
 
