@@ -65,6 +65,7 @@ std::optional<int64_t> first_difference(const View& a, const View& b, int axis) 
   int64_t inner = dtype_size(a.dtype);
   for (int i = 0; i < axis; ++i) outer *= a.extent(i);
   for (int i = axis + 1; i < a.rank; ++i) inner *= a.extent(i);
+  if (inner == 0) return std::nullopt;  // as many frames as there are, without elements
   const auto bytes = [&](const View& view, int64_t o, int64_t frame) {
     return view.as<const std::byte>() + (o * view.extent(axis) + frame) * inner;
   };
