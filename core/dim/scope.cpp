@@ -206,6 +206,16 @@ Status SymbolScope::assert_text(std::string_view text) {
 
 namespace {
 
+/// The integer nearest to the bound of an atom with k*atom + c >= 0: the least atom where k > 0, the
+/// largest where k < 0. Nothing where no number holds it.
+std::optional<int64_t> solve_for(int64_t k, int64_t c) {
+  if (k == INT64_MIN || c == INT64_MIN) return std::nullopt;
+  const int64_t rounded = -c / k;  // towards 0
+  const bool exact = c % k == 0;
+  if (k > 0) return rounded + (!exact && c < 0 ? 1 : 0);
+  return rounded - (!exact && c < 0 ? 1 : 0);
+}
+
 /// Tighten the bounds of a symbol, or of another part of expressions such as a quotient, by
 /// assertions on it.
 void tighten(const std::vector<SymbolScope::Assertion>& assertions, std::string_view atom,
@@ -217,8 +227,10 @@ void tighten(const std::vector<SymbolScope::Assertion>& assertions, std::string_
       const DimTerm& only = fact.sum()->terms[0];
       if (only.key != atom) continue;
       const int64_t c = fact.sum()->constant;
-      if (only.coefficient == 1) *low = *low ? std::max(**low, -c) : -c;
-      if (only.coefficient == -1) *high = *high ? std::min(**high, c) : c;
+      const auto bound = solve_for(only.coefficient, c);
+      if (!bound) continue;
+      if (only.coefficient > 0) *low = *low ? std::max(**low, *bound) : *bound;
+      if (only.coefficient < 0) *high = *high ? std::min(**high, *bound) : *bound;
     }
   }
 }

@@ -354,7 +354,7 @@ Status stable_sum(Rewrite& rewrite) {
     return replace_by_log_of_powers(rewrite, rewrite.mapped(first.inputs[0]),
                                     rewrite.mapped(second.inputs[0]));
   }
-  return {};
+  return stable_shift(rewrite);
 }
 
 }  // namespace rill::ops

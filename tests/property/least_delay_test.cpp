@@ -166,9 +166,9 @@ TEST(RandomGraph, LagsNoMoreThanItsFramesDependOnThoseToCome) {
               static_cast<long>(compared), static_cast<long>(excused));
 }
 
-/// Count graphs that lag, by whether they are excused. Of the others, a few are known: kept frames
-/// that lie far into a stream, whose padding or joined frames wait with them, and slices of windows
-/// that are padded again. Their share may not grow.
+/// Count graphs that lag, by whether they are excused. Of graphs with large numbers a few others are
+/// known: kept frames that lie far into a stream, whose padding waits with them. Their share may not
+/// grow.
 struct Tally {
   int64_t graphs = 0;
   int64_t compared = 0;
@@ -183,11 +183,10 @@ struct Tally {
     if (outcome.excused) return;
     std::printf("seed %ld: %s\n%s", static_cast<long>(seed), outcome.late.c_str(), text.c_str());
   }
-  void expect_few(const char* kind) const {
+  void print(const char* kind) const {
     std::printf("%s: %ld graphs, %ld outputs compared, %ld graphs excused, %ld others late\n", kind,
                 static_cast<long>(graphs), static_cast<long>(compared), static_cast<long>(excused),
                 static_cast<long>(late));
-    EXPECT_LE(late * 100, graphs * 4 + 100);
   }
 };
 
@@ -202,7 +201,8 @@ TEST(RandomGraph, OfOtherTypesLagsNoMoreEither) {
     if (!unit.ok()) continue;
     tally.add(check_graph(*graph, drawn.text, *unit), static_cast<uint64_t>(seed), drawn.text);
   }
-  tally.expect_few("typed");
+  tally.print("typed");
+  EXPECT_EQ(tally.late, 0);
 }
 
 TEST(RandomGraph, OfLargeNumbersLagsNoMoreEither) {
@@ -217,7 +217,8 @@ TEST(RandomGraph, OfLargeNumbersLagsNoMoreEither) {
     if (!unit.ok()) continue;
     tally.add(check_graph(*graph, text, *unit), number, text);
   }
-  tally.expect_few("wide");
+  tally.print("wide");
+  EXPECT_LE(tally.late * 100, tally.graphs * 4);
 }
 
 }  // namespace

@@ -1,0 +1,132 @@
+#include <limits>
+#include <optional>
+
+#include "ops/array/cast.h"
+#include "ops/array/slice.h"
+#include "ops/math/binary.h"
+#include "ops/math/reduce.h"
+#include "ops/math/stable.h"
+#include "ops/math/unary.h"
+
+namespace rill::ops {
+namespace {
+
+constexpr int kMostNodes = 12;  ///< between a logarithm and its powers
+
+bool only_moves(const Op& op) {
+  return op.traits().moves == Moves::kFrames || op.name() == Slice(0, 0, 0).name();
+}
+
+/// The node that makes a wire, up to operators that only move frames.
+OutletId behind_moves(const Graph& graph, OutletId wire) {
+  while (only_moves(*graph.node(wire.node).op)) wire = graph.node(wire.node).inputs[0];
+  return wire;
+}
+
+bool is_maximum(const Op& op) {
+  return op.name() == Reduce(ReduceKind::kMax, {}).name() ||
+         op.name() == Binary(BinaryKind::kMax).name();
+}
+
+double largest(DType type) {
+  if (type == DType::kF16) return 65504.0;
+  if (type == DType::kBF16) return 0x1.FEp127;
+  return type == DType::kF64 ? std::numeric_limits<double>::max()
+                             : static_cast<double>(std::numeric_limits<float>::max());
+}
+
+/// A sum of powers of differences from a maximum, and the same sum with a maximum that is finite.
+class Sums {
+ public:
+  Sums(Rewrite* rewrite, OutletId maximum) : rewrite_(*rewrite), maximum_(maximum) {}
+
+  /// Write a wire again with the finite maximum. Nothing if it holds no power.
+  Result<std::optional<OutletId>> finite(OutletId wire) {
+    const Graph& graph = rewrite_.old_graph();
+    const Node& node = graph.node(wire.node);
+    if (is_power(node)) {
+      RILL_ASSIGN(const OutletId power, finite_power(node));
+      return std::optional(power);
+    }
+    if (!is_of_sum(*node.op) || ++nodes_ > kMostNodes) return std::optional<OutletId>();
+    std::vector<OutletId> inputs = rewrite_.mapped_inputs(node);
+    bool changed = false;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      RILL_ASSIGN(const std::optional<OutletId> input, finite(node.inputs[i]));
+      if (!input) continue;
+      inputs[i] = *input;
+      changed = true;
+    }
+    if (!changed) return std::optional<OutletId>();
+    RILL_ASSIGN(const OutletId out,
+                rewrite_.wire1(node.name + "_finite", node.op->clone(), inputs));
+    return std::optional(out);
+  }
+
+ private:
+  static bool is_of_sum(const Op& op) {
+    return only_moves(op) || op.name() == Unary(UnaryKind::kLn).name() ||
+           op.name() == Reduce(ReduceKind::kSum, {}).name() ||
+           op.name() == Binary(BinaryKind::kAdd).name() ||
+           op.name() == Binary(BinaryKind::kMul).name();
+  }
+
+  bool is_power(const Node& node) const {
+    if (node.op->name() != Unary(UnaryKind::kExp).name()) return false;
+    const Node& difference = rewrite_.old_graph().node(node.inputs[0].node);
+    return difference.op->name() == Binary(BinaryKind::kSub).name() &&
+           difference.inputs[1] == maximum_;
+  }
+
+  Result<OutletId> finite_power(const Node& power) {
+    const Node& difference = rewrite_.old_graph().node(power.inputs[0].node);
+    RILL_ASSIGN(const OutletId maximum, finite_maximum());
+    RILL_ASSIGN(const OutletId apart,
+                rewrite_.wire1(difference.name + "_finite", difference.op->clone(),
+                               {rewrite_.mapped(difference.inputs[0]), maximum}));
+    return rewrite_.wire1(power.name + "_finite", power.op->clone(), {apart});
+  }
+
+  Result<OutletId> finite_maximum() {
+    const Fact& fact = rewrite_.old_graph().fact(maximum_);
+    const std::string& name = rewrite_.node().name;
+    const auto limit = [&](std::string_view suffix, double number) -> Result<OutletId> {
+      const std::vector<int64_t> units(static_cast<size_t>(fact.rank()), 1);
+      RILL_ASSIGN(Tensor value, Tensor::zeros(DType::kF64, units));
+      value.mutable_data<double>()[0] = number;
+      RILL_ASSIGN(value, cast(value, fact.dtype));
+      return rewrite_.konst(str_cat(name, suffix), std::move(value));
+    };
+    RILL_ASSIGN(const OutletId least, limit("_least", -largest(fact.dtype)));
+    RILL_ASSIGN(const OutletId most, limit("_most", largest(fact.dtype)));
+    RILL_ASSIGN(const OutletId above,
+                rewrite_.wire1(name + "_above", make_op<Binary>(BinaryKind::kMax),
+                               {rewrite_.mapped(maximum_), least}));
+    return rewrite_.wire1(name + "_maximum", make_op<Binary>(BinaryKind::kMin), {above, most});
+  }
+
+  Rewrite& rewrite_;
+  OutletId maximum_;
+  int nodes_ = 0;
+};
+
+}  // namespace
+
+Status stable_shift(Rewrite& rewrite) {
+  const Graph& graph = rewrite.old_graph();
+  for (int i = 0; i < 2; ++i) {
+    const OutletId maximum = behind_moves(graph, rewrite.input(i));
+    const OutletId log = behind_moves(graph, rewrite.input(1 - i));
+    if (!is_maximum(*graph.node(maximum.node).op)) continue;
+    if (graph.node(log.node).op->name() != Unary(UnaryKind::kLn).name()) continue;
+    RILL_ASSIGN(const std::optional<OutletId> finite,
+                Sums(&rewrite, maximum).finite(rewrite.input(1 - i)));
+    if (!finite) continue;
+    std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
+    inputs[static_cast<size_t>(1 - i)] = *finite;
+    return rewrite.replace_by(rewrite.node().op->clone(), inputs);
+  }
+  return {};
+}
+
+}  // namespace rill::ops
