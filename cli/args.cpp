@@ -135,8 +135,9 @@ void build(Parser* parser, Flavor flavor) {
   const bool tract = flavor == Flavor::kTract;
   app.name(tract ? "rill-tract" : "rill");
   app.description(
-      "Load an NNEF or ONNX model, look at it, run it, stream it.\n"
-      "Options before the subcommand make the model; those after it, the run.");
+      str_cat("Load an NNEF or ONNX model, look at it, run it, stream it.\n",
+              tract ? "Options before the subcommand make the model; those after it, the run."
+                    : "Options of the model may stand before the subcommand or after it."));
   if (!tract) {
     app.footer(
         "Examples:\n"
@@ -159,8 +160,8 @@ void build(Parser* parser, Flavor flavor) {
     CLI::App* sub = app.add_subcommand(command.name, command.help);
     parser->subcommands[i] = sub;
     if (!tract) sub->footer(str_cat("Example:\n  ", command.example));
-    // `rill compile MODEL --pulse S=8` reads as compilers do.
-    if (command.command == Command::kCompile) sub->fallthrough();
+    // `rill compile MODEL --pulse S=8` reads as compilers do, `rill MODEL run --set S=8` as one types.
+    if (!tract) sub->fallthrough();
     add_options(parser, sub, command.where);
   }
   parser->help = app.add_subcommand("help", "print help, of a subcommand if it is named");
@@ -207,6 +208,9 @@ int extra_error(const Parser& parser) {
   const std::string_view meant = closest(name, names);
   const std::string text = escaped_format("unexpected argument '{}' found", name);
   if (meant.empty()) return usage_error(text);
+  if (meant == name) {
+    return usage_error(text, escaped_format("'{}' belongs in front of the subcommand", name));
+  }
   return usage_error(text, escaped_format("a similar argument exists: '{}'", meant));
 }
 

@@ -38,9 +38,15 @@ TEST(Args, SetBelongsToTheSideOnWhichItIsWritten) {
   EXPECT_TRUE(parsed.args.values.allow_random);
 }
 
-TEST(Args, GlobalOptionsAfterTheSubcommandAreRefused) {
-  EXPECT_EQ(parse({"m.tgz", "dump", "-v"}).exit_status, 2);
-  EXPECT_EQ(parse({"m.tgz", "run", "-O"}).exit_status, 2);
+TEST(Args, OptionsOfTheModelMayFollowTheSubcommand) {
+  const ParsedArgs parsed = parse({"m.tgz", "run", "-O", "--pulse", "8", "-R"});
+  ASSERT_FALSE(parsed.done);
+  EXPECT_TRUE(parsed.args.model.optimize);
+  EXPECT_EQ(parsed.args.streaming.pulse, "8");
+  EXPECT_EQ(parsed.args.command, Command::kRun);
+  // The command line of tract refuses them there.
+  EXPECT_EQ(parse({"m.tgz", "dump", "-v"}, Flavor::kTract).exit_status, 2);
+  EXPECT_EQ(parse({"m.tgz", "run", "-O"}, Flavor::kTract).exit_status, 2);
 }
 
 TEST(Args, OptionsBeforeAnotherValueTakeOneValueEach) {
