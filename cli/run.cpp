@@ -30,6 +30,7 @@ class Runner {
   Status look(const Graph& graph, std::span<const WatchedValue> values);
   Status save() const;
   void print_outputs() const;
+  bool shows_nothing_else() const;
 
   const Args& args_;
   const Log& log_;
@@ -171,8 +172,23 @@ Status Runner::save() const {
   return {};
 }
 
+/// Return whether a run has nothing else to show: nobody asked for a file or a comparison.
+bool Runner::shows_nothing_else() const {
+  const Args& a = args_;
+  return !log_.tract() && !a.view.quiet && a.values.save_outputs.empty() &&
+         a.run.save_outputs_nnef.empty() && a.run.save_steps.empty() && !watches() &&
+         !reference_.any() && !asserts_ops(a) && a.checks.assert_output_count < 0 &&
+         a.checks.assert_output_facts.empty();
+}
+
 void Runner::print_outputs() const {
-  if (!args_.run.dump_outputs) return;
+  if (!args_.run.dump_outputs) {
+    if (!shows_nothing_else() || model_.pulsed()) return;
+    for (size_t i = 0; i < turns_.back().size(); ++i) {
+      say("{} {}\n", graph_.output_names[i], value_text(turns_.back()[i]));
+    }
+    return;
+  }
   for (size_t turn = 0; turn < turns_.size(); ++turn) {
     for (size_t i = 0; i < turns_[turn].size(); ++i) {
       const Tensor& value = turns_[turn][i];
