@@ -33,7 +33,7 @@ struct PlacedPlan {
   std::span<const std::byte> properties;  ///< their record in the file, not read
 };
 
-/// Place the plan of a file (docs/compiled.md) for the best target that runs here, in memory
+/// Place the plan of a file (docs/plan-files.md) for the best target that runs here, in memory
 /// aligned to 64 bytes. The plan reads constants from the file, which must be aligned to 64 bytes
 /// too. Placing never allocates, and nothing must be freed. With empty memory, only report how many
 /// bytes placing needs.

@@ -6,7 +6,7 @@
 
 namespace rill::plan_file {
 
-// The layout of plan files; docs/compiled.md lists every byte. Numbers are little-endian.
+// The layout of plan files; docs/plan-files.md lists every byte. Numbers are little-endian.
 //
 //   header        64 bytes
 //   targets       64 bytes each

@@ -6,7 +6,7 @@
 
 namespace rill {
 
-// The records of plan files (docs/compiled.md), number by number in their order, each with its name
+// The records of plan files (docs/plan-files.md), number by number in their order, each with its name
 // and its range: the writer and both readers go by these. Readers refuse a number outside of its
 // range, so that sums of a few stay in range; products are `Checked`.
 //

@@ -7,7 +7,7 @@
 
 namespace rill {
 
-/// Reads the records of plan files (docs/compiled.md), which may be anything. From the first
+/// Reads the records of plan files (docs/plan-files.md), which may be anything. From the first
 /// failure on it gives zeros, and is not `good`. It asks the heap for nothing.
 class Record {
  public:

@@ -139,7 +139,7 @@ def load_plan(
     """Open a compiled model from a path, whose weights stay in the file, or from its bytes.
 
     ``read_file`` reads the file into memory, for files that others may write to. The limits say
-    what the model may cost, as docs/compiled.md lists; 0 is the default of each.
+    what the model may cost, as docs/plan-files.md lists; 0 is the default of each.
 
     Errors: FileError; ParseError for what is no whole plan file; UnsupportedError for one that
     this CPU cannot run; OutOfMemory for one that costs more than the limits; ArgumentError for a
