@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 namespace rill::ops {
 
@@ -27,18 +28,25 @@ void run_pointwise_loops(const PointwiseLoops& loops, int axis, PointwiseArgs* a
 
 namespace {
 
-/// Copies what a call needs of the arguments, which are as long as the longest program.
-void copy_args(const PointwiseArgs& from, PointwiseArgs* to) noexcept {
-  std::memcpy(static_cast<void*>(to), &from, offsetof(PointwiseArgs, code));
-  std::copy(from.code, from.code + from.code_len, to->code);
-}
+/// Arguments of one call: a copy of those parts that the program reads. The rest, as long as the
+/// longest program, stays as it is: setting it to zero takes longer than a short step.
+union CallArgs {
+  explicit CallArgs(const PointwiseArgs& from) noexcept {
+    static_assert(std::is_trivially_copyable_v<PointwiseArgs>);
+    std::memcpy(static_cast<void*>(&args), &from, offsetof(PointwiseArgs, in));
+    std::copy_n(from.in, from.inputs, args.in);
+    std::copy_n(from.out_stride, kernels::kPointwiseAxes, args.out_stride);
+    std::copy_n(from.code, from.code_len, args.code);
+  }
+  PointwiseArgs args;
+};
 
 }  // namespace
 
 void run_pointwise_step(const PointwiseStep& step, const Frame& frame,
                         const Share& share) noexcept {
-  PointwiseArgs args;
-  copy_args(step.loops.args, &args);
+  CallArgs call(step.loops.args);
+  PointwiseArgs& args = call.args;
   const int axis = step.slices.axis;
   const int64_t first = share.begin * step.slices.extent;
   args.extent[axis] = std::min(args.extent[axis], share.end * step.slices.extent) - first;
