@@ -126,10 +126,40 @@ template <class Arch>
   }
 }
 
+/// Compute a product of one tile: its rows fit into one, and its columns into a panel. Of a step of
+/// one frame, the work around larger products takes longer than the product.
+template <class Arch>
+RILL_INLINE void one_tile(const MatmulF32Args& g) {
+  constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
+  const int64_t k = g.segments * g.segment_len;
+  const int64_t vecs = ceil_div(g.n, Ops<Arch>::kLanes);
+  TileArgs t;
+  t.a = g.a;
+  t.lda = g.lda;
+  set_k_range(g, 0, k, &t.k);
+  t.b = g.b;
+  t.panel_stride = k * kNr;
+  t.b_step = g.whole_panels ? kNr : vecs * Ops<Arch>::kLanes;
+  t.c = g.c;
+  t.ldc = g.ldc;
+  t.cols = g.n;
+  t.from_c = g.accumulate;
+  t.bias = g.bias;
+  t.residual = g.residual;
+  t.ldr = g.ldr;
+  const bool late = g.slope != 1.0f;
+  t.clip = g.clip && !late;
+  t.lo = g.lo;
+  t.hi = g.hi;
+  (vecs < kPanelVecs<Arch> ? kTiles<Arch>.narrow[g.m][vecs] : kTiles<Arch>.whole[g.m][1])(t);
+  if (late) finish_rows<Arch>(g);
+}
+
 template <class Arch>
 void matmul(const MatmulF32Args& g) {
   constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
   if (g.m <= 0 || g.n <= 0) return;
+  if (g.m <= kMaxRows<Arch> && g.n <= kNr) return one_tile<Arch>(g);
   const int64_t k = g.segments * g.segment_len, panels = ceil_div(g.n, kNr);
   const int64_t row_blocks = ceil_div(g.m, rows_of_block<Arch>(g.m, g.n));
   const bool far = kHasFar<Arch> && g.m == 1 && k * g.n >= kFarFloats;
@@ -146,7 +176,7 @@ void matmul(const MatmulF32Args& g) {
     const bool last = kb == k_blocks - 1;
     TileArgs t;
     t.lda = g.lda;
-    t.k = k_range(g, k_begin, k_count);
+    set_k_range(g, k_begin, k_count, &t.k);
     t.panel_stride = k * kNr;
     t.b_step = b_step;
     t.ldc = g.ldc;

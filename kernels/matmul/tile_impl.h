@@ -25,16 +25,22 @@ struct KRange {
   int64_t begin, count;
 };
 
-RILL_INLINE KRange k_range(const MatmulF32Args& g, int64_t begin, int64_t count) {
-  KRange r{0, count, g.segment_len, g.segment_stride - g.segment_len, begin, count};
-  if (g.segments > 1 && count > 0) {
-    const int64_t segment = begin / g.segment_len, within = begin - segment * g.segment_len;
-    r.a_offset = segment * g.segment_stride + within;
-    r.first_run = g.segment_len - within;
-  } else {
-    r.a_offset = begin;
+/// Set the range field by field: a copy of a whole one would wait for the stores of its parts.
+RILL_INLINE void set_k_range(const MatmulF32Args& g, int64_t begin, int64_t count, KRange* r) {
+  r->a_offset = begin;
+  r->first_run = count;
+  r->run = g.segment_len;
+  r->gap = g.segment_stride - g.segment_len;
+  r->begin = begin;
+  r->count = count;
+  if (g.segments <= 1 || count <= 0) return;
+  if (begin == 0) {  // most calls: no division
+    r->first_run = g.segment_len;
+    return;
   }
-  return r;
+  const int64_t segment = begin / g.segment_len, within = begin - segment * g.segment_len;
+  r->a_offset = segment * g.segment_stride + within;
+  r->first_run = g.segment_len - within;
 }
 
 /// Rows of C by panels of B, as one call of a tile computes them.
