@@ -5,12 +5,6 @@
 namespace rill {
 
 /// A part of a view along an axis: `count` frames from `first` on.
-inline View frames_of(const View& view, int axis, int64_t first,
-                      int64_t count) RILL_NONBLOCKING {
-  View part = view;
-  part.shape[static_cast<size_t>(axis)] = count;
-  part.data = static_cast<std::byte*>(view.data) + first * view.step(axis) * dtype_size(view.dtype);
-  return part;
-}
+View frames_of(const View& view, int axis, int64_t first, int64_t count) RILL_NONBLOCKING;
 
 }  // namespace rill
