@@ -5,7 +5,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <numeric>
+#include <vector>
 
 #include "tests/support/heap_calls.h"
 #include "tests/support/models.h"
@@ -106,6 +109,47 @@ TEST_P(PlacedSessions, AskTheHeapForNothingAndGiveTheSameBits) {
   const int64_t at_free = heap_calls();
   rill_session_free(placed);
   EXPECT_EQ(heap_calls(), at_free);
+}
+
+/// Return the state of a stream that took a frame of each input and has stepped nothing.
+std::vector<char> state_with_waiting_frames(rill_plan* plan) {
+  rill_session* session = nullptr;
+  EXPECT_EQ(rill_session_new(plan, &session), RILL_OK) << rill_last_error();
+  const SessionPtr keep(session);
+  for (size_t i = 0; i < rill_plan_count(plan, RILL_INPUT); ++i) {
+    rill_io_info io = {};
+    io.size = sizeof io;
+    EXPECT_EQ(rill_plan_io(plan, RILL_INPUT, i, &io), RILL_OK) << rill_last_error();
+    if (io.stream_axis < 0) continue;
+    std::vector<int64_t> shape(io.shape, io.shape + io.rank);
+    shape[static_cast<size_t>(io.stream_axis)] = 1;
+    const int64_t count =
+        std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+    std::vector<char> frame(static_cast<size_t>(count) * rill_dtype_size(io.dtype));
+    const rill_view view{sizeof(rill_view), io.dtype, io.rank, shape.data(), nullptr, frame.data()};
+    int64_t taken = 0;
+    EXPECT_EQ(rill_push(session, i, &view, &taken), RILL_OK) << rill_last_error();
+  }
+  size_t size = 0;
+  EXPECT_EQ(rill_state_size(session, &size), RILL_OK);
+  std::vector<char> state(size);
+  EXPECT_EQ(rill_state_save(session, state.data(), size, &size), RILL_OK) << rill_last_error();
+  state.resize(size);
+  return state;
+}
+
+TEST_P(PlacedSessions, GiveBackTheFramesOfALoadedState) {
+  const PlanPtr plan = plan_of(GetParam());
+  const std::vector<char> state = state_with_waiting_frames(plan.get());
+  size_t bytes = 0;
+  ASSERT_EQ(rill_session_need(plan.get(), nullptr, &bytes), RILL_OK) << rill_last_error();
+  const std::unique_ptr<void, FreeMemory> memory(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+  const int64_t before = heap_blocks();
+  rill_session* placed = nullptr;
+  ASSERT_EQ(rill_session_place(plan.get(), nullptr, memory.get(), bytes, &placed), RILL_OK);
+  ASSERT_EQ(rill_state_load(placed, state.data(), state.size()), RILL_OK) << rill_last_error();
+  rill_session_free(placed);
+  EXPECT_EQ(heap_blocks(), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, PlacedSessions, ::testing::ValuesIn(streaming_models()),

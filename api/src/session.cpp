@@ -268,6 +268,7 @@ void rill_session_free(rill_session* session) {
   session->magic = rill::api::kDeadMagic;
   rill_plan* plan = session->plan;
   if (session->placed_bytes > 0) {
+    if (session->feed) session->feed->end();
     session->~rill_session();
   } else {
     delete session;

@@ -30,8 +30,7 @@ Result<std::unique_ptr<Feed>> Feed::make(Session* session, int64_t max_push) {
 }
 
 Feed::~Feed() {
-  std::destroy(kept_.ins.begin(), kept_.ins.end());
-  std::destroy(kept_.outs.begin(), kept_.outs.end());
+  end();
   free_aligned(memory_);
 }
 

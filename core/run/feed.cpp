@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "core/base/checked.h"
@@ -148,6 +149,12 @@ void PlacedFeed::begin(int64_t max_push, std::byte* memory) noexcept {
     if (io.stream.axis < 0) continue;
     set(&out, io, capacity_of(io, max_push / pulse_of(plan)).value_or(0));
   }
+}
+
+void PlacedFeed::end() noexcept {
+  std::destroy(kept_.ins.begin(), kept_.ins.end());
+  std::destroy(kept_.outs.begin(), kept_.outs.end());
+  kept_ = {};
 }
 
 void PlacedFeed::copy(const PlacedFeed& other) {

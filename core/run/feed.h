@@ -25,9 +25,11 @@ class PlacedFeed {
   /// inputs in step and nothing pulled meanwhile.
   static std::optional<int64_t> bytes_for(const Plan& plan, int64_t max_push) RILL_NONBLOCKING;
   /// Make a feed at the start of aligned memory of `bytes_for(plan, max_push)` bytes. The memory
-  /// and the session must outlive it; nothing must be freed.
+  /// and the session must outlive it.
   static PlacedFeed* place(PlacedSession* session, int64_t max_push,
                            void* memory) noexcept RILL_NONBLOCKING;
+  /// Free the frames that a loaded state left on the heap. The feed takes no further call.
+  void end() noexcept;
   PlacedFeed(const PlacedFeed&) = delete;
   PlacedFeed& operator=(const PlacedFeed&) = delete;
 
