@@ -160,7 +160,7 @@ void build(Parser* parser, Flavor flavor) {
     CLI::App* sub = app.add_subcommand(command.name, command.help);
     parser->subcommands[i] = sub;
     if (!tract) sub->footer(str_cat("Example:\n  ", command.example));
-    // `rill compile MODEL --pulse S=8` reads as compilers do, `rill MODEL run --set S=8` as one types.
+    // `rill compile MODEL --pulse S=8` reads as compilers do, `rill MODEL run -O` as one types.
     if (!tract) sub->fallthrough();
     add_options(parser, sub, command.where);
   }

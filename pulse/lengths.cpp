@@ -35,20 +35,28 @@ void add_inputs(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
   }
 }
 
+/// Visit the slices of a graph, each with the extent that it cuts.
+template <class Visit>
+void visit_slices(const Graph& graph, const Visit& visit) {
+  for (const Node& node : graph.nodes) {
+    const auto* slice = node.op->as<ops::Slice>();
+    if (slice) visit(*slice, graph.fact(node.inputs[0]).dim(static_cast<int>(slice->axis)));
+  }
+}
+
 /// The range of a slice must exist: rows of tables, frames that are kept, and the last ones.
 /// Streams that end before any frame of a slice `x[5:]` give none, which needs no frames.
 void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   for (const Node& node : graph.nodes) {
     if (const Graph* nested = node.op->nested()) add_slices(*nested, symbol, out);
-    const auto* slice = node.op->as<ops::Slice>();
-    if (!slice) continue;
-    const Dim& rows = graph.fact(node.inputs[0]).dim(static_cast<int>(slice->axis));
-    out->push_back(slice->begin);
-    const bool fixed = (slice->end - slice->begin).to_int().has_value();
-    if (fixed || !rows.mentions(symbol) || !slice->end.mentions(symbol)) {
-      out->push_back(rows - slice->end);
-    }
   }
+  visit_slices(graph, [&](const ops::Slice& slice, const Dim& rows) {
+    out->push_back(slice.begin);
+    const bool fixed = (slice.end - slice.begin).to_int().has_value();
+    if (fixed || !rows.mentions(symbol) || !slice.end.mentions(symbol)) {
+      out->push_back(rows - slice.end);
+    }
+  });
 }
 
 /// Expressions that must be 0 for a whole run to be defined: where the frames of two inputs meet,
@@ -354,12 +362,9 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
 
 SymbolScope scope_of_taken_lengths(const Graph& graph) {
   SymbolScope scope = graph.scope;
-  for (const Node& node : graph.nodes) {
-    const auto* slice = node.op->as<ops::Slice>();
-    if (!slice || !slice->end.to_int()) continue;
-    scope.take_as_extent(graph.fact(node.inputs[0]).dim(static_cast<int>(slice->axis)) -
-                         slice->end);
-  }
+  visit_slices(graph, [&](const ops::Slice& slice, const Dim& rows) {
+    if (slice.end.to_int()) scope.take_as_extent(rows - slice.end);
+  });
   return scope;
 }
 

@@ -206,8 +206,8 @@ Status SymbolScope::assert_text(std::string_view text) {
 
 namespace {
 
-/// The integer nearest to the bound of an atom with k*atom + c >= 0: the least atom where k > 0, the
-/// largest where k < 0. Nothing where no number holds it.
+/// The integer nearest to the bound of an atom with k*atom + c >= 0: the least atom where k > 0,
+/// the largest where k < 0. Nothing where no number holds it.
 std::optional<int64_t> solve_for(int64_t k, int64_t c) {
   if (k == INT64_MIN || c == INT64_MIN) return std::nullopt;
   const int64_t rounded = -c / k;  // towards 0

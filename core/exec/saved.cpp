@@ -131,7 +131,8 @@ std::byte* SavedState::write_waiting(const PlacedFeed::Waiting& from,
                                      std::byte* to) const noexcept {
   const auto append = [&](const std::byte* rows, int64_t frames) {
     const int64_t bytes = frames * from.frame_bytes;
-    if (bytes > 0) std::memcpy(to, rows, static_cast<size_t>(bytes));  // frames may have no elements
+    // Frames may have no elements.
+    if (bytes > 0) std::memcpy(to, rows, static_cast<size_t>(bytes));
     to += bytes;
   };
   append(from.early.next(from.frame_bytes), from.early.left());

@@ -119,7 +119,8 @@ class PulseBuilder {
   /// The same for one frame of it along the stream's axis: kept frames are valid one by one.
   virtual int64_t await_frame(int i, int64_t frame) = 0;
   /// Prove that an expression is negative at no length that the model takes: one at which every
-  /// slice to fixed frames of the stream has them. A stream of another length is refused at its end.
+  /// slice to fixed frames of the stream has them. A stream of another length is refused at its
+  /// end.
   virtual bool proves_of_taken_lengths(const Dim& dim) const = 0;
 
   /// Declare that frame n of the outputs depends on frames of input i from (n * stride + offset) /

@@ -6,9 +6,9 @@
 
 namespace rill {
 
-// The records of plan files (docs/plan-files.md), number by number in their order, each with its name
-// and its range: the writer and both readers go by these. Readers refuse a number outside of its
-// range, so that sums of a few stay in range; products are `Checked`.
+// The records of plan files (docs/plan-files.md), number by number in their order, each with its
+// name and its range: the writer and both readers go by these. Readers refuse a number outside of
+// its range, so that sums of a few stay in range; products are `Checked`.
 //
 // `Fields` has `number(name, value, range)`, and `buffer(name, value)` for the number of a buffer.
 

@@ -23,8 +23,8 @@ Status stable_difference(BinaryKind kind, double second, Rewrite& rewrite);
 /// whatever m is; and the angle of a point, atan(x / y) + 0, pi or -pi.
 Status stable_sum(Rewrite& rewrite);
 
-/// Recognise m + log(..exp(x - m)..) behind the node of a sum, m a maximum of x and maybe others, as
-/// logsumexp and its running form are written out. x - m is NaN where both are one infinity; the
+/// Recognise m + log(..exp(x - m)..) behind the node of a sum, m a maximum of x and maybe others,
+/// as logsumexp and its running form are written out. x - m is NaN where both are one infinity; the
 /// differences are taken from a finite number there, so that the sum is 0 or infinite, and the
 /// result that infinity. Source: PyTorch, `logsumexp`.
 Status stable_shift(Rewrite& rewrite);

@@ -166,9 +166,9 @@ TEST(RandomGraph, LagsNoMoreThanItsFramesDependOnThoseToCome) {
               static_cast<long>(compared), static_cast<long>(excused));
 }
 
-/// Count graphs that lag, by whether they are excused. Of graphs with large numbers a few others are
-/// known: kept frames that lie far into a stream, whose padding waits with them. Their share may not
-/// grow.
+/// Count graphs that lag, by whether they are excused. Of graphs with large numbers a few others
+/// are known: kept frames that lie far into a stream, whose padding waits with them. Their share
+/// may not grow.
 struct Tally {
   int64_t graphs = 0;
   int64_t compared = 0;

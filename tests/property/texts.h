@@ -23,10 +23,11 @@ inline constexpr char kGruLoop[] = R"(fragment gru_loop(
 }
 )";
 
-/// Print a number of thousandths; 0.001 for none, as a weight of 0 hides what a frame depends on.
+/// Print a number of thousandths; 0.001 for none, as a weight of 0 hides what depends on it.
 inline std::string thousandths(int64_t count) {
   char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.3f", static_cast<double>(count == 0 ? 1 : count) / 1000.0);
+  const auto shown = static_cast<double>(count == 0 ? 1 : count);
+  std::snprintf(buffer, sizeof buffer, "%.3f", shown / 1000.0);
   return buffer;
 }
 
