@@ -1,11 +1,10 @@
+#include "kernels/matmul_packed/blocks_impl.h"
 #include "kernels/matmul_packed/f16_impl.h"
-#include "kernels/matmul_packed/q4_impl.h"
-#include "kernels/matmul_packed/upcast_impl.h"
 
 namespace rill::kernels {
 
 void matmul_q4_0_avx2(const MatmulPackedArgs& args) noexcept {
-  matmul_q4<Avx2, Q4Bytes>(args);
+  matmul_blocks<Avx2, Q4Bytes>(args, PackedFormat::kQ4_0);
 }
 
 void matmul_f16_avx2(const MatmulPackedArgs& args) noexcept {
@@ -13,11 +12,11 @@ void matmul_f16_avx2(const MatmulPackedArgs& args) noexcept {
 }
 
 void matmul_q8_avx2(const MatmulPackedArgs& args) noexcept {
-  scaled_product<Avx2, 1>(args, PackedFormat::kQ8, upcast_q8_avx2, matmul_f32_avx2);
+  matmul_blocks<Avx2, Q8Rows<Avx2>>(args, PackedFormat::kQ8);
 }
 
 void matmul_q4_avx2(const MatmulPackedArgs& args) noexcept {
-  scaled_product<Avx2, 2>(args, PackedFormat::kQ4, upcast_q4_avx2, matmul_f32_avx2);
+  matmul_blocks<Avx2, Q4Bytes>(args, PackedFormat::kQ4);
 }
 
 void upcast_f16_avx2(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {

@@ -1,11 +1,10 @@
+#include "kernels/matmul_packed/blocks_impl.h"
 #include "kernels/matmul_packed/f16_impl.h"
-#include "kernels/matmul_packed/q4_impl.h"
-#include "kernels/matmul_packed/upcast_impl.h"
 
 namespace rill::kernels {
 
 void matmul_q4_0_avx512(const MatmulPackedArgs& args) noexcept {
-  matmul_q4<Avx512, Q4Words<Avx512>>(args);
+  matmul_blocks<Avx512, Q4Words<Avx512>>(args, PackedFormat::kQ4_0);
 }
 
 void matmul_f16_avx512(const MatmulPackedArgs& args) noexcept {
@@ -13,11 +12,11 @@ void matmul_f16_avx512(const MatmulPackedArgs& args) noexcept {
 }
 
 void matmul_q8_avx512(const MatmulPackedArgs& args) noexcept {
-  scaled_product<Avx512, 1>(args, PackedFormat::kQ8, upcast_q8_avx512, matmul_f32_avx512);
+  matmul_blocks<Avx512, Q8Rows<Avx512>>(args, PackedFormat::kQ8);
 }
 
 void matmul_q4_avx512(const MatmulPackedArgs& args) noexcept {
-  scaled_product<Avx512, 2>(args, PackedFormat::kQ4, upcast_q4_avx512, matmul_f32_avx512);
+  matmul_blocks<Avx512, Q4Words<Avx512>>(args, PackedFormat::kQ4);
 }
 
 void upcast_f16_avx512(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {

@@ -13,21 +13,19 @@ namespace rill::kernels {
 int64_t packed_panel_bytes(PackedFormat format, int64_t k, int64_t columns) noexcept {
   const int64_t scales = (k + kPackedBlock - 1) / kPackedBlock * 2;
   switch (format) {
-    case PackedFormat::kQ4_0:
-      return columns * (k / kPackedBlock * 18);
     case PackedFormat::kF16:
       return columns * (2 * k);
     case PackedFormat::kQ8:
       return columns * (scales + k);
+    case PackedFormat::kQ4_0:
     case PackedFormat::kQ4:
-      return columns * (scales + (k + 1) / 2);
+      return columns * (scales + (k + kQ4Unit - 1) / kQ4Unit * (kQ4Unit / 2));
   }
   return 0;
 }
 namespace {
 
 constexpr int kScalarNr = 8;
-constexpr int64_t kQ4Block = kPackedBlock;
 constexpr int64_t kQ4BlockBytes = 18;
 
 constexpr MatmulPacked kKernels[] = {
@@ -49,45 +47,69 @@ float float_of(uint32_t bits) RILL_NONBLOCKING {
   return value;
 }
 
-float float_of_half(const std::byte* from) {
+/// Return the two bytes at `from`.
+uint16_t half_at(const std::byte* from) RILL_NONBLOCKING {
   uint16_t half = 0;
   std::memcpy(&half, from, sizeof half);
-  return float_of(float_bits_of_half(half));
+  return half;
+}
+
+float float_of_half(const std::byte* from) { return float_of(float_bits_of_half(half_at(from))); }
+
+float float_of_upper_half(const std::byte* from) RILL_NONBLOCKING {
+  return float_of(uint32_t{half_at(from)} << 16u);
 }
 
 /// The half that a float is, or -1.
 int32_t half_of_float(float value) RILL_NONBLOCKING { return half_of_float_bits(bits_of(value)); }
 
-/// Return element p, j of a panel of kQ8 or kQ4.
+/// Return element p, j of a panel of kQ8 or kQ4 as `packed_column` writes it.
 float scaled_value(PackedFormat format, const std::byte* panel, int64_t columns, int64_t p,
                    int64_t j) RILL_NONBLOCKING {
   const int64_t first = p / kPackedBlock * kPackedBlock;
   const std::byte* block = panel + packed_panel_bytes(format, first, columns);
-  uint16_t half = 0;
-  std::memcpy(&half, block + 2 * j, sizeof half);
   const int64_t within = p % kPackedBlock;
   const bool two = format == PackedFormat::kQ4;
   const auto byte =
       static_cast<uint32_t>(block[2 * columns + (two ? within / 2 : within) * columns + j]);
   const uint32_t up = !two ? byte << 24u : byte << (within % 2 == 0 ? 28u : 24u);
   const int32_t value = static_cast<int32_t>(up) >> (two ? 28 : 24);
-  return static_cast<float>(value) * float_of(uint32_t{half} << 16u);
+  return static_cast<float>(value) * float_of_upper_half(block + 2 * j);
 }
 
-/// The whole number at p, j of a panel.
-float q4_value(const std::byte* panel, int64_t p, int64_t j) {
-  const std::byte* block = panel + p / kQ4Block * kScalarNr * kQ4BlockBytes;
-  const int64_t within = p % kQ4Block;
-  uint32_t word = 0;
-  std::memcpy(&word, block + kScalarNr * 2 + (within / 8 * kScalarNr + j) * 4, sizeof word);
-  return static_cast<float>(static_cast<int32_t>(word << (28 - kQ4WordBits[within % 8])) >> 28);
-}
+/// Read the values of a row of A in turn, across segments, and then zeros.
+class RowOfA {
+ public:
+  RowOfA(const MatmulF32Args& g, int64_t row)
+      : at_(g.a + row * g.lda),
+        left_(g.segments * g.segment_len),
+        in_segment_(g.segment_len),
+        len_(g.segment_len),
+        gap_(g.segment_stride - g.segment_len) {}
 
-/// The reference form of every matmul. `chain` continues a sum with the values of a segment: those
-/// of A, and those of a panel of B from `p` on.
+  int64_t left() const { return left_; }
+  float next() {
+    if (left_ <= 0) return 0.0f;
+    --left_;
+    const float value = *at_++;
+    if (--in_segment_ == 0) {
+      in_segment_ = len_;
+      at_ += gap_;
+    }
+    return value;
+  }
+
+ private:
+  const float* at_;
+  int64_t left_, in_segment_, len_, gap_;
+};
+
+/// The reference form of every matmul. `chain` continues a sum with the products of a row of A and
+/// column j of a panel of B.
 void scalar_product(const MatmulPackedArgs& args, PackedFormat format,
-                    float (*chain)(float sum, const float* a, const std::byte* panel, int64_t p,
-                                   int64_t j, int64_t count) RILL_NONBLOCKING) RILL_NONBLOCKING {
+                    float (*chain)(PackedFormat format, float sum, RowOfA a,
+                                   const std::byte* panel, int64_t j) RILL_NONBLOCKING)
+    RILL_NONBLOCKING {
   const MatmulF32Args& g = args.product;
   const int64_t panel_bytes = packed_panel_bytes(format, g.segments * g.segment_len, kScalarNr);
   for (int64_t col = 0; col < g.n; ++col) {
@@ -95,10 +117,7 @@ void scalar_product(const MatmulPackedArgs& args, PackedFormat format,
     for (int64_t row = 0; row < g.m; ++row) {
       float* c = g.c + row * g.ldc + col;
       float sum = g.accumulate ? *c : g.bias != nullptr ? g.bias[col] : 0.0f;
-      for (int64_t s = 0; s < g.segments; ++s) {
-        const float* a = g.a + row * g.lda + s * g.segment_stride;
-        sum = chain(sum, a, panel, s * g.segment_len, col % kScalarNr, g.segment_len);
-      }
+      sum = chain(format, sum, RowOfA(g, row), panel, col % kScalarNr);
       if (g.residual != nullptr) sum = sum + g.residual[row * g.ldr + col];
       sum = leaked(sum, g.slope);
       if (g.clip) sum = limited(sum, g.lo, g.hi);
@@ -107,33 +126,38 @@ void scalar_product(const MatmulPackedArgs& args, PackedFormat format,
   }
 }
 
-float q4_chain(float sum, const float* a, const std::byte* panel, int64_t p, int64_t j,
-               int64_t count) RILL_NONBLOCKING {
-  for (int64_t begin = 0; begin < count; begin += kQ4Block) {
+float f16_chain(PackedFormat, float sum, RowOfA a, const std::byte* panel,
+                int64_t j) RILL_NONBLOCKING {
+  for (panel += 2 * j; a.left() > 0; panel += 2 * kScalarNr) {
+    sum = mul_add(a.next(), float_of_half(panel), sum);
+  }
+  return sum;
+}
+
+float block_chain(PackedFormat format, float sum, RowOfA a, const std::byte* panel,
+                  int64_t j) RILL_NONBLOCKING {
+  const bool bytes = format == PackedFormat::kQ8;
+  while (a.left() > 0) {
+    const float scale = format == PackedFormat::kQ4_0 ? float_of_half(panel + 2 * j)
+                                                      : float_of_upper_half(panel + 2 * j);
+    const int64_t count = std::min(a.left(), kPackedBlock);
+    panel += 2 * kScalarNr;
     float part = 0.0f;
-    for (int64_t i = begin; i < begin + kQ4Block; ++i) {
-      part = mul_add(a[i], q4_value(panel, p + i, j), part);
+    if (bytes) {
+      for (int64_t p = 0; p < count; ++p, panel += kScalarNr) {
+        part = mul_add(a.next(), static_cast<float>(static_cast<int8_t>(panel[j])), part);
+      }
+    } else {
+      for (int64_t p = 0; p < count; p += kQ4Unit, panel += 4 * kScalarNr) {
+        uint32_t word = 0;
+        std::memcpy(&word, panel + 4 * j, sizeof word);
+        for (const int begin : kQ4WordBits) {
+          const int32_t value = static_cast<int32_t>(word << (28 - begin)) >> 28;
+          part = mul_add(a.next(), static_cast<float>(value), part);
+        }
+      }
     }
-    const std::byte* block = panel + (p + begin) / kQ4Block * kScalarNr * kQ4BlockBytes;
-    sum = mul_add(part, float_of_half(block + j * 2), sum);
-  }
-  return sum;
-}
-
-float f16_chain(float sum, const float* a, const std::byte* panel, int64_t p, int64_t j,
-                int64_t count) RILL_NONBLOCKING {
-  for (int64_t i = 0; i < count; ++i) {
-    const std::byte* half = panel + ((p + i) * kScalarNr + j) * 2;
-    sum = mul_add(a[i], float_of_half(half), sum);
-  }
-  return sum;
-}
-
-template <PackedFormat kFormat>
-float scaled_chain(float sum, const float* a, const std::byte* panel, int64_t p, int64_t j,
-                   int64_t count) RILL_NONBLOCKING {
-  for (int64_t i = 0; i < count; ++i) {
-    sum = mul_add(a[i], scaled_value(kFormat, panel, kScalarNr, p + i, j), sum);
+    sum = mul_add(part, scale, sum);
   }
   return sum;
 }
@@ -145,38 +169,61 @@ void upcast_scaled(PackedFormat format, const std::byte* panel, int64_t k, int64
   }
 }
 
-/// The nibble of value p of a block, as two's complement; in the file it is 8 more than it stands
-/// for.
-uint32_t q4_nibble(const std::byte* from, int64_t p) {
-  const auto two = static_cast<uint32_t>(from[2 + p % 16]);
-  return ((p < 16 ? two : two >> 4u) & 15u) ^ 8u;
+/// A block of a column: its scale, in the bits of the format, and its whole numbers, then zeros.
+struct Block {
+  uint16_t scale = 0;
+  int8_t values[kPackedBlock] = {};
+
+  uint32_t nibble(int64_t p) const { return static_cast<uint32_t>(values[p]) & 15u; }
+};
+
+/// Read a block of a file of kQ4_0, whose nibbles are 8 more than they stand for.
+Block block_of_file(const std::byte* from) RILL_NONBLOCKING {
+  Block block;
+  block.scale = half_at(from);
+  for (int64_t p = 0; p < kPackedBlock; ++p) {
+    const auto two = static_cast<uint32_t>(from[2 + p % 16]);
+    block.values[p] = static_cast<int8_t>(static_cast<int>((p < 16 ? two : two >> 4u) & 15u) - 8);
+  }
+  return block;
 }
 
-/// Pack the values of a block into words of eight; the words of a column are `nr` words apart.
-void pack_words(int nr, int64_t lane, const std::byte* from, std::byte* to) {
-  for (int64_t w = 0; w < 4; ++w) {
+/// Pack `count` values of a block into words of eight; the words of a column are `nr` words apart.
+void pack_words(int64_t nr, int64_t lane, const Block& block, int64_t count,
+                std::byte* to) RILL_NONBLOCKING {
+  for (int64_t p = 0; p < count; p += kQ4Unit, to += nr * 4) {
     uint32_t word = 0;
-    for (int64_t i = 0; i < 8; ++i) word |= q4_nibble(from, w * 8 + i) << kQ4WordBits[i];
-    std::memcpy(to + (w * nr + lane) * 4, &word, sizeof word);
+    for (int64_t i = 0; i < kQ4Unit; ++i) word |= block.nibble(p + i) << kQ4WordBits[i];
+    std::memcpy(to + lane * 4, &word, sizeof word);
   }
 }
 
 /// Pack the values of a block for vectors of eight columns, in the layout of `Q4Bytes` in
-/// q4_impl.h: each value plus 8.
-void pack_bytes(int nr, int64_t lane, const std::byte* from, std::byte* to) {
+/// blocks_impl.h: each value plus 8.
+void pack_bytes(int64_t nr, int64_t lane, const Block& block, int64_t count,
+                std::byte* to) RILL_NONBLOCKING {
   const int64_t half = lane % 8 / 4, within = lane % 4 * 2 + lane / 8;
-  for (int64_t p = 0; p < kQ4Block; p += 4) {
+  for (int64_t p = 0; p < (count + kQ4Unit - 1) / kQ4Unit * kQ4Unit; p += 4) {
     for (int64_t i = 0; i < 2; ++i) {
-      const uint32_t two = q4_nibble(from, p + i) | q4_nibble(from, p + 2 + i) << 4u;
+      const uint32_t two = block.nibble(p + i) | block.nibble(p + 2 + i) << 4u;
       to[p / 2 * nr + half * 16 + i * 8 + within] = static_cast<std::byte>(two ^ 0x88u);
     }
   }
 }
 
+/// Pack a block of 4 bits a value into column `lane` of a panel, in the order of the tier.
+void pack_nibbles(const MatmulPacked& kernel, int64_t lane, const Block& block, int64_t count,
+                  std::byte* to) RILL_NONBLOCKING {
+  std::memcpy(to + lane * 2, &block.scale, sizeof block.scale);
+  to += kernel.nr * 2;
+  const auto pack = kernel.tier == Tier::kAvx2 ? pack_bytes : pack_words;
+  pack(kernel.nr, lane, block, count, to);
+}
+
 }  // namespace
 
 void matmul_q4_0_scalar(const MatmulPackedArgs& args) noexcept {
-  scalar_product(args, PackedFormat::kQ4_0, q4_chain);
+  scalar_product(args, PackedFormat::kQ4_0, block_chain);
 }
 
 void matmul_f16_scalar(const MatmulPackedArgs& args) noexcept {
@@ -184,11 +231,11 @@ void matmul_f16_scalar(const MatmulPackedArgs& args) noexcept {
 }
 
 void matmul_q8_scalar(const MatmulPackedArgs& args) noexcept {
-  scalar_product(args, PackedFormat::kQ8, scaled_chain<PackedFormat::kQ8>);
+  scalar_product(args, PackedFormat::kQ8, block_chain);
 }
 
 void matmul_q4_scalar(const MatmulPackedArgs& args) noexcept {
-  scalar_product(args, PackedFormat::kQ4, scaled_chain<PackedFormat::kQ4>);
+  scalar_product(args, PackedFormat::kQ4, block_chain);
 }
 
 void upcast_f16_scalar(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {
@@ -256,12 +303,17 @@ int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n) {
   return packed_panel_bytes(kernel.format, k, (n + kernel.nr - 1) / kernel.nr * kernel.nr);
 }
 
-int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, int64_t m, int64_t k, int64_t n) {
-  if (kernel.tier == Tier::kScalar || kernel.format == PackedFormat::kQ4_0) return 0;
-  const bool few = m <= kPackedFewRows;
-  const bool in_registers = kernel.format == PackedFormat::kF16 && kernel.tier != Tier::kSse42;
-  const int64_t panel = k * kernel.nr, all = (n + kernel.nr - 1) / kernel.nr * panel;
-  if (few) return in_registers ? 0 : panel;
+int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, const MatmulF32Args& product) {
+  if (kernel.tier == Tier::kScalar) return 0;
+  const MatmulF32Args& g = product;
+  const int64_t k = g.segments * g.segment_len;
+  if (kernel.format != PackedFormat::kF16) {
+    const int64_t padded = (k + kQ4Unit - 1) / kQ4Unit * kQ4Unit;
+    return g.segment_len % kPackedBlock == 0 ? 0 : std::min(g.m, kPackedGroup) * padded;
+  }
+  const bool few = g.m <= kPackedFewRows;
+  const int64_t panel = k * kernel.nr, all = (g.n + kernel.nr - 1) / kernel.nr * panel;
+  if (few) return kernel.tier != Tier::kSse42 ? 0 : panel;
   return std::max(panel, std::min(all, kPackedBlockFloats));
 }
 
@@ -269,20 +321,13 @@ void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const 
                         int64_t column_bytes, std::byte* packed) noexcept {
   const int64_t nr = kernel.nr;
   const int64_t panel_bytes = matmul_packed_bytes(kernel, k, nr);
-  const bool as_bytes = kernel.tier == Tier::kAvx2;
   std::memset(packed, 0, static_cast<size_t>(matmul_packed_bytes(kernel, k, n)));
   for (int64_t j = 0; j < n; ++j) {
     std::byte* panel = packed + j / nr * panel_bytes;
     const std::byte* from = b + j * column_bytes;
-    for (int64_t block = 0; block < k / kQ4Block; ++block) {
-      const std::byte* values = from + block * kQ4BlockBytes;
-      std::byte* to = panel + block * nr * kQ4BlockBytes;
-      std::memcpy(to + j % nr * 2, values, 2);
-      if (as_bytes) {
-        pack_bytes(kernel.nr, j % nr, values, to + nr * 2);
-      } else {
-        pack_words(kernel.nr, j % nr, values, to + nr * 2);
-      }
+    for (int64_t block = 0; block < k / kPackedBlock; ++block) {
+      pack_nibbles(kernel, j % nr, block_of_file(from + block * kQ4BlockBytes), kPackedBlock,
+                   panel + block * nr * kQ4BlockBytes);
     }
   }
 }
@@ -305,9 +350,9 @@ uint32_t scale_of(PackedFormat format, float farthest) RILL_NONBLOCKING {
   return (bits + 0x7FFFu + (bits >> 16u & 1u)) >> 16u;
 }
 
-/// A block of a column: its scale, and its values.
-void pack_block(PackedFormat format, int64_t rows, int64_t columns, int64_t column,
-                const float* from, int64_t stride, std::byte* block) RILL_NONBLOCKING {
+/// Round `rows` values to a block.
+Block rounded_block(PackedFormat format, int64_t rows, const float* from,
+                    int64_t stride) RILL_NONBLOCKING {
   constexpr float kLeast = 0x1p-100f;
   float farthest = 0.0f;
   for (int64_t p = 0; p < rows; ++p) {
@@ -316,21 +361,16 @@ void pack_block(PackedFormat format, int64_t rows, int64_t columns, int64_t colu
   }
   const uint32_t half = std::abs(farthest) < kLeast ? 0 : scale_of(format, farthest);
   const float scale = float_of(half << 16u);
-  const auto two = static_cast<uint16_t>(half);
-  std::memcpy(block + 2 * column, &two, sizeof two);
   const bool bytes = format == PackedFormat::kQ8;
   const float lo = bytes ? -127.0f : -8.0f, hi = bytes ? 127.0f : 7.0f;
+  Block block;
+  block.scale = static_cast<uint16_t>(half);
   for (int64_t p = 0; p < rows; ++p) {
     const float exact = half == 0 ? 0.0f : from[p * stride] / scale;
     const float steps = std::isnan(exact) ? 0.0f : std::nearbyint(exact);
-    const auto value = static_cast<uint32_t>(static_cast<int32_t>(std::clamp(steps, lo, hi)));
-    std::byte& to = block[2 * columns + (bytes ? p : p / 2) * columns + column];
-    if (bytes) {
-      to = static_cast<std::byte>(value);
-    } else {
-      to |= static_cast<std::byte>((value & 15u) << (p % 2 * 4));
-    }
+    block.values[p] = static_cast<int8_t>(std::clamp(steps, lo, hi));
   }
+  return block;
 }
 
 }  // namespace
@@ -347,20 +387,40 @@ void packed_column(PackedFormat format, int64_t k, int64_t columns, int64_t colu
     }
     return;
   }
-  for (int64_t p = 0; p < k; p += kPackedBlock) {
-    pack_block(format, std::min(k - p, kPackedBlock), columns, column, from + p * stride, stride,
-               panel + packed_panel_bytes(format, p, columns));
+  for (int64_t begin = 0; begin < k; begin += kPackedBlock) {
+    const int64_t rows = std::min(k - begin, kPackedBlock);
+    const Block block = rounded_block(format, rows, from + begin * stride, stride);
+    std::byte* to = panel + packed_panel_bytes(format, begin, columns);
+    std::memcpy(to + 2 * column, &block.scale, sizeof block.scale);
+    to += 2 * columns + column;
+    for (int64_t p = 0; p < rows; ++p) {
+      if (format == PackedFormat::kQ8) {
+        to[p * columns] = static_cast<std::byte>(block.values[p]);
+      } else {
+        to[p / 2 * columns] |= static_cast<std::byte>(block.nibble(p) << (p % 2 * 4));
+      }
+    }
   }
 }
 
 void matmul_floats_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const float* b,
                         int64_t k_stride, int64_t n_stride, std::byte* packed) noexcept {
   if (k == 0 || n == 0) return;
-  const int64_t nr = kernel.nr, panel_bytes = packed_panel_bytes(kernel.format, k, nr);
+  const PackedFormat format = kernel.format;
+  const int64_t nr = kernel.nr, panel_bytes = packed_panel_bytes(format, k, nr);
   std::memset(packed, 0, static_cast<size_t>(matmul_packed_bytes(kernel, k, n)));
   for (int64_t j = 0; j < n; ++j) {
-    packed_column(kernel.format, k, nr, j % nr, b + j * n_stride, k_stride,
-                  packed + j / nr * panel_bytes);
+    const float* from = b + j * n_stride;
+    std::byte* panel = packed + j / nr * panel_bytes;
+    if (format != PackedFormat::kQ4) {
+      packed_column(format, k, nr, j % nr, from, k_stride, panel);
+      continue;
+    }
+    for (int64_t p = 0; p < k; p += kPackedBlock) {
+      const int64_t rows = std::min(k - p, kPackedBlock);
+      pack_nibbles(kernel, j % nr, rounded_block(format, rows, from + p * k_stride, k_stride),
+                   rows, panel + packed_panel_bytes(format, p, nr));
+    }
   }
 }
 

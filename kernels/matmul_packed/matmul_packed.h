@@ -16,10 +16,12 @@ struct MatmulPacked {
   int nr;  ///< columns per panel of B: those of the tier's f32 product
 
   /// Compute C = clip(A B + bias + residual), with the operands of `MatmulPackedArgs`.
-  /// Shapes: as for `MatmulF32`; for kQ4_0 a segment is a multiple of 32.
-  /// Accuracy: that of the f32 product of the same tier with B written out: the same bits. But for
-  /// kQ4_0: the products of a block are summed, f32, from the first on, before its scale multiplies
-  /// them; any number of rows gives the same bits.
+  /// Shapes: as for `MatmulF32`; for kQ4_0, k is a multiple of 32.
+  /// Accuracy: kF16: the bits of the f32 product of the same tier with B written out. Others: the
+  /// products of a block with whole numbers are summed in f32, from the first on, before its scale
+  /// multiplies them. With k values the error is at most (33 + k / 32) 2^-24, twice that on tiers
+  /// that round products, of the sum of all magnitudes. Sums of a block overflow where values of A
+  /// are beyond 2^114. Any number of rows gives the same bits.
   /// Real-time: yes.
   void (*run)(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;
 
@@ -39,9 +41,9 @@ KernelList<MatmulPacked> kernels_like(const MatmulPacked*);
 /// Return how many bytes `matmul_packed_pack` writes for a B of [k, n]: whole panels.
 int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n);
 
-/// Return how many floats of scratch a product of [m, k] by [k, n] needs; 0 for kQ4_0, and for few
-/// rows of kF16.
-int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, int64_t m, int64_t k, int64_t n);
+/// Return how many floats of scratch a product of that shape needs; 0 for few rows of kF16, and for
+/// blocks if segments are whole ones.
+int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, const MatmulF32Args& product);
 
 /// Bring a B of kQ4_0 into panels. Column j begins at `b + j * column_bytes`: k / 32 blocks of 18
 /// bytes (a scale in f16; 16 bytes with values 0 to 15 in the low halves, 16 to 31 in the high

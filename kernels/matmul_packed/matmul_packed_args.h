@@ -17,10 +17,15 @@ constexpr int64_t kPackedBlockK = 512;
 constexpr int64_t kPackedFewK = 256;
 constexpr int64_t kPackedFewToWrite = 16;
 constexpr int64_t kPackedBlockFloats = 64 * 1024;
+/// Rows that share the values of blocks that are written out.
+constexpr int64_t kPackedGroup = 48;
 
 /// Where each of eight values begins in a word of Q4_0: the halves of a word in turn, so that
 /// vectors that look values up by the low bits of either half need one shift for two.
 constexpr int kQ4WordBits[8] = {0, 16, 4, 20, 8, 24, 12, 28};
+
+/// Values of a column that a word of 4 bits each has.
+constexpr int64_t kQ4Unit = 8;
 
 /// Arguments of a product with a B of fewer bits.
 struct MatmulPackedArgs {
@@ -42,7 +47,9 @@ constexpr int64_t kPackedBlock = 32;
 
 /// Return how many bytes a panel takes: `columns` columns of k values. Blocks follow one another;
 /// those of kQ8 and kQ4 begin with the scales of all columns, and then have the values of the first
-/// k, of the second and so on, those of kQ4 in twos: the first of both in the low halves of bytes.
+/// k, of the second and so on. Values of kQ4 end with zeros, so that they are a multiple of 8, and
+/// lie in twos: the first of both in the low halves of bytes. Panels of matmuls have the values of
+/// kQ4_0 and kQ4 in the order of the tier.
 int64_t packed_panel_bytes(PackedFormat format, int64_t k,
                            int64_t columns) noexcept RILL_NONBLOCKING;
 

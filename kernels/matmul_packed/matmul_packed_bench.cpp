@@ -59,7 +59,11 @@ void run_packed(benchmark::State& state, Tier tier, PackedFormat format, Shape s
   const MatmulPacked& kernel = matmul_packed(tier, format);
   const int64_t bytes = matmul_packed_bytes(kernel, s.k, s.n);
   std::vector<std::byte> b(size_t(bytes) + 64);
-  const int64_t floats = matmul_packed_scratch_floats(kernel, s.m, s.k, s.n);
+  MatmulF32Args shape;
+  shape.m = s.m;
+  shape.n = s.n;
+  shape.segment_len = s.k;
+  const int64_t floats = matmul_packed_scratch_floats(kernel, shape);
   std::vector<std::byte> scratch(size_t(floats) * 4 + 64);
   measure(state, s, bytes, [&](MatmulF32Args& g) {
     kernel.run({g, aligned(&b), reinterpret_cast<float*>(aligned(&scratch))});

@@ -15,8 +15,8 @@
 namespace rill::kernels {
 namespace {
 
-/// B in its few bits, column by column, and what it stands for: values, [k][n], and for kQ4_0
-/// scales of 32 of them, [k / 32][n].
+/// B in its few bits, column by column, and what it stands for: values, [k][n], and unless it is
+/// kF16 the scale of each block, [blocks][n].
 struct Weights {
   std::vector<std::byte> bytes;
   int64_t column_bytes = 0;
@@ -86,12 +86,22 @@ Weights random_rounded(std::mt19937& rng, PackedFormat format, int64_t k, int64_
       const auto exponent = static_cast<int>(random_int(rng, -120, 100));
       for (int64_t j = i; j < k * n; j += n) {
         float& value = (*before)[static_cast<size_t>(j)];
-        value = exponent < -110 ? 0.0f : std::ldexp(value, exponent);
+        const float scaled = exponent < -110 ? 0.0f : std::ldexp(value, exponent);
+        if (std::fabs(scaled) < 0x1p100f) value = scaled;
       }
     }
   }
   Weights w;
-  w.floats = rounded_columns(format, *before, k, n);
+  w.floats = *before;
+  for (int64_t p = 0; p < k; p += kPackedBlock) {
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t count = std::min(kPackedBlock, k - p);
+      float* values = w.floats.data() + p * n + j;
+      const float scale = round_block(format, values, count, n);
+      w.scales.push_back(scale);
+      for (int64_t i = 0; i < count && scale != 0.0f; ++i) values[i * n] /= scale;
+    }
+  }
   return w;
 }
 
@@ -100,29 +110,54 @@ struct Case {
   bool bias, residual, clip, accumulate;
 };
 
-/// The product with blocks, by its definition; SSE4.2 rounds products before it adds them.
-void by_blocks(Tier tier, const MatmulF32Args& g, const Weights& w) {
+/// The product with blocks, by its definition; SSE4.2 rounds products before it adds them. Words of
+/// 4 bits a value end with zeros.
+void by_blocks(Tier tier, PackedFormat format, const MatmulF32Args& g, const Weights& w) {
   const auto link = [&](float x, float y, float sum) {
     const float rounded = x * y;
     return tier == Tier::kSse42 ? rounded + sum : mul_add(x, y, sum);
   };
+  const int64_t k = g.segments * g.segment_len, unit = format == PackedFormat::kQ8 ? 1 : kQ4Unit;
   for (int64_t i = 0; i < g.m * g.n; ++i) {
     const int64_t row = i / g.n, col = i % g.n;
     float* c = g.c + row * g.ldc + col;
     float sum = g.accumulate ? *c : g.bias ? g.bias[col] : 0.0f;
-    for (int64_t block = 0; block < g.segments * g.segment_len / 32; ++block) {
-      const int64_t s = block * 32 / g.segment_len, within = block * 32 % g.segment_len;
-      const float* a = g.a + row * g.lda + s * g.segment_stride + within;
+    for (int64_t begin = 0; begin < k; begin += 32) {
       float part = 0.0f;
-      for (int64_t p = 0; p < 32; ++p) {
-        part = link(a[p], w.floats[static_cast<size_t>((block * 32 + p) * g.n + col)], part);
+      const int64_t end = std::min(begin + 32, k);
+      for (int64_t p = begin; p < end; ++p) {
+        const int64_t at = p / g.segment_len * g.segment_stride + p % g.segment_len;
+        part = link(g.a[row * g.lda + at], w.floats[static_cast<size_t>(p * g.n + col)], part);
       }
-      sum = link(part, w.scales[static_cast<size_t>(block * g.n + col)], sum);
+      if (end % unit != 0) part = link(0.0f, 0.0f, part);
+      sum = link(part, w.scales[static_cast<size_t>(begin / 32 * g.n + col)], sum);
     }
     if (g.residual) sum += g.residual[row * g.ldr + col];
     sum = std::max(sum, sum * g.slope);
     *c = g.clip && !(sum > g.lo) ? g.lo : sum;
   }
+}
+
+/// How far the product lies from that in f64 of the weights that B stands for, as a share of the
+/// bound that `MatmulPacked::run` states.
+double share_of_bound(Tier tier, const MatmulF32Args& g, const Weights& w) {
+  const int64_t k = g.segments * g.segment_len;
+  const double roundings = (33.0 + static_cast<double>(k) / 32) * (tier == Tier::kSse42 ? 2 : 1);
+  double worst = 0.0;
+  for (int64_t i = 0; i < g.m * g.n; ++i) {
+    const int64_t row = i / g.n, col = i % g.n;
+    double exact = g.bias ? g.bias[col] : 0.0, size = std::fabs(exact);
+    for (int64_t p = 0; p < k; ++p) {
+      const double a = g.a[row * g.lda + p / g.segment_len * g.segment_stride + p % g.segment_len];
+      const double product = a * w.floats[static_cast<size_t>(p * g.n + col)] *
+                             w.scales[static_cast<size_t>(p / 32 * g.n + col)];
+      exact += product;
+      size += std::fabs(product);
+    }
+    const double bound = roundings * 0x1p-24 * size + 0x1p-149 * static_cast<double>(k + 1);
+    worst = std::max(worst, std::fabs(g.c[row * g.ldc + col] - exact) / bound);
+  }
+  return worst;
 }
 
 /// The product by both ways, from rows of A and into rows of C that lie apart.
@@ -149,7 +184,6 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
   } else {
     matmul_packed_pack(packed, k, n, w.bytes.data(), w.column_bytes, bytes);
   }
-  AlignedFloats scratch(matmul_packed_scratch_floats(packed, m, k, n));
   const int64_t segment_stride = segment_len + 2, lda = segments * segment_stride + 3, ldc = n + 5;
   std::vector<float> a = random_floats(rng, m * lda);
   for (int64_t i = 0; i < m * lda; ++i) {
@@ -182,14 +216,19 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
   g.clip = clip;
   g.lo = 0.0f;
   g.hi = kInf;
-  if (!is_q4_0) {
+  if (is_f16) {
     plain.run(g);
   } else {
-    by_blocks(tier, g, w);
+    by_blocks(tier, format, g, w);
   }
   g.c = found.data();
   g.b = nullptr;
+  AlignedFloats scratch(matmul_packed_scratch_floats(packed, g));
   packed.run({g, bytes, scratch.data()});
+  if (!is_f16 && !residual && !clip && !accumulate) {
+    const double share = share_of_bound(tier, g, w);
+    if (!(share <= 1.0)) return "an error of " + std::to_string(share) + " times the bound";
+  }
   if (same(found, expected)) return {};
   for (size_t i = 0; i < found.size(); ++i) {
     if (same(found[i], expected[i])) continue;
@@ -318,7 +357,7 @@ TEST(MatmulPacked, UpcastsEveryHalf) {
     g.a = &one;
     g.bias = minus_zero.data();
     g.c = found.data();
-    AlignedFloats scratch(matmul_packed_scratch_floats(packed, 1, 1, n));
+    AlignedFloats scratch(matmul_packed_scratch_floats(packed, g));
     packed.run({g, bytes, scratch.data()});
     EXPECT_TRUE(same(found, all)) << packed.name;
   }
@@ -330,15 +369,20 @@ TEST(MatmulPacked, TakesTheBitsThatItSays) {
     EXPECT_EQ(matmul_packed_bytes(q4, 320, 64) * 8, 320 * 64 * 9 / 2);
     const MatmulPacked& f16 = matmul_packed(tier, PackedFormat::kF16);
     EXPECT_EQ(matmul_packed_bytes(f16, 320, 64), 320 * 64 * 2);
-    EXPECT_EQ(matmul_packed_scratch_floats(q4, 100, 320, 64), 0);
-    EXPECT_LE(matmul_packed_scratch_floats(f16, kPackedFewRows, 320, 64),
+    MatmulF32Args g;
+    g.m = 100;
+    g.n = 64;
+    g.segment_len = 320;
+    EXPECT_EQ(matmul_packed_scratch_floats(q4, g), 0);
+    g.m = kPackedFewRows;
+    EXPECT_LE(matmul_packed_scratch_floats(f16, g),
               tier == Tier::kSse42 ? 320 * f16.nr : 0);
 #ifndef RILL_STEPS_UNSEEN
     const MatmulPacked& q8 = matmul_packed(tier, PackedFormat::kQ8);
     EXPECT_EQ(matmul_packed_bytes(q8, 320, 64) * 2, 320 * 64 * 17 / 8);
     const MatmulPacked& few = matmul_packed(tier, PackedFormat::kQ4);
     EXPECT_EQ(matmul_packed_bytes(few, 320, 64) * 8, 320 * 64 * 9 / 2);
-    EXPECT_EQ(matmul_packed_bytes(few, 33, 64), 64 * (16 + 1 + 2 * 2));
+    EXPECT_EQ(matmul_packed_bytes(few, 33, 64), 64 * (16 + 4 + 2 * 2));
 #endif
   }
 }

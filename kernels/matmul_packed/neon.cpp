@@ -1,11 +1,10 @@
+#include "kernels/matmul_packed/blocks_impl.h"
 #include "kernels/matmul_packed/f16_impl.h"
-#include "kernels/matmul_packed/q4_impl.h"
-#include "kernels/matmul_packed/upcast_impl.h"
 
 namespace rill::kernels {
 
 void matmul_q4_0_neon(const MatmulPackedArgs& args) noexcept {
-  matmul_q4<Neon, Q4Words<Neon>>(args);
+  matmul_blocks<Neon, Q4Words<Neon>>(args, PackedFormat::kQ4_0);
 }
 
 void matmul_f16_neon(const MatmulPackedArgs& args) noexcept {
@@ -13,11 +12,11 @@ void matmul_f16_neon(const MatmulPackedArgs& args) noexcept {
 }
 
 void matmul_q8_neon(const MatmulPackedArgs& args) noexcept {
-  scaled_product<Neon, 1>(args, PackedFormat::kQ8, upcast_q8_neon, matmul_f32_neon);
+  matmul_blocks<Neon, Q8Rows<Neon>>(args, PackedFormat::kQ8);
 }
 
 void matmul_q4_neon(const MatmulPackedArgs& args) noexcept {
-  scaled_product<Neon, 2>(args, PackedFormat::kQ4, upcast_q4_neon, matmul_f32_neon);
+  matmul_blocks<Neon, Q4Words<Neon>>(args, PackedFormat::kQ4);
 }
 
 void upcast_f16_neon(const std::byte* panel, int64_t k, int64_t columns, float* to) noexcept {

@@ -22,8 +22,8 @@ inline float rounded_to_half(float value) {
   return static_cast<float>(std::nearbyint(value / step) * step);
 }
 
-/// Round a block of values in place that lie `stride` apart.
-inline void round_block(PackedFormat format, float* values, int64_t count, int64_t stride) {
+/// Round a block of values in place that lie `stride` apart, and return its scale.
+inline float round_block(PackedFormat format, float* values, int64_t count, int64_t stride) {
   float farthest = 0.0f;
   for (int64_t i = 0; i < count; ++i) {
     const float value = values[i * stride];
@@ -45,6 +45,7 @@ inline void round_block(PackedFormat format, float* values, int64_t count, int64
     const double steps = std::clamp(std::nearbyint(divided), lo, hi) + 0.0f;
     value = static_cast<float>(steps * scale);
   }
+  return static_cast<float>(scale);
 }
 
 /// Round each of the columns of [k][n].

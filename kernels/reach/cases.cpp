@@ -93,13 +93,12 @@ ReachCase f16_case(int64_t m, int64_t k, int64_t n) {
       Floats a, b, c, panels, scratch;
       MatmulPackedArgs args;
     };
-    auto data = std::make_shared<Data>(
-        Data{Floats(m * k),
-             Floats(k * n),
-             Floats(m * n),
-             Floats(matmul_packed_bytes(kernel, k, n) / 4),
-             Floats(matmul_packed_scratch_floats(kernel, m, k, n)),
-             {}});
+    auto data = std::make_shared<Data>(Data{Floats(m * k),
+                                            Floats(k * n),
+                                            Floats(m * n),
+                                            Floats(matmul_packed_bytes(kernel, k, n) / 4),
+                                            Floats(0),
+                                            {}});
     auto* panels = reinterpret_cast<std::byte*>(data->panels.data());
     matmul_floats_pack(kernel, k, n, data->b.data(), n, 1, panels);
     MatmulF32Args& args = data->args.product;
@@ -108,6 +107,7 @@ ReachCase f16_case(int64_t m, int64_t k, int64_t n) {
     args.segment_len = args.lda = k;
     args.a = data->a.data();
     args.c = data->c.data();
+    data->scratch = Floats(matmul_packed_scratch_floats(kernel, args));
     data->args.b = panels;
     data->args.scratch = data->scratch.data();
     return ReachRun{kernel.name, [data, &kernel] { kernel.run(data->args); }};

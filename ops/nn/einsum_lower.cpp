@@ -170,7 +170,7 @@ class ProductLowering {
     if (few_bits_ != nullptr) {
       product.slices = slices_of(product.args, *few_bits_);
       work.scratch_bytes =
-          4 * kernels::matmul_packed_scratch_floats(*few_bits_, product.args.m, k_, n_) + 4;
+          4 * kernels::matmul_packed_scratch_floats(*few_bits_, product.args) + 4;
     }
     work.units = product.slices.count;
     for (int l = 0; l < product.loop_count; ++l) work.units *= product.loops[l].count;

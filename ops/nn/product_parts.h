@@ -102,8 +102,7 @@ inline void touch_few_bits(const kernels::MatmulF32Args& args,
       few_bits.format != kernels::PackedFormat::kQ4_0 || args.segment_len % kBlock == 0,
       "whole blocks of weights");
   if (!touches.holds()) return;
-  const int64_t k = args.segments * args.segment_len;
-  touches.scratch(4 * kernels::matmul_packed_scratch_floats(few_bits, args.m, k, args.n));
+  touches.scratch(4 * kernels::matmul_packed_scratch_floats(few_bits, args));
 }
 
 /// Narrow a product to `count` of its slices; `b`, unless it is null, to their panels.

@@ -145,14 +145,12 @@ class WindowLowering {
   }
   void add_product(ConvArgs<MatmulF32Args> args, const Operand& x) {
     const MatmulF32Args& k = args.kernel;
-    const int64_t sum = k.segments * k.segment_len;
     int64_t scratch_bytes = 0;
     if (few_bits_ == nullptr) {
       args.slices = slices_of(k, *args.how, false);
     } else {
       args.slices = slices_of(k, *few_bits_);
-      scratch_bytes =
-          4 * kernels::matmul_packed_scratch_floats(*few_bits_, k.m, sum, k.n) + 4;
+      scratch_bytes = 4 * kernels::matmul_packed_scratch_floats(*few_bits_, k) + 4;
     }
     step_.products_with(few_bits_).add(args, x, y_, common_.residual, multiply_adds(),
                                        scratch_bytes);
