@@ -25,8 +25,9 @@ NodeFilter filter_from_text(std::string_view text);
 /// Outputs of the model are of type `to`. Weights packed in blocks stay as they are. Bodies of
 /// loops are converted whole. Where `to` is f16 or bf16, chains (`core/optim/precision.h`) keep the
 /// old type: norms, means, and what reads constants that `to` cannot hold. So do recurrent layers,
-/// with the products that only they read; their weights are rounded to `to`. Loops that add up
-/// frames become running sums, which round once.
+/// with the products that only they read, and the products and sums of their results with
+/// constants; their weights are rounded to `to`. Loops that add up frames become running sums,
+/// which round once.
 /// `notes`: gets which nodes keep their type for the sake of which constants; may be null.
 /// Errors: kUnsupported for operators of streams that hold a graph of their own.
 /// Source: tract, transforms `f32_to_f16`, `f16_to_f32` and `float_precision`.

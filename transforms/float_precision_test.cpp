@@ -149,5 +149,30 @@ TEST(FloatPrecision, RecurrentLayersStayFloats) {
   ops::test::expect_same((*out)[0], typed(DType::kF16, {1, 6}, want));
 }
 
+// y = 1.7 h + 0.6 of the same layer, rounded once.
+TEST(FloatPrecision, ProductsOfARecurrentLayerRoundOnce) {
+  const auto loaded = ops::test::load_text(
+      "version 1.0; extension tract_registry tract_core;\n"
+      "fragment step(x: tensor<scalar>, h: tensor<scalar>, w: tensor<scalar>)"
+      " -> (y: tensor<scalar>) { y = tanh(x + matmul(h, w, transposeB = true)); }\n"
+      "graph g(x) -> (y) { x = external(shape = [1, 12]); zero = [[0.0]]; w = [[0.3]];\n"
+      "h = tract_core_scan(body = \"step\", scan = [(\"x\", x * 0.7, 1, 1)], full = [(\"w\", w)],"
+      " state = [(\"h\", zero, \"y\")], output = [(\"y\", \"full\", 1, 1)]);\n"
+      "y = reshape(h, shape = [12, 1]) * 1.7 + 0.6; }");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+  const auto half = with_float_type(*loaded, DType::kF32, DType::kF16);
+  ASSERT_TRUE(half.ok()) << half.error().to_string();
+  const std::vector<double> x = {1, -0.5, 0.25, 2, -1, 0.75, 0.5, -2, 1.5, 0.125, -0.25, 3};
+  std::vector<double> want;
+  double h = 0;
+  for (const double each : x) {
+    h = std::tanh(0.7001953125 * each + 0.300048828125 * h);
+    want.push_back(1.7001953125 * h + 0.60009765625);
+  }
+  const auto out = run(*half, {typed(DType::kF16, {1, 12}, x)});
+  ASSERT_TRUE(out.ok()) << out.error().to_string();
+  ops::test::expect_same((*out)[0], typed(DType::kF16, {12, 1}, want));
+}
+
 }  // namespace
 }  // namespace rill::transforms

@@ -114,7 +114,6 @@ struct Q8Rows {
   static constexpr int kBits = 8;
   template <int kPanels, class F>
   static RILL_INLINE void read(const std::byte* const (&blocks)[kPanels], int64_t count, F&& f) {
-#pragma GCC unroll 2
     for (int64_t p = 0; p < count; ++p) {
 #pragma GCC unroll 32
       for (int i = 0; i < kPanels; ++i) {
@@ -285,11 +284,12 @@ template <class Arch, class Values, int kRows, int kPanels>
 }
 
 /// Compute up to kRows rows; several panels at once, if registers hold their sums, make more
-/// independent chains.
+/// independent chains. Two rows that are left with one panel are rare enough to be computed as four.
 template <class Arch, class Values, int kRows>
 void blocks_few_rows(const BlockProduct& product) {
   constexpr int kNr = kPanelColumns<Arch>;
   constexpr int kPanels = kRows == 1 && Values::kBits == 8 ? 4 : 2;
+  constexpr int kLast = kRows == 2 ? 4 : kRows;
   const auto rows = static_cast<int>(product.g.m);
   const int64_t n = product.g.n;
   int64_t col = 0;
@@ -298,11 +298,12 @@ void blocks_few_rows(const BlockProduct& product) {
       block_tile<Arch, Values, kRows, kPanels>(product, rows, col);
     }
   }
-  for (; col < n; col += kNr) block_tile<Arch, Values, kRows, 1>(product, rows, col);
+  for (; col < n; col += kNr) block_tile<Arch, Values, kLast, 1>(product, rows, col);
 }
 
-/// The most blocks of a run, whose floats rows share, and rows that are summed at once.
-constexpr int64_t kBlocksOfRun = 4;
+/// The most blocks of a run, whose floats rows share in 16 KiB, and rows that are summed at once.
+template <class Arch>
+constexpr int64_t kBlocksOfRun = 128 / kPanelColumns<Arch>;
 template <class Arch>
 constexpr int kBlockRows = Ops<Arch>::kRegisters < 32 || kPanelVecs<Arch> > 2 ? 6 : 8;
 
@@ -316,8 +317,8 @@ constexpr bool fits_rows(int rest) {
 template <class Arch>
 struct BlockRun {
   int64_t count;  ///< of values
-  alignas(64) float scales[kBlocksOfRun * kPanelColumns<Arch>];
-  alignas(64) float values[kBlocksOfRun * kPackedBlock * kPanelColumns<Arch>];
+  alignas(64) float scales[kBlocksOfRun<Arch> * kPanelColumns<Arch>];
+  alignas(64) float values[kBlocksOfRun<Arch> * kPackedBlock * kPanelColumns<Arch>];
 };
 
 /// Write a run out.
@@ -378,12 +379,14 @@ template <class Arch, int kRows>
         for (int j = 0; j < kVecs; ++j) part[r][j] = S::madd(av, values[j], part[r][j]);
       }
     }
+    float* all = sums;
+    asm("" : "+r"(all));  // one address: compilers would keep that of each sum
 #pragma GCC unroll 32
     for (int j = 0; j < kVecs; ++j) {
       const V scale = V::load_aligned(scales + j * S::kLanes);
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
-        float* sum = sums + r * kNr + j * S::kLanes;
+        float* sum = all + r * kNr + j * S::kLanes;
         S::madd(part[r][j], scale, V::load_aligned(sum)).store_aligned(sum);
       }
     }
@@ -394,7 +397,7 @@ template <class Arch, int kRows>
 template <class Arch, class Values>
 [[gnu::noinline]] void block_group(const BlockProduct& product, int64_t col) RILL_NONBLOCKING {
   constexpr int kNr = kPanelColumns<Arch>, kRows = kBlockRows<Arch>;
-  constexpr int64_t kRun = kBlocksOfRun * kPackedBlock;
+  constexpr int64_t kRun = kBlocksOfRun<Arch> * kPackedBlock;
   const MatmulF32Args& g = product.g;
   const auto rows = static_cast<int>(g.m);
   // The last tile may end up to three rows past the last row.

@@ -304,6 +304,13 @@ bool fits(const Scan& scan, const Match& match, const Rewrite& rewrite) {
 
 std::vector<bool> recurrent_layers(const Graph& graph, std::span<const Scan* const> loops) {
   const Body nodes(graph);
+  const auto linear = [&](size_t id) {
+    const OutletId outlet{static_cast<int>(id), 0};
+    OutletId a;
+    OutletId b;
+    return nodes.einsum(outlet) || nodes.binary(outlet, BinaryKind::kAdd, &a, &b) ||
+           nodes.binary(outlet, BinaryKind::kMul, &a, &b);
+  };
   std::vector<bool> out(graph.nodes.size());
   std::vector<int> other_readers(graph.nodes.size());
   for (const OutletId& output : graph.outputs) ++other_readers[static_cast<size_t>(output.node)];
@@ -311,17 +318,24 @@ std::vector<bool> recurrent_layers(const Graph& graph, std::span<const Scan* con
     for (const OutletId& input : node.inputs) ++other_readers[static_cast<size_t>(input.node)];
   }
   for (size_t id = graph.nodes.size(); id-- > 0;) {
-    const OutletId outlet{static_cast<int>(id), 0};
-    OutletId a;
-    OutletId b;
-    const bool projects = nodes.einsum(outlet) || nodes.binary(outlet, BinaryKind::kAdd, &a, &b) ||
-                          nodes.binary(outlet, BinaryKind::kMul, &a, &b);
     Match match;
-    out[id] = loops[id] ? match_cell(*loops[id], &match) : projects && other_readers[id] == 0;
+    out[id] = loops[id] ? match_cell(*loops[id], &match) : linear(id) && other_readers[id] == 0;
     if (!out[id]) continue;
     for (const OutletId& input : graph.nodes[id].inputs) {
       --other_readers[static_cast<size_t>(input.node)];
     }
+  }
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    const bool moves = node.op->traits().precision == Precision::kMoves;
+    if (out[id] || (!moves && !linear(id))) continue;
+    int from_layers = 0;
+    int others = 0;
+    for (const OutletId& input : node.inputs) {
+      if (graph.fact(input).konst) continue;
+      ++(out[static_cast<size_t>(input.node)] ? from_layers : others);
+    }
+    out[id] = from_layers > 0 && others == 0;
   }
   return out;
 }

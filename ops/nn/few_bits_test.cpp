@@ -1,5 +1,5 @@
-// Weights that a plan was asked to quantize: those that need no rounding give the same bits, and
-// the plan reports which ones it kept unchanged, and why.
+// Weights that a plan was asked to quantize: those that need no rounding give the same bits if no
+// sum rounds, and the plan reports which ones it kept unchanged, and why.
 
 #include <cmath>
 #include <limits>
@@ -31,6 +31,16 @@ Tensor exact_weights(uint32_t seed, std::vector<int64_t> shape) {
   return out;
 }
 
+/// Whole numbers so small that no sum of their products with `exact_weights` rounds.
+Tensor whole_numbers(uint32_t seed, std::vector<int64_t> shape) {
+  std::mt19937 random(seed);
+  Tensor out = std::move(Tensor::zeros(DType::kF32, std::move(shape))).value();
+  for (int64_t i = 0; i < out.volume(); ++i) {
+    out.mutable_data<float>()[i] = static_cast<float>(random() % 33) - 16.0F;
+  }
+  return out;
+}
+
 Graph graph_with(const OpPtr& op, const std::vector<int64_t>& x_shape, const Tensor& weights) {
   Graph g;
   g.add_output("y", add_weighed(&g, op, x_shape, weights));
@@ -40,7 +50,7 @@ Graph graph_with(const OpPtr& op, const std::vector<int64_t>& x_shape, const Ten
 void expect_exact(const OpPtr& op, const std::vector<int64_t>& x_shape,
                   const std::vector<int64_t>& w_shape) {
   const Graph graph = graph_with(op, x_shape, exact_weights(1, w_shape));
-  const Tensor x = random_f32(2, x_shape);
+  const Tensor x = whole_numbers(2, x_shape);
   for (const Tier tier : kernels::kAllTiers) {
     if (!kernels::supports(kernels::detected_tier(), tier)) continue;
     kernels::set_tier_limit(tier);
