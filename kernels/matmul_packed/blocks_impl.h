@@ -89,21 +89,30 @@ struct Q4Words {
   }
 };
 
-/// Read one value of every column of a panel.
+#if defined(__aarch64__)
+/// Where the bytes of four lanes go: to the top of each; a table gives 0 for all other places.
+alignas(16) constexpr uint8_t kTopBytes[4][16] = {
+    {99, 99, 99, 0, 99, 99, 99, 1, 99, 99, 99, 2, 99, 99, 99, 3},
+    {99, 99, 99, 4, 99, 99, 99, 5, 99, 99, 99, 6, 99, 99, 99, 7},
+    {99, 99, 99, 8, 99, 99, 99, 9, 99, 99, 99, 10, 99, 99, 99, 11},
+    {99, 99, 99, 12, 99, 99, 99, 13, 99, 99, 99, 14, 99, 99, 99, 15}};
+#endif
+
+/// Read a byte of every column of a panel as floats.
 template <class Arch>
-RILL_INLINE void whole_panel(const std::byte* from, WholeLanes<Arch> (&to)[kPanelVecs<Arch>]) {
-#if defined(__ARM_NEON)
+RILL_INLINE void panel_floats(const std::byte* from, Lanes<Arch> (&to)[kPanelVecs<Arch>]) {
+#if defined(__aarch64__)
   static_assert(kPanelColumns<Arch> == 16);
-  const int8x16_t all = vld1q_s8(reinterpret_cast<const int8_t*>(from));
-  const int16x8_t low = vmovl_s8(vget_low_s8(all)), high = vmovl_s8(vget_high_s8(all));
-  to[0] = vmovl_s16(vget_low_s16(low));
-  to[1] = vmovl_s16(vget_high_s16(low));
-  to[2] = vmovl_s16(vget_low_s16(high));
-  to[3] = vmovl_s16(vget_high_s16(high));
+  const uint8x16_t all = vld1q_u8(reinterpret_cast<const uint8_t*>(from));
+#pragma GCC unroll 32
+  for (int j = 0; j < 4; ++j) {
+    const uint8x16_t top = vqtbl1q_u8(all, vld1q_u8(kTopBytes[j]));
+    to[j] = vcvtq_n_f32_s32(vreinterpretq_s32_u8(top), 24);
+  }
 #else
 #pragma GCC unroll 32
   for (int j = 0; j < kPanelVecs<Arch>; ++j) {
-    to[j] = Narrow<Arch>::bytes(from + j * Ops<Arch>::kLanes);
+    to[j] = xsimd::to_float(Narrow<Arch>::bytes(from + j * Ops<Arch>::kLanes));
   }
 #endif
 }
@@ -117,11 +126,8 @@ struct Q8Rows {
     for (int64_t p = 0; p < count; ++p) {
 #pragma GCC unroll 32
       for (int i = 0; i < kPanels; ++i) {
-        WholeLanes<Arch> whole[kPanelVecs<Arch>];
-        whole_panel<Arch>(blocks[i] + p * kPanelColumns<Arch>, whole);
         Lanes<Arch> values[kPanelVecs<Arch>];
-#pragma GCC unroll 32
-        for (int j = 0; j < kPanelVecs<Arch>; ++j) values[j] = xsimd::to_float(whole[j]);
+        panel_floats<Arch>(blocks[i] + p * kPanelColumns<Arch>, values);
         f(p, i, values);
       }
     }
