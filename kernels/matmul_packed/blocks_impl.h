@@ -14,8 +14,8 @@
 namespace rill::kernels {
 namespace {
 
-/// Prefetch distance of a single row, in bytes: unpacking leaves the machine too few outstanding
-/// reads. A smaller B lies in a cache already.
+/// Prefetch distance in bytes, about a run of blocks: unpacking for one row, and summing many, leave
+/// the machine too few outstanding reads. A smaller B lies in a cache already.
 constexpr int64_t kBlocksAhead = 4096;
 constexpr int64_t kBlocksFar = 512 * 1024;
 
@@ -198,17 +198,28 @@ struct BlockProduct {
   const std::byte* b;
   PackedFormat format;
   int64_t panel_bytes;
+  bool far;  ///< B is large, so that its blocks are fetched ahead
 
   BlockProduct(const MatmulF32Args& args, const std::byte* packed, PackedFormat which, int64_t nr)
       : g(args),
         b(packed),
         format(which),
-        panel_bytes(packed_panel_bytes(which, args.segments * args.segment_len, nr)) {}
+        panel_bytes(packed_panel_bytes(which, args.segments * args.segment_len, nr)),
+        far(panel_bytes * args.n > kBlocksFar * nr) {}
 };
 
 /// Bytes of a whole block of a panel.
 template <class Arch, class Values>
 constexpr int64_t kBlockBytes = kPanelColumns<Arch> * (2 + kPackedBlock * Values::kBits / 8);
+
+/// Fetch a block that is read a while after the one at `block`.
+template <class Arch, class Values>
+RILL_INLINE void fetch_block(const std::byte* block) {
+#pragma GCC unroll 32
+  for (int64_t line = 0; line < kBlockBytes<Arch, Values>; line += 64) {
+    __builtin_prefetch(block + kBlocksAhead + line, 0, 2);
+  }
+}
 
 /// The scales of a vector of columns.
 template <class Arch, class Values>
@@ -229,7 +240,6 @@ template <class Arch, class Values, int kRows, int kPanels>
   constexpr int64_t kBytes = kBlockBytes<Arch, Values>;
   const MatmulF32Args& g = product.g;
   const FewRows place{col, rows, kRows, kVecs};
-  const bool far = kRows == 1 && product.panel_bytes * g.n > kBlocksFar * kNr;
   alignas(64) float sums[kRows * kVecs * S::kLanes];
   start_few<Arch>(g, place, sums);
   const float* a[kRows];
@@ -242,14 +252,9 @@ template <class Arch, class Values, int kRows, int kPanels>
   }
   for (int64_t s = 0; s < g.segments; ++s) {
     for (int64_t p = 0; p < g.segment_len; p += kPackedBlock) {
-      if (far) {
+      if (product.far) {
 #pragma GCC unroll 32
-        for (const std::byte* block : blocks) {
-#pragma GCC unroll 32
-          for (int64_t line = 0; line < kBytes; line += 64) {
-            __builtin_prefetch(block + kBlocksAhead + line, 0, 2);
-          }
-        }
+        for (const std::byte* block : blocks) fetch_block<Arch, Values>(block);
       }
       V part[kRows][kVecs];
 #pragma GCC unroll 32
@@ -329,15 +334,16 @@ struct BlockRun {
 
 /// Write a run out.
 template <class Arch, class Values>
-RILL_INLINE void write_run(PackedFormat format, const std::byte* from, int64_t count,
+RILL_INLINE void write_run(const BlockProduct& product, const std::byte* from, int64_t count,
                            BlockRun<Arch>* run) {
   constexpr int kNr = kPanelColumns<Arch>, kLanes = Ops<Arch>::kLanes;
   run->count = count;
   float* scales = run->scales;
   float* to = run->values;
   for (; count > 0; count -= kPackedBlock, from += kBlockBytes<Arch, Values>) {
+    if (product.far) fetch_block<Arch, Values>(from);  // of the next run
     for (int j = 0; j < kNr; j += kLanes) {
-      scales_at<Arch, Values>(format, from + j * 2).store_aligned(scales + j);
+      scales_at<Arch, Values>(product.format, from + j * 2).store_aligned(scales + j);
     }
     scales += kNr;
     const std::byte* const blocks[1] = {from + kNr * 2};
@@ -415,7 +421,7 @@ template <class Arch, class Values>
   for (int64_t s = 0; s < g.segments; ++s) {
     const float* a = g.a + s * g.segment_stride;
     for (int64_t left = g.segment_len; left > 0; left -= kRun, a += kRun) {
-      write_run<Arch, Values>(product.format, panel, left < kRun ? left : kRun, &run);
+      write_run<Arch, Values>(product, panel, left < kRun ? left : kRun, &run);
       panel += (run.count + kPackedBlock - 1) / kPackedBlock * kBlockBytes<Arch, Values>;
       for (int row = 0; row < rows;) {
         if (fits_rows<kRows>(rows - row)) {
