@@ -28,15 +28,19 @@ void no_value(const Status& status) {
 #endif
 }
 
-Status failed(Code code, const TextPiece* pieces, size_t count) {
+Status failed(Code code, uint64_t kinds, const AppendPiece* others, ...) {
   Error error;
   error.code = code;
-  for (size_t i = 0; i < count; ++i) {
-    std::string piece;
-    pieces[i].append(piece, pieces[i].value);
+  va_list pieces;
+  va_start(pieces, others);
+  while (kinds != 0) {
     // Literals are the program's own; all else may hold names from a file.
-    error.message += pieces[i].append == append_chars ? piece : printable(piece);
+    const bool is_literal = static_cast<PieceKind>(kinds % (1U << kPieceKindBits)) == PieceKind::kChars;
+    std::string piece;
+    append_next(piece, &kinds, &others, &pieces);
+    error.message += is_literal ? piece : printable(piece);
   }
+  va_end(pieces);
   return Status(std::move(error));
 }
 RILL_NOT_IN_STEPS_END

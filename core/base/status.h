@@ -118,13 +118,13 @@ class [[nodiscard]] Result {
 };
 
 RILL_NOT_IN_STEPS_BEGIN
-/// Make a failure whose message is joined of pieces.
-Status failed(Code code, const TextPiece* pieces, size_t count) RILL_NONBLOCKING;
+/// Make a failure whose message is joined of pieces, which follow as C arguments.
+Status failed(Code code, uint64_t kinds, const AppendPiece* others, ...) RILL_NONBLOCKING;
 
 template <class... Arguments>
 Status fail_with(Code code, Arguments... arguments) RILL_NONBLOCKING {
-  const TextPiece pieces[] = {text_piece(arguments)...};
-  return failed(code, pieces, sizeof...(Arguments));
+  return failed(code, piece_kinds<std::remove_cvref_t<Arguments>...>(),
+                other_pieces<std::remove_cvref_t<Arguments>...>(), passed_piece(arguments)...);
 }
 
 /// Make a failure of that code from a message in pieces: `fail(Code::kShape, "rank ", r)`.

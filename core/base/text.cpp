@@ -23,10 +23,6 @@ void append_text(std::string& out, uint64_t value) { append_integer(out, value);
 void append_text(std::string& out, double value) { append_number(out, value); }
 void append_text(std::string& out, float value) { append_number(out, value); }
 
-void append_chars(std::string& out, const void* value) {
-  out.append(static_cast<const char*>(value));
-}
-
 void append_piece(std::string& out, const Counted& value) {
   append_text(out, value.count);
   out.push_back(' ');
@@ -35,9 +31,26 @@ void append_piece(std::string& out, const Counted& value) {
   if (plural && !value.many) out.push_back('s');
 }
 
-std::string joined(const TextPiece* pieces, size_t count) {
+void append_next(std::string& out, uint64_t* kinds, const AppendPiece** others, va_list* pieces) {
+  const auto kind = static_cast<PieceKind>(*kinds & ((1U << kPieceKindBits) - 1));
+  *kinds >>= kPieceKindBits;
+  if (kind == PieceKind::kSigned) return append_text(out, va_arg(*pieces, int64_t));
+  if (kind == PieceKind::kUnsigned) return append_text(out, va_arg(*pieces, uint64_t));
+  if (kind == PieceKind::kChars) return append_piece(out, va_arg(*pieces, const char*));
+  const void* value = va_arg(*pieces, const void*);
+  if (kind == PieceKind::kString) return append_piece(out, *static_cast<const std::string*>(value));
+  if (kind == PieceKind::kView) {
+    return append_piece(out, *static_cast<const std::string_view*>(value));
+  }
+  (*(*others)++)(out, value);
+}
+
+std::string joined(uint64_t kinds, const AppendPiece* others, ...) {
   std::string out;
-  for (size_t i = 0; i < count; ++i) pieces[i].append(out, pieces[i].value);
+  va_list pieces;
+  va_start(pieces, others);
+  while (kinds != 0) append_next(out, &kinds, &others, &pieces);
+  va_end(pieces);
   return out;
 }
 

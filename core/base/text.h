@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdarg>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -80,41 +81,91 @@ Counted counted(T count, const char* one, const char* many = nullptr) {
 }
 void append_piece(std::string& out, const Counted& value);
 
-/// A piece of text that is not made yet: where its value lies, and what appends it. Templates that
-/// join pieces pass these on, so that each of them is a few instructions however much text is made.
-struct TextPiece {
-  void (*append)(std::string& out, const void* value);
-  const void* value;
-};
-
 /// Append a value; the instance knows its type.
+using AppendPiece = void (*)(std::string& out, const void* value);
 template <class T>
 void append_value(std::string& out, const void* value) {
   append_piece(out, *static_cast<const T*>(value));
 }
-void append_chars(std::string& out, const void* value);
 
 /// The type in which a piece is passed: literals of all lengths as one type, all else unchanged.
 template <class T>
 using PieceArgument = std::conditional_t<std::is_convertible_v<const T&, const char*>, const char*,
                                          const T&>;
 
+/// What stands for a piece among C arguments: a C string, an integer of 64 bits, or a pointer to the
+/// value. Templates that join pieces pass them like this, which takes an instruction or two for each.
+enum class PieceKind : uint8_t { kNone, kChars, kSigned, kUnsigned, kString, kView, kOther };
+constexpr int kPieceKindBits = 3;
+
 template <class T>
-TextPiece text_piece(const T& value) {
-  if constexpr (std::is_same_v<T, const char*>) {
-    return {append_chars, value};
+constexpr PieceKind piece_kind() {
+  if (std::is_same_v<T, const char*> || std::is_same_v<T, bool>) return PieceKind::kChars;
+  if (std::is_same_v<T, std::string>) return PieceKind::kString;
+  if (std::is_same_v<T, std::string_view>) return PieceKind::kView;
+  if (!std::is_integral_v<T> || std::is_same_v<T, char>) return PieceKind::kOther;
+  return std::is_signed_v<T> ? PieceKind::kSigned : PieceKind::kUnsigned;
+}
+
+/// The kinds of all pieces, the first one in the lowest bits.
+template <class... Types>
+constexpr uint64_t piece_kinds() {
+  static_assert(sizeof...(Types) * kPieceKindBits < 64);
+  uint64_t kinds = 0;
+  int shift = -kPieceKindBits;
+  ((kinds |= static_cast<uint64_t>(piece_kind<Types>()) << (shift += kPieceKindBits)), ...);
+  return kinds;
+}
+
+template <AppendPiece... kAppend>
+struct AppendList {
+  static constexpr AppendPiece kAll[] = {kAppend..., nullptr};
+};
+
+/// The list of what appends pieces of kind `kOther`, in their order. Equal lists are one.
+template <class Found, class... Types>
+struct OtherPieces : Found {};
+template <AppendPiece... kAppend, class T, class... Left>
+struct OtherPieces<AppendList<kAppend...>, T, Left...>
+    : std::conditional_t<piece_kind<T>() == PieceKind::kOther,
+                         OtherPieces<AppendList<kAppend..., append_value<T>>, Left...>,
+                         OtherPieces<AppendList<kAppend...>, Left...>> {};
+
+template <class... Types>
+constexpr const AppendPiece* other_pieces() {
+  if constexpr (((piece_kind<Types>() != PieceKind::kOther) && ...)) {
+    return nullptr;
   } else {
-    return {append_value<T>, &value};
+    return OtherPieces<AppendList<>, Types...>::kAll;
   }
 }
 
-/// Append pieces to one another.
-std::string joined(const TextPiece* pieces, size_t count);
+/// Return the C argument of a piece.
+template <class T>
+auto passed_piece(const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (piece_kind<T>() == PieceKind::kChars) {
+    return value;
+  } else if constexpr (piece_kind<T>() == PieceKind::kSigned) {
+    return static_cast<int64_t>(value);
+  } else if constexpr (piece_kind<T>() == PieceKind::kUnsigned) {
+    return static_cast<uint64_t>(value);
+  } else {
+    return static_cast<const void*>(&value);
+  }
+}
+
+/// Take the lowest of `kinds`, and append its piece.
+void append_next(std::string& out, uint64_t* kinds, const AppendPiece** others, va_list* pieces);
+
+/// Append pieces, which follow as C arguments, to one another.
+std::string joined(uint64_t kinds, const AppendPiece* others, ...);
 
 template <class... Arguments>
 std::string joined_arguments(Arguments... arguments) {
-  const TextPiece pieces[] = {text_piece(arguments)...};
-  return joined(pieces, sizeof...(Arguments));
+  return joined(piece_kinds<std::remove_cvref_t<Arguments>...>(),
+                other_pieces<std::remove_cvref_t<Arguments>...>(), passed_piece(arguments)...);
 }
 
 /// Join pieces of text, numbers, lists and anything with `to_string()`.
