@@ -240,7 +240,7 @@ Dim operator*(const Dim& a, const Dim& b) {
   return from_terms(std::move(terms), *constant);
 }
 
-bool Dim::operator==(const Dim& other) const {
+bool Dim::operator==(const Dim& other) const noexcept {
   if (!sum_ || !other.sum_) return !sum_ && !other.sum_ && value_ == other.value_;
   if (!valid() || !other.valid()) return false;
   if (sum_ == other.sum_) return true;

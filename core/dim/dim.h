@@ -39,7 +39,7 @@ class Dim {
   bool valid() const RILL_NONBLOCKING;
   bool is_const() const { return sum_ == nullptr; }
   /// Return the value of a constant expression; nothing if it holds symbols.
-  std::optional<int64_t> to_int() const {
+  std::optional<int64_t> to_int() const noexcept {
     return is_const() ? std::optional<int64_t>(value_) : std::nullopt;
   }
   /// As `to_int`, as an error that names the expression and the symbols.
@@ -53,7 +53,7 @@ class Dim {
   Dim operator-() const { return Dim(0) - *this; }
   Dim& operator+=(const Dim& b) { return *this = *this + b; }
   Dim& operator*=(const Dim& b) { return *this = *this * b; }
-  bool operator==(const Dim& other) const;
+  bool operator==(const Dim& other) const noexcept;
 
   /// Evaluate. Nothing if a symbol is unbound, the result overflows, or a broadcast clashes.
   /// Real-time: no allocation.

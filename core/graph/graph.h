@@ -47,8 +47,8 @@ class Graph {
   /// file's constants, so that a small file cannot use unbounded memory.
   int64_t large_folds = 0;
 
-  const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
-  const Fact& fact(OutletId outlet) const {
+  const Node& node(int id) const noexcept { return nodes[static_cast<size_t>(id)]; }
+  const Fact& fact(OutletId outlet) const noexcept {
     return node(outlet.node).outputs[static_cast<size_t>(outlet.slot)];
   }
   Facts facts_of(std::span<const OutletId> outlets) const;

@@ -12,7 +12,7 @@ constexpr int64_t kFarthest = int64_t{1} << 50;
 
 }  // namespace
 
-Region Region::over(Checked count, Checked stride) const {
+Region Region::over(Checked count, Checked stride) const noexcept {
   Region out = *this;
   const auto turns = count.value(0, INT64_MAX);
   out.sane &= turns.has_value();

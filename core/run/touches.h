@@ -24,7 +24,7 @@ struct Region {
   int64_t align = 1;    ///< bytes that the place of element 0 must be a multiple of
 
   /// Add a loop of `count` turns, each `stride` elements further.
-  Region over(Checked count, Checked stride = 1) const;
+  Region over(Checked count, Checked stride = 1) const noexcept;
   /// Go some elements on.
   Region at(Checked elements) const;
   /// Ask for more than the alignment of an element.

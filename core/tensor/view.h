@@ -21,7 +21,7 @@ struct View {
   std::array<int64_t, kMaxRank> stride{};
   void* data = nullptr;
 
-  int64_t volume() const {
+  int64_t volume() const noexcept {
     int64_t v = 1;
     for (int i = 0; i < rank; ++i) v *= shape[static_cast<size_t>(i)];
     return v;

@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-Rows rows_of(std::span<const View> views, int64_t* steps) {
+Rows rows_of(std::span<const View> views, int64_t* steps) noexcept {
   Rows rows;
   const View& shape = views[0];
   bool first = true;
@@ -24,7 +24,7 @@ Rows rows_of(std::span<const View> views, int64_t* steps) {
 }
 
 bool next_row(std::span<const View> views, const Rows& rows, std::array<int64_t, kMaxRank>* index,
-              int64_t* at) {
+              int64_t* at) noexcept {
   const View& shape = views[0];
   for (int axis = rows.outer - 1; axis >= 0; --axis) {
     const auto i = static_cast<size_t>(axis);

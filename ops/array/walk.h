@@ -53,11 +53,11 @@ struct Rows {
 
 /// Find the longest rows of views that have the shape of the first, and by how much each moves from
 /// element to element. The views are not empty.
-Rows rows_of(std::span<const View> views, int64_t* steps) RILL_NONBLOCKING;
+Rows rows_of(std::span<const View> views, int64_t* steps) noexcept RILL_NONBLOCKING;
 
 /// Move to the next row; false after the last one.
 bool next_row(std::span<const View> views, const Rows& rows, std::array<int64_t, kMaxRank>* index,
-              int64_t* at) RILL_NONBLOCKING;
+              int64_t* at) noexcept RILL_NONBLOCKING;
 
 /// Call `body(offsets, steps, count)` for rows of elements of views that have the shape of
 /// `views[0]`, in row-major order: element i of a row lies `i * step` behind the offset. Axes that
