@@ -94,7 +94,9 @@ RILL_UPCAST(neon)
   void lstm_f32_##suffix(const LstmF32Args&) RILL_STANDS_IN          \
   void rnn_f32_##suffix(const RnnF32Args&) RILL_STANDS_IN            \
   void small_gru_f32_##suffix(const SmallRnnF32Args&) RILL_STANDS_IN \
-  void small_lstm_f32_##suffix(const SmallRnnF32Args&) RILL_STANDS_IN
+  void small_lstm_f32_##suffix(const SmallRnnF32Args&) RILL_STANDS_IN \
+  void f16_sums_##suffix(const FewBitsRow&, const FewBitsVector*, int, float*) RILL_STANDS_IN \
+  void q8_sums_##suffix(const FewBitsRow&, const FewBitsVector*, int, float*) RILL_STANDS_IN
 #include "kernels/rnn/kernels.inc"
 #undef RILL_KERNEL
 

@@ -17,4 +17,14 @@ void small_lstm_f32_avx512(const SmallRnnF32Args& a) noexcept {
   small_recurrent<Avx512, SmallLstmCell<Avx512>>(a);
 }
 
+void f16_sums_avx512(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                     float* sums) noexcept {
+  f16_columns<Avx512>(row, vectors, count, sums);
+}
+
+void q8_sums_avx512(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                    float* sums) noexcept {
+  q8_columns<Avx512>(row, vectors, count, sums);
+}
+
 }  // namespace rill::kernels

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/matmul_packed/upcast_impl.h"
 #include "kernels/rnn/rnn_args.h"
 
@@ -10,21 +12,9 @@
 namespace rill::kernels {
 namespace {
 
-/// A vector of columns: the panel that it lies in, and its first column.
-struct FewBitsVector {
-  const std::byte* panel;
-  int64_t first;
-};
-
-/// One row of `k` values by panels of `columns` columns.
-struct FewBitsRow {
-  const float* h;
-  int64_t k, columns;
-};
-
 template <class Arch, int kVecs>
 [[gnu::noinline]] void f16_sums(const FewBitsRow& row, const FewBitsVector* vectors,
-                                Lanes<Arch>* sums) RILL_NONBLOCKING {
+                                float* sums) RILL_NONBLOCKING {
   using V = Lanes<Arch>;
   const std::byte* at[kVecs];
   V acc[kVecs];
@@ -42,12 +32,12 @@ template <class Arch, int kVecs>
     }
   }
 #pragma GCC unroll 32
-  for (int j = 0; j < kVecs; ++j) sums[j] = acc[j];
+  for (int j = 0; j < kVecs; ++j) acc[j].store_aligned(sums + j * Ops<Arch>::kLanes);
 }
 
 template <class Arch, int kVecs>
 [[gnu::noinline]] void q8_sums(const FewBitsRow& row, const FewBitsVector* vectors,
-                               Lanes<Arch>* sums) RILL_NONBLOCKING {
+                               float* sums) RILL_NONBLOCKING {
   using V = Lanes<Arch>;
   V acc[kVecs];
 #pragma GCC unroll 32
@@ -74,28 +64,40 @@ template <class Arch, int kVecs>
     block += row.columns * (2 + rows);
   }
 #pragma GCC unroll 32
-  for (int j = 0; j < kVecs; ++j) sums[j] = acc[j];
-}
-
-/// Return whether weights of a format are upcast in registers.
-inline bool reads_few_bits(PackedFormat format) {
-  return format == PackedFormat::kF16 || format == PackedFormat::kQ8;
+  for (int j = 0; j < kVecs; ++j) acc[j].store_aligned(sums + j * Ops<Arch>::kLanes);
 }
 
 /// Compute the sums of `count` vectors, as many at once as there are chains to hide the latency of.
-template <class Arch>
-[[gnu::noinline]] void few_bits_sums(PackedFormat format, const FewBitsRow& row,
-                                     const FewBitsVector* vectors, int count,
-                                     Lanes<Arch>* sums) RILL_NONBLOCKING {
-  const auto take = [&](auto f16, auto q8, int vecs) {
-    for (; count >= vecs; count -= vecs, vectors += vecs, sums += vecs) {
-      format == PackedFormat::kF16 ? f16(row, vectors, sums) : q8(row, vectors, sums);
+/// `F` is the loop for kVecs of them.
+template <class Arch, class F>
+RILL_INLINE void few_bits_sums(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                               float* sums, F f) {
+  const auto take = [&](auto vecs) {
+    constexpr int kVecs = decltype(vecs)::value;
+    for (; count >= kVecs; count -= kVecs, vectors += kVecs, sums += kVecs * Ops<Arch>::kLanes) {
+      f(vecs, row, vectors, sums);
     }
   };
-  take(f16_sums<Arch, 8>, q8_sums<Arch, 8>, 8);
-  take(f16_sums<Arch, 4>, q8_sums<Arch, 4>, 4);
-  take(f16_sums<Arch, 2>, q8_sums<Arch, 2>, 2);
-  take(f16_sums<Arch, 1>, q8_sums<Arch, 1>, 1);
+  take(std::integral_constant<int, 8>());
+  take(std::integral_constant<int, 4>());
+  take(std::integral_constant<int, 2>());
+  take(std::integral_constant<int, 1>());
+}
+
+template <class Arch>
+RILL_INLINE void f16_columns(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                             float* sums) {
+  few_bits_sums<Arch>(row, vectors, count, sums, [](auto vecs, auto&&... a) {
+    f16_sums<Arch, decltype(vecs)::value>(a...);
+  });
+}
+
+template <class Arch>
+RILL_INLINE void q8_columns(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                            float* sums) {
+  few_bits_sums<Arch>(row, vectors, count, sums, [](auto vecs, auto&&... a) {
+    q8_sums<Arch, decltype(vecs)::value>(a...);
+  });
 }
 
 }  // namespace

@@ -17,4 +17,14 @@ void small_lstm_f32_neon(const SmallRnnF32Args& a) noexcept {
   small_recurrent<Neon, SmallLstmCell<Neon>>(a);
 }
 
+void f16_sums_neon(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                   float* sums) noexcept {
+  f16_columns<Neon>(row, vectors, count, sums);
+}
+
+void q8_sums_neon(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                  float* sums) noexcept {
+  q8_columns<Neon>(row, vectors, count, sums);
+}
+
 }  // namespace rill::kernels

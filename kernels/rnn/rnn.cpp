@@ -122,6 +122,14 @@ void small_steps(const SmallRnnF32Args& a, F f) {
 
 }  // namespace
 
+// Never called: scalar loops write W out.
+void f16_sums_scalar(const FewBitsRow&, const FewBitsVector*, int, float*) noexcept {
+  __builtin_trap();
+}
+void q8_sums_scalar(const FewBitsRow&, const FewBitsVector*, int, float*) noexcept {
+  __builtin_trap();
+}
+
 void small_gru_f32_scalar(const SmallRnnF32Args& a) noexcept {
   small_steps<3>(a, [&](int64_t unit, const float* x, const float* h, float b_hn) {
     const GruSums<One> sums{h[0], h[1], a.has_bias ? h[2] + b_hn : h[2]};
@@ -260,6 +268,31 @@ void rnn_few_bits_pack(const RnnKernel& kernel, PackedFormat format, int64_t gat
     }
     few += rnn_few_bits_block_bytes(kernel, format, gates, hidden);
   }
+}
+
+namespace {
+
+struct FewBitsKernel {
+  Tier tier;
+  FewBitsSums f16, q8;
+};
+
+// Apart from the recurrent loops, so that who has no W of fewer bits links none of them.
+#define RILL_KERNEL(needs, suffix, lanes) {Tier::needs, f16_sums_##suffix, q8_sums_##suffix},
+constexpr FewBitsKernel kFewBits[] = {
+#include "kernels/rnn/kernels.inc"
+};
+#undef RILL_KERNEL
+
+}  // namespace
+
+FewBitsSums few_bits_sums(const RnnKernel& kernel, PackedFormat format) noexcept {
+  for (const FewBitsKernel& each : kFewBits) {
+    if (each.tier != kernel.tier || kernel.lanes == 1) continue;
+    if (format == PackedFormat::kF16) return each.f16;
+    if (format == PackedFormat::kQ8) return each.q8;
+  }
+  return nullptr;
 }
 
 int64_t rnn_f32_wide_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden) {

@@ -110,6 +110,9 @@ int64_t rnn_few_bits_bytes(const RnnKernel& kernel, PackedFormat format, int64_t
 void rnn_few_bits_pack(const RnnKernel& kernel, PackedFormat format, int64_t gates, int64_t hidden,
                        const float* packed, std::byte* few) noexcept RILL_NONBLOCKING;
 
+/// Return what computes the sums of one lane from a W of fewer bits; null: it is written out.
+FewBitsSums few_bits_sums(const RnnKernel& kernel, PackedFormat format) noexcept RILL_NONBLOCKING;
+
 /// Return how many floats a layer with a W of fewer bits writes out at once.
 int64_t rnn_f32_wide_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden);
 

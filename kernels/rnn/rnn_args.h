@@ -9,14 +9,31 @@
 
 namespace rill::kernels {
 
-/// A W of fewer bits, which takes the place of `w`: every block of units is a panel. One lane reads
-/// W of kF16 and kQ8 as it lies; others write it out on the way.
+/// A vector of columns: the panel that it lies in, and its first column.
+struct FewBitsVector {
+  const std::byte* panel;
+  int64_t first;
+};
+
+/// One row of `k` values by panels of `columns` columns.
+struct FewBitsRow {
+  const float* h;
+  int64_t k, columns;
+};
+
+/// Compute the sums of `count` vectors of columns, which are upcast in registers; `sums` is aligned
+/// to a vector.
+using FewBitsSums = void (*)(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                             float* sums) noexcept RILL_NONBLOCKING;
+
+/// A W of fewer bits, which takes the place of `w`: every block of units is a panel. With `sums`,
+/// one lane reads W as it lies. Other lanes write it out on the way.
 struct RnnFewBits {
   UpcastPanel upcast = nullptr;  // null: W is f32
   const std::byte* w = nullptr;
   int64_t block_bytes = 0;
   float* wide = nullptr;  // as long as rnn_f32_wide_floats says, aligned to 64 bytes
-  PackedFormat format = PackedFormat::kF16;
+  FewBitsSums sums = nullptr;
 };
 
 /// Arguments of a GRU over `lanes` streams side by side, which share the weights. x_r, x_z and x_n
@@ -101,12 +118,16 @@ struct SmallRnnF32Args {
   int64_t x_lane = 0, y_lane = 0;
 };
 
-#define RILL_KERNEL(needs, suffix, lanes)                                           \
-  void gru_f32_##suffix(const GruF32Args& a) noexcept RILL_NONBLOCKING;             \
-  void lstm_f32_##suffix(const LstmF32Args& a) noexcept RILL_NONBLOCKING;           \
-  void rnn_f32_##suffix(const RnnF32Args& a) noexcept RILL_NONBLOCKING;             \
-  void small_gru_f32_##suffix(const SmallRnnF32Args& a) noexcept RILL_NONBLOCKING;  \
-  void small_lstm_f32_##suffix(const SmallRnnF32Args& a) noexcept RILL_NONBLOCKING;
+#define RILL_KERNEL(needs, suffix, lanes)                                               \
+  void gru_f32_##suffix(const GruF32Args& a) noexcept RILL_NONBLOCKING;                 \
+  void lstm_f32_##suffix(const LstmF32Args& a) noexcept RILL_NONBLOCKING;               \
+  void rnn_f32_##suffix(const RnnF32Args& a) noexcept RILL_NONBLOCKING;                 \
+  void small_gru_f32_##suffix(const SmallRnnF32Args& a) noexcept RILL_NONBLOCKING;      \
+  void small_lstm_f32_##suffix(const SmallRnnF32Args& a) noexcept RILL_NONBLOCKING;     \
+  void f16_sums_##suffix(const FewBitsRow& row, const FewBitsVector* vectors, int count, \
+                         float* sums) noexcept RILL_NONBLOCKING;                        \
+  void q8_sums_##suffix(const FewBitsRow& row, const FewBitsVector* vectors, int count, \
+                        float* sums) noexcept RILL_NONBLOCKING;
 #include "kernels/rnn/kernels.inc"
 #undef RILL_KERNEL
 

@@ -309,7 +309,7 @@ void few_bits_lane(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
       vectors[i] = {a.few_bits.w + block * a.few_bits.block_bytes, i % kRow * Ops<Arch>::kLanes};
     }
     Lanes<Arch> sums[kRnnTileVecs];
-    few_bits_sums<Arch>(a.few_bits.format, row, vectors, blocks * kRow, sums);
+    a.few_bits.sums(row, vectors, blocks * kRow, reinterpret_cast<float*>(sums));
     cell_gates<Arch>(cell, t, sums, {1, blocks});
     left -= blocks;
     t.block += t.direction * blocks;
@@ -325,7 +325,7 @@ void cell_step(const Cell& cell, CellTile t, bool* down) RILL_NONBLOCKING {
     const int64_t left = cell.a.lanes - t.lane, groups = (left + kRows - 1) / kRows;
     const int64_t rows = (left + groups - 1) / groups;
     const RnnFewBits& few = cell.a.few_bits;
-    if (rows == 1 && few.upcast != nullptr && reads_few_bits(few.format)) {
+    if (rows == 1 && few.sums != nullptr) {
       few_bits_lane<Arch>(cell, t, *down);
     } else if (rows == 1) {
       cell_rows<Arch, Cell, 1>(cell, t, *down);

@@ -189,7 +189,7 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
       args.w = nullptr;
       args.few_bits = {matmul_packed(tier, *format).upcast, few.data(),
                        rnn_few_bits_block_bytes(kernel, *format, like.gates(), hidden),
-                       wide.data(), *format};
+                       wide.data(), few_bits_sums(kernel, *format)};
     }
     args.h = r.h.data();
     args.y = r.y.data() + first * like.y_row();

@@ -17,4 +17,14 @@ void small_lstm_f32_sse42(const SmallRnnF32Args& a) noexcept {
   small_recurrent<Sse42, SmallLstmCell<Sse42>>(a);
 }
 
+void f16_sums_sse42(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                    float* sums) noexcept {
+  f16_columns<Sse42>(row, vectors, count, sums);
+}
+
+void q8_sums_sse42(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                   float* sums) noexcept {
+  q8_columns<Sse42>(row, vectors, count, sums);
+}
+
 }  // namespace rill::kernels

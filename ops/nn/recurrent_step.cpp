@@ -246,7 +246,8 @@ void run_recurrent(const FewBitsRecurrentArgs<Kernel>& args, const Frame& frame)
   const RecurrentFewBits& few = args.few_bits;
   run_layer(args.recurrent, frame,
             {few.kernel->upcast, frame.ptr<const std::byte>(args.recurrent.layer.weights),
-             few.block_bytes, frame.ptr<float>(few.wide), few.kernel->format});
+             few.block_bytes, frame.ptr<float>(few.wide),
+             kernels::few_bits_sums(*args.recurrent.kernel, few.kernel->format)});
 }
 
 template <class Kernel>
