@@ -1,3 +1,4 @@
+#include <cstring>
 #include <limits>
 
 #include "core/base/checked.h"
@@ -136,50 +137,71 @@ struct MaxPool final : OpBase<MaxPool> {
   }
 };
 
-template <class Stored, class T>
-void eval_as(const MaxPool& op, EvalCtx& ctx, T lowest) {
+constexpr int64_t kNoElement = std::numeric_limits<int64_t>::min();
+
+/// How elements of one type are compared, by their places: one loop serves all types.
+struct Elements {
+  /// Return whether an element is above the best one, or above the lowest number if there is none.
+  /// The last NaN is taken, as PyTorch does.
+  bool (*is_better)(const View& x, int64_t at, int64_t best);
+  void (*put_lowest)(const View& y, int64_t at);
+};
+
+template <class Stored>
+Elements elements_of() {
+  using T = Computed<Stored>;
+  using Limits = std::numeric_limits<T>;
+  constexpr T kLowest = Limits::has_infinity ? -Limits::infinity() : Limits::min();
+  const auto is_better = [](const View& x, int64_t at, int64_t best) {
+    const auto* values = x.as<const Stored>();
+    const T value = static_cast<T>(values[at]);
+    return value > (best == kNoElement ? kLowest : static_cast<T>(values[best])) || is_unordered(value);
+  };
+  const auto put_lowest = [](const View& y, int64_t at) {
+    y.as<Stored>()[at] = static_cast<Stored>(kLowest);
+  };
+  return {is_better, put_lowest};
+}
+
+Status MaxPool::eval(EvalCtx& ctx) const {
   const View& x = ctx.in[0];
   const View& y = ctx.out[0];
-  T best{};
-  int64_t best_at = 0;
+  Elements elements = {};
+  visit_number(stored_type(x.dtype), [&](auto tag) { elements = elements_of<decltype(tag)>(); });
+  const int64_t bytes = dtype_size(x.dtype);
   // The stream's frame number of frame 0 of the input.
   int64_t row = 1;
   for (int i = 3; i < x.rank; ++i) row *= x.extent(i);
   int64_t earlier = 0;
-  if (op.streaming && ctx.clock) {
+  if (streaming && ctx.clock) {
     const int64_t position = ctx.clock->position(y.extent(2));
     // Beyond 64 bits there is no index either.
-    const Checked frames = (checked(position) - op.delay) * op.window.stride[0] - op.before;
+    const Checked frames = (checked(position) - delay) * window.stride[0] - before;
     earlier = (frames * row).value(INT64_MIN / 4, INT64_MAX / 4).value_or(0);
   }
+  int64_t best = kNoElement;
+  int64_t best_at = 0;
   for_each_window(
-      op.window, x, y,
+      window, x, y,
       [&] {
-        best = lowest;
+        best = kNoElement;
         best_at = 0;
       },
       [&](int64_t at, int64_t flat) {
-        const T value = static_cast<T>(x.as<Stored>()[at]);
-        // The last NaN is taken, as PyTorch does.
-        if (value > best || is_unordered(value)) {
-          best = value;
-          best_at = flat + earlier;
-        }
+        if (!elements.is_better(x, at, best)) return;
+        best = at;
+        best_at = flat + earlier;
       },
       [&](const auto& out) {
-        y.as<Stored>()[offset_of(y, out)] = static_cast<Stored>(best);
-        if (op.with_index) ctx.out[1].as<int64_t>()[offset_of(ctx.out[1], out)] = best_at;
+        const int64_t to = offset_of(y, out);
+        if (best == kNoElement) {
+          elements.put_lowest(y, to);
+        } else {
+          std::memcpy(y.as<std::byte>() + to * bytes, x.as<const std::byte>() + best * bytes,
+                      static_cast<size_t>(bytes));
+        }
+        if (with_index) ctx.out[1].as<int64_t>()[offset_of(ctx.out[1], out)] = best_at;
       });
-}
-
-Status MaxPool::eval(EvalCtx& ctx) const {
-  const auto eval = [&](auto tag) {
-    using Stored = decltype(tag);
-    using Limits = std::numeric_limits<Computed<Stored>>;
-    eval_as<Stored, Computed<Stored>>(*this, ctx,
-                                      Limits::has_infinity ? -Limits::infinity() : Limits::min());
-  };
-  visit_number(stored_type(ctx.in[0].dtype), eval);
   return {};
 }
 
