@@ -385,7 +385,8 @@ std::shared_ptr<void> make_args(const StepKind& kind) {
 Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOptions& options) {
   Graph ready = graph.streaming ? graph : graph.stateless();
   if (options.optimize) {
-    RILL_ASSIGN(ready, fuse(ready));
+    const bool few_bits = options.weights && options.weights->format != WeightFormat::kF32;
+    RILL_ASSIGN(ready, fuse(ready, -1, few_bits));
   }
   auto plan = std::make_shared<Plan>();
   for (const Node& node : ready.nodes) {

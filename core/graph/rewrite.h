@@ -52,7 +52,13 @@ class Rewrite {
   const Graph& new_graph() const { return *new_; }
   /// Return whether this is the stage whose result is never written to files.
   bool fusing() const { return fusing_; }
-  void set_fusing(bool fusing) { fusing_ = fusing; }
+  /// Return whether that stage is for a plan that stores weights in fewer bits than f32: it then
+  /// makes no layer whose kernel reads f32 alone.
+  bool few_bits() const { return few_bits_; }
+  void set_fusing(bool few_bits) {
+    fusing_ = true;
+    few_bits_ = few_bits;
+  }
 
   /// Say what stands for the outputs of this node. Checks type and shape.
   Status replace(WireList outlets);
@@ -69,6 +75,7 @@ class Rewrite {
   const OutletMap& mapped_;
   int id_;
   bool fusing_ = false;
+  bool few_bits_ = false;
   std::optional<std::vector<OutletId>> replacement_;
 };
 

@@ -50,9 +50,9 @@ Result<Graph> declutter(const Graph& graph, int64_t rounds) {
   });
 }
 
-Result<Graph> fuse(const Graph& graph, int64_t rounds) {
-  return to_fixed_point(graph, rounds, [](const Op& op, Rewrite& rewrite) -> Status {
-    rewrite.set_fusing(true);
+Result<Graph> fuse(const Graph& graph, int64_t rounds, bool few_bits) {
+  return to_fixed_point(graph, rounds, [few_bits](const Op& op, Rewrite& rewrite) -> Status {
+    rewrite.set_fusing(few_bits);
     RILL_TRY(offer_to_producers(rewrite));
     if (rewrite.replacement()) return {};
     return op.fuse(rewrite);

@@ -10,6 +10,7 @@ namespace rill {
 Result<Graph> declutter(const Graph& graph, int64_t rounds = -1);
 
 /// Make faster to a fixed point: every op's `fuse`. The result has ops that no file format knows.
-Result<Graph> fuse(const Graph& graph, int64_t rounds = -1);
+/// `few_bits`: the plan stores weights in fewer bits than f32.
+Result<Graph> fuse(const Graph& graph, int64_t rounds = -1, bool few_bits = false);
 
 }  // namespace rill

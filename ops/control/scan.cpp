@@ -260,7 +260,7 @@ Status Scan::fuse(Rewrite& rewrite) const {
     known.nodes[static_cast<size_t>(body->inputs[i].node)].outputs[0].konst =
         rewrite.in(static_cast<int>(i)).konst;
   }
-  RILL_ASSIGN(Graph fused, rill::fuse(known));
+  RILL_ASSIGN(Graph fused, rill::fuse(known, -1, rewrite.few_bits()));
   faster->body = std::make_shared<const Graph>(std::move(fused));
   faster->fused_ = true;
   return rewrite.replace_by(faster, rewrite.mapped_inputs(rewrite.node()));

@@ -104,12 +104,14 @@ Result<Tensor> joined_biases(const std::vector<Projection>& gates, int64_t hidde
 }  // namespace
 
 /// Take in the projections of a small layer. Of several streams side by side, the loops over all of
-/// them read weights less often.
+/// them read weights less often. The kernel of a small layer reads f32 alone: a plan of fewer bits
+/// keeps the layer and its products apart.
 Status Recurrent::fuse(Rewrite& rewrite) const {
   const auto own = static_cast<Cell>(cell);
   const bool has_small = own == Cell::kGru || own == Cell::kLstm;
   const Fact& first = rewrite.in(0);
-  if (inputs > 0 || !has_small || !(first.dim(static_cast<int>(batch_axis)) == Dim(1))) return {};
+  if (inputs > 0 || !has_small || rewrite.few_bits()) return {};
+  if (!(first.dim(static_cast<int>(batch_axis)) == Dim(1))) return {};
   const auto hidden = first.shape.back().to_int();
   if (!hidden || *hidden < 1 || *hidden > kSmallRnnUnits) return {};
   const std::vector<Projection> found = projections(rewrite, gates(), *hidden);
@@ -155,9 +157,6 @@ void pack_small_layer(Lowering& lowering, const Recurrent& op, RecurrentLayer* l
                               packed);
   layer->weights = ref;
   for (int i = 1; i < op.first_state(); ++i) lowering.packed(i);
-  if (lowering.weight_format() != WeightFormat::kF32) {
-    lowering.keep_weights("a layer of few units keeps its weights in the nearest cache");
-  }
   const int64_t shape[] = {gates, layer->inputs + hidden, hidden};
   lowering.report_weights(shape, 4 * floats, 4 * floats);
 }
