@@ -73,6 +73,17 @@ if "$environment/bin/python" -m pip install -q --target "$site" "${data[@]}"; th
   )
 fi
 
+# Type checkers; that of pyright brings its program from a registry of its own.
+site=build/python-types
+rm -rf "$site"
+if "$environment/bin/python" -m pip install -q --target "$site" mypy pyright typing_extensions pytest; then
+  (
+    export PYTHONPATH=$PWD/$site
+    cd python/tests
+    "../../$environment/bin/python" -B -m pytest -p no:cacheprovider -rs test_types.py
+  )
+fi
+
 with_torch=$(realpath -s "${RILL_EXPORTER_PYTHON:-build/exporter/bin/python}")
 # A wheel is of one version of Python.
 version='import sys; print(sys.version_info[:2])'
@@ -88,4 +99,4 @@ rm -rf "$site"
 export PYTHONPATH=$PWD/$site
 cd python/tests
 "$with_torch" -B -m pytest -p no:cacheprovider -rs test_torch.py test_faults.py test_spectra.py \
-  test_documents.py
+  test_proofs.py test_arrays.py test_documents.py

@@ -20,7 +20,7 @@ from .compiled import CompiledModel, CompileReport, load_plan
 from .latency import LatencyReport
 from .model import Model, load
 from .profiles import Profile
-from .stream import Stream
+from .stream import Stream, step_together
 
 __version__ = version()
 
@@ -28,5 +28,5 @@ __all__ = [
     "ArgumentError", "CheckError", "CheckReport", "CompileReport", "CompiledModel", "DTypeError",
     "Error", "FileError", "InternalError", "Io", "LatencyReport", "Model", "OutOfMemory",
     "ParseError", "Profile", "PulseError", "ShapeError", "StateError", "Stream", "SymbolError",
-    "UnsupportedError", "build_info", "cpu", "load", "load_plan", "version",
+    "UnsupportedError", "build_info", "cpu", "load", "load_plan", "step_together", "version",
 ]

@@ -1,10 +1,9 @@
-"""Values that are no arrays of NumPy of the right type: told apart, converted or refused."""
+"""Values that are not NumPy arrays of the right type: recognised, converted or refused."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from ._errors import ArgumentError, DTypeError
+from ._lazy import np
 
 _PLAIN = (bool, int, float, list, tuple)
 
@@ -33,6 +32,28 @@ def as_array(value, dtype: np.dtype, name: str, text: str) -> np.ndarray:
     return array
 
 
+def as_buffer(value, dtype: np.dtype, name: str, text: str) -> np.ndarray:
+    """Give a NumPy array that shares the memory of a buffer for an output: of an array that can be
+    written, or of a tensor with ``__dlpack__`` on the CPU. All others are refused."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise _masked(name)
+    if isinstance(value, np.ndarray):
+        array = value.view(np.ndarray)
+    elif hasattr(value, "__dlpack__") and not (hasattr(value, "is_neg") and value.is_neg()):
+        array = _from_object(value, name, text)
+    else:
+        raise ArgumentError(f'the buffer for "{name}" is a {type(value).__name__}', expected=text,
+                            found=type(value).__name__, node=name,
+                            hint="Give an array of NumPy, or a tensor that has __dlpack__")
+    if array.dtype != dtype:
+        raise DTypeError(f'the buffer for "{name}" is an array of {array.dtype}, expected {dtype} '
+                         f"({text})", expected=str(dtype), found=str(array.dtype), node=name,
+                         hint=f"Make it so: np.empty(shape, np.{dtype})")
+    if not array.flags.writeable:
+        raise ArgumentError(f'the buffer for "{name}" cannot be written', node=name)
+    return array
+
+
 def _from_plain(value, dtype, name, text):
     try:
         array = np.asarray(value)
@@ -44,20 +65,37 @@ def _from_plain(value, dtype, name, text):
     if fits or (array.dtype.kind == "i" and dtype.kind == "u"):
         with np.errstate(all="ignore"):
             converted = array.astype(dtype)
-        if _kept(converted, array):
+        changed = _first_changed(value, array, converted)
+        if changed is None:
             return converted
+        raise DTypeError(f'"{name}": the value {changed} does not fit {dtype} ({text})',
+                         expected=str(dtype), found=str(changed), node=name)
     raise DTypeError(f'"{name}": the values do not fit {dtype} ({text})', expected=str(dtype),
                      found=str(array.dtype), node=name)
 
 
-def _kept(converted, array):
-    """Whether a conversion keeps integers, and the magnitudes of floats: these are rounded."""
-    if array.dtype.kind == "f":
-        return bool(np.array_equal(np.isfinite(converted), np.isfinite(array)))
-    # Integers are compared as Python's, as a float of 64 bits does not hold all of them.
-    return bool(np.isfinite(converted).all()) and converted.astype(object).tolist() == \
-        array.astype(object).tolist() if converted.dtype.kind == "f" else \
-        bool(np.array_equal(converted, array))
+def _first_changed(value, array, converted):
+    """Give the first value that a conversion changes; None if there is none. Integers have to be
+    kept, floats up to the rounding of the type, which loses half a unit of its last place."""
+    before, after = array.ravel(), converted.ravel()
+    if before.dtype.kind != "f":
+        kept = np.isfinite(after)
+        # Integers are compared as Python's, as a float of 64 bits does not hold all of them.
+        kept[kept] = [int(a) == int(b) for a, b in zip(after[kept], before[kept])]
+        return None if kept.all() else before[~kept][0]
+    with np.errstate(all="ignore"):
+        kept = np.abs(after.astype(before.dtype) - before) <= \
+            np.finfo(after.dtype).eps * np.abs(before)
+    kept |= (after == before) | np.isnan(before)
+    if not kept.all():
+        return before[~kept][0]
+    # Integers among floats became floats of 64 bits before they were compared.
+    given = np.empty(array.shape, object)
+    given[...] = value
+    for number, found in zip(given.ravel(), after):
+        if type(number) is int and not (np.isfinite(found) and int(found) == number):
+            return number
+    return None
 
 
 def _from_object(value, name, text):
@@ -69,6 +107,8 @@ def _from_object(value, name, text):
             if int(device[0]) not in (1, 3):
                 raise ArgumentError(f'"{name}" lies on another device', expected=text, node=name,
                                     hint="Bring it to the CPU: x.cpu()")
+            if hasattr(value, "is_neg") and value.is_neg():
+                value = value.resolve_neg()  # PyTorch exports the values before their signs flip
             return np.from_dlpack(value)
         if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
             return np.asarray(value)
@@ -95,6 +135,13 @@ def shaped(value, name: str):
         return value, np.shape(value)
     except (ValueError, TypeError, OverflowError) as error:
         raise ArgumentError(f'"{name}": {error}', node=name) from error
+
+
+def out_of(names, out, named):
+    """Give (buffers, inputs by name): an input that is called "out" takes that keyword."""
+    if out is None or "out" not in names:
+        return out, named
+    return None, {**named, "out": out}
 
 
 def in_order(names, values, named):

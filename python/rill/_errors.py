@@ -13,6 +13,7 @@ _NAMES = {
     "rill_model_set_symbol": "model.bind",
     "rill_model_pulse": "model.pulse",
     "rill_session_reset": "stream.reset",
+    "rill_step_together": "rill.step_together",
     "rill_step_partial": "stream.finish",
     "rill_finish": "stream.finish",
     "rill_pull": "stream.push",
@@ -158,6 +159,29 @@ def number(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         pass
     raise ArgumentError(f"{name} is {value!r}, expected a number of 0 or more", found=repr(value))
+
+
+def thread_count(value: Any) -> int:
+    """Take a number of threads. Errors: ArgumentError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 256:
+        raise ArgumentError(f"threads is {value!r}, expected a number of 1 to 256",
+                            expected="1 to 256", found=repr(value))
+    return value
+
+
+def bytes_of(source: Any) -> Optional[bytes]:
+    """Give the bytes of a model: of bytes, or of a file that is open for reading; None of a path.
+    Errors: ArgumentError for a file of text."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source)
+    if isinstance(source, (str, os.PathLike)) or not hasattr(source, "read"):
+        return None
+    data = source.read()
+    if not isinstance(data, bytes):
+        raise ArgumentError(f"the file gives {type(data).__name__}, expected bytes",
+                            expected="bytes", found=type(data).__name__,
+                            hint='Open it for bytes: open(path, "rb")')
+    return data
 
 
 def path_bytes(path: Any) -> bytes:

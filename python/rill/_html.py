@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Iterable, Sequence
 
 from ._printable import printable
+
+
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 
 
 class Html(str):
@@ -13,7 +15,7 @@ class Html(str):
 
 
 def cell(value: object) -> str:
-    return str(value) if isinstance(value, Html) else escape(printable(value))
+    return str(value) if isinstance(value, Html) else printable(value).translate(_ESCAPES)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:

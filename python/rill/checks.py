@@ -6,10 +6,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
-import numpy as np
-
 from ._errors import ArgumentError, Error, StateError
 from ._html import page, table
+from ._lazy import np
 from ._printable import lines_of
 
 if TYPE_CHECKING:

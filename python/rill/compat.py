@@ -12,10 +12,9 @@ import os
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-import numpy as np
-
 from ._errors import ArgumentError
 from ._io import Io
+from ._lazy import np
 from .model import Model, load
 
 _TYPES = {"f16": "float16", "f32": "float", "f64": "double", "bool": "bool", "i8": "int8",

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from html import escape
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 from . import _rill
-from ._arrays import in_order
-from ._errors import ArgumentError, StateError, path_bytes
-from ._html import page, table
+from ._arrays import in_order, out_of
+from ._errors import ArgumentError, StateError, bytes_of, path_bytes, thread_count
+from ._html import cell, page, table
 from ._printable import lines_of
 from ._io import Described
 from .stream import Stream
 
+if TYPE_CHECKING:
+    from ._types import Buffers, Input, Outputs, Source
 
 _MAGIC = b"rillplan"
 
@@ -66,9 +67,10 @@ class CompiledModel(Described):
     """
 
     def __init__(self, plan: _rill.Plan, name: str = "",
-                 limits: Optional[Dict[str, int]] = None) -> None:
+                 limits: Optional[Dict[str, int]] = None, threads: int = 1) -> None:
         super().__init__(plan, name)
         self._limits = limits or {}
+        self._threads = threads
 
     @property
     def streamed_axes(self) -> List[int]:
@@ -86,14 +88,15 @@ class CompiledModel(Described):
         or lists."""
         return self._open.properties()
 
-    def __call__(self, *values: Any, **named: Any) -> Any:
+    def __call__(self, *values: Input, out: Buffers = None, **named: Input) -> Outputs:
         """Run it whole: one array per input, in order or by name. Returns the output's array, or a
-        tuple of them. Errors: StateError if it streams; ArgumentError, ShapeError, DTypeError."""
+        tuple of them, in the buffers of ``out`` if these are given. Errors: StateError if it streams; ArgumentError, ShapeError, DTypeError."""
         plan = self._open
         if self.streams:
             raise StateError("the model was compiled for a pulse", hint="Call stream()")
         names = [told[0] for told in plan.inputs()]
-        outputs = plan.run([array for array, _ in in_order(names, values, named)])
+        out, named = out_of(names, out, named)
+        outputs = plan.run([array for array, _ in in_order(names, values, named)], out)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def stream(self) -> Stream:
@@ -106,11 +109,11 @@ class CompiledModel(Described):
     def __reduce__(self) -> Any:
         if not self._name:
             raise TypeError("a compiled model that came from bytes cannot be pickled: pickle those")
-        return _load_within, (self._name, self._limits)
+        return _load_within, (self._name, self._limits, self._threads)
 
     def _repr_html_(self) -> str:
         if self._handle is None:
-            return escape(repr(self))
+            return cell(repr(self))
         return page(self._name or "compiled model", "for a pulse" if self.streams else "whole",
                     self._io_table(),
                     table(("property", "value"), self.properties.items()),
@@ -126,17 +129,20 @@ def is_compiled(path: Union[str, "os.PathLike[str]"]) -> bool:
         return False
 
 
-def _load_within(source: Any, limits: Dict[str, int]) -> CompiledModel:
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return CompiledModel(_rill.Plan.open_bytes(bytes(source), limits))
-    return CompiledModel(_rill.Plan.open(path_bytes(source), limits), os.fsdecode(source), limits)
+def _load_within(source: Any, limits: Dict[str, int], threads: int = 1) -> CompiledModel:
+    data = bytes_of(source)
+    plan = _rill.Plan.open(path_bytes(source), limits) if data is None else \
+        _rill.Plan.open_bytes(data, limits)
+    if threads != 1:
+        plan.use(_rill.Threads(threads))
+    return CompiledModel(plan, os.fsdecode(source) if data is None else "", limits, threads)
 
 
 def load_plan(
-        source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview], *,
-        read_file: bool = False, max_file_bytes: int = 0, max_session_bytes: int = 0,
+        source: Source, *, threads: int = 1, read_file: bool = False, max_file_bytes: int = 0, max_session_bytes: int = 0,
         max_step_work: int = 0, max_outputs: int = 0, max_buffers: int = 0) -> CompiledModel:
-    """Open a compiled model from a path, whose weights stay in the file, or from its bytes.
+    """Open a compiled model from a path, whose weights stay in the file, from its bytes, or from a
+    file that is open for reading bytes. ``threads`` share large steps, as of ``rill.load``.
 
     ``read_file`` reads the file into memory, for files that others may write to. The limits say
     what the model may cost, as docs/plan-files.md lists; 0 is the default of each.
@@ -152,4 +158,5 @@ def load_plan(
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
             raise ArgumentError(f"{name} is {value!r}, expected a whole number of 0 or more",
                                 found=repr(value))
-    return _load_within(source, {**limits, "read_file": int(bool(read_file))})
+    return _load_within(source, {**limits, "read_file": int(bool(read_file))},
+                        thread_count(threads))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from . import _rill
 from ._errors import number
 from ._html import Html, cell, page, table
 from ._printable import lines_of, printable
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class OutputLatency:
     delay: int = 0
     delay_input_frames: int = 0
     latency_ms: Optional[float] = None
-    rate: Fraction = Fraction(1)
+    rate: Fraction = 1  # type: ignore[assignment]
     warm_up_steps: int = 0
     flush_steps: int = 0
     length: str = ""
@@ -114,7 +116,9 @@ def _share_valid(output: OutputLatency, step: int) -> float:
     return max(0, min(output.pulse, begin + output.pulse - output.delay)) / output.pulse
 
 
-def _output(told: dict, frame_ms: Optional[float]) -> OutputLatency:
+def _output(told: Dict[str, Any], frame_ms: Optional[float]) -> OutputLatency:
+    from fractions import Fraction
+
     if told["axis"] < 0:
         return OutputLatency(told["name"], False)
     wait = told["delay_input_frames"] + told["input_pulse"] - 1

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 import warnings
 from collections import OrderedDict
-from html import escape
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _rill
-from ._arrays import in_order
-from ._errors import ArgumentError, StateError, number, path_bytes
-from ._html import page, table
+from ._arrays import in_order, out_of
+from ._errors import ArgumentError, StateError, bytes_of, number, path_bytes, thread_count
+from ._html import cell, page, table
 from ._io import Described
+from ._lazy import np
 from .checks import CheckReport, Data, check
 from .compiled import CompileReport, WeightLayer
 from .latency import LatencyReport
 from .profiles import Profile
 from .stream import Stream
+
+if TYPE_CHECKING:
+    from ._types import Buffers, Input, Outputs, Source
 
 #: Plans that a model keeps for shapes and pulses to come again; the oldest goes first.
 _MOST_PLANS = 8
@@ -36,8 +36,11 @@ class Model(Described):
     makes a stream of it.
     """
 
-    def __init__(self, handle: _rill.Model, name: str = "") -> None:
+    def __init__(self, handle: _rill.Model, name: str = "",
+                 threads: Optional[_rill.Threads] = None, thread_count: int = 1) -> None:
         super().__init__(handle, name)
+        self._threads = threads
+        self._thread_count = thread_count
         self._plans: "OrderedDict[Any, Any]" = OrderedDict()
         self._lock = threading.Lock()
 
@@ -69,20 +72,22 @@ class Model(Described):
             if not isinstance(value, str):
                 value = str(_whole(symbol, value))
             pairs.append((_text("symbol", symbol), _text(symbol, value)))
-        return Model(self._open.with_symbols(pairs), self._name)
+        return self._like(self._open.with_symbols(pairs))
 
-    def __call__(self, *values: Any, **named: Any) -> Any:
+    def __call__(self, *values: Input, out: Buffers = None, **named: Input) -> Outputs:
         """Run the model whole: one array per input, in order or by name.
 
         Symbols that are free take the extents that the arrays have. Returns the output's array, or
-        a tuple of them. A run depends on its inputs alone. Errors: ArgumentError for missing or
+        a tuple of them, in the buffers of ``out`` if these are given: arrays or tensors of the
+        output's type and shape, one for each output. A run depends on its inputs alone. Errors: ArgumentError for missing or
         unknown inputs, ShapeError, DTypeError, SymbolError. Threads: any number at a time.
         """
         handle = self._open
+        out, named = out_of([told[0] for told in handle.inputs()], out, named)
         given = self._in_order(values, named)
         shapes = tuple(tuple(shape) for _, shape in given)
         plan = self._plan(("whole", shapes), lambda: self._whole_plan(handle, shapes))[1]
-        outputs = plan.run([array for array, _ in given])
+        outputs = plan.run([array for array, _ in given], out)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def pulse(self, symbol: str = "S", pulse: Union[int, str] = "auto") -> Stream:
@@ -109,7 +114,7 @@ class Model(Described):
         """
         pairs = [(_text("output", output), _text("input", value))
                  for output, value in {**_mapping("ties", ties), **named}.items()]
-        return Model(self._open.with_feedback(pairs), self._name)
+        return self._like(self._open.with_feedback(pairs))
 
     def context(self, frames: Optional[Mapping[str, int]] = None, **named: int) -> "Model":
         """Have each step of an input begin with the last frames of the step before, zeros at
@@ -117,7 +122,7 @@ class Model(Described):
         handle = self._open
         for name, count in {**_mapping("frames", frames), **named}.items():
             handle = handle.with_context(_text("input", name), _whole(name, count))
-        return Model(handle, self._name)
+        return self._like(handle)
 
     def frames(self, axes: Optional[Mapping[str, int]] = None, **named: int) -> "Model":
         """Name the axes that hold frames where a file has only numbers: ``frames(mix=2)``.
@@ -128,11 +133,11 @@ class Model(Described):
         """
         pairs = [(_text("name", name), _whole(name, axis))
                  for name, axis in {**_mapping("axes", axes), **named}.items()]
-        return Model(self._open.with_frames(pairs), self._name)
+        return self._like(self._open.with_frames(pairs))
 
     def stream(self) -> Stream:
         """Make a stream of a model that is one already: saved pulsed, or with ``feedback``."""
-        model, plan = self._plan(("stream",), lambda: (self, self._open.prepare()))
+        model, plan = self._plan(("stream",), lambda: (self, self._prepared(self._open)))
         return Stream(model, plan)
 
     def check(self, io: Data, pulses: Sequence[Union[int, str]] = (), symbol: str = "S", *,
@@ -210,6 +215,8 @@ class Model(Described):
         """Give the model as a tar archive of NNEF, which ``rill.load`` reads: of one that came
         from another format too, with its symbols as they are bound here. Errors: FileError where
         there is no room for a temporary file."""
+        import tempfile
+
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.tar")
             self.save(path)
@@ -217,7 +224,7 @@ class Model(Described):
                 return file.read()
 
     def __reduce__(self) -> Any:
-        return _unpickled, (self.to_nnef(), self._name)
+        return _unpickled, (self.to_nnef(), self._name, self._thread_count)
 
     def close(self) -> None:
         """Let go of the memory. Streams live on; other calls raise StateError."""
@@ -227,7 +234,7 @@ class Model(Described):
 
     def _repr_html_(self) -> str:
         if self._handle is None:
-            return escape(repr(self))
+            return cell(repr(self))
         operators = sorted(self.operators.items(), key=lambda item: -item[1])
         return page(self._name or "model", f"free symbols: {', '.join(self.symbols) or 'none'}",
                     self._io_table(),
@@ -254,16 +261,29 @@ class Model(Described):
 
     def _whole_plan(self, handle: _rill.Model,
                     shapes: Tuple[Tuple[int, ...], ...]) -> Tuple["Model", _rill.Plan]:
-        return self, handle.with_shapes([list(shape) for shape in shapes]).prepare()
+        return self, self._prepared(handle.with_shapes([list(shape) for shape in shapes]))
 
     def _pulsed_plan(self, handle: _rill.Model, symbol: str,
                      pulse: str) -> Tuple["Model", _rill.Plan]:
-        pulsed = Model(handle.pulsed(symbol, pulse), self._name)
-        return pulsed, pulsed._open.prepare()
+        pulsed = self._like(handle.pulsed(symbol, pulse))
+        return pulsed, self._prepared(pulsed._open)
+
+    def _prepared(self, handle: _rill.Model) -> _rill.Plan:
+        plan = handle.prepare()
+        if self._threads is not None:
+            plan.use(self._threads)
+        return plan
+
+    def _like(self, handle: _rill.Model) -> "Model":
+        return Model(handle, self._name, self._threads, self._thread_count)
 
 
-def _unpickled(archive: bytes, name: str) -> Model:
-    return Model(_rill.Model.load_bytes(archive), name)
+def _unpickled(archive: bytes, name: str, threads: int = 1) -> Model:
+    return Model(_rill.Model.load_bytes(archive), name, _started(threads), threads)
+
+
+def _started(threads: int) -> Optional[_rill.Threads]:
+    return None if threads == 1 else _rill.Threads(threads)
 
 
 def _mapping(what: str, value: Any) -> Mapping[str, Any]:
@@ -322,18 +342,23 @@ def _whole(name: str, value: Any) -> int:
                         found=repr(value))
 
 
-def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
-         symbols: Optional[Symbols] = None, *,
-         constants: Optional[Mapping[str, Any]] = None) -> Model:
-    """Load a model from a path (folder, tar, tgz, zip, graph.nnef, .onnx) or the bytes of one.
+def load(source: Source, symbols: Optional[Symbols] = None, *,
+         constants: Optional[Mapping[str, Any]] = None, threads: int = 1) -> Model:
+    """Load a model from a path (folder, tar, tgz, zip, graph.nnef, .onnx), the bytes of one, or a
+    file that is open for reading bytes, such as ``io.BytesIO``.
 
     ``symbols`` are bound at once: ``{"B": 1}``. ``constants``, of ONNX, are inputs that are numbers
-    from then on, and decide branches: ``{"sr": 16000}``. Errors: FileError, ParseError with file
-    and line, UnsupportedError with the operator, SymbolError.
+    from then on, and decide branches: ``{"sr": 16000}``. ``threads`` share large steps, typical of
+    whole runs, of this model and those made of it, with the same bits for any number; one run at a
+    time has them, and a child of ``os.fork`` has none. Errors: FileError, ParseError with file and
+    line, UnsupportedError with the operator, SymbolError, ArgumentError.
     """
     numbers = _constants(constants)
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        model = Model(_rill.Model.load_bytes(bytes(source), numbers))
+    started = _started(thread_count(threads))
+    data = bytes_of(source)
+    if data is None:
+        model = Model(_rill.Model.load(path_bytes(source), numbers), os.fsdecode(source), started,
+                      threads)
     else:
-        model = Model(_rill.Model.load(path_bytes(source), numbers), os.fsdecode(source))
+        model = Model(_rill.Model.load_bytes(data, numbers), "", started, threads)
     return model.bind(symbols)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from html import escape
-from typing import TYPE_CHECKING, Any, AsyncIterable, AsyncIterator, Optional, Tuple, Union
-
-import numpy as np
+from typing import (TYPE_CHECKING, Any, AsyncIterable, AsyncIterator, List, Optional, Sequence,
+                    Tuple, Union)
 
 from . import _rill
+from ._html import cell
+from ._lazy import np
+from ._printable import printable
 from .latency import LatencyReport
 from .profiles import Profile
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
+    from ._types import Array, Buffers, Input, Outputs
+    from ._types import Frames as Pulse
     from .compiled import CompiledModel
     from .model import Model
 
@@ -73,32 +73,37 @@ class Stream(_rill.Stream):
         return type(self)(self._model, self._plan, self)
 
     if TYPE_CHECKING:
-        def push(self, *values: ArrayLike, **named: ArrayLike) -> Any:
+        def push(self, *values: Input, out: Buffers = None, **named: Input) -> Outputs:
             """Take frames of each input that streams, and return the array of the frames that are
             complete, or a tuple of them; None of an output that does not stream."""
 
-        def finish(self) -> Any:
+        def finish(self, out: Buffers = None) -> Outputs:
             """Return the frames that the delay held back, as ``push`` returns them."""
 
-    async def over(self, source: AsyncIterable[Any]) -> AsyncIterator[Any]:
+    async def over(self, source: AsyncIterable[Pulse]) -> AsyncIterator[Outputs]:
         """Stream what an asynchronous iterator gives: ``async for frames in stream.over(source)``.
 
         ``source`` gives an array of frames, or a tuple of one array per input. Each push and the
         finish run in a thread, so that they do not block the event loop. Frames come as from
         ``push`` and ``finish``. Errors: as of these.
         """
+        import asyncio
+
         async for piece in source:
             pieces = piece if isinstance(piece, tuple) else (piece,)
             yield await asyncio.to_thread(self.push, *pieces)
         yield await asyncio.to_thread(self.finish)
 
-    def run(self, *values: Any, **named: Any) -> Any:
+    def run(self, *values: Input, out: Buffers = None, **named: Input) -> Outputs:
         """Stream whole inputs from the beginning to the end, and return the whole outputs.
 
-        The stream begins anew before and after. Outputs come as from ``push``.
+        The stream begins anew before and after. Outputs come as from ``push``, and lie in ``out``
+        as there.
         """
         self.reset()
         try:
+            if out is not None:
+                return self._run_into(out, values, named)
             begun = self.push(*values, **named)
             ended = self.finish()
         finally:
@@ -110,6 +115,22 @@ class Stream(_rill.Stream):
                         for head, tail, told in zip(begun, ended, streams))
         return outputs[0] if len(outputs) == 1 else outputs
 
+    def _run_into(self, out: Any, values: Any, named: Any) -> Any:
+        begun = self.push(*values, **named, out=out)
+        several = isinstance(out, (tuple, list))
+        buffers, heads = (tuple(out), begun) if several else ((out,), (begun,))
+        axes = [told["axis"] for told in self._plan.streams()]
+        rest = [None if buffer is None else buffer if axis < 0 else
+                buffer[_frames(axis, head.shape[axis], None)]
+                for buffer, head, axis in zip(buffers, heads, axes)]
+        ended = self.finish(out=tuple(rest))
+        tails = ended if len(axes) > 1 else (ended,)
+        outputs = tuple(
+            tail if axis < 0 else np.concatenate([head, tail], axis=axis) if buffer is None else
+            buffer[_frames(axis, 0, head.shape[axis] + tail.shape[axis])]
+            for buffer, head, tail, axis in zip(buffers, heads, tails, axes))
+        return outputs if len(outputs) > 1 else outputs[0]
+
     def __enter__(self) -> "Stream":
         return self
 
@@ -120,9 +141,28 @@ class Stream(_rill.Stream):
         raise TypeError("a stream cannot be pickled: pickle stream.state, which is bytes")
 
     def _repr_html_(self) -> str:
-        return escape(repr(self)) if self.closed else self.latency()._repr_html_()
+        return cell(repr(self)) if self.closed else self.latency()._repr_html_()
 
     def __repr__(self) -> str:
         if self.closed:
             return "<rill.Stream, closed>"
         return f"<rill.Stream of {self.pulse} frames per step along {printable(self.symbol)}>"
+
+
+def _frames(axis: int, begin: int, end: Optional[int]) -> Tuple[slice, ...]:
+    return (slice(None),) * axis + (slice(begin, end),)
+
+
+def step_together(streams: Sequence[Stream], frames: Sequence[Pulse]) -> List[Outputs]:
+    """Run the next step of several streams of one model: each layer runs for all of them before the
+    next one does, so that its weights are fetched once.
+
+    ``frames``: for each stream one pulse, or a tuple with one of each input that streams. Returns for
+    each what ``push`` would, with the same bits. Each stream begins, ends and resets on its own, and
+    goes on with ``push`` and ``finish``; streams that are not named stand still.
+
+    Errors: ArgumentError for streams of different plans, or one that occurs twice; ShapeError for
+    frames that are not one pulse; StateError for a stream that has taken its last frames by ``push``.
+    Nothing has run then.
+    """
+    return _rill.step_together(list(streams), list(frames))

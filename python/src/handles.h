@@ -23,6 +23,13 @@ Record sized() {
 /// The value of a property: a number, text or flag, or the list of several.
 nanobind::object value_of(const rill_property& property);
 
+/// The buffers that a caller gave for outputs: one, or a sequence with one per output; None of
+/// Python stands for none. Errors: RILL_E_ARG for another number of them.
+std::vector<nanobind::object> buffers_of(nanobind::handle out, size_t outputs);
+/// Refuse buffers that share memory with each other, or with an input that is read meanwhile.
+void check_apart(const std::vector<InputArray>& inputs, const std::vector<OutputArray>& outputs,
+                 const std::vector<nanobind::object>& buffers);
+
 /// Refuse a call with a text of this folder's own.
 [[noreturn]] void refuse(rill_status code, std::string message, std::string hint = {});
 
@@ -38,6 +45,23 @@ class Model {
 
  private:
   rill_model* model_;
+};
+
+/// Threads that share the work of steps: the caller's, and others that were started for it.
+class Threads {
+ public:
+  /// Errors: RILL_E_ARG unless `count` is 1 to 256.
+  explicit Threads(uint32_t count);
+  ~Threads() { rill_threads_free(threads_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  /// Let a session have them, unless the process was forked since: a child has none of them.
+  void share_with(rill_session* session) const;
+
+ private:
+  rill_threads* threads_ = nullptr;
+  int process_;
 };
 
 /// A model made ready to run, with sessions for whole runs that wait to be used again.
@@ -59,14 +83,19 @@ class Plan {
     }
     return false;
   }
-  /// Run a plan that does not stream, from one array per input to a list of arrays.
-  nanobind::list run(const nanobind::sequence& values);
+  /// Run a plan that does not stream, from one array per input to a list of arrays: the buffers of
+  /// `out`, one per output, unless it is None.
+  nanobind::list run(const nanobind::sequence& values, nanobind::handle out);
+  /// Have sessions share the work of their steps; before any is made.
+  void use(std::shared_ptr<const Threads> threads) { threads_ = std::move(threads); }
+  const std::shared_ptr<const Threads>& threads() const { return threads_; }
 
  private:
   rill_session* take();
   void give_back(rill_session* session);
 
   std::shared_ptr<const void> memory_;
+  std::shared_ptr<const Threads> threads_;
   rill_plan* plan_;
   std::vector<rill_io_info> io_[2];
   std::vector<rill_stream_info> streams_;
@@ -82,7 +111,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   nanobind::object push(const nanobind::args& values, const nanobind::kwargs& named);
-  nanobind::object finish();
+  nanobind::object finish(nanobind::handle out);
   void set(const std::string& name, nanobind::handle value);
   void reset();
   nanobind::bytes state();
@@ -90,6 +119,9 @@ class Stream {
   /// Frames of the first input that streams that went in, and of each output that came out.
   nanobind::tuple position();
   int64_t bytes();
+  /// Run the next step of several streams of one plan: see `step_together` of rill.stream.
+  static nanobind::list step_together(const std::vector<Stream*>& streams,
+                                      const nanobind::sequence& frames);
   void close();
   bool closed() const { return session_ == nullptr; }
 
@@ -107,20 +139,32 @@ class Stream {
   /// Push and pull for as long as frames move, without the interpreter's lock.
   rill_status push_while_moving(const std::vector<InputArray>& inputs,
                                 std::vector<OutputArray>* outputs, std::vector<int64_t>* taken);
-  std::vector<InputArray> arrays_of(const nanobind::args& values, const nanobind::kwargs& named);
+  std::vector<InputArray> arrays_of(const nanobind::args& values, const nanobind::kwargs& named,
+                                    nanobind::handle* out);
   void check_values_known() const;
-  std::vector<OutputArray> room_for(const std::vector<InputArray>& inputs) const;
-  std::vector<OutputArray> room_for_tail() const;
-  nanobind::object hand_out(std::vector<OutputArray>* outputs, bool finished);
+  std::vector<OutputArray> room_for(const std::vector<InputArray>& inputs,
+                                    const std::vector<nanobind::object>& buffers) const;
+  std::vector<OutputArray> room_for_tail(const std::vector<nanobind::object>& buffers) const;
+  /// The tail, after rill_finish.
+  void pull_tail(std::vector<OutputArray>* outputs);
+  nanobind::object hand_out(std::vector<OutputArray>* outputs,
+                            const std::vector<nanobind::object>& buffers, bool finished);
+  /// Let a stream that was stepped together take any number of frames again.
+  void leave_steps();
+  /// Put the frames of one step into the buffers of the inputs.
+  rill_session_step begin_step(nanobind::handle frames);
+  nanobind::object end_step();
   int64_t frames_due(size_t output, int64_t steps) const;
 
   std::shared_ptr<const void> memory_;
+  std::shared_ptr<const Threads> threads_;
   rill_plan* plan_;
   rill_session* session_ = nullptr;
   std::vector<rill_io_info> io_[2];
   std::vector<rill_stream_info> streams_;
   std::vector<size_t> streaming_;  ///< inputs that stream
   std::vector<char> known_;        ///< per input: whether it streams or has a value
+  bool stepped_ = false;           ///< whether its last frames came by step_together
   std::atomic<bool> held_{false};
 };
 

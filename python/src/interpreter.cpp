@@ -31,6 +31,13 @@ WithoutGil::~WithoutGil() {
   returning.fetch_sub(1);
 }
 
+void locked(void (*work)(void* argument), void* argument) {
+  if (ending.load()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  work(argument);
+  PyGILState_Release(state);
+}
+
 void wait_at_exit(nb::module_& module) {
   module.def(
       "_end",

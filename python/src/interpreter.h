@@ -27,6 +27,10 @@ auto unlocked(Work&& work) {
   return work();
 }
 
+/// Call `work` with the interpreter's lock, from a thread that may be without it. Do nothing once
+/// the end of the interpreter has begun.
+void locked(void (*work)(void* argument), void* argument);
+
 /// Have the end of the interpreter wait for threads that are on their way back.
 void wait_at_exit(nanobind::module_& module);
 

@@ -1,18 +1,39 @@
-#include "arrays.h"
 #include "errors.h"
 #include "handles.h"
 #include "interpreter.h"
 
 namespace nb = nanobind;
 
+namespace {
+
+/// Hand a message of the library to the logger "rill". Python imports logging with the first one.
+void tell(void*, rill_log_level level, const char* message) {
+  struct Message {
+    rill_log_level level;
+    const char* text;
+  } told{level, message};
+  rill::python::locked(
+      [](void* argument) {
+        const auto* const each = static_cast<const Message*>(argument);
+        try {
+          nb::module_::import_("rill._log").attr("tell")(static_cast<int>(each->level), each->text);
+        } catch (nb::python_error& error) {
+          error.discard_as_unraisable("a message of rill");
+        }
+      },
+      &told);
+}
+
+}  // namespace
+
 NB_MODULE(_rill_of_main, module) {
   using namespace rill::python;
   module.doc() = "The interface rill.h, for the package rill.";
   // Streams that are alive when the interpreter ends are no mistake.
   nb::set_leak_warnings(false);
-  import_numpy();
   translate_failures();
   wait_at_exit(module);
+  rill_set_log(&tell, nullptr, RILL_LOG_INFO);
   define_model(module);
   define_plan(module);
   define_stream(module);

@@ -1,4 +1,7 @@
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+
+#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
@@ -157,8 +160,48 @@ Plan* open_bytes(const nb::bytes& bytes, const nb::dict& limits) {
 
 }  // namespace
 
+std::vector<nb::object> buffers_of(nb::handle out, size_t outputs) {
+  std::vector<nb::object> buffers;
+  if (out.is_none()) return buffers;
+  if (nb::isinstance<nb::tuple>(out) || nb::isinstance<nb::list>(out)) {
+    for (nb::handle each : out) buffers.push_back(nb::borrow(each));
+  } else {
+    buffers.push_back(nb::borrow(out));
+  }
+  if (buffers.size() == outputs) return buffers;
+  refuse(RILL_E_ARG, "out has " + std::to_string(buffers.size()) + " buffers, expected " +
+                         std::to_string(outputs) + ": one for each output");
+}
+
+void check_apart(const std::vector<InputArray>& inputs, const std::vector<OutputArray>& outputs,
+                 const std::vector<nb::object>& buffers) {
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].is_none()) continue;
+    bool shared = false;
+    for (const InputArray& input : inputs) {
+      shared |= overlap(outputs[i].span(), span_of(input.view()));
+    }
+    for (size_t other = 0; other < i; ++other) {
+      if (!buffers[other].is_none()) shared |= overlap(outputs[i].span(), outputs[other].span());
+    }
+    if (shared) {
+      refuse(RILL_E_ARG, "a buffer of out shares memory with an input or another buffer",
+             "Give another array");
+    }
+  }
+}
+
+Threads::Threads(uint32_t count) : process_(static_cast<int>(getpid())) {
+  check(unlocked([&] { return rill_threads_new(count, &threads_); }));
+}
+
+void Threads::share_with(rill_session* session) const {
+  if (getpid() == process_) check(rill_session_set_threads(session, threads_));
+}
+
 Plan::Plan(rill_plan* plan, std::shared_ptr<const void> memory)
     : memory_(std::move(memory)), plan_(plan) {
+  import_numpy();  // not before, so that `import rill` is quick
   for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) {
     for (size_t i = 0; i < rill_plan_count(plan, dir); ++i) {
       io_[dir].push_back(sized<rill_io_info>());
@@ -180,6 +223,7 @@ rill_session* Plan::take() {
   rill_session* session = nullptr;
   if (idle_.empty()) {
     check(unlocked([&] { return rill_session_new(plan_, &session); }));
+    if (threads_) threads_->share_with(session);
     return session;
   }
   session = idle_.back();
@@ -195,7 +239,7 @@ void Plan::give_back(rill_session* session) {
   }
 }
 
-nb::list Plan::run(const nb::sequence& values) {
+nb::list Plan::run(const nb::sequence& values, nb::handle buffer) {
   const std::vector<rill_io_info>& inputs = io_[RILL_INPUT];
   const std::vector<rill_io_info>& outputs = io_[RILL_OUTPUT];
   if (nb::len(values) != inputs.size()) {
@@ -206,7 +250,16 @@ nb::list Plan::run(const nb::sequence& values) {
   std::vector<OutputArray> out;
   std::vector<rill_view> in_views, out_views;
   for (size_t i = 0; i < inputs.size(); ++i) in.emplace_back(values[i], inputs[i]);
-  for (const rill_io_info& io : outputs) out.emplace_back(io, -1, 0);
+  const std::vector<nb::object> buffers = buffers_of(buffer, outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (buffers.empty() || buffers[i].is_none()) {
+      out.emplace_back(outputs[i], -1, 0);
+    } else {
+      out.emplace_back(buffers[i], outputs[i], -1, 0);
+    }
+  }
+  // Inputs are copied before the step, so that a buffer may be one of them.
+  check_apart({}, out, buffers);
   for (const InputArray& array : in) in_views.push_back(array.view());
   for (const OutputArray& array : out) out_views.push_back(array.view());
   rill_session* const session = take();
@@ -244,7 +297,11 @@ void define_plan(nb::module_& module) {
       .def("nodes", &nodes, "List (name, operator) of each node that a step runs.")
       .def("profile", &profile, nb::arg("seconds"), nb::arg("most_runs"),
            "Step over zeros, and list the nanoseconds of each node, run by run.")
-      .def("run", &Plan::run, nb::arg("values"), "Run once, from arrays to arrays.");
+      .def("run", &Plan::run, nb::arg("values"), nb::arg("out").none() = nb::none(),
+           "Run once, from arrays to arrays, or to the buffers of `out`.")
+      .def("use", &Plan::use, nb::arg("threads"), "Have sessions share the work of their steps.");
+  nb::class_<Threads>(module, "Threads", "Threads that share the work of steps.")
+      .def(nb::init<uint32_t>(), nb::arg("count"));
 }
 
 }  // namespace rill::python

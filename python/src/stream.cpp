@@ -1,4 +1,5 @@
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstring>
@@ -45,6 +46,10 @@ std::string names_of(const std::vector<rill_io_info>& io) {
   return out;
 }
 
+bool has(const std::vector<nb::object>& buffers, size_t output) {
+  return !buffers.empty() && !buffers[output].is_none();
+}
+
 }  // namespace
 
 void refuse(rill_status code, std::string message, std::string hint) {
@@ -74,7 +79,8 @@ class Stream::Hold {
   Stream* stream_;
 };
 
-Stream::Stream(const Plan& plan) : memory_(plan.memory()), plan_(rill_plan_retain(plan.get())) {
+Stream::Stream(const Plan& plan)
+    : memory_(plan.memory()), threads_(plan.threads()), plan_(rill_plan_retain(plan.get())) {
   for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) io_[dir] = plan.io(dir);
   for (size_t i = 0; i < io_[RILL_OUTPUT].size(); ++i) streams_.push_back(plan.stream(i));
   for (size_t i = 0; i < io_[RILL_INPUT].size(); ++i) {
@@ -83,7 +89,10 @@ Stream::Stream(const Plan& plan) : memory_(plan.memory()), plan_(rill_plan_retai
     known_.push_back(streams);
   }
   const rill_status made = unlocked([&] { return rill_session_new(plan_, &session_); });
-  if (made == RILL_OK && !streaming_.empty()) return;
+  if (made == RILL_OK && !streaming_.empty()) {
+    if (threads_) threads_->share_with(session_);
+    return;
+  }
   const Failure failure = last_failure(made);
   rill_session_free(session_);
   rill_plan_release(plan_);
@@ -92,12 +101,14 @@ Stream::Stream(const Plan& plan) : memory_(plan.memory()), plan_(rill_plan_retai
 }
 
 Stream::Stream(const Stream& other)
-    : memory_(other.memory_), plan_(other.plan_), streams_(other.streams_),
-      streaming_(other.streaming_), known_(other.known_) {
+    : memory_(other.memory_), threads_(other.threads_), plan_(other.plan_),
+      streams_(other.streams_), streaming_(other.streaming_), known_(other.known_),
+      stepped_(other.stepped_) {
   for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) io_[dir] = other.io_[dir];
   const Hold hold(const_cast<Stream*>(&other));
   check(unlocked([&] { return rill_session_clone(other.session_, &session_); }));
   rill_plan_retain(plan_);
+  if (threads_) threads_->share_with(session_);
 }
 
 Stream::~Stream() {
@@ -112,6 +123,13 @@ void Stream::close() {
   session_ = nullptr;
 }
 
+void Stream::leave_steps() {
+  if (!stepped_) return;
+  const std::vector<uint64_t> state = saved();
+  check(rill_state_load(session_, state.data() + 1, static_cast<size_t>(state[0])));
+  stepped_ = false;
+}
+
 void Stream::check_values_known() const {
   for (size_t i = 0; i < known_.size(); ++i) {
     if (known_[i]) continue;
@@ -121,12 +139,26 @@ void Stream::check_values_known() const {
   }
 }
 
-std::vector<InputArray> Stream::arrays_of(const nb::args& values, const nb::kwargs& named) {
+std::vector<InputArray> Stream::arrays_of(const nb::args& values, const nb::kwargs& named,
+                                          nb::handle* buffers) {
   std::vector<InputArray> out;
   out.reserve(streaming_.size());
   const size_t given = values.size();
-  if (given + named.size() != streaming_.size()) {
-    refuse(RILL_E_ARG, std::to_string(given + named.size()) + " arrays of frames, expected " +
+  size_t by_name = named.size();
+  PyObject* const buffer = by_name > 0 ? PyDict_GetItemString(named.ptr(), "out") : nullptr;
+  if (buffer) {
+    // An input of that name is meant first.
+    bool is_input = false;
+    for (const size_t input : streaming_) {
+      is_input |= std::strcmp(io_[RILL_INPUT][input].name, "out") == 0;
+    }
+    if (!is_input) {
+      *buffers = buffer;
+      --by_name;
+    }
+  }
+  if (given + by_name != streaming_.size()) {
+    refuse(RILL_E_ARG, std::to_string(given + by_name) + " arrays of frames, expected " +
                            std::to_string(streaming_.size()) + ": one per input that streams");
   }
   for (size_t i = 0; i < streaming_.size(); ++i) {
@@ -152,7 +184,8 @@ int64_t Stream::frames_due(size_t output, int64_t steps) const {
   return std::max<int64_t>(0, steps * stream.pulse - stream.delay - pulled);
 }
 
-std::vector<OutputArray> Stream::room_for(const std::vector<InputArray>& inputs) const {
+std::vector<OutputArray> Stream::room_for(const std::vector<InputArray>& inputs,
+                                          const std::vector<nb::object>& buffers) const {
   std::vector<OutputArray> out(streams_.size());
   for (size_t i = 0; i < streams_.size(); ++i) {
     const rill_stream_info& stream = streams_[i];
@@ -166,12 +199,14 @@ std::vector<OutputArray> Stream::room_for(const std::vector<InputArray>& inputs)
                              ? input.extent(stream.input_axis)
                              : 0;
     const int64_t due = frames_due(i, (pushed + more) / stream.input_pulse);
-    out[i] = OutputArray(io_[RILL_OUTPUT][i], stream.axis, due);
+    out[i] = has(buffers, i) ? OutputArray(buffers[i], io_[RILL_OUTPUT][i], stream.axis, due)
+                             : OutputArray(io_[RILL_OUTPUT][i], stream.axis, due);
   }
+  check_apart(inputs, out, buffers);
   return out;
 }
 
-std::vector<OutputArray> Stream::room_for_tail() const {
+std::vector<OutputArray> Stream::room_for_tail(const std::vector<nb::object>& buffers) const {
   std::vector<OutputArray> out(streams_.size());
   for (size_t i = 0; i < streams_.size(); ++i) {
     const rill_stream_info& stream = streams_[i];
@@ -180,12 +215,15 @@ std::vector<OutputArray> Stream::room_for_tail() const {
     check(rill_position(session_, i, &pushed, nullptr));
     const int64_t tail = stream.flush_steps >= 0 ? stream.flush_steps : kUnknownTailPulses;
     const int64_t due = frames_due(i, ceil_of(pushed, stream.input_pulse) + tail);
-    out[i] = OutputArray(io_[RILL_OUTPUT][i], stream.axis, due);
+    out[i] = has(buffers, i) ? OutputArray(buffers[i], io_[RILL_OUTPUT][i], stream.axis, 0)
+                             : OutputArray(io_[RILL_OUTPUT][i], stream.axis, due);
   }
+  check_apart({}, out, buffers);
   return out;
 }
 
-nb::object Stream::hand_out(std::vector<OutputArray>* outputs, bool finished) {
+nb::object Stream::hand_out(std::vector<OutputArray>* outputs,
+                            const std::vector<nb::object>& buffers, bool finished) {
   nb::list out;
   for (size_t i = 0; i < outputs->size(); ++i) {
     if (streams_[i].axis >= 0) {
@@ -193,7 +231,8 @@ nb::object Stream::hand_out(std::vector<OutputArray>* outputs, bool finished) {
     } else if (finished) {
       auto view = sized<rill_view>();
       check(rill_output_buffer(session_, i, &view));
-      out.append(copy_out(io_[RILL_OUTPUT][i], view));
+      out.append(has(buffers, i) ? copy_out_to(buffers[i], io_[RILL_OUTPUT][i], view)
+                                 : copy_out(io_[RILL_OUTPUT][i], view));
     } else {
       out.append(nb::none());
     }
@@ -264,14 +303,17 @@ void Stream::push_all(const std::vector<InputArray>& inputs, std::vector<OutputA
 nb::object Stream::push(const nb::args& values, const nb::kwargs& named) {
   const Hold hold(this);
   check_values_known();
-  const std::vector<InputArray> inputs = arrays_of(values, named);
+  leave_steps();
+  nb::handle out = nb::none();
+  const std::vector<InputArray> inputs = arrays_of(values, named, &out);
   // A call that is wrong is refused before anything is allocated: pushes of no frames check it.
   check_frames(inputs);
-  std::vector<OutputArray> outputs = room_for(inputs);
+  const std::vector<nb::object> buffers = buffers_of(out, streams_.size());
+  std::vector<OutputArray> outputs = room_for(inputs, buffers);
   if (inputs.size() == 1) {
     // The library takes the frames of one input all or not at all.
     push_all(inputs, &outputs);
-    return hand_out(&outputs, false);
+    return hand_out(&outputs, buffers, false);
   }
   const std::vector<uint64_t> before = saved();
   try {
@@ -281,18 +323,39 @@ nb::object Stream::push(const nb::args& values, const nb::kwargs& named) {
     check(rill_state_load(session_, before.data() + 1, static_cast<size_t>(before[0])));
     throw;
   }
-  return hand_out(&outputs, false);
+  return hand_out(&outputs, buffers, false);
 }
 
-nb::object Stream::finish() {
+nb::object Stream::finish(nb::handle out) {
   const Hold hold(this);
   check_values_known();
+  leave_steps();
+  const std::vector<nb::object> buffers = buffers_of(out, streams_.size());
+  if (buffers.empty()) {
+    check(unlocked([&] { return rill_finish(session_); }));
+    std::vector<OutputArray> outputs = room_for_tail(buffers);
+    pull_tail(&outputs);
+    return hand_out(&outputs, buffers, true);
+  }
+  // The length of the tail is known at its end: a buffer that is too small leaves all as it was.
+  std::vector<OutputArray> outputs = room_for_tail(buffers);
+  const std::vector<uint64_t> before = saved();
   check(unlocked([&] { return rill_finish(session_); }));
-  std::vector<OutputArray> outputs = room_for_tail();
+  try {
+    pull_tail(&outputs);
+    return hand_out(&outputs, buffers, true);
+  } catch (...) {
+    check(rill_session_reset(session_));
+    check(rill_state_load(session_, before.data() + 1, static_cast<size_t>(before[0])));
+    throw;
+  }
+}
+
+void Stream::pull_tail(std::vector<OutputArray>* outputs) {
   for (bool full = true; full;) {
     rill_status status = RILL_OK;
     unlocked([&] {
-      while (pull_all(session_, &outputs, streams_, &status)) {
+      while (pull_all(session_, outputs, streams_, &status)) {
       }
       return status;
     });
@@ -300,19 +363,77 @@ nb::object Stream::finish() {
     // An output that has no room left may have more to give, and hold up the others.
     full = false;
     int64_t shape[RILL_MAX_RANK];
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (streams_[i].axis < 0 || outputs[i].left() > 0) continue;
+    for (size_t i = 0; i < outputs->size(); ++i) {
+      if (streams_[i].axis < 0 || (*outputs)[i].left() > 0) continue;
       OutputArray one(io_[RILL_OUTPUT][i], streams_[i].axis, 1);
       const rill_view room = one.room(shape);
       int64_t given = 0;
       check(unlocked([&] { return rill_pull(session_, i, &room, &given); }));
       if (given == 0) continue;
       one.filled = given;
-      outputs[i].append(one);
+      (*outputs)[i].append(one);
       full = true;
     }
   }
-  return hand_out(&outputs, true);
+}
+
+rill_session_step Stream::begin_step(nb::handle frames) {
+  check_values_known();
+  auto step = sized<rill_session_step>();
+  step.session = session_;
+  step.kind = RILL_STEP_FULL;
+  const bool several = nb::isinstance<nb::tuple>(frames);
+  const size_t count = several ? nb::len(frames) : 1;
+  if (count != streaming_.size()) {
+    refuse(RILL_E_ARG, std::to_string(count) + " arrays of frames, expected " +
+                           std::to_string(streaming_.size()) + ": one per input that streams");
+  }
+  for (size_t i = 0; i < count; ++i) {
+    auto buffer = sized<rill_view>();
+    check(rill_input_buffer(session_, streaming_[i], &buffer));
+    copy_in(several ? frames[nb::int_(i)] : nb::object(nb::borrow(frames)),
+            io_[RILL_INPUT][streaming_[i]], buffer);
+  }
+  return step;
+}
+
+nb::object Stream::end_step() {
+  nb::list out;
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i].axis < 0) {
+      out.append(nb::none());
+      continue;
+    }
+    int64_t first = 0, count = 0;
+    auto view = sized<rill_view>();
+    check(rill_valid_frames(session_, i, &first, &count));
+    check(rill_output_buffer(session_, i, &view));
+    out.append(copy_frames_out(io_[RILL_OUTPUT][i], streams_[i].axis, view, first, count));
+  }
+  if (nb::len(out) == 1) return out[0];
+  return nb::tuple(out);
+}
+
+nb::list Stream::step_together(const std::vector<Stream*>& streams, const nb::sequence& frames) {
+  if (nb::len(frames) != streams.size()) {
+    refuse(RILL_E_ARG, "frames for " + std::to_string(nb::len(frames)) + " streams, expected " +
+                           std::to_string(streams.size()));
+  }
+  for (size_t i = 0; i < streams.size(); ++i) {
+    if (std::find(streams.begin(), streams.begin() + static_cast<std::ptrdiff_t>(i), streams[i]) !=
+        streams.begin() + static_cast<std::ptrdiff_t>(i)) {
+      refuse(RILL_E_ARG, "stream " + std::to_string(i) + " occurs twice");
+    }
+  }
+  std::vector<std::unique_ptr<Hold>> holds;
+  std::vector<rill_session_step> steps;
+  for (Stream* stream : streams) holds.push_back(std::make_unique<Hold>(stream));
+  for (size_t i = 0; i < streams.size(); ++i) steps.push_back(streams[i]->begin_step(frames[i]));
+  check(unlocked([&] { return rill_step_together(steps.data(), steps.size()); }));
+  for (Stream* stream : streams) stream->stepped_ = true;
+  nb::list out;
+  for (Stream* stream : streams) out.append(stream->end_step());
+  return out;
 }
 
 void Stream::set(const std::string& name, nb::handle value) {
@@ -335,6 +456,7 @@ void Stream::set(const std::string& name, nb::handle value) {
 void Stream::reset() {
   const Hold hold(this);
   check(rill_session_reset(session_));
+  stepped_ = false;
 }
 
 std::vector<uint64_t> Stream::saved() const {
@@ -359,6 +481,7 @@ void Stream::load(const nb::bytes& state) {
   std::memcpy(room.data(), state.data(), state.size());
   const size_t size = state.size();
   check(unlocked([&] { return rill_state_load(session_, room.data(), size); }));
+  stepped_ = false;
 }
 
 nb::tuple Stream::position() {
@@ -384,6 +507,8 @@ int64_t Stream::bytes() {
 }
 
 void define_stream(nb::module_& module) {
+  module.def("step_together", &Stream::step_together, nb::arg("streams"), nb::arg("frames"),
+             "Run the next step of several streams of one plan.");
   nb::class_<Stream>(module, "Stream", "One stream of a plan, run by one thread at a time.")
       .def(nb::init<const Plan&>(), nb::arg("plan"))
       .def(nb::init<const Stream&>(), nb::arg("other"))
@@ -397,7 +522,7 @@ void define_stream(nb::module_& module) {
            "`finish`, or where one of several inputs is ahead by more than a pulse. Of a call\n"
            "that fails no frame of any input is taken.\n\n"
            "Threads: other threads of Python run meanwhile.")
-      .def("finish", &Stream::finish,
+      .def("finish", &Stream::finish, nb::arg("out").none() = nb::none(),
            "Say that all frames have been pushed, and return the tail, as `push` does.\n\n"
            "Outputs that do not stream come as arrays. Errors: ShapeError if the model has no\n"
            "output for a stream of this length: more frames may be pushed then; StateError if\n"

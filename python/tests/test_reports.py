@@ -1,5 +1,6 @@
 """What models, latencies, profiles and checks tell, as text and as pages."""
 
+from fractions import Fraction
 from html.parser import HTMLParser
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_latency_is_that_of_the_layers(stream):
     (output,) = report.outputs
     assert (output.delay, output.delay_input_frames, output.pulse) == (2, 4, 4)
     assert stream.delay == 2
-    assert output.rate == rill.latency.Fraction(1, 2)
+    assert output.rate == Fraction(1, 2)
     # The first frame of a pulse waits for the seven behind it, and the delay.
     assert output.latency_ms == 10 * (output.delay_input_frames + 7)
     assert stream.latency().outputs[0].latency_ms is None

@@ -7,6 +7,8 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -327,6 +329,44 @@ def test_magnitudes_and_nan_are_compared(monkeypatch):
 def test_rounding_of_pytorch_itself_is_no_fault(function):
     report = exports.export(Calling(function), FRAMES, modules.BATCH_TIME)
     assert report.ok, str(report)
+
+
+class Warns(torch.nn.Module):
+    def forward(self, x):
+        warnings.warn("the module says so", UserWarning, stacklevel=1)
+        return x * 2
+
+
+def test_warnings_of_the_module_are_passed_on_once():
+    with pytest.warns(UserWarning, match="the module says so") as caught:
+        exports.export(Warns(), FRAMES, modules.BATCH_TIME, "S")
+    said = [each for each in caught if "the module says so" in str(each.message)]
+    assert len(said) == 1 and said[0].filename == __file__
+
+
+def test_other_threads_are_heard_while_an_exporter_is_muted(caplog, capsys):
+    from rill.torch import quiet
+
+    def talk(who):
+        print(f"{who} prints")
+        warnings.warn(f"{who} warns", UserWarning, stacklevel=1)
+        logging.getLogger("torch.export").warning("%s logs", who)
+
+    logger = logging.getLogger("torch")
+    level, filters = logger.level, list(logger.filters)
+    with pytest.warns(UserWarning) as heard, caplog.at_level(logging.WARNING):
+        with quiet.warnings_recorded() as caught, quiet.nothing_printed(), quiet.exporters_muted():
+            talk("the exporter")
+            logging.getLogger("another").warning("another logs")
+            other = threading.Thread(target=talk, args=("a thread",))
+            other.start()
+            other.join()
+            logger.setLevel(logging.CRITICAL)
+    assert [str(each.message) for each in caught] == ["the exporter warns"]
+    assert [str(each.message) for each in heard] == ["a thread warns"]
+    assert capsys.readouterr().out == "a thread prints\n"
+    assert caplog.messages == ["another logs", "a thread logs"]
+    assert logger.level == level and logger.filters == filters
 
 
 def test_steps_are_logged_and_other_loggers_stay_as_they_are(caplog):

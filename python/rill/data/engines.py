@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -16,6 +17,8 @@ from .._errors import ArgumentError, Error, StateError
 from ..model import Model, Symbols
 from .sounds import files_in
 from .work import Done, Job, Part, Pulse, Rows, Worker, fingerprint
+
+_LOG = logging.getLogger("rill.data")
 
 Files = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
 
@@ -102,11 +105,16 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
         if progress is not None:
             progress(Progress(told[0], total, told[1] / 3600))
 
+    there = sum(os.path.exists(part.path) for part in parts)
+    if there:
+        _LOG.info("%s: %d of %d parts are there already", out, there, len(parts))
     done, deaths = run(job, parts, count, client, tell)
     missing = [part for part in parts if part.index not in done or not os.path.exists(part.path)]
     if missing:
         raise StateError(f"{len(missing)} of {len(parts)} parts were not done",
                          hint="Call it again: it goes on with those")
+    if deaths:
+        _LOG.warning("%d workers died; their files were tried again", deaths)
     each = done.values()
     return Summary(sum(d.files for d in each), sum(d.failed for d in each),
                    sum(d.rows for d in each), sum(d.audio_seconds for d in each),

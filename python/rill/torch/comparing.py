@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
@@ -15,6 +14,7 @@ from torch import nn
 
 from ..checks import Row, compare
 from .inputs import Inputs, Sizes, flat
+from .quiet import pass_on, warnings_recorded
 
 #: Tolerances by the coarsest type in a module: its eps is 2^-10 of f16 and 2^-7 of bf16.
 _TOLERANCES = {torch.float16: (1e-3, 4e-3), torch.bfloat16: (1e-2, 3e-2)}
@@ -86,14 +86,17 @@ def array(tensor: torch.Tensor) -> np.ndarray:
     return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 
-def run(module: nn.Module, inputs: Inputs, tensors: Sequence[torch.Tensor], seed: int = 0) -> Any:
+def run(module: nn.Module, inputs: Inputs, tensors: Sequence[torch.Tensor], seed: int = 0,
+        heard: bool = False) -> Any:
     """Run a module on copies of tensors, so that it can change them. ``seed`` is that of random
-    numbers in the module."""
+    numbers in the module; ``heard``: pass its warnings on."""
     copies = [tensor.clone() for tensor in tensors]
-    with torch.no_grad(), warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
-        warnings.simplefilter("ignore")
+    with torch.no_grad(), warnings_recorded() as caught, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return module(*inputs.rebuilt(copies))
+        outputs = module(*inputs.rebuilt(copies))
+    if heard:
+        pass_on(caught)
+    return outputs
 
 
 def precise(module: nn.Module, inputs: Inputs, case: Case) -> List[np.ndarray]:

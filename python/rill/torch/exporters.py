@@ -22,6 +22,7 @@ from . import places
 from .advice import advice
 from .inputs import Inputs, flat
 from .places import Map, OnnxMap, Place
+from .quiet import exporters_muted, nothing_printed, warnings_recorded
 from .spectra import rewritten
 
 
@@ -205,28 +206,9 @@ def hint_of(place: Optional[Place]) -> Optional[str]:
 def _recorded(products: bool = True) -> Iterator[List[warnings.WarningMessage]]:
     """Record the warnings of an exporter, keep what it prints and logs out of the caller's terminal,
     and rewrite transforms that exporters take for the example's length alone."""
-    said = io.StringIO()
-    with warnings.catch_warnings(record=True) as caught, _quiet_logs(), \
-            contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), \
+    with warnings_recorded() as caught, exporters_muted(), nothing_printed(), \
             torch.random.fork_rng(devices=[]), torch.no_grad(), rewritten(products):
-        warnings.simplefilter("always")
         yield caught
-
-
-@contextlib.contextmanager
-def _quiet_logs() -> Iterator[None]:
-    """Mute the loggers of the exporters, and no others."""
-    names = ["torch", "torch_to_nnef", "onnxscript", "onnx_ir", "onnx", "nnef"]
-    names += [name for name in logging.root.manager.loggerDict
-              if name.split(".")[0] in names and name not in names]
-    levels = [(each, each.level) for each in map(logging.getLogger, names)]
-    try:
-        for each, _ in levels:
-            each.setLevel(logging.CRITICAL + 1)
-        yield
-    finally:
-        for each, level in levels:
-            each.setLevel(level)
 
 
 @contextlib.contextmanager

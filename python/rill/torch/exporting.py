@@ -159,7 +159,7 @@ class _Export:
         before = snapshot(self._module)
         try:
             with prepared():
-                outputs = run(self._module, inputs, tensors)
+                outputs = run(self._module, inputs, tensors, heard=True)
         except Exception as error:
             place = places.of_failure(error, self._module)
             raise ExportError(f"the module does not run on the example: {one_line(error)}", place,

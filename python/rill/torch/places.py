@@ -8,13 +8,13 @@ import linecache
 import os
 import re
 import types
-import warnings
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from torch import nn
 
+from .quiet import warnings_recorded
 from .spectra import rewritten
 
 
@@ -107,8 +107,7 @@ class Map:
         if self._places is None:
             # The exporter has no public way to ask, and another release of it may have none at all.
             try:
-                with warnings.catch_warnings(), rewritten():
-                    warnings.simplefilter("ignore")
+                with warnings_recorded(), rewritten():
                     self._places = self._traced()
             except Exception:
                 self._places = {}
@@ -200,9 +199,7 @@ class OnnxMap:
 
 def _lines_of(module: nn.Module, arguments: Tuple[Any, ...]) -> Dict[Tuple[str, str], List[Line]]:
     """Lines of source by (submodule, operation), in the order of a trace; operation "" is any."""
-    with warnings.catch_warnings(), torch.enable_grad(), torch.random.fork_rng(devices=[]), \
-            rewritten():
-        warnings.simplefilter("ignore")
+    with warnings_recorded(), torch.enable_grad(), torch.random.fork_rng(devices=[]), rewritten():
         traced = torch.jit.trace(module, arguments, check_trace=False)
     lines: Dict[Tuple[str, str], List[Line]] = {}
     for node in traced.inlined_graph.nodes():

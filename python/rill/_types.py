@@ -1,0 +1,26 @@
+"""Types of arguments and results, for type checkers alone."""
+
+from __future__ import annotations
+
+import os
+from typing import IO, Any, Protocol, Sequence, Tuple, Union
+
+from numpy.typing import ArrayLike, NDArray
+
+
+class SupportsDLPack(Protocol):
+    """A tensor of another library, such as PyTorch."""
+
+    def __dlpack__(self, *, stream: Any = ...) -> Any: ...
+
+
+Array = NDArray[Any]
+#: What an input takes.
+Input = Union[ArrayLike, SupportsDLPack]
+#: The array of the output; a tuple of arrays, for which Any stands, if a model has several outputs.
+Outputs = Union[Array, Any]
+#: A buffer for the output, or one for each output, None for those that are to be allocated.
+Buffer = Union[Array, SupportsDLPack]
+Buffers = Union[Buffer, None, Sequence[Union[Buffer, None]]]
+Frames = Union[Input, Tuple[Input, ...]]
+Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, IO[bytes]]
