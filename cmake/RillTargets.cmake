@@ -102,7 +102,8 @@ endfunction()
 # A static library of the runtime: hidden symbols, no RTTI. Nothing in it throws; with exceptions it
 # can be unwound where the system has no memory left. What is SMALL is optimised for size in release
 # builds, as its time does not count or goes to kernels, but for the sources that are FAST. With
-# RILL_PRECOMPILE the headers named are compiled once for all sources but these.
+# RILL_PRECOMPILE the headers named are compiled once for all sources but these; with
+# RILL_PRECOMPILE_ALL, in every library, so are those that most sources include.
 function(rill_library name)
   cmake_parse_arguments(ARG "SMALL" "" "SOURCES;FAST;DEPENDS;PRIVATE;PRECOMPILE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -118,7 +119,15 @@ function(rill_library name)
                            $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   endif()
   rill_fast_sources(${ARG_FAST})
-  if(RILL_PRECOMPILE AND ARG_PRECOMPILE)
+  if(RILL_PRECOMPILE_ALL)
+    foreach(header algorithm array cmath functional map memory optional set span string vector)
+      list(APPEND ARG_PRECOMPILE "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
+    endforeach()
+    if("${name};${ARG_DEPENDS};${ARG_PRIVATE}" MATCHES "rill_(core|ops|nnef|pulse)(;|$)")
+      list(APPEND ARG_PRECOMPILE "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/core/graph/rewrite.h>")
+    endif()
+  endif()
+  if((RILL_PRECOMPILE OR RILL_PRECOMPILE_ALL) AND ARG_PRECOMPILE)
     target_precompile_headers(${name} PRIVATE ${ARG_PRECOMPILE})
   endif()
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden

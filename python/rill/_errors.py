@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Optional
+from typing import Any, List, Optional
 
 from ._printable import printable, printable_lines
 
@@ -61,6 +61,20 @@ class Error(Exception):
         self.line = line
         self.column = column
         self.hint = hint
+
+    def _render_traceback_(self) -> List[str]:
+        """What IPython shows: the caller's own lines, without those of this package."""
+        import traceback
+
+        here = os.path.dirname(os.path.abspath(__file__)) + os.sep
+        out = []
+        for frame in traceback.extract_tb(self.__traceback__):
+            name = frame.filename
+            if not name.startswith(here) and "site-packages" not in name:
+                if name.startswith("<ipython-input-") or f"{os.sep}ipykernel_" in name:
+                    name = "the cell"
+                out.append(f"{name}, line {frame.lineno}: {frame.line or ''}".rstrip(": "))
+        return out + [f"{type(self).__name__}: {self}"]
 
     def _parts(self) -> dict:
         return {key: getattr(self, key) for key in ("expected", "found", "node", "op", "file",

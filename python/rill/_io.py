@@ -24,6 +24,20 @@ class Io:
     def __str__(self) -> str:
         return printable(f"{self.name}: [{', '.join(map(str, self.shape))}] {self.dtype}")
 
+    def _repr_html_(self) -> str:
+        return IoList([self])._repr_html_()
+
+
+class IoList(List[Io]):
+    """Inputs or outputs, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        quantised = any((io.scale, io.zero_point) != (1.0, 0) for io in self)
+        head = ("name", "extents", "type") + (("scale", "zero point") if quantised else ())
+        rows = [(io.name, ", ".join(map(str, io.shape)), io.dtype)
+                + ((io.scale, io.zero_point) if quantised else ()) for io in self]
+        return table(head, rows)
+
 
 def _io(told: Tuple) -> Io:
     name, dtype, extents, _, scale, zero_point, *_ = told
@@ -53,11 +67,11 @@ class Described:
 
     @property
     def inputs(self) -> List[Io]:
-        return [_io(told) for told in self._open.inputs()]
+        return IoList(_io(told) for told in self._open.inputs())
 
     @property
     def outputs(self) -> List[Io]:
-        return [_io(told) for told in self._open.outputs()]
+        return IoList(_io(told) for told in self._open.outputs())
 
     def close(self) -> None:
         """Let go of the memory. Streams live on; other calls raise StateError."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._errors import ArgumentError, Error, StateError
-from ._html import page, table
+from ._html import GREEN, RED, badge, folded, page, table
 from ._lazy import np
 from ._printable import lines_of
 
@@ -64,9 +64,12 @@ class CheckReport:
         return f"<rill.CheckReport {'right' if self.ok else 'WRONG'}, {len(self.rows)} rows>"
 
     def _repr_html_(self) -> str:
-        rows = [(row.what, row.output, row.elements, row.verdict()) for row in self.rows]
-        return page(self.title, "right" if self.ok else "WRONG",
-                    table(("compared", "output", "elements", "verdict"), rows))
+        head = ("compared", "output", "elements", "verdict")
+        wrong, right = ([(row.what, row.output, row.elements, row.verdict()) for row in self.rows
+                         if row.ok == ok] for ok in (False, True))
+        parts = [table(head, wrong)] if wrong else []
+        parts += [folded(f"{len(right)} comparisons right", table(head, right))] if right else []
+        return page(self.title, badge("right", GREEN) if self.ok else badge("WRONG", RED), *parts)
 
 
 class CheckError(StateError):

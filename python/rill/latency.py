@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from . import _rill
 from ._errors import number
-from ._html import Html, cell, page, table
+from ._html import AMBER, BLUE, GREY, Drawing, Html, page, table
 from ._printable import lines_of, printable
 
 if TYPE_CHECKING:
@@ -72,48 +72,66 @@ class LatencyReport:
         return f"<rill.LatencyReport {self.input_pulse} frames per step along {printable(self.symbol)}>"
 
     def _repr_html_(self) -> str:
+        return self._page(False)
+
+    def _page(self, whole: bool) -> str:
+        """The picture and the tables: of the first steps, or of a whole short stream."""
         rows = []
         for output in self.outputs:
             if output.streams:
-                ms = "" if output.latency_ms is None else f"{output.latency_ms:g}"
-                rows.append((output.name, output.delay, output.delay_input_frames, ms,
+                rows.append((output.name, output.delay, output.delay_input_frames,
+                             "" if output.latency_ms is None else f"{output.latency_ms:g}",
                              output.pulse, output.warm_up_steps, output.flush_steps,
                              output.length))
             else:
                 rows.append((output.name, "at the end", "", "", "", "", "", ""))
         memory = [(name.replace("_bytes", ""), count) for name, count in self.memory.items()]
-        return page(self.title, f"{self.input_pulse} frames per step along {self.symbol}",
+        pulse = f"{self.input_pulse} frames"
+        if self.frame_ms is not None:
+            pulse += f" = {self.input_pulse * self.frame_ms:g} ms"
+        return page(self.title, f"{pulse} per step along {self.symbol}", self._picture(whole),
                     table(("output", "delay", "in input frames", "ms", "frames per step",
                            "steps before the first", "steps of the tail", "length"), rows),
-                    self._picture(), table(("memory", "bytes"), memory))
+                    table(("memory", "bytes"), memory))
 
-    def _picture(self) -> Html:
-        """The first pulses of the input, and below the frames of each output that they give."""
-        steps, width, height = 6, 72, 22
-        rows = [("input", [(step, 1.0) for step in range(steps)])]
+    def _picture(self, whole: bool) -> Html:
+        """What comes in and out along time. A step runs once its pulse is complete, and its frames
+        are heard during the next one."""
+        streaming = [each for each in self.outputs if each.streams and each.pulse > 0]
+        steps = max([each.warm_up_steps for each in streaming] + [1]) + 3
+        pulse = self.input_pulse
+        scale, unit = (1.0, "frames") if self.frame_ms is None else (self.frame_ms, "ms")
+        last = max([each.delay_input_frames for each in streaming] + [0]) if whole else 0
+        end = (steps + 1) * pulse + last
+        drawing = Drawing(end * scale, unit)
+
+        def blocks(begin: float, stop: float, colour: str, legend: str, opacity: float = 1) -> None:
+            """One block for each step, as far as they can be told apart."""
+            at = begin
+            while at < stop:
+                following = stop if steps > 40 else min(stop, (at // pulse + 1) * pulse)
+                drawing.block(at * scale, following * scale, colour, legend, opacity)
+                at = following
+
+        drawing.row("input")
+        blocks(0, steps * pulse if whole else end, AMBER, "input, by pulse")
+        for output in streaming:
+            drawing.row(output.name)
+            begin = pulse + output.delay_input_frames
+            drawing.block(0, begin * scale, GREY, "nothing yet", 0.25)
+            stop = (steps + 1) * pulse
+            blocks(begin, stop, BLUE, "output, by step")
+            if whole:
+                blocks(stop, stop + output.delay_input_frames, BLUE, "tail, by finish", 0.5)
+            drawing.span(0, begin * scale,
+                         f"pulse {pulse * scale:g} + delay {output.delay_input_frames * scale:g} "
+                         f"{unit}")
         for output in self.outputs:
-            if output.streams and output.pulse > 0:
-                shares = [_share_valid(output, step) for step in range(steps)]
-                rows.append((output.name, list(enumerate(shares))))
-        parts = [f'<svg width="{140 + steps * width}" height="{height * len(rows) + 4}" '
-                 'role="img" font-size="11">']
-        for at, (name, shares) in enumerate(rows):
-            top = at * height + 2
-            parts.append(f'<text y="{top + 14}" fill="currentColor">{cell(name[:20])}</text>')
-            for step, share in shares:
-                left = 140 + step * width
-                parts.append(f'<rect x="{left}" y="{top}" width="{width - 2}" '
-                             f'height="{height - 4}" fill="currentColor" fill-opacity="0.1"></rect>')
-                parts.append(f'<rect x="{left + (width - 2) * (1 - share):.1f}" y="{top}" '
-                             f'width="{(width - 2) * share:.1f}" height="{height - 4}" '
-                             f'fill="{"#ccbb44" if at == 0 else "#4477aa"}"></rect>')
-        return Html("".join(parts) + "</svg>")
-
-
-def _share_valid(output: OutputLatency, step: int) -> float:
-    """The share of a step's frames that come behind the delay."""
-    begin = step * output.pulse
-    return max(0, min(output.pulse, begin + output.pulse - output.delay)) / output.pulse
+            if not output.streams and whole:
+                drawing.row(output.name)
+                drawing.block(0, (end - 1) * scale, GREY, "nothing yet", 0.25)
+                drawing.block((end - 1) * scale, end * scale, BLUE, "output, by step")
+        return drawing.svg()
 
 
 def _output(told: Dict[str, Any], frame_ms: Optional[float]) -> OutputLatency:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 from . import _rill
 from ._arrays import in_order, out_of
 from ._errors import ArgumentError, StateError, bytes_of, number, path_bytes, thread_count
-from ._html import cell, page, table
+from ._html import cell, folded, page, table
 from ._io import Described
 from ._lazy import np
 from .checks import CheckReport, Data, check
@@ -238,8 +238,10 @@ class Model(Described):
         operators = sorted(self.operators.items(), key=lambda item: -item[1])
         return page(self._name or "model", f"free symbols: {', '.join(self.symbols) or 'none'}",
                     self._io_table(),
-                    table(("operator", "nodes"), operators),
-                    table(("property", "value"), self.properties.items()))
+                    folded(f"{sum(self.operators.values())} nodes",
+                           table(("operator", "nodes"), operators)),
+                    folded(f"{len(self.properties)} properties of the file",
+                           table(("property", "value"), self.properties.items())))
 
     # -- plans -----------------------------------------------------------------------------------
 

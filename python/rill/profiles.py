@@ -73,7 +73,9 @@ class Profile:
 
     def _repr_html_(self) -> str:
         most = max([node.median_us for node in self.nodes] + [1e-9])
+        total = self.total_us or 1
         rows = [(node.name, node.op, f"{node.median_us:.2f}", f"{node.min_us:.2f}",
-                 f"{node.max_us:.2f}", bar(node.median_us / most)) for node in self._rows()]
+                 f"{node.max_us:.2f}", f"{100 * node.median_us / total:.1f}%",
+                 bar(node.median_us / most)) for node in self._rows()]
         return page(self.title, f"{self.total_us:.1f} µs per step, median of {self.steps} steps",
-                    table(("node", "operator", "median µs", "least", "most", ""), rows))
+                    table(("node", "operator", "median µs", "least", "most", "share", ""), rows))

@@ -141,7 +141,7 @@ class Stream(_rill.Stream):
         raise TypeError("a stream cannot be pickled: pickle stream.state, which is bytes")
 
     def _repr_html_(self) -> str:
-        return cell(repr(self)) if self.closed else self.latency()._repr_html_()
+        return cell(repr(self)) if self.closed else self.latency()._page(True)
 
     def __repr__(self) -> str:
         if self.closed:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
 
 from .._errors import ArgumentError, Error, StateError
+from .._html import AMBER, GREEN, badge, page, table
 from ..model import Model, Symbols
 from .sounds import files_in
 from .work import Done, Job, Part, Pulse, Rows, Worker, fingerprint
@@ -57,6 +58,16 @@ class Summary:
         return (f"{self.files} files, {self.failed} failed, {self.rows} rows, "
                 f"{self.audio_seconds / 3600:.2f} hours of sound in {self.wall_seconds:.1f} s, "
                 f"{self.speed_per_core:.0f} times real time per core")
+
+    def _repr_html_(self) -> str:
+        verdict = badge(f"{self.failed} files failed", AMBER) if self.failed else \
+            badge("all files scored", GREEN)
+        return page("corpus", verdict, table(("", ""), [
+            ("files", self.files), ("rows", self.rows),
+            ("hours of sound", f"{self.audio_seconds / 3600:.2f}"),
+            ("seconds", f"{self.wall_seconds:.1f}"),
+            ("times real time per core", f"{self.speed_per_core:.0f}"),
+            ("workers that died", self.deaths)]))
 
 
 def score(files: Files, model: Union[str, "os.PathLike[str]", Model],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Dict, List, Optional
 
 from .._errors import Error
-from .._html import page, table
+from .._html import AMBER, GREEN, RED, Html, badge, folded, lines, page, table
 from .._printable import printable_lines
 from ..checks import CheckError, CheckReport
 from ..latency import LatencyReport
@@ -181,15 +181,27 @@ class ExportReport(CheckReport):
         return f"<rill.torch.ExportReport {self._verdict()}, {len(self.rows)} rows>"
 
     def _repr_html_(self) -> str:
-        tables = [(("exporter",), [(each,) for each in self._exporters()]),
-                  (("first wrong",), [(each,) for each in self._fault()]),
-                  (("stream",), [(told,) for told in self._delays()]),
-                  (("where", "node", "operator", "cannot stream", "what to do"),
-                   [(each.place or "", each.node or "", each.op or "", each.reason,
-                     each.hint or "") for each in self.refusals]),
-                  (("not proven",), [(doubt,) for doubt in self._doubts()]),
-                  (("note",), [(note,) for note in self.notes]),
-                  (("compared", "output", "elements", "verdict"),
-                   [(row.what, row.output, row.elements, row.verdict()) for row in self.rows])]
-        return page(self.title, self._verdict(),
-                    *[table(head, rows) for head, rows in tables if rows])
+        colour = GREEN if self.ok else AMBER if self.right else RED
+        head = ("compared", "output", "elements", "verdict")
+        wrong, right = ([(row.what, row.output, row.elements, row.verdict()) for row in self.rows
+                         if row.ok == ok] for ok in (False, True))
+        parts = [lines(self._fault() + self._doubts() + self._delays())]
+        if wrong:
+            parts.append(table(head, wrong))
+        if self.refusals:
+            parts.append(table(
+                ("where", "node", "operator", "cannot stream", "what to do"),
+                [(each.place or "", each.node or "", each.op or "", each.reason,
+                  each.hint or advice(each.place) or "") for each in self.refusals]))
+        if self.path:
+            parts.append(lines([f"written to {self.path}"]))
+        if right:
+            elements = sum(row.elements for row in self.rows if row.ok)
+            parts.append(folded(f"{len(right)} comparisons right, of {elements} elements",
+                                table(head, right)))
+        for pulse, latency in self.latencies.items():
+            parts.append(folded(f"latency at pulse {pulse}", Html(latency._repr_html_())))
+        said = self._exporters() + [f"note: {note}" for note in self.notes]
+        if said:
+            parts.append(folded(f"exporters and notes: {len(said)}", lines(said)))
+        return page(self.title, badge(self._verdict(), colour), *parts)
