@@ -103,7 +103,7 @@ endfunction()
 # can be unwound where the system has no memory left. What is SMALL is optimised for size in release
 # builds, as its time does not count or goes to kernels, but for the sources that are FAST. With
 # RILL_PRECOMPILE the headers named are compiled once for all sources but these; with
-# RILL_PRECOMPILE_ALL, in every library, so are those that most sources include.
+# RILL_PRECOMPILE_ALL the headers that most sources include are compiled once too, in every library.
 function(rill_library name)
   cmake_parse_arguments(ARG "SMALL" "" "SOURCES;FAST;DEPENDS;PRIVATE;PRECOMPILE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -119,7 +119,8 @@ function(rill_library name)
                            $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   endif()
   rill_fast_sources(${ARG_FAST})
-  if(RILL_PRECOMPILE_ALL)
+  # Sources of kernels have flags of their processors, with which a header compiles otherwise.
+  if(RILL_PRECOMPILE_ALL AND NOT name STREQUAL rill_kernels)
     foreach(header algorithm array cmath functional map memory optional set span string vector)
       list(APPEND ARG_PRECOMPILE "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
     endforeach()

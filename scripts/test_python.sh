@@ -99,4 +99,4 @@ rm -rf "$site"
 export PYTHONPATH=$PWD/$site
 cd python/tests
 "$with_torch" -B -m pytest -p no:cacheprovider -rs test_torch.py test_faults.py test_spectra.py \
-  test_proofs.py test_arrays.py test_documents.py
+  test_proofs.py test_arrays.py test_modules.py test_documents.py
