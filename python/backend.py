@@ -29,7 +29,8 @@ _HERE = pathlib.Path(__file__).resolve().parent
 #: The folders of the repository that hold the library.
 _FOLDERS = ("api", "audit", "cmake", "core", "kernels", "nnef_loader", "onnx_loader", "ops",
             "platform", "plan_file", "pulse", "scripts", "transforms")
-_FILES = ("CMakeLists.txt", "LICENSE-APACHE", "LICENSE-MIT")
+_LICENCES = ("LICENSE-APACHE", "LICENSE-MIT")
+_FILES = ("CMakeLists.txt", *_LICENCES)
 #: Where xsimd is looked for; RILL_XSIMD names another folder.
 _XSIMD = ("/usr/include", "/usr/local/include", "/opt/homebrew/include")
 
@@ -43,6 +44,8 @@ def build_sdist(sdist_directory: str, config_settings: Optional[Dict[str, Any]] 
         staged = pathlib.Path(folder) / "rill"
         for name in _tracked(_HERE):
             _copy(_HERE / name, staged / name)
+        for name in _LICENCES:
+            _copy(_HERE.parent / name, staged / name)
         _copy_library(staged / "library")
         project = staged / "pyproject.toml"
         project.write_text(re.sub(r'(?m)^build-dir = .*$', 'build-dir = "build/{wheel_tag}"',

@@ -27,6 +27,16 @@ _NAMES = {
     "rill_plan_map": "rill.load_plan",
 }
 _C_NAME = re.compile(r"\brill_[a-z_]+\b")
+#: Options of the program in hints, and the calls that stand for them here.
+_OPTIONS = tuple((re.compile(pattern), call) for pattern, call in (
+    (r"[,;] or (?:give )?the input's shape with -i\b", ""),
+    (r"; or accept that each pulse is its own future with --pulse-backward chunk", ""),
+    (r"--set (\w+)=([\w*+/()-]*\w)", r"model.bind(\1=\2)"),
+    (r"--assert '([^']*)'", r'rill.torch.export(..., assertions=["\1"])'),
+    (r"--constantize (\w+)=(\w+)", r'rill.load(..., constants={"\1": \2})'),
+    (r"`rill MODEL --pulse auto inspect`", 'model.inspect(pulse="auto")'),
+    (r"with --target for what runs here", 'with target="native"'),
+))
 # How the library words what it found and what it expected.
 _WORDINGS = (
     re.compile(r"^(?:.*? is )?(?P<found>.*?)[,:;]? expected (?P<expected>[^;]*)", re.DOTALL),
@@ -207,6 +217,8 @@ def path_bytes(path: Any) -> bytes:
 
 
 def _named_here(text: str) -> str:
+    for pattern, call in _OPTIONS:
+        text = pattern.sub(call, text)
     return _C_NAME.sub(lambda match: _NAMES.get(match.group(), match.group()), text)
 
 

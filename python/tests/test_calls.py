@@ -132,6 +132,31 @@ def test_messages_of_the_library_go_to_the_logger_rill(caplog, tmp_path):
         ("rill", "WARNING", "50% of it"), ("rill", "INFO", "so far")]
 
 
+@pytest.mark.parametrize(("said", "here"), [
+    ("Set its symbols, as in --set S=16000, or give the input's shape with -i",
+     "Set its symbols, as in model.bind(S=16000)"),
+    ("Bind B before the pulse, as in --set B=1", "Bind B before the pulse, as in model.bind(B=1)"),
+    ("Give its value: --constantize NAME=VALUE for the input that it depends on",
+     'Give its value: rill.load(..., constants={"NAME": VALUE}) for the input that it depends on'),
+    ("Assert it, as in --assert 'S >= 4', or set its symbols",
+     'Assert it, as in rill.torch.export(..., assertions=["S >= 4"]), or set its symbols'),
+    ("Use a unidirectional layer; or accept that each pulse is its own future with "
+     "--pulse-backward chunk", "Use a unidirectional layer"),
+    ("stream.push is rill_push", "stream.push is stream.push"),
+])
+def test_hints_name_calls_of_python(said, here):
+    from rill import _errors
+
+    error = _errors.make("pulse", "no", "a", "b", "", "", "", 0, 0, said)
+    assert error.hint == here
+
+
+def test_a_refusal_names_calls_of_python(tmp_path):
+    with pytest.raises(rill.Error) as caught:
+        rill.load(PATH).pulse("S", 8)
+    assert "model.bind" in str(caught.value) and "--" not in str(caught.value)
+
+
 def test_an_open_stream_and_a_closed_one_show_what_they_are(model):
     stream = model.pulse("S", 8)
     assert repr(stream) == "<rill.Stream of 8 frames per step along S>"

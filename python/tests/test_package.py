@@ -26,6 +26,27 @@ def test_a_source_archive_holds_the_library_and_the_headers_that_it_needs(tmp_pa
             f"{archive.name[:-len('.tar.gz')]}/pyproject.toml").read().decode()
     for name in ("backend.py", "CMakeLists.txt", "rill/py.typed", "library/CMakeLists.txt",
                  "library/api/include/rill/rill.h", "library/third_party/xsimd/xsimd.hpp",
-                 "library/LICENSE-MIT", "PKG-INFO"):
+                 "library/LICENSE-MIT", "LICENSE-MIT", "LICENSE-APACHE", "README.md", "PKG-INFO"):
         assert name in names, name
     assert "../" not in project and not any(name.endswith("_test.cpp") for name in names)
+
+
+def test_the_installed_package_says_what_it_is():
+    import importlib.metadata
+
+    import rill
+
+    try:
+        told = importlib.metadata.metadata("rill")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the package is not installed")
+    assert told["Version"] == rill.__version__ == rill.version()
+    assert set(told.get_all("Provides-Extra")) >= {"torch", "data"}
+    needed = importlib.metadata.requires("rill")
+    assert any(each.startswith("numpy") and "extra" not in each for each in needed)
+    for extra, package in (("torch", "torch_to_nnef"), ("data", "pyarrow")):
+        assert any(each.replace("-", "_").startswith(package) and f"{extra}" in each.split(";")[-1]
+                   for each in needed), needed
+    assert "Typing :: Typed" in told.get_all("Classifier") and told["Requires-Python"] == ">=3.9"
+    assert "MIT" in (told["License"] or "") + (told["License-Expression"] or "")
+    assert "import rill" in importlib.metadata.metadata("rill").get_payload()

@@ -23,7 +23,7 @@ audio: NDArray[np.float32] = np.zeros((1, 16000), np.float32)
 #: Calls with every kind of argument, and the types of their results.
 CALLS = '''
 import io
-from typing import Any, AsyncIterator
+from typing import Any, AsyncIterator, List, Optional, Tuple, Union
 from typing_extensions import assert_type
 
 model = rill.load(io.BytesIO(b""), {"B": 1}, threads=2)
@@ -36,9 +36,9 @@ frames = stream.finish(out=(buffer, None))
 frames = model(audio, out=buffer)
 first, second = stream.run(mel=audio)
 total: float = float(frames.mean() + first.mean())
-assert_type(stream.delay, int | tuple[int | None, ...])
+assert_type(stream.delay, Union[int, Tuple[Optional[int], ...]])
 assert_type(model.inputs[0].name, str)
-together: list[NDArray[Any]] = rill.step_together([stream, stream], [audio, (audio, audio)])
+together: List[NDArray[Any]] = rill.step_together([stream, stream], [audio, (audio, audio)])
 
 async def listen(source: AsyncIterator[NDArray[np.float32]]) -> int:
     count = 0
