@@ -35,10 +35,10 @@ Status failed(Code code, uint64_t kinds, const AppendPiece* others, ...) {
   va_start(pieces, others);
   while (kinds != 0) {
     // Literals are the program's own; all else may hold names from a file.
-    const bool is_literal = static_cast<PieceKind>(kinds % (1U << kPieceKindBits)) == PieceKind::kChars;
+    const auto kind = static_cast<PieceKind>(kinds % (1U << kPieceKindBits));
     std::string piece;
     append_next(piece, &kinds, &others, &pieces);
-    error.message += is_literal ? piece : printable(piece);
+    error.message += kind == PieceKind::kChars ? piece : printable(piece);
   }
   va_end(pieces);
   return Status(std::move(error));

@@ -93,8 +93,8 @@ template <class T>
 using PieceArgument = std::conditional_t<std::is_convertible_v<const T&, const char*>, const char*,
                                          const T&>;
 
-/// What stands for a piece among C arguments: a C string, an integer of 64 bits, or a pointer to the
-/// value. Templates that join pieces pass them like this, which takes an instruction or two for each.
+/// The C argument that stands for a piece: a C string, an integer of 64 bits, or a pointer to the
+/// value. Templates that join pieces pass them like this, by an instruction or two for each.
 enum class PieceKind : uint8_t { kNone, kChars, kSigned, kUnsigned, kString, kView, kOther };
 constexpr int kPieceKindBits = 3;
 
@@ -122,7 +122,7 @@ struct AppendList {
   static constexpr AppendPiece kAll[] = {kAppend..., nullptr};
 };
 
-/// The list of what appends pieces of kind `kOther`, in their order. Equal lists are one.
+/// The functions that append pieces of kind `kOther`, in their order. Equal lists are one.
 template <class Found, class... Types>
 struct OtherPieces : Found {};
 template <AppendPiece... kAppend, class T, class... Left>

@@ -155,7 +155,8 @@ Elements elements_of() {
   const auto is_better = [](const View& x, int64_t at, int64_t best) {
     const auto* values = x.as<const Stored>();
     const T value = static_cast<T>(values[at]);
-    return value > (best == kNoElement ? kLowest : static_cast<T>(values[best])) || is_unordered(value);
+    const T most = best == kNoElement ? kLowest : static_cast<T>(values[best]);
+    return value > most || is_unordered(value);
   };
   const auto put_lowest = [](const View& y, int64_t at) {
     y.as<Stored>()[at] = static_cast<Stored>(kLowest);
