@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,21 @@ struct Shape {
   int64_t m, k, n;
 };
 
-constexpr Shape kShapes[] = {{1, 96, 288},      {1, 1024, 1024}, {1, 4096, 4096}, {4, 4096, 4096},
-                             {1, 16384, 16384}, {8, 1024, 1024}, {8, 4096, 4096}, {64, 1024, 1024},
+constexpr Shape kShapes[] = {{1, 96, 288},      {1, 4096, 4096},  {4, 4096, 4096},
+                             {1, 16384, 16384}, {8, 4096, 4096}, {64, 1024, 1024},
                              {64, 4096, 4096},  {512, 512, 512}};
+
+/// Weights of products with few rows, in every number of them below.
+constexpr int64_t kWeights[][2] = {{256, 256}, {1024, 1024}, {1024, 4096}, {4112, 1024}};
+constexpr int64_t kRows[] = {1, 2, 4, 8, 16, 32};
+
+std::vector<Shape> all_shapes() {
+  std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
+  for (const auto& [k, n] : kWeights) {
+    for (const int64_t m : kRows) shapes.push_back({m, k, n});
+  }
+  return shapes;
+}
 
 std::byte* aligned(std::vector<std::byte>* bytes) {
   return bytes->data() + (64 - reinterpret_cast<uintptr_t>(bytes->data()) % 64) % 64;
@@ -99,7 +112,7 @@ void register_all() {
   }
   for (Tier tier : {Tier::kAvx512, Tier::kAvx2, Tier::kNeon, Tier::kSse42}) {
     if (!supports(detected_tier(), tier)) continue;
-    for (const Shape s : kShapes) {
+    for (const Shape s : all_shapes()) {
       const std::string name = std::string("/") + tier_name(tier) + "/" + std::to_string(s.m) +
                                "x" + std::to_string(s.k) + "x" + std::to_string(s.n);
       benchmark::RegisterBenchmark(("f32" + name).c_str(),

@@ -1,6 +1,7 @@
 // Weights that a plan was asked to quantize: those that need no rounding give the same bits if no
 // sum rounds, and the plan reports which ones it kept unchanged, and why.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -90,6 +91,69 @@ TEST(FewBits, ConvolutionsOfExactWeightsHaveTheSameBits) {
     expect_exact(padded_conv({3}, {1}, 2), {1, 96, frames}, {66, 48, 3});
   }
   expect_exact(padded_conv({3, 3}, {1, 2}, 1), {1, 20, 7, 9}, {49, 20, 3, 3});
+}
+
+/// Elements [begin, begin + count) of an axis.
+Tensor part_of(const Tensor& x, int axis, int64_t begin, int64_t count) {
+  std::vector<int64_t> shape;
+  for (int i = 0; i < x.rank(); ++i) shape.push_back(i == axis ? count : x.extent(i));
+  int64_t outer = 1;
+  int64_t inner = 1;
+  for (int i = 0; i < axis; ++i) outer *= x.extent(i);
+  for (int i = axis + 1; i < x.rank(); ++i) inner *= x.extent(i);
+  Tensor out = std::move(Tensor::zeros(DType::kF32, std::move(shape))).value();
+  for (int64_t i = 0; i < outer; ++i) {
+    const float* from = x.data<float>() + (i * x.extent(axis) + begin) * inner;
+    std::copy_n(from, count * inner, out.mutable_data<float>() + i * count * inner);
+  }
+  return out;
+}
+
+Tensor run_with(const OpPtr& op, const Tensor& x, const Tensor& weights, WeightFormat format) {
+  WeightChoice choice;
+  choice.format = format;
+  std::vector<int64_t> shape;
+  for (int i = 0; i < x.rank(); ++i) shape.push_back(x.extent(i));
+  auto out = run(graph_with(op, shape, weights), {x}, true, &choice);
+  EXPECT_TRUE(choice.layers.size() == 1 && choice.layers[0].kept.empty());
+  return std::move(out).value()[0];
+}
+
+/// Some rows of products, and some frames of convolutions, of all sizes: kernels sum differently
+/// many rows at once, and blocks of weights begin anywhere in the taps of a convolution.
+TEST(FewBits, AnyNumberOfRowsHasTheSameBits) {
+  std::mt19937 random(7);
+  const auto draw = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (const Tier tier : kernels::kAllTiers) {
+    if (!kernels::supports(kernels::detected_tier(), tier)) continue;
+    kernels::set_tier_limit(tier);
+    for (int i = 0; i < 24; ++i) {
+      const WeightFormat format = kFormats[i % 3];
+      const int64_t rows = draw(4, 60);
+      const int64_t k = draw(1, 150);
+      const int64_t n = draw(1, 80);
+      const int64_t count = draw(4, i % 2 == 0 ? 8 : rows);
+      const int64_t begin = draw(0, std::max<int64_t>(0, rows - count));
+      const int64_t taken = std::min(count, rows - begin);
+      SCOPED_TRACE(str_cat(kernels::tier_name(tier), ": ", rows, "x", k, "x", n));
+      auto product = draft_op<EinSum>();
+      product->expr = "mk,nk->mn";
+      const Tensor x = random_f32(random(), {rows, k});
+      const Tensor w = random_f32(random(), {n, k});
+      expect_same(run_with(product, part_of(x, 0, begin, taken), w, format),
+                  part_of(run_with(product, x, w, format), 0, begin, taken));
+      // The first result of a part reads padding.
+      const auto conv = padded_conv({3}, {1}, 1);
+      const Tensor frames = random_f32(random(), {1, k, rows});
+      const Tensor taps = random_f32(random(), {n, k, 3});
+      const Tensor all = run_with(conv, frames, taps, format);
+      const Tensor some = run_with(conv, part_of(frames, 2, begin, taken), taps, format);
+      expect_same(part_of(some, 2, 1, taken - 2), part_of(all, 2, begin + 1, taken - 2));
+    }
+  }
+  kernels::clear_tier_limit();
 }
 
 /// The one layer of a product by these weights.
