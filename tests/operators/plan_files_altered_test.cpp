@@ -44,8 +44,8 @@ TEST(AlteredPlanFiles, AreToldWhatIsWrong) {
   bytes[0] = std::byte{'R'};
   EXPECT_NE(message(bytes).find("does not begin like one"), std::string::npos) << message(bytes);
   bytes = good;
-  put(&bytes, 8, 9);
-  EXPECT_NE(message(bytes).find("version 9: this library reads 8"), std::string::npos);
+  put(&bytes, 8, 10);
+  EXPECT_NE(message(bytes).find("version 10: this library reads 9"), std::string::npos);
   bytes = good;
   put(&bytes, 12, 0x04030201);
   EXPECT_NE(message(bytes).find("another order of bytes"), std::string::npos);
