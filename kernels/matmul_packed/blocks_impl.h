@@ -14,8 +14,8 @@
 namespace rill::kernels {
 namespace {
 
-/// Prefetch distance in bytes, about a run of blocks: unpacking for one row, and summing many, leave
-/// the machine too few outstanding reads. A smaller B lies in a cache already.
+/// Prefetch distance in bytes, about a run of blocks: unpacking for one row, and summing many,
+/// leave the machine too few outstanding reads. A smaller B lies in a cache already.
 constexpr int64_t kBlocksAhead = 4096;
 constexpr int64_t kBlocksFar = 512 * 1024;
 
@@ -295,7 +295,7 @@ template <class Arch, class Values, int kRows, int kPanels>
 }
 
 /// Compute up to kRows rows; several panels at once, if registers hold their sums, make more
-/// independent chains. Two rows that are left with one panel are rare enough to be computed as four.
+/// independent chains. Two rows with one panel left are rare, and computed as four.
 template <class Arch, class Values, int kRows>
 void blocks_few_rows(const BlockProduct& product) {
   constexpr int kNr = kPanelColumns<Arch>;
@@ -467,7 +467,7 @@ void matmul_blocks(const MatmulPackedArgs& args, PackedFormat format) {
     product.g.c = g.c + row * g.ldc;
     product.g.residual = g.residual == nullptr ? nullptr : g.residual + row * g.ldr;
     if (g.segment_len % kPackedBlock != 0) {
-      // Blocks would go on across segments, and the last word of values has more than are left.
+      // Blocks may cross the ends of segments, and the last word may have more values than A.
       join_segments(Values::kBits == 4 ? kQ4Unit : 1, args.scratch, &product.g);
     }
     if (product.g.m == 1) {

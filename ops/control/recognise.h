@@ -9,9 +9,9 @@ namespace rill::ops {
 
 struct Scan;
 
-/// Return which nodes are loops that compute a GRU, an LSTM or a plain recurrent layer; products and
-/// sums that only these read; and operators that only read what these give and constants: products,
-/// sums, and those that move elements. `loops`: by node, null for one that is no loop.
+/// Return which nodes are loops that compute a GRU, an LSTM or a plain recurrent layer; products
+/// and sums that only these read; and products, sums and moves of elements that only read results
+/// of these and constants. `loops`: by node, null for one that is no loop.
 std::vector<bool> recurrent_layers(const Graph& graph, std::span<const Scan* const> loops);
 
 /// Replace a loop whose body computes a GRU, an LSTM or a plain recurrent layer, recognised by its
