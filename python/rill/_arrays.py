@@ -41,6 +41,8 @@ def as_buffer(value, dtype: np.dtype, name: str, text: str) -> np.ndarray:
         array = value.view(np.ndarray)
     elif hasattr(value, "__dlpack__") and not (hasattr(value, "is_neg") and value.is_neg()):
         array = _from_object(value, name, text)
+        if not array.flags.writeable and type(value).__module__.split(".")[0] == "torch":
+            array = value.detach().numpy()  # before NumPy 2.1 all of DLPack is read only
     else:
         raise ArgumentError(f'the buffer for "{name}" is a {type(value).__name__}', expected=text,
                             found=type(value).__name__, node=name,

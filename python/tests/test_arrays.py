@@ -219,6 +219,8 @@ class OnlyDlpackWithSlices(OnlyDlpack):
 
 @pytest.mark.parametrize("kind", ["dense", "elements apart", "columns first", "reversed", "dlpack"])
 def test_outputs_lie_in_the_buffers_of_the_caller(model, wanted, kind):
+    if kind == "dlpack" and not np.from_dlpack(np.zeros(1)).flags.writeable:
+        pytest.skip("this NumPy writes to no memory that comes by DLPack")
     buffer, memory = buffers_like(wanted)[kind]
     assert model(X, out=buffer) is buffer
     np.testing.assert_array_equal(memory, wanted)
