@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Build the wheel of python/, install it in a fresh environment with NumPy and pytest alone, and test
 # it there against the program. Exit status 77 where packages of Python cannot be had.
-#   scripts/test_python.sh [-j JOBS] [--sources]
+#   scripts/test_python.sh [-j JOBS] [--sources | --archive]
 # The wheel holds the librill.a of the release build; with --sources all of rill is built for it once
-# more, as `pip install ./python` does.
+# more, as `pip install ./python` does. With --archive pip alone installs a source archive in a fresh
+# environment, without caches, and the tests run there; the processor's seconds are printed.
 # The tests of rill.data run where pyarrow can be had. Those of rill.torch run where PyTorch and
 # torch_to_nnef are there already: in the Python that RILL_EXPORTER_PYTHON names, or in
 # build/exporter, which tests/exporter/run.sh makes.
@@ -13,10 +14,12 @@ source scripts/setup.sh
 
 rill_jobs=$(nproc)
 from_sources=0
+from_archive=0
 while [[ $# -gt 0 ]]; do
   case $1 in
     -j) rill_jobs=${2:?-j needs a number}; shift ;;
     --sources) from_sources=1 ;;
+    --archive) from_archive=1 ;;
     *) echo "unknown option $1" >&2; exit 2 ;;
   esac
   shift
@@ -38,6 +41,20 @@ if ! "$builder/bin/python" -m pip install -q "${tools[@]}" ||
   ! "$environment/bin/python" -m pip install -q numpy pytest; then
   echo "skipped: packages of Python cannot be had" >&2
   exit 77
+fi
+
+if ((from_archive)); then
+  "$builder/bin/python" -m pip install -q build
+  rm -rf build/python-archive
+  "$builder/bin/python" -m build --sdist --no-isolation -o build/python-archive python
+  archive=$(realpath build/python-archive/*.tar.gz)
+  export CMAKE_BUILD_PARALLEL_LEVEL=$rill_jobs
+  (cd / && TIMEFORMAT='pip install: %U s of the processor, %R s' &&
+    time CCACHE_DISABLE=1 "$OLDPWD/$environment/bin/python" -m pip install -q --no-cache-dir "$archive")
+  rill_build release rill_program
+  export RILL_PROGRAM=$PWD/build/release/bin/rill
+  cd python/tests
+  exec "../../$environment/bin/python" -B -m pytest -p no:cacheprovider -rs .
 fi
 
 rill_build release rill_program rill_static rill_shared rill_run_static rill_run_shared
