@@ -90,7 +90,7 @@ if "$environment/bin/python" -m pip install -q --target "$site" "${data[@]}"; th
   )
 fi
 
-# Type checkers; that of pyright brings its program from a registry of its own.
+# Type checkers: pyright downloads its program when it first runs.
 site=build/python-types
 rm -rf "$site"
 if "$environment/bin/python" -m pip install -q --target "$site" mypy pyright typing_extensions pytest; then

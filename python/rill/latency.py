@@ -106,7 +106,7 @@ class LatencyReport:
         drawing = Drawing(end * scale, unit)
 
         def blocks(begin: float, stop: float, colour: str, legend: str, opacity: float = 1) -> None:
-            """One block for each step, as far as they can be told apart."""
+            """One block for each step, as long as a step is wide enough to see."""
             at = begin
             while at < stop:
                 following = stop if steps > 40 else min(stop, (at // pulse + 1) * pulse)

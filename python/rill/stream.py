@@ -97,8 +97,8 @@ class Stream(_rill.Stream):
     def run(self, *values: Input, out: Buffers = None, **named: Input) -> Outputs:
         """Stream whole inputs from the beginning to the end, and return the whole outputs.
 
-        The stream begins anew before and after. Outputs come as from ``push``, and lie in ``out``
-        as there.
+        The stream is reset before and after. Outputs come as from ``push``, in the buffers of ``out``
+        if these are given.
         """
         self.reset()
         try:
@@ -157,9 +157,9 @@ def step_together(streams: Sequence[Stream], frames: Sequence[Pulse]) -> List[Ou
     """Run the next step of several streams of one model: each layer runs for all of them before the
     next one does, so that its weights are fetched once.
 
-    ``frames``: for each stream one pulse, or a tuple with one of each input that streams. Returns for
-    each what ``push`` would, with the same bits. Each stream begins, ends and resets on its own, and
-    goes on with ``push`` and ``finish``; streams that are not named stand still.
+    ``frames``: for each stream one pulse, or a tuple with one of each input that streams. Returns one
+    result for each stream, with the bits of ``push``. Each stream starts, ends and is reset
+    independently, and may continue with ``push`` and ``finish``.
 
     Errors: ArgumentError for streams of different plans, or one that occurs twice; ShapeError for
     frames that are not one pulse; StateError for a stream that has taken its last frames by ``push``.

@@ -11,7 +11,7 @@ void tell(void*, rill_log_level level, const char* message) {
   struct Message {
     rill_log_level level;
     const char* text;
-  } told{level, message};
+  } given{level, message};
   rill::python::locked(
       [](void* argument) {
         const auto* const each = static_cast<const Message*>(argument);
@@ -21,7 +21,7 @@ void tell(void*, rill_log_level level, const char* message) {
           error.discard_as_unraisable("a message of rill");
         }
       },
-      &told);
+      &given);
 }
 
 }  // namespace

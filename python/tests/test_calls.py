@@ -83,7 +83,7 @@ def test_streams_that_step_together_have_the_bits_of_streams_apart(model, count)
         frames = rill.step_together(streams, [x[:, begin:begin + 8] for x in sounds])
         for part, each in zip(parts, frames):
             part.append(each)
-        if begin == 16:  # one goes on by itself for a while, and comes from a state
+        if begin == 16:  # one continues in another session, from its state
             saved = streams[0].state
             streams[0] = model.pulse("S", 8)
             streams[0].state = saved

@@ -37,16 +37,16 @@ def test_the_installed_package_says_what_it_is():
     import rill
 
     try:
-        told = importlib.metadata.metadata("rill")
+        found = importlib.metadata.metadata("rill")
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("the package is not installed")
-    assert told["Version"] == rill.__version__ == rill.version()
-    assert set(told.get_all("Provides-Extra")) >= {"torch", "data"}
+    assert found["Version"] == rill.__version__ == rill.version()
+    assert set(found.get_all("Provides-Extra")) >= {"torch", "data"}
     needed = importlib.metadata.requires("rill")
     assert any(each.startswith("numpy") and "extra" not in each for each in needed)
     for extra, package in (("torch", "torch_to_nnef"), ("data", "pyarrow")):
         assert any(each.replace("-", "_").startswith(package) and f"{extra}" in each.split(";")[-1]
                    for each in needed), needed
-    assert "Typing :: Typed" in told.get_all("Classifier") and told["Requires-Python"] == ">=3.9"
-    assert "MIT" in (told["License"] or "") + (told["License-Expression"] or "")
+    assert "Typing :: Typed" in found.get_all("Classifier") and found["Requires-Python"] == ">=3.9"
+    assert "MIT" in (found["License"] or "") + (found["License-Expression"] or "")
     assert "import rill" in importlib.metadata.metadata("rill").get_payload()
