@@ -48,5 +48,5 @@ def test_the_installed_package_says_what_it_is():
         assert any(each.replace("-", "_").startswith(package) and f"{extra}" in each.split(";")[-1]
                    for each in needed), needed
     assert "Typing :: Typed" in found.get_all("Classifier") and found["Requires-Python"] == ">=3.9"
-    assert "MIT" in (found["License"] or "") + (found["License-Expression"] or "")
+    assert "MIT" in str(found.get("License")) + str(found.get("License-Expression"))
     assert "import rill" in importlib.metadata.metadata("rill").get_payload()
