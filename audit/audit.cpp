@@ -11,6 +11,7 @@
 #include "core/optim/optim.h"
 #include "pulse/pulse.h"
 #include "pulse/ready.h"
+#include "pulse/sliding.h"
 
 namespace rill::audit {
 namespace {
@@ -325,7 +326,7 @@ Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& opt
   pulse::Options other;
   other.symbol = symbol;
   for (const int64_t times : options.multiples) {
-    if (until.passed()) break;
+    if (until.passed() || pulse::window_of(pulsed)) break;
     other.pulse = Dim(times * plans[0]->stream_pulse);
     const auto graph = pulse::pulsify(whole, other);
     if (!graph.ok()) continue;
@@ -334,7 +335,7 @@ Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& opt
     plans.push_back(std::move(plan));
   }
   RILL_ASSIGN(const Graph simple, bound(whole, symbol, options.others));
-  RILL_ASSIGN(Modes modes, Modes::make(simple, std::move(plans), options, until));
+  RILL_ASSIGN(Modes modes, Modes::make(simple, pulsed, std::move(plans), options, until));
   return Auditor(std::move(modes), simple, options, until).run();
 }
 

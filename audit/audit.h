@@ -3,12 +3,17 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "audit/deadline.h"
 #include "core/graph/graph.h"
 
 namespace rill::audit {
+
+/// The outputs of a run; nothing where it was given up.
+using Outputs = Result<std::optional<std::vector<Tensor>>>;
 
 struct Options {
   Bindings others;         ///< values of the other symbols; 2 for those left out
@@ -22,6 +27,10 @@ struct Options {
   /// The most by which outputs downstream of attention may differ, absolutely and relatively: its
   /// sums have another order. All other outputs have the same bits.
   double attention_rounding = 1e-5;
+  /// Computes what a graph that runs over windows must give: `run_windows`, in programs that audit
+  /// such graphs.
+  Outputs (*windows)(const Graph& whole, const Graph& slid, int64_t length,
+                     std::span<const Tensor> inputs, Deadline until) = nullptr;
 };
 
 /// A stream that did not give the whole run's frames.
@@ -92,7 +101,8 @@ struct Report {
 /// every point where something begins or ceases to hold, at every remainder of the period, and
 /// drawn at random; stepped with NaN past the end, pushed in pieces, reset, saved and loaded,
 /// cloned, moved to multiples of the pulse and back, and several side by side.
-/// Errors: kPulse if the graph is not pulsed; kState where no output has a frame; kNoMem where a
+/// A graph that computes whole windows is compared to runs of the whole graph over each window.
+/// Errors: kPulse if the graph is not pulsed, or computes windows without `windows`; kState where no output has a frame; kNoMem where a
 /// stream takes more memory than the options give; those of `prepare`.
 /// A stream that differs, and an output that never varied, are no error but for the report's
 /// verdict; a stream that says that its model is not

@@ -4,6 +4,7 @@
 #include "core/exec/saved.h"
 #include "core/optim/optim.h"
 #include "core/run/denormals.h"
+#include "pulse/sliding.h"
 
 namespace rill::audit {
 namespace {
@@ -65,15 +66,22 @@ Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
   return Outputs(std::move(out));
 }
 
-Result<Modes> Modes::make(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans,
-                        const Options& options, Deadline until) {
-  Modes out(whole, std::move(plans), until);
+Result<Modes> Modes::make(const Graph& whole, const Graph& pulsed,
+                          std::vector<std::shared_ptr<const Plan>> plans, const Options& options,
+                          Deadline until) {
+  Modes out(whole, pulsed, std::move(plans), until);
+  if (pulse::window_of(pulsed)) {
+    out.windows_ = options.windows;
+    if (!out.windows_) {
+      return fail(Code::kPulse, "the graph computes whole windows: the program rill audits those");
+    }
+  }
   if (out.plan().stream_symbol.empty() || out.plan().inputs.size() != whole.inputs.size()) {
     return fail(Code::kPulse, "the pulsed graph does not have the inputs of the whole graph");
   }
   RILL_ASSIGN(out.session_, Session::make(out.plans_[0]));
   for (const OutletId& output : whole.outputs) {
-    const bool rounds = attends(whole, output, out.plan().stream_symbol);
+    const bool rounds = !out.windows_ && attends(whole, output, out.plan().stream_symbol);
     out.rounding_.push_back(rounds ? options.attention_rounding : 0.0);
     out.attends_ |= rounds;
     out.fixed_.push_back(static_cast<char>(!depends_on_inputs(whole, output)));
@@ -129,7 +137,9 @@ Result<bool> Modes::draw_case(int64_t length, Draw* draw, Case* out) {
   const NoiseKind kind = next_kind(draw);
   out->length = length;
   RILL_ASSIGN(out->inputs, noise_inputs(whole_, symbol, length, draw, kind));
-  RILL_ASSIGN(auto want, run_whole(whole_, symbol, length, out->inputs, until_));
+  RILL_ASSIGN(auto want,
+              windows_ ? windows_(whole_, pulsed_, length, out->inputs, until_)
+                       : run_whole(whole_, symbol, length, out->inputs, until_));
   if (!want) return false;
   out->want = std::move(*want);
   return true;

@@ -12,9 +12,6 @@
 
 namespace rill::audit {
 
-/// The outputs of a run; nothing where it was given up.
-using Outputs = Result<std::optional<std::vector<Tensor>>>;
-
 /// The whole graph with the stream symbol bound, run once. Errors: where it is not defined for that
 /// length.
 Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
@@ -23,9 +20,10 @@ Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
 /// The modes of driving a stream, each compared to the whole run.
 class Modes {
  public:
-  /// `until`: comparisons stop then.
-  static Result<Modes> make(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans,
-                           const Options& options, Deadline until);
+  /// `pulsed`: the graph that the first plan is of. `until`: comparisons stop then.
+  static Result<Modes> make(const Graph& whole, const Graph& pulsed,
+                            std::vector<std::shared_ptr<const Plan>> plans, const Options& options,
+                            Deadline until);
   const Plan& plan() const { return *plans_[0]; }
   /// Set the deadline of the comparisons that follow; later ones are given up.
   void end_by(Deadline until) { until_ = until; }
@@ -44,8 +42,12 @@ class Modes {
     std::vector<int64_t> frames;  ///< per output: how many differ from those of another input
   };
 
-  Modes(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans, Deadline until)
-      : whole_(whole), plans_(std::move(plans)), until_(until) {}
+  Modes(const Graph& whole, const Graph& pulsed, std::vector<std::shared_ptr<const Plan>> plans,
+        Deadline until)
+      : whole_(whole),
+        pulsed_(pulsed),
+        plans_(std::move(plans)),
+        until_(until) {}
   Outputs stepped(const Case& at);
   Outputs pushed(const Case& at, Event event, Draw* draw, Report* report);
   Result<std::unique_ptr<Session>> moved(Session* session, Feed* feed, std::unique_ptr<Feed>* next,
@@ -58,6 +60,9 @@ class Modes {
   void judge(const Case& at, const char* mode, const Outputs& got, Report* report);
 
   const Graph& whole_;
+  const Graph& pulsed_;
+  /// Of `Options`, for a graph that computes whole windows; else null.
+  decltype(Options::windows) windows_ = nullptr;
   std::vector<std::shared_ptr<const Plan>> plans_;
   Deadline until_;
   std::unique_ptr<Session> session_;  ///< reset between lengths, so that a reset is held to all

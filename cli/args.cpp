@@ -288,6 +288,14 @@ std::optional<std::string> wrong_value(const Args& args) {
     return escaped_format("invalid value '{}' for '--pulse-backward' [possible values: chunk]",
                           args.streaming.pulse_backward);
   }
+  if (!args.streaming.window.empty()) {
+    const bool pulses = !args.streaming.pulse.empty() || !args.streaming.pulse_backward.empty() ||
+                        !args.proof.pulses.empty();
+    if (pulses || args.streaming.steps_are_runs()) {
+      return escaped_format("--window does not combine with {}: it says how the model streams",
+                            pulses ? "--pulse" : "--feedback, --context and --frames");
+    }
+  }
   if (args.program.color != "auto" && args.program.color != "always" &&
       args.program.color != "never") {
     return escaped_format("invalid value '{}' for '--color' [possible values: auto, always, never]",

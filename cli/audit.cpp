@@ -1,4 +1,5 @@
 #include "audit/audit.h"
+#include "audit/windows.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -60,6 +61,7 @@ Result<audit::Report> audit_model(const Args& args, const Log& log, const Model&
   audit::Options options;
   options.seconds = seconds;
   options.seed = static_cast<uint64_t>(args.values.seed) + 1;
+  options.windows = audit::run_windows;
   RILL_ASSIGN(options.others, settings_of(args, log));
   // Other transforms change the pulsed model alone.
   const Graph& pulsed = args.model.transforms.empty() ? model.graph : *model.streamed;

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/say_impl.h"
+#include "cli/windows.h"
 
 namespace rill::cli {
 namespace {
@@ -105,6 +106,7 @@ Status check_command(const Args& args, const Log& log, const Model& model) {
     return fail(Code::kPulse, args.file,
                 " is pulsed already: check the model that it was made from, with --pulses");
   }
+  if (pulse::window_of(model.graph)) return check_windows(args, log, model);
   const Graph& whole = model.whole ? *model.whole : model.graph;
   audit::CheckOptions options;
   options.symbol = symbol_of(args, whole, model.stream_symbol);

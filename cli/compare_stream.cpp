@@ -199,6 +199,10 @@ Status StreamComparison::run() {
 }  // namespace
 
 Status compare_stream(const Args& args, const Log& log, const Model& model) {
+  if (pulse::window_of(model.graph)) {
+    return fail(Code::kPulse, "a windowed model does not have the frames of the whole run")
+        .hint("check reports the difference, and audit proves the frames of each window");
+  }
   if (!model.whole) {
     return fail(Code::kPulse, "compare --stream needs a model and a pulse: ",
                 model.pulsed() ? "this archive is pulsed, the whole model is not at hand"

@@ -10,6 +10,7 @@
 #include "cli/say_impl.h"
 #include "cli/steps.h"
 #include "cli/symbols.h"
+#include "cli/windows.h"
 
 namespace rill::cli {
 namespace {
@@ -26,7 +27,7 @@ class Inspection {
  public:
   Inspection(const Args& args, const Model& model) : args_(args), model_(model) {}
 
-  Status gather();
+  Status gather(const Log& log);
   void print_text() const;
   void print_wires() const;
   std::string json() const;
@@ -40,10 +41,13 @@ class Inspection {
   Json outputs_json() const;
   Json nodes_json() const;
   Json choices_json() const;
+  void print_windows() const;
+  Json windows_json() const;
 
   const Args& args_;
   const Model& model_;
   audit::Latency latency_;
+  std::vector<SweptWindow> windows_;
 };
 
 std::string frames_text(double frames) { return escaped_format("{:.6g}", frames); }
@@ -77,13 +81,43 @@ std::string Inspection::least_text(const OutputLatency& output) const {
   return out + "\n";
 }
 
-Status Inspection::gather() {
+Status Inspection::gather(const Log& log) {
   pulse::Options options;
   options.symbol = model_.stream_symbol;
   options.backward_chunks = args_.streaming.pulse_backward == "chunk";
-  RILL_ASSIGN(latency_, audit::latency_of(model_.whole ? &*model_.whole : nullptr, model_.graph,
+  // Windows have the latency that was asked for, not one that their dependences prove.
+  const bool proves = model_.whole && !pulse::window_of(model_.graph);
+  RILL_ASSIGN(latency_, audit::latency_of(proves ? &*model_.whole : nullptr, model_.graph,
                                           model_.report, options, kMostSecondsForDelays));
+  if (!model_.whole || proves) return {};
+  RILL_ASSIGN(windows_, sweep_windows(args_, log, model_));
   return {};
+}
+
+void Inspection::print_windows() const {
+  if (windows_.empty()) return;
+  say("\nwindows, and their difference from the whole run over {}:\n"
+      "{:>8} {:>8} {:>8} {:>10} {:>12} {:>12} {:>12}\n",
+      args_.values.input_bundles.empty() ? "noise (--io FILE.npz takes frames)" : "--io", "left",
+      "step", "right", "latency", "largest", "mean", "us per frame");
+  for (const SweptWindow& row : windows_) {
+    say("{:>8} {:>8} {:>8} {:>10} {:>12.3g} {:>12.3g} {:>12.4g}\n", row.window.left,
+        row.window.step, row.window.right, row.latency(), row.largest, row.mean, row.us_per_frame);
+  }
+}
+
+Json Inspection::windows_json() const {
+  Json out = Json::array();
+  for (const SweptWindow& row : windows_) {
+    out.push_back({{"left", row.window.left},
+                   {"step", row.window.step},
+                   {"right", row.window.right},
+                   {"latency_frames", row.latency()},
+                   {"largest", std::isfinite(row.largest) ? Json(row.largest) : Json("infinite")},
+                   {"mean", std::isfinite(row.mean) ? Json(row.mean) : Json("infinite")},
+                   {"us_per_frame", row.us_per_frame}});
+  }
+  return out;
 }
 
 std::string causes_text(const WireLatency& row) { return join(row.causes, "; "); }
@@ -179,6 +213,7 @@ void Inspection::print_text() const {
     say("the end must be announced with the last frames: pushes hold back a full pulse\n");
   }
   print_choices(model_.choices, args_.inspect.frame_ms);
+  print_windows();
 }
 
 Json Inspection::outputs_json() const {
@@ -261,6 +296,7 @@ std::string Inspection::json() const {
   out["end_told_with_last_frames"] = !plan.late_end;
   out["longest"] = plan.longest < INT64_MAX ? Json(plan.longest) : Json(nullptr);
   if (!model_.choices.empty()) out["choices"] = choices_json();
+  if (!windows_.empty()) out["windows"] = windows_json();
   return safe_json(out.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
@@ -344,7 +380,7 @@ void propose_states(const Args& args, const Graph& graph) {
 
 }  // namespace
 
-Status inspect_command(const Args& args, const Log&, const Model& model) {
+Status inspect_command(const Args& args, const Log& log, const Model& model) {
   if (!model.pulsed()) {
     if (!args.view.json && !args.view.quiet) propose_states(args, model.graph);
     return fail(Code::kPulse, args.file, " is not pulsed: there is no stream to look at")
@@ -355,7 +391,7 @@ Status inspect_command(const Args& args, const Log&, const Model& model) {
   if (args.inspect.frame_ms < 0)
     return fail(Code::kArg, "--frame-ms ", args.inspect.frame_ms, ": below 0");
   Inspection inspection(args, model);
-  RILL_TRY(inspection.gather());
+  RILL_TRY(inspection.gather(log));
   if (args.view.json) {
     put(stdout, {inspection.json()});
   } else if (!args.view.quiet) {

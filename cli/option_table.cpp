@@ -57,6 +57,8 @@ void add(StreamingOptions* o, std::vector<Option>* out) {
               "make the model stream: SYMBOL=FRAMES, FRAMES of S, or auto"},
              {"--pulse-backward", kGlobal, &o->pulse_backward,
               "chunk: backward loops run within each pulse"},
+             {"--window", kGlobal, &o->window,
+              "compute whole windows: SYMBOL=LEFT,STEP,RIGHT frames, as in S=40,8,16"},
              {"--feedback", kGlobal, &o->feedback,
               "OUTPUT=INPUT: feed OUTPUT of each step to INPUT of the next; parts as OUT[0]=IN"},
              {"--frames", kGlobal, &o->frames,
@@ -100,7 +102,8 @@ void add(ValueOptions* o, std::vector<Option>* out) {
            "shorten the input to whole pulses"},
           {"--save-outputs,--save-outputs-npz", kOnRun | kOnStream, &o->save_outputs,
            "write outputs to an npz"},
-          {"--io", kOnCheck, &o->input_bundles, "inputs and reference outputs in an npz"},
+          {"--io", kOnCheck | kOnInspect, &o->input_bundles,
+           "inputs and reference outputs in an npz"},
       });
 }
 

@@ -51,11 +51,14 @@ struct ModelOptions {
 struct StreamingOptions {
   std::string pulse;
   std::string pulse_backward;
+  std::string window;
   std::vector<std::string> feedback;
   std::vector<std::string> context;
   std::vector<std::string> frames;
   int64_t autobatch_sessions = 0;  ///< streams that share a plan, stepped together; 0: each alone
 
+  /// Return whether a stream symbol was asked for.
+  bool by_symbol() const { return !(pulse.empty() && window.empty()); }
   /// Return whether the steps of the stream are runs of the model, so that there is no whole run.
   bool steps_are_runs() const { return !(feedback.empty() && context.empty() && frames.empty()); }
 };

@@ -106,7 +106,7 @@ bool has_open_inputs(const Graph& graph) {
 /// Load a model with the extents that --set or the values of `run` bind, if it cannot be read
 /// without them. The first failure stays where that does not help.
 Status Pipeline::load_closed(const Graph& read_so_far, Result<Graph>* graph) {
-  const bool runs_whole = args_.command == Command::kRun && args_.streaming.pulse.empty();
+  const bool runs_whole = args_.command == Command::kRun && !args_.streaming.by_symbol();
   InputShapes shapes;
   if (!args_.model.set.empty()) {
     RILL_ASSIGN(shapes, set_input_shapes(args_, read_so_far));
@@ -181,6 +181,10 @@ Result<std::pair<std::string, Dim>> Pipeline::pulse_spec() {
 }
 
 Status Pipeline::pulse() {
+  if (!args_.streaming.window.empty()) {
+    RILL_ASSIGN(const auto window, parse_window_spec(args_.streaming.window));
+    return apply_window(window.first, window.second, model_);
+  }
   RILL_ASSIGN(const auto spec, pulse_spec());
   return apply_pulse(spec.first, spec.second, args_, log_, model_);
 }
@@ -222,7 +226,7 @@ Status Pipeline::feedback_stage() {
 }
 
 Status Pipeline::pulse_stage() {
-  if (args_.streaming.pulse.empty() || stopped_) return {};
+  if (!args_.streaming.by_symbol() || stopped_) return {};
   if (facts_closed_all_) {
     return in_stage("pulse",
                     fail(Code::kPulse, "Can not pulse a tensor with no streaming dim: the shapes "
@@ -236,8 +240,11 @@ Status Pipeline::pulse_stage() {
   if (!status.ok() && status.code() == Code::kPulse) {
     const auto bounds = parse_auto_pulse(args_.streaming.pulse);
     const auto spec = parse_pulse_spec(args_.streaming.pulse);
+    const auto window = parse_window_spec(args_.streaming.window);
     bool any = false;
-    if (bounds.ok() && *bounds) {
+    if (window.ok()) {
+      RILL_TRY(bind_beside(window->first, &any));
+    } else if (bounds.ok() && *bounds) {
       RILL_TRY(bind_beside((*bounds)->symbol, &any));
     } else if (spec.ok()) {
       RILL_TRY(bind_beside(spec->first, &any));
@@ -266,7 +273,7 @@ Status Pipeline::transforms() {
 Status Pipeline::apply_settings(bool tied) {
   for (const std::string& text : args_.model.set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
-    if (!args_.streaming.pulse.empty() && tied == setting.second.is_const()) continue;
+    if (args_.streaming.by_symbol() && tied == setting.second.is_const()) continue;
     Status status = apply_setting(setting.first, setting.second, log_, model_);
     if (!status.ok()) return in_stage("set", std::move(status));
   }
@@ -370,7 +377,7 @@ namespace {
 /// Return whether the model is shown or written as the file has it, and nothing looks into its
 /// parts.
 bool shown_as_it_is(const Args& args) {
-  const bool changed = args.model.optimize || !args.streaming.pulse.empty() ||
+  const bool changed = args.model.optimize || args.streaming.by_symbol() ||
                        !args.model.transforms.empty() || !args.model.set.empty() ||
                        !args.model.inner_graph.empty();
   const bool measured = args.view.profile || !args.view.profile_html.empty() ||
@@ -432,6 +439,51 @@ Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args
   model->streamed = pulsed;
   model->graph = std::move(pulsed);
   model->report = std::move(report);
+  model->stream_symbol = symbol;
+  return {};
+}
+
+namespace {
+
+/// Describe inputs, outputs and their delays as `pulsify` does.
+pulse::Report report_of_windows(const Graph& slid, const pulse::Window& window) {
+  pulse::Report out;
+  std::vector<int> sources;
+  for (size_t i = 0; i < slid.inputs.size(); ++i) {
+    const Node& node = slid.node(slid.inputs[i].node);
+    const int axis = slid.streaming->input_axis(i);
+    out.inputs.push_back({node.name, axis, 0, 0, Dim(), -1});
+    if (axis < 0) continue;
+    const int64_t frames = node.outputs[0].dim(axis).to_int().value_or(0);
+    out.inputs.back().pulse = frames;
+    sources.push_back(static_cast<int>(out.wires.size()));
+    const auto kept = counted(frames / window.step * (window.left + window.right), "earlier frame");
+    out.wires.push_back({node.name, std::string(node.op->name()), 0, node.line, axis, frames, 0, {},
+                         {str_cat("keeps ", kept)}});
+  }
+  for (size_t i = 0; i < slid.outputs.size(); ++i) {
+    const Node& node = slid.node(slid.outputs[i].node);
+    const StreamingOutput stream = slid.streaming->output(i);
+    out.outputs.push_back({slid.output_names[i], stream.axis, 0, stream.delay,
+                           stream.length.value_or(Dim()), -1});
+    if (stream.axis < 0) continue;
+    out.outputs.back().pulse = node.outputs[0].dim(stream.axis).to_int().value_or(0);
+    out.outputs.back().wire = static_cast<int>(out.wires.size());
+    out.wires.push_back({slid.output_names[i], std::string(node.op->name()), 0, node.line,
+                         stream.axis, out.outputs.back().pulse, stream.delay, sources,
+                         {str_cat("waits ", counted(stream.delay, "frame"))}});
+  }
+  return out;
+}
+
+}  // namespace
+
+Status apply_window(const std::string& symbol, const pulse::Window& window, Model* model) {
+  RILL_ASSIGN(Graph slid, pulse::slide(model->graph, symbol, window));
+  model->report = report_of_windows(slid, window);
+  model->whole = std::move(model->graph);
+  model->streamed = slid;
+  model->graph = std::move(slid);
   model->stream_symbol = symbol;
   return {};
 }

@@ -11,6 +11,7 @@
 #include "core/graph/graph.h"
 #include "nnef_loader/load.h"
 #include "pulse/pulse.h"
+#include "pulse/sliding.h"
 
 namespace rill::cli {
 
@@ -40,6 +41,8 @@ Status apply_transform(const TransformSpec& spec, const Args& args, const Log& l
 /// Rewrite the graph to run pulse by pulse.
 Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args, const Log& log,
                    Model* model);
+/// Rewrite the graph to compute whole windows.
+Status apply_window(const std::string& symbol, const pulse::Window& window, Model* model);
 /// Replace a symbol. Errors: kSymbol if there is no such symbol, naming those there are.
 Status apply_setting(const std::string& symbol, const Dim& value, const Log& log, Model* model);
 

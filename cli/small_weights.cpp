@@ -35,24 +35,6 @@ struct Trial {
   std::vector<Tensor> expected;
 };
 
-void add_difference(const Tensor& expected, const Tensor& got, OutputDifference* to) {
-  const auto as_f32 = cast(expected, DType::kF32), other = cast(got, DType::kF32);
-  if (!as_f32.ok() || !other.ok() || as_f32->volume() != other->volume()) {
-    to->largest = std::numeric_limits<double>::infinity();
-    return;
-  }
-  const auto a = as_f32->values<float>(), b = other->values<float>();
-  for (size_t i = 0; i < a.size(); ++i) {
-    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
-    double difference = same ? 0.0 : std::abs(static_cast<double>(a[i]) - b[i]);
-    if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
-    to->largest = std::max(to->largest, difference);
-    to->sum += difference;
-    if (std::isfinite(a[i])) to->value = std::max(to->value, std::abs(static_cast<double>(a[i])));
-  }
-  to->count += static_cast<int64_t>(a.size());
-}
-
 class Chooser {
  public:
   Chooser(const Args& args, const Log& log, const Model& model, const kernels::Target& target)
@@ -247,6 +229,27 @@ Result<SmallWeights> Chooser::run() {
 }
 
 }  // namespace
+
+void add_difference(const Tensor& expected, const Tensor& got, OutputDifference* to) {
+  const auto as_f32 = cast(expected, DType::kF32), other = cast(got, DType::kF32);
+  if (!as_f32.ok() || !other.ok() || as_f32->volume() != other->volume()) {
+    to->largest = std::numeric_limits<double>::infinity();
+    return;
+  }
+  const auto a = as_f32->values<float>(), b = other->values<float>();
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+    double difference = same ? 0.0 : std::abs(static_cast<double>(a[i]) - b[i]);
+    if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
+    if (difference > to->largest) {
+      to->largest = difference;
+      to->at = static_cast<int64_t>(i);
+    }
+    to->sum += difference;
+    if (std::isfinite(a[i])) to->value = std::max(to->value, std::abs(static_cast<double>(a[i])));
+  }
+  to->count += static_cast<int64_t>(a.size());
+}
 
 Result<SmallWeights> choose_weights(const Args& args, const Log& log, const Model& model,
                                     const kernels::Target& target) {

@@ -15,12 +15,16 @@ namespace rill::cli {
 struct OutputDifference {
   std::string name;
   double largest = 0;  ///< infinite where one of two values is no number
+  int64_t at = -1;     ///< element that differs most, in the values that were added last
   double sum = 0;      ///< of all
   double value = 0;    ///< the largest of the model as it is
   int64_t count = 0;
 
   double mean() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
 };
+
+/// Add the differences of the elements of two outputs.
+void add_difference(const Tensor& expected, const Tensor& got, OutputDifference* to);
 
 /// Weights of fewer bits that were chosen for a model, and what they do to it.
 struct SmallWeights {

@@ -151,6 +151,28 @@ Result<std::pair<std::string, Dim>> parse_pulse_spec(std::string_view text) {
   return std::pair(std::move(symbol), std::move(pulse).value());
 }
 
+Result<std::pair<std::string, pulse::Window>> parse_window_spec(std::string_view text) {
+  std::pair<std::string, pulse::Window> out(kDefaultStreamSymbol, pulse::Window());
+  std::string_view frames = text;
+  if (const size_t equals = text.find('='); equals != std::string_view::npos) {
+    out.first = trimmed(text.substr(0, equals));
+    frames = text.substr(equals + 1);
+  }
+  std::vector<int64_t> numbers;
+  for (const std::string& part : split(frames, ',')) {
+    const auto number = parse_dim(part);
+    numbers.push_back(number.ok() ? number->to_int().value_or(-1) : -1);
+  }
+  const bool sane = numbers.size() == 3 && numbers[0] >= 0 && numbers[1] >= 1 && numbers[2] >= 0;
+  if (out.first.empty() || !sane) {
+    return fail(Code::kPulse, "--window ", text,
+                ": expected SYMBOL=LEFT,STEP,RIGHT, with a STEP of 1 or more")
+        .hint("As in --window S=40,8,16, for 40 frames of context, 8 per step, and 16 of context");
+  }
+  out.second = {numbers[0], numbers[1], numbers[2]};
+  return out;
+}
+
 Result<RangeSpec> parse_range_spec(std::string_view text) {
   RangeSpec out;
   std::string_view range = text;

@@ -9,6 +9,7 @@
 #include "audit/mismatch.h"
 #include "core/dim/dim.h"
 #include "core/graph/fact.h"
+#include "pulse/sliding.h"
 
 namespace rill::cli {
 
@@ -36,6 +37,9 @@ Result<std::pair<std::string, Dim>> parse_setting(std::string_view text);
 
 /// `SYMBOL=EXPRESSION`, or an expression for `S`. Errors: kPulse, also for a pulse under 1.
 Result<std::pair<std::string, Dim>> parse_pulse_spec(std::string_view text);
+
+/// `SYMBOL=LEFT,STEP,RIGHT`, or three numbers of frames of `S`. Errors: kPulse.
+Result<std::pair<std::string, pulse::Window>> parse_window_spec(std::string_view text);
 
 /// `name=1.0..10.0`, or without a name.
 struct RangeSpec {

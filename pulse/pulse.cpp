@@ -20,6 +20,7 @@
 #include "pulse/ready.h"
 #include "pulse/refusals.h"
 #include "pulse/short_streams.h"
+#include "pulse/sliding.h"
 #include "pulse/unread.h"
 
 namespace rill::pulse {
@@ -427,11 +428,7 @@ Result<Graph> Pulsifier::run(Report* report) {
         .hint(
             "Give the graph of graph.nnef a result, or keep a wire as one with --output-node NAME");
   }
-  if (!any_stream) {
-    return fail(Code::kPulse, "Can not pulse a tensor with no streaming dim (", options_.symbol,
-                "): no input of the model has the symbol ", options_.symbol)
-        .hint(symbols_to_stream_by(whole_, options_.symbol));
-  }
+  if (!any_stream) return no_stream(whole_, options_.symbol);
   for (const OutletId& output : whole_.outputs) {
     KnownWire& wire = builder_.wire_of(output);
     if (!wire.refused.ok()) refusals_.push_back(wire.refused);
@@ -570,9 +567,11 @@ auto for_some_streams_at_least(const Graph& graph, const Options& options, const
 }  // namespace
 
 Result<int64_t> least_pulse(const Graph& graph, const Options& options) {
-  return for_some_streams_at_least(graph, options, [&](const Graph& each) {
+  auto least = for_some_streams_at_least(graph, options, [&](const Graph& each) {
     return least_pulse_of(each, options);
   });
+  if (!least.ok()) return or_windows(graph, options.symbol, least.take_status());
+  return least;
 }
 
 Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report) {
@@ -586,7 +585,7 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
   auto pulsed = for_some_streams_at_least(graph, options, [&](const Graph& each) {
     return pulse_nodes(each, options, report);
   });
-  if (!pulsed.ok()) return pulsed;
+  if (!pulsed.ok()) return or_windows(graph, options.symbol, pulsed.take_status());
   if constexpr (ops::built("long_streams")) {
     const auto again = [&](Report* own) { return pulse_empty_extents(graph, options, own); };
     take_empty_extents(graph, again, &*pulsed, report);

@@ -82,11 +82,14 @@ bool meets_attention(const Graph& graph, std::string_view symbol) {
                 [](const Node& node) { return node.op->as<Attention>() != nullptr; });
 }
 
+Status refuse_pulsed(const Graph& graph) {
+  if (!graph.streaming) return {};
+  return fail(Code::kPulse, "this model takes pulses already: a model streams along one symbol")
+      .hint("Pulse the model as it was exported, along one symbol, and bind the others");
+}
+
 Result<Graph> ready_for_pulses(const Graph& graph, const Options& options) {
-  if (graph.streaming) {
-    return fail(Code::kPulse, "this model takes pulses already: a model streams along one symbol")
-        .hint("Pulse the model as it was exported, along one symbol, and bind the others");
-  }
+  RILL_TRY(refuse_pulsed(graph));
   RILL_ASSIGN(Graph whole, before_pulsing(graph, options.symbol));
   if constexpr (ops::built("attention")) {
     whole = gather_attention(std::move(whole), options.symbol);

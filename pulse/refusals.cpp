@@ -48,6 +48,9 @@ int64_t shortest_regular(const Dim& dim, const std::string& symbol) {
   return high;
 }
 
+namespace {
+
+/// Say what to do about inputs of which none has the symbol.
 std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol) {
   std::vector<std::string> symbols;
   for (const OutletId& input : whole.inputs) {
@@ -58,6 +61,14 @@ std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol) 
       "All its extents are numbers: export it with a dynamic axis, as in "
       "dynamic_axes={\"x\": {1: \"",
       symbol, "\"}}");
+}
+
+}  // namespace
+
+Status no_stream(const Graph& whole, const std::string& symbol) {
+  return fail(Code::kPulse, "Can not pulse a tensor with no streaming dim (", symbol,
+              "): no input of the model has the symbol ", symbol)
+      .hint(symbols_to_stream_by(whole, symbol));
 }
 
 std::vector<Status> refusals_of_lengths(const Graph& pulsed, std::string_view symbol) {

@@ -21,8 +21,8 @@ std::optional<int64_t> only_length(const Facts& facts, std::string_view symbol);
 /// least that an assertion needs. 16 if there is none.
 int64_t shortest_regular(const Dim& dim, const std::string& symbol);
 
-/// Say what to do about inputs of which none has the symbol.
-std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol);
+/// Refuse a graph of which no input has the symbol.
+Status no_stream(const Graph& whole, const std::string& symbol);
 
 /// Refuse the nodes of a pulsed graph that compute frames from the length of the stream.
 std::vector<Status> refusals_of_lengths(const Graph& pulsed, std::string_view symbol);

@@ -15,6 +15,7 @@ rill_test(least_delay_test SOURCES property/least_delay_test.cpp DEPENDS rill_pr
           LABELS property)
 rill_test(audit_test SOURCES ../audit/audit_test.cpp DEPENDS rill_property LABELS property)
 rill_test(mismatch_test SOURCES ../audit/mismatch_test.cpp DEPENDS rill_audit)
+rill_test(windows_test SOURCES property/windows_test.cpp DEPENDS rill_property LABELS property)
 rill_test(wide_property_test SOURCES property/wide_property_test.cpp DEPENDS rill_property
           LABELS property)
 rill_test(mask_property_test SOURCES property/mask_property_test.cpp DEPENDS rill_property

@@ -170,6 +170,14 @@ set(cases
   weights_within_what_f32_alone_gives
   weights_within_without_inputs
   whole_operators_are_written
+  window_beside_a_pulse
+  window_beyond_a_tolerance
+  window_differs_from_the_whole_run
+  window_is_audited
+  window_is_the_last_remedy
+  window_of_a_score
+  window_of_odd_frames
+  windows_are_swept
   wires_of_a_pulsed_archive
   written_archive_reads_back
   written_as_tract_writes

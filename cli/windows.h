@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/args.h"
+#include "cli/log.h"
+#include "cli/pipeline.h"
+
+namespace rill::cli {
+
+/// `check` of a windowed model: print how far each output is from the whole run, over the given
+/// bundles. Errors: kState if an output differs by more than `--approx` allows, where it is given,
+/// or if no output was compared.
+Status check_windows(const Args& args, const Log& log, const Model& model);
+
+/// One window of a sweep.
+struct SweptWindow {
+  pulse::Window window;
+  double largest = 0;  ///< difference of all outputs
+  double mean = 0;     ///< of the output that differs most
+  double us_per_frame = 0;
+
+  /// Frames of the symbol from the first of a step to its output.
+  int64_t latency() const { return window.right + window.step - 1; }
+};
+
+/// Measure windows with less and more context than the one of the model, on the given bundles or on
+/// noise, for some seconds. Errors: those of the whole run.
+Result<std::vector<SweptWindow>> sweep_windows(const Args& args, const Log& log,
+                                               const Model& model);
+
+}  // namespace rill::cli
