@@ -102,6 +102,11 @@ static void models_alone(const char* models) {
   REFUSED(PULSE, "", rill_model_pulse(model, "S", "-8"));
   REFUSED(PULSE, "", rill_model_pulse(model, "S", "3"));
   REFUSED(PULSE, "", rill_model_pulse(model, "S", "2*S"));
+  REFUSED(ARG, "not a model", rill_model_window(NULL, "S", 8, 4, 8));
+  REFUSED(SYMBOL, "no symbol X", rill_model_window(model, "X", 8, 4, 8));
+  REFUSED(PULSE, "expected LEFT,STEP,RIGHT", rill_model_window(model, "S", 8, 0, 8));
+  REFUSED(PULSE, "expected LEFT,STEP,RIGHT", rill_model_window(model, "S", -1, 4, 8));
+  REFUSED(PULSE, "expected LEFT,STEP,RIGHT", rill_model_window(model, "S", 8, INT64_MAX, 8));
 
   TRUE(rill_model_properties(NULL) == 0);
   TRUE(rill_model_properties(model) > 0);

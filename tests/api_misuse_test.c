@@ -507,6 +507,7 @@ static void pulsed(const char* models) {
   REFUSED(ABI, "rill_audit_opts", rill_model_audit(whole, model, &audit, NULL));
   rill_model_free(whole);
   REFUSED(STATE, "pulsed already", rill_model_pulse(model, "S", "8"));
+  REFUSED(STATE, "pulsed already", rill_model_window(model, "S", 8, 8, 8));
   REFUSED(STATE, "stream symbol", rill_model_set_symbol(model, "S", "8"));
   REFUSED(SYMBOL, "no free symbols", rill_model_set_symbol(model, "B", "1"));
   FINE(rill_prepare(model, NULL, &plan));

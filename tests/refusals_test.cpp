@@ -207,6 +207,10 @@ std::vector<Row> model_rows() {
        [](World& w) {
          return on_clone(w, [](rill_model* m) { return rill_model_pulse(m, "S", kPulse); });
        }},
+      {"rill_model_window", "", RILL_OK,
+       [](World& w) {
+         return on_clone(w, [](rill_model* m) { return rill_model_window(m, "S", 8, 8, 8); });
+       }},
       {"rill_model_audit", "of a model that takes no pulses", RILL_E_PULSE,
        [](World& w) {
          return w.refused([&] { return rill_model_audit(w.model, w.model, nullptr, nullptr); });

@@ -17,6 +17,7 @@
 #include "nnef_loader/load.h"
 #include "nnef_loader/properties.h"
 #include "ops/op_table.h"
+#include "pulse/sliding.h"
 #ifdef RILL_WITH_ONNX
 #include "pulse/feedback.h"
 #endif
@@ -415,6 +416,21 @@ rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* 
   return guarded("rill_model_pulse", [&] {
     const std::string named(symbol ? symbol : rill::kDefaultStreamSymbol);
     return change(model, pulsed(*model, named, pulse));
+  });
+}
+
+rill_status rill_model_window(rill_model* model, const char* symbol, int64_t left, int64_t step,
+                              int64_t right) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_window: %s", kNotAModel);
+  if (!model->stream_symbol.empty()) {
+    return refuse(RILL_E_STATE, "the model is pulsed already, along %s",
+                  model->stream_symbol.c_str());
+  }
+  return guarded("rill_model_window", [&] {
+    const std::string named(symbol ? symbol : rill::kDefaultStreamSymbol);
+    const Status known = check_symbols(*model, {named});
+    if (!known.ok()) return report(known);
+    return change(model, simplified(rill::pulse::slide(model->graph, named, {left, step, right})));
   });
 }
 

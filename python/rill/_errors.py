@@ -12,6 +12,7 @@ from ._printable import printable, printable_lines
 _NAMES = {
     "rill_model_set_symbol": "model.bind",
     "rill_model_pulse": "model.pulse",
+    "rill_model_window": "model.window",
     "rill_session_reset": "stream.reset",
     "rill_step_together": "rill.step_together",
     "rill_step_partial": "stream.finish",

@@ -104,6 +104,19 @@ class Model(Described):
                                   lambda: self._pulsed_plan(handle, symbol, pulse))
         return Stream(pulsed, plan)
 
+    def window(self, symbol: str = "S", left: int = 0, step: int = 1, right: int = 0) -> Stream:
+        """Make a stream that computes whole windows, for layers that read the whole stream.
+
+        Each step runs the model over ``left + step + right`` frames of a symbol, zeros before and
+        after the stream, and gives the frames of the ``step`` ones in the middle, ``right`` frames
+        late. An output without the symbol gets a new first axis, with one row for each step. The
+        frames are not those of the whole run. Errors: PulseError with a remedy; SymbolError.
+        """
+        handle = self._open
+        key = (_text("symbol", symbol), _whole("left", left), _whole("step", step),
+               _whole("right", right))
+        return Stream(*self._plan(key, lambda: self._prepared(handle.windowed(*key))))
+
     def feedback(self, ties: Optional[Mapping[str, str]] = None, **named: str) -> "Model":
         """Make a stream of steps whose state goes round: ``feedback({"stateN": "state"})``.
 
@@ -180,24 +193,32 @@ class Model(Described):
 
     def compile(self, path: Union[str, "os.PathLike[str]"], symbol: str = "S",
                 pulse: Optional[Union[int, str]] = None, *,
+                window: Optional[Tuple[int, int, int]] = None,
                 target: Union[str, Sequence[str]] = "native", weights: str = "f32",
                 keep: Sequence[str] = (), notes: bool = True,
                 audit_seconds: float = 2.0) -> CompileReport:
         """Write a plan that ``rill.load_plan``, ``rill_plan_open`` and ``librill_run`` run where it
-        lies: whole, all symbols bound, or for ``pulse`` frames of a symbol per step.
+        lies: whole, all symbols bound, or for ``pulse`` frames of a symbol per step, or for a
+        ``window`` of left, step and right frames.
 
         ``target``: CPUs to make plans for, as ``"avx2"`` or ``["avx2", "neon"]``. ``weights``:
         ``"f16"``, ``"q8"`` or ``"q4"`` keep the weights of layers in fewer bits, but for the nodes
-        in ``keep``, and change outputs. ``notes``: with what profiles show. A stream is audited
-        first, for ``audit_seconds``; 0 leaves that out. Errors: SymbolError, PulseError,
+        in ``keep``, and change outputs. ``notes``: with what profiles show. A stream of pulses is
+        audited first, for ``audit_seconds``; 0 leaves that out. Errors: SymbolError, PulseError,
         ArgumentError, UnsupportedError, FileError; StateError if the audit finds a difference.
         Warns where the time does not suffice for a stream that crosses every window.
         """
         handle, audited = self._open, None
         seconds = number("audit_seconds", audit_seconds)
-        if pulse is not None:
-            pulsed = handle.pulsed(_text("symbol", symbol), _pulse(pulse))
-            if seconds > 0:
+        if pulse is not None and window is not None:
+            raise ArgumentError("both a pulse and a window", hint="Give one of them")
+        if pulse is not None or window is not None:
+            if window is None:
+                pulsed = handle.pulsed(_text("symbol", symbol), _pulse(pulse))
+            else:
+                left, step, right = (_whole("window", frames) for frames in window)
+                pulsed = handle.windowed(_text("symbol", symbol), left, step, right)
+            if seconds > 0 and window is None:
                 try:
                     audited = handle.audit(pulsed, seconds, 0)
                 except StateError as error:
@@ -267,17 +288,11 @@ class Model(Described):
 
     def _pulsed_plan(self, handle: _rill.Model, symbol: str,
                      pulse: str) -> Tuple["Model", _rill.Plan]:
-        pulsed = self._like(handle.pulsed(symbol, pulse))
-        return pulsed, self._prepared(pulsed._open)
+        return self._prepared(handle.pulsed(symbol, pulse))
 
-    def _prepared(self, handle: _rill.Model) -> _rill.Plan:
-        plan = handle.prepare()
-        if self._threads is not None:
-            plan.use(self._threads)
-        return plan
-
-    def _like(self, handle: _rill.Model) -> "Model":
-        return Model(handle, self._name, self._threads, self._thread_count)
+    def _prepared(self, handle: _rill.Model) -> Tuple["Model", _rill.Plan]:
+        model = Model(handle, self._name)
+        return model, model._open.prepare()
 
 
 def _unpickled(archive: bytes, name: str, threads: int = 1) -> Model:

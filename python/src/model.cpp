@@ -130,6 +130,13 @@ Model* pulsed(const Model& model, const std::string& symbol, const std::string& 
   });
 }
 
+Model* windowed(const Model& model, const std::string& symbol, int64_t left, int64_t step,
+                int64_t right) {
+  return changed(model, [&](rill_model* copy) {
+    return rill_model_window(copy, symbol.c_str(), left, step, right);
+  });
+}
+
 Model* with_feedback(const Model& model, const Settings& ties) {
   return changed(model, [&](rill_model* copy) {
     rill_status status = RILL_OK;
@@ -270,6 +277,8 @@ void define_model(nb::module_& module) {
       .def("operators", &operators, "Count the nodes of the graph by operator.")
       .def("pulsed", &pulsed, nb::arg("symbol"), nb::arg("pulse"),
            "Rewrite a copy to run a few frames at a time.")
+      .def("windowed", &windowed, nb::arg("symbol"), nb::arg("left"), nb::arg("step"),
+           nb::arg("right"), "Rewrite a copy to compute whole windows.")
       .def("prepare", &prepare, nb::arg("plain") = false, nb::arg("max_session_bytes") = 0,
            "Choose kernels, pack weights, lay out memory.")
       .def(

@@ -226,8 +226,7 @@ RILL_API rill_status rill_model_set_symbol(rill_model* model, const char* symbol
                                            const char* expression);
 typedef struct rill_view rill_view;
 /** Bind the free symbols that follow from the shapes of inputs: one view per input, in order. Only
- *  rank and shape are read; a view without a shape is skipped. Symbols that no shape determines
- *  stay free.
+ *  rank and shape are read; views without a shape are skipped. Symbols without a value stay free.
  *  Errors: RILL_E_SHAPE for a wrong rank, or for extents that no values of the symbols give;
  *  RILL_E_SYMBOL for values that an assertion forbids; RILL_E_STATE if pulsed. */
 RILL_API rill_status rill_model_set_shapes(rill_model* model, const rill_view* inputs,
@@ -241,6 +240,11 @@ RILL_API rill_status rill_model_set_shapes(rill_model* model, const rill_view* i
  *  frame of a pulse to its output. `rill_plan_stream` gives the chosen pulse.
  *  Errors: RILL_E_PULSE, with every node that cannot stream, the reason and a remedy. */
 RILL_API rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse);
+/** Run the model over windows of left + step + right frames of the symbol (null: "S"), with zeros
+ *  around the stream: each step gives `step` frames, those in the middle, and an output without the
+ *  symbol one row. They are not those of the whole run. Errors: RILL_E_PULSE, _STATE, _SYMBOL. */
+RILL_API rill_status rill_model_window(rill_model* model, const char* symbol, int64_t left,
+                                       int64_t step, int64_t right);
 
 /** Feed an output of each step to an input of the next. Both become state of the session, with
  *  zeros at first. The model becomes a stream whose steps are runs of it.
@@ -287,7 +291,7 @@ typedef struct rill_audit_report {
  *  Errors: RILL_E_STATE if a frame differs, with length, mode, output and place; if nothing could
  *  be compared; if no compared stream was long enough to fill every window of frames, which takes
  *  more seconds; and if an output is not proven because it never varied or was not finite.
- *  RILL_E_PULSE if `pulsed` is not pulsed or has other inputs. */
+ *  RILL_E_PULSE if `pulsed` is not pulsed, runs over windows, or has other inputs. */
 RILL_API rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
                                       const rill_audit_opts* opts, rill_audit_report* report);
 
@@ -562,8 +566,7 @@ RILL_API rill_status rill_push(rill_session* session, size_t input, const rill_v
                                int64_t* taken) RILL_REAL_TIME;
 /** Pull the available frames of a streaming output, without its delay, up to the extent of
  *  `frames`. `given` is the number of frames written, first ones first. 0 can mean that another
- *  output has to be pulled before. After rill_finish, 0 from every output means that the stream is
- *  complete.
+ *  output has to be pulled before. After rill_finish, 0 from all outputs means the stream is over.
  *  Real-time: yes. Errors: as rill_push. */
 RILL_API rill_status rill_pull(rill_session* session, size_t output, const rill_view* frames,
                                int64_t* given) RILL_REAL_TIME;
@@ -581,8 +584,7 @@ RILL_API rill_status rill_state_size(const rill_session* session, size_t* size) 
 /** Write the state of a stream to memory aligned to 8 bytes: state of the operators, frames that
  *  wait to be stepped or pulled, and values of outputs that do not stream. Inputs that do not
  *  stream are not part of it. `written` is the number of bytes.
- *  Real-time: yes. Errors: RILL_E_ARG if `size` is too small; RILL_E_STATE if the plan does not
- *  stream. */
+ *  Real-time: yes. Errors: RILL_E_ARG for a small `size`; RILL_E_STATE without a stream. */
 RILL_API rill_status rill_state_save(const rill_session* session, void* bytes, size_t size,
                                      size_t* written) RILL_REAL_TIME;
 /** Continue a saved stream. The plan may differ in pulse, options or machine, but not in the model

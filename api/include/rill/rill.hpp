@@ -287,6 +287,10 @@ class Model {
   Status pulse(const std::string& symbol, const std::string& frames) {
     return Status::of(rill_model_pulse(get(), symbol.c_str(), frames.c_str()));
   }
+  /// Compute whole windows of `left + step + right` frames; see rill_model_window.
+  Status window(const std::string& symbol, int64_t left, int64_t step, int64_t right) {
+    return Status::of(rill_model_window(get(), symbol.c_str(), left, step, right));
+  }
   /// Feed an output to an input of the next step; see rill_model_feedback.
   Status feedback(const std::string& output, const std::string& input) {
     return Status::of(rill_model_feedback(get(), output.c_str(), input.c_str()));
