@@ -102,8 +102,9 @@ struct Report {
 /// drawn at random; stepped with NaN past the end, pushed in pieces, reset, saved and loaded,
 /// cloned, moved to multiples of the pulse and back, and several side by side.
 /// A graph that computes whole windows is compared to runs of the whole graph over each window.
-/// Errors: kPulse if the graph is not pulsed, or computes windows without `windows`; kState where no output has a frame; kNoMem where a
-/// stream takes more memory than the options give; those of `prepare`.
+/// Errors: kPulse if the graph is not pulsed, or computes windows without `windows`; kState where
+/// no output has a frame; kNoMem where a stream takes more memory than the options give; those of
+/// `prepare`.
 /// A stream that differs, and an output that never varied, are no error but for the report's
 /// verdict; a stream that says that its model is not
 /// defined for its length is counted.

@@ -104,8 +104,6 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   const Taps::Ratio ratio = how.scale > 0.0F ? Taps::ratio(how.scale) : Taps::Ratio();
   const int64_t up = ratio.up;
   const int64_t down = ratio.down;
-  // A whole factor leaves no rest at the end, for which the symmetric form moves the places.
-  if (how.coord == "half_pixel_symmetric" && down == 1) how.coord = "half_pixel";
   const bool one_sample = how.coord == "pytorch_half_pixel" && down > 1;
   if (up == down || !how.is_local() || how.exclude_outside || one_sample) {
     return b.refuse(

@@ -37,14 +37,6 @@ TEST(PulseResample, LinearUpsamplingBetweenTheCentresOfFrames) {
   expect_streams(y(upsample(7, "symmetric")), {{2}, 7, 1, 3, "7*S"});
 }
 
-// Whole factors leave the places of the symmetric form where they are.
-TEST(PulseResample, SymmetricUpsamplingByWholeFactors) {
-  const std::string how = std::string(kLinear) + ", coord_transformer = 'half_pixel_symmetric'";
-  expect_streams(onnx(resize("2.0", how)), {{1, 4}, 2, 1, 1, "2*S"});
-  expect_streams(onnx(resize("3.0", how)), {{1, 3}, 3, 1, 1, "3*S"});
-  expect_refused(onnx(resize("1.5", how)), 2, "y", "depend on the length of the stream");
-}
-
 TEST(PulseResample, LinearUpsamplingFromTheBeginsOfFrames) {
   expect_streams(y(upsample(2, "asymmetric")), {{1, 4}, 2, 1, 1, "2*S"});
   expect_streams(y(upsample(4, "asymmetric")), {{3}, 4, 1, 3, "4*S"});
