@@ -70,9 +70,7 @@ struct MaxPool final : OpBase<MaxPool> {
     }
     return Op::lower(lowering);
   }
-  Dim work(FactSpan, FactSpan out) const override {
-    return volume(out[0].shape) * window.taps();
-  }
+  Dim work(FactSpan, FactSpan out) const override { return volume(out[0].shape) * window.taps(); }
   Status fuse(Rewrite& rewrite) const override {
     return with_index ? Status() : fuse_as_f32(*this, rewrite);
   }
@@ -143,32 +141,38 @@ constexpr int64_t kNoElement = std::numeric_limits<int64_t>::min();
 struct Elements {
   /// Return whether an element is above the best one, or above the lowest number if there is none.
   /// The last NaN is taken, as PyTorch does.
-  bool (*is_better)(const View& x, int64_t at, int64_t best);
-  void (*put_lowest)(const View& y, int64_t at);
+  bool (*is_better)(const View& x, int64_t at, int64_t best) RILL_NONBLOCKING;
+  void (*put_lowest)(const View& y, int64_t at) RILL_NONBLOCKING;
 };
 
-template <class Stored>
-Elements elements_of() {
-  using T = Computed<Stored>;
+template <class T>
+constexpr T lowest_of() {
   using Limits = std::numeric_limits<T>;
-  constexpr T kLowest = Limits::has_infinity ? -Limits::infinity() : Limits::min();
-  const auto is_better = [](const View& x, int64_t at, int64_t best) {
-    const auto* values = x.as<const Stored>();
-    const T value = static_cast<T>(values[at]);
-    const T most = best == kNoElement ? kLowest : static_cast<T>(values[best]);
-    return value > most || is_unordered(value);
-  };
-  const auto put_lowest = [](const View& y, int64_t at) {
-    y.as<Stored>()[at] = static_cast<Stored>(kLowest);
-  };
-  return {is_better, put_lowest};
+  return Limits::has_infinity ? -Limits::infinity() : Limits::min();
+}
+
+template <class Stored>
+bool is_better_of(const View& x, int64_t at, int64_t best) RILL_NONBLOCKING {
+  using T = Computed<Stored>;
+  const auto* values = x.as<const Stored>();
+  const T value = static_cast<T>(values[at]);
+  const T most = best == kNoElement ? lowest_of<T>() : static_cast<T>(values[best]);
+  return value > most || is_unordered(value);
+}
+
+template <class Stored>
+void put_lowest_of(const View& y, int64_t at) RILL_NONBLOCKING {
+  y.as<Stored>()[at] = static_cast<Stored>(lowest_of<Computed<Stored>>());
 }
 
 Status MaxPool::eval(EvalCtx& ctx) const {
   const View& x = ctx.in[0];
   const View& y = ctx.out[0];
   Elements elements = {};
-  visit_number(stored_type(x.dtype), [&](auto tag) { elements = elements_of<decltype(tag)>(); });
+  visit_number(stored_type(x.dtype), [&](auto tag) {
+    using Stored = decltype(tag);
+    elements = {is_better_of<Stored>, put_lowest_of<Stored>};
+  });
   const int64_t bytes = dtype_size(x.dtype);
   // The stream's frame number of frame 0 of the input.
   int64_t row = 1;
