@@ -49,7 +49,7 @@ void draw_noise(Tensor* noise, Bounds bounds, uint64_t seed) {
   }
 }
 
-/// Fill what lies from a frame on.
+/// Fill an input with noise, from frame `first` on; all of it if it has no streaming axis.
 Status fill_with_noise(const View& input, int axis, int64_t first, Bounds bounds, uint64_t seed) {
   const View part = axis < 0 ? input : frames_of(input, axis, first, input.extent(axis) - first);
   RILL_ASSIGN(Tensor noise,

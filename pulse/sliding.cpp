@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/checked.h"
 #include "core/base/search.h"
 #include "core/dim/pattern.h"
 #include "core/graph/fingerprint.h"
@@ -35,9 +36,7 @@ int stream_axis(const Fact& fact, std::string_view symbol) {
 }
 
 /// Refuse an input or output, whose name the caller fills in.
-Status unfit(std::string what, std::string remedy) {
-  return fail(Code::kPulse, what).hint(remedy);
-}
+Status unfit(std::string what, std::string remedy) { return fail(Code::kPulse, what).hint(remedy); }
 
 /// Builds the steps of a graph whose symbol is bound to the frames of the window.
 class Slider {
@@ -149,8 +148,7 @@ Result<StreamingOutput> Slider::middle(const Dim& length, int axis, OutletId* ou
   }
   RILL_ASSIGN(*outlet, add1(out_.node(outlet->node).name + "_middle",
                             make_op<ops::Slice>(axis, begin, end), *outlet));
-  return StreamingOutput{axis, rate.of(window_.right),
-                         whole_.scope.simplify(max(Dim(0), length))};
+  return StreamingOutput{axis, rate.of(window_.right), whole_.scope.simplify(max(Dim(0), length))};
 }
 
 Status Slider::output(size_t index) {
@@ -166,8 +164,8 @@ Status Slider::output(size_t index) {
   if (axis >= 0) {
     RILL_ASSIGN(stream, middle(fact.dim(axis), axis, &outlet));
   } else if (streams_[static_cast<size_t>(from.node)] != 0) {
-    RILL_ASSIGN(outlet, add1(out_.node(outlet.node).name + "_rows", make_op<ops::AddAxis>(0),
-                             outlet));
+    RILL_ASSIGN(outlet,
+                add1(out_.node(outlet.node).name + "_rows", make_op<ops::AddAxis>(0), outlet));
     stream = {0, 0, ceil_div(Dim::symbol(symbol_), window_.step)};
   }
   streaming_.outputs.push_back(std::move(stream));
@@ -200,21 +198,24 @@ Result<Graph> Slider::run() {
 
 Result<WindowRate> window_rate(const Dim& length, std::string_view symbol) {
   const auto unit = least_even_step(length, symbol, kMostPulse);
-  if (!unit.ok() || !*unit) {
+  const auto pattern = DimPattern::of(length, symbol);
+  const auto growth =
+      pattern.ok() && unit.ok() && *unit ? checked_mul(pattern->growth(), **unit) : std::nullopt;
+  if (!growth || *growth % pattern->period() != 0) {
     return unfit(str_cat("a length of ", length, " does not grow in proportion to ", symbol),
                  "Bind its other symbols, as in --set B=1, or choose other outputs");
   }
-  const int64_t far = **unit << 24;
-  return WindowRate{length.eval(symbol, far + **unit).value_or(0) -
-                        length.eval(symbol, far).value_or(-1),
-                    **unit};
+  return WindowRate{*growth / pattern->period(), **unit};
 }
 
 Result<Graph> slide(const Graph& graph, const std::string& symbol, const Window& window) {
   if (std::min(window.left, window.right) < 0 || window.step < 1 ||
       std::max({window.left, window.step, window.right}) > kMostPulse / 4) {
-    return unfit("a window of other frames: expected LEFT,STEP,RIGHT with a STEP of 1 or more",
-                 "As in --window S=40,8,16");
+    return unfit(
+        str_cat("a window of ", window.left, ",", window.step, ",", window.right,
+                " frames: expected LEFT,STEP,RIGHT, with a STEP of 1 or more, each at most ",
+                kMostPulse / 4),
+        "As in --window S=40,8,16");
   }
   RILL_TRY(refuse_pulsed(graph));
   // Simplified before and after the symbol is bound, as a whole run is, for the same bits.
@@ -245,8 +246,8 @@ Status or_windows(const Graph& graph, const std::string& symbol, Status refused)
   const int64_t frames = (kTriedFrames + unit - 1) / unit * unit;
   if (!slide(graph, symbol, {frames, frames, frames}).ok()) return refused;
   if (!error.hint.empty()) error.hint += ". ";
-  error.hint += "If an approximation will do, --window " + symbol +
-                "=LEFT,STEP,RIGHT computes whole windows";
+  error.hint +=
+      "If an approximation will do, --window " + symbol + "=LEFT,STEP,RIGHT computes whole windows";
   return refused;
 }
 

@@ -1,5 +1,5 @@
-// Weights that a plan was asked to quantize: those that need no rounding give the same bits if no
-// sum rounds, and the plan reports which ones it kept unchanged, and why.
+// Quantization of weights on request. Weights that fit the format without rounding give the bits of
+// f32 wherever no sum rounds. The plan reports the weights that it kept unchanged, with the reason.
 
 #include <algorithm>
 #include <cmath>

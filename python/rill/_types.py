@@ -19,7 +19,7 @@ Array = NDArray[Any]
 Input = Union[ArrayLike, SupportsDLPack]
 #: The array of the output; a tuple of arrays, for which Any stands, if a model has several outputs.
 Outputs = Union[Array, Any]
-#: A buffer for the output, or one for each output, None for those that are to be allocated.
+#: One buffer for a single output, or one per output. The library allocates an output that has None.
 Buffer = Union[Array, SupportsDLPack]
 Buffers = Union[Buffer, None, Sequence[Union[Buffer, None]]]
 Frames = Union[Input, Tuple[Input, ...]]
