@@ -14,6 +14,11 @@
 #include "ops/math/unary.h"
 
 namespace rill::ops {
+
+bool only_moves(const Op& op) {
+  return op.traits().moves == Moves::kFrames || op.name() == Slice(0, 0, 0).name();
+}
+
 namespace {
 
 /// The node that makes a wire, up to slices and other operators that only move frames.
@@ -21,10 +26,6 @@ struct Origin {
   const Node* node = nullptr;
   std::vector<const Op*> moves;  ///< the last one first
 };
-
-bool only_moves(const Op& op) {
-  return op.traits().moves == Moves::kFrames || op.name() == Slice(0, 0, 0).name();
-}
 
 Origin origin_of(const Graph& graph, OutletId wire) {
   Origin origin;

@@ -12,6 +12,9 @@
 
 namespace rill::ops {
 
+/// Return whether an operator moves frames and changes none.
+bool only_moves(const Op& op);
+
 /// Recognise log(x + 1), log(exp(x) + 1), log(exp(a) + exp(b)), log(sigmoid(x)) and sqrt(a^2 + b^2)
 /// behind the node of a function.
 Status stable_function(UnaryKind kind, Rewrite& rewrite);

@@ -1,8 +1,8 @@
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "ops/array/cast.h"
-#include "ops/array/slice.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 #include "ops/math/stable.h"
@@ -11,11 +11,9 @@
 namespace rill::ops {
 namespace {
 
-constexpr int kMostNodes = 12;  ///< between a logarithm and its powers
-
-bool only_moves(const Op& op) {
-  return op.traits().moves == Moves::kFrames || op.name() == Slice(0, 0, 0).name();
-}
+/// The most nodes between a logarithm and its powers, several times those of sums that people write
+/// out. A larger sum stays as it is.
+constexpr size_t kMostNodes = 512;
 
 /// The node that makes a wire, up to operators that only move frames.
 OutletId behind_moves(const Graph& graph, OutletId wire) {
@@ -42,13 +40,27 @@ class Sums {
 
   /// Write a wire again with the finite maximum. Nothing if it holds no power.
   Result<std::optional<OutletId>> finite(OutletId wire) {
+    const auto known = made_.find(wire);
+    if (known != made_.end()) return known->second;
+    is_too_large_ |= made_.size() >= kMostNodes;
+    if (is_too_large_) return std::optional<OutletId>();
+    // Its own inputs do not lead back to it.
+    made_[wire] = std::nullopt;
+    RILL_ASSIGN(const std::optional<OutletId> out, written(wire));
+    made_[wire] = out;
+    return out;
+  }
+  bool is_too_large() const { return is_too_large_; }
+
+ private:
+  Result<std::optional<OutletId>> written(OutletId wire) {
     const Graph& graph = rewrite_.old_graph();
     const Node& node = graph.node(wire.node);
     if (is_power(node)) {
       RILL_ASSIGN(const OutletId power, finite_power(node));
       return std::optional(power);
     }
-    if (!is_of_sum(*node.op) || ++nodes_ > kMostNodes) return std::optional<OutletId>();
+    if (!is_of_sum(*node.op)) return std::optional<OutletId>();
     std::vector<OutletId> inputs = rewrite_.mapped_inputs(node);
     bool changed = false;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -63,7 +75,6 @@ class Sums {
     return std::optional(out);
   }
 
- private:
   static bool is_of_sum(const Op& op) {
     return only_moves(op) || op.name() == Unary(UnaryKind::kLn).name() ||
            op.name() == Reduce(ReduceKind::kSum, {}).name() ||
@@ -107,7 +118,8 @@ class Sums {
 
   Rewrite& rewrite_;
   OutletId maximum_;
-  int nodes_ = 0;
+  bool is_too_large_ = false;
+  std::map<OutletId, std::optional<OutletId>> made_;
 };
 
 }  // namespace
@@ -119,9 +131,9 @@ Status stable_shift(Rewrite& rewrite) {
     const OutletId log = behind_moves(graph, rewrite.input(1 - i));
     if (!is_maximum(*graph.node(maximum.node).op)) continue;
     if (graph.node(log.node).op->name() != Unary(UnaryKind::kLn).name()) continue;
-    RILL_ASSIGN(const std::optional<OutletId> finite,
-                Sums(&rewrite, maximum).finite(rewrite.input(1 - i)));
-    if (!finite) continue;
+    Sums sums(&rewrite, maximum);
+    RILL_ASSIGN(const std::optional<OutletId> finite, sums.finite(rewrite.input(1 - i)));
+    if (!finite || sums.is_too_large()) continue;
     std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
     inputs[static_cast<size_t>(1 - i)] = *finite;
     return rewrite.replace_by(rewrite.node().op->clone(), inputs);

@@ -67,6 +67,36 @@ TEST(StableShift, KeepsInfinitiesOfAWeightedSum) {
               0, 3e-6);
 }
 
+TEST(StableShift, KeepsInfinitiesOfSumsOfManyTerms) {
+  // The sum in f64, and the infinity that torch.logsumexp gives for one.
+  for (const int terms : {3, 40, 200}) {
+    std::string text;
+    for (int i = 0; i < terms; ++i) {
+      text += str_cat("x", i, " = slice(x, axes = [0], begin = [", i, "], end = [", i + 1, "]);");
+      text += i == 0 ? "m0 = x0;" : str_cat("m", i, " = max(m", i - 1, ", x", i, ");");
+    }
+    for (int i = 0; i < terms; ++i) {
+      const std::string power = str_cat("exp(x", i, " - m", terms - 1, ")");
+      text +=
+          i == 0 ? str_cat("s0 = ", power, ";") : str_cat("s", i, " = s", i - 1, " + ", power, ";");
+    }
+    text += str_cat("y = m", terms - 1, " + log(s", terms - 1, ");");
+    const Graph graph = graph_of({{"x", str_cat(terms)}}, text);
+    std::vector<float> values(static_cast<size_t>(terms));
+    double want = 0;
+    for (int i = 0; i < terms; ++i) {
+      values[static_cast<size_t>(i)] = 3.0F + static_cast<float>(i) / 10;
+      want += std::exp(static_cast<double>(values[static_cast<size_t>(i)]));
+    }
+    EXPECT_NEAR(run_simplified(graph, {f32({terms}, values)}).data<float>()[0], std::log(want),
+                1e-5);
+    values[1] = kInf;
+    EXPECT_EQ(run_simplified(graph, {f32({terms}, values)}).data<float>()[0], kInf) << terms;
+    values.assign(static_cast<size_t>(terms), -kInf);
+    EXPECT_EQ(run_simplified(graph, {f32({terms}, values)}).data<float>()[0], -kInf) << terms;
+  }
+}
+
 TEST(StableShift, LeavesOtherGraphsAlone) {
   // The power alone of an infinity less itself is not a number.
   const Graph graph =
