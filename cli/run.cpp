@@ -183,7 +183,7 @@ bool Runner::shows_nothing_else() const {
 
 void Runner::print_outputs() const {
   if (!args_.run.dump_outputs) {
-    if (!shows_nothing_else() || model_.pulsed()) return;
+    if (!shows_nothing_else() || model_.pulsed() || turns_.empty()) return;
     for (size_t i = 0; i < turns_.back().size(); ++i) {
       say("{} {}\n", graph_.output_names[i], value_text(turns_.back()[i]));
     }
