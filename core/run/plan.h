@@ -66,8 +66,8 @@ struct Frame {
   T* ptr(const Ref& ref) const {
     return reinterpret_cast<T*>(base[ref.buffer] + ref.offset);
   }
-  /// The operand in memory. Not inline: steps are compiled for size, which copies its extents by
-  /// slow string instructions.
+  /// Return the view of an operand. Not inline: a compiler that optimises for size copies the
+  /// extents by slow string instructions.
   View view(const PlacedView& placed) const RILL_NONBLOCKING;
   /// Return the value of the stream symbol, 0 until the end is known; nothing without a symbol.
   std::optional<int64_t> symbol_value() const {
