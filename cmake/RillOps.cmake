@@ -18,7 +18,7 @@
 # `if constexpr (built("module"))` (ops/built.h) drops code that only makes operators of left-out modules.
 # A form is such code that belongs to no single module.
 
-set(RILL_OP_FORMS attention long_streams nested)
+set(RILL_OP_FORMS attention long_streams nested windows)
 set_property(GLOBAL PROPERTY RILL_OP_MODULES "")
 set_property(GLOBAL PROPERTY RILL_OP_MODULES_LEFT_OUT "")
 set_property(GLOBAL PROPERTY RILL_ONNX_MODULES "")

@@ -11,6 +11,7 @@
 #include "core/optim/optim.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/slice.h"
+#include "ops/built.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/mask.h"
 #include "pulse/builder.h"
@@ -209,6 +210,7 @@ Result<WindowRate> window_rate(const Dim& length, std::string_view symbol) {
 }
 
 Result<Graph> slide(const Graph& graph, const std::string& symbol, const Window& window) {
+  if constexpr (!ops::built("windows")) return ops::left_out("windows", "windows");
   if (std::min(window.left, window.right) < 0 || window.step < 1 ||
       std::max({window.left, window.step, window.right}) > kMostPulse / 4) {
     return unfit(
@@ -232,6 +234,7 @@ Result<Graph> slide(const Graph& graph, const std::string& symbol, const Window&
 }
 
 Status or_windows(const Graph& graph, const std::string& symbol, Status refused) {
+  if constexpr (!ops::built("windows")) return refused;
   Error& error = refused.error();
   if (wants_another_pulse(error) || error.hint.starts_with("Bind ")) return refused;
   int64_t unit = 1;

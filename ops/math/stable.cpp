@@ -9,6 +9,7 @@
 #include "core/tensor/uniform.h"
 #include "ops/array/cast.h"
 #include "ops/array/slice.h"
+#include "ops/built.h"
 #include "ops/math/binary.h"
 #include "ops/math/select.h"
 #include "ops/math/unary.h"
@@ -324,8 +325,8 @@ Status stable_function(UnaryKind kind, Rewrite& rewrite) {
 }
 
 Status stable_difference(BinaryKind kind, double second, Rewrite& rewrite) {
-  const bool less_one = (kind == BinaryKind::kSub && second == 1.0) ||
-                        (kind == BinaryKind::kAdd && second == -1.0);
+  const bool less_one =
+      (kind == BinaryKind::kSub && second == 1.0) || (kind == BinaryKind::kAdd && second == -1.0);
   if (!less_one || !is_float(rewrite.in(0).dtype)) return {};
   const Origin power = origin_of(rewrite.old_graph(), rewrite.input(0));
   if (!is_made_by(power, UnaryKind::kExp)) return {};
@@ -355,7 +356,8 @@ Status stable_sum(Rewrite& rewrite) {
     return replace_by_log_of_powers(rewrite, rewrite.mapped(first.inputs[0]),
                                     rewrite.mapped(second.inputs[0]));
   }
-  return stable_shift(rewrite);
+  if constexpr (built("reduce")) return stable_shift(rewrite);
+  return {};
 }
 
 }  // namespace rill::ops
