@@ -183,10 +183,20 @@ Status ResizeAxis::pulsify(PulseBuilder& b) const {
   return resample_stream(*this, b);
 }
 
+bool ResizeAxis::is_centered() const {
+  return coord == "half_pixel_symmetric" && (scale == 0.0F || Taps::ratio(scale).down == 1);
+}
+
+bool ResizeAxis::is_local() const {
+  constexpr std::string_view kLocal[] = {"half_pixel", "pytorch_half_pixel", "asymmetric",
+                                         "tf_half_pixel_for_nn"};
+  return is_one_of(coord, kLocal) || is_centered();
+}
+
 int64_t ResizeAxis::repeats() const {
   const bool left =
       nearest == "floor" && (coord == "asymmetric" || coord == "tf_half_pixel_for_nn");
-  const bool round = nearest == "round_prefer_ceil" && coord == "half_pixel";
+  const bool round = nearest == "round_prefer_ceil" && (coord == "half_pixel" || is_centered());
   const bool whole = scale >= 2.0F && scale <= 4096.0F && std::round(scale) == scale;
   return is_nearest() && !exclude_outside && whole && (left || round) ? static_cast<int64_t>(scale)
                                                                       : 0;
@@ -238,8 +248,8 @@ bool has_core_form(const ResizeAxis& op, const Fact& in) {
   const bool extent_follows = op.scale == 0.0F ? !(from == op.to) : op.is_scaled(from);
   const bool plain_nearest =
       !op.is_nearest() || op.nearest == "floor" || op.nearest == "round_prefer_ceil";
-  return extent_follows && plain_nearest && !op.is_crop() && !op.exclude_outside &&
-         !op.antialias && op.cubic_a == -0.75F && op.outside == 0.0F;
+  return extent_follows && plain_nearest && !op.is_crop() && !op.exclude_outside && !op.antialias &&
+         op.cubic_a == -0.75F && op.outside == 0.0F;
 }
 
 }  // namespace

@@ -51,10 +51,10 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
   bool is_nearest() const { return interpolator == "nearest"; }
   bool is_crop() const { return coord == "tf_crop_and_resize"; }
   /// Return whether places follow from the scale alone, not from the extents.
-  bool is_local() const {
-    return coord == "half_pixel" || coord == "pytorch_half_pixel" || coord == "asymmetric" ||
-           coord == "tf_half_pixel_for_nn";
-  }
+  bool is_local() const;
+  /// Return whether the symmetric form is `half_pixel`: no frame is cut off at the end, since the
+  /// scale is a whole number or that of the extents.
+  bool is_centered() const;
   /// Return how often each element is repeated; 0 if it does anything else.
   int64_t repeats() const;
 };

@@ -104,7 +104,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   const Taps::Ratio ratio = how.scale > 0.0F ? Taps::ratio(how.scale) : Taps::Ratio();
   const int64_t up = ratio.up;
   const int64_t down = ratio.down;
-  const bool one_sample = how.coord == "pytorch_half_pixel" && down > 1;
+  const bool one_sample = how.coord == "pytorch_half_pixel" && down > up;
   if (up == down || !how.is_local() || how.exclude_outside || one_sample) {
     return b.refuse(
         "Resample the streaming axis by a whole number or a fraction of them, as 3/2, with places "

@@ -34,15 +34,17 @@ class Taps {
         from_(from),
         to_(to) {
     scale_ = op.scale != 0.0F ? op.scale : static_cast<float>(to) / static_cast<float>(from);
-    const bool one_sample = coord_ == Coord::kPytorch && to <= 1;
+    // The only output of several inputs is the first one. An only input is every output.
+    one_sample_ = coord_ == Coord::kPytorch && to <= 1 && from > 1;
+    if (op.is_centered()) coord_ = Coord::kHalfPixel;
     if (coord_ != Coord::kCrop && (op.scale == 0.0F || op.is_local())) exact_ = exact_ratio();
-    if (op.is_local() && !one_sample) ratio_of_scale_ = is_exact() ? exact_ : ratio(scale_);
+    if (op.is_local() && !one_sample_) ratio_of_scale_ = is_exact() ? exact_ : ratio(scale_);
     const int64_t support = is_cubic_ ? 2 : 1;
     count_ = 2 * support;
     if (op.antialias && scale_ < 1.0F && !is_nearest_) {
       const float reach = std::floor(static_cast<float>(-support) / scale_);
-      count_ = -2 * (is_exact() ? floored_quotient(-support * exact_.down, exact_.up)
-                                : place_of(reach));
+      count_ =
+          -2 * (is_exact() ? floored_quotient(-support * exact_.down, exact_.up) : place_of(reach));
     }
     stretch_ = op.antialias ? std::min(scale_, 1.0F) : 1.0F;
   }
@@ -119,9 +121,7 @@ class Taps {
   }
 
   /// A place as a whole number; 0 for what no axis reaches.
-  static int64_t place_of(float at) {
-    return std::abs(at) < 1e15F ? static_cast<int64_t>(at) : 0;
-  }
+  static int64_t place_of(float at) { return std::abs(at) < 1e15F ? static_cast<int64_t>(at) : 0; }
   /// Return a scale as a whole number; 0 if it is not one.
   static int64_t whole(float scale) {
     const bool is_whole = scale >= 1.0F && scale <= 4096.0F && std::round(scale) == scale;
@@ -158,7 +158,7 @@ class Taps {
   /// The coordinate of an output element in the input: `coordinate` as a fraction.
   Fraction exact_coordinate(int64_t x) const {
     if (from_ == to_ && scale_ == 1.0F) return {x, 1};
-    if (coord_ == Coord::kPytorch && to_ <= 1) return {-1, 2};
+    if (one_sample_) return {-1, 2};
     if (coord_ == Coord::kAligned) {
       return to_ == 1 ? Fraction() : Fraction{x * (from_ - 1), to_ - 1};
     }
@@ -194,11 +194,10 @@ class Taps {
     const auto in = static_cast<float>(from_);
     if (coord_ == Coord::kAsymmetric) return x / scale_;
     if (coord_ == Coord::kNearest) return (x + 0.5F) / scale_;
-    if (coord_ == Coord::kPytorch && to_ <= 1) return -0.5F;
+    if (one_sample_) return -0.5F;
     // A scale that the extents give would round once more on the way back to them.
     const float width = op_.scale > 0.0F ? scale_ * in : static_cast<float>(to_);
-    if (coord_ == Coord::kAligned)
-      return width == 1.0F ? 0.0F : x * (in - 1.0F) / (width - 1.0F);
+    if (coord_ == Coord::kAligned) return width == 1.0F ? 0.0F : x * (in - 1.0F) / (width - 1.0F);
     if (coord_ == Coord::kCrop) {
       const float last = in - 1.0F;
       const float span = last * (op_.roi_end - op_.roi_begin);
@@ -238,10 +237,11 @@ class Taps {
   Ratio ratio_of_scale_;  ///< where places count from the beginning
   float scale_ = 1.0F;
   float stretch_ = 1.0F;
-  Ratio exact_;            ///< the scale where coordinates are fractions, not floats
-  float ratio_ = 0.0F;     ///< from the neighbour on the left to the coordinate
-  int64_t side_ = 0;       ///< below 0 where that is less than a half, above 0 where it is more
-  bool is_next_ = false;   ///< the coordinate is the neighbour on the right
+  Ratio exact_;         ///< the scale where coordinates are fractions, not floats
+  float ratio_ = 0.0F;  ///< from the neighbour on the left to the coordinate
+  int64_t side_ = 0;    ///< below 0 where that is less than a half, above 0 where it is more
+  bool one_sample_ = false;
+  bool is_next_ = false;  ///< the coordinate is the neighbour on the right
   float sum_ = 1.0F;
   float kept_ = 1.0F;
 };

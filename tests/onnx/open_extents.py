@@ -100,7 +100,7 @@ def same():
 
 
 def resize():
-    way = pick(["half_pixel", "asymmetric", "pytorch_half_pixel", "align_corners"])
+    way = pick(["half_pixel", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners"])
     mode = pick(["nearest", "linear"])
     # The floats of 3 / 5 and 5 / 3 are so inexact that onnxruntime takes frames next to those of
     # the fraction.
@@ -109,7 +109,8 @@ def resize():
     more = {"mode": mode, "coordinate_transformation_mode": way}
     if mode == "nearest":
         more["nearest_mode"] = pick(["floor", "round_prefer_floor"])
-    local = way in ("half_pixel", "asymmetric") or (way == "pytorch_half_pixel" and scale in (2, 3))
+    local = (way in ("half_pixel", "asymmetric") or (way == "pytorch_half_pixel" and scale > 1) or
+             (way == "half_pixel_symmetric" and scale in (2, 3)))
     return Case([helper.make_node("Resize", ["x", "", "scales"], ["y"], **more)],
                 {"scales": f32(1, 1, scale)}, streams=local, note=f"scale {scale}",
                 # Half a unit in the last place of a place below 600, times the rise from frame to frame.

@@ -516,13 +516,15 @@ def resized(g, x):
     scale = g.draw([2, 2, 4, 3, 0.5])
     kind = g.draw(["nearest", "nearest", "linear", "cubic"])
     place = g.draw(["half_pixel", "asymmetric"])
+    # By whole numbers, the symmetric form has the same places.
+    named = g.draw([place, "half_pixel_symmetric"]) if place == "half_pixel" and scale > 1 else place
     nearest = g.draw(["floor", "round_prefer_ceil"])
     if kind == "nearest" and scale == 3 and place == "asymmetric" and nearest != "floor":
         nearest = "floor"
     n = x.frames
     scales = g.ones(x, ["1.0", "1.0", repr(float(scale))], "1.0")
     out = g.of(x, f"tract_core_resize({x.name}, scales = [{scales}], interpolator = '{kind}', "
-               f"coord_transformer = '{place}', nearest_mode = '{nearest}')",
+               f"coord_transformer = '{named}', nearest_mode = '{nearest}')",
                lambda v: w.resize(v, scale, kind, place, nearest),
                frames=lambda s: int(np.floor(n(s) * scale)), bound=x.bound * (2 if kind == "cubic" else 1),
                exact=x.exact and kind == "nearest")

@@ -37,6 +37,25 @@ TEST(PulseResample, LinearUpsamplingBetweenTheCentresOfFrames) {
   expect_streams(y(upsample(7, "symmetric")), {{2}, 7, 1, 3, "7*S"});
 }
 
+// Whole factors leave the places of the symmetric form where they are.
+TEST(PulseResample, SymmetricUpsamplingByWholeFactors) {
+  for (const char* kind : {kLinear, kCubic}) {
+    const std::string how = std::string(kind) + ", coord_transformer = 'half_pixel_symmetric'";
+    const int64_t delay = kind == kLinear ? 1 : 3;
+    expect_streams(onnx(resize("2.0", how)), {{1, 4}, 2, 1, delay, "2*S"});
+    expect_streams(onnx(resize("7.0", how)), {{1, 3}, 7, 1, kind == kLinear ? 3 : 10, "7*S"});
+    expect_refused(onnx(resize("1.5", how)), 2, "y", "depend on the length of the stream");
+  }
+}
+
+// The form of PyTorch differs where several frames become one.
+TEST(PulseResample, UpsamplingAsPyTorchDoes) {
+  const std::string how = std::string(kLinear) + ", coord_transformer = 'pytorch_half_pixel'";
+  expect_streams(onnx(resize("1.5", how)), {{2, 4}, 3, 2, 1, "S+S/2"});
+  expect_streams(onnx(resize("3.0", how)), {{1, 4}, 3, 1, 1, "3*S"});
+  expect_refused(onnx(resize("0.75", how)), 4, "y", "depend on the length of the stream");
+}
+
 TEST(PulseResample, LinearUpsamplingFromTheBeginsOfFrames) {
   expect_streams(y(upsample(2, "asymmetric")), {{1, 4}, 2, 1, 1, "2*S"});
   expect_streams(y(upsample(4, "asymmetric")), {{3}, 4, 1, 3, "4*S"});
@@ -95,8 +114,9 @@ TEST(PulseResample, FractionsAreThoseOfPyTorch) {
   const Interpolated cases[] = {
       {"1.5",
        {1.0F, 2.5F, 4.833333F, 8.166668F, 12.5F, 17.5F, 23.5F, 30.5F, 38.166672F, 46.833336F}},
-      {"2.5", {1.0F,  1.3F,  2.5F,  3.7F,  5.5F,  7.5F,  9.7F,  12.5F, 15.3F,
-               18.7F, 22.3F, 26.1F, 30.5F, 34.9F, 39.9F, 45.1F, 49.0F}},
+      {"2.5",
+       {1.0F, 1.3F, 2.5F, 3.7F, 5.5F, 7.5F, 9.7F, 12.5F, 15.3F, 18.7F, 22.3F, 26.1F, 30.5F, 34.9F,
+        39.9F, 45.1F, 49.0F}},
       {"0.75", {1.5F, 6.5F, 14.833334F, 26.833336F, 42.5F}},
       {"1.25", {1.0F, 3.1F, 6.5F, 11.1F, 16.9F, 24.1F, 32.7F, 42.5F}},
       {"0.625", {1.9F, 8.5F, 20.5F, 37.3F}}};
@@ -194,8 +214,8 @@ TEST(PulseResample, RowsThatAreHeldOrTakenSeveralTimes) {
   expect_streams(held(3, 2, "3 * (S / 2)"), {{2, 4}, 3, 2, 0, "3*(S/2)"});
   for (const int64_t places : {2, 3, 7, 60, 1000, 4099, 65537}) {
     const auto row = [&](int64_t n) { return n / places * places; };
-    for (const int64_t length : {int64_t{0}, int64_t{1}, places - 1, places, places + 1,
-                                 3 * places - 1, 5 * places + 2}) {
+    for (const int64_t length :
+         {int64_t{0}, int64_t{1}, places - 1, places, places + 1, 3 * places - 1, 5 * places + 2}) {
       expect_rows(held(places, places, "S"), places, length, row);
     }
   }
