@@ -21,9 +21,9 @@ constexpr int kMaxDepth = 12;
 constexpr int kMostWarnings = 8;
 constexpr std::string_view kFormatKey = "onnx.";
 /// Operators between the last layer of a network and its output that keep the shape.
-constexpr std::array<std::string_view, 12> kElementwise = {
-    "Add", "Cast", "Clip", "Div",     "Exp", "Identity",
-    "Mul", "Neg",  "Relu", "Sigmoid", "Sub", "Tanh"};
+constexpr std::array<std::string_view, 12> kElementwise = {"Add",  "Cast",     "Clip", "Div",
+                                                           "Exp",  "Identity", "Mul",  "Neg",
+                                                           "Relu", "Sigmoid",  "Sub",  "Tanh"};
 
 int64_t version_of(const Opsets& opsets, std::string_view domain) {
   for (const auto& [name, version] : opsets) {
@@ -256,12 +256,12 @@ Status Loader::check_selection(const NodeProto& node, Env* env) {
   const Graph& graph = env->graph();
   const Fact& written = graph.fact(value);
   const Fact& all = graph.fact(data);
-  const bool fits = written.shape == all.shape || (written.rank() <= all.rank() &&
-                                                   volume(written.shape) == Dim(1));
+  const bool fits = written.shape == all.shape ||
+                    (written.rank() <= all.rank() && volume(written.shape) == Dim(1));
   const Fact& set = graph.fact(mask);
   if (set.dtype == DType::kBool && set.shape == all.shape && fits) return {};
-  return blamed(fail(Code::kUnsupported, "where ", set, " is set, ", written,
-                     " is written to ", all, ": expected a mask and values of its shape"),
+  return blamed(fail(Code::kUnsupported, "where ", set, " is set, ", written, " is written to ",
+                     all, ": expected a mask and values of its shape"),
                 node, node_name(node, *env), version_of(*env->opsets, node.domain));
 }
 
@@ -300,8 +300,8 @@ Status Loader::run_node(const NodeProto& node, Env* env) {
   } else if (!function && AppendingLoop::is_loop(node)) {
     status = run_loop(node, read_as, name, env);
   } else {
-    auto outlets = function ? run_function(*function, node, name, env)
-                            : read_node(node, read_as, name, env);
+    auto outlets =
+        function ? run_function(*function, node, name, env) : read_node(node, read_as, name, env);
     status = outlets.ok() ? bind_outputs(node, *outlets, env) : outlets.take_status();
   }
   if (status.ok()) return {};
@@ -316,8 +316,7 @@ Status Loader::run_node(const NodeProto& node, Env* env) {
   return blamed(std::move(status), node, name, version);
 }
 
-Status Loader::run_loop(const NodeProto& node, int64_t version, const std::string& name,
-                        Env* env) {
+Status Loader::run_loop(const NodeProto& node, int64_t version, const std::string& name, Env* env) {
   AppendingLoop loop(node, name, this, env);
   RILL_TRY(loop.look());
   Status appended;
@@ -336,11 +335,13 @@ bool Loader::find_out(Findings* findings) const {
     findings->equal.push_back(*demanded_);
     return true;
   }
-  // Integers and bools are what shapes are made of; of floats, short lists of scales or limits.
+  // Shapes depend on integers and bools, and on short lists of floats: scales or limits.
   constexpr int64_t kShort = 16;
   const auto is_known = [&](const std::string& name, bool floats) {
     for (const auto& [input, value] : options_.values) {
-      if (input == name) return !is_float(value->dtype()) || (floats && value->volume() <= kShort);
+      if (input != name) continue;
+      const bool is_short = value->rank() <= 1 && value->volume() <= kShort;
+      return !is_float(value->dtype()) || (floats && is_short);
     }
     return false;
   };
@@ -451,8 +452,7 @@ Status Loader::take_tensors(int64_t count) {
               " tensors");
 }
 
-Status Loader::bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets,
-                            Env* env) {
+Status Loader::bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets, Env* env) {
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const std::string_view name = node.outputs[i];
     if (name.empty()) continue;
