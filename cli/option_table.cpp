@@ -74,7 +74,7 @@ void add(LimitOptions* o, std::vector<Option>* out) {
   append(out, "Compiled models",
          {
              {"--read-file", kGlobal, &o->read_file,
-              "read a compiled model into memory instead of mapping it"},
+              "read files into memory instead of mapping weights that stay in them"},
              {"--max-session-bytes", kGlobal, &o->max_session_bytes,
               "refuse a compiled model with larger sessions; 0: 4 GiB"},
              {"--max-step-work", kGlobal, &o->max_step_work,

@@ -80,8 +80,8 @@ Status Pipeline::check_pass() const {
               "have their types from the start");
 }
 
-Result<Graph> Pipeline::load_with(
-    std::span<const std::pair<std::string, std::vector<Dim>>> shapes, Graph* read_so_far) {
+Result<Graph> Pipeline::load_with(std::span<const std::pair<std::string, std::vector<Dim>>> shapes,
+                                  Graph* read_so_far) {
   nnef::LoadOptions options = load_options(args_, log_);
   options.input_shapes = shapes;
   options.read_so_far = read_so_far;
@@ -229,7 +229,8 @@ Status Pipeline::pulse_stage() {
   if (!args_.streaming.by_symbol() || stopped_) return {};
   if (facts_closed_all_) {
     return in_stage("pulse",
-                    fail(Code::kPulse, "Can not pulse a tensor with no streaming dim: the shapes "
+                    fail(Code::kPulse,
+                         "Can not pulse a tensor with no streaming dim: the shapes "
                          "that are given leave no extent of an input open")
                         .hint("Leave out --input-facts-from-bundle, or name the extent that "
                               "streams by its symbol; --input-from-bundle gives values"));
@@ -393,6 +394,7 @@ bool shown_as_it_is(const Args& args) {
 nnef::LoadOptions load_options(const Args& args, const Log& log) {
   nnef::LoadOptions options;
   options.keep_submodels = shown_as_it_is(args);
+  options.map_files = !args.limits.read_file;
   options.tract_core = !args.model.no_tract_core;
   options.tract_names = log.tract();
   options.warn = warn_to;
@@ -458,19 +460,32 @@ pulse::Report report_of_windows(const Graph& slid, const pulse::Window& window) 
     out.inputs.back().pulse = frames;
     sources.push_back(static_cast<int>(out.wires.size()));
     const auto kept = counted(frames / window.step * (window.left + window.right), "earlier frame");
-    out.wires.push_back({node.name, std::string(node.op->name()), 0, node.line, axis, frames, 0, {},
+    out.wires.push_back({node.name,
+                         std::string(node.op->name()),
+                         0,
+                         node.line,
+                         axis,
+                         frames,
+                         0,
+                         {},
                          {str_cat("keeps ", kept)}});
   }
   for (size_t i = 0; i < slid.outputs.size(); ++i) {
     const Node& node = slid.node(slid.outputs[i].node);
     const StreamingOutput stream = slid.streaming->output(i);
-    out.outputs.push_back({slid.output_names[i], stream.axis, 0, stream.delay,
-                           stream.length.value_or(Dim()), -1});
+    out.outputs.push_back(
+        {slid.output_names[i], stream.axis, 0, stream.delay, stream.length.value_or(Dim()), -1});
     if (stream.axis < 0) continue;
     out.outputs.back().pulse = node.outputs[0].dim(stream.axis).to_int().value_or(0);
     out.outputs.back().wire = static_cast<int>(out.wires.size());
-    out.wires.push_back({slid.output_names[i], std::string(node.op->name()), 0, node.line,
-                         stream.axis, out.outputs.back().pulse, stream.delay, sources,
+    out.wires.push_back({slid.output_names[i],
+                         std::string(node.op->name()),
+                         0,
+                         node.line,
+                         stream.axis,
+                         out.outputs.back().pulse,
+                         stream.delay,
+                         sources,
                          {str_cat("waits ", counted(stream.delay, "frame"))}});
   }
   return out;

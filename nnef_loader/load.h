@@ -24,6 +24,9 @@ struct LoadOptions {
   /// Leave models in the model, and operators that are many nodes, as one node each, to be shown or
   /// written; otherwise they are read as their nodes, to be run.
   bool keep_submodels = false;
+  /// Map large tensors instead of reading them, so that weights stay in the file: in folders, tars
+  /// and external data of ONNX. The files must stay as they are while the graph lives.
+  bool map_files = true;
   /// Called with every warning, such as an extension that is not known; may be empty.
   void (*warn)(void* user, std::string_view message) = nullptr;
   void* warn_user = nullptr;

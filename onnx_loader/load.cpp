@@ -37,12 +37,14 @@ Status check_shapes(const Graph& graph, const LoadOptions& options, const Findin
   return {};
 }
 
-Result<Graph> load_bytes(Bytes bytes, const std::string& folder, const std::string& file,
-                         const Operators& ops, const LoadOptions& options) {
+/// `mapped`: whether the bytes are those of a mapped file.
+Result<Graph> load_bytes(Bytes bytes, bool mapped, const std::string& folder,
+                         const std::string& file, const Operators& ops,
+                         const LoadOptions& options) {
   ProtoBudget budget{options.limits.max_nodes, 2 * options.limits.max_nodes};
   auto model = read_model(bytes, &budget);
   if (!model.ok()) return std::move(model).take_status().at(file, 0);
-  const TensorReader tensors(folder, options.limits.max_folded_bytes);
+  const TensorReader tensors(folder, options.limits.max_folded_bytes, mapped);
   // A node that demands equal extents of different names, or the value of an input, settles these
   // from the inputs on.
   Findings findings;
@@ -91,14 +93,24 @@ bool is_onnx(std::span<const std::byte> bytes) {
 }
 
 Result<Graph> load(const std::string& path, const Operators& ops, const LoadOptions& options) {
-  RILL_ASSIGN(const std::vector<std::byte> bytes,
-              nnef::read_file(path, options.limits.max_expanded_bytes));
-  return load_bytes(bytes, folder_of(path), path, ops, options);
+  const int64_t most = options.limits.max_expanded_bytes;
+  RILL_ASSIGN(const int descriptor, nnef::open_for_reading(path));
+  const nnef::Source file(descriptor, 0, path);
+  system::Info info;
+  if (options.map_files && system::tell(descriptor, &info) && info.kind == system::Kind::kFile &&
+      info.bytes <= most) {
+    const MappedBytes mapped = map_file(descriptor, static_cast<size_t>(info.bytes));
+    if (mapped.data) {
+      return load_bytes(mapped.bytes(), true, folder_of(path), path, ops, options);
+    }
+  }
+  RILL_ASSIGN(const std::vector<std::byte> bytes, nnef::read_descriptor(descriptor, path, most));
+  return load_bytes(bytes, false, folder_of(path), path, ops, options);
 }
 
 Result<Graph> load_memory(std::span<const std::byte> bytes, const Operators& ops,
                           const LoadOptions& options) {
-  return load_bytes(bytes, "", "model", ops, options);
+  return load_bytes(bytes, false, "", "model", ops, options);
 }
 
 Result<Graph> load_any(const std::string& path, const Operators& ops, const LoadOptions& options) {

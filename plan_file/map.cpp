@@ -5,12 +5,12 @@
 #include <cstring>
 
 #include "core/base/aligned.h"
+#include "core/base/mapped_file.h"
 #include "core/run/plan_format.h"
 
 #if defined(__unix__) || defined(__APPLE__)
 #define RILL_MAPS_FILES
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
@@ -65,15 +65,10 @@ Status too_large(const std::string& path, size_t bytes, int64_t most) {
 Result<MappedFile> map_file(const std::string& path) {
   Opened from;
   RILL_TRY(open_file(path, &from));
-  const size_t size = from.bytes;
-  if (size == 0) return MappedFile();
-  void* const at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, from.file, 0);
-  if (at == MAP_FAILED) return unreadable(path);
-  MappedFile out;
-  out.owner = std::shared_ptr<const void>(
-      at, [size](const void* own) { munmap(const_cast<void*>(own), size); });
-  out.bytes = {static_cast<const std::byte*>(at), size};
-  return out;
+  if (from.bytes == 0) return MappedFile();
+  const MappedBytes mapped = rill::map_file(from.file, from.bytes);
+  if (!mapped.data) return unreadable(path);
+  return MappedFile{mapped.data, mapped.bytes()};
 }
 
 Result<MappedFile> read_file(const std::string& path, int64_t most_bytes) {

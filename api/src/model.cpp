@@ -115,6 +115,7 @@ rill_status load_options(const rill_load_opts* opts, rill::nnef::LoadOptions* op
     const rill_status known = rill::api::check_size(opts, "rill_load_opts");
     if (known != RILL_OK) return known;
   }
+  options->map_files = opts->size == kShorter || opts->read_file == 0;
   rill::nnef::LoadLimits& limits = options->limits;
   const struct {
     const char* name;

@@ -316,6 +316,7 @@ void PlanBuilder::forget(OutletId outlet) {
   PlanBuffer& buffer = plan_->buffers[constant.ref.buffer];
   buffer.bytes = 0;
   buffer.data = nullptr;
+  constant.konst->drop_pages();
 }
 
 Status PlanBuilder::place_outputs() {

@@ -163,6 +163,19 @@ Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> in
 
 namespace {
 
+/// Return the value that an operator gives other extents alone, without a copy of its elements.
+std::optional<Tensor> reshaped_value(const Op& op, std::span<const OutletId> inputs,
+                                     const Graph& graph, const Facts& outputs) {
+  const bool keeps = op.traits().keeps_order && inputs.size() == 1 && outputs.size() == 1;
+  if (!keeps) return std::nullopt;
+  const TensorPtr& value = graph.fact(inputs[0]).konst;
+  auto shape = outputs[0].concrete_shape();
+  const bool same_type = value->dtype() == outputs[0].dtype && value->qparams() == outputs[0].q;
+  if (!shape.ok() || !is_plain(value->dtype()) || !same_type) return std::nullopt;
+  auto out = value->reshaped(std::move(shape).value());
+  return out.ok() ? std::optional(std::move(out).value()) : std::nullopt;
+}
+
 bool can_fold(const Graph& graph, const Op& op, std::span<const OutletId> inputs,
               const Facts& outputs) {
   if (!op.foldable() || inputs.empty()) return false;
@@ -194,6 +207,10 @@ Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPt
     return add_inferred(node_name, std::move(op), node_inputs, std::move(inferred), line);
   };
   if (!inferred.ok() || !can_fold(*this, *op, node_inputs, *inferred)) return as_node();
+  if (auto value = reshaped_value(*op, node_inputs, *this, *inferred)) {
+    auto shared = std::make_shared<const Tensor>(std::move(*value));
+    return std::vector{append_const(node_name, std::move(shared), line)};
+  }
   std::vector<TensorPtr> values;
   for (const OutletId& input : node_inputs) values.push_back(fact(input).konst);
   auto results = evaluate(*op, values, *inferred);
@@ -332,9 +349,9 @@ class ExtentsCheck {
 
   Status verdict() const {
     if (wrong_.ok() || written_.empty()) return {};
-    return Status(wrong_).hint(
-        str_cat("Give more of ", symbol_, ": a window is longer than what it slides over, and \"",
-                written_, "\" is written for lengths at which none is"));
+    return Status(wrong_).hint(str_cat("Give more of ", symbol_,
+                                       ": a window is longer than what it slides over, and \"",
+                                       written_, "\" is written for lengths at which none is"));
   }
 
  private:

@@ -141,6 +141,17 @@ Result<Tensor> Tensor::borrowed(DType dtype, BlockFormat format, std::vector<int
   return t;
 }
 
+Result<Tensor> Tensor::mapped(DType dtype, std::vector<int64_t> shape, const MappedBytes& bytes) {
+  RILL_ASSIGN(Tensor out,
+              borrowed(dtype, BlockFormat::kNone, std::move(shape), {}, bytes.bytes(), bytes.data));
+  out.is_mapped_ = true;
+  return out;
+}
+
+void Tensor::drop_pages() const {
+  if (is_mapped_) rill::drop_pages({data<std::byte>(), static_cast<size_t>(bytes_)});
+}
+
 View Tensor::view() const {
   View v;
   v.dtype = dtype_;

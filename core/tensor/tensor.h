@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/mapped_file.h"
 #include "core/base/nonblocking.h"
 #include "core/base/status.h"
 #include "core/dim/dim.h"
@@ -54,6 +55,8 @@ class Tensor {
   static Result<Tensor> borrowed(DType dtype, BlockFormat format, std::vector<int64_t> shape,
                                  QParams q, std::span<const std::byte> bytes,
                                  const std::shared_ptr<const void>& data);
+  /// Refer to plain elements in a mapped file, aligned to 64 bytes. Errors: as above.
+  static Result<Tensor> mapped(DType dtype, std::vector<int64_t> shape, const MappedBytes& bytes);
 
   DType dtype() const { return dtype_; }
   const QParams& qparams() const { return q_; }
@@ -81,6 +84,9 @@ class Tensor {
   const void* raw() const { return data_.get(); }
   void* mutable_raw() { return data_.get(); }
 
+  /// Let the system drop elements in a mapped file from memory until they are read again.
+  void drop_pages() const;
+
   View view() const RILL_NONBLOCKING;
   /// Give another shape of the same volume to the same elements.
   Result<Tensor> reshaped(std::vector<int64_t> shape) const;
@@ -97,6 +103,7 @@ class Tensor {
   std::vector<int64_t> shape_;
   int64_t volume_ = 0;
   int64_t bytes_ = 0;
+  bool is_mapped_ = false;
   std::shared_ptr<void> data_;
 };
 

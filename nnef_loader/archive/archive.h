@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/mapped_file.h"
 #include "core/base/status.h"
 
 namespace rill::nnef {
@@ -16,6 +17,7 @@ namespace rill::nnef {
 struct Entry {
   std::string name;
   std::vector<std::byte> bytes;
+  MappedBytes mapped = {};  ///< in place of `bytes`, those of a tensor that stays in its file
 };
 
 /// Limits on what a file may expand to. Checked while reading, before allocating. Real models stay
@@ -41,7 +43,9 @@ struct LoadLimits {
 /// Errors: kIo if the file cannot be read, or is a pipe, a socket or a device; kParse if
 /// it is no archive, damaged or cut short, over the limits, has an absolute name, `..` or one name
 /// twice.
-Result<std::vector<Entry>> read_archive(const std::string& path, const LoadLimits& limits = {});
+/// `map_files`: map large `.dat` files of folders and uncompressed tars instead of reading them.
+Result<std::vector<Entry>> read_archive(const std::string& path, const LoadLimits& limits = {},
+                                        bool map_files = false);
 Result<std::vector<Entry>> read_archive_memory(std::span<const std::byte> bytes,
                                                std::string_view name_for_messages,
                                                const LoadLimits& limits = {});

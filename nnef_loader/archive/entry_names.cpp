@@ -30,6 +30,11 @@ Result<std::optional<std::string>> entry_name(std::string_view raw, NameRule rul
   return std::optional<std::string>(std::move(name));
 }
 
+bool is_large_tensor(std::string_view name, int64_t bytes) {
+  constexpr int64_t kLeastMapped = int64_t{64} << 10;  // a page of its own would cost more
+  return bytes >= kLeastMapped && name.ends_with(".dat");
+}
+
 Status check_unique(std::span<const Entry> entries, Code code) {
   std::unordered_set<std::string_view> names;
   for (const Entry& entry : entries) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/sorted.h"
+#include "nnef_loader/archive/entry_names.h"
 #include "nnef_loader/archive/source.h"
 #include "nnef_loader/system/files.h"
 
@@ -16,8 +17,11 @@ struct Found {
 
 class FolderReader {
  public:
-  FolderReader(const std::string& root, const LoadLimits& limits)
-      : root_(root), limits_(limits), bytes_left_(limits.max_expanded_bytes) {}
+  FolderReader(const std::string& root, const LoadLimits& limits, bool map_files)
+      : root_(root),
+        limits_(limits),
+        bytes_left_(limits.max_expanded_bytes),
+        map_files_(map_files) {}
 
   /// Errors: kParse unless the folder is that of a model.
   Status expect_graph();
@@ -32,6 +36,7 @@ class FolderReader {
   const std::string& root_;
   const LoadLimits& limits_;
   int64_t bytes_left_;
+  bool map_files_;
   int64_t seen_ = 0;
   std::vector<Entry> entries_;
 };
@@ -61,9 +66,20 @@ Result<std::vector<Found>> FolderReader::list(const std::string& path) {
 
 Status FolderReader::add(const std::string& name) {
   const std::string full = str_cat(root_, "/", name);
-  RILL_ASSIGN(std::vector<std::byte> bytes, read_file(full, bytes_left_));
-  bytes_left_ -= static_cast<int64_t>(bytes.size());
-  entries_.push_back({name, std::move(bytes)});
+  RILL_ASSIGN(const int descriptor, open_for_reading(full));
+  Source file(descriptor, 0, full);
+  system::Info info;
+  if (map_files_ && system::tell(descriptor, &info) && info.kind == system::Kind::kFile &&
+      info.bytes <= bytes_left_ && is_large_tensor(name, info.bytes)) {
+    file.set_size(info.bytes);
+    file.map();
+  }
+  Entry entry{name, {}, file.mapped()};
+  if (!entry.mapped.data) {
+    RILL_ASSIGN(entry.bytes, read_descriptor(descriptor, full, bytes_left_));
+  }
+  bytes_left_ -= static_cast<int64_t>(std::max(entry.bytes.size(), entry.mapped.size));
+  entries_.push_back(std::move(entry));
   return {};
 }
 
@@ -104,16 +120,18 @@ Status FolderReader::expect_graph() {
 
 }  // namespace
 
-Result<std::vector<Entry>> read_folder(const std::string& path, const LoadLimits& limits) {
-  FolderReader reader(path, limits);
+Result<std::vector<Entry>> read_folder(const std::string& path, const LoadLimits& limits,
+                                       bool map_files) {
+  FolderReader reader(path, limits, map_files);
   RILL_TRY(reader.expect_graph());
   RILL_TRY(reader.read("", 0, nullptr));
   return reader.take();
 }
 
 Result<std::vector<Entry>> read_siblings(const std::string& folder, const LoadLimits& limits,
+                                         bool map_files,
                                          const std::function<bool(std::string_view)>& wanted) {
-  FolderReader reader(folder, limits);
+  FolderReader reader(folder, limits, map_files);
   RILL_TRY(reader.read("", 0, &wanted));
   return reader.take();
 }

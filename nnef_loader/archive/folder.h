@@ -11,10 +11,12 @@
 namespace rill::nnef {
 
 /// Read the regular files below a folder, sorted by name; links and hidden ones are left out.
-Result<std::vector<Entry>> read_folder(const std::string& path, const LoadLimits& limits);
+Result<std::vector<Entry>> read_folder(const std::string& path, const LoadLimits& limits,
+                                       bool map_files);
 
 /// Read the files that stand directly in a folder and whose names are wanted.
 Result<std::vector<Entry>> read_siblings(const std::string& folder, const LoadLimits& limits,
+                                         bool map_files,
                                          const std::function<bool(std::string_view)>& wanted);
 
 }  // namespace rill::nnef

@@ -84,19 +84,21 @@ Result<Entry> graph_entry(const Source& source, const LoadLimits& limits) {
     return fail(Code::kParse, "file of over ", limits.max_expanded_bytes, " bytes")
         .at(source.name(), 0);
   }
-  Entry entry{std::string(kGraphName), std::vector<std::byte>(static_cast<size_t>(source.size()))};
+  Entry entry{
+      std::string(kGraphName), std::vector<std::byte>(static_cast<size_t>(source.size())), {}};
   RILL_ASSIGN(const size_t got, source.read_at(0, entry.bytes));
   entry.bytes.resize(got);
   return entry;
 }
 
 Result<std::vector<Entry>> with_siblings(Entry graph, const std::string& path,
-                                         const LoadLimits& limits) {
+                                         const LoadLimits& limits, bool map_files) {
   const size_t slash = path.find_last_of(system::kSeparators);
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  RILL_ASSIGN(std::vector<Entry> entries, read_siblings(folder, limits, [](std::string_view name) {
-                return name.ends_with(".dat") || name == "graph.quant";
-              }));
+  const auto is_wanted = [](std::string_view name) {
+    return name.ends_with(".dat") || name == "graph.quant";
+  };
+  RILL_ASSIGN(std::vector<Entry> entries, read_siblings(folder, limits, map_files, is_wanted));
   entries.insert(entries.begin(), std::move(graph));
   return entries;
 }
@@ -133,16 +135,18 @@ Result<Opened> open_path(const std::string& path, const LoadLimits& limits) {
 
 }  // namespace
 
-Result<std::vector<Entry>> read_archive(const std::string& path, const LoadLimits& limits) {
+Result<std::vector<Entry>> read_archive(const std::string& path, const LoadLimits& limits,
+                                        bool map_files) {
   RILL_ASSIGN(const Opened opened, open_path(path, limits));
-  if (opened.is_folder) return read_folder(path, limits);
+  if (opened.is_folder) return read_folder(path, limits, map_files);
   RILL_ASSIGN(const Content content, sniff_source(*opened.source));
   const bool is_graph =
       content == Content::kGraph || (content == Content::kUnknown && is_graph_path(path));
+  if (map_files && content == Content::kTar) opened.source->map();
   if (!is_graph) return unpack(*opened.source, content, limits);
   RILL_ASSIGN(Entry graph, graph_entry(*opened.source, limits));
   if (!opened.bytes.empty()) return std::vector<Entry>{std::move(graph)};
-  return with_siblings(std::move(graph), path, limits);
+  return with_siblings(std::move(graph), path, limits, map_files);
 }
 
 Result<std::vector<Entry>> read_archive_memory(std::span<const std::byte> bytes,

@@ -19,6 +19,10 @@ Source::~Source() {
   if (descriptor_ >= 0) system::close(descriptor_);
 }
 
+void Source::map() {
+  if (descriptor_ >= 0) mapped_ = map_file(descriptor_, static_cast<size_t>(size_));
+}
+
 Result<size_t> Source::read_at(int64_t offset, std::span<std::byte> out) const {
   if (offset < 0 || offset >= size_ || out.empty()) return size_t{0};
   const auto wanted =

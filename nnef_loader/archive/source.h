@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/mapped_file.h"
 #include "core/base/status.h"
 
 namespace rill::nnef {
@@ -27,6 +28,9 @@ class Source {
   void set_size(int64_t size) { size_ = size; }
   bool in_memory() const { return descriptor_ < 0; }
   int descriptor() const { return descriptor_; }
+  /// Map the file, so that entries may stay in it. Without effect where that is not possible.
+  void map();
+  const MappedBytes& mapped() const { return mapped_; }
   std::span<const std::byte> memory() const { return bytes_; }
 
   /// Copy the available bytes out.
@@ -37,6 +41,7 @@ class Source {
   int descriptor_ = -1;
   int64_t size_ = 0;
   std::string name_;
+  MappedBytes mapped_;
 };
 
 /// Describe the last failure of the operating system.

@@ -13,6 +13,16 @@ class PlainIn final : public InStream {
     at_ += static_cast<int64_t>(got);
     return got;
   }
+  MappedBytes take_mapped(int64_t size) override {
+    const MappedBytes& all = source_.mapped();
+    if (size < 0 || at_ > static_cast<int64_t>(all.size) ||
+        size > static_cast<int64_t>(all.size) - at_) {
+      return {};
+    }
+    const auto begin = static_cast<size_t>(at_);
+    at_ += size;
+    return all.part(begin, static_cast<size_t>(size));
+  }
 
  private:
   const Source& source_;
@@ -43,12 +53,12 @@ class PlainOut final : public OutStream {
 
 }  // namespace
 
+MappedBytes InStream::take_mapped(int64_t) { return {}; }
+
 std::unique_ptr<InStream> plain_in(const Source& source) {
   return std::make_unique<PlainIn>(source);
 }
 
-std::unique_ptr<OutStream> plain_out(AtomicFile* file) {
-  return std::make_unique<PlainOut>(file);
-}
+std::unique_ptr<OutStream> plain_out(AtomicFile* file) { return std::make_unique<PlainOut>(file); }
 
 }  // namespace rill::nnef

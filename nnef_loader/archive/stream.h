@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "core/base/mapped_file.h"
 #include "core/base/status.h"
 #include "nnef_loader/archive/atomic_file.h"
 #include "nnef_loader/archive/source.h"
@@ -18,6 +19,9 @@ class InStream {
   virtual ~InStream() = default;
   /// Fill `out`; only at the end of the bytes are there fewer.
   virtual Result<size_t> read(std::span<std::byte> out) = 0;
+  /// Return that many bytes of a mapped file, and go on behind them. Nothing, and it stays where it
+  /// is, for other streams and where there are fewer.
+  virtual MappedBytes take_mapped(int64_t size);
 };
 
 /// Bytes that are written once, from front to back.

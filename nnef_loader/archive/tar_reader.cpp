@@ -186,8 +186,7 @@ std::string TarReader::name_in_header() const {
   const std::string_view name = tar_text(kTarName.of(block));
   // GNU tar stores times in place of the prefix.
   const bool has_prefix = kTarMagic.of(block).starts_with(std::string_view("ustar\0", 6));
-  const std::string_view prefix =
-      has_prefix ? tar_text(kTarPrefix.of(block)) : std::string_view();
+  const std::string_view prefix = has_prefix ? tar_text(kTarPrefix.of(block)) : std::string_view();
   return prefix.empty() ? std::string(name) : str_cat(prefix, "/", name);
 }
 
@@ -217,8 +216,15 @@ Status TarReader::entry(char type, int64_t size) {
   if (!name) return skip_body(size);
   const int64_t trusted = budget_.trusted(size);
   RILL_TRY(budget_.take(size));
+  if (is_large_tensor(*name, size)) {
+    const MappedBytes mapped = in_.take_mapped(size);
+    if (mapped.data) {
+      entries_.push_back({std::move(*name), {}, mapped});
+      return skip(padding(size));
+    }
+  }
   RILL_ASSIGN(std::vector<std::byte> bytes, data(size, trusted));
-  entries_.push_back({std::move(*name), std::move(bytes)});
+  entries_.push_back({std::move(*name), std::move(bytes), {}});
   return {};
 }
 

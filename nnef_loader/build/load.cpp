@@ -65,7 +65,7 @@ Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpModule*
 
 Result<Graph> load(const std::string& path, std::span<const OpModule* const> ops,
                    const LoadOptions& options) {
-  RILL_ASSIGN(std::vector<Entry> entries, read_archive(path, options.limits));
+  RILL_ASSIGN(std::vector<Entry> entries, read_archive(path, options.limits, options.map_files));
   return load_entries(std::move(entries), ops, options);
 }
 

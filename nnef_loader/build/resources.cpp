@@ -5,20 +5,22 @@
 namespace rill::nnef {
 
 Resources::Resources(std::vector<Entry> entries) {
-  for (Entry& entry : entries) files_[std::move(entry.name)] = {std::move(entry.bytes), nullptr};
+  for (Entry& entry : entries) {
+    files_[std::move(entry.name)] = {std::move(entry.bytes), std::move(entry.mapped), nullptr};
+  }
 }
 
 std::string_view Resources::text(std::string_view name) const {
   const auto it = files_.find(name);
   if (it == files_.end()) return {};
-  const std::vector<std::byte>& bytes = it->second.bytes;
+  const std::span<const std::byte> bytes = it->second.content();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 std::span<const std::byte> Resources::bytes(std::string_view name) const {
   const auto it = files_.find(name);
   if (it == files_.end()) return {};
-  return it->second.bytes;
+  return it->second.content();
 }
 
 std::vector<std::string> Resources::names() const {
@@ -46,10 +48,12 @@ Result<TensorPtr> Resources::tensor(std::string_view label) {
   }
   File& file = it->second;
   if (file.tensor) return file.tensor;
-  auto read = read_tensor(file.bytes, it->first);
+  auto read = file.mapped.data ? read_mapped_tensor(file.mapped, it->first)
+                               : read_tensor(file.bytes, it->first);
   if (!read.ok()) return std::move(read).take_status();
   file.tensor = std::make_shared<const Tensor>(std::move(read).value());
   file.bytes = {};
+  file.mapped = {};
   return file.tensor;
 }
 

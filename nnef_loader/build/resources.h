@@ -35,7 +35,10 @@ class Resources {
  private:
   struct File {
     std::vector<std::byte> bytes;
+    MappedBytes mapped;  ///< in place of `bytes`
     TensorPtr tensor;
+
+    std::span<const std::byte> content() const { return mapped.data ? mapped.bytes() : bytes; }
   };
   std::map<std::string, File, std::less<>> files_;
 };

@@ -21,9 +21,10 @@ struct File {
   std::vector<int64_t> shape;
   int64_t items = 0;
   std::span<const std::byte> payload;  ///< the bytes that really follow the header
+  MappedBytes mapped;                  ///< the same where they are in a mapped file
 };
 
-Result<File> read_header(std::span<const std::byte> bytes) {
+Result<File> read_header(std::span<const std::byte> bytes, const MappedBytes& mapped) {
   File file;
   TensorHeader& header = file.header;
   if (bytes.size() < sizeof header) {
@@ -46,6 +47,7 @@ Result<File> read_header(std::span<const std::byte> bytes) {
   if (!items) return fail(Code::kParse, "shape ", file.shape, " is too large");
   file.items = *items;
   file.payload = bytes.subspan(sizeof header);
+  if (mapped.data) file.mapped = mapped.part(sizeof header, file.payload.size());
   return file;
 }
 
@@ -122,6 +124,11 @@ Status check_payload(const File& file, std::optional<int64_t> needed) {
 }
 
 Result<Tensor> read_plain(const File& file, DType dtype, std::vector<int64_t> shape) {
+  const auto stated = static_cast<size_t>(file.header.payload_bytes);
+  const auto at = reinterpret_cast<uintptr_t>(file.mapped.data.get());
+  if (file.mapped.data && at % kTensorAlignment == 0 && stated <= file.mapped.size) {
+    return Tensor::mapped(dtype, std::move(shape), file.mapped.part(0, stated));
+  }
   RILL_ASSIGN(Tensor tensor, Tensor::zeros(dtype, std::move(shape)));
   const auto bytes = static_cast<size_t>(tensor.size_bytes());
   RILL_CHECK(bytes <= file.payload.size(), "payload of ", file.payload.size(), " bytes");
@@ -247,8 +254,8 @@ Result<Tensor> read_tract_type(const File& file) {
   return fail(Code::kParse, "unknown item type ", type, " of vendor tract");
 }
 
-Result<Tensor> read_file_tensor(std::span<const std::byte> bytes) {
-  RILL_ASSIGN(const File file, read_header(bytes));
+Result<Tensor> read_file_tensor(std::span<const std::byte> bytes, const MappedBytes& mapped) {
+  RILL_ASSIGN(const File file, read_header(bytes, mapped));
   const TensorHeader& header = file.header;
   if (header.vendor == kTract) return read_tract_type(file);
   if (header.vendor != kKhronos) {
@@ -268,7 +275,13 @@ Result<Tensor> read_file_tensor(std::span<const std::byte> bytes) {
 }  // namespace
 
 Result<Tensor> read_tensor(std::span<const std::byte> bytes, std::string_view name) {
-  Result<Tensor> tensor = read_file_tensor(bytes);
+  Result<Tensor> tensor = read_file_tensor(bytes, {});
+  if (tensor.ok()) return tensor;
+  return tensor.take_status().at(name, 0);
+}
+
+Result<Tensor> read_mapped_tensor(const MappedBytes& file, std::string_view name) {
+  Result<Tensor> tensor = read_file_tensor(file.bytes(), file);
   if (tensor.ok()) return tensor;
   return tensor.take_status().at(name, 0);
 }

@@ -1,6 +1,5 @@
 #include "onnx_loader/proto/beside.h"
 
-#include "nnef_loader/archive/source.h"
 #include "nnef_loader/system/files.h"
 
 namespace rill::onnx {
@@ -22,8 +21,8 @@ bool has_parent(std::string_view path) {
 
 }  // namespace
 
-Status read_beside(const std::string& folder, std::string_view location, int64_t offset,
-                   std::span<std::byte> out) {
+Result<std::unique_ptr<nnef::Source>> open_beside(const std::string& folder,
+                                                  std::string_view location) {
   if (location.empty()) return refused(location, "has no name");
   if (location.find('\0') != location.npos) return refused(location, "has a zero byte in its name");
   if (system::kSeparators.find(location.front()) != std::string_view::npos ||
@@ -41,18 +40,18 @@ Status read_beside(const std::string& folder, std::string_view location, int64_t
     return refused(location, "is a link to the outside of the model's folder");
   }
   RILL_ASSIGN(const int descriptor, nnef::open_for_reading(real));
-  nnef::Source file(descriptor, 0, path);
+  auto file = std::make_unique<nnef::Source>(descriptor, 0, path);
   system::Info info;
   if (!system::tell(descriptor, &info)) return nnef::system_error("cannot read", path);
-  file.set_size(info.bytes);
-  if (info.kind != system::Kind::kFile || offset > info.bytes ||
-      static_cast<int64_t>(out.size()) > info.bytes - offset) {
-    return fail(Code::kIo, "external data \"", location, "\" has ", info.bytes,
-                " bytes, expected ", out.size(), " from byte ", offset, " on");
-  }
-  RILL_ASSIGN(const size_t got, file.read_at(offset, out));
-  if (got == out.size()) return {};
-  return fail(Code::kIo, "external data \"", location, "\" ended early");
+  if (info.kind != system::Kind::kFile) return refused(location, "is no regular file");
+  file->set_size(info.bytes);
+  return file;
+}
+
+Status check_range(std::string_view location, int64_t bytes, int64_t offset, int64_t wanted) {
+  if (offset <= bytes && wanted <= bytes - offset) return {};
+  return fail(Code::kIo, "external data \"", location, "\" has ", bytes, " bytes, expected ",
+              wanted, " from byte ", offset, " on");
 }
 
 }  // namespace rill::onnx

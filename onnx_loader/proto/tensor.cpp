@@ -10,6 +10,9 @@
 namespace rill::onnx {
 namespace {
 
+/// Smaller tensors of external files are read: a page of their own would cost more.
+constexpr int64_t kLeastMapped = int64_t{64} << 10;
+
 Result<DType> type_of(const TensorProto& proto) {
   const auto type = onnx_type(proto.type);
   if (type) return *type;
@@ -17,8 +20,7 @@ Result<DType> type_of(const TensorProto& proto) {
               ", a type that rill has not");
 }
 
-Status wrong_count(const TensorProto& proto, int64_t found, int64_t expected,
-                   const char* unit) {
+Status wrong_count(const TensorProto& proto, int64_t found, int64_t expected, const char* unit) {
   return fail(Code::kParse, "tensor \"", proto.name, "\" of shape ", proto.dims, " has ",
               counted(found, unit), ", expected ", expected);
 }
@@ -128,10 +130,18 @@ Result<int64_t> decimal(std::string_view text, std::string_view key) {
 
 }  // namespace
 
-Status TensorReader::external(const TensorProto& proto, Tensor* out) const {
+Result<MappedBytes> TensorReader::mapped(std::string_view location) const {
+  const auto known = mapped_.find(location);
+  if (known != mapped_.end()) return known->second;
+  RILL_ASSIGN(const auto file, open_beside(folder_, location));
+  MappedBytes all = map_file(file->descriptor(), static_cast<size_t>(file->size()));
+  return mapped_.emplace(location, std::move(all)).first->second;
+}
+
+Result<Tensor> TensorReader::external(const TensorProto& proto, DType type, int64_t bytes) const {
   std::string_view location;
   int64_t offset = 0;
-  int64_t length = out->size_bytes();
+  int64_t length = bytes;
   for (const auto& [key, value] : proto.location) {
     if (key == "location") location = value;
     if (key == "offset") {
@@ -141,17 +151,30 @@ Status TensorReader::external(const TensorProto& proto, Tensor* out) const {
       RILL_ASSIGN(length, decimal(value, key));
     }
   }
-  if (length != out->size_bytes()) return wrong_count(proto, length, out->size_bytes(), "byte");
+  if (length != bytes) return wrong_count(proto, length, bytes, "byte");
   if (folder_.empty()) {
     return fail(Code::kUnsupported, "the weights of a model in memory are in the file \"", location,
                 "\" in its folder")
         .hint("Load the model by its path");
   }
-  std::span<std::byte> bytes(static_cast<std::byte*>(out->mutable_raw()),
-                             static_cast<size_t>(length));
-  RILL_TRY(read_beside(folder_, location, offset, bytes));
-  if (out->dtype() == DType::kBool) fill(bytes, out);
-  return {};
+  const bool aligned = offset % kTensorAlignment == 0 && type != DType::kBool;
+  if (map_files_ && aligned && bytes >= kLeastMapped) {
+    RILL_ASSIGN(const MappedBytes all, mapped(location));
+    if (all.data) {
+      RILL_TRY(check_range(location, static_cast<int64_t>(all.size), offset, bytes));
+      return Tensor::mapped(type, proto.dims,
+                            all.part(static_cast<size_t>(offset), static_cast<size_t>(bytes)));
+    }
+  }
+  RILL_ASSIGN(const auto file, open_beside(folder_, location));
+  RILL_TRY(check_range(location, file->size(), offset, bytes));
+  RILL_ASSIGN(Tensor out, Tensor::zeros(type, proto.dims));
+  const std::span<std::byte> to(static_cast<std::byte*>(out.mutable_raw()),
+                                static_cast<size_t>(bytes));
+  RILL_ASSIGN(const size_t got, file->read_at(offset, to));
+  if (got < to.size()) return fail(Code::kIo, "external data \"", location, "\" ended early");
+  if (type == DType::kBool) fill(to, &out);
+  return out;
 }
 
 Result<TensorPtr> TensorReader::read(const TensorProto& proto) const {
@@ -178,11 +201,14 @@ Result<TensorPtr> TensorReader::read(const TensorProto& proto) const {
     return fail(Code::kUnsupported, "tensor \"", proto.name, "\" takes ", *bytes,
                 " bytes, at most ", max_bytes_, " are allowed");
   }
-  RILL_ASSIGN(Tensor out, Tensor::zeros(type, proto.dims));
   if (proto.external) {
-    RILL_TRY(external(proto, &out));
-  } else if (raw) {
+    RILL_ASSIGN(Tensor out, external(proto, type, *bytes));
+    return std::make_shared<const Tensor>(std::move(out));
+  }
+  RILL_ASSIGN(Tensor out, Tensor::zeros(type, proto.dims));
+  if (raw) {
     fill(*proto.raw, &out);
+    if (map_files_) drop_pages(*proto.raw);
   } else {
     RILL_TRY(read_typed(proto, &out));
   }

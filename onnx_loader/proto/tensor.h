@@ -14,8 +14,9 @@ class TensorReader {
  public:
   /// `folder`: that of the model; empty for a model in memory, which has no external files.
   /// `max_bytes`: the most bytes of a tensor, and of each external file.
-  TensorReader(std::string folder, int64_t max_bytes)
-      : folder_(std::move(folder)), max_bytes_(max_bytes) {}
+  /// `map_files`: whether the model is mapped, and large tensors of external files may be.
+  TensorReader(std::string folder, int64_t max_bytes, bool map_files)
+      : folder_(std::move(folder)), max_bytes_(max_bytes), map_files_(map_files) {}
 
   /// Errors: kParse if elements and shape do not fit; kUnsupported for types that rill lacks; kIo
   /// for external data that is missing, cut short, or outside the model's folder.
@@ -24,10 +25,14 @@ class TensorReader {
   Result<TensorPtr> read_sparse(const SparseTensorProto& proto) const;
 
  private:
-  Status external(const TensorProto& proto, Tensor* out) const;
+  Result<Tensor> external(const TensorProto& proto, DType type, int64_t bytes) const;
+  /// Map an external file, once. Nothing where that is not possible.
+  Result<MappedBytes> mapped(std::string_view location) const;
 
   std::string folder_;
   int64_t max_bytes_;
+  bool map_files_;
+  mutable std::map<std::string, MappedBytes, std::less<>> mapped_;
 };
 
 }  // namespace rill::onnx

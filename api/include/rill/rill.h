@@ -175,12 +175,15 @@ typedef struct rill_load_opts {
   int64_t max_symbols;        /**< of the graph; 0: 64 */
   int64_t max_folded_bytes;   /**< constants, read or computed; 0: 4 GiB */
   const char* constants;      /**< of ONNX: values of inputs, "sr=16000;h=0,0"; null: none */
+  int32_t read_file;          /**< not 0: read large tensors instead of mapping their files */
 } rill_load_opts;
 
 /** Load a folder, tar, tgz or zip, recognised by content, a bare graph.nnef, or an ONNX file.
  *  `opts` may be null. An input with a value in `constants` becomes a constant, and can decide
  *  branches. The path must lead to a regular file or a folder with a graph.nnef: pipes, sockets and
- *  devices are refused.
+ *  devices are refused. Large tensors stay in folders, uncompressed tars and external data of ONNX,
+ *  which are mapped: keep those files as they are until the model is freed, or set `read_file`. A
+ *  process that reads bytes which were cut off a mapped file ends.
  *  Errors: RILL_E_IO, _PARSE, _UNSUPPORTED, _SHAPE, _DTYPE, with file, line and node. */
 RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model** model);
 /** Load from bytes, as rill_load does. They may be freed afterwards. */
@@ -273,14 +276,14 @@ typedef struct rill_audit_opts {
 /** Result of an audit. Lengths are values of the stream symbol. */
 typedef struct rill_audit_report {
   uint32_t size;
-  int64_t lengths;        /**< number of compared lengths */
-  int64_t shortest, longest; /**< of the compared lengths */
-  int64_t undefined;      /**< lengths that the whole model refuses */
-  int64_t refused;        /**< lengths that the whole model accepts and the stream refuses */
+  int64_t lengths;               /**< number of compared lengths */
+  int64_t shortest, longest;     /**< of the compared lengths */
+  int64_t undefined;             /**< lengths that the whole model refuses */
+  int64_t refused;               /**< lengths that the whole model accepts and the stream refuses */
   int64_t edges, edges_compared; /**< lengths at which a condition of the model changes */
-  int64_t period;         /**< of the extents of wires, beyond all edges */
-  int64_t remainders;     /**< compared remainders of a length by the period */
-  int64_t streams;        /**< stepped, pushed, reset, saved, cloned, moved or stepped together */
+  int64_t period;                /**< of the extents of wires, beyond all edges */
+  int64_t remainders;            /**< compared remainders of a length by the period */
+  int64_t streams; /**< stepped, pushed, reset, saved, cloned, moved or stepped together */
   /** Compared outputs, whose values are finite and vary with the input, and their frames. */
   int64_t outputs, frames;
 } rill_audit_report;
