@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/checked.h"
+#include "core/base/limits.h"
 #include "core/run/plan_records.h"
 #include "core/run/touches.h"
 
@@ -12,8 +13,6 @@ namespace {
 constexpr int64_t kAlign = 64;
 /// The least alignment of the caller's memory.
 constexpr int64_t kAlignOfCallers = 16;
-/// Most steps that an output may lag behind its input.
-constexpr int64_t kMostLateSteps = int64_t{1} << 22;
 /// Bytes of tables that are looked through; steps may share them.
 constexpr int64_t kMostTableBytes = int64_t{1} << 28;
 /// Multiply-adds that take as long as an element that is touched.
@@ -236,7 +235,7 @@ void Checker::steps(const List<Step>& all, int64_t turns) {
     if (why_ != nullptr) return;
     const StepParts& parts = step.parts;
     work(turns);
-    const bool cut = checked(parts.units).within(0, kMostPlanFrames) &&
+    const bool cut = checked(parts.units).within(0, kMostFrames) &&
                      checked(parts.most).within(0, kMostThreads) &&
                      (parts.most < 2 || step.kind->run_share != nullptr);
     if (!require(cut, "a step cannot be cut so") ||
@@ -251,7 +250,7 @@ void Checker::steps(const List<Step>& all, int64_t turns) {
 void Checker::touches(const Region& region, bool writes, int64_t turns) {
   const Ref& ref = region.ref;
   const Checked offset = ref.offset;
-  if (!require(region.sane && offset.within(-kMostPlanBytes, kMostPlanBytes) &&
+  if (!require(region.sane && offset.within(-kMostMemoryBytes, kMostMemoryBytes) &&
                    ref.buffer < plan_.buffers.size(),
                "a step goes where no memory is")) {
     return;
@@ -320,7 +319,8 @@ void Checker::runs(const List<Step>& all, std::span<const StepTouches::Slot> slo
                       !slots_[id].active;
     const Checked last = checked(each.turns) * each.chunk_bytes;
     if (!require(free && each.slot.offset == 0, "a loop shares its slot") ||
-        !require(last.within(-kMostPlanBytes, kMostPlanBytes), "a loop goes beyond all memory")) {
+        !require(last.within(-kMostMemoryBytes, kMostMemoryBytes),
+                 "a loop goes beyond all memory")) {
       return;
     }
     slots_[id] = SlotUse{};

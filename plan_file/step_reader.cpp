@@ -1,6 +1,7 @@
 #include "plan_file/step_reader.h"
 
 #include "core/base/checked.h"
+#include "core/base/limits.h"
 #include "core/run/plan_records.h"
 
 namespace rill::plan_file {
@@ -8,8 +9,6 @@ namespace {
 
 // Of arguments that are lists; those of models have some hundreds at most.
 constexpr int64_t kMostElementsOfLists = 1 << 16;
-// Loops in one another; as deep as their steps are run.
-constexpr int kMostLoops = 16;
 
 template <class T>
 T entry_of(const std::vector<T>& table, RecordReader* from) {
@@ -42,7 +41,7 @@ ReadType read_type(RecordReader* from) {
 
 List<Step> StepReader::steps() {
   List<Step> out;
-  if (++depth_ > kMostLoops) from_.fail("it has too many loops in one another");
+  if (++depth_ > kMaxLoopDepth) from_.fail("it has too many loops in one another");
   const int64_t count = from_.count();
   out.reserve(static_cast<size_t>(std::min<int64_t>(count, kMostElementsOfLists)));
   for (int64_t i = 0; i < count && from_.good(); ++i) {
@@ -71,7 +70,7 @@ Ref StepReader::ref() {
   const uint64_t buffer = from_.natural();
   if (buffer >= plan_.buffers.size()) from_.fail("a step refers to a buffer that is not there");
   out.buffer = from_.good() ? static_cast<uint32_t>(buffer) : 0;
-  out.offset = from_.number(-kMostPlanBytes, kMostPlanBytes, "offset");
+  out.offset = from_.number(-kMostMemoryBytes, kMostMemoryBytes, "offset");
   return out;
 }
 

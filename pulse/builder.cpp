@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/base/checked.h"
+#include "core/base/limits.h"
 #include "core/dim/pattern.h"
 #include "ops/array/slice.h"
 #include "pulse/fill.h"

@@ -13,9 +13,6 @@
 
 namespace rill::pulse {
 
-/// The largest pulse, in the stream symbol.
-constexpr int64_t kMostPulse = int64_t{1} << 31;
-
 /// All that is known of a wire of the whole graph while its nodes are pulsed.
 struct KnownWire : PulsedWire {
   bool steady = false;  ///< the same frame at every position

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/base/limits.h"
 #include "core/base/search.h"
 #include "ops/array/concat.h"
 #include "ops/array/slice.h"
@@ -17,8 +18,6 @@ bool has_numbers(const Fact& fact) {
   return all_of(fact.shape, [](const Dim& extent) { return extent.is_const(); });
 }
 
-/// Keeps sums of borders and delays far from overflow; no memory holds this many frames.
-constexpr int64_t kMaxBorder = int64_t{1} << 40;
 
 }  // namespace
 
@@ -48,9 +47,9 @@ Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay
 }
 
 Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const StreamBorder& border) {
-  if (std::max(border.before, border.after) > kMaxBorder) {
+  if (std::max(border.before, border.after) > kMostFrames) {
     return refusal(str_cat("a border of ", std::max(border.before, border.after), " frames"),
-                   str_cat("Use at most ", kMaxBorder));
+                   str_cat("Use at most ", kMostFrames));
   }
   // A whole run of fewer frames than the border repeats is an error.
   needed_.push_back(stream->dim -
@@ -120,9 +119,9 @@ Result<OutletId> Builder::lay_front(const Fronted& fronted, int64_t history, int
 
 Result<OutletId> Builder::front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
                                 std::vector<int64_t> known) {
-  if (count > kMaxBorder) {
+  if (count > kMostFrames) {
     return refusal(str_cat(counted(count, "frame"), " of prefix"),
-                   str_cat("Use at most ", kMaxBorder));
+                   str_cat("Use at most ", kMostFrames));
   }
   Fronted fronted{wire, *stream, frames, count, std::move(known)};
   int64_t history = std::max<int64_t>(0, count - stream->delay - unread());

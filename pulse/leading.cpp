@@ -13,7 +13,7 @@
 namespace rill::pulse {
 namespace {
 
-constexpr int64_t kMostFrames = 4096;
+constexpr int64_t kMostChosen = 4096;
 constexpr size_t kMostNodes = 256;
 
 /// Return the graph of the wire alone; nothing if it depends on an input, on the length of the
@@ -59,7 +59,7 @@ bool all_are(const View& frames, int axis, int64_t at, bool value) {
 std::optional<Leading> leading_frames(const Graph& pulsed, OutletId wire, const StreamFact& stream,
                                       const std::string& symbol) {
   const Fact& fact = pulsed.fact(wire);
-  if (fact.dtype != DType::kBool || stream.delay < 0 || stream.delay > kMostFrames) {
+  if (fact.dtype != DType::kBool || stream.delay < 0 || stream.delay > kMostChosen) {
     return std::nullopt;
   }
   const auto alone = made_of_positions(pulsed, wire, symbol);
@@ -69,7 +69,7 @@ std::optional<Leading> leading_frames(const Graph& pulsed, OutletId wire, const 
   const auto session = Session::make(*plan);
   if (!session.ok()) return std::nullopt;
   Leading out;
-  for (int64_t position = 0; out.count < kMostFrames;) {
+  for (int64_t position = 0; out.count < kMostChosen;) {
     (*session)->step();
     const View frames = (*session)->output(0);
     const int64_t pulse = frames.extent(stream.axis);

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/base/limits.h"
 #include "core/base/search.h"
 #include "core/dim/pattern.h"
 #include "core/graph/fingerprint.h"

@@ -1,16 +1,14 @@
 #include "api/src/views.h"
 
 #include "api/src/errors.h"
+#include "core/base/limits.h"
 
 namespace rill::api {
 namespace {
 
-// Strides for this many frames still fit their type.
-constexpr int64_t kMostFrames = int64_t{1} << 31;
-
 bool fits(const IoText& io, size_t axis, int64_t extent, int frames) {
   if (static_cast<int>(axis) != frames) return extent == io.shape[axis];
-  return extent >= 0 && extent <= kMostFrames;
+  return extent >= 0 && extent <= kMostPulse;
 }
 
 rill_status check_data(const char* function, const IoText& io, const rill_view& view, bool empty) {

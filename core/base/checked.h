@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "core/base/limits.h"
 #include "core/base/nonblocking.h"
 
 namespace rill {
@@ -54,9 +55,6 @@ class Checked {
 
 /// Begin to compute with a number that came from a file.
 constexpr Checked checked(int64_t value) { return value; }
-
-/// More elements than any tensor has; the bytes of fewer fit in 64 bits whatever their type.
-inline constexpr int64_t kMostElements = int64_t{1} << 56;
 
 /// Multiply all extents, or nothing if one is negative or the product is beyond `kMostElements`. An
 /// axis without elements does not excuse the others: strides are products of them.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/checked.h"
+#include "core/base/limits.h"
 #include "core/base/search.h"
 #include "core/base/sorted.h"
 #include "core/dim/quotient.h"
@@ -17,8 +18,6 @@ using Kind = DimAtom::Kind;
 
 // Bounds on one expression; beyond them it is of no use as a shape, and may be hostile.
 constexpr size_t kMaxTerms = 256;
-constexpr size_t kMaxText = 1 << 14;
-constexpr int kMaxDepth = 24;  // nested functions, the limit when reading them back
 
 Dim from_atom(AtomPtr atom) {
   DimSum sum;
@@ -38,11 +37,11 @@ AtomPtr make_atom(Kind kind, std::string text, std::vector<Dim> args, int64_t di
 
 /// Return whether an atom is within limits: the parentheses of its text give its depth.
 bool fits(std::string_view text) {
-  if (text.size() > kMaxText) return false;
+  if (text.size() > kMostDimText) return false;
   int depth = 0;
   for (const char c : text) {
     depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (depth > kMaxDepth) return false;
+    if (depth > kMaxDimDepth) return false;
   }
   return true;
 }
@@ -83,7 +82,7 @@ Dim from_terms(std::map<std::string, DimTerm> terms, int64_t constant) {
     text += key.size();
     if (term.coefficient != 0) sum.terms.push_back(std::move(term));
   }
-  if (text > kMaxText) return Dim::invalid();
+  if (text > kMostDimText) return Dim::invalid();
   return Dim::from_sum(std::move(sum));
 }
 
@@ -232,7 +231,7 @@ Dim operator*(const Dim& a, const Dim& b) {
         sort_list(product.factors,
                   [](const AtomPtr& p, const AtomPtr& q) { return p->text < q->text; });
         product.key = term_key(product.factors);
-        if (product.key.size() > kMaxText) return Dim::invalid();
+        if (product.key.size() > kMostDimText) return Dim::invalid();
         if (!add_terms(&terms, {product}, 1)) return Dim::invalid();
       }
     }

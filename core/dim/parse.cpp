@@ -2,14 +2,13 @@
 #include <cctype>
 #include <iterator>
 
+#include "core/base/limits.h"
 #include "core/dim/dim.h"
 
 namespace rill {
 namespace {
 
-constexpr int kMaxDepth = 24;
 constexpr size_t kMostShown = 200;
-constexpr size_t kMostCharacters = size_t{1} << 14;
 
 class Parser {
  public:
@@ -44,7 +43,7 @@ class Parser {
   }
 
   Result<Dim> broadcast_level(int depth) {
-    if (depth > kMaxDepth) return error("fewer nested parentheses");
+    if (depth > kMaxDimDepth) return error("fewer nested parentheses");
     RILL_ASSIGN(Dim left, sum_level(depth));
     while (take('#')) {
       RILL_ASSIGN(const Dim right, sum_level(depth));
@@ -99,7 +98,7 @@ class Parser {
     return value;
   }
   Result<Dim> atom(int depth) {
-    if (depth > kMaxDepth) return error("fewer nested operators");
+    if (depth > kMaxDimDepth) return error("fewer nested operators");
     skip_blanks();
     if (take('-')) {
       RILL_ASSIGN(const Dim inner, atom(depth + 1));
@@ -154,15 +153,15 @@ class Parser {
 }  // namespace
 
 Result<Dim> parse_dim(std::string_view text) {
-  if (text.size() > kMostCharacters) {
+  if (text.size() > kMostDimText) {
     return fail(Code::kParse, "dimension expression of ", text.size(), " characters: at most ",
-                kMostCharacters);
+                kMostDimText);
   }
   RILL_ASSIGN(Dim dim, Parser(text).parse());
   // A chain of `#` is written as nested calls; refuse it if it cannot be read back.
   if (!dim.is_const() && !Parser(dim.to_string()).parse().ok()) {
     return fail(Code::kParse, "dimension expression \"", text.substr(0, kMostShown),
-                "\": expected at most ", kMaxDepth, " operators inside one another");
+                "\": expected at most ", kMaxDimDepth, " operators inside one another");
   }
   return dim;
 }

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/checked.h"
+#include "core/base/limits.h"
 #include "core/base/search.h"
 #include "core/exec/builder.h"
 #include "core/exec/layout.h"
@@ -15,9 +16,6 @@
 
 namespace rill {
 namespace {
-
-/// More than any machine has; sums over all buffers of a plan stay in range.
-constexpr int64_t kMostBufferBytes = int64_t{1} << 44;
 
 /// Fills the history of a ring with its start value, lane by lane.
 std::vector<std::byte> ring_image(const Operand& placed, const HistoryNeed& need, const Ring& ring,
@@ -76,7 +74,7 @@ int PlanBuilder::current_step() const {
 }
 
 uint32_t PlanBuilder::new_buffer(BufferKind kind, int64_t bytes) {
-  if (bytes > kMostBufferBytes) {
+  if (bytes > kMostMemoryBytes) {
     refused_ = fail(Code::kNoMem, "no memory for a buffer of ", bytes, " bytes");
     bytes = 0;
   }

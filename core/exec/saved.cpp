@@ -8,6 +8,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/hasher.h"
+#include "core/base/limits.h"
 #include "core/exec/saved_bytes.h"
 
 namespace rill {
@@ -18,8 +19,6 @@ namespace {
 
 constexpr char kMagic[8] = {'r', 'i', 'l', 'l', 's', 't', 'a', 't'};
 constexpr uint32_t kVersion = 2;
-// A century of sound at 44.1 kHz; positions on wires are products with the frames of a step.
-constexpr int64_t kMostFrames = int64_t{1} << 47;
 
 View row_major(const View& like, void* data) {
   View view = like;
@@ -284,8 +283,8 @@ Status SavedState::read(StateReader* reader, Parsed* out) const {
 Status SavedState::check_position(const Header& header) const {
   const Plan& plan = *session_.plan_;
   const int64_t unit = plan.stream_pulse;
-  const bool sane = header.position >= 0 && header.position <= kMostFrames && header.end >= -1 &&
-                    header.end <= kMostFrames;
+  const bool sane = header.position >= 0 && header.position <= kMostPosition && header.end >= -1 &&
+                    header.end <= kMostPosition;
   if (!sane) return damaged("a position makes no sense");
   const auto suits = [&](int64_t pulse) {
     const auto scaled = checked_mul(header.position, pulse);

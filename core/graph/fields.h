@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "core/tensor/tensor.h"
 
 namespace rill {
@@ -61,17 +62,13 @@ inline void axis_field(FieldVisitor& visitor, const char* name, std::vector<int6
   ranged_field(visitor, name, -kMaxRank, kMaxRank, values);
 }
 
-/// More frames than any operator counts; sums and differences of some stay in range, and so does
-/// the product of one with a stride.
-inline constexpr int64_t kMostFieldFrames = int64_t{1} << 40;
-
 /// Show a count of frames.
 inline void frames_field(FieldVisitor& visitor, const char* name, int64_t& value) {
-  ranged_field(visitor, name, 0, kMostFieldFrames, value);
+  ranged_field(visitor, name, 0, kMostFrames, value);
 }
 /// Show a position in a stream, or a delay, which may be negative.
 inline void position_field(FieldVisitor& visitor, const char* name, int64_t& value) {
-  ranged_field(visitor, name, -kMostFieldFrames, kMostFieldFrames, value);
+  ranged_field(visitor, name, -kMostFrames, kMostFrames, value);
 }
 
 /// Show scale and zero point.

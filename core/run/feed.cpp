@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/base/checked.h"
+#include "core/base/limits.h"
 #include "core/base/search.h"
 
 namespace rill {
@@ -44,9 +45,6 @@ int counting_input(const Plan& plan) {
 }
 
 namespace {
-
-/// Most steps behind the last frame. `finish` may run all of them; a file may ask for any number.
-constexpr int64_t kMostTail = int64_t{1} << 23;
 
 /// Zeros from a frame to the end of a row-major view.
 void clear_from(const View& view, int axis, int64_t first) {
@@ -90,7 +88,6 @@ std::optional<int64_t> capacity_of(const PlanIo& io, int64_t steps) {
 }  // namespace
 
 std::optional<PlacedFeed::Room> PlacedFeed::room_for(const Plan& plan, int64_t max_push) {
-  constexpr int64_t kMost = int64_t{1} << 40;
   const int64_t pulse = pulse_of(plan);
   if (pulse == 0) return std::nullopt;
   Room room;
@@ -99,9 +96,9 @@ std::optional<PlacedFeed::Room> PlacedFeed::room_for(const Plan& plan, int64_t m
   room.all = room.queues;
   const auto add = [&](const PlanIo& io, std::optional<int64_t> frames) {
     const auto own = frames ? checked_mul(*frames, frame_bytes(io)) : std::nullopt;
-    if (!own || *own > kMost) return false;
+    if (!own || *own > kMostQueueBytes) return false;
     room.all += aligned(*own);
-    return room.all <= kMost;
+    return room.all <= kMostQueueBytes;
   };
   for (const PlanIo& io : plan.inputs) {
     if (streams(io) && !add(io, io.stream.early)) return std::nullopt;
@@ -422,12 +419,12 @@ Refusal PlacedFeed::finish() {
                    "the file does not say how long the outputs of its pulsed model are: load the "
                    "model it was made of");
   }
-  if (session_->steps_left() > kMostTail) {
+  if (session_->steps_left() > kMostTailSteps) {
     const auto steps = told(session_->steps_left());
     session_->announce_end(-1);
     return refusal(Code::kUnsupported, "Pulse the model by more frames per step",
                    "the outputs of a stream of %lld %s take %lld more steps, and the limit is %lld",
-                   told(*end), symbol, steps, told(kMostTail));
+                   told(*end), symbol, steps, told(kMostTailSteps));
   }
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
     if (kept_.outs[i].axis >= 0) drop_behind_end(i);

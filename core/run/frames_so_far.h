@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/limits.h"
 #include "core/run/step_fields.h"
 #include "core/tensor/frames.h"
 
 namespace rill {
-
-/// The most frames that an attribute of a streaming operator may count.
-constexpr int64_t kMostFrames = int64_t{1} << 40;
 
 /// More frames than any stream has; sums of some stay in range.
 constexpr int64_t kEndless = INT64_MAX / 4;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/base/checked.h"
+#include "core/base/limits.h"
 #include "core/run/plan_format.h"
 #include "core/run/plan_records.h"
 #include "core/run/read_extent.h"
@@ -29,9 +30,9 @@ class Memory {
   /// A file has a byte for each thing that takes memory, so that this is never too much to count.
   void* take(Checked bytes, size_t alignment) {
     const auto unit = static_cast<int64_t>(alignment);
-    used_ = checked(used_ + unit - 1).at_most(kMostPlanBytes) / unit * unit;
+    used_ = checked(used_ + unit - 1).at_most(kMostMemoryBytes) / unit * unit;
     const int64_t begin = used_;
-    used_ = (bytes + begin).at_most(kMostPlanBytes);
+    used_ = (bytes + begin).at_most(kMostMemoryBytes);
     stores_ &= used_ <= static_cast<int64_t>(all_.size());
     return stores_ ? all_.data() + begin : nullptr;
   }
@@ -117,7 +118,7 @@ class PlanReader final : public StepFields {
     const uint64_t buffer = from_.natural();
     if (buffer >= static_cast<uint64_t>(buffers_)) from_.fail("there is no such buffer");
     value.buffer = good() ? static_cast<uint32_t>(buffer) : 0;
-    value.offset = from_.number(-kMostPlanBytes, kMostPlanBytes, "offset");
+    value.offset = from_.number(-kMostMemoryBytes, kMostMemoryBytes, "offset");
   }
   void field(std::string_view, PlacedView& value) override {
     value = type();
@@ -148,7 +149,6 @@ class PlanReader final : public StepFields {
  private:
   // No kind of step has more; lists hold larger arguments.
   static constexpr size_t kMostArgs = 8192;
-  static constexpr int kMostLoops = 16;
 
   bool good() const { return refused_.ok() && from_.good(); }
   void lacks(const char* what) {
@@ -332,7 +332,7 @@ class PlanReader final : public StepFields {
   }
 
   List<Step> steps() {
-    if (++depth_ > kMostLoops) from_.fail("it has too many loops in one another");
+    if (++depth_ > kMaxLoopDepth) from_.fail("it has too many loops in one another");
     List<Step> all = list<Step>([&](Step* step) { read_step(step); });
     --depth_;
     return all;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "core/base/limits.h"
 #include "core/run/plan.h"
 
 namespace rill {
@@ -12,10 +13,6 @@ namespace rill {
 //
 // `Fields` has `number(name, value, range)`, and `buffer(name, value)` for the number of a buffer.
 
-/// More bytes than any machine has, and more frames than any stream takes. Sums of some stay in
-/// range, the product of two does not.
-inline constexpr int64_t kMostPlanBytes = int64_t{1} << 44;
-inline constexpr int64_t kMostPlanFrames = int64_t{1} << 40;
 /// Of the stride of an axis, in elements. That of an axis of one element means nothing.
 inline constexpr int64_t kMostPlanStride = int64_t{1} << 50;
 
@@ -40,10 +37,10 @@ inline constexpr PlanBounds kPlanBounds[] = {
     {0, static_cast<int64_t>(BufferKind::kSlot)},
     {-1, INT32_MAX},
     {-1, kMaxRank - 1},
-    {0, kMostPlanBytes},
-    {0, kMostPlanFrames},
-    {1, kMostPlanFrames},
-    {-kMostPlanFrames, kMostPlanFrames},
+    {0, kMostMemoryBytes},
+    {0, kMostFrames},
+    {1, kMostFrames},
+    {-kMostFrames, kMostFrames},
     {0, INT64_MAX},
 };
 constexpr const PlanBounds& bounds_of(PlanRange range) {

@@ -4,12 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/limits.h"
 #include "core/base/nonblocking.h"
 #include "core/tensor/dtype.h"
 
 namespace rill {
-
-inline constexpr int kMaxRank = 8;
 
 /// A window on elements that live elsewhere: pointer, shape and strides in elements. Strides may
 /// be zero (repeat) or negative.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/limits.h"
 #include "core/base/search.h"
 #include "core/graph/walk.h"
 #include "core/optim/precision.h"
@@ -16,8 +17,6 @@
 namespace rill::onnx {
 namespace {
 
-/// Graphs in graphs and functions in functions: bounds the stack.
-constexpr int kMaxDepth = 12;
 constexpr int kMostWarnings = 8;
 constexpr std::string_view kFormatKey = "onnx.";
 /// Operators between the last layer of a network and its output that keep the shape.
@@ -215,8 +214,8 @@ std::optional<int> Loader::stated_rank(std::string_view name) const {
 }
 
 Result<Env> Loader::inner(Env* outer) {
-  if (outer->depth >= kMaxDepth) {
-    return fail(Code::kUnsupported, "graphs are nested over ", kMaxDepth, " deep");
+  if (outer->depth >= kMaxGraphDepth) {
+    return fail(Code::kUnsupported, "graphs are nested over ", kMaxGraphDepth, " deep");
   }
   Env env;
   env.outer = outer;

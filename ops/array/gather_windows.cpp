@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
@@ -23,8 +24,6 @@ namespace {
 // Windows of sound have up to some thousand samples; each piece of a window is a few nodes.
 constexpr int64_t kMostRows = 1 << 14;
 constexpr int64_t kMostPieces = 512;
-// Keeps places far from overflow.
-constexpr int64_t kMostOffset = int64_t{1} << 40;
 
 /// Window i has the rows first + i * hop + offsets[..] of a table.
 struct Windows {
@@ -46,7 +45,7 @@ std::optional<std::vector<int64_t>> numbers(const Tensor& tensor) {
   for (int64_t i = 0; i < tensor.volume(); ++i) {
     const auto element = element_as_dim(tensor, i);
     const auto number = element.ok() ? element->to_int() : std::nullopt;
-    if (!number || *number < -kMostOffset || *number > kMostOffset) return std::nullopt;
+    if (!number || *number < -kMostFrames || *number > kMostFrames) return std::nullopt;
     out.push_back(*number);
   }
   return out;

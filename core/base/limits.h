@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rill {
+
+// Bounds on what a file or a caller may ask for; real models stay far below them. Bounds that one
+// algorithm has are in its file, and limits that callers may set in `LoadLimits` and
+// `plan_file::Limits`. The lint doc_numbers compares docs/reliability.md with all of them.
+
+/// Axes of a tensor.
+inline constexpr int kMaxRank = 8;
+/// Elements of a tensor: the bytes of fewer fit in 64 bits whatever their type.
+inline constexpr int64_t kMostElements = int64_t{1} << 56;
+/// Bytes of a buffer, and of all buffers: more than any machine has.
+inline constexpr int64_t kMostMemoryBytes = int64_t{1} << 44;
+
+/// Frames of a stream, a delay or a border. Sums and differences of some stay in range, and so does
+/// the product of one with a stride.
+inline constexpr int64_t kMostFrames = int64_t{1} << 40;
+/// The position of a session in its stream: 90 years at 48 kHz. Positions on wires are products
+/// with the frames of a step.
+inline constexpr int64_t kMostPosition = int64_t{1} << 47;
+/// Bytes of the queues of a session that is pushed.
+inline constexpr int64_t kMostQueueBytes = int64_t{1} << 40;
+/// The largest pulse, in the stream symbol, and frames of one call.
+inline constexpr int64_t kMostPulse = int64_t{1} << 31;
+/// Steps that an output of a compiled model may lag behind its input.
+inline constexpr int64_t kMostLateSteps = int64_t{1} << 22;
+/// Steps after the last frame of a stream.
+inline constexpr int64_t kMostTailSteps = int64_t{1} << 23;
+
+/// Functions within functions of an expression, and its bytes as text.
+inline constexpr int kMaxDimDepth = 24;
+inline constexpr size_t kMostDimText = size_t{1} << 14;
+/// Loops within loops of a compiled model, as deep as their steps run.
+inline constexpr int kMaxLoopDepth = 16;
+/// Graphs and functions within one another in an ONNX file.
+inline constexpr int kMaxGraphDepth = 12;
+
+}  // namespace rill
