@@ -37,12 +37,10 @@ class PlanReader {
   Result<std::shared_ptr<Plan>> run(const Limits& limits, std::string* audit,
                                     std::string* weights) {
     RILL_TRY(read_tables());
-    read_buffers();
-    read_ios(&plan_->inputs);
-    read_ios(&plan_->outputs);
-    read_rings();
-    read_states();
-    read_stream(audit, weights);
+    plan_fields(*this, *plan_);
+    *audit = from_.text();
+    *weights = from_.text();
+    plan_->nodes.resize(static_cast<size_t>(read_node_count(from_, notes_bytes_)));
     StepReader steps(&from_, tables_, plan_.get());
     for (PlanState& state : plan_->states) state.value = steps.operand();
     plan_->steps = steps.steps();
@@ -54,13 +52,52 @@ class PlanReader {
     return std::move(plan_);
   }
 
-  // As `plan_records.h` asks.
+  // The members that plan_records.h asks for.
   template <class T>
   void number(const char* name, T& value, PlanRange range) {
     read_number(from_, name, value, range);
   }
   void buffer(const char* name, uint32_t& value) {
     read_buffer_index(from_, name, plan_->buffers.size(), value);
+  }
+  void text(Text& value) { value = from_.text(); }
+  void raw(uint64_t& value) { value = from_.raw(); }
+  void extent(Extent& value) { value = from_.extent(); }
+  int type(PlanIo& io) {
+    const ReadType type = read_type(from_);
+    io.dtype = type.dtype;
+    io.q = type.q;
+    io.shape.assign(type.shape.begin(), type.shape.begin() + type.rank);
+    io.bytes = checked_volume(io.shape).value_or(0) * dtype_size(io.dtype);
+    return type.rank;
+  }
+  void content(PlanBuffer& buffer) {
+    const int64_t number = from_.number(-1, static_cast<int64_t>(tables_.constants.size()) - 1);
+    if (!from_.good()) return;
+    std::span<const std::byte> bytes;
+    if (number >= 0) bytes = tables_.constants[static_cast<size_t>(number)];
+    if (buffer.kind == BufferKind::kConst) {
+      if (static_cast<int64_t>(bytes.size()) != buffer.bytes) {
+        from_.fail("a buffer has other bytes than its constant");
+      }
+      if (!bytes.empty()) buffer.data = {tables_.owner, bytes.data()};
+      plan_->const_bytes += buffer.bytes;
+    } else {
+      // It stays in the file, which several buffers may share. No step writes to it.
+      auto* const begin = const_cast<std::byte*>(bytes.data());
+      buffer.initial = List<std::byte>::at(begin, bytes.size());
+    }
+  }
+  void require(bool holds, const char* why, const char* name) {
+    if (!holds) from_.fail(why, name);
+  }
+  int64_t count(size_t) { return from_.count(); }
+  template <class Each, class... T>
+  void many(int64_t count, const Each& each, List<T>&... lists) {
+    for (int64_t i = 0; i < count && from_.good(); ++i) {
+      (lists.emplace_back(), ...);
+      each(lists.back()...);
+    }
   }
 
  private:
@@ -98,99 +135,9 @@ class PlanReader {
     }
     const int64_t count = from_.count();
     for (int64_t i = 0; i < count && from_.good(); ++i) {
-      const uint64_t begin = from_.natural();
-      const uint64_t bytes = from_.natural();
-      const uint64_t all = constants_.size();
-      const bool fits = begin <= all / kAlign && bytes <= all - begin * kAlign &&
-                        all - begin * kAlign - bytes >= kReadBeyond;
-      if (!fits) from_.fail("a constant lies outside of the file");
-      if (from_.good()) tables_.constants.push_back(constants_.subspan(begin * kAlign, bytes));
+      tables_.constants.push_back(read_constant(from_, constants_));
     }
     return {};
-  }
-  void read_buffers() {
-    const int64_t count = from_.count();
-    for (int64_t i = 0; i < count && from_.good(); ++i) {
-      PlanBuffer buffer;
-      buffer_fields(*this, buffer);
-      const int64_t number =
-          from_.number(-1, static_cast<int64_t>(tables_.constants.size()) - 1);
-      if (!from_.good()) return;
-      std::span<const std::byte> bytes;
-      if (number >= 0) bytes = tables_.constants[static_cast<size_t>(number)];
-      if (buffer.kind == BufferKind::kConst) {
-        if (static_cast<int64_t>(bytes.size()) != buffer.bytes) {
-          from_.fail("a buffer has other bytes than its constant");
-        }
-        if (!bytes.empty()) buffer.data = {tables_.owner, bytes.data()};
-        plan_->const_bytes += buffer.bytes;
-      } else {
-        // It stays in the file, which several buffers may share. No step writes to it.
-        auto* const begin = const_cast<std::byte*>(bytes.data());
-        buffer.initial = List<std::byte>::at(begin, bytes.size());
-      }
-      plan_->buffers.push_back(std::move(buffer));
-    }
-    memory_fields(*this, *plan_);
-  }
-  void read_ios(List<PlanIo>* ios) {
-    const int64_t count = from_.count();
-    for (int64_t i = 0; i < count && from_.good(); ++i) {
-      PlanIo io;
-      io.name = from_.text();
-      const ReadType type = read_type(&from_);
-      io.dtype = type.dtype;
-      io.q = type.q;
-      io.shape.assign(type.shape.begin(), type.shape.begin() + type.rank);
-      io.bytes = checked_volume(io.shape).value_or(0) * dtype_size(io.dtype);
-      buffer("buffer of an input or output", io.buffer);
-      stream_fields(*this, io.stream);
-      if (io.stream.axis >= type.rank) {
-        from_.fail("a number is out of its range", "axis of a stream");
-      }
-      io.stream.length = from_.extent();
-      io.stream.length_text = from_.text();
-      stream_end_fields(*this, io.stream);
-      ios->push_back(std::move(io));
-    }
-  }
-  void read_rings() {
-    const int64_t count = from_.count();
-    for (int64_t i = 0; i < count && from_.good(); ++i) {
-      Ring ring;
-      ring_fields(*this, ring);
-      plan_->rings.push_back(ring);
-    }
-  }
-  void read_states() {
-    const int64_t count = from_.count();
-    for (int64_t i = 0; i < count && from_.good(); ++i) {
-      PlanState state;
-      state.name = from_.text();
-      state_fields(*this, state);
-      plan_->states.push_back(std::move(state));
-    }
-  }
-  void read_stream(std::string* audit, std::string* weights) {
-    plan_->stream_symbol = from_.text();
-    pulse_fields(*this, *plan_);
-    const int64_t asserted = from_.count();
-    for (int64_t i = 0; i < asserted && from_.good(); ++i) {
-      plan_->asserted.push_back(from_.extent());
-    }
-    for (int64_t i = 0; i < asserted && from_.good(); ++i) {
-      plan_->asserted_texts.emplace_back(from_.text());
-    }
-    for (uint64_t& half : plan_->model) half = from_.raw();
-    const int64_t wires = from_.count();
-    for (int64_t i = 0; i < wires && from_.good(); ++i) {
-      plan_->wires.emplace_back(from_.text());
-      plan_->wire_delays.push_back(from_.number());
-    }
-    place_fields(*this, *plan_);
-    *audit = from_.text();
-    *weights = from_.text();
-    plan_->nodes.resize(static_cast<size_t>(read_node_count(from_, notes_bytes_)));
   }
 
   RecordReader from_;
@@ -264,26 +211,15 @@ Result<Head> read_head(std::span<const std::byte> bytes) {
   if (header.bytes != size) {
     return damaged(str_cat("it has ", size, " bytes of ", header.bytes));
   }
-  const int64_t first = int64_t{sizeof header} + header.targets * int64_t{sizeof(TargetEntry)};
-  if (header.targets < 1 || header.targets > kMostTargets || header.constants % kAlign != 0 ||
-      header.constants > size || header.constants < first) {
-    return damaged("its sizes do not add up");
-  }
+  if (!adds_up(header, size)) return damaged("its sizes do not add up");
   const auto summed = static_cast<size_t>(header.constants) - kSummedFrom;
   if (checksum(bytes.subspan(kSummedFrom, summed)) != header.checksum) {
     return damaged("its checksum is wrong");
   }
-  const auto inside = [&](const Place& place) {
-    return place.bytes >= 0 && place.begin >= 0 && place.begin <= header.constants &&
-           place.bytes <= header.constants - place.begin;
-  };
   for (uint32_t i = 0; i < header.targets; ++i) {
     TargetEntry entry;
     std::memcpy(&entry, bytes.data() + sizeof header + i * sizeof entry, sizeof entry);
-    if (!inside(entry.plan) || !inside(entry.notes) || !inside(entry.properties) ||
-        entry.name.back() != '\0') {
-      return damaged("a record lies outside of it");
-    }
+    if (!lies_inside(entry, header)) return damaged("a record lies outside of it");
     head.targets.push_back(entry);
   }
   return head;

@@ -21,24 +21,6 @@ T entry_of(const std::vector<T>& table, RecordReader* from) {
 
 }  // namespace
 
-ReadType read_type(RecordReader* from) {
-  ReadType out;
-  out.dtype = static_cast<DType>(from->number(0, static_cast<int64_t>(DType::kBlob)));
-  if (!is_plain(out.dtype)) from->fail("a type of elements makes no sense");
-  if (is_quantised(out.dtype)) {
-    out.q.scale = static_cast<float>(from->real());
-    out.q.zero_point = static_cast<int32_t>(from->number());
-  }
-  out.rank = static_cast<int>(from->count(kMaxRank));
-  for (size_t axis = 0; axis < static_cast<size_t>(out.rank); ++axis) {
-    out.shape[axis] = from->number(0, kMostElements);
-  }
-  if (!checked_volume({out.shape.data(), static_cast<size_t>(out.rank)})) {
-    from->fail("a shape is too large");
-  }
-  return out;
-}
-
 List<Step> StepReader::steps() {
   List<Step> out;
   if (++depth_ > kMaxLoopDepth) from_.fail("it has too many loops in one another");
@@ -76,7 +58,7 @@ Ref StepReader::ref() {
 
 PlacedView StepReader::operand() {
   PlacedView out;
-  const ReadType type = read_type(&from_);
+  const ReadType type = read_type(from_);
   out.dtype = type.dtype;
   out.q = type.q;
   out.rank = type.rank;
@@ -90,7 +72,7 @@ PlacedView StepReader::operand() {
 
 TensorPtr StepReader::tensor() {
   if (from_.number(0, 1) == 0) return nullptr;
-  const ReadType type = read_type(&from_);
+  const ReadType type = read_type(from_);
   const auto block =
       static_cast<BlockFormat>(from_.number(0, static_cast<int64_t>(BlockFormat::kQ8_1)));
   const int64_t number =

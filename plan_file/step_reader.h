@@ -20,15 +20,6 @@ struct Tables {
   std::shared_ptr<const void> owner;
 };
 
-/// Type and shape of a wire or tensor.
-struct ReadType {
-  DType dtype = DType::kF32;
-  QParams q;
-  int rank = 0;
-  std::array<int64_t, kMaxRank> shape{};
-};
-ReadType read_type(RecordReader* from);
-
 /// Reads steps that a writer wrote. Their arguments have the right types, and any values.
 class StepReader final : public StepFields {
  public:

@@ -54,12 +54,10 @@ class PlanWriter {
   Result<RecordWriter> run() {
     steps_.steps(plan_.steps);
     for (const PlanState& state : plan_.states) states_.operand(state.value);
-    write_buffers();
-    write_ios(plan_.inputs);
-    write_ios(plan_.outputs);
-    write_rings();
-    write_states();
-    write_stream();
+    plan_fields(*this, plan_);
+    to_.text(options_.audit);
+    to_.text(options_.weights);
+    to_.natural(plan_.nodes.size());
     RILL_TRY(steps_.status());
     // The tables to which steps refer by number come first.
     RecordWriter out;
@@ -73,79 +71,62 @@ class PlanWriter {
     return out;
   }
 
-  // As `plan_records.h` asks.
+  // The members that plan_records.h asks for.
   template <class T>
   void number(const char* /*name*/, const T& value, PlanRange /*range*/) {
     to_.number(static_cast<int64_t>(value));
   }
   void buffer(const char* /*name*/, uint32_t value) { to_.natural(value); }
+  void text(const Text& value) { to_.text(value); }
+  void raw(uint64_t value) { to_.raw(value); }
+  void extent(const Extent& value) { to_.dim(dim_of(value, plan_.stream_symbol)); }
+  int type(const PlanIo& io) {
+    write_type(&to_, io.dtype, io.q, {io.shape.begin(), io.shape.end()});
+    return static_cast<int>(io.shape.size());
+  }
+  void content(const PlanBuffer& buffer) {
+    const auto initial = static_cast<int64_t>(buffer.initial.size());
+    to_.number(buffer.kind == BufferKind::kConst ? constant(buffer.data.get(), buffer.bytes)
+                                                 : constant(buffer.initial.data(), initial));
+  }
+  void require(bool, const char*, const char*) {}
+  int64_t count(size_t size) {
+    to_.natural(size);
+    return static_cast<int64_t>(size);
+  }
+  template <class Each, class... T>
+  void many(int64_t count, const Each& each, const List<T>&... lists) {
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) each(lists[i]...);
+  }
+  template <class Each>
+  void many(int64_t count, const Each& each, const List<PlanBuffer>& buffers) {
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+      const PlanBuffer buffer = written(i, buffers[i]);
+      each(buffer);
+    }
+  }
 
  private:
   int64_t constant(const void* data, int64_t bytes) {
     return data == nullptr || bytes == 0 ? -1 : constants_.add(data, bytes);
   }
-  void write_buffers() {
-    to_.natural(plan_.buffers.size());
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      const PlanBuffer& buffer = plan_.buffers[i];
-      // A buffer that no step touches any more has no memory.
-      const bool left_out = !steps_.is_used(i) && (buffer.kind == BufferKind::kArena ||
-                                                   buffer.kind == BufferKind::kConst);
-      const int64_t bytes = left_out ? 0 : buffer.bytes;
-      // Write the numbers of a buffer without copying its content.
-      PlanBuffer written;
-      written.kind = buffer.kind;
-      written.bytes = bytes;
-      written.offset = left_out ? 0 : buffer.offset;
-      written.io = buffer.io;
-      written.first_step = left_out ? -1 : buffer.first_step;
-      written.last_step = left_out ? -1 : buffer.last_step;
-      buffer_fields(*this, written);
-      const auto initial = static_cast<int64_t>(buffer.initial.size());
-      to_.number(buffer.kind == BufferKind::kConst ? constant(buffer.data.get(), bytes)
-                                                   : constant(buffer.initial.data(), initial));
-    }
-    memory_fields(*this, plan_);
-  }
-  void write_ios(const List<PlanIo>& ios) {
-    to_.natural(ios.size());
-    for (const PlanIo& io : ios) {
-      to_.text(io.name);
-      write_type(&to_, io.dtype, io.q, {io.shape.begin(), io.shape.end()});
-      buffer("", io.buffer);
-      stream_fields(*this, io.stream);
-      to_.dim(dim_of(io.stream.length, plan_.stream_symbol));
-      to_.text(io.stream.length_text);
-      stream_end_fields(*this, io.stream);
-    }
-  }
-  void write_rings() {
-    to_.natural(plan_.rings.size());
-    for (const Ring& ring : plan_.rings) ring_fields(*this, ring);
-  }
-  void write_states() {
-    to_.natural(plan_.states.size());
-    for (const PlanState& state : plan_.states) {
-      to_.text(state.name);
-      state_fields(*this, state);
-    }
-  }
-  void write_stream() {
-    to_.text(plan_.stream_symbol);
-    pulse_fields(*this, plan_);
-    to_.natural(plan_.asserted.size());
-    for (const Extent& each : plan_.asserted) to_.dim(dim_of(each, plan_.stream_symbol));
-    for (const Text& text : plan_.asserted_texts) to_.text(text);
-    for (const uint64_t half : plan_.model) to_.raw(half);
-    to_.natural(plan_.wires.size());
-    for (size_t i = 0; i < plan_.wires.size(); ++i) {
-      to_.text(plan_.wires[i]);
-      to_.number(plan_.wire_delays[i]);
-    }
-    place_fields(*this, plan_);
-    to_.text(options_.audit);
-    to_.text(options_.weights);
-    to_.natural(plan_.nodes.size());
+  /// A buffer as it is written, without a copy of its content: one that no step touches any more
+  /// has no memory.
+  PlanBuffer written(size_t index, const PlanBuffer& buffer) const {
+    PlanBuffer out;
+    out.kind = buffer.kind;
+    out.io = buffer.io;
+    out.data = buffer.data;
+    auto* const initial = const_cast<std::byte*>(buffer.initial.data());
+    out.initial = List<std::byte>::at(initial, buffer.initial.size());
+    const bool left_out = !steps_.is_used(index) && (buffer.kind == BufferKind::kArena ||
+                                                     buffer.kind == BufferKind::kConst);
+    if (left_out) return out;
+    out.bytes = buffer.bytes;
+    out.offset = buffer.offset;
+    out.first_step = buffer.first_step;
+    out.last_step = buffer.last_step;
+    return out;
   }
 
   const Plan& plan_;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <tuple>
+#include <type_traits>
 
 #include "core/base/checked.h"
 #include "core/base/limits.h"
@@ -72,16 +74,13 @@ class PlanReader final : public StepFields {
     kernel_names_ = skip_names();
     if (from_.count() > 0) lacks("operators");
     all_constants_ = list<std::span<const std::byte>>(
-        [&](std::span<const std::byte>* each) { *each = read_constant(); }, &constant_count_);
-    plan->buffers = list<PlanBuffer>([&](PlanBuffer* buffer) { read_buffer(buffer); }, &buffers_);
-    memory_fields(*this, *plan);
-    plan->inputs = list<PlanIo>([&](PlanIo* io) { read_io(io); });
-    plan->outputs = list<PlanIo>([&](PlanIo* io) { read_io(io); });
-    plan->rings = list<Ring>([&](Ring* ring) { ring_fields(*this, *ring); });
-    int64_t states = 0;
-    plan->states = list<PlanState>([&](PlanState* state) { read_state(state); }, &states);
-    read_stream(notes.size(), plan);
-    for (int64_t i = 0; i < states && good(); ++i) {
+        [&](std::span<const std::byte>* each) { *each = read_constant(from_, constants_); },
+        &constant_count_);
+    plan_fields(*this, *plan);
+    from_.text();  // the audit's report
+    from_.text();  // the report on the weights
+    nodes_ = read_node_count(from_, notes.size());
+    for (int64_t i = 0; i < states_ && good(); ++i) {
       PlacedView value;
       field({}, value);
       if (stores()) plan->states[static_cast<size_t>(i)].value = value;
@@ -98,13 +97,55 @@ class PlanReader final : public StepFields {
     return refused_;
   }
 
-  // As `plan_records.h` asks.
+  // The members that plan_records.h asks for.
   template <class T>
   void number(const char* name, T& value, PlanRange range) {
     read_number(from_, name, value, range);
   }
   void buffer(const char* name, uint32_t& value) {
     read_buffer_index(from_, name, static_cast<uint64_t>(buffers_), value);
+  }
+  void text(Text& value) { value = to_.text(from_.text()); }
+  void raw(uint64_t& value) { value = from_.raw(); }
+  void extent(Extent& value) { value = read_extent(); }
+  int type(PlanIo& io) {
+    const PlacedView own = typed();
+    io.dtype = own.dtype;
+    io.q = own.q;
+    io.shape = to_.list<int64_t>(own.rank);
+    std::copy_n(own.shape.begin(), io.shape.size(), io.shape.begin());
+    if (good()) io.bytes = own.volume() * dtype_size(own.dtype);
+    return own.rank;
+  }
+  void content(PlanBuffer& buffer) {
+    const std::span<const std::byte> bytes = constant(from_.number(-1, INT32_MAX));
+    const bool is_constant = buffer.kind == BufferKind::kConst;
+    if (is_constant && stores() && static_cast<int64_t>(bytes.size()) != buffer.bytes) {
+      from_.fail("a buffer has other bytes than its constant");
+    }
+    if (bytes.empty()) return;
+    if (is_constant) {
+      buffer.data = std::shared_ptr<const void>(std::shared_ptr<const void>(), bytes.data());
+    } else {
+      // No step writes to it.
+      buffer.initial = List<std::byte>::at(const_cast<std::byte*>(bytes.data()), bytes.size());
+    }
+  }
+  void require(bool holds, const char* why, const char* name) {
+    if (!holds) from_.fail(why, name);
+  }
+  int64_t count(size_t) { return from_.count(); }
+  /// Without memory for the elements, they are read all the same.
+  template <class Each, class... T>
+  void many(int64_t count, const Each& each, List<T>&... lists) {
+    if constexpr ((std::is_same_v<T, PlanBuffer> || ...)) buffers_ = count;
+    if constexpr ((std::is_same_v<T, PlanState> || ...)) states_ = count;
+    ((lists = to_.list<T>(count)), ...);
+    for (int64_t i = 0; i < count && good(); ++i) {
+      std::tuple<T...> one;
+      std::apply(each, one);
+      if (stores()) put(one, static_cast<size_t>(i), lists...);
+    }
   }
 
   void field(std::string_view, int64_t& value) override { value = from_.number(); }
@@ -113,7 +154,7 @@ class PlanReader final : public StepFields {
   void field(std::string_view, Dim&) override { lacks("expressions of graphs"); }
   void field(std::string_view, TensorPtr&) override { lacks("tensors"); }
   void field(std::string_view, OpPtr&) override { lacks("operators"); }
-  void field(std::string_view, Extent& value) override { value = extent(); }
+  void field(std::string_view, Extent& value) override { value = read_extent(); }
   void field(std::string_view, Ref& value) override {
     const uint64_t buffer = from_.natural();
     if (buffer >= static_cast<uint64_t>(buffers_)) from_.fail("there is no such buffer");
@@ -121,7 +162,7 @@ class PlanReader final : public StepFields {
     value.offset = from_.number(-kMostMemoryBytes, kMostMemoryBytes, "offset");
   }
   void field(std::string_view, PlacedView& value) override {
-    value = type();
+    value = typed();
     for (size_t axis = 0; axis < static_cast<size_t>(value.rank); ++axis) {
       value.stride[axis] = from_.number(-kMostPlanStride, kMostPlanStride, "stride");
     }
@@ -203,16 +244,6 @@ class PlanReader final : public StepFields {
     lacks_named("kind of steps", name);
     return nullptr;
   }
-  std::span<const std::byte> read_constant() {
-    const uint64_t begin = from_.natural();
-    const uint64_t bytes = from_.natural();
-    const uint64_t all = constants_.size();
-    const bool fits = begin <= all / kAlign && bytes <= all - begin * kAlign &&
-                      all - begin * kAlign - bytes >= plan_file::kReadBeyond;
-    if (!fits) from_.fail("a constant lies outside of the file");
-    if (!good()) return {};
-    return constants_.subspan(static_cast<size_t>(begin * kAlign), static_cast<size_t>(bytes));
-  }
   /// The bytes of a constant; none for -1, and where nothing is stored.
   std::span<const std::byte> constant(int64_t number) {
     if (number >= constant_count_) from_.fail("a buffer refers to what the file does not have");
@@ -220,82 +251,18 @@ class PlanReader final : public StepFields {
     return all_constants_[static_cast<size_t>(number)];
   }
 
-  void read_buffer(PlanBuffer* buffer) {
-    buffer_fields(*this, *buffer);
-    const std::span<const std::byte> bytes = constant(from_.number(-1, INT32_MAX));
-    const bool is_constant = buffer->kind == BufferKind::kConst;
-    if (is_constant && stores() && static_cast<int64_t>(bytes.size()) != buffer->bytes) {
-      from_.fail("a buffer has other bytes than its constant");
-    }
-    if (bytes.empty()) return;
-    if (is_constant) {
-      buffer->data = std::shared_ptr<const void>(std::shared_ptr<const void>(), bytes.data());
-    } else {
-      // No step writes to it.
-      buffer->initial = List<std::byte>::at(const_cast<std::byte*>(bytes.data()), bytes.size());
-    }
-  }
-  PlacedView type() {
+  PlacedView typed() {
+    const ReadType type = read_type(from_);
     PlacedView out;
-    out.dtype = static_cast<DType>(from_.number(0, static_cast<int64_t>(DType::kBlob)));
-    if (is_quantised(out.dtype)) {
-      out.q.scale = static_cast<float>(from_.real());
-      out.q.zero_point = static_cast<int32_t>(from_.number());
-    }
-    out.rank = static_cast<int>(from_.count(kMaxRank));
-    for (size_t axis = 0; axis < static_cast<size_t>(out.rank); ++axis) {
-      out.shape[axis] = from_.number(0, kMostElements);
-    }
-    if (!is_plain(out.dtype)) from_.fail("a type of elements makes no sense");
-    if (!checked_volume({out.shape.data(), static_cast<size_t>(out.rank)})) {
-      from_.fail("a shape is too large");
-    }
+    out.dtype = type.dtype;
+    out.q = type.q;
+    out.rank = type.rank;
+    out.shape = type.shape;
     return out;
   }
-  void read_io(PlanIo* io) {
-    io->name = to_.text(from_.text());
-    const PlacedView own = type();
-    io->dtype = own.dtype;
-    io->q = own.q;
-    io->shape = to_.list<int64_t>(own.rank);
-    std::copy_n(own.shape.begin(), io->shape.size(), io->shape.begin());
-    if (good()) io->bytes = own.volume() * dtype_size(own.dtype);
-    buffer("buffer of an input or output", io->buffer);
-    stream_fields(*this, io->stream);
-    if (io->stream.axis >= own.rank) from_.fail("a number is out of its range", "axis of a stream");
-    io->stream.length = extent();
-    io->stream.length_text = to_.text(from_.text());
-    stream_end_fields(*this, io->stream);
-  }
-  void read_state(PlanState* state) {
-    state->name = to_.text(from_.text());
-    state_fields(*this, *state);
-  }
-  void read_stream(size_t notes_bytes, Plan* plan) {
-    plan->stream_symbol = to_.text(from_.text());
-    pulse_fields(*this, *plan);
-    int64_t asserted = 0;
-    plan->asserted = list<Extent>([&](Extent* each) { *each = extent(); }, &asserted);
-    plan->asserted_texts = to_.list<Text>(asserted);
-    for (int64_t i = 0; i < asserted && good(); ++i) {
-      Text text = to_.text(from_.text());
-      if (stores()) plan->asserted_texts[static_cast<size_t>(i)] = std::move(text);
-    }
-    for (uint64_t& half : plan->model) half = from_.raw();
-    const int64_t wires = from_.count();
-    plan->wires = to_.list<Text>(wires);
-    plan->wire_delays = to_.list<int64_t>(wires);
-    for (int64_t i = 0; i < wires && good(); ++i) {
-      Text name = to_.text(from_.text());
-      const int64_t delay = from_.number();
-      if (!stores()) continue;
-      plan->wires[static_cast<size_t>(i)] = std::move(name);
-      plan->wire_delays[static_cast<size_t>(i)] = delay;
-    }
-    place_fields(*this, *plan);
-    from_.text();  // the audit's report
-    from_.text();  // the report on the weights
-    nodes_ = read_node_count(from_, notes_bytes);
+  template <class... T>
+  static void put(std::tuple<T...>& one, size_t at, List<T>&... lists) {
+    ((lists[at] = std::move(std::get<T>(one))), ...);
   }
 
   void read_nodes(std::span<const std::byte> notes, Plan* plan) {
@@ -312,7 +279,7 @@ class PlanReader final : public StepFields {
     }
   }
 
-  Extent extent() {
+  Extent read_extent() {
     Record ahead = from_;
     int64_t count = 0;
     bool known = true;
@@ -364,6 +331,7 @@ class PlanReader final : public StepFields {
   Memory& to_;
   int64_t constant_count_ = 0;
   int64_t buffers_ = 0;
+  int64_t states_ = 0;
   int64_t nodes_ = 0;
   int depth_ = 0;
   Refusal refused_;
@@ -392,12 +360,8 @@ Refusal find_target(std::span<const std::byte> file, const Runner& runner, Heade
                    static_cast<unsigned long>(plan_file::kVersion));
   }
   const auto size = static_cast<int64_t>(file.size());
-  const int64_t first = int64_t{sizeof(Header)} + header->targets * int64_t{sizeof(TargetEntry)};
   if (header->bytes != size) return damaged("it has other bytes than it says");
-  if (header->targets < 1 || header->constants % kAlign != 0 || header->constants > size ||
-      header->constants < first) {
-    return damaged("its sizes do not add up");
-  }
+  if (!adds_up(*header, size)) return damaged("its sizes do not add up");
   if (reinterpret_cast<uintptr_t>(file.data()) % kAlign != 0) {
     return refusal(Code::kArg, "Align it, as what --embed writes is",
                    "a plan file in memory that is not aligned to %d bytes",
@@ -408,14 +372,7 @@ Refusal find_target(std::span<const std::byte> file, const Runner& runner, Heade
   for (uint32_t i = 0; i < header->targets; ++i) {
     TargetEntry target;
     std::memcpy(&target, file.data() + sizeof(Header) + i * sizeof target, sizeof target);
-    const auto inside = [&](const plan_file::Place& place) {
-      return place.begin >= 0 && place.bytes >= 0 && place.begin <= header->constants &&
-             place.bytes <= header->constants - place.begin;
-    };
-    if (target.name.back() != '\0' || !inside(target.plan) || !inside(target.notes) ||
-        !inside(target.properties)) {
-      return damaged("a record lies outside of it");
-    }
+    if (!lies_inside(target, *header)) return damaged("a record lies outside of it");
     if (i == 0) first_name = target.name;
     const int own = runner.rank(target.name.data());
     if (own <= rank) continue;

@@ -52,6 +52,22 @@ inline constexpr uint32_t kMostTargets = 64;
 /// Kinds of steps, kernels and operators, of each: names are looked for one after the other.
 inline constexpr int64_t kMostNames = 1024;
 
+/// Return whether the sizes in a header fit a file of that many bytes.
+constexpr bool adds_up(const Header& header, int64_t file_bytes) {
+  const int64_t first = int64_t{sizeof(Header)} + header.targets * int64_t{sizeof(TargetEntry)};
+  return header.targets >= 1 && header.targets <= kMostTargets && header.constants % kAlign == 0 &&
+         header.constants >= first && header.constants <= file_bytes;
+}
+/// Return whether the records of a target lie in front of the constants, and its name ends.
+constexpr bool lies_inside(const TargetEntry& target, const Header& header) {
+  const auto inside = [&](const Place& place) {
+    return place.begin >= 0 && place.bytes >= 0 && place.begin <= header.constants &&
+           place.bytes <= header.constants - place.begin;
+  };
+  return target.name.back() == '\0' && inside(target.plan) && inside(target.notes) &&
+         inside(target.properties);
+}
+
 /// Encoding of an expression: operations on a stack of values.
 enum class DimCode : uint8_t {
   kEnd,

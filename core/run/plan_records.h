@@ -1,9 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 
+#include "core/base/checked.h"
 #include "core/base/limits.h"
 #include "core/run/plan.h"
+#include "core/run/plan_format.h"
 
 namespace rill {
 
@@ -11,7 +15,12 @@ namespace rill {
 // name and its range: the writer and both readers go by these. Readers refuse a number outside of
 // its range, so that sums of a few stay in range; products are `Checked`.
 //
-// `Fields` has `number(name, value, range)`, and `buffer(name, value)` for the number of a buffer.
+// A visitor `Fields` takes a record apart or puts it together. It has
+//   number(name, value, range), buffer(name, value) for the number of a buffer,
+//   text(value), raw(value), extent(value),
+//   type(io), which gives the rank, content(buffer), the constant of a buffer,
+//   require(holds, why, name), count(size), which gives the number of elements, and
+//   many(count, each, lists...), which calls `each` with element i of every list.
 
 /// Of the stride of an axis, in elements. That of an axis of one element means nothing.
 inline constexpr int64_t kMostPlanStride = int64_t{1} << 50;
@@ -61,6 +70,46 @@ void read_buffer_index(From& from, const char* name, uint64_t count, uint32_t& v
   value = from.good() ? static_cast<uint32_t>(number) : 0;
 }
 
+/// Type and shape of a wire or tensor.
+struct ReadType {
+  DType dtype = DType::kF32;
+  QParams q;
+  int rank = 0;
+  std::array<int64_t, kMaxRank> shape{};
+};
+template <class From>
+ReadType read_type(From& from) {
+  ReadType out;
+  out.dtype = static_cast<DType>(from.number(0, static_cast<int64_t>(DType::kBlob)));
+  if (!is_plain(out.dtype)) from.fail("a type of elements makes no sense");
+  if (is_quantised(out.dtype)) {
+    out.q.scale = static_cast<float>(from.real());
+    out.q.zero_point = static_cast<int32_t>(from.number());
+  }
+  out.rank = static_cast<int>(from.count(kMaxRank));
+  for (size_t axis = 0; axis < static_cast<size_t>(out.rank); ++axis) {
+    out.shape[axis] = from.number(0, kMostElements);
+  }
+  if (!checked_volume({out.shape.data(), static_cast<size_t>(out.rank)})) {
+    from.fail("a shape is too large");
+  }
+  return out;
+}
+
+/// Read where a constant lies, and return its bytes.
+template <class From>
+std::span<const std::byte> read_constant(From& from, std::span<const std::byte> constants) {
+  using plan_file::kAlign;
+  const uint64_t begin = from.natural();
+  const uint64_t bytes = from.natural();
+  const uint64_t all = constants.size();
+  const bool fits = begin <= all / kAlign && bytes <= all - begin * kAlign &&
+                    all - begin * kAlign - bytes >= plan_file::kReadBeyond;
+  if (!fits) from.fail("a constant lies outside of the file");
+  if (!from.good()) return {};
+  return constants.subspan(static_cast<size_t>(begin * kAlign), static_cast<size_t>(bytes));
+}
+
 /// Read how many nodes a plan has. Nodes that only view others have no step, and their names are in
 /// the notes, which may be left out.
 template <class From>
@@ -80,25 +129,21 @@ void buffer_fields(Fields& fields, Buffer& buffer) {
   fields.number("index of an input or output", buffer.io, PlanRange::kIndex);
   fields.number("first step of a buffer", buffer.first_step, PlanRange::kIndex);
   fields.number("last step of a buffer", buffer.last_step, PlanRange::kIndex);
+  fields.content(buffer);
 }
 
-template <class Fields, class Plan>
-void memory_fields(Fields& fields, Plan& plan) {
-  fields.number("bytes of the arena", plan.arena_bytes, PlanRange::kBytes);
-  fields.number("bytes of the state", plan.state_bytes, PlanRange::kBytes);
-  fields.number("bytes of scratch", plan.part_scratch_bytes, PlanRange::kBytes);
-}
-
-/// The streaming of an input or output, except its length.
-template <class Fields, class Stream>
-void stream_fields(Fields& fields, Stream& stream) {
+template <class Fields, class Io>
+void io_fields(Fields& fields, Io& io) {
+  auto& stream = io.stream;
+  fields.text(io.name);
+  const int rank = fields.type(io);
+  fields.buffer("buffer of an input or output", io.buffer);
   fields.number("axis of a stream", stream.axis, PlanRange::kAxis);
   fields.number("frames per step", stream.pulse, PlanRange::kFrames);
   fields.number("delay", stream.delay, PlanRange::kDelay);
-}
-/// And behind it.
-template <class Fields, class Stream>
-void stream_end_fields(Fields& fields, Stream& stream) {
+  fields.require(stream.axis < rank, "a number is out of its range", "axis of a stream");
+  fields.extent(stream.length);
+  fields.text(stream.length_text);
   fields.number("frames that are held", stream.early, PlanRange::kFrames);
   fields.number("most frames", stream.most, PlanRange::kAny);
 }
@@ -114,24 +159,44 @@ void ring_fields(Fields& fields, Ring& ring) {
   fields.number("lane of a ring", ring.lane_bytes, PlanRange::kBytes);
 }
 
-/// A state, behind its name.
 template <class Fields, class State>
 void state_fields(Fields& fields, State& state) {
+  fields.text(state.name);
   fields.number("node of a state", state.node, PlanRange::kIndex);
   fields.number("axis of a state", state.axis, PlanRange::kAxis);
   fields.number("frames per step of a state", state.pulse, PlanRange::kFrames);
 }
 
-/// The stream, behind its symbol.
+/// A list, behind the number of its elements.
+template <class Fields, class Each, class List>
+void list_fields(Fields& fields, const Each& each, List& list) {
+  fields.many(fields.count(list.size()), each, list);
+}
+
+/// A plan between the tables to which its steps refer and its states and steps.
 template <class Fields, class Plan>
-void pulse_fields(Fields& fields, Plan& plan) {
+void plan_fields(Fields& fields, Plan& plan) {
+  list_fields(fields, [&](auto& buffer) { buffer_fields(fields, buffer); }, plan.buffers);
+  fields.number("bytes of the arena", plan.arena_bytes, PlanRange::kBytes);
+  fields.number("bytes of the state", plan.state_bytes, PlanRange::kBytes);
+  fields.number("bytes of scratch", plan.part_scratch_bytes, PlanRange::kBytes);
+  list_fields(fields, [&](auto& io) { io_fields(fields, io); }, plan.inputs);
+  list_fields(fields, [&](auto& io) { io_fields(fields, io); }, plan.outputs);
+  list_fields(fields, [&](auto& ring) { ring_fields(fields, ring); }, plan.rings);
+  list_fields(fields, [&](auto& state) { state_fields(fields, state); }, plan.states);
+  fields.text(plan.stream_symbol);
   fields.number("units of the symbol per step", plan.stream_pulse, PlanRange::kFrames);
   fields.number("late end", plan.late_end, PlanRange::kFlag);
   fields.number("longest stream", plan.longest, PlanRange::kAny);
-}
-/// Where a stream may be gone on with.
-template <class Fields, class Plan>
-void place_fields(Fields& fields, Plan& plan) {
+  const int64_t asserted = fields.count(plan.asserted.size());
+  fields.many(asserted, [&](auto& each) { fields.extent(each); }, plan.asserted);
+  fields.many(asserted, [&](auto& each) { fields.text(each); }, plan.asserted_texts);
+  for (auto& half : plan.model) fields.raw(half);
+  const auto wire = [&](auto& name, auto& delay) {
+    fields.text(name);
+    fields.number("delay of a wire", delay, PlanRange::kDelay);
+  };
+  fields.many(fields.count(plan.wires.size()), wire, plan.wires, plan.wire_delays);
   fields.number("unit of positions", plan.begin_unit, PlanRange::kUnit);
   fields.number("settled position", plan.settled, PlanRange::kFrames);
 }

@@ -29,7 +29,7 @@ TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 # Numbers of steps, whose arguments `touch_*` checks; a node, or a stride, is looked at behind it.
 WITHOUT_RANGE = re.compile(r"from_\.number\(\)")
 MAY_HAVE_NONE = re.compile(r"void field\(|parts\.(units|most) =|stride\[axis\] =|value\.offset =|"
-                           r"wire_delays|zero_point|const int64_t delay =|out\.offset =")
+                           r"zero_point|out\.offset =")
 TOUCH = re.compile(r"^(?:\[\[\w+::\w+\]\] )?(?:inline )?[\w:<>]+ \w+\([^;{]*StepTouches& \w+\) \{\n"
                    r"(.*?)^\}", re.S | re.M)
 OPERAND = r"[\w.\[\]>()-]*(?:\.|->)\w+(?:\[\w+\])?"
