@@ -1,7 +1,10 @@
 #include "api/src/views.h"
 
+#include <algorithm>
+
 #include "api/src/errors.h"
 #include "core/base/limits.h"
+#include "core/tensor/row_major.h"
 
 namespace rill::api {
 namespace {
@@ -53,11 +56,11 @@ View view_of(const IoText& io, const rill_view& view) {
   out.dtype = io.dtype;
   out.q = io.q;
   out.rank = static_cast<int>(io.shape.size());
-  int64_t stride = 1;
-  for (size_t axis = io.shape.size(); axis-- > 0;) {
-    out.shape[axis] = view.shape[axis];
-    out.stride[axis] = view.strides ? view.strides[axis] : stride;
-    stride *= view.shape[axis];
+  std::copy_n(view.shape, out.rank, out.shape.begin());
+  if (view.strides) {
+    std::copy_n(view.strides, out.rank, out.stride.begin());
+  } else {
+    lay_row_major(&out);
   }
   out.data = view.data;
   return out;

@@ -5,6 +5,7 @@
 #include "core/dim/bound.h"
 #include "core/exec/lowering.h"
 #include "core/run/frames_so_far.h"
+#include "core/tensor/row_major.h"
 
 namespace rill {
 
@@ -17,12 +18,8 @@ inline FramesSoFar frames_so_far(Lowering& lowering, const Dim& length) {
 /// An output in memory that lasts from pulse to pulse, its elements in row-major order.
 inline Operand kept_output(Lowering& lowering) {
   Operand kept = lowering.out_shape(0);
-  int64_t stride = 1;
-  for (int i = kept.rank - 1; i >= 0; --i) {
-    kept.stride[static_cast<size_t>(i)] = stride;
-    stride *= kept.extent(i);
-  }
-  kept.ref = lowering.state(std::max<int64_t>(1, stride) * dtype_size(kept.dtype));
+  const int64_t volume = lay_row_major(&kept);
+  kept.ref = lowering.state(std::max<int64_t>(1, volume) * dtype_size(kept.dtype));
   return kept;
 }
 

@@ -10,6 +10,7 @@
 #include "core/base/hasher.h"
 #include "core/base/limits.h"
 #include "core/exec/saved_bytes.h"
+#include "core/tensor/row_major.h"
 
 namespace rill {
 
@@ -22,11 +23,7 @@ constexpr uint32_t kVersion = 2;
 
 View row_major(const View& like, void* data) {
   View view = like;
-  int64_t stride = 1;
-  for (int i = like.rank; i-- > 0;) {
-    view.stride[static_cast<size_t>(i)] = stride;
-    stride *= like.extent(i);
-  }
+  lay_row_major(&view);
   view.data = data;
   return view;
 }

@@ -6,6 +6,7 @@
 
 #include "core/base/search.h"
 #include "core/run/denormals.h"
+#include "core/tensor/row_major.h"
 
 namespace rill {
 namespace {
@@ -99,12 +100,8 @@ View io_view(const PlanIo& io, std::byte* data) {
   view.dtype = io.dtype;
   view.q = io.q;
   view.rank = static_cast<int>(io.shape.size());
-  int64_t stride = 1;
-  for (size_t axis = io.shape.size(); axis-- > 0;) {
-    view.shape[axis] = io.shape[axis];
-    view.stride[axis] = stride;
-    stride *= io.shape[axis];
-  }
+  std::copy(io.shape.begin(), io.shape.end(), view.shape.begin());
+  lay_row_major(&view);
   view.data = data;
   return view;
 }

@@ -1,11 +1,13 @@
 #include "core/tensor/tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <new>
 
 #include "core/base/aligned.h"
 #include "core/base/checked.h"
+#include "core/tensor/row_major.h"
 #include "core/tensor/small.h"
 
 namespace rill {
@@ -157,14 +159,8 @@ View Tensor::view() const {
   v.dtype = dtype_;
   v.q = q_;
   v.rank = rank();
-  int64_t stride = 1;
-  for (int i = v.rank - 1; i >= 0; --i) {
-    const auto axis = static_cast<size_t>(i);
-    v.shape[axis] = shape_[axis];
-    v.stride[axis] = stride;
-    // An empty tensor may have extents whose product does not fit; its strides are never used.
-    stride = checked_mul(stride, shape_[axis]).value_or(0);
-  }
+  std::copy(shape_.begin(), shape_.end(), v.shape.begin());
+  lay_row_major(&v);
   v.data = data_.get();
   return v;
 }

@@ -72,7 +72,7 @@ GROUPS = ["stream", "array", "math", "nn", "vision", "transformers", "signal", "
 # itself and kernels.
 RUNS = re.compile(
     r"^core/(run/\w+|base/(bits|checked|code|kept_count|limits|list|nonblocking|printf_like|refusal|search)|dim/quotient|"
-    r"tensor/(blocks|convert_element|dtype|frames|plain_cast|strided_copy|view|visit_number))\.(h|cpp)$|"
+    r"tensor/(blocks|convert_element|dtype|frames|plain_cast|row_major|strided_copy|view|visit_number))\.(h|cpp)$|"
     r"^ops/(array/(gather_walk|index_at|walk)|kernel_fields|"
     r"math/(binary_groups|extreme|float_binary|float_unary|integers|kinds|nest)|nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
 
