@@ -152,7 +152,7 @@ Result<std::vector<OutletId>> Builder::add(std::string_view suffix, OpPtr op, Wi
   const std::string full = suffix.empty() ? node().name : str_cat(node().name, "_", suffix);
   RILL_ASSIGN(std::vector<OutletId> outlets,
               pulsed_->add_folded(full, std::move(op), inputs, node().line));
-  seen_.emplace(std::move(key), outlets);
+  if (!pulsed_->node(outlets[0].node).op->draws()) seen_.emplace(std::move(key), outlets);
   return outlets;
 }
 

@@ -1,5 +1,6 @@
 #include "core/graph/op.h"
 
+#include "core/base/search.h"
 #include "core/graph/graph.h"
 #include "core/graph/nnef.h"
 #include "core/graph/some_fields.h"
@@ -72,6 +73,11 @@ std::string Op::attributes() const {
   FieldPrinter printer;
   clone()->fields(printer);
   return std::move(printer.out);
+}
+
+bool Op::draws() const {
+  const Graph* body = nested();
+  return body && any_of(body->nodes, [](const Node& node) { return node.op->draws(); });
 }
 
 OpPtr Op::with_symbol(std::string_view symbol, const Dim& by) const {

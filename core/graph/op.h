@@ -136,6 +136,9 @@ class Op {
   /// Return whether every run gives the same results for the same inputs, at every position of a
   /// stream. `prepare` then runs steps that read only constants once.
   virtual bool repeatable() const { return foldable(); }
+  /// Return whether equal nodes give different results, because they draw numbers without a seed.
+  /// By default whether any node of the body does.
+  virtual bool draws() const;
   /// Choose kernels, pack weights and emit steps. By default one step that calls `eval`.
   virtual Status lower(Lowering& lowering) const;
   /// Return the bytes of state that `eval` keeps between calls, zero at the start of a stream.

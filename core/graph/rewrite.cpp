@@ -178,7 +178,7 @@ class Pass {
     const int id = (*outlets)[0].node;
     if (out_.node(id).op->as<Const>() != nullptr) {
       changed_ = true;
-    } else {
+    } else if (!node.op->draws()) {
       computed_.add(id);
     }
     return {};

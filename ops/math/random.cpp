@@ -118,6 +118,7 @@ class Random final : public OpBase<Random> {
     return one_fact(Fact::of(dtype, shape));
   }
   bool foldable() const override { return false; }
+  bool draws() const override { return !seed.given; }
   int64_t state_bytes(FactSpan) const override { return sizeof(Generator); }
   Status eval(EvalCtx& ctx) const override;
   Tolerance tolerance() const override { return Tolerance::kRandom; }
@@ -194,6 +195,7 @@ class Multinomial final : public OpBase<Multinomial> {
     return volume(in[0].shape) * (Dim(samples) + Dim(1));
   }
   bool foldable() const override { return false; }
+  bool draws() const override { return !seed.given; }
   int64_t state_bytes(FactSpan) const override { return seed.given ? 0 : sizeof(Generator); }
   Status eval(EvalCtx& ctx) const override;
   Tolerance tolerance() const override { return Tolerance::kRandom; }

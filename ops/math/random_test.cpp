@@ -67,6 +67,25 @@ TEST(Random, SeedsDecideTheNumbers) {
   EXPECT_FALSE(drawn("uniform", "0.0, 1.0", "").same_bits(drawn("uniform", "0.0, 1.0", "")));
 }
 
+TEST(Random, NodesWithoutASeedDrawTheirOwnNumbers) {
+  const std::string call =
+      "tract_onnx_random(datum_type = 'f32', shape = [64], dist = 'normal',"
+      " parameters = [0.0, 1.0]";
+  const std::string classes = "tract_onnx_multinomial(x, sample_size = 64";
+  const std::vector<std::pair<std::string, std::string>> calls = {{call, ", seed = 3)"},
+                                                                  {classes, ", seed = 3.0)"}};
+  for (const auto& [own, seed] : calls) {
+    for (const bool seeded : {false, true}) {
+      const std::string drawn = own + (seeded ? seed : ")");
+      const Graph graph = graph_of({{"x", "1, 9"}}, str_cat("a = ", drawn, ";\n  b = ", drawn, ";"),
+                                   "a, b");
+      const auto out = run(graph, {f32({1, 9}, std::vector<float>(9, 0.0F))});
+      ASSERT_TRUE(out.ok()) << out.error().to_string();
+      EXPECT_EQ((*out)[0].same_bits((*out)[1]), seeded) << drawn;
+    }
+  }
+}
+
 TEST(Random, ClassesAreDrawnByTheirProbabilities) {
   const Graph graph =
       graph_of({{"x", "1, 3"}},
