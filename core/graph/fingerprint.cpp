@@ -67,26 +67,27 @@ class FieldHasher final : public FieldVisitor {
   Hasher* hash_;
 };
 
+void add_outlets(const std::vector<OutletId>& outlets, Hasher* hash) {
+  hash->number(outlets.size());
+  for (const OutletId& outlet : outlets) {
+    hash->number(static_cast<uint64_t>(outlet.node));
+    hash->number(static_cast<uint64_t>(outlet.slot));
+  }
+}
+
 void add_graph(const Graph& graph, Hasher* hash) {
-  const auto add_outlets = [&](const std::vector<OutletId>& outlets) {
-    hash->number(outlets.size());
-    for (const OutletId& outlet : outlets) {
-      hash->number(static_cast<uint64_t>(outlet.node));
-      hash->number(static_cast<uint64_t>(outlet.slot));
-    }
-  };
   hash->number(graph.nodes.size());
   for (const Node& node : graph.nodes) {
     hash->text(node.name);
     hash->text(node.op->name());
     FieldHasher fields(hash);
     node.op->clone()->fields(fields);
-    add_outlets(node.inputs);
+    add_outlets(node.inputs, hash);
     for (const Fact& fact : node.outputs) hash->text(fact.to_string());
     if (const Graph* body = node.op->nested()) add_graph(*body, hash);
   }
-  add_outlets(graph.inputs);
-  add_outlets(graph.outputs);
+  add_outlets(graph.inputs, hash);
+  add_outlets(graph.outputs, hash);
   for (const std::string& name : graph.output_names) hash->text(name);
 }
 
@@ -96,6 +97,23 @@ Fingerprint fingerprint(const Graph& graph) {
   Hasher hash;
   add_graph(graph, &hash);
   return hash.value();
+}
+
+std::string identity(const Graph& graph) {
+  Hasher hash;
+  for (const Node& node : graph.nodes) {
+    hash.text(node.op->name());
+    hash.text(node.op->attributes());
+    add_outlets(node.inputs, &hash);
+    for (const Fact& fact : node.outputs) {
+      hash.text(fact.to_string());
+      hash.number(bit_cast<uint32_t>(fact.q.scale));
+      hash.number(static_cast<uint64_t>(fact.q.zero_point));
+    }
+  }
+  add_outlets(graph.inputs, &hash);
+  add_outlets(graph.outputs, &hash);
+  return to_text(hash.value());
 }
 
 std::optional<Fingerprint> parse_fingerprint(std::string_view text) {

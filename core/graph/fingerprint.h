@@ -13,6 +13,10 @@ namespace rill {
 /// and assertions do not count. Equal graphs give equal fingerprints on every machine.
 Fingerprint fingerprint(const Graph& graph);
 
+/// Return a text that two graphs share if they have equal operators, attributes, types and wires:
+/// nodes with such bodies can be merged. Names do not count. Large constants count by address.
+std::string identity(const Graph& graph);
+
 /// Read what `to_text` wrote; nothing if the text is something else.
 std::optional<Fingerprint> parse_fingerprint(std::string_view text);
 

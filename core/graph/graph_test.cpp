@@ -157,6 +157,36 @@ TEST(Rewriting, NodesThatDifferInAnAttributeStayApart) {
   EXPECT_EQ(count(simple, "Slice"), 2);
 }
 
+/// Count the loops that are left of two of the same body, over each frame of `x`.
+int64_t loops_left(const std::string& body, const std::string& first, const std::string& second) {
+  const auto loop = [](const std::string& attributes) {
+    return "tract_core_scan(body = \"step\", scan = [(\"frame\", x, 2, 1)], full = [], state = "
+           "[(\"sum\", [[[0.25]]], \"next\")], output = [(\"next\", " +
+           attributes + ")], skip = 0, reset_every_turn = false);\n";
+  };
+  const auto graph = test::load_text(
+      document("1, 1, S", "  a = " + loop(first) + "  b = " + loop(second) + "  y = exp(a) - b;\n",
+               "y", "fragment step(frame: tensor<scalar>, sum: tensor<scalar>) -> "
+               "(next: tensor<scalar>)\n{\n" + body + "}\n"));
+  EXPECT_TRUE(graph.ok()) << graph.error().to_string();
+  return graph.ok() ? count(decluttered(*graph), "Scan") : 0;
+}
+
+TEST(Rewriting, LoopsOfEqualBodiesMerge) {
+  const std::string body = "  next = tanh(frame * 0.5 + sum);\n";
+  EXPECT_EQ(loops_left(body, "\"full\", 2, 1", "\"full\", 2, 1"), 1);
+  EXPECT_EQ(loops_left(body, "\"full\", 2, 1", "\"last\", 2, 1"), 2);
+}
+
+TEST(Rewriting, LoopsThatDrawNumbersStayApart) {
+  const std::string draw =
+      "  drawn = tract_onnx_random(datum_type = 'f32', shape = [1, 1, 1], dist = 'uniform', "
+      "parameters = [0.0, 1.0]";
+  const std::string body = ";\n  next = tanh(frame * 0.5 + sum) + drawn;\n";
+  EXPECT_EQ(loops_left(draw + ")" + body, "\"full\", 2, 1", "\"full\", 2, 1"), 2);
+  EXPECT_EQ(loops_left(draw + ", seed = 4)" + body, "\"full\", 2, 1", "\"full\", 2, 1"), 1);
+}
+
 TEST(Rewriting, DeadNodesGoAndInputsStay) {
   const Graph simple = decluttered(loaded("  dead = exp(x);\n  y = x * 2.0;\n"));
   EXPECT_EQ(count(simple, "Exp"), 0);

@@ -1,5 +1,6 @@
 #include "nnef_loader/build/submodel.h"
 
+#include "core/graph/fingerprint.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/optim/optim.h"
@@ -8,7 +9,7 @@
 namespace rill::nnef {
 
 std::string Submodel::attributes() const {
-  return str_cat("label=", label, " model=", reinterpret_cast<uintptr_t>(model.get()));
+  return str_cat("label=", label, " model=", identity(*model));
 }
 
 OpPtr Submodel::with_symbol(std::string_view symbol, const Dim& by) const {

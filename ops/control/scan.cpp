@@ -10,6 +10,7 @@
 #include "core/exec/lowering.h"
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
+#include "core/graph/fingerprint.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
@@ -32,7 +33,7 @@ void Scan::fields(FieldVisitor& visitor) {
 
 std::string Scan::attributes() const {
   std::string out = str_cat("skip=", skip, " limit=", limit, " reset=", reset_every_turn,
-                            " body=", reinterpret_cast<uintptr_t>(body.get()));
+                            external_state ? " external=true" : "", " body=", identity(*body));
   for (const Input& in : inputs) {
     out += str_cat(" in(", static_cast<int>(in.kind), ",", in.axis, ",", in.chunk, ")");
   }

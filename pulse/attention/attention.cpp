@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/search.h"
+#include "core/graph/fingerprint.h"
 #include "core/graph/walk.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
@@ -26,7 +27,9 @@ namespace rill::pulse {
 void Attention::fields(FieldVisitor& visitor) { visitor.field("weights", weights); }
 
 std::string Attention::attributes() const {
-  return str_cat("body=", reinterpret_cast<uintptr_t>(body.get()));
+  std::string out = str_cat("weights=", weights, " query=", query, " key=", key);
+  for (const OutletId& each : large) out += str_cat(" large(", each.node, ",", each.slot, ")");
+  return str_cat(out, " body=", identity(*body));
 }
 
 int Attention::place(int operand, char letter) const {
