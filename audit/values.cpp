@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/search.h"
+#include "core/graph/walk.h"
 #include "pulse/before/weighed_sum.h"
 
 namespace rill::audit {
@@ -156,17 +157,7 @@ int64_t varied_frames(const Tensor& value, const Tensor& for_other_input, int ax
 }
 
 bool depends_on_inputs(const Graph& graph, OutletId outlet) {
-  std::vector<char> seen(graph.nodes.size(), 0);
-  std::vector<int> open{outlet.node};
-  while (!open.empty()) {
-    const int id = open.back();
-    open.pop_back();
-    if (std::exchange(seen[static_cast<size_t>(id)], 1)) continue;
-    const auto is_here = [&](const OutletId& input) { return input.node == id; };
-    if (any_of(graph.inputs, is_here)) return true;
-    for (const OutletId& input : graph.node(id).inputs) open.push_back(input.node);
-  }
-  return false;
+  return any_before(graph, outlet, [&](int id) { return contains(graph.inputs, OutletId{id, 0}); });
 }
 
 std::string not_proven(const std::vector<std::string>& outputs) {
@@ -175,20 +166,15 @@ std::string not_proven(const std::vector<std::string>& outputs) {
 }
 
 bool attends(const Graph& graph, OutletId outlet, std::string_view symbol) {
-  std::vector<char> seen(graph.nodes.size(), 0);
-  std::vector<OutletId> open{outlet};
-  while (!open.empty()) {
-    const OutletId at = open.back();
-    open.pop_back();
-    const auto& shape = graph.fact(at).shape;
+  const auto is_square = [&](OutletId wire) {
+    const auto& shape = graph.fact(wire).shape;
     const auto streams = [&](const Dim& dim) { return dim.mentions(symbol); };
-    if (std::count_if(shape.begin(), shape.end(), streams) > 1) return true;
-    if (std::exchange(seen[static_cast<size_t>(at.node)], 1)) continue;
-    const Node& node = graph.node(at.node);
-    if (pulse::is_weighed_sum(graph, node, symbol)) return true;
-    open.insert(open.end(), node.inputs.begin(), node.inputs.end());
-  }
-  return false;
+    return std::count_if(shape.begin(), shape.end(), streams) > 1;
+  };
+  return is_square(outlet) || any_before(graph, outlet, [&](int id) {
+           const Node& node = graph.node(id);
+           return any_of(node.inputs, is_square) || pulse::is_weighed_sum(graph, node, symbol);
+         });
 }
 
 }  // namespace rill::audit

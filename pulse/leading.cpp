@@ -8,6 +8,7 @@
 #include "core/base/search.h"
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
+#include "core/graph/walk.h"
 #include "core/tensor/frames.h"
 
 namespace rill::pulse {
@@ -20,17 +21,13 @@ constexpr size_t kMostNodes = 256;
 /// stream, or on many nodes.
 std::optional<Graph> made_of_positions(const Graph& pulsed, OutletId wire,
                                        const std::string& symbol) {
-  std::set<int> needed{wire.node};
-  for (std::vector<int> open{wire.node}; !open.empty();) {
-    const Node& node = pulsed.node(open.back());
-    const bool is_input = contains(pulsed.inputs, OutletId{open.back(), 0});
-    open.pop_back();
-    if (is_input || node.op->with_symbol(symbol, Dim(1))) return std::nullopt;
-    for (const OutletId& input : node.inputs) {
-      if (needed.insert(input.node).second) open.push_back(input.node);
-    }
-    if (needed.size() > kMostNodes) return std::nullopt;
-  }
+  std::set<int> needed;
+  const auto is_other = [&](int id) {
+    needed.insert(id);
+    return needed.size() > kMostNodes || contains(pulsed.inputs, OutletId{id, 0}) ||
+           pulsed.node(id).op->with_symbol(symbol, Dim(1)) != nullptr;
+  };
+  if (any_before(pulsed, wire, is_other)) return std::nullopt;
   Graph out;
   out.scope = pulsed.scope;
   std::map<int, int> copies;

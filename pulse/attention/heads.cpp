@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "core/graph/walk.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/concat.h"
@@ -72,14 +73,10 @@ class Heads {
 
  private:
   void collect(OutletId wire) {
-    std::vector<int> open{wire.node};
-    while (!open.empty()) {
-      const int id = open.back();
-      open.pop_back();
-      if (!seen_.insert(id).second) continue;
+    const auto take = [&](int id) {
       const Node& node = graph_.node(id);
       // A table that is cut to the stream differs from position to position.
-      if (node.op->as<ops::Slice>()) continue;
+      if (!seen_.insert(id).second || node.op->as<ops::Slice>()) return false;
       if (const TensorPtr& value = node.outputs[0].konst) {
         auto places = places_of_values(*value);
         if (!places.empty()) choices_.push_back({id, false, std::move(places)});
@@ -90,8 +87,9 @@ class Heads {
         }
         choices_.push_back(std::move(choice));
       }
-      for (const OutletId& input : node.inputs) open.push_back(input.node);
-    }
+      return true;
+    };
+    any_before(graph_, wire, [](int) { return false; }, take);
   }
 
   bool joins(const Node& node) const {
