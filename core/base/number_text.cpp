@@ -10,6 +10,9 @@
 namespace rill {
 namespace {
 
+// By hand: some platforms lack `std::to_chars` and `std::from_chars` of floats, and the tables are
+// larger than this code.
+
 /// The properties of a number type. One copy of the code serves both types, which halves its size.
 struct Format {
   int bits;           ///< of the whole number

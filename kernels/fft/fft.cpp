@@ -4,6 +4,9 @@
 
 #include "kernels/fft/fft_impl.h"
 
+// By hand: a transform has the same bits whatever else is transformed with it, `prepare` makes its
+// tables, and a step allocates nothing.
+
 namespace rill::kernels {
 namespace {
 

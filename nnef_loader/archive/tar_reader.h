@@ -14,7 +14,8 @@ namespace rill::nnef {
 /// holds the tar.
 /// Errors: kParse; kUnsupported for sparse files, parts of tars, unknown types of entries, and
 /// entries whose size other readers take differently; those of the stream.
-/// Source: POSIX.1-2017, pax; GNU tar 1.35, "Basic Tar Format".
+/// By hand, because archives are untrusted: libarchive is optional, and takes entries that other
+/// readers take differently. Source: POSIX.1-2017, pax; GNU tar 1.35, "Basic Tar Format".
 Result<std::vector<Entry>> read_tar(InStream* in, std::string_view packing, const std::string& file,
                                     Budget* budget);
 
