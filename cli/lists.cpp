@@ -14,7 +14,7 @@
 #include "kernels/cpu.h"
 #include "nnef_loader/load.h"
 #include "ops/op_table.h"
-#include "pulse/pulse.h"
+#include "pulse/ready.h"
 
 namespace rill::cli {
 Status modules_command(const Args& args, const Log& log) {

@@ -8,7 +8,7 @@
 
 #include "core/graph/pulse.h"
 #include "pulse/lengths.h"
-#include "pulse/pulse.h"
+#include "pulse/report.h"
 #include "pulse/unread.h"
 
 namespace rill::pulse {

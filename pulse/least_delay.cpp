@@ -12,6 +12,7 @@
 #include "core/optim/optim.h"
 #include "core/tensor/frames.h"
 #include "core/tensor/visit_number.h"
+#include "pulse/ready.h"
 
 namespace rill::pulse {
 namespace {

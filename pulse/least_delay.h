@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "pulse/pulse.h"
+#include "pulse/report.h"
 
 namespace rill::pulse {
 

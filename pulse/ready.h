@@ -1,8 +1,17 @@
 #pragma once
 
-#include "pulse/pulse.h"
+#include <string_view>
+
+#include "pulse/report.h"
 
 namespace rill::pulse {
+
+/// Return the graph in the form that is pulsed: with its knowledge of streams, and simplified.
+Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol);
+
+/// Return whether attention streams along that symbol, which takes more code than a single
+/// operator.
+bool meets_attention(const Graph& graph, std::string_view symbol);
 
 /// Make the graph whose nodes are pulsed one by one: simplified, with each attention as one node.
 /// Errors: kPulse for a model that takes pulses already.

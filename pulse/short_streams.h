@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "pulse/pulse.h"
+#include "pulse/report.h"
 
 namespace rill::pulse {
 
