@@ -24,7 +24,9 @@ class Inspection {
  private:
   void add_wires();
   void add_states();
-  Status add_least(double most_seconds);
+  /// Nothing where there is no whole run to compare with.
+  Result<std::optional<pulse::LeastDelays>> least_delays(double most_seconds) const;
+  Status add_least(const pulse::LeastDelays& least);
   void add_losing(int wire, OutputLatency* row) const;
   std::vector<int> path_to(size_t output) const;
   double in_frames(int64_t delay, int64_t pulse) const {
@@ -94,18 +96,23 @@ void Inspection::add_states() {
   }
 }
 
-/// Add proven bounds on the delays, and the nodes that lose the rest.
-Status Inspection::add_least(double most_seconds) {
+Result<std::optional<pulse::LeastDelays>> Inspection::least_delays(double most_seconds) const {
   // A stream that drops future frames need not wait for everything that the whole graph depends on.
-  if (!whole_ || !report_.approximations.empty()) return {};
+  if (!whole_ || !report_.approximations.empty() || !pulsed_.streaming) {
+    return std::optional<pulse::LeastDelays>();
+  }
   Graph whole = *whole_;
   for (const auto& [symbol, value] : out_.others) {
     RILL_ASSIGN(whole, whole.with_symbol(symbol, Dim(value)));
   }
   pulse::Options options = options_;
-  options.pulse = Dim(out_.plan->stream_pulse);
-  RILL_ASSIGN(const pulse::LeastDelays least,
-              pulse::least_delays(whole, options, report_, most_seconds));
+  options.pulse = Dim(pulsed_.streaming->pulse);
+  RILL_ASSIGN(pulse::LeastDelays least, pulse::least_delays(whole, options, report_, most_seconds));
+  return std::optional(std::move(least));
+}
+
+/// Add proven bounds on the delays, and the nodes that lose the rest.
+Status Inspection::add_least(const pulse::LeastDelays& least) {
   for (size_t i = 0; i < out_.wires.size(); ++i) {
     WireLatency& row = out_.wires[i];
     double before = 0;
@@ -176,6 +183,8 @@ Result<Latency> Inspection::run(double most_seconds) {
   for (const std::string& symbol : symbols_of(pulsed_)) {
     if (symbol != options_.symbol) out_.others.emplace_back(symbol, 1);
   }
+  // Before the plan is made: weights are packed for one plan at a time.
+  RILL_ASSIGN(const std::optional<pulse::LeastDelays> least, least_delays(most_seconds));
   RILL_ASSIGN(const Ready ready, make_ready(pulsed_, out_.others, true));
   out_.plan = ready.plan;
   if (const int counting = counting_input(*out_.plan); counting >= 0) {
@@ -196,7 +205,7 @@ Result<Latency> Inspection::run(double most_seconds) {
     }
     out_.outputs.push_back(std::move(row));
   }
-  RILL_TRY(add_least(most_seconds));
+  if (least) RILL_TRY(add_least(*least));
   return std::move(out_);
 }
 

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/plan_sources.h"
 #include "cli/small_weights.h"
+#include "nnef_loader/archive/atomic_file.h"
 #include "nnef_loader/properties.h"
 #include "ops/op_table.h"
 #include "ops/step_table.h"
@@ -46,17 +47,27 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   options.audit = plan_file::audit_text(graph);
   options.properties = nnef::property_list(graph.properties);
   if (!args.compile.weights.empty()) options.weights = weights_line(weights);
-  RILL_ASSIGN(const std::vector<std::byte> bytes,
-              plan_file::write(plans, ops::op_table(), options));
-  RILL_TRY(plan_file::expect_reopens(bytes, plans, ops::step_table(), ops::op_table(), options));
-  RILL_TRY(write_plan_sources(args, bytes, plans));
-  if (!args.compile.output.empty()) RILL_TRY(nnef::write_file(args.compile.output, bytes));
+  RILL_ASSIGN(const plan_file::PlanFile file,
+              plan_file::make_file(plans, ops::op_table(), options));
+  if (!args.compile.output.empty()) {
+    RILL_ASSIGN(nnef::AtomicFile to, nnef::AtomicFile::create(args.compile.output));
+    RILL_TRY(plan_file::write_reopened(std::move(to), file, plans, ops::step_table(),
+                                       ops::op_table(), options));
+  }
+  if (!args.compile.embed.empty() || !args.compile.table.empty()) {
+    const std::vector<std::byte> bytes = file.joined();
+    if (args.compile.output.empty()) {
+      RILL_TRY(
+          plan_file::expect_reopens(bytes, plans, ops::step_table(), ops::op_table(), options));
+    }
+    RILL_TRY(write_plan_sources(args, bytes, plans));
+  }
   std::string names;
   for (const plan_file::TargetPlan& each : plans) {
     names += (names.empty() ? "" : ", ") + each.target;
   }
   if (!args.compile.weights.empty()) print_weights(args, weights);
-  log.info(str_cat(bytes.size(), " bytes for ", names));
+  log.info(str_cat(file.bytes(), " bytes for ", names));
   return {};
 }
 

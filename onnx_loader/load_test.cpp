@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -42,11 +43,11 @@ std::string message_of(const Result<Graph>& graph) {
   return graph.ok() ? "" : graph.error().to_string();
 }
 
-#define EXPECT_REFUSED(graph, expected_code, text)                              \
-  do {                                                                          \
-    const auto refused = (graph);                                               \
-    ASSERT_FALSE(refused.ok());                                                 \
-    EXPECT_EQ(refused.error().code, expected_code) << message_of(refused);      \
+#define EXPECT_REFUSED(graph, expected_code, text)                                       \
+  do {                                                                                   \
+    const auto refused = (graph);                                                        \
+    ASSERT_FALSE(refused.ok());                                                          \
+    EXPECT_EQ(refused.error().code, expected_code) << message_of(refused);               \
     EXPECT_NE(message_of(refused).find(text), std::string::npos) << message_of(refused); \
   } while (false)
 
@@ -86,16 +87,14 @@ TEST(OnnxLoad, IsToldByContent) {
   EXPECT_FALSE(is_onnx(std::as_bytes(std::span(zip))));
   EXPECT_FALSE(is_onnx({}));
   // The graph may come first.
-  const Message graph_first =
-      Message().message(7, graph_of(small_model())).integer(1, 8);
+  const Message graph_first = Message().message(7, graph_of(small_model())).integer(1, 8);
   EXPECT_TRUE(is_onnx(graph_first.span()));
 }
 
 TEST(OnnxLoad, EveryPrefixOfAFileIsRefusedOrReadAndNeverCrashes) {
   const std::string bytes = model_of(small_model()).bytes();
   for (size_t size = 0; size < bytes.size(); ++size) {
-    const auto graph =
-        load_memory(std::as_bytes(std::span(bytes)).first(size), operators(), {});
+    const auto graph = load_memory(std::as_bytes(std::span(bytes)).first(size), operators(), {});
     EXPECT_FALSE(graph.ok()) << size;
   }
 }
@@ -475,6 +474,62 @@ TEST_F(ExternalData, IsReadFromTheFolderOfTheModel) {
                value->values<float>()[0] == 0.25F;
     }
     EXPECT_TRUE(found);
+  }
+}
+
+// Tensors of a mapped file are those that are read from it, whatever their place and type.
+TEST_F(ExternalData, LargeTensorsStayInTheFile) {
+  std::vector<float> values(70000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) - 33.25F;
+  const auto file = root_ / "model" / "large.bin";
+  const auto bytes = static_cast<std::streamsize>(values.size() * sizeof(float));
+  std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(values.data()), bytes);
+  constexpr int64_t kFloat = 1;
+  constexpr int64_t kBool = 9;
+  for (const int64_t type : {kFloat, kBool}) {
+    for (const int64_t offset : {0, 64, 4096, 4, 100}) {
+      const auto entry = [](std::string_view key, std::string_view value) {
+        return Message().text(1, key).text(2, value);
+      };
+      Message tensor;
+      tensor.integer(1, 4).integer(1, 16384).integer(2, type).text(8, "k").integer(14, 1);
+      tensor.message(13, entry("location", "large.bin"));
+      tensor.message(13, entry("offset", std::to_string(offset)));
+      GraphParts parts;
+      parts.inputs = {value_info("x", {4, 16384})};
+      parts.outputs = {value_info("y", {4, 16384})};
+      parts.initializers = {tensor};
+      parts.nodes = {node_of("Cast", {"k"}, {"f"}, {integer_attribute("to", 1)}),
+                     node_of("Add", {"x", "f"}, {"y"}, {})};
+      const std::string path = root_ / "model" / "model.onnx";
+      std::ofstream(path, std::ios::binary) << model_of(parts).bytes();
+      const auto value_in = [&](bool map_files) {
+        LoadOptions options;
+        options.map_files = map_files;
+        const auto graph = load(path, operators(), options);
+        EXPECT_TRUE(graph.ok()) << message_of(graph);
+        for (const Node& node : graph.ok() ? graph->nodes : std::vector<Node>()) {
+          const TensorPtr& value = node.outputs[0].konst;
+          if (value && value->volume() == 65536 && value->dtype() == DType::kF32) return value;
+        }
+        return TensorPtr();
+      };
+      const TensorPtr mapped = value_in(true);
+      const TensorPtr copied = value_in(false);
+      ASSERT_TRUE(mapped && copied) << type << " " << offset;
+      EXPECT_TRUE(mapped->same_bits(*copied)) << type << " " << offset;
+      mapped->drop_pages();
+      if (type == kFloat) {
+        EXPECT_EQ(std::memcmp(mapped->raw(), values.data() + offset / 4, 65536 * 4), 0) << offset;
+      }
+    }
+  }
+  std::filesystem::resize_file(file, 65536 * 4 - 1);
+  for (const bool map_files : {true, false}) {
+    LoadOptions options;
+    options.map_files = map_files;
+    EXPECT_REFUSED(load(root_ / "model" / "model.onnx", operators(), options), Code::kIo,
+                   "262143 bytes, expected 65536 from byte 100");
   }
 }
 

@@ -26,19 +26,8 @@ Result<std::shared_ptr<const Plan>> plan_for(const kernels::Target& target, cons
   return prepare(graph, options);
 }
 
-/// Return whether two plans have the same steps and constants.
-Result<bool> same_plans(const std::shared_ptr<const Plan>& a, const std::shared_ptr<const Plan>& b,
-                        std::span<const OpModule* const> modules) {
-  std::vector<std::byte> files[2];
-  for (size_t i = 0; i < 2; ++i) {
-    const TargetPlan each{"either", i == 0 ? a : b};
-    RILL_ASSIGN(files[i], write({&each, 1}, modules));
-  }
-  return files[0] == files[1];
-}
-
 /// The plan for a target, under the name of the least CPU that runs it: without products of bytes
-/// there is no need of instructions for them.
+/// there is no need of instructions for them. One plan is in memory at a time.
 Result<TargetPlan> plan_of_target(const kernels::Target& target, const Graph& graph,
                                   std::span<const OpModule* const> modules,
                                   const CompileOptions& options, WeightChoice* weights) {
@@ -46,19 +35,34 @@ Result<TargetPlan> plan_of_target(const kernels::Target& target, const Graph& gr
   out.target = kernels::target_name(target);
   RILL_ASSIGN(out.plan, plan_for(target, graph, options, weights));
   if (!target.dot_products) return out;
+  // Names of steps and kernels, and the sums of constants.
+  const auto head_of = [&]() -> Result<std::vector<std::byte>> {
+    const TargetPlan each{"either", out.plan};
+    RILL_ASSIGN(PlanFile file, make_file({&each, 1}, modules));
+    return std::move(file.head);
+  };
+  const auto again = [&](const kernels::Target& other) -> Status {
+    WeightChoice choice;
+    if (weights) choice = {weights->format, weights->kept, {}};
+    out.plan = nullptr;
+    RILL_ASSIGN(out.plan, plan_for(other, graph, options, weights ? &choice : nullptr));
+    return {};
+  };
   const kernels::Target plain{target.tier, false};
-  WeightChoice again;
-  if (weights) again = {weights->format, weights->kept, {}};
-  RILL_ASSIGN(const auto other, plan_for(plain, graph, options, weights ? &again : nullptr));
-  RILL_ASSIGN(const bool same, same_plans(out.plan, other, modules));
-  if (same) out.target = kernels::target_name(plain);
+  RILL_ASSIGN(const std::vector<std::byte> own, head_of());
+  RILL_TRY(again(plain));
+  RILL_ASSIGN(const std::vector<std::byte> other, head_of());
+  if (own == other) {
+    out.target = kernels::target_name(plain);
+  } else {
+    RILL_TRY(again(target));
+  }
   return out;
 }
 
 }  // namespace
 
-Result<std::vector<kernels::Target>> targets_named(std::string_view list,
-                                                   std::string_view option) {
+Result<std::vector<kernels::Target>> targets_named(std::string_view list, std::string_view option) {
   std::vector<kernels::Target> out;
   for (size_t at = 0; at <= list.size();) {
     const size_t comma = std::min(list.find(',', at), list.size());

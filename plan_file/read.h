@@ -53,6 +53,6 @@ Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const 
 Result<std::set<std::string>> kinds_in(std::span<const std::byte> bytes);
 
 /// Read all of a file and check that it is the one that was written. Errors: kParse.
-Status verify(std::span<const std::byte> bytes);
+Status verify(std::span<const std::byte> bytes, std::span<const std::byte> mapped = {});
 
 }  // namespace rill::plan_file

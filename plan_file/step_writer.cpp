@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/base/mapped_file.h"
 #include "core/run/plan_format.h"
 #include "plan_file/checksum.h"
 
@@ -9,20 +10,18 @@ namespace rill::plan_file {
 
 int64_t Constants::add(const void* data, int64_t bytes) {
   const auto size = static_cast<size_t>(bytes);
-  const uint64_t sum = checksum({static_cast<const std::byte*>(data), size});
+  const std::span content(static_cast<const std::byte*>(data), size);
+  const uint64_t sum = checksum(content);
   const auto [first, last] = by_sum_.equal_range(sum);
   for (auto at = first; at != last; ++at) {
-    const Entry& entry = entries_[at->second];
-    const bool same = entry.bytes == bytes &&
-                      std::memcmp(bytes_.data() + entry.begin, data, size) == 0;
+    const FileConstant& entry = entries_[at->second];
+    const bool same = entry.bytes == bytes && std::memcmp(entry.data, data, size) == 0;
     if (same) return static_cast<int64_t>(at->second);
   }
-  const auto begin = static_cast<int64_t>(bytes_.size());
-  const int64_t room = (bytes + kReadBeyond + kAlign - 1) / kAlign * kAlign;
-  bytes_.resize(bytes_.size() + static_cast<size_t>(room));
-  std::memcpy(bytes_.data() + begin, data, size);
+  if (is_within(content, mapped_)) drop_pages(content);
   by_sum_.emplace(sum, entries_.size());
-  entries_.push_back({begin, bytes});
+  entries_.push_back({content.data(), bytes_, bytes});
+  bytes_ += (bytes + kReadBeyond + kAlign - 1) / kAlign * kAlign;
   return static_cast<int64_t>(entries_.size()) - 1;
 }
 
@@ -36,15 +35,14 @@ int64_t ConstantTable::add(const void* data, int64_t bytes) {
 void ConstantTable::write(RecordWriter* to) const {
   to->natural(own_.size());
   for (const int64_t number : own_) {
-    const Constants::Entry& entry = all_->entries()[static_cast<size_t>(number)];
+    const FileConstant& entry = all_->entries()[static_cast<size_t>(number)];
     to->natural(static_cast<uint64_t>(entry.begin / kAlign));
     to->natural(static_cast<uint64_t>(entry.bytes));
   }
 }
 
 int64_t Names::add(std::string_view name) {
-  const auto [at, fresh] =
-      index_.try_emplace(std::string(name), static_cast<int64_t>(all_.size()));
+  const auto [at, fresh] = index_.try_emplace(std::string(name), static_cast<int64_t>(all_.size()));
   if (fresh) all_.emplace_back(name);
   return at->second;
 }

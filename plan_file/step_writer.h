@@ -10,25 +10,26 @@
 #include "core/exec/op_fields.h"
 #include "core/graph/nnef.h"
 #include "plan_file/bytes.h"
+#include "plan_file/write.h"
 
 namespace rill::plan_file {
 
-/// The constants of a file, each once.
+/// The constants of a file, each once. They stay where they are.
 class Constants {
  public:
-  /// Gives the number of a constant with these bytes.
+  /// `mapped`: the bytes of a mapped file: pages of constants in it are dropped once they are read.
+  explicit Constants(std::span<const std::byte> mapped = {}) : mapped_(mapped) {}
+
+  /// Gives the number of a constant with these bytes, which must outlive this.
   int64_t add(const void* data, int64_t bytes);
 
-  struct Entry {
-    int64_t begin = 0;  ///< from the start of the constants
-    int64_t bytes = 0;
-  };
-  const std::vector<Entry>& entries() const { return entries_; }
-  const std::vector<std::byte>& bytes() const { return bytes_; }
+  const std::vector<FileConstant>& entries() const { return entries_; }
+  int64_t bytes() const { return bytes_; }
 
  private:
-  std::vector<std::byte> bytes_;
-  std::vector<Entry> entries_;
+  std::span<const std::byte> mapped_;
+  int64_t bytes_ = 0;
+  std::vector<FileConstant> entries_;
   std::unordered_multimap<uint64_t, size_t> by_sum_;
 };
 
@@ -60,8 +61,7 @@ class Names {
 /// Writes steps, argument by argument.
 class StepWriter final : public StepFields {
  public:
-  StepWriter(const Plan& plan, std::span<const OpModule* const> modules,
-             ConstantTable* constants)
+  StepWriter(const Plan& plan, std::span<const OpModule* const> modules, ConstantTable* constants)
       : plan_(plan), modules_(modules), constants_(constants) {}
 
   void steps(const List<Step>& all);

@@ -1,7 +1,10 @@
 #include "plan_file/write.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
+#include "core/base/mapped_file.h"
 #include "core/run/plan_format.h"
 #include "core/run/plan_records.h"
 #include "plan_file/checksum.h"
@@ -10,6 +13,9 @@
 
 namespace rill::plan_file {
 namespace {
+
+/// A large constant goes through memory in pieces of so many bytes.
+constexpr int64_t kPieceBytes = int64_t{4} << 20;
 
 /// Bytes that several records may share.
 class Records {
@@ -119,8 +125,8 @@ class PlanWriter {
     out.data = buffer.data;
     auto* const initial = const_cast<std::byte*>(buffer.initial.data());
     out.initial = List<std::byte>::at(initial, buffer.initial.size());
-    const bool left_out = !steps_.is_used(index) && (buffer.kind == BufferKind::kArena ||
-                                                     buffer.kind == BufferKind::kConst);
+    const bool left_out = !steps_.is_used(index) &&
+                          (buffer.kind == BufferKind::kArena || buffer.kind == BufferKind::kConst);
     if (left_out) return out;
     out.bytes = buffer.bytes;
     out.offset = buffer.offset;
@@ -201,16 +207,16 @@ void copy_into(std::vector<std::byte>* to, size_t at, const void* from, size_t b
 
 }  // namespace
 
-Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
-                                     std::span<const OpModule* const> modules,
-                                     const WriteOptions& options) {
+Result<PlanFile> make_file(std::span<const TargetPlan> plans,
+                           std::span<const OpModule* const> modules, const WriteOptions& options,
+                           std::span<const std::byte> mapped) {
   if (plans.empty() || plans.size() > kMostTargets) {
     return fail(Code::kArg, plans.size(), " targets: expected 1 to ", kMostTargets);
   }
   RILL_TRY(check_properties(options.properties));
   const size_t begin = sizeof(Header) + plans.size() * sizeof(TargetEntry);
   Records records(static_cast<int64_t>(begin));
-  Constants constants;
+  Constants constants(mapped);
   std::vector<TargetEntry> entries;
   for (const TargetPlan& each : plans) {
     TargetEntry entry{};
@@ -227,22 +233,103 @@ Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
   }
   const size_t end = begin + records.bytes().size();
   const size_t first_constant = (end + kAlign - 1) / kAlign * kAlign;
-  std::vector<std::byte> out(first_constant + constants.bytes().size());
-  copy_into(&out, sizeof(Header), entries.data(), entries.size() * sizeof(TargetEntry));
-  copy_into(&out, begin, records.bytes().data(), records.bytes().size());
-  if (!constants.bytes().empty()) {
-    copy_into(&out, first_constant, constants.bytes().data(), constants.bytes().size());
-  }
+  PlanFile out;
+  out.head.resize(first_constant);
+  out.constants = constants.entries();
+  out.constant_bytes = constants.bytes();
+  copy_into(&out.head, sizeof(Header), entries.data(), entries.size() * sizeof(TargetEntry));
+  copy_into(&out.head, begin, records.bytes().data(), records.bytes().size());
   Header header{};
   header.magic = kMagic;
   header.version = kVersion;
   header.byte_order = kByteOrder;
-  header.bytes = static_cast<int64_t>(out.size());
+  header.bytes = out.bytes();
   header.constants = static_cast<int64_t>(first_constant);
   header.targets = static_cast<uint32_t>(plans.size());
-  copy_into(&out, 0, &header, sizeof header);
-  seal(out);
+  copy_into(&out.head, 0, &header, sizeof header);
+  header.checksum = checksum(std::span(out.head).subspan(kSummedFrom));
+  Checksum sum(static_cast<size_t>(out.constant_bytes));
+  RILL_TRY(out.each_constant_piece([&](std::span<const std::byte> piece) {
+    sum.add(piece);
+    if (is_within(piece, mapped)) drop_pages(piece);
+    return Status();
+  }));
+  header.constant_checksum = sum.value();
+  copy_into(&out.head, 0, &header, sizeof header);
   return out;
+}
+
+Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
+                                     std::span<const OpModule* const> modules,
+                                     const WriteOptions& options) {
+  RILL_ASSIGN(const PlanFile file, make_file(plans, modules, options));
+  return file.joined();
+}
+
+bool is_within(std::span<const std::byte> part, std::span<const std::byte> whole) {
+  const auto address = [](const std::byte* at) { return reinterpret_cast<uintptr_t>(at); };
+  return address(part.data()) >= address(whole.data()) &&
+         address(part.data() + part.size()) <= address(whole.data() + whole.size());
+}
+
+Status PlanFile::each_constant_piece(const Sink& sink) const {
+  constexpr std::array<std::byte, kReadBeyond + 2 * kAlign> kZeros{};
+  int64_t done = 0;
+  const auto give_padding = [&](int64_t end) {
+    const auto padding = static_cast<size_t>(end - done);
+    done = end;
+    return padding == 0 ? Status() : sink(std::span(kZeros).first(padding));
+  };
+  for (size_t i = 0; i < constants.size(); ++i) {
+    const FileConstant& each = constants[i];
+    // What fills no whole unit of 64 bytes goes with the zeros behind it.
+    const int64_t whole = each.bytes / kAlign * kAlign;
+    for (int64_t at = 0; at < whole; at += kPieceBytes) {
+      const int64_t bytes = std::min(kPieceBytes, whole - at);
+      RILL_TRY(sink({each.data + at, static_cast<size_t>(bytes)}));
+    }
+    done += whole;
+    if (whole < each.bytes) {
+      std::array<std::byte, kAlign> last{};
+      std::memcpy(last.data(), each.data + whole, static_cast<size_t>(each.bytes - whole));
+      RILL_TRY(sink(last));
+      done += kAlign;
+    }
+    RILL_TRY(give_padding(i + 1 < constants.size() ? constants[i + 1].begin : constant_bytes));
+  }
+  return {};
+}
+
+Status PlanFile::each_piece(const Sink& sink) const {
+  RILL_TRY(sink(head));
+  return each_constant_piece(sink);
+}
+
+std::vector<std::byte> PlanFile::joined() const {
+  std::vector<std::byte> out = head;
+  out.reserve(static_cast<size_t>(bytes()));
+  const Status status = each_constant_piece([&](std::span<const std::byte> piece) {
+    out.insert(out.end(), piece.begin(), piece.end());
+    return Status();
+  });
+  RILL_ASSERT(status.ok());
+  return out;
+}
+
+bool PlanFile::is_same(const PlanFile& other, std::span<const std::byte> mapped) const {
+  if (head != other.head || constants.size() != other.constants.size()) return false;
+  for (size_t i = 0; i < constants.size(); ++i) {
+    const FileConstant& own = constants[i];
+    const FileConstant& theirs = other.constants[i];
+    if (own.bytes != theirs.bytes) return false;
+    for (int64_t at = 0; at < own.bytes; at += kPieceBytes) {
+      const auto bytes = static_cast<size_t>(std::min(kPieceBytes, own.bytes - at));
+      if (std::memcmp(own.data + at, theirs.data + at, bytes) != 0) return false;
+      const std::span piece(theirs.data + at, bytes);
+      if (is_within(piece, mapped)) drop_pages(piece);
+    }
+  }
+  return true;
 }
 
 void seal(std::span<std::byte> file) {

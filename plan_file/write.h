@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,16 +19,55 @@ struct TargetPlan {
 };
 
 struct WriteOptions {
-  bool notes = true;  ///< names of nodes for profiles, what steps read and write
-  std::string audit;  ///< what an audit of the model said; empty if none ran
-  std::string weights;  ///< what was done to the weights; empty if nothing
+  bool notes = true;                 ///< names of nodes for profiles, what steps read and write
+  std::string audit;                 ///< what an audit of the model said; empty if none ran
+  std::string weights;               ///< what was done to the weights; empty if nothing
   std::vector<Property> properties;  ///< of the model, in the order of their keys
 };
 
-/// Give the bytes of a file that holds plans of one model. The same plans give the same bytes.
-/// `modules` are those of the operators that plans call.
+/// A constant of a file.
+struct FileConstant {
+  const std::byte* data = nullptr;  ///< where the plan has it
+  int64_t begin = 0;                ///< from the start of the constants
+  int64_t bytes = 0;
+};
+
+/// A file before it is written. Its constants stay where the plans have them, which must outlive
+/// it: weights are not in memory twice.
+class PlanFile {
+ public:
+  using Sink = std::function<Status(std::span<const std::byte>)>;
+
+  int64_t bytes() const { return static_cast<int64_t>(head.size()) + constant_bytes; }
+  /// Give all bytes to `sink`, in order.
+  Status each_piece(const Sink& sink) const;
+  /// Give the bytes from the first constant on, in pieces of a multiple of 64 bytes.
+  Status each_constant_piece(const Sink& sink) const;
+  std::vector<std::byte> joined() const;
+  /// Return whether both are the same bytes. Pages of `mapped`, where constants of the other one
+  /// may lie, are dropped as they are compared.
+  bool is_same(const PlanFile& other, std::span<const std::byte> mapped) const;
+
+  std::vector<std::byte> head;  ///< up to the first constant
+  std::vector<FileConstant> constants;
+  int64_t constant_bytes = 0;
+};
+
+/// Make a file that holds plans of one model. The same plans give the same bytes. `modules` are
+/// those of the operators that plans call. `mapped`: the file where the plans' constants lie, if
+/// they come from one.
 /// Errors: kUnsupported for a plan with values that no file holds, such as strings, and for more
 /// properties than a file holds.
+Result<PlanFile> make_file(std::span<const TargetPlan> plans,
+                           std::span<const OpModule* const> modules,
+                           const WriteOptions& options = {},
+                           std::span<const std::byte> mapped = {});
+
+/// Return whether bytes lie among others.
+bool is_within(std::span<const std::byte> part, std::span<const std::byte> whole);
+
+/// Give the bytes of a file that holds plans of one model. The same plans give the same bytes.
+/// Errors: those of `make_file`.
 Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
                                      std::span<const OpModule* const> modules,
                                      const WriteOptions& options = {});

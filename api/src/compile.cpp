@@ -7,7 +7,7 @@
 #include "api/src/guard.h"
 #include "api/src/model_handle.h"
 #ifndef RILL_WITHOUT_PLAN_FILES
-#include "nnef_loader/archive/archive.h"
+#include "nnef_loader/archive/atomic_file.h"
 #include "nnef_loader/properties.h"
 #include "ops/op_table.h"
 #include "ops/step_table.h"
@@ -77,12 +77,13 @@ Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const c
   options.audit = plan_file::audit_text(graph);
   options.properties = rill::nnef::property_list(graph.properties);
   if (opts.weights) options.weights = plan_file::weights_text(choice);
-  RILL_ASSIGN(const std::vector<std::byte> bytes,
-              plan_file::write(plans, rill::ops::op_table(), options));
-  RILL_TRY(plan_file::expect_reopens(bytes, plans, rill::ops::step_table(),
+  RILL_ASSIGN(const plan_file::PlanFile file,
+              plan_file::make_file(plans, rill::ops::op_table(), options));
+  RILL_ASSIGN(rill::nnef::AtomicFile to, rill::nnef::AtomicFile::create(path));
+  RILL_TRY(plan_file::write_reopened(std::move(to), file, plans, rill::ops::step_table(),
                                      rill::ops::op_table(), options));
   if (opts.layer) tell(choice, opts);
-  return rill::nnef::write_file(path, bytes);
+  return {};
 }
 
 }  // namespace
@@ -90,8 +91,7 @@ Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const c
 
 extern "C" {
 
-rill_status rill_compile(const rill_model* model, const rill_compile_opts* opts,
-                         const char* path) {
+rill_status rill_compile(const rill_model* model, const rill_compile_opts* opts, const char* path) {
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_compile: %s", kNotAModel);
   if (!path) return refuse(RILL_E_ARG, "rill_compile: no path");
   if (opts) {

@@ -3,12 +3,11 @@
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
 #include <unistd.h>
-#define RILL_MAPS_FILES
 #endif
 
 namespace rill {
 
-#ifdef RILL_MAPS_FILES
+#if defined(__unix__) || defined(__APPLE__)
 
 MappedBytes map_file(int descriptor, size_t bytes) {
   if (bytes == 0) return {};

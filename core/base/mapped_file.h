@@ -19,6 +19,13 @@ struct MappedBytes {
   MappedBytes part(size_t begin, size_t count) const { return {{data, data.get() + begin}, count}; }
 };
 
+/// Whether this system maps files.
+#if defined(__unix__) || defined(__APPLE__)
+inline constexpr bool kMapsFiles = true;
+#else
+inline constexpr bool kMapsFiles = false;
+#endif
+
 /// Map an open file of that size, to read only. Nothing where the system maps none, and for an
 /// empty file: read it then.
 MappedBytes map_file(int descriptor, size_t bytes);

@@ -21,6 +21,7 @@ void add_tensor(const Tensor& tensor, Hasher* hash) {
     for (const Dim& dim : tensor.values<Dim>()) hash->text(dim.to_string());
   } else {
     hash->bytes(tensor.raw(), static_cast<size_t>(tensor.size_bytes()));
+    tensor.drop_pages();
   }
 }
 

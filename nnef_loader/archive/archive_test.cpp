@@ -242,6 +242,42 @@ TEST_F(Archive, ATarHeaderThatClaimsTerabytesIsAnErrorBeforeAnyAllocation) {
   EXPECT_EQ(error.code, Code::kParse);
 }
 
+TEST_F(Archive, LargeTensorsStayInFoldersAndTars) {
+  std::string large(100000, 'x');
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i % 251);
+  const std::vector entries = {entry("graph.nnef", kGraphText + std::string(70000, ' ')),
+                               entry("small.dat", "s"), entry("sub/large.dat", large)};
+  ASSERT_TRUE(write_archive(path("folder"), Container::kFolder, entries).ok());
+  ASSERT_TRUE(write_archive(path("t.tar"), Container::kTar, entries).ok());
+  for (const char* name : {"folder", "t.tar", "folder/graph.nnef"}) {
+    auto read = read_archive(path(name), {}, true);
+    ASSERT_TRUE(read.ok()) << read.error().to_string();
+    size_t mapped = 0;
+    for (Entry& each : *read) {
+      if (!each.mapped.data) continue;
+      ++mapped;
+      EXPECT_EQ(each.name, "sub/large.dat") << name;
+      EXPECT_TRUE(each.bytes.empty());
+      const auto bytes = each.mapped.bytes();
+      each.bytes.assign(bytes.begin(), bytes.end());
+    }
+    const std::string_view from(name);
+    EXPECT_LE(mapped, kMapsFiles && from != "folder/graph.nnef" ? 1U : 0U) << name;
+    if (from == "folder") {
+      EXPECT_EQ(mapped, kMapsFiles ? 1U : 0U);
+    }
+    if (from != "folder/graph.nnef") {
+      EXPECT_EQ(listing(*read), listing(entries)) << name;
+    }
+  }
+  // A tar that ends within a tensor.
+  std::filesystem::resize_file(path("t.tar"), 512 * 144 + 50000);
+  EXPECT_EQ(error_of(read_archive(path("t.tar"), {}, true)).code, Code::kParse);
+  LoadLimits few;
+  few.max_expanded_bytes = 100000;
+  EXPECT_EQ(error_of(read_archive(path("folder"), few, true)).code, Code::kParse);
+}
+
 TEST_F(Archive, ReadFileTakesNoMoreThanTheLimit) {
   put("f", std::string(1000, 'x'));
   EXPECT_EQ(read_file(path("f"), 1000)->size(), 1000U);

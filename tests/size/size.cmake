@@ -31,3 +31,11 @@ if(TARGET rill_run_shared AND TARGET rill_program AND CMAKE_SYSTEM_NAME STREQUAL
                    "${models}/crnn_lstm/model.nnef.tgz" S=8)
   set_tests_properties(shared_memory PROPERTIES LABELS size SKIP_RETURN_CODE 77)
 endif()
+
+# The most memory of a process that loads, prepares and compiles large weights.
+if(TARGET rill_program AND CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT RILL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME peak_memory
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/size/peak.py"
+                   "$<TARGET_FILE:rill_program>")
+  set_tests_properties(peak_memory PROPERTIES LABELS size SKIP_RETURN_CODE 77)
+endif()

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Check how much memory a process takes at most that loads, prepares and compiles large weights.
+
+    peak.py PROGRAM
+
+PROGRAM is the command line. The model is a chain of products with 96 MiB of weights, as a folder and as a tar.
+The weights stay in their files, so that a process holds them once, as it packs them. Skipped (77) where
+the system does not report the memory of a process.
+"""
+
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+ROWS, LAYERS = 2048, 6
+WEIGHTS = LAYERS * ROWS * ROWS * 4
+# The program, its libraries, tables of the model, and what a test machine adds.
+OVER = 24 << 20
+
+
+def write_model(folder):
+    lines = [f"    x = external<scalar>(shape = [1, S, {ROWS}]);"]
+    last = "x"
+    for layer in range(LAYERS):
+        pattern = struct.pack("<256f", *[((i * 37 + layer) % 101 - 50) / 4096 for i in range(256)])
+        header = struct.pack("<BBBBII8IIHH", 0x4E, 0xEF, 1, 0, ROWS * ROWS * 4, 2, ROWS, ROWS, *[0] * 6, 32, 0, 0)
+        with open(folder / f"w{layer}.dat", "wb") as out:
+            out.write(header.ljust(128, b"\0"))
+            for _ in range(ROWS * ROWS // 256):
+                out.write(pattern)
+        lines.append(f"    w{layer} = variable<scalar>(label = 'w{layer}', shape = [{ROWS}, {ROWS}]);")
+        lines.append(f"    y{layer} = matmul({last}, unsqueeze(w{layer}, axes = [0]));")
+        last = f"y{layer}"
+    lines.append(f"    y = relu({last});")
+    text = "version 1.0;\n\nextension tract_registry tract_core;\nextension tract_symbol S;\n\n"
+    text += "graph network(x) -> (y)\n{\n" + "\n".join(lines) + "\n}\n"
+    (folder / "graph.nnef").write_text(text)
+
+
+def peak_bytes(*command):
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        sys.exit(f"{' '.join(command)}: status {status}")
+    return usage.ru_maxrss * 1024
+
+
+def main():
+    if not sys.platform.startswith("linux"):
+        print("skipped: no memory of processes")
+        return 77
+    program = sys.argv[1]
+    good = True
+    with tempfile.TemporaryDirectory() as root:
+        root = pathlib.Path(root)
+        folder = root / "model"
+        folder.mkdir()
+        write_model(folder)
+        with tarfile.open(root / "model.tar", "w") as tar:
+            for file in sorted(folder.iterdir()):
+                tar.add(file, file.name)
+        most = WEIGHTS * 23 // 20 + OVER
+        for model in (folder, root / "model.tar"):
+            commands = {
+                "run": ("--set", "S=4", "-O", "run", "-R", "-q"),
+                "stream": ("--pulse", "S=4", "-O", "run", "-R", "-q"),
+                "compile": ("--pulse", "S=4", "compile", "-o", str(root / "model.rill"), "--no-audit", "-q"),
+            }
+            for name, arguments in commands.items():
+                found = peak_bytes(program, str(model), *arguments)
+                fits = found <= most
+                good &= fits
+                print(f"{model.name} {name}: {found >> 20} MiB for {WEIGHTS >> 20} MiB of weights, at most {most >> 20}"
+                      f"{'' if fits else ': FAILED'}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
