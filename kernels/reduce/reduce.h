@@ -2,6 +2,10 @@
 
 #include <cstdint>
 
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
 #include "kernels/list.h"
 
 namespace rill::kernels {
@@ -9,9 +13,25 @@ namespace rill::kernels {
 enum class ReduceOp : uint8_t { kSum, kMax, kMin, kProd, kSumSquares };
 
 /// Compute the larger of two numbers, the first of equal ones; NaN if either is NaN.
-inline float larger_of(float a, float b) { return a != a || b <= a ? a : b; }
-/// Compute the smaller of two numbers, the first of equal ones; NaN if either is NaN.
-inline float smaller_of(float a, float b) { return a != a || b >= a ? a : b; }
+/// Vectors of x86 return 0 for a denormal where steps flush them. The instruction for one number does
+/// so too; a compiler may choose others for a comparison.
+inline float larger_of(float a, float b) {
+#if defined(__SSE__)
+  const float most = _mm_cvtss_f32(_mm_max_ss(_mm_set_ss(b), _mm_set_ss(a)));
+  return b == b || a != a ? most : b;
+#else
+  return a != a || b <= a ? a : b;
+#endif
+}
+/// Compute the smaller of two numbers in the same way.
+inline float smaller_of(float a, float b) {
+#if defined(__SSE__)
+  const float least = _mm_cvtss_f32(_mm_min_ss(_mm_set_ss(b), _mm_set_ss(a)));
+  return b == b || a != a ? least : b;
+#else
+  return a != a || b >= a ? a : b;
+#endif
+}
 
 /// A reduction of the middle one of three axes; strides in floats, of any value.
 struct ReduceF32Args {

@@ -299,9 +299,8 @@ Status Reduce::declutter(Rewrite& rewrite) const {
   if (is_arg(kind_of)) return {};
   const bool same = all_of(
       reduced, [&](int64_t axis) { return rewrite.in(0).dim(static_cast<int>(axis)) == Dim(1); });
-  // The sum of one -0 is 0.
-  const bool alters =
-      is_float(rewrite.in(0).dtype) && !reduced.empty() && kind_of == ReduceKind::kSum;
+  // The sum of one -0 is 0, and a step flushes a denormal. A stream of one frame does so too.
+  const bool alters = is_float(rewrite.in(0).dtype) && !reduced.empty();
   return same && !alters ? rewrite.bypass(rewrite.input(0)) : split(rewrite);
 }
 
