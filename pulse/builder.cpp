@@ -147,12 +147,12 @@ Result<std::vector<OutletId>> Builder::add(std::string_view suffix, OpPtr op, Wi
   std::string key = str_cat(op->name(), "|", op->attributes());
   for (const OutletId& i : inputs) key += str_cat("|", i.node, ".", i.slot);
   const auto known = seen_.find(key);
-  if (known != seen_.end()) return known->second;
+  if (known != seen_.end()) return known->second.second;
   if (!knows_ends_ && op->with_symbol(symbol(), Dim(1))) late_end_ = false;
   const std::string full = suffix.empty() ? node().name : str_cat(node().name, "_", suffix);
   RILL_ASSIGN(std::vector<OutletId> outlets,
-              pulsed_->add_folded(full, std::move(op), inputs, node().line));
-  if (!pulsed_->node(outlets[0].node).op->draws()) seen_.emplace(std::move(key), outlets);
+              pulsed_->add_folded(full, op, inputs, node().line));
+  if (!op->draws()) seen_.emplace(std::move(key), std::pair(std::move(op), outlets));
   return outlets;
 }
 

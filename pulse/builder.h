@@ -281,8 +281,9 @@ class Builder final : public PulseBuilder {
   std::map<OutletId, Waiting> waiting_;    ///< by the wire that waits
   std::optional<Waiting> meeting_;         ///< the wires that the current node aligns
   std::map<OutletId, KnownWire> wires_;
-  /// Nodes by operator and inputs, to merge equal ones
-  std::map<std::string, std::vector<OutletId>> seen_;
+  /// Nodes by operator and inputs, to merge equal ones. Keys may hold addresses of tensors, which
+  /// the operator keeps alive.
+  std::map<std::string, std::pair<OpPtr, std::vector<OutletId>>> seen_;
   std::vector<std::string> approximations_;
   std::vector<Dim> needed_;
   int64_t unit_ = 1;
