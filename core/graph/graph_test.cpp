@@ -161,13 +161,17 @@ TEST(Rewriting, NodesThatDifferInAnAttributeStayApart) {
 int64_t loops_left(const std::string& body, const std::string& first, const std::string& second) {
   const auto loop = [](const std::string& attributes) {
     return "tract_core_scan(body = \"step\", scan = [(\"frame\", x, 2, 1)], full = [], state = "
-           "[(\"sum\", [[[0.25]]], \"next\")], output = [(\"next\", " +
+           "[(\"sum\", h, \"next\")], output = [(\"next\", " +
            attributes + ")], skip = 0, reset_every_turn = false);\n";
   };
-  const auto graph = test::load_text(
-      document("1, 1, S", "  a = " + loop(first) + "  b = " + loop(second) + "  y = exp(a) - b;\n",
-               "y", "fragment step(frame: tensor<scalar>, sum: tensor<scalar>) -> "
-               "(next: tensor<scalar>)\n{\n" + body + "}\n"));
+  std::string text = document(
+      "1, 1, S",
+      "  h = [[[0.25]]];\n  a = " + loop(first) + "  b = " + loop(second) + "  y = exp(a) - b;\n",
+      "y",
+      "fragment step(frame: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>)\n{\n" +
+          body + "}\n");
+  text.insert(text.find("extension"), "extension tract_registry tract_onnx;\n");
+  const auto graph = test::load_text(text);
   EXPECT_TRUE(graph.ok()) << graph.error().to_string();
   return graph.ok() ? count(decluttered(*graph), "Scan") : 0;
 }
