@@ -79,8 +79,9 @@ class Model(Described):
 
         Symbols that are free take the extents that the arrays have. Returns the output's array, or
         a tuple of them, in the buffers of ``out`` if these are given: arrays or tensors of the
-        output's type and shape, one for each output. A run depends on its inputs alone. Errors: ArgumentError for missing or
-        unknown inputs, ShapeError, DTypeError, SymbolError. Threads: any number at a time.
+        output's type and shape, one for each output. A run depends on its inputs alone.
+        Errors: ArgumentError for missing or unknown inputs, ShapeError, DTypeError, SymbolError.
+        Threads: any number at a time.
         """
         handle = self._open
         out, named = out_of([told[0] for told in handle.inputs()], out, named)
@@ -101,7 +102,7 @@ class Model(Described):
         handle = self._open
         symbol, pulse = _text("symbol", symbol), _pulse(pulse)
         pulsed, plan = self._plan((symbol, pulse),
-                                  lambda: self._pulsed_plan(handle, symbol, pulse))
+                                  lambda: self._streamed(handle.pulsed(symbol, pulse)))
         return Stream(pulsed, plan)
 
     def window(self, symbol: str = "S", left: int = 0, step: int = 1, right: int = 0) -> Stream:
@@ -115,7 +116,7 @@ class Model(Described):
         handle = self._open
         key = (_text("symbol", symbol), _whole("left", left), _whole("step", step),
                _whole("right", right))
-        return Stream(*self._plan(key, lambda: self._prepared(handle.windowed(*key))))
+        return Stream(*self._plan(key, lambda: self._streamed(handle.windowed(*key))))
 
     def feedback(self, ties: Optional[Mapping[str, str]] = None, **named: str) -> "Model":
         """Make a stream of steps whose state goes round: ``feedback({"stateN": "state"})``.
@@ -286,13 +287,18 @@ class Model(Described):
                     shapes: Tuple[Tuple[int, ...], ...]) -> Tuple["Model", _rill.Plan]:
         return self, self._prepared(handle.with_shapes([list(shape) for shape in shapes]))
 
-    def _pulsed_plan(self, handle: _rill.Model, symbol: str,
-                     pulse: str) -> Tuple["Model", _rill.Plan]:
-        return self._prepared(handle.pulsed(symbol, pulse))
+    def _streamed(self, handle: _rill.Model) -> Tuple["Model", _rill.Plan]:
+        model = self._like(handle)
+        return model, self._prepared(handle)
 
-    def _prepared(self, handle: _rill.Model) -> Tuple["Model", _rill.Plan]:
-        model = Model(handle, self._name)
-        return model, model._open.prepare()
+    def _prepared(self, handle: _rill.Model) -> _rill.Plan:
+        plan = handle.prepare()
+        if self._threads is not None:
+            plan.use(self._threads)
+        return plan
+
+    def _like(self, handle: _rill.Model) -> "Model":
+        return Model(handle, self._name, self._threads, self._thread_count)
 
 
 def _unpickled(archive: bytes, name: str, threads: int = 1) -> Model:
