@@ -416,13 +416,14 @@ std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most
   const bool before = is(band.first, INT64_MIN) && !most;
   if (!follows && !before) return std::nullopt;
   const std::string assertion =
-      str_cat("; or assert how long a stream may be, as in --assert '", symbol,
-              " <= 2000', which is then the number of keys that are kept");
+      follows ? std::string()
+              : str_cat("; or assert how long a stream may be, as in --assert '", symbol,
+                        " <= 2000', which is then the number of keys that are kept");
   if (!band.unread.empty()) {
     return Unlimited{str_cat("attention: ", band.unread, "; queries may see all keys that ",
                              follows ? "follow" : "went before, without end"),
                      "Compare distances of positions, as in abs(i - j) <= 16, and hide with minus "
-                     "infinity; or limit attention to a window of frames"};
+                     "infinity; or limit attention to a window of frames" + assertion};
   }
   if (!band.fading.empty()) {
     return Unlimited{
@@ -431,7 +432,7 @@ std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most
                 ": small is not 0"),
         str_cat("Cut the weights off at a distance, as in torch.where(",
                 follows ? "d.abs() <= 200" : "(d >= 0) & (d <= 200)",
-                ", w, 0) for d of queries less keys", follows ? std::string() : assertion)};
+                ", w, 0) for d of queries less keys", assertion)};
   }
   if (follows) {
     return Unlimited{"every frame of one input meets every frame of another: queries see all keys "
