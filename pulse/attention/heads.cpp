@@ -1,8 +1,9 @@
 #include "pulse/attention/heads.h"
 
+#include <numeric>
 #include <set>
 
-#include "core/graph/walk.h"
+#include "core/tensor/strided_copy.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/concat.h"
@@ -39,12 +40,42 @@ TensorPtr all_of_element(const Tensor& tensor, int64_t element) {
   return made.ok() ? std::make_shared<const Tensor>(std::move(made).value()) : nullptr;
 }
 
+/// The part of a table with one index along each axis that is not cut.
+TensorPtr part_of_table(const Tensor& table, const std::set<int>& cut, int64_t which) {
+  const auto all = cast(table, DType::kF64);
+  if (!all.ok() || table.rank() > kCopyMaxRank) return nullptr;
+  std::vector<int64_t> shape = table.shape();
+  std::vector<int64_t> from(shape.size());
+  std::vector<int64_t> to(shape.size());
+  int64_t first = 0;
+  int64_t stride = 1;
+  int64_t volume = 1;
+  for (size_t axis = shape.size(); axis-- > 0; stride *= table.shape()[axis]) {
+    from[axis] = stride;
+    to[axis] = volume;
+    if (!cut.contains(static_cast<int>(axis))) {
+      first += which % shape[axis] * stride;
+      which /= shape[axis];
+      shape[axis] = 1;
+    }
+    volume *= shape[axis];
+  }
+  std::vector<double> numbers(static_cast<size_t>(volume));
+  copy_strided(sizeof(double), table.rank(), shape.data(), all->data<double>() + first, from.data(),
+               numbers.data(), to.data());
+  const auto part = Tensor::of<double>(DType::kF64, shape, numbers);
+  if (!part.ok()) return nullptr;
+  auto made = cast(*part, table.dtype());
+  return made.ok() ? std::make_shared<const Tensor>(std::move(made).value()) : nullptr;
+}
+
 /// A node that differs from head to head.
 struct Choice {
   int node = 0;
   bool joins = false;
-  /// Elements of a constant, or inputs of the node that joins the masks
+  /// Elements of a constant, parts of a table, or inputs of the node that joins the masks
   std::vector<int64_t> cases;
+  std::set<int> cut{};  ///< axes of a table that slices cut
 };
 
 class Heads {
@@ -75,8 +106,7 @@ class Heads {
   void collect(OutletId wire) {
     const auto take = [&](int id) {
       const Node& node = graph_.node(id);
-      // A table that is cut to the stream differs from position to position.
-      if (!seen_.insert(id).second || node.op->as<ops::Slice>()) return false;
+      if (is_cut(id)) continue;
       if (const TensorPtr& value = node.outputs[0].konst) {
         auto places = places_of_values(*value);
         if (!places.empty()) choices_.push_back({id, false, std::move(places)});
@@ -92,6 +122,27 @@ class Heads {
     any_before(graph_, wire, [](int) { return false; }, take);
   }
 
+  /// Return whether a node cuts a table to the stream: it differs from position to position. Along
+  /// axes that no slice cuts it may also differ from head to head.
+  bool is_cut(int id) {
+    std::set<int> cut;
+    while (const auto* slice = graph_.node(id).op->as<ops::Slice>()) {
+      cut.insert(slice->axis);
+      id = graph_.node(id).inputs[0].node;
+    }
+    const TensorPtr& table = graph_.node(id).outputs[0].konst;
+    if (cut.empty() || !table || !seen_.insert(id).second) return !cut.empty();
+    int64_t count = 1;
+    for (int axis = 0; axis < table->rank(); ++axis) {
+      if (!cut.contains(axis)) count *= table->extent(axis);
+    }
+    if (count < 2 || count > static_cast<int64_t>(kMostCases)) return true;
+    Choice choice{id, false, std::vector<int64_t>(static_cast<size_t>(count)), std::move(cut)};
+    std::iota(choice.cases.begin(), choice.cases.end(), 0);
+    choices_.push_back(std::move(choice));
+    return true;
+  }
+
   bool joins(const Node& node) const {
     const auto* concat = node.op->as<ops::Concat>();
     return concat && node.inputs.size() > 1 &&
@@ -101,7 +152,9 @@ class Heads {
   static bool choose(const Choice& choice, int64_t which, Graph* graph) {
     Node& node = graph->nodes[static_cast<size_t>(choice.node)];
     if (!choice.joins) {
-      const TensorPtr value = all_of_element(*node.outputs[0].konst, which);
+      const Tensor& all = *node.outputs[0].konst;
+      const TensorPtr value =
+          choice.cut.empty() ? all_of_element(all, which) : part_of_table(all, choice.cut, which);
       if (!value) return false;
       node.op = make_op<Const>(value);
       node.outputs[0].konst = value;
