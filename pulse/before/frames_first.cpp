@@ -10,6 +10,7 @@
 #include "ops/array/broadcast.h"
 #include "ops/array/groups.h"
 #include "ops/array/reshape.h"
+#include "ops/math/reduce.h"
 #include "pulse/attention/square.h"
 #include "pulse/before/graph_copy.h"
 
@@ -93,6 +94,8 @@ Dims split_shape(const Fact& fact, const Rows& rows, bool frames_first) {
   return shape;
 }
 
+bool is_reshape(const Node& node) { return node.op->as<ops::Reshape>() != nullptr; }
+
 class FramesFirst final : public GraphCopy {
  public:
   FramesFirst(const Graph& graph, std::string_view symbol) : GraphCopy(graph), symbol_(symbol) {}
@@ -100,10 +103,14 @@ class FramesFirst final : public GraphCopy {
  private:
   Status copy(int id) override {
     const Node& node = graph_.node(id);
-    if (node.op->as<ops::Reshape>()) return copy_reshape(id);
+    if (is_reshape(node)) return copy_reshape(id);
     RILL_ASSIGN(const bool passed, pass(id));
     if (passed) return {};
     std::vector<OutletId> inputs;
+    if (const auto found = turned_.find(node.inputs.empty() ? OutletId{} : node.inputs[0]);
+        found != turned_.end() && combines(*node.op, found->second.rows.axis)) {
+      return append(id, node.op, {found->second.wire});
+    }
     for (const OutletId& input : node.inputs) {
       RILL_ASSIGN(inputs.emplace_back(), in_order(input, node));
     }
@@ -201,6 +208,12 @@ class FramesFirst final : public GraphCopy {
     return true;
   }
 
+  /// Return whether an operator combines all rows into one number, in any order.
+  static bool combines(const Op& op, int axis) {
+    const auto* reduce = op.as<ops::Reduce>();
+    return reduce && !ops::is_arg(reduce->kind_of) && contains(reduce->reduced, axis);
+  }
+
   /// Return whether a node keeps the rows of all its inputs and treats them alike.
   bool carries(const Node& node, const AxisTrack& track) const {
     Dim extent = 1;
@@ -261,7 +274,7 @@ class FramesFirst final : public GraphCopy {
 
 Result<Graph> put_frames_first(Graph graph, std::string_view symbol) {
   const bool merges = any_of(graph.nodes, [&](const Node& node) {
-    return node.op->as<ops::Reshape>() &&
+    return is_reshape(node) &&
            rows_of_merge(graph.fact(node.inputs[0]), node.outputs[0], symbol).has_value();
   });
   if (!merges) return graph;

@@ -450,6 +450,41 @@ TEST(PulseCases, AxesMergedInFrontOfTheStream) {
   }
 }
 
+// A reduction combines rows in any order, so that channels and frames may be merged before it.
+TEST(PulseCases, ReductionsOverChannelsMergedWithFrames) {
+  for (const char* const kind :
+       {"sum_reduce", "mean_reduce", "max_reduce", "min_reduce", "tract_core_product_reduce"}) {
+    for (const char* const shape : {"[1, 6*S]", "[1, 2, 3*S]", "[1, 3, 2*S]", "[1, 1, 6*S, 1]"}) {
+      const int axis = std::string_view(shape).find(',', 5) == std::string_view::npos ? 1 : 2;
+      const auto graph = loaded(
+          document("1, 6, S", str_cat("  r = reshape(tanh(x), shape = ", shape, ");\n  y = ", kind,
+                                      "(r, axes = [", axis, "]);\n")));
+      for (const int64_t pulse : {1, 4}) {
+        auto streamed = StreamedRun::make(graph, pulse);
+        ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+        for (const int64_t length : {1, 4, 11}) {
+          auto whole = WholeRun::make(graph, length);
+          ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+          const std::vector<Tensor> x = noise_inputs(graph, length, 1);
+          const auto got = streamed->run(x, length);
+          ASSERT_TRUE(got.ok()) << got.error().to_string();
+          EXPECT_EQ(difference((*got)[0], whole->run(x)[0], 1e-5), "")
+              << kind << " of " << shape << ", pulse " << pulse << ", S=" << length;
+        }
+      }
+    }
+  }
+  // The index of an extreme depends on the order.
+  expect_refused(document("1, 6, S", "  r = reshape(x, shape = [1, 6*S]);\n"
+                                     "  y = argmax_reduce(r, axes = [1]);\n"),
+                 4, "y", "Reshape");
+  // A norm over them needs what is known at the end, and is refused for that.
+  expect_refused(document("1, 6, S", "  r = reshape(x, shape = [1, 6*S]);\n"
+                                     "  n = r - mean_reduce(r, axes = [1]);\n"
+                                     "  y = reshape(n, shape = [1, 6, S]);\n"),
+                 4, "n", "known at the end");
+}
+
 // Layers that see one row each, behind strides, in rows of several frames, and in several units.
 TEST(PulseCases, RowsOfABatchAndFrames) {
   const auto rows = [](const std::string& text) { return document("2, S, 6", text); };
