@@ -15,14 +15,19 @@ bool wants_another_pulse(const Error& refusal) {
 std::optional<int64_t> only_length(const Facts& facts, std::string_view symbol) {
   constexpr int64_t kGreat = 1000003;
   constexpr int64_t kMostTried = 1 << 14;
+  constexpr int64_t kSome = 16;
   for (const Fact& fact : facts) {
     for (const Dim& dim : fact.shape) {
       std::vector<std::string> symbols;
       dim.collect_symbols(&symbols);
       if (symbols.size() != 1 || symbols[0] != symbol || dim.eval(symbol, kGreat)) continue;
-      for (int64_t length = 2; length <= kMostTried; ++length) {
-        if (dim.eval(symbol, length)) return length;
-      }
+      int64_t length = 2;
+      while (length <= kMostTried && !dim.eval(symbol, length)) ++length;
+      if (length > kMostTried) continue;
+      // A table gives all lengths up to its own; a division by a stride gives some more.
+      int64_t other = length;
+      while (other <= 2 * length + kSome && dim.eval(symbol, other)) ++other;
+      if (other <= 2 * length + kSome) return length;
     }
   }
   return std::nullopt;

@@ -14,7 +14,7 @@ namespace rill::pulse {
 bool wants_another_pulse(const Error& refusal);
 
 /// Find the only length of a stream, above 1, at which the extents of a node fit, as those of
-/// broadcast(40, S) do at 40. Nothing if they fit at great lengths.
+/// broadcast(40, S) do at 40. Nothing if they fit at great lengths, or at all up to one.
 std::optional<int64_t> only_length(const Facts& facts, std::string_view symbol);
 
 /// Return a length from which on an expression is regular enough to be written in a few terms: the

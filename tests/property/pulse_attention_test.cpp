@@ -454,6 +454,53 @@ TEST(PulseCases, AttentionUnderAMaskThatWasMadeBeforehand) {
   expect_refused(with_infinity(cut(irregular, 0)), 4, "y", "Attention");
 }
 
+// A table that was made beforehand may differ from head to head: biases that fade, and bands.
+TEST(PulseCases, AttentionUnderATableOfEachHead) {
+  constexpr int kRows = 40;
+  const auto under = [](const std::string& first, const std::string& second, const char* bound) {
+    std::string text = with_infinity(document(
+        "1, 2, S, 4",
+        str_cat("  all = [[", first.substr(1, first.size() - 2), ", ",
+                second.substr(1, second.size() - 2), "]];\n",
+                "  some = slice(all, axes = [2], begin = [0], end = [S]);\n"
+                "  table = slice(some, axes = [3], begin = [0], end = [S]);\n"
+                "  m = matmul(x, x * 0.7, transposeB = true) + "
+                "select(table < -100.0, -infinity, table);\n"
+                "  y = matmul(softmax(m, axes = [3]), x);\n")));
+    text.insert(text.find("graph network"), bound);
+    return text;
+  };
+  const auto fading = [](double slope) {
+    return square_table(kRows, [slope](int i, int j) {
+      return j > i ? std::string("-1000.0") : str_cat(slope * (j - i));
+    });
+  };
+  const auto band = [](int before, int after) {
+    return square_table(kRows, [before, after](int i, int j) {
+      return i - j > before || j - i > after ? "-1000.0" : "0.0";
+    });
+  };
+  const char* const bound = "extension tract_assert S <= 40;\n";
+  expect_streams(under(fading(0.5), fading(0.25), bound), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+  expect_streams(under(fading(0.5), band(3, 0), bound), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+  expect_streams(under(band(1, 0), band(5, 0), ""), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+  // The head that sees farthest decides.
+  expect_streams(under(band(1, 2), band(4, 0), ""), {{1, 4}, 1, 1, 2, "S"}, kTolerance);
+  expect_streams(under(band(4, 0), band(0, 3), ""), {{1, 4}, 1, 1, 3, "S"}, kTolerance);
+  expect_refused(under(band(2, 0), band(2, 40), ""), 4, "y", "Attention");
+}
+
+// Frames that meet rows of a table end with it: this is no length that the file was written for.
+TEST(PulseCases, AttentionToAllBehindATableNamesTheAttention) {
+  std::string rows;
+  for (int i = 0; i < 40; ++i) rows += str_cat(i == 0 ? "" : ", ", "[0.5, 0.25, ", i, ".0, 1.0]");
+  const std::string table = str_cat("  t = slice([[", rows,
+                                    "]], axes = [1], begin = [0], end = [min(S, 40)]);\n"
+                                    "  z = x + t;\n  m = matmul(z, z, transposeB = true);\n"
+                                    "  y = matmul(softmax(m, axes = [2]), z);\n");
+  expect_refused(document("1, S, 4", table), 4, "y", "no upstream mask hides any");
+}
+
 // The bias of visible scores differs from head to head; the mask does not.
 TEST(PulseCases, AttentionWithABiasOfEachHead) {
   expect_attends(

@@ -290,6 +290,29 @@ TEST(PulseCases, LoopsAcrossAStream) {
   expect_streams(last, {{1, 4}, 1, 1, 2, "S-2"});
 }
 
+// An assertion limits the length of a stream, not the frames of a pulse.
+TEST(PulseCases, LoopsAcrossAStreamOfAnAssertedLength) {
+  for (const char* const least : {"S >= 12", "S > 12", "2*S >= 25"}) {
+    std::string text = loop("1, S, 5", "('a', x, 2, 1)",
+                            "('h', tract_core_broadcast([[[0.1]]], shape = [1, S, 1]), 'h_t')",
+                            "('h_t', 'full', 2, 1)", "leaky");
+    text.insert(text.find("fragment pairs"), str_cat("extension tract_assert ", least, ";\n"));
+    const Graph graph = loaded(text);
+    for (const int64_t pulse : {1, 4}) {
+      auto streamed = StreamedRun::make(graph, pulse);
+      ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+      for (const int64_t length : {13, 22}) {
+        auto whole = WholeRun::make(graph, length);
+        ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+        const std::vector<Tensor> x = noise_inputs(graph, length, 1);
+        const auto got = streamed->run(x, length);
+        ASSERT_TRUE(got.ok()) << got.error().to_string();
+        EXPECT_EQ(difference((*got)[0], whole->run(x)[0], 0), "") << least << ", S=" << length;
+      }
+    }
+  }
+}
+
 TEST(PulseCases, LoopsBeginWithTheFirstFrame) {
   const std::string first = "  s = slice(x, axes = [2], begin = [0], end = [1]);\n";
   expect_streams(
