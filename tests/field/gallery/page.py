@@ -1,0 +1,79 @@
+"""The page of the documentation that lists the recipes."""
+
+import re
+
+from recipe import RECIPES
+
+BEGIN = """# Which models run
+
+`tests/field/gallery/gallery.py` writes this page, and checks it. Each model is a small one with random weights, of
+the layers that public models of its name have. PyTorch exports it as ONNX and torch_to_nnef as NNEF. At three
+lengths the whole run is compared with PyTorch, and streams with the whole run, bit for bit (within 1e-5 behind
+attention). Models with states as inputs are compared with a loop of PyTorch.
+
+- **Pulse**: frames of the input per step. A step model takes this number.
+- **Delay**: frames of the output. It is counted by hand, and PyTorch shows that no stream has less: later input
+  frames change the outputs that wait for them.
+- **State**: bytes that a stream keeps between steps.
+- **rill, onnxruntime**: microseconds of a step, the median, with one thread. onnxruntime has no streams: it runs over
+  a window as long as the shortest stream of the three, which a host would repeat for each step, or over the window
+  that the last column names. A step model takes one step in both.
+
+"""
+HEAD = "| Model | Pattern | Exports | Pulse | Delay | State | rill | onnxruntime | Stream |\n" \
+       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+DOORS = {"onnx": "ONNX", "nnef": "NNEF"}
+
+
+def outcome(row):
+    if row.get("window"):
+        return f"refused: {row['reason']}; windows of {row['window']}"
+    if row.get("reason") == "an output known at the end":
+        return "known at the end"
+    if "reason" in row:
+        return f"refused: {row['reason']}"
+    return "a step, its states fed back" if row.get("step") else "exact"
+
+
+def cells(recipe, rows):
+    """The cells of a recipe, from its rows by exporter; None for one that was not run."""
+    first = rows[0]
+    exports = ", ".join(DOORS[row["door"]] for row in rows)
+    if recipe.closed:
+        exports += f" ({recipe.closed})"
+    rill, other = first.get("times") or (None, None)
+    states = [row["state"] for row in rows if "state" in row]
+    state = " or ".join(f"{n:,}" for n in sorted(set(states)))
+    return [recipe.name, recipe.pattern, exports, str(recipe.pulse), str(first.get("delay", "")), state,
+            f"{rill:.1f}" if rill else "", f"{other:.1f}" if other else "", outcome(first)]
+
+
+def by_recipe(rows):
+    for recipe in RECIPES:
+        own = [row for row in rows if row["name"] == recipe.name]
+        if own:
+            yield recipe, own
+
+
+def write_page(path, rows):
+    lines = ["| " + " | ".join(cells(recipe, own)) + " |" for recipe, own in by_recipe(rows)]
+    path.write_text(BEGIN + HEAD + "\n".join(lines) + "\n")
+
+
+def check_page(path, rows):
+    """Compare all cells but the times with the page, and the models that it lists; return the findings."""
+    listed = {}
+    for line in path.read_text().splitlines():
+        row = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and len(row) == 9 and not re.match("-|Model$", row[0]):
+            listed[row[0]] = row
+    findings = 0
+    for name in sorted({recipe.name for recipe in RECIPES} ^ set(listed)):
+        findings += 1
+        print(f"{path}: {name} is listed or a recipe, not both")
+    for recipe, own in by_recipe(rows):
+        want, have = cells(recipe, own), listed.get(recipe.name)
+        if have and [*want[:6], want[8]] != [*have[:6], have[8]]:
+            findings += 1
+            print(f"{path}: {recipe.name}: expected {want}, found {have}")
+    return findings
