@@ -1,12 +1,17 @@
 """Exports of recipes: as ONNX by PyTorch, as NNEF by torch_to_nnef."""
 
 import contextlib
+import importlib.util
 import io
 import logging
 import warnings
 
 import torch
-from torch_to_nnef import TractNNEF, export_model_to_nnef
+
+
+def exporters():
+    """The exporters that are there."""
+    return ("onnx", "nnef") if importlib.util.find_spec("torch_to_nnef") else ("onnx",)
 
 
 def export(recipe, module, door, folder):
@@ -37,6 +42,7 @@ def write_onnx(recipe, module, example, inputs, outputs, folder):
 
 
 def write_nnef(recipe, module, example, inputs, outputs, folder):
+    from torch_to_nnef import TractNNEF, export_model_to_nnef
     version = TractNNEF.latest_version()
     # The exporter asks a program for its version, and would download one where none is named.
     program = folder / "version"
