@@ -280,6 +280,8 @@ void add(CompileOptions* o, std::vector<Option>* out) {
           {"--target", kOnCompile, &o->targets, "CPUs, as in avx2,avx512; default: this CPU"},
           {"--embed", kOnCompile, &o->embed, "write the file as a C array as well"},
           {"--table", kOnCompile, &o->table, "write the table of kinds of steps in C as well"},
+          {"--emit-c", kOnCompile, &o->emit,
+           "write the plan as C that needs no library, with a header beside it"},
           {"--with", kOnCompile, &o->table_with,
            "add the kinds of steps of this compiled model to --table; repeatable"},
           {"--weights", kOnCompile, &o->weights,

@@ -206,6 +206,7 @@ struct CompileOptions {
   std::string targets = "native";  ///< names with commas between
   std::string embed;
   std::string table;
+  std::string emit;  ///< the plan as C
   std::vector<std::string> table_with;  ///< compiled models whose kinds of steps it has too
   bool no_notes = false;
   std::string weights;         ///< f16, q8 or q4; empty: as they are

@@ -3,6 +3,7 @@
 #
 #   <name>.cpp         an operator module if it exports `const OpModule <name>_room`, else shared code
 #   <name>_step.cpp    kinds of steps, which run without operators as well
+#   <name>_emit.cpp    the C of kinds of steps, for the command-line program alone
 #   <name>_onnx.cpp    how ONNX operators are read; exports `const OnnxModule <name>_onnx`
 #   <name>_test.cpp    tests, in ops_test
 #
@@ -39,6 +40,10 @@ function(rill_op_group group)
       continue()  # what tests share
     elseif(name MATCHES "_step$" OR name IN_LIST ARG_STEPS)
       target_sources(rill_run_steps PRIVATE "${source}")
+    elseif(name MATCHES "_emit$")
+      if(TARGET rill_emit_c)
+        target_sources(rill_emit_c PRIVATE "${source}")
+      endif()
     elseif(name MATCHES "_onnx$")
       rill_onnx_source("${source}" ${name})
     else()
@@ -182,6 +187,35 @@ function(rill_write_step_table file run_file)
   endforeach()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/step_table.cpp.in" "${file}" @ONLY)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/run_steps.cpp.in" "${run_file}" @ONLY)
+endfunction()
+
+# The kinds of steps that have C, by the lines of the sources that write it:
+# `const emit_c::StepText <name>_text =`.
+function(rill_write_emit_table file)
+  get_target_property(sources rill_emit_c SOURCES)
+  set(declarations "")
+  set(core_declarations "")
+  set(entries "")
+  foreach(source IN LISTS sources)
+    get_target_property(folder rill_emit_c SOURCE_DIR)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}")
+    if(NOT source MATCHES "_emit.cpp$")
+      continue()
+    endif()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+    file(STRINGS "${source}" lines REGEX "^const (emit_c::)?StepText [a-z_0-9]+_text =")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE ".*StepText ([a-z_0-9]+) =.*" "\\1" text "${line}")
+      if(source MATCHES "/emit_c/[a-z_]*.cpp$")
+        string(APPEND core_declarations "extern const StepText ${text};\n")
+      else()
+        string(APPEND declarations "extern const emit_c::StepText ${text};\n")
+      endif()
+      string(APPEND entries "    &${text},\n")
+    endforeach()
+  endforeach()
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/emit_table.cpp.in" "${file}" @ONLY)
+  target_sources(rill_emit_c PRIVATE "${file}")
 endfunction()
 
 # The table of ONNX forms.

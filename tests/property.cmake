@@ -49,6 +49,15 @@ if(NOT RILL_STEPS_UNSEEN)
   list(APPEND properties operators/steps_test.cpp)
 endif()
 rill_test(operators_test SOURCES ${properties} DEPENDS rill_operator_cases LABELS operators)
+# Emitted C is compiled by the compiler of the build, and loaded.
+if(TARGET rill_emit_c AND NOT RILL_SANITIZE AND NOT CMAKE_CROSSCOMPILING AND UNIX)
+  rill_test(emit_test SOURCES operators/emit_test.cpp DEPENDS rill_operator_cases rill_emit_c
+            LABELS operators)
+  if(TARGET emit_test)
+    target_compile_definitions(emit_test PRIVATE RILL_C_COMPILER="${CMAKE_C_COMPILER}")
+    target_link_libraries(emit_test PRIVATE ${CMAKE_DL_LIBS})
+  endif()
+endif()
 rill_library(rill_plan_files_testing SOURCES support/change_plan.cpp support/plan_calls.cpp support/plan_files.cpp
              DEPENDS rill_plan_file rill_ops rill_api)
 rill_library(rill_plan_bases SOURCES support/plan_bases.cpp DEPENDS rill_operator_cases rill_plan_files_testing)

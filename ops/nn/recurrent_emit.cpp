@@ -1,0 +1,278 @@
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "emit_c/step_writer.h"
+#include "emit_c/text.h"
+#include "ops/nn/matmul_emit.h"
+#include "ops/nn/recurrent_step.h"
+
+namespace rill::ops {
+
+using emit_c::plus;
+using emit_c::StepWriter;
+
+namespace {
+
+constexpr int64_t kBlockFloats = 64;  // sums of a block of units that vectors hold
+
+/// A cell: its gates, its states, and its step for one unit. The sums of gate g are x[g] and h[g],
+/// the unit's old states `old` and `cell`.
+struct Cell {
+  int64_t gates;
+  bool has_cells;
+  const char* step;
+};
+
+constexpr Cell kGruCell = {3, false, R"(
+      const float r = @sigmoid(x0 + h0), z = @sigmoid(x1 + h1);
+      const float n = @tanh(x2 + r * (h2 BIAS));
+      next[u + j] = (1.0f - z) * n + z * h[u + j];
+)"};
+constexpr Cell kLstmCell = {4, true, R"(
+      const float next_cell =
+          @sigmoid(x1 + h1) * c[u + j] + @sigmoid(x0 + h0) * @tanh(x2 + h2);
+      c[u + j] = next_cell;
+      next[u + j] = @sigmoid(x3 + h3) * @tanh(next_cell);
+)"};
+constexpr Cell kTanhCell = {1, false, R"(
+      next[u + j] = @tanh(x0 + h0);
+)"};
+constexpr Cell kReluCell = {1, false, R"(
+      next[u + j] = @max_or_second(0.0f, x0 + h0);
+)"};
+
+/// The packed weights of a layer by what they are.
+struct Weights {
+  const RecurrentLayer& layer;
+  const Cell& cell;
+  const float* packed;
+  int64_t units;  ///< in a packed block
+
+  /// Of a small layer: row r of [b_hn, bias, input, state].
+  float small(int64_t row, int64_t unit) const {
+    const int64_t rows = 1 + cell.gates * (1 + layer.inputs + layer.hidden);
+    return packed[(unit / units * rows + row) * units + unit % units];
+  }
+  float bias(int64_t gate, int64_t unit) const { return small(1 + gate, unit); }
+  float input(int64_t gate, int64_t k, int64_t unit) const {
+    return small(1 + cell.gates * (1 + k) + gate, unit);
+  }
+  float state(int64_t gate, int64_t k, int64_t unit) const {
+    if (layer.inputs > 0) return small(1 + cell.gates * (1 + layer.inputs + k) + gate, unit);
+    const int64_t row = (unit / units * layer.hidden + k) * cell.gates + gate;
+    return packed[row * units + unit % units];
+  }
+};
+
+/// A block of units, whose sums lie as [gate][units].
+struct Block {
+  int64_t first = 0;
+  int64_t count = 0;
+  int64_t padded = 0;
+};
+
+std::vector<Block> blocks_of(const RecurrentLayer& layer, const Cell& cell) {
+  std::vector<Block> out;
+  const int64_t most = std::max<int64_t>(8, kBlockFloats / cell.gates / 8 * 8);
+  for (int64_t unit = 0; unit < layer.hidden; unit += most) {
+    const int64_t count = std::min(most, layer.hidden - unit);
+    out.push_back({unit, count, emitted_columns(count)});
+  }
+  return out;
+}
+
+/// Write the step of one block of units over one frame of a lane.
+std::string block_function(const RecurrentLayer& layer, const Cell& cell, const Block& block,
+                           StepWriter& to) {
+  const int64_t sums = cell.gates * block.padded;
+  const bool small = layer.inputs > 0;
+  std::string text = "static void @NAME(const float *@RESTRICT h, float *@RESTRICT next";
+  if (cell.has_cells) text += ", float *@RESTRICT c";
+  text += ", const float *@RESTRICT w";
+  if (layer.has_bias) text += ", const float *@RESTRICT b";
+  if (small) {
+    text += ", const float *@RESTRICT x";
+  } else {
+    for (int64_t gate = 0; gate < cell.gates; ++gate) {
+      text += str_cat(", const float *@RESTRICT g", gate);
+    }
+  }
+  text += ", int u) {\n";
+  if (small) {
+    text += str_cat("  float sx[", sums, "];\n");
+    text += str_cat("  for (int j = 0; j < ", sums, "; ++j) sx[j] = w[j];\n  w += ", sums, ";\n");
+    text += str_cat("  for (int k = 0; k < ", layer.inputs, "; ++k, w += ", sums,
+                    ") {\n    const float v = x[k];\n    for (int j = 0; j < ", sums,
+                    "; ++j) sx[j] = @madd(v, w[j], sx[j]);\n  }\n");
+  }
+  text += str_cat("  float s[", sums, "];\n");
+  text += str_cat("  for (int j = 0; j < ", sums, "; ++j) s[j] = 0.0f;\n");
+  text += str_cat("  for (int k = 0; k < ", layer.hidden,
+                  "; ++k) {\n    const float v = h[k];\n    for (int j = 0; j < ", sums,
+                  "; ++j) s[j] = @madd(v, w[k * ", sums, " + j], s[j]);\n  }\n");
+  text += str_cat("  for (int j = 0; j < ", block.count, "; ++j) {\n");
+  for (int64_t gate = 0; gate < cell.gates; ++gate) {
+    text += str_cat("      const float h", gate, " = s[", gate * block.padded, " + j], x", gate, " = ");
+    text += small ? str_cat("sx[", gate * block.padded, " + j];\n") : str_cat("g", gate, "[u + j];\n");
+  }
+  std::string step = cell.step + 1;
+  const size_t bias = step.find(" BIAS");
+  if (bias != std::string::npos) step.replace(bias, 5, layer.has_bias ? " + b[j]" : "");
+  return to.function(text + step + "  }\n}\n");
+}
+
+std::vector<float> block_weights(const Weights& weights, const Block& block) {
+  std::vector<float> out;
+  const auto row = [&](const auto& value) {
+    for (int64_t gate = 0; gate < weights.cell.gates; ++gate) {
+      for (int64_t j = 0; j < block.padded; ++j) {
+        out.push_back(j < block.count ? value(gate, block.first + j) : 0.0F);
+      }
+    }
+  };
+  if (weights.layer.inputs > 0) {
+    row([&](int64_t gate, int64_t unit) { return weights.bias(gate, unit); });
+    for (int64_t k = 0; k < weights.layer.inputs; ++k) {
+      row([&](int64_t gate, int64_t unit) { return weights.input(gate, k, unit); });
+    }
+  }
+  for (int64_t k = 0; k < weights.layer.hidden; ++k) {
+    row([&](int64_t gate, int64_t unit) { return weights.state(gate, k, unit); });
+  }
+  return out;
+}
+
+/// Return what a layer does that its C does not; "" for the usual ones.
+const char* refused(const RecurrentLayer& layer, const Cell& cell, const StepWriter& to) {
+  if (layer.limit) return "a recurrent layer that stops at the end of its stream";
+  if (layer.reset_every_turn || layer.backward) return "a recurrent layer within each pulse";
+  if (layer.skip != 0) return "a recurrent layer that skips frames";
+  if (to.contents(layer.weights) == nullptr ||
+      (layer.has_bias && layer.inputs == 0 && to.contents(layer.bias) == nullptr)) {
+    return "a recurrent layer whose weights the stream computes";
+  }
+  if (to.contents(layer.first_h) == nullptr ||
+      (cell.has_cells && to.contents(layer.first_c) == nullptr)) {
+    return "a recurrent layer whose first state the stream computes";
+  }
+  return "";
+}
+
+/// Begin a state of all lanes with the rows that the layer begins with.
+void begin_state(const std::string& name, const RecurrentLayer& layer, const float* first,
+                 int64_t first_lane, StepWriter& to) {
+  to.member(str_cat("float ", name, "[", layer.lanes * layer.hidden, "];"));
+  for (int64_t lane = 0; lane < layer.lanes; ++lane) {
+    const float* const row = first + lane * first_lane;
+    if (std::all_of(row, row + layer.hidden, [](float v) { return v == 0.0F; })) continue;
+    to.reset_line(str_cat("memcpy(", plus("s->" + name, lane * layer.hidden), ", ",
+                          to.constant({row, static_cast<size_t>(layer.hidden)}), ", ",
+                          4 * layer.hidden, ");"));
+  }
+}
+
+/// The names of a layer's states, and how far it has come.
+struct Names {
+  std::string h, c;
+};
+
+/// Write one frame of a lane.
+std::string frame_lines(const Weights& weights, const Names& names, int64_t lane, StepWriter& to) {
+  const RecurrentLayer& layer = weights.layer;
+  const Cell& cell = weights.cell;
+  const int64_t at = lane * layer.hidden;
+  const std::string h = plus("s->" + names.h, at);
+  std::string out = str_cat("float next[", layer.hidden, "]; ");
+  for (const Block& block : blocks_of(layer, cell)) {
+    out += block_function(layer, cell, block, to) + "(" + h + ", next";
+    if (cell.has_cells) out += ", " + plus("s->" + names.c, at);
+    out += ", " + to.constant(block_weights(weights, block));
+    if (layer.has_bias) {
+      std::vector<float> bias(static_cast<size_t>(block.padded));
+      const float* const own = layer.inputs > 0 ? nullptr : to.contents(layer.bias);
+      for (int64_t j = 0; j < block.count; ++j) {
+        const int64_t unit = block.first + j;
+        bias[static_cast<size_t>(j)] = own != nullptr ? own[unit] : weights.small(0, unit);
+      }
+      out += ", " + to.constant(bias);
+    }
+    const int64_t places = layer.inputs > 0 ? 1 : cell.gates;
+    for (int64_t gate = 0; gate < places; ++gate) {
+      out += ", " + to.floats(layer.x[gate], lane * layer.x_lane);
+      if (layer.steps > 1) out += str_cat(" + t * ", layer.x_step);
+    }
+    out += str_cat(", ", block.first, "); ");
+  }
+  out += str_cat("memcpy(", h, ", next, sizeof next); ");
+  if (layer.has_y) {
+    out += str_cat("memcpy(", to.floats(layer.y, lane * layer.y_lane),
+                   layer.steps > 1 ? str_cat(" + t * ", layer.y_step) : "", ", next, sizeof next); ");
+  }
+  return out;
+}
+
+Status write_layer(const RecurrentLayer& layer, const Cell& cell, int64_t units, StepWriter& to) {
+  const char* const reason = refused(layer, cell, to);
+  if (reason[0] != '\0') return fail(Code::kUnsupported, reason, " has no C");
+  if (layer.lanes * layer.hidden == 0) return {};
+  for (const char* name : {"sigmoid", "tanh", "max_or_second"}) {
+    if (std::string_view(cell.step).find(str_cat("@", name, "(")) != std::string_view::npos) {
+      to.math(name);
+    }
+  }
+  const Names names{str_cat("h", to.number()), str_cat("c", to.number())};
+  begin_state(names.h, layer, to.contents(layer.first_h), layer.first_h_lane, to);
+  if (cell.has_cells) {
+    begin_state(names.c, layer, to.contents(layer.first_c), layer.first_c_lane, to);
+  }
+  const Weights weights{layer, cell, to.contents(layer.weights), units};
+  for (int64_t lane = 0; lane < layer.lanes; ++lane) {
+    const std::string head =
+        layer.steps == 1 ? "{ " : str_cat("for (int t = 0; t < ", layer.steps, "; ++t) { ");
+    to.line(head + frame_lines(weights, names, lane, to) + "}");
+    const auto give = [&](bool given, const Ref& ref, int64_t stride, const std::string& name) {
+      if (!given) return;
+      to.line(str_cat("memcpy(", to.floats(ref, lane * stride), ", ",
+                      plus("s->" + name, lane * layer.hidden), ", ", 4 * layer.hidden, ");"));
+    };
+    give(layer.has_last_h, layer.last_h, layer.last_h_lane, names.h);
+    give(layer.has_last_c, layer.last_c, layer.last_c_lane, names.c);
+  }
+  return {};
+}
+
+Status write_gru(const GruArgs& args, StepWriter& to) {
+  return write_layer(args.layer, kGruCell, args.kernel->lanes, to);
+}
+Status write_lstm(const LstmArgs& args, StepWriter& to) {
+  return write_layer(args.layer, kLstmCell, args.kernel->lanes, to);
+}
+Status write_small_gru(const SmallGruArgs& args, StepWriter& to) {
+  return write_layer(args.layer, kGruCell, args.kernel->lanes, to);
+}
+Status write_small_lstm(const SmallLstmArgs& args, StepWriter& to) {
+  return write_layer(args.layer, kLstmCell, args.kernel->lanes, to);
+}
+Status write_rnn(const RnnArgs& args, StepWriter& to) {
+  const int64_t lanes = args.kernel->lanes;
+  return write_layer(args.layer, args.layer.relu ? kReluCell : kTanhCell,
+                     lanes > 1 ? kernels::kRnnBlockVecs * lanes : lanes, to);
+}
+
+}  // namespace
+
+extern const emit_c::StepText gru_text;
+extern const emit_c::StepText lstm_text;
+extern const emit_c::StepText rnn_text;
+extern const emit_c::StepText small_gru_text;
+extern const emit_c::StepText small_lstm_text;
+const emit_c::StepText gru_text = emit_c::step_text<GruArgs, write_gru>(kGru);
+const emit_c::StepText lstm_text = emit_c::step_text<LstmArgs, write_lstm>(kLstm);
+const emit_c::StepText rnn_text = emit_c::step_text<RnnArgs, write_rnn>(kRnn);
+const emit_c::StepText small_gru_text =
+    emit_c::step_text<SmallGruArgs, write_small_gru>(kSmallGru);
+const emit_c::StepText small_lstm_text =
+    emit_c::step_text<SmallLstmArgs, write_small_lstm>(kSmallLstm);
+
+}  // namespace rill::ops

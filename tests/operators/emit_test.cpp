@@ -1,0 +1,298 @@
+// Plans as C: each is compiled by a C compiler, and steps as its plan does, bit for bit.
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "core/exec/session.h"
+#include "emit_c/emit.h"
+#include "emit_c/text.h"
+#include "kernels/cpu.h"
+#include "ops/emit_table.h"
+#include "tests/operators/side_by_side.h"
+
+namespace rill::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Floats = std::vector<float>;
+
+/// What a plan gave in a stream: inputs and outputs of each step.
+struct Step {
+  int64_t end = -1;  ///< announced before it
+  std::vector<Floats> inputs;
+  std::vector<Floats> outputs;
+};
+struct Model {
+  std::string name;
+  std::string about;
+  emit_c::Source source;
+  size_t inputs = 0, outputs = 0;
+  bool has_end = false;
+  std::vector<Step> steps;
+};
+
+emit_c::Arithmetic arithmetic_here() {
+  switch (kernels::running_tier()) {
+    case kernels::Tier::kSse42:
+      return {false, 4};
+    case kernels::Tier::kAvx2:
+      return {true, 8};
+    case kernels::Tier::kAvx512:
+      return {true, 16};
+    case kernels::Tier::kNeon:
+      return {true, 4};
+    default:
+      return {true, 1};
+  }
+}
+
+/// Numbers of all sizes, and now and then one that is none.
+float number(uint64_t at, int step) {
+  uint64_t bits = (at + 1) * 0x9E3779B97F4A7C15U + static_cast<uint64_t>(step) * 0xD1B54A32D192ED03U;
+  bits ^= bits >> 29U;
+  bits *= 0xBF58476D1CE4E5B9U;
+  bits ^= bits >> 32U;
+  const float plain = static_cast<float>(static_cast<int64_t>(bits % 4001U) - 2000) * 1e-3F;
+  if (step < 2) return plain;
+  switch (bits >> 40U & 63U) {
+    case 0:
+      return plain * 1e-38F;
+    case 1:
+      return plain * 1e-30F;
+    case 2:
+      return plain * 1e6F;
+    case 3:
+      return plain * 1e37F;
+    case 4:
+      return step > 3 ? INFINITY : 0.0F;
+    case 5:
+      return step > 3 ? std::nanf("") : -0.0F;
+    default:
+      return plain;
+  }
+}
+
+Floats of_view(const View& view) {
+  const auto* data = view.as<const float>();
+  return {data, data + view.volume()};
+}
+
+/// Run a plan for a few steps; a stream ends before the last ones.
+std::vector<Step> run_plan(const Plan& plan, bool ends) {
+  auto session = Session::make({std::shared_ptr<void>(), &plan});
+  EXPECT_TRUE(session.ok());
+  std::vector<Step> out;
+  constexpr int kSteps = 8;
+  for (int i = 0; i < kSteps; ++i) {
+    Step step;
+    if (i + 2 == kSteps && plan.stream_pulse > 0 && ends) {
+      step.end = plan.stream_pulse * i + 1;
+      (*session)->announce_end(step.end);
+    }
+    for (size_t k = 0; k < plan.inputs.size(); ++k) {
+      const View view = (*session)->input(k);
+      for (int64_t e = 0; e < view.volume(); ++e) {
+        view.as<float>()[e] = number(static_cast<uint64_t>(e) * 3 + k, i);
+      }
+      step.inputs.push_back(of_view(view));
+    }
+    (*session)->step();
+    for (size_t k = 0; k < plan.outputs.size(); ++k) {
+      step.outputs.push_back(of_view((*session)->output(k)));
+    }
+    out.push_back(std::move(step));
+  }
+  return out;
+}
+
+/// Return an adapter with one signature for every model.
+std::string adapter(const Model& model) {
+  const std::string& n = model.name;
+  std::string call = n + "_step((" + n + "_state *)s";
+  for (size_t i = 0; i < model.inputs; ++i) call += str_cat(", in[", i, "]");
+  for (size_t i = 0; i < model.outputs; ++i) call += str_cat(", out[", i, "]");
+  return "unsigned long " + n + "_bytes(void);\nunsigned long " + n +
+         "_bytes(void) { return sizeof(" + n + "_state); }\nvoid " + n +
+         "_call(void *s, const float **in, float **out);\nvoid " + n +
+         "_call(void *s, const float **in, float **out) {\n  (void)in; (void)out;\n  " + call +
+         ");\n}\n";
+}
+
+void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
+
+bool same(const Floats& a, const Floats& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    if (std::memcmp(&a[i], &b[i], sizeof(float)) != 0) return false;
+  }
+  return a.size() == b.size();
+}
+
+/// Stream through an emitted model and compare with what its plan gave.
+void compare(const Model& model, void* library) {
+  const auto find = [&](const char* what) { return dlsym(library, (model.name + what).c_str()); };
+  const auto bytes = reinterpret_cast<unsigned long (*)()>(find("_bytes"));
+  const auto reset = reinterpret_cast<void (*)(void*)>(find("_reset"));
+  const auto end = reinterpret_cast<void (*)(void*, int32_t)>(find("_end"));
+  const auto call = reinterpret_cast<void (*)(void*, const float**, float**)>(find("_call"));
+  ASSERT_TRUE(bytes != nullptr && reset != nullptr && call != nullptr) << model.about;
+  std::vector<std::max_align_t> state(bytes() / sizeof(std::max_align_t) + 1);
+  for (int again = 0; again < 2; ++again) {
+    reset(state.data());
+    for (size_t i = 0; i < model.steps.size(); ++i) {
+      const Step& step = model.steps[i];
+      if (step.end >= 0 && end != nullptr) end(state.data(), static_cast<int32_t>(step.end));
+      std::vector<const float*> in;
+      std::vector<float*> out;
+      std::vector<Floats> found;
+      for (const Floats& each : step.inputs) in.push_back(each.data());
+      for (const Floats& each : step.outputs) found.emplace_back(each.size(), 77.0F);
+      for (Floats& each : found) out.push_back(each.data());
+      call(state.data(), in.data(), out.data());
+      for (size_t k = 0; k < found.size(); ++k) {
+        ASSERT_TRUE(same(found[k], step.outputs[k]))
+            << model.about << ": output " << k << " of step " << i << ", time " << again;
+      }
+    }
+  }
+}
+
+/// Compiles models in batches, with other flags each time, and compares them.
+class Batches {
+ public:
+  Batches() : folder_(fs::temp_directory_path() / str_cat("rill_emit_", ::getpid())) {
+    fs::create_directories(folder_);
+  }
+  ~Batches() { fs::remove_all(folder_); }
+
+  void add(Model model) {
+    models_.push_back(std::move(model));
+    if (models_.size() == 40) finish();
+  }
+
+  void finish() {
+    if (models_.empty()) return;
+    std::string text;
+    for (const Model& model : models_) {
+      write(folder_ / (model.name + ".h"), model.source.header);
+      text += model.source.code + adapter(model);
+    }
+    const std::string stem = str_cat("batch", batch_);
+    write(folder_ / (stem + ".c"), text);
+    const fs::path library = folder_ / (stem + ".so");
+    const char* const kFlags[] = {"-O1", "-O3 -march=native", "-O0", "-O2 -march=native"};
+    const std::string command =
+        str_cat(RILL_C_COMPILER, " -std=c11 -Wall -Wextra -Wpedantic -Werror -shared -fPIC ",
+                kFlags[batch_++ % 4], " -o '", library.string(), "' '", (folder_ / (stem + ".c")).string(),
+                "' -lm");
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+    void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(opened, nullptr) << dlerror();
+    for (const Model& model : models_) compare(model, opened);
+    dlclose(opened);
+    models_.clear();
+  }
+
+ private:
+  fs::path folder_;
+  std::vector<Model> models_;
+  int batch_ = 0;
+};
+
+/// Emits the plans that it sees, and counts those that are refused by their reasons.
+class Emitted {
+ public:
+  SeePlan see(const std::string& about) {
+    return [this, about](const PreparedFrom&, const Plan& plan, int) { show(about, plan); };
+  }
+  int64_t count() const { return count_; }
+  void finish() {
+    batches_.finish();
+    for (const auto& [reason, times] : refused_) {
+      std::printf("refused %d times: %s\n", times, reason.c_str());
+    }
+  }
+
+ private:
+  void show(const std::string& about, const Plan& plan) {
+    emit_c::EmitOptions options;
+    options.name = str_cat("m", count_);
+    options.header = options.name + ".h";
+    options.target = "this";
+    options.model = about;
+    options.arithmetic = arithmetic_here();
+    auto source = emit_c::emit(plan, ops::emit_table(), options);
+    if (!source.ok()) {
+      EXPECT_EQ(source.error().code, Code::kUnsupported) << source.error().to_string();
+      EXPECT_FALSE(source.error().hint.empty()) << source.error().to_string();
+      ++refused_[source.error().message];
+      return;
+    }
+    Model model;
+    model.name = options.name;
+    model.about = about;
+    model.inputs = plan.inputs.size();
+    model.outputs = plan.outputs.size();
+    model.has_end = source->header.find(options.name + "_end(") != std::string::npos;
+    model.source = std::move(source).value();
+    model.steps = run_plan(plan, model.has_end);
+    batches_.add(std::move(model));
+    ++count_;
+  }
+
+  Batches batches_;
+  int64_t count_ = 0;
+  std::map<std::string, int> refused_;
+};
+
+TEST(EmittedC, HasTheBitsOfThePlansOfAllOperators) {
+  Emitted emitted;
+  for (const Case& each : all_cases()) {
+    for_each_plan(each, emitted.see(str_cat(each.file, ":", each.line, " ", each.name)));
+    if (HasFatalFailure()) return;
+  }
+  emitted.finish();
+  std::printf("%d plans as C\n", static_cast<int>(emitted.count()));
+  EXPECT_GT(emitted.count(), 100);
+}
+
+TEST(EmittedC, HasTheBitsOfThePlansOfModels) {
+  Emitted emitted;
+  for_each_plan_of_models(emitted.see("a model"));
+  emitted.finish();
+  std::printf("%d plans as C\n", static_cast<int>(emitted.count()));
+  EXPECT_GT(emitted.count(), 5);
+}
+
+TEST(EmittedC, HasNamesThatAreIdentifiers) {
+  EXPECT_EQ(emit_c::identifier("x", "in"), "x");
+  EXPECT_EQ(emit_c::identifier("", "in"), "in");
+  EXPECT_EQ(emit_c::identifier("3rd output", "in"), "n3rd_output");
+  EXPECT_EQ(emit_c::identifier("int", "in"), "int_");
+  EXPECT_EQ(emit_c::identifier("__a//b__", "in"), "a_b");
+  EXPECT_EQ(emit_c::identifier("\xc3\xa9", "in"), "in");
+}
+
+TEST(EmittedC, KeepsTextsOfFilesWithinComments) {
+  for (const std::string text : {"*/ int x; /*", "a\nb", "a\\\nb", "\?\?/", "//", "\xe2\x80\xae",
+                                 "a**//b", "\?\?\?/"}) {
+    const std::string comment = emit_c::comment_text(text);
+    for (const char* end : {"*/", "/*", "//", "\n", "\\", "\?\?"}) {
+      EXPECT_EQ(comment.find(end), std::string::npos) << comment;
+    }
+    for (const char c : comment) EXPECT_TRUE(c >= ' ' && c <= '~') << comment;
+  }
+}
+
+}  // namespace
+}  // namespace rill::test
