@@ -93,6 +93,15 @@ constexpr std::string_view kPreamble = R"(
 #define @NOINLINE
 #endif
 
+/* Loops over the terms of sums are unrolled where a pragma says so. */
+#if defined(__clang__)
+#define @UNROLL _Pragma("unroll 4")
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define @UNROLL _Pragma("GCC unroll 4")
+#else
+#define @UNROLL
+#endif
+
 /* Denormals are zeros while a step runs, as in rill. Elsewhere than here, set the mode of the thread. */
 #if defined(__GNUC__) && (defined(__SSE__) || defined(__x86_64__))
 typedef uint32_t @mode;

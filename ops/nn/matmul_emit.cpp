@@ -68,7 +68,7 @@ std::string chunk_function(const EmittedProduct& product, const Chunk& chunk, in
   text += " }\n";
   const int64_t segments = args.segments;
   if (segments > 1) text += str_cat("  for (int g = 0; g < ", segments, "; ++g) {\n");
-  text += str_cat("  for (int k = 0; k < ", args.segment_len, "; ++k) {\n");
+  text += str_cat("  @UNROLL\n  for (int k = 0; k < ", args.segment_len, "; ++k) {\n");
   const std::string segment = segments > 1 ? str_cat(" + g * ", args.segment_stride) : "";
   for (int64_t row = 0; row < rows; ++row) {
     text += str_cat("    const float v", row, " = a[k", segment,
@@ -104,6 +104,33 @@ std::string chunk_function(const EmittedProduct& product, const Chunk& chunk, in
   return to.function(text + "}\n");
 }
 
+constexpr int64_t kMostTerms = 192;  // of a product of one row and one column without a loop
+
+/// Write the function of one row by one column. Its one chain takes the time of its terms one after
+/// the other, so that without a loop the steps around it run at the same time. Inlined, its terms
+/// would be taken out of vectors one by one.
+std::string single_function(const EmittedProduct& product, StepWriter& to) {
+  const MatmulF32Args& args = product.args;
+  std::string text = str_cat(
+      "static @NOINLINE void @NAME(const float *@RESTRICT a, const float *@RESTRICT w",
+      product.bias != nullptr ? ", const float *@RESTRICT b" : "",
+      product.residual == EmittedResidual::kOther ? ", const float *r" : "",
+      ", float *@RESTRICT c) {\n  float v = ", product.bias != nullptr ? "b[0]" : "0.0f", ";\n");
+  for (int64_t g = 0; g < args.segments; ++g) {
+    for (int64_t k = 0; k < args.segment_len; ++k) {
+      text += str_cat("  v = @madd(a[", g * args.segment_stride + k, "], w[",
+                      g * args.segment_len + k, "], v);\n");
+    }
+  }
+  std::string last = finished(product, to);
+  for (const char* each : {"c[q]", "r[i"}) {
+    const size_t at = last.find(each);
+    if (at == std::string::npos) continue;
+    last.replace(at, last.find(';', at) - at, each[0] == 'c' ? "c[0]" : "r[0]");
+  }
+  return to.function(text + " " + last + "\n  c[0] = v;\n}\n");
+}
+
 /// Write the calls of a chunk for all rows.
 void emit_chunk(const EmittedProduct& product, int64_t column, const Chunk& chunk,
                 const EmittedPlaces& at, StepWriter& to) {
@@ -122,7 +149,9 @@ void emit_chunk(const EmittedProduct& product, int64_t column, const Chunk& chun
   for (int64_t row = 0; row < args.m;) {
     const int64_t own = std::min(rows, args.m - row);
     const int64_t turns = own == rows ? (args.m - row) / rows : 1;
-    const std::string name = chunk_function(product, chunk, own, turns, to);
+    const bool single = args.m == 1 && args.n == 1 && k <= kMostTerms;
+    const std::string name =
+        single ? single_function(product, to) : chunk_function(product, chunk, own, turns, to);
     std::string call = str_cat(name, "(", plus(at.a, row * args.lda), ", ", to.constant(weights));
     if (product.bias != nullptr) call += ", " + to.constant(bias);
     if (product.residual == EmittedResidual::kOther) {

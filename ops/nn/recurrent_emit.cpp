@@ -14,7 +14,7 @@ using emit_c::StepWriter;
 
 namespace {
 
-constexpr int64_t kBlockFloats = 64;  // sums of a block of units that vectors hold
+constexpr int64_t kBlockFloats = 96;  // sums of a block of units that vectors hold
 
 /// A cell: its gates, its states, and its step for one unit. The sums of gate g are x[g] and h[g],
 /// the unit's old states `old` and `cell`.
@@ -74,10 +74,13 @@ struct Block {
 
 std::vector<Block> blocks_of(const RecurrentLayer& layer, const Cell& cell) {
   std::vector<Block> out;
-  const int64_t most = std::max<int64_t>(8, kBlockFloats / cell.gates / 8 * 8);
+  const int64_t fit = std::max<int64_t>(8, kBlockFloats / cell.gates / 8 * 8);
+  // Blocks of nearly equal size: a small last one would wait on too few sums.
+  const int64_t count = (layer.hidden + fit - 1) / fit;
+  const int64_t most = (layer.hidden + 8 * count - 1) / (8 * count) * 8;
   for (int64_t unit = 0; unit < layer.hidden; unit += most) {
-    const int64_t count = std::min(most, layer.hidden - unit);
-    out.push_back({unit, count, emitted_columns(count)});
+    const int64_t units = std::min(most, layer.hidden - unit);
+    out.push_back({unit, units, emitted_columns(units)});
   }
   return out;
 }
@@ -108,7 +111,7 @@ std::string block_function(const RecurrentLayer& layer, const Cell& cell, const 
   }
   text += str_cat("  float s[", sums, "];\n");
   text += str_cat("  for (int j = 0; j < ", sums, "; ++j) s[j] = 0.0f;\n");
-  text += str_cat("  for (int k = 0; k < ", layer.hidden,
+  text += str_cat("  @UNROLL\n  for (int k = 0; k < ", layer.hidden,
                   "; ++k) {\n    const float v = h[k];\n    for (int j = 0; j < ", sums,
                   "; ++j) s[j] = @madd(v, w[k * ", sums, " + j], s[j]);\n  }\n");
   text += str_cat("  for (int j = 0; j < ", block.count, "; ++j) {\n");
