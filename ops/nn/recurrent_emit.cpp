@@ -146,20 +146,12 @@ std::vector<float> block_weights(const Weights& weights, const Block& block) {
   return out;
 }
 
-/// Return what a layer does that its C does not; "" for the usual ones.
-const char* refused(const RecurrentLayer& layer, const Cell& cell, const StepWriter& to) {
-  if (layer.limit) return "a recurrent layer that stops at the end of its stream";
-  if (layer.reset_every_turn || layer.backward) return "a recurrent layer within each pulse";
-  if (layer.skip != 0) return "a recurrent layer that skips frames";
-  if (to.contents(layer.weights) == nullptr ||
-      (layer.has_bias && layer.inputs == 0 && to.contents(layer.bias) == nullptr)) {
-    return "a recurrent layer whose weights the stream computes";
-  }
-  if (to.contents(layer.first_h) == nullptr ||
-      (cell.has_cells && to.contents(layer.first_c) == nullptr)) {
-    return "a recurrent layer whose first state the stream computes";
-  }
-  return "";
+/// Return whether a layer runs over all frames of every step, from a constant state at the start of
+/// the stream on.
+bool is_plain_stream(const RecurrentLayer& layer, const Cell& cell, const StepWriter& to) {
+  return !layer.limit && !layer.reset_every_turn && !layer.backward && layer.skip == 0 &&
+         to.contents(layer.first_h) != nullptr &&
+         (!cell.has_cells || to.contents(layer.first_c) != nullptr);
 }
 
 /// Begin a state of all lanes with the rows that the layer begins with.
@@ -175,13 +167,14 @@ void begin_state(const std::string& name, const RecurrentLayer& layer, const flo
   }
 }
 
-/// The names of a layer's states, and how far it has come.
+/// The names of a layer's states.
 struct Names {
   std::string h, c;
 };
 
-/// Write one frame of a lane.
-std::string frame_lines(const Weights& weights, const Names& names, int64_t lane, StepWriter& to) {
+/// Write one frame of a lane, whose number is `frame`, "" for the only one.
+std::string frame_lines(const Weights& weights, const Names& names, int64_t lane,
+                        const std::string& frame, StepWriter& to) {
   const RecurrentLayer& layer = weights.layer;
   const Cell& cell = weights.cell;
   const int64_t at = lane * layer.hidden;
@@ -202,22 +195,82 @@ std::string frame_lines(const Weights& weights, const Names& names, int64_t lane
     }
     const int64_t places = layer.inputs > 0 ? 1 : cell.gates;
     for (int64_t gate = 0; gate < places; ++gate) {
-      out += ", " + to.floats(layer.x[gate], lane * layer.x_lane);
-      if (layer.steps > 1) out += str_cat(" + t * ", layer.x_step);
+      out += ", " + to.floats(layer.x[gate], lane * layer.x_lane) +
+             emit_c::times(frame, layer.x_step);
     }
     out += str_cat(", ", block.first, "); ");
   }
   out += str_cat("memcpy(", h, ", next, sizeof next); ");
   if (layer.has_y) {
     out += str_cat("memcpy(", to.floats(layer.y, lane * layer.y_lane),
-                   layer.steps > 1 ? str_cat(" + t * ", layer.y_step) : "", ", next, sizeof next); ");
+                   emit_c::times(frame, layer.y_step), ", next, sizeof next); ");
   }
   return out;
 }
 
+/// Write what hands the last states to outputs.
+void give_states(const RecurrentLayer& layer, const Names& names, int64_t lane, StepWriter& to) {
+  const auto give = [&](bool given, const Ref& ref, int64_t stride, const std::string& name) {
+    if (!given) return;
+    to.line(str_cat("memcpy(", to.floats(ref, lane * stride), ", ",
+                    plus("s->" + name, lane * layer.hidden), ", ", 4 * layer.hidden, ");"));
+  };
+  give(layer.has_last_h, layer.last_h, layer.last_h_lane, names.h);
+  give(layer.has_last_c, layer.last_c, layer.last_c_lane, names.c);
+}
+
+/// Write the lines that find the live frames of a step, [from, to), and begin the states; as
+/// `begin_frames` of recurrent_step.cpp.
+Status begin_frames(const RecurrentLayer& layer, const Cell& cell, const Names& names,
+                    StepWriter& to) {
+  const std::string counter = str_cat("n", to.number());
+  std::string first = "0";
+  if (layer.reset_every_turn) {
+    if (layer.limit) first = to.position(layer.steps);
+  } else {
+    to.member("int64_t " + counter + ";");
+    first = "s->" + counter;
+  }
+  to.line("{ const int64_t first = " + first + ";");
+  to.line(str_cat("const int64_t skipped = @at_most(@at_least(", layer.skip, " - first, 0), ",
+                  layer.steps, ");"));
+  if (layer.limit) {
+    RILL_ASSIGN(const std::string limit, to.frames_now(*layer.limit));
+    to.line(str_cat("const int64_t from = skipped, to = @at_least(skipped, @at_most(", limit,
+                    " - first, ", layer.steps, "));"));
+  } else if (layer.backward) {
+    to.line(str_cat("const int64_t from = 0, to = ", layer.steps, " - skipped;"));
+  } else {
+    to.line(str_cat("const int64_t from = skipped, to = ", layer.steps, ";"));
+  }
+  if (!layer.reset_every_turn) {
+    to.line(str_cat("s->", counter, " = first + ", layer.steps, ";"));
+    to.line(str_cat("if (first <= ", layer.skip, ") {"));
+  }
+  for (int64_t lane = 0; lane < layer.lanes; ++lane) {
+    const auto begin = [&](const std::string& name, const Ref& ref, int64_t stride) {
+      to.line(str_cat("memcpy(", plus("s->" + name, lane * layer.hidden), ", ",
+                      to.floats(ref, lane * stride), ", ", 4 * layer.hidden, ");"));
+    };
+    begin(names.h, layer.first_h, layer.first_h_lane);
+    if (cell.has_cells) begin(names.c, layer.first_c, layer.first_c_lane);
+  }
+  if (!layer.reset_every_turn) to.line("}");
+  if (!layer.has_y) return {};
+  for (int64_t lane = 0; lane < layer.lanes; ++lane) {
+    const std::string y = to.floats(layer.y, lane * layer.y_lane) + emit_c::times("t", layer.y_step);
+    const std::string clear = str_cat("memset(", y, ", 0, ", 4 * layer.hidden, ");");
+    to.line("for (int64_t t = 0; t < from; ++t) " + clear);
+    to.line(str_cat("for (int64_t t = to; t < ", layer.steps, "; ++t) ", clear));
+  }
+  return {};
+}
+
 Status write_layer(const RecurrentLayer& layer, const Cell& cell, int64_t units, StepWriter& to) {
-  const char* const reason = refused(layer, cell, to);
-  if (reason[0] != '\0') return fail(Code::kUnsupported, reason, " has no C");
+  if (to.contents(layer.weights) == nullptr ||
+      (layer.has_bias && layer.inputs == 0 && to.contents(layer.bias) == nullptr)) {
+    return fail(Code::kUnsupported, "a recurrent layer whose weights the stream computes has no C");
+  }
   if (layer.lanes * layer.hidden == 0) return {};
   for (const char* name : {"sigmoid", "tanh", "max_or_second"}) {
     if (std::string_view(cell.step).find(str_cat("@", name, "(")) != std::string_view::npos) {
@@ -225,23 +278,33 @@ Status write_layer(const RecurrentLayer& layer, const Cell& cell, int64_t units,
     }
   }
   const Names names{str_cat("h", to.number()), str_cat("c", to.number())};
-  begin_state(names.h, layer, to.contents(layer.first_h), layer.first_h_lane, to);
-  if (cell.has_cells) {
-    begin_state(names.c, layer, to.contents(layer.first_c), layer.first_c_lane, to);
-  }
   const Weights weights{layer, cell, to.contents(layer.weights), units};
-  for (int64_t lane = 0; lane < layer.lanes; ++lane) {
-    const std::string head =
-        layer.steps == 1 ? "{ " : str_cat("for (int t = 0; t < ", layer.steps, "; ++t) { ");
-    to.line(head + frame_lines(weights, names, lane, to) + "}");
-    const auto give = [&](bool given, const Ref& ref, int64_t stride, const std::string& name) {
-      if (!given) return;
-      to.line(str_cat("memcpy(", to.floats(ref, lane * stride), ", ",
-                      plus("s->" + name, lane * layer.hidden), ", ", 4 * layer.hidden, ");"));
-    };
-    give(layer.has_last_h, layer.last_h, layer.last_h_lane, names.h);
-    give(layer.has_last_c, layer.last_c, layer.last_c_lane, names.c);
+  const bool plain = is_plain_stream(layer, cell, to);
+  if (plain) {
+    begin_state(names.h, layer, to.contents(layer.first_h), layer.first_h_lane, to);
+    if (cell.has_cells) {
+      begin_state(names.c, layer, to.contents(layer.first_c), layer.first_c_lane, to);
+    }
+  } else {
+    to.member(str_cat("float ", names.h, "[", layer.lanes * layer.hidden, "];"));
+    if (cell.has_cells) {
+      to.member(str_cat("float ", names.c, "[", layer.lanes * layer.hidden, "];"));
+    }
+    RILL_TRY(begin_frames(layer, cell, names, to));
   }
+  for (int64_t lane = 0; lane < layer.lanes; ++lane) {
+    std::string head = "{ ";
+    if (!plain) {
+      head = layer.backward ? "for (int64_t t = to - 1; t >= from; --t) { "
+                            : "for (int64_t t = from; t < to; ++t) { ";
+    } else if (layer.steps != 1) {
+      head = str_cat("for (int t = 0; t < ", layer.steps, "; ++t) { ");
+    }
+    const std::string frame = plain && layer.steps == 1 ? "" : "t";
+    to.line(head + frame_lines(weights, names, lane, frame, to) + "}");
+    give_states(layer, names, lane, to);
+  }
+  if (!plain) to.line("}");
   return {};
 }
 

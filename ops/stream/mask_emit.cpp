@@ -1,4 +1,5 @@
 #include "emit_c/step_writer.h"
+#include "ops/stream/frames_emit.h"
 #include "ops/stream/mask_step.h"
 #include "ops/stream/pulse_pad_step.h"
 
@@ -7,27 +8,6 @@ namespace rill::ops {
 using emit_c::StepWriter;
 
 namespace {
-
-/// Write a copy into the frames [first, last) of an axis, which are C expressions. `from` lies at
-/// `from_at` and is stretched along the other axes by strides of 0; frames of it are `apart` floats
-/// apart.
-void fill_frames(const PlacedView& view, const std::string& at, int axis, const std::string& first,
-                 const std::string& last, const PlacedView& from, const std::string& from_at,
-                 StepWriter& to) {
-  std::string begin = str_cat("for (int64_t t = ", first, "; t < ", last, "; ++t) {");
-  std::string x;
-  std::string y = emit_c::times("t", view.step(axis));
-  emit_c::Loops loops;
-  for (int i = 0; i < view.rank; ++i) {
-    if (i == axis) continue;
-    const std::string name = loops.add(view.extent(i));
-    y += emit_c::times(name, view.step(i));
-    x += emit_c::times(name, from.step(i));
-    if (view.extent(i) == 0) return;
-  }
-  to.line(begin + " " + loops.begin() + " *(" + at + y + ") = *(" + from_at + x + "); " +
-          loops.end() + "}");
-}
 
 /// The value of a mask for every element of a frame: axes of one element have no stride.
 PlacedView spread(const PlacedView& value, const PlacedView& view, int axis) {
