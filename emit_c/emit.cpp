@@ -16,6 +16,13 @@ constexpr int64_t kFloatBytes = 4;
 constexpr std::string_view kRemedy =
     "Compile it to a .rill file with -o, and link librill_run, which runs every plan";
 
+std::string upper(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
 /// Names of inputs or outputs as identifiers that differ from one another.
 std::vector<std::string> io_names(const List<PlanIo>& ios, std::string_view fallback,
                                   std::set<std::string>* taken) {
@@ -23,17 +30,11 @@ std::vector<std::string> io_names(const List<PlanIo>& ios, std::string_view fall
   for (const PlanIo& io : ios) {
     const std::string base = identifier(io.name.view(), fallback);
     std::string name = base;
-    for (int i = 2; !taken->insert(name).second; ++i) name = str_cat(base, "_", i);
+    // Constants of the header have the names in capitals.
+    for (int i = 2; !taken->insert(upper(name)).second; ++i) name = str_cat(base, "_", i);
     out.push_back(name);
   }
   return out;
-}
-
-std::string upper(std::string text) {
-  for (char& c : text) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return text;
 }
 
 std::string shape_text(const PlanIo& io) {
@@ -50,8 +51,7 @@ struct MirroredRing {
 
   explicit MirroredRing(const Ring& ring)
       : row(ring.row_bytes / kFloatBytes),
-        half(ring.pulse == 0 ? 0
-                             : (ring.history + 2 * ring.pulse - 1) / ring.pulse * ring.pulse) {}
+        half(ring.pulse == 0 ? 0 : (ring.history + 2 * ring.pulse - 1) / ring.pulse * ring.pulse) {}
 };
 
 constexpr std::string_view kPreamble = R"(
@@ -175,7 +175,8 @@ class Emitter {
       for (const PlanIo& io : *ios) {
         if (io.dtype == DType::kF32) continue;
         return fail(Code::kUnsupported, ios == &plan_.inputs ? "input" : "output", " \"",
-                    io.name.view(), "\" is of type ", dtype_name(io.dtype), "; emitted C has f32 alone")
+                    io.name.view(), "\" is of type ", dtype_name(io.dtype),
+                    "; emitted C has f32 alone")
             .hint(kRemedy);
       }
     }
@@ -192,11 +193,11 @@ class Emitter {
       const bool known = step.node >= 0 && static_cast<size_t>(step.node) < plan_.nodes.size();
       const PlanNode none;
       const PlanNode& node = known ? plan_.nodes[static_cast<size_t>(step.node)] : none;
-      Status status = text == texts_.end()
-                          ? fail(Code::kUnsupported, "steps of the kind \"", step.kind->name,
-                                 "\" have no C")
-                          : Status();
-      to_.lines_ += str_cat("  /* ", comment_text(node.name.view()), " (", step.kind->name, ") */\n");
+      Status status = text == texts_.end() ? fail(Code::kUnsupported, "steps of the kind \"",
+                                                  step.kind->name, "\" have no C")
+                                           : Status();
+      to_.lines_ +=
+          str_cat("  /* ", comment_text(node.name.view()), " (", step.kind->name, ") */\n");
       if (text != texts_.end()) status = (*text)->write(step.args, to_);
       if (status.ok()) continue;
       return std::move(status).in_node(node.name.view(), node.op.view()).hint(kRemedy);
@@ -329,15 +330,18 @@ class Emitter {
 
   std::string header() const {
     const std::string guard = "@" + upper("h_included");
-    std::string out = str_cat("/* ", comment_text(options_.model), " as C, made by rill compile --emit-c for ",
-                              comment_text(options_.target),
-                              ".\n *\n * One step computes the next frames of all inputs and outputs:\n");
+    std::string out =
+        str_cat("/* ", comment_text(options_.model), " as C, made by rill compile --emit-c for ",
+                comment_text(options_.target),
+                ".\n *\n * One step computes the next frames of all inputs and outputs:\n");
     out += io_lines(plan_.inputs, inputs_, "input");
     out += io_lines(plan_.outputs, outputs_, "output");
     out +=
-        " * They must not overlap each other or the state. The first frames of an output that is late\n"
+        " * They must not overlap each other or the state. The first frames of an output that is "
+        "late\n"
         " * are not part of the result. Outputs have the bits of rill for the target above.\n"
-        " * A state takes no heap, lock or pointer: it may be copied. Reset it before the first step.\n";
+        " * A state takes no heap, lock or pointer: it may be copied. Reset it before the first "
+        "step.\n";
     for (const Property& each : options_.properties) {
       if (each.text.size() > 400) continue;
       out += str_cat(" *\n * ", comment_text(each.key), ": ", comment_text(each.text), "\n");
@@ -348,15 +352,15 @@ class Emitter {
     io_numbers(plan_.inputs, inputs_, &out);
     io_numbers(plan_.outputs, outputs_, &out);
     if (!plan_.stream_symbol.empty()) {
-      out += str_cat("  /* of ", comment_text(plan_.stream_symbol.view()), " */\n  @PULSE = ",
-                     plan_.stream_pulse, ",\n");
+      out += str_cat("  /* of ", comment_text(plan_.stream_symbol.view()),
+                     " */\n  @PULSE = ", plan_.stream_pulse, ",\n");
     }
     for (const Property& each : options_.properties) {
       if (each.ints.size() != 1 || each.ints[0] < 0 || each.ints[0] > INT32_MAX) continue;
-      if (each.key != "sample_rate" && each.key != "rill.sample_rate") continue;
+      if (each.key != "rill.sample_rate") continue;
       out += str_cat("  @SAMPLE_RATE = ", each.ints[0], ",\n");
     }
-    out += str_cat("  @ALL_FLOATS = ", all_floats(), " /* of the interface */\n};\n\n");
+    out += "};\n\n";
     std::string members = to_.members_;
     if (to_.uses_clock_) members += "  int64_t step;\n";
     if (to_.uses_end_) members += "  int64_t end;\n";
@@ -365,25 +369,18 @@ class Emitter {
     out += "typedef struct {\n" + members + "} @state;\n\n";
     out += "/* Begin a stream. */\nvoid @reset(@state *state);\n";
     if (to_.uses_end_) {
-      out += str_cat("/* Announce the frames of the whole stream, at most 2147483647, before the step "
-                     "with its last\n * ones; further steps bring out what is late. */\n",
-                     "void @end(@state *state, int32_t frames);\n");
+      out += str_cat(
+          "/* Announce the frames of the whole stream, at most 2147483647, before the step "
+          "with its last\n * ones; further steps bring out what is late. */\n",
+          "void @end(@state *state, int32_t frames);\n");
     }
     out += "void @step(" + parameters(false) + ");\n\n";
     return out + "#if defined(__cplusplus)\n}\n#endif\n\n#endif\n";
   }
-  int64_t all_floats() const {
-    int64_t out = 0;
-    for (const List<PlanIo>* ios : {&plan_.inputs, &plan_.outputs}) {
-      for (const PlanIo& io : *ios) out += io.bytes / kFloatBytes;
-    }
-    return out;
-  }
-
   std::string code() const {
-    std::string out = str_cat("/* ", comment_text(options_.model), ": see ",
-                              comment_text(options_.header), ". */\n#include \"", options_.header,
-                              "\"\n", kPreamble);
+    std::string out =
+        str_cat("/* ", comment_text(options_.model), ": see ", comment_text(options_.header),
+                ". */\n#include \"", options_.header, "\"\n", kPreamble);
     const bool fused = options_.arithmetic.fused;
     const std::string sum = fused ? "fmaf(a, b, c)" : "a * b + c";
     out += str_cat("#define @FUSED ", fused ? 1 : 0, "\n");
@@ -429,8 +426,8 @@ class Emitter {
     call += ");";
     return out +
            "  const @mode mode_before = @get_mode();\n"
-           "  if ((mode_before & @MODE_BITS) == (@MODE & @MODE_BITS)) {\n    " + call +
-           "\n    return;\n  }\n  @set_mode(@MODE);\n  " + call +
+           "  if ((mode_before & @MODE_BITS) == (@MODE & @MODE_BITS)) {\n    " +
+           call + "\n    return;\n  }\n  @set_mode(@MODE);\n  " + call +
            "\n  @set_mode(mode_before);\n}\n";
   }
   template <class Uses>
@@ -443,8 +440,9 @@ class Emitter {
       *out += "static inline int64_t @at_most(int64_t a, int64_t b) { return a < b ? a : b; }\n";
     }
     if (floor) {
-      *out += "static inline int64_t @floor_div(int64_t a, int64_t b) {\n"
-              "  return a / b - (a % b < 0 ? 1 : 0);\n}\n";
+      *out +=
+          "static inline int64_t @floor_div(int64_t a, int64_t b) {\n"
+          "  return a / b - (a % b < 0 ? 1 : 0);\n}\n";
     }
   }
 

@@ -37,8 +37,7 @@ static inline float @of_bits(uint32_t bits) {
   return high < x ? high : x;
 }
 )"},
-    {"round_even", "",
-     "static inline float @round_even(float x) { return nearbyintf(x); }\n"},
+    {"round_even", "", "static inline float @round_even(float x) { return nearbyintf(x); }\n"},
     {"two_to", "bits pick", R"(static inline float @two_to(float k) {
   const int valid = (k >= -126.0f) & (k <= 127.0f);
   return @of_bits((uint32_t)((int32_t)@pick(valid, k, -127.0f) + 127) << 23);
@@ -213,9 +212,11 @@ static inline float @power_slope(@power p) {
 }
 )"},
     {"min", "min_or_second pick",
-     "static inline float @min(float a, float b) { return @pick(b == b, @min_or_second(b, a), b); }\n"},
+     "static inline float @min(float a, float b) { return @pick(b == b, @min_or_second(b, a), b); "
+     "}\n"},
     {"max", "max_or_second pick",
-     "static inline float @max(float a, float b) { return @pick(b == b, @max_or_second(b, a), b); }\n"},
+     "static inline float @max(float a, float b) { return @pick(b == b, @max_or_second(b, a), b); "
+     "}\n"},
     {"min_number", "min_or_second pick", R"(static inline float @min_number(float a, float b) {
   return @pick(b == b, @min_or_second(a, b), a);
 }

@@ -81,8 +81,8 @@ class StepWriter {
   std::reference_wrapper<const Plan> plan_;
   Arithmetic arithmetic_;
   size_t number_ = 0;
-  std::set<uint32_t> used_;                    ///< buffers
-  std::vector<std::string> arrays_;            ///< by number, their definitions
+  std::set<uint32_t> used_;                     ///< buffers
+  std::vector<std::string> arrays_;             ///< by number, their definitions
   std::map<std::string, std::string> by_text_;  ///< names of constants and functions
   std::string functions_;
   std::set<std::string, std::less<>> math_;

@@ -15,21 +15,23 @@ constexpr size_t kLongestName = 48;
 
 // Of C11 and C++20, and macros of the headers that emitted files include.
 constexpr std::string_view kKeywords[] = {
-    "NAN",       "NULL",      "alignas",   "alignof",    "and",       "and_eq",    "asm",
-    "auto",      "bitand",    "bitor",     "bool",       "break",     "case",      "catch",
-    "char",      "char8_t",   "class",     "co_await",   "co_return", "co_yield",  "compl",
-    "concept",   "const",     "const_cast", "consteval", "constexpr", "constinit", "continue",
-    "decltype",  "default",   "delete",    "do",         "double",    "dynamic_cast", "else",
-    "enum",      "errno",     "explicit",  "export",     "extern",    "false",     "float",
-    "for",       "friend",    "goto",      "if",         "inline",    "int",       "linux",
-    "long",      "main",      "mutable",   "namespace",  "new",       "noexcept",  "not",
-    "not_eq",    "nullptr",   "operator",  "or",         "or_eq",     "private",   "protected",
-    "public",    "register",  "reinterpret_cast", "requires", "restrict", "return", "short",
-    "signed",    "sizeof",    "state",     "static",     "static_assert", "static_cast", "struct",
-    "switch",    "template",  "this",      "thread_local", "throw",   "true",      "try",
-    "typedef",   "typeid",    "typename",  "typeof",     "union",     "unix",      "unsigned",
-    "using",     "virtual",   "void",      "volatile",   "wchar_t",   "while",     "xor",
-    "xor_eq"};
+    "NAN",       "NULL",      "alignas",       "alignof",      "and",       "and_eq",
+    "asm",       "auto",      "bitand",        "bitor",        "bool",      "break",
+    "case",      "catch",     "char",          "char8_t",      "class",     "co_await",
+    "co_return", "co_yield",  "compl",         "concept",      "const",     "const_cast",
+    "consteval", "constexpr", "constinit",     "continue",     "decltype",  "default",
+    "delete",    "do",        "double",        "dynamic_cast", "else",      "enum",
+    "errno",     "explicit",  "export",        "extern",       "false",     "float",
+    "for",       "friend",    "goto",          "if",           "inline",    "int",
+    "linux",     "long",      "main",          "mutable",      "namespace", "new",
+    "noexcept",  "not",       "not_eq",        "nullptr",      "operator",  "or",
+    "or_eq",     "private",   "protected",     "public",       "register",  "reinterpret_cast",
+    "requires",  "restrict",  "return",        "short",        "signed",    "sizeof",
+    "state",     "static",    "static_assert", "static_cast",  "struct",    "switch",
+    "template",  "this",      "thread_local",  "throw",        "true",      "try",
+    "typedef",   "typeid",    "typename",      "typeof",       "union",     "unix",
+    "unsigned",  "using",     "virtual",       "void",         "volatile",  "wchar_t",
+    "while",     "xor",       "xor_eq"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -17,7 +17,8 @@ Status write_fill(const FillArgs& args, StepWriter& to) {
     place += emit_c::times(loops.add(args.to.extent(axis)), args.to.step(axis));
   }
   const float value = __builtin_bit_cast(float, static_cast<uint32_t>(args.value));
-  to.line(loops.begin() + " *(" + at + place + ") = " + emit_c::c_float(value) + "; " + loops.end());
+  to.line(loops.begin() + " *(" + at + place + ") = " + emit_c::c_float(value) + "; " +
+          loops.end());
   return {};
 }
 

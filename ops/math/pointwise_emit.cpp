@@ -27,9 +27,7 @@ std::string call(std::string_view name, const std::string& a, const std::string&
 /// Return the C of an operation of two numbers; "" if it has none.
 std::string binary_text(const PointwiseInstr& instr, const std::string& a, const std::string& b,
                         StepWriter& to) {
-  const auto truth = [](const std::string& condition) {
-    return "(float)(" + condition + ")";
-  };
+  const auto truth = [](const std::string& condition) { return "(float)(" + condition + ")"; };
   switch (instr.op) {
     case PointwiseOp::kAdd:
       return a + " + " + b;
@@ -220,9 +218,8 @@ Status write_pointwise(const PointwiseStep& step, StepWriter& to) {
     head += str_cat("const float *@RESTRICT ", name, ", ");
     call += to.floats(step.in[k]) + ", ";
   }
-  const std::string text =
-      str_cat(head, "float *@RESTRICT y) {\n  ", loops.begin(), body, program, " y[0", at[last],
-              "] = ", result, "; ", loops.end(), "\n}\n");
+  const std::string text = str_cat(head, "float *@RESTRICT y) {\n  ", loops.begin(), body, program,
+                                   " y[0", at[last], "] = ", result, "; ", loops.end(), "\n}\n");
   to.line(to.function(text) + call + to.floats(step.out) + ");");
   return {};
 }

@@ -47,8 +47,8 @@ std::string result_text(const Operation& operation, float scale) {
 /// Write a function that reduces a column in ascending order.
 std::string chain_function(const ReduceF32Args& args, StepWriter& to) {
   const Operation operation = operation_of(args.op, to);
-  std::string text = str_cat("static inline float @NAME(const float *x) {\n  float acc = ",
-                             operation.start, ";\n");
+  std::string text = str_cat(
+      "static inline float @NAME(const float *x) {\n  float acc = ", operation.start, ";\n");
   if (operation.watches) text += "  int missing = 0;\n";
   text += str_cat("  for (int i = 0; i < ", args.reduced, "; ++i) {\n    const float v = x[i * ",
                   args.x_reduced, "];\n    acc = ", operation.add, ";\n");
@@ -57,22 +57,23 @@ std::string chain_function(const ReduceF32Args& args, StepWriter& to) {
                      result_text(operation, args.scale) + "}\n");
 }
 
-/// Write a function that reduces contiguous elements by lanes, as kernels/reduce/reduce_impl.h does:
-/// four vectors of lanes, which meet in a fixed order.
+/// Write a function that reduces contiguous elements by lanes, as kernels/reduce does: four vectors
+/// of lanes, which meet in a fixed order.
 std::string lanes_function(const ReduceF32Args& args, StepWriter& to) {
   const Operation operation = operation_of(args.op, to);
   const int64_t lanes = to.arithmetic().lanes;
   const int64_t n = args.reduced;
   const int64_t fours = n / (4 * lanes) * 4 * lanes;
   const int64_t ones = fours + (n - fours) / lanes * lanes;
-  std::string text = str_cat("static inline float @NAME(const float *x) {\n  float s[", 4 * lanes,
-                             "];\n");
+  std::string text =
+      str_cat("static inline float @NAME(const float *x) {\n  float s[", 4 * lanes, "];\n");
   if (operation.watches) text += "  int missing = 0;\n";
   text += str_cat("  for (int j = 0; j < ", 4 * lanes, "; ++j) s[j] = ", operation.start, ";\n");
   const auto loop = [&](int64_t begin, int64_t end, int64_t step, int64_t first, int64_t count) {
     if (begin == end) return;
     text += str_cat("  for (int i = ", begin, "; i < ", end, "; i += ", step,
-                    ") {\n    for (int j = 0; j < ", count, "; ++j) {\n      const float v = x[i + j], ");
+                    ") {\n    for (int j = 0; j < ", count,
+                    "; ++j) {\n      const float v = x[i + j], ");
     text += str_cat("acc = s[", first, " + j];\n      s[", first, " + j] = ", operation.add, ";\n");
     if (operation.watches) text += "      missing |= v != v;\n";
     text += "    }\n  }\n";
@@ -87,7 +88,8 @@ std::string lanes_function(const ReduceF32Args& args, StepWriter& to) {
   join(str_cat(lanes), "j", str_cat("j + ", lanes));
   join(str_cat(lanes), str_cat("j + ", 2 * lanes), str_cat("j + ", 3 * lanes));
   join(str_cat(lanes), "j", str_cat("j + ", 2 * lanes));
-  for (int64_t half = lanes / 2; half > 0; half /= 2) join(str_cat(half), "j", str_cat("j + ", half));
+  for (int64_t half = lanes / 2; half > 0; half /= 2)
+    join(str_cat(half), "j", str_cat("j + ", half));
   return to.function(text + "  const float value = s[0];\n" + result_text(operation, args.scale) +
                      "}\n");
 }

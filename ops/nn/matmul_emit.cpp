@@ -35,12 +35,13 @@ std::string finished(const EmittedProduct& product, StepWriter& to) {
   const MatmulF32Args& args = product.args;
   std::string out;
   if (product.residual != EmittedResidual::kNone) {
-    out += product.residual == EmittedResidual::kResult ? " v = v + c[q];"
-                                                        : str_cat(" v = v + r[i * ", args.ldr,
-                                                                  " + j];");
+    out += product.residual == EmittedResidual::kResult
+               ? " v = v + c[q];"
+               : str_cat(" v = v + r[i * ", args.ldr, " + j];");
   }
   if (args.slope != 1.0F) {
-    out += str_cat(" v = ", to.math("max_or_second"), "(v * ", emit_c::c_float(args.slope), ", v);");
+    out +=
+        str_cat(" v = ", to.math("max_or_second"), "(v * ", emit_c::c_float(args.slope), ", v);");
   }
   if (args.clip) {
     out += str_cat(" v = ", to.math("limited"), "(v, ", emit_c::c_float(args.lo), ", ",
@@ -54,10 +55,10 @@ std::string chunk_function(const EmittedProduct& product, const Chunk& chunk, in
                            int64_t turns, StepWriter& to) {
   const MatmulF32Args& args = product.args;
   const int64_t width = chunk.padded;
-  std::string text = str_cat(
-      "static void @NAME(const float *@RESTRICT a, const float *@RESTRICT w",
-      product.bias != nullptr ? ", const float *@RESTRICT b" : "",
-      product.residual == EmittedResidual::kOther ? ", const float *r" : "", ", float *@RESTRICT c) {\n");
+  std::string text = str_cat("static void @NAME(const float *@RESTRICT a, const float *@RESTRICT w",
+                             product.bias != nullptr ? ", const float *@RESTRICT b" : "",
+                             product.residual == EmittedResidual::kOther ? ", const float *r" : "",
+                             ", float *@RESTRICT c) {\n");
   const bool turns_on = turns > 1;
   if (turns_on) text += str_cat("  for (int i = 0; i < ", turns * rows, "; i += ", rows, ") {\n");
   for (int64_t row = 0; row < rows; ++row) text += str_cat("  float s", row, "[", width, "];\n");

@@ -7,7 +7,7 @@
 
 namespace rill::ops {
 
-/// What a product adds after its sums.
+/// The operand that a product adds after its sums.
 enum class EmittedResidual : uint8_t { kNone, kOther, kResult };
 
 /// A product whose C is written: its arguments without places, and its packed weights.

@@ -14,11 +14,12 @@ std::string window_function(const PoolArgs& pool, StepWriter& to) {
   const kernels::PoolF32Args& args = pool.args;
   std::string text = str_cat(
       "static void @NAME(const float *@RESTRICT x, float *@RESTRICT y) {\n  for (int t = 0; t < ",
-      args.frames, "; ++t) {\n    for (int c = 0; c < ", args.channels, "; ++c) {\n      float acc = ",
-      pool.largest ? "-INFINITY, missing = 0.0f" : "0.0f", ";\n");
-  text += str_cat("      for (int o = 0; o < ", args.taps_outer, "; ++o) {\n      for (int k = 0; k < ",
-                  args.taps, "; ++k) {\n        const float v = x[t * ", args.x_frame_stride,
-                  " + o * ", args.x_tap_outer_stride, " + k * ", args.x_tap_stride, " + c];\n");
+      args.frames, "; ++t) {\n    for (int c = 0; c < ", args.channels,
+      "; ++c) {\n      float acc = ", pool.largest ? "-INFINITY, missing = 0.0f" : "0.0f", ";\n");
+  text +=
+      str_cat("      for (int o = 0; o < ", args.taps_outer, "; ++o) {\n      for (int k = 0; k < ",
+              args.taps, "; ++k) {\n        const float v = x[t * ", args.x_frame_stride, " + o * ",
+              args.x_tap_outer_stride, " + k * ", args.x_tap_stride, " + c];\n");
   // The kernel keeps a NaN in the place of an extreme.
   text += pool.largest ? str_cat("        acc = ", to.math("max_or_second"),
                                  "(v, acc);\n        missing = v == v ? missing : v;\n")

@@ -18,9 +18,9 @@ Status for_turns(const ProductArgs& product, const Body& body, int loop = 0, Tur
   if (loop == product.loop_count) return body(at);
   const ProductLoop& own = product.loops[loop];
   for (int64_t i = 0; i < own.count; ++i) {
-    RILL_TRY(for_turns(product, body, loop + 1,
-                       {at.a + i * own.a, at.b + i * own.b, at.y + i * own.y,
-                        at.residual + i * own.residual}));
+    RILL_TRY(for_turns(
+        product, body, loop + 1,
+        {at.a + i * own.a, at.b + i * own.b, at.y + i * own.y, at.residual + i * own.residual}));
   }
   return {};
 }
@@ -32,8 +32,8 @@ std::string computed_function(const ProductArgs& product, bool reads_result, Ste
   if (product.has_bias) text += ", const float *@RESTRICT bias";
   if (product.has_residual && !reads_result) text += ", const float *r";
   const int64_t n = args.n;
-  text += str_cat(", float *@RESTRICT c) {\n  for (int i = 0; i < ", args.m, "; ++i) {\n    float s[",
-                  n, "];\n    for (int j = 0; j < ", n,
+  text += str_cat(", float *@RESTRICT c) {\n  for (int i = 0; i < ", args.m,
+                  "; ++i) {\n    float s[", n, "];\n    for (int j = 0; j < ", n,
                   "; ++j) s[j] = ", product.has_bias ? "bias[j]" : "0.0f", ";\n");
   text += str_cat("    for (int g = 0; g < ", args.segments, "; ++g) {\n    for (int k = 0; k < ",
                   args.segment_len, "; ++k) {\n      const float v = a[i * ", args.lda, " + g * ",
@@ -102,7 +102,6 @@ Status write_product(const ProductArgs& product, StepWriter& to) {
 }  // namespace
 
 extern const emit_c::StepText product_text;
-const emit_c::StepText product_text =
-    emit_c::step_text<ProductArgs, write_product>(kProduct);
+const emit_c::StepText product_text = emit_c::step_text<ProductArgs, write_product>(kProduct);
 
 }  // namespace rill::ops

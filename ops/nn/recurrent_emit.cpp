@@ -116,8 +116,10 @@ std::string block_function(const RecurrentLayer& layer, const Cell& cell, const 
                   "; ++j) s[j] = @madd(v, w[k * ", sums, " + j], s[j]);\n  }\n");
   text += str_cat("  for (int j = 0; j < ", block.count, "; ++j) {\n");
   for (int64_t gate = 0; gate < cell.gates; ++gate) {
-    text += str_cat("      const float h", gate, " = s[", gate * block.padded, " + j], x", gate, " = ");
-    text += small ? str_cat("sx[", gate * block.padded, " + j];\n") : str_cat("g", gate, "[u + j];\n");
+    text +=
+        str_cat("      const float h", gate, " = s[", gate * block.padded, " + j], x", gate, " = ");
+    text +=
+        small ? str_cat("sx[", gate * block.padded, " + j];\n") : str_cat("g", gate, "[u + j];\n");
   }
   std::string step = cell.step + 1;
   const size_t bias = step.find(" BIAS");
@@ -195,8 +197,8 @@ std::string frame_lines(const Weights& weights, const Names& names, int64_t lane
     }
     const int64_t places = layer.inputs > 0 ? 1 : cell.gates;
     for (int64_t gate = 0; gate < places; ++gate) {
-      out += ", " + to.floats(layer.x[gate], lane * layer.x_lane) +
-             emit_c::times(frame, layer.x_step);
+      out +=
+          ", " + to.floats(layer.x[gate], lane * layer.x_lane) + emit_c::times(frame, layer.x_step);
     }
     out += str_cat(", ", block.first, "); ");
   }
@@ -258,7 +260,8 @@ Status begin_frames(const RecurrentLayer& layer, const Cell& cell, const Names& 
   if (!layer.reset_every_turn) to.line("}");
   if (!layer.has_y) return {};
   for (int64_t lane = 0; lane < layer.lanes; ++lane) {
-    const std::string y = to.floats(layer.y, lane * layer.y_lane) + emit_c::times("t", layer.y_step);
+    const std::string y =
+        to.floats(layer.y, lane * layer.y_lane) + emit_c::times("t", layer.y_step);
     const std::string clear = str_cat("memset(", y, ", 0, ", 4 * layer.hidden, ");");
     to.line("for (int64_t t = 0; t < from; ++t) " + clear);
     to.line(str_cat("for (int64_t t = to; t < ", layer.steps, "; ++t) ", clear));
@@ -336,8 +339,7 @@ extern const emit_c::StepText small_lstm_text;
 const emit_c::StepText gru_text = emit_c::step_text<GruArgs, write_gru>(kGru);
 const emit_c::StepText lstm_text = emit_c::step_text<LstmArgs, write_lstm>(kLstm);
 const emit_c::StepText rnn_text = emit_c::step_text<RnnArgs, write_rnn>(kRnn);
-const emit_c::StepText small_gru_text =
-    emit_c::step_text<SmallGruArgs, write_small_gru>(kSmallGru);
+const emit_c::StepText small_gru_text = emit_c::step_text<SmallGruArgs, write_small_gru>(kSmallGru);
 const emit_c::StepText small_lstm_text =
     emit_c::step_text<SmallLstmArgs, write_small_lstm>(kSmallLstm);
 

@@ -15,9 +15,9 @@ std::string row_function(const kernels::SoftmaxF32Args& args, StepWriter& to) {
   to.math("max_or_second");
   to.math("exp");
   std::string text = str_cat(
-      "static void @NAME(const float *x, float *y) {\n  float s[", lanes, "], m;\n  for (int j = 0; j < ",
-      lanes, "; ++j) s[j] = -INFINITY;\n  for (int i = 0; i < ", args.n, "; ++i) s[i % ", lanes,
-      "] = @max_or_second(x[i], s[i % ", lanes, "]);\n");
+      "static void @NAME(const float *x, float *y) {\n  float s[", lanes,
+      "], m;\n  for (int j = 0; j < ", lanes, "; ++j) s[j] = -INFINITY;\n  for (int i = 0; i < ",
+      args.n, "; ++i) s[i % ", lanes, "] = @max_or_second(x[i], s[i % ", lanes, "]);\n");
   const auto fold = [&](const char* joined) {
     for (int64_t half = lanes / 2; half > 0; half /= 2) {
       text += str_cat("  for (int j = 0; j < ", half, "; ++j) s[j] = ");
@@ -28,7 +28,8 @@ std::string row_function(const kernels::SoftmaxF32Args& args, StepWriter& to) {
   };
   fold("@max_or_second(s[j], s[j + #])");
   text += str_cat("  m = s[0];\n  for (int j = 0; j < ", lanes, "; ++j) s[j] = 0.0f;\n");
-  text += str_cat("  for (int i = 0; i < ", args.n, "; ++i) {\n    const float e = @exp(x[i] - m);\n");
+  text +=
+      str_cat("  for (int i = 0; i < ", args.n, "; ++i) {\n    const float e = @exp(x[i] - m);\n");
   if (!args.log) text += "    y[i] = e;\n";
   text += str_cat("    s[i % ", lanes, "] = s[i % ", lanes, "] + e;\n  }\n");
   fold("s[j] + s[j + #]");

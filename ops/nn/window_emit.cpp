@@ -78,8 +78,8 @@ std::string depthwise_function(const DepthwiseF32Args& args, bool has_bias, Step
 Status write_call(const ConvArgs<DepthwiseF32Args>& conv, StepWriter& to) {
   const std::string name = depthwise_function(conv.kernel, conv.has_bias, to);
   return for_turns(conv, [&](const WindowLoop& at) -> Status {
-    std::string call = str_cat(name, "(", to.floats(conv.x, at.x), ", ",
-                               to.floats(conv.weights, at.weights));
+    std::string call =
+        str_cat(name, "(", to.floats(conv.x, at.x), ", ", to.floats(conv.weights, at.weights));
     if (conv.has_bias) call += ", " + to.floats(conv.bias, at.bias);
     to.line(call + ", " + to.floats(conv.y, at.y) + ");");
     return {};

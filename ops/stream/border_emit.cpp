@@ -21,8 +21,7 @@ Status write_border(const BorderStreamArgs& args, StepWriter& to) {
   to.line(str_cat("for (int64_t i = 0; i < ", args.to.extent(axis),
                   "; ++i) { int64_t at = first + i;"));
   const std::string outside =
-      args.reflect ? "at < 0 ? -at : 2 * (known - 1) - at"
-                   : "at < 0 || known < 1 ? 0 : known - 1";
+      args.reflect ? "at < 0 ? -at : 2 * (known - 1) - at" : "at < 0 || known < 1 ? 0 : known - 1";
   to.line("if (at < 0 || at >= known) at = " + outside + ";");
   to.line(str_cat("at = @at_most(@at_least(at + shift, 0), ", last, ");"));
   fill_frames(args.to, into, axis, "i", "i + 1", args.from,

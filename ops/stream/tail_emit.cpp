@@ -19,8 +19,7 @@ Status write_tail(const TailArgs& args, StepWriter& to) {
                   " - ", args.overlap, ", begin = ", first, " + ", args.delay, ";"));
   const std::string last =
       str_cat("@at_most(start + ", shown, ", begin + ", args.frames, ") - begin");
-  const std::string at =
-      str_cat(from, " + (t + begin - start) * ", args.from.step(axis));
+  const std::string at = str_cat(from, " + (t + begin - start) * ", args.from.step(axis));
   fill_frames(args.kept, kept, axis, "@at_least(start, begin) - begin", last, args.from, at, to);
   to.line("}");
   return {};

@@ -34,6 +34,9 @@ set(cases
   compiled_model_with_no_table
   compiled_models_share_a_table
   compiled_with_a_window_too_long
+  emitted_c_of_a_kind_without_c
+  emitted_c_wants_one_target
+  emitted_c_wants_the_name_of_a_source
   corrupt_gzip
   cost_that_differs
   deployment_is_shown_with_its_batch

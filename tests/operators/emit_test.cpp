@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 using Floats = std::vector<float>;
 
-/// What a plan gave in a stream: inputs and outputs of each step.
+/// The inputs and outputs of a step of a plan.
 struct Step {
   int64_t end = -1;  ///< announced before it
   std::vector<Floats> inputs;
@@ -58,7 +58,8 @@ emit_c::Arithmetic arithmetic_here() {
 
 /// Numbers of all sizes, and now and then one that is none.
 float number(uint64_t at, int step) {
-  uint64_t bits = (at + 1) * 0x9E3779B97F4A7C15U + static_cast<uint64_t>(step) * 0xD1B54A32D192ED03U;
+  uint64_t bits =
+      (at + 1) * 0x9E3779B97F4A7C15U + static_cast<uint64_t>(step) * 0xD1B54A32D192ED03U;
   bits ^= bits >> 29U;
   bits *= 0xBF58476D1CE4E5B9U;
   bits ^= bits >> 32U;
@@ -193,8 +194,8 @@ class Batches {
     const char* const kFlags[] = {"-O1", "-O3 -march=native", "-O0", "-O2 -march=native"};
     const std::string command =
         str_cat(RILL_C_COMPILER, " -std=c11 -Wall -Wextra -Wpedantic -Werror -shared -fPIC ",
-                kFlags[batch_++ % 4], " -o '", library.string(), "' '", (folder_ / (stem + ".c")).string(),
-                "' -lm");
+                kFlags[batch_++ % 4], " -o '", library.string(), "' '",
+                (folder_ / (stem + ".c")).string(), "' -lm");
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
     void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(opened, nullptr) << dlerror();
@@ -266,9 +267,29 @@ TEST(EmittedC, HasTheBitsOfThePlansOfAllOperators) {
   EXPECT_GT(emitted.count(), 100);
 }
 
+/// A plan whose names come from a hostile file.
+TEST(EmittedC, CompilesWhateverTheNamesAre) {
+  Emitted emitted;
+  const auto see = [&](const PreparedFrom&, const Plan& plan, int) {
+    Plan own = plan;
+    own.inputs[0].name = Text("*/ #error \\\n\"x\" \?\?/");
+    own.outputs[0].name = Text("\xe2\x80\xae*/int");
+    for (PlanNode& node : own.nodes) node.name = Text("*/ } \\");
+    emitted.see("*/ \\ \?\?/")({Graph(), {}}, own, 1);
+    own.inputs[0].name = Text("state");
+    own.outputs[0].name = Text("STATE");
+    emitted.see("names")({Graph(), {}}, own, 1);
+  };
+  for_each_plan_of_text("  y = tanh(x) + 1.0;\n", see);
+  emitted.finish();
+  EXPECT_GT(emitted.count(), 1);
+}
+
 TEST(EmittedC, HasTheBitsOfThePlansOfModels) {
   Emitted emitted;
-  for_each_plan_of_models(emitted.see("a model"));
+  for_each_plan_of_models([&](const PreparedFrom& from, const Plan& plan, int steps) {
+    if (plan.stream_pulse > 0) emitted.see("a model")(from, plan, steps);
+  });
   emitted.finish();
   std::printf("%d plans as C\n", static_cast<int>(emitted.count()));
   EXPECT_GT(emitted.count(), 5);
@@ -278,14 +299,16 @@ TEST(EmittedC, HasNamesThatAreIdentifiers) {
   EXPECT_EQ(emit_c::identifier("x", "in"), "x");
   EXPECT_EQ(emit_c::identifier("", "in"), "in");
   EXPECT_EQ(emit_c::identifier("3rd output", "in"), "n3rd_output");
-  EXPECT_EQ(emit_c::identifier("int", "in"), "int_");
+  for (const char* word : {"NAN", "auto", "const_cast", "do", "int", "state", "unix", "xor_eq"}) {
+    EXPECT_EQ(emit_c::identifier(word, "in"), std::string(word) + "_");
+  }
   EXPECT_EQ(emit_c::identifier("__a//b__", "in"), "a_b");
   EXPECT_EQ(emit_c::identifier("\xc3\xa9", "in"), "in");
 }
 
 TEST(EmittedC, KeepsTextsOfFilesWithinComments) {
-  for (const std::string text : {"*/ int x; /*", "a\nb", "a\\\nb", "\?\?/", "//", "\xe2\x80\xae",
-                                 "a**//b", "\?\?\?/"}) {
+  for (const std::string text :
+       {"*/ int x; /*", "a\nb", "a\\\nb", "\?\?/", "//", "\xe2\x80\xae", "a**//b", "\?\?\?/"}) {
     const std::string comment = emit_c::comment_text(text);
     for (const char* end : {"*/", "/*", "//", "\n", "\\", "\?\?"}) {
       EXPECT_EQ(comment.find(end), std::string::npos) << comment;
