@@ -85,6 +85,14 @@ std::vector<Block> blocks_of(const RecurrentLayer& layer, const Cell& cell) {
   return out;
 }
 
+/// Units of a lane in the states. A small layer computes the units that fill its last block as
+/// well, whose weights and states are zeros, so that the loops over units are whole vectors.
+int64_t lane_units(const RecurrentLayer& layer, const Cell& cell) {
+  if (layer.inputs == 0) return layer.hidden;
+  const Block last = blocks_of(layer, cell).back();
+  return last.first + last.padded;
+}
+
 /// Write the step of one block of units over one frame of a lane.
 std::string block_function(const RecurrentLayer& layer, const Cell& cell, const Block& block,
                            StepWriter& to) {
@@ -114,7 +122,7 @@ std::string block_function(const RecurrentLayer& layer, const Cell& cell, const 
   text += str_cat("  @UNROLL\n  for (int k = 0; k < ", layer.hidden,
                   "; ++k) {\n    const float v = h[k];\n    for (int j = 0; j < ", sums,
                   "; ++j) s[j] = @madd(v, w[k * ", sums, " + j], s[j]);\n  }\n");
-  text += str_cat("  for (int j = 0; j < ", block.count, "; ++j) {\n");
+  text += str_cat("  for (int j = 0; j < ", small ? block.padded : block.count, "; ++j) {\n");
   for (int64_t gate = 0; gate < cell.gates; ++gate) {
     text +=
         str_cat("      const float h", gate, " = s[", gate * block.padded, " + j], x", gate, " = ");
@@ -158,12 +166,12 @@ bool is_plain_stream(const RecurrentLayer& layer, const Cell& cell, const StepWr
 
 /// Begin a state of all lanes with the rows that the layer begins with.
 void begin_state(const std::string& name, const RecurrentLayer& layer, const float* first,
-                 int64_t first_lane, StepWriter& to) {
-  to.member(str_cat("float ", name, "[", layer.lanes * layer.hidden, "];"));
+                 int64_t first_lane, int64_t units, StepWriter& to) {
+  to.member(str_cat("float ", name, "[", layer.lanes * units, "];"));
   for (int64_t lane = 0; lane < layer.lanes; ++lane) {
     const float* const row = first + lane * first_lane;
     if (std::all_of(row, row + layer.hidden, [](float v) { return v == 0.0F; })) continue;
-    to.reset_line(str_cat("memcpy(", plus("s->" + name, lane * layer.hidden), ", ",
+    to.reset_line(str_cat("memcpy(", plus("s->" + name, lane * units), ", ",
                           to.constant({row, static_cast<size_t>(layer.hidden)}), ", ",
                           4 * layer.hidden, ");"));
   }
@@ -179,9 +187,10 @@ std::string frame_lines(const Weights& weights, const Names& names, int64_t lane
                         const std::string& frame, StepWriter& to) {
   const RecurrentLayer& layer = weights.layer;
   const Cell& cell = weights.cell;
-  const int64_t at = lane * layer.hidden;
+  const int64_t units = lane_units(layer, cell);
+  const int64_t at = lane * units;
   const std::string h = plus("s->" + names.h, at);
-  std::string out = str_cat("float next[", layer.hidden, "]; ");
+  std::string out = str_cat("float next[", units, "]; ");
   for (const Block& block : blocks_of(layer, cell)) {
     out += block_function(layer, cell, block, to) + "(" + h + ", next";
     if (cell.has_cells) out += ", " + plus("s->" + names.c, at);
@@ -205,17 +214,18 @@ std::string frame_lines(const Weights& weights, const Names& names, int64_t lane
   out += str_cat("memcpy(", h, ", next, sizeof next); ");
   if (layer.has_y) {
     out += str_cat("memcpy(", to.floats(layer.y, lane * layer.y_lane),
-                   emit_c::times(frame, layer.y_step), ", next, sizeof next); ");
+                   emit_c::times(frame, layer.y_step), ", next, ", 4 * layer.hidden, "); ");
   }
   return out;
 }
 
 /// Write what hands the last states to outputs.
-void give_states(const RecurrentLayer& layer, const Names& names, int64_t lane, StepWriter& to) {
+void give_states(const RecurrentLayer& layer, const Names& names, int64_t lane, int64_t units,
+                 StepWriter& to) {
   const auto give = [&](bool given, const Ref& ref, int64_t stride, const std::string& name) {
     if (!given) return;
     to.line(str_cat("memcpy(", to.floats(ref, lane * stride), ", ",
-                    plus("s->" + name, lane * layer.hidden), ", ", 4 * layer.hidden, ");"));
+                    plus("s->" + name, lane * units), ", ", 4 * layer.hidden, ");"));
   };
   give(layer.has_last_h, layer.last_h, layer.last_h_lane, names.h);
   give(layer.has_last_c, layer.last_c, layer.last_c_lane, names.c);
@@ -225,6 +235,7 @@ void give_states(const RecurrentLayer& layer, const Names& names, int64_t lane, 
 /// `begin_frames` of recurrent_step.cpp.
 Status begin_frames(const RecurrentLayer& layer, const Cell& cell, const Names& names,
                     StepWriter& to) {
+  const int64_t units = lane_units(layer, cell);
   const std::string counter = str_cat("n", to.number());
   std::string first = "0";
   if (layer.reset_every_turn) {
@@ -251,7 +262,7 @@ Status begin_frames(const RecurrentLayer& layer, const Cell& cell, const Names& 
   }
   for (int64_t lane = 0; lane < layer.lanes; ++lane) {
     const auto begin = [&](const std::string& name, const Ref& ref, int64_t stride) {
-      to.line(str_cat("memcpy(", plus("s->" + name, lane * layer.hidden), ", ",
+      to.line(str_cat("memcpy(", plus("s->" + name, lane * units), ", ",
                       to.floats(ref, lane * stride), ", ", 4 * layer.hidden, ");"));
     };
     begin(names.h, layer.first_h, layer.first_h_lane);
@@ -282,17 +293,16 @@ Status write_layer(const RecurrentLayer& layer, const Cell& cell, int64_t units,
   }
   const Names names{str_cat("h", to.number()), str_cat("c", to.number())};
   const Weights weights{layer, cell, to.contents(layer.weights), units};
+  const int64_t kept = lane_units(layer, cell);
   const bool plain = is_plain_stream(layer, cell, to);
   if (plain) {
-    begin_state(names.h, layer, to.contents(layer.first_h), layer.first_h_lane, to);
+    begin_state(names.h, layer, to.contents(layer.first_h), layer.first_h_lane, kept, to);
     if (cell.has_cells) {
-      begin_state(names.c, layer, to.contents(layer.first_c), layer.first_c_lane, to);
+      begin_state(names.c, layer, to.contents(layer.first_c), layer.first_c_lane, kept, to);
     }
   } else {
-    to.member(str_cat("float ", names.h, "[", layer.lanes * layer.hidden, "];"));
-    if (cell.has_cells) {
-      to.member(str_cat("float ", names.c, "[", layer.lanes * layer.hidden, "];"));
-    }
+    to.member(str_cat("float ", names.h, "[", layer.lanes * kept, "];"));
+    if (cell.has_cells) to.member(str_cat("float ", names.c, "[", layer.lanes * kept, "];"));
     RILL_TRY(begin_frames(layer, cell, names, to));
   }
   for (int64_t lane = 0; lane < layer.lanes; ++lane) {
@@ -305,7 +315,7 @@ Status write_layer(const RecurrentLayer& layer, const Cell& cell, int64_t units,
     }
     const std::string frame = plain && layer.steps == 1 ? "" : "t";
     to.line(head + frame_lines(weights, names, lane, frame, to) + "}");
-    give_states(layer, names, lane, to);
+    give_states(layer, names, lane, kept, to);
   }
   if (!plain) to.line("}");
   return {};
