@@ -110,24 +110,40 @@ std::string block_function(const RecurrentLayer& layer, const Cell& cell, const 
     }
   }
   text += ", int u) {\n";
-  if (small) {
-    text += str_cat("  float sx[", sums, "];\n");
-    text += str_cat("  for (int j = 0; j < ", sums, "; ++j) sx[j] = w[j];\n  w += ", sums, ";\n");
-    text += str_cat("  for (int k = 0; k < ", layer.inputs, "; ++k, w += ", sums,
-                    ") {\n    const float v = x[k];\n    for (int j = 0; j < ", sums,
-                    "; ++j) sx[j] = @madd(v, w[j], sx[j]);\n  }\n");
-  }
-  text += str_cat("  float s[", sums, "];\n");
-  text += str_cat("  for (int j = 0; j < ", sums, "; ++j) s[j] = 0.0f;\n");
-  text += str_cat("  @UNROLL\n  for (int k = 0; k < ", layer.hidden,
-                  "; ++k) {\n    const float v = h[k];\n    for (int j = 0; j < ", sums,
-                  "; ++j) s[j] = @madd(v, w[k * ", sums, " + j], s[j]);\n  }\n");
-  text += str_cat("  for (int j = 0; j < ", small ? block.padded : block.count, "; ++j) {\n");
+  // An array per gate: of one array for all gates, compilers make vectors across gates, and the loop
+  // over units then waits for their parts.
+  const int64_t width = block.padded;
+  const auto gates = [&](const auto& statement) {
+    std::string out = str_cat("for (int j = 0; j < ", width, "; ++j) {");
+    for (int64_t gate = 0; gate < cell.gates; ++gate) out += " " + statement(gate);
+    return out + " }\n";
+  };
   for (int64_t gate = 0; gate < cell.gates; ++gate) {
-    text +=
-        str_cat("      const float h", gate, " = s[", gate * block.padded, " + j], x", gate, " = ");
-    text +=
-        small ? str_cat("sx[", gate * block.padded, " + j];\n") : str_cat("g", gate, "[u + j];\n");
+    if (small) text += str_cat("  float q", gate, "[", width, "];\n");
+    text += str_cat("  float s", gate, "[", width, "];\n");
+  }
+  if (small) {
+    text += "  " + gates([&](int64_t gate) {
+              return str_cat("q", gate, "[j] = w[", gate * width, " + j];");
+            });
+    text += str_cat("  w += ", sums, ";\n  for (int k = 0; k < ", layer.inputs, "; ++k, w += ",
+                    sums, ") {\n    const float v = x[k];\n    ");
+    text += gates([&](int64_t gate) {
+      return str_cat("q", gate, "[j] = @madd(v, w[", gate * width, " + j], q", gate, "[j]);");
+    });
+    text += "  }\n";
+  }
+  text += "  " + gates([&](int64_t gate) { return str_cat("s", gate, "[j] = 0.0f;"); });
+  text += str_cat("  @UNROLL\n  for (int k = 0; k < ", layer.hidden,
+                  "; ++k) {\n    const float v = h[k];\n    ");
+  text += gates([&](int64_t gate) {
+    return str_cat("s", gate, "[j] = @madd(v, w[k * ", sums, " + ", gate * width, " + j], s", gate,
+                   "[j]);");
+  });
+  text += str_cat("  }\n  for (int j = 0; j < ", small ? width : block.count, "; ++j) {\n");
+  for (int64_t gate = 0; gate < cell.gates; ++gate) {
+    text += str_cat("      const float h", gate, " = s", gate, "[j], x", gate, " = ");
+    text += small ? str_cat("q", gate, "[j];\n") : str_cat("g", gate, "[u + j];\n");
   }
   std::string step = cell.step + 1;
   const size_t bias = step.find(" BIAS");
