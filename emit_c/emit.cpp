@@ -344,7 +344,7 @@ class Emitter {
         " * A state takes no heap, lock or pointer: it may be copied. Reset it before the first "
         "step.\n";
     for (const Property& each : options_.properties) {
-      if (each.text.size() > 400) continue;
+      if (each.text.size() > 4000) continue;
       out += str_cat(" *\n * ", comment_text(each.key), ": ", comment_text(each.text), "\n");
     }
     out += " */\n";

@@ -12,6 +12,7 @@ namespace rill::emit_c {
 namespace {
 
 constexpr size_t kLongestName = 48;
+constexpr char kAt = '\x01';  ///< a '@' of a comment
 
 // Of C11 and C++20, and macros of the headers that emitted files include.
 constexpr std::string_view kKeywords[] = {
@@ -74,8 +75,8 @@ std::string comment_text(std::string_view text) {
                   (last == '?' && c == '?'))) {
       out.push_back(' ');
     }
-    out.push_back(plain ? c : '?');
-    if (!plain && out.size() > 1 && last == '?') out.back() = '.';
+    // `with_prefix` gives a '@' of a file back.
+    out.push_back(!plain ? (last == '?' ? '.' : '?') : c == '@' ? kAt : c);
   }
   return out;
 }
@@ -86,7 +87,7 @@ std::string with_prefix(std::string_view text, std::string_view prefix) {
     if (c == '@') {
       out += prefix;
     } else {
-      out.push_back(c);
+      out.push_back(c == kAt ? '@' : c);
     }
   }
   return out;

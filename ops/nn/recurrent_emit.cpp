@@ -110,8 +110,8 @@ std::string block_function(const RecurrentLayer& layer, const Cell& cell, const 
     }
   }
   text += ", int u) {\n";
-  // An array per gate: of one array for all gates, compilers make vectors across gates, and the loop
-  // over units then waits for their parts.
+  // An array per gate: of one for all gates, compilers make vectors across gates, and the loop over
+  // units then waits for their parts.
   const int64_t width = block.padded;
   const auto gates = [&](const auto& statement) {
     std::string out = str_cat("for (int j = 0; j < ", width, "; ++j) {");

@@ -6,8 +6,8 @@ import sys
 import tempfile
 
 SOURCE_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".inc"}
-FOLDERS = ["api", "audit", "bench", "cli", "core", "examples", "kernels", "nnef_loader",
-           "onnx_loader", "ops", "plan_file", "pulse", "python", "tests", "transforms", "web"]
+FOLDERS = ["api", "audit", "bench", "cli", "core", "emit_c", "examples", "kernels",
+           "nnef_loader", "onnx_loader", "ops", "plan_file", "pulse", "python", "tests", "transforms", "web"]
 
 
 def sources(root, folders=None):

@@ -9,8 +9,8 @@ import re
 
 import common
 
-RUNTIME = ["api", "audit", "core", "kernels", "nnef_loader", "onnx_loader", "ops", "plan_file",
-           "pulse", "transforms", "web"]
+RUNTIME = ["api", "audit", "core", "emit_c", "kernels", "nnef_loader", "onnx_loader", "ops",
+           "plan_file", "pulse", "transforms", "web"]
 NEWER = re.compile(r"std::(ranges|views)::\w+|std::(bit_cast|format|jthread|stop_token)\b")
 
 

@@ -12,8 +12,8 @@ import re
 
 import common
 
-FOLDERS = ["api", "audit", "cli", "core", "kernels", "nnef_loader", "onnx_loader", "ops", "plan_file",
-           "pulse", "transforms"]
+FOLDERS = ["api", "audit", "cli", "core", "emit_c", "kernels", "nnef_loader", "onnx_loader", "ops",
+           "plan_file", "pulse", "transforms"]
 PLACES = [
     r"nnef_loader/system/",
     r"cli/system/",

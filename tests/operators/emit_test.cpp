@@ -308,13 +308,15 @@ TEST(EmittedC, HasNamesThatAreIdentifiers) {
 
 TEST(EmittedC, KeepsTextsOfFilesWithinComments) {
   for (const std::string text :
-       {"*/ int x; /*", "a\nb", "a\\\nb", "\?\?/", "//", "\xe2\x80\xae", "a**//b", "\?\?\?/"}) {
-    const std::string comment = emit_c::comment_text(text);
+       {"*/ int x; /*", "a\nb", "a\\\nb", "\?\?/", "//", "\xe2\x80\xae", "a**//b",
+        "\?\?\?/", "a@b.org"}) {
+    const std::string comment = emit_c::with_prefix(emit_c::comment_text(text), "m");
     for (const char* end : {"*/", "/*", "//", "\n", "\\", "\?\?"}) {
       EXPECT_EQ(comment.find(end), std::string::npos) << comment;
     }
     for (const char c : comment) EXPECT_TRUE(c >= ' ' && c <= '~') << comment;
   }
+  EXPECT_EQ(emit_c::with_prefix("@x " + emit_c::comment_text("a@b.org"), "m_"), "m_x a@b.org");
 }
 
 }  // namespace
