@@ -102,7 +102,7 @@ constexpr std::string_view kPreamble = R"(
 #define @UNROLL
 #endif
 
-/* Denormals are zeros while a step runs, as in rill. Elsewhere than here, set the mode of the thread. */
+/* Denormals are zeros while a step runs, as in rill. With other compilers, set the mode around it. */
 #if defined(__GNUC__) && (defined(__SSE__) || defined(__x86_64__))
 typedef uint32_t @mode;
 #define @MODE 0x9fc0u
@@ -221,8 +221,8 @@ class Emitter {
     }
   }
 
-  /// Write the members of the state that buffers of the plan are, how they begin, and how rings move
-  /// on.
+  /// Write the members of the state that are buffers of the plan, their values at the start, and
+  /// the end of a step, which moves rings on.
   void write_buffers() {
     for (const uint32_t index : to_.used_) {
       const PlanBuffer& buffer = plan_.buffers[index];

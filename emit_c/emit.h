@@ -10,7 +10,7 @@
 
 namespace rill::emit_c {
 
-/// What an emitted file is called, and what its comments say.
+/// Names of an emitted file, and the texts of its comments.
 struct EmitOptions {
   std::string name;    ///< prefix of all names: an identifier
   std::string header;  ///< name of the header as the source includes it

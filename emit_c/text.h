@@ -12,8 +12,8 @@ std::string c_float(float value);
 /// underscores, never a keyword, at most 48 characters. `fallback` stands for a text that has none.
 std::string identifier(std::string_view text, std::string_view fallback);
 
-/// Return a text from a file as part of a comment: printable ASCII, which ends no comment, continues
-/// no line and makes no trigraph; `with_prefix` completes it.
+/// Return a text from a file as part of a comment: printable ASCII, which ends no comment,
+/// continues no line and makes no trigraph; `with_prefix` completes it.
 std::string comment_text(std::string_view text);
 
 /// Replace every '@' of a text, which stands for the prefix of names.
