@@ -102,7 +102,7 @@ constexpr std::string_view kPreamble = R"(
 #define @UNROLL
 #endif
 
-/* Denormals are zeros while a step runs, as in rill. With other compilers, set the mode around it. */
+/* Denormals are zeros while a step runs. With other compilers, set the mode around it. */
 #if defined(__GNUC__) && (defined(__SSE__) || defined(__x86_64__))
 typedef uint32_t @mode;
 #define @MODE 0x9fc0u
