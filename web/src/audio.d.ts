@@ -24,19 +24,51 @@ export interface RillNodeInfo {
   clock: boolean;
 }
 
-export class RillNode extends AudioWorkletNode {
-  static create(context: BaseAudioContext, bytes: ArrayBuffer | Uint8Array, options?: {
-    rate?: number; symbol?: string; pulse?: number | string;
-    symbols?: Record<string, number | string>; output?: string;
-    wasm?: Source;
-  }): Promise<RillNode>;
-  onframes: ((frames: Frames) => void) | null;
-  onfail: ((error: RillError) => void) | null;
+export interface RillEffectInfo {
+  output: string;
+  /** Lag of the output in frames of the context, exact. */
+  latency: number;
+  latencySeconds: number;
+  pulseSeconds: number;
+  streams: StreamInfo[];
+  memory: Memory;
+  bytes: number;
+  /** Whether the audio thread has a clock for `times`. */
+  clock: boolean;
+}
+
+export interface NodeOptions {
+  rate?: number; symbol?: string; pulse?: number | string;
+  symbols?: Record<string, number | string>; output?: string;
+  wasm?: Source;
+}
+
+/** A model in the audio thread. */
+declare class ModelNode<Info> extends AudioWorkletNode {
+  onfail: ((error: RillError | Error) => void) | null;
   /** What the audio thread reports once the model is ready there; `bytes`: its memory. */
-  readonly info: RillNodeInfo;
+  readonly info: Info;
   /** Settles when the model is ready in the audio thread. */
-  readonly ready: Promise<RillNodeInfo>;
+  readonly ready: Promise<Info>;
   times(): Promise<{ times: Uint32Array; step: number; bytes: number }>;
   reset(): void;
   close(): void;
+}
+
+/** Hears what is connected to it, and reports frames of the model. */
+export class RillNode extends ModelNode<RillNodeInfo> {
+  static create(context: BaseAudioContext, bytes: ArrayBuffer | Uint8Array,
+                options?: NodeOptions): Promise<RillNode>;
+  onframes: ((frames: Frames) => void) | null;
+}
+
+/** Passes what is connected to it through a model. */
+export class RillEffect extends ModelNode<RillEffectInfo> {
+  static create(context: BaseAudioContext, bytes: ArrayBuffer | Uint8Array,
+                options?: NodeOptions & { channels?: number }): Promise<RillEffect>;
+  /** Lag of the output in frames of the context, exact. */
+  readonly latency: number;
+  readonly latencySeconds: number;
+  /** Whether the delayed input plays in place of the output. */
+  bypass: boolean;
 }

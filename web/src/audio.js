@@ -1,6 +1,7 @@
-// A model as a node of Web Audio: sound goes in, frames come out as events.
+// Models as nodes of Web Audio: RillNode hears sound and reports frames, RillEffect plays the model's output.
 
 import { CompiledModel, openStream } from "./compiled.js";
+import { refusePageAt } from "./page.js";
 import { RillError, compile, load, unpacked } from "./rill.js";
 import { misuse } from "./runtime.js";
 
@@ -8,77 +9,80 @@ export { RillError };
 
 const kModules = new WeakMap();
 
-/** Hears what is connected to it, in the audio thread, and tells the frames of one output.
- *
- *  `node.onframes = ({frame, time, count, data}) => ...`: `count` frames from `frame` on; `data` has
- *  them behind one another, `elements` numbers each, and `time(i)` is the second of the context's
- *  clock up to which frame i has heard. `node.onfail = (error) => ...`: the stream has ended. */
-export class RillNode extends AudioWorkletNode {
-  constructor(context, options) {
-    super(context, "rill", {
-      numberOfInputs: 1, numberOfOutputs: 0, channelCountMode: "max", processorOptions: options,
-    });
-    this.onframes = null;
+/** Add processor.js to a context, once. */
+function addProcessor(context) {
+  if (!kModules.has(context)) {
+    const url = new URL("./processor.js", import.meta.url);
+    kModules.set(context, context.audioWorklet.addModule(url).catch(async (cause) => {
+      kModules.delete(context);
+      const hint = "Put processor.js beside the code that imports rill; " +
+                   "for the server of Vite, add optimizeDeps: {exclude: [\"rill-stream\"]}";
+      await refusePageAt(url, hint);
+      throw misuse(`the audio thread cannot load ${url.href}: ${cause.message}`, hint);
+    }));
+  }
+  return kModules.get(context);
+}
+
+/** Check a model here, before the audio thread hears of it, and return the options of a processor. */
+async function prepared(context, bytes, { rate, symbol, pulse, symbols = {}, output, wasm }, needsRate) {
+  const plain = await unpacked(bytes);
+  const module = await compile(wasm, plain);
+  const model = await load(plain, { symbols, wasm: module });
+  try {
+    const stream = openStream(model, symbol, pulse);
+    const elements = stream.direct(false).elements;
+    stream.close();
+    const property = model.properties["rill.sample_rate"];
+    if (rate === undefined && !property && (needsRate || model instanceof CompiledModel)) {
+      throw misuse("this model has no property rill.sample_rate", "Pass {rate: 16000}, or its rate");
+    }
+    await addProcessor(context);
+    return { module, bytes: plain, symbols, symbol, pulse, rate: rate ?? Number(property ?? 16000), output, elements };
+  } finally {
+    model.close();
+  }
+}
+
+/** A model in the audio thread. `node.onfail = (error) => ...`: the stream has ended. */
+class ModelNode extends AudioWorkletNode {
+  #times = [];
+
+  constructor(context, name, options) {
+    super(context, name, options);
     this.onfail = null;
     /** Settles when the model is ready in the audio thread. */
     this.ready = new Promise((resolve, reject) => {
-      this.port.onmessage = ({ data }) => this.#told(data, resolve, reject);
-      this.onprocessorerror = (event) => reject(event.error ?? new Error("the audio thread failed"));
+      this.port.onmessage = ({ data }) => this.#receive(data, resolve, reject);
+      this.onprocessorerror = (event) => {
+        const error = event.error ?? new Error("the audio thread failed");
+        reject(error);
+        this.onfail?.(error);
+      };
     });
   }
 
-  #told(message, resolve, reject) {
+  #receive(message, resolve, reject) {
     if (message.kind === "frames") {
-      const { frame, count, begin, perFrame, elements, data } = message;
-      this.onframes?.({ frame, count, elements, data: data.subarray(0, count * elements),
-                        time: (i) => begin + (frame + i + 1) * perFrame });
+      this.hear(message);
     } else if (message.kind === "ready") {
       resolve(message);
     } else if (message.kind === "times") {
-      this.#times?.(message);
+      this.#times.shift()?.(message);
     } else {
       const error = new RillError({ message: message.detail ?? message.text, ...message });
       reject(error);
       this.onfail?.(error);
     }
   }
-  #times = null;
-
-  /** Make a node in one line: `await RillNode.create(context, bytes, {rate: 16000})`.
-   *  `rate`: samples a second of the model; without it, its property rill.sample_rate, or 16000. A
-   *  compiled model without that property needs it.
-   *  `symbol`, `pulse`, `symbols`, `output`: as for `Model.pulse`; the first output by default. */
-  static async create(context, bytes, { rate, symbol = undefined, pulse = undefined, symbols = {},
-                                        output = undefined, wasm = undefined } = {}) {
-    const plain = await unpacked(bytes);
-    const module = await compile(wasm, plain);
-    // What is wrong with a model is told here, before the audio thread hears of it.
-    const model = await load(plain, { symbols, wasm: module });
-    openStream(model, symbol, pulse).close();
-    if (rate === undefined && model instanceof CompiledModel && !model.properties["rill.sample_rate"]) {
-      throw misuse("this compiled model has no property rill.sample_rate", "Pass {rate: 16000}, or its rate");
-    }
-    const modelRate = rate ?? Number(model.properties["rill.sample_rate"] ?? 16000);
-    model.close();
-    if (!kModules.has(context)) {
-      kModules.set(context, context.audioWorklet.addModule(new URL("./processor.js", import.meta.url)));
-    }
-    await kModules.get(context);
-    const node = new RillNode(context, {
-      module, bytes: plain, symbols, symbol, pulse, rate: modelRate, output,
-    });
-    node.info = await node.ready;
-    return node;
-  }
-
   /** Begin a new stream. */
   reset() {
     this.port.postMessage({ kind: "reset" });
   }
-  /** Tell how long quanta took: counts by steps of seconds, the last one for all that are longer. */
+  /** Return how long quanta took: counts by steps of seconds, the last one for all that are longer. */
   async times() {
     return new Promise((resolve) => {
-      this.#times = resolve;
+      this.#times.push(resolve);
       this.port.postMessage({ kind: "times" });
     });
   }
@@ -86,5 +90,74 @@ export class RillNode extends AudioWorkletNode {
   close() {
     this.disconnect();
     this.port.postMessage({ kind: "close" });
+  }
+}
+
+/** Hears what is connected to it, in the audio thread, and reports the frames of one output.
+ *
+ *  `node.onframes = ({frame, time, count, data}) => ...`: `count` frames from `frame` on; `data` has
+ *  them behind one another, `elements` numbers each, and `time(i)` is the second of the context's
+ *  clock up to which frame i has heard. */
+export class RillNode extends ModelNode {
+  constructor(context, options) {
+    super(context, "rill", {
+      numberOfInputs: 1, numberOfOutputs: 0, channelCountMode: "max", processorOptions: options,
+    });
+    this.onframes = null;
+  }
+
+  hear({ frame, count, begin, perFrame, elements, data }) {
+    this.onframes?.({ frame, count, elements, data: data.subarray(0, count * elements),
+                      time: (i) => begin + (frame + i + 1) * perFrame });
+  }
+
+  /** Make a node in one line: `await RillNode.create(context, bytes, {rate: 16000})`.
+   *  `rate`: samples a second of the model; without it, its property rill.sample_rate, or 16000. A
+   *  compiled model without that property needs it.
+   *  `symbol`, `pulse`, `symbols`, `output`: as for `Model.pulse`; the first output by default. */
+  static async create(context, bytes, options = {}) {
+    const node = new RillNode(context, await prepared(context, bytes, options, false));
+    node.info = await node.ready;
+    return node;
+  }
+}
+
+/** Passes what is connected to it through a model, with a fixed latency.
+ *
+ *  `effect.latency` is the lag of its output in frames of the context, exact, and `effect.latencySeconds` the
+ *  same in seconds. `effect.bypass = true` plays the input with the same latency; the change fades over 5 ms. */
+export class RillEffect extends ModelNode {
+  #bypass = false;
+
+  constructor(context, options) {
+    super(context, "rill-effect", {
+      numberOfInputs: 1, numberOfOutputs: 1, outputChannelCount: [options.channels],
+      channelCount: options.channels, channelCountMode: "explicit", processorOptions: options,
+    });
+  }
+
+  get latency() {
+    return this.info.latency;
+  }
+  get latencySeconds() {
+    return this.info.latencySeconds;
+  }
+  get bypass() {
+    return this.#bypass;
+  }
+  set bypass(on) {
+    this.#bypass = Boolean(on);
+    this.port.postMessage({ kind: "bypass", on: this.#bypass });
+  }
+
+  /** Make an effect in one line: `await RillEffect.create(context, bytes, {rate: 16000})`.
+   *  `rate`: samples a second of the model; needed unless the model has the property rill.sample_rate.
+   *  `channels`: of the input and output, 1 or those of the model by default; a model of one channel runs on each.
+   *  `symbol`, `pulse`, `symbols`, `output`: as for `Model.pulse`; the first output by default. */
+  static async create(context, bytes, options = {}) {
+    const found = await prepared(context, bytes, options, true);
+    const effect = new RillEffect(context, { ...found, channels: options.channels ?? found.elements });
+    effect.info = await effect.ready;
+    return effect;
   }
 }

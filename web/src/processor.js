@@ -1,29 +1,69 @@
-// The audio thread's half of RillNode. `process` makes no object: all that it needs is there before.
+// The audio thread's half of RillNode and RillEffect. `process` makes no object: all that it needs is there
+// before.
 
 import { openStream } from "./compiled.js";
+import { Effect } from "./effect.js";
 import { loadInto } from "./rill.js";
 import { Resampler } from "./resampler.js";
 import { Runtime } from "./runtime.js";
 
-const kQuantum = 128;
+const kQuantum = globalThis.renderQuantumSize ?? 128;
 // Times of quanta are counted in steps of 10 us, up to 10 ms.
 const kSteps = 1000;
 
-class RillProcessor extends AudioWorkletProcessor {
+/** What both processors share: messages of the page, times of quanta, failures. A subclass has `start`, `take`
+ *  and `restart`. */
+class ModelProcessor extends AudioWorkletProcessor {
   constructor(options) {
     super();
     this.failed = false;
-    this.port.onmessage = (event) => this.told(event.data);
+    this.closed = false;
+    this.times = new Uint32Array(kSteps + 1);
+    this.clock = globalThis.performance ?? null;
+    this.port.onmessage = (event) => this.receive(event.data);
     try {
-      this.start(options.processorOptions);
+      const { module, bytes, symbols, ...rest } = options.processorOptions;
+      this.model = loadInto(new Runtime(module), bytes, symbols);
+      const info = this.start(rest);
+      this.port.postMessage({ kind: "ready", memory: this.stream.memory, bytes: this.bytes(),
+                              streams: this.stream.streams, clock: this.clock !== null, ...info });
     } catch (error) {
       this.fail(error);
     }
   }
 
-  start({ module, bytes, symbols, symbol, pulse, rate, output }) {
-    const model = loadInto(new Runtime(module), bytes, symbols);
-    this.stream = openStream(model, symbol, pulse, { maxPush: 4 * kQuantum });
+  bytes() {
+    return this.stream.runtime.calls.memory.buffer.byteLength;
+  }
+  receive(message) {
+    if (message.kind === "close") this.closed = true;
+    if (this.failed) return;
+    if (message.kind === "reset") this.restart();
+    else if (message.kind === "bypass") this.bypass(message.on);
+    else if (message.kind === "times") {
+      this.port.postMessage({ kind: "times", times: this.times.slice(), step: 1e-5, bytes: this.bytes() });
+    }
+  }
+
+  fail(error) {
+    this.failed = true;
+    const { code, detail, node, op, hint } = error;
+    this.port.postMessage({ kind: "error", text: error.message, code, detail, node, op, hint });
+  }
+
+  process(inputs, outputs) {
+    if (this.failed || this.closed) return false;
+    const before = this.clock ? this.clock.now() : Date.now();
+    this.take(inputs[0], outputs[0]);
+    const after = this.clock ? this.clock.now() : Date.now();
+    this.times[Math.min(kSteps, Math.floor((after - before) * 100))] += 1;
+    return !this.failed;
+  }
+}
+
+class RillProcessor extends ModelProcessor {
+  start({ symbol, pulse, rate, output }) {
+    this.stream = openStream(this.model, symbol, pulse, { maxPush: 4 * kQuantum });
     this.input = this.stream.direct(false);
     if (this.input.elements !== 1) {
       throw new Error(`the model takes ${this.input.elements} numbers a frame: expected samples`);
@@ -33,8 +73,6 @@ class RillProcessor extends AudioWorkletProcessor {
     this.samples = new Float32Array(this.resampler.room(kQuantum) + this.input.frames);
     this.mixed = new Float32Array(kQuantum);
     this.waiting = 0;
-    this.times = new Uint32Array(kSteps + 1);
-    this.clock = globalThis.performance ?? null;
     const stream = this.stream.streams[this.stream.outputs.findIndex(
       (io) => io.name === this.output.name)];
     const perFrame = (stream.rateDenominator / stream.rateNumerator) / rate;
@@ -50,46 +88,21 @@ class RillProcessor extends AudioWorkletProcessor {
       data: new (this.output.view.constructor)(this.output.view.length),
     };
     this.begun = false;
-    this.port.postMessage({
-      kind: "ready", output: this.output.name, streams: this.stream.streams,
-      memory: this.stream.memory, bytes: this.stream.runtime.calls.memory.buffer.byteLength,
-      delaySeconds: this.resampler.delay / sampleRate + stream.delayInputFrames / rate,
-      pulseSeconds: stream.inputPulse / rate, clock: this.clock !== null,
-    });
+    return { output: this.output.name,
+             delaySeconds: this.resampler.delay / sampleRate + stream.delayInputFrames / rate,
+             pulseSeconds: stream.inputPulse / rate };
   }
 
-  told(message) {
-    if (message.kind === "reset" && !this.failed) {
-      this.stream.reset();
-      this.resampler.reset();
-      this.waiting = 0;
-      this.given = 0;
-      this.begun = false;
-    } else if (message.kind === "times" && !this.failed) {
-      this.port.postMessage({ kind: "times", times: this.times.slice(), step: 1e-5,
-                              bytes: this.stream.runtime.calls.memory.buffer.byteLength });
-    } else if (message.kind === "close") {
-      this.closed = true;
-    }
-  }
-
-  fail(error) {
-    this.failed = true;
-    const { code, detail, node, op, hint } = error;
-    this.port.postMessage({ kind: "error", text: error.message, code, detail, node, op, hint });
-  }
-
-  process(inputs) {
-    if (this.failed || this.closed) return false;
-    const channels = inputs[0];
-    const before = this.clock ? this.clock.now() : Date.now();
-    if (channels.length > 0) this.take(channels);
-    const after = this.clock ? this.clock.now() : Date.now();
-    this.times[Math.min(kSteps, Math.floor((after - before) * 100))] += 1;
-    return !this.failed;
+  restart() {
+    this.stream.reset();
+    this.resampler.reset();
+    this.waiting = 0;
+    this.given = 0;
+    this.begun = false;
   }
 
   take(channels) {
+    if (channels.length === 0) return;
     if (!this.begun) {
       this.begun = true;
       this.message.begin = currentTime - this.resampler.delay / sampleRate;
@@ -101,10 +114,11 @@ class RillProcessor extends AudioWorkletProcessor {
       mixed[i] = sum / channels.length;
     }
     this.waiting += this.resampler.process(mixed, kQuantum, this.samples, this.waiting);
+    const { view } = this.input;
     let used = 0;
     while (used < this.waiting) {
       const count = Math.min(this.waiting - used, this.input.frames);
-      for (let i = 0; i < count; ++i) this.input.view[i] = this.samples[used + i];
+      for (let i = 0; i < count; ++i) view[i] = this.samples[used + i];
       const taken = this.input.move(count);
       const pulled = this.hand();
       if (taken < 0 || pulled < 0) return this.fail(this.stream.error());
@@ -128,4 +142,26 @@ class RillProcessor extends AudioWorkletProcessor {
   }
 }
 
+class RillEffectProcessor extends ModelProcessor {
+  start({ symbol, pulse, rate, output, channels }) {
+    this.effect = new Effect(() => openStream(this.model, symbol, pulse), {
+      deviceRate: sampleRate, modelRate: rate, channels, block: kQuantum, output,
+    });
+    const [run] = this.effect.runs;
+    this.stream = run.stream;
+    return { output: run.output.name, latency: this.effect.latency,
+             latencySeconds: this.effect.latency / sampleRate, pulseSeconds: run.info.inputPulse / rate };
+  }
+  bypass(on) {
+    this.effect.bypass(on);
+  }
+  restart() {
+    this.effect.reset();
+  }
+  take(inputs, outputs) {
+    if (!this.effect.process(inputs, outputs)) this.fail(this.effect.error());
+  }
+}
+
 registerProcessor("rill", RillProcessor);
+registerProcessor("rill-effect", RillEffectProcessor);

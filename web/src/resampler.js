@@ -23,8 +23,10 @@ const kShape = 6.8;
 export class Resampler {
   /** @param {number} from samples a second that go in
    *  @param {number} to samples a second that come out
-   *  @param {number} most samples that one call takes */
-  constructor(from, to, most) {
+   *  @param {number} most samples that one call takes
+   *  @param {boolean} aligned whether output i stands for the time i / to, so that the first outputs wait for
+   *    `lookahead` samples; else outputs begin at once, `delay` samples late */
+  constructor(from, to, most, aligned = false) {
     if (!(from > 0 && to > 0 && from <= 768000 && to <= 768000)) {
       throw new RangeError(`expected rates of 1 to 768000 samples a second, found ${from} and ${to}`);
     }
@@ -39,11 +41,12 @@ export class Resampler {
     this.taps = from === to ? 1 : 2 * half;
     this.table = new Float32Array(this.phases * this.taps);
     this.history = new Float32Array(this.taps - 1 + most);
-    this.kept = this.taps - 1;
-    this.at = 0;
-    this.phase = 0;
     /** Samples of the input by which the output is late. */
-    this.delay = from === to ? 0 : half;
+    this.delay = from === to || aligned ? 0 : half;
+    /** Samples that must follow the time of an aligned output. */
+    this.lookahead = from === to ? 0 : half;
+    this.before = aligned && from !== to ? half - 1 : this.taps - 1;
+    this.reset();
     if (from === to) {
       this.table[0] = 1;
       return;
@@ -65,6 +68,15 @@ export class Resampler {
   /** Count the samples that `count` samples give at most. */
   room(count) {
     return Math.ceil((count * this.up) / this.down) + 1;
+  }
+
+  /** Count the samples that the first `count` samples give, of an aligned resampler of whole rates. */
+  count(count) {
+    return Math.max(0, Math.ceil(((count - this.lookahead) * this.up) / this.down));
+  }
+  /** Count the samples that the first `count` outputs need, of an aligned resampler of whole rates. */
+  needed(count) {
+    return count < 1 ? 0 : Math.floor(((count - 1) * this.down) / this.up) + 1 + this.lookahead;
   }
 
   /** Take the first `count` samples of `input`, and write those that they give to `output`, from
@@ -93,7 +105,7 @@ export class Resampler {
 
   reset() {
     this.history.fill(0);
-    this.kept = this.taps - 1;
+    this.kept = this.before;
     this.at = 0;
     this.phase = 0;
   }

@@ -2,6 +2,7 @@
 
 import { CompiledModel, isCompiled } from "./compiled.js";
 import { Model } from "./model.js";
+import { refusePage } from "./page.js";
 import { RillError, Runtime, misuse } from "./runtime.js";
 import { Stream } from "./stream.js";
 
@@ -47,15 +48,6 @@ let readFile = null;
 /** Read addresses of files by a function of (URL) to bytes; browsers cannot. */
 export function readFilesWith(read) {
   readFile = read;
-}
-
-/** The error if bytes are a page: servers send one, with status 200, in the place of a missing file. */
-function refusePage(bytes, what, hint) {
-  const head = String.fromCharCode(...new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset ?? 0,
-                                                     Math.min(bytes.byteLength, 64)));
-  if (!/^(\xef\xbb\xbf)?\s*<(!doctype|html|head|body|\?xml|!--)/i.test(head)) return;
-  throw new RillError({ code: "parse", message: `${what} is a page of HTML`, hint,
-                        text: `${what} is a page of HTML. ${hint}` });
 }
 
 async function fetchModule(url) {

@@ -218,18 +218,24 @@ export class Stream extends Run {
     super.close();
   }
 
-  /** For audio threads: the place of an input or output that streams, and calls that make no
-   *  object. `push(frames)` and `pull()` give counts of frames; -1 is a failure, see `error()`. */
+  /** For audio threads: the place of an input or output that streams, and a call that makes no object.
+   *  `move(frames)` of an input and `move()` of an output give counts of frames; -1 is a failure, see `error()`.
+   *  Read `view` again after a call that may have grown the memory, such as opening another stream. */
   direct(output, name) {
     const room = this.#room.find((each) => each.output === output &&
                                  (name === undefined || each.io.name === name));
     if (!room) throw misuse(`no ${output ? "output" : "input"} ${name ?? ""} that streams`);
     const { calls } = this.runtime;
     const { handle } = this;
+    const view = () => this.#view(room);
     return {
-      view: this.#view(room),
+      get view() {
+        return view();
+      },
       frames: room.frames,
       elements: room.elements,
+      /** Elements of a row: those behind the axis of frames. */
+      inner: volume(room.io.shape.slice(room.io.axis + 1)),
       name: room.io.name,
       move: output ? () => calls.web_pull(handle, room.index, room.at, room.frames)
                    : (count) => calls.web_push(handle, room.index, room.at, count),

@@ -1,0 +1,231 @@
+// Sound through a model: each block gives as many frames as it takes, a fixed number of frames later.
+
+import { misuse } from "./runtime.js";
+import { Resampler } from "./resampler.js";
+
+/** A ring of samples of one channel. */
+class Ring {
+  constructor(size) {
+    this.data = new Float32Array(size);
+    this.first = 0;
+    this.held = 0;
+  }
+  /** Begin with `silence` zeros. */
+  reset(silence) {
+    this.data.fill(0);
+    this.first = 0;
+    this.held = silence;
+  }
+  /** Add samples; false if there is no place for them. */
+  add(samples, count) {
+    const size = this.data.length;
+    if (this.held + count > size) return false;
+    for (let i = 0, at = (this.first + this.held) % size; i < count; ++i) {
+      this.data[at] = samples[i];
+      if (++at === size) at = 0;
+    }
+    this.held += count;
+    return true;
+  }
+  /** Take samples; false if they are not there. */
+  take(samples, count) {
+    if (this.held < count) return false;
+    const size = this.data.length;
+    for (let i = 0; i < count; ++i) {
+      samples[i] = this.data[this.first];
+      if (++this.first === size) this.first = 0;
+    }
+    this.held -= count;
+    return true;
+  }
+}
+
+/** A stream and the resamplers of its channels. */
+class EffectRun {
+  constructor(stream, from, to, block, name) {
+    this.stream = stream;
+    this.input = stream.direct(false);
+    this.output = stream.direct(true, name);
+    this.info = stream.streams[stream.outputs.findIndex((io) => io.name === this.output.name)];
+    const { input, output, info } = this;
+    if (stream.streams.length < 1 || stream.inputs.filter((io) => io.axis >= 0).length !== 1) {
+      throw misuse("an effect needs a model with one input that streams");
+    }
+    if (!(input.view instanceof Float32Array && output.view instanceof Float32Array)) {
+      throw misuse("an effect needs an input and an output of type f32");
+    }
+    if (output.elements !== input.elements || info.rateNumerator !== info.rateDenominator) {
+      throw misuse(`an effect needs a frame and channel of output ${output.name} for each of the input, found ` +
+                   `${output.elements} channels for ${input.elements} and ${info.rateNumerator} frames for ` +
+                   `${info.rateDenominator}`);
+    }
+    this.lanes = input.elements;
+    const lanes = Array.from({ length: this.lanes });
+    this.intakes = lanes.map(() => new Resampler(from, to, block, true));
+    this.outlets = lanes.map(() => new Resampler(to, from, output.frames, true));
+    const most = this.intakes[0].room(block);
+    this.rows = lanes.map(() => new Float32Array(most));
+    this.chunk = new Float32Array(output.frames);
+    this.resampled = new Float32Array(this.outlets[0].room(output.frames));
+  }
+
+  /** Hold what the model gives in rings, which begin with `latency` frames of silence. */
+  hold(latency, block) {
+    this.latency = latency;
+    // Frames of a block that are not due yet, and 1 for the rounding of counts.
+    this.rings = this.rows.map(() => new Ring(latency + block + 2));
+    this.rings.forEach((ring) => ring.reset(latency));
+  }
+
+  /** Push a block of the channels from `channel` on; false if a step fails. */
+  take(channels, channel, count) {
+    const { input, rows } = this;
+    let given = 0;
+    for (let lane = 0; lane < this.lanes; ++lane) {
+      given = this.intakes[lane].process(channels[channel + lane], count, rows[lane]);
+    }
+    const { view } = input;
+    for (let at = 0; at < given;) {
+      const part = Math.min(given - at, input.frames);
+      for (let lane = 0; lane < this.lanes; ++lane) {
+        const place = Math.floor(lane / input.inner) * part * input.inner + (lane % input.inner);
+        for (let i = 0; i < part; ++i) view[place + i * input.inner] = rows[lane][at + i];
+      }
+      const taken = input.move(part);
+      // A part that is not taken whole was laid out for more frames: the rest is written again.
+      const pulled = taken < 0 ? taken : this.pull();
+      if (taken < 0 || pulled < 0 || taken + pulled === 0) return false;
+      at += taken;
+    }
+    return this.pull() >= 0;
+  }
+  /** Move all frames that are ready to the rings. Returns their number, or -1. */
+  pull() {
+    const { output, chunk } = this;
+    const { view } = output;
+    for (let all = 0; ;) {
+      const count = output.move();
+      if (count <= 0) return count < 0 ? count : all;
+      for (let lane = 0; lane < this.lanes; ++lane) {
+        const place = Math.floor(lane / output.inner) * output.frames * output.inner + (lane % output.inner);
+        for (let i = 0; i < count; ++i) chunk[i] = view[place + i * output.inner];
+        const made = this.outlets[lane].process(chunk, count, this.resampled);
+        if (!this.rings[lane].add(this.resampled, made)) return -1;
+      }
+      all += count;
+    }
+  }
+  reset() {
+    this.stream.reset();
+    for (const each of [...this.intakes, ...this.outlets]) each.reset();
+    for (const ring of this.rings) ring.reset(this.latency);
+  }
+}
+
+/** Return the largest number of frames of the device that went in and whose output did not come out, at the
+ *  ends of blocks. */
+function latencyOf({ intakes: [intake], outlets: [outlet], info }, block) {
+  const pulse = info.inputPulse;
+  const heard = (steps) => outlet.count(Math.max(0, steps * info.pulse - info.delay));
+  const common = (a, b) => (b === 0 ? a : common(b, a % b));
+  // Steps until both resamplers give frames, then all phases in which blocks and pulses can meet.
+  const begun = Math.floor((info.delay + outlet.lookahead) / info.pulse) + 2;
+  const period = intake.down * (pulse / common(intake.up, pulse));
+  const last = Math.floor(intake.needed((begun + 1) * pulse) / block) + 1 + period / common(period, block);
+  let most = 0;
+  for (let blocks = 1; blocks <= last; ++blocks) {
+    const steps = Math.floor(intake.count(blocks * block) / pulse);
+    most = Math.max(most, blocks * block - heard(steps));
+  }
+  return most;
+}
+
+/** Plays output `output` of a model on the sound of a device. A model of one channel runs on each channel;
+ *  other models have as many channels as the device. `process` makes no object and does not throw. */
+export class Effect {
+  /** @param {() => object} open makes a new stream of the model
+   *  @param {{deviceRate: number, modelRate: number, channels: number, block: number, output?: string}} options
+   *    rates in whole Hz; `block`: frames of every call of `process` */
+  constructor(open, { deviceRate, modelRate, channels, block, output }) {
+    if (!Number.isInteger(deviceRate) || !Number.isInteger(modelRate)) {
+      throw misuse(`an effect needs rates in whole Hz, found ${deviceRate} and ${modelRate}`);
+    }
+    const make = () => new EffectRun(open(), deviceRate, modelRate, block, output);
+    const first = make();
+    if (first.lanes !== 1 && first.lanes !== channels) {
+      throw misuse(`the model has ${first.lanes} channels, and the effect ${channels}`,
+                   `Pass {channels: ${first.lanes}}`);
+    }
+    this.block = block;
+    this.runs = [first];
+    while (this.runs.length * first.lanes < channels) this.runs.push(make());
+    /** Frames of the device by which the output lags: exact, and the least possible for this block. */
+    this.latency = latencyOf(first, block);
+    for (const run of this.runs) run.hold(this.latency, block);
+    this.dry = Array.from({ length: channels }, () => new Ring(this.latency + block));
+    this.late = new Float32Array(block);
+    this.silence = new Float32Array(block);
+    this.heard = Array.from({ length: channels }, () => this.silence);
+    this.bypassed = false;
+    // The share of the delayed input in the output, of `fade` frames.
+    this.fade = Math.floor(deviceRate / 200) + 1;
+    this.share = 0;
+    this.dry.forEach((ring) => ring.reset(this.latency));
+  }
+
+  /** Play the input, as late as the output would be, or the output. The change fades over 5 ms. */
+  bypass(on) {
+    this.bypassed = on;
+  }
+
+  /** Pass a block of `block` frames through the model. Missing channels of `inputs` are silence. Returns
+   *  whether all went well; after a failure the output is silence. */
+  process(inputs, outputs) {
+    const { block, heard, dry } = this;
+    for (let c = 0; c < heard.length; ++c) {
+      heard[c] = inputs[c] ?? this.silence;
+      dry[c].add(heard[c], block);
+    }
+    let channel = 0;
+    for (let r = 0; r < this.runs.length; ++r) {
+      const run = this.runs[r];
+      let well = run.take(heard, channel, block);
+      for (let lane = 0; lane < run.lanes; ++lane) well = run.rings[lane].take(outputs[channel++], block) && well;
+      if (!well) {
+        for (let c = 0; c < outputs.length; ++c) outputs[c].fill(0);
+        return false;
+      }
+    }
+    this.mix(outputs);
+    return true;
+  }
+
+  mix(outputs) {
+    const { block, fade, late } = this;
+    const goal = this.bypassed ? fade : 0;
+    let share = this.share;
+    for (let c = 0; c < this.dry.length; ++c) {
+      this.dry[c].take(late, block);
+      share = this.share;
+      if (share === 0 && goal === 0) continue;
+      const out = outputs[c];
+      for (let i = 0; i < block; ++i) {
+        if (share !== goal) share += share < goal ? 1 : -1;
+        if (share === fade) out[i] = late[i];
+        else if (share > 0) out[i] += ((late[i] - out[i]) * share) / fade;
+      }
+    }
+    this.share = share;
+  }
+
+  /** Return to the state of a new effect. */
+  reset() {
+    for (const run of this.runs) run.reset();
+    for (const ring of this.dry) ring.reset(this.latency);
+    this.share = this.bypassed ? this.fade : 0;
+  }
+  /** The error of a failure of `process`. */
+  error() {
+    return this.runs[0].stream.error();
+  }
+}
