@@ -5,7 +5,8 @@
 # unless given. --page: put the table of sizes into docs/browser.md. RILL names the program that
 # compiles models, build/release/bin/rill unless it is set, which is built where it is not there. Ends
 # with 77 where emscripten or node cannot be had; the page's tests are skipped by name without
-# Chromium. Pictures of the page go to build/wasm/pictures.
+# Chromium. Apps of Vite, webpack, Rollup, esbuild and a plain folder are built and run in Chromium. Pictures of
+# all go to build/wasm/pictures.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -18,7 +19,7 @@ while [[ $# -gt 0 ]]; do
     --operators) properties=1 ;;
     --page) page=1 ;;
     --seconds) seconds=${2:?--seconds needs a number}; shift ;;
-    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "unknown option $1" >&2; exit 2 ;;
   esac
   shift
@@ -111,3 +112,8 @@ if ! npm install --silent --prefix build/wasm/browser puppeteer-core@23.11.1 >/d
 fi
 ln -sfn ../build/wasm/browser/node_modules web/node_modules
 node web/tests/browser.mjs build/wasm/pictures "$seconds"
+
+# Apps of the packed package: it says what it lacks and ends with 77 without the bundlers.
+status=0
+node web/tests/bundlers.mjs build/wasm/bundlers build/wasm/pictures/bundlers || status=$?
+((status == 0 || status == 77))

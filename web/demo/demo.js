@@ -88,10 +88,10 @@ function describe(node, context) {
   const { delaySeconds, pulseSeconds, memory, bytes, streams } = node.info;
   const ms = (seconds) => `${(1000 * seconds).toFixed(1)} ms`;
   byId("quantum").textContent = ms(128 / context.sampleRate);
-  byId("delay").textContent = `${ms(delaySeconds)} + up to ${ms(pulseSeconds)}`;
+  byId("delay").textContent = `${ms(delaySeconds)}, and up to ${ms(pulseSeconds)} to fill a pulse`;
   byId("memory").textContent =
-    `${Math.round((memory.weights + memory.state + memory.arena + memory.buffers) / 1024)} KiB of ` +
-    `${Math.round(bytes / 1024)} KiB`;
+    `${Math.round((memory.weights + memory.state + memory.arena + memory.buffers) / 1024)} KiB, ` +
+    `all of the module ${Math.round(bytes / 1024)} KiB`;
   byId("latency").textContent =
     `The change from ${context.sampleRate} to ${kRate} samples a second looks ` +
     `${ms(delaySeconds - streams[0].delayInputFrames / kRate)} ahead; the model itself looks ` +
@@ -115,9 +115,8 @@ async function showTimes(node, context) {
   };
   const budget = 128 / context.sampleRate;
   const late = times.reduce((sum, count, i) => sum + (i * step >= budget ? count : 0), 0);
-  byId("times").textContent = `${ms(at(0.5))} · ${ms(at(0.99))} · ${ms(at(1))} ms`;
-  byId("times").title = "median · 99 of 100 · longest";
-  byId("late").textContent = `${late} of ${all}`;
+  byId("times").textContent = `median ${ms(at(0.5))}, 99 % ${ms(at(0.99))}, longest ${ms(at(1))} ms`;
+  byId("late").textContent = `${late} of ${all} quanta`;
   document.body.dataset.quanta = all;
   document.body.dataset.late = late;
 }

@@ -15,7 +15,7 @@ function addProcessor(context) {
     const url = new URL("./processor.js", import.meta.url);
     kModules.set(context, context.audioWorklet.addModule(url).catch(async (cause) => {
       kModules.delete(context);
-      const hint = "Put processor.js beside the code that imports rill; " +
+      const hint = "Put processor.js beside the code that imports rill, served as text/javascript; " +
                    "for the server of Vite, add optimizeDeps: {exclude: [\"rill-stream\"]}";
       await refusePageAt(url, hint);
       throw misuse(`the audio thread cannot load ${url.href}: ${cause.message}`, hint);

@@ -51,7 +51,8 @@ export function readFilesWith(read) {
 }
 
 async function fetchModule(url) {
-  const hint = "Put rill.wasm, rill_onnx.wasm and rill_run.wasm beside rill.js, or pass {wasm: URL}";
+  const hint = "Put rill.wasm, rill_onnx.wasm and rill_run.wasm beside the code that imports rill, or pass " +
+    "{wasm: URL}; for the server of Vite, add optimizeDeps: {exclude: [\"rill-stream\"]}";
   let bytes;
   try {
     bytes = url.protocol === "file:" && readFile ? await readFile(url)
