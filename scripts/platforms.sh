@@ -3,9 +3,10 @@
 # of docs/apps.md.
 #   scripts/platforms.sh [-j JOBS] [--least] [NAME ...]
 #   scripts/platforms.sh --zlib NAME
+#   scripts/platforms.sh --zlib-sources FOLDER
 # NAME is a preset of platform/presets.json, or wasm; all of them unless given. --least: kernels, models and the
 # command line alone, without properties and streams. --zlib: only build zlib for that preset, as its package is not for
-# other machines. What lacks its compiler or emulator is skipped by name; those that cannot run here are
+# other machines. --zlib-sources: only put its sources into FOLDER. What lacks its compiler or emulator is skipped by name; those that cannot run here are
 # built and linked. RILL_PYTHON names a Python with the package ziglang. A line is printed for each, and
 # kept in build/platforms; lines that are not made anew stay in the table.
 set -euo pipefail
@@ -14,12 +15,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=$(nproc)
 least=0
 only_zlib=
+sources=
 while [[ ${1:-} == -* ]]; do
   case $1 in
     -j) jobs=${2:?-j needs a number}; shift ;;
     --least) least=1 ;;
+    --zlib-sources) sources=${2:?--zlib-sources needs a folder}; shift ;;
     --zlib) only_zlib=${2:?--zlib needs a preset}; shift ;;
-    *) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2 ;;
   esac
   shift
 done
@@ -50,7 +53,17 @@ lacks() {
   esac
 }
 
-# zlib_for NAME: zlib of the sources of binutils-source, in the folder where that preset looks.
+# zlib_sources FOLDER: take those of binutils-source.
+zlib_sources() {
+  [[ -e $1/zlib.h ]] && return
+  mkdir -p "$1"
+  (cd "$1" && apt-get download -q binutils-source >/dev/null 2>&1 &&
+    dpkg-deb --fsys-tarfile binutils-source_*.deb |
+    tar xO --wildcards './usr/src/binutils/binutils-*.tar.xz' |
+    tar xJ --strip-components=2 --wildcards 'binutils-*/zlib/*.[ch]')
+}
+
+# zlib_for NAME: zlib in the folder where that preset looks.
 zlib_for() {
   local target folder source=build/zig/zlib part
   target=$(python3 - "$1" <<'P'
@@ -61,13 +74,7 @@ P
 )
   folder=build/zig/$target
   [[ -e $folder/lib/libz.a ]] && return
-  if [[ ! -e $source/zlib.h ]]; then
-    mkdir -p "$source"
-    (cd "$source" && apt-get download -q binutils-source >/dev/null 2>&1 &&
-      dpkg-deb --fsys-tarfile binutils-source_*.deb |
-      tar xO --wildcards './usr/src/binutils/binutils-*.tar.xz' |
-      tar xJ --strip-components=2 --wildcards 'binutils-*/zlib/*.[ch]') || return 1
-  fi
+  zlib_sources "$source" || return 1
   mkdir -p "$folder/lib" "$folder/include" "$folder/zlib"
   for part in adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil; do
     # Where zlib takes macOS for the one before X, it has no fdopen unless one is defined.
@@ -98,6 +105,10 @@ one() {
   python3 -B platform/report.py "$name" "$build" "$rows/$name" "${targets[@]}"
 }
 
+if [[ -n $sources ]]; then
+  zlib_sources "$sources"
+  exit
+fi
 if [[ -n $only_zlib ]]; then
   zlib_for "$only_zlib"
   exit

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Build the package for browsers in web/dist, and test it in node and in Chromium.
 #   scripts/web.sh [--operators] [--seconds N] [--page]
+#   scripts/web.sh --modules
+# --modules: put the package together alone, without tests.
 # --operators: run the property tests of operators in node too. --seconds: how long the page hears a microphone, 60
 # unless given. --page: put the table of sizes into docs/browser.md. RILL names the program that
 # compiles models, build/release/bin/rill unless it is set, which is built where it is not there. Ends
@@ -12,14 +14,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
 
 properties=0
+modules=0
 page=0
 seconds=60
 while [[ $# -gt 0 ]]; do
   case $1 in
     --operators) properties=1 ;;
+    --modules) modules=1 ;;
     --page) page=1 ;;
     --seconds) seconds=${2:?--seconds needs a number}; shift ;;
-    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "unknown option $1" >&2; exit 2 ;;
   esac
   shift
@@ -29,6 +33,7 @@ of_this_machine=("${rill_packages[@]}")
 rill_packages=(cmake ninja-build libxsimd-dev googletest emscripten node-acorn chromium)
 command -v node >/dev/null || rill_packages+=(nodejs)
 command -v npm >/dev/null || rill_packages+=(npm)
+((modules)) && rill_packages=(cmake ninja-build libxsimd-dev emscripten node-acorn)
 (rill_setup) || echo "Some packages are missing." >&2
 for tool in em++ node; do
   command -v "$tool" >/dev/null || { echo "web.sh: skipped, no $tool" >&2; exit 77; }
@@ -36,12 +41,13 @@ done
 
 # Models are compiled by the program of this machine.
 export RILL=${RILL:-$PWD/build/release/bin/rill}
-if [[ ! -x $RILL ]]; then
+if ((!modules)) && [[ ! -x $RILL ]]; then
   rill_packages=("${of_this_machine[@]}")
   rill_setup
   rill_build release rill_program
 fi
 
+rill_use_ccache
 # Debian's emscripten finds its modules of node where Debian's node looks for them.
 export NODE_PATH=/usr/share/nodejs
 cmake --preset wasm >/dev/null
@@ -53,6 +59,7 @@ cmake --preset wasm_run >/dev/null
 cmake --build build/wasm_run -j "$(nproc)" --target rill_web_run
 
 node web/package.mjs build/wasm/bin/rill.wasm build/wasm/bin/rill_onnx.wasm build/wasm_run/bin/rill_run.wasm
+if ((modules)); then exit; fi
 cp tests/models/vad_speech/model.nnef.tgz web/demo/vad_speech.nnef.tgz
 table=$'| what pages fetch | bytes | compressed with gzip | at most | with Brotli |\n| --- | --- | --- | --- | --- |'
 # brotli_bytes FILE: what a server sends that keeps files compressed; node has the code.
