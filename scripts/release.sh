@@ -15,7 +15,7 @@ source scripts/setup.sh
 rill_use_ccache
 # Zig compiles for musl and macOS.
 if [[ -z ${RILL_PYTHON:-} ]]; then
-  RILL_PYTHON=$(rill_python_environment zig ziglang 2>/dev/null) || RILL_PYTHON=python3
+  RILL_PYTHON=$(rill_python_environment clang ziglang 2>/dev/null) || RILL_PYTHON=python3
 fi
 export RILL_PYTHON
 exec python3 -B scripts/release/release.py "$@"

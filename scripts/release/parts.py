@@ -81,7 +81,7 @@ class Source(Part):
         root = where / f"rill-{run.version}"
         build = where / "build"
         call(["cmake", "-S", root, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DRILL_RUN_ONLY=ON"])
-        call(["cmake", "--build", build, "-j", run.jobs, "--target", "rill_run_static"])
+        call(["cmake", "--build", build, "-j", run.jobs, "--target", "rill_run_static"], env={"CCACHE_BASEDIR": str(root)})
         return "configures; librill_run builds"
 
 
