@@ -297,9 +297,9 @@ _GCC = "-DCMAKE_{0}_LINKER_FLAGS_INIT=-static-libstdc++ -static-libgcc"
 _STATIC_CPP = tuple(_GCC.format(kind) for kind in ("EXE", "SHARED"))
 PARTS = (
     Source(),
-    Archive("linux-x86_64", None, ("cc",), _STATIC_CPP, parts=("libstdc++",)),
-    Archive("linux-aarch64", None, ("aarch64-linux-gnu-gcc",),
-            ("-DCMAKE_TOOLCHAIN_FILE={source}/cmake/aarch64.cmake", *_STATIC_CPP),
+    Archive("linux-x86_64", "release", ("cc",), _STATIC_CPP, parts=("libstdc++",)),
+    Archive("linux-aarch64", "release", ("aarch64-linux-gnu-gcc",),
+            ("-DCMAKE_TOOLCHAIN_FILE={source}/cmake/aarch64.cmake", "-DRILL_WERROR=OFF", "-DRILL_PRECOMPILE=OFF", *_STATIC_CPP),
             ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"), parts=("libstdc++", "zlib"), own_zlib=True),
     Archive("linux-x86_64-musl", "musl-x86_64", ("x86_64-linux-musl",), zig=True, parts=("zlib", "libc++", "musl")),
     Archive("linux-aarch64-musl", "musl-aarch64", ("aarch64-linux-musl",), (), ("qemu-aarch64-static",), zig=True,
