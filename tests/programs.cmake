@@ -53,6 +53,9 @@ if(TARGET surroundings_test)
 endif()
 rill_test(audio_test SOURCES audio/audio_c_test.cpp audio/audio_test.cpp audio/resampler_test.cpp
           DEPENDS rill_test_bundles rill_audio LABELS models)
+rill_test(audio_worker_test
+          SOURCES audio/audio_worker_test.cpp support/heap_calls.cpp support/lock_calls.cpp
+          DEPENDS rill_test_bundles rill_audio LABELS models)
 rill_test(audio_realtime_test
           SOURCES audio/audio_realtime_test.cpp support/heap_calls.cpp support/lock_calls.cpp
                   support/system_calls.cpp

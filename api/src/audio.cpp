@@ -35,6 +35,7 @@ rill_status fill(rill_plan* plan, const rill_audio_opts* opts, rill::AudioOption
   out->channels = opts->channels == 0 ? 1 : opts->channels;
   out->device_rate = opts->device_rate;
   out->block = opts->block;
+  out->worker = opts->worker != 0;
   out->model_rate = opts->model_rate;
   if (opts->model_rate != 0) return RILL_OK;
   auto rate = rill::sample_rate(rill::Plan(rill_plan_retain(plan)));
@@ -131,6 +132,17 @@ rill_status rill_effect_process(rill_effect* effect, const rill_sound* in,
   rill_status status = effect ? read(in, &from) : RILL_E_ARG;
   if (status == RILL_OK) status = read(out, &to);
   return status == RILL_OK ? effect->effect.process(from, to) : status;
+}
+int64_t rill_effect_work(rill_effect* effect) RILL_REAL_TIME {
+  return effect ? effect->effect.work() : -1;
+}
+rill_status rill_effect_offline(rill_effect* effect, int32_t on) {
+  if (!effect) return RILL_E_ARG;
+  effect->effect.offline(on != 0);
+  return RILL_OK;
+}
+int64_t rill_effect_late(const rill_effect* effect) RILL_REAL_TIME {
+  return effect ? effect->effect.late() : -1;
 }
 rill_status rill_effect_bypass(rill_effect* effect, int32_t on) RILL_REAL_TIME {
   if (!effect) return RILL_E_ARG;

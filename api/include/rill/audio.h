@@ -39,6 +39,7 @@ typedef struct rill_audio_opts {
   int64_t device_rate; /**< Hz */
   int64_t model_rate;  /**< Hz; 0: the property rill.sample_rate of the model */
   int64_t block;       /**< frames of each call, or a divisor of them, for less latency; 0: any */
+  int32_t worker;      /**< not 0: steps of an effect run in rill_effect_work, a pulse later */
 } rill_audio_opts;
 
 typedef struct rill_effect rill_effect;
@@ -60,9 +61,19 @@ int64_t rill_effect_latency(const rill_effect* effect) RILL_REAL_TIME;
 /** Push a block, and write as many frames to `out`, which may be the same memory with the same
  *  layout.
  *  Real-time: yes. Errors: RILL_E_DTYPE for an unknown format; RILL_E_SHAPE for another number of
- *  channels or frames; RILL_E_ARG for null; RILL_E_ABI. The stream is unchanged then. */
+ *  channels or frames; RILL_E_ARG for null; RILL_E_ABI. The stream is unchanged then.
+ *  RILL_E_STATE: the worker was late; silence replaces frames, and the stream continues. */
 rill_status rill_effect_process(rill_effect* effect, const rill_sound* in,
                                 const rill_sound* out) RILL_REAL_TIME;
+/** Step all pulses that wait, of an effect with a worker, and return their number; -1 for null. Another thread
+ *  than that of rill_effect_process calls it several times per pulse. Other functions than
+ *  rill_effect_process, rill_effect_bypass and rill_effect_late wait until no thread calls it.
+ *  Real-time: yes. */
+int64_t rill_effect_work(rill_effect* effect) RILL_REAL_TIME;
+/** Not 0: step in rill_effect_process in place of rill_effect_work, for rendering faster than sound. */
+rill_status rill_effect_offline(rill_effect* effect, int32_t on);
+/** Return the number of pulses that a worker finished late since the last reset; -1 for null. */
+int64_t rill_effect_late(const rill_effect* effect) RILL_REAL_TIME;
 /** Not 0: play the input, as late as the model's output would be; 0: play the output. The switch
  *  fades over 5 ms. The model keeps running. Real-time: yes. */
 rill_status rill_effect_bypass(rill_effect* effect, int32_t on) RILL_REAL_TIME;

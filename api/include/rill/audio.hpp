@@ -63,6 +63,10 @@ class AudioListener {
   /// Errors: RILL_E_ARG for another plan, and for invalid rates, channels or blocks;
   /// RILL_E_UNSUPPORTED for rates that `Resampler` refuses.
   static Result<AudioListener> make(const Plan& plan, const AudioOptions& options) {
+    if (options.worker) {
+      return detail::refusal(RILL_E_ARG, "a listener has no worker",
+                             "carry sound to another thread by a rill::Ring, and push it there");
+    }
     auto intake = detail::Intake::make(plan, options, detail::Intake::kMixed);
     if (!intake) return intake.error();
     AudioListener out(options, std::move(intake).value());
@@ -123,7 +127,9 @@ class AudioEffect {
     if (!first) return first.error();
     const auto stream = plan.stream(0);
     if (!stream) return stream.error();
-    const rill_stream_info& info = stream.value();
+    rill_stream_info info = stream.value();
+    const rill_stream_info own = info;
+    if (options.worker) info.delay += info.pulse;
     auto back = Resampler::make(options.model_rate, options.device_rate);
     if (!back) return back.error();
     auto outlet = detail::Outlet::make(plan, info, first->lanes());
@@ -141,6 +147,9 @@ class AudioEffect {
       if (!intake) return intake.error();
       out.runs_.push_back({std::move(intake).value(), *outlet});
     }
+    for (Run& run : out.runs_) {
+      if (options.worker) run.intake.hand_off(own);
+    }
     return out;
   }
 
@@ -149,12 +158,14 @@ class AudioEffect {
 
   /// Push a block, and write as many frames to `out`. `in` and `out` may be the same buffer, with
   /// the same format and layout. Push `latency()` frames of silence to hear the end.
-  /// Errors: as AudioListener::push, and RILL_E_SHAPE if `out` and `in` differ in frames.
+  /// Errors: as AudioListener::push, and RILL_E_SHAPE if `out` and `in` differ in frames. RILL_E_STATE: the
+  /// worker was late, so that silence replaces frames; the stream continues.
   rill_status process(const ConstSound& in, const Sound& out) RILL_REAL_TIME {
     rill_status fits = detail::check(in, options_);
     if (fits == RILL_OK) fits = detail::check(out, options_);
     if (fits == RILL_OK && in.frames != out.frames) fits = RILL_E_SHAPE;
     if (fits != RILL_OK) return fits;
+    const int64_t late = this->late();
     for (int64_t at = 0; at < in.frames; at += piece_) {
       const int64_t frames = in.frames - at < piece_ ? in.frames - at : piece_;
       bypass_.take(in, at, frames);
@@ -173,8 +184,36 @@ class AudioEffect {
       }
       bypass_.give(out, at, frames);
     }
-    return RILL_OK;
+    return this->late() == late ? RILL_OK : RILL_E_STATE;
   }
+
+  /// Step all pulses that wait, of an effect with `options.worker`, and return their number: a thread calls it
+  /// several times per pulse, as AudioWorker does. A pulse is late if it is not done when the next one is full.
+  /// Thread: one calls `work` while another one calls `process`, `bypass` or `late`; other functions wait until
+  /// no thread calls `work`. Real-time: yes.
+  int64_t work() RILL_REAL_TIME {
+    int64_t done = 0;
+    for (bool any = true; any;) {
+      any = false;
+      for (Run& run : runs_) {
+        if (!run.intake.work()) continue;
+        any = true;
+        ++done;
+      }
+    }
+    return done;
+  }
+  /// Step in `process` in place of `work`, for hosts that render faster than sound; the output is the same.
+  void offline(bool on) {
+    for (Run& run : runs_) run.intake.offline(on);
+  }
+  /// Return the number of pulses that were late, of all channels, since the last reset.
+  int64_t late() const RILL_REAL_TIME {
+    int64_t late = 0;
+    for (const Run& run : runs_) late += run.intake.late();
+    return late;
+  }
+
   /// Play the input instead of the model's output, with the same latency, or return to the output.
   /// The switch fades over 5 ms. The model keeps running, so its state stays current.
   void bypass(bool on) RILL_REAL_TIME { bypass_.set(on); }
@@ -230,6 +269,8 @@ class AudioEffect {
     saved.same(options_.model_rate);
     saved.same(options_.channels);
     saved.same(options_.block);
+    saved.same(options_.worker ? 1 : 0);
+    (void)work();  // so that no pulse waits
     for (Run& run : runs_) {
       run.intake.state(saved);
       run.outlet.state(saved);

@@ -1,6 +1,7 @@
 // The paths of sound into a model and out of it; audio.hpp uses them.
 #pragma once
 
+#include "rill/handoff.hpp"
 #include "rill/resampler.hpp"
 #include "rill/sound.hpp"
 
@@ -72,12 +73,28 @@ class Intake {
 
   rill_status reset() {
     for (Resampler& resampler : resamplers_) resampler.reset();
+    if (handoff_) {
+      handoff_->reset();
+      pulses_.fill_at(handoff_->place());
+    }
     return pulses_.reset();
   }
   void state(SavedSound& saved) {
     for (Resampler& resampler : resamplers_) resampler.state(saved);
     pulses_.state(saved);
+    if (handoff_) handoff_->state(saved);
   }
+
+  /// Leave the steps to the thread that calls `work`; the stream is that of output 0.
+  void hand_off(const rill_stream_info& stream) {
+    handoff_ = std::make_unique<Handoff>(pulses_, stream, pulses_.session().output<float>(0));
+    pulses_.fill_at(handoff_->place());
+  }
+  /// Step a pulse that waits. Returns whether there was one.
+  bool work() { return handoff_ && handoff_->work(pulses_); }
+  /// Step pulses before their frames are due, without another thread.
+  void offline(bool on) { offline_ = on; }
+  int64_t late() const { return handoff_ ? handoff_->late() : 0; }
 
  private:
   Intake(const Resampler& resampler, Pulses<float> pulses, int64_t heard)
@@ -114,13 +131,23 @@ class Intake {
       pulses_.add(count);
       at += count;
       if (pulses_.room() > 0) continue;
-      const rill_status ran = pulses_.step(emit);
+      const rill_status ran = handoff_ ? hand_on(emit) : pulses_.step(emit);
       if (ran != RILL_OK) return ran;
     }
     return RILL_OK;
   }
+  template <class Emit>
+  rill_status hand_on(Emit& emit) {
+    while (offline_ && work()) {
+    }
+    const rill_status given = handoff_->fill(emit);
+    pulses_.fill_at(handoff_->place());
+    return given;
+  }
 
   Pulses<float> pulses_;
+  std::unique_ptr<Handoff> handoff_;  // where another thread steps
+  bool offline_ = false;
   int64_t from_;  // the first channel of the device that is heard, or kMixed
   std::vector<Resampler> resamplers_;
   std::vector<float> heard_;

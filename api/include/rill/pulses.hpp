@@ -47,6 +47,7 @@ class Pulses {
     for (int i = 0; i < axis; ++i) out.outer_ *= out.in_.extent(i);
     out.inner_ = out.in_.stride(axis);
     out.pulse_ = out.in_.extent(axis);
+    out.place_ = out.in_.data();
     return out;
   }
 
@@ -60,11 +61,26 @@ class Pulses {
   int64_t room() const { return pulse_ - filled_; }
   /// Return the place of the next frame of a lane; the following one is `inner()` elements later.
   T* next(int64_t lane) const {
-    return in_.data() + (lane / inner_ * pulse_ + filled_) * inner_ + lane % inner_;
+    return place_ + (lane / inner_ * pulse_ + filled_) * inner_ + lane % inner_;
   }
   /// Add frames that were written to all lanes, at most `room()`.
   void add(int64_t frames) { filled_ += frames; }
 
+  /// Fill the next pulse elsewhere, from its first frame on.
+  void fill_at(T* place) {
+    place_ = place;
+    filled_ = 0;
+  }
+  /// Run a pulse that was filled elsewhere, and copy output 0, of whose frames `count` from `first` on are valid.
+  rill_status step_copied(const T* pulse, T* output, int64_t* first, int64_t* count) {
+    std::memcpy(in_.data(), pulse, static_cast<size_t>(pulse_ * lanes()) * sizeof(T));
+    rill_status status = rill_step(session_.get());
+    if (status == RILL_OK) status = rill_valid_frames(session_.get(), 0, first, count);
+    if (status != RILL_OK) return status;
+    const auto from = session_.template output<T>(0);
+    std::memcpy(output, from.data(), static_cast<size_t>(from.size()) * sizeof(T));
+    return RILL_OK;
+  }
   /// Run a full pulse.
   template <class Emit>
   rill_status step(Emit& emit) {
@@ -98,7 +114,7 @@ class Pulses {
     saved.same(pulse_);
     saved.same(lanes());
     saved.number(filled_, 0, pulse_ - 1);
-    saved.floats(in_.data(), pulse_ * lanes());
+    saved.floats(place_, pulse_ * lanes());
     saved.session(session_.get());
   }
 
@@ -122,6 +138,7 @@ class Pulses {
 
   Session session_;
   TensorView<T> in_;
+  T* place_ = nullptr;     // of the pulse that is filled
   std::vector<int> axes_;  // of the outputs; -1: it does not stream
   int64_t pulse_ = 0;
   int64_t outer_ = 1;
