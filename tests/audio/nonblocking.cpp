@@ -12,6 +12,6 @@ rill_status every_call(rill::AudioEffect& effect, rill::AudioListener& listener,
   const size_t moved = ring.write(frames, 9) + ring.read(frames, 9);
   if (moved == 0 || listener.push(in, emit) != RILL_OK) return RILL_E_STATE;
   if (listener.finish(emit) != RILL_OK || listener.reset() != RILL_OK) return RILL_E_STATE;
-  if (effect.reset() != RILL_OK) return RILL_E_STATE;
+  if (effect.reset() != RILL_OK || effect.work() > effect.late()) return RILL_E_STATE;
   return effect.process(in, out);
 }

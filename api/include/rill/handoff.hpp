@@ -21,7 +21,8 @@ class Handoff {
   static constexpr int64_t kSlots = 8;
 
   /// `out` is the view of output 0, and `stream` how it streams.
-  Handoff(const Pulses<float>& pulses, const rill_stream_info& stream, const TensorView<float>& out)
+  Handoff(const Pulses<float>& pulses, const rill_stream_info& stream,
+          const TensorView<const float>& out)
       : axis_(stream.axis),
         pulse_(stream.pulse),
         delay_(stream.delay),
@@ -107,7 +108,8 @@ class Handoff {
   }
 
   /// Return a view of other memory with the same layout.
-  static TensorView<const float> like(const TensorView<float>& view, std::vector<float>& memory) {
+  static TensorView<const float> like(const TensorView<const float>& view,
+                                      std::vector<float>& memory) {
     int64_t shape[RILL_MAX_RANK] = {};
     int64_t strides[RILL_MAX_RANK] = {};
     for (int axis = 0; axis < view.rank(); ++axis) {
