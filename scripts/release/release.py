@@ -32,7 +32,9 @@ class Run:
         parts.call(["git", "checkout", "-q", commit], cwd=self.source)
         self.commit = commit
         self.epoch = int(parts.call(["git", "log", "-1", "--format=%ct"], cwd=self.source))
-        os.environ.update(SOURCE_DATE_EPOCH=str(self.epoch), LC_ALL="C.UTF-8", TZ="UTC", CCACHE_BASEDIR=str(self.source))
+        # ccache tells languages apart, so that LC_ALL stays as it is.
+        os.environ.update(SOURCE_DATE_EPOCH=str(self.epoch), TZ="UTC",
+                          CCACHE_BASEDIR=str(self.source))
 
 
 def versions():
