@@ -63,4 +63,22 @@ final class Native {
   static native long stateSize(long session);
   static native long saveState(long session, ByteBuffer bytes, int position, int size);
   static native void loadState(long session, ByteBuffer bytes, int position, int size);
+
+  static native long newEffect(long plan, long[] options);
+  static native void freeEffect(long effect);
+  static native long latencyOfEffect(long effect);
+  static native boolean processEffect(long effect, ByteBuffer in, int inPosition, ByteBuffer out,
+      int outPosition, int format, int channels, int frames);
+  static native long work(long effect);
+  static native long late(long effect);
+  static native void setEffect(long effect, int what, boolean on);
+  static native long stateSizeOfEffect(long effect);
+  static native long saveEffect(long effect, ByteBuffer bytes, int size);
+  static native void loadEffect(long effect, ByteBuffer bytes, int size);
+  static native long newListener(long plan, long[] options);
+  static native void freeListener(long listener);
+  static native long latencyOfListener(long listener, int output);
+  static native long heard(long listener, ByteBuffer sound, int position, int format, int channels,
+      int count, int output, int axis, ByteBuffer frames, int framesPosition, int size);
+  static native void resetListener(long listener);
 }

@@ -133,6 +133,32 @@ public final class Plan implements AutoCloseable {
     }
   }
 
+  /**
+   * Make an effect that plays output 0. Errors: ARG for another plan than an effect needs, and for
+   * invalid rates, channels or blocks; UNSUPPORTED for rates whose resampler is too large.
+   */
+  public Effect effect(AudioOptions options) {
+    long plan = handle.enter();
+    try {
+      return new Effect(Native.newEffect(plan, options.all()), options, weights);
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** Make a listener. Errors: as above. */
+  public Listener listener(AudioOptions options) {
+    int[] axes = new int[outputs.size()];
+    long plan = handle.enter();
+    try {
+      long address = Native.newListener(plan, options.all());
+      for (int i = 0; i < axes.length; ++i) axes[i] = (int) Native.streamOfPlan(plan, i)[0];
+      return new Listener(address, options, axes, weights);
+    } finally {
+      handle.leave();
+    }
+  }
+
   @Override
   public void close() {
     handle.close();

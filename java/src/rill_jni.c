@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audio_jni.h"
 #include "rill/rill.h"
 
 #define RILL_UNUSED(name) (void)name
@@ -61,6 +62,15 @@ static void throw_failure(JNIEnv* env, rill_status status) {
   if (failure) (*env)->Throw(env, (jthrowable)failure);
 }
 
+void rill_jni_throw(JNIEnv* env, rill_status status, const char* text) {
+  jbyteArray message = bytes_of(env, text);
+  jbyteArray none = message ? bytes_of(env, "") : NULL;
+  jobject failure = none ? (*env)->NewObject(env, exception_class, exception_init, (jint)status,
+                                             message, none, none, none, (jint)0, none)
+                         : NULL;
+  if (failure) (*env)->Throw(env, (jthrowable)failure);
+}
+
 /* Throws unless the status is good; tells whether it is. */
 static int good(JNIEnv* env, rill_status status) {
   if (status == RILL_OK) return 1;
@@ -102,6 +112,10 @@ static char* at_of(JNIEnv* env, jobject buffer, jint position) {
     return NULL;
   }
   return bytes + position;
+}
+
+char* rill_jni_at(JNIEnv* env, jobject buffer, jint position) {
+  return at_of(env, buffer, position);
 }
 
 /* ---- library and model ----------------------------------------------------------------------- */
@@ -669,5 +683,8 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void* reserved) {
   if (!native) return JNI_ERR;
   const jint count = (jint)(sizeof kMethods / sizeof *kMethods);
   if ((*env)->RegisterNatives(env, native, kMethods, count) != JNI_OK) return JNI_ERR;
+  if ((*env)->RegisterNatives(env, native, kRillAudioMethods, kRillAudioMethodCount) != JNI_OK) {
+    return JNI_ERR;
+  }
   return JNI_VERSION_1_6;
 }

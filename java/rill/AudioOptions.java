@@ -1,0 +1,76 @@
+package rill;
+
+/** Rates, channels and blocks of a device, for {@link Effect} and {@link Listener}. */
+public final class AudioOptions {
+  /** How a sample lies in a buffer, in the machine's byte order. */
+  public enum Format {
+    /** Full scale is 2^15. */
+    I16(2),
+    /** Full scale is 2^31. */
+    I32(4),
+    /** Full scale is 1. */
+    F32(4);
+
+    public final int bytes;
+
+    Format(int bytes) {
+      this.bytes = bytes;
+    }
+  }
+
+  int channels = 1;
+  long deviceRate;
+  long modelRate;
+  long block;
+  boolean worker;
+  Format format = Format.F32;
+
+  /** @param deviceRate frames of the device per second */
+  public AudioOptions(long deviceRate) {
+    this.deviceRate = deviceRate;
+  }
+
+  /** Set the rate of the model in Hz; without it, the model's property rill.sample_rate. */
+  public AudioOptions modelRate(long hertz) {
+    modelRate = hertz;
+    return this;
+  }
+
+  /** Set the channels of the device, whose samples are interleaved; 1 without it. */
+  public AudioOptions channels(int count) {
+    channels = count;
+    return this;
+  }
+
+  /** Set the frames of each call, or a divisor of them, for less latency; without it, any number. */
+  public AudioOptions block(long frames) {
+    block = frames;
+    return this;
+  }
+
+  /** Leave the steps of an effect to a thread that calls {@link Effect#work}, a pulse later. */
+  public AudioOptions worker(boolean on) {
+    worker = on;
+    return this;
+  }
+
+  /** Set the format of samples; F32 without it. */
+  public AudioOptions format(Format kind) {
+    format = kind;
+    return this;
+  }
+
+  long[] all() {
+    return new long[] {channels, deviceRate, modelRate, block, worker ? 1 : 0};
+  }
+
+  /** The whole frames that remain in a buffer. */
+  int framesIn(java.nio.ByteBuffer sound) {
+    int frame = channels * format.bytes;
+    if (sound.remaining() % frame != 0) {
+      throw new IllegalArgumentException("a buffer does not hold whole frames of " + channels
+          + " channels");
+    }
+    return sound.remaining() / frame;
+  }
+}

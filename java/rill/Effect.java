@@ -1,0 +1,138 @@
+package rill;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * Passes sound through a model: each call gives as many frames as it takes, delayed by
+ * {@link #latency} frames of the device, with silence at first. The model has one input, which
+ * streams; a model of one channel runs on each channel of the device. {@link #process} allocates
+ * nothing unless it fails. One thread at a time uses an effect, but for {@link #work}.
+ */
+public final class Effect implements AutoCloseable {
+  private static final Handle.Free FREE = new Handle.Free() {
+    @Override
+    public void free(long address) {
+      Native.freeEffect(address);
+    }
+  };
+
+  private final Handle handle;
+  private final AudioOptions options;
+  private final long latency;
+
+  Effect(long address, AudioOptions options, ByteBuffer weights) {
+    this.options = options;
+    handle = new Handle(this, "effect", address, true, FREE);
+    handle.held = weights;
+    latency = Native.latencyOfEffect(address);
+  }
+
+  /** The lag of the output in frames of the device: exact, and the least possible. */
+  public long latency() {
+    return latency;
+  }
+
+  /**
+   * Pass what remains in a direct buffer, interleaved frames, and write as many frames to another
+   * one, or the same. Positions stay. Returns false if the worker was late, so that silence replaces
+   * frames; the stream continues. Errors: ARG, SHAPE for a block that contradicts the options; those
+   * of a step.
+   */
+  public boolean process(ByteBuffer in, ByteBuffer out) {
+    Buffers.expectDirect(in);
+    Buffers.expectWritable(out);
+    int frames = options.framesIn(in);
+    if (options.framesIn(out) != frames) {
+      throw new IllegalArgumentException("the output has other frames than the input");
+    }
+    long effect = handle.enter();
+    try {
+      return Native.processEffect(effect, in, in.position(), out, out.position(),
+          options.format.ordinal(), options.channels, frames);
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /**
+   * Step the pulses that wait, of an effect with {@link AudioOptions#worker}, and return their
+   * number. Another thread than that of {@link #process} calls it several times per pulse. Other
+   * functions than process, bypass and late wait until no thread calls it.
+   */
+  public long work() {
+    long effect = handle.enter();
+    try {
+      return Native.work(effect);
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** Step in process in place of work, for rendering faster than sound. */
+  public void offline(boolean on) {
+    set(0, on);
+  }
+
+  /** The pulses that a worker finished late since the last reset. */
+  public long late() {
+    long effect = handle.enter();
+    try {
+      return Native.late(effect);
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** Play the input, as late as the output, or the output. The change fades over 5 ms. */
+  public void bypass(boolean on) {
+    set(1, on);
+  }
+
+  /** Return to the state of a new effect. */
+  public void reset() {
+    set(2, true);
+  }
+
+  private void set(int what, boolean on) {
+    long effect = handle.enter();
+    try {
+      Native.setEffect(effect, what, on);
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** Save the state of the stream to a new direct buffer. */
+  public ByteBuffer save() {
+    long effect = handle.enter();
+    try {
+      long size = Native.stateSizeOfEffect(effect);
+      ByteBuffer bytes = ByteBuffer.allocateDirect((int) size).order(ByteOrder.nativeOrder());
+      bytes.limit((int) Native.saveEffect(effect, bytes, (int) size));
+      return bytes;
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /**
+   * Continue a saved stream of an effect with the same model and options. The bytes may be anything.
+   * Errors: PARSE, and those of a session; the effect is new then.
+   */
+  public void load(ByteBuffer bytes) {
+    ByteBuffer own = ByteBuffer.allocateDirect(Math.max(1, bytes.remaining()));
+    own.put(bytes.duplicate());
+    long effect = handle.enter();
+    try {
+      Native.loadEffect(effect, own, bytes.remaining());
+    } finally {
+      handle.leave();
+    }
+  }
+
+  @Override
+  public void close() {
+    handle.close();
+  }
+}
