@@ -553,6 +553,12 @@ public final class RillTest {
     test("compiled models open from buffers", RillTest::compiledModelsOpenFromBuffers);
     test("one thread at a time", RillTest::oneThreadAtATime);
     test("abandoned handles are freed", RillTest::abandonedHandlesAreFreed);
+    test("effects", () -> AudioTest.effects(false));
+    test("effects with a worker", () -> AudioTest.effects(true));
+    test("late pulses of a worker", AudioTest::latePulses);
+    test("states of effects move", AudioTest::states);
+    test("listeners", AudioTest::listeners);
+    test("refusals of effects and listeners", AudioTest::refusals);
     test("other ways to load", RillTest::otherWaysToLoad);
     System.out.println(failed + " failed");
     System.exit(failed == 0 ? 0 : 1);
