@@ -77,7 +77,7 @@ final class AudioTest {
   }
 
   static void latePulses() {
-    try (Plan plan = plan(0, 64);
+    try (Plan plan = plan(1, 64);
         Effect effect = plan.effect(new AudioOptions(16000).modelRate(16000).worker(true))) {
       ByteBuffer sound = noise(64, 1);
       ByteBuffer out = floats(64);
@@ -126,7 +126,7 @@ final class AudioTest {
   }
 
   static void refusals() {
-    try (Plan plan = plan(0, 64)) {
+    try (Plan plan = plan(1, 64)) {
       RillTest.status(Status.ARG, () -> plan.effect(new AudioOptions(48000)));
       RillTest.status(Status.ARG, () -> plan.effect(new AudioOptions(48000).modelRate(-1)));
       RillTest.status(Status.ARG,
