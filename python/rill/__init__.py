@@ -20,13 +20,15 @@ from .compiled import CompiledModel, CompileReport, load_plan
 from .latency import LatencyReport
 from .model import Model, load
 from .profiles import Profile
+from .sound import Effect, Listener
 from .stream import Stream, step_together
 
 __version__ = version()
 
 __all__ = [
-    "ArgumentError", "CheckError", "CheckReport", "CompileReport", "CompiledModel", "DTypeError",
-    "Error", "FileError", "InternalError", "Io", "LatencyReport", "Model", "OutOfMemory",
-    "ParseError", "Profile", "PulseError", "ShapeError", "StateError", "Stream", "SymbolError",
-    "UnsupportedError", "build_info", "cpu", "load", "load_plan", "step_together", "version",
+    "ArgumentError", "CheckError", "CheckReport", "CompileReport", "CompiledModel",
+    "DTypeError", "Effect", "Error", "FileError", "InternalError", "Io", "LatencyReport",
+    "Listener", "Model", "OutOfMemory", "ParseError", "Profile", "PulseError", "ShapeError",
+    "StateError", "Stream", "SymbolError", "UnsupportedError", "build_info", "cpu", "load",
+    "load_plan", "step_together", "version",
 ]

@@ -171,5 +171,6 @@ class Stream {
 void define_model(nanobind::module_& module);
 void define_plan(nanobind::module_& module);
 void define_stream(nanobind::module_& module);
+void define_sound(nanobind::module_& module);
 
 }  // namespace rill::python

@@ -37,6 +37,7 @@ NB_MODULE(_rill_of_main, module) {
   define_model(module);
   define_plan(module);
   define_stream(module);
+  define_sound(module);
   module.def(
       "status_names",
       [] {

@@ -123,7 +123,8 @@ class Archive(Part):
             call(["scripts/platforms.sh", "--zlib", self.preset], cwd=run.source, log=log)
         base = ["--preset", self.preset] if self.preset else ["-G", "Ninja"]
         call(["cmake", "-S", run.source, "-B", build, *base, "-DCMAKE_BUILD_TYPE=Release", "-DRILL_TESTS=OFF", "-DRILL_BENCH=OFF",
-              "-DRILL_PACK_POINTERS=OFF", "-DCMAKE_INSTALL_LIBDIR=lib", *options],
+              "-DRILL_PACK_POINTERS=OFF",
+              "-DRILL_FMT_INSIDE=ON", "-DCMAKE_INSTALL_LIBDIR=lib", *options],
              cwd=run.source, env={"LDFLAGS": "-s"}, log=log)
         call(["cmake", "--build", build, "-j", run.jobs], log=log)
         title = f"rill-{run.version}-{self.name}"
@@ -159,12 +160,15 @@ class Archive(Part):
         return f"a stream by rill, and by a program in C{self.needs(root)}{' under ' + self.emulator[0] if self.emulator else ''}"
 
     def needs(self, root):
-        """The glibc that the library and the program need."""
+        """The glibc that libraries and programs need. Raises Failure for another library than those of every Linux."""
         if "linux" not in self.name or not shutil.which("objdump"):
             return ""
         found = set()
         for path in [root / "bin/rill", *root.glob("lib/librill*.so")]:
-            text = subprocess.run(["objdump", "-T", path], capture_output=True, text=True).stdout
+            text = subprocess.run(["objdump", "-p", "-T", path], capture_output=True, text=True).stdout
+            for library in re.findall(r"NEEDED +(\S+)", text):
+                if not re.match(r"(libc|libm|libz|ld-linux[-\w]*|librill)\.so", library):
+                    raise Failure(f"{path.name} needs {library}: expected the C library and zlib alone")
             found |= {tuple(map(int, each.split("."))) for each in re.findall(r"GLIBC_(\d+\.\d+)", text)}
         return f"; glibc {'.'.join(map(str, max(found)))} or later" if found else ""
 

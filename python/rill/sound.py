@@ -1,0 +1,106 @@
+"""Sound of devices: effects and listeners, for any rate, channels and block size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Optional, Tuple, Union
+
+from . import _rill
+from ._errors import ArgumentError
+from ._lazy import np
+
+if TYPE_CHECKING:
+    from ._types import Array
+    from .stream import Stream
+
+_TYPES = ("int16", "int32", "float32")
+
+
+def _block(sound: Any, channels: int) -> "Array":
+    """Return sound as (frames, channels) of a type that devices have."""
+    block = np.asarray(sound)
+    if block.dtype.name not in _TYPES:
+        raise ArgumentError(f"sound of type {block.dtype}: expected {', '.join(_TYPES)}")
+    if block.ndim == 1 and channels == 1:
+        block = block[:, np.newaxis]
+    if block.ndim != 2 or block.shape[1] != channels:
+        raise ArgumentError(f"sound of shape {block.shape}: expected (frames, {channels})")
+    return np.ascontiguousarray(block)
+
+
+class Effect(_rill.Effect):
+    """Sound through the model of a stream: each call gives as many frames as it takes, delayed by ``latency`` frames of
+    the device, with silence at first.
+
+        stream = rill.load("denoiser.nnef.tgz", symbols={"B": 1}).pulse("S", 160)
+        effect = rill.Effect(stream, 48000, channels=2)
+        out = effect(block)                      # int16, int32 or float32, (frames, channels)
+
+    ``model_rate``: Hz; the property rill.sample_rate without it. ``block``: frames of each call, or a divisor of them,
+    for less latency. ``worker``: a thread that calls ``work`` steps the model, a pulse later.
+    A model of one channel runs on each channel. The stream itself stays as it is.
+    """
+
+    def __init__(self, stream: "Stream", device_rate: int, *, model_rate: Optional[int] = None,
+                 channels: int = 1, block: int = 0, worker: bool = False) -> None:
+        super().__init__(stream._plan, device_rate, model_rate or 0, channels, block, worker)
+        self._channels = channels
+
+    def __call__(self, sound: "Array", out: Optional["Array"] = None) -> "Array":
+        """Return the output for a block of any length, in the type and shape of ``sound``; ``out``: where to write it.
+        Silence replaces the frames of pulses that a worker did not finish; ``late`` counts them."""
+        block = _block(sound, self._channels)
+        given = np.empty_like(block) if out is None else _block(out, self._channels)
+        if out is not None and (given.base is not out and given is not out or given.shape != block.shape):
+            raise ArgumentError(f"out: expected a contiguous array of shape {block.shape}")
+        super().process(block, given)
+        return given.reshape(np.shape(sound)) if out is None else out
+
+    @property
+    def latency(self) -> int:
+        """Frames of the device by which the output lags: exact, and the least possible."""
+        return super().latency()
+
+    @property
+    def late(self) -> int:
+        """Pulses that a worker finished late since the last reset."""
+        return super().late()
+
+    @property
+    def bypass(self) -> bool:
+        """Whether the input plays, as late as the output would. A change fades over 5 ms."""
+        return super().bypassed()
+
+    @bypass.setter
+    def bypass(self, on: bool) -> None:
+        super().bypass(on)
+
+
+class Listener(_rill.Listener):
+    """Frames of the model of a stream from sound of a device; a model of one channel hears the mean of the channels.
+
+        listener = rill.Listener(stream, 48000, channels=2)
+        speech = listener.push(block)            # new frames, the first axis; a tuple for several outputs
+        rest = listener.finish()
+    """
+
+    def __init__(self, stream: "Stream", device_rate: int, *, model_rate: Optional[int] = None,
+                 channels: int = 1, block: int = 0) -> None:
+        super().__init__(stream._plan, device_rate, model_rate or 0, channels, block)
+        self._channels = channels
+
+    def push(self, sound: "Array") -> Union["Array", Tuple["Array", ...]]:
+        """Return the frames that a block of any length makes ready, float32."""
+        return _frames(super().push(_block(sound, self._channels)))
+
+    def finish(self) -> Union["Array", Tuple["Array", ...]]:
+        """End the stream, and return the remaining frames."""
+        return _frames(super().finish())
+
+    def latency(self, output: int = 0) -> int:
+        """Return the largest lag of an output in frames of the device; -1 if it does not stream."""
+        return super().latency(output)
+
+
+def _frames(heard: Any) -> Union["Array", Tuple["Array", ...]]:
+    arrays = tuple(np.frombuffer(data, np.float32).reshape(shape or (0,)) for shape, data in heard)
+    return arrays[0] if len(arrays) == 1 else arrays
