@@ -285,17 +285,17 @@ class Model(Described):
 
     def _whole_plan(self, handle: _rill.Model,
                     shapes: Tuple[Tuple[int, ...], ...]) -> Tuple["Model", _rill.Plan]:
-        return self, self._prepared(handle.with_shapes([list(shape) for shape in shapes]))
+        return self, self._prepared(handle.with_shapes([list(shape) for shape in shapes]))[1]
 
     def _streamed(self, handle: _rill.Model) -> Tuple["Model", _rill.Plan]:
         model = self._like(handle)
         return model, self._prepared(handle)
 
-    def _prepared(self, handle: _rill.Model) -> _rill.Plan:
+    def _prepared(self, handle: _rill.Model) -> Tuple["Model", _rill.Plan]:
         plan = handle.prepare()
         if self._threads is not None:
             plan.use(self._threads)
-        return plan
+        return self._like(handle), plan
 
     def _like(self, handle: _rill.Model) -> "Model":
         return Model(handle, self._name, self._threads, self._thread_count)
