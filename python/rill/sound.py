@@ -27,7 +27,7 @@ def _block(sound: Any, channels: int) -> "Array":
     return np.ascontiguousarray(block)
 
 
-class Effect(_rill.Effect):
+class Effect:
     """Sound through the model of a stream: each call gives as many frames as it takes, delayed by ``latency`` frames of
     the device, with silence at first.
 
@@ -42,7 +42,7 @@ class Effect(_rill.Effect):
 
     def __init__(self, stream: "Stream", device_rate: int, *, model_rate: Optional[int] = None,
                  channels: int = 1, block: int = 0, worker: bool = False) -> None:
-        super().__init__(stream._plan, device_rate, model_rate or 0, channels, block, worker)
+        self._effect = _rill.Effect(stream._plan, device_rate, model_rate or 0, channels, block, worker)
         self._channels = channels
 
     def __call__(self, sound: "Array", out: Optional["Array"] = None) -> "Array":
@@ -52,30 +52,52 @@ class Effect(_rill.Effect):
         given = np.empty_like(block) if out is None else _block(out, self._channels)
         if out is not None and (given.base is not out and given is not out or given.shape != block.shape):
             raise ArgumentError(f"out: expected a contiguous array of shape {block.shape}")
-        super().process(block, given)
+        self._effect.process(block, given)
         return given.reshape(np.shape(sound)) if out is None else out
 
     @property
     def latency(self) -> int:
         """Frames of the device by which the output lags: exact, and the least possible."""
-        return super().latency()
+        return self._effect.latency()
 
     @property
     def late(self) -> int:
         """Pulses that a worker finished late since the last reset."""
-        return super().late()
+        return self._effect.late()
 
     @property
     def bypass(self) -> bool:
         """Whether the input plays, as late as the output would. A change fades over 5 ms."""
-        return super().bypassed()
+        return self._effect.bypassed()
 
     @bypass.setter
     def bypass(self, on: bool) -> None:
-        super().bypass(on)
+        self._effect.bypass(on)
+
+    def work(self) -> int:
+        """Step the pulses that wait, of an effect with ``worker``, and return their number. A thread calls it several
+        times per pulse while another one calls the effect."""
+        return self._effect.work()
+
+    def offline(self, on: bool) -> None:
+        """Step in the call of the effect in place of ``work``, for rendering faster than sound."""
+        self._effect.offline(on)
+
+    def reset(self) -> None:
+        """Return to the state of a new effect."""
+        self._effect.reset()
+
+    def save(self) -> bytes:
+        """Return the state of the stream."""
+        return self._effect.save()
+
+    def load(self, state: bytes) -> None:
+        """Continue a saved stream of an effect with the same model and options. Other bytes are refused, with
+        ``ParseError``, and the effect is new then."""
+        self._effect.load(state)
 
 
-class Listener(_rill.Listener):
+class Listener:
     """Frames of the model of a stream from sound of a device; a model of one channel hears the mean of the channels.
 
         listener = rill.Listener(stream, 48000, channels=2)
@@ -85,20 +107,24 @@ class Listener(_rill.Listener):
 
     def __init__(self, stream: "Stream", device_rate: int, *, model_rate: Optional[int] = None,
                  channels: int = 1, block: int = 0) -> None:
-        super().__init__(stream._plan, device_rate, model_rate or 0, channels, block)
+        self._listener = _rill.Listener(stream._plan, device_rate, model_rate or 0, channels, block)
         self._channels = channels
 
     def push(self, sound: "Array") -> Union["Array", Tuple["Array", ...]]:
         """Return the frames that a block of any length makes ready, float32."""
-        return _frames(super().push(_block(sound, self._channels)))
+        return _frames(self._listener.push(_block(sound, self._channels)))
 
     def finish(self) -> Union["Array", Tuple["Array", ...]]:
         """End the stream, and return the remaining frames."""
-        return _frames(super().finish())
+        return _frames(self._listener.finish())
+
+    def reset(self) -> None:
+        """Return to the state of a new listener."""
+        self._listener.reset()
 
     def latency(self, output: int = 0) -> int:
         """Return the largest lag of an output in frames of the device; -1 if it does not stream."""
-        return super().latency(output)
+        return self._listener.latency(output)
 
 
 def _frames(heard: Any) -> Union["Array", Tuple["Array", ...]]:
