@@ -116,7 +116,7 @@ class Model(Described):
         handle = self._open
         key = (_text("symbol", symbol), _whole("left", left), _whole("step", step),
                _whole("right", right))
-        return Stream(*self._plan(key, lambda: self._streamed(handle.windowed(*key))))
+        return Stream(*self._plan(key, lambda: self._stepped(handle.windowed(*key))))
 
     def feedback(self, ties: Optional[Mapping[str, str]] = None, **named: str) -> "Model":
         """Make a stream of steps whose state goes round: ``feedback({"stateN": "state"})``.
@@ -285,17 +285,20 @@ class Model(Described):
 
     def _whole_plan(self, handle: _rill.Model,
                     shapes: Tuple[Tuple[int, ...], ...]) -> Tuple["Model", _rill.Plan]:
-        return self, self._prepared(handle.with_shapes([list(shape) for shape in shapes]))[1]
+        return self, self._prepared(handle.with_shapes([list(shape) for shape in shapes]))
 
-    def _streamed(self, handle: _rill.Model) -> Tuple["Model", _rill.Plan]:
-        model = self._like(handle)
-        return model, self._prepared(handle)
+    def _pulsed_plan(self, handle: _rill.Model, symbol: str,
+                     pulse: str) -> Tuple["Model", _rill.Plan]:
+        return self._stepped(handle.pulsed(symbol, pulse))
 
-    def _prepared(self, handle: _rill.Model) -> Tuple["Model", _rill.Plan]:
+    def _stepped(self, handle: _rill.Model) -> Tuple["Model", _rill.Plan]:
+        return self._like(handle), self._prepared(handle)
+
+    def _prepared(self, handle: _rill.Model) -> _rill.Plan:
         plan = handle.prepare()
         if self._threads is not None:
             plan.use(self._threads)
-        return self._like(handle), plan
+        return plan
 
     def _like(self, handle: _rill.Model) -> "Model":
         return Model(handle, self._name, self._threads, self._thread_count)
