@@ -106,6 +106,54 @@ TEST(AudioEffect, ChainOfTwoRatesIsThatOfScipy) {
   }
 }
 
+TEST(AudioEffect, OutputsOfAnotherRateComeBackAtTheRateOfTheDevice) {
+  struct Layer {
+    const char* kernel;
+    const char* call;
+    double late;   // seconds, of the filter
+    double gain;   // at 300 Hz
+    double image;  // of the output at 15700 Hz, which devices of higher rates play
+  };
+  // A repeated sample is a sum of 2 neighbours at 32 kHz: half a sample late, and weaker by a cosine.
+  const double pi = 3.14159265358979323846;
+  const Layer layers[] = {{"[[[1.0, 1.0]]]", "deconv(x, kernel, 0.0, stride = [2])", 0.5 / 32000,
+                           std::cos(pi * 300 / 32000), std::cos(pi * 15700 / 32000)},
+                          {"[[[1.0]]]", "conv(x, kernel, 0.0, stride = [2])", 0, 1, 0}};
+  for (const Layer& layer : layers) {
+    const std::string text = std::string(R"(version 1.0;
+extension tract_registry tract_core;
+extension tract_symbol S;
+graph network(x) -> (y)
+{
+    x = tract_core_external(shape = [1, 1, S], datum_type = 'f32');
+    kernel = )") + layer.kernel + ";\n    y = " + layer.call + ";\n}\n";
+    auto model = Model::load(text.data(), text.size());
+    ASSERT_TRUE(model) << model.error().text;
+    ASSERT_TRUE(model->pulse("S", 160)) << rill_last_error();
+    auto plan = model->prepare();
+    ASSERT_TRUE(plan) << plan.error().text;
+    for (const int64_t device : {16000, 44100, 48000}) {
+      for (const int64_t block : {0, 128}) {
+        auto effect = AudioEffect::make(*plan, {device, 16000, 1, block});
+        ASSERT_TRUE(effect) << effect.error().text;
+        const auto sine = [&](double t) { return std::sin(2 * pi * 300 * t); };
+        std::vector<float> sound;
+        for (int i = 0; i < 128 * 100; ++i) {
+          sound.push_back(static_cast<float>(sine(i / static_cast<double>(device))));
+        }
+        const auto found = block == 0 ? pass(*effect, sound, 500) : pass(*effect, sound, 1, block);
+        // Twice the ripple of a resampler's pass band, and the image.
+        const double most = 1e-3 + (device > 16000 ? layer.image : 0);
+        for (size_t i = static_cast<size_t>(effect->latency()) + 800; i < found.size(); ++i) {
+          const double t = static_cast<double>(static_cast<int64_t>(i) - effect->latency()) /
+                           static_cast<double>(device);
+          ASSERT_NEAR(found[i], layer.gain * sine(t - layer.late), most) << i << " at " << device;
+        }
+      }
+    }
+  }
+}
+
 TEST(AudioEffect, LatencyIsTheLeastThatNeverRunsDry) {
   // Of equal rates, it is known: a pulse less a frame where blocks are any, nothing where they are
   // pulses; and the delay of the model on top.

@@ -54,15 +54,21 @@ class EffectRun {
     if (!(input.view instanceof Float32Array && output.view instanceof Float32Array)) {
       throw misuse("an effect needs an input and an output of type f32");
     }
-    if (output.elements !== input.elements || info.rateNumerator !== info.rateDenominator) {
-      throw misuse(`an effect needs a frame and channel of output ${output.name} for each of the input, found ` +
-                   `${output.elements} channels for ${input.elements} and ${info.rateNumerator} frames for ` +
-                   `${info.rateDenominator}`);
+    if (output.elements !== input.elements) {
+      throw misuse(`an effect needs a channel of output ${output.name} for each of the input, found ` +
+                   `${output.elements} channels for ${input.elements}`);
+    }
+    // Models of bandwidth extension have outputs of another rate; features are no sound.
+    const ratio = info.rateNumerator / info.rateDenominator;
+    const back = (to * info.rateNumerator) / info.rateDenominator;
+    if (!(ratio >= 1 / 8 && ratio <= 8 && Number.isInteger(back))) {
+      throw misuse("an effect needs a whole rate of 1/8 to 8 of the input's, found " +
+                   `${info.rateNumerator}/${info.rateDenominator}`);
     }
     this.lanes = input.elements;
     const lanes = Array.from({ length: this.lanes });
     this.intakes = lanes.map(() => new Resampler(from, to, block, true));
-    this.outlets = lanes.map(() => new Resampler(to, from, output.frames, true));
+    this.outlets = lanes.map(() => new Resampler(back, from, output.frames, true));
     const most = this.intakes[0].room(block);
     this.rows = lanes.map(() => new Float32Array(most));
     this.chunk = new Float32Array(output.frames);

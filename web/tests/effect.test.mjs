@@ -1,11 +1,12 @@
 // The effect against the sums of its models, and its latency against the sines and silences that it should give.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 
 import { Effect } from "../dist/effect.js";
 import { load } from "../dist/node.js";
-import { random } from "./models.mjs";
+import { kFolder, random } from "./models.mjs";
 
 const kHalf = Math.fround(0.5);
 const kQuarter = Math.fround(0.25);
@@ -164,4 +165,41 @@ test("effects that cannot be are refused with a reason", async () => {
   assert.throws(make({ modelRate: 0 }), /rates/);
   assert.throws(make({ output: "z" }), /no output z/);
   model.close();
+  // Features of a listener are no sound.
+  const vad = await load(readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder)), { symbols: { B: 1 } });
+  assert.throws(() => new Effect(() => vad.pulse("S", 480), { deviceRate: 48000, modelRate: 16000, channels: 1, block: 128 }),
+                /1\/160/);
+  vad.close();
+});
+
+test("outputs of another rate come back at the rate of the device", async () => {
+  const rates = [["deconv(x, kernel, 0.0, stride = [2])", "[[[1.0, 1.0]]]", 2], ["conv(x, kernel, 0.0, stride = [2])", "[[[1.0]]]", 1 / 2]];
+  for (const [layer, kernel, ratio] of rates) {
+    const model = await load(new TextEncoder().encode(`version 1.0;
+extension tract_registry tract_core;
+extension tract_symbol S;
+graph network(x) -> (y)
+{
+  x = tract_core_external(shape = [1, 1, S], datum_type = 'f32');
+  kernel = ${kernel};
+  y = ${layer};
+}
+`));
+    for (const device of [16000, 48000, 44100]) {
+      const effect = new Effect(() => model.pulse("S", 160), { deviceRate: device, modelRate: 16000, channels: 1, block: 128 });
+      const sine = (t) => Math.sin(2 * Math.PI * 300 * t);
+      const sound = Float32Array.from({ length: 128 * 100 }, (_, i) => sine(i / device));
+      const { out: [found] } = pass(effect, [sound]);
+      // A repeated sample is a sum of 2 neighbours at 32 kHz: half a sample late, and weaker by a cosine.
+      const late = ratio === 2 ? 0.5 / 32000 : 0;
+      const gain = ratio === 2 ? Math.cos((Math.PI * 300) / 32000) : 1;
+      // Its image at 15700 Hz is in the sound of devices of higher rates.
+      const image = ratio === 2 && device > 16000 ? Math.cos((Math.PI * 15700) / 32000) : 0;
+      for (let i = effect.latency + 800; i < found.length; ++i) {
+        const want = gain * sine((i - effect.latency) / device - late);
+        assert.ok(Math.abs(found[i] - want) < 4e-3 + image, `${ratio}, ${device}: ${found[i]} at ${i}, not ${want}`);
+      }
+    }
+    model.close();
+  }
 });

@@ -49,8 +49,8 @@ typedef struct rill_listener rill_listener;
  *  was none. Functions for audio callbacks leave it as it is. */
 const char* rill_audio_error(void);
 
-/** Make an effect that plays output 0 of a plan with one input, which streams; the plan may be
- *  released afterwards. A model of one channel runs on each channel of the device.
+/** Make an effect that plays output 0 of a plan with one input, which streams; the output has 1/8 to
+ *  8 frames for each of the input. The plan may be released afterwards. A model of one channel runs on each channel of the device.
  *  Errors: RILL_E_ARG for another plan, and for invalid rates, channels or blocks;
  *  RILL_E_UNSUPPORTED for rates whose resampler takes more than 16 MiB; RILL_E_NOMEM. */
 rill_status rill_effect_new(rill_plan* plan, const rill_audio_opts* opts, rill_effect** effect);

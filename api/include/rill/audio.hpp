@@ -120,8 +120,8 @@ class AudioListener {
 /// Real-time: yes, except `make`.
 class AudioEffect {
  public:
-  /// Make an effect that plays output 0. Errors: as AudioListener::make, and RILL_E_ARG unless the
-  /// output has one frame for each frame of the input, and as many channels.
+  /// Make an effect that plays output 0, at a whole rate of 1/8 to 8 of the input's. Errors: as AudioListener::make, and
+  /// RILL_E_ARG unless the output streams and has as many channels as the input.
   static Result<AudioEffect> make(const Plan& plan, const AudioOptions& options) {
     auto first = detail::Intake::make(plan, options, detail::Intake::kApart);
     if (!first) return first.error();
@@ -130,7 +130,16 @@ class AudioEffect {
     rill_stream_info info = stream.value();
     const rill_stream_info own = info;
     if (options.worker) info.delay += info.pulse;
-    auto back = Resampler::make(options.model_rate, options.device_rate);
+    // Models of bandwidth extension have outputs of another rate; features are no sound.
+    const int64_t scaled = options.model_rate * info.rate_num;
+    if (info.rate_den < 1 || info.rate_num > 8 * info.rate_den ||
+        info.rate_den > 8 * info.rate_num || scaled % info.rate_den != 0) {
+      return detail::refusal(RILL_E_ARG,
+                             "an effect needs a whole rate of 1/8 to 8 of the input's, found " +
+                                 std::to_string(info.rate_num) + "/" +
+                                 std::to_string(info.rate_den));
+    }
+    auto back = Resampler::make(scaled / info.rate_den, options.device_rate);
     if (!back) return back.error();
     auto outlet = detail::Outlet::make(plan, info, first->lanes());
     if (!outlet) return outlet.error();

@@ -168,9 +168,9 @@ class Outlet {
       if (axis != stream.axis) found *= io.shape[axis];
       if (axis > stream.axis) out.inner_ *= io.shape[axis];
     }
-    if (stream.axis < 0 || stream.rate_num != stream.rate_den || found != lanes) {
-      return refusal(RILL_E_ARG, std::string("an effect needs a frame and channel of output ") +
-                                     io.name + " for each of the input, found " + io.text);
+    if (stream.axis < 0 || found != lanes) {
+      return refusal(RILL_E_ARG, std::string("an effect needs a channel of output ") + io.name +
+                                     " for each of the input, found " + io.text);
     }
     out.axis_ = stream.axis;
     out.outer_step_ = io.shape[stream.axis] * out.inner_;
