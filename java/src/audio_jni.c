@@ -138,9 +138,8 @@ static jlong save(JNIEnv* env, jclass type, jlong effect, jobject bytes, jint si
   char* at = rill_jni_at(env, bytes, 0);
   size_t written = 0;
   if (!at) return 0;
-  return good(env, rill_effect_save(effect_of(effect), at, (size_t)size, &written))
-             ? (jlong)written
-             : 0;
+  return good(env, rill_effect_save(effect_of(effect), at, (size_t)size, &written)) ? (jlong)written
+                                                                                    : 0;
 }
 
 static void load(JNIEnv* env, jclass type, jlong effect, jobject bytes, jint size) {
@@ -175,7 +174,8 @@ static void keep(void* user, size_t output, const rill_view* view) {
     int64_t index[RILL_MAX_RANK] = {0};
     for (int64_t i = 0; i < elements; ++i) {
       int64_t offset = 0;
-      for (uint32_t axis = 0; axis < view->rank; ++axis) offset += index[axis] * view->strides[axis];
+      for (uint32_t axis = 0; axis < view->rank; ++axis)
+        offset += index[axis] * view->strides[axis];
       mine->to[i] = from[offset];
       for (int64_t axis = (int64_t)view->rank - 1; axis >= 0; --axis) {
         if ((uint32_t)axis == mine->axis) continue;
@@ -201,9 +201,8 @@ static jlong hear(JNIEnv* env, jclass type, jlong listener, jobject sound, jint 
                 .to = (float*)to,
                 .left = size / (int64_t)sizeof(float)};
   const rill_sound source = sound_of(from, format, channels, frames);
-  const rill_status status = sound
-                                 ? rill_listener_push(listener_of(listener), &source, keep, &mine)
-                                 : rill_listener_finish(listener_of(listener), keep, &mine);
+  const rill_status status = sound ? rill_listener_push(listener_of(listener), &source, keep, &mine)
+                                   : rill_listener_finish(listener_of(listener), keep, &mine);
   if (!good(env, status)) return 0;
   if (mine.full) rill_jni_throw(env, RILL_E_ARG, "the new frames do not fit into the buffer");
   return mine.frames;
@@ -214,7 +213,8 @@ static void reset_listener(JNIEnv* env, jclass type, jlong listener) {
   good(env, rill_listener_reset(listener_of(listener)));
 }
 
-#define RILL_NATIVE(name, signature, function) {(char*)name, (char*)signature, (void*)(function)}
+#define RILL_NATIVE(name, signature, function) \
+  { (char*)name, (char*)signature, (void*)(function) }
 
 const JNINativeMethod kRillAudioMethods[] = {
     RILL_NATIVE("newEffect", "(J[J)J", new_effect),

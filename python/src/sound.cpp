@@ -30,8 +30,10 @@ T good(Result<T> made) {
 }
 void expect(rill_status status) {
   if (status == RILL_OK) return;
-  if (status == RILL_E_PARSE) fail(status, "the bytes are no state of an effect with this model and these options");
-  if (status == RILL_E_SHAPE) fail(status, "a block has other channels or frames than the options allow");
+  if (status == RILL_E_PARSE)
+    fail(status, "the bytes are no state of an effect with this model and these options");
+  if (status == RILL_E_SHAPE)
+    fail(status, "a block has other channels or frames than the options allow");
   check(status);
 }
 
@@ -53,8 +55,8 @@ ConstSound sound_of(const Block& block) {
 
 rill::Plan plan_of(const Plan& plan) { return rill::Plan(rill_plan_retain(plan.get())); }
 
-AudioOptions options_of(const Plan& plan, int64_t device, int64_t model, int32_t channels, int64_t block,
-                        bool worker) {
+AudioOptions options_of(const Plan& plan, int64_t device, int64_t model, int32_t channels,
+                        int64_t block, bool worker) {
   AudioOptions options;
   options.device_rate = device;
   options.model_rate = model != 0 ? model : good(sample_rate(plan_of(plan)));
@@ -66,9 +68,11 @@ AudioOptions options_of(const Plan& plan, int64_t device, int64_t model, int32_t
 
 /// An effect with the memory that its plan lies in. Two threads may use it, if one calls `work`.
 struct Effect {
-  Effect(const Plan& plan, int64_t device, int64_t model, int32_t channels, int64_t block, bool worker)
+  Effect(const Plan& plan, int64_t device, int64_t model, int32_t channels, int64_t block,
+         bool worker)
       : memory(plan.memory()),
-        effect(good(AudioEffect::make(plan_of(plan), options_of(plan, device, model, channels, block, worker)))) {}
+        effect(good(AudioEffect::make(plan_of(plan),
+                                      options_of(plan, device, model, channels, block, worker)))) {}
 
   /// Returns whether no pulse was late.
   bool process(const Block& in, const Room& out) {
@@ -124,7 +128,8 @@ struct Effect {
 struct Listener {
   Listener(const Plan& plan, int64_t device, int64_t model, int32_t channels, int64_t block)
       : memory(plan.memory()),
-        listener(good(AudioListener::make(plan_of(plan), options_of(plan, device, model, channels, block, false)))) {
+        listener(good(AudioListener::make(
+            plan_of(plan), options_of(plan, device, model, channels, block, false)))) {
     for (size_t i = 0; i < plan.io(RILL_OUTPUT).size(); ++i) axes.push_back(plan.stream(i).axis);
   }
 

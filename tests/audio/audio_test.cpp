@@ -114,7 +114,8 @@ TEST(AudioEffect, OutputsOfAnotherRateComeBackAtTheRateOfTheDevice) {
     double gain;   // at 300 Hz
     double image;  // of the output at 15700 Hz, which devices of higher rates play
   };
-  // A repeated sample is a sum of 2 neighbours at 32 kHz: half a sample late, and weaker by a cosine.
+  // A repeated sample is a sum of 2 neighbours at 32 kHz: half a sample late, and weaker by a
+  // cosine.
   const double pi = 3.14159265358979323846;
   const Layer layers[] = {{"[[[1.0, 1.0]]]", "deconv(x, kernel, 0.0, stride = [2])", 0.5 / 32000,
                            std::cos(pi * 300 / 32000), std::cos(pi * 15700 / 32000)},
@@ -126,7 +127,8 @@ extension tract_symbol S;
 graph network(x) -> (y)
 {
     x = tract_core_external(shape = [1, 1, S], datum_type = 'f32');
-    kernel = )") + layer.kernel + ";\n    y = " + layer.call + ";\n}\n";
+    kernel = )") + layer.kernel +
+                             ";\n    y = " + layer.call + ";\n}\n";
     auto model = Model::load(text.data(), text.size());
     ASSERT_TRUE(model) << model.error().text;
     ASSERT_TRUE(model->pulse("S", 160)) << rill_last_error();

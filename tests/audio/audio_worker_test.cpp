@@ -1,4 +1,5 @@
-// Effects whose steps run in another thread: the same frames a pulse later, or silence that is reported.
+// Effects whose steps run in another thread: the same frames a pulse later, or silence that is
+// reported.
 
 #include <gtest/gtest.h>
 
@@ -88,8 +89,7 @@ TEST(AudioWorker, GivesTheWholeRunAPulseLater) {
   for (const int64_t ahead : {0, 1, 77, 500}) {
     for (const int64_t pulse : {1, 64, 160, 333}) {
       for (const int64_t block : {0, 48, 160}) {
-        auto effect =
-            AudioEffect::make(ahead_plan(ahead, pulse), options(16000, 16000, 1, block));
+        auto effect = AudioEffect::make(ahead_plan(ahead, pulse), options(16000, 16000, 1, block));
         ASSERT_TRUE(effect) << effect.error().text;
         const int64_t filling = block == 0 ? pulse - 1 : pulse - std::gcd(pulse, block);
         ASSERT_EQ(effect->latency(), ahead + filling + pulse) << pulse << " in blocks of " << block;

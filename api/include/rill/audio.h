@@ -49,10 +49,11 @@ typedef struct rill_listener rill_listener;
  *  was none. Functions for audio callbacks leave it as it is. */
 const char* rill_audio_error(void);
 
-/** Make an effect that plays output 0 of a plan with one input, which streams; the output has 1/8 to
- *  8 frames for each of the input. The plan may be released afterwards. A model of one channel runs on each channel of the device.
- *  Errors: RILL_E_ARG for another plan, and for invalid rates, channels or blocks;
- *  RILL_E_UNSUPPORTED for rates whose resampler takes more than 16 MiB; RILL_E_NOMEM. */
+/** Make an effect that plays output 0 of a plan with one input, which streams; the output has 1/8
+ *  to 8 frames for each of the input. The plan may be released afterwards. A model of one channel
+ *  runs on each channel of the device. Errors: RILL_E_ARG for another plan, and for invalid rates,
+ *  channels or blocks; RILL_E_UNSUPPORTED for rates whose resampler takes more than 16 MiB;
+ *  RILL_E_NOMEM. */
 rill_status rill_effect_new(rill_plan* plan, const rill_audio_opts* opts, rill_effect** effect);
 /** Free the effect. Null is allowed. */
 void rill_effect_free(rill_effect* effect);
@@ -65,12 +66,13 @@ int64_t rill_effect_latency(const rill_effect* effect) RILL_REAL_TIME;
  *  RILL_E_STATE: the worker was late; silence replaces frames, and the stream continues. */
 rill_status rill_effect_process(rill_effect* effect, const rill_sound* in,
                                 const rill_sound* out) RILL_REAL_TIME;
-/** Step all pulses that wait, of an effect with a worker, and return their number; -1 for null. Another thread
- *  than that of rill_effect_process calls it several times per pulse. Other functions than
- *  rill_effect_process, rill_effect_bypass and rill_effect_late wait until no thread calls it.
- *  Real-time: yes. */
+/** Step all pulses that wait, of an effect with a worker, and return their number; -1 for null.
+ *  Another thread than that of rill_effect_process calls it several times per pulse. Other
+ *  functions than rill_effect_process, rill_effect_bypass and rill_effect_late wait until no thread
+ *  calls it. Real-time: yes. */
 int64_t rill_effect_work(rill_effect* effect) RILL_REAL_TIME;
-/** Not 0: step in rill_effect_process in place of rill_effect_work, for rendering faster than sound. */
+/** Not 0: step in rill_effect_process in place of rill_effect_work, for rendering faster than
+ *  sound. */
 rill_status rill_effect_offline(rill_effect* effect, int32_t on);
 /** Return the number of pulses that a worker finished late since the last reset; -1 for null. */
 int64_t rill_effect_late(const rill_effect* effect) RILL_REAL_TIME;

@@ -120,8 +120,9 @@ class AudioListener {
 /// Real-time: yes, except `make`.
 class AudioEffect {
  public:
-  /// Make an effect that plays output 0, at a whole rate of 1/8 to 8 of the input's. Errors: as AudioListener::make, and
-  /// RILL_E_ARG unless the output streams and has as many channels as the input.
+  /// Make an effect that plays output 0, at a whole rate of 1/8 to 8 of the input's. Errors: as
+  /// AudioListener::make, and RILL_E_ARG unless the output streams and has as many channels as the
+  /// input.
   static Result<AudioEffect> make(const Plan& plan, const AudioOptions& options) {
     auto first = detail::Intake::make(plan, options, detail::Intake::kApart);
     if (!first) return first.error();
@@ -134,10 +135,9 @@ class AudioEffect {
     const int64_t scaled = options.model_rate * info.rate_num;
     if (info.rate_den < 1 || info.rate_num > 8 * info.rate_den ||
         info.rate_den > 8 * info.rate_num || scaled % info.rate_den != 0) {
-      return detail::refusal(RILL_E_ARG,
-                             "an effect needs a whole rate of 1/8 to 8 of the input's, found " +
-                                 std::to_string(info.rate_num) + "/" +
-                                 std::to_string(info.rate_den));
+      return detail::refusal(
+          RILL_E_ARG, "an effect needs a whole rate of 1/8 to 8 of the input's, found " +
+                          std::to_string(info.rate_num) + "/" + std::to_string(info.rate_den));
     }
     auto back = Resampler::make(scaled / info.rate_den, options.device_rate);
     if (!back) return back.error();
@@ -167,8 +167,8 @@ class AudioEffect {
 
   /// Push a block, and write as many frames to `out`. `in` and `out` may be the same buffer, with
   /// the same format and layout. Push `latency()` frames of silence to hear the end.
-  /// Errors: as AudioListener::push, and RILL_E_SHAPE if `out` and `in` differ in frames. RILL_E_STATE: the
-  /// worker was late, so that silence replaces frames; the stream continues.
+  /// Errors: as AudioListener::push, and RILL_E_SHAPE if `out` and `in` differ in frames.
+  /// RILL_E_STATE: the worker was late, so that silence replaces frames; the stream continues.
   rill_status process(const ConstSound& in, const Sound& out) RILL_REAL_TIME {
     rill_status fits = detail::check(in, options_);
     if (fits == RILL_OK) fits = detail::check(out, options_);
@@ -196,10 +196,11 @@ class AudioEffect {
     return this->late() == late ? RILL_OK : RILL_E_STATE;
   }
 
-  /// Step all pulses that wait, of an effect with `options.worker`, and return their number: a thread calls it
-  /// several times per pulse, as AudioWorker does. A pulse is late if it is not done when the next one is full.
-  /// Thread: one calls `work` while another one calls `process`, `bypass` or `late`; other functions wait until
-  /// no thread calls `work`. Real-time: yes.
+  /// Step all pulses that wait, of an effect with `options.worker`, and return their number: a
+  /// thread calls it several times per pulse, as AudioWorker does. A pulse is late if it is not
+  /// done when the next one is full.
+  /// Thread: one calls `work` while another one calls `process`, `bypass` or `late`; other
+  /// functions wait until no thread calls `work`. Real-time: yes.
   int64_t work() RILL_REAL_TIME {
     int64_t done = 0;
     for (bool any = true; any;) {
@@ -212,7 +213,8 @@ class AudioEffect {
     }
     return done;
   }
-  /// Step in `process` in place of `work`, for hosts that render faster than sound; the output is the same.
+  /// Step in `process` in place of `work`, for hosts that render faster than sound; the output is
+  /// the same.
   void offline(bool on) {
     for (Run& run : runs_) run.intake.offline(on);
   }

@@ -10,8 +10,9 @@
 namespace rill {
 inline namespace abi1 {
 
-/// Calls `AudioEffect::work` in a thread that polls, from `start` to `stop`. The effect keeps its place meanwhile.
-/// The app gives the thread its priority, through `native_handle`: below that of the audio callback.
+/// Calls `AudioEffect::work` in a thread that polls, from `start` to `stop`. The effect keeps its
+/// place meanwhile. The app gives the thread its priority, through `native_handle`: below that of
+/// the audio callback.
 class AudioWorker {
  public:
   AudioWorker() = default;

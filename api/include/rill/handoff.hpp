@@ -11,10 +11,12 @@ namespace rill {
 inline namespace abi1 {
 namespace detail {
 
-/// Hands full pulses of one stream from an audio callback to the thread that calls `work`, and the frames
-/// of output 0 back. The frames of a pulse are due when the next pulse is full, so that their time does
-/// not depend on the threads. Frames that are not there are replaced by as many zeros.
-/// Thread: one calls `fill`, one calls `work`. Real-time: yes, except `make`: no locks and no system calls.
+/// Hands full pulses of one stream from an audio callback to the thread that calls `work`, and the
+/// frames of output 0 back. The frames of a pulse are due when the next pulse is full, so that
+/// their time does not depend on the threads. Frames that are not there are replaced by as many
+/// zeros.
+/// Thread: one calls `fill`, one calls `work`. Real-time: yes, except the constructor: no locks and
+/// no system calls.
 class Handoff {
  public:
   /// The thread may lag by one pulse less than this number before a pulse is lost.
@@ -89,7 +91,7 @@ class Handoff {
     std::vector<float> in;
     std::vector<float> out;
     TensorView<const float> view;  // of `out`
-    int64_t first = 0;  // of `count` frames of `out` that are valid
+    int64_t first = 0;             // of `count` frames of `out` that are valid
     int64_t count = 0;
     rill_status status = RILL_OK;
   };
@@ -126,8 +128,8 @@ class Handoff {
     return TensorView<const float>(out);
   }
 
-  /// Emit the frames of the last pulse. There are as many as without threads: zeros come first where some
-  /// are missing.
+  /// Emit the frames of the last pulse. There are as many as without threads: zeros come first
+  /// where some are missing.
   template <class Emit>
   rill_status hand_back(Emit& emit) {
     const int64_t due = heard(fulls_) - heard(fulls_ - 1);

@@ -71,7 +71,8 @@ class Pulses {
     place_ = place;
     filled_ = 0;
   }
-  /// Run a pulse that was filled elsewhere, and copy output 0, of whose frames `count` from `first` on are valid.
+  /// Run a pulse that was filled elsewhere, and copy output 0, of whose frames `count` from `first`
+  /// on are valid.
   rill_status step_copied(const T* pulse, T* output, int64_t* first, int64_t* count) {
     std::memcpy(in_.data(), pulse, static_cast<size_t>(pulse_ * lanes()) * sizeof(T));
     rill_status status = rill_step(session_.get());

@@ -55,8 +55,8 @@ struct AudioOptions {
   /// Number of frames of each call, or a divisor of it: the latency is lower if blocks and pulses
   /// fit. 0: calls have any number of frames.
   int64_t block = 0;
-  /// Leave the steps of an effect to a thread of the app, which calls `AudioEffect::work`. The output of a
-  /// pulse is due when the next one is full: the latency grows by a pulse.
+  /// Leave the steps of an effect to a thread of the app, which calls `AudioEffect::work`. The
+  /// output of a pulse is due when the next one is full: the latency grows by a pulse.
   bool worker = false;
 };
 
