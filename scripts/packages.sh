@@ -15,7 +15,8 @@ rill_setup
 
 # In /usr, where libraries have the folder of their machine.
 rill_configure_options=(-DCMAKE_INSTALL_PREFIX=/usr -UCMAKE_INSTALL_LIBDIR)
-rill_build release rill_shared rill_static rill_run_shared rill_run_static rill_program rill_tract_program
+rill_build release rill_shared rill_static rill_run_shared rill_run_static rill_audio rill_program \
+  rill_tract_program
 trap 'cmake --preset release -UCMAKE_INSTALL_PREFIX -UCMAKE_INSTALL_LIBDIR >/dev/null' EXIT
 cmake -DBUILD="$PWD/build/release" -DCONFIG=Release -DGENERATOR=Ninja -DC_COMPILER=cc \
   -DCXX_COMPILER=c++ -DNM=nm -DEXAMPLES="$PWD/examples" -DMODELS="$PWD/tests/models" \
