@@ -115,7 +115,7 @@ async function showTimes(node, context) {
   };
   const budget = 128 / context.sampleRate;
   const late = times.reduce((sum, count, i) => sum + (i * step >= budget ? count : 0), 0);
-  byId("times").textContent = `median ${ms(at(0.5))}, 99 % ${ms(at(0.99))}, longest ${ms(at(1))} ms`;
+  byId("times").textContent = `median ${ms(at(0.5))}, 99\u00a0% ${ms(at(0.99))}, longest ${ms(at(1))} ms`;
   byId("late").textContent = `${late} of ${all} quanta`;
   document.body.dataset.quanta = all;
   document.body.dataset.late = late;

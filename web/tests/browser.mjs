@@ -140,7 +140,7 @@ try {
   await page.screenshot({ path: join(pictures, "narrow_light.png") });
   const figures = await page.$$eval(".figures dd", (all) => all.map((each) => `${each.id}: ${each.textContent}`));
   for (const [id, pattern] of [["delay", /ms, and up to .*ms to fill a pulse$/], ["late", / of \d+ quanta$/],
-                               ["times", /median .*99 % .*longest .* ms$/], ["memory", /KiB, all of the module \d+ KiB$/]]) {
+                               ["times", /median .*99\u00a0% .*longest .* ms$/], ["memory", /KiB, all of the module \d+ KiB$/]]) {
     assert.match(figures.find((each) => each.startsWith(`${id}: `)), pattern);
   }
   const memory = await page.$eval("#memory", (element) => element.textContent);
