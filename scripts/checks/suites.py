@@ -27,9 +27,10 @@ class Suite:
 DOCUMENTS = ("docs/", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")
 # Folders that depend on the library. A change of these alone runs their suites and the lints.
 BINDINGS = ("python/", "java/", "web/", "examples/", "platform/", "scripts/test_", "scripts/web",
-            "scripts/wheels.sh", "scripts/packages.sh", "scripts/platforms.sh", "scripts/package_")
-ENGINE = ("core/", "kernels/", "ops/", "pulse/", "audit/", "plan_file/", "emit_c/", "nnef_loader/",
-          "onnx_loader/", "transforms/", "api/", "cli/")
+            "scripts/wheels.sh", "scripts/packages.sh", "scripts/platforms.sh", "scripts/package_",
+            "scripts/release", "packaging/", ".github/")
+ENGINE = ("core/", "kernels/", "ops/", "pulse/", "audit/", "plan_file/", "nnef_loader/", "onnx_loader/",
+          "transforms/", "api/", "cli/")
 
 SUITES = (
     Suite("pages", DOCS, 1.5, "scripts/checks/pages.sh"),
