@@ -49,12 +49,22 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   options.audit = plan_file::audit_text(graph);
   options.properties = nnef::property_list(graph.properties);
   if (!args.compile.weights.empty()) options.weights = weights_line(weights);
-  RILL_ASSIGN(const std::vector<std::byte> bytes,
-              plan_file::write(plans, ops::op_table(), options));
-  RILL_TRY(plan_file::expect_reopens(bytes, plans, ops::step_table(), ops::op_table(), options));
-  RILL_TRY(write_plan_sources(args, bytes, plans));
+  RILL_ASSIGN(const plan_file::PlanFile file,
+              plan_file::make_file(plans, ops::op_table(), options));
+  if (!args.compile.output.empty()) {
+    RILL_ASSIGN(nnef::AtomicFile to, nnef::AtomicFile::create(args.compile.output));
+    RILL_TRY(plan_file::write_reopened(std::move(to), file, plans, ops::step_table(),
+                                       ops::op_table(), options));
+  }
+  if (!args.compile.embed.empty() || !args.compile.table.empty()) {
+    const std::vector<std::byte> bytes = file.joined();
+    if (args.compile.output.empty()) {
+      RILL_TRY(
+          plan_file::expect_reopens(bytes, plans, ops::step_table(), ops::op_table(), options));
+    }
+    RILL_TRY(write_plan_sources(args, bytes, plans));
+  }
   RILL_TRY(write_emitted(args, plans, options.properties));
-  if (!args.compile.output.empty()) RILL_TRY(nnef::write_file(args.compile.output, bytes));
   std::string names;
   for (const plan_file::TargetPlan& each : plans) {
     names += (names.empty() ? "" : ", ") + each.target;
