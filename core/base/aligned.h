@@ -18,7 +18,7 @@ inline void* allocate_aligned(size_t alignment, uint64_t wanted) noexcept {
 #if defined(_WIN32)
   return _aligned_malloc(bytes, alignment);
 #elif defined(__ANDROID__)
-  void* memory = nullptr;  // aligned_alloc came with a later API than the least one
+  void* memory = nullptr;  // the lowest supported API level lacks aligned_alloc
   return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
 #else
   return std::aligned_alloc(alignment, bytes);

@@ -5,8 +5,8 @@
 
 namespace rill {
 
-/// A natural number of up to 4096 bits on the stack, for texts of numbers. Callers see to it that
-/// nothing grows beyond that.
+/// A natural number of up to 4096 bits on the stack, for parsing and printing numbers. Callers must
+/// keep results within that size.
 class BigNumber {
  public:
   BigNumber() = default;
@@ -35,7 +35,7 @@ class BigNumber {
     for (; exponent > 0; --exponent) multiply_add(10U, 0);
   }
 
-  /// Divide by ten; gives the remainder.
+  /// Divide by ten; return the remainder.
   uint32_t take_digit() {
     uint64_t rest = 0;
     for (int i = count_ - 1; i >= 0; --i) {

@@ -4,8 +4,7 @@
 
 namespace rill {
 
-/// Return the bits of a value as another type of the same size, like `std::bit_cast`, which libc++
-/// has only from version 14.
+/// Return the bits of a value as another type of the same size. `std::bit_cast` needs libc++ 14.
 template <class To, class From>
 constexpr To bit_cast(const From& value) noexcept {
   static_assert(sizeof(To) == sizeof(From));

@@ -23,19 +23,19 @@ inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
   return out;
 }
 
-/// A whole number that came from a file, while it is computed with. A sum, difference or product
-/// that does not fit has no value, and neither has what follows from it. A range check hands out
-/// the value: nothing else does, so that no result is used that was not looked at.
+/// An integer from an untrusted file, for arithmetic. A sum, difference or product that overflows
+/// has no value, nor has any result computed from it. Only a range check returns the value, so that
+/// no unchecked result is used.
 class Checked {
  public:
   constexpr Checked(int64_t value) : value_(value) {}  // NOLINT: every number may be checked
 
   bool within(int64_t least, int64_t most) const RILL_NONBLOCKING;
-  /// The value if it lies in the range, ends included.
+  /// Return the value if it lies in the range, ends included.
   std::optional<int64_t> value(int64_t least, int64_t most) const {
     return within(least, most) ? std::optional(value_) : std::nullopt;
   }
-  /// The value if it lies between 0 and `most`, else `most`: for sizes to compare with a limit.
+  /// Return the value if it lies in [0, `most`], else `most`: for sizes to compare with a limit.
   int64_t at_most(int64_t most) const RILL_NONBLOCKING;
 
   friend Checked operator+(Checked a, Checked b) RILL_NONBLOCKING;
@@ -47,13 +47,13 @@ class Checked {
   friend bool operator<=(Checked a, Checked b) RILL_NONBLOCKING;
 
  private:
-  /// Stands for no value. It is in no range.
+  /// Marks a missing value, which lies in no range.
   static constexpr int64_t kNone = INT64_MIN;
 
   int64_t value_;
 };
 
-/// Begin to compute with a number that came from a file.
+/// Wrap a number from a file for checked arithmetic.
 constexpr Checked checked(int64_t value) { return value; }
 
 /// Multiply all extents, or nothing if one is negative or the product is beyond `kMostElements`. An

@@ -6,11 +6,11 @@
 
 namespace rill {
 
-/// Find the name that was probably meant: the one with the fewest letters put in, left out,
-/// replaced or swapped. Empty if none is near, which is a third of the letters at most.
+/// Find the name closest to a mistyped one: the fewest insertions, deletions, replacements and
+/// swaps of letters. Empty if every name needs more edits than a third of the letters.
 std::string_view closest(std::string_view name, std::span<const std::string_view> names);
 
-/// The same as a next step: `Did you mean "X"?`, or an empty text.
+/// Return the closest name as a hint: `Did you mean "X"?`, or an empty text.
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> names);
 
 }  // namespace rill

@@ -7,7 +7,7 @@
 
 namespace rill {
 
-/// The items that a call is given: in braces, in a vector or in an array, which outlive the call.
+/// The items of an argument: in braces, a vector or an array. They must outlive the call.
 template <class T>
 class Given {
  public:

@@ -16,7 +16,7 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 33);
 }
 
-/// Words in four chains that do not wait for each other, as weights are many.
+/// Hashes words in four independent chains, for throughput on large weights.
 class Lanes {
  public:
   void words(const unsigned char* at) RILL_NONBLOCKING {

@@ -15,7 +15,7 @@ using Fingerprint = std::array<uint64_t, 2>;
 /// As 32 hexadecimal digits.
 std::string to_text(const Fingerprint& fingerprint);
 
-/// Mixes bytes into 128 bits; not made to withstand anyone who wants two inputs to meet.
+/// Hashes bytes to 128 bits; not cryptographic, so collisions can be constructed.
 class Hasher {
  public:
   void bytes(const void* data, size_t size) RILL_NONBLOCKING;

@@ -12,8 +12,8 @@
 
 namespace rill {
 
-/// A list that owns its memory, on the heap, or borrows it. A borrowing list never allocates as
-/// long as it does not grow, and calls no destructors. A copy owns its memory.
+/// A list that owns heap memory, or borrows memory. A borrowing list does not allocate unless it
+/// grows, and calls no destructors. A copy owns its memory.
 template <class T>
 class List {
  public:
@@ -38,7 +38,7 @@ class List {
     return *this;
   }
   ~List() { drop(); }
-  /// The list of `count` elements that lie at `data`, and stay there.
+  /// Return a list that borrows `count` elements at `data`.
   static List at(T* data, size_t count) {
     List list;
     list.data_ = data;
@@ -47,7 +47,7 @@ class List {
   }
 
   size_t size() const { return size_; }
-  /// Return the number of items that its own memory holds; 0 if it borrows.
+  /// Return the capacity of the owned memory; 0 if the list borrows.
   size_t capacity() const { return capacity_; }
   bool empty() const { return size_ == 0; }
   T* data() { return data_; }
@@ -70,7 +70,7 @@ class List {
   void reserve(size_t count) {
     if (count > capacity_) move_to(count);
   }
-  /// Lists in somebody else's memory may become shorter there.
+  /// Change the size. A borrowing list may shrink in place.
   void resize(size_t count) {
     if (capacity_ == 0 && count <= size_) {
       size_ = count;
@@ -94,7 +94,7 @@ class List {
   void assign(From first, To last) {
     List made;
     made.reserve(static_cast<size_t>(std::distance(first, last)));
-    // An item counts once it is made: a copy may find no memory.
+    // Count each item after its copy exists, because a copy may run out of memory.
     for (; first != last; ++first, ++made.size_) new (made.data_ + made.size_) T(*first);
     swap(made);
   }
@@ -109,7 +109,7 @@ class List {
 
  private:
 #ifdef RILL_NO_HEAP
-  // Where there is no heap, every list lies in memory that was handed in.
+  // Without a heap, every list borrows memory.
   void move_to(size_t) { __builtin_trap(); }
   void drop() {}
 #else
@@ -150,7 +150,7 @@ class Text {
     requires(std::is_convertible_v<const String&, std::string_view> &&
              !std::is_same_v<String, Text> && !std::is_convertible_v<const String&, const char*>)
   Text(const String& text) : Text(std::string_view(text)) {}  // NOLINT: a string is a text
-  /// The text that lies at `data`, and stays there: `size` letters and a zero.
+  /// Return a text that borrows `size` letters and a zero at `data`.
   static Text at(char* data, size_t size) {
     Text text;
     text.letters_ = List<char>::at(data, size + 1);

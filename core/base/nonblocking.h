@@ -6,8 +6,8 @@
 /// pointers to such functions; overrides and definitions of a marked function are marked too.
 /// `RILL_NOT_IN_STEPS(...)`, or its `_BEGIN` and `_END`, exclude code from the analysis. Steps
 /// never run this code: reporting failures, since steps of a plan do not fail, and operators on
-/// strings, dims and graphs, which do not exist in a plan. It also excludes the code of steps with
-/// threads that hands out parts and waits for the last one.
+/// strings, dims and graphs, which do not exist in a plan. It also excludes the code that
+/// distributes the parts of a step over threads and waits for them.
 #ifndef RILL_NONBLOCKING
 #if defined(__clang__) && defined(__has_cpp_attribute)
 #if __has_cpp_attribute(clang::nonblocking)

@@ -20,7 +20,7 @@ struct Format {
   int least_exponent;
 
   uint64_t one() const { return uint64_t{1} << (mantissa_bits - 1); }
-  /// The exponents of infinities and what is no number.
+  /// The exponent field of infinities and NaN.
   int last_field() const { return (1 << (bits - mantissa_bits)) - 1; }
   uint64_t infinity() const { return static_cast<uint64_t>(last_field()) * one(); }
 };
@@ -36,10 +36,10 @@ bool begins_with(std::string_view text, std::string_view word) {
                     [](char small, char any) { return small == (any | 0x20); });
 }
 
-/// A decimal number as it is written: digits * 10^exponent.
+/// A decimal number as written in the text: digits * 10^exponent.
 class Written {
  public:
-  /// Read digits, with a point among them, and a power of ten. Gives the number of characters.
+  /// Read digits with an optional point, and a power of ten. Return the number of characters read.
   size_t read(std::string_view text) {
     size_t at = 0;
     bool any = false;
@@ -54,10 +54,10 @@ class Written {
     return any ? at + power(text.substr(at)) : 0;
   }
 
-  /// The number is below 10^this, and is not below a tenth of that.
+  /// Return m with 10^(m - 1) <= number < 10^m.
   int64_t magnitude() const { return count_ + exponent_; }
   bool is_zero() const { return count_ == 0; }
-  /// The number as a quotient.
+  /// Return the number as the quotient above / below.
   void quotient(BigNumber* above, BigNumber* below) const {
     *above = digits_;
     *below = BigNumber(1);
@@ -65,8 +65,8 @@ class Written {
   }
 
  private:
-  // Further digits only matter in comparisons with a number of fewer digits, so one digit stands
-  // for all.
+  // Further digits only matter in comparisons with a shorter number, so one digit can replace them
+  // all.
   static constexpr int kMostDigits = 780;
 
   void add(char digit, bool behind_point) {
@@ -91,7 +91,7 @@ class Written {
     const bool negative = at < text.size() && text[at] == '-';
     if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
     if (at == text.size() || !is_digit(text[at])) return 0;
-    // No text is long enough for its digits to compensate such a power.
+    // No text has enough digits to compensate a larger power.
     constexpr int64_t kMost = int64_t{1} << 56;
     int64_t power = 0;
     for (; at < text.size() && is_digit(text[at]); ++at) {
@@ -107,9 +107,9 @@ class Written {
   bool cut_ = false;
 };
 
-/// Round above / below to nearest; gives the bits of the number.
+/// Round above / below to nearest; return the bits of the number.
 uint64_t rounded(const Format& format, BigNumber above, BigNumber below) {
-  // From here on the number is above / below * 2^first, 1 <= above / below < 2.
+  // Now the number is above / below * 2^first, with 1 <= above / below < 2.
   int first = above.bits() - below.bits();
   (first > 0 ? below : above).shift_left(std::abs(first));
   if (compare(above, below) < 0) {
@@ -137,7 +137,7 @@ uint64_t rounded(const Format& format, BigNumber above, BigNumber below) {
 }
 
 uint64_t bits_of(const Format& format, const Written& written) {
-  // Beyond the range of doubles, which the big numbers have room for.
+  // Numbers outside the range of doubles: the big numbers hold no larger ones.
   if (written.is_zero() || written.magnitude() < -330) return 0;
   if (written.magnitude() > 310) return format.infinity();
   BigNumber above, below;
@@ -180,7 +180,7 @@ Parts parts_of(const Format& format, uint64_t bits) {
 uint64_t bits_of(float value) { return bit_cast<uint32_t>(value); }
 uint64_t bits_of(double value) { return bit_cast<uint64_t>(value); }
 
-/// Generates the fewest digits between the halves of the gaps to both neighbours.
+/// Generates the fewest digits that lie within half the gap to either neighbour.
 /// Source: G. L. Steele, J. L. White, How to print floating-point numbers accurately, 1990.
 class Shortest {
  public:
@@ -196,7 +196,7 @@ class Shortest {
     below_.shift_left(std::max(parts.exponent, 0));
     above_ = below_;
     if (uneven) above_.shift_left(1);
-    // The last bit decides between two powers of ten at most.
+    // The estimate is off by at most one power of ten.
     const double value = std::ldexp(static_cast<double>(parts.mantissa), parts.exponent);
     out_.point = static_cast<int>(std::ceil(std::log10(value) - 1e-8));
     if (out_.point >= 0) {
@@ -253,7 +253,7 @@ void append_power(std::string& out, int power) {
   append_text(out, int64_t{size});
 }
 
-/// Append a number that is as wide as the format in `value`, too.
+/// Append a number of this format, given as a double and as bits.
 void append_any(std::string& out, const Format& format, double value, uint64_t bits) {
   if (std::signbit(value)) out += '-';
   if (std::isnan(value)) return void(out += "nan");
@@ -311,7 +311,7 @@ void append_fixed(std::string& out, double value, int decimals) {
   number.multiply_by_power_of_ten(decimals);
   number.shift_left(std::max(parts.exponent, 0));
   number.shift_right(std::max(-parts.exponent, 0));
-  std::string text;  // from its end
+  std::string text;  // digits in reverse order
   while (!number.is_zero() || static_cast<int>(text.size()) <= decimals) {
     text += static_cast<char>('0' + number.take_digit());
   }

@@ -25,8 +25,8 @@ struct Decimal {
 Decimal shortest_decimal(float value);
 Decimal shortest_decimal(double value);
 
-/// Append the shortest text that reads back as the number, in digits alone ("0.001", "1200") unless
-/// powers of ten ("1e-05") are shorter; whole numbers in digits are exact.
+/// Append the shortest text that reads back as the number: digits alone ("0.001", "1200") unless an
+/// exponent ("1e-05") is shorter. Integers written as digits are exact.
 void append_number(std::string& out, float value);
 void append_number(std::string& out, double value);
 

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-// Small, as the smallest programs that run plans hold it.
+// Kept small: the smallest programs that run plans contain this code.
 namespace rill {
 namespace {
 
-/// A UTF-8 character of at most three bytes, or one of four, whose code is not needed.
+/// A UTF-8 character of up to four bytes. Four-byte characters need no code.
 struct Character {
   uint32_t code = 0;
   uint32_t bytes = 0;  ///< 0 where they are malformed
@@ -25,12 +25,13 @@ Character first_of(const char* text, size_t size) noexcept {
     code = code << 6 | (byte[i] & 0x3FU);
   }
   code &= 0xFFFFU;
-  // A form that is longer than it has to be stands for nothing.
+  // Overlong encodings are invalid.
   const bool longer = bytes == 3 ? code < 0x800 : bytes == 4 && lead == 0xF0 && byte[1] < 0x90;
   return {longer ? lead : code, longer ? 0 : bytes};
 }
 
-/// Control characters of ASCII and Latin 1, and what changes the direction of text or ends a line.
+/// Return whether a terminal may act on a character: ASCII and Latin-1 control characters,
+/// bidirectional marks and line separators.
 bool is_obeyed(Character character) noexcept {
   const uint32_t code = character.code;
   if (character.bytes < 3) return code < 0x20 || code - 0x7F < 0x21 || code == 0x61C;
@@ -65,7 +66,7 @@ size_t write_printable(char* to, size_t room, std::string_view text, Lines lines
 
 std::string printable(std::string_view text, Lines lines) {
   std::string out;
-  out.append(4 * text.size(), '\0');  // as long as escapes make it, at most
+  out.append(4 * text.size(), '\0');  // the longest escape has 4 characters per byte
   out.erase(write_printable(&out[0], out.size(), text, lines));
   return out;
 }

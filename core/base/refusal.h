@@ -10,21 +10,21 @@ namespace rill {
 
 class Status;
 
-/// An error of a call in a real-time thread: it never allocates. Longer texts are cut.
+/// An error for real-time calls: it never allocates. It truncates longer texts.
 struct [[nodiscard]] Refusal {
   Code code = Code::kOk;
   const char* hint = "";  ///< lives as long as the program
   char message[512];
 
-  // Steps return this for every success: no more than the first letter is written.
+  // Steps return this for every success, so it writes only the first letter.
   Refusal() RILL_NONBLOCKING { message[0] = '\0'; }
   bool ok() const RILL_NONBLOCKING { return code == Code::kOk; }
-  /// The same for callers that may allocate.
+  /// Return the error as a `Status`, which allocates.
   Status status() const;
 };
 
-/// Make a refusal of a text in the manner of printf. Real-time: yes, with the formats of numbers
-/// and of text, which the C library writes to memory without asking for any.
+/// Make a refusal with a message formatted like printf. Real-time: yes, for the formats of numbers
+/// and text, which the C library prints without allocating.
 RILL_PRINTF_LIKE(3, 4) Refusal refusal(Code code, const char* hint, const char* format,
                                        ...) RILL_NONBLOCKING;
 

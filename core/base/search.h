@@ -2,8 +2,8 @@
 
 #include <iterator>
 
-// Searches of lists, as plain loops. The standard library's are written out four times over, each
-// with all that is inlined into it.
+// List searches as plain loops. The standard library unrolls its searches four times, with
+// everything inlined into each copy.
 
 namespace rill {
 

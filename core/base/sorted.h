@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-// One sort for lists of every type: the standard library's takes 1 to 3 kB of code for each. It
-// allocates, and so is not for steps.
+// One sort for lists of every type; `std::sort` takes 1 to 3 kB of code per type. It allocates, so
+// steps must not use it.
 
 namespace rill {
 
@@ -22,7 +22,7 @@ std::vector<size_t> sorted_order(size_t count, const Less& less) {
       &less);
 }
 
-/// Sort a list; items that are equal stay as they are.
+/// Sort a list; equal items keep their order.
 template <class T, class Less = std::less<T>>
 void sort_list(std::vector<T>& list, const Less& less = {}) {
   const std::vector<size_t> order =

@@ -4,7 +4,7 @@
 
 namespace rill {
 
-/// Random numbers that follow from a seed, the same on every machine.
+/// Pseudorandom numbers from a seed, the same on every machine.
 /// Source: G. Steele, D. Lea and C. Flood, Fast Splittable Pseudorandom Number Generators, 2014.
 class Splitmix64 {
  public:

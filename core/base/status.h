@@ -14,7 +14,7 @@
 
 namespace rill {
 
-/// Name a code: "parse", "unsupported", ...
+/// Return the name of a code: "parse", "unsupported", ...
 std::string_view code_name(Code code);
 
 /// A failure: what was found and what was expected, where, and what to do next.
@@ -28,7 +28,7 @@ struct Error {
   std::string op;    ///< operator of that node, or empty
   std::string hint;  ///< the next step, or empty
 
-  /// Render everything in one line: place, node and operator, message, next step.
+  /// Format everything as one line: place, node and operator, message, hint.
   std::string to_string() const;
 };
 
@@ -45,7 +45,7 @@ class [[nodiscard]] Status {
   }
   Status(const Status& other);
   Status& operator=(const Status& other) { return *this = Status(other); }
-  // Inlined, so that it is gone wherever the compiler sees that all went well.
+  // Inlined, so that the compiler removes it where it can prove success.
   RILL_NOT_IN_STEPS_BEGIN
   [[gnu::always_inline]] ~Status() noexcept RILL_NONBLOCKING {
     if (error_ != nullptr) drop(error_);
@@ -57,9 +57,9 @@ class [[nodiscard]] Status {
   Error& error() { return *error_; }
   Code code() const { return error_ ? error_->code : Code::kOk; }
 
-  /// Fill in the place where it is still unknown, and hand the status on.
+  /// Fill in the place if it is still unknown, and return the status.
   Status at(std::string_view file, int line, int column = 0) &&;
-  /// Fill in node and operator where they are still unknown, and hand the status on.
+  /// Fill in node and operator if they are still unknown, and return the status.
   Status in_node(std::string_view node, std::string_view op) &&;
   Status hint(std::string_view next_step) && RILL_NONBLOCKING;
   Status hint(const char* next_step) && RILL_NONBLOCKING;
@@ -118,7 +118,7 @@ class [[nodiscard]] Result {
 };
 
 RILL_NOT_IN_STEPS_BEGIN
-/// Make a failure whose message is joined of pieces, which follow as C arguments.
+/// Make a failure whose message joins the pieces that follow as C arguments.
 Status failed(Code code, uint64_t kinds, const AppendPiece* others, ...) RILL_NONBLOCKING;
 
 template <class... Arguments>
@@ -139,8 +139,8 @@ template <class T>
 Status take_status(Result<T>& result) {
   return result.take_status();
 }
-/// Take a value that is known to be there: looking again takes a call, thousands of times. That
-/// there is no error then is said to the compiler, which leaves out what would drop it.
+/// Move out a value that the caller has checked, without a second check; there are thousands of
+/// such calls. The compiler learns that there is no error, so it omits the error's destructor.
 template <class T>
 T&& take_value(Result<T>& result) {
   if (!result.status_.ok()) __builtin_unreachable();
@@ -150,14 +150,14 @@ T&& take_value(Result<T>& result) {
 #define RILL_JOIN_(a, b) a##b
 #define RILL_JOIN(a, b) RILL_JOIN_(a, b)
 
-/// Hand a failure to the caller: `RILL_TRY(status_expression)`.
+/// Return a failure to the caller: `RILL_TRY(status_expression)`.
 #define RILL_TRY(expression)                                                \
   do {                                                                      \
     auto rill_try_result = (expression);                                    \
     if (!rill_try_result.ok()) return ::rill::take_status(rill_try_result); \
   } while (false)
 
-/// Hand a failure to the caller, or bind the value: `RILL_ASSIGN(const int n, to_int(x))`.
+/// Return a failure to the caller, or bind the value: `RILL_ASSIGN(const int n, to_int(x))`.
 #define RILL_ASSIGN(declaration, expression) \
   RILL_ASSIGN_(RILL_JOIN(rill_result_, __LINE__), declaration, expression)
 #define RILL_ASSIGN_(name, declaration, expression)   \
@@ -171,7 +171,7 @@ T&& take_value(Result<T>& result) {
 #define RILL_CHECK(condition, ...) \
   if (!(condition)) return ::rill::fail(::rill::Code::kShape, __VA_ARGS__)
 
-/// State what our own code guarantees. Checked in debug and sanitizer builds only.
+/// Assert an invariant of our own code. Checked in debug and sanitizer builds only.
 #if defined(NDEBUG) && !defined(RILL_CHECKED)
 #define RILL_ASSERT(condition) ((void)0)
 #else

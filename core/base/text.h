@@ -81,20 +81,21 @@ Counted counted(T count, const char* one, const char* many = nullptr) {
 }
 void append_piece(std::string& out, const Counted& value);
 
-/// Append a value; the instance knows its type.
+/// Appends a value; each instance knows its type.
 using AppendPiece = void (*)(std::string& out, const void* value);
 template <class T>
 void append_value(std::string& out, const void* value) {
   append_piece(out, *static_cast<const T*>(value));
 }
 
-/// The type in which a piece is passed: literals of all lengths as one type, all else unchanged.
+/// The type in which a piece is passed: one type for literals of all lengths, other types
+/// unchanged.
 template <class T>
 using PieceArgument = std::conditional_t<std::is_convertible_v<const T&, const char*>, const char*,
                                          const T&>;
 
-/// The C argument that stands for a piece: a C string, an integer of 64 bits, or a pointer to the
-/// value. Templates that join pieces pass them like this, by an instruction or two for each.
+/// How a piece is passed as a C argument: a C string, a 64-bit integer, or a pointer to the value.
+/// Templates that join pieces then need one or two instructions per piece.
 enum class PieceKind : uint8_t { kNone, kChars, kSigned, kUnsigned, kString, kView, kOther };
 constexpr int kPieceKindBits = 3;
 
@@ -122,7 +123,7 @@ struct AppendList {
   static constexpr AppendPiece kAll[] = {kAppend..., nullptr};
 };
 
-/// The functions that append pieces of kind `kOther`, in their order. Equal lists are one.
+/// The functions that append the pieces of kind `kOther`, in order. Equal lists share one array.
 template <class Found, class... Types>
 struct OtherPieces : Found {};
 template <AppendPiece... kAppend, class T, class... Left>
@@ -156,10 +157,10 @@ auto passed_piece(const T& value) {
   }
 }
 
-/// Take the lowest of `kinds`, and append its piece.
+/// Remove the lowest kind from `kinds`, and append its piece.
 void append_next(std::string& out, uint64_t* kinds, const AppendPiece** others, va_list* pieces);
 
-/// Append pieces, which follow as C arguments, to one another.
+/// Join the pieces that follow as C arguments.
 std::string joined(uint64_t kinds, const AppendPiece* others, ...);
 
 template <class... Arguments>
@@ -174,7 +175,7 @@ std::string str_cat(const Parts&... parts) {
   return joined_arguments<PieceArgument<Parts>...>(parts...);
 }
 
-/// Drop spaces, tabs and ends of lines at both ends.
+/// Remove spaces, tabs and line ends at both ends.
 std::string_view trimmed(std::string_view text);
 
 /// Join texts with a separator.

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = DimAtom::Kind;
 
-/// A range of values; nothing on a side that is open.
+/// A range of values; an end is empty where the range is unbounded.
 struct Range {
   std::optional<int64_t> low;
   std::optional<int64_t> high;

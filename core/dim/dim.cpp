@@ -16,7 +16,7 @@ namespace {
 using AtomPtr = std::shared_ptr<const DimAtom>;
 using Kind = DimAtom::Kind;
 
-// Bounds on one expression; beyond them it is of no use as a shape, and may be hostile.
+// Limits of one expression. A larger one is useless as a shape, and may be hostile.
 constexpr size_t kMaxTerms = 256;
 
 Dim from_atom(AtomPtr atom) {
@@ -55,7 +55,7 @@ std::string term_key(const std::vector<AtomPtr>& factors) {
   return key;
 }
 
-/// Sum terms by key. False if a coefficient overflows.
+/// Sum terms by key. Return false if a coefficient overflows.
 bool add_terms(std::map<std::string, DimTerm>* into, const std::vector<DimTerm>& terms,
                int64_t sign) {
   for (const DimTerm& term : terms) {
@@ -103,7 +103,7 @@ Dim add_scaled(const Dim& a, const Dim& b, int64_t sign) {
 
 int64_t constant_of(const Dim& dim) { return dim.sum() ? dim.sum()->constant : *dim.to_int(); }
 
-/// Difference a - b if it is a constant.
+/// Return the difference a - b if it is a constant.
 std::optional<int64_t> constant_difference(const Dim& a, const Dim& b) { return (a - b).to_int(); }
 
 Dim extremum(Kind kind, const Dim& a, const Dim& b) {
@@ -271,7 +271,7 @@ Dim floor_div(const Dim& a, int64_t divisor) {
   inside.constant = a.sum()->constant - outside.constant * divisor;
   const Dim whole = Dim::from_sum(std::move(outside));
   if (inside.terms.empty()) return whole;
-  // A common factor of divisor and coefficients goes, rounding the constant down.
+  // Divide divisor and coefficients by their common factor, rounding the constant down.
   for (DimTerm& term : inside.terms) term.coefficient /= common;
   inside.constant = floored_quotient(inside.constant, common);
   divisor /= common;
@@ -354,7 +354,7 @@ Dim max(const Dim& a, const Dim& b) { return extremum(Kind::kMax, a, b); }
 
 namespace {
 
-/// Append what is broadcast, each operand once.
+/// Append the operands of a broadcast, each once.
 void add_operands(const Dim& dim, std::vector<Dim>* out) {
   const DimSum* const sum = dim.sum();
   const bool alone = sum && sum->constant == 0 && sum->terms.size() == 1 &&
@@ -474,7 +474,7 @@ std::string Dim::to_string() const {
     const bool negative_min = term.coefficient == INT64_MIN;
     const int64_t magnitude = term.coefficient < 0 && !negative_min ? -term.coefficient
                                                                      : term.coefficient;
-    // A sign in front would bind to the numerator.
+    // A leading sign would bind to the numerator.
     const bool alone = magnitude == 1 && term.factors.size() == 1 &&
                        (term.coefficient > 0 || out.size() > 1);
     if (magnitude != 1) out += str_cat(magnitude, "*");

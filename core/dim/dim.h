@@ -24,11 +24,11 @@ using Bindings = std::vector<std::pair<std::string, int64_t>>;
 /// positive constant, min, max, broadcast, and the 0/1 valued `>=` and `==`. A value, immutable and
 /// always in normal form: products are distributed, equal terms merged, divisions reduced.
 ///
-/// Division rounds down. tract truncates, which differs for negative numerators only, where an
-/// extent has no meaning; rounding down is what lets `(k*x + c)/k` become `x + c/k`.
+/// Division rounds down, so that `(k*x + c)/k` becomes `x + c/k`. tract truncates, which differs
+/// only for negative numerators, and no extent is negative.
 ///
-/// An expression that grows without bound or leaves the range of int64 becomes invalid, stays so
-/// in all that is computed from it, and never equals anything.
+/// An expression that exceeds its size limits or the range of int64 becomes invalid. An expression
+/// computed from an invalid one is invalid too, and equals nothing.
 class Dim {
  public:
   Dim() = default;
@@ -42,7 +42,7 @@ class Dim {
   std::optional<int64_t> to_int() const noexcept {
     return is_const() ? std::optional<int64_t>(value_) : std::nullopt;
   }
-  /// As `to_int`, as an error that names the expression and the symbols.
+  /// As `to_int`, but fail with an error that names the expression and its symbols.
   Result<int64_t> as_int() const;
   /// Return the name if this is a bare symbol.
   std::optional<std::string> as_symbol() const;
@@ -58,7 +58,7 @@ class Dim {
   /// Evaluate. Nothing if a symbol is unbound, the result overflows, or a broadcast clashes.
   /// Real-time: no allocation.
   std::optional<int64_t> eval(const Bindings& bindings) const RILL_NONBLOCKING;
-  /// The same where one symbol is bound.
+  /// As above, with one bound symbol.
   std::optional<int64_t> eval(std::string_view symbol, int64_t value) const RILL_NONBLOCKING;
   /// Replace a symbol by an expression.
   Dim substitute(std::string_view symbol, const Dim& by) const;
@@ -68,7 +68,7 @@ class Dim {
   /// Print as an expression that NNEF and the command line read back: "(S+1)/2-1".
   std::string to_string() const;
 
-  /// The normal form, null for constants; for the code of this module.
+  /// Return the normal form, null for constants. For this module only.
   const DimSum* sum() const { return sum_.get(); }
   static Dim from_sum(DimSum sum);
 
@@ -81,7 +81,7 @@ class Dim {
 Dim floor_div(const Dim& a, int64_t divisor);
 /// Divide, rounding up.
 Dim ceil_div(const Dim& a, int64_t divisor);
-/// Divide where the division is exact; nothing where that cannot be shown.
+/// Divide if the division is provably exact; else return nothing.
 std::optional<Dim> exact_div(const Dim& a, const Dim& b);
 Dim min(const Dim& a, const Dim& b);
 Dim max(const Dim& a, const Dim& b);
@@ -112,8 +112,8 @@ struct DimSum {
   std::vector<DimTerm> terms;  ///< sorted by key, no zero coefficient
 };
 
-/// Apply a function to every atom's arguments, bottom up, and rebuild. `replace` may give an
-/// expression for a symbol; nothing keeps it.
+/// Rebuild an expression bottom up. `replace` may return an expression for a symbol; nothing keeps
+/// the symbol.
 Dim rebuild(const Dim& dim, const std::function<std::optional<Dim>(const DimAtom&)>& replace);
 
 /// Product of all extents.

@@ -16,13 +16,13 @@ using Kind = DimAtom::Kind;
 using Pieces = std::vector<DimPiece>;
 
 constexpr int64_t kEndless = INT64_MAX;
-/// Limits of one expression: evaluations, and pieces. Shapes of models take a few hundred.
+/// Limits of one expression: evaluations and pieces. Shapes of real models need a few hundred.
 constexpr int64_t kMostWork = int64_t{1} << 21;
 constexpr size_t kMostPieces = 1 << 12;
-/// No pattern that is longer repeats itself within any stream.
+/// A pattern with a longer period does not repeat within any stream.
 constexpr int64_t kMostPeriod = int64_t{1} << 40;
 
-/// Numbers that do not fit make the whole pattern unknown: the first overflow is remembered.
+/// Arithmetic that remembers the first overflow: an overflow makes the whole pattern unknown.
 class Sums {
  public:
   bool ok() const { return ok_; }
@@ -50,7 +50,7 @@ int64_t length_of(int64_t from, int64_t until) {
   return until == kEndless ? kEndless : until - from;
 }
 
-/// Bounds of f itself over [from, until): nothing on a side where f has none.
+/// Bounds of f itself over [from, until); an end is empty where f is unbounded.
 struct Range {
   std::optional<int64_t> low;
   std::optional<int64_t> high;
@@ -74,7 +74,7 @@ Range range_of(const DimPiece& piece, int64_t from, int64_t until) {
   return out;
 }
 
-/// One exact line has period 1, whatever it was made of.
+/// Normalise the period of an exact line to 1.
 DimPiece normal(DimPiece piece) {
   if (piece.low != piece.high || piece.period == 1) return piece;
   if (piece.growth % piece.period != 0 || piece.low % piece.period != 0) return piece;
@@ -117,7 +117,7 @@ class Maker {
   explicit Maker(std::string_view symbol) : symbol_(symbol), at_{{symbol_, 0}} {}
 
   std::optional<Pieces> of(const Dim& dim);
-  /// Where a difference is >= 0 (kGe) or == 0 (kEq), as 0 or 1.
+  /// Return 1 where a difference is >= 0 (kGe) or == 0 (kEq), and 0 elsewhere.
   std::optional<Pieces> indicator(const Dim& difference, Kind kind);
 
  private:
@@ -215,7 +215,7 @@ bool Maker::decide(const Dim& difference, Kind kind, int64_t from, int64_t until
   return true;
 }
 
-/// Of a difference that does not grow.
+/// The indicator of a difference that does not grow.
 bool Maker::steady_choice(const Dim& difference, Kind kind, const DimPiece& piece, int64_t until,
                           Pieces* out) {
   const bool never = piece.high < 0 || (kind == Kind::kEq && piece.low > 0);
@@ -243,7 +243,7 @@ std::optional<Pieces> Maker::indicator(const Dim& difference, Kind kind) {
   const auto one = [&](int64_t from, int64_t until, Parts parts, Pieces* out) {
     const DimPiece& piece = parts[0];
     if (piece.growth == 0) return steady_choice(difference, kind, piece, until, out);
-    // Far enough below and above the crossing the sign is that of the growth.
+    // Far from the crossing, the sign of the growth decides.
     const bool rises = piece.growth > 0;
     Sums sums;
     const int64_t slope = rises ? piece.growth : sums.sub(0, piece.growth);
@@ -294,7 +294,7 @@ std::optional<Pieces> Maker::quotient(const Pieces& numerator, int64_t divisor) 
     piece.from = from;
     piece.period = sums.mul(x.period, times);
     piece.growth = sums.mul(x.growth, times) / divisor;
-    // Rounding down takes (divisor - 1) / divisor at most.
+    // Rounding down subtracts at most (divisor - 1) / divisor.
     const int64_t rounded = sums.mul(x.period, divisor - 1);
     piece.low = floored_quotient(sums.mul(sums.sub(x.low, rounded), times), divisor);
     piece.high = floored_quotient(sums.mul(x.high, times), divisor);
@@ -341,7 +341,7 @@ std::optional<Pieces> Maker::of_atom(const DimAtom& atom) {
   return out;
 }
 
-/// A product: one factor at most may grow, where the others are numbers.
+/// Return the pattern of a product. At most one factor may grow; the others must be numbers there.
 std::optional<Pieces> Maker::of_term(const DimTerm& term) {
   Pieces product = {number(0, term.coefficient)};
   for (const auto& factor : term.factors) {
@@ -466,7 +466,8 @@ Result<std::optional<int64_t>> DimPattern::last_non_negative() const {
     if (until == kEndless && piece.growth > 0) return std::optional<int64_t>();
     int64_t last = until - 1;
     if (until == kEndless) {
-      // One period shows a steady piece; a falling one ends where its upper bound does.
+      // One period is enough for a steady piece. For a falling piece, search up to where its upper
+      // bound becomes negative.
       if (piece.growth == 0) {
         last = piece.high < 0 ? piece.from - 1 : piece.from + piece.period - 1;
       } else {
@@ -509,7 +510,7 @@ Result<std::optional<int64_t>> least_even_step(const Dim& dim, std::string_view 
   RILL_ASSIGN(const DimPattern whole, DimPattern::of(dim, symbol));
   if (whole.growth() <= 0) return std::optional<int64_t>();
   const int64_t period = whole.period();
-  // Even steps divide the period: over their multiples, all remainders come in turn.
+  // Even steps divide the period, and their multiples visit every remainder.
   const auto even = [&](int64_t step) -> Result<bool> {
     const Dim stepped = dim.substitute(symbol, Dim(step) * Dim::symbol(symbol));
     RILL_ASSIGN(const DimPattern pattern, DimPattern::of(stepped, symbol));

@@ -11,8 +11,8 @@
 namespace rill {
 
 /// A range of the symbol in which an expression f is periodic: f(n + period) == f(n) + growth
-/// wherever n and n + period both lie in it. A range no longer than its period only gives bounds of
-/// f.
+/// wherever n and n + period both lie in it. In a range no longer than its period, only the bounds
+/// of f are known.
 struct DimPiece {
   int64_t from = 0;    ///< the first n; the piece ends where the next one begins
   int64_t period = 1;  ///< at least 1
@@ -32,7 +32,7 @@ class DimPattern {
   static Result<DimPattern> of(const Dim& dim, std::string_view symbol);
 
   const std::vector<DimPiece>& pieces() const { return pieces_; }
-  /// The n from which on the expression repeats itself with `period` and `growth`.
+  /// Return the n from which the expression repeats with `period` and `growth`.
   int64_t settled() const { return pieces_.back().from; }
   int64_t period() const { return pieces_.back().period; }
   int64_t growth() const { return pieces_.back().growth; }
@@ -58,12 +58,12 @@ class DimPattern {
   std::vector<DimPiece> pieces_;
 };
 
-/// Return whether the form of an expression shows that it never falls as the symbol grows: false
-/// means unknown.
+/// Return whether the expression provably never falls as the symbol grows; false means unknown.
 bool never_falls(const Dim& dim, std::string_view symbol);
 
-/// Find the least step > 0 of the symbol over whose multiples the expression grows evenly in the
-/// end, by at least 1: every multiple of it does as well. Nothing if no step up to `most` does.
+/// Find the least step > 0 of the symbol over whose multiples the expression eventually grows by a
+/// constant of at least 1. Every multiple of this step qualifies too. Nothing if no step up to
+/// `most` qualifies.
 /// Errors: kShape, as `DimPattern::of`.
 Result<std::optional<int64_t>> least_even_step(const Dim& dim, std::string_view symbol,
                                                int64_t most);

@@ -57,7 +57,7 @@ struct SymbolScope::Interval {
     if (by < 0) std::swap(out.low, out.high);
     return out;
   }
-  /// Products are bounded where both factors are non-negative, and open elsewhere.
+  /// Return bounds of a product if both factors are non-negative; else an unbounded interval.
   Interval times(const Interval& other) const {
     const bool positive = other.low && *other.low >= 0 && low && *low >= 0;
     if (!positive) return {};
@@ -147,8 +147,8 @@ void SymbolScope::add_scenario(std::string_view name) {
 
 namespace {
 
-/// The number that is not negative where both are not, with the factors at which their first terms
-/// cancel; nothing where other terms are left.
+/// Combine a >= 0 and b >= 0 with factors that cancel their first terms. Return the number that
+/// must then be non-negative; nothing if other terms remain.
 std::optional<int64_t> without_terms(const Dim& a, const Dim& b) {
   const auto factor = [](const Dim& dim) {
     return dim.sum() && !dim.sum()->terms.empty() ? dim.sum()->terms[0].coefficient : 1;
@@ -160,7 +160,7 @@ std::optional<int64_t> without_terms(const Dim& a, const Dim& b) {
   return (Dim(of_b) * a + Dim(of_a) * b).to_int();
 }
 
-/// Errors: kSymbol where no size meets one of the first assertions and another one.
+/// Errors: kSymbol if two assertions contradict each other for every size.
 Status expect_agreement(const std::vector<SymbolScope::Assertion>& known,
                         const SymbolScope::Assertion& added) {
   constexpr size_t kMostCompared = 64;
@@ -206,8 +206,8 @@ Status SymbolScope::assert_text(std::string_view text) {
 
 namespace {
 
-/// The integer nearest to the bound of an atom with k*atom + c >= 0: the least atom where k > 0,
-/// the largest where k < 0. Nothing where no number holds it.
+/// Solve k*atom + c >= 0: return the least atom if k > 0, the largest if k < 0. Nothing if it does
+/// not fit int64.
 std::optional<int64_t> solve_for(int64_t k, int64_t c) {
   if (k == INT64_MIN || c == INT64_MIN) return std::nullopt;
   const int64_t rounded = -c / k;  // towards 0
@@ -216,8 +216,7 @@ std::optional<int64_t> solve_for(int64_t k, int64_t c) {
   return rounded - (!exact && c < 0 ? 1 : 0);
 }
 
-/// Tighten the bounds of a symbol, or of another part of expressions such as a quotient, by
-/// assertions on it.
+/// Tighten the bounds of an atom, a symbol or a quotient for example, by the assertions on it.
 void tighten(const std::vector<SymbolScope::Assertion>& assertions, std::string_view atom,
              std::optional<int64_t>* low, std::optional<int64_t>* high) {
   for (const SymbolScope::Assertion& assertion : assertions) {
@@ -278,12 +277,12 @@ bool SymbolScope::prove_by(const std::vector<Assertion>& known, const Dim& dim, 
   for (const Assertion& assertion : known) {
     for (const Dim& fact : assertion.non_negative) {
       if (!fact.sum()) continue;
-      // Subtract the fact as often as cancels one of its symbols.
+      // Subtract a multiple of the fact that cancels one of its symbols.
       for (const DimTerm& term : fact.sum()->terms) {
         for (const DimTerm& own : dim.sum()->terms) {
           if (own.key != term.key || (own.coefficient > 0) != (term.coefficient > 0)) continue;
           if (own.coefficient % term.coefficient != 0) continue;
-          if (fact.sum()->terms.size() == 1) continue;  // a plain bound: intervals know it
+          if (fact.sum()->terms.size() == 1) continue;  // bounds one symbol
           if (prove(dim - Dim(own.coefficient / term.coefficient) * fact, depth - 1)) return true;
         }
       }
@@ -416,7 +415,7 @@ std::optional<std::pair<std::string, int64_t>> solve(const Dim& dim, int64_t val
   const int64_t quotient = rest / term.coefficient;
   if (term.factors[0]->kind == Kind::kSymbol) return std::pair{names[0], quotient};
   if (term.factors[0]->kind != Kind::kDiv) return std::nullopt;
-  // Many values give one quotient; the exact multiple is the one that models mean.
+  // Several values have this quotient; models mean the exact multiple.
   int64_t target = 0;
   if (__builtin_mul_overflow(quotient, term.factors[0]->divisor, &target)) return std::nullopt;
   return solve(term.factors[0]->args[0], target, bindings);

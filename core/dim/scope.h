@@ -8,8 +8,8 @@
 
 namespace rill {
 
-/// Knowledge about the symbols of a model: their names, assertions, and scenarios (named sets of
-/// assertions, of which one holds at run time). Symbols are extents, so every symbol is at least 0.
+/// The symbols of a model: names, assertions, and scenarios (named sets of assertions, one of which
+/// holds at run time). Symbols are extents, so every symbol is at least 0.
 class SymbolScope {
  public:
   struct Assertion {
@@ -26,7 +26,7 @@ class SymbolScope {
   const std::vector<std::string>& symbols() const { return symbols_; }
   /// Forget a symbol and the assertions that mention it.
   void remove(std::string_view symbol);
-  /// Make a name that no symbol has, from a stem.
+  /// Return a name that starts with `stem` and that no symbol has.
   std::string fresh(std::string_view stem) const;
 
   /// Add `expr op expr`, or `scenario: expr op expr`, with op one of == <= >= < >.
@@ -35,16 +35,17 @@ class SymbolScope {
   const std::vector<Assertion>& assertions() const { return assertions_; }
   const std::vector<Scenario>& scenarios() const { return scenarios_; }
   void add_scenario(std::string_view name);
-  /// Take an expression as the extent of a wire: no run has one below 0.
+  /// Record that an expression is the extent of a wire, so it is never negative.
   void take_as_extent(const Dim& dim);
 
   /// Prove that an expression is never negative. False means unknown.
   bool proves_non_negative(const Dim& dim) const;
   bool proves_ge(const Dim& a, const Dim& b) const { return proves_non_negative(a - b); }
-  /// Use what is known: equalities, redundant operands of min, max and broadcast, decided
-  /// comparisons.
+  /// Simplify by the assertions: apply equalities, drop redundant operands of min, max and
+  /// broadcast, and decide comparisons.
   Dim simplify(const Dim& dim) const;
-  /// Find which scenario holds for these values; empty if there are none or it is open.
+  /// Return the scenario that holds for these values; empty if there are no scenarios or several
+  /// remain possible.
   /// Errors: kSymbol if every scenario is contradicted.
   Result<std::string> scenario_for(const Bindings& bindings) const;
   /// Replace a symbol in all assertions.

@@ -21,9 +21,9 @@ class PlanBuilder {
   /// Errors: kNoMem.
   Status run_constant_steps();
   void lay_out_memory();
-  /// Hand the plan what was noted of its steps, if that was asked for.
+  /// Store the recorded uses of its steps in the plan, if the options request them.
   void keep_uses();
-  /// Make the buffer of an output of the model; its outlet may be written there directly.
+  /// Make the buffer of a model output; the producing step may write to it directly.
   uint32_t add_output_buffer(int index, OutletId outlet, int64_t bytes);
 
  private:
@@ -37,22 +37,22 @@ class PlanBuilder {
   Status bind_sources(std::span<const Operand> body_sources);
   void find_history_needs();
   uint32_t new_buffer(BufferKind kind, int64_t bytes);
-  /// Lay out strides for an order; `ring` scales what is outside of the ring's axis.
+  /// Compute strides for an axis order. `ring` scales the strides of axes outside the ring's axis.
   static int64_t lay_out(Operand* operand, std::span<const int> order, int ring_axis,
                          int64_t ring_extent);
-  /// `wire` is the outlet whose frames the ring keeps, `node` the node that keeps them.
+  /// Make a ring that keeps frames of the outlet `wire` for the node `node`.
   Operand make_ring(Operand operand, std::span<const int> order, const HistoryNeed& need,
                     OutletId wire, int node, size_t* ring_index);
-  /// Note what a buffer keeps from step to step.
+  /// Record the state that a buffer keeps between steps.
   void add_state(std::string name, int node, const PlacedView& value, int axis, int64_t pulse);
-  /// Note what the step that was emitted last reads and writes.
+  /// Record the reads and writes of the last emitted step.
   void note_use(std::span<const Touched> reads, std::span<const Touched> writes);
   PlacedView operand_of(const Touched& touched) const;
   void touch(Ref ref, int step);
   void place_constant(int id, TensorPtr value);
   /// Unpack a block-quantised constant into plain elements, once. `run` reports failures.
   void write_out(OutletId outlet);
-  /// One reader less of a constant.
+  /// Decrement the reader count of a constant.
   void forget(OutletId outlet);
   int current_step() const;
   /// Return the weight report of a node.
@@ -77,7 +77,7 @@ class PlanBuilder {
   std::vector<int> readers_;  ///< by node: readers of its output
   Status refused_;            ///< why a constant could not be written out, or a buffer be had
   std::map<OutletId, HistoryNeed> needs_;
-  /// By node, whether its first output, or a window of it, is read by channels.
+  /// For each node, whether a reader reads its first output, or a window of it, by channels.
   std::vector<int> by_channels_;
   std::map<OutletId, RingOf> rings_;
   std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output

@@ -8,7 +8,8 @@
 namespace rill {
 namespace {
 
-/// The most bytes of one result, and of all: an archive could request larger ones without any data.
+/// The largest size of one result, and of all together: a file could request larger ones without
+/// data.
 constexpr int64_t kMostBytes = int64_t{1} << 24;
 constexpr int64_t kMostBytesOfAll = int64_t{1} << 26;
 
@@ -26,7 +27,7 @@ class Constants {
       const PlanBuffer& buffer = plan.buffers[b];
       const bool known = buffer.bytes == 0 || last_writer_[b] >= 0;
       const bool arena = buffer.kind == BufferKind::kArena;
-      // A slot is set by the loop that it belongs to, and has no memory.
+      // A slot has no memory; its loop sets it.
       const bool fixed = buffer.kind == BufferKind::kConst || buffer.kind == BufferKind::kSlot;
       buffers_.push_back(fixed || (arena && known && buffer.bytes <= kMostBytes));
     }
@@ -34,7 +35,7 @@ class Constants {
   }
 
   bool step(size_t i) const { return steps_[i]; }
-  /// The memory that constant steps write; -1 if there are none.
+  /// Return the bytes that constant steps write; -1 if there are no such steps.
   int64_t bytes() const {
     if (!contains(steps_, true)) return -1;
     int64_t sum = 0;
@@ -44,7 +45,8 @@ class Constants {
     }
     return sum;
   }
-  /// The last step that needs what constant steps wrote; the number of steps where others do.
+  /// Return, for each buffer, the last constant step that reads it; the number of steps if other
+  /// steps read it.
   std::vector<size_t> last_readers() const {
     std::vector<size_t> last(plan_.buffers.size(), 0);
     for (size_t i = 0; i < uses_.size(); ++i) {
@@ -57,17 +59,18 @@ class Constants {
   }
 
  private:
-  /// Take back what does not hold: a step is the same in every run if all that it touches is, and a
-  /// buffer if all steps that write it are, and none reads it before. Each is taken back once.
+  /// Start from the assumption that everything is constant, and retract it. A step is constant if
+  /// all buffers that it touches are. A buffer is constant if all steps that write it are, and no
+  /// step reads it earlier. Each is retracted at most once.
   void drop_what_does_not_hold() {
-    // By buffer, the steps that touch it.
+    // For each buffer, the steps that touch it.
     std::vector<std::vector<size_t>> users(plan_.buffers.size());
     for (size_t i = 0; i < uses_.size(); ++i) {
       for (const auto* list : {&uses_[i].reads, &uses_[i].writes}) {
         for (const uint32_t buffer : *list) users[buffer].push_back(i);
       }
     }
-    std::vector<size_t> open;  // steps that are not the same in every run
+    std::vector<size_t> open;  // steps that are not constant
     const auto drop_step = [&](size_t i) {
       if (steps_[i]) open.push_back(i);
       steps_[i] = false;
@@ -88,7 +91,7 @@ class Constants {
       const size_t i = open.back();
       open.pop_back();
       for (const uint32_t buffer : uses_[i].writes) drop_buffer(buffer);
-      // It would see what is written only after it.
+      // It would read values that a later step writes.
       for (const uint32_t buffer : uses_[i].reads) {
         if (last_writer_[buffer] > static_cast<int>(i)) drop_buffer(buffer);
       }
@@ -119,8 +122,7 @@ Status run_constant_steps(const Graph& graph, std::vector<StepUse>* all, Plan* p
   const Constants constants(graph, uses, *plan);
   if (constants.bytes() < 0 || constants.bytes() > kMostBytesOfAll) return {};
   const std::vector<size_t> last = constants.last_readers();
-  // Buffers without bytes get an address too: steps compute pointers from it, and read nothing
-  // there.
+  // Empty buffers need an address too: steps compute pointers from it, but read nothing.
   alignas(64) std::byte nothing[64] = {};
   std::vector<std::byte*> base;
   for (const PlanBuffer& buffer : plan->buffers) {

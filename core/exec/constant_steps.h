@@ -8,10 +8,10 @@
 
 namespace rill {
 
-/// Run the steps that read only constants now, and keep their results in the plan instead. The same
-/// steps run as would in every run, so the outputs keep their bits. `uses` has an entry per step,
-/// and afterwards one per remaining step; memory must be laid out after this. Steps with large
-/// results stay: a plan that runs once would gain nothing. Errors: kNoMem.
+/// Run the steps that read only constants, and keep their results in the plan. The results are
+/// bit-identical, because the same steps run. `uses` has one entry per step, afterwards one per
+/// remaining step. Lay out memory after this call. Steps with large results stay, because a plan
+/// that runs once gains nothing. Errors: kNoMem.
 Status run_constant_steps(const Graph& graph, std::vector<StepUse>* uses, Plan* plan);
 
 }  // namespace rill

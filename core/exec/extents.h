@@ -7,11 +7,11 @@
 
 namespace rill {
 
-/// Write an expression of one symbol in the order in which plans work it out. One that is not
-/// valid, or has more symbols, has no value. Errors: kUnsupported if it nests too deep.
+/// Compile an expression in one symbol to postfix order. An expression that is invalid or has more
+/// symbols gets no value. Errors: kUnsupported if it nests too deep.
 Result<Extent> extent_of(const Dim& dim);
 
-/// The expression of such an extent, by the name of the symbol.
+/// Return the expression of an extent, with this name for its symbol.
 Dim dim_of(const Extent& extent, std::string_view symbol);
 
 }  // namespace rill

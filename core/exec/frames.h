@@ -15,7 +15,7 @@ inline FramesSoFar frames_so_far(Lowering& lowering, const Dim& length) {
   return {lowering.extent(length), std::min(most, kEndless)};
 }
 
-/// An output in memory that lasts from pulse to pulse, its elements in row-major order.
+/// Make an output in memory that persists between pulses, in row-major order.
 inline Operand kept_output(Lowering& lowering) {
   Operand kept = lowering.out_shape(0);
   const int64_t volume = lay_row_major(&kept);

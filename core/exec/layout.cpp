@@ -13,11 +13,11 @@
 namespace rill {
 namespace {
 
-// The most buffers to place by size. It compares every pair, which takes 20 ms for this number;
-// models have some hundreds.
+// The largest number of buffers to place by size. This compares every pair, which takes 20 ms at
+// the limit; models have a few hundred buffers.
 constexpr size_t kMostBySize = 8192;
 
-/// Return the indices of buffers by their begin, if `by_begin`, then by decreasing size.
+/// Return the indices of buffers, sorted by begin if `by_begin`, then by decreasing size.
 std::vector<size_t> ordered(std::span<const Lifetime> buffers, bool by_begin) {
   std::vector<std::array<int64_t, 3>> keys;
   keys.reserve(buffers.size());
@@ -32,7 +32,7 @@ std::vector<size_t> ordered(std::span<const Lifetime> buffers, bool by_begin) {
   return out;
 }
 
-/// The largest first, each in the lowest gap between those alive at the same time.
+/// Place the largest buffers first, each in the lowest gap between buffers alive at the same time.
 int64_t place_by_size(std::span<Lifetime> buffers) {
   std::vector<Lifetime> placed;  // by offset
   placed.reserve(buffers.size());
@@ -56,12 +56,12 @@ int64_t place_by_size(std::span<Lifetime> buffers) {
   return top;
 }
 
-/// Gaps of a block that grows at its end.
+/// The gaps of a block that grows at its end.
 class Gaps {
  public:
   int64_t top() const { return top_; }
 
-  /// Take the smallest gap that is large enough, else room at the end.
+  /// Take the smallest gap that is large enough; else extend the block.
   int64_t take(int64_t bytes) {
     const auto found = by_bytes_.lower_bound({bytes, 0});
     if (found == by_bytes_.end()) return take_at_end(bytes);
@@ -117,7 +117,7 @@ class Gaps {
   int64_t top_ = 0;
 };
 
-/// As they come to life, each in the tightest gap that those gone by then have left.
+/// Place buffers in order of their begin, each in the smallest gap that dead buffers left.
 int64_t place_in_time(std::span<Lifetime> buffers) {
   const auto dies_later = [&](size_t a, size_t b) {
     return buffers[a].last_step > buffers[b].last_step;

@@ -5,7 +5,7 @@
 
 namespace rill {
 
-/// A buffer that is alive from one step to another, both included, and where it is put.
+/// The lifetime of a buffer in steps, both ends included, and its offset.
 struct Lifetime {
   int64_t bytes = 0;
   int first_step = 0;
@@ -13,14 +13,14 @@ struct Lifetime {
   int64_t offset = 0;  ///< out
 };
 
-/// Where buffers may begin.
+/// The alignment of buffers in bytes.
 inline constexpr int64_t kBufferAlign = 64;
 inline constexpr int64_t aligned_bytes(int64_t bytes) {
   return (bytes + kBufferAlign - 1) / kBufferAlign * kBufferAlign;
 }
 
 /// Place buffers in one block so that none overlaps another that is alive at the same time; return
-/// the bytes of the block. Takes n log n steps for more than some thousands of buffers.
+/// the bytes of the block. Beyond several thousand buffers, it takes O(n log n) time.
 int64_t lay_out(std::span<Lifetime> buffers);
 
 }  // namespace rill

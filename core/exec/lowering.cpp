@@ -15,10 +15,10 @@
 namespace rill {
 namespace {
 
-/// Multiply-adds that take as long as the copy of one element.
+/// The multiply-adds that take as long as copying one element.
 constexpr double kWorkPerCopy = 12;
 
-/// Merges axes that are one run in both operands, drops unit axes, and puts the smallest stride of
+/// Merge axes that are contiguous in both operands, drop unit axes, and put the smallest stride of
 /// the target last, so that the copy has long inner runs.
 void collapse(PlacedView* from, PlacedView* to) {
   std::vector<int> order(static_cast<size_t>(to->rank));
@@ -62,7 +62,7 @@ struct EvalArgs {
 RILL_STEP_FIELDS(EvalArgs, op, in, out, state, has_state)
 
 constexpr size_t kMaxOperands = 32;
-/// Multiply-adds of kernels that take as long as one of the plain form.
+/// The multiply-adds of kernels that take as long as one of the reference implementation.
 constexpr int64_t kPlain = 8;
 
 void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
@@ -77,8 +77,8 @@ void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   ctx.symbol_value = frame.symbol_value().value_or(0);
   ctx.clock = frame.clock;
   ctx.state = args.has_state ? frame.ptr<void>(args.state) : nullptr;
-  // `infer` has seen all that could fail but for an expression that has no value for the length of
-  // a stream, as one out of a file may be: the outputs then stay as they are.
+  // `infer` has excluded all failures but one: an expression, for example from a plan file, may
+  // have no value at this stream length. The outputs then stay unchanged.
   const Status status = args.op->eval(ctx);
   (void)status;
 }
@@ -92,7 +92,7 @@ void touch_eval(const EvalArgs& args, StepTouches& touches) {
   const std::span<const PlacedView> outs(args.out.begin(), args.out.end());
   touches.infers(*args.op, ins, outs);
   if (!touches.holds()) return;
-  // Without an element there is nothing to compute, though an extent beside the 0 may be 2^31.
+  // Nothing to compute without elements, although another extent than the 0 may be 2^31.
   const auto is_empty = [](const PlacedView& view) {
     return std::count(view.shape.begin(), view.shape.begin() + view.rank, 0) > 0;
   };
@@ -235,7 +235,7 @@ Ref Lowering::state(int64_t bytes, std::vector<std::byte> initial) {
 }
 
 std::pair<Ref, void*> Lowering::constant_bytes(int64_t bytes) {
-  // Zeros, also in the padding that kernels read beyond the end.
+  // Zeros, including the bytes that kernels read beyond the end.
   constexpr int64_t kReadBeyond = 64;
   std::shared_ptr<void> memory = builder_.weights().take(bytes + kReadBeyond);
   if (!memory) {
@@ -329,7 +329,7 @@ void Lowering::copy(const Operand& from, const Operand& to) {
   CopyArgs args{from, to, 1};
   collapse(&args.from, &args.to);
   Work work;
-  // Within one buffer they may overlap, as long as one call moves it all.
+  // Views of one buffer may overlap, if one call moves everything.
   const bool apart = from.ref.buffer != to.ref.buffer && args.to.rank > 0;
   work.units = apart ? args.to.extent(0) : 1;
   work.multiply_adds = kWorkPerCopy * static_cast<double>(args.to.volume());
@@ -417,7 +417,7 @@ StepParts Lowering::parts_of(const Work& work) {
 }
 
 Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operand> sources) {
-  // An iteration is a run of the body, so a loop inside it restarts.
+  // Each iteration runs the body anew from its initial state, so a loop inside it restarts.
   const Graph turn = graph.stateless();
   PlanBuilder inner(turn, builder_.options_, builder_.plan_, &builder_);
   inner.scope_ = builder_.scope_ + node().name + "/";

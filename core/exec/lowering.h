@@ -24,7 +24,8 @@ struct Touched {
   bool whole = false;
 };
 
-/// One node's view of `prepare`: where its inputs lie, room for its outputs, and steps to emit.
+/// The interface of `prepare` to one node: its placed inputs, memory for its outputs, and steps to
+/// emit.
 class Lowering {
  public:
   Lowering(PlanBuilder& builder, int node_id) : builder_(builder), node_(node_id) {}
@@ -32,78 +33,83 @@ class Lowering {
   const Node& node() const;
   int inputs() const { return static_cast<int>(node().inputs.size()); }
   int outputs() const { return static_cast<int>(node().outputs.size()); }
-  /// The operand of an input; a constant in blocks is written out for it.
+  /// Return the operand of an input; a block-quantised constant is unpacked for it.
   const Operand& in(int i) const;
-  /// The same without writing out: `konst` may be in blocks, and then no memory is behind it.
+  /// As `in`, without unpacking: `konst` may be block-quantised, and the operand then has no
+  /// memory.
   const Operand& as_it_lies(int i) const;
   /// Declare that the steps of this node do not read input i, a constant, because they have packed
   /// it. Constants without a reader are dropped.
   void packed(int i);
-  /// The operand of an output that is not placed yet: type and shape, no memory.
+  /// Return the operand of an unplaced output: type and shape, no memory.
   Operand out_shape(int i) const;
 
   /// Give output i memory. `order` lists the axes from the outermost to the innermost; empty means
   /// row-major. The readers of the output see its strides; a copy at the end brings outputs of the
   /// model to row-major order where needed.
   Operand make_out(int i, std::span<const int> order = {});
-  /// Say that output i is a window on memory that is already there.
+  /// Make output i a view of existing memory.
   void set_out(int i, Operand operand);
-  /// Memory that lives for this node only.
+  /// Return memory for this node's steps only.
   Operand scratch(DType dtype, std::span<const int64_t> shape, std::span<const int> order = {});
   Ref scratch_bytes(int64_t bytes);
-  /// Memory that lives as long as the stream; zeros at its start, or `initial`. Its content must
-  /// depend only on the frames that have passed, not on the pulse: it is saved as it is, and a plan
-  /// with another pulse may continue from it.
+  /// Return memory that lives as long as the stream, with zeros or `initial` at its start. Its
+  /// content must depend only on the frames that have passed, not on the pulse: sessions save it
+  /// unchanged, and a plan with another pulse may continue from it.
   Ref state(int64_t bytes, std::vector<std::byte> initial = {});
-  /// Memory of the plan, filled by the caller before `prepare` returns: packed weights, tables.
+  /// Return memory of the plan, which the caller fills before `prepare` returns: packed weights,
+  /// tables.
   template <class T>
   std::pair<Ref, T*> constant(int64_t count) {
     auto [ref, data] = constant_bytes(count * static_cast<int64_t>(sizeof(T)));
     return {ref, static_cast<T*>(data)};
   }
-  /// The elements of a tensor, of plain type, as memory of the plan.
+  /// Return the elements of a tensor of plain type, in memory of the plan.
   PlacedView constant(const Tensor& value);
   /// Keep something alive as long as the plan.
   void keep(std::shared_ptr<void> owned);
-  /// A buffer whose base a loop sets while it runs.
+  /// Return a buffer whose base a loop sets while it runs.
   uint32_t slot();
 
-  /// The axes of an operand from the largest stride to the smallest.
+  /// Return the axes of an operand, from the largest stride to the smallest.
   static std::vector<int> physical_order(const Operand& operand);
-  /// The operand itself if its strides follow `order` without gaps, else a copy that does.
+  /// Return the operand itself if its strides follow `order` without gaps; else a copy in that
+  /// order.
   Operand ordered(const Operand& operand, std::span<const int> order);
   Operand row_major(const Operand& operand);
-  /// The operand itself if `axis` has stride 1 (or extent 1), else a copy with it innermost.
+  /// Return the operand itself if `axis` has stride 1 or extent 1; else a copy with `axis`
+  /// innermost.
   Operand innermost(const Operand& operand, int axis);
   /// Emit a copy between operands of one shape.
   void copy(const Operand& from, const Operand& to);
 
-  /// Return the axis order of the first output, as an op would choose it. If its history is read by
-  /// channels, and is longer than the new frames of a step, the channels are innermost; otherwise
-  /// each step would copy it all.
+  /// Return the axis order for the first output, given the op's preference. If its history is read
+  /// by channels and is longer than the new frames of a step, channels become innermost; otherwise
+  /// each step would copy the whole history.
   std::vector<int> order_read(std::vector<int> order) const;
 
-  /// The history that output i must keep in front of its frames, for ops that place it themselves.
+  /// Return the history that output i must keep before its frames, for ops that place it
+  /// themselves.
   const HistoryNeed* history(int i) const;
-  /// If the input was placed with a history of at least `need`: a window on the frames
-  /// [-back, -back + frames) relative to the pulse. Else false.
+  /// If the input was placed with a history of at least `need`, set `window` to the frames [-back,
+  /// -back + frames) relative to the pulse and return true; else return false.
   bool window_on_history(int i, const HistoryNeed& need, int64_t back, int64_t frames,
                          Operand* window) const;
-  /// Copy input i into a separate ring, and return the window on it.
+  /// Copy input i into a separate ring, and return the window of it.
   Operand own_ring(int i, const HistoryNeed& need, int64_t back, int64_t frames);
 
-  /// An expression that steps work out; a plan with one that they cannot is refused.
+  /// Compile an expression for steps; `prepare` refuses a plan with an expression that steps cannot
+  /// evaluate.
   Extent extent(const Dim& dim);
 
-  /// Emit a step. `args` is copied into the plan; `reads` and `writes` are what it touches, all
-  /// that may change among the latter.
+  /// Emit a step. `args` is copied into the plan; `reads` and `writes` list the memory that it
+  /// touches; `writes` includes all memory that may change.
   template <class Args>
   void step(const StepKindOf<Args>& kind, std::type_identity_t<Args> args, Given<Touched> reads,
             Given<Touched> writes) {
     add_step(kind, shared(std::move(args)), {}, reads, writes);
   }
-  /// The work of a step that may run in parts. It includes the scratch memory, which each part gets
-  /// separately.
+  /// The work of a step that may run in parts, with the scratch memory that each part needs.
   struct Work {
     int64_t units = 1;
     double multiply_adds = 0;   ///< of all units; for other work, the number that takes as long
@@ -123,20 +129,20 @@ class Lowering {
   };
   Result<Body> body(const Graph& graph, std::span<const Operand> sources);
 
-  /// In how few bits the plan is asked to keep the weights of this node.
+  /// Return the requested format for the weights of this node.
   WeightFormat weight_format() const;
   /// Report the weight bytes of this node, as f32 and as stored. Repeated calls add up.
   void report_weights(std::span<const int64_t> shape, int64_t f32_bytes, int64_t bytes);
   /// Report why the weights of this node stay in f32; call it before `report_weights`.
   void keep_weights(std::string why);
 
-  /// Return whether the plan may use faster forms whose steps are not the graph's own.
+  /// Return whether the plan may use optimised steps that do not correspond to the graph's nodes.
   bool optimize() const;
 
  private:
   friend class PlanBuilder;
   std::pair<Ref, void*> constant_bytes(int64_t bytes);
-  /// Arguments that the plan keeps. One class counts the users of all kinds.
+  /// The arguments that the plan keeps. All kinds of steps share one reference-count class.
   template <class Args>
   static std::shared_ptr<void> shared(Args&& args) {
     return shared(new Args(std::move(args)), [](void* kept) { delete static_cast<Args*>(kept); });
@@ -146,7 +152,7 @@ class Lowering {
                 Given<Touched> reads, Given<Touched> writes);
   void add_step_in_parts(const StepKind& kind, std::shared_ptr<void> args, const Work& work,
                          Given<Touched> reads, Given<Touched> writes);
-  /// Return the number of parts that the work may have, and the memory for its scratch.
+  /// Return the number of parts for the work, and their scratch memory.
   StepParts parts_of(const Work& work);
 
   PlanBuilder& builder_;

@@ -5,13 +5,13 @@
 
 namespace rill {
 
-/// Show the attributes of an operator among the arguments of a step: for steps that keep the whole
+/// Show the attributes of an operator as arguments of a step, for steps that keep the whole
 /// operator.
 void describe(StepFields& fields, Op& op);
-/// Show all that an operator depends on.
+/// Show everything that an operator depends on.
 void describe(StepFields& fields, const OpClass& known, Op& op);
 
-/// Types and shapes of operands.
+/// Return the types and shapes of operands.
 Facts facts_of(std::span<const PlacedView> operands);
 
 }  // namespace rill

@@ -36,7 +36,7 @@ std::vector<std::byte> ring_image(const Operand& placed, const HistoryNeed& need
   return image;
 }
 
-/// About what the packed weights of a graph will take.
+/// Estimate the bytes of a graph's packed weights.
 int64_t bytes_of_constants(const Graph& graph) {
   int64_t bytes = 0;
   for (const Node& node : graph.nodes) {
@@ -115,7 +115,7 @@ Operand PlanBuilder::make_ring(Operand placed, std::span<const int> order, const
   Ring ring;
   ring.pulse = placed.shape[axis];
   ring.history = need.frames;
-  // Room for a few pulses, so that the history moves back only now and then.
+  // Allow for a few pulses, so that the history rarely moves back.
   const int64_t room = std::max(ring.history, 3 * ring.pulse);
   const int64_t pulses = ring.pulse == 0 ? 0 : (room + ring.pulse - 1) / ring.pulse;
   ring.capacity = ring.history + ring.pulse + pulses * ring.pulse;
@@ -157,7 +157,7 @@ void PlanBuilder::note_use(std::span<const Touched> reads, std::span<const Touch
   note(writes, &use.writes, &use.outputs);
 }
 
-/// Of a place alone, all bytes from there to the end of its buffer.
+/// For a place without a view, return all bytes from there to the end of its buffer.
 PlacedView PlanBuilder::operand_of(const Touched& touched) const {
   PlacedView operand = touched.operand;
   if (!touched.whole) return operand;
@@ -223,8 +223,8 @@ Status PlanBuilder::bind_sources(std::span<const Operand> body_sources) {
 
 namespace {
 
-/// Return whether no output of a node has an element: there is nothing to compute then, though an
-/// extent beside the 0 may be 2^31.
+/// Return whether all outputs of a node are empty, so that there is nothing to compute, although
+/// another extent than the 0 may be 2^31.
 bool gives_nothing(const Node& node) {
   return !node.outputs.empty() && all_of(node.outputs, [](const Fact& fact) {
     return any_of(fact.shape, [](const Dim& dim) { return dim == Dim(0); });
@@ -254,7 +254,8 @@ Status PlanBuilder::run(std::span<const Operand> body_sources) {
       TensorPtr value = constant->value;
       if (value->dtype() == DType::kDim) {
         auto numbers = cast(*value, DType::kI64);
-        // A shape that mentions the stream's length is of use to masks only, which evaluate it.
+        // Only masks use a shape that mentions the stream's length, and they evaluate it
+        // themselves.
         if (!numbers.ok()) numbers = Tensor::zeros(DType::kI64, value->shape());
         value = std::make_shared<const Tensor>(std::move(numbers).value());
       }
@@ -308,7 +309,7 @@ void PlanBuilder::write_out(OutletId outlet) {
 
 void PlanBuilder::forget(OutletId outlet) {
   const Operand& constant = operand(outlet);
-  // A node that passes a constant on, such as with other axes, is one of its readers.
+  // A node that forwards a constant, for example with other axes, counts as a reader.
   if (!graph_.node(outlet.node).op->as<Const>()) return;
   if (!constant.konst || --readers_[static_cast<size_t>(outlet.node)] > 0) return;
   PlanBuffer& buffer = plan_->buffers[constant.ref.buffer];
@@ -337,7 +338,7 @@ Status PlanBuilder::place_outputs() {
 }
 
 Status PlanBuilder::run_constant_steps() {
-  // Intermediates must be visible after every run.
+  // Intermediates must stay visible after every run.
   if (!options_.optimize || options_.keep_intermediates || !options_.run_constants) return {};
   return rill::run_constant_steps(graph_, &uses_, plan_);
 }
@@ -346,7 +347,7 @@ void PlanBuilder::keep_uses() {
   if (options_.keep_uses) plan_->uses = uses_;
 }
 
-/// Offsets by liveness: buffers that are not alive at the same time share memory.
+/// Assign offsets by liveness: buffers that are not alive at the same time share memory.
 void PlanBuilder::lay_out_memory() {
   std::vector<PlanBuffer*> arena;
   std::vector<Lifetime> lifetimes;
@@ -418,7 +419,7 @@ Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOpt
   builder.keep_uses();
   if (ready.streaming) {
     RILL_TRY(describe_streams(*ready.streaming, plan.get()));
-    // Of a model that was pulsed elsewhere, the pulsed graph itself is the model.
+    // If the model was pulsed elsewhere, the pulsed graph itself counts as the model.
     plan->model = ready.streaming->model ? *ready.streaming->model : fingerprint(graph);
   }
   return std::shared_ptr<const Plan>(std::move(plan));

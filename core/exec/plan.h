@@ -8,12 +8,12 @@
 
 namespace rill {
 
-/// A wire inside a plan while it is being made.
+/// A wire of a plan under construction.
 struct Operand : PlacedView {
   TensorPtr konst;  ///< the value of a constant, else null
 };
 
-/// Make arguments of a kind of step, to be filled by a visitor.
+/// Make empty arguments of a kind of step, which a visitor fills.
 std::shared_ptr<void> make_args(const StepKind& kind);
 
 struct PrepareOptions {
@@ -21,10 +21,10 @@ struct PrepareOptions {
   bool keep_intermediates = false;  ///< give every wire separate memory, for inspection
   bool keep_uses = false;           ///< note in the plan what each step reads and writes
   bool run_constants = true;        ///< run steps that read only constants once, here
-  /// Requested formats of weights, and the report about them; null: keep all as they are.
+  /// Requested formats of weights, and the report about them; null keeps all weights unchanged.
   WeightChoice* weights = nullptr;
-  /// The multiply-adds of a part that are worth calling a thread. With AVX-512 they take 4
-  /// microseconds: as long as waking a thread, ten times the cost of calling one that is awake.
+  /// The least multiply-adds for which a part is worth a thread. With AVX-512 they take 4
+  /// microseconds: as long as waking a thread, and ten times as long as calling one that polls.
   double part_work = 256 * 1024;
 };
 

@@ -11,8 +11,8 @@
 namespace rill {
 namespace {
 
-/// Return the most frames of an output that a stream may output before they turn out to lie beyond
-/// its end, if pulses begin at multiples of `unit` in the stream symbol.
+/// Return the largest number of output frames beyond the end that a stream may produce before the
+/// end is known. Pulses begin at multiples of `unit` in the stream symbol.
 Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim& length,
                              int64_t unit) {
   const auto behind = [&](const Dim& told, const Dim& frames) {
@@ -29,7 +29,7 @@ Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim&
   return *most;
 }
 
-/// Set how many frames of an output are held until the end is known, and the position from which
+/// Set how many frames of an output are held until the end is known, and the multiples at which
 /// another plan may continue the stream so that these suffice.
 Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
   if (!length.valid() || plan->stream_pulse <= 0) return {};
@@ -48,12 +48,12 @@ Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
 Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
   const int64_t unit = plan->stream_pulse;
   const Dim symbol = Dim::symbol(streaming.symbol());
-  int64_t behind = 0;  // of the last input, in the stream symbol
+  int64_t behind = 0;  // lag of the last input, in the stream symbol
   for (size_t i = 0; i < plan->inputs.size(); ++i) {
     PlanStream& stream = plan->inputs[i].stream;
     const std::optional<Dim> length = streaming.input_length(i);
     if (!length || stream.axis < 0) continue;
-    // `unit` times the frames that the input has beyond its share of the symbol.
+    // The surplus frames of the input beyond its share of the symbol, times `unit`.
     const Dim more = Dim(unit) * *length - Dim(stream.pulse) * symbol;
     RILL_ASSIGN(const DimPattern pattern, DimPattern::of(more, streaming.symbol()));
     RILL_ASSIGN(const std::optional<int64_t> least, pattern.least(0));
@@ -109,7 +109,7 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
   for (size_t i = 0; i < plan->inputs.size(); ++i) {
     PlanIo& io = plan->inputs[i];
     RILL_TRY(set_axis(streaming.input_axis(i), &io));
-    // If the file does not state the pulse, inputs declared with the bare symbol give it.
+    // If the file does not state the pulse, take it from inputs declared with the bare symbol.
     if (plan->stream_pulse == 0) plan->stream_pulse = io.stream.pulse;
     const std::optional<Dim> length = streaming.input_length(i);
     if (!length || io.stream.axis < 0) continue;

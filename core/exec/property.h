@@ -17,7 +17,7 @@ struct Property {
   std::vector<double> floats;        ///< of floats
   std::vector<std::string> strings;  ///< of strings and symbolic numbers
 
-  /// Other types have no elements that can be read.
+  /// Return the number of readable elements; 0 for other types.
   size_t count() const { return ints.size() + floats.size() + strings.size(); }
 };
 

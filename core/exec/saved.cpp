@@ -28,7 +28,7 @@ View row_major(const View& like, void* data) {
   return view;
 }
 
-/// An output that does not stream is a value, as large as its buffer.
+/// Return the bytes of a static output; 0 if it streams.
 int64_t value_bytes(const PlanIo& io) { return io.stream.axis < 0 ? io.bytes : 0; }
 
 uint64_t checksum(const std::byte* data, int64_t size) {
@@ -78,7 +78,7 @@ struct SavedState::Parsed {
   std::vector<Rows> inputs;
   std::vector<Rows> outputs;
   std::vector<std::span<const std::byte>> values;  ///< of outputs that do not stream
-  // Copies, so that nothing is left that may fail once the session changes.
+  // Copies, made before the session changes, so that no later operation can fail.
   std::vector<PlacedFeed::Rows> early_inputs;
   std::vector<PlacedFeed::Rows> early_outputs;
 };
@@ -111,8 +111,8 @@ void SavedState::write_inputs(StateWriter* writer) const noexcept {
     writer->number(in.axis < 0 ? 0 : in.filled + in.left());
     writer->number(in.frame_bytes);
     if (in.axis < 0) continue;
-    // Pushing fills the buffer first, so frames of a loaded state, and frames that wait for other
-    // inputs, come last.
+    // `push` fills the buffer first, so frames of a loaded state and frames that wait for other
+    // inputs come last.
     std::byte* data = writer->take((in.filled + in.left()) * in.frame_bytes);
     if (!data) continue;
     const View buffer = session_.input(i);
@@ -127,7 +127,7 @@ std::byte* SavedState::write_waiting(const PlacedFeed::Waiting& from,
                                      std::byte* to) const noexcept {
   const auto append = [&](const std::byte* rows, int64_t frames) {
     const int64_t bytes = frames * from.frame_bytes;
-    // Frames may have no elements.
+    // Frames may be empty.
     if (bytes > 0) std::memcpy(to, rows, static_cast<size_t>(bytes));
     to += bytes;
   };
@@ -333,7 +333,7 @@ Result<std::vector<const SavedState::Entry*>> SavedState::match(const Parsed& pa
   std::vector<char> used(parsed.entries.size(), 0);
   for (const PlanState& state : plan.states) {
     const View own = view_of(state);
-    // Of a ring, frames from before the stream began are the plan's own.
+    // In a ring, frames from before the stream began come from the plan.
     const int64_t begun =
         state.axis < 0 ? 0 : scaled(parsed.header.position, state.pulse, plan.stream_pulse);
     const Entry* found = nullptr;

@@ -12,9 +12,9 @@ namespace rill {
 class StateReader;
 class StateWriter;
 
-/// The state of a stream as bytes: its position, the state of each node, and the frames that wait
-/// to be stepped or pulled. A session of any plan of the same model can continue from it, whatever
-/// its pulse, kernels and memory layout: a ring is written as the last frames of a wire, in rows.
+/// The state of a stream as bytes: its position, the state of each node, and the queued frames of
+/// inputs and outputs. A session of any plan of the same model can continue from it, whatever its
+/// pulse, kernels and memory layout: a ring is saved as the last frames of a wire, in rows.
 ///
 ///   header   magic, version, sizes, checksum, fingerprint of the model, position, end
 ///   wires    the delay of each wire of the model: pulses with other delays do not fit
@@ -25,17 +25,17 @@ class StateWriter;
 /// Numbers are little-endian; every part begins at a multiple of 8 bytes.
 class SavedState {
  public:
-  /// `feed` may be null: nothing waits then.
+  /// `feed` may be null: then there are no queued frames.
   SavedState(PlacedSession* session, PlacedFeed* feed) : session_(*session), feed_(feed) {}
 
-  /// The most bytes that a save takes from now on, until a state is loaded.
+  /// Return the most bytes that any save needs until a state is loaded.
   int64_t most_bytes() const RILL_NONBLOCKING;
-  /// Write to memory aligned to 8 bytes; return the number of bytes, or -1 if there is too little
-  /// room. Real-time: yes.
+  /// Write to memory aligned to 8 bytes; return the number of bytes, or -1 if `to` is too small.
+  /// Real-time: yes.
   int64_t save(std::span<std::byte> to) const noexcept RILL_NONBLOCKING;
-  /// Load a state. Errors: kParse if it is no state, cut short, damaged, or of another version;
-  /// kState, with the node, for a state of another model, or one that cannot move to this plan.
-  /// After an error, including refused memory, the session is unchanged.
+  /// Load a state. Errors: kParse if it is not a state, or is truncated, damaged or of another
+  /// version; kState, with the node, for a state of another model, or one that cannot move to this
+  /// plan. After an error, also kNoMem, the session is unchanged.
   Status load(std::span<const std::byte> from);
 
  private:
@@ -57,7 +57,7 @@ class SavedState {
   Status check_queues(const Parsed& parsed) const;
   static void copy_queues(Parsed* parsed);
   void apply(Parsed&& parsed, std::span<const Entry* const> matches) noexcept;
-  /// Where a state lies in this session.
+  /// Return the view of a state in this session.
   View view_of(const PlanState& state) const RILL_NONBLOCKING;
 
   PlacedSession& session_;

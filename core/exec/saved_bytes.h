@@ -9,17 +9,17 @@
 
 namespace rill {
 
-/// Everything in a saved state begins at a multiple of 8 bytes.
+/// Round up to the 8-byte alignment of all parts of a saved state.
 constexpr int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-/// Appends to memory that may be too small, or absent to count only.
+/// Appends to memory that may be too small; without memory, it only counts bytes.
 class StateWriter {
  public:
   explicit StateWriter(std::span<std::byte> to) : to_(to) {}
 
   int64_t at() const { return at_; }
   bool fits() const { return at_ <= static_cast<int64_t>(to_.size()); }
-  /// Reserve that many bytes, padded with zeros; null if they do not fit.
+  /// Reserve `bytes` bytes, padded with zeros; null if they do not fit.
   std::byte* take(int64_t bytes) {
     const int64_t begin = at_;
     at_ += padded(bytes);
@@ -33,7 +33,7 @@ class StateWriter {
       std::memcpy(to, from, static_cast<size_t>(bytes));
     }
   }
-  /// The frames of a view, one behind the other.
+  /// Append the frames of a view one after the other.
   void frames(const View& view, int axis) {
     std::byte* to = take(view.extent(axis) * frame_bytes(view, axis));
     if (to) copy_view(view, frame_rows(view, axis, view.extent(axis), to));
@@ -44,12 +44,12 @@ class StateWriter {
   int64_t at_ = 0;
 };
 
-/// Reads what may be anything: every count is checked against what is left.
+/// Reads untrusted bytes: it checks every count against the remaining size.
 class StateReader {
  public:
   explicit StateReader(std::span<const std::byte> from) : from_(from) {}
 
-  /// Null from the first failure on.
+  /// Return the next bytes; null after the first failure.
   const std::byte* take(int64_t bytes) {
     const auto left = static_cast<int64_t>(from_.size()) - at_;
     if (!good_ || bytes < 0 || bytes > left || padded(bytes) > left) {

@@ -15,13 +15,12 @@ class Session : public PlacedSession {
   static Result<std::unique_ptr<Session>> make(std::shared_ptr<const Plan> plan);
   ~Session();
 
-  /// Have steps done in parts by the threads of a pool, which the session keeps; null: by the
-  /// calling thread alone, as at first. The outputs are the same, bit for bit.
-  /// Errors: kNoMem; nothing has changed then. Real-time: no, and a step then only as far as the
-  /// pool.
+  /// Run steps in parts on the threads of a pool, which the session keeps alive. Null, the default:
+  /// the calling thread alone. The outputs are bit-identical. Errors: kNoMem; the session is then
+  /// unchanged. Real-time: no; with a pool, steps are as real-time as the pool.
   Status use_threads(std::shared_ptr<const Pool> pool);
 
-  /// Call with the node and the nanoseconds of every step; null stops it. Not real-time.
+  /// Called with the node and the nanoseconds of every step; null stops the calls. Not real-time.
   using StepTimer = std::function<void(int node, int64_t ns)>;
   void step_timed(const StepTimer& timer);
   /// The bytes of this object and of all that it has allocated.

@@ -10,7 +10,7 @@ namespace rill {
 /// The format in which a plan stores the weights of an operator.
 enum class WeightFormat : uint8_t { kF32, kF16, kQ8, kQ4 };
 
-/// The weights of one node, which could be kept in fewer bits.
+/// The weights of one node that supports quantised storage.
 struct WeightLayer {
   std::string node;  ///< behind the names of the loops that it is in
   std::string op;
@@ -20,7 +20,7 @@ struct WeightLayer {
   std::string kept;       ///< why they are f32; empty where they are not
 };
 
-/// Weights of fewer bits, which change results and are asked for by name.
+/// The weight quantization that a caller requests; it changes results.
 struct WeightChoice {
   WeightFormat format = WeightFormat::kF32;
   std::set<std::string> kept;       ///< nodes whose weights stay as they are

@@ -7,7 +7,7 @@
 namespace rill {
 namespace {
 
-// Checks of addresses need weights apart from each other.
+// AddressSanitizer needs a separate allocation for each weight.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kApart = true;
 #elif defined(__has_feature)
@@ -26,7 +26,7 @@ constexpr int64_t kAlign = 64;
 [[maybe_unused]] int64_t pages(int64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 #if defined(__linux__)
-/// Memory that begins with a large page; null if there is none.
+/// Map memory aligned to a large page; null on failure.
 std::shared_ptr<std::byte> mapped(int64_t bytes) {
   const auto all = static_cast<size_t>(bytes + kPage);
   void* got = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -40,11 +40,10 @@ std::shared_ptr<std::byte> mapped(int64_t bytes) {
 }  // namespace
 
 Weights::Weights(int64_t expected) {
-  // A page that is half empty is memory for nothing, and fewer weights fit the cache anyhow.
+  // A half-empty page wastes memory, and so few weights fit the cache anyway.
   if (kApart || expected < kPage * 5 / 8 || expected > (int64_t{1} << 40)) return;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  // Packing rounds columns up: there is room for a quarter more, which costs nothing until it is
-  // used.
+  // Packing rounds columns up, so reserve a quarter more; unused pages cost nothing.
   bytes_ = pages(expected + expected / 4);
   block_ = mapped(bytes_);
   if (!block_) {

@@ -6,16 +6,15 @@
 
 namespace rill {
 
-/// Memory for the weights that a plan packs. If they fill large pages, they lie in one block of
-/// them: the system scatters pages of 4 KiB, so that weights that fit the second cache level evict
-/// each other.
+/// Memory for the packed weights of a plan. Weights that fill large pages share one block of them.
+/// In scattered 4 KiB pages, weights that would fit the L2 cache evict each other.
 class Weights {
  public:
-  /// `expected`: about how many bytes will be taken. Few of them, or a system without large pages:
-  /// no block is made.
+  /// `expected`: the estimated bytes. For a small estimate, or without large pages, no block is
+  /// made.
   explicit Weights(int64_t expected);
 
-  /// Give zeros, aligned to 64 bytes, that live as long as the block; null where it has no room.
+  /// Return zeros, aligned to 64 bytes, that live as long as the block; null if it is full.
   std::shared_ptr<void> take(int64_t bytes);
 
  private:

@@ -13,8 +13,8 @@
 namespace rill {
 namespace {
 
-/// How long a thread polls for work, or for its end, before it sleeps. Longer than the gap between
-/// two steps that are worth sharing; far shorter than the gap between two pulses.
+/// How long a thread polls for work, or for the end of work, before it sleeps: longer than the gap
+/// between two parallel steps, far shorter than the gap between two pulses.
 constexpr std::chrono::microseconds kSpin(50);
 
 void relax() {
@@ -38,7 +38,7 @@ bool spin_until(const Ready& ready) {
   return ready();
 }
 
-/// The parts of some work, and the first part that no thread has taken yet, in one word.
+/// The number of parts of a task and the next free part, in one word.
 struct Ticket {
   uint32_t parts;
   uint32_t next;
@@ -47,8 +47,8 @@ struct Ticket {
   static Ticket of(uint32_t word) { return {word >> 16, word & 0xFFFF}; }
 };
 
-/// Threads that are started while one is there get no signals: those are the business of the app's
-/// own threads.
+/// Blocks signals in threads that are started during its lifetime: the app's own threads handle
+/// them.
 class WithoutSignals {
  public:
 #if defined(_WIN32)
@@ -118,7 +118,7 @@ class Workers {
   }
 
   void look_for_work() {
-    uint32_t seen = 0;  // turns
+    uint32_t seen = 0;  // the value of `turn_`
     for (;;) {
       const auto called = [&] { return turn_.load(std::memory_order_acquire) != seen; };
       while (!spin_until(called)) turn_.wait(seen, std::memory_order_acquire);
@@ -129,15 +129,15 @@ class Workers {
     }
   }
 
-  /// Run the next part that no thread has taken; false if there is none.
+  /// Run the next free part; return false if there is none.
   bool take_part() {
     uint32_t word = ticket_.load(std::memory_order_acquire);
     do {
       const Ticket ticket = Ticket::of(word);
       if (ticket.next >= ticket.parts) return false;
     } while (!ticket_.compare_exchange_weak(word, word + 1, std::memory_order_acquire));
-    // Work that is over has no part left to take: so this is part of the present one, and nothing
-    // of it changes until the part is done.
+    // Finished work has no free part, so this part belongs to the current work, which stays
+    // unchanged until the part is done.
     task_(argument_, Ticket::of(word).next);
     finish_one();
     return true;

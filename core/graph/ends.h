@@ -19,23 +19,23 @@ struct StreamEnd {
 };
 
 /// List the ends at which a wire of `frames` frames is shortest relative to the stepped frames: a
-/// property that holds at these holds at every length from 1 on. If a longer stream never shortens
+/// property that holds at these ends holds at every length >= 1. If a longer stream never shortens
 /// the wire, these are the first length of every pulse; else every length. `late`: streams of whole
 /// pulses learn of their end after their last step.
 std::vector<StreamEnd> shortest_ends(const Dim& frames, std::string_view symbol, int64_t pulse,
                                      bool late);
 
-/// Find how many frames that have gone by lie behind the end of a wire at most, over all lengths
-/// from 1 on, when its end is announced: at least 0; nothing if there is no such bound.
-/// `behind` counts them for the pulses that have been stepped and the frames of the wire.
+/// Find the largest number of frames beyond the end of a wire that steps have already output when
+/// the end is announced, over all lengths >= 1. At least 0; nothing if unbounded. `behind` returns
+/// this number for a number of stepped pulses and the frames of the wire.
 /// Errors: kShape, as `DimPattern::of`.
 Result<std::optional<int64_t>> most_behind(
     const Dim& length, std::string_view symbol, int64_t pulse, bool late,
     const std::function<Dim(const Dim& told, const Dim& frames)>& behind);
 
-/// Find the least divisor of the pulse, a multiple of `unit`, that `suits`: at its multiples
-/// another plan may continue a stream in pulses. The pulse itself suits: a stream that never moved
-/// continues so.
+/// Find the least divisor of the pulse that is a multiple of `unit` and for which `suits` holds:
+/// another plan may continue the stream at its multiples. The pulse itself always suits, because a
+/// stream that stays in its plan continues at its multiples.
 int64_t least_begin_unit(int64_t pulse, int64_t unit, const std::function<bool(int64_t)>& suits);
 
 }  // namespace rill

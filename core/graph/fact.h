@@ -10,7 +10,7 @@
 
 namespace rill {
 
-/// Static knowledge about a wire: type, shape, and the value if it is constant.
+/// The static facts of a wire: type, shape, and the value if it is constant.
 struct Fact {
   DType dtype = DType::kF32;
   QParams q;
@@ -22,13 +22,13 @@ struct Fact {
 
   int rank() const { return static_cast<int>(shape.size()); }
   const Dim& dim(int axis) const { return shape[static_cast<size_t>(axis)]; }
-  /// The same type and shape, whatever the value.
+  /// Return the same type and shape without the value.
   Fact without_value() const { return {dtype, q, shape, {}}; }
   bool same_type(const Fact& other) const {
     return dtype == other.dtype && q == other.q && shape == other.shape;
   }
   bool mentions(std::string_view symbol) const;
-  /// The extents if all are numbers; kSymbol naming the unbound symbols otherwise.
+  /// Return the extents if all are numbers; else kSymbol, naming the unbound symbols.
   Result<std::vector<int64_t>> concrete_shape() const;
   /// Print as tract does: "1,S,40,F32".
   std::string to_string() const;

@@ -26,12 +26,12 @@ class FieldVisitor {
   virtual void field(const char* name, std::vector<Dim>& value) = 0;
   virtual void field(const char* name, Pads& value) = 0;
   virtual void field(const char* name, TensorPtr& value) = 0;
-  /// Called for a field with a value that no operator has. Visitors that read steps refuse it.
+  /// Report a field whose value is invalid for every operator. Visitors that read steps refuse it.
   virtual void wrong(const char* name) { (void)name; }
 };
 
-/// Show a number that lies in a range, ends included. Another one that a visitor sets is called
-/// wrong; whoever does not refuse it there has `infer` refuse it.
+/// Show a number with its valid range, ends included. If a visitor sets a number outside it,
+/// `wrong` is called; if the visitor does not refuse it there, `infer` must.
 inline void ranged_field(FieldVisitor& visitor, const char* name, int64_t least, int64_t most,
                          int64_t& value) {
   visitor.field(name, value);
@@ -45,7 +45,7 @@ inline void ranged_field(FieldVisitor& visitor, const char* name, int64_t least,
   }
 }
 
-/// Visit an enumerator, or a narrow number, of at most `last`; a larger number leaves it unchanged.
+/// Visit an enumerator or a narrow number in [0, `last`]; a larger number leaves it unchanged.
 template <class Narrow>
 void enum_field(FieldVisitor& visitor, const char* name, Narrow last, Narrow& value) {
   auto number = static_cast<int64_t>(value);
@@ -54,7 +54,7 @@ void enum_field(FieldVisitor& visitor, const char* name, Narrow last, Narrow& va
   value = static_cast<Narrow>(number);
 }
 
-/// Show an axis, which files of models may count from the end; `infer` compares it with the rank.
+/// Show an axis. Model files may count axes from the end; `infer` checks the axis against the rank.
 inline void axis_field(FieldVisitor& visitor, const char* name, int64_t& value) {
   ranged_field(visitor, name, -kMaxRank, kMaxRank, value);
 }

@@ -11,9 +11,9 @@
 namespace rill {
 namespace {
 
-// A larger constant is folded only while `Graph::large_folds` lasts.
+// Folding creates larger constants only within the budget `Graph::large_folds`.
 constexpr int64_t kSmallFoldElements = int64_t{1} << 22;
-// Folds for each large constant of a file: a cast, a scale, a transposition and a spare.
+// The budget of folds per large constant of a file: a cast, a scale, a transposition and one spare.
 constexpr int64_t kFoldsOfLargeConstant = 4;
 
 }  // namespace
@@ -71,7 +71,7 @@ std::string Graph::unique_name(std::string_view stem) const {
 std::string Graph::claim_name(std::string_view stem) {
   std::string claimed = unique_name(stem);
   if (claimed.size() > stem.size()) {
-    // A name that was tried is taken for good, so start after it.
+    // Names that were tried before are taken, so start after the last one.
     int next = 0;
     std::from_chars(claimed.data() + stem.size() + 1, claimed.data() + claimed.size(), next);
     names_.find(stem)->second = next + 1;
@@ -188,7 +188,7 @@ bool can_fold(const Graph& graph, const Op& op, std::span<const OutletId> inputs
   for (const Fact& fact : outputs) {
     const auto count = volume(fact.shape).to_int();
     if (!count) return false;
-    // Few bytes of a file can ask for a large constant; a fold of a large one may not grow.
+    // A few bytes of a file can request a large constant, so a fold of a large one must not grow.
     if (*count > kSmallFoldElements && (*count > input_elements || *count > graph.large_folds)) {
       return false;
     }
@@ -214,7 +214,7 @@ Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPt
   std::vector<TensorPtr> values;
   for (const OutletId& input : node_inputs) values.push_back(fact(input).konst);
   auto results = evaluate(*op, values, *inferred);
-  // A value that cannot be decided yet, such as S >= 3, stays in the graph.
+  // A value that is still undecidable, such as S >= 3, stays in the graph.
   if (!results.ok()) return as_node();
   std::vector<OutletId> outlets;
   for (size_t i = 0; i < results->size(); ++i) {
@@ -310,15 +310,15 @@ namespace {
 
 /// Finds wires that have more frames than their expression counts, because an upstream window is
 /// longer than its input: the wire then has no frames, but the expression is negative. An attribute
-/// with such an expression, such as a slice's, would take other frames than the model means, and a
-/// length that is data would be negative.
+/// with such an expression, a slice's for example, would select wrong frames, and a length that
+/// becomes data would be negative.
 class ExtentsCheck {
  public:
   ExtentsCheck(std::string_view symbol, const Dim& by) : symbol_(symbol), by_(by) {}
 
   void look_at(const Node& node, const Graph& bound, const std::vector<OutletId>& outlets,
                bool written_with_symbol) {
-    // An attribute that mentions the length of a wire belongs to a later node.
+    // An attribute that mentions the length of a wire comes from a later node.
     if (written_with_symbol && !wrong_.ok() && written_.empty()) written_ = node.name;
     for (size_t slot = 0; slot < node.outputs.size() && wrong_.ok(); ++slot) {
       const Fact& told = node.outputs[slot];
@@ -340,7 +340,7 @@ class ExtentsCheck {
     }
   }
 
-  /// Check nodes that turn the length of an earlier wire into data.
+  /// Check a node that turns the length of an earlier wire into data.
   void look_at_data(const Node& node) {
     if (empty_.ok() || !wrong_.ok()) return;
     wrong_ = empty_;
@@ -375,7 +375,7 @@ Status check_assertions(const SymbolScope& scope, std::string_view symbol, const
   return {};
 }
 
-/// Binds a symbol, unless it is that of the stream, in the lengths of streams.
+/// Bind a symbol in the lengths of streams, unless it is the stream symbol.
 void bind_lengths(std::string_view symbol, const Dim& by, Streaming* streaming) {
   if (streaming->symbol() == symbol) return;
   for (StreamingOutput& output : streaming->outputs) {
@@ -448,7 +448,7 @@ Graph Graph::compacted() const& { return Graph(*this).compacted(); }
 
 namespace {
 
-/// By node, whether an output needs it. Inputs are needed.
+/// Return, for each node, whether an output needs it. Inputs always count as needed.
 std::vector<char> needed_nodes(const Graph& graph) {
   std::vector<char> needed(graph.nodes.size(), 0);
   for (const OutletId& output : graph.outputs) needed[static_cast<size_t>(output.node)] = 1;

@@ -16,7 +16,7 @@
 
 namespace rill {
 
-/// An operator in a graph, with where its inputs come from and what its outputs look like.
+/// An operator in a graph, with the sources of its inputs and the facts of its outputs.
 struct Node {
   std::string name;
   OpPtr op;
@@ -25,8 +25,8 @@ struct Node {
   int line = 0;  ///< line of graph.nnef it comes from, 0 if none
 };
 
-/// A model: nodes in an order in which every input comes before its use, by value, referring to
-/// each other by index. Copying copies the structure; ops and weights are shared.
+/// A model: nodes in topological order, held by value, that refer to each other by index. Copying
+/// copies the structure; ops and weights are shared.
 /// Thread: one at a time.
 class Graph {
  public:
@@ -39,12 +39,12 @@ class Graph {
   /// The properties of the file, except those that describe how a pulsed graph streams.
   std::map<std::string, Tensor> properties;
   std::optional<Streaming> streaming;  ///< of a pulsed graph
-  /// Whether a symbol became a number. Wires that became constant by it are so for that number
-  /// only; a stream computes them step by step. So folding leaves operators that round to the plan,
-  /// whose steps round like those of the stream.
+  /// Whether a symbol was bound to a number. A wire that is constant for this number only is
+  /// computed step by step in a stream. So folding skips operators that round: the plan runs them,
+  /// with the same rounding as the stream's steps.
   bool numbers_bound = false;
-  /// The number of elements that folds of large constants may still create: a multiple of the
-  /// file's constants, so that a small file cannot use unbounded memory.
+  /// The number of elements that folding may still create in large constants. It begins as a
+  /// multiple of the file's constants, so that a small file cannot use unbounded memory.
   int64_t large_folds = 0;
 
   const Node& node(int id) const noexcept { return nodes[static_cast<size_t>(id)]; }
@@ -58,10 +58,10 @@ class Graph {
   /// Append a node: infers its facts, simplifies their dims, makes the name unique.
   /// Errors: those of the op, with node and op filled in.
   Result<std::vector<OutletId>> add(std::string_view name, OpPtr op, WireList inputs, int line = 0);
-  /// As `add`, but where all inputs are constants the value is computed now.
+  /// As `add`, but if all inputs are constants, compute the value now.
   Result<std::vector<OutletId>> add_folded(std::string_view name, OpPtr op, WireList inputs,
                                            int line = 0);
-  /// Append a node of another graph on inputs of the same facts, which need not be inferred again.
+  /// Append a node of another graph to inputs with the same facts, without inferring again.
   std::vector<OutletId> add_known(const Node& node, std::vector<OutletId> inputs);
   /// Append an input of the model.
   OutletId add_source(std::string_view name, Fact fact, int line = 0);
@@ -69,13 +69,13 @@ class Graph {
   void add_output(std::string_view name, OutletId outlet);
 
   std::string unique_name(std::string_view stem) const;
-  /// Number of uses of every outlet, outputs of the model included: uses[node][slot].
+  /// Count the uses of every outlet, model outputs included: uses[node][slot].
   std::vector<std::vector<int>> count_uses() const;
   /// Replace a symbol everywhere, and infer all facts again. Errors: kShape if the shapes no longer
   /// fit.
   Result<Graph> with_symbol(std::string_view symbol, const Dim& by) const;
-  /// Return the graph without state of streams: its ops keep nothing between runs, except caches
-  /// and random generators.
+  /// Return the graph without stream state: its ops keep nothing between runs, except caches and
+  /// random generators.
   Graph stateless() const;
   /// Return whether outputs need all nodes except the inputs of the model.
   bool is_compact() const;
@@ -92,10 +92,10 @@ class Graph {
   };
 
   OutletId append_const(std::string_view name, TensorPtr value, int line);
-  /// Take the name that `unique_name` gives.
+  /// Reserve and return the name that `unique_name` gives.
   std::string claim_name(std::string_view stem);
 
-  /// By name, the number that the next one who asks for it is tried with.
+  /// For each name, the number to try at the next request for it.
   std::unordered_map<std::string, int, TextHash, std::equal_to<>> names_;
 };
 

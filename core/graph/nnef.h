@@ -11,8 +11,8 @@
 
 namespace rill {
 
-/// A value while an NNEF graph is being read: a wire, a number that may be symbolic, a float, a
-/// truth value, a text, or a list of these.
+/// A value in an NNEF graph during loading: a wire, an integer that may be symbolic, a float, a
+/// bool, a string, or a list of these.
 struct Value {
   std::variant<std::monostate, OutletId, Dim, float, bool, std::string, std::vector<Value>> v;
 
@@ -35,15 +35,15 @@ struct Value {
 Result<Value> as_value(OutletId wire);
 Result<Value> as_value(Result<OutletId> wire);
 
-/// The view of an op's NNEF reader: its arguments by name, with defaults, and the graph to add
-/// nodes to. Implemented by the loader.
+/// The interface for an op's NNEF reader: its arguments by name, with defaults, and the graph to
+/// add nodes to. The loader implements it.
 class LoadCtx {
  public:
   virtual ~LoadCtx() = default;
 
   /// Return whether the argument is given or has a default.
   virtual bool has(std::string_view name) const = 0;
-  /// Return whether the argument is written in the call, as opposed to a default.
+  /// Return whether the call itself gives the argument, as opposed to a default.
   virtual bool given(std::string_view name) const = 0;
   virtual Result<Value> value(std::string_view name) = 0;
   /// Read an argument as a wire; numbers and lists become constants.
@@ -58,7 +58,7 @@ class LoadCtx {
   virtual Result<std::string> text(std::string_view name) = 0;
   /// Read a list of (before, after).
   virtual Result<Pads> pads(std::string_view name) = 0;
-  // The same for literals, which are measured here: at every call that takes room.
+  // Overloads for literals, out of line so that calls stay small.
   bool has(const char* name) const;
   bool given(const char* name) const;
   Result<Value> value(const char* name);
@@ -71,7 +71,7 @@ class LoadCtx {
   Result<float> number(const char* name);
   Result<bool> boolean(const char* name);
   Result<std::string> text(const char* name);
-  /// Return a wire with this value.
+  /// Return a wire that carries this value.
   virtual Result<OutletId> to_wire(const Value& value) = 0;
   virtual Result<Dim> to_dim(const Value& value) = 0;
 
@@ -81,15 +81,15 @@ class LoadCtx {
                                             std::string_view suffix = {}) = 0;
   /// Set the fields of an op from the arguments with the same names. A tensor keeps its value if
   /// its argument is left out, or false. Errors: kParse for a missing argument or one of another
-  /// type; kArg for a tensor that is no constant; kInternal for a `DType`, which the op's module
+  /// type; kArg for a tensor that is not constant; kInternal for a `DType`, which the op's module
   /// reads.
   virtual Status fields(Op& op) = 0;
-  /// The same where the op has a field for each argument that is no tensor; else kInternal.
+  /// As `fields`, but fail with kInternal unless the op has a field for each non-tensor argument.
   virtual Status all_fields(Op& op) = 0;
   /// Set the fields of an op and add it; its inputs are the tensors in the declaration's order.
   virtual Result<Value> add_declared(std::shared_ptr<Op> op) = 0;
   Result<OutletId> add1(OpPtr op, WireList inputs, std::string_view suffix = {});
-  /// The same, for the output of the statement.
+  /// Add an op with one output, named after the statement's output.
   Result<Value> add_value(OpPtr op, WireList inputs, std::string_view suffix = {});
   virtual Result<OutletId> konst(Tensor value, std::string_view suffix = {}) = 0;
 
@@ -107,7 +107,7 @@ class LoadCtx {
   virtual std::string assigned_name(int output = 0) const = 0;
   /// Find `<label>.dat`.
   virtual Result<TensorPtr> resource(std::string_view label) = 0;
-  /// Translate a fragment of the document as the body of a loop, its parameters as sources.
+  /// Translate a fragment of the document into a loop body whose sources are the parameters.
   /// `facts`: the facts of the parameters, in their order.
   struct BodyParameter {
     std::string name;
@@ -122,21 +122,20 @@ class LoadCtx {
 
 using LoadFn = Result<Value> (*)(LoadCtx&);
 
-/// Read an op whose declaration has the tensors that are its inputs, and its fields by name.
+/// Read an op whose declaration lists its inputs as tensors, and its fields by name.
 template <class T>
 Result<Value> load_declared(LoadCtx& ctx) {
   return ctx.add_declared(draft_op<T>());
 }
 
-/// An operator of the dialect: its declaration in NNEF syntax, the registry that has it, and its
-/// reader.
+/// An operator of the dialect: its declaration in NNEF syntax, its registry and its reader.
 struct NnefOp {
   const char* registry;
   const char* declaration;  ///< "fragment conv(input: tensor<scalar>, ...) -> (output: ...);"
   LoadFn load;
 };
 
-/// A faster form that a module has for nodes which begin at an operator of another module.
+/// A fuse rule of one module for nodes whose operator belongs to another module.
 struct FuseRule {
   const void* of;  ///< the class of that operator, `&T::kKind`
   Status (*fuse)(Rewrite& rewrite);
@@ -150,49 +149,49 @@ struct OpModule {
   std::span<const FuseRule> rules = {};   ///< for operators of other modules, which ask for them
 };
 
-/// The view of an op's writer: names of its inputs, and a place for statements. Implemented by the
-/// loader's writer.
+/// The interface for an op's writer: the names of its inputs, and statements to emit. The NNEF
+/// writer implements it.
 class SaveCtx {
  public:
   virtual ~SaveCtx() = default;
   virtual const Graph& graph() const = 0;
   virtual const Node& node() const = 0;
-  /// The expression that stands for input i: a name, or a literal for small constants.
+  /// Return the expression for input i: a name, or a literal for small constants.
   virtual Result<std::string> in(int i) = 0;
-  /// As `in`, with unit axes in front until the rank is reached.
+  /// As `in`, with leading unit axes up to the given rank.
   virtual Result<std::string> literal(const Tensor& tensor) = 0;
-  /// Spell an extent as an expression that reads back as it.
+  /// Return an extent as an expression that the reader parses to the same extent.
   virtual std::string dim(const Dim& value) = 0;
   std::string dims(std::span<const Dim> values);
-  /// Name a constant: writes `<label>.dat` and a `variable` statement.
+  /// Write a constant as `<label>.dat` and a `variable` statement; return its name.
   virtual Result<std::string> variable(std::string_view label, const TensorPtr& tensor) = 0;
   /// Emit `name = expression;` for output i.
   virtual void assign(std::string_view expression, int output = 0) = 0;
   /// Emit `(a, b, ...) = expression;` for all outputs.
   virtual void assign_all(std::string_view expression) = 0;
-  /// An argument whose text the op's module gives; it is left out where that is empty.
+  /// An argument whose text the op's module provides; an empty text omits the argument.
   struct Argument {
     std::string_view name;
     std::string text;
   };
-  /// Emit a call of the declared operator: `own` arguments, fields by their names for the others,
-  /// and inputs for the tensors that are neither. A field without a tensor is left out. Errors:
-  /// kInternal for an argument that is none of these.
+  /// Emit a call of the declared operator. Its arguments are those in `own`, the fields by their
+  /// names, and inputs for the remaining tensors. A field without a tensor is omitted. Errors:
+  /// kInternal for any other argument.
   virtual Status assign_declared(const NnefOp& form, std::span<const Argument> own) = 0;
   Status assign_declared(const NnefOp& form, std::initializer_list<Argument> own = {}) {
     return assign_declared(form, std::span(own.begin(), own.size()));
   }
-  /// Emit a helper statement; returns the name that it got.
+  /// Emit a helper statement; return the name of its result.
   virtual std::string temp(std::string_view stem, std::string_view expression) = 0;
   virtual void need_registry(std::string_view registry) = 0;
-  /// Write a loop body as a fragment; returns its name.
+  /// Write a loop body as a fragment; return the fragment's name.
   virtual Result<std::string> body(const Graph& body) = 0;
-  /// The names that the fragment of a loop body gives its parameters and results.
+  /// Return the names of the parameters and results in a loop body's fragment.
   virtual Result<std::string> body_input(const Graph& body, size_t index) = 0;
   virtual Result<std::string> body_output(const Graph& body, size_t index) = 0;
 };
 
-/// Spell attribute values in NNEF.
+/// Format attribute values in NNEF syntax.
 std::string nnef_text(int64_t value);
 std::string nnef_text(bool value);
 std::string nnef_text(float value);

@@ -10,7 +10,7 @@ struct Named {
   std::optional<DType> type;
 };
 
-// By their numbers in TensorProto.DataType of onnx.proto.
+// Indexed by the numbers of TensorProto.DataType in onnx.proto.
 constexpr std::array<Named, 29> kTypes = {{
     {"undefined", {}},
     {"float", DType::kF32},

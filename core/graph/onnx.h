@@ -10,8 +10,8 @@
 
 namespace rill {
 
-/// The view of an operator's ONNX reader: one node of the file as a call of the operator's
-/// declaration, and the graph to add nodes to. Implemented by the loader.
+/// The interface for an operator's ONNX reader: one node of the file as a call of the operator's
+/// declaration, and the graph to add nodes to. The loader implements it.
 /// `LoadCtx` works unchanged: `wire("X")` is the input that the declaration calls X,
 /// `integer("axis")` an attribute. If an attribute of one opset is an input in another, one reader
 /// serves both with `integers("axes")`: inputs that are known while loading convert like
@@ -21,11 +21,11 @@ class OnnxCtx : public LoadCtx {
  public:
   /// Return the version of the operator's domain that the file imports.
   virtual int opset() const = 0;
-  /// Count the outputs that the node lists, unnamed ones among them included.
+  /// Return the number of outputs that the node lists, unnamed ones included.
   virtual int outputs() const = 0;
   /// Return whether output i has a name, so that a node may read it.
   virtual bool wants(int output) const = 0;
-  /// Return the rank that the file states for output i, or for elementwise results of it. Nothing
+  /// Return the rank that the file declares for output i or for elementwise results of it. Nothing
   /// in nested graphs.
   virtual std::optional<int> stated_rank(int output) const = 0;
   /// Equate two extents, as the operator requires of its inputs, if the file names them
@@ -36,10 +36,9 @@ class OnnxCtx : public LoadCtx {
   /// extents such as min(1000, S). False if the rest of the file does not allow such extents: then
   /// axes are assumed to be long enough, and refused once they are known not to be.
   virtual bool clamps() = 0;
-  /// Give the value of an input that has to be known while loading. Errors: kUnsupported.
+  /// Return the value of an input that must be known at load time. Errors: kUnsupported.
   virtual Result<TensorPtr> constant(std::string_view name) = 0;
-  /// Real numbers that are integer steps times a scale. A factor of the reals may multiply the
-  /// steps.
+  /// Real numbers that are integer steps times a scale.
   struct Quantised {
     OutletId steps;  ///< I32, less the zero point
     OutletId scale;
@@ -71,8 +70,8 @@ class OnnxCtx : public LoadCtx {
   virtual Result<Body> body(std::string_view attribute, std::span<const Fact> facts) = 0;
 };
 
-/// Read one node. Gives the wires of its outputs in their order, one or a list; an outlet that is
-/// not wanted may be invalid, and be left out at the end.
+/// Read one node. Return the wires of its outputs in order, one or a list. An unwanted outlet may
+/// be invalid, and may be omitted at the end.
 using OnnxLoadFn = Result<Value> (*)(OnnxCtx&);
 
 /// Read a node as the reader of the NNEF operator does: the declarations have the same arguments.
@@ -101,7 +100,7 @@ struct OnnxOp {
   int since;  ///< first opset of this form; the largest that is not beyond the file's is taken
   const char* declaration;
   OnnxLoadFn load;  ///< null where the declaration has a body
-  /// A declaration with a body needs not say `kOnce`.
+  /// A declaration with a body need not say `kOnce`.
   Rounding rounding = Rounding::kEach;
 };
 
@@ -111,7 +110,7 @@ struct OnnxModule {
   std::span<const OnnxOp> ops;
 };
 
-/// Find the type that ONNX numbers so, as `to` of `Cast` does; nothing if rill lacks it.
+/// Return the type with this ONNX number, as in `to` of `Cast`; nothing if rill lacks it.
 std::optional<DType> onnx_type(int64_t number);
 /// Name a type of ONNX, for messages: "float8e4m3fn".
 std::string_view onnx_type_name(int64_t number);

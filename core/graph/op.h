@@ -38,22 +38,22 @@ struct Cost {
   Dim bytes = 0;
 };
 
-/// How much an op's result may differ from another way to compute it.
+/// How much an op's result may differ between two implementations.
 enum class Tolerance : uint8_t { kExact, kRounding, kRandom };
 
-/// Frames before the current pulse that a reader of a wire needs.
+/// The frames before the current pulse that a reader of a wire needs.
 struct HistoryNeed {
   int axis = 0;
   int64_t frames = 0;
   TensorPtr fill;  ///< what they hold at the start of a stream; null means zeros
 };
 
-/// The function of an elementwise operator with several inputs, as far as rules of other operators
-/// distinguish it. It repeats inputs of extent 1 itself.
+/// The function of an elementwise operator with several inputs, as far as the rules of other
+/// operators distinguish it. The operator broadcasts inputs of extent 1 itself.
 enum class Elementwise : uint8_t { kNo, kAdd, kSub, kMul, kMin, kMax, kOther, kPow };
 
 /// Whether an operator only moves frames along the axes that it tracks (`Op::axes`), and what it
-/// puts around them. A frame by frame operator after such an operator can move before it.
+/// puts around them. A frame-by-frame operator downstream of it can move upstream of it.
 enum class Moves : uint8_t { kNo, kFrames, kAmongZeros, kAmongOthers };
 
 /// How an operator takes part in chains: adjacent operators on f16 or bf16 tensors that compute in
@@ -74,19 +74,18 @@ struct OpTraits {
   /// The output is the first input under other extents: the same elements in row-major order.
   bool keeps_order = false;
   Elementwise elementwise = Elementwise::kNo;
-  /// An element of the output follows from those at its place in the inputs, whatever the place.
+  /// Each output element depends only on the input elements at its index, and not on the index.
   bool per_element = false;
-  /// It gives the larger one of x and its product with this slope, above 0 and at most 1; 0: it is
-  /// no such operator.
+  /// For an operator max(x, slope * x): its slope, in (0, 1]. 0 for any other operator.
   float slope = 0.0F;
   Moves moves = Moves::kNo;
-  // Whether `absorb` fuses such a consumer in the fuse stage: limits, a slope below 0, the sum with
-  // another wire of its shape, and that with a constant.
+  // Whether `absorb` fuses such a consumer in the fuse stage: limits, a slope below 0, a sum with
+  // another wire of its shape, a sum with a constant.
   bool takes_limits = false;
   bool takes_slope = false;
   bool takes_sum = false;
   bool takes_constant = false;
-  /// It reads input 0 with the elements of axis 1 side by side, and copies it where they lie apart.
+  /// It reads input 0 with axis 1 contiguous, and copies the input if it is not.
   bool by_channels = false;
   Precision precision = Precision::kRounds;
 };
@@ -108,28 +107,29 @@ struct EvalCtx {
 
 /// An operator with its attributes: an immutable value, shared between graphs and threads.
 ///
-/// One module holds all there is to know of it: meaning, shapes, evaluation, lowering, streaming
-/// rule and NNEF form. `eval` must not allocate, lock, log or fail for a reason that `infer` could
-/// have seen, except for strings and dims, which exist only before `prepare`.
+/// One module defines the operator: meaning, shapes, evaluation, lowering, streaming rule and NNEF
+/// form. `eval` must not allocate, lock, log or fail for a reason that `infer` could have seen,
+/// except for strings and dims, which exist only before `prepare`.
 class Op {
  public:
   virtual ~Op() = default;
 
-  /// Name the operator as tract's dumps do: "Conv", "EinSum".
+  /// Return the operator's name in tract's dumps: "Conv", "EinSum".
   virtual std::string_view name() const = 0;
-  /// Identify the class; two ops of one class give one address.
+  /// Return an address that identifies the class.
   virtual const void* kind() const = 0;
   virtual std::shared_ptr<Op> clone() const = 0;
   /// Show every attribute to a visitor, once.
   virtual void fields(FieldVisitor& visitor) = 0;
-  /// Print the attributes; ops of one class are equal where this text is, and the name.
+  /// Print the attributes. Ops of one class are equal if this text and their names are equal.
   virtual std::string attributes() const;
   /// Replace a symbol in all attributes. Null if nothing changes.
   virtual OpPtr with_symbol(std::string_view symbol, const Dim& by) const;
 
-  /// Return type and shape of the outputs from those of the inputs; symbolic.
+  /// Infer types and symbolic shapes of the outputs from those of the inputs.
   virtual Result<Facts> infer(FactSpan in) const = 0;
-  /// Compute into the outputs: the plain form, right for every type and stride that infer allows.
+  /// Compute the outputs: the reference implementation, correct for every type and stride that
+  /// `infer` allows.
   virtual Status eval(EvalCtx& ctx) const RILL_NONBLOCKING = 0;
   /// Return whether constant inputs make the outputs constants.
   virtual bool foldable() const { return true; }
@@ -154,7 +154,8 @@ class Op {
   /// Return the op that starts every evaluation like a stream and keeps nothing: its meaning if no
   /// input streams. Null if it already is that op.
   virtual OpPtr stateless() const { return nullptr; }
-  /// Return which earlier frames of input i are read; `prepare` then keeps them before it.
+  /// Return which earlier frames of input i are read; `prepare` then keeps them in memory before
+  /// the new ones.
   virtual std::optional<HistoryNeed> history(int input) const {
     (void)input;
     return std::nullopt;
@@ -165,15 +166,16 @@ class Op {
     (void)in, (void)out;
     return {};
   }
-  /// Wire what runs one pulse at a time. By default the op itself, where `axes` lets the streaming
-  /// axis through; else kUnsupported.
+  /// Add the nodes that run one pulse at a time. By default the op itself if `axes` lists the
+  /// streaming axis; else kUnsupported.
   virtual Status pulsify(PulseBuilder& builder) const;
-  /// Give a simpler equal graph, or leave things as they are. No hardware in mind.
+  /// Replace the node by a simpler equivalent, or do nothing. Independent of hardware.
   virtual Status declutter(Rewrite& rewrite) const {
     (void)rewrite;
     return {};
   }
-  /// Give a faster equal graph; after declutter, never written to files.
+  /// Replace the node by a faster equivalent. Runs after declutter; the result is never written to
+  /// files.
   virtual Status fuse(Rewrite& rewrite) const {
     (void)rewrite;
     return {};
@@ -189,9 +191,9 @@ class Op {
     (void)in, (void)out;
     return {};
   }
-  /// Return a bound on the operations of `eval`, on padding as well. Opening a plan file refuses a
-  /// step by this bound. The default is the multiply-adds of `cost`; the elements of operands are
-  /// added by the caller.
+  /// Return a bound on the operations of `eval`, including those on padding. A plan file whose step
+  /// exceeds the limits by this bound is refused. The default is the multiply-adds of `cost`; the
+  /// caller adds the elements of operands.
   virtual Dim work(FactSpan in, FactSpan out) const { return cost(in, out).fma; }
   virtual Tolerance tolerance() const { return Tolerance::kExact; }
   /// Write as NNEF statements.
@@ -207,7 +209,7 @@ class Op {
   }
 };
 
-/// Share an operator made by `new`. One class counts the users of all operators, where one for each
+/// Share an operator made by `new`. All operators share one reference-count class; one per operator
 /// class would be a tenth of their code.
 std::shared_ptr<Op> shared_op(Op* op);
 
@@ -243,13 +245,14 @@ class OpBase : public Op {
   }
 };
 
-/// A class of operators by a name that is the same in every build: makes one whose fields a visitor
-/// fills.
+/// A class of operators, with a name that is the same in every build. Makes an operator whose
+/// fields a visitor fills.
 struct OpClass {
   const char* name = nullptr;
   const void* kind = nullptr;
   std::shared_ptr<Op> (*make)() = nullptr;
-  /// Shows all that an evaluation depends on, where `Op::fields` leaves out what is as usual.
+  /// Shows every attribute that an evaluation depends on; `Op::fields` omits attributes at their
+  /// defaults.
   void (*describe)(Op& op, FieldVisitor& visitor) = nullptr;
 };
 

@@ -12,9 +12,9 @@ namespace rill {
 
 /// How a wire streams. Position n of the wire holds logical frame n - delay.
 ///
-/// The delay is signed. Where it is negative, the first -delay logical frames never travel: each of
-/// them is the constant frame `fill` (zeros if null), known beforehand, and whoever needs them puts
-/// them into its initial history.
+/// The delay is signed. If it is negative, the first -delay logical frames are virtual: the wire
+/// does not carry them. Each of them is the constant frame `fill` (zeros if null), and a reader
+/// that needs them puts them into its initial history.
 struct StreamFact {
   int axis = 0;
   Dim dim;            ///< logical frames of the whole stream, an expression in the stream symbol
@@ -32,23 +32,23 @@ struct StreamWindow {
   int64_t before = 0;    ///< padding
   int64_t after = 0;
   Tensor pad_value;  ///< of rank 0
-  /// Frame n of every output is made of window n alone.
+  /// Frame n of every output depends on window n alone.
   bool frame_by_window = false;
   int64_t unread = 0;  ///< first windows without a reader
   int64_t rate = 1;    ///< frames that a window gives
   int64_t cut = 0;     ///< of these, first ones of the first window that the output leaves out
-  /// A window of padding alone gives what it gives where its frames have the value of the padding.
+  /// A window of padding alone has the same result as a window of frames with the padding's value.
   bool padding_is_frames = false;
 };
 
-/// Frames of a stream that are repeated at its ends: the nearest one, or those mirrored at it.
+/// Frames that repeat at the ends of a stream: the edge frame, or frames mirrored at it.
 struct StreamBorder {
   int64_t before = 0;
   int64_t after = 0;
   bool reflect = false;
 };
 
-/// A wire of the whole graph as it is in the pulsed one.
+/// The pulsed form of a wire of the whole graph.
 struct PulsedWire {
   OutletId outlet;
   std::optional<StreamFact> stream;  ///< nothing if it does not stream
@@ -59,34 +59,35 @@ struct PulsedWire {
 struct PulsedOutput {
   struct Still {
     int64_t ready;  ///< the pulse from which on it is valid
-    /// Of frames that are kept as they arrive: the position of the first, and frames per pulse.
+    /// For frames that a node keeps as they arrive: the position of the first, and frames per
+    /// pulse.
     int64_t position;
     int64_t pulse;
   };
   struct Streams {
     StreamFact stream;
-    /// The first frames, `-stream.delay` and perhaps more, if they are not virtual.
+    /// The first frames, `-stream.delay` or more, if they are real and not virtual.
     std::optional<OutletId> first;
   };
-  /// The same frame at every position, before the beginning too: it meets any delay as it is.
+  /// The same frame at every position, also before the beginning, so that it fits any delay.
   struct Steady {
     StreamFact stream;
     TensorPtr frame;  ///< null if it is not known
   };
-  /// Known once all frames of a stream have gone by on a wire of the pulsed graph.
+  /// A value that is known once a wire of the pulsed graph has carried all frames of a stream.
   struct AtEnd {
     OutletId of;
     StreamFact stream;
   };
-  /// An error if anything needs it.
+  /// An output that cannot stream: `why` is the error of any node that reads it.
   struct Refused {
     Status why;
   };
   std::variant<Still, Streams, Steady, AtEnd, Refused> what;
 };
 
-/// The view of an op's streaming rule: its inputs in the whole graph and in the pulsed one.
-/// Implemented by `pulse`.
+/// The interface for an op's streaming rule: its inputs in the whole graph and in the pulsed one.
+/// `pulse` implements it.
 class PulseBuilder {
  public:
   virtual ~PulseBuilder() = default;
@@ -103,24 +104,25 @@ class PulseBuilder {
   /// Input i in the pulsed graph.
   OutletId wire(int i) const { return input(i).outlet; }
   const Fact& fact(OutletId pulsed) const { return pulsed_.fact(pulsed); }
-  /// Frames per pulse on a wire of the pulsed graph. Errors: kPulse if it is not a number.
+  /// Return the frames per pulse on a wire of the pulsed graph. Errors: kPulse if it is not a
+  /// number.
   virtual Result<int64_t> pulse_of(OutletId pulsed, int axis) const = 0;
   /// Replace the stream symbol by the pulse.
   Dim pulsed(const Dim& dim) const { return dim.substitute(symbol_, pulse_); }
-  /// Frames per pulse of a wire of that length, whose frames come from no input: positions, rows of
-  /// a table. Errors: kPulse if they are not the same for every pulse.
+  /// Return the frames per pulse of a wire of that length whose frames come from no input, such as
+  /// positions or rows of a table. Errors: kPulse if pulses differ.
   virtual Result<int64_t> frames_per_pulse(const Dim& length) = 0;
   /// Return the knowledge about symbols; a stream has at least one frame.
   const SymbolScope& scope() const { return whole_.scope; }
-  /// Promise to wait for input i, which does not stream, and return the pulse from which it is
-  /// valid: 0 unless the stream determines it. `sync` does so too. An input that the stream
-  /// determines is refused if the op makes no such promise.
+  /// Promise to wait for the static input i. Return the pulse from which it is valid: 0 unless the
+  /// stream determines its value. `sync` does so too. An input that the stream determines is
+  /// refused if the op makes no such promise.
   virtual int64_t await(int i) = 0;
-  /// The same for one frame of it along the stream's axis: kept frames are valid one by one.
+  /// As `await`, for one frame along the stream's axis: kept frames become valid one by one.
   virtual int64_t await_frame(int i, int64_t frame) = 0;
-  /// Prove that an expression is negative at no length that the model takes: one at which every
-  /// slice to fixed frames of the stream has them. A stream of another length is refused at its
-  /// end.
+  /// Prove that an expression is non-negative at every length that the model accepts: a length at
+  /// which all slices to fixed frames of the stream exist. A stream of another length is refused at
+  /// its end.
   virtual bool proves_of_taken_lengths(const Dim& dim) const = 0;
 
   /// Declare that frame n of the outputs depends on frames of input i from (n * stride + offset) /
@@ -147,19 +149,19 @@ class PulseBuilder {
   /// Overwrite the positions before the first frame, and after the last once it is known.
   virtual Result<OutletId> mask(OutletId wire, StreamFact* stream, bool begin, bool end,
                                 const Tensor& value) = 0;
-  /// Delay a stream until its end is announced before the frames after it go by: nothing where that
-  /// holds already.
+  /// Delay a stream so that its end is announced before the frames after the end arrive. Adds no
+  /// delay if that already holds.
   virtual Result<OutletId> hold(OutletId wire, StreamFact* stream) = 0;
-  /// Put frames of the stream itself around it. The caller sets `stream->dim` afterwards.
+  /// Pad a stream at both ends with its own frames. The caller sets `stream->dim` afterwards.
   virtual Result<OutletId> border(OutletId wire, StreamFact* stream,
                                   const StreamBorder& border) = 0;
-  /// Prefix a stream with `count` frames that do not stream. A window that follows finds them in
-  /// its history, so that they cost no delay. `known`: the position from which each of them is
-  /// valid; empty if all are from the start.
+  /// Prefix a stream with `count` static frames. A downstream window finds them in its history, so
+  /// that they cost no delay. `known`: the position from which each of them is valid; empty if all
+  /// are from the start.
   virtual Result<OutletId> front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
                                  std::vector<int64_t> known) = 0;
-  /// Align all streaming inputs to one delay, the smallest that all can have. They must agree in
-  /// pulse and length. `tracks` gives the axis of each input.
+  /// Align all streaming inputs to their smallest common delay. They must agree in pulse and
+  /// length. `tracks` gives the axis of each input.
   struct Synced {
     std::vector<OutletId> wires;
     StreamFact stream;  ///< of input `first`
@@ -168,7 +170,7 @@ class PulseBuilder {
     bool steady_known = false;  ///< ... and all inputs are known
   };
   virtual Result<Synced> sync() = 0;
-  /// The first frames of an input that are known or stand in front, apart from the others.
+  /// The first frames of an input, if known or prefixed, separate from the others.
   struct InFront {
     OutletId frames;
     int64_t count = 0;
@@ -176,7 +178,8 @@ class PulseBuilder {
     StreamFact stream;  ///< of the rest; its delay is at least 0
   };
   virtual Result<std::optional<InFront>> in_front(int i) = 0;
-  /// Return the virtual first frame of output i: this node's result for those of its inputs.
+  /// Return the virtual first frame of output i: this node's result for the virtual frames of its
+  /// inputs.
   virtual Result<TensorPtr> mapped_fill(const Synced& synced, int i, int out_axis) = 0;
   /// Make the virtual first frames real.
   virtual Result<OutletId> materialise(OutletId wire, StreamFact* stream) = 0;
@@ -185,12 +188,12 @@ class PulseBuilder {
   virtual Result<OutletId> window(OutletId wire, StreamFact* stream,
                                   const StreamWindow& window) = 0;
 
-  /// Say what output i is in the pulsed graph. Errors: kPulse of `AtEnd`, where the frames per
-  /// pulse of the wire that it is taken from are not a number.
+  /// Set the pulsed form of output i. Errors: kPulse for `AtEnd` if the source wire's frames per
+  /// pulse are not a number.
   virtual Status give(int i, OutletId pulsed, PulsedOutput output) = 0;
-  /// Say that output i streams; or that it does not, and is valid from the first pulse on.
+  /// Set output i: streaming, or static and valid from the first pulse.
   void set(int i, OutletId pulsed, std::optional<StreamFact> stream);
-  /// Say that output i cannot stream.
+  /// Declare that output i cannot stream.
   void set_refused(int i, Status why);
   /// Return whether any node reads output i in the whole graph.
   virtual bool is_used(int i) const = 0;
@@ -201,9 +204,9 @@ class PulseBuilder {
   /// of the stream: pulses of another size cannot continue a state before that position. Frames are
   /// those of a wire that has `frames` per pulse.
   virtual void settles_at(int64_t position, int64_t frames) = 0;
-  /// Say that things were given up for speed or reach; recorded in the model's properties.
+  /// Record an approximation in the model's properties.
   virtual void note_approximation(std::string_view what) = 0;
-  /// Return whether the caller allows loops from the end to run over chunks of the stream.
+  /// Return whether the caller allows backward loops to run over chunks of the stream.
   bool backward_chunks() const { return backward_chunks_; }
 
   /// Make a refusal: node, op, axis, cause and remedy.
@@ -228,7 +231,7 @@ class PulseBuilder {
         pulse_(std::move(pulse)),
         pulsed_(pulsed),
         backward_chunks_(backward_chunks) {}
-  /// Input i as it is in the pulsed graph.
+  /// Return the pulsed form of input i.
   virtual const PulsedWire& input(int i) const = 0;
   OutletId source_of(int i) const { return node().inputs[static_cast<size_t>(i)]; }
 

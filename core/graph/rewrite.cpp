@@ -48,7 +48,7 @@ Status Rewrite::replace_by(OpPtr op, WireList inputs, std::string_view name) {
 
 namespace {
 
-/// The nodes of a new graph, to find one that computes the same again.
+/// The nodes of a new graph, indexed to find an equal one.
 class Computed {
  public:
   explicit Computed(const Graph& graph) : graph_(graph) {}

@@ -9,13 +9,13 @@
 
 namespace rill {
 
-/// Where the outlets of an old graph are in a new one, by node and slot; nodes that are not there
-/// yet have none.
+/// Maps the outlets of an old graph to the new one, by node and slot; empty for nodes that are not
+/// copied yet.
 using OutletMap = std::vector<std::vector<OutletId>>;
 
-/// The view of one node that `declutter` and `fuse` get while a graph is rewritten node by node.
+/// The interface of `declutter` and `fuse` to one node while a graph is rewritten node by node.
 /// Matching looks at the old graph, whose use counts are complete; new nodes go to the new graph.
-/// A node that nothing uses any more disappears by itself.
+/// Nodes that become unused disappear afterwards.
 class Rewrite {
  public:
   Rewrite(const Graph& old_graph, const std::vector<std::vector<int>>& uses, Graph* new_graph,
@@ -29,7 +29,8 @@ class Rewrite {
   OutletId input(int i) const { return node().inputs[static_cast<size_t>(i)]; }
   const Fact& in(int i) const { return old_.fact(input(i)); }
   const Fact& out(int i = 0) const { return node().outputs[static_cast<size_t>(i)]; }
-  /// The node that makes input i, and its op if it is of class T and `slot` 0 is what is read.
+  /// Return the producer of input i. `producer_as` returns its op if it has class T and input i
+  /// reads slot 0.
   const Node& producer(int i) const { return old_.node(input(i).node); }
   template <class T>
   const T* producer_as(int i) const {
@@ -38,7 +39,7 @@ class Rewrite {
   int uses(OutletId old_outlet) const {
     return uses_[static_cast<size_t>(old_outlet.node)][static_cast<size_t>(old_outlet.slot)];
   }
-  /// Where an old wire is in the new graph.
+  /// Return the new graph's wire for an old one.
   OutletId mapped(OutletId old_outlet) const {
     return mapped_[static_cast<size_t>(old_outlet.node)][static_cast<size_t>(old_outlet.slot)];
   }
@@ -52,19 +53,19 @@ class Rewrite {
   const Graph& new_graph() const { return *new_; }
   /// Return whether this is the stage whose result is never written to files.
   bool fusing() const { return fusing_; }
-  /// Return whether that stage is for a plan that stores weights in fewer bits than f32: it then
-  /// makes no layer whose kernel reads f32 alone.
+  /// Return whether the plan stores weights in fewer bits than f32: `fuse` must then not create a
+  /// layer whose kernel reads only f32.
   bool few_bits() const { return few_bits_; }
   void set_fusing(bool few_bits) {
     fusing_ = true;
     few_bits_ = few_bits;
   }
 
-  /// Say what stands for the outputs of this node. Checks type and shape.
+  /// Replace the outputs of this node, after a check of type and shape.
   Status replace(WireList outlets);
-  /// Say that a node, of that name or by its own, stands for this one.
+  /// Replace this node by a new one, named `name` or like this node.
   Status replace_by(OpPtr op, WireList inputs, std::string_view name = {});
-  /// Say that output 0 is the same as that old wire.
+  /// Replace output 0 by an old wire.
   Status bypass(OutletId old_outlet) { return replace({mapped(old_outlet)}); }
   const std::optional<std::vector<OutletId>>& replacement() const { return replacement_; }
 

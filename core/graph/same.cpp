@@ -54,8 +54,8 @@ Status differs(std::string_view what, std::string_view expected, std::string_vie
   return fail(Code::kInternal, what, ": expected ", expected, ", found ", found);
 }
 
-/// Return the wire with the same elements in the same order under other extents, as far upstream as
-/// possible. So operators that only change extents do not matter.
+/// Return the furthest upstream wire with the same elements in the same order, so that operators
+/// that only change extents are ignored.
 OutletId source_of(const Graph& graph, OutletId wire) {
   while (!graph.fact(wire).konst && graph.node(wire.node).op->traits().keeps_order) {
     wire = graph.node(wire.node).inputs[0];
@@ -63,8 +63,8 @@ OutletId source_of(const Graph& graph, OutletId wire) {
   return wire;
 }
 
-/// Compares two graphs: pairs their nodes from the outputs back, then looks at the pairs from the
-/// inputs on, so that a symbol is met first where an operator introduces it.
+/// Compares two graphs. It pairs their nodes from the outputs upstream, then compares the pairs
+/// from the inputs downstream, so that a symbol first appears at the operator that introduces it.
 class Comparison {
  public:
   Comparison(const Graph& expected, const Graph& found) : expected_(expected), found_(found) {}
@@ -92,7 +92,7 @@ class Comparison {
   std::vector<std::pair<std::string, Dim>> symbols_;  ///< of `found_`: what `expected_` calls them
 };
 
-/// Return whether two constants of quantised bytes have the same numbers, less their zero points.
+/// Return whether two constants of quantised bytes are equal after subtracting their zero points.
 bool same_numbers(const Tensor& a, const Tensor& b) {
   const auto is_byte = [](const Tensor& each) {
     return each.dtype() == DType::kQU8 || each.dtype() == DType::kQI8;
@@ -170,7 +170,7 @@ Status Comparison::pair(OutletId expected, OutletId found) {
   }
   const Fact& own = expected_.fact(expected);
   const Fact& other = found_.fact(found);
-  // A constant may be written once for each of its readers.
+  // The writer may emit a constant once per reader.
   if (own.konst && other.konst) {
     constants_.emplace_back(expected, found);
     return {};
@@ -277,7 +277,7 @@ bool Comparison::same_dim(const Dim& expected, const Dim& found) {
          expected_.scope.simplify(expected) == expected_.scope.simplify(own);
 }
 
-/// Note that an operator introduces a symbol, whose name a reader chooses.
+/// Record that an operator introduces a symbol; the reader chooses its name.
 bool Comparison::introduces(const Dim& expected, const Dim& found) {
   const auto known = [](const Graph& graph, const std::string& symbol) {
     return any_of(graph.inputs, [&](OutletId input) { return graph.fact(input).mentions(symbol); });

@@ -9,14 +9,14 @@ namespace {
 
 // Index arithmetic of real models is a handful of nodes deep.
 constexpr int kMaxDepth = 24;
-// Where each node reads another one twice, ways double from node to node.
+// If each node reads its predecessor twice, the number of paths doubles per node.
 constexpr int kMostNodes = 1 << 12;
 
 // Floats represent whole numbers exactly up to here.
 constexpr double kMostExact = 1 << 24;
 
-/// A float constant that has a few binary places, or is the float next to a fraction of small
-/// numbers.
+/// Return a float constant as a ratio if it has few binary places or is the nearest float to a
+/// fraction of small numbers.
 std::optional<SizeRatio> float_constant(const Tensor& tensor, int64_t at) {
   const auto value = element_as_double(tensor, at);
   if (!value.ok() || !(std::abs(*value) <= kMostExact)) return std::nullopt;
@@ -67,7 +67,7 @@ std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet, 
 std::optional<SizeRatio> SizeTrace::in(int i) const {
   if (i >= inputs()) return std::nullopt;
   const Dim own = volume(in_fact(i).shape);
-  // A single element is the first one, wherever it meets others.
+  // Broadcasting repeats a single element: its place is always 0.
   if (way_.place && own == Dim(1)) return in(i, Dim(0));
   const bool meets = way_.place && own == volume(node_.outputs[0].shape);
   if (!(own == Dim(1)) && !meets) return std::nullopt;

@@ -15,20 +15,20 @@ struct SizeRatio {
   int64_t divisor = 1;
 
   bool is_whole() const { return divisor == 1; }
-  /// Floats hold it without rounding.
+  /// Return whether floats represent it without rounding.
   bool is_binary() const { return (divisor & (divisor - 1)) == 0; }
 };
 
-/// The most that a size is divided by: it keeps products of divisors far from overflow. Sizes are
-/// divided by strides and rates.
+/// The largest divisor, which keeps products of divisors far from overflow. Models divide sizes by
+/// strides and rates.
 constexpr int64_t kMostDivisor = int64_t{1} << 20;
 
 /// Make a size; nothing where the dim is out of range, or the divisor below 1 or too large.
 std::optional<SizeRatio> size_of(const Dim& number, int64_t divisor = 1);
 std::optional<SizeRatio> size_of(const std::optional<Dim>& number);
 
-/// A node on the way from a wire back to the dims that its element is computed from, or each of its
-/// elements by its place, as the node's op sees it (`Op::size`).
+/// A node on the path from a wire upstream to the dims that determine its element, as `Op::size`
+/// sees it.
 class SizeTrace {
  public:
   /// Trace a wire of one element upstream; nothing if it depends on more than the symbols.

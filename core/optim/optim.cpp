@@ -27,7 +27,7 @@ Result<Graph> to_fixed_point(const Graph& graph, int64_t rounds, const RewriteRu
   return current;
 }
 
-/// Offer the node to the ops whose output it alone reads.
+/// Offer the node to each producer whose output has no other reader.
 Status offer_to_producers(Rewrite& rewrite) {
   const Node& node = rewrite.node();
   for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -22,7 +22,7 @@ class Constants final : public SomeFields {
   std::vector<TensorPtr> found;
 };
 
-/// The first element of a constant that a narrow type cannot hold; nothing if it holds them.
+/// Return the first element of a constant that a narrow type cannot hold; nothing if it holds all.
 std::optional<double> misfit(const Tensor& constant, DType narrow, Fit fit) {
   const DType type = constant.dtype();
   if (narrow != DType::kF16 || (type != DType::kF32 && type != DType::kF64)) return std::nullopt;
@@ -79,7 +79,7 @@ class Finder {
   void trim();
   void drop_single();
   size_t chain_of(size_t id);
-  /// Call `visit` with the state of every node that gives an input of floats.
+  /// Call `visit` with the state of every node that produces a float input.
   template <class Visit>
   void each_input(size_t id, Visit visit) {
     for (const OutletId& input : graph_.nodes[id].inputs) {
@@ -106,7 +106,8 @@ Precision Finder::role_of(const Node& node) const {
   }
   if (traits.precision == Precision::kRoundsAtEnd) return Precision::kMoves;
   const DType from = graph_.fact(node.inputs[0]).dtype;
-  // Products with weights are as large as what they read; those of data, as scores, are larger.
+  // Products with weights are about as large as their input; products of data, such as attention
+  // scores, are larger.
   const bool weighs = node.inputs.size() > 1 &&
                       any_of(node.inputs, [&](OutletId input) { return graph_.fact(input).konst; });
   if (traits.precision == Precision::kGrows && (weighs || !is_float(from))) {
@@ -160,7 +161,7 @@ void Finder::begin_or_follow(size_t id) {
   state.member = state.leads = leads;
 }
 
-/// The terms of a sum are not rounded before it.
+/// Add the terms of a sum to its chain, so that they are not rounded before it.
 void Finder::add_terms() {
   for (size_t id = nodes_.size(); id-- > 0;) {
     State& state = nodes_[id];
@@ -194,7 +195,8 @@ size_t Finder::chain_of(size_t id) {
   return id;
 }
 
-/// An operator by itself computes in f32 inside, and rounds what it gives.
+/// A chain of one operator is useless: the operator computes in f32 internally and rounds its
+/// result.
 void Finder::drop_single() {
   for (size_t id = 0; id < nodes_.size(); ++id) {
     nodes_[id].chain = id;
@@ -215,7 +217,7 @@ void Finder::drop_single() {
   }
 }
 
-/// Replaces a type, and constants of it, in the attributes of an op.
+/// Replaces a type, and the constants of this type, in the attributes of an op.
 class Upcaster final : public SomeFields {
  public:
   using SomeFields::field;
@@ -257,7 +259,7 @@ bool rounds_at_end(const Node& node) {
   return node.op->traits().precision == Precision::kRoundsAtEnd;
 }
 
-/// Copies a graph, its chains in f32.
+/// Copies a graph, with its chains in f32.
 class Upcasting {
  public:
   Upcasting(const Graph& graph, DType narrow, const std::vector<bool>& chained, const OpClass& cast)
@@ -280,7 +282,7 @@ class Upcasting {
   }
 
  private:
-  /// A wire of the old graph in its type, and in f32; invalid until it is needed.
+  /// A wire of the old graph in its own type and in f32; each is invalid until something needs it.
   struct Wires {
     OutletId own;
     OutletId wide;
@@ -331,7 +333,7 @@ Result<OutletId> Upcasting::wide(OutletId old) {
   return found.wide;
 }
 
-/// The op on inputs in f32; null if it does not take them.
+/// Return the op for f32 inputs; null if it does not accept them.
 OpPtr Upcasting::in_f32(const Node& node) const {
   std::shared_ptr<Op> op = node.op->clone();
   Upcaster widener(narrow_);

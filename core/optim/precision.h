@@ -11,18 +11,18 @@ namespace rill {
 
 /// Chains of a graph: operators on f16 or bf16 tensors that compute in f32. A chain begins at an
 /// operator that sums or grows (`Precision`), or that reads a constant beyond the narrow type. It
-/// continues through the next operators, and ends in front of an operator that rounds.
+/// continues through the next operators, and ends before an operator that rounds.
 struct Chains {
   std::vector<bool> nodes;         ///< by node: whether it belongs to a chain
   std::vector<std::string> notes;  ///< which nodes stay in f32 for which constants
 };
 
-/// Find the chains of a graph whose floats are of that narrow type, or are to become so.
+/// Find the chains of a graph whose floats have, or will get, that narrow type.
 Chains chains_of(const Graph& graph, DType narrow);
 
-/// Make chains of a graph that was read in f32, between casts; all other nodes stay unchanged.
-/// `modules`: the operator modules of the reader. Without an operator that casts nothing changes.
-/// `as_written`: the graph already has the casts of its chains, so find none.
+/// Put the chains of a graph between casts to and from f32; all other nodes stay unchanged.
+/// `modules`: the operator modules of the reader. If they have no cast operator, nothing changes.
+/// `as_written`: the graph already contains the casts of its chains, so find none.
 Result<Graph> upcast_chains(Graph graph, std::span<const OpModule* const> modules,
                            bool as_written = false);
 

@@ -12,10 +12,10 @@ namespace rill {
 /// in [0, unit); `frames` is not negative.
 int64_t share_of(int64_t part, int64_t frames, int64_t unit) RILL_NONBLOCKING;
 
-/// Beyond all positions of streams; delays and pulses of a plan may be added to it.
+/// Larger than any stream position; adding a plan's delays and pulses does not overflow.
 inline constexpr int64_t kBeyondStreams = INT64_MAX - (int64_t{1} << 44);
 
-/// `whole` * `by` + `more`, which are not negative, and at most `kBeyondStreams`.
+/// Return `whole` * `by` + `more`, clamped to `kBeyondStreams`. The arguments are not negative.
 inline int64_t bounded_position(int64_t whole, int64_t by, int64_t more) RILL_NONBLOCKING {
   int64_t out = 0;
   const bool wraps =
@@ -23,23 +23,23 @@ inline int64_t bounded_position(int64_t whole, int64_t by, int64_t more) RILL_NO
   return wraps ? kBeyondStreams : std::min(out, kBeyondStreams);
 }
 
-/// `count` * `by` / `unit`, rounded down; none is negative. Exactly, as `share_of`, up to
-/// `kBeyondStreams`.
+/// Return `count` * `by` / `unit`, rounded down: exact like `share_of`, clamped to
+/// `kBeyondStreams`. The arguments are not negative.
 inline int64_t scaled(int64_t count, int64_t by, int64_t unit) RILL_NONBLOCKING {
   const int64_t part = count % unit;
   return bounded_position(count / unit, by, part == 0 ? 0 : share_of(part, by, unit));
 }
 
-/// `count` * `by` / `unit` where that is a whole number.
+/// Return `count` * `by` / `unit` if it is an integer.
 inline std::optional<int64_t> scaled_whole(int64_t count, int64_t by,
                                            int64_t unit) RILL_NONBLOCKING {
   const int64_t out = scaled(count, by, unit);
   return scaled(out, unit, by) == count ? std::optional(out) : std::nullopt;
 }
 
-/// Position of a stream: the number of this pulse, and the end of the stream once it is known. A
-/// session may continue a stream from a session with another pulse: its first pulse may then begin
-/// at a frame that is no multiple of its pulse.
+/// The position of a stream: the number of this pulse, and the end of the stream once known. A
+/// session may continue a stream from a session with another pulse; its first pulse may then begin
+/// at a frame that is not a multiple of its pulse.
 struct StreamClock {
   int64_t tick = 0;   ///< steps since `start`
   int64_t end = -1;   ///< the value of the stream symbol, -1 while unknown
@@ -48,7 +48,7 @@ struct StreamClock {
 
   /// Return the first frame of this step on a wire with `frames` frames per step.
   int64_t position(int64_t frames) const RILL_NONBLOCKING {
-    // `start` times `frames` may be more than 64 bits hold, where what it is divided to is not.
+    // `start` * `frames` may exceed 64 bits even if the quotient does not.
     return bounded_position(tick, frames, scaled(start, frames, unit));
   }
 };

@@ -6,11 +6,10 @@
 
 namespace rill {
 
-// The rounding mode of a thread and its treatment of denormals: its floating-point control
-// register.
+// The floating-point control register of a thread: rounding mode and treatment of denormals.
 #if defined(__x86_64__) || defined(__i386__)
 using FloatMode = uint32_t;
-// To the nearest, with all exceptions masked; results and inputs that are denormal are zero.
+// Round to nearest, mask all exceptions, flush denormal results and inputs to zero.
 inline constexpr FloatMode kStepMode = 0x1F80 | 0x8040;
 inline FloatMode float_mode() noexcept RILL_NONBLOCKING { return __builtin_ia32_stmxcsr(); }
 inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
@@ -18,7 +17,7 @@ inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
 }
 #elif defined(__aarch64__)
 using FloatMode = uint64_t;
-// To the nearest, with no exception trapped; denormals are zero.
+// Round to nearest, trap no exception, flush denormals to zero.
 inline constexpr FloatMode kStepMode = uint64_t{1} << 24;
 inline FloatMode float_mode() noexcept RILL_NONBLOCKING {
   FloatMode mode = 0;
@@ -30,8 +29,8 @@ inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
 }
 #elif defined(__arm__) && defined(__ARM_FP)
 using FloatMode = uint32_t;
-// The same for 32-bit processors. On Armv8.1-M this register also holds the vector size of loops: 4
-// means none, and a loop with any other value faults.
+// As above, for 32-bit processors. On Armv8.1-M this register also holds the vector size of loops:
+// 4 means none, and any other value makes a loop fault.
 #ifdef __ARM_ARCH_8M_MAIN__
 inline constexpr FloatMode kStepMode = uint32_t{1} << 24 | uint32_t{4} << 16;
 #else
@@ -52,7 +51,7 @@ inline FloatMode float_mode() noexcept RILL_NONBLOCKING { return 0; }
 inline void set_float_mode(FloatMode) noexcept RILL_NONBLOCKING {}
 #endif
 
-/// Gives the thread a mode while it lives, and restores its own.
+/// Sets a mode for the thread, and restores the previous mode when destroyed.
 class WithFloatMode {
  public:
   explicit WithFloatMode(FloatMode mode) noexcept RILL_NONBLOCKING : saved_(float_mode()) {
@@ -66,8 +65,7 @@ class WithFloatMode {
   FloatMode saved_;
 };
 
-/// Flushes denormals to zero and rounds to the nearest while it lives, whatever the mode of the
-/// thread was, and restores that.
+/// Flushes denormals to zero and rounds to nearest, and restores the thread's mode when destroyed.
 class FlushDenormals : public WithFloatMode {
  public:
   FlushDenormals() noexcept RILL_NONBLOCKING : WithFloatMode(kStepMode) {}

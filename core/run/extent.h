@@ -18,7 +18,7 @@ class Extent {
     Do what = Do::kNumber;
     int64_t number = 0;  ///< itself, or the divisor
   };
-  /// Numbers that wait to be put together, at most.
+  /// The maximum stack depth.
   static constexpr int kMostWaiting = 64;
 
   /// Unknown.
@@ -27,10 +27,10 @@ class Extent {
 
   bool valid() const RILL_NONBLOCKING { return !parts_.empty(); }
   bool is_const() const RILL_NONBLOCKING;
-  /// Work it out for a value of the symbol. Nothing if it is unknown, if there is no value, if it
-  /// overflows, or where a broadcast clashes.
+  /// Evaluate for a value of the symbol. Nothing if the extent is unknown, a needed value is
+  /// missing, the result overflows, or a broadcast clashes.
   std::optional<int64_t> at(std::optional<int64_t> symbol) const RILL_NONBLOCKING;
-  /// Return whether `at` may be called: parts that came from a file may be anything.
+  /// Return whether `at` may be called: parts from a file may be invalid.
   bool sound() const RILL_NONBLOCKING;
 
   List<Part>& parts() { return parts_; }

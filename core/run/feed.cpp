@@ -64,7 +64,7 @@ int64_t aligned(int64_t bytes) {
 
 bool streams(const PlanIo& io) { return io.stream.axis >= 0 && io.stream.pulse > 0; }
 
-/// The frames per step of the input that counts the stream symbol; 0 if none streams.
+/// Return the frames per step of the input that counts the stream symbol; 0 if none streams.
 int64_t pulse_of(const Plan& plan) {
   const int input = counting_input(plan);
   return input < 0 ? 0 : plan.inputs[static_cast<size_t>(input)].stream.pulse;
@@ -78,9 +78,9 @@ int64_t frame_bytes(const PlanIo& io) {
   return bytes;
 }
 
-/// Return the frames of an output that its queue must hold; nothing if they exceed all numbers.
+/// Return the frames that the queue of an output must hold; nothing if they overflow.
 std::optional<int64_t> capacity_of(const PlanIo& io, int64_t steps) {
-  // The first pulse that fills up steps at once, and so on; the last one may wait in the input.
+  // Each full pulse steps at once; the last one may wait in the input.
   const auto most = checked_mul(steps, io.stream.pulse);
   return most ? checked_add(*most, io.stream.early) : std::nullopt;
 }
@@ -203,7 +203,7 @@ void PlacedFeed::refill(size_t input) noexcept {
   }
 }
 
-/// Moves what the last step gave into the queue, as far as there is room.
+/// Move the last step's frames into the queue, as far as they fit.
 void PlacedFeed::settle(size_t output) noexcept {
   Out& out = kept_.outs[output];
   const int64_t count = put(&out, session_->output(output), out.first, out.rest);
@@ -215,7 +215,7 @@ void PlacedFeed::run_step() noexcept {
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
     In& in = kept_.ins[i];
     if (in.axis < 0) continue;
-    // Filler past the end does not matter; zeros keep indices in range.
+    // Values past the end do not matter; zeros keep indices in range.
     const View buffer = session_->input(i);
     if (in.filled < buffer.extent(in.axis)) clear_from(buffer, in.axis, in.filled);
     in.filled = 0;
@@ -230,8 +230,8 @@ void PlacedFeed::run_step() noexcept {
   }
 }
 
-/// Return whether more frames are known than a stream that ends with this pulse has. `coming`: of
-/// an input, further frames after those that it has.
+/// Return whether the stream is known to continue beyond this pulse. `coming`: frames of `input`
+/// that will follow the ones it has.
 bool PlacedFeed::goes_on(size_t input, int64_t coming) const {
   const int64_t pulse = session_->plan().stream_pulse;
   const int64_t end = session_->position(pulse) + pulse;
@@ -243,7 +243,7 @@ bool PlacedFeed::goes_on(size_t input, int64_t coming) const {
   return false;
 }
 
-/// Runs a step if there is one to run. `coming`: frames of an input that follow what it has.
+/// Run a step if possible. `coming`: frames of `input` that will follow the ones it has.
 bool PlacedFeed::advance(size_t input, int64_t coming) noexcept {
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
     settle(i);
@@ -281,7 +281,7 @@ int64_t PlacedFeed::push(size_t input, const View& frames) noexcept {
       }
       in.filled += count;
     }
-    // Loaded frames come first; frames that wait for other inputs follow them.
+    // Loaded frames come first, then frames that wait for other inputs.
     if (count == 0 && !moved) count = put(&in, frames, taken, given - taken);
     taken += count;
     moved |= count > 0;
@@ -289,7 +289,7 @@ int64_t PlacedFeed::push(size_t input, const View& frames) noexcept {
   return taken;
 }
 
-/// Copy queued frames to `into` from frame `at` on; return their number.
+/// Copy queued frames to `into`, starting at its frame `at`; return their number.
 int64_t PlacedFeed::take_queued(size_t output, const View& into, int64_t at) noexcept {
   Out& out = kept_.outs[output];
   const int64_t room = std::min(into.extent(out.axis) - at, available(output));
@@ -454,7 +454,7 @@ void PlacedFeed::reset() noexcept {
 
 namespace {
 
-/// Have the bytes of a buffer where it lies from now on.
+/// Copy the bytes of a buffer to its new place.
 void move_along(const View& from, const View& to) {
   const auto bytes = static_cast<size_t>(to.volume() * dtype_size(to.dtype));
   if (bytes > 0 && from.data != to.data) std::memmove(to.data, from.data, bytes);

@@ -12,17 +12,17 @@
 namespace rill {
 
 /// Accepts the frames of a stream in pieces of any size, and returns those of the whole run: it
-/// hides pulse, delay and tail. It steps the session as soon as every input that streams has a
-/// pulse and the outputs have room.
-/// If outputs may end before inputs do, the model must know the end together with the last frames
-/// (`Plan::late_end` is false): a full pulse then waits for the next frame, or for `finish`.
+/// hides pulse, delay and tail. It steps the session as soon as every streaming input has a pulse
+/// and the output queues have capacity. If outputs may end before inputs, the model must know the
+/// end together with the last frames (`Plan::late_end` is false): a full pulse then waits for the
+/// next frame, or for `finish`.
 /// Thread: one at a time. Real-time: push, pull, finish and reset.
 class PlacedFeed {
  public:
   /// Return the bytes that `place` needs, at an address that is a multiple of `kSessionAlignment`.
-  /// Nothing if the plan does not stream, or if the outputs fit in no memory. `max_push`: the
-  /// number of frames of the first input that streams which `push` must accept, with the other
-  /// inputs in step and nothing pulled meanwhile.
+  /// Nothing if the plan does not stream, or if the size overflows. `max_push`: the number of
+  /// frames of the first streaming input that `push` must accept without a pull, if the other
+  /// inputs keep pace.
   static std::optional<int64_t> bytes_for(const Plan& plan, int64_t max_push) RILL_NONBLOCKING;
   /// Make a feed at the start of aligned memory of `bytes_for(plan, max_push)` bytes. The memory
   /// and the session must outlive it.
@@ -33,43 +33,41 @@ class PlacedFeed {
   PlacedFeed(const PlacedFeed&) = delete;
   PlacedFeed& operator=(const PlacedFeed&) = delete;
 
-  /// Accept frames of an input that streams; its axis may have any extent. Return how many were
-  /// accepted: fewer than given if outputs must be pulled, or other inputs pushed, first. Surplus
-  /// frames of an input, by the lengths in the stream symbol, are queued.
+  /// Accept frames of a streaming input; its streaming axis may have any extent. Return the number
+  /// of accepted frames: fewer than given if outputs must be pulled, or other inputs pushed, first.
+  /// Surplus frames of an input declared longer than the others are queued.
   int64_t push(size_t input, const View& frames) noexcept RILL_NONBLOCKING;
-  /// Copy frames of an output that streams, at most as many as `into` has. Return how many.
+  /// Copy frames of a streaming output, at most the extent of `into`. Return their number.
   int64_t pull(size_t output, const View& into) noexcept RILL_NONBLOCKING;
-  /// Say that all frames have been pushed; then `pull` brings out the tail.
-  /// Errors: kShape if inputs have other lengths than one end gives them, or the model has no
-  /// output for that length; kState if the session was stepped with the last frames, and that step
-  /// had to know the end; kUnsupported if the length of an output is unknown. Nothing has changed
-  /// then.
+  /// Announce that all frames have been pushed; then `pull` returns the tail.
+  /// Errors: kShape if the input lengths match no common end, or the model has no output for that
+  /// length; kState if the last frames were already stepped, and that step had to know the end;
+  /// kUnsupported if the length of an output is unknown. After an error nothing has changed.
   Refusal finish() RILL_NONBLOCKING;
   bool finished() const { return session_->end_announced(); }
 
-  /// Return whether frames wait in between, so that a plain step of the session would be wrong.
+  /// Return whether no frames are queued, so that the session may also be stepped directly.
   bool idle() const RILL_NONBLOCKING;
   int64_t pushed(size_t input) const RILL_NONBLOCKING;
-  /// Return an input that has fewer frames than the known end requires; -1 if there is none. Counts
-  /// frames that were stepped, although there may have been none.
+  /// Return an input that has fewer frames than the known end requires; -1 if there is none.
   int lacking() const RILL_NONBLOCKING;
-  /// Return how many more frames the model allows.
+  /// Return how many more frames of an input the model allows.
   int64_t room(size_t input) const RILL_NONBLOCKING;
   /// Return how many frames of an output were pulled since the stream began, here or in the session
   /// whose saved state was loaded.
   int64_t pulled(size_t output) const RILL_NONBLOCKING;
-  /// Bind a buffer of the session; frames that wait there, and values of outputs that do not
-  /// stream, go along.
+  /// Bind a buffer of the session. Queued frames and the values of static outputs move along.
   void bind_input(size_t input, void* data) noexcept RILL_NONBLOCKING;
   void bind_output(size_t output, void* data) noexcept RILL_NONBLOCKING;
   void reset() noexcept RILL_NONBLOCKING;
-  /// Go on as another feed of the same plan, once the session has become as the other's.
+  /// Copy the state of another feed of the same plan, after the session has copied the other's
+  /// session.
   void copy(const PlacedFeed& other);
 
  protected:
   friend class SavedState;
 
-  /// Frames one behind the other, taken from the front.
+  /// Consecutive frames, consumed from the start.
   struct Rows {
     List<std::byte> bytes;
     int64_t count = 0;
@@ -102,7 +100,7 @@ class PlacedFeed {
     std::span<Out> outs;
     std::span<std::byte> queues;
   };
-  /// Where these lie in the memory of a feed, in bytes.
+  /// Their offsets in the memory of a feed, in bytes.
   struct Room {
     int64_t outs = 0;
     int64_t queues = 0;
@@ -122,13 +120,13 @@ class PlacedFeed {
   void refill(size_t input) noexcept RILL_NONBLOCKING;
   void settle(size_t output) noexcept RILL_NONBLOCKING;
   int64_t take_queued(size_t output, const View& into, int64_t at) noexcept RILL_NONBLOCKING;
-  /// Return the frames that steps have output so far if the stream does not end.
+  /// Return the frames that steps have output so far, assuming that the stream continues.
   int64_t frames_until_now(size_t output) const RILL_NONBLOCKING;
   std::byte* queue(const Waiting& of) RILL_NONBLOCKING { return kept_.queues.data() + of.queue; }
-  /// Queue frames of a view, from `first` on, as many as there is room for.
+  /// Queue frames of a view, starting at `first`, as many as fit.
   int64_t put(Waiting* to, const View& from, int64_t first,
               int64_t count) noexcept RILL_NONBLOCKING;
-  /// Move the first queued frames into a view at `at`, as many as lie together in memory.
+  /// Move the first queued frames into a view at `at`, as many as are contiguous in memory.
   int64_t take(Waiting* from, const View& into, int64_t at,
                int64_t count) noexcept RILL_NONBLOCKING;
   /// Return the frames that steps have output before the end.
@@ -136,9 +134,9 @@ class PlacedFeed {
   /// Return the frames that may be pulled; frames that may lie beyond the end are held.
   int64_t available(size_t output) const RILL_NONBLOCKING;
   void drop_behind_end(size_t output) noexcept RILL_NONBLOCKING;
-  /// Frames that were stepped, or lie in the session's buffer.
+  /// Return the frames that were stepped or lie in the session's buffer.
   int64_t seen(size_t input) const RILL_NONBLOCKING;
-  /// Return the length of an input if its symbol is `end`; nothing if it exceeds all numbers.
+  /// Return the length of an input if the symbol is `end`; nothing on overflow.
   std::optional<int64_t> length_of(size_t input, int64_t end) const RILL_NONBLOCKING;
 
   PlacedSession* session_;
@@ -147,13 +145,13 @@ class PlacedFeed {
   Kept kept_;
 };
 
-/// Return the input whose frames count the stream symbol: each step has the same number of both, or
-/// a multiple. The first input that streams if none does; -1 if none streams.
+/// Return the input whose frames count the stream symbol: each step has as many frames as symbol
+/// units, or a multiple. If no input does, return the first streaming one; -1 if none streams.
 int counting_input(const Plan& plan) RILL_NONBLOCKING;
 
-/// As `like`, but `count` frames one behind the other, each row-major, at `data`.
+/// Return a view of `count` consecutive frames at `data`, each row-major and shaped as in `like`.
 View frame_rows(const View& like, int axis, int64_t count, void* data) RILL_NONBLOCKING;
-/// The bytes of one frame.
+/// Return the bytes of one frame.
 int64_t frame_bytes(const View& view, int axis) RILL_NONBLOCKING;
 
 }  // namespace rill

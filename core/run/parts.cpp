@@ -26,7 +26,7 @@ Share share_of(const Parted& all, int64_t part) {
 
 void run_part(void* argument, uint32_t part) {
   const Parted& all = *static_cast<const Parted*>(argument);
-  if (part >= all.parts) return;  // of a pool of the caller's, which knows no better
+  if (part >= all.parts) return;  // the caller's pool may pass any part
   const WithFloatMode mode(all.mode);
   all.step.kind->run_share(all.step.args, all.frame, share_of(all, part));
 }

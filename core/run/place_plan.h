@@ -37,10 +37,10 @@ struct PlacedPlan {
 /// aligned to 64 bytes. The plan reads constants from the file, which must be aligned to 64 bytes
 /// too. Placing never allocates, and nothing must be freed. With empty memory, only report how many
 /// bytes placing needs.
-/// It checks that numbers fit their types and lists their lengths, but not which memory steps
-/// touch: the file is part of the program. Errors: kParse if it is no plan file; kAbi for another
-/// version; kUnsupported for targets, kinds of steps or kernels that the build lacks; kArg for
-/// unaligned memory; kNoMem with the bytes needed. After an error nothing is placed.
+/// It checks that numbers fit their types and that lists fit the file, but not which memory steps
+/// touch: the file counts as part of the program. Errors: kParse if it is not a plan file; kAbi for
+/// another version; kUnsupported for targets, kinds of steps or kernels that the build lacks; kArg
+/// for unaligned memory; kNoMem with the bytes needed. After an error nothing is placed.
 Refusal place_plan(std::span<const std::byte> file, std::span<std::byte> memory,
                    const Runner& runner, PlacedPlan* placed);
 

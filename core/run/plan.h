@@ -16,7 +16,7 @@
 
 namespace rill {
 
-/// A place in a session's memory: which buffer, and how many bytes into it.
+/// A place in a session's memory: a buffer and a byte offset.
 struct Ref {
   uint32_t buffer = 0;
   int64_t offset = 0;
@@ -33,7 +33,7 @@ struct PlacedView {
 
   int64_t extent(int axis) const { return shape[static_cast<size_t>(axis)]; }
   int64_t step(int axis) const { return stride[static_cast<size_t>(axis)]; }
-  /// The view where its elements lie at `data`.
+  /// Return the view with its elements at `data`.
   View at(void* data) const {
     View view;
     view.dtype = dtype;
@@ -98,7 +98,7 @@ using RunShare = void (*)(const Args&, const Frame&, const Share&) noexcept RILL
 struct StepKind {
   const char* name = nullptr;  ///< the same in every build
   void (*run)(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING = nullptr;
-  /// Does a share of the work; null where it is not done in parts.
+  /// Runs a share of the work; null if the work cannot be split.
   void (*run_share)(const void* args, const Frame& frame,
                     const Share& share) noexcept RILL_NONBLOCKING = nullptr;
   size_t args_bytes = 0;
@@ -109,7 +109,8 @@ struct StepKind {
   /// Report the memory that a step with these arguments, which may be invalid, reads and writes.
   void (*touch)(const void* args, StepTouches& touches) = nullptr;
 };
-/// A kind of step with these arguments; one whose work may be done in parts.
+/// The functions of a kind of step with arguments `Args`: one that runs all, and one that runs a
+/// share.
 template <class Args>
 struct StepKindOf : StepKind {};
 template <class Args>
@@ -122,7 +123,7 @@ struct StepParts {
   Ref scratch;       ///< of the first part, and of all the work where it is not parted
 };
 
-/// One thing to do per run: a function and its arguments, resolved at prepare.
+/// One unit of execution per run: a function and its arguments, resolved by `prepare`.
 struct Step {
   void (*run)(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING = nullptr;
   const void* args = nullptr;
@@ -132,10 +133,10 @@ struct Step {
 };
 
 /// Run a step in parts on the threads of the frame. The results equal those of `Step::run`.
-/// Real-time: as far as the pool is.
+/// Real-time: if the pool is.
 void run_in_parts(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING;
 
-/// Run a step: alone, unless the frame has threads and there is work enough for two.
+/// Run a step on this thread, unless the frame has threads and the step has at least two parts.
 inline void run_step(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING {
   if (frame.pool == nullptr || step.parts.most < 2) return step.run(step, frame);
   run_in_parts(step, frame);
@@ -163,8 +164,8 @@ struct PlanBuffer {
 };
 
 /// A history of frames with the newest pulse at its end. The window of `history + pulse` frames
-/// starts at the buffer's base, which moves on after each step; once it meets the end, the history
-/// moves back to the start.
+/// starts at the buffer's base, which advances after each step. When the window reaches the end of
+/// the buffer, the history moves back to the start.
 struct Ring {
   uint32_t buffer = 0;
   int64_t row_bytes = 0;
@@ -175,8 +176,8 @@ struct Ring {
   int64_t lane_bytes = 0;
 };
 
-/// A value that a session keeps between steps. It depends only on the frames that have passed,
-/// whatever their pulse: of a ring, it is the last frames of a wire.
+/// A value that a session keeps between steps. It depends only on the frames that have passed, not
+/// on the pulse. For a ring, it is the last frames of a wire.
 struct PlanState {
   Text name;          ///< of the wire whose frames it keeps, else of the node that keeps it
   int node = -1;      ///< in `Plan::nodes`
@@ -190,14 +191,14 @@ struct PlanStream {
   int axis = -1;
   int64_t pulse = 0;
   int64_t delay = 0;
-  /// Logical frames, in the stream symbol; invalid if unknown. Of a static output: the part of the
-  /// symbol that must have passed before the output is known, 0 if it always is. Of an input,
-  /// invalid if each unit of the symbol has as many frames as a step has per unit.
+  /// Logical frames, in the stream symbol; invalid if unknown. For a static output: the part of the
+  /// symbol that must have passed before the output is known, 0 if it always is. For an input:
+  /// invalid if its length is proportional to the symbol.
   Extent length;
   Text length_text;
-  /// Of an output that may end before the inputs: the most frames that a stream outputs before it
-  /// knows that they lie beyond the end. Of an input: the most frames that it has beyond a full
-  /// pulse when no step can run until the end is announced.
+  /// For an output that may end before the inputs: the most frames beyond the end that a stream
+  /// outputs before the end is known. For an input: the most frames that it holds beyond a full
+  /// pulse while no step can run until the end is announced.
   int64_t early = 0;
   int64_t most = INT64_MAX;  ///< frames that the longest of streams has
 };
@@ -217,7 +218,7 @@ struct PlanNode {
   Text op;
 };
 
-/// The buffers that a step reads, and those that it writes or keeps state in.
+/// The buffers that a step reads, and the buffers that it writes or keeps state in.
 struct StepUse {
   List<uint32_t> reads;
   List<uint32_t> writes;
@@ -225,7 +226,7 @@ struct StepUse {
   List<PlacedView> outputs;
 };
 
-/// A model made ready to run: symbols bound, kernels chosen, weights packed, memory laid out.
+/// A model prepared to run: symbols bound, kernels chosen, weights packed, memory laid out.
 /// Immutable; shared between threads and sessions.
 struct Plan {
   List<PlanIo> inputs;
@@ -239,7 +240,8 @@ struct Plan {
   int64_t stream_pulse = 0;  ///< how much of the stream symbol one step takes
   /// Whether the end of a stream of whole pulses may become known after its last step.
   bool late_end = false;
-  /// The longest stream that the model is defined for, in the stream symbol: its tables end there.
+  /// The longest stream for which the model is defined, in the stream symbol: the length of its
+  /// tables.
   int64_t longest = INT64_MAX;
   List<Extent> asserted;            ///< of a stream of any length: none of these is negative
   List<Text> asserted_texts;        ///< texts of these, for refusals in real-time threads

@@ -33,7 +33,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64);
 
-/// Where a record lies, from the start of the file.
+/// The place of a record: offset from the start of the file, and size.
 struct Place {
   int64_t begin;
   int64_t bytes;
@@ -49,7 +49,8 @@ static_assert(sizeof(TargetEntry) == 64);
 
 inline constexpr size_t kSummedFrom = offsetof(Header, targets);
 inline constexpr uint32_t kMostTargets = 64;
-/// Kinds of steps, kernels and operators, of each: names are looked for one after the other.
+/// The maximum number of names of step kinds, of kernels and of operators each; the search for a
+/// name is linear.
 inline constexpr int64_t kMostNames = 1024;
 
 /// Return whether the sizes in a header fit a file of that many bytes.

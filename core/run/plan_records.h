@@ -25,7 +25,7 @@ namespace rill {
 /// Of the stride of an axis, in elements. That of an axis of one element means nothing.
 inline constexpr int64_t kMostPlanStride = int64_t{1} << 50;
 
-/// Where numbers of records lie, ends included.
+/// The ranges of numbers in records, ends included.
 enum class PlanRange : uint8_t {
   kFlag,
   kKind,

@@ -7,14 +7,14 @@
 
 namespace rill {
 
-/// Reads the records of plan files (docs/plan-files.md), which may be anything. From the first
-/// failure on it gives zeros, and is not `good`. It asks the heap for nothing.
+/// Reads untrusted records of plan files (docs/plan-files.md). After the first failure it returns
+/// zeros, and `good` is false. It does not use the heap.
 class Record {
  public:
   explicit Record(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   uint64_t natural() {
-    // Most are small: an empty list, an axis of extent 1, a flag.
+    // Most numbers are small: an empty list, an axis of extent 1, a flag.
     if (!bytes_.empty() && bytes_.front() < std::byte{0x80}) {
       const auto value = static_cast<uint64_t>(bytes_.front());
       bytes_ = bytes_.subspan(1);
@@ -26,7 +26,7 @@ class Record {
     const uint64_t value = natural();
     return static_cast<int64_t>(value >> 1U) ^ -static_cast<int64_t>(value & 1U);
   }
-  /// A number in a range, ends included; `field` is what it is called, as long as the program runs.
+  /// Read a number in a range, ends included. `field` is its name, with static lifetime.
   int64_t number(int64_t least, int64_t most, const char* field = nullptr);
   double real();
   std::string_view text();
@@ -43,7 +43,8 @@ class Record {
     bytes_ = {};
   }
   const char* why() const { return why_; }
-  /// Return the name of the invalid number; null if it has none, or if it is no number.
+  /// Return the field name of the invalid number; null if it has none, or the failure was another
+  /// one.
   const char* field() const { return field_; }
   size_t left() const { return bytes_.size(); }
 

@@ -15,8 +15,8 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kSessionAlignment - 1) / kSessionAlignment * kSessionAlignment;
 }
 
-/// Return whether what is asserted not to be negative is, or is not defined at all, as the extent
-/// of two wires that do not fit each other.
+/// Return whether an expression that must not be negative is negative or undefined, as for
+/// mismatched extents.
 bool is_broken(const Extent& extent, int64_t frames) { return extent.at(frames).value_or(-1) < 0; }
 
 }  // namespace
@@ -34,7 +34,7 @@ PlacedSession* PlacedSession::place(const Plan& plan, void* memory) noexcept {
 void PlacedSession::begin(const Plan& plan, std::byte* block) noexcept {
   plan_ = &plan;
   block_ = block;
-  // Every page is touched now, not in the first step.
+  // Touch every page now, not in the first step.
   std::memset(block, 0, static_cast<size_t>(SessionParts::bytes_for(plan)));
   parts_.lay_out(plan, block);
   base_ = reinterpret_cast<std::byte**>(at(parts_.of(PartUse::kAddresses)));
@@ -47,7 +47,7 @@ void PlacedSession::begin(const Plan& plan, std::byte* block) noexcept {
 }
 
 void PlacedSession::warm_up() noexcept {
-  // The one run of a plan without a stream may take seconds, and has no period to keep.
+  // A plan without a stream has no deadline, and its one run may take seconds.
   if (plan_->stream_pulse == 0) return;
   step();
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
@@ -72,7 +72,7 @@ void PlacedSession::find_addresses() noexcept {
         base_[i] = arena + buffer.offset;
         break;
       case BufferKind::kConst:
-        // Nothing is read of one without bytes, whatever the place that a step has in it.
+        // Steps read nothing from an empty buffer, whatever their offset in it.
         base_[i] = static_cast<std::byte*>(const_cast<void*>(buffer.data.get()));
         if (base_[i] == nullptr) base_[i] = arena;
         break;
@@ -182,7 +182,8 @@ Refusal PlacedSession::check_length(int64_t frames) {
         told, plural(frames), symbol, static_cast<long long>(plan_->longest));
   }
   if (plan_->stream_symbol.empty()) return {};
-  // No frames give none, though the model asks for one, unless a whole run of none gave something.
+  // A stream without frames has no output, even if the model requires a frame, unless a whole run
+  // of no frames would have output.
   const bool gives_none = frames == 0 && !gives_for_nothing();
   size_t wrong = 0;
   while (wrong < plan_->asserted.size()) {

@@ -10,13 +10,13 @@
 
 namespace rill {
 
-/// Of the memory of a session, in bytes.
+/// The alignment of a session's memory, in bytes.
 inline constexpr int64_t kSessionAlignment = 64;
 
-/// One run, or one stream, of a plan, in memory that was handed in: it asks the heap for nothing.
+/// One run, or one stream, of a plan, in memory of the caller. It does not use the heap.
 ///
 /// A pulsed plan is stepped once per pulse. The end of the stream is announced before the step that
-/// holds its last frames; further steps bring out the tail.
+/// holds its last frames; further steps output the tail.
 /// Thread: one at a time.
 class PlacedSession {
  public:
@@ -32,7 +32,7 @@ class PlacedSession {
 
   const Plan& plan() const { return *plan_; }
 
-  /// The memory of an input or output: the session's own, or what was bound.
+  /// Return the memory of an input or output: the session's own, or the bound memory.
   View input(size_t index) const RILL_NONBLOCKING;
   View output(size_t index) const RILL_NONBLOCKING;
   /// Use the caller's memory, row-major and large enough, until the session ends or null is bound.
@@ -43,8 +43,8 @@ class PlacedSession {
   /// Run once: the whole graph, or the next pulse. Real-time: no allocation, lock or system call;
   /// denormals are flushed meanwhile.
   void step() noexcept RILL_NONBLOCKING;
-  /// Run one step of the plan, or close the turn after the last one: so several sessions of a plan
-  /// are run layer by layer, and read weights once. Real-time: as `step`, inside `FlushDenormals`.
+  /// Run one step of the plan, or finish the run after the last one. Several sessions of a plan can
+  /// thus run layer by layer, and read weights once. Real-time: as `step`, inside `FlushDenormals`.
   void run_layer(size_t step) noexcept RILL_NONBLOCKING {
     rill::run_step(plan_->steps[step], frame());
   }
@@ -57,8 +57,7 @@ class PlacedSession {
   /// last frames. -1 withdraws it.
   void announce_end(int64_t frames) noexcept RILL_NONBLOCKING;
   /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol.
-  /// Of no frames it need not be where all that is asserted holds for one, and no frame would come
-  /// out.
+  /// Length 0 is also accepted if the assertions hold for one frame and no frame would be output.
   Refusal check_length(int64_t frames) RILL_NONBLOCKING;
   /// Return whether the model allows another full pulse.
   bool has_room() const RILL_NONBLOCKING {
@@ -81,7 +80,7 @@ class PlacedSession {
   /// output buffers. Bound buffers stay bound. Real-time: yes.
   void copy_state(const PlacedSession& other) noexcept RILL_NONBLOCKING;
 
-  /// Logical frames of an output once the end is announced; -1 if unknown.
+  /// Return the logical frames of an output once the end is announced; -1 if unknown.
   int64_t output_frames(size_t index) const noexcept RILL_NONBLOCKING;
   /// The valid frames of an output after the last step: [first, first + count).
   struct Valid {
@@ -89,28 +88,29 @@ class PlacedSession {
     int64_t count = 0;
   };
   Valid valid_frames(size_t index) const noexcept RILL_NONBLOCKING;
-  /// Steps still needed until every output frame is out; -1 if unknown.
+  /// Return the steps still needed to output every frame; -1 if unknown.
   int64_t steps_left() const noexcept RILL_NONBLOCKING;
 
   const SessionParts& parts() const { return parts_; }
-  /// Where a part lies: of inputs and outputs the session's own buffer, whatever is bound.
+  /// Return the place of a part; for inputs and outputs, the session's own buffer, even if another
+  /// is bound.
   std::byte* at(const SessionPart& part) const RILL_NONBLOCKING { return block_ + part.offset; }
 
  protected:
   PlacedSession() = default;
   ~PlacedSession() = default;
-  /// Have steps done in parts by a pool; `scratch` has room for all of them but the first.
+  /// Run steps in parts on a pool. `scratch` holds the scratch memory of all parts but the first.
   void set_pool(const Pool* pool, std::byte* scratch) RILL_NONBLOCKING {
     pool_ = pool;
     part_scratch_ = scratch;
   }
-  /// Take up a block of `SessionParts::bytes_for(plan)` bytes.
+  /// Set up the session in a block of `SessionParts::bytes_for(plan)` bytes.
   void begin(const Plan& plan, std::byte* block) noexcept RILL_NONBLOCKING;
   Frame frame() noexcept RILL_NONBLOCKING;
 
  private:
   friend class SavedState;
-  /// Position of the stream: with the kept parts, the complete state of a session.
+  /// The position of the stream. With the kept parts, it is the complete state of a session.
   struct Progress {
     StreamClock clock;
     bool end_is_news = false;  ///< no step has run since the end was announced
@@ -119,18 +119,18 @@ class PlacedSession {
   void find_addresses() noexcept RILL_NONBLOCKING;
   void warm_up() noexcept RILL_NONBLOCKING;
   void advance_rings() noexcept RILL_NONBLOCKING;
-  /// Set what follows from the parts that are kept and from the progress.
+  /// Recompute everything that depends on the kept parts and the progress.
   void settle() noexcept RILL_NONBLOCKING;
-  /// Return whether a whole run over no frames would have a value or a frame: of borders alone,
-  /// say.
+  /// Return whether a whole run over no frames would output a value or a frame, for example of
+  /// padding alone.
   bool gives_for_nothing() const RILL_NONBLOCKING;
-  /// Return whether an end was to be announced before the step that took the last frames.
+  /// Return whether this end had to be announced before the step that took the last frames.
   bool is_too_late(int64_t end) const RILL_NONBLOCKING {
     return !plan_->late_end && end > 0 && end <= position(plan_->stream_pulse);
   }
   /// Return whether the stream ends without a frame, for which the model is not defined.
   bool gives_nothing() const RILL_NONBLOCKING { return end() == 0 && asks_for_a_frame_; }
-  /// Return the place of a kept part: of inputs and outputs, the bound buffer.
+  /// Return the place of a kept part; for inputs and outputs, the bound buffer.
   std::byte* kept(const SessionPart& part) const RILL_NONBLOCKING;
   /// Return the value of the stream symbol, 0 until the end is known; nothing without a symbol.
   std::optional<int64_t> symbol_value() const RILL_NONBLOCKING;

@@ -10,7 +10,7 @@ constexpr size_t kSingle = 4;  ///< parts before those of inputs
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-/// Call for each part of a session, with the room that it takes.
+/// Call `add` for each part of a session, with its size.
 template <class Add>
 void for_each_part(const Plan& plan, const Add& add) {
   const auto add_single = [&](PartUse use, int64_t bytes) { add(use, 0, bytes, aligned(bytes)); };

@@ -26,7 +26,7 @@ enum class PartUse : uint8_t {
   kOutput,     ///< the session's own buffer of an output
 };
 
-/// A part of the one block of memory that a session has.
+/// A part of a session's memory block.
 struct SessionPart {
   PartUse use = PartUse::kArena;
   size_t index = 0;  ///< of the input or output
@@ -34,8 +34,8 @@ struct SessionPart {
   int64_t bytes = 0;
 };
 
-/// All memory of a session: one block, as large as this list says, which also contains the list.
-/// Clone, reset and memory reports use the list too.
+/// The list of all parts of a session's memory. The block contains the list itself. Clone, reset
+/// and memory reports use it too.
 struct SessionParts {
   std::span<const SessionPart> all;
   int64_t bytes = 0;  ///< of the block
@@ -44,7 +44,7 @@ struct SessionParts {
   /// List the parts at the start of a block.
   void lay_out(const Plan& plan, std::byte* block) RILL_NONBLOCKING;
 
-  /// The part of that use, of that input or output.
+  /// Return the part of that use, for input or output `index`.
   const SessionPart& of(PartUse use, size_t index = 0) const RILL_NONBLOCKING;
 };
 

@@ -14,7 +14,7 @@
 
 namespace rill {
 
-// Arguments of plans that were prepared here and cannot run elsewhere: types that only graphs have.
+// Argument types that only graphs have. A plan with them cannot be written to a file.
 class Dim;
 class Op;
 class Tensor;
@@ -34,7 +34,8 @@ struct KernelName {
 /// and aggregates of these.
 class StepFields {
  public:
-  /// `wants_names`: whether names are looked at. To find them takes longer than to read numbers.
+  /// `wants_names`: whether the visitor needs names. Finding them takes longer than reading
+  /// numbers.
   explicit StepFields(bool wants_names = true) : wants_names_(wants_names) {}
   virtual ~StepFields() = default;
 
@@ -48,27 +49,29 @@ class StepFields {
   virtual void field(std::string_view name, PlacedView& value) = 0;
   virtual void field(std::string_view name, OpPtr& value) = 0;
   virtual void field(std::string_view name, List<Step>& value) = 0;
-  /// One of the kernels of a family, by its index; -1: none.
+  /// Visit a kernel of a family, by its index; -1: none.
   virtual void kernel(std::string_view name, std::span<const KernelName> names,
                       int64_t& index) = 0;
-  /// An address that is set whenever the step runs; until then it is null.
+  /// Visit an address that is set when the step runs, and null before.
   virtual void address(std::string_view name, bool is_null) = 0;
-  /// The visits until `end` are members or elements of `name`. Of a list, `count` may be changed.
+  /// Begin the members or elements of `name`, which last until `end`. For a list, the visitor may
+  /// change `count`.
   virtual void begin(std::string_view name) = 0;
   virtual void begin_list(std::string_view name, int64_t& count) = 0;
   virtual void end() = 0;
-  /// Called for a member with a value that its type, or its operator, does not allow.
+  /// Report a member whose value is invalid for its type or operator.
   virtual void wrong(std::string_view name) { (void)name; }
-  /// Return whether elements of lists are kept; where a visitor only counts, each is seen and
-  /// forgotten.
+  /// Return whether list elements are stored. A visitor that only counts sees each element and
+  /// drops it.
   virtual bool stores() const { return true; }
-  /// Memory for the elements of a list, as long as the arguments are there; null: from the heap.
+  /// Return memory for the elements of a list, which lives as long as the arguments; null: use the
+  /// heap.
   virtual void* memory(int64_t bytes, size_t alignment) {
     (void)bytes, (void)alignment;
     return nullptr;
   }
 
-  /// Show members, whose names are separated by commas.
+  /// Show members; `names` separates their names by commas.
   template <class... T>
   [[gnu::cold]] void all(std::string_view names, T&... members) {
     (next(&names, plain(members)), ...);
@@ -82,10 +85,10 @@ class StepFields {
  private:
   bool wants_names_;
 
-  /// Take the first name, if there are any and they are looked at.
+  /// Remove and return the first name, if there is one and the visitor needs names.
   std::string_view first_of(std::string_view* names) const;
 
-  /// Enumerators of one byte as that byte: one copy of code for all of them.
+  /// Treat one-byte enumerators as bytes, so that they share one copy of the code.
   template <class T>
   static auto& plain(T& value) {
     if constexpr (std::is_enum_v<T>) {
@@ -137,7 +140,7 @@ class StepFields {
     kernel(name, {names, all.count}, index);
     value = index < 0 ? nullptr : address_of(all[static_cast<size_t>(index)], value);
   }
-  /// A kernel is known by the entry of its list, or by the function that the entry has.
+  /// Identify a kernel by its list entry, or by the function in the entry.
   template <class Named, class T>
   static T address_of(const Named& entry, T) {
     if constexpr (std::is_convertible_v<const Named*, T>) {
@@ -205,7 +208,7 @@ class StepFields {
 };
 
 /// Describe an aggregate by all of its members, in their order: the compiler rejects a list that
-/// lacks one. Stands behind the aggregate, in its namespace.
+/// lacks one. Place it after the aggregate, in the same namespace.
 #define RILL_STEP_FIELDS(Type, ...)                       \
   inline void describe(StepFields& to_fields, Type& of) { \
     auto& [__VA_ARGS__] = of;                             \
@@ -218,8 +221,8 @@ inline constexpr bool kStepsAreSeen = false;
 inline constexpr bool kStepsAreSeen = true;
 #endif
 
-/// Set how arguments are made and seen, and what they touch. A build without plan files and
-/// programs goes without.
+/// Set how arguments are made, visited and checked. A build without plan files and programs omits
+/// this.
 template <class Args, TouchStep<Args> kTouch>
 constexpr void see_step(StepKind* kind) {
   if constexpr (kStepsAreSeen) {

@@ -7,7 +7,7 @@
 namespace rill {
 namespace {
 
-/// Beyond it a place is surely outside of its buffer.
+/// A larger offset lies outside of every buffer.
 constexpr int64_t kFarthest = int64_t{1} << 50;
 
 }  // namespace
@@ -17,11 +17,11 @@ Region Region::over(Checked count, Checked stride) const noexcept {
   const auto turns = count.value(0, INT64_MAX);
   out.sane &= turns.has_value();
   if (!out.sane) return out;
-  // A loop takes time also where what is inside of it has no turn.
+  // A loop takes time even if its inner loop has no iterations.
   out.visits = (checked(visits) * std::max<int64_t>(1, *turns)).at_most(INT64_MAX);
   out.empty |= *turns == 0;
   if (out.empty) return out;
-  // Kernels step on behind their last turn as well, to where they touch nothing.
+  // Kernels also advance their pointers after the last iteration, without access.
   const auto reach = ((count - 1) * stride).value(-kFarthest, kFarthest);
   if (!reach || !(count * stride).within(-kFarthest, kFarthest)) {
     out.sane = false;
@@ -72,7 +72,7 @@ Region region(const PlacedView& operand) {
   Region out;
   out.ref = operand.ref;
   out.size = dtype_size(operand.dtype);
-  // Numbers of 16 bytes are two of 8.
+  // Elements of 16 bytes are two of 8.
   out.align = std::min<int64_t>(out.size, 8);
   for (int axis = 0; axis < operand.rank; ++axis) {
     out = out.over(operand.extent(axis), operand.step(axis));

@@ -11,7 +11,7 @@ namespace rill {
 
 class Op;
 
-/// Elements that a step reads or writes: all places of some loops around one element. Built from
+/// The elements that a step reads or writes: one element inside nested strided loops. Built from
 /// the arguments of the step alone.
 struct Region {
   Ref ref;
@@ -23,17 +23,17 @@ struct Region {
   bool sane = true;     ///< no loop turns a negative number of times, and no place overflows
   int64_t align = 1;    ///< bytes that the place of element 0 must be a multiple of
 
-  /// Add a loop of `count` turns, each `stride` elements further.
+  /// Add a loop of `count` iterations, `stride` elements apart.
   Region over(Checked count, Checked stride = 1) const noexcept;
-  /// Go some elements on.
+  /// Shift the region by some elements.
   Region at(Checked elements) const;
-  /// Ask for more than the alignment of an element.
+  /// Require a stricter alignment than that of an element.
   Region aligned(int64_t bytes) const;
-  /// All that either region touches; both lie at one place and have elements of one size.
+  /// Return the union with a region at the same place with elements of the same size.
   Region with(const Region& other) const;
 };
 
-/// The elements of a type from a place on.
+/// Return the region of one element of type T at a place.
 template <class T>
 Region region(const Ref& ref) {
   Region out;
@@ -42,13 +42,13 @@ Region region(const Ref& ref) {
   out.align = out.size;
   return out;
 }
-/// All elements of an operand.
+/// Return the region of all elements of an operand.
 Region region(const PlacedView& operand);
 
-/// More of anything than the arguments of a step count; products of two of them stay in range.
+/// An upper limit of counts in step arguments; products of two stay in range.
 inline constexpr int64_t kMostCounted = int64_t{1} << 30;
 
-/// The memory that a step with given arguments reads and writes, reported by its kind. The
+/// Receives the memory that a step with given arguments reads and writes, reported by its kind. The
 /// arguments may come from an untrusted file, so the kind also checks its assumptions with
 /// `require`.
 /// Kernels may load up to 64 bytes beyond the last element that they read, without using them.
@@ -61,14 +61,14 @@ class StepTouches {
   virtual void writes(const Region& region) = 0;
   void reads(const PlacedView& operand) { reads(region(operand)); }
   void writes(const PlacedView& operand) { writes(region(operand)); }
-  /// The step keeps things there: it reads and writes them.
+  /// Report state of the step: it reads and writes the region.
   void keeps(const Region& region) {
     reads(region);
     writes(region);
   }
-  /// Say what must hold: a condition that `holds` or not.
+  /// Require a condition; `what` describes it.
   virtual void require(bool holds, const char* what) = 0;
-  /// Return whether all that was required so far holds.
+  /// Return whether all requirements so far hold.
   virtual bool holds() const = 0;
   /// A slot while the steps of a loop run: in each iteration it shows one chunk, starting at
   /// `from`.
@@ -78,14 +78,14 @@ class StepTouches {
     int64_t turns = 0;
     int64_t chunk_bytes = 0;  ///< from one chunk to the next
   };
-  /// Report that this step runs the steps `turns` times, with the slots set, and reads some
+  /// Report that this step runs `steps` for `turns` iterations, with the slots set, and reads some
   /// operands meanwhile.
   virtual void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t turns,
                     std::span<const PlacedView> reads) = 0;
-  /// The bytes of a region that the plan holds as a constant, which are read; null if it does not,
-  /// and nothing else holds then.
+  /// Return the bytes of a constant region, and report them as read. Null if the region is not
+  /// constant; then the requirements fail.
   virtual const std::byte* contents(const Region& region) = 0;
-  /// Say how many bytes of scratch, aligned to 64, each part needs.
+  /// Report the scratch bytes, aligned to 64, that each part needs.
   virtual void scratch(int64_t bytes) = 0;
 
   /// Report how often the innermost operation of a step runs: the product of these counts. Steps
@@ -93,20 +93,21 @@ class StepTouches {
   void works(std::initializer_list<Checked> counts);
   virtual void work(int64_t operations) { (void)operations; }
 
-  /// Say that a number lies within bounds, ends included.
+  /// Require that a number lies within bounds, ends included.
   void within(Checked value, int64_t least, int64_t most) {
     require(value.within(least, most), "a count that makes sense");
   }
 
-  /// Return the parts of the step by the plan.
+  /// Return the step's parts in the plan.
   const StepParts& parts() const { return parts_; }
-  /// Say how many units of work the arguments make: `slices` inside loops with these turns.
+  /// Report the units of work: `slices` inside loops with these iteration counts.
   void units(int64_t slices, std::span<const int64_t> turns = {});
-  /// Say that an operator infers these outputs from these inputs, so that it accepts them.
+  /// Require that an operator infers these outputs from these inputs.
   void infers(const Op& op, std::span<const PlacedView> in, std::span<const PlacedView> out);
-  /// Say that two operands have one type and, but for one axis, one shape. -1: no axis is left out.
+  /// Require that two operands have the same type and, except along axis `but`, the same shape. -1
+  /// excepts no axis.
   void alike(const PlacedView& a, const PlacedView& b, int64_t but = -1);
-  /// Say that an operand has that axis.
+  /// Require that an operand has that axis.
   void has_axis(const PlacedView& operand, int64_t at) {
     require(at >= 0 && at < operand.rank, "an axis of its operand");
   }

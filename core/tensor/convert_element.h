@@ -21,7 +21,7 @@ To convert(From value) {
     return To(static_cast<float>(value));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if (std::isnan(value)) return 0;
-    // The limits as From may round up and out of range, hence the comparison with the power of 2.
+    // Converting the limit to From may round it up, out of range. So compare with the power of 2.
     constexpr From kTop = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
     if (value >= kTop) return std::numeric_limits<To>::max();
     if (value <= static_cast<From>(std::numeric_limits<To>::min())) {
@@ -33,7 +33,7 @@ To convert(From value) {
   }
 }
 
-/// A byte that means true or false.
+/// A boolean stored as a byte.
 struct Bool {
   uint8_t byte = 0;
 };
@@ -60,8 +60,8 @@ To convert_element(From value) {
   }
 }
 
-/// Goes through the rows of two views of one shape, in row-major order. Axes that follow one
-/// another in both are one row.
+/// Iterates over the rows of two views of one shape, in row-major order. Adjacent axes that are
+/// contiguous in both views form one row.
 class PairedRows {
  public:
   [[gnu::noinline]] PairedRows(const View& a, const View& b) : a_(a), b_(b), outer_(a.rank) {
@@ -91,7 +91,7 @@ class PairedRows {
     return false;
   }
 
-  // Elements of a row: i * step behind the offset, i < count.
+  // Element i of a row lies at the offset + i * step, i < count.
   int64_t at_a = 0, at_b = 0;
   int64_t step_a = 0, step_b = 0;
   int64_t count = 1;

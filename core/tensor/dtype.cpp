@@ -8,7 +8,7 @@
 namespace rill {
 namespace {
 
-// Names lie in the entries: pointers to them would have to be set whenever a program starts.
+// Entries contain their names: pointers would need relocation at every program start.
 struct DTypeInfo {
   DType dtype;
   uint8_t size;

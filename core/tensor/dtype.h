@@ -34,11 +34,11 @@ enum class DType : uint8_t {
 
 /// Return the bytes of one element in memory. Strings and dims are objects, not plain bytes.
 int64_t dtype_size(DType dtype) RILL_NONBLOCKING;
-/// Spell as tract's dumps do: "F32", "TDim".
+/// Return the name in tract's dumps: "F32", "TDim".
 std::string_view dtype_name(DType dtype) RILL_NONBLOCKING;
-/// Spell in lower case, as in casts: "f32", "tdim".
+/// Return the lower-case name, as in casts: "f32", "tdim".
 std::string_view dtype_lower_name(DType dtype) RILL_NONBLOCKING;
-/// Read either spelling; nothing if there is no such type.
+/// Parse either name; nothing if there is no such type.
 std::optional<DType> dtype_from_name(std::string_view name);
 
 inline bool is_float(DType t) {
@@ -50,15 +50,15 @@ inline bool is_unsigned_int(DType t) { return t >= DType::kU8 && t <= DType::kU6
 inline bool is_signed_int(DType t) { return t >= DType::kI8 && t <= DType::kI64; }
 inline bool is_int(DType t) { return is_unsigned_int(t) || is_signed_int(t); }
 inline bool is_quantised_byte(DType t) { return t == DType::kQU8 || t == DType::kQI8; }
-/// Return whether elements are integers of 8 bits, plain or quantised.
+/// Return whether elements are integers of 8 bits, quantised or not.
 inline bool is_byte(DType t) {
   return t == DType::kU8 || t == DType::kI8 || is_quantised_byte(t);
 }
 inline bool is_quantised(DType t) {
   return t == DType::kQU8 || t == DType::kQI8 || t == DType::kQI32;
 }
-/// The integers that elements of a quantised type are in memory; all other types are their own.
-/// They order as the real numbers do.
+/// Return the integer type in which a quantised type is stored; other types return themselves. The
+/// integers compare like the real numbers.
 inline DType stored_type(DType t) {
   switch (t) {
     case DType::kQU8:
@@ -80,7 +80,7 @@ float f32_from_f16(uint16_t bits) RILL_NONBLOCKING;
 uint16_t bf16_from_f32(float value) RILL_NONBLOCKING;
 float f32_from_bf16(uint16_t bits) RILL_NONBLOCKING;
 
-/// Half precision in memory: converts, computes nothing.
+/// A half-precision number in memory: it converts, and has no arithmetic.
 struct Half {
   uint16_t bits = 0;
   Half() = default;

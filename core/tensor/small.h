@@ -6,8 +6,8 @@
 
 namespace rill {
 
-/// Allocate zeros of a shape that is known to be small. Where there is no memory, it does as
-/// `operator new` does.
+/// Allocate zeros of a shape that is known to be small. If memory runs out, it fails like `operator
+/// new`.
 Tensor small_zeros(DType dtype, std::vector<int64_t> shape, QParams q = {});
 
 }  // namespace rill

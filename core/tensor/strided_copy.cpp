@@ -12,8 +12,7 @@ struct __attribute__((may_alias)) Element {
   T bits;
 };
 
-/// A copy after its axes of one step are dropped and the mergeable ones merged; strides in
-/// elements.
+/// A copy without axes of extent 1 and with mergeable axes merged; strides in elements.
 struct Move {
   int rank = 0;
   int64_t extent[kCopyMaxRank];
@@ -21,8 +20,8 @@ struct Move {
   int64_t dst[kCopyMaxRank];
 };
 
-/// Order the axes by destination stride, so that writes go forward, and merge what is contiguous.
-/// False if there is nothing to copy.
+/// Order the axes by destination stride, so that writes move forward, and merge contiguous axes.
+/// Return false if there is nothing to copy.
 bool simplify(int rank, const int64_t* extent, const int64_t* src_stride, const int64_t* dst_stride,
               Move* m) {
   const auto size = [](int64_t stride) { return stride < 0 ? -stride : stride; };
@@ -55,7 +54,7 @@ bool simplify(int rank, const int64_t* extent, const int64_t* src_stride, const 
   return true;
 }
 
-/// Elements that are moved at once, in 16 bytes.
+/// The number of elements in one 16-byte move.
 template <class T>
 constexpr int64_t kAtOnce = 16 / static_cast<int64_t>(sizeof(T));
 
@@ -67,7 +66,7 @@ void copy_row(const T* src, int64_t src_step, T* dst, int64_t dst_step, int64_t 
       std::memmove(dst, src, static_cast<size_t>(n) * sizeof(T));
       return;
     }
-    // Forward, so that a run may move to a lower address; backward for a higher one.
+    // Copy forward to a lower address and backward to a higher one, as the ranges may overlap.
     if (dst <= src) {
       int64_t i = 0;
       for (; i + kAtOnce<T> <= n; i += kAtOnce<T>) {
@@ -97,7 +96,7 @@ void transpose_square(const void* src, int64_t src_step, void* dst, int64_t dst_
   const auto* from = static_cast<const std::byte*>(src);
   auto* to = static_cast<std::byte*>(dst);
   Four row[4];
-  // Unrolled, the rows are in registers.
+  // Unrolling keeps the rows in registers.
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) std::memcpy(&row[i], from + i * src_step * 4, 16);
   const Four low01 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);

@@ -138,7 +138,8 @@ Result<Tensor> Tensor::borrowed(DType dtype, BlockFormat format, std::vector<int
   t.shape_ = std::move(shape);
   t.volume_ = *count;
   t.bytes_ = *size;
-  // Only the sole owner of a tensor writes to it, and this one has another.
+  // The cast is safe: only the sole owner of a tensor writes to it, and this tensor has another
+  // owner.
   t.data_ = std::const_pointer_cast<void>(data);
   return t;
 }

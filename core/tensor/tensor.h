@@ -46,7 +46,7 @@ class Tensor {
   static Tensor scalar(std::string value);
   /// Make a tensor of dims, of rank 1.
   static Tensor dims(std::span<const Dim> values);
-  /// Wrap block-quantised bytes: `shape` is the logical shape, the dtype reads as kF32.
+  /// Wrap block-quantised bytes: `shape` is the logical shape; the dtype is kF32.
   static Result<Tensor> blocks(BlockFormat format, std::vector<int64_t> shape,
                                std::span<const std::byte> bytes);
 
@@ -76,7 +76,7 @@ class Tensor {
   std::span<const T> values() const {
     return {data<T>(), static_cast<size_t>(volume_)};
   }
-  /// Give write access. Only for the sole owner of a tensor that is still being filled.
+  /// Return writable elements. Only for the sole owner of a tensor that is still being filled.
   template <class T>
   T* mutable_data() {
     return static_cast<T*>(data_.get());
@@ -88,9 +88,9 @@ class Tensor {
   void drop_pages() const;
 
   View view() const RILL_NONBLOCKING;
-  /// Give another shape of the same volume to the same elements.
+  /// Return the same elements under another shape of the same volume.
   Result<Tensor> reshaped(std::vector<int64_t> shape) const;
-  /// Give another type of the same element size to the same bytes (U8 as QU8).
+  /// Return the same bytes under another type of the same element size (U8 as QU8).
   Tensor reinterpreted(DType dtype, QParams q) const;
 
   /// Return whether type, shape and elements are the same, bit for bit.
@@ -113,8 +113,8 @@ using TensorPtr = std::shared_ptr<const Tensor>;
 /// integers truncate and saturate, NaN gives 0, integers wrap, anything to bool is `!= 0`.
 /// Errors: kUnsupported for pairs that have no conversion; kSymbol for a dim that is not a number.
 Result<Tensor> cast(const Tensor& tensor, DType to, QParams q = {});
-/// As above, into memory that is already there; shapes equal, any strides. Real-time: for plain
-/// types, no allocation.
+/// As above, into existing memory; equal shapes, any strides. Real-time: for plain types, no
+/// allocation.
 Status cast_into(const View& from, const View& to) RILL_NONBLOCKING;
 
 /// Read one element as a number; dims must be constant.
@@ -126,7 +126,7 @@ Result<Dim> element_as_dim(const Tensor& tensor, int64_t index);
 /// Print as tract does: `2,3,F32 1, 2, 3...`, at most `limit` values.
 std::string tensor_text(const Tensor& tensor, int64_t limit = 12);
 
-/// Expand block-quantised storage to f32. Any other tensor comes back as it is.
+/// Expand block-quantised storage to f32. Return any other tensor unchanged.
 Result<Tensor> dequantised(const Tensor& tensor);
 
 }  // namespace rill

@@ -6,11 +6,11 @@
 
 namespace rill {
 
-/// Return whether a tensor holds one value only, bit for bit; empty ones do not. Null: no.
+/// Return whether all elements of a tensor have the same bits; false if it is empty or null.
 bool is_uniform(const TensorPtr& tensor);
 
 /// Return the number that all elements equal; 0 and -0 are one number. Nothing if they differ, or
-/// if the tensor is null, empty or no array of numbers.
+/// if the tensor is null, empty or not numeric.
 std::optional<double> uniform_number(const TensorPtr& tensor);
 
 /// Return whether all bits of all elements are 0.

@@ -37,7 +37,7 @@ struct View {
 
 /// Copy elements of equal type between views of equal shape. Real-time: yes, for plain types.
 void copy_view(const View& from, const View& to) RILL_NONBLOCKING;
-/// The same of types that are known to be plain.
+/// As above, for types that are known to be plain.
 void copy_plain(const View& from, const View& to) RILL_NONBLOCKING;
 
 }  // namespace rill

@@ -53,7 +53,8 @@ bool visit_number(DType dtype, Visitor&& visitor) {
   }
 }
 
-/// As `visit_number`, for some of its types; false for all others, for which there is no code then.
+/// As `visit_number`, for the listed types only; return false for all others. Other types add no
+/// code.
 template <class... Types, class Visitor>
 bool visit_one_of(DType dtype, Visitor&& visitor) {
   bool visited = false;
@@ -66,7 +67,7 @@ bool visit_one_of(DType dtype, Visitor&& visitor) {
   return visited;
 }
 
-/// The type that numbers stored as T are computed in.
+/// The type in which arithmetic on numbers stored as T runs.
 template <class T>
 using Computed =
     std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
