@@ -39,8 +39,7 @@ constexpr TierName kTierNames[] = {{Tier::kScalar, "scalar"},
                                    {Tier::kNeon, "neon"}};
 
 #if RILL_ON_X86
-// The raw results of CPUID: the runtime of some compilers (Zig's) answers their built-in query with
-// no, whatever the CPU.
+// The raw results of CPUID: with some compilers (Zig's), the built-in query always answers no.
 struct X86 {
   unsigned leaf1_c = 0;    // of leaf 1
   unsigned leaf7_b = 0;    // of leaf 7
@@ -94,7 +93,7 @@ struct X86 {
 };
 #endif
 
-/// Whether this CPU has what the NEON tier is compiled for.
+/// Return whether this CPU has the features that the NEON tier needs.
 [[maybe_unused]] bool has_neon() {
 #if defined(RILL_NEON_32) && defined(__linux__)
   constexpr unsigned long kNeon = 1UL << 12, kVfp4 = 1UL << 16;  // of AT_HWCAP
@@ -143,7 +142,7 @@ Found found_now() {
   return found;
 }
 
-/// The same, asked for once: a virtual machine takes as long for each answer as for a small step.
+/// As above, but cached: in a virtual machine, each query takes as long as a small step.
 Found found_here() {
   constexpr uint32_t kKnown = 1;
   uint32_t word = known.load(std::memory_order_relaxed);

@@ -18,14 +18,14 @@ inline constexpr Tier kAllTiers[] = {Tier::kScalar, Tier::kSse42, Tier::kAvx2, T
 Tier detected_tier();
 
 /// Return whether kernels may multiply and add four bytes in one instruction of that tier:
-/// AVX-VNNI, AVX512-VNNI, or the dot products of Arm. Of this CPU, or of this thread's target if it
-/// has one.
+/// AVX-VNNI, AVX512-VNNI, or the dot products of Arm. The answer is for this thread's target if it
+/// has one, else for this CPU.
 /// Thread: safe. Real-time: no, call it at prepare.
 bool has_dot_products(Tier tier);
 
-/// Return whether this CPU computes with 512 bits in two halves, as AMD's Zen 4 does: loops with an
-/// odd number of halves are faster in vectors of 256 bits. False for a target, and under a limit:
-/// they stand for any CPU of their tier. Thread: safe. Real-time: no, call it at prepare.
+/// Return whether this CPU executes 512-bit operations in two halves, like AMD's Zen 4: loops with
+/// an odd number of halves are then faster with 256-bit vectors. False for a target and under a
+/// limit, which represent any CPU of their tier. Thread: safe. Real-time: no, call it at prepare.
 bool halves_512();
 
 /// Return the tier of kernels that may run here: the detected one, capped by `set_tier_limit`.
@@ -37,9 +37,9 @@ Tier running_tier() RILL_NONBLOCKING;
 /// Thread: safe. Real-time: yes, but slow: call it at prepare.
 Tier active_tier() RILL_NONBLOCKING;
 
-/// Another CPU that kernels are chosen for by this thread, as long as the object lives. Other
-/// threads choose for the CPU here, and wait for their turn where they want a target as well. The
-/// kernels are not to be run here unless `running_tier` supports theirs.
+/// Makes this thread choose kernels for another CPU during the object's lifetime. Other threads
+/// choose for this CPU; a thread that also wants a target waits. Do not run the chosen kernels here
+/// unless `running_tier` supports theirs.
 class TargetCpu {
  public:
   explicit TargetCpu(Tier tier, bool dot_products = false);
@@ -55,11 +55,11 @@ class TargetCpu {
 
 /// Return whether this build has kernels of a tier, whatever the CPU.
 bool built_for(Tier tier);
-/// Return whether this build makes plans for CPUs of a tier: it has its kernels, or their names.
+/// Return whether this build can make plans for CPUs of a tier: it has the tier's kernels or their
+/// names.
 bool compiles_for(Tier tier);
 
-/// Cap the tier of the kernels that are chosen from now on. A limit above what the CPU has is no
-/// error and has no effect. Thread: safe.
+/// Cap the tier of kernels chosen later. A limit above the CPU's tier has no effect. Thread: safe.
 void set_tier_limit(Tier limit);
 /// Choose kernels for everything the CPU supports again. Thread: safe.
 void clear_tier_limit();
@@ -67,14 +67,14 @@ void clear_tier_limit();
 /// Return the name of a tier: "scalar", "sse42", "avx2", "avx512" or "neon".
 const char* tier_name(Tier tier);
 
-/// Find the tier of that name. Returns false, and leaves `tier` alone, if there is none.
+/// Find the tier of that name. If there is none, return false and leave `tier` unchanged.
 bool tier_from_name(const char* name, Tier* tier);
 
 /// Return whether a CPU whose best tier is `cpu` can run a kernel that needs `needs`.
 bool supports(Tier cpu, Tier needs) RILL_NONBLOCKING;
 
-/// Return whether the vectors of a tier treat denormals as zeros outside of steps too, whatever the
-/// mode of the thread: those of 32-bit Arm have no other.
+/// Return whether the vectors of a tier always flush denormals, whatever the thread's mode, as on
+/// 32-bit Arm.
 constexpr bool always_flushes([[maybe_unused]] Tier tier) {
 #if defined(RILL_NEON_32)
   return tier == Tier::kNeon;

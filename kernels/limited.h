@@ -6,14 +6,14 @@
 
 namespace rill::kernels {
 
-/// Compute min(max(x, lo), hi); a NaN stays, and so does the sign of a zero that equals a limit. As
-/// the vector kernels do it, bit for bit.
+/// Compute min(max(x, lo), hi). NaN stays, and a zero that equals a limit keeps its sign. The bits
+/// equal those of the vector kernels.
 inline float limited(float x, float lo, float hi) {
   x = lo > x ? lo : x;
   return hi < x ? hi : x;
 }
 
-/// The larger one of x and its product with a slope from 0 to 1: a leaky ReLU. A NaN stays.
+/// Compute a leaky ReLU: max(x, slope * x), with a slope in [0, 1]. NaN stays.
 inline float leaked(float x, float slope) {
   const float less = x * slope;
   return less > x ? less : x;

@@ -21,7 +21,7 @@ struct KernelList {
   size_t count;
 
   const T& operator[](size_t i) const { return first[i]; }
-  /// The first that a CPU whose best tier is `cpu` can run. The last one runs everywhere.
+  /// Return the first kernel that a CPU with best tier `cpu` can run. The last one runs everywhere.
   const T& best(Tier cpu) const RILL_NONBLOCKING {
     size_t i = 0;
     while (i + 1 < count && !supports(cpu, first[i].tier)) ++i;

@@ -7,11 +7,11 @@ namespace rill::kernels {
 namespace {
 
 std::mutex one_at_a_time;
-// Of the thread that has a target. Storage of each thread would be taken from the heap by the first
-// step that asks, where the library was opened by dlopen.
+// The thread that has a target. Thread-local storage would need the heap in the first step that
+// reads it, if dlopen loaded the library.
 std::atomic<std::thread::id> owner{std::thread::id()};
 
-// The C library reads its own register, but does not declare that to compilers.
+// The C library uses the register to find its thread data, but does not declare it.
 #if defined(__clang__) && __clang_major__ >= 20
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wfunction-effects"

@@ -417,7 +417,7 @@ StepParts Lowering::parts_of(const Work& work) {
 }
 
 Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operand> sources) {
-  // Each iteration runs the body anew from its initial state, so a loop inside it restarts.
+  // Each iteration is a complete run of the body, so a loop inside it restarts.
   const Graph turn = graph.stateless();
   PlanBuilder inner(turn, builder_.options_, builder_.plan_, &builder_);
   inner.scope_ = builder_.scope_ + node().name + "/";

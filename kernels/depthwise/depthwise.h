@@ -21,11 +21,11 @@ struct DepthwiseF32 {
   void (*run)(const DepthwiseF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
-/// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
-/// Real-time: no, call it at prepare.
+/// Choose the best implementation for a CPU whose best tier is `cpu`. The result has static
+/// lifetime. Real-time: no, call it at prepare.
 const DepthwiseF32& depthwise_f32(Tier cpu);
 
-/// Give every kernel of the family that this build has; the argument only names the family.
+/// Return all kernels of the family in this build; the argument only selects the family.
 KernelList<DepthwiseF32> kernels_like(const DepthwiseF32*);
 
 }  // namespace rill::kernels

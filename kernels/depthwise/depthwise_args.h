@@ -4,7 +4,7 @@
 
 #include "kernels/nonblocking.h"
 
-// Apart from depthwise.h so that tier files see nothing but plain data and declarations.
+// Separate from depthwise.h so that tier files include only plain data and declarations.
 
 namespace rill::kernels {
 

@@ -12,10 +12,10 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-/// Compute exp(-2 pi i k / n), k < n, from an angle of at most an eighth of a turn.
+/// Compute exp(-2 pi i k / n), k < n, from an angle of at most pi / 4.
 void unit_root(int64_t k, int64_t n, double* re, double* im) {
   const int64_t eighths = 8 * (k % n) / n;
-  // The angle to the nearest even eighth before or after, exact as a fraction of n.
+  // The angle to the nearest multiple of pi / 2, exact as a fraction of n.
   const int64_t quarter = (eighths + 1) / 2;
   const double angle =
       2.0 * kPi * static_cast<double>(4 * (k % n) - quarter * n) / (4.0 * static_cast<double>(n));
@@ -40,7 +40,7 @@ void unit_root(int64_t k, int64_t n, double* re, double* im) {
 bool factor(int64_t n, FftPasses* passes) {
   passes->n = n;
   passes->count = 0;
-  // Fours first: the passes with few interleaved transforms store by groups of four lanes.
+  // Radix 4 first: the passes with few interleaved transforms store groups of four lanes.
   constexpr int kRadices[] = {4, 5, 3, 2};
   for (int radix : kRadices) {
     for (; n % radix == 0; n /= radix) {
@@ -156,14 +156,14 @@ size_t fft_tables_floats(int64_t n, FftKind kind) noexcept {
   if (!factor(size, &passes)) {
     const int64_t m = padded_size(size);
     factor(m, &passes);
-    total += 2 * size + 2 * m + 4 * m + 1;  // with room for 2 m doubles, aligned, to compute in
+    total += 2 * size + 2 * m + 4 * m + 1;  // includes 2 m aligned doubles of scratch
   }
   return static_cast<size_t>(total + twiddle_floats(passes));
 }
 
 namespace {
 
-/// Where the tables of a plan begin in its floats.
+/// The offsets of a plan's tables, in floats.
 FftPlan laid_out(int64_t n, FftKind kind) {
   FftPlan plan = {};
   plan.n = n;

@@ -17,7 +17,7 @@ struct FftPasses {
   int64_t n;
   int count;
   int8_t radix[kFftMaxPasses];
-  const float* twiddles;  // where the tables begin
+  const float* twiddles;  // the start of the tables
 };
 
 struct FftPlan;
@@ -27,14 +27,14 @@ using FftFn = void (*)(const FftPlan& plan, const float* re, const float* im, fl
 using RfftFn = void (*)(const FftPlan& plan, const float* x, const float* window, float* out_re,
                         float* out_im, int64_t bins, float* scratch) noexcept RILL_NONBLOCKING;
 
-/// A transform of a given size, made by `fft_init`. It points to its tables by one address,
-/// `passes.twiddles`; code that moves or stores them must set it again.
+/// A transform of a given size, made by `fft_init`. It refers to its tables only through
+/// `passes.twiddles`; code that moves or stores them must set this address again.
 struct FftPlan {
   int64_t n;       // points of the transform
-  int64_t size;    // points of the complex transform behind it: n, or n / 2 for real even n
+  int64_t size;    // points of the underlying complex transform: n, or n / 2 for real even n
   bool bluestein;  // `size` has a prime factor above 5: a convolution with a chirp
   FftPasses passes;
-  // Where these begin in the tables, in floats.
+  // Offsets in the tables, in floats.
   int64_t chirp;         // [2, size]: exp(-i pi k^2 / size), real then imaginary
   int64_t spectrum;      // [2, passes.n]: of the conjugate chirp, over passes.n
   int64_t real_twiddle;  // [2, size + 1]: exp(-2 pi i k / n)
@@ -49,7 +49,7 @@ struct FftF32 {
   RfftFn real_fn;
 };
 
-/// Give every kernel of the family that this build has; the argument only names the family.
+/// Return all kernels of the family in this build; the argument only selects the family.
 KernelList<FftF32> kernels_like(const FftF32*);
 
 /// Return how many floats of tables a plan of this size and kind needs; 64-byte alignment is best.
@@ -59,15 +59,16 @@ size_t fft_tables_floats(int64_t n, FftKind kind) noexcept;
 void fft_init(FftPlan* plan, int64_t n, FftKind kind, float* tables,
               Tier cpu = active_tier()) noexcept;
 
-/// Return whether a plan has the numbers that `fft_init` gives for n points, wherever its tables
-/// are and whatever its kernel.
+/// Return whether a plan has the fields that `fft_init` sets for n points, except for addresses and
+/// the kernel.
 bool fft_is_plan(const FftPlan& plan, int64_t n, FftKind kind) noexcept;
 
 /// Return how many floats of scratch a call with this plan needs.
 size_t fft_scratch_floats(const FftPlan& plan) noexcept;
 
-/// Compute out[k] = sum over i of x[i] exp(-+2 pi i k / n), without a factor in either direction.
-/// Shapes: re, im [n] -> out_re, out_im [n]. The outputs may be the inputs; scratch is apart.
+/// Compute out[k] = sum over i of x[i] exp(-+2 pi i k / n), unscaled in both directions.
+/// Shapes: re, im [n] -> out_re, out_im [n]. The outputs may be the inputs; scratch must not
+/// overlap them.
 /// Types: a plan of kind kComplex. Accuracy: an RMS error of about 1e-7 sqrt(log2 n) relative to
 /// the RMS of the output; three times that if n has a prime factor above 5. Real-time: yes. Source:
 /// Stockham's autosort algorithm, radices 4, 2, 3 and 5; Bluestein's for other sizes.

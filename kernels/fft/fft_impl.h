@@ -6,11 +6,11 @@
 namespace rill::kernels {
 namespace {
 
-/// Floats before and after the half-size spectrum of a real transform, for whole vectors at its
-/// ends.
+/// Padding in floats before and after the half-size spectrum of a real transform, so that loads at
+/// its ends can use whole vectors.
 constexpr int64_t kFftPad = 16;
 
-/// Call f(i, count) for i = 0, width, ... below n; count lanes are in use.
+/// Call f(i, count) for i = 0, width, ... below n; count is the number of active lanes.
 template <class V, class F>
 inline void for_vectors(int64_t n, F f) {
   constexpr int64_t kWidth = V::size;
@@ -71,7 +71,7 @@ void fft_complex(const FftPlan& plan, const float* re, const float* im, float* o
   }
 }
 
-/// Put the windowed frame, two samples to a complex number, into zr and zi.
+/// Store the windowed frame in zr and zi, two samples per complex number.
 template <class V>
 void pack_pairs(const float* x, const float* window, int64_t half, float* zr, float* zi) {
   constexpr int64_t kWidth = V::size;
@@ -88,7 +88,7 @@ void pack_pairs(const float* x, const float* window, int64_t half, float* zr, fl
     even.store_unaligned(zr + i);
     odd.store_unaligned(zi + i);
   }
-  for (; i < half; ++i) {  // one multiplication gives the same bits in any lane
+  for (; i < half; ++i) {  // a multiplication has the same bits in any lane
     zr[i] = window == nullptr ? x[2 * i] : x[2 * i] * window[2 * i];
     zi[i] = window == nullptr ? x[2 * i + 1] : x[2 * i + 1] * window[2 * i + 1];
   }

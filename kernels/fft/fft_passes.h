@@ -10,8 +10,8 @@
 namespace rill::kernels {
 namespace {
 
-/// Below this many interleaved transforms a pass runs its lanes over q and p together, and its
-/// twiddles are stored for each q too. No tier has wider vectors.
+/// With fewer interleaved transforms, the lanes of a pass run over q and p together, and the
+/// twiddles are repeated for each q. No tier has wider vectors.
 constexpr int64_t kFftWide = 16;
 
 template <class V>
@@ -119,7 +119,7 @@ void wide_pass(const FftArrays& d, int64_t s, int64_t m, const float* w) {
   }
 }
 
-/// Store R vectors of a narrow pass, n of their lanes, lane 0 being q + s p = j.
+/// Store n lanes of each of the R vectors of a narrow pass; lane 0 is q + s p = j.
 template <class V, int R>
 inline void narrow_store(const V* x, float* y, int64_t s, int64_t j, int64_t n) {
   constexpr int64_t kWidth = V::size;
@@ -183,12 +183,12 @@ inline void run_pass(const FftArrays& d, int64_t s, int64_t m, const float* w) {
   }
 }
 
-/// Count the floats of twiddles of a pass.
+/// Return the number of floats in the twiddles of a pass.
 inline int64_t fft_pass_floats(int radix, int64_t s, int64_t m) {
   return 2 * (radix - 1) * m * (s < kFftWide ? s : 1);
 }
 
-/// Transform n points: from x, by way of scratch [4, n], to y, which may be x.
+/// Transform n points from x to y, which may be x, through scratch [4, n].
 template <class V>
 void fft_passes(const FftPasses& plan, const float* xr, const float* xi, float* yr, float* yi,
                 float* scratch) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The moves between lanes that transforms need and xsimd 8.1 lacks or has for some tiers only.
+// The lane shuffles that transforms need and that xsimd 8.1 lacks in some or all tiers.
 
 #include "kernels/simd/lanes.h"
 

@@ -4,7 +4,7 @@
 
 #include "kernels/nonblocking.h"
 
-// Apart from half.h so that tier files see nothing but declarations.
+// Separate from half.h so that tier files include only declarations.
 
 namespace rill::kernels {
 

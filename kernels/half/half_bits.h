@@ -5,8 +5,8 @@
 namespace rill::kernels {
 namespace {
 
-/// Return the bits of an f16 as f32. Uses integers only, so that it works with denormals switched
-/// off: denormals of f16 are normal numbers of f32.
+/// Upcast an f16 given by its bits. Uses only integers, so that it works while denormals are
+/// flushed.
 inline uint32_t float_bits_of_half(uint32_t half) {
   const uint32_t sign = (half & 0x8000u) << 16u;
   const uint32_t mantissa = half & 0x3FFu;
@@ -18,14 +18,15 @@ inline uint32_t float_bits_of_half(uint32_t half) {
   return sign | (113u - up) << 23u | (mantissa << up & 0x3FFu) << 13u;
 }
 
-/// Return the half that is nearest to those bits of an f32; of two, the even one.
+/// Round an f32 given by its bits to the nearest f16, ties to even.
 inline uint32_t nearest_half_of_float_bits(uint32_t bits) {
   const uint32_t sign = bits >> 16u & 0x8000u;
   const uint32_t size = bits & 0x7FFFFFFFu;
   if (size > 0x7F800000u) return sign | 0x7E00u | (size >> 13u & 0x3FFu);
   if (size >= 0x477FF000u) return sign | 0x7C00u;
   if (size < 0x33000000u) return sign;
-  // Subnormal f16 count 2^-24; others keep 10 bits behind the leading one, under a smaller bias.
+  // Subnormal f16 count units of 2^-24; others keep 10 bits after the leading one, with a smaller
+  // bias.
   const bool small = size < 0x38800000u;
   const uint32_t away = small ? 126u - (size >> 23u) : 13u;
   const uint32_t value = small ? (size & 0x7FFFFFu) | 0x800000u : size - (112u << 23u);
@@ -33,7 +34,7 @@ inline uint32_t nearest_half_of_float_bits(uint32_t bits) {
   return sign | (value + (1u << (away - 1u)) - 1u + odd) >> away;
 }
 
-/// Return the f16 with exactly the value of an f32, else -1. NaN keeps its bits.
+/// Return the bits of the f16 that equals an f32 exactly; -1 if there is none. NaN keeps its bits.
 inline int32_t half_of_float_bits(uint32_t bits) {
   uint32_t half = nearest_half_of_float_bits(bits);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) half &= ~(~bits >> 13u & 0x200u);

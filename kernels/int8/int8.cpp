@@ -72,7 +72,7 @@ void matmul_int8_start(const MatmulInt8& kernel, int64_t k, int64_t n, const int
                        bool a_signed, int32_t a_zero, int32_t b_zero, const int32_t* bias,
                        int32_t* start) noexcept {
   const int64_t groups = groups_of(kernel, k);
-  // The kernel's reading of a byte of A, minus its value.
+  // The offset that the kernel's form adds to a byte of A.
   const int32_t shift = kernel.form == Int8Form::kUnsigned && a_signed    ? 128
                         : kernel.form == Int8Form::kSigned && !a_signed ? -128
                                                                         : 0;

@@ -12,7 +12,7 @@ enum class Int8Form : uint8_t {
   kWide,      ///< 16 bits
 };
 
-/// One implementation of the product of bytes.
+/// One implementation of the int8 matmul.
 struct MatmulInt8 {
   const char* name;
   Tier tier;
@@ -21,23 +21,24 @@ struct MatmulInt8 {
   int depth;  ///< values of k that lie together
   Int8Form form;
 
-  /// Compute C = (A - a_zero) (B - b_zero) + bias, of bytes into 32-bit integers.
+  /// Compute C = (A - a_zero) (B - b_zero) + bias from bytes, in 32-bit integers.
   /// Shapes: A [m, k] of u8 or i8, B [k, n] of i8, packed, C [m, n]; any may be 0.
-  /// Accuracy: exact modulo 2^32, and so equal on every tier. Real-time: yes.
+  /// Accuracy: exact modulo 2^32, so equal on every tier. Real-time: yes.
   void (*run)(const MatmulInt8Args& args) noexcept RILL_NONBLOCKING;
 };
 
 /// Choose the best implementation for a CPU whose best tier is `cpu`, with dot products if the CPU
-/// has them and `dot` allows them. The result lives for ever. Real-time: no, call it at prepare.
+/// has them and `dot` allows them. The result has static lifetime. Real-time: no, call it at
+/// prepare.
 const MatmulInt8& matmul_int8(Tier cpu = active_tier(), bool dot = true);
 
-/// Give every kernel of the family that this build has; the argument only names the family.
+/// Return all kernels of the family in this build; the argument only selects the family.
 KernelList<MatmulInt8> kernels_like(const MatmulInt8*);
 
 /// Return how many bytes `matmul_int8_pack` writes for a B of [k, n]: whole panels of whole groups.
 int64_t matmul_int8_bytes(const MatmulInt8& kernel, int64_t k, int64_t n);
 
-/// Return how many bytes of scratch a product of m rows of k values needs.
+/// Return the bytes of scratch for a matmul of m rows of k values.
 int64_t matmul_int8_scratch_bytes(const MatmulInt8& kernel, int64_t m, int64_t k);
 
 /// Pack B into panels [ceil(n / nr)][ceil(k / depth)][nr][depth], padded with zeros. Shapes: B(p,
@@ -53,14 +54,14 @@ void matmul_int8_start(const MatmulInt8& kernel, int64_t k, int64_t n, const int
                        int32_t* start) noexcept RILL_NONBLOCKING;
 
 /// Round integers or floats to integers, as `Rounding` says.
-/// Accuracy: as computed one operation at a time in f64 or f32, the same on every tier.
+/// Accuracy: each operation rounds once in f64 or f32; the same bits on every tier.
 /// Real-time: yes.
 using QuantiseFn = void (*)(const QuantiseArgs& args) noexcept RILL_NONBLOCKING;
 
 /// Choose the function for a CPU; never null. Real-time: no, call it at prepare.
 QuantiseFn quantise(Tier cpu = active_tier());
 
-/// Give every kernel of the family that this build has; the argument only names the family.
+/// Return all kernels of the family in this build; the argument only selects the family.
 KernelList<NamedKernel<QuantiseFn>> kernels_like(QuantiseFn);
 
 }  // namespace rill::kernels

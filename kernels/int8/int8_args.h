@@ -5,17 +5,17 @@
 
 #include "kernels/nonblocking.h"
 
-// Apart from int8.h so that tier files see nothing but plain data and declarations.
+// Separate from int8.h so that tier files include only plain data and declarations.
 
 namespace rill::kernels {
 
-/// Arguments of a product of bytes. Sums wrap at 32 bits.
+/// Arguments of an int8 matmul. Sums wrap at 32 bits.
 struct MatmulInt8Args {
   int64_t m = 0, n = 0;  ///< rows of A and C; columns of B and C
 
   /// A(i, s * segment_len + j) = row(i)[s * segment_stride + j], j < segment_len; in bytes.
   int64_t segments = 1, segment_len = 0, segment_stride = 0;
-  /// row(i) = a + i / run * run_stride + i % run * lda; a run of 0 rows is one of all.
+  /// row(i) = a + i / run * run_stride + i % run * lda; run = 0 means one run of all rows.
   const uint8_t* a = nullptr;
   int64_t lda = 0, run = 0, run_stride = 0;
   bool a_signed = false;  ///< whether the bytes of A are i8, else u8
@@ -45,7 +45,7 @@ struct Rounding {
   bool narrow = false;
 };
 
-/// n numbers that follow one another, and what becomes of them.
+/// n contiguous numbers, and their rounding.
 struct QuantiseArgs {
   Rounding rounding;
   int64_t n = 0;

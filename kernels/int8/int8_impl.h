@@ -6,7 +6,7 @@
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
 #elif defined(__SSE4_1__)
-// GCC 12 builds its AVX-512 intrinsics on a variable set to itself, and then warns of it wherever
+// GCC 12 initialises a variable with itself in its AVX-512 intrinsics, and warns about it wherever
 // they are inlined.
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -17,9 +17,9 @@
 
 #include "kernels/int8/int8_args.h"
 
-// Four bytes of a row of A, two or four values of k, meet one vector of B, which holds the same
-// number of values of k for each of its columns. Rows of A are first converted to that form: they
-// then have whole groups, and may be read beyond their end.
+// One instruction multiplies four bytes of a row of A, which are two or four values of k, with a
+// vector of B, which holds as many values of k for each of its columns. Rows of A are first
+// converted to that form, padded to whole groups, so that loads may read beyond their end.
 
 #define RILL_INLINE __attribute__((always_inline)) inline
 
@@ -140,7 +140,7 @@ struct Dot : Bytes {
 #if defined(__ARM_FEATURE_DOTPROD)
     return vdotq_s32(sum, x, y);
 #else
-    // Pairs of products have 17 bits, and so are added in 32.
+    // The sum of a pair of products has 17 bits, so add in 32 bits.
     const int32x4_t low = vpaddlq_s16(vmull_s8(vget_low_s8(x), vget_low_s8(y)));
     const int32x4_t high = vpaddlq_s16(vmull_s8(vget_high_s8(x), vget_high_s8(y)));
     return vaddq_s32(sum, sums_of_pairs(low, high));
@@ -150,7 +150,7 @@ struct Dot : Bytes {
 #endif
 
 constexpr int kNr = Dot::kPanel * Dot::kLanes;
-/// Bytes of B that one vector is read from.
+/// The bytes of B in one vector.
 constexpr int kStep = Dot::kLanes * Dot::kDepth;
 
 typedef uint32_t Lanes __attribute__((vector_size(4 * Dot::kLanes)));
@@ -171,8 +171,8 @@ inline uint32_t sum_of(const uint8_t* row, int64_t groups) {
   return sum;
 }
 
-/// Bring one row of A into the form that is multiplied, with zeros up to whole groups, and behind
-/// them what the zero point of B adds to the row: -b_zero times its sum.
+/// Convert one row of A to the kernel's form, with zeros up to whole groups. After them, store the
+/// term of B's zero point: -b_zero times the sum of the row.
 [[gnu::noinline]] inline void bring(const MatmulInt8Args& g, const uint8_t* from, uint8_t* to) {
   const int64_t k = g.segments * g.segment_len;
   uint8_t* const begin = to;
@@ -216,7 +216,8 @@ inline uint32_t sum_of(const uint8_t* row, int64_t groups) {
   std::memcpy(end, &start, sizeof start);
 }
 
-/// Store the sums of a tile, [rows][width], plus their initial values. `a` are the converted rows.
+/// Store the sums of a tile, [rows][width], plus their initial values. `a` holds the converted
+/// rows.
 [[gnu::noinline]] inline void store_tile(const MatmulInt8Args& g, const uint8_t* const* a,
                                          int64_t groups, int64_t row, int rows, int64_t col,
                                          int width, const uint32_t* sums) {
@@ -240,8 +241,8 @@ inline uint32_t sum_of(const uint8_t* row, int64_t groups) {
   }
 }
 
-/// Compute up to kRows rows, which lie at `a` in the form that is multiplied, by kPanels panels
-/// from column `col` on. Past the last row it is computed again.
+/// Compute up to kRows converted rows at `a` by kPanels panels, starting at column `col`. Missing
+/// rows repeat the last one.
 template <int kRows, int kPanels>
 [[gnu::noinline]] void int8_tile(const MatmulInt8Args& g, const uint8_t* a, int64_t row, int rows,
                                  int64_t col) RILL_NONBLOCKING {
@@ -290,7 +291,7 @@ template <int kRows, int kPanels>
   store_tile(g, at, groups, row, rows, col, kWidth, sums);
 }
 
-/// Compute up to kRows rows by all columns, as many panels at once as registers hold sums for.
+/// Compute up to kRows rows by all columns, with as many panels at once as have sums in registers.
 template <int kRows>
 void int8_rows(const MatmulInt8Args& g, const uint8_t* a, int64_t row, int rows, int64_t col,
                int64_t end) {
@@ -304,7 +305,7 @@ void int8_rows(const MatmulInt8Args& g, const uint8_t* a, int64_t row, int rows,
   for (; col < end; col += kNr) int8_tile<kRows, 1>(g, a, row, rows, col);
 }
 
-/// Rows of a tile of many.
+/// The rows of a large tile.
 constexpr int kManyRows = Dot::kRegisters >= 32 ? 8 : 4;
 
 inline void matmul_int8_of(const MatmulInt8Args& given) {
@@ -330,7 +331,7 @@ inline void matmul_int8_of(const MatmulInt8Args& given) {
       int8_rows<1>(g, g.scratch, first, 1, 0, g.n);
       continue;
     }
-    // A panel of B stays in the first cache level, or the second, while the rows pass by.
+    // A panel of B stays in the first or second cache level while the loop visits all rows.
     for (int64_t col = 0; col < g.n; col += 4 * kNr) {
       const int64_t end = g.n - col < 4 * kNr ? g.n : col + 4 * kNr;
       for (int64_t i = 0; i < count; i += kManyRows) {

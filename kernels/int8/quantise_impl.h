@@ -4,7 +4,7 @@
 
 #include "kernels/int8/int8_impl.h"
 
-// Vectors of the compiler: they become the widest instructions that a tier has.
+// Compiler vectors, which become the widest instructions of a tier.
 
 namespace rill::kernels {
 namespace {
@@ -30,7 +30,7 @@ RILL_INLINE F64 through(F64 v, bool narrow) {
   return narrow ? __builtin_convertvector(__builtin_convertvector(v, F32), F64) : v;
 }
 
-/// Numbers below 2^51 are rounded by adding what leaves no bits behind the point.
+/// Adding this constant rounds numbers below 2^51 to integers.
 RILL_INLINE I32 rounded_to(F64 v, const Rounding& r) {
   constexpr double kPoint = 0x1.8p52;
   v = through(v * r.mul, r.narrow);
@@ -51,9 +51,8 @@ typedef int32_t NarrowI32 __attribute__((vector_size(4 * kNarrow)));
 typedef uint8_t NarrowU8 __attribute__((vector_size(kNarrow)));
 typedef uint16_t NarrowU16 __attribute__((vector_size(2 * kNarrow)));
 
-/// Return whether floats become integers of 8 or 16 bits by operations that are the same in f32:
-/// each of them, rounded to f64 and then to f32, is as if rounded to f32, since f64 has more than
-/// twice the bits.
+/// Return whether f32 arithmetic gives the same 8- or 16-bit integers. It does if each operation
+/// rounds to f64 and then to f32, because f64 has more than twice the bits of f32.
 inline bool is_narrow(const QuantiseArgs& g) {
   const Rounding& r = g.rounding;
   const bool in_f32 = static_cast<double>(static_cast<float>(r.mul)) == r.mul &&
@@ -63,7 +62,7 @@ inline bool is_narrow(const QuantiseArgs& g) {
          (r.narrow || (r.mul == 1 && r.div == 1 && r.before == 0));
 }
 
-/// The same as `rounded_to` for these, kNarrow at once.
+/// As `rounded_to` for such numbers, kNarrow at once.
 template <bool kWhole>
 RILL_INLINE void quantise_narrow(const QuantiseArgs& g, int64_t begin) {
   constexpr float kPoint = 0x1.8p23F;
@@ -93,7 +92,7 @@ RILL_INLINE void quantise_narrow(const QuantiseArgs& g, int64_t begin) {
   std::memcpy(static_cast<uint8_t*>(g.y) + begin, &bytes, count);
 }
 
-/// Round at most kQuantised numbers from `begin` on; `kWhole` if there are that many.
+/// Round at most kQuantised numbers, starting at `begin`; with `kWhole`, exactly kQuantised.
 template <bool kWhole>
 RILL_INLINE void quantise_some(const QuantiseArgs& g, int64_t begin) {
   const size_t count = kWhole ? kQuantised : static_cast<size_t>(g.n - begin);

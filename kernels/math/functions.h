@@ -1,10 +1,10 @@
 #pragma once
 
 // Functions of f32 lanes, with the formulas of nnef-dialect.md section 10. `V` is an xsimd batch of
-// floats in a tier file and `ScalarLane` elsewhere; call them qualified, as in `math::tanh(v)`,
-// lest argument-dependent lookup finds xsimd's function of the same name. A lane's result depends
-// on that lane only. NaN in, NaN out. The accuracy stated is against the exact function of the
-// float.
+// floats in a tier file and `ScalarLane` elsewhere; call them qualified, as in `math::tanh(v)`, so
+// that argument-dependent lookup does not find xsimd's function of the same name. A lane's result
+// depends on that lane only. NaN gives NaN. The stated accuracy is relative to the exact function
+// of the float.
 
 #include "kernels/simd/lanes.h"
 
@@ -47,8 +47,8 @@ inline V exp(const V& x) {
 }
 
 /// Hold the parts of e^y = 2^k e^r, for y within [-87.33, 87.33]: 2^k, 2^k r, r, and the polynomial
-/// ((e^r - 1 - r) / r^2 - 1/2) / r. States of recurrent layers wait for results: terms are summed
-/// in pairs, for the sake of latency, and the caller applies limits to results.
+/// ((e^r - 1 - r) / r^2 - 1/2) / r. Recurrent layers are bound by latency, so terms are summed in
+/// pairs, and the caller applies limits to the results.
 template <class V>
 struct PowerParts {
   V scale, part, r, rest;
@@ -77,9 +77,9 @@ struct PowerParts {
 };
 
 /// Compute 1 / (1 + e^-x); 1 from 17 on, and 0 from -87.33 down, where it would be subnormal.
-/// Accuracy: 2.5 ulp. A gate that is open stays open: a ratio of polynomials ends at 1 - 5e-7 lest
-/// it overshoot, and a memory behind it fades within hours. A closed gate is shut: its products
-/// with large numbers are 0.
+/// Accuracy: 2.5 ulp. An open gate is exactly 1: a ratio of polynomials would stop at 1 - 5e-7 to
+/// avoid overshoot, and a recurrent state would fade within hours. A closed gate is exactly 0, also
+/// times large numbers.
 template <class V>
 inline V sigmoid(const V& x) {
   const PowerParts<V> e(negate(x), mul_add(x, V(-1.44269504f), V(kWholeShift)));
@@ -164,7 +164,7 @@ inline V softplus(const V& x) {
   return max_or_second(V(0.0f), x) + rest;
 }
 
-/// Compute sqrt(a^2 + b^2), also where squares leave the range of floats. Where they do not, it has
+/// Compute sqrt(a^2 + b^2), also if squares overflow or underflow. If they do not, the result has
 /// the bits of the formula. Accuracy: 1.5 ulp.
 template <class V>
 inline V hypot(const V& a, const V& b) {
@@ -177,8 +177,8 @@ inline V hypot(const V& a, const V& b) {
 }
 
 /// Compute the error function. Accuracy: 6e-7 absolute, relative too below 0.5.
-/// Source: Abramowitz and Stegun, 7.1.28, 1 - (1 + s)^-16; with s carried instead of 1 + s, which
-/// would lose the low bits of s and then square the loss four times.
+/// Source: Abramowitz and Stegun, 7.1.28, 1 - (1 + s)^-16; computed with s instead of 1 + s, which
+/// would lose the low bits of s and square the error four times.
 template <class V>
 inline V erf(const V& x) {
   constexpr float kA[] = {0.0705230784f, 0.0422820123f, 0.0092705272f,
@@ -189,8 +189,8 @@ inline V erf(const V& x) {
   return with_sign_of(divide(s, V(1.0f) + s), x);
 }
 
-/// Compute x/2 * (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the first x limited from below by -6,
-/// where tanh has reached its last value. Accuracy: 2e-7 * max(1, |x|) absolute.
+/// Compute x/2 * (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), with the first x limited to -6 from
+/// below, where tanh is constant. Accuracy: 2e-7 * max(1, |x|) absolute.
 template <class V>
 inline V gelu_approx(const V& x) {
   const V cubed = x * x * x;
@@ -210,7 +210,7 @@ inline V recip(const V& x) {
   return divide(V(1.0f), x);
 }
 
-/// Compute 1 / sqrt x, each of the two rounded.
+/// Compute 1 / sqrt x; the root and the quotient each round once.
 template <class V>
 inline V rsqrt(const V& x) {
   return divide(V(1.0f), root(x));
@@ -233,13 +233,13 @@ inline V ceil(const V& x) {
   return round_up(x);
 }
 
-/// Round to the nearest whole number, a half to the even one.
+/// Round to the nearest integer, ties to even.
 template <class V>
 inline V round_even(const V& x) {
   return round_to_even(x);
 }
 
-/// Round to the nearest whole number, a half away from zero.
+/// Round to the nearest integer, ties away from zero.
 template <class V>
 inline V round(const V& x) {
   const V a = magnitude(x);
@@ -290,14 +290,15 @@ inline V max_number(const V& a, const V& b) {
   return pick(b == b, max_or_second(a, b), a);
 }
 
-/// Take denormals for zeros where the mode of the thread does.
+/// Flush denormals to zero if the thread's mode does.
 template <class V>
 inline V as_read(const V& x) {
   return pick(x == V(0.0f), with_sign_of(V(0.0f), x), x);
 }
 
 /// Compute a^b: squares and cubes as products, all other powers by the C library, lane by lane.
-/// GNU's scales a denormal by a product, which is 0 in a step, so that its logarithm is off.
+/// GNU's function scales a denormal by a product, which is 0 in a step, so its logarithm would be
+/// wrong.
 /// Accuracy: 1 ulp for b = 2, 2 ulp for b = 3.
 template <class V>
 inline V pow(const V& a, const V& b) {
@@ -315,10 +316,10 @@ inline V pow(const V& a, const V& b) {
 }
 
 /// Compute sin x, or cos x if `cosine`. Accuracy: 1.5e-7 absolute up to |x| = 1e5, the C library's
-/// beyond. Source: Cephes, sinf and cosf; the range is reduced as by Cody and Waite.
+/// beyond. Source: Cephes, sinf and cosf; range reduction by Cody and Waite.
 template <class V>
 inline V sin_or_cos(const V& x, bool cosine) {
-  // pi/2 in five parts of 8 bits and a rest: with |quarters| < 2^16 the products are exact.
+  // pi/2 in five parts of 8 bits and a remainder: for |quarters| < 2^16 the products are exact.
   constexpr float kHalfPi[] = {0x1.92p+0f, 0x1.fap-12f, 0x1.54p-20f,
                                0x1.1p-30f, 0x1.68p-39f, 0x1.84698ap-48f};
   constexpr float kSin[] = {-1.6666654611e-1f, 8.3321608736e-3f, -1.9515295891e-4f};

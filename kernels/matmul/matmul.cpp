@@ -63,7 +63,7 @@ void transpose4(const float* b, int64_t n_stride, float* packed, int nr) {
   for (int p = 0; p < 4; ++p) std::memcpy(packed + p * nr, &rows[p], sizeof(Four));
 }
 
-/// Pack nr columns whose values are contiguous along n. Returns how many k are done: all.
+/// Pack nr columns whose values are contiguous along n. Return the number of packed k: all.
 int64_t pack_rows(int nr, int64_t k, const float* b, int64_t k_stride, float* packed) {
   for (int64_t p = 0; p < k; ++p, b += k_stride, packed += nr) {
     for (int j = 0; j < nr; j += 4) {
@@ -74,10 +74,10 @@ int64_t pack_rows(int nr, int64_t k, const float* b, int64_t k_stride, float* pa
   return k;
 }
 
-/// Pack nr columns whose values are contiguous along k. Returns how many k are done.
+/// Pack nr columns whose values are contiguous along k. Return the number of packed k.
 int64_t pack_columns(int nr, int64_t k, const float* b, int64_t n_stride, float* packed) {
-  // 16 values are a cache line of each column. Four columns at a time use their lines up: with a
-  // stride that is a power of two, all nr of them would not stay in the cache together.
+  // 16 values fill a cache line of each column. Taking four columns at a time uses each line
+  // completely; with a power-of-two stride, the lines of all nr columns would evict each other.
   const int64_t whole = k / 4 * 4;
   for (int64_t line = 0; line < whole; line += 16) {
     const int64_t end = line + 16 < whole ? line + 16 : whole;
@@ -121,7 +121,7 @@ const MatmulF32& matmul_f32(Tier cpu) {
 }
 
 const MatmulF32& matmul_f32_of_columns(int64_t n) {
-  constexpr int64_t kLanes = 16, kMost = 40;  // of more columns, a half is too small a part
+  constexpr int64_t kLanes = 16, kMost = 40;  // with more columns, too few lanes are empty
   const Tier tier = active_tier();
   const int64_t over = n % kLanes;
   const bool half = over > 0 && over <= kLanes / 2 && n <= kMost;
@@ -131,7 +131,7 @@ const MatmulF32& matmul_f32_of_columns(int64_t n) {
 
 namespace {
 
-/// Columns of each panel: of a single one, those of the vectors that n fills.
+/// Return the columns of each panel; for a single panel, the columns of the vectors that n fills.
 int64_t panel_columns(const MatmulF32& kernel, int64_t n) {
   const int vectors = kernel.tier == Tier::kScalar ? 1 : kernel.tier == Tier::kNeon ? 4 : 2;
   const int64_t lanes = kernel.nr / vectors, own = (n + lanes - 1) / lanes * lanes;

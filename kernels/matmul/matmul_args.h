@@ -4,12 +4,12 @@
 
 #include "kernels/nonblocking.h"
 
-// Apart from matmul.h so that tier files see nothing but plain data and declarations.
+// Separate from matmul.h so that tier files include only plain data and declarations.
 
 namespace rill::kernels {
 
-/// Arguments of a matrix product: where A, B and C lie and what is done to each sum before it is
-/// stored. C is written for columns < n only, so that it may be a slice of a wider buffer.
+/// Arguments of a matmul: the operands, and the operations on each sum before it is stored. The
+/// kernel only writes columns < n of C, so C may be a slice of a wider buffer.
 struct MatmulF32Args {
   int64_t m = 0, n = 0;  // rows of A and C; columns of B and C
 
@@ -21,19 +21,19 @@ struct MatmulF32Args {
   int64_t lda = 0;
 
   const float* b = nullptr;  // as `matmul_f32_pack` writes it, aligned to 64 bytes
-  bool whole_panels = false;  // B has nr columns in every panel, also where n needs fewer vectors
+  bool whole_panels = false;  // B has nr columns in every panel, even if n needs fewer vectors
 
   float* c = nullptr;  // overlaps neither A nor B
   int64_t ldc = 0;
 
-  const float* bias = nullptr;  // n values where the chains start, or null
-  bool accumulate = false;      // chains start from c, and bias takes no part
+  const float* bias = nullptr;  // n initial values of the chains, or null
+  bool accumulate = false;      // chains start from c, without bias
 
   // Added after the chain, or null. May be c itself; otherwise it does not overlap c.
   const float* residual = nullptr;
   int64_t ldr = 0;
 
-  // Factor of values below 0: above 0, at most 1. A NaN stays.
+  // The factor of negative values, in (0, 1]. A NaN stays.
   float slope = 1.0f;
 
   // Applied last: min(max(value, lo), hi). A NaN stays.

@@ -7,8 +7,8 @@ namespace {
 
 using Tile = void (*)(const TileArgs&) RILL_NONBLOCKING;
 
-/// Tiles by rows and panels; `narrow` holds those of one panel with fewer vectors than a panel has.
-/// Index 0 holds the one-row tiles used when B is not in cache.
+/// Tiles by rows and panels; `narrow` holds the tiles for one panel with fewer vectors. Index 0
+/// holds the one-row tiles used when B is not in cache.
 template <class Arch>
 struct Tiles {
   Tile whole[kMaxRows<Arch> + 1][kMaxPanels + 1] = {};
@@ -54,19 +54,21 @@ struct Tiles {
 template <class Arch>
 constexpr Tiles<Arch> kTiles{};
 
-/// ceil(a / b) for a >= 0, b > 0. Mostly b is 1 or a constant, and small products feel a division.
+/// ceil(a / b) for a >= 0, b > 0. b is usually 1 or a constant; a division would slow down small
+/// matmuls.
 RILL_INLINE int64_t ceil_div(int64_t a, int64_t b) {
   if (b == 1) return a;
   return static_cast<int64_t>(static_cast<uint64_t>(a + b - 1) / static_cast<uint64_t>(b));
 }
 
-/// Compute `rows` rows as the list of tiles counts them, at most kMaxRows, by `panels` panels that
-/// hold `cols` columns. `t` is set up for the first of them, and moves on with them: a copy of it
-/// would cost as much as a small tile.
+/// Compute `rows` rows, at most kMaxRows, by `panels` panels with `cols` columns in total. `t` is
+/// set up for the first panel and advances in place, because a copy would cost as much as a small
+/// tile.
 template <class Arch>
 RILL_INLINE void row_block(TileArgs& t, int64_t rows, int64_t panels, int64_t cols) {
   constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
-  // Groups of nearly equal size: a last group of one panel would wait on too few sums.
+  // Groups of nearly equal size: a last group of one panel has too few independent sums to hide
+  // latency.
   const int64_t most = kTiles<Arch>.max_panels[rows];
   const int64_t groups = panels <= most ? 1 : ceil_div(panels, most);
   for (int64_t i = 0; i < groups; ++i) {
@@ -87,14 +89,14 @@ RILL_INLINE void row_block(TileArgs& t, int64_t rows, int64_t panels, int64_t co
   }
 }
 
-/// Values of k per pass, and floats of B per block: a block of B stays in the second-level cache
-/// while all rows pass by, and a few rows of A stay in the first.
+/// Values of k per pass, and floats of B per block: a block of B stays in the second cache level
+/// while the loop visits all rows, and a few rows of A stay in the first.
 constexpr int64_t kBlockK = 512;
 constexpr int64_t kBlockFloats = 64 * 1024;
 
-/// Rows that pass by a block of B together. With 32 registers of 512 bits, half the rows by two
-/// panels read less for a multiply-add, which shows when another thread shares the core; unless
-/// much of the second panel is empty.
+/// The number of rows per tile. With 32 registers of 512 bits, half the rows by two panels load
+/// less per multiply-add, which helps if another thread shares the core, unless much of the second
+/// panel is empty.
 template <class Arch>
 RILL_INLINE int64_t rows_of_block(int64_t m, int64_t n) {
   constexpr int64_t kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
@@ -103,8 +105,8 @@ RILL_INLINE int64_t rows_of_block(int64_t m, int64_t n) {
   return kHalf && full && m > kMaxRows<Arch> ? kMaxRows<Arch> / 2 : kMaxRows<Arch>;
 }
 
-/// Let C leak and limit it when its sums are done: within the tiles it would double the code of
-/// all.
+/// Apply the leaky ReLU and the limits to C after all sums: inside the tiles this would double
+/// their code.
 template <class Arch>
 [[gnu::noinline]] void finish_rows(const MatmulF32Args& g) {
   using S = Ops<Arch>;
@@ -113,7 +115,7 @@ template <class Arch>
   const Clip<Arch> clip(g.clip, g.lo, g.hi);
   const auto finished = [&](V v) { return clip.apply(math::max_or_second(v * slope, v)); };
   float* c = g.c;
-  const bool flat = g.ldc == g.n;  // rows that touch are one
+  const bool flat = g.ldc == g.n;  // contiguous rows form one
   const int64_t rows = flat ? 1 : g.m, columns = flat ? g.m * g.n : g.n;
   for (int64_t r = 0; r < rows; ++r, c += g.ldc) {
     int64_t col = 0;
@@ -126,8 +128,8 @@ template <class Arch>
   }
 }
 
-/// Compute a product of one tile: its rows fit into one, and its columns into a panel. Of a step of
-/// one frame, the work around larger products takes longer than the product.
+/// Compute a matmul of a single tile. For a step of one frame, the loop overhead of larger matmuls
+/// would exceed the matmul itself.
 template <class Arch>
 RILL_INLINE void one_tile(const MatmulF32Args& g) {
   constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
@@ -163,12 +165,12 @@ void matmul(const MatmulF32Args& g) {
   const int64_t k = g.segments * g.segment_len, panels = ceil_div(g.n, kNr);
   const int64_t row_blocks = ceil_div(g.m, rows_of_block<Arch>(g.m, g.n));
   const bool far = kHasFar<Arch> && g.m == 1 && k * g.n >= kFarFloats;
-  // One block of rows reads B only once. A partial sum would overwrite a residual that is c itself.
-  // Each further block of k continues the chain that c holds.
+  // One block of rows reads B only once. If the residual is c itself, a partial sum would overwrite
+  // it. Each further block of k continues the chain in c.
   const bool split = row_blocks > 1 && k > kBlockK && g.residual != g.c;
   const int64_t k_blocks = split ? ceil_div(k, kBlockK) : 1;
   const bool late = g.slope != 1.0f;
-  // A single panel that lacks whole vectors is packed without them.
+  // A single panel is packed without its empty vectors.
   const int64_t vectors = ceil_div(g.n, Ops<Arch>::kLanes) * Ops<Arch>::kLanes;
   const int64_t b_step = vectors < kNr && !g.whole_panels ? vectors : kNr;
   for (int64_t kb = 0, k_begin = 0; kb < k_blocks; ++kb) {

@@ -17,8 +17,8 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kGuard = 12345.0f;
 
-/// Compare bits, but for NaN: which of two NaN operands an instruction hands on is the compiler's
-/// choice.
+/// Compare bits, except of NaN: the compiler decides which of two NaN operands an instruction
+/// propagates.
 inline bool same(float a, float b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   return std::memcmp(&a, &b, sizeof a) == 0;
@@ -43,7 +43,7 @@ inline int64_t random_int(std::mt19937& rng, int64_t lo, int64_t hi) {
   return std::uniform_int_distribution<int64_t>(lo, hi)(rng);
 }
 
-/// Floats of which the first is aligned to 64 bytes.
+/// Floats aligned to 64 bytes.
 class AlignedFloats {
  public:
   explicit AlignedFloats(int64_t count) : store_(static_cast<size_t>(count) + 16) {}

@@ -8,13 +8,13 @@
 namespace rill::kernels {
 namespace {
 
-/// The most sums of a tile: the registers that remain after a row of B, a value of A and, on
-/// SSE4.2, a product.
+/// The maximum number of sums in a tile: all registers except those for a row of B, a value of A
+/// and, on SSE4.2, a product.
 template <class Arch>
 constexpr int kMaxSums = Ops<Arch>::kRegisters * 3 / 4;
 template <class Arch>
 constexpr int kMaxRows = kMaxSums<Arch> / kPanelVecs<Arch>;
-/// Panels that a tile of few rows takes at once: enough independent sums to hide the latency.
+/// The panels per tile of few rows: enough independent sums to hide the latency.
 constexpr int kMaxPanels = 4;
 
 /// The part of a row of A that one block of k covers, segment by segment.
@@ -25,7 +25,7 @@ struct KRange {
   int64_t begin, count;
 };
 
-/// Set the range field by field: a copy of a whole one would wait for the stores of its parts.
+/// Set the range field by field: copying a whole one would stall on the stores of its fields.
 RILL_INLINE void set_k_range(const MatmulF32Args& g, int64_t begin, int64_t count, KRange* r) {
   r->a_offset = begin;
   r->first_run = count;
@@ -62,18 +62,18 @@ struct TileArgs {
   float lo, hi;
 };
 
-/// The first column of vector j of a tile that takes `vecs` vectors of each panel.
+/// Return the first column of vector j in a tile with `vecs` vectors per panel.
 template <class Arch>
 RILL_INLINE constexpr int64_t tile_column(int j, int vecs) {
   return (j / vecs * kPanelVecs<Arch> + j % vecs) * Ops<Arch>::kLanes;
 }
 
-/// Where the tile of a call lies in C: rows of `panels` panels, of each `vecs` vectors.
+/// The place of a tile in C: rows of `panels` panels with `vecs` vectors each.
 struct TileShape {
   int rows, panels, vecs;
 };
 
-/// Fetch a tile of C, or the bias of each row, into `sums`, [rows][panels * vecs] vectors, with
+/// Load a tile of C, or the bias in each row, into `sums`, [rows][panels * vecs] vectors, with
 /// zeros past the last column.
 template <class Arch>
 [[gnu::noinline]] void fetch_tile(const TileArgs& t, TileShape shape, float* sums) {
@@ -147,17 +147,17 @@ template <class Arch>
   }
 }
 
-/// Floats of B from which on none of it is in a cache when its turn comes, and how far ahead it is
-/// fetched then. Only streams of 512 bits gain by it.
+/// The size of B, in floats, beyond which no part of it is still in a cache when needed, and the
+/// prefetch distance then. Only 512-bit loads gain from it.
 constexpr int64_t kFarFloats = 8 * 1024 * 1024;
 constexpr int kFarAhead = 4096;
 template <class Arch>
 constexpr bool kHasFar = Ops<Arch>::kLanes == 16;
 
-/// A tile of kRows rows by kPanels panels, of which the first kVecs vectors each are needed. The
-/// sums stay in registers for the whole block of k; rare work on either side of it runs in memory,
-/// which keeps the many tiles small. With kFar, the tile prefetches B further than the machine
-/// does, for a B that no cache holds. Its parts compile into one function, `tile`.
+/// A tile of kRows rows by the first kVecs vectors of each of kPanels panels. The sums stay in
+/// registers for the whole block of k. Rare operations before and after it run in memory, which
+/// keeps the many tiles small. With kFar, the tile prefetches B further ahead than the hardware,
+/// for a B that no cache holds. All members compile into one function, `tile`.
 template <class Arch, int kRows, int kPanels, int kVecs, bool kFar>
 struct OneTile {
   using S = Ops<Arch>;
@@ -198,11 +198,11 @@ struct OneTile {
     }
   }
 
-  // Registers that neither the sums nor the shorter side take.
+  // The registers that neither the sums nor the shorter side use.
   static constexpr int kFree = S::kRegisters - kRows * kWide - (kRows < kWide ? kRows : kWide);
 
-  /// Add the products of one value of k. The shorter side is kept in registers, the longer one
-  /// passes through: compilers would read all of it first, and run out of registers.
+  /// Add the products of one value of k. The shorter side stays in registers, and the longer one
+  /// streams through: compilers would load all of it first, and run out of registers.
   template <class From>
   static RILL_INLINE void add(From& from, Sums& acc) {
     if constexpr (kRows < kWide) {
@@ -241,8 +241,8 @@ struct OneTile {
     }
   }
 
-  /// Rows of A in threes that share an address (base, base + lda and base + 2 * lda), and one panel
-  /// of B, from which the other addresses follow: for few registers.
+  /// For few registers: three rows of A share one address (base, base + lda, base + 2 * lda), and
+  /// all panels of B are addressed relative to the first.
   struct ByGroups {
     const float* a[kGroups];
     int64_t lda, panel_stride, step;
@@ -272,8 +272,8 @@ struct OneTile {
     }
   };
 
-  /// A register for each row, counted towards its end, and each panel: a turn takes two
-  /// instructions besides its loads and products, and gains nothing by being unrolled.
+  /// One register for each row, counted from its end, and for each panel: an iteration takes two
+  /// instructions besides its loads and products, so unrolling gains nothing.
   struct ByPointers {
     const float* a[kRows];
     const float* b[kPanels];
@@ -320,8 +320,8 @@ struct OneTile {
     }
   }
 
-  /// Return whether the sums are completed in memory: partial columns, and options that few models
-  /// use if registers are many, as code for all of them would be long.
+  /// Return whether to finish the sums in memory: for partial columns, and on machines with many
+  /// registers for rarely used options, whose inlined code would be long.
   static RILL_INLINE bool in_memory(const TileArgs& t, bool whole) {
     if (!whole && !kMaskedHere) return true;
     if (t.residual != nullptr) return S::kManyPointers || (!whole && kWide > 1);
@@ -331,7 +331,7 @@ struct OneTile {
     return __builtin_bit_cast(uint32_t, t.lo) == 0 && t.hi == __builtin_inff();
   }
 
-  /// Add the residual and clip, unless that happens in memory.
+  /// Add the residual and clip, unless the sums finish in memory.
   static RILL_INLINE void finish(const TileArgs& t, bool whole, Sums& acc) {
     if constexpr (S::kReluAlone) {
       if (!t.clip) return;
@@ -374,7 +374,7 @@ struct OneTile {
 
   static RILL_INLINE void store(const TileArgs& t, bool whole, const Sums& acc) {
     float* c = t.c;
-    const int64_t ldc = t.ldc, cols = t.cols;  // once: for all that a compiler knows, c holds them
+    const int64_t ldc = t.ldc, cols = t.cols;  // once: c may alias them
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r, c += ldc) {
 #pragma GCC unroll 32

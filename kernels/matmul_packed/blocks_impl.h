@@ -4,30 +4,30 @@
 
 #include "kernels/matmul_packed/upcast_impl.h"
 
-// Matmuls with a B in blocks: 32 values of k for the nr columns of a panel, which are nr scales and
-// then the values. Within a block, values stay whole numbers until they are summed: every element
-// of C is one chain over the blocks, and every block one chain over its values, times the scale. So
-// a scale costs one multiply-add for 32 values, and any number of rows gives the same bits.
+// Matmuls with a block-quantized B. A block has 32 values of k for the nr columns of a panel: nr
+// scales, then the values. Every block is one chain over its unscaled values, and every element of
+// C is one chain over the blocks, each times its scale. So a scale costs one multiply-add for 32
+// values, and any number of rows gives the same bits.
 
 #define RILL_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace rill::kernels {
 namespace {
 
-/// Prefetch distance in bytes, about a run of blocks: unpacking for one row, and summing many,
-/// leave the machine too few outstanding reads. A smaller B lies in a cache already.
+/// The prefetch distance in bytes, about a run of blocks: the hardware alone keeps too few loads in
+/// flight while the kernel unpacks for one row or sums many. A smaller B is already in a cache.
 constexpr int64_t kBlocksAhead = 4096;
 constexpr int64_t kBlocksFar = 512 * 1024;
 
 #if defined(__AVX512BW__)
-/// The upper halves of the floats of every nibble, for the four bits that it has and one more.
+/// The upper halves of the floats for every nibble; the table repeats for a fifth index bit.
 alignas(64) constexpr uint16_t kUpperHalves[32] = {
     0x0000, 0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0, 0x40E0, 0xC100, 0xC0E0, 0xC0C0,
     0xC0A0, 0xC080, 0xC040, 0xC000, 0xBF80, 0x0000, 0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0,
     0x40C0, 0x40E0, 0xC100, 0xC0E0, 0xC0C0, 0xC0A0, 0xC080, 0xC040, 0xC000, 0xBF80};
 #endif
 
-/// The nibble that begins at bit kBit of every lane, two's complement, as a float.
+/// Return the two's complement nibble at bit kBit of every lane as a float.
 template <class Arch, int kBit>
 RILL_INLINE Lanes<Arch> nibble(WholeLanes<Arch> word) {
 #if defined(__AVX512BW__)
@@ -49,12 +49,12 @@ RILL_INLINE Lanes<Arch> nibble(WholeLanes<Arch> word) {
   }
 }
 
-/// Values as words of eight nibbles, up to four for every column.
+/// Values as words of eight nibbles, up to four words per column.
 template <class Arch>
 struct Q4Words {
   static constexpr int kBits = 4;
   /// Call f(k, panel, values) for every k of the block and every panel, with the values of the
-  /// panel's vectors; `blocks` has where the values of each panel begin.
+  /// panel's vectors; `blocks` points to the values of each panel.
   template <int kPanels, class F>
   static RILL_INLINE void read(const std::byte* const (&blocks)[kPanels], int64_t count, F&& f) {
     constexpr int kIn = kPanelVecs<Arch>, kLanes = Ops<Arch>::kLanes;
@@ -90,7 +90,7 @@ struct Q4Words {
 };
 
 #if defined(__aarch64__)
-/// Where the bytes of four lanes go: to the top of each; a table gives 0 for all other places.
+/// Shuffle indices that move one byte to the top of each of four lanes, and 0 elsewhere.
 alignas(16) constexpr uint8_t kTopBytes[4][16] = {
     {99, 99, 99, 0, 99, 99, 99, 1, 99, 99, 99, 2, 99, 99, 99, 3},
     {99, 99, 99, 4, 99, 99, 99, 5, 99, 99, 99, 6, 99, 99, 99, 7},
@@ -135,18 +135,18 @@ struct Q8Rows {
 };
 
 #if defined(__AVX2__) && defined(__FMA__)
-/// Values as 32 bytes of two nibbles for four k: the low nibbles are two, the high ones the next
-/// two. In each half of the bytes, eight are of one k, in turns of the first and of the second
-/// vector. Floats of so few bits are looked up, byte by byte, which leaves the ports of the sums
+/// Values as 32 bytes of two nibbles for four k: the low nibbles hold two k, the high ones the next
+/// two. In each half of the bytes, eight belong to one k, alternating between the first and the
+/// second vector. A byte-wise table look-up makes the floats, which leaves the ports of the sums
 /// free.
 struct Q4Bytes {
   static constexpr int kBits = 4;
-  /// The upper halves of floats from -8 to 7: both bytes of each.
+  /// Both bytes of the upper halves of the floats from -8 to 7.
   static RILL_INLINE __m256i table(int64_t first, int64_t second) {
     return _mm256_setr_epi64x(first, second, first, second);
   }
 
-  /// Four vectors of floats from 32 nibbles: two vectors of one k, two of the next.
+  /// Return four vectors of floats from 32 nibbles: two vectors of one k, two of the next.
   static RILL_INLINE void floats_of(__m256i nibbles, Lanes<Avx2> (&to)[4]) {
     const __m256i lower =
         _mm256_shuffle_epi8(table(-0x7FFFBF7F5F3F2000, -0x1F3F5F7FBFFF8000), nibbles);
@@ -192,7 +192,7 @@ struct Q4Bytes {
 };
 #endif
 
-/// A product with a B in blocks. Whole blocks of k lie in a segment of A, but for the last one.
+/// A matmul with a block-quantized B. All blocks of k except the last lie within one segment of A.
 struct BlockProduct {
   MatmulF32Args g;
   const std::byte* b;
@@ -212,7 +212,7 @@ struct BlockProduct {
 template <class Arch, class Values>
 constexpr int64_t kBlockBytes = kPanelColumns<Arch> * (2 + kPackedBlock * Values::kBits / 8);
 
-/// Fetch a block that is read a while after the one at `block`.
+/// Prefetch a block that will be read some time after the one at `block`.
 template <class Arch, class Values>
 RILL_INLINE void fetch_block(const std::byte* block) {
 #pragma GCC unroll 32
@@ -294,8 +294,8 @@ template <class Arch, class Values, int kRows, int kPanels>
   finish_few<Arch>(g, place, sums);
 }
 
-/// Compute up to kRows rows; several panels at once, if registers hold their sums, make more
-/// independent chains. Two rows with one panel left are rare, and computed as four.
+/// Compute up to kRows rows, with several panels at once if their sums fit registers, for more
+/// independent chains. Two rows with one remaining panel are rare, and run as four rows.
 template <class Arch, class Values, int kRows>
 void blocks_few_rows(const BlockProduct& product) {
   constexpr int kNr = kPanelColumns<Arch>;
@@ -312,7 +312,8 @@ void blocks_few_rows(const BlockProduct& product) {
   for (; col < n; col += kNr) block_tile<Arch, Values, kLast, 1>(product, rows, col);
 }
 
-/// The most blocks of a run, whose floats rows share in 16 KiB, and rows that are summed at once.
+/// The maximum number of blocks in a run, whose floats fit 16 KiB and are shared by the rows; and
+/// the number of rows summed at once.
 template <class Arch>
 constexpr int64_t kBlocksOfRun = 128 / kPanelColumns<Arch>;
 template <class Arch>
@@ -324,7 +325,7 @@ constexpr bool fits_rows(int rest) {
   return rest >= 2 * kRows || (rest + kRows - 1) / kRows * kRows <= (rest + 3) / 4 * 4;
 }
 
-/// A run of blocks of a panel as floats: scales, and whole numbers as [values][columns].
+/// A run of blocks of a panel as floats: scales, and unscaled values as [values][columns].
 template <class Arch>
 struct BlockRun {
   int64_t count;  ///< of values
@@ -332,7 +333,7 @@ struct BlockRun {
   alignas(64) float values[kBlocksOfRun<Arch> * kPackedBlock * kPanelColumns<Arch>];
 };
 
-/// Write a run out.
+/// Unpack a run.
 template <class Arch, class Values>
 RILL_INLINE void write_run(const BlockProduct& product, const std::byte* from, int64_t count,
                            BlockRun<Arch>* run) {
@@ -359,7 +360,7 @@ RILL_INLINE void write_run(const BlockProduct& product, const std::byte* from, i
   }
 }
 
-/// Add the products of a run to the sums of kRows rows from `row` on, [rows][columns].
+/// Add the products of a run to the sums of kRows rows, starting at `row`, [rows][columns].
 template <class Arch, int kRows>
 [[gnu::noinline]] void add_run(const float* rows, int64_t lda, FewRows place, int row,
                                const BlockRun<Arch>& run, float* sums) {
@@ -392,7 +393,7 @@ template <class Arch, int kRows>
       }
     }
     float* all = sums;
-    asm("" : "+r"(all));  // one address: compilers would keep that of each sum
+    asm("" : "+r"(all));  // one address: compilers would keep the address of each sum
 #pragma GCC unroll 32
     for (int j = 0; j < kVecs; ++j) {
       const V scale = V::load_aligned(scales + j * S::kLanes);
@@ -412,7 +413,7 @@ template <class Arch, class Values>
   constexpr int64_t kRun = kBlocksOfRun<Arch> * kPackedBlock;
   const MatmulF32Args& g = product.g;
   const auto rows = static_cast<int>(g.m);
-  // The last tile may end up to three rows past the last row.
+  // The last tile may extend up to three rows past the last row.
   const FewRows place{col, rows, rows + 3, kPanelVecs<Arch>};
   alignas(64) float sums[(kPackedGroup + 3) * kNr];
   BlockRun<Arch> run;
@@ -437,7 +438,7 @@ template <class Arch, class Values>
   finish_few<Arch>(g, place, sums);
 }
 
-/// Copy the segments of every row of A behind one another, with zeros up to a multiple of `unit`.
+/// Concatenate the segments of every row of A, with zeros up to a multiple of `unit`.
 RILL_INLINE void join_segments(int64_t unit, float* to, MatmulF32Args* g) {
   const int64_t k = g->segments * g->segment_len, padded = (k + unit - 1) / unit * unit;
   for (int64_t row = 0; row < g->m; ++row) {
@@ -467,7 +468,7 @@ void matmul_blocks(const MatmulPackedArgs& args, PackedFormat format) {
     product.g.c = g.c + row * g.ldc;
     product.g.residual = g.residual == nullptr ? nullptr : g.residual + row * g.ldr;
     if (g.segment_len % kPackedBlock != 0) {
-      // Blocks may cross the ends of segments, and the last word may have more values than A.
+      // Blocks may cross segment ends, and the last word may have more values than A.
       join_segments(Values::kBits == 4 ? kQ4Unit : 1, args.scratch, &product.g);
     }
     if (product.g.m == 1) {

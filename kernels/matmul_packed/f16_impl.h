@@ -2,8 +2,8 @@
 
 #include "kernels/matmul_packed/few_rows_impl.h"
 
-// Products with a B of f16. They are exact as floats, so that products have the bits that they
-// have with B written out.
+// Matmuls with an f16 B. Upcasting is exact, so the results have the bits of the f32 matmul with
+// the upcast B.
 
 namespace rill::kernels {
 namespace {
@@ -65,7 +65,7 @@ template <class Arch, int kRows, int kPanels>
   finish_few<Arch>(g, place, sums);
 }
 
-/// Compute up to kRows rows, as many panels at once as registers hold sums for.
+/// Compute up to kRows rows, with as many panels at once as have sums in registers.
 template <class Arch, int kRows>
 void all_columns(const MatmulPackedArgs& args, int rows) {
   constexpr int kNr = kPanelColumns<Arch>;
@@ -81,7 +81,7 @@ void all_columns(const MatmulPackedArgs& args, int rows) {
   for (; col < n; col += kNr) few_rows<Arch, kRows, 1>(args, rows, col);
 }
 
-/// Compute all of C; `plain` is the tier's f32 product, `upcast` what writes its panels out.
+/// Compute all of C; `plain` is the tier's f32 matmul, and `upcast` unpacks its panels.
 template <class Arch>
 void matmul_f16(const MatmulPackedArgs& args, UpcastPanel upcast,
                 void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING) {

@@ -19,7 +19,7 @@ namespace {
 template <class Arch>
 constexpr int kPanelColumns = kPanelVecs<Arch> * Ops<Arch>::kLanes;
 
-/// f16 as f32; where the CPU does not upcast them itself, by their bits.
+/// Upcast f16 to f32, by bit operations if the CPU has no instruction for it.
 template <class Arch>
 struct UpcastF16 {
   static RILL_INLINE Lanes<Arch> load(const std::byte* p) {
@@ -40,13 +40,14 @@ template <>
 struct UpcastF16<Sse42> {
   static RILL_INLINE Lanes<Sse42> load(const std::byte* p) {
     v128_t bits = wasm_u32x4_load16x4(p);
-    // Clang would work on the halves before it upcasts them, with more instructions.
+    // Without this barrier, Clang operates on the halves before upcasting them, with more
+    // instructions.
     asm("" : "+r"(bits));
     const v128_t size = wasm_v128_and(bits, wasm_i32x4_const_splat(0x7FFF));
-    // Browsers keep subnormal numbers, which the factor makes of subnormal halves what they are.
+    // Browsers do not flush denormals, so the factor converts subnormal halves correctly.
     const v128_t finite =
         wasm_f32x4_mul(wasm_i32x4_shl(size, 13), wasm_f32x4_const_splat(0x1p112F));
-    // An exponent of ones stays one of ones.
+    // Keep an all-ones exponent (infinity, NaN).
     const v128_t endless = wasm_v128_and(wasm_i32x4_gt(size, wasm_i32x4_const_splat(0x7BFF)),
                                          wasm_i32x4_const_splat(0x7F800000));
     const v128_t sign = wasm_i32x4_shl(wasm_v128_xor(bits, size), 16);
@@ -60,7 +61,7 @@ struct UpcastF16<Sse42> {
     const __m128i bits = _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
     const __m128i size = _mm_and_si128(bits, _mm_set1_epi32(0x7FFF));
     const __m128i bias = _mm_set1_epi32(112 << 23);
-    // An exponent of ones stays one of ones; subnormal halves count 2^-24.
+    // Keep an all-ones exponent (infinity, NaN); subnormal halves count units of 2^-24.
     const __m128i endless = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32(0x7BFF)), bias);
     const __m128i normal =
         _mm_add_epi32(_mm_add_epi32(_mm_slli_epi32(size, 13), bias), endless);
@@ -99,8 +100,8 @@ struct UpcastF16<Neon> {
 };
 #endif
 
-/// Where a tile of few rows lies in C. It computes `tile_rows` and stores `rows` of them; past
-/// those it computes the last one again.
+/// The place of a tile of few rows in C. It computes `tile_rows` rows and stores `rows` of them;
+/// the others repeat the last row.
 struct FewRows {
   int64_t col;
   int rows, tile_rows, vecs;
@@ -108,7 +109,8 @@ struct FewRows {
   RILL_INLINE int64_t row_of(int r) const { return r < rows ? r : rows - 1; }
 };
 
-/// Set up sums, [tile_rows][vecs] vectors: the bias, C or zeros, and zeros past the last column.
+/// Initialise sums, [tile_rows][vecs] vectors, with the bias, C or zeros, and with zeros past the
+/// last column.
 template <class Arch>
 [[gnu::noinline]] void start_few(const MatmulF32Args& g, FewRows at, float* sums) {
   using S = Ops<Arch>;
@@ -125,8 +127,8 @@ template <class Arch>
   }
 }
 
-/// Add the residual to the sums, let them leak, clip them and store them to C, no column past the
-/// last one.
+/// Add the residual to the sums, apply the leaky ReLU and the clip, and store them to C, up to the
+/// last column.
 template <class Arch>
 [[gnu::noinline]] void finish_few(const MatmulF32Args& g, FewRows at, const float* sums) {
   using S = Ops<Arch>;

@@ -60,10 +60,10 @@ float float_of_upper_half(const std::byte* from) RILL_NONBLOCKING {
   return float_of(uint32_t{half_at(from)} << 16u);
 }
 
-/// The half that a float is, or -1.
+/// Return the half that equals a float, or -1.
 int32_t half_of_float(float value) RILL_NONBLOCKING { return half_of_float_bits(bits_of(value)); }
 
-/// Return element p, j of a panel of kQ8 or kQ4 as `packed_column` writes it.
+/// Return element (p, j) of a kQ8 or kQ4 panel that `packed_column` wrote.
 float scaled_value(PackedFormat format, const std::byte* panel, int64_t columns, int64_t p,
                    int64_t j) RILL_NONBLOCKING {
   const int64_t first = p / kPackedBlock * kPackedBlock;
@@ -77,7 +77,7 @@ float scaled_value(PackedFormat format, const std::byte* panel, int64_t columns,
   return static_cast<float>(value) * float_of_upper_half(block + 2 * j);
 }
 
-/// Read the values of a row of A in turn, across segments, and then zeros.
+/// Reads the values of a row of A in order, across segments, then zeros.
 class RowOfA {
  public:
   RowOfA(const MatmulF32Args& g, int64_t row)
@@ -104,8 +104,8 @@ class RowOfA {
   int64_t left_, in_segment_, len_, gap_;
 };
 
-/// The reference form of every matmul. `chain` continues a sum with the products of a row of A and
-/// column j of a panel of B.
+/// The reference implementation of every matmul. `chain` continues a sum with the products of a row
+/// of A and column j of a panel of B.
 void scalar_product(const MatmulPackedArgs& args, PackedFormat format,
                     float (*chain)(PackedFormat format, float sum, RowOfA a,
                                    const std::byte* panel, int64_t j) RILL_NONBLOCKING)
@@ -169,7 +169,7 @@ void upcast_scaled(PackedFormat format, const std::byte* panel, int64_t k, int64
   }
 }
 
-/// A block of a column: its scale, in the bits of the format, and its whole numbers, then zeros.
+/// A block of a column: its scale, in the format's bits, its integers, then zeros.
 struct Block {
   uint16_t scale = 0;
   int8_t values[kPackedBlock] = {};
@@ -177,7 +177,7 @@ struct Block {
   uint32_t nibble(int64_t p) const { return static_cast<uint32_t>(values[p]) & 15u; }
 };
 
-/// Read a block of a file of kQ4_0, whose nibbles are 8 more than they stand for.
+/// Read a kQ4_0 block of a file, whose nibbles have an offset of 8.
 Block block_of_file(const std::byte* from) RILL_NONBLOCKING {
   Block block;
   block.scale = half_at(from);
@@ -188,7 +188,8 @@ Block block_of_file(const std::byte* from) RILL_NONBLOCKING {
   return block;
 }
 
-/// Pack `count` values of a block into words of eight; the words of a column are `nr` words apart.
+/// Pack `count` values of a block into words of eight nibbles; the words of a column are `nr` words
+/// apart.
 void pack_words(int64_t nr, int64_t lane, const Block& block, int64_t count,
                 std::byte* to) RILL_NONBLOCKING {
   for (int64_t p = 0; p < count; p += kQ4Unit, to += nr * 4) {
@@ -211,7 +212,7 @@ void pack_bytes(int64_t nr, int64_t lane, const Block& block, int64_t count,
   }
 }
 
-/// Pack a block of 4 bits a value into column `lane` of a panel, in the order of the tier.
+/// Pack a block of 4-bit values into column `lane` of a panel, in the order of the tier.
 void pack_nibbles(const MatmulPacked& kernel, int64_t lane, const Block& block, int64_t count,
                   std::byte* to) RILL_NONBLOCKING {
   std::memcpy(to + lane * 2, &block.scale, sizeof block.scale);
@@ -250,7 +251,7 @@ void upcast_q4_scalar(const std::byte* panel, int64_t k, int64_t columns, float*
   upcast_scaled(PackedFormat::kQ4, panel, k, columns, to);
 }
 
-/// A residual that is C itself would be lost to a partial sum, so that k is whole then.
+/// If the residual is C itself, a partial sum would overwrite it, so do not split k.
 void packed_written_out(const MatmulPackedArgs& args, const WrittenOut& how) {
   const MatmulF32Args& g = args.product;
   if (g.m <= 0 || g.n <= 0) return;
@@ -341,7 +342,7 @@ bool fit_f16(const float* values, int64_t count) noexcept {
 
 namespace {
 
-/// The upper half of a float: of a scale by which `most` steps reach `farthest`.
+/// Return the upper half of the float scale by which `most` steps reach `farthest`.
 uint32_t scale_of(PackedFormat format, float farthest) RILL_NONBLOCKING {
   if (format == PackedFormat::kQ8) {
     return (bits_of(std::abs(farthest) / 127.0f) + 0xFFFFu) >> 16u;

@@ -5,29 +5,30 @@
 
 #include "kernels/matmul/matmul_args.h"
 
-// Apart from matmul_packed.h so that tier files see nothing but plain data and declarations.
+// Separate from matmul_packed.h so that tier files include only plain data and declarations.
 
 namespace rill::kernels {
 
-/// Rows up to which B is surely read into registers; many share what is written out.
+/// Up to this number of rows, kernels unpack B in registers; more rows may share an unpacked copy.
 constexpr int64_t kPackedFewRows = 4;
-/// Values of k, a multiple of any format's block, and floats of B that are written out at once: for
-/// few rows so few that they stay in the first-level cache.
+/// The values of k (a multiple of any format's block) and the floats of B that are unpacked at
+/// once: for few rows, few enough to stay in the first cache level.
 constexpr int64_t kPackedBlockK = 512;
 constexpr int64_t kPackedFewK = 256;
 constexpr int64_t kPackedFewToWrite = 16;
 constexpr int64_t kPackedBlockFloats = 64 * 1024;
-/// Rows that share the values of blocks that are written out.
+/// The rows that share unpacked blocks.
 constexpr int64_t kPackedGroup = 48;
 
-/// Where each of eight values begins in a word of Q4_0: the halves of a word in turn, so that
-/// vectors that look values up by the low bits of either half need one shift for two.
+/// The bit at which each of eight values begins in a Q4_0 word. Values alternate between the halves
+/// of a word, so that a vector look-up by the low bits of either half needs one shift for two
+/// values.
 constexpr int kQ4WordBits[8] = {0, 16, 4, 20, 8, 24, 12, 28};
 
-/// Values of a column that a word of 4 bits each has.
+/// The 4-bit values per word of a column.
 constexpr int64_t kQ4Unit = 8;
 
-/// Arguments of a product with a B of fewer bits.
+/// Arguments of a matmul with a reduced-precision B.
 struct MatmulPackedArgs {
   MatmulF32Args product;         ///< all but `b`
   const std::byte* b = nullptr;  ///< as `matmul_packed_pack` writes it, aligned to 64 bytes
@@ -42,23 +43,22 @@ enum class PackedFormat : uint8_t {
   kQ4,    ///< 4 bits and, for 32 values of k, a scale in bfloat16: 4.5 bits a value
 };
 
-/// Values of k that share a scale; the last block of a column may be shorter.
+/// The values of k that share a scale; the last block of a column may be shorter.
 constexpr int64_t kPackedBlock = 32;
 
-/// Return how many bytes a panel takes: `columns` columns of k values. Blocks follow one another;
-/// those of kQ8 and kQ4 begin with the scales of all columns, and then have the values of the first
-/// k, of the second and so on. Values of kQ4 end with zeros, so that they are a multiple of 8, and
-/// lie in twos: the first of both in the low halves of bytes. Panels of matmuls have the values of
-/// kQ4_0 and kQ4 in the order of the tier.
+/// Return how many bytes a panel takes: `columns` columns of k values. Blocks are contiguous. A kQ8
+/// or kQ4 block has the scales of all columns, then the values of the first k, of the second, and
+/// so on. kQ4 values are padded with zeros to a multiple of 8; each byte has two, the first in the
+/// low nibble. Matmul panels have kQ4_0 and kQ4 values in the order of the tier.
 int64_t packed_panel_bytes(PackedFormat format, int64_t k,
                            int64_t columns) noexcept RILL_NONBLOCKING;
 
-/// Write the first k values of a panel out as f32, [k][columns], from its begin or that of a block
-/// on. `columns` are whole vectors of the tier; nothing is aligned.
+/// Unpack the first k values of a panel as f32, [k][columns], starting at the panel or at a block.
+/// `columns` is a multiple of the tier's vector; no alignment is needed.
 using UpcastPanel = void (*)(const std::byte* panel, int64_t k, int64_t columns,
                             float* to) noexcept RILL_NONBLOCKING;
 
-/// How a matmul runs through an f32 copy of B.
+/// The order in which a matmul visits an f32 copy of B.
 struct WrittenOut {
   PackedFormat format;
   int nr;
@@ -66,7 +66,7 @@ struct WrittenOut {
   void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING;
 };
 
-/// Compute C from blocks of B that are written out one after another: the bits of the f32 product.
+/// Compute C from blocks of B that are unpacked one after another: the bits of the f32 matmul.
 void packed_written_out(const MatmulPackedArgs& args, const WrittenOut& how) RILL_NONBLOCKING;
 
 #define RILL_KERNEL(needs, format, name, columns, upcast) \

@@ -11,7 +11,7 @@
 
 namespace rill::kernels {
 
-/// The distance of numbers with `bits` significant bits in front of `value`, which is not 0.
+/// Return the spacing of numbers with `bits` significant bits at `value`, which is not 0.
 inline double spacing(double value, int bits) {
   return std::ldexp(1.0, std::ilogb(value) - (bits - 1));
 }
@@ -22,7 +22,7 @@ inline float rounded_to_half(float value) {
   return static_cast<float>(std::nearbyint(value / step) * step);
 }
 
-/// Round a block of values in place that lie `stride` apart, and return its scale.
+/// Round a block of values with the given stride in place; return its scale.
 inline float round_block(PackedFormat format, float* values, int64_t count, int64_t stride) {
   float farthest = 0.0f;
   for (int64_t i = 0; i < count; ++i) {
@@ -41,7 +41,7 @@ inline float round_block(PackedFormat format, float* values, int64_t count, int6
   for (int64_t i = 0; i < count; ++i) {
     float& value = values[i * stride];
     const float divided = scale == 0.0 ? 0.0f : value / static_cast<float>(scale);
-    // A whole number has no -0.
+    // Integers have no -0.
     const double steps = std::clamp(std::nearbyint(divided), lo, hi) + 0.0f;
     value = static_cast<float>(steps * scale);
   }

@@ -2,8 +2,8 @@
 
 #include "kernels/matmul_packed/few_rows_impl.h"
 
-// Panels of fewer bits written out as f32. A scale has 8 significant bits and a value has 7 at
-// most, so that their product is exact.
+// Unpacks reduced-precision panels to f32. A scale has 8 significant bits and a value at most 7, so
+// their product is exact.
 
 namespace rill::kernels {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 template <class Arch>
 using WholeLanes = xsimd::batch<int32_t, Arch>;
 
-/// Read signed bytes as whole numbers, and the upper halves of floats as floats.
+/// Convert signed bytes to integers, and the upper halves of floats to floats.
 template <class Arch>
 struct Narrow;
 #if defined(__wasm__)
@@ -21,7 +21,7 @@ struct Narrow<Sse42> {
   static RILL_INLINE WholeLanes<Sse42> bytes(const std::byte* p) {
     const v128_t eight = wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(p));
     v128_t four = wasm_i32x4_extend_low_i16x8(eight);
-    // Clang would take the whole numbers apart to make floats of them one by one.
+    // Without this barrier, Clang would convert the integers to floats one by one.
     asm("" : "+r"(four));
     return reinterpret_cast<__m128i>(four);
   }
@@ -83,7 +83,7 @@ struct Narrow<Neon> {
 };
 #endif
 
-/// Write `count` halves out.
+/// Upcast `count` halves.
 template <class Arch>
 RILL_INLINE void upcast_halves(const std::byte* from, int64_t count, float* to) {
   constexpr int kLanes = Ops<Arch>::kLanes;
@@ -92,7 +92,7 @@ RILL_INLINE void upcast_halves(const std::byte* from, int64_t count, float* to) 
   }
 }
 
-/// Write blocks out in which a byte has kPerByte values: one of 8 bits, or two of 4.
+/// Unpack blocks with kPerByte values per byte: one of 8 bits, or two of 4.
 template <class Arch, int kPerByte>
 RILL_INLINE void upcast_blocks(const std::byte* from, int64_t k, int64_t columns, float* to) {
   constexpr int kLanes = Ops<Arch>::kLanes;

@@ -7,14 +7,14 @@
 namespace rill::kernels {
 namespace {
 
-/// The strides of one axis, the extent with them.
+/// The extent of one axis and its strides.
 struct Axis {
   int64_t extent;
   int64_t out;
   int64_t in[kPointwiseMaxInputs];
 };
 
-/// Return whether one step along `outer` is `inner.extent` steps along `inner`, for every array.
+/// Return whether `outer` continues `inner` contiguously in every array.
 bool mergeable(const Axis& outer, const Axis& inner, int inputs) {
   bool ok = outer.out == inner.extent * inner.out;
   for (int i = 0; i < inputs; ++i) ok = ok && outer.in[i] == inner.extent * inner.in[i];
@@ -64,7 +64,7 @@ void pointwise_collapse(PointwiseArgs* args) noexcept {
     }
   }
   for (int d = inner; d + 1 < count; ++d) std::swap(axes[d], axes[d + 1]);
-  // Few tiles are better than many: the longest of the outer axes goes next to the inner one.
+  // Fewer tiles are faster, so put the longest outer axis next to the inner one.
   int next = count - 2;
   for (int d = count - 3; d >= 0; --d) {
     if (axes[d].extent > axes[next].extent) next = d;
@@ -72,7 +72,7 @@ void pointwise_collapse(PointwiseArgs* args) noexcept {
   for (int d = next; d >= 0 && d + 1 < count - 1; ++d) std::swap(axes[d], axes[d + 1]);
   for (int d = 0; d < kPointwiseAxes; ++d) {
     const int from = d - (kPointwiseAxes - count);
-    // An axis of one step takes the stride of a dense inner axis, to be seen as contiguous.
+    // Give an axis of extent 1 the stride of a dense inner axis, so that it counts as contiguous.
     const int64_t unit = from < 0 && d == kPointwiseAxes - 1 ? 1 : 0;
     args->extent[d] = from < 0 ? 1 : axes[from].extent;
     args->out_stride[d] = from < 0 ? unit : axes[from].out;

@@ -7,7 +7,7 @@
 
 namespace rill::kernels {
 
-/// Name an elementwise operation. Comparisons give 1 or 0; "C library" marks what runs lane by
+/// An elementwise operation. Comparisons give 1 or 0; "C library" marks operations that run lane by
 /// lane. Accuracy: that of kernels/math/functions.h; kAdd, kSub, kMul, kDiv, kSqrt are IEEE.
 enum class PointwiseOp : uint8_t {
   // y = a op b
@@ -71,7 +71,7 @@ enum class PointwiseOp : uint8_t {
   kOfInteger,  // bits of an i32 -> the nearest f32, ties to even
 };
 
-/// The operand of a binary operation that is `imm` instead of a register.
+/// The operand of a binary operation that is `imm` and not a register.
 enum class PointwiseImm : uint8_t { kNone, kA, kB };
 
 /// One instruction: registers[dst] = op(registers[a], registers[b], registers[c]).
@@ -90,15 +90,16 @@ constexpr int kPointwiseMaxInputs = 8;
 constexpr int kPointwiseRegisters = 16;
 constexpr int kPointwiseMaxCode = 24;
 
-/// One input: strides in floats for each iteration axis, 0 to broadcast; may be negative.
+/// One input, with strides in floats for each iteration axis: 0 broadcasts, negative ones are
+/// allowed.
 struct PointwiseOperand {
   const float* ptr = nullptr;
   int64_t stride[kPointwiseAxes] = {};
 };
 
 /// An elementwise program over strided arrays. Before the code runs at a position, registers
-/// 0..inputs-1 hold the inputs there; the last instruction's result goes to `out`. A register is
-/// read only after it is an input or was written.
+/// 0..inputs-1 hold the inputs there; the last instruction's result goes to `out`. The code must
+/// write every register other than an input before it reads it.
 struct PointwiseArgs {
   int64_t extent[kPointwiseAxes] = {1, 1, 1, 1};  // the innermost axis last
   int inputs = 0;
@@ -110,7 +111,7 @@ struct PointwiseArgs {
 };
 
 /// Rewrite the iteration axes into fewer and longer ones, and put the best one innermost.
-/// The result of the program is the same, bit for bit, with and without.
+/// The program's result keeps its bits.
 /// Real-time: yes, but slow: call it at prepare, when strides are known; pointers may be set later.
 void pointwise_collapse(PointwiseArgs* args) noexcept RILL_NONBLOCKING;
 
@@ -119,14 +120,14 @@ size_t pointwise_scratch_floats() noexcept RILL_NONBLOCKING;
 
 /// Run the program for every position of the iteration space.
 /// `out` may be one of the inputs, with the same strides; else it overlaps none.
-/// Types: f32. Accuracy: a position's result depends on nothing but the inputs there.
+/// Types: f32. Accuracy: a position's result depends only on the inputs at that position.
 /// Real-time: yes.
 using PointwiseFn = void (*)(const PointwiseArgs& args, float* scratch) noexcept RILL_NONBLOCKING;
 
 /// Choose the function for a CPU; never null. Real-time: yes, but slow: call it at prepare.
 PointwiseFn pointwise_f32(Tier cpu = active_tier()) noexcept RILL_NONBLOCKING;
 
-/// Give every kernel of the family that this build has; the argument only names the family.
+/// Return all kernels of the family in this build; the argument only selects the family.
 KernelList<NamedKernel<PointwiseFn>> kernels_like(PointwiseFn) RILL_NONBLOCKING;
 
 #define RILL_KERNEL(needs, name) \

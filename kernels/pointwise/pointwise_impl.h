@@ -11,7 +11,7 @@
 namespace rill::kernels {
 namespace {
 
-/// Where in scratch a register keeps what it holds in a tile: n values per row, or one per row.
+/// The values of a register in scratch for one tile: n values per row, or one per row.
 inline float* vector_slot(float* scratch, int reg) {
   return scratch + reg * (kPointwiseTile + kPointwiseTileRows);
 }
@@ -56,7 +56,7 @@ inline PointwiseOperands pointwise_operands(const PointwiseInstr& instr, F sourc
   return o;
 }
 
-/// Return whether a row follows the one before it without a gap, or is one value for all rows.
+/// Return whether rows are contiguous, or all rows are one value.
 inline bool flat(const PointwiseSource& s, int64_t n) { return s.row == (s.vector ? n : 0); }
 
 template <class V>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The operations of pointwise programs on a tile. A row's tail goes through the same vector code as
-// the row, its missing lanes filled.
+// The operations of pointwise programs on a tile. The tail of a row uses the same vector code, with
+// its missing lanes filled.
 
 #include <math.h>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kPointwiseTile = 512;  // 16 registers of 2 KiB: the few in use fit 32 KiB
 constexpr int64_t kPointwiseTileRows = 128;
 
-/// A tile's operand: rows of contiguous values (`vector`), or of one value each.
+/// An operand of a tile: rows of contiguous values (`vector`), or of one value each.
 struct PointwiseSource {
   const float* p;
   int64_t row;  // stride between rows
@@ -79,8 +79,8 @@ inline void binary_rows(const PointwiseSource& a, const PointwiseSource& b, floa
   }
 }
 
-/// Compute y = f(load), `load(source)` giving what a source has at that place. One loop for all
-/// sources takes less code than one for each.
+/// Compute y = f(load), where `load(source)` returns a source's value at the position. One loop for
+/// all sources takes less code than one per source.
 template <class V, class F>
 inline void any_rows(float* y, int64_t y_row, PointwiseSize size, F f) {
   constexpr int64_t kWidth = V::size;
@@ -117,7 +117,7 @@ inline V truth(const M& mask) {
   return math::pick(mask, V(1.0f), V(0.0f));
 }
 
-/// Turn a mask into 0 and 1. For tests of being unequal: xsimd 8.1's `!=` is false of a NaN in some
+/// Turn a mask into 0 and 1. Used for `!=`, because xsimd 8.1's `!=` is false for NaN in some
 /// tiers.
 template <class V, class M>
 inline V falsity(const M& mask) {
@@ -167,8 +167,8 @@ void pointwise_binary(PointwiseOp op, const PointwiseSource& a, const PointwiseS
 #undef RILL_SHARED
 }
 
-/// Below 1, where musl's function gives numbers, there is no value. In the C library of Windows
-/// that of floats is 4 ulp off near 1.
+/// acosh has no value below 1, although musl returns numbers there. The float function of the
+/// Windows C library is 4 ulp off near 1.
 inline float acosh_or_nan(float x) {
   return x < 1.0f ? __builtin_nanf("") : static_cast<float>(acosh(static_cast<double>(x)));
 }

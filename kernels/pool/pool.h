@@ -10,10 +10,10 @@ struct PoolF32 {
   const char* name;
   Tier tier;
 
-  /// Compute y[t, c], the largest x[t, tap, c] of the window; -infinity if there is none.
+  /// Compute y[t, c], the largest x[t, tap, c] of the window; -infinity for an empty window.
   /// Shapes: x [frames and taps by strides, channels], y [frames, channels]; any count may be 0.
-  /// Types: f32; no alignment. y does not overlap x. NaN if there is one in the window. Of 0 and -0
-  /// the first one stays.
+  /// Types: f32; no alignment. y does not overlap x. A NaN in the window gives NaN. Of 0 and -0,
+  /// the first one wins.
   /// Accuracy: the same bits on every tier. Real-time: yes.
   void (*max)(const PoolF32Args& args) noexcept RILL_NONBLOCKING;
 
@@ -24,11 +24,11 @@ struct PoolF32 {
   void (*sum)(const PoolF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
-/// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
-/// Real-time: no, call it at prepare.
+/// Choose the best implementation for a CPU whose best tier is `cpu`. The result has static
+/// lifetime. Real-time: no, call it at prepare.
 const PoolF32& pool_f32(Tier cpu);
 
-/// Give every kernel of the family that this build has; the argument only names the family.
+/// Return all kernels of the family in this build; the argument only selects the family.
 KernelList<PoolF32> kernels_like(const PoolF32*);
 
 }  // namespace rill::kernels

@@ -1,7 +1,7 @@
 #pragma once
 
-// The walk that depthwise convolutions and pools share: output frames by channels, the channels
-// contiguous and in the lanes, a few frames at once so that enough chains are under way.
+// The loops that depthwise convolutions and pools share: output frames by channels. Channels are
+// contiguous and fill the lanes; a few frames run at once for enough independent chains.
 
 #include "kernels/simd/dense_impl.h"
 
@@ -41,7 +41,7 @@ template <class Arch, class Body, int kFrames, class Args>
   if (channel < g.channels) Body::template tile<Arch, kFrames, 1, true>(g, frame, channel);
 }
 
-/// Call `Body::tile<Arch, kFrames, kVecs, kPartial>(g, frame, channel)` on tiles that make up all
+/// Call `Body::tile<Arch, kFrames, kVecs, kPartial>(g, frame, channel)` on tiles that cover all
 /// output frames and channels. A partial tile is one vector wide and ends at the last channel.
 template <class Arch, class Body, class Args>
 RILL_INLINE void over_windows(const Args& g) {

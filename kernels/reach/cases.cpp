@@ -16,7 +16,7 @@
 namespace rill::kernels {
 namespace {
 
-/// Floats of which the first is aligned to 64 bytes, with room after the last for whole vectors.
+/// Floats aligned to 64 bytes, padded at the end for whole vectors.
 class Floats {
  public:
   explicit Floats(int64_t count, float value = 0.25f)
@@ -39,7 +39,7 @@ std::string joined(std::initializer_list<int64_t> extents) {
   return out;
 }
 
-/// The name of the kernel that a choice gave, by the list of its family.
+/// Return the name of the chosen kernel in the list of its family.
 template <class Function>
 struct Named {
   Function function;
@@ -80,7 +80,7 @@ ReachCase matmul_case(int64_t m, int64_t k, int64_t n) {
   return work;
 }
 
-/// The product of f32 by weights of f16, of whose bytes the half are read.
+/// The matmul of f32 by f16 weights, which reads half the bytes.
 ReachCase f16_case(int64_t m, int64_t k, int64_t n) {
   ReachCase work = matmul_case(m, k, n);
   work.family = "matmul f16";
@@ -115,7 +115,7 @@ ReachCase f16_case(int64_t m, int64_t k, int64_t n) {
   return work;
 }
 
-/// The product of bytes into 32-bit integers.
+/// The int8 matmul into 32-bit integers.
 ReachCase int8_case(int64_t m, int64_t k, int64_t n) {
   ReachCase work{"matmul int8",
                  joined({m, k, n}),
@@ -347,7 +347,7 @@ ReachCase fft_case(int64_t n, FftKind kind) {
   const bool real = kind == FftKind::kReal;
   double log2 = 0;
   while ((int64_t{1} << static_cast<int>(log2)) < n) log2 += 1;
-  // Stockham's radix 2 counts 5 n log2 n operations, half of it on real input.
+  // A radix-2 FFT counts 5 n log2 n operations, half of that on real input.
   ReachCase work{real ? "real fft" : "fft",
                  joined({n}),
                  (real ? 2.5 : 5.0) * double(n) * log2,

@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #if defined(__x86_64__)
-// GCC 12 takes lanes that its own header leaves open for a mistake of whoever includes it.
+// GCC 12 warns about lanes that its own header leaves uninitialised.
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #include <immintrin.h>
 #endif
@@ -25,13 +25,14 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Has the compiler take a value for used.
+/// Makes the compiler treat a value as used.
 template <class T>
 void use(T& value) {
   asm volatile("" : "+m"(value) : : "memory");
 }
 
-/// Run kChains independent chains of kLinks multiply-adds; returns something that depends on all.
+/// Run kChains independent chains of kLinks multiply-adds; return a value that depends on all of
+/// them.
 float scalar_chains(float x, float y) {
   float acc[kChains];
   for (int c = 0; c < kChains; ++c) acc[c] = x + float(c);
@@ -42,7 +43,7 @@ float scalar_chains(float x, float y) {
   return acc[0] + acc[kChains - 1];
 }
 
-/// Add up words of memory, eight apart at a time.
+/// Sum the words of memory in eight independent chains.
 uint64_t scalar_read(const std::byte* from, int64_t bytes) {
   const auto* words = reinterpret_cast<const uint64_t*>(from);
   uint64_t sums[8] = {};
@@ -183,8 +184,8 @@ Machine measure_machine() {
     if (supports(detected_tier(), tier)) machine.peaks.push_back({tier, peak_gflops(tier)});
   }
   const std::array<int64_t, 3> sizes = cache_sizes();
-  // Half of a cache stays in it, in addition to other reads of the core; many cores share a third
-  // cache.
+  // Use half of a cache, because other data of the core needs space too; many cores share the third
+  // level.
   constexpr int64_t kMost = int64_t{256} << 20;
   const int64_t tried[] = {sizes[0] / 2, sizes[1] / 2,
                            std::min(sizes[2] / 4, std::max(4 * sizes[1], int64_t{8} << 20)), kMost};

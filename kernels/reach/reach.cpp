@@ -14,7 +14,7 @@ double ns_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-/// Calls per look at the clock, so that a look takes its time.
+/// The calls per clock reading, so that reading the clock costs little.
 int64_t calls_for(const ReachRun& run) {
   constexpr double kLookNs = 20'000;
   run.run();
@@ -24,7 +24,7 @@ int64_t calls_for(const ReachRun& run) {
   return std::max<int64_t>(1, static_cast<int64_t>(kLookNs / once));
 }
 
-/// The least time of a call over a while.
+/// Return the least time of a call over a period.
 double least_ns(const ReachRun& run, double while_ns) {
   const int64_t calls = calls_for(run);
   double best = 1e18;
@@ -108,7 +108,7 @@ std::vector<WrongChoice> wrong_choices(const std::vector<ReachRow>& rows, double
     const auto work = std::find_if(cases.begin(), cases.end(), [&](const ReachCase& c) {
       return c.family == row.family && c.shape == row.shape;
     });
-    // Arrays are allocated again for every round: the speed of large reads depends on their place.
+    // Reallocate the arrays every round: the speed of large reads depends on their address.
     double one_ns = 1e18;
     double other_ns = 1e18;
     for (int turn = 0; turn < kTurns; ++turn) {

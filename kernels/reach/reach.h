@@ -15,7 +15,7 @@ struct ReachRun {
   std::function<void()> run;
 };
 
-/// Work for the kernels of a family, as models have it.
+/// A typical workload for the kernels of a family.
 struct ReachCase {
   std::string family;  ///< "matmul"
   std::string shape;   ///< "8x96x288"
@@ -46,10 +46,11 @@ struct ReachRow {
   std::vector<Reach> kernels;  ///< the list's order, the best first
 };
 
-/// Time every kernel of the cases whose family or shape holds `filter`; all if it is empty.
+/// Time every kernel of the cases whose family or shape contains `filter`; all cases if it is
+/// empty.
 std::vector<ReachRow> measure_reach(const Machine& machine, const std::string& filter = {});
 
-/// A kernel that is chosen, although another one of its list is faster by more than `allowed`.
+/// A chosen kernel that is slower than another one of its list by more than `allowed`.
 struct WrongChoice {
   std::string family;
   std::string shape;
@@ -60,7 +61,7 @@ struct WrongChoice {
 
 /// Return whether another kernel of the list is faster than the chosen one by more than `allowed`.
 bool seems_wrong(const ReachRow& row, double allowed);
-/// Measure suspicious choices again, by turns: a repeated one is no noise.
+/// Measure suspicious choices again, alternating, to exclude noise.
 std::vector<WrongChoice> wrong_choices(const std::vector<ReachRow>& rows, double allowed = 0.05);
 
 }  // namespace rill::kernels

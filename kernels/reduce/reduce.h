@@ -33,7 +33,7 @@ inline float smaller_of(float a, float b) {
 #endif
 }
 
-/// A reduction of the middle one of three axes; strides in floats, of any value.
+/// A reduction along the middle one of three axes; any strides, in floats.
 struct ReduceF32Args {
   ReduceOp op = ReduceOp::kSum;
   int64_t outer = 1;
@@ -49,22 +49,22 @@ struct ReduceF32Args {
   float scale = 1.0f;  // the result is multiplied by it
 };
 
-/// Reduce x along its middle axis. Of no elements: 0, -infinity, infinity, 1 or 0, times `scale`.
-/// kMax and kMin give NaN where an element is NaN.
+/// Reduce x along its middle axis. Without elements, the result is 0, -infinity, infinity, 1 or 0,
+/// times `scale`. kMax and kMin give NaN if an element is NaN.
 /// Shapes: x [outer, reduced, inner] -> y [outer, inner]. Fast if x_inner is 1, or if inner is 1
 /// and x_outer or x_reduced is 1. The arrays do not overlap. Accuracy: of sums, 6e-8 n times the
-/// sum of magnitudes. An output depends on its own elements, n and which stride is 1: in ascending
-/// order, or, if only x_reduced is 1, by lanes. Real-time: yes.
+/// sum of magnitudes. An output depends only on its elements, n and which stride is 1: sums run in
+/// ascending order or, if only x_reduced is 1, by lanes. Real-time: yes.
 using ReduceF32Fn = void (*)(const ReduceF32Args& args) noexcept RILL_NONBLOCKING;
 
-/// Return how many contiguous elements the function of a CPU takes at a time: it adds element i of
-/// each such block to lane i, and the rest to the lanes at last. Real-time: no, call it at prepare.
+/// Return the block size of the CPU's function for contiguous elements: it adds element i of each
+/// block to lane i, and the remainder last. Real-time: no, call it at prepare.
 int64_t reduce_block_f32(Tier cpu = active_tier()) noexcept;
 
 /// Choose the function for a CPU; never null. Real-time: no, call it at prepare.
 ReduceF32Fn reduce_f32(Tier cpu = active_tier()) noexcept;
 
-/// Give every kernel of the family that this build has; the argument only names the family.
+/// Return all kernels of the family in this build; the argument only selects the family.
 KernelList<NamedKernel<ReduceF32Fn>> kernels_like(ReduceF32Fn);
 
 #define RILL_KERNEL(needs, name) void name(const ReduceF32Args& args) noexcept RILL_NONBLOCKING;

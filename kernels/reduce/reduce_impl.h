@@ -7,9 +7,8 @@
 namespace rill::kernels {
 namespace {
 
-// An operation: its neutral element, how an element joins an accumulator, how two of these join,
-// whether short rows are worth the size of loops that are written four times, and what watches the
-// elements.
+// An operation: its identity, how an element joins an accumulator, how two accumulators join,
+// whether short rows justify an unrolled loop, and the detector of NaN.
 
 struct NoWatch {
   template <class V>
@@ -53,7 +52,7 @@ struct ProdStep {
   }
 };
 
-/// The greatest number; a NaN is found by the watch.
+/// The maximum; the watch detects NaN.
 struct MaxStep {
   template <class V>
   using Watch = math::NanWatch<V>;
@@ -107,7 +106,7 @@ inline void add_vectors(const float* x, V (&acc)[K], typename Step::template Wat
   for (int k = 0; k < K; ++k) acc[k] = Step::add(acc[k], v[k]);
 }
 
-/// Reduce K vectors of neighbouring columns, each column a chain in ascending order.
+/// Reduce K vectors of adjacent columns, each column as a chain in ascending order.
 template <class V, class Step, int K>
 inline void reduce_columns(const float* x, int64_t stride, int64_t n, const V& scale, float* y,
                            int64_t y_stride, typename Step::template Watch<V>& watch) {
@@ -122,7 +121,7 @@ inline void reduce_columns(const float* x, int64_t stride, int64_t n, const V& s
   }
 }
 
-/// Reduce [reduced, inner] along its first axis, the elements of a row contiguous.
+/// Reduce [reduced, inner] along its first axis; the elements of a row are contiguous.
 template <class V, class Step>
 void reduce_rows(const ReduceF32Args& a, const float* x, float* y,
                  typename Step::template Watch<V>& watch) {
@@ -148,7 +147,7 @@ void reduce_rows(const ReduceF32Args& a, const float* x, float* y,
   store_strided(acc * scale, y + i * a.y_inner, a.y_inner, a.inner - i);
 }
 
-/// Reduce n contiguous elements to a vector of lanes: four of them, which meet in a fixed order.
+/// Reduce n contiguous elements to a vector: four accumulators, combined in a fixed order.
 template <class V, class Step>
 inline V reduce_to_lanes(const float* x, int64_t n, typename Step::template Watch<V>& watch) {
   constexpr int64_t kWidth = V::size;
@@ -171,7 +170,8 @@ inline V reduce_to_lanes(const float* x, int64_t n, typename Step::template Watc
   return Step::join(Step::join(acc[0], acc[1]), Step::join(acc[2], acc[3]));
 }
 
-/// Reduce contiguous elements for `inner` outputs, four at a time: their lanes meet together.
+/// Reduce contiguous elements for `inner` outputs, four at a time, which share the final lane
+/// reduction.
 template <class V, class Step>
 void reduce_contiguous(const ReduceF32Args& a, const float* x, float* y,
                        typename Step::template Watch<V>& watch) {

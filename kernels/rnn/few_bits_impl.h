@@ -5,9 +5,9 @@
 #include "kernels/matmul_packed/upcast_impl.h"
 #include "kernels/rnn/rnn_args.h"
 
-// The products of one lane with a W of fewer bits, which is upcast in registers. Values are exact
-// as floats, and every column is one chain over ascending k from 0: the bits of the loops with a W
-// that is written out.
+// The products of one lane with a reduced-precision W, upcast in registers. Upcasting is exact, and
+// every column is one chain over ascending k from 0, so the bits are those of the loops with an f32
+// W.
 
 namespace rill::kernels {
 namespace {
@@ -67,8 +67,8 @@ template <class Arch, int kVecs>
   for (int j = 0; j < kVecs; ++j) acc[j].store_aligned(sums + j * Ops<Arch>::kLanes);
 }
 
-/// Compute the sums of `count` vectors, as many at once as there are chains to hide the latency of.
-/// `F` is the loop for kVecs of them.
+/// Compute the sums of `count` vectors, with enough chains at once to hide the latency. `F` is the
+/// loop for kVecs of them.
 template <class Arch, class F>
 RILL_INLINE void few_bits_sums(const FewBitsRow& row, const FewBitsVector* vectors, int count,
                                float* sums, F f) {

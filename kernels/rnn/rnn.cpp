@@ -26,7 +26,7 @@ UnitSums<kGates> unit_sums(const Args& a, int64_t lane, int64_t unit) {
   return sums;
 }
 
-/// Write out the W of a unit, all gates of it, if it has fewer bits.
+/// Unpack all gates of a unit's W if it has reduced precision.
 template <class Args>
 void place_unit(const Args& a, int64_t gates, int64_t unit) {
   const RnnFewBits& few = a.few_bits;
@@ -34,7 +34,7 @@ void place_unit(const Args& a, int64_t gates, int64_t unit) {
   few.upcast(few.w + unit * few.block_bytes, a.hidden, gates, few.wide);
 }
 
-/// Run all steps: `f(lane, i, x)` gives the next state of unit i of a lane, whose projections lie
+/// Run all steps: `f(lane, i, x)` returns the next state of unit i of a lane, given its projections
 /// at x.
 template <class Args, class F>
 void over_steps(const Args& a, int64_t gates, F f) {
@@ -56,7 +56,7 @@ void over_steps(const Args& a, int64_t gates, F f) {
   }
 }
 
-// A list for each loop, so that who runs one of them links no other.
+// One list per loop, so that a program links only the loops that it runs.
 #define RILL_KERNEL(needs, suffix, lanes) \
   {{"gru_f32_" #suffix, Tier::needs, lanes}, gru_f32_##suffix},
 constexpr GruF32 kGrus[] = {
@@ -92,8 +92,8 @@ constexpr SmallLstmF32 kSmallLstms[] = {
 };
 #undef RILL_KERNEL
 
-/// Run all steps of a small layer: `f(unit, x, sum, h)` gives the next state of a unit from the
-/// products of its gates. `unit` counts through all lanes.
+/// Run all steps of a small layer: `f(unit, x, sum, h)` returns the next state of a unit from the
+/// products of its gates. `unit` counts the units of all lanes.
 template <int kGates, class F>
 void small_steps(const SmallRnnF32Args& a, F f) {
   for (int64_t lane = 0; lane < a.lanes; ++lane) {
@@ -122,7 +122,7 @@ void small_steps(const SmallRnnF32Args& a, F f) {
 
 }  // namespace
 
-// Never called: scalar loops write W out.
+// Never called: scalar loops unpack W.
 void f16_sums_scalar(const FewBitsRow&, const FewBitsVector*, int, float*) noexcept {
   __builtin_trap();
 }
@@ -277,7 +277,8 @@ struct FewBitsKernel {
   FewBitsSums f16, q8;
 };
 
-// Apart from the recurrent loops, so that who has no W of fewer bits links none of them.
+// Separate from the recurrent loops, so that programs without a reduced-precision W do not link
+// them.
 #define RILL_KERNEL(needs, suffix, lanes) {Tier::needs, f16_sums_##suffix, q8_sums_##suffix},
 constexpr FewBitsKernel kFewBits[] = {
 #include "kernels/rnn/kernels.inc"

@@ -6,15 +6,15 @@
 
 namespace rill::kernels {
 
-/// One implementation of the recurrent loops. Products with W have the bits of the f32 matrix
-/// product of the same tier, chains over ascending k from 0; every other operation of the formulas
-/// rounds once, as separate elementwise operations would: so a loop gives the bits of the graph it
-/// stands for.
+/// One implementation of the recurrent loops. Products with W have the bits of the f32 matmul of
+/// the same tier, chains over ascending k from 0; every other operation of the formulas rounds
+/// once, as separate elementwise operations would: so a loop has the bits of the graph that it
+/// replaces.
 ///
 /// Shapes: x_*, y [lanes, steps, hidden] by strides; h, c [lanes, hidden]; any may be 0.
 /// Types: f32; no alignment but that of `w`. h, c and scratch overlap nothing else.
-/// Accuracy: sigmoid and tanh are those of kernels/math. The same bits however a stream is
-/// cut, and for a lane alone.
+/// Accuracy: sigmoid and tanh are those of kernels/math. The same bits for any division of a stream
+/// into steps, and for a lane alone.
 /// Real-time: yes.
 struct RnnKernel {
   const char* name;
@@ -33,14 +33,14 @@ struct LstmF32 : RnnKernel {
   void (*run)(const LstmF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
-/// A plain recurrent layer: h = tanh(x + h W), or relu, in which a NaN stays.
+/// A simple recurrent layer: h = tanh(x + h W), or relu, which propagates NaN.
 struct RnnF32 : RnnKernel {
   void (*run)(const RnnF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
-/// A GRU or an LSTM of at most `kSmallRnnUnits` units and inputs, as one loop over the steps that
-/// computes the products with the input as well: a chain over the inputs that starts from the bias.
-/// It has the bits of the matrix product and the recurrent loop of its tier that it stands for.
+/// A GRU or LSTM of at most `kSmallRnnUnits` units and inputs. One loop over the steps also
+/// computes the products with the input, each a chain over the inputs that starts from the bias. It
+/// has the bits of the matmul and the recurrent loop of its tier.
 struct SmallGruF32 : RnnKernel {
   void (*run)(const SmallRnnF32Args& args) noexcept RILL_NONBLOCKING;
 };
@@ -49,18 +49,17 @@ struct SmallLstmF32 : RnnKernel {
 };
 
 /// Choose the best implementation for a CPU whose best tier is `cpu`: all loops of a tier read
-/// vectors of the same length. The result lives for ever.
+/// vectors of the same length. The result has static lifetime.
 /// Real-time: no, call it at prepare.
 const GruF32& gru_f32(Tier cpu);
 const LstmF32& lstm_f32(Tier cpu);
 const RnnF32& rnn_f32(Tier cpu);
 
-/// The same for a small layer. Where half of 512 bits holds all units, 256 bits have the
-/// shorter latency.
+/// As above, for a small layer. If 256 bits hold all units, they have a shorter latency than 512.
 const SmallGruF32& small_gru_f32(Tier cpu, int64_t hidden);
 const SmallLstmF32& small_lstm_f32(Tier cpu, int64_t hidden);
 
-/// Give every kernel of a family that this build has; the argument only names the family.
+/// Return all kernels of a family in this build; the argument only selects the family.
 KernelList<GruF32> kernels_like(const GruF32*);
 KernelList<LstmF32> kernels_like(const LstmF32*);
 KernelList<RnnF32> kernels_like(const RnnF32*);
@@ -70,9 +69,9 @@ KernelList<SmallLstmF32> kernels_like(const SmallLstmF32*);
 /// Return how many floats `rnn_f32_pack` writes: whole blocks.
 int64_t rnn_f32_packed_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden);
 
-/// Pack W into [ceil(hidden / units)][hidden][gates][units]: what a block of units reads in a step
-/// lies together, all gates of it. Units past the last are zero. A block is a vector, or
-/// `kRnnBlockVecs` of them in a layer of one gate.
+/// Pack W into [ceil(hidden / units)][hidden][gates][units]: all weights that a block of units
+/// reads in a step are contiguous, for all gates. Units past the last are zero. A block is a
+/// vector, or `kRnnBlockVecs` of them in a layer of one gate.
 /// Shapes: W [hidden, gates * hidden], row-major: 3 gates for a GRU, 4 for an LSTM, 1 for a plain
 /// layer.
 /// Types: f32; `packed` is aligned to 64 bytes.
@@ -105,15 +104,16 @@ int64_t rnn_few_bits_block_bytes(const RnnKernel& kernel, PackedFormat format, i
 int64_t rnn_few_bits_bytes(const RnnKernel& kernel, PackedFormat format, int64_t gates,
                            int64_t hidden);
 
-/// Bring a W that `rnn_f32_pack` has packed into fewer bits, rounded by `packed_column`.
+/// Round a W that `rnn_f32_pack` packed to reduced precision, by `packed_column`.
 /// Real-time: yes.
 void rnn_few_bits_pack(const RnnKernel& kernel, PackedFormat format, int64_t gates, int64_t hidden,
                        const float* packed, std::byte* few) noexcept RILL_NONBLOCKING;
 
-/// Return what computes the sums of one lane from a W of fewer bits; null: it is written out.
+/// Return the function that computes the sums of one lane from a reduced-precision W; null if the
+/// loops unpack W.
 FewBitsSums few_bits_sums(const RnnKernel& kernel, PackedFormat format) noexcept RILL_NONBLOCKING;
 
-/// Return how many floats a layer with a W of fewer bits writes out at once.
+/// Return how many floats a layer with a reduced-precision W unpacks at once.
 int64_t rnn_f32_wide_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden);
 
 }  // namespace rill::kernels

@@ -5,11 +5,11 @@
 #include "kernels/matmul_packed/matmul_packed_args.h"
 #include "kernels/nonblocking.h"
 
-// Apart from rnn.h so that tier files see nothing but plain data and declarations.
+// Separate from rnn.h so that tier files include only plain data and declarations.
 
 namespace rill::kernels {
 
-/// A vector of columns: the panel that it lies in, and its first column.
+/// A vector of columns: its panel and its first column.
 struct FewBitsVector {
   const std::byte* panel;
   int64_t first;
@@ -26,8 +26,8 @@ struct FewBitsRow {
 using FewBitsSums = void (*)(const FewBitsRow& row, const FewBitsVector* vectors, int count,
                              float* sums) noexcept RILL_NONBLOCKING;
 
-/// A W of fewer bits, which takes the place of `w`: every block of units is a panel. With `sums`,
-/// one lane reads W as it lies. Other lanes write it out on the way.
+/// A reduced-precision W, which replaces `w`: every block of units is a panel. With `sums`, a
+/// single lane reads W packed; several lanes unpack it block by block.
 struct RnnFewBits {
   UpcastPanel upcast = nullptr;  // null: W is f32
   const std::byte* w = nullptr;
@@ -36,7 +36,7 @@ struct RnnFewBits {
   FewBitsSums sums = nullptr;
 };
 
-/// Arguments of a GRU over `lanes` streams side by side, which share the weights. x_r, x_z and x_n
+/// Arguments of a GRU over `lanes` parallel streams, which share the weights. x_r, x_z and x_n
 /// point to the first step's input projections with their biases, `hidden` floats a step; a
 /// negative stride runs backwards in time.
 struct GruF32Args {
@@ -75,16 +75,16 @@ struct LstmF32Args {
   RnnFewBits few_bits = {};
 };
 
-/// Vectors of units that lie together in the packed W of a plain layer, whose units have one column
-/// each; more columns make fewer streams of reads.
+/// The adjacent vectors of units in the packed W of a simple layer, whose units have one column
+/// each; more columns mean fewer read streams.
 constexpr int kRnnBlockVecs = 2;
 
-/// The most vectors of columns that a tile reads at once.
+/// The maximum number of column vectors that a tile reads at once.
 constexpr int kRnnTileVecs = 12;
 
 enum class RnnActivation : uint8_t { kTanh, kRelu };
 
-/// Arguments of a plain recurrent layer over `lanes` streams; see `GruF32Args`.
+/// Arguments of a simple recurrent layer over `lanes` streams; see `GruF32Args`.
 struct RnnF32Args {
   int64_t steps = 0, hidden = 0;
   RnnActivation activation = RnnActivation::kTanh;
@@ -100,7 +100,7 @@ struct RnnF32Args {
   RnnFewBits few_bits = {};
 };
 
-/// The most units, and the most inputs, of a small layer.
+/// The maximum number of units, and of inputs, of a small layer.
 constexpr int64_t kSmallRnnUnits = 48;
 
 /// Arguments of a small GRU or LSTM, which computes the products with its input itself.

@@ -1,7 +1,7 @@
 #pragma once
 
 // The arithmetic of one step for a vector of hidden units, the same for a batch and for one float.
-// Products and sums stay apart: this must round as a graph of elementwise operations does.
+// Products and sums are not fused: this must round like a graph of elementwise operations.
 
 #include "kernels/math/functions.h"
 

@@ -29,7 +29,7 @@ struct Units {
   }
 };
 
-/// Where a lane reads and writes in one step: its projections, its states.
+/// The pointers of a lane in one step: its projections and its states.
 struct LanePlace {
   int64_t x, state;
 };
@@ -122,8 +122,8 @@ template <class Arch, class Cell>
   }
 }
 
-/// Where the blocks of a tile are read: one place, to which the others are relative, or a register
-/// for each of them.
+/// The addresses of a tile's blocks: one base, to which the others are relative, or a register for
+/// each.
 template <class Arch, int kBlocks, bool kPointers>
 struct Blocks {
   const float* first;
@@ -149,7 +149,7 @@ struct Blocks<Arch, kBlocks, true> {
 };
 
 /// Add the products of value p of kRows lanes, given by their ends, with kBlocks blocks of kRow
-/// vectors. The shorter side is kept in registers, the longer one passes through.
+/// vectors. The shorter side stays in registers, and the longer one streams through.
 template <class Arch, int kRow, int kRows, int kBlocks, bool kPointers>
 RILL_INLINE void add_products(const float* const (&lanes)[kRows], int64_t p,
                               Blocks<Arch, kBlocks, kPointers>& blocks,
@@ -157,7 +157,7 @@ RILL_INLINE void add_products(const float* const (&lanes)[kRows], int64_t p,
   using S = Ops<Arch>;
   using V = Lanes<Arch>;
   constexpr int kWide = kBlocks * kRow, kFree = S::kRegisters - kRows * kWide - kRows;
-  // Where not all blocks fit into registers, later ones are read after sums of earlier ones.
+  // If not all blocks fit in registers, load later ones after the sums of earlier ones.
   constexpr int kAhead = kRow * (kFree / kRow < 1 ? 1 : kFree / kRow);
   if constexpr (kRows < kWide) {
     V hv[kRows];
@@ -191,8 +191,8 @@ RILL_INLINE void add_products(const float* const (&lanes)[kRows], int64_t p,
   blocks.advance(kRow * S::kLanes);
 }
 
-/// Compute kRows lanes by kBlocks blocks of units: the products of all
-/// gates in registers, then the gates. What follows in memory is on its way in meanwhile.
+/// Compute kRows lanes by kBlocks blocks of units: the products of all gates in registers, then the
+/// gates. Meanwhile the hardware prefetches the next blocks.
 template <class Arch, class Cell, int kRows, int kBlocks>
 [[gnu::noinline]] void cell_tile(const Cell& cell, const CellTile& t) RILL_NONBLOCKING {
   using V = Lanes<Arch>;
@@ -210,7 +210,7 @@ template <class Arch, class Cell, int kRows, int kBlocks>
   }
   if constexpr (Ops<Arch>::kMostOfRow < 12 && kRows * kWide <= 4) {
     int64_t p = -hidden;
-    for (; p < -1; p += 2) {  // a turn of few products is short
+    for (; p < -1; p += 2) {  // an iteration of few products is short
       add_products<Arch, kRow>(lanes, p, blocks, acc);
       add_products<Arch, kRow>(lanes, p + 1, blocks, acc);
     }
@@ -234,8 +234,8 @@ template <class Arch, class Cell, int kRows, int kBlocks>
 template <class Arch>
 constexpr int kMostSums = Ops<Arch>::kRegisters * 3 / 4;
 
-/// Blocks that a tile of kRows lanes takes at once: as many sums as hide the latency of a
-/// multiply-add, and no more than registers hold.
+/// The blocks per tile of kRows lanes: enough sums to hide the latency of a multiply-add, and at
+/// most as many as fit in registers.
 template <class Arch, class Cell, int kRows>
 constexpr int wide_blocks() {
   constexpr int kHiding = Ops<Arch>::kLanes == 16 ? 6 : 12;
@@ -246,7 +246,7 @@ constexpr int wide_blocks() {
   return kSums > kRow ? kSums / kRow : 1;
 }
 
-/// Say where the W of a tile's blocks lies. One of fewer bits is written out for it.
+/// Return the W of a tile's blocks; a reduced-precision W is unpacked for it.
 template <class Arch, class Cell>
 [[gnu::noinline]] void place_blocks(const Cell& cell, int64_t blocks,
                                     CellTile* t) RILL_NONBLOCKING {
@@ -267,9 +267,9 @@ template <class Arch, class Cell>
   }
 }
 
-/// Compute kRows lanes of one step. Every second time the blocks are visited from the last one
-/// down, so that those that the time before ended with are still in the first cache level; they
-/// share a tile with others that are not, which keeps both busy.
+/// Compute kRows lanes of one step. Every second step visits the blocks in reverse order, so that
+/// the last blocks of the previous step are still in the first cache level. They share a tile with
+/// blocks from the next level, so that both levels are busy.
 template <class Arch, class Cell, int kRows>
 void cell_rows(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
   constexpr int kWide = wide_blocks<Arch, Cell, kRows>(), kLast = (kWide + 1) / 2;
@@ -291,7 +291,7 @@ void cell_rows(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
   }
 }
 
-/// Compute one lane of one step with a W of fewer bits, which is upcast in registers.
+/// Compute one lane of one step with a reduced-precision W, upcast in registers.
 template <class Arch, class Cell>
 void few_bits_lane(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
   constexpr int kRow = Cell::kGates * Cell::kVecs, kMost = kRnnTileVecs / kRow;

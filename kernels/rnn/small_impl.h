@@ -38,8 +38,7 @@ struct SmallLstmCell {
   }
 };
 
-/// Where a step reads and writes: the states, padded to whole vectors, and the units of `y` from
-/// the first one on.
+/// The pointers of a step: the states, padded to whole vectors, and the units of `y`.
 struct SmallPlace {
   const float* x;
   const float* h;

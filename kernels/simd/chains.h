@@ -1,8 +1,8 @@
 #pragma once
 
 // The inner loops of the scalar tier: sums side by side, each a chain of multiply-adds in the order
-// of its terms. Where a processor has no other tier but Helium, four of them are computed at once:
-// its multiply-add rounds once, as `mul_add` does there, so that the bits are the same.
+// of its terms. On processors whose only vectors are Helium, four of them run at once: its
+// multiply-add rounds once, like `mul_add` there, so the bits are the same.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace rill::kernels {
 namespace {
 
 #ifdef RILL_HELIUM
-/// Four floats in memory, as floats are aligned. GCC 12 takes what `vldrwq_f32` reads for whole
-/// numbers, and moves it before the floats are written.
+/// Four floats in memory with the alignment of a float. GCC 12 treats the memory that `vldrwq_f32`
+/// reads as integers, and moves the load before the stores of the floats.
 using FourFloats = float32x4_t __attribute__((aligned(4), may_alias));
 inline float32x4_t load_four(const float* p) { return *reinterpret_cast<const FourFloats*>(p); }
 inline void store_four(float* p, float32x4_t v) { *reinterpret_cast<FourFloats*>(p) = v; }
@@ -31,8 +31,8 @@ template <int kCount>
                                   float (&sums)[kCount]) {
 #ifdef RILL_HELIUM
   constexpr int kVectors = (kCount + 3) / 4;
-  // Where the last vector is not whole, its other lanes read the terms behind: of the last terms,
-  // which have none, each lane is computed alone.
+  // If the last vector is partial, its unused lanes read the next terms. The last term has no next
+  // one, so compute its lanes one by one.
   constexpr size_t kAlone = (4 * kVectors - 1) / kCount;
   size_t alone = static_cast<size_t>(terms) < kAlone ? static_cast<size_t>(terms) : kAlone;
   size_t left = static_cast<size_t>(terms) - alone;

@@ -31,15 +31,15 @@ struct Simd {
   static constexpr int kLanes = static_cast<int>(V::size);
   static constexpr int kRegisters = 16;
   static constexpr bool kMaskedStores = false;
-  static constexpr bool kManyPointers = false;  // a register for each row and panel of a tile
-  static constexpr bool kReluAlone = false;     // other clips are rare, and done in memory
+  static constexpr bool kManyPointers = false;  // one register per row and panel of a tile
+  static constexpr bool kReluAlone = false;     // other clips are rare, and run in memory
   static constexpr int kMostOfRow = 16;         // sums of a tile that has one row
 
   static RILL_INLINE V madd(V a, V b, V c) { return math::mul_add(a, b, c); }
 
   /// Keep an address in a separate register, on machines with many.
   static RILL_INLINE void keep(const float*) {}
-  /// Read nothing through `p` before `sum` is computed, on machines with many registers.
+  /// On machines with many registers, keep loads through `p` after the computation of `sum`.
   static RILL_INLINE void wait(const float*, V) {}
 
   /// Compute v < 0 ? 0 : v: a NaN stays.
@@ -114,7 +114,7 @@ struct Ops<Neon> : Simd<Neon> {
 
   static RILL_INLINE void keep(const float*& p) { asm("" : "+r"(p)); }
   static RILL_INLINE void wait(const float*& p, V& sum) { asm("" : "+r"(p), "+w"(sum.data)); }
-  // Needs no register of zeros; vmaxq would make 0 of -0, where all other forms keep it.
+  // Needs no register of zeros; vmaxq would turn -0 into 0, which all other forms keep.
   static RILL_INLINE V above_zero(V v) {
     const uint32x4_t bits = vreinterpretq_u32_f32(v);
     return V(vreinterpretq_f32_u32(vbicq_u32(bits, vcltzq_f32(v))));
@@ -124,8 +124,8 @@ struct Ops<Neon> : Simd<Neon> {
 #endif
 
 #if defined(__wasm__)
-/// V8 has 15 registers on x86-64, and reads all that a turn of a loop reads before it multiplies:
-/// sums, rows and columns have to fit together, or they are written to the stack and read again.
+/// V8 has 15 registers on x86-64, and hoists all loads of an iteration before the products. Sums,
+/// rows and columns must fit in registers together, or V8 spills them to the stack.
 template <>
 struct Ops<Sse42> : Simd<Sse42> {
   static constexpr int kRegisters = 11;
@@ -145,7 +145,7 @@ template <>
 constexpr int kPanelVecs<Neon> = 4;
 #endif
 
-/// Limits of a clip, in which a NaN stays. An infinite limit takes no part.
+/// The limits of a clip that propagates NaN. An infinite limit has no effect.
 template <class Arch>
 struct Clip {
   using V = Lanes<Arch>;

@@ -4,8 +4,8 @@
 // tier and for one float. A tier file is compiled with a macro that renames `xsimd`, and so sees
 // the batches; any other file sees `ScalarLane` only.
 //
-// All is in an unnamed namespace: a function compiled for one tier must never be the copy that the
-// linker keeps for another.
+// Everything is in an unnamed namespace: the linker must never use a function compiled for one tier
+// in another.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,9 @@
 #include "kernels/simd/mul_add.h"
 
 #ifdef xsimd
-// GCC 12 builds its AVX-512 intrinsics on a variable set to itself, and then warns of it wherever
-// they are inlined. In force to the end of the file, since the warning comes at the use.
+// GCC 12 initialises a variable with itself in its AVX-512 intrinsics, and warns about it wherever
+// they are inlined. The pragma lasts to the end of the file, because the warning appears at the
+// use.
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -76,16 +77,18 @@ inline ScalarLane round_up(ScalarLane a) { return __builtin_ceilf(a.v); }
 inline ScalarLane round_to_even(ScalarLane a) { return __builtin_nearbyintf(a.v); }
 inline bool all_true(bool m) { return m; }
 
-/// Compute 2^k for a whole number k in [-126, 127]; any other k gives some value.
+/// Compute 2^k for an integer k in [-126, 127]; the result for any other k is unspecified.
 inline ScalarLane two_to(ScalarLane k) {
   const bool valid = k.v >= -126.0f && k.v <= 127.0f;  // the cast of any other value is undefined
   return bits_float(static_cast<uint32_t>(valid ? static_cast<int32_t>(k.v) + 127 : 0) << 23);
 }
 
-/// Rounds a number to a whole one as it is added, with 2^k in reach: see `two_to_shifted`.
+/// Adding this constant rounds a number to an integer; `two_to_shifted` then computes 2^k from the
+/// sum.
 constexpr float kWholeShift = 0x1.8p23f + 127.0f;
 
-/// Compute 2^k of k + kWholeShift for a whole k in [-126, 127]; any other k gives some value.
+/// Compute 2^k from k + kWholeShift for an integer k in [-126, 127]; the result for any other k is
+/// unspecified.
 inline ScalarLane two_to_shifted(ScalarLane shifted) {
   return bits_float(float_bits(shifted.v) << 23);
 }
@@ -95,7 +98,7 @@ inline ScalarLane of_integer(ScalarLane x) {
   return static_cast<float>(static_cast<int32_t>(float_bits(x.v)));
 }
 
-/// Split a normal x > 0 into m in [1, 2) and the whole number e, x = m * 2^e.
+/// Split a normal x > 0 into m in [1, 2) and an integer e, x = m * 2^e.
 inline ScalarLane split_exponent(ScalarLane x, ScalarLane* e) {
   const uint32_t bits = float_bits(x.v);
   *e = static_cast<float>(static_cast<int32_t>(bits >> 23) - 127);
@@ -125,9 +128,8 @@ inline Batch<A> mul_add(const Batch<A>& a, const Batch<A>& b, const Batch<A>& c)
 #endif
 }
 
-// xsimd 8.1 estimates the float quotient and root on NEON, and needs further steps to keep -0 in
-// its roundings; AArch64 has exact instructions for all of them, 32-bit Arm those for single
-// floats.
+// On NEON, xsimd 8.1 estimates quotients and roots, and its roundings lose -0. AArch64 has exact
+// instructions for all of them; 32-bit Arm has them for single floats.
 #if defined(__aarch64__)
 template <class A>
 inline Batch<A> divide(const Batch<A>& a, const Batch<A>& b) {
@@ -199,7 +201,7 @@ inline Batch<A> pick(const BatchMask<A>& m, const Batch<A>& a, const Batch<A>& b
   return xsimd::select(m, a, b);
 }
 
-/// Compute a < b ? a : b, so b if any of them is a NaN. What minps does; NEON's fmin does not.
+/// Compute a < b ? a : b, so b if either is NaN, like minps and unlike NEON's fmin.
 template <class A>
 inline Batch<A> min_or_second(const Batch<A>& a, const Batch<A>& b) {
 #if defined(__ARM_NEON)
@@ -209,7 +211,7 @@ inline Batch<A> min_or_second(const Batch<A>& a, const Batch<A>& b) {
 #endif
 }
 
-/// Compute a > b ? a : b, so b if any of them is a NaN.
+/// Compute a > b ? a : b, so b if either is NaN.
 template <class A>
 inline Batch<A> max_or_second(const Batch<A>& a, const Batch<A>& b) {
 #if defined(__ARM_NEON)

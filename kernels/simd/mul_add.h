@@ -5,11 +5,11 @@
 namespace rill::kernels {
 namespace {
 
-/// Compute a * b + c rounded once, as instructions of CPUs do that have one.
+/// Compute a * b + c, rounded once like the fused instruction of CPUs that have it.
 inline float fused(float a, float b, float c) {
 #if defined(_WIN32) && !defined(__FMA__)
-  // The C library of this system rounds twice. A product of floats is exact as a double; the sum is
-  // rounded to odd, so that rounding it once more to a float is as good as rounding once.
+  // The C library of this system rounds twice. A product of floats is exact as a double. Rounding
+  // the sum to odd makes the final rounding to float equal to a single rounding.
   const double product = static_cast<double>(a) * static_cast<double>(b);
   const double term = c;
   double sum = product + term;
@@ -27,9 +27,9 @@ inline float fused(float a, float b, float c) {
 }
 inline double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
-/// Compute a * b + c as the scalar tier of this platform does: rounded once, as the vector tiers do
-/// that have the instruction. WebAssembly has none, and rounds twice: a fused one would be a call
-/// into a library of some hundred instructions.
+/// Compute a * b + c like the scalar tier of this platform: rounded once, like vector tiers with
+/// the instruction. WebAssembly has no such instruction and rounds twice; a fused multiply-add
+/// would be a library call of about a hundred instructions.
 inline float mul_add(float a, float b, float c) {
 #ifdef __wasm__
   return a * b + c;

@@ -9,8 +9,8 @@
 namespace rill::kernels::math {
 namespace {
 
-/// Return whether there was a NaN in any lane of the vectors seen. A pair of vectors takes two
-/// instructions, or one with AVX-512, where pairs of different chains do not wait for each other.
+/// Detects a NaN in any lane of the vectors seen. A pair of vectors takes two instructions, or one
+/// with AVX-512, where pairs of different chains are independent.
 template <class V>
 class NanWatch;
 
@@ -58,7 +58,7 @@ class NanWatch<Batch<A>> {
   BatchMask<A> numbers_ = Batch<A>(0.0f) == Batch<A>(0.0f);
 };
 #elif defined(__ARM_NEON)
-/// The instruction of Arm keeps a NaN.
+/// Arm's instruction propagates NaN.
 template <class A>
 class NanWatch<Batch<A>> {
  public:

@@ -5,8 +5,8 @@
 namespace rill::kernels {
 namespace {
 
-// The vectors of the NEON tier: AArch64 has 32 of them and exact quotients and roots, 32-bit Arm 16
-// and estimates.
+// The vectors of the NEON tier: AArch64 has 32 registers and exact quotients and roots; 32-bit Arm
+// has 16 registers and estimates.
 #if defined(__aarch64__)
 using Neon = xsimd::neon64;
 #elif defined(__ARM_NEON)

@@ -18,7 +18,7 @@ struct SoftmaxF32Args {
 };
 
 /// Compute exp(x - m) / sum exp(x - m) along each row, m the row's maximum; or if `log`, the
-/// logarithm of that. A row with a NaN or +infinity, or of -infinity alone, becomes NaN.
+/// logarithm of that. A row that contains NaN or +infinity, or only -infinity, becomes NaN.
 /// Shapes: x [rows, n] -> y [rows, n], elements of a row contiguous. y == x is allowed.
 /// Accuracy: 6e-8 (10 + d + sqrt n) relative, d the largest m - x; for `log` that much absolute,
 /// and 1.2e-7 relative. A row's result depends on the row only. Real-time: yes. Source:
@@ -28,7 +28,7 @@ using SoftmaxF32Fn = void (*)(const SoftmaxF32Args& args) noexcept RILL_NONBLOCK
 /// Choose the function for a CPU; never null. Real-time: no, call it at prepare.
 SoftmaxF32Fn softmax_f32(Tier cpu = active_tier()) noexcept;
 
-/// Give every kernel of the family that this build has; the argument only names the family.
+/// Return all kernels of the family in this build; the argument only selects the family.
 KernelList<NamedKernel<SoftmaxF32Fn>> kernels_like(SoftmaxF32Fn);
 
 #define RILL_KERNEL(needs, name) void name(const SoftmaxF32Args& args) noexcept RILL_NONBLOCKING;

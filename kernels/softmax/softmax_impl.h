@@ -21,7 +21,7 @@ inline void store_row(const V& v, float* p, int64_t n) {
   }
 }
 
-/// Call f(i, count) for the vectors of a row, count lanes in use.
+/// Call f(i, count) for the vectors of a row; count is the number of active lanes.
 template <class V, class F>
 inline void along_row(int64_t n, F f) {
   constexpr int64_t kWidth = V::size;
@@ -30,7 +30,8 @@ inline void along_row(int64_t n, F f) {
   if (i < n) f(i, n - i);
 }
 
-/// Find the largest element. NaNs may or may not win: they reach the result through the sum.
+/// Find the largest element. The result for NaN is unspecified: NaN reaches the row through the
+/// sum.
 template <class V>
 inline V row_max(const float* x, int64_t n) {
   const V lowest(-__builtin_inff());
@@ -44,8 +45,8 @@ inline V row_max(const float* x, int64_t n) {
   return V(math::fold_lanes(m, [](auto a, auto b) { return math::max_or_second(a, b); }));
 }
 
-/// Sum exp(x - m); lane i adds the elements i, i + width, ... and the lanes meet in a tree. If y is
-/// not null, the terms are stored there.
+/// Sum exp(x - m); lane i adds the elements i, i + width, ..., and a tree combines the lanes. If y
+/// is not null, store the terms there.
 template <class V>
 inline V row_exp_sum(const float* x, int64_t n, const V& m, float* y) {
   const V zero(0.0f);
