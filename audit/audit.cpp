@@ -35,7 +35,7 @@ Result<Graph> bound(const Graph& graph, const std::string& symbol, const Binding
   return declutter(out);
 }
 
-/// The frames that a stream of that length is stepped for, its tail included, in the stream symbol.
+/// Return the frames that a stream of that length steps, including its tail, in the stream symbol.
 double frames_stepped(const Plan& plan, int64_t length) {
   auto out = static_cast<double>(length);
   for (const PlanIo& io : plan.outputs) {
@@ -94,8 +94,8 @@ bool Auditor::time_for(int64_t length) {
     out_of_room_ = true;
     return false;
   }
-  // A length has two whole runs and a stream at least: one for which these would take all that is
-  // left goes without, and shorter ones may follow.
+  // A length needs at least two whole runs and a stream. Skip a length if these would take all the
+  // remaining time; shorter ones may follow.
   return 3 * seconds_per_frame_ * frames_stepped(modes_.plan(), length) < until_.left();
 }
 
@@ -113,7 +113,7 @@ void Auditor::try_length(int64_t length, int64_t* compared) {
   }
   const int64_t streams = streams_of(report_) - before;
   if (streams == 0 && !report_.finding) return;
-  // The cost of short streams is mostly overhead, which does not show the cost of a frame.
+  // Short streams are mostly overhead, so they do not show the cost of a frame.
   const double frames = frames_stepped(modes_.plan(), length);
   if (streams > 0 && frames > 256) {
     seconds_per_frame_ = (left - until_.left()) / static_cast<double>(streams) / frames;
@@ -129,10 +129,10 @@ void Auditor::go_through(std::vector<int64_t> lengths, int64_t* compared) {
   }
 }
 
-/// Compare the shortest streams that cross every window, before the time is spent on shorter ones.
-/// A fifth of it is left for these, where a window is too long for the time.
+/// Compare the shortest streams that cross every window first. If a window is too long for the
+/// time, leave a fifth of the time for shorter streams.
 void Auditor::cross_windows() {
-  // Longer ones than an audit makes are not begun.
+  // Skip lengths beyond the audit's maximum.
   int64_t first = 0;
   for (const Window& window : report_.windows) {
     if (window.crossed <= report_.longest) first = std::max(first, window.crossed);
@@ -141,7 +141,7 @@ void Auditor::cross_windows() {
   constexpr double kPart = 0.8;
   constexpr int64_t kMostTries = 64;
   modes_.end_by(Deadline(kPart * until_.left()));
-  // The model may be defined for some remainders of the period alone.
+  // The model may be defined only for some remainders of the period.
   for (int64_t more = 0; more < std::min(kMostTries, known_.period); ++more) {
     const int64_t given_up = report_.given_up;
     try_length(first + more, nullptr);
@@ -150,8 +150,8 @@ void Auditor::cross_windows() {
   modes_.end_by(until_);
 }
 
-/// One length past all edges for every remainder of the period, in random order; before the end of
-/// the model's tables where it has any.
+/// Return one length past all edges for every remainder of the period, in random order, before the
+/// end of the model's tables if it has any.
 std::vector<int64_t> Auditor::remainders() {
   const int64_t longest = std::min(options_.longest, modes_.plan().longest);
   const int64_t first = std::min(known_.settled, longest - known_.period) + 1;
@@ -174,13 +174,13 @@ Result<Report> Auditor::run() {
   report_.open = known_.open;
   const int64_t pulse = plan.stream_pulse;
   report_.windows = windows_of(plan);
-  // Where tables end, the streams of the last period are the longest.
+  // If tables end, the last period has the longest streams.
   const int64_t last = std::max<int64_t>(1, plan.longest - known_.period + 1);
   for (Window& window : report_.windows) window.crossed = std::min(window.crossed, last);
   report_.longest = std::max(options_.longest, options_.longest_crossing);
   cross_windows();
   go_through({1, 2 * pulse + 1, pulse, 3 * pulse - 1, pulse + 1}, nullptr);
-  // Edges and remainders take turns, so that a short budget sees some of both.
+  // Alternate edges and remainders, so that a short budget covers some of both.
   std::vector<int64_t> edges = known_.edges;
   std::vector<int64_t> rest = remainders();
   for (size_t i = 0; i < std::max(edges.size(), rest.size()) && !done(); ++i) {
@@ -195,7 +195,7 @@ Result<Report> Auditor::run() {
   report_.edges_compared = std::count_if(edges.begin(), edges.end(), [&](int64_t edge) {
     return std::binary_search(report_.lengths.begin(), report_.lengths.end(), edge);
   });
-  // Edges at which the model is not defined are counted apart, as such lengths.
+  // Count edges at which the model is undefined separately.
   report_.edges -= std::count_if(edges.begin(), edges.end(),
                                  [&](int64_t edge) { return tried_.contains(edge); });
   report_.edges += report_.edges_compared;
@@ -218,7 +218,7 @@ std::string Finding::to_string() const {
 
 namespace {
 
-/// Name the streams that were too long to compare, and the windows that only these cross.
+/// Describe the streams that were too long to compare, and the windows that only they cross.
 std::string not_reached(const Report& report) {
   const std::vector<Window> windows = report.uncrossed();
   const Window& widest = windows[0];

@@ -12,7 +12,7 @@
 
 namespace rill::audit {
 
-/// The outputs of a run; nothing where it was given up.
+/// The outputs of a run; nothing if it was abandoned.
 using Outputs = Result<std::optional<std::vector<Tensor>>>;
 
 struct Options {
@@ -24,16 +24,16 @@ struct Options {
   int64_t session_bytes = int64_t{1} << 31;  ///< a stream takes no more; several are held at once
   uint64_t seed = 1;
   std::vector<int64_t> multiples = {2, 3};  ///< of the pulse, that states are moved to
-  /// The most by which outputs downstream of attention may differ, absolutely and relatively: its
-  /// sums have another order. All other outputs have the same bits.
+  /// The tolerance of outputs downstream of attention, absolute and relative: its sums have another
+  /// order. All other outputs must have the same bits.
   double attention_rounding = 1e-5;
-  /// Computes what a graph that runs over windows must give: `run_windows`, in programs that audit
-  /// such graphs.
+  /// Computes the expected outputs of a graph that runs over windows: `run_windows`, in programs
+  /// that audit such graphs.
   Outputs (*windows)(const Graph& whole, const Graph& slid, int64_t length,
                      std::span<const Tensor> inputs, Deadline until) = nullptr;
 };
 
-/// A stream that did not give the whole run's frames.
+/// A stream whose frames differ from the whole run's.
 struct Finding {
   int64_t length = 0;  ///< of the stream, in its symbol
   int64_t pulse = 0;
@@ -43,7 +43,7 @@ struct Finding {
   std::string to_string() const;
 };
 
-/// Frames of a wire that a session keeps from step to step.
+/// Frames of a wire that a session keeps between steps.
 struct Window {
   std::string wire;
   int64_t frames = 0;   ///< that it keeps, in the stream symbol, rounded up
@@ -75,8 +75,8 @@ struct Report {
   int64_t open = 0;        ///< expressions of lengths with unknown period
   int64_t remainders = 0;  ///< of the period that were compared past `settled`
   std::map<std::string, int64_t> modes;  ///< streams compared, by how they were driven
-  /// Compared that were not empty, and not the same for another input. Elements that are, or are no
-  /// finite number, prove nothing.
+  /// Compared outputs that were not empty and differed for another input. Elements that do not
+  /// differ, or are not finite, prove nothing.
   int64_t outputs = 0;
   int64_t frames = 0;                   ///< of these, with an element that proves something
   std::map<std::string, int64_t> varied;  ///< the same frames, by output
@@ -86,28 +86,25 @@ struct Report {
 
   /// Return a summary in one line: the comparisons, or the differences.
   std::string to_string() const;
-  /// Outputs that were compared, and were the same, or no numbers, whatever the input.
+  /// Return compared outputs that were the same, or not finite, for every input.
   std::vector<std::string> unproven() const;
-  /// Windows that no compared stream crossed.
+  /// Return the windows that no compared stream crossed.
   std::vector<Window> uncrossed() const;
   Outcome outcome() const;
   /// Errors: kState for every outcome but `kSame`.
   Status verdict() const;
 };
 
-/// Compare a pulsed graph to the whole graph it was made of: streams of noise, of standard
-/// deviations from 1e-3 to 1e4 (1 at most where there is attention), first at the length at which
-/// every window of frames was filled and written over, then at lengths on both sides of
-/// every point where something begins or ceases to hold, at every remainder of the period, and
-/// drawn at random; stepped with NaN past the end, pushed in pieces, reset, saved and loaded,
-/// cloned, moved to multiples of the pulse and back, and several side by side.
+/// Compare a pulsed graph to its whole graph on streams of noise with standard deviations from 1e-3
+/// to 1e4 (at most 1 for attention). The first length fills and overwrites every window of frames.
+/// Then come lengths on both sides of every point at which a condition changes, every remainder of
+/// the period, and random lengths. Streams are stepped with NaN past the end, pushed in pieces,
+/// reset, saved and loaded, cloned, moved to multiples of the pulse and back, and run side by side.
 /// A graph that computes whole windows is compared to runs of the whole graph over each window.
-/// Errors: kPulse if the graph is not pulsed, or computes windows without `windows`; kState where
-/// no output has a frame; kNoMem where a stream takes more memory than the options give; those of
-/// `prepare`.
-/// A stream that differs, and an output that never varied, are no error but for the report's
-/// verdict; a stream that says that its model is not
-/// defined for its length is counted.
+/// Errors: kPulse if the graph is not pulsed, or computes windows without `windows`; kState if no
+/// output has a frame; kNoMem if a stream takes more memory than the options allow; those of
+/// `prepare`. A stream that differs and an output that never varied only affect the report's
+/// verdict. The report counts lengths for which the model is undefined.
 /// Thread: one at a time. Source: a stream's frames are the whole run's after the reported delay.
 Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& options);
 

@@ -17,7 +17,7 @@ constexpr double kAttentionRounding = 1e-5;
 
 using Mode = CheckedMode;
 
-/// Inputs of the same numbers in reverse order; noise where they are the same in both.
+/// Return the inputs with their numbers in reverse order; noise if that gives the same input.
 Result<std::vector<Tensor>> other_inputs(const Graph& graph, std::span<const Tensor> inputs) {
   std::vector<Tensor> out;
   bool same = true;
@@ -117,7 +117,7 @@ pulse::Options Check::pulsing(int64_t pulse) const {
 }
 
 void Check::check_references() {
-  // Other programs round otherwise.
+  // Other programs round differently.
   Tolerance loose = *tolerance_named("approximate");
   const Tolerance& asked = options_.tolerance;
   if (asked.absolute > loose.absolute || asked.custom) loose = asked;
@@ -186,7 +186,7 @@ void Check::compare(Mode mode, const Plan& plan, const Result<std::vector<Tensor
     const auto output = static_cast<size_t>(at - whole_.output_names.begin());
     const Tensor& want = want_[output];
     const int axis = plan.outputs[i].stream.axis;
-    // That a stream has no frames is something to be right about, too.
+    // An empty stream also has to be right.
     ++mode.outputs;
     mode.frames += axis >= 0 && axis < want.rank() ? want.extent(axis) : want.volume();
     mode.same_bits &= want.same_bits((*got)[i]);

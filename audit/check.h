@@ -15,8 +15,8 @@ namespace rill::audit {
 struct CheckOptions {
   std::string symbol{kDefaultStreamSymbol};
   std::vector<int64_t> pulses;  ///< empty: the least one, and twice and five times as many frames
-  /// The most by which frames may differ. Those downstream of attention may differ by 1e-5 unless
-  /// `for_all`: its sums have other zero terms, and another order.
+  /// The tolerance of frames. Frames downstream of attention may differ by 1e-5 unless `for_all`:
+  /// its sums have other zero terms, and another order.
   Tolerance tolerance;
   bool for_all = false;
   /// Expected outputs of the whole run, one per output, from another program; null if unknown. They
@@ -27,7 +27,7 @@ struct CheckOptions {
   uint64_t seed = 0;             ///< of the sizes of pieces that are pushed
 };
 
-/// One mode of running the model, and what came of it.
+/// One mode of running the model, and its result.
 struct CheckedMode {
   std::string name;
   int64_t pulse = 0;    ///< 0: the whole run
@@ -43,13 +43,13 @@ struct CheckReport {
   int64_t frames = 0;  ///< of the stream, in its symbol
   std::vector<CheckedMode> modes;
   std::optional<FirstNode> first_node;  ///< of the first mode that differs
-  /// Outputs that other inputs do not change, or that have no finite number: streams of them may be
-  /// wrong unseen.
+  /// Outputs that other inputs do not change, or that have no finite number: their errors would go
+  /// unnoticed.
   std::vector<std::string> unproven;
 
   int64_t compared() const;  ///< outputs of streams
-  /// Errors: kState where a mode differs, with the first one and its node, where no output of a
-  /// stream was compared, and where one is not proven.
+  /// Errors: kState if a mode differs, with the first mode and its node; if no output of a stream
+  /// was compared; if an output is not proven.
   Status verdict() const;
 };
 
@@ -57,8 +57,8 @@ struct CheckReport {
 /// by step with NaN past the end, pushed in pieces, restarted in the middle, saved and loaded, and
 /// moved to the next pulse and back. `inputs`: one per input of the graph. `bindings`: the value of
 /// every symbol. Errors: kSymbol unless `bindings` has the stream symbol; kPulse if no pulses are
-/// given and none is legal; kNoMem; those of the whole run. A difference, or a refused pulse, is no
-/// error but an entry of the report.
+/// given and none is legal; kNoMem; those of the whole run. A difference or a refused pulse is an
+/// entry of the report, not an error.
 Result<CheckReport> check(const Graph& whole, std::span<const Tensor> inputs,
                           const Bindings& bindings, const CheckOptions& options);
 

@@ -4,7 +4,7 @@
 
 namespace rill::audit {
 
-/// When what is being done is given up: never, unless seconds are given.
+/// The time at which work is abandoned: never, unless seconds are given.
 class Deadline {
  public:
   Deadline() = default;
@@ -15,7 +15,7 @@ class Deadline {
   }
 
   bool passed() const { return at_ != Clock::time_point::max() && Clock::now() >= at_; }
-  /// Seconds until then; below 0 behind it.
+  /// Return the remaining seconds; negative after the deadline.
   double left() const { return std::chrono::duration<double>(at_ - Clock::now()).count(); }
 
  private:

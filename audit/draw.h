@@ -13,7 +13,7 @@ class Draw : public Splitmix64 {
   using Splitmix64::Splitmix64;
 
   bool chance(int percent) { return in(1, 100) <= percent; }
-  /// A number in [low, high], low at least 1, with every number of digits as likely as another.
+  /// Return a log-uniform number in [low, high], low >= 1.
   int64_t log_in(int64_t low, int64_t high) {
     const double from = std::log(static_cast<double>(low));
     const double to = std::log(static_cast<double>(high) + 1);

@@ -34,7 +34,7 @@ Status check_frames(const Plan& plan, const PlanIo& io, int64_t found, int64_t l
               *wanted, " of a stream of ", plan.stream_symbol, "=", length);
 }
 
-/// One stream on its way through a session.
+/// Runs one stream through a session.
 class Streamer {
  public:
   Streamer(Session* session, std::span<const Tensor> inputs, int64_t frames,
@@ -63,7 +63,8 @@ class Streamer {
 
  private:
   Status plan_output(const PlanIo& io);
-  /// The frames of the stream in an output after a step: [at, at + count), from `first` on.
+  /// The valid frames of an output after a step: stream frames [at, at + count), starting at index
+  /// `first` of the output.
   struct Taken {
     int64_t first = 0;
     int64_t at = 0;
@@ -132,14 +133,14 @@ Status Streamer::begin() {
       RILL_TRY(check_frames(plan_, plan_.inputs[i], frames, result_.frames));
     }
     const int64_t steps = ceil_of(frames, stream.pulse);
-    // A stream without end runs the pulses that all inputs have.
+    // A stream without an end runs the pulses that all inputs have.
     input_steps_ = first ? steps : std::min(input_steps_, steps);
     first = false;
   }
   const int counting = counting_input(plan_);
   if (counting >= 0) {
     input_pulse_ = plan_.inputs[static_cast<size_t>(counting)].stream.pulse;
-    // It ends with the frames of the input that counts its symbol; others may have more.
+    // The input that counts the symbol determines the end; others may have more frames.
     if (!options_.open_end) input_steps_ = ceil_of(result_.frames, plan_.stream_pulse);
   }
   result_.steps = std::max<int64_t>(options_.open_end ? 0 : 1, input_steps_);

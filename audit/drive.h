@@ -18,8 +18,8 @@ struct StreamOptions {
   bool nan_filler = false;  ///< NaN after the end, to show who reads it; else zeros
   bool keep_turns = false;  ///< keep what every step gave
   bool open_end = false;    ///< the stream continues after the inputs: its end is not announced
-  /// Use the frames and the steps that the session reports, as apps do, not those computed from
-  /// delays and lengths.
+  /// Use the frames and steps that the session reports, like apps, not those computed from delays
+  /// and lengths.
   bool ask_session = false;
   std::function<void(int64_t step, int64_t steps)> progress;  ///< called before each step
   Deadline until;  ///< a stream that has steps left by then is given up
@@ -34,8 +34,8 @@ struct StreamResult {
   bool given_up = false;  ///< before its end: the outputs are not whole
 };
 
-/// Run a stream from its start: the inputs pulse by pulse, the end announced with the last frames,
-/// and further steps until every frame is out.
+/// Run a stream from its start: feed the inputs pulse by pulse, announce the end with the last
+/// frames, and step until every frame is output.
 /// `frames`: the value of the stream symbol.
 /// Errors: kShape where the inputs do not fit, or the model is not defined for that length.
 Result<StreamResult> run_stream(Session* session, std::span<const Tensor> inputs, int64_t frames,
@@ -52,15 +52,15 @@ struct Lane {
 Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
                                                    const StreamOptions& options);
 
-/// Check a value against an input of a plan; the extent of `free_axis` may be any.
-/// Errors: kShape, naming the input, where type or shape differ.
+/// Check a value against an input of a plan; `free_axis` may have any extent. Errors: kShape,
+/// naming the input, if type or shape differ.
 Status check_fit(const PlanIo& io, const Tensor& value, int free_axis);
 
 /// A stream that is pushed in pieces of any size, and collects its outputs. It may continue in
 /// another session.
 class PushedStream {
  public:
-  /// `until`: frames left to push or pull then are dropped.
+  /// `until`: after this time, remaining frames are dropped.
   PushedStream(std::span<const Tensor> inputs, uint64_t seed, Deadline until = {})
       : inputs_(inputs), draw_(seed), until_(until) {}
 
@@ -69,9 +69,9 @@ class PushedStream {
   /// Push a piece of every input, and pull some of the available frames. False once all is pushed,
   /// if nothing is accepted any more, or if the stream is abandoned.
   bool step();
-  /// Return whether the feed took nothing in 1000 steps though frames were left.
+  /// Return whether the feed accepted nothing in 1000 steps although frames remained.
   bool stuck() const { return idle_ >= kMostIdle; }
-  /// Return whether the stream was given up: its outputs are not whole then.
+  /// Return whether the stream was abandoned, so that its outputs are incomplete.
   bool given_up() const { return given_up_; }
   /// Return whether `percent` of the first input that streams is pushed.
   bool past(int64_t percent) const;
@@ -79,7 +79,7 @@ class PushedStream {
   void restart();
   /// Announce the end, and pull the rest. Errors: kState if the stream is stuck; those of the feed.
   Status finish();
-  /// The frames of every output that streams; the last value of the others.
+  /// Return the frames of every streaming output, and the last value of the others.
   Result<std::vector<Tensor>> outputs() const;
 
  private:

@@ -13,7 +13,7 @@ std::string FirstNode::to_string() const {
 
 namespace {
 
-/// The first wire of the whole graph that the stream gives otherwise.
+/// Return the first wire of the whole graph that differs in the stream.
 std::optional<FirstNode> first_node_of(const Graph& whole, const pulse::Options& options,
                                        std::span<const Tensor> inputs,
                                        const Bindings& bindings, int64_t frames,

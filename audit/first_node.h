@@ -9,7 +9,7 @@
 
 namespace rill::audit {
 
-/// Where a stream and the whole run part.
+/// The first place at which a stream differs from the whole run.
 struct FirstNode {
   std::string name;
   std::string op;
@@ -20,8 +20,8 @@ struct FirstNode {
 };
 
 /// Find the first wire of a whole graph that differs in the stream: as plans run, else with every
-/// node in a separate step. Nothing if no wire differs so. `bindings`: of all symbols, including
-/// the stream's; `frames` is its value.
+/// node in a separate step. Nothing if no wire differs. `bindings`: of all symbols, including the
+/// stream's; `frames` is its value.
 std::optional<FirstNode> first_node(const Graph& whole, const pulse::Options& options,
                                     std::span<const Tensor> inputs, const Bindings& bindings,
                                     int64_t frames, const Tolerance& tolerance);

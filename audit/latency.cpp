@@ -74,8 +74,8 @@ void Inspection::add_wires() {
   }
 }
 
-/// States go to the wire of the whole model whose name theirs begins with: nodes that pulsing added
-/// are named after the node that asked for them.
+/// Assign each state to the wire of the whole model whose name is a prefix of the state's name:
+/// pulsing names new nodes after the node that needs them.
 void Inspection::add_states() {
   const Plan& plan = *out_.plan;
   for (const PlanState& state : plan.states) {

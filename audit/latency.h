@@ -46,7 +46,7 @@ struct Latency {
   std::vector<OutputLatency> outputs;
   std::map<std::string, int64_t> other_states;  ///< of nodes that are no wires of the whole model
 
-  /// The wires on the slowest ways that add latency, the most expensive first.
+  /// Return the wires on the slowest paths that add latency, the most expensive first.
   std::vector<const WireLatency*> expensive() const;
 };
 

@@ -13,7 +13,7 @@
 namespace rill::audit {
 namespace {
 
-/// A period past this one is drawn from, not gone through.
+/// Longer periods are sampled, not enumerated.
 constexpr int64_t kMostPeriod = int64_t{1} << 20;
 
 class Finder {
@@ -50,7 +50,7 @@ class Finder {
     }
   }
 
-  /// Numbers in the text of attributes.
+  /// Record the numbers in the text of attributes.
   void look_at(const std::string& text) {
     for (size_t i = 0; i < text.size();) {
       if (!std::isdigit(static_cast<unsigned char>(text[i]))) {
@@ -84,7 +84,7 @@ class Finder {
   }
 
  private:
-  /// Where an expression that is negative for short streams ceases to be, by bisection.
+  /// Find by bisection the length at which an expression becomes non-negative.
   void note_sign_change(const Dim& dim) {
     const auto negative = [&](int64_t at) {
       return dim.eval({{std::string(symbol_), at}}).value_or(0) < 0;
@@ -145,7 +145,7 @@ Lengths lengths_of(const Graph& whole, const Plan& streamed, int64_t most) {
 
 std::vector<Window> windows_of(const Plan& plan) {
   const auto steps_of = [](int64_t frames, int64_t pulse) { return (frames + pulse - 1) / pulse; };
-  // The first frame reaches a window at most as late as it reaches the last output.
+  // The first frame reaches every window no later than the last output.
   int64_t late = 0;
   for (const PlanIo& io : plan.outputs) {
     if (io.stream.pulse > 0) late = std::max(late, steps_of(io.stream.delay, io.stream.pulse));
@@ -154,7 +154,7 @@ std::vector<Window> windows_of(const Plan& plan) {
   for (const PlanState& state : plan.states) {
     for (const Ring& ring : plan.rings) {
       if (ring.buffer != state.value.ref.buffer || ring.pulse <= 0 || ring.history <= 0) continue;
-      // Its history moves back to the start of its memory at the end of the first of these steps.
+      // The ring's history moves back to the start of its memory after the first of these steps.
       const int64_t steps = late + (ring.capacity - ring.history) / ring.pulse + 2;
       out.push_back({std::string(state.name),
                      steps_of(ring.history * plan.stream_pulse, ring.pulse),

@@ -10,7 +10,7 @@
 
 namespace rill::audit {
 
-/// Lengths of streams at which something may begin or cease to hold, in the stream symbol.
+/// Stream lengths at which a condition may change, in the stream symbol.
 struct Lengths {
   std::vector<int64_t> edges;  ///< ascending: both sides of every point found, and the points
   int64_t period = 1;          ///< past `settled`, the behaviour of wires repeats with it
@@ -20,10 +20,10 @@ struct Lengths {
 
 /// Find them: where an extent of a wire becomes positive, where its pattern changes, where
 /// assertions and tables end, and every number in an attribute or a small constant, counted in the
-/// stream symbol. Those over `most` are left out.
+/// stream symbol. Lengths over `most` are omitted.
 Lengths lengths_of(const Graph& whole, const Plan& streamed, int64_t most);
 
-/// The windows of a pulsed plan that frames of its stream fill.
+/// Return the windows of a pulsed plan that stream frames fill.
 std::vector<Window> windows_of(const Plan& plan);
 
 }  // namespace rill::audit

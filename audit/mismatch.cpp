@@ -79,7 +79,7 @@ bool close_enough(double expected, double got, const Tolerance& tolerance) {
   return std::abs(expected - got) <= tolerance.absolute + tolerance.relative * std::abs(got);
 }
 
-/// A number as tract spells it.
+/// Format a number as tract does.
 template <class T>
 std::string number_text(T value) {
   return value != value ? "NaN" : str_cat(value);
@@ -135,7 +135,7 @@ Outliers integer_outliers(const Tensor& expected, const Tensor& got) {
   return out;
 }
 
-/// The dequantised values; the reference may hold plain integers of the same size.
+/// Return the dequantised values; the reference may hold plain integers of the same size.
 Result<Tensor> real_values(const Tensor& tensor, const Tensor& like) {
   Tensor typed = tensor;
   if (!is_quantised(tensor.dtype()) && dtype_size(tensor.dtype()) == dtype_size(like.dtype()) &&
@@ -175,7 +175,7 @@ std::optional<std::string> mismatch(const Tensor& expected, const Tensor& got,
   if (got.empty()) return std::nullopt;
   const DType have = got.dtype();
   const bool real = is_float(have) || is_quantised(have);
-  // Exporters compute in floats what PyTorch gives as integers, such as sizes: values are compared.
+  // Exporters compute some of PyTorch's integers, such as sizes, in floats: compare by value.
   const bool mixed = !is_quantised(have) && is_float(have) != is_float(expected.dtype());
   if (is_float(have) && expected.dtype() != have && !mixed && !cast_floats) {
     return wrong_type(expected, got);
@@ -186,7 +186,7 @@ std::optional<std::string> mismatch(const Tensor& expected, const Tensor& got,
   const DType common = mixed || have == DType::kF64 ? DType::kF64
                        : real                       ? DType::kF32
                                                     : DType::kI64;
-  // A half reference of f32 is rounded first: the output cannot be nearer.
+  // Round an f32 reference to f16 first: an f16 output cannot be closer.
   auto want =
       is_quantised(have) ? real_values(expected, got) : cast(expected, mixed ? common : have);
   if (want.ok()) want = cast(*want, common);

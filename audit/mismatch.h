@@ -8,7 +8,7 @@
 
 namespace rill::audit {
 
-/// The greatest distance of a value from its reference.
+/// The largest allowed difference of a value from its reference.
 struct Tolerance {
   std::string name = "Close";
   double absolute = 1e-7;
@@ -21,7 +21,7 @@ struct Tolerance {
 /// there is none of that name.
 std::optional<Tolerance> tolerance_named(std::string_view name);
 std::string tolerance_names();
-/// The same level for elements of 16 bits.
+/// Return the same level for elements of 16 bits.
 Tolerance for_half(const Tolerance& tolerance);
 
 /// Compare a value to its reference. Nothing if it is close enough, else what is wrong:
@@ -31,7 +31,7 @@ Tolerance for_half(const Tolerance& tolerance);
 std::optional<std::string> mismatch(const Tensor& expected, const Tensor& got,
                                     const Tolerance& tolerance, bool cast_floats);
 
-/// ", frame 7" for the first frame that differs; empty if there is none, or no axis.
+/// Return ", frame 7" for the first frame that differs; empty if none differs or there is no axis.
 std::string first_bad_frame(int axis, const Tensor& want, const Tensor& got,
                             const Tolerance& tolerance);
 

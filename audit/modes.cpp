@@ -13,14 +13,14 @@ namespace {
 constexpr const char* kSteps = "stepped";
 constexpr const char* kSideBySide = "side by side";
 
-/// Return whether a session cannot even get its memory by then: it is zeroed, page by page, and
-/// written.
+/// Return whether allocating a session already exceeds the deadline: its memory is zeroed page by
+/// page.
 bool takes_too_much(const Plan& plan, Deadline until) {
   constexpr double kBytesPerSecond = 2e9;
   return static_cast<double>(Session::bytes_for(plan)) / kBytesPerSecond > until.left();
 }
 
-/// Run a plan once, step by step of it; false where that was given up.
+/// Run a plan once, one plan step at a time; return false if abandoned.
 bool run_once(Session* session, Deadline until) {
   const FlushDenormals flush;
   for (size_t i = 0; i < session->plan().steps.size(); ++i) {
@@ -89,7 +89,7 @@ Result<Modes> Modes::make(const Graph& whole, const Graph& pulsed,
   return out;
 }
 
-/// Compares what a stream gave; outputs go by their names.
+/// Compare the outputs of a stream, matched by name.
 void Modes::judge(const Case& at, const char* mode, const Outputs& got, Report* report) {
   if (report->finding) return;
   if (got.ok() && !got->has_value()) {
@@ -124,7 +124,8 @@ void Modes::judge(const Case& at, const char* mode, const Outputs& got, Report* 
 }
 
 NoiseKind Modes::next_kind(Draw* draw) {
-  // Sums over other keys round by the size of their terms: attention has none above 1.
+  // The rounding error of sums over other keys grows with their terms, so attention gets noise of
+  // at most 1.
   constexpr double kScales[] = {1, 1e4, 1e-3, 100, 1e-2, 1e3, 0.1, 10};
   constexpr int64_t kCount = std::size(kScales);
   const double scale = kScales[drawn_++ % kCount];
@@ -198,7 +199,7 @@ Result<std::unique_ptr<Session>> Modes::moved(Session* session, Feed* feed,
 
 Outputs Modes::pushed(const Case& at, Event event, Draw* draw, Report* report) {
   RILL_ASSIGN(auto session, Session::make(plans_[0]));
-  // A clone takes the frames that wait as they lie, in queues of one size.
+  // A clone copies queued frames unchanged, so its queues need the same size.
   const int64_t room = event == Event::kClone ? 3 : draw->in(0, 3);
   RILL_ASSIGN(auto feed, Feed::make(session.get(), room * plan().stream_pulse));
   PushedStream stream(at.inputs, draw->next(), until_);
@@ -237,7 +238,7 @@ Outputs Modes::pushed(const Case& at, Event event, Draw* draw, Report* report) {
   return Outputs(std::move(out));
 }
 
-/// This stream, another of the same length and an earlier one, layer by layer.
+/// Run this stream, another one of the same length and an earlier one together, layer by layer.
 Status Modes::side_by_side(const Case& at, const Case& other, Report* report) {
   std::vector<const Case*> cases{&at, &other};
   for (const Case& each : earlier_) cases.push_back(&each);

@@ -12,8 +12,8 @@
 
 namespace rill::audit {
 
-/// The whole graph with the stream symbol bound, run once. Errors: where it is not defined for that
-/// length.
+/// Run the whole graph once with the stream symbol bound. Errors: if the graph is undefined for
+/// that length.
 Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
                   std::span<const Tensor> inputs, Deadline until);
 
@@ -52,7 +52,7 @@ class Modes {
   Outputs pushed(const Case& at, Event event, Draw* draw, Report* report);
   Result<std::unique_ptr<Session>> moved(Session* session, Feed* feed, std::unique_ptr<Feed>* next,
                                          Event event, Draw* draw, bool* refused);
-  /// Noise of the next kind, and what the whole graph makes of it; false where that was given up.
+  /// Draw noise of the next kind, and run the whole graph on it; false if abandoned.
   Result<bool> draw_case(int64_t length, Draw* draw, Case* out);
   NoiseKind next_kind(Draw* draw);
   void count_varied(const Case& other, Case* of) const;

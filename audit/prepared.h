@@ -24,7 +24,7 @@ std::string bindings_text(const Bindings& bindings);
 /// Replace all symbols but the stream symbol of a pulsed graph, then simplify.
 /// Errors: those of the graph, with the values in the hint.
 Result<Graph> bind_symbols(const Graph& graph, const Bindings& bindings);
-/// Give a session `threads` threads for its steps, one per core for 0. Errors: kArg, kNoMem.
+/// Let `threads` threads run the steps of a session; 0 means one per core. Errors: kArg, kNoMem.
 Status use_threads(int64_t threads, Session* session);
 /// Bind symbols, prepare, and make a session. `optimize`: false keeps every node a separate step.
 /// `threads`: as for `use_threads`. Errors: kSymbol if symbols stay free; those of `prepare`.
@@ -33,7 +33,7 @@ Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool opti
 
 /// Copy values into the inputs of a session. Errors: kShape, naming the input.
 Status feed(Session* session, std::span<const Tensor> values);
-/// Copy the outputs of a session out. Errors: kNoMem.
+/// Copy the outputs of a session. Errors: kNoMem.
 Result<std::vector<Tensor>> outputs_of(const Session& session);
 /// Run a whole graph once. Errors: as above.
 Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs);

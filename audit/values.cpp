@@ -13,7 +13,7 @@
 namespace rill::audit {
 namespace {
 
-/// The sum of twelve numbers from 0 to 1, less 6: its variance is 1.
+/// Return the sum of twelve numbers in [0, 1), minus 6: its variance is 1.
 float normal_like(Draw* draw) {
   double sum = -6;
   for (int k = 0; k < 12; ++k) sum += draw->unit();
@@ -63,7 +63,7 @@ void poison(const View& view, Draw* draw) {
   } else if (view.dtype == DType::kBool) {
     for (size_t i = 0; i < count; ++i) view.as<bool>()[i] = draw->chance(50);
   } else {
-    // Small numbers, little-endian: an index that is read must not be out of range.
+    // Small numbers: an index must not be out of range.
     const auto bytes = static_cast<size_t>(dtype_size(view.dtype));
     std::memset(view.data, 0, count * bytes);
     for (size_t i = 0; i < count; ++i) {
@@ -105,7 +105,7 @@ std::string difference(const Tensor& found, const Tensor& expected, double toler
     const double a = got->data<double>()[i];
     const double b = want->data<double>()[i];
     if ((std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0) continue;
-    // Graphs that attend: a whole run spreads a NaN from behind its masks, 0 times NaN.
+    // With attention, a whole run spreads a NaN from masked keys, as 0 times NaN.
     if (tolerance > 0 && std::isnan(b)) continue;
     if (tolerance > 0 && std::abs(a - b) <= tolerance * (1 + std::abs(b))) continue;
     return str_cat("at ", index_of(i, found.shape()), " of ", found.shape(), ": ", a,

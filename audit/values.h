@@ -9,18 +9,17 @@
 
 namespace rill::audit {
 
-/// The distribution of noise. Layers may be blind to some of it: a rectifier after an offset gives
-/// zeros for small numbers, a logarithm NaN for negative ones.
+/// The distribution of noise. Some noise hides faults: a rectifier after an offset gives zeros for
+/// small numbers, a logarithm NaN for negative ones.
 struct NoiseKind {
   double scale = 1;  ///< the standard deviation
   int sign = 0;      ///< 1: no number is negative, -1: none is positive
 };
 
-/// Make a value of that fact: normal-like noise. Integers are 0 to 3, bytes that stand for real
-/// numbers take all values unless the scale is 1.
-/// Errors: kShape if an extent is no number; kNoMem.
+/// Make a value of that fact from approximately normal noise. Integers are 0 to 3; quantised bytes
+/// take all values unless the scale is 1. Errors: kShape if an extent is not a number; kNoMem.
 Result<Tensor> noise(const Fact& fact, Draw* draw, const NoiseKind& kind = {});
-/// The inputs of a graph for a stream of that length in its symbol.
+/// Return the inputs of a graph for a stream of that length in its symbol.
 Result<std::vector<Tensor>> noise_inputs(const Graph& graph, std::string_view symbol,
                                          int64_t length, Draw* draw, const NoiseKind& kind = {});
 
@@ -31,8 +30,8 @@ void poison(const View& view, Draw* draw);
 Result<Tensor> copy_of(const View& view);
 
 /// Return where two outputs differ first: empty if shapes and bits agree; a NaN equals a NaN.
-/// With a tolerance, numbers may differ by it, absolutely and relatively, and where a NaN is
-/// expected any will do.
+/// With a tolerance, numbers may differ by it, absolutely and relatively, and any value matches an
+/// expected NaN.
 std::string difference(const Tensor& found, const Tensor& expected, double tolerance = 0);
 
 /// Count the frames along an axis that hold a finite element which differs from that of another
@@ -46,8 +45,8 @@ bool depends_on_inputs(const Graph& graph, OutletId outlet);
 /// "output y never varied: not proven", for one or several outputs.
 std::string not_proven(const std::vector<std::string>& outputs);
 
-/// Return whether what makes a wire has the stream along two axes, as attention has, or weighs
-/// frames by a softmax over the stream: its sums are made in another order in a stream.
+/// Return whether a wire depends on attention: upstream wires have the stream along two axes, or a
+/// softmax over the stream weighs frames. A stream computes such sums in another order.
 bool attends(const Graph& graph, OutletId outlet, std::string_view symbol);
 
 }  // namespace rill::audit

@@ -7,7 +7,7 @@
 namespace rill::audit {
 namespace {
 
-/// Where the frames of an output go.
+/// The destination of an output's frames.
 struct Gathered {
   Tensor frames;
   int axis = -1;     ///< in the stream; -1: the value of the last window
@@ -16,7 +16,7 @@ struct Gathered {
   int64_t count = 0;  ///< of a window
   int64_t delay = 0;
 
-  /// Copy what window `step` gives.
+  /// Copy the result of window `step`.
   void take(int64_t step, const View& from) const {
     if (axis < 0) return copy_view(from, frames.view());
     const int64_t total = frames.extent(axis);

@@ -16,10 +16,9 @@ std::map<std::string, Tensor> properties_of(const Graph& graph);
 /// List properties with their values, in the order of their keys.
 std::vector<Property> property_list(const std::map<std::string, Tensor>& properties);
 
-/// Give a graph the properties of a file: those that tell how a pulsed graph streams become
-/// `Graph::streaming`, the others `Graph::properties`.
-/// Errors: kParse for one that tells of streams and does not parse, with its key and text; or where
-/// one of tract's is missing.
+/// Set the properties of a graph from a file: those that describe how a pulsed graph streams become
+/// `Graph::streaming`, the others `Graph::properties`. Errors: kParse for an invalid streaming
+/// property, with its key and text, or if one of tract's is missing.
 Status set_properties(std::map<std::string, Tensor> properties, Graph* graph);
 
 /// Return whether a property describes how a pulsed graph streams.

@@ -12,7 +12,7 @@
 
 namespace rill::nnef {
 
-/// NNEF statements, wired on the wires of a model that they name.
+/// NNEF statements that operate on named wires of a model.
 struct Statements {
   Graph graph;              ///< the model's wires as sources and constants, then the new nodes
   std::map<int, int> taps;  ///< nodes of `graph` that stand for nodes of the model

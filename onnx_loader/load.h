@@ -13,11 +13,11 @@
 namespace rill::onnx {
 
 struct LoadOptions : nnef::LoadOptions {
-  /// Values that take the place of inputs: constants of the graph from then on, so that they decide
-  /// branches and shapes.
+  /// Values that replace inputs: they become constants of the graph, and can decide branches and
+  /// shapes.
   std::span<const std::pair<std::string, TensorPtr>> constants;
-  /// Values of inputs in the runs that the model is loaded for. If an operator needs a value while
-  /// loading, such as a shape, the value replaces the input, which is reported.
+  /// Values of inputs in the intended runs. If an operator needs a value at load time, such as a
+  /// shape, this value replaces the input, and a warning reports it.
   std::span<const std::pair<std::string, TensorPtr>> values;
   /// Assertions on the symbols of the inputs, such as "S >= 16"; the graph keeps them.
   std::span<const std::string> assertions;
@@ -29,8 +29,8 @@ struct Operators {
   std::span<const OnnxModule* const> onnx;
 };
 
-/// List the operators of sequences and optional tensors, which make no nodes and are read by the
-/// loader itself, and the opsets from which on they are there.
+/// List the operators on sequences and optional tensors, which the loader itself reads, and the
+/// opset that introduces each.
 std::span<const std::pair<std::string_view, int>> sequence_operators();
 
 /// Return whether a file is an ONNX model, by its content. False for unreadable files.
@@ -43,7 +43,7 @@ Result<Graph> load(const std::string& path, const Operators& ops, const LoadOpti
 Result<Graph> load_memory(std::span<const std::byte> bytes, const Operators& ops,
                           const LoadOptions& options = {});
 
-/// Load an ONNX model, or else what `nnef::load` loads.
+/// Load an ONNX model, or any file that `nnef::load` accepts.
 Result<Graph> load_any(const std::string& path, const Operators& ops,
                        const LoadOptions& options = {});
 Result<Graph> load_any_memory(std::span<const std::byte> bytes, const Operators& ops,

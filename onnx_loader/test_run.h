@@ -10,8 +10,8 @@ namespace rill::onnx {
 
 Result<Graph> loaded(const Message& model);
 
-/// Run a model of one input [S, 3] whose first output is of floats; nothing, and a failed test, if
-/// it is refused.
+/// Run a model with one input [S, 3] and a float first output; if it is refused, fail the test and
+/// return nothing.
 std::vector<float> run_on(const Message& model, const std::vector<float>& x);
 
 /// Return the refusal of a model; "loaded" if it has none.

@@ -13,8 +13,8 @@
 namespace rill::transforms {
 namespace {
 
-/// Moves the axes in attributes by one, after a new first axis. The axes that the op then carries
-/// through show whether that was right.
+/// Shifts the axes in attributes by one for a new first axis. The tracked axes of the result verify
+/// this.
 class Shift final : public SomeFields {
  public:
   using SomeFields::field;
@@ -73,7 +73,7 @@ class Batch {
 
  private:
   bool is_shared(const std::string& name) const { return contains(shared_, name); }
-  /// The axis that is the batch already, or -1.
+  /// Return the axis that already is the batch, or -1.
   int carrier(const Fact& fact) const {
     for (int axis = 0; axis < fact.rank(); ++axis) {
       if (fact.dim(axis).mentions(symbol_)) return axis;
@@ -134,8 +134,8 @@ Status Batch::source(int id) {
   return {};
 }
 
-/// An input as the batched op reads it: with an axis in front where ranks must agree, which is as
-/// long as the batch where extents must.
+/// Return an input for the batched op: with a leading axis if ranks must agree, and repeated over
+/// the batch if extents must agree.
 Result<OutletId> Batch::input_of(const Node& node, size_t index, int rank) {
   const OutletId old = node.inputs[index];
   OutletId wire = mapped_[static_cast<size_t>(old.node)][static_cast<size_t>(old.slot)];
@@ -152,7 +152,7 @@ Result<OutletId> Batch::input_of(const Node& node, size_t index, int rank) {
   return added[0];
 }
 
-/// Check that the first axis goes through, from the batched inputs to all results.
+/// Check that the op carries the first axis from the batched inputs to all results.
 Status Batch::check(const Node& node, const Op& op, const std::vector<OutletId>& inputs,
                     const std::vector<OutletId>& outputs) const {
   const Facts in = out_.facts_of(inputs);

@@ -33,8 +33,8 @@ void quantise_block(std::span<const float, kBlock> values, std::byte* out) {
   }
 }
 
-/// Quantize a matrix, after unit axes, in blocks of rows; `columns_first` means that rows lie as
-/// columns.
+/// Quantize a matrix with leading unit axes in blocks along its rows; `columns_first`: the rows are
+/// stored as columns.
 Result<Tensor> quantised(const Tensor& weights, bool columns_first) {
   RILL_ASSIGN(const Tensor plain, cast(weights, DType::kF32));
   const float* from = plain.data<float>();
@@ -57,7 +57,7 @@ Result<Tensor> quantised(const Tensor& weights, bool columns_first) {
   return Tensor::blocks(BlockFormat::kQ4_0, std::move(shape), bytes);
 }
 
-/// Return whether an operand is a matrix of plain floats behind unit axes.
+/// Return whether an operand is a matrix of plain floats with leading unit axes.
 bool is_matrix(const TensorPtr& value) {
   if (!value || value->rank() < 2 || value->volume() == 0) return false;
   if (value->dtype() != DType::kF32 || value->block_format() != BlockFormat::kNone) return false;
@@ -65,7 +65,7 @@ bool is_matrix(const TensorPtr& value) {
   return value->extent(rank - 1) * value->extent(rank - 2) == value->volume();
 }
 
-/// The letter that both operands have and the result has not; 0 unless there is exactly one.
+/// Return the letter that both operands have and the result lacks; 0 unless there is exactly one.
 char summed_letter(const EinSum& op) {
   char found = 0;
   for (const char letter : op.letters(0)) {

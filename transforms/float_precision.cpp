@@ -62,11 +62,11 @@ class Translation {
   Graph out_;
   std::map<OutletId, OutletId> mapped_;
   std::vector<bool> recurrent_;  ///< nodes of recurrent layers, which keep the old type
-  /// Constants in their old type, for nodes left out; rounded to the new one or not.
+  /// Constants in their old type for unconverted nodes, with or without rounding to the new type.
   std::map<std::pair<OutletId, bool>, OutletId> exact_;
 };
 
-/// The type that a wire of the old graph has at a node that is converted, or is not.
+/// Return the wire for an input of a node that is converted (`selected`) or not.
 Result<OutletId> Translation::input(const Node& node, size_t index, bool selected) {
   const OutletId old = node.inputs[index];
   const OutletId wire = mapped_.at(old);
@@ -78,7 +78,8 @@ Result<OutletId> Translation::input(const Node& node, size_t index, bool selecte
   const TensorPtr& value = graph_.fact(old).konst;
   if (value && value->block_format() != BlockFormat::kNone) return wire;
   if (!selected && value) {
-    // Weights of recurrent layers are those of the new type, of as many bits to read.
+    // Weights of recurrent layers are rounded to the new type, so that the kernel can store them in
+    // it.
     auto [it, added] = exact_.try_emplace({old, rounds});
     if (added) {
       const TensorPtr kept = rounds ? converted(converted(value, from_, to_), to_, from_) : value;
@@ -177,7 +178,7 @@ Status Translation::outputs() {
 }
 
 /// Keep recurrent layers in the old type, which has kernels for them: rounding in every step would
-/// cost more time than it saves bits.
+/// cost more time than the smaller type saves.
 void Translation::keep_recurrent_layers() {
   std::vector<const ops::Scan*> loops;
   for (const Node& each : graph_.nodes) loops.push_back(loop_of(each));
@@ -237,7 +238,7 @@ Result<Graph> with_float_type(const Graph& graph, DType from, DType to, const No
   if (!is_reduced_float(to) || is_reduced_float(from)) {
     return Translation(graph, from, to, filter, notes).run();
   }
-  // A loop would round its sum in every turn.
+  // A loop would round its sum in every iteration.
   RILL_ASSIGN(const Graph sums, ops::sum_loops(graph));
   return Translation(sums, from, to, filter, notes).run();
 }

@@ -14,7 +14,7 @@ struct Cache {
   size_t output = 0;
 };
 
-/// The one node that reads a wire, or -1.
+/// Return the only reader of a wire, or -1.
 int only_reader(const Graph& graph, OutletId wire) {
   int found = -1;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {

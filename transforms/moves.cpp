@@ -44,7 +44,7 @@ std::string expr_of(const std::vector<std::string>& operands, const std::string&
   return join(operands, ",") + "->" + result;
 }
 
-/// A product reads its operands in any order of their axes.
+/// A matmul reads its operands in any order of their axes.
 Status into_product(const ops::EinSum& op, Rewrite& rewrite) {
   if (op.has_bias || op.has_residual) return {};
   std::vector<std::string> letters;
@@ -65,7 +65,7 @@ Status into_product(const ops::EinSum& op, Rewrite& rewrite) {
   return rewrite.replace_by(moved, inputs);
 }
 
-/// A product whose output has its letters in the new order; null if it adds something to them.
+/// Return the matmul with its output letters in the new order; null if it has a fused bias.
 OpPtr moved_product(const ops::EinSum& product, const Perm& perm) {
   if (product.has_bias || product.has_residual) return nullptr;
   std::vector<std::string> letters;
@@ -78,7 +78,7 @@ OpPtr moved_product(const ops::EinSum& product, const Perm& perm) {
   return out;
 }
 
-/// A reduction of the same axes where they come to lie.
+/// Return the reduction of the same axes at their new places.
 OpPtr moved_reduce(const ops::Reduce& reduce, const Perm& perm) {
   Perm axes;
   for (size_t i = 0; i < perm.size(); ++i) {
@@ -90,7 +90,7 @@ OpPtr moved_reduce(const ops::Reduce& reduce, const Perm& perm) {
   return make_op<ops::Reduce>(reduce.kind_of, axes, reduce.last);
 }
 
-/// A move behind an operator that can do its work in the new order.
+/// Move a transposition upstream of an operator that works in the new order.
 Status past_producer(const Transpose& op, Rewrite& rewrite) {
   const Node& producer = rewrite.producer(0);
   if (is_identity(op.perm)) return rewrite.bypass(rewrite.input(0));

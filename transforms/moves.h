@@ -4,8 +4,8 @@
 
 namespace rill::transforms {
 
-/// Absorb moves of axes into the matmuls before or after them, through operators that work on any
-/// order of the axes, and drop those that cancel out.
+/// Absorb transpositions into upstream or downstream matmuls, across operators that work on any
+/// order of the axes, and drop transpositions that cancel.
 Result<Graph> with_moves_absorbed(const Graph& graph);
 
 }  // namespace rill::transforms

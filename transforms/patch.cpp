@@ -12,7 +12,7 @@
 namespace rill::transforms {
 namespace {
 
-/// Find a node by its name, as written or as NNEF spells it.
+/// Find a node by its name, verbatim or in NNEF's form.
 int node_named(const Graph& graph, std::string_view name) {
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     if (graph.nodes[id].name == name) return static_cast<int>(id);
@@ -75,7 +75,7 @@ class Patch {
   friend Status shunt_wire(Patch*, int, OutletId, const Fact&);
 };
 
-/// Let a wire stand for that of a node, in its type and shape.
+/// Replace the wire of a node by another one, converted to its type and shape.
 Status shunt_wire(Patch* patch, int node, OutletId wire, const Fact& fact) {
   const OutletId old{node, 0};
   const Fact& wanted = patch->graph_.fact(old);

@@ -10,14 +10,13 @@ namespace {
 
 using Kind = ops::Scan::Input::Kind;
 
-/// Return whether the loop runs exactly once, from its first frame on.
+/// Return whether the loop runs exactly once, starting at its first frame.
 bool runs_once(const Graph& graph, const Node& node, const ops::Scan& scan) {
   const Facts in = graph.facts_of(node.inputs);
   return scan.skip == 0 && scan.limit == Dim(0) && scan.iterations(in) == Dim(1);
 }
 
-/// Return the output of the loop that gives a result after the last iteration; adds one if there is
-/// none.
+/// Return the output of the loop for a result after the last iteration; add it if there is none.
 int output_for(int result, ops::Scan* scan) {
   for (size_t i = 0; i < scan->outputs.size(); ++i) {
     if (scan->outputs[i].result == result) return static_cast<int>(i);

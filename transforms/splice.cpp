@@ -3,7 +3,7 @@
 namespace rill::transforms {
 namespace {
 
-/// Orders nodes so that inputs come first, keeping the order that they have where it can be kept.
+/// Sorts nodes topologically, and keeps their order as far as possible.
 class Order {
  public:
   explicit Order(const std::vector<Node>& nodes) : nodes_(nodes), state_(nodes.size()) {}
@@ -16,7 +16,7 @@ class Order {
  private:
   enum class State : uint8_t { kNew, kOpen, kDone };
 
-  /// Depth first with a stack of our own: chains may be as long as the model.
+  /// Depth-first with an explicit stack: chains may be as long as the model.
   Status visit(int root) {
     std::vector<int> open{root};
     while (!open.empty()) {

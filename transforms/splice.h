@@ -7,8 +7,8 @@
 
 namespace rill::transforms {
 
-/// Nodes in any order, from which a graph is made: inputs are outlets of nodes by their place here.
-/// So nodes may be added behind their uses, and wires replaced by others.
+/// Builds a graph from nodes in any order. Inputs refer to nodes by their index here, so that nodes
+/// may be added after their uses, and wires replaced.
 class Splice {
  public:
   explicit Splice(const Graph& graph);
@@ -16,17 +16,17 @@ class Splice {
   Graph& frame() { return frame_; }
   std::vector<Node>& nodes() { return nodes_; }
   const Node& node(int id) const { return nodes_[static_cast<size_t>(id)]; }
-  /// Append a node whose facts are inferred later, unless they are given (sources).
+  /// Append a node. Its facts are inferred later, except for sources.
   int add(Node node);
-  /// Let all that reads a wire, outputs of the model included, read another one.
+  /// Redirect all readers of a wire, including model outputs, to another one.
   void replace(OutletId from, OutletId to);
 
   std::vector<OutletId> inputs;
   std::vector<OutletId> outputs;
   std::vector<std::string> output_names;
 
-  /// Order the nodes, infer their facts and drop those that no output needs.
-  /// Errors: those of the ops; kArg if the nodes form a circle.
+  /// Sort the nodes, infer their facts and drop unused ones. Errors: those of the ops; kArg for a
+  /// cycle.
   Result<Graph> build() const;
 
  private:

@@ -1,4 +1,4 @@
-// The functions of rill/audio.h over rill/audio.hpp, apart from librill: they only use rill.h.
+// Implements rill/audio.h over rill/audio.hpp, separate from librill: it only uses rill.h.
 #include "rill/audio.h"
 
 #include <new>
@@ -44,7 +44,7 @@ rill_status fill(rill_plan* plan, const rill_audio_opts* opts, rill::AudioOption
   return RILL_OK;
 }
 
-/// Make a `Handle` of a `Kind`. Errors: RILL_E_NOMEM where the heap throws; those of `Kind::make`.
+/// Make a `Handle` of a `Kind`. Errors: RILL_E_NOMEM if the heap throws; those of `Kind::make`.
 template <class Kind, class Handle>
 rill_status make(rill_plan* plan, const rill_audio_opts* opts, Handle** out) {
   if (!out) return fail(RILL_E_ARG, "no place for the handle");
@@ -81,11 +81,11 @@ rill_status read(const rill_sound* from, Sound* to) {
   return RILL_OK;
 }
 
-/// A `rill_heard_fn`, which its caller promises to be fit for a real-time thread.
+/// A `rill_heard_fn`, which the caller promises to be real-time safe.
 using RealTimeHeard = void (*)(void* user, size_t output,
                                const rill_view* frames) RILL_REAL_TIME;
 
-/// Passes frames to a function of C.
+/// Passes frames to a C function.
 struct Heard {
   RealTimeHeard heard;
   void* user;

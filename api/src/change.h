@@ -10,18 +10,18 @@ namespace rill::api {
 
 inline constexpr char kNotAModel[] = "not a model: null, freed, or another kind of object";
 
-/// Simplify what was loaded or rewritten.
+/// Simplify a loaded or rewritten graph.
 Result<Graph> simplified(Result<Graph> graph);
 
-/// Make the model that graph; it is as it was where anything fails.
+/// Replace the graph of the model; the model is unchanged after a failure.
 rill_status change(rill_model* model, Result<Graph> graph);
 
-/// Load whatever the path or the bytes hold. `constants`: what `rill_load_opts` says.
+/// Load a model from a path or bytes. `constants`: as in `rill_load_opts`.
 Result<Graph> load_any(const char* path, const nnef::LoadOptions& options, const char* constants);
 Result<Graph> load_any(std::span<const std::byte> bytes, const nnef::LoadOptions& options,
                        const char* constants);
 
-/// Errors: kArg for a compiled model, which is opened as a plan and not loaded.
+/// Errors: kArg for a compiled model, which must be opened as a plan.
 Status no_plan_file(const char* path);
 Status no_plan_file(std::span<const std::byte> bytes);
 

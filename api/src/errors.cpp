@@ -15,7 +15,7 @@
 namespace rill::api {
 namespace {
 
-// Fixed room, so that a failure in a real-time thread allocates nothing.
+// Fixed buffers, so that a failure in a real-time thread allocates nothing.
 struct LastError {
   rill_status code = RILL_OK;
   int32_t line = 0;
@@ -28,14 +28,14 @@ struct LastError {
   char text[6144] = "";
 };
 
-/// The failures of each thread. They lie in memory that is there from the start, and a thread finds
-/// its own by a key: the system would allocate variables of a thread at their first use, in a
-/// real-time thread too, where the library was opened by dlopen. Threads beyond the first 16 that
-/// have a failure at the same time take theirs from the heap.
+/// The last failure of each thread, in static memory; a thread finds its own by a key. If dlopen
+/// opened the library, the system would allocate thread-local variables at their first use, even in
+/// a real-time thread. Beyond 16 threads with a failure at the same time, further threads use the
+/// heap.
 class LastErrors {
  public:
   LastErrors() noexcept { has_key_ = pthread_key_create(&key_, give_back) == 0; }
-  // No thread that ends later calls into a library that was closed.
+  // A thread that ends later must not call into the closed library.
   ~LastErrors() {
     if (has_key_) pthread_key_delete(key_);
     has_key_ = false;
@@ -45,7 +45,7 @@ class LastErrors {
   const LastError* find() const noexcept {
     return has_key_ ? static_cast<const LastError*>(pthread_getspecific(key_)) : nullptr;
   }
-  /// Null where there is no memory.
+  /// Null if memory runs out.
   LastError* take() noexcept {
     if (!has_key_) return nullptr;
     if (void* const own = pthread_getspecific(key_)) return static_cast<LastError*>(own);
@@ -82,8 +82,8 @@ void LastErrors::give_back(void* error) noexcept {
   delete own;
 }
 
-/// Copy what fits, escaped; a cut never splits a character of UTF-8. Messages keep their lines, as
-/// names in them were escaped when they were made.
+/// Copy an escaped text, truncated between UTF-8 characters. Messages keep their line breaks,
+/// because names in them were escaped before.
 [[gnu::noinline]] void put(std::span<char> to, std::string_view from,
                            Lines lines = Lines::kEscaped) {
   to[write_printable(to.data(), to.size() - 1, from, lines)] = '\0';
@@ -127,7 +127,7 @@ rill_status report(const Status& status) RILL_NONBLOCKING {
   return static_cast<rill_status>(status.code());
 }
 
-/// This thread's failure, empty but for the code; null if there is no place for it.
+/// Return this thread's failure, cleared except for the code; null if no memory is left.
 static LastError* cleared(rill_status code) {
   LastError* const last = errors.take();
   if (!last) return nullptr;
@@ -175,10 +175,10 @@ const char* rill_last_error(void) {
 }
 
 rill_status rill_last_error_info(rill_error_info* info) {
-  // A wrong call here must not hide the failure that is asked for.
+  // A wrong call here must not overwrite the requested failure.
   if (!info) return RILL_E_ARG;
   if (info->size < sizeof(rill_error_info)) return RILL_E_ABI;
-  // Never written, and not const, so that its zeros take no room in the library.
+  // Never written, but not const, so that its zeros take no space in the library.
   static rill::api::LastError none;
   const auto* const found = rill::api::errors.find();
   const auto& last = found ? *found : none;

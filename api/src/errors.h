@@ -12,12 +12,12 @@ rill_status report(const Status& status) RILL_NONBLOCKING;
 
 rill_status report(const Refusal& refusal) RILL_NONBLOCKING;
 
-/// As `report`, from a text in the manner of printf. Real-time: yes, with the formats of numbers
-/// and of text, which the C library writes to memory without asking for any.
+/// As `report`, with a message formatted like printf. Real-time: yes, for the formats of numbers
+/// and text, which the C library prints without allocating.
 RILL_PRINTF_LIKE(2, 3) rill_status refuse(rill_status code, const char* format,
                                           ...) RILL_NONBLOCKING;
 
-/// Refuse a struct whose size is not one that a caller of this interface can have.
+/// Refuse a struct with a size that no version of this interface has.
 template <class T>
 rill_status check_size(const T* record, const char* type) {
   if (!record) return refuse(RILL_E_ARG, "%s: null pointer", type);

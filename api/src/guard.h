@@ -9,8 +9,8 @@
 
 namespace rill::api {
 
-/// Rounds to the nearest while it lives, and traps nothing: weights that are folded and packed
-/// depend on no mode of the thread, which gets its own back.
+/// Sets rounding to nearest without traps, and restores the thread's mode when destroyed, so that
+/// folded and packed weights do not depend on that mode.
 class DefaultFloats {
  public:
   DefaultFloats() noexcept {

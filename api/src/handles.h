@@ -22,7 +22,7 @@ struct Fact;
 
 namespace rill::api {
 
-// The first word of every object that is handed out; a freed one is overwritten.
+// The first word of every handle's object; freeing the object overwrites it.
 inline constexpr uint32_t kModelMagic = 0x6D6C6C72;
 inline constexpr uint32_t kPlanMagic = 0x706C6C72;
 inline constexpr uint32_t kSessionMagic = 0x736C6C72;
@@ -32,7 +32,7 @@ inline constexpr uint32_t kDeadMagic = 0xDEADDEAD;
 /// The description of an input or output, in the form of the C interface.
 struct IoText {
   IoText(std::string io_name, const Fact& fact);
-  /// Of a wire with a number for each extent.
+  /// Describe a wire whose extents are all numbers.
   explicit IoText(const PlanIo& io);
   void fill(rill_io_info* info) const;
 
@@ -49,7 +49,7 @@ struct IoText {
   int stream_axis = -1;
 
  private:
-  /// Write down the shape, once it is known, and what follows from it.
+  /// Store the shape, once known, and everything derived from it.
   void set_shape(std::vector<int64_t> extents);
 };
 
@@ -65,8 +65,8 @@ struct rill_plan {
   int stream_input = -1;             ///< the one that counts the stream symbol
   int64_t io_bytes = 0;
   int64_t weight_bytes = 0;
-  /// Per output, 2 more than the steps that bring out its tail; 0 until they are asked for, as to
-  /// find them can take longer than to open the plan.
+  /// For each output, the steps of its tail plus 2; 0 until computed, on request, because that can
+  /// take longer than opening the plan.
   mutable std::vector<std::atomic<int64_t>> tails;
 
   bool streams() const { return stream_input >= 0; }

@@ -6,7 +6,7 @@
 
 namespace rill::api {
 
-/// Hand a message to the app, if it asked for any.
+/// Pass a message to the app's log function, if there is one.
 void log(rill_log_level level, std::string_view message);
 
 }  // namespace rill::api

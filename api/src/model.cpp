@@ -109,7 +109,7 @@ rill_status load_options(const rill_load_opts* opts, rill::nnef::LoadOptions* op
   options->warn = forward_warning;
   options->left_out = rill::ops::ops_left_out();
   if (!opts) return RILL_OK;
-  // Callers of before there were constants have a shorter record.
+  // Older callers have a shorter struct without `constants`.
   constexpr size_t kShorter = offsetof(rill_load_opts, constants);
   if (opts->size != kShorter) {
     const rill_status known = rill::api::check_size(opts, "rill_load_opts");
@@ -156,7 +156,7 @@ Status check_symbols(const rill_model& model, const std::vector<std::string>& na
   return {};
 }
 
-/// An assertion that the value turns into a falsehood would be dropped in silence otherwise.
+/// Otherwise an assertion that the value violates would be dropped silently.
 Status check_assertions(const Graph& graph, const std::string& symbol, const Dim& by) {
   for (const auto& assertion : graph.scope.assertions()) {
     for (const Dim& fact : assertion.non_negative) {
@@ -187,7 +187,7 @@ Result<Graph> bound(const rill_model& model, const std::string& symbol, std::str
   return simplified(std::move(graph));
 }
 
-/// Solve the symbols in the extents of one input. True if it finds a new value.
+/// Solve the symbols in the extents of one input. Return true if it finds a new value.
 bool solve_extents(const rill::Fact& fact, const rill_view& view, rill::Bindings* bindings) {
   bool found = false;
   for (int axis = 0; axis < fact.rank(); ++axis) {

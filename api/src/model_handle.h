@@ -19,9 +19,9 @@ struct rill_model {
   std::map<std::string, int64_t, std::less<>> operators;  ///< nodes by operator
   std::string stream_symbol;                              ///< empty unless pulsed
 
-  /// Take over a graph, and fill in its description.
+  /// Take ownership of a graph, and describe it.
   explicit rill_model(rill::Graph of);
-  /// Become another model, under the same handle.
+  /// Replace the model under the same handle.
   void take(rill_model&& other) noexcept;
 };
 

@@ -174,7 +174,7 @@ void swap_bytes(std::span<std::byte> bytes, size_t item) {
   }
 }
 
-/// Copy items of `size` bytes that lie first axis fastest to where they lie last axis fastest.
+/// Copy items of `size` bytes from Fortran order to C order.
 void copy_fortran(std::span<const int64_t> shape, size_t size, const std::byte* from,
                   std::byte* to) {
   std::vector<int64_t> index(shape.size(), 0);
@@ -252,7 +252,7 @@ std::optional<std::string> descr_of(DType dtype) {
   return std::nullopt;
 }
 
-/// Give the same values in a type that NumPy has.
+/// Return the same values in a type that NumPy has.
 Result<Tensor> in_numpy_type(const Tensor& tensor) {
   if (tensor.block_format() != BlockFormat::kNone) return dequantised(tensor);
   switch (tensor.dtype()) {

@@ -10,11 +10,11 @@
 
 namespace rill {
 
-/// Return whether the bytes start as a `.npy` file does.
+/// Return whether the bytes start like a `.npy` file.
 bool is_npy(std::span<const std::byte> bytes);
 
-/// Read a `.npy` file, versions 1 to 3, C or Fortran order, either byte order. Complex numbers come
-/// back as a trailing axis of 2.
+/// Read a `.npy` file, versions 1 to 3, C or Fortran order, either byte order. Complex numbers
+/// become a trailing axis of 2.
 /// Errors: kParse, naming `name`; kUnsupported for texts, objects and records.
 /// Source: numpy.lib.format.
 Result<Tensor> read_npy(std::span<const std::byte> bytes, std::string_view name);

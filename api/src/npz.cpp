@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kExtension = ".npy";
 
-/// The last part of a path, without `.npy`.
+/// Return the last part of a path, without `.npy`.
 std::string stem(std::string_view path) {
   path.remove_prefix(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1);
   if (path.ends_with(kExtension)) path.remove_suffix(kExtension.size());
@@ -25,7 +25,7 @@ Result<std::vector<NamedTensor>> one_array(std::span<const std::byte> bytes,
 }  // namespace
 
 Result<std::vector<NamedTensor>> read_npz(const std::string& path) {
-  // Only the npz has to unfold; a plain file is as large as it is.
+  // Only npz files expand.
   RILL_ASSIGN(const std::vector<std::byte> bytes,
               nnef::read_file(path, nnef::LoadLimits{}.max_expanded_bytes));
   return read_npz_memory(bytes, path);

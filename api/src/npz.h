@@ -14,9 +14,9 @@ namespace rill {
 
 using NamedTensor = std::pair<std::string, Tensor>;
 
-/// Read all arrays of an `.npz` bundle in file order, named without `.npy`; other members are left
-/// out. A plain `.npy` file gives one tensor named after the file.
-/// Errors: kIo; kParse; kUnsupported for element types that are no numbers, as in `read_npy`.
+/// Read all arrays of an `.npz` bundle in file order, named without `.npy`; other members are
+/// skipped. A plain `.npy` file gives one tensor named after the file.
+/// Errors: kIo; kParse; kUnsupported for non-numeric element types, as in `read_npy`.
 Result<std::vector<NamedTensor>> read_npz(const std::string& path);
 Result<std::vector<NamedTensor>> read_npz_memory(std::span<const std::byte> bytes,
                                                  std::string_view name_for_messages);

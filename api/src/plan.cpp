@@ -18,8 +18,8 @@ constexpr char kNotAPlan[] = "not a plan: null, freed, or another kind of object
 /// Return a / b, rounded up. Both are positive, and a + b fits 64 bits.
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// The most steps after the last input, over one period of stream lengths: lengths of outputs are
-/// periodic in the pulse, up to a slope. -1 if that takes too long to compute.
+/// Return the maximum number of steps after the last input, over one period of stream lengths:
+/// output lengths are periodic in the pulse, up to a slope. -1 if this takes too long to compute.
 int64_t flush_steps(const rill::Plan& plan, const rill::PlanStream& out) {
   constexpr int64_t kMostLengths = int64_t{1} << 20;
   constexpr int64_t kMostParts = int64_t{1} << 24;

@@ -12,7 +12,7 @@
 #include "plan_file/place.h"
 
 extern "C" {
-// Of the program, as `rill compile --table` wrote it, else all that the library has.
+// The program's table from `rill compile --table`, else all step kinds of the library.
 extern const rill::StepKind* const rill_steps[];
 extern const unsigned long rill_steps_count;
 }

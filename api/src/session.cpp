@@ -57,7 +57,7 @@ rill_status bind(const char* function, rill_session* session, rill_dir dir, size
     if (fits != RILL_OK) return fits;
     data = view->data;
   }
-  // A stream that is stepped has nothing waiting, and may have the caller's next pulse there.
+  // A stepped stream has no queued frames; its buffer may contain the caller's next pulse.
   if (session->feed && session->stage.drive != Drive::kSteps) {
     dir == RILL_INPUT ? session->feed->bind_input(index, data)
                       : session->feed->bind_output(index, data);
@@ -135,7 +135,7 @@ constexpr int64_t kAlign = rill::kSessionAlignment;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-/// The bytes of a handle, of the session behind it, and of its feed.
+/// Return the bytes of a handle, its session and its feed.
 struct Room {
   int64_t session = 0;
   int64_t feed = 0;
@@ -191,7 +191,8 @@ rill_status run_step(const char* function, const rill_session_step& step) {
   return RILL_OK;
 }
 
-/// Frames of the output that has the most still to come; one for a value that is known at the end.
+/// Return the remaining frames of the output with the most; a value that is known at the end counts
+/// as one.
 int64_t frames_left(const rill_session& session) {
   int64_t most = 0;
   const auto& outputs = session.plan->plan->outputs;

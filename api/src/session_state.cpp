@@ -51,7 +51,7 @@ const char* text_of(Why why) {
   return "";
 }
 
-/// Why a call is refused; kNone where it is not.
+/// The reason why a call is refused; kNone if it is allowed.
 constexpr Why kRefused[kCalls][kStates] = {
     // whole, new,      stepped,  pushed,   ended,     stepped to end, pushed to end
     {kNone, kStreams, kStreams, kStreams, kStreams, kStreams, kStreams},  // rill_run

@@ -8,7 +8,7 @@ namespace rill::api {
 /// The mode of a stream: pulse by pulse, or by pushing frames. Open: undecided.
 enum class Drive : uint8_t { kOpen, kSteps, kPushes };
 
-/// The state of a session, as far as calls are concerned. docs/sessions.md describes each.
+/// The session states that calls distinguish. docs/sessions.md describes each.
 enum class SessionState : uint8_t {
   kWhole,  ///< of a plan that does not stream, always
   kNew,
@@ -20,13 +20,13 @@ enum class SessionState : uint8_t {
 };
 SessionState state_of(const rill_session& session) RILL_NONBLOCKING;
 
-/// Calls that are not allowed in every session state.
+/// The calls that some session state refuses.
 enum class Call : uint8_t { kRun, kStep, kPartial, kFlush, kPush, kPull, kFinish, kState };
 
-/// Return whether a call may be made now: RILL_E_STATE where not. It changes nothing.
+/// Check whether a call is allowed now: else RILL_E_STATE. Changes nothing.
 rill_status check_state(const char* function, Call call,
                         const rill_session& session) RILL_NONBLOCKING;
-/// Note that a call was made, and did not fail.
+/// Record a successful call.
 void pass_state(Call call, rill_session* session) RILL_NONBLOCKING;
 
 }  // namespace rill::api

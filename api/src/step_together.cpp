@@ -94,7 +94,7 @@ bool begin_step(const rill_session_step& step) {
 
 namespace {
 
-/// The steps of a caller, whose size may be that of a later rill.h.
+/// The caller's steps; their struct size may be that of a later rill.h.
 class SessionSteps {
  public:
   SessionSteps(const rill_session_step* first, size_t count) RILL_NONBLOCKING
@@ -112,7 +112,7 @@ class SessionSteps {
   size_t count_;
 };
 
-/// The refused input set.
+/// The refused step.
 struct Place {
   RILL_NOT_IN_STEPS_BEGIN
   explicit Place(size_t step) noexcept RILL_NONBLOCKING {
@@ -122,7 +122,7 @@ struct Place {
   char text[48];
 };
 
-/// All steps, each alone and then together; marks the sessions that have one.
+/// Check all steps individually, then together; mark the sessions of the steps.
 rill_status check_turns(const SessionSteps& steps, size_t* marked) {
   for (size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].size != steps[0].size) {

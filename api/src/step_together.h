@@ -5,7 +5,7 @@
 
 namespace rill::api {
 
-/// Return whether a step may be taken now.
+/// Check whether a step is allowed now.
 rill_status check_session_step(const char* function,
                                const rill_session_step& step) RILL_NONBLOCKING;
 /// Announce the end of a stream whose step is its last: kShape if the model has no output then.

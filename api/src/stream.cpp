@@ -39,7 +39,7 @@ rill_status check_move(const char* function, Call call, rill_session* session, s
   }
   if (!moved) return refuse(RILL_E_ARG, "%s: no place for the count of frames", function);
   const IoText& text = *io[index];
-  // An input that has no frames in a step takes none.
+  // An input without frames in a step accepts none.
   const bool idle = dir == RILL_INPUT && session->plan->plan->inputs[index].stream.pulse <= 0;
   if (text.stream_axis < 0 || idle) {
     return refuse(RILL_E_ARG, "%s: \"%s\" does not stream", function, text.name.c_str());

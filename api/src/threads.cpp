@@ -1,4 +1,4 @@
-// Threads that sessions may be given for their steps.
+// Threads that run the steps of sessions.
 
 #include <memory>
 

@@ -45,7 +45,7 @@ rill_status check_check_opts(const rill_check_opts* opts) {
   return RILL_OK;
 }
 
-/// Copy what a caller shows, whose shape is any that memory can have.
+/// Copy a caller's view, whose shape may be any that fits memory.
 Result<Tensor> tensor_of(const std::string& name, const rill::Fact& fact, const rill_view& view) {
   if (view.dtype != static_cast<rill_dtype>(fact.dtype)) {
     return rill::fail(Code::kDType, "\"", name, "\" is ",

@@ -5,12 +5,12 @@
 
 namespace rill::api {
 
-/// Check type, rank, shape and memory of a caller's view against what the plan expects. On the axis
-/// `frames`, unless it is -1, there may be any number.
+/// Check type, rank, shape and memory of a caller's view against the plan. The axis `frames`,
+/// unless -1, may have any extent.
 rill_status check_view(const char* function, const IoText& io, const rill_view* view,
                        int frames = -1) RILL_NONBLOCKING;
 
-/// A checked view as the runtime has it. Strides that are not given are row-major.
+/// Convert a checked view to the runtime's form. Missing strides mean row-major.
 View view_of(const IoText& io, const rill_view& view) RILL_NONBLOCKING;
 
 }  // namespace rill::api

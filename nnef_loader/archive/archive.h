@@ -20,8 +20,8 @@ struct Entry {
   MappedBytes mapped = {};  ///< in place of `bytes`, those of a tensor that stays in its file
 };
 
-/// Limits on what a file may expand to. Checked while reading, before allocating. Real models stay
-/// far below all of them.
+/// Limits on the expanded contents of a file, checked before every allocation. Real models stay far
+/// below all of them.
 struct LoadLimits {
   int64_t max_expanded_bytes = int64_t{4} << 30;  ///< all entries together; the file itself too
   int64_t max_ratio = 2000;  ///< expanded bytes per byte of file; deflate reaches 1032
@@ -32,7 +32,7 @@ struct LoadLimits {
   int64_t max_nodes = int64_t{1} << 17;        ///< loop bodies included
   int64_t max_symbols = 64;
   int64_t max_folded_bytes = int64_t{4} << 30;  ///< constants computed or read, all together
-  /// Expressions evaluated and list elements copied: bounds the time of graphs without nodes.
+  /// Evaluated expressions plus copied list elements: bounds the time of graphs without nodes.
   int64_t max_unfolding_steps = int64_t{1} << 22;
 };
 
@@ -50,7 +50,7 @@ Result<std::vector<Entry>> read_archive_memory(std::span<const std::byte> bytes,
                                                std::string_view name_for_messages,
                                                const LoadLimits& limits = {});
 
-/// Read all members of a zip whose names are keys rather than paths: any name is taken as it is.
+/// Read all members of a zip whose names are keys, not paths: any name is allowed.
 Result<std::vector<Entry>> read_keyed_zip(const std::string& path, const LoadLimits& limits = {});
 Result<std::vector<Entry>> read_keyed_zip_memory(std::span<const std::byte> bytes,
                                                  std::string_view name_for_messages,
@@ -58,13 +58,13 @@ Result<std::vector<Entry>> read_keyed_zip_memory(std::span<const std::byte> byte
 
 enum class Container : uint8_t { kFolder, kTar, kTgz, kZip };
 
-/// Write atomically: a temporary sibling, then rename; a failed write leaves what was there before.
-/// Equal entries give equal bytes: no times, owner 0/0, mode 0644, entries in the order given.
-/// A path that is neither file nor folder, such as /dev/null, is written to directly.
+/// Write atomically: a temporary sibling, then rename; a failed write leaves the old file. Equal
+/// entries give equal bytes: no times, owner 0/0, mode 0644, entries in the given order.
+/// Write directly to a path that is neither a file nor a folder, such as /dev/null.
 /// Errors: kIo; kArg for names that `read_archive` would refuse or leave out, and for an existing
 /// folder, which is never overwritten.
-/// `check`: called with the name of what is written, before it gets its own; where it fails, the
-/// write does. It is left out where a path is written to directly.
+/// `check`: called with the path of the temporary file before the rename; if it fails, the write
+/// fails. Not called for direct writes.
 using CheckWritten = std::function<Status(const std::string& written)>;
 Status write_archive(const std::string& path, Container container, std::span<const Entry> entries,
                      const CheckWritten& check = {});

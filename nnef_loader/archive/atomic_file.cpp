@@ -39,7 +39,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   const bool exists = system::print_target(path, &info);
   if (exists && info.kind == system::Kind::kFolder) return already_exists(path);
   if (exists && info.kind != system::Kind::kFile) {
-    // Renaming over /dev/null or a pipe would replace it by a file.
+    // Renaming onto /dev/null or a pipe would replace it by a file.
     file.descriptor_ = system::open_to_write(path);
     if (file.descriptor_ < 0) return system_error("cannot write", path);
     return file;
@@ -77,7 +77,7 @@ Status AtomicFile::write(std::span<const std::byte> bytes) {
 
 Status AtomicFile::commit() {
   const bool renames = !temporary_.empty();
-  // The name must not point at the new file before its bytes are on the disk.
+  // Sync the bytes to disk before the name refers to them.
   if (renames && !system::sync(descriptor_)) return system_error("cannot write", path_);
   if (!system::close_written(std::exchange(descriptor_, -1))) {
     return system_error("cannot write", path_);

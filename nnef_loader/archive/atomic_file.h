@@ -8,8 +8,8 @@
 
 namespace rill::nnef {
 
-/// A file that appears under its name complete or not at all. An existing file stays until
-/// `commit`; without it the temporary sibling is removed.
+/// A file that appears under its name completely or not at all. An existing file stays until
+/// `commit`; without a commit, the destructor removes the temporary sibling.
 class AtomicFile {
  public:
   /// Errors: kIo; kArg if the path is a folder.
@@ -20,7 +20,7 @@ class AtomicFile {
 
   Status write(std::span<const std::byte> bytes);
   Status commit();
-  /// Where the bytes are until `commit`; empty where the path is written to directly.
+  /// Return the path of the bytes until `commit`; empty for direct writes.
   const std::string& temporary() const { return temporary_; }
 
  private:
@@ -31,7 +31,7 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-/// Give a name for a temporary sibling of a path, another one for each attempt.
+/// Return a name for a temporary sibling of a path, a different one for each attempt.
 std::string sibling_name(const std::string& path, int attempt);
 
 Status already_exists(const std::string& path);

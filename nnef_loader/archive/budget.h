@@ -22,9 +22,9 @@ class Budget {
                      with_slack.value_or(std::numeric_limits<int64_t>::max()));
   }
 
-  /// Return the most bytes that `take` would still give.
+  /// Return the most bytes that `take` would still grant.
   int64_t left() const { return most_ - taken_; }
-  /// Return how many bytes may be reserved up front on the word of a header alone.
+  /// Return how many bytes may be reserved in advance by an unverified header.
   int64_t trusted(int64_t claimed) const {
     const int64_t plausible = std::min(file_bytes_, most_ / 16) * 16;
     return std::clamp<int64_t>(claimed, 0, std::min(plausible, left()));

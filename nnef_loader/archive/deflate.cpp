@@ -34,14 +34,14 @@ std::unique_ptr<ZlibState> make_state() {
   return state;
 }
 
-/// The code by which zlib knows the size of its window and the wrapping of the data.
+/// The code for zlib's window size and container format.
 int window_bits(Wrapping wrapping) {
   constexpr int kGzipToo = 16;
   return wrapping == Wrapping::kGzip ? MAX_WBITS + kGzipToo : -MAX_WBITS;
 }
 
 void set_input(z_stream* z, std::span<const std::byte> in) {
-  // The interface of zlib lacks a const, its code writes nothing there.
+  // zlib's interface lacks a const; it does not write there.
   z->next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));
   z->avail_in = static_cast<uInt>(std::min(in.size(), kMostAtOnce));
 }
@@ -87,10 +87,10 @@ class GzipIn final : public InStream {
 
   Status end_member() {
     if (left_.empty()) RILL_TRY(refill());
-    // A second member starts with the first byte of the magic number, which zlib looks at.
+    // A second member starts with the first byte of the magic number.
     if (!left_.empty() && left_.front() == std::byte{0x1F}) return inflater_.restart();
     ended_ = true;
-    // Zeros are padding, as tapes have it.
+    // Zeros are padding, as on tapes.
     while (!left_.empty()) {
       if (any_of(left_, [](std::byte b) { return b != std::byte{0}; })) {
         return fail(Code::kParse, "bytes that are not of it follow the gzip data")
@@ -144,7 +144,7 @@ Inflater::Inflater(Wrapping wrapping, std::string_view what, const std::string& 
   state_->made = inflateInit2(&state_->z, window_bits(wrapping));
 }
 
-// Without effect on what could not be made.
+// No effect if initialisation failed.
 Inflater::~Inflater() { inflateEnd(&state_->z); }
 
 Status Inflater::failure(int code) const {
@@ -163,7 +163,7 @@ Result<Inflater::Step> Inflater::step(std::span<const std::byte> in, std::span<s
   const uInt had = z.avail_in;
   const uInt room = z.avail_out;
   const int code = inflate(&z, Z_NO_FLUSH);
-  // A buffer error means no progress, which the counts show too.
+  // A buffer error only means no progress, which the counts show too.
   if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) return failure(code);
   return Step{had - z.avail_in, room - z.avail_out, code == Z_STREAM_END};
 }
@@ -179,7 +179,8 @@ Deflater::Deflater(Wrapping wrapping) : state_(make_state()) {
   made = deflateInit2(&state_->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window_bits(wrapping),
                       kMemoryLevel, Z_DEFAULT_STRATEGY);
   if (made != Z_OK || wrapping != Wrapping::kGzip) return;
-  // Otherwise zlib names the system, and equal entries give other bytes on another one.
+  // Otherwise zlib writes the operating system, and equal entries would have different bytes on
+  // other systems.
   constexpr int kUnknownSystem = 255;
   state_->header.os = kUnknownSystem;
   made = deflateSetHeader(&state_->z, &state_->header);

@@ -24,7 +24,7 @@ uint32_t crc32_of(std::span<const std::byte> bytes);
 /// The state that zlib keeps between pieces.
 struct ZlibState;
 
-/// Unfold deflated data, piece by piece. `what` and `file` are for messages, and outlive it.
+/// Inflates data piece by piece. `what` and `file` are for messages, and must outlive it.
 class Inflater {
  public:
   Inflater(Wrapping wrapping, std::string_view what, const std::string& file);
@@ -39,7 +39,7 @@ class Inflater {
   };
   /// Errors: kParse for damaged data, checksum or length; kNoMem.
   Result<Step> step(std::span<const std::byte> in, std::span<std::byte> out);
-  /// Begin again, for data that follow.
+  /// Restart for the next member.
   Status restart();
 
  private:
@@ -50,7 +50,7 @@ class Inflater {
   const std::string& file_;
 };
 
-/// Fold data, piece by piece.
+/// Deflates data piece by piece.
 class Deflater {
  public:
   explicit Deflater(Wrapping wrapping);
@@ -58,7 +58,7 @@ class Deflater {
   Deflater(const Deflater&) = delete;
   Deflater& operator=(const Deflater&) = delete;
 
-  /// Pass all of `bytes`, and with `last` all held back data, on to `out`. Errors: kNoMem; those of
+  /// Deflate `bytes` to `out`; with `last`, also flush all buffered data. Errors: kNoMem; those of
   /// `out`.
   Status write(std::span<const std::byte> bytes, bool last, OutStream* out);
 
@@ -66,12 +66,13 @@ class Deflater {
   std::unique_ptr<ZlibState> state_;
 };
 
-/// Unfold a gzip file of one or more members. Zeros may follow, nothing else may.
-/// Errors: kParse where the data, a checksum or a length is wrong, and beyond `most` bytes; kNoMem.
+/// Inflates a gzip file of one or more members. Only zeros may follow. Errors: kParse if the data,
+/// a checksum or a length is wrong, and beyond `most` bytes; kNoMem.
 /// Source: RFC 1952.
 std::unique_ptr<InStream> gzip_in(const Source& source, int64_t most);
 
-/// Fold into a gzip file of one member, without a name or a time. `out` must outlive the stream.
+/// Deflates into a gzip file of one member, without a name or a time. `out` must outlive the
+/// stream.
 std::unique_ptr<OutStream> gzip_out(OutStream* out);
 
 }  // namespace rill::nnef

@@ -104,7 +104,7 @@ bool has_graph(const std::string& folder) {
          info.kind == system::Kind::kFile;
 }
 
-/// A folder that holds anything else is not walked: it may be the root of a disk.
+/// Do not search other folders: the folder may be the root of a disk.
 Status FolderReader::expect_graph() {
   if (has_graph(root_)) return {};
   Status status = fail(Code::kParse, "Resource graph.nnef was not found in the model").at(root_, 0);

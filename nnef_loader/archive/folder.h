@@ -14,7 +14,7 @@ namespace rill::nnef {
 Result<std::vector<Entry>> read_folder(const std::string& path, const LoadLimits& limits,
                                        bool map_files);
 
-/// Read the files that stand directly in a folder and whose names are wanted.
+/// Read the files directly in a folder whose names `wanted` accepts.
 Result<std::vector<Entry>> read_siblings(const std::string& folder, const LoadLimits& limits,
                                          bool map_files,
                                          const std::function<bool(std::string_view)>& wanted);

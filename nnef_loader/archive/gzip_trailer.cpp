@@ -15,7 +15,7 @@ constexpr int64_t kSmallestMember = kHeaderBytes + 2 + kTrailerBytes;
 
 using Tables = std::array<std::array<uint32_t, 256>, 16>;
 
-/// Table k advances the checksum of a byte over k zero bytes more.
+/// Table k advances the checksum of a byte over k more zero bytes.
 Tables make_tables() {
   Tables tables{};
   for (uint32_t i = 0; i < 256; ++i) {
@@ -32,8 +32,7 @@ Tables make_tables() {
   return tables;
 }
 
-/// Made when they are first needed: in the file they would take more room than all code of the
-/// room.
+/// Computed at first use: constant tables would be larger than all code of this folder.
 const Tables& crc_tables() {
   static const Tables kTables = make_tables();
   return kTables;
@@ -81,7 +80,7 @@ void Crc32::update(std::span<const std::byte> bytes) {
   const Tables& table = crc_tables();
   uint32_t state = state_;
   size_t i = 0;
-  // The word at `offset` of 16 bytes, advanced by the zero bytes between it and the end.
+  // The word at `offset` of 16 bytes, advanced over the bytes between it and the end.
   const auto advanced = [&table](uint32_t word, size_t offset) {
     const size_t last = table.size() - 1 - offset;
     return table[last][word & 0xFFU] ^ table[last - 1][word >> 8 & 0xFFU] ^
@@ -98,7 +97,7 @@ void Crc32::update(std::span<const std::byte> bytes) {
 }
 
 Status check_gzip_trailer(const Source& source, const Crc32& crc, uint64_t unfolded_bytes) {
-  // Zeros after the trailer are padding, as tapes have it; a trailer may itself end in zeros.
+  // Zeros after the trailer are padding, as on tapes; a trailer itself may end in zeros.
   std::vector<std::byte> tail(size_t{64} << 10);
   const int64_t from = std::max<int64_t>(0, source.size() - static_cast<int64_t>(tail.size()));
   RILL_ASSIGN(const size_t got, source.read_at(from, tail));

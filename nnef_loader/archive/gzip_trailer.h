@@ -19,8 +19,8 @@ class Crc32 {
   uint32_t state_ = 0xFFFFFFFFU;
 };
 
-/// Check what a gzip file unfolded to against its trailer, which libarchive does not. Files of
-/// several members have several trailers whose places are unknown here; they pass.
+/// Check the inflated data of a gzip file against its trailer, because libarchive does not. Files
+/// of several members pass unchecked: the places of their trailers are unknown here.
 /// Errors: kParse. Source: RFC 1952, 2.3.1.
 Status check_gzip_trailer(const Source& source, const Crc32& crc, uint64_t unfolded_bytes);
 

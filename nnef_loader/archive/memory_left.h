@@ -8,8 +8,8 @@
 
 namespace rill::nnef {
 
-/// Make sure that there is memory for the buffers of libarchive and zlib, in reading or in writing:
-/// where they get none, libarchive ends the process.
+/// Check that there is memory for the buffers of libarchive and zlib, for reading or writing:
+/// libarchive ends the process if they cannot be allocated.
 /// Errors: kNoMem.
 inline Status memory_for_libarchive(std::string_view doing, std::string_view path) {
   constexpr size_t kMostBytes = size_t{1} << 20;

@@ -12,7 +12,7 @@ Status pack(Container container, std::span<const Entry> entries, const std::stri
   const std::unique_ptr<OutStream> folding =
       container == Container::kTgz ? gzip_out(plain.get()) : nullptr;
   OutStream* const out = folding ? folding.get() : plain.get();
-  // Padding to whole tape blocks is of use for tar files alone.
+  // Only plain tar files are padded to whole tape blocks.
   RILL_TRY(container == Container::kZip
                ? write_zip(entries, out)
                : write_tar(entries, container == Container::kTar, out));

@@ -50,7 +50,7 @@ int set_format(archive* a, Container container) {
   int code = archive_write_set_format_gnutar(a);
   if (container == Container::kTgz) {
     code = std::min(code, archive_write_add_filter_gzip(a));
-    // Otherwise the time of writing goes into the gzip header.
+    // Otherwise libarchive writes the current time into the gzip header.
     code = std::min(code, archive_write_set_filter_option(a, "gzip", "timestamp", nullptr));
   }
   return code;
@@ -81,7 +81,7 @@ Status write_entry(archive* a, const Entry& entry, const std::string& path) {
 Status write_entries(archive* a, Container container, std::span<const Entry> entries,
                      const std::string& path, Sink* sink) {
   if (set_format(a, container) < ARCHIVE_OK) return refused(a, path);
-  // Padding to whole tape blocks is of use for tar files alone.
+  // Only plain tar files are padded to whole tape blocks.
   if (container != Container::kTar) archive_write_set_bytes_in_last_block(a, 1);
   if (archive_write_open(a, sink, nullptr, push, nullptr) != ARCHIVE_OK) return refused(a, path);
   for (const Entry& entry : entries) RILL_TRY(write_entry(a, entry, path));
@@ -95,7 +95,7 @@ Status pack(Container container, std::span<const Entry> entries, const std::stri
             AtomicFile* file) {
   RILL_TRY(memory_for_libarchive("write", path));
   const Utf8Locale locale;
-  Sink sink{file, {}};  // outlives the handle, which writes what is left when it is freed
+  Sink sink{file, {}};  // outlives the handle, which flushes when it is freed
   const WriteHandle handle(archive_write_new());
   if (!handle) return fail(Code::kNoMem, "no memory to write ", path);
   const Status written = write_entries(handle.get(), container, entries, path, &sink);

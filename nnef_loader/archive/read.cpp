@@ -36,7 +36,7 @@ Content sniff(std::string_view head) {
   if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) return Content::kZip;
   if (head.size() >= 262 && head.substr(257, 5) == "ustar") return Content::kTar;
   if (tar_checksum_fits(head)) return Content::kTar;
-  // A tar without entries is nothing but its end mark.
+  // A tar without entries consists only of its end mark.
   const bool empty_tar =
       head.size() >= kTarBlockBytes &&
       head.substr(0, kTarBlockBytes).find_first_not_of('\0') == std::string_view::npos;
@@ -78,7 +78,7 @@ Result<std::vector<Entry>> unpack_keyed(const Source& source, const LoadLimits& 
   return unpack_zip(source, &budget, NameRule::kKey);
 }
 
-/// Give all of the source as `graph.nnef`.
+/// Return the whole source as `graph.nnef`.
 Result<Entry> graph_entry(const Source& source, const LoadLimits& limits) {
   if (source.size() > limits.max_expanded_bytes) {
     return fail(Code::kParse, "file of over ", limits.max_expanded_bytes, " bytes")
@@ -108,7 +108,7 @@ bool is_graph_path(std::string_view path) {
   return path.substr(slash == path.npos ? 0 : slash + 1) == kGraphName;
 }
 
-/// A path once opened: a folder, or a regular file.
+/// An opened path: a folder, or a regular file.
 struct Opened {
   bool is_folder = false;
   std::vector<std::byte> bytes;  ///< of a file without a stated size
@@ -118,12 +118,12 @@ struct Opened {
 Result<Opened> open_path(const std::string& path, const LoadLimits& limits) {
   RILL_ASSIGN(const int descriptor, open_for_reading(path));
   Opened opened;
-  // From here on the source closes the descriptor.
+  // The source now owns the descriptor.
   opened.source = std::make_unique<Source>(descriptor, 0, path);
   system::Info info;
   if (!system::tell(descriptor, &info)) return system_error("cannot read", path);
   opened.is_folder = info.kind == system::Kind::kFolder;
-  // The system's own files, as in /proc, state no size.
+  // Virtual files, as in /proc, report no size.
   if (info.kind == system::Kind::kFile && info.bytes > 0) {
     opened.source->set_size(info.bytes);
   } else if (!opened.is_folder) {

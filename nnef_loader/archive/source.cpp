@@ -58,7 +58,7 @@ std::string_view name_of(system::Kind kind) {
 }  // namespace
 
 Result<int> open_for_reading(const std::string& path) {
-  // A path with a zero byte would be cut short without a word.
+  // A path with a zero byte would be truncated silently.
   if (path.empty() || path.find('\0') != std::string::npos) {
     return fail(Code::kIo, "File not found ", path);
   }
@@ -94,7 +94,7 @@ Result<std::vector<std::byte>> read_descriptor(int descriptor, const std::string
     if (static_cast<int64_t>(done) > max_bytes) {
       return fail(Code::kParse, "file of over ", max_bytes, " bytes").at(path, 0);
     }
-    // One byte past the known size is asked for, so that the end shows without growing.
+    // Request one byte past the known size to detect the end without growing.
     bytes.resize(std::max(done + 1, bytes.capacity()));
     if (bytes.size() - done < kChunk && !known) bytes.resize(done + kChunk);
     const int64_t got = system::read(descriptor, std::span(bytes).subspan(done));

@@ -17,7 +17,7 @@ class Source {
  public:
   /// `bytes` must outlive the source.
   Source(std::span<const std::byte> bytes, std::string_view name);
-  /// Take over an open regular file of that size.
+  /// Take ownership of an open regular file of that size.
   Source(int descriptor, int64_t size, std::string_view name);
   ~Source();
   Source(const Source&) = delete;

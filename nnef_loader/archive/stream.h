@@ -13,30 +13,30 @@
 
 namespace rill::nnef {
 
-/// Bytes that are read once, from front to back.
+/// A sequential input of bytes.
 class InStream {
  public:
   virtual ~InStream() = default;
-  /// Fill `out`; only at the end of the bytes are there fewer.
+  /// Fill `out`; return fewer bytes only at the end.
   virtual Result<size_t> read(std::span<std::byte> out) = 0;
   /// Return that many bytes of a mapped file, and go on behind them. Nothing, and it stays where it
   /// is, for other streams and where there are fewer.
   virtual MappedBytes take_mapped(int64_t size);
 };
 
-/// Bytes that are written once, from front to back.
+/// A sequential output of bytes.
 class OutStream {
  public:
   virtual ~OutStream() = default;
   virtual Status write(std::span<const std::byte> bytes) = 0;
-  /// Write what is held back. Nothing may follow.
+  /// Flush buffered bytes. No write may follow.
   virtual Status finish() = 0;
 };
 
-/// Read a source as it lies, which must outlive the stream.
+/// Reads a source unchanged. The source must outlive the stream.
 std::unique_ptr<InStream> plain_in(const Source& source);
 
-/// Write to a file as it comes, in large pieces. The file must outlive the stream.
+/// Writes to a file in large pieces. The file must outlive the stream.
 std::unique_ptr<OutStream> plain_out(AtomicFile* file);
 
 }  // namespace rill::nnef

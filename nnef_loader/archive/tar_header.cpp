@@ -16,7 +16,7 @@ bool in_checksum(size_t at) {
 
 std::optional<int64_t> binary_number(std::string_view field) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() >> 8;
-  // The first bit marks the form, the second is the sign.
+  // The first bit marks the binary form, the second is the sign.
   int64_t value = static_cast<unsigned char>(field.front()) & 0x7F;
   if ((value & 0x40) != 0) return std::nullopt;
   for (const char c : field.substr(1)) {

@@ -9,8 +9,8 @@ namespace rill::nnef {
 
 inline constexpr size_t kTarBlockBytes = 512;
 
-/// A field of a tar header: where it stands in the block. Source: POSIX.1-2017, pax, "ustar
-/// Interchange Format".
+/// A field of a tar header: its place in the block. Source: POSIX.1-2017, pax, "ustar Interchange
+/// Format".
 struct TarField {
   size_t at;
   size_t bytes;
@@ -28,18 +28,18 @@ inline constexpr size_t kTarTypeAt = 156;
 inline constexpr TarField kTarMagic{257, 8};
 inline constexpr TarField kTarPrefix{345, 155};
 
-/// Sum the bytes of a header, counting those of its checksum as blanks.
+/// Sum the bytes of a header, with its checksum field as blanks.
 uint32_t tar_checksum(std::string_view block);
 
-/// Return whether a block is a header by its checksum; tars from before ustar have no magic. Old
-/// programs added signed bytes.
+/// Return whether a block is a header, by its checksum: tars older than ustar have no magic. Old
+/// programs summed signed bytes.
 bool tar_checksum_fits(std::string_view block);
 
-/// Read a number: octal digits, or, where the first bit is set, a binary one of base 256.
-/// Nothing if it is neither, negative or beyond 63 bits.
+/// Read a number: octal digits or, if the first bit is set, base 256. Nothing if it is neither,
+/// negative or beyond 63 bits.
 std::optional<int64_t> tar_number(std::string_view field);
 
-/// Give a text up to its zero byte or the end of its field.
+/// Return a text up to its zero byte or the end of its field.
 std::string_view tar_text(std::string_view field);
 
 }  // namespace rill::nnef

@@ -14,7 +14,7 @@
 namespace rill::nnef {
 namespace {
 
-/// Names and pax records longer than this are damage.
+/// Longer names and pax records count as damage.
 constexpr int64_t kMostExtensionBytes = int64_t{1} << 20;
 constexpr size_t kPieceBytes = size_t{64} << 10;
 
@@ -28,13 +28,13 @@ bool is_zero(const Block& block) {
   return all_of(block, [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// Bodies end where a block does.
+/// Bodies are padded to whole blocks.
 int64_t padding(int64_t size) {
   constexpr int64_t kBlock = kTarBlockBytes;
   return (kBlock - size % kBlock) % kBlock;
 }
 
-/// Properties of an entry from the headers before its own.
+/// Properties of an entry from its extension headers.
 struct Extension {
   std::optional<std::string> gnu_name;
   std::optional<std::string> path;
@@ -54,7 +54,7 @@ class TarReader {
     return fail(Code::kUnsupported, "entry \"", name, "\" ", why).at(file_, 0);
   }
 
-  /// Read a header into `block_`; return whether there is one, rather than the end mark.
+  /// Read a header into `block_`; return false at the end mark.
   Result<bool> next_header();
   Status header();
   Status extension(char type, int64_t size);
@@ -113,7 +113,7 @@ Status TarReader::header() {
         .at(file_, 0);
   }
   const char type = block[kTarTypeAt];
-  // The linked name of a link that is left out anyway.
+  // The target of a link, which is skipped anyway.
   if (type == 'K') return skip_body(*size);
   if (type == 'L' || type == 'x' || type == 'X' || type == 'g') return extension(type, *size);
   RILL_TRY(budget_.take_entry());
@@ -184,7 +184,7 @@ Status TarReader::record(std::string_view key, std::string_view value, bool for_
 std::string TarReader::name_in_header() const {
   const std::string_view block = text_of(block_);
   const std::string_view name = tar_text(kTarName.of(block));
-  // GNU tar stores times in place of the prefix.
+  // GNU tar stores times in the field of the prefix.
   const bool has_prefix = kTarMagic.of(block).starts_with(std::string_view("ustar\0", 6));
   const std::string_view prefix = has_prefix ? tar_text(kTarPrefix.of(block)) : std::string_view();
   return prefix.empty() ? std::string(name) : str_cat(prefix, "/", name);
@@ -201,7 +201,7 @@ Status TarReader::entry(char type, int64_t size) {
     if (type == 'M') return refused(raw, "began in another file");
     const bool is_known = (type >= '1' && type <= '6') || type == 'D' || type == 'V';
     if (!is_known) return refused(raw, str_cat("is of the unknown type '", type, "'"));
-    // Some readers skip `size` bytes after links, folders and devices, others none.
+    // Some readers skip `size` bytes after links, folders and devices; others do not.
     if (size != 0 && type != 'D') {
       return refused(raw, str_cat("is no file, yet has ", size, " bytes"));
     }
@@ -266,7 +266,7 @@ Status TarReader::skip_body(int64_t size) {
   return skip(padding(size));
 }
 
-/// The packing of the tar has its checksum at its end.
+/// Read to the end, where the container has its checksum.
 Status TarReader::drain() {
   dropped_.resize(kPieceBytes);
   for (size_t got = 1; got > 0;) {

@@ -10,8 +10,8 @@
 namespace rill::nnef {
 
 /// Read the regular files of a tar: v7, ustar, pax, and long names and large sizes of GNU. The
-/// stream is read to its end, past the tar's end mark. `packing` and `file` are for messages: what
-/// holds the tar.
+/// stream is read to its end, past the tar's end mark. `packing` and `file` describe the container
+/// for messages.
 /// Errors: kParse; kUnsupported for sparse files, parts of tars, unknown types of entries, and
 /// entries whose size other readers take differently; those of the stream.
 /// By hand, because archives are untrusted: libarchive is optional, and takes entries that other

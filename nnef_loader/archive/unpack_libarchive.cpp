@@ -27,7 +27,7 @@ struct ReadFree {
 };
 using ReadHandle = std::unique_ptr<archive, ReadFree>;
 
-// A header that libarchive makes itself, it uses without a look at whether there was memory.
+// libarchive does not check the allocation of a header that it makes itself.
 struct HeaderFree {
   void operator()(archive_entry* e) const { archive_entry_free(e); }
 };
@@ -40,8 +40,7 @@ Status no_memory(const Source& source) {
 Status damaged(archive* a, std::string_view what, const std::string& file) {
   if (archive_errno(a) == ENOMEM) return fail(Code::kNoMem, "no memory to read ", file);
   const char* const reason = archive_error_string(a);
-  // libarchive reports internal states if data end early; they mean nothing to a reader of the
-  // message.
+  // If data ends early, libarchive reports internal states that do not help a user.
   const bool own = reason == nullptr || std::string_view(reason).starts_with("INTERNAL ERROR");
   return fail(Code::kParse, what, " is damaged or cut short", own ? "" : ": ", own ? "" : reason)
       .at(file, 0);
@@ -50,7 +49,7 @@ Status damaged(archive* a, std::string_view what, const std::string& file) {
 Status open(archive* a, const Source& source, std::string_view what) {
   int code = ARCHIVE_OK;
   if (source.in_memory()) {
-    // libarchive takes a null pointer for an error even if there is nothing to read.
+    // libarchive treats a null pointer as an error even if there is nothing to read.
     static constexpr std::byte kNothing{0};
     const void* const bytes = source.memory().empty() ? &kNothing : source.memory().data();
     code = archive_read_open_memory(a, bytes, source.memory().size());
@@ -64,7 +63,7 @@ Status open(archive* a, const Source& source, std::string_view what) {
   return damaged(a, what, source.name());
 }
 
-/// The name in UTF-8 if the archive declares it so, else its bytes.
+/// Return the name in UTF-8 if the archive declares it as such, else its bytes.
 std::string_view raw_name(archive_entry* header) {
   const char* name = archive_entry_pathname_utf8(header);
   if (name == nullptr) name = archive_entry_pathname(header);
@@ -76,7 +75,7 @@ bool is_regular(archive_entry* header) {
          archive_entry_symlink(header) == nullptr;
 }
 
-/// Read the entries of an archive that is open.
+/// Read the entries of an open archive.
 class Unpacker {
  public:
   Unpacker(archive* a, std::string_view what, const Source& source, Budget* budget, NameRule rule)
@@ -116,7 +115,7 @@ Result<std::vector<Entry>> Unpacker::entries() {
     }
     RILL_TRY(budget_.take_entry());
     RILL_TRY(entry(header.get()));
-    // Otherwise what is left of an entry would count as the end mark.
+    // Otherwise the remainder of an entry would count as the end mark.
     const int skipped = archive_read_data_skip(archive_);
     if (skipped != ARCHIVE_OK && skipped != ARCHIVE_EOF) {
       return damaged(archive_, what_, source_.name());
@@ -172,7 +171,7 @@ Result<std::vector<std::byte>> Unpacker::data(archive_entry* header, const std::
   return bytes;
 }
 
-/// The unfolded bytes of a gzip file, counted and summed while the tar reader pulls them.
+/// The inflated bytes of a gzip file, counted and summed while the tar reader pulls them.
 struct GzipStream {
   archive* raw = nullptr;
   const Source* source = nullptr;
@@ -181,7 +180,7 @@ struct GzipStream {
   uint64_t total = 0;
   Status failure;
 
-  /// Give the next piece: its size, 0 at the end, or -1 with `failure` set.
+  /// Return the size of the next piece; 0 at the end, or -1 with `failure` set.
   la_ssize_t next(const void** piece) {
     for (;;) {
       size_t size = 0;
@@ -211,7 +210,7 @@ la_ssize_t pull_gzip(archive* a, void* client, const void** piece) {
   return size;
 }
 
-/// Return whether a zip is nothing but its end record, which libarchive does not take for a zip.
+/// Return whether a zip consists only of its end record, which libarchive does not recognise.
 Result<bool> is_empty_zip(const Source& source) {
   constexpr size_t kEndRecordBytes = 22;
   constexpr size_t kCountAt = 8;
@@ -248,7 +247,7 @@ Result<std::vector<Entry>> unpack_tgz(const Source& source, Budget* budget) {
   if (!raw || !handle) return no_memory(source);
   archive_read_support_format_raw(raw.get());
   archive_read_support_format_empty(raw.get());
-  // A fixed filter: left to itself libarchive would also unfold gzip data inside gzip data.
+  // A fixed filter: by default libarchive would also inflate gzip data inside gzip data.
   archive_read_append_filter(raw.get(), ARCHIVE_FILTER_GZIP);
   RILL_TRY(open(raw.get(), source, "gzip data"));
   const HeaderHandle header(archive_entry_new());
@@ -260,7 +259,7 @@ Result<std::vector<Entry>> unpack_tgz(const Source& source, Budget* budget) {
   GzipStream stream;
   stream.raw = raw.get();
   stream.source = &source;
-  // The tar around the entries: a header each, names, padding.
+  // Allow for the tar's own bytes: headers, names, padding.
   stream.most = static_cast<uint64_t>(budget->left()) + (uint64_t{16} << 20);
   archive_read_support_format_tar(handle.get());
   if (archive_read_open(handle.get(), &stream, nullptr, pull_gzip, nullptr) != ARCHIVE_OK) {
@@ -286,7 +285,7 @@ Result<std::vector<Entry>> unpack_zip(const Source& source, Budget* budget, Name
   if (!handle) return no_memory(source);
   RILL_ASSIGN(const bool empty, is_empty_zip(source));
   if (empty) return std::vector<Entry>();
-  // The reader that goes by the directory at the end: a zip cut short has none.
+  // Use the reader of the directory at the end, which a truncated zip lacks.
   archive_read_support_format_zip_seekable(handle.get());
   RILL_TRY(open(handle.get(), source, "zip"));
   return Unpacker(handle.get(), "zip", source, budget, rule).entries();

@@ -12,8 +12,8 @@ namespace {
 
 constexpr locale_t kNone = nullptr;
 
-/// The process's own, made when it is first asked for, since to make one reads files. It is kept
-/// until the process ends or the library is closed, which would lose it.
+/// One locale per process, made at first use because making it reads files, and kept until the
+/// process ends or the library is closed.
 class Shared {
  public:
   /// Acquire the locale; null if there is none. Each acquired one is released.
@@ -37,7 +37,7 @@ class Shared {
   Shared() = default;
   ~Shared() {
     const std::scoped_lock lock(mutex());
-    // A process may end while another thread of it loads a model.
+    // The process may end while another thread loads a model.
     if (made() == kNone || users() > 0) return;
     freelocale(made());
     made() = kNone;

@@ -4,8 +4,8 @@
 
 namespace rill::nnef {
 
-/// Let the calling thread take names for UTF-8 while alive: libarchive converts names to the
-/// locale, and in the C locale of a library no name outside ASCII survives.
+/// Sets a UTF-8 locale for the calling thread during its lifetime: libarchive converts names to the
+/// locale, and the C locale loses all names outside ASCII.
 class Utf8Locale {
  public:
   Utf8Locale();

@@ -11,7 +11,7 @@
 namespace rill::nnef {
 namespace {
 
-/// Check that `read_archive` would give back just these names.
+/// Check that `read_archive` would return exactly these names.
 Status check_names(std::span<const Entry> entries, NameRule rule) {
   for (const Entry& entry : entries) {
     if (entry.name.find('\0') != std::string::npos || entry.name.ends_with('/')) {
@@ -34,7 +34,8 @@ Status write_packed(const std::string& path, Container container, std::span<cons
   return file.commit();
 }
 
-/// A folder being filled under a temporary name; removed unless it is kept.
+/// A folder that is filled under a temporary name; the destructor removes it unless `keep` was
+/// called.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::string& target) : target_(target) {}
@@ -96,7 +97,7 @@ Status TemporaryFolder::add(const Entry& entry) {
 
 Status TemporaryFolder::keep() {
   system::Info info;
-  // Renaming would replace an empty folder that has come up meanwhile.
+  // Renaming would replace an empty folder that appeared meanwhile.
   if (system::describe_name(target_, &info)) return already_exists(target_);
   if (!system::rename_over(path_, target_)) return system_error("cannot write folder", target_);
   path_.clear();

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Numbers of the zip format. Source: PKWARE, APPNOTE.TXT 6.3.10; sections in the comments.
+/// Constants of the zip format. Source: PKWARE, APPNOTE.TXT 6.3.10; sections in the comments.
 namespace rill::nnef::zip {
 
 inline constexpr uint32_t kLocalMark = 0x04034B50;      // 4.3.7

@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Fields of a record, one after another; zeros beyond its end, which `ok` reports.
+/// Reads the fields of a record in order; returns zeros beyond its end, and `ok` is then false.
 class Fields {
  public:
   explicit Fields(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -44,7 +44,7 @@ class Fields {
   bool ok_ = true;
 };
 
-/// An entry as the directory describes it.
+/// An entry of the directory.
 struct Member {
   std::string name;
   uint16_t system = 0;
@@ -106,7 +106,7 @@ Result<Bytes> ZipReader::read(uint64_t at, uint64_t count) const {
   return bytes;
 }
 
-/// The end record stands last, before a comment of up to 65535 bytes.
+/// The end record is last, followed by a comment of up to 65535 bytes.
 Result<Directory> ZipReader::directory() const {
   constexpr uint64_t kMostTail = zip::kEndBytes + 0xFFFF;
   const auto size = static_cast<uint64_t>(source_.size());
@@ -178,13 +178,13 @@ Result<Member> ZipReader::member(Fields* fields) const {
   return member;
 }
 
-/// Numbers that do not fit stand in an extra field, those alone, in this order.
+/// Only numbers that do not fit are in the extra field, in this order.
 Status ZipReader::widen(Member* member, Fields extra) const {
   constexpr uint64_t kElsewhere = 0xFFFFFFFF;
   while (!extra.empty()) {
     const uint16_t kind = extra.u16();
     Fields body(extra.bytes(extra.u16()));
-    // Fields of some programs end early, which harms nothing.
+    // Some programs write fields that end early, which is harmless.
     if (!extra.ok()) return {};
     if (kind != zip::kWide) continue;
     if (member->bytes == kElsewhere) member->bytes = body.u64();

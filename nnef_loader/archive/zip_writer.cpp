@@ -11,11 +11,11 @@ namespace {
 
 constexpr uint64_t kMostBytes = 0xFFFFFFFE;
 constexpr size_t kMostEntries = 0xFFFE;
-constexpr uint16_t kVersion = 20;      // that deflates, 4.4.3
+constexpr uint16_t kVersion = 20;      // the first with deflate, 4.4.3
 constexpr uint16_t kFirstDay = 0x21;   // 1980-01-01, 4.4.6
 constexpr uint32_t kMode = 0100644U << 16;
 
-/// A record, put together field by field.
+/// A record, built field by field.
 class Record {
  public:
   Record& u16(uint64_t value) { return add(value, 2); }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kWriterKey = "tract_nnef_ser_version";
 
-/// Reads the one identifier that an extension line gives, plain or `i"..."`.
+/// Read the single identifier of an extension line, plain or `i"..."`.
 Result<std::string> only_name(const Extension& extension) {
   Lexer lexer(extension.rest, kGraphFile);
   auto name = lexer.next();
@@ -174,7 +174,7 @@ Result<Graph> Builder::build() {
   }
   if (keeps) main_.graph.properties.erase(kWriterKey);
   place_ = decl.place;
-  // Operators may have added outputs; these come after those of the file.
+  // Operators may have added outputs, which follow the file's.
   const std::vector<OutletId> added = std::move(main_.graph.outputs);
   const std::vector<std::string> added_names = std::move(main_.graph.output_names);
   main_.graph.outputs.clear();
@@ -205,7 +205,7 @@ Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fac
   Target body;
   body.graph.name = decl->name;
   body.graph.scope = outer->graph.scope;
-  // The names of a body are as they are written.
+  // The names in a body stay as written.
   body.graph.properties[kWriterKey] = Tensor::scalar(0.0F);
   collect_names(*decl->body, &body.names);
   Scope scope;
@@ -228,7 +228,7 @@ Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fac
     RILL_ASSIGN(const OutletId wire, to_wire(value, scope, result.name));
     body.graph.add_output(result.name, wire);
   }
-  // Symbols made in the body must not be made again outside.
+  // Symbols created in the body must not be created again outside.
   for (const std::string& symbol : body.graph.scope.symbols()) outer->graph.scope.declare(symbol);
   return upcast_chains(std::move(body.graph), modules_, is_by_rill(main_.graph));
 }

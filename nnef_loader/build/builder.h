@@ -23,7 +23,7 @@
 namespace rill::nnef {
 
 inline constexpr std::string_view kGraphFile = "graph.nnef";
-/// The property that names a model whose name is no identifier.
+/// The property with a model name that is not an identifier.
 inline constexpr std::string_view kGraphNameKey = "tract.name";
 
 /// A graph under construction, and the names of its nodes.
@@ -49,8 +49,8 @@ struct Scope {
 
 using QuantType = LoadCtx::QuantType;
 
-/// The names of a statement's nodes: the outermost call gets the assigned name, the others
-/// `<assigned>_<operator>`.
+/// The names of a statement's nodes: the assigned name for the outermost call,
+/// `<assigned>_<operator>` for the others.
 struct Naming {
   std::string statement;
   bool root = false;                 ///< for the outermost call
@@ -99,13 +99,14 @@ class Builder {
   /// Run the statements of the document's graph on the wires of a model.
   Result<Statements> statements(const Graph& model);
 
-  /// Evaluate an expression; names that nothing declares become symbols if `creates_symbols`.
+  /// Evaluate an expression; with `creates_symbols`, undeclared names become symbols.
   Result<Value> eval(const RValue& expression, Scope& scope, const Naming& naming,
                      bool creates_symbols = false);
-  /// Make a wire: constants become a node called `name`, lists of wires are concatenated.
+  /// Convert a value to a wire: a constant becomes a node called `name`, and lists of wires are
+  /// concatenated.
   Result<OutletId> to_wire(const Value& value, Scope& scope, std::string_view name,
                            bool exact = false);
-  /// Call an operator that the loader itself needs, enabled or not.
+  /// Call an operator for the loader itself, whether or not its registry is enabled.
   Result<OutletId> invoke_needed(std::string_view name, std::span<const CallArgument> arguments,
                                  Scope& scope, const Naming& naming);
   /// Call an operator or a standard fragment, with values as arguments.
@@ -128,12 +129,12 @@ class Builder {
   }
   std::span<const OpModule* const> modules() const { return modules_; }
   int nesting() const { return nesting_; }
-  /// The place in graph.nnef that is being read.
+  /// The current place in graph.nnef.
   Place place() const { return place_; }
   /// Fill in the place where it is unknown.
   Status placed(Status status) const;
   void warn(std::string_view message) const;
-  /// Count the nodes that were added against the limits. Errors: kUnsupported beyond them.
+  /// Check the number of added nodes against the limits. Errors: kUnsupported beyond them.
   Status audit(Target* target);
 
  private:
@@ -158,19 +159,19 @@ class Builder {
                              Scope& scope);
   Result<Value> parameter_value(const FragmentDecl& decl, const Parameter& parameter,
                                 const Call& call, Scope& scope, const Naming& naming);
-  /// Make what the body of a fragment sees when it is called.
+  /// Make the environment for the body of a called fragment.
   Status enter(const Callee& callee, const Call& call, Scope& scope, const Naming& naming,
                Scope* inner);
-  /// Run the body of a fragment; all its results are then bound.
+  /// Run the body of a fragment and bind all its results.
   Status run_body(const FragmentDecl& decl, Scope& scope);
 
-  /// Evaluate an expression whose parts are: by calls within calls where they are not.
+  /// Evaluate an expression; parts without a stored value are evaluated recursively.
   Result<Value> eval_at_once(const RValue& expression, Scope& scope, const Naming& naming,
                              bool creates_symbols);
   /// Evaluate the parts first, then the whole.
   Result<Value> eval_tall(const RValue& expression, Scope& scope, const Naming& naming,
                           bool creates_symbols);
-  /// Evaluate the taken branch of a part that is asked for, and keep its value.
+  /// Evaluate the taken branch of a part, and keep its value.
   Status keep_part(const RValue& asked, const RValue& taken, Scope& scope, const Naming& naming,
                    bool creates_symbols);
   Result<Value> eval_node(const RValue& expression, Scope& scope, const Naming& naming);
@@ -181,7 +182,7 @@ class Builder {
   Result<Value> eval_unary(const UnaryExpr& expression, Scope& scope, const Naming& naming);
   Result<Value> eval_subscript(const SubscriptExpr& expression, Scope& scope, const Naming& naming);
   Result<Value> eval_if(const IfElseExpr& expression, Scope& scope, const Naming& naming);
-  /// The branch that the condition takes.
+  /// Return the branch that the condition selects.
   Result<const RValue*> branch_of(const IfElseExpr& expression, Scope& scope, const Naming& naming);
   Result<Value> eval_invocation(const Invocation& invocation, Scope& scope, const Naming& naming);
   Result<Value> invoke(const Call& call, Scope& scope, const Naming& naming);
@@ -189,7 +190,7 @@ class Builder {
                           const Naming& naming);
   Result<OutletId> concatenate(const List& list, Scope& scope, std::string_view name, bool exact);
   Status charge(int64_t steps);
-  /// Count an expression, and look how deep it is nested.
+  /// Count an expression, and check its depth.
   Status check_depth();
 
   const Document& document_;

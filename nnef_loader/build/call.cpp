@@ -70,7 +70,7 @@ Result<Value> CallCtx::value(std::string_view name) {
   return default_value(name);
 }
 
-// The writer spells dims as strings where NNEF has no expression for them.
+// The writer emits dims as strings if NNEF has no expression for them.
 Status CallCtx::read_dims(Value* value) const {
   if (value->get<std::string>()) {
     RILL_ASSIGN(*value, dim_of(*value, scope_.target->graph));
@@ -80,7 +80,7 @@ Status CallCtx::read_dims(Value* value) const {
   return {};
 }
 
-// The stack of nested calls has no room for a scope in each.
+// On the heap: a scope per nested call would overflow the stack.
 [[gnu::noinline]] Result<Value> CallCtx::default_value(std::string_view name) {
   const Parameter* declared = parameter(name);
   if (declared && declared->default_value) {
@@ -125,7 +125,7 @@ Result<std::vector<Dim>> CallCtx::dims(std::string_view name) {
   RILL_ASSIGN(const List elements, elements_of(found, graph()));
   std::vector<Dim> out;
   for (const Value& element : elements) {
-    // A list in the list stands for its elements.
+    // A nested list contributes its elements.
     RILL_ASSIGN(const List parts, elements_of(element, graph()));
     for (const Value& part : parts) {
       auto one = dim_of(part, graph());

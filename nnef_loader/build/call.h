@@ -9,11 +9,11 @@
 
 namespace rill::nnef {
 
-/// Return whether an argument may use symbols that the file does not declare, as tract lets it.
+/// Return whether an argument may use undeclared symbols, as in tract.
 bool creates_symbols(std::string_view callee, std::string_view parameter);
 
-/// One call of an operator, as its reader sees it. An argument is evaluated when it is first read.
-/// It keeps no copy of the call, which must live as long.
+/// One call of an operator, as its reader sees it. It evaluates an argument at its first use. The
+/// call must outlive it.
 class CallCtx final : public LoadCtx {
  public:
   CallCtx(Builder* builder, Scope* scope, const FragmentDecl& decl, const Call& call,
@@ -63,17 +63,17 @@ class CallCtx final : public LoadCtx {
 
   Builder& builder() { return builder_; }
   Scope& scope() { return scope_; }
-  /// The name that the node of this call gets, unless it is taken.
+  /// Return the name for the node of this call, unless it is taken.
   const std::string& node_name() const { return name_; }
-  /// Take that name, or the one with the suffix.
+  /// Claim that name, or the one with the suffix.
   std::string claim_name(std::string_view suffix);
 
  private:
   const Parameter* parameter(std::string_view name) const;
   Result<const FragmentDecl*> body(std::string_view fragment) const;
-  /// Turn strings into the dims that they spell. Errors: kParse; kSymbol for unknown symbols.
+  /// Parse strings as dims. Errors: kParse; kSymbol for unknown symbols.
   Status read_dims(Value* value) const;
-  /// Fill in which argument a failure is about.
+  /// Add the argument to a failure.
   Status blame(Status status, std::string_view name) const;
 
   Builder& builder_;

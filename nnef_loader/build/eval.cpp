@@ -8,7 +8,7 @@
 #include "nnef_loader/build/limits.h"
 #include "nnef_loader/build/whole_call.h"
 
-// Nested calls, one per level of nesting: work before and after them stays off the stack.
+// One nested call per level; other work runs before and after it to keep frames small.
 #define RILL_OWN_FRAME [[gnu::noinline]]
 
 namespace rill::nnef {
@@ -48,7 +48,7 @@ std::string_view operator_name(BinaryOp op) {
   return {};
 }
 
-/// Divides as tract does: constants round toward zero.
+/// Divide as tract does: constants round toward zero.
 Result<Dim> divided(const Dim& a, const Dim& b) {
   const auto numerator = a.to_int();
   const auto divisor = b.to_int();
@@ -62,7 +62,7 @@ Result<Dim> divided(const Dim& a, const Dim& b) {
       .hint("Symbols divide only where they cancel");
 }
 
-/// Compute with integers and symbols; nothing if operators must do it.
+/// Compute with integers and symbols; nothing if the graph must compute it with operators.
 Result<std::optional<Dim>> fold(BinaryOp op, const Dim& a, const Dim& b, const SymbolScope& scope) {
   std::optional<Dim> out;
   if (op == BinaryOp::kAdd) out = a + b;
@@ -156,7 +156,7 @@ Result<Value> Builder::resolve(const std::string& name, Scope& scope) {
   }
   SymbolScope& symbols = scope.target->graph.scope;
   if (!symbols.declared(name)) {
-    // No literal of NNEF, but what numbers of operators may be.
+    // Not an NNEF literal, but operators may produce it.
     if (name == "nan") return Value(std::numeric_limits<float>::quiet_NaN());
     if (!creates_symbols_) {
       return fail(Code::kParse, "Can not resolve \"", name, "\"")

@@ -1,5 +1,5 @@
-// Evaluates tall expressions: parts before the whole, on a heap stack, so that the height of a text
-// does not use the thread's stack.
+// Evaluates tall expressions bottom up with a stack on the heap, so that their height does not use
+// the thread's stack.
 
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/call.h"
@@ -13,7 +13,8 @@ struct Part {
   bool creates_symbols = false;
 };
 
-/// Names, literals and lists of these are evaluated as part of their parent.
+/// Return whether an expression is evaluated as part of its parent: names, literals and lists of
+/// these.
 void add_part(const RValue& expression, bool creates_symbols, std::vector<Part>* parts) {
   const bool list = expression.as<ArrayExpr>() || expression.as<TupleExpr>();
   if (expression.height > (list ? 2 : 1)) parts->push_back({&expression, creates_symbols});
@@ -31,7 +32,7 @@ void add_arguments(const Invocation& call, OpIndex& index, std::vector<Part>* pa
   }
 }
 
-/// Return the operands of an expression, in the order of the text. Of a choice, its condition.
+/// Return the operands of an expression, in the order of the text; for a choice, its condition.
 std::vector<Part> parts_of(const RValue& expression, OpIndex& index) {
   std::vector<Part> parts;
   if (const auto* list = expression.as<ArrayExpr>()) {

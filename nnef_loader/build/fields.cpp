@@ -1,4 +1,4 @@
-// The fields of an op as arguments of its declaration: each is spelled in `Op::fields` alone.
+// Maps the fields of an op to arguments of its declaration; only `Op::fields` names them.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ const Parameter* find(const FragmentDecl& decl, std::string_view name) {
   return at == decl.parameters.end() ? nullptr : &*at;
 }
 
-/// Sets the fields that the declaration has, up to the first that cannot be read.
+/// Sets the declared fields, up to the first that cannot be read.
 class FieldReader final : public FieldVisitor {
  public:
   FieldReader(CallCtx* call, const FragmentDecl& decl) : call_(*call), decl_(decl) {}
@@ -65,7 +65,7 @@ class FieldReader final : public FieldVisitor {
     return fail(Code::kArg, "argument \"", name, "\": expected a constant, found ",
                 call_.fact(wire));
   }
-  // The spelling of types differs between operators, so their modules read it.
+  // Operators write types differently, so their modules read them.
   void refuse(const char* name) {
     if (!status.ok() || !find(decl_, name)) return;
     status = fail(Code::kInternal, "field \"", name, "\" needs a reader in the operator's module");
@@ -75,11 +75,11 @@ class FieldReader final : public FieldVisitor {
   const FragmentDecl& decl_;
 };
 
-/// Spells every field; tensors are spelled by who writes the node.
+/// Formats every field; the writer of the node formats tensors.
 class FieldSpeller final : public FieldVisitor {
  public:
   explicit FieldSpeller(SaveCtx* ctx) : ctx_(*ctx) {}
-  /// The tensor of a field; null where it has none.
+  /// Return the tensor of a field; null if it has none.
   struct Constant {
     std::string_view name;
     TensorPtr tensor;
@@ -123,7 +123,7 @@ Status CallCtx::fields(Op& op) {
   return std::move(reader.status);
 }
 
-// An argument that no field takes would be dropped without a word.
+// An argument without a field would be dropped silently.
 Status CallCtx::all_fields(Op& op) {
   FieldReader reader(this, decl_);
   op.fields(reader);
@@ -155,7 +155,7 @@ Result<Value> CallCtx::add_declared(std::shared_ptr<Op> op) {
   return Value::of_wires(out);
 }
 
-// `input`: the first one that no tensor in front of this one has taken.
+// `input`: the first input that no earlier tensor has taken.
 Result<std::string> NodeWriter::inputs_text(const Parameter& tensor, int* input) {
   const int count = static_cast<int>(node().inputs.size());
   const int end = tensor.type.is_array ? count : std::min(count, *input + 1);

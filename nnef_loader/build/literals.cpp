@@ -50,7 +50,7 @@ Text atom_text(const std::shared_ptr<const DimAtom>& atom, const BroadcastText& 
   return std::nullopt;
 }
 
-/// A sign and a number. The least number has no positive counterpart to subtract.
+/// Format a sign and a magnitude: INT64_MIN has no positive counterpart.
 std::string signed_text(int64_t number, bool leads) {
   if (number == INT64_MIN) return str_cat(leads ? "" : " + ", number);
   if (number < 0) return str_cat(leads ? "0 - " : " - ", -number);
@@ -111,7 +111,7 @@ std::optional<std::string> integer_text(const Tensor& tensor) {
     const auto value = element_as_int(tensor, i);
     const bool readable =
         value.ok() && (tensor.rank() == 0 || (*value >= INT32_MIN && *value <= INT32_MAX));
-    // Above the range of i64, where the value shows as negative.
+    // Above the range of i64, where the value appears negative.
     fits &= readable && !(tensor.dtype() == DType::kU64 && *value < 0);
     return readable ? str_cat(*value) : std::string();
   });
@@ -119,7 +119,7 @@ std::optional<std::string> integer_text(const Tensor& tensor) {
   return cast_text(text, tensor.dtype());
 }
 
-/// A list of numbers alone would be one of integers, and one of strings a list of strings.
+/// Without the cast, a list of numbers would be read as integers, and a list of strings as strings.
 std::string dims_tensor_text(const Tensor& tensor) {
   const auto dims = tensor.values<Dim>();
   const bool as_strings =

@@ -47,7 +47,7 @@ Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpModule*
     RILL_TRY(check_length(resources.text(kQuantFile), kQuantFile, options.limits));
     RILL_ASSIGN(quant, parse_quant(resources.text(kQuantFile), kQuantFile));
   }
-  // The loader's own operators come first: modules do not replace them.
+  // The loader's own operators come first, so that modules cannot replace them.
   const std::span<const OpModule* const> own = loader_modules();
   std::vector<const OpModule*> modules(own.begin(), own.end());
   modules.insert(modules.end(), ops.begin(), ops.end());

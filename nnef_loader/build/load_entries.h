@@ -6,8 +6,8 @@
 
 namespace rill::nnef {
 
-/// As `load`, from the files of an archive that is unpacked already.
-/// `nesting`: models around this one.
+/// As `load`, from the files of an unpacked archive.
+/// `nesting`: the number of enclosing models.
 Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpModule* const> ops,
                            const LoadOptions& options = {}, int nesting = 0);
 

@@ -7,12 +7,13 @@
 
 namespace rill::nnef {
 
-/// Hands out names, each once.
+/// Generates unique names.
 class NameTable {
  public:
-  /// Keep a name for the one that will claim it exactly.
+  /// Reserve a name for an exact claim.
   void reserve(std::string_view name) { reserved_.emplace(name); }
-  /// Take `stem`, or `stem_1`, `stem_2`... if it is taken, or reserved and not claimed exactly.
+  /// Claim `stem`, or `stem_1`, `stem_2`, ... if it is taken, or reserved and this claim is not
+  /// exact.
   std::string claim(std::string_view stem, bool exact = false);
 
  private:
@@ -28,8 +29,8 @@ class NameTable {
 /// Cut a stem that is too long, between characters of UTF-8.
 std::string_view shortened(std::string_view stem);
 
-/// Make an identifier of any text: other characters than ASCII letters, digits and `_` become `_`;
-/// nothing that readers take for a number, a literal or nothing at all.
+/// Make an identifier from any text: characters other than ASCII letters, digits and `_` become
+/// `_`. The result is never empty, a number or a literal.
 std::string mangled(std::string_view name);
 
 }  // namespace rill::nnef

@@ -12,11 +12,11 @@
 namespace rill::nnef {
 namespace {
 
-/// Models within models within models: bounds the stack.
+/// The maximum depth of nested models, which bounds the stack.
 constexpr int kMaxNesting = 8;
 
-/// The label of a nested archive: its path without .nnef.tgz or .nnef.tar, and without one more
-/// extension. Empty for other files.
+/// Return the label of a nested archive: its path without .nnef.tgz or .nnef.tar. Empty for other
+/// files.
 std::string_view archive_label(std::string_view path) {
   for (const std::string_view suffix : {".nnef.tgz", ".nnef.tar"}) {
     if (!path.ends_with(suffix)) continue;
@@ -30,7 +30,7 @@ std::string_view archive_label(std::string_view path) {
   return {};
 }
 
-/// The files of the model with a label: those of an archive in the archive, or of a folder.
+/// Return the files of the model with a label: those of a nested archive, or of a folder.
 Result<std::vector<Entry>> files_of(const Resources& resources, const LoadLimits& limits,
                                     std::string_view label) {
   for (const std::string& name : resources.names()) {
@@ -51,8 +51,7 @@ Result<std::vector<Entry>> files_of(const Resources& resources, const LoadLimits
                     ".nnef.tar\" or \"", label, "/", kGraphFile, "\""));
 }
 
-/// Give the symbols of a nested model names that nothing else has, then bind those that the wires
-/// decide.
+/// Rename the symbols of a nested model to unique names, then bind those that the wires determine.
 Result<Graph> fitted(Graph nested, const Graph& outer, std::span<const Fact> wires) {
   const std::vector<std::string> symbols = nested.scope.symbols();
   for (const std::string& symbol : symbols) {
@@ -107,7 +106,7 @@ Result<Value> inlined(CallCtx& ctx, const Graph& nested, const std::vector<Outle
   return Value::of_wires(outs);
 }
 
-/// As one node, called by the label.
+/// Add the nested model as one node, named after the label.
 Result<Value> kept(CallCtx& ctx, Graph nested, std::string label, std::vector<OutletId> wires) {
   Graph& graph = ctx.graph();
   for (const std::string& symbol : nested.scope.symbols()) graph.scope.declare(symbol);
@@ -120,7 +119,7 @@ Result<Value> kept(CallCtx& ctx, Graph nested, std::string label, std::vector<Ou
   return Value::of_wires(outs);
 }
 
-/// A nested model is read as its nodes; its states are then states of the model around it.
+/// A nested model is inlined; its states become states of the outer model.
 Result<Value> load_submodel(LoadCtx& base) {
   auto& ctx = static_cast<CallCtx&>(base);
   RILL_ASSIGN(const std::vector<OutletId> wires, ctx.wires("input"));

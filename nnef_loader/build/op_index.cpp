@@ -145,8 +145,7 @@ Result<Callee> OpIndex::callee(Entry& entry) {
   return Callee{&entry.declaration->fragments[0], entry.op->load, false};
 }
 
-/// The next step for an operator that this build leaves out; empty if it leaves out none of that
-/// name.
+/// Return the remedy for an operator that this build omits; empty if it omits none of that name.
 std::string OpIndex::way_to(std::string_view name) const {
   for (const Alias& alias : kAliases) {
     if (alias.name == name) name = alias.canonical;

@@ -20,11 +20,11 @@ struct Callee {
   bool from_document = false;          ///< places in the body are places in graph.nnef
 };
 
-/// Find operators by name: fragments of the document, then operators of the registries that the
+/// Finds operators by name: fragments of the document, then operators of the registries that the
 /// document enables, the last one first, then standard fragments.
 class OpIndex {
  public:
-  /// `left_out`: lines of `operator module`, of operators that this build could have and has not.
+  /// `left_out`: lines of `operator module`, for operators that this build omits.
   explicit OpIndex(std::span<const OpModule* const> ops, std::string_view left_out = {});
 
   /// Add the fragments of the document. It must outlive the index.
@@ -71,7 +71,7 @@ class OpIndex {
   std::set<std::string_view> modules_called_;
 };
 
-/// Give the registry that a name in a file stands for: `pulse` is `tract_pulse`.
+/// Return the registry for a name in a file: `pulse` means `tract_pulse`.
 std::string_view canonical_registry(std::string_view name);
 
 }  // namespace rill::nnef

@@ -4,7 +4,7 @@
 namespace rill::nnef {
 namespace {
 
-/// Evaluates what properties are made of: literals, lists of them, and casts.
+/// Evaluates the expressions of properties: literals, lists of them, and casts.
 Result<Tensor> property_value(const RValue& expression, const Graph& empty);
 
 Result<Value> literal_value(const RValue& expression) {

@@ -13,16 +13,17 @@
 
 namespace rill::nnef {
 
-/// The files of an archive, by name. A tensor is read when it is first asked for; its file is then
-/// let go, so that no weight is in memory twice.
+/// The files of an archive, by name. A tensor is read at its first use; its file is then freed, so
+/// that no weight is in memory twice.
 class Resources {
  public:
   explicit Resources(std::vector<Entry> entries);
 
   bool has(std::string_view name) const { return files_.find(name) != files_.end(); }
-  /// Give the content of a file as text; empty if there is none. Views the resources.
+  /// Return the content of a file as text; empty if there is none. The text points into the
+  /// resources.
   std::string_view text(std::string_view name) const;
-  /// Give the content of a file; empty if there is none, or it is a tensor that was read.
+  /// Return the content of a file; empty if there is none, or if it is a tensor that was read.
   std::span<const std::byte> bytes(std::string_view name) const;
   /// List the files, sorted.
   std::vector<std::string> names() const;

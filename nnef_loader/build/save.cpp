@@ -164,7 +164,7 @@ namespace {
 /// Report that a file differs from its source: the remedy, and that nothing was written.
 Status not_read_back(Status status) {
   Error& error = status.error();
-  // A machine that refuses is no fault of the model's.
+  // Failures of the machine are not faults of the model.
   if (error.code == Code::kNoMem || error.code == Code::kIo) return status;
   error.code = Code::kInternal;
   error.message = str_cat("the model does not read back as it is: ", error.message);
@@ -175,7 +175,7 @@ Status not_read_back(Status status) {
 LoadOptions reading(const SaveOptions& options) {
   LoadOptions out;
   out.keep_submodels = options.keep_submodels;
-  // The file that was just written is not hostile, and may be as large as the model.
+  // The new file is trusted, and may be as large as the model.
   constexpr int64_t kAny = int64_t{1} << 40;
   out.limits.max_expanded_bytes = kAny;
   out.limits.ratio_slack_bytes = kAny;
@@ -201,7 +201,7 @@ Status same_properties(const Graph& expected, const Graph& found) {
   return {};
 }
 
-/// Compare node by node, as they are or simplified: NNEF has some operators as several.
+/// Compare node by node, before or after simplification: NNEF expresses some operators as several.
 Status same_graphs(const Graph& expected, const Graph& found) {
   if (expect_same(expected, found).ok()) return {};
   RILL_ASSIGN(const Graph own, declutter(expected));

@@ -24,7 +24,7 @@ Status check_extents(const std::vector<Dim>& shape) {
   return {};
 }
 
-/// Uses the shape that the caller of `load` gives in place of the file's.
+/// Replace the file's shape by that of the caller of `load`.
 Status override_shape(const LoadOptions& options, std::string_view name, std::vector<Dim>* shape,
                       SymbolScope* symbols) {
   for (const auto& [input, given] : options.input_shapes) {
@@ -93,7 +93,7 @@ Tensor clamped(const Tensor& from, Tensor to, int low, int high) {
   return to;
 }
 
-/// Gives a stored tensor the type that graph.quant says: the same bytes, or clamped where the sign
+/// Give a stored tensor the type of graph.quant: the same bytes, or clamped if the signedness
 /// differs.
 Result<Tensor> as_quantised(const Tensor& tensor, const LoadCtx::QuantType& type) {
   const DType from = tensor.dtype();
@@ -129,7 +129,7 @@ Result<Value> load_variable(LoadCtx& base) {
   RILL_ASSIGN(const std::vector<int64_t> shape, ctx.integers("shape"));
   auto found = ctx.resource(label);
   if (!found.ok()) {
-    // The place of the statement; the message names the file of the tensor.
+    // Report the place of the statement; the message names the tensor's file.
     Status status = found.take_status();
     Error& error = status.error();
     if (!error.file.empty()) {

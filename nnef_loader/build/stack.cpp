@@ -9,10 +9,10 @@
 namespace rill::nnef {
 namespace {
 
-// Larger stacks of constants are left to `concat`, which takes memory only if it is run.
+// Larger stacks of constants become a `concat`, which takes memory only if it runs.
 constexpr int64_t kMaxStackedElements = int64_t{1} << 22;
 
-/// A list of lists as one row of leaves with a shape.
+/// Nested lists as a flat list of leaves with a shape.
 struct Leaves {
   std::vector<int64_t> shape;
   std::vector<const Value*> items;
@@ -80,7 +80,7 @@ Kinds kinds_of(const Leaves& leaves, const Graph& graph) {
   return kinds;
 }
 
-/// The type of elements that stack all leaves without loss, or the nearest that there is.
+/// Return the element type that holds all leaves without loss, or the closest one.
 Result<DType> common_type(const Kinds& kinds) {
   const bool any = !kinds.wires.empty();
   const auto has = [&](DType t) { return contains(kinds.wires, t); };

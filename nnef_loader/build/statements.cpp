@@ -69,7 +69,7 @@ bool Builder::keeps_list(const RValue& right) {
 
 Status Builder::run_statement(const Assignment& statement, Scope& scope) {
   if (scope.from_document) place_ = statement.place;
-  // On the heap: the stack of nested fragments has no room for it.
+  // On the heap: it would overflow the stack of nested fragments.
   const auto naming = std::make_unique<Naming>();
   RILL_TRY(name_results(statement, scope, naming.get()));
   RILL_ASSIGN(const Value value, eval(statement.right, scope, *naming));
@@ -118,7 +118,7 @@ Status Builder::bind_name(const std::string& identifier, const Value& value, boo
     scope.values[identifier] = value;
     return {};
   }
-  // The only result of an operator is meant by the name itself: `y = unstack(x)` of extent 1.
+  // A list of one result is that result: `y = unstack(x)` of extent 1.
   if (one) scope.lists_of_one[identifier] = value;
   const std::string& name = naming.targets[position];
   RILL_ASSIGN(OutletId wire, to_wire(one ? list->front() : value, scope, name, naming.exact));
@@ -137,7 +137,7 @@ Result<OutletId> Builder::quantised(OutletId wire, const QuantType& type, const 
   const Node& made = target.graph.node(wire.node);
   const bool own = made.line == place_.line && made.name.starts_with(str_cat(name, "_"));
   if (made.name == name || (options_.tract_names && own && !made.op->as<Source>())) {
-    // Both values are called as tract calls them.
+    // Name both values as tract does.
     target.graph.nodes[static_cast<size_t>(wire.node)].name =
         target.names.claim(str_cat(name, "_raw"));
   }
@@ -173,7 +173,7 @@ Result<Value> Builder::parameter_value(const FragmentDecl& decl, const Parameter
 
 namespace {
 
-/// The value of a call: that of the only result, or a list of all.
+/// Return the value of a call: its only result, or a list of all results.
 [[gnu::noinline]] Value results_of(const FragmentDecl& decl, Scope* scope) {
   List results;
   for (const ResultDecl& result : decl.results) {
@@ -183,7 +183,7 @@ namespace {
   return Value(std::move(results));
 }
 
-/// The environment of a fragment's body; its results get the names that the caller assigns.
+/// Return the environment of a fragment's body; its results get the names that the caller assigns.
 Scope inlined_scope(const Callee& callee, const Call& call, const Scope& caller,
                     const Naming& naming) {
   Scope inner;
@@ -208,7 +208,7 @@ Scope inlined_scope(const Callee& callee, const Call& call, const Scope& caller,
 Result<Value> Builder::expand(const Callee& callee, const Call& call, Scope& scope,
                               const Naming& naming) {
   const FragmentDecl& decl = *callee.decl;
-  // The stack of nested fragments has no room for a scope of each.
+  // On the heap: a scope per nested fragment would overflow the stack.
   const auto inner = std::make_unique<Scope>();
   RILL_TRY(enter(callee, call, scope, naming, inner.get()));
   RILL_TRY(run_body(decl, *inner));

@@ -4,9 +4,9 @@
 
 namespace rill::nnef {
 
-/// Return the text of the standard fragments: operators of NNEF that are made of others. Operators
-/// that a module reads take precedence over this text. Source: Khronos NNEF 1.0.5, appendix of
-/// compound operations; docs/nnef-dialect.md, stdlib.
+/// Return the text of the standard fragments: NNEF operators that consist of others. Operators that
+/// a module reads take precedence. Source: Khronos NNEF 1.0.5, appendix of compound operations;
+/// docs/nnef-dialect.md, stdlib.
 std::string_view stdlib_text();
 
 /// Return whether the Khronos specification has an operator of that name that no loader of this

@@ -1,5 +1,5 @@
-// The streaming of a pulsed graph, as the properties of its file. tract writes the first three, and
-// newer versions of it the symbol; all others are rill's.
+// Stores the streaming of a pulsed graph as properties of its file. tract writes the first three,
+// and newer versions also the symbol; all others belong to rill.
 
 #include <algorithm>
 #include <charconv>
@@ -50,7 +50,7 @@ std::vector<std::string> dim_texts(const std::vector<Dim>& dims) {
   return out;
 }
 
-/// tract folds no list of 16 integers or more, so that the delays of wires are texts.
+/// tract cannot read lists of 16 integers or more, so the delays of wires are texts.
 std::vector<std::string> wire_texts(const std::vector<StreamingWire>& wires) {
   std::vector<std::string> out;
   for (const StreamingWire& wire : wires) out.push_back(str_cat(wire.delay, " ", wire.name));
@@ -93,7 +93,7 @@ void add_streaming(const Streaming& streaming, Properties* out) {
   if (streaming.model) add(kModel, texts({to_text(*streaming.model)}));
 }
 
-/// Removes properties from those of a file, one by one. After an error it returns nothing.
+/// Takes properties out of those of a file, one by one. After an error it returns nothing.
 class Reader {
  public:
   explicit Reader(Properties* properties) : properties_(properties) {}
@@ -106,7 +106,8 @@ class Reader {
   void refuse(const char* key, std::string_view expected, std::string_view found);
   std::vector<int64_t> integers(const char* key);
   std::vector<std::string> strings(const char* key);
-  /// Return the integers of a property with the right count, none below `least`; else `otherwise`.
+  /// Return the integers of a property if their count is right and none is below `least`; else
+  /// `otherwise`.
   std::vector<int64_t> numbers(const char* key, std::vector<int64_t> otherwise, int64_t least);
   std::optional<Dim> dim(const char* key, const std::string& text);
 
@@ -227,7 +228,7 @@ void Reader::lengths() {
     return;
   }
   for (size_t i = 0; i < told.size(); ++i) {
-    // A static output that is always known has no length.
+    // A static output that is known from the start has no length.
     if (!told[i].empty() || out_.outputs[i].axis >= 0) {
       out_.outputs[i].length = dim(kLengths, told[i]);
     }

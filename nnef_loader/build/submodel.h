@@ -8,9 +8,9 @@
 
 namespace rill::nnef {
 
-/// Run another model of the archive: what `LoadOptions::keep_submodels` leaves of it.
+/// Represents another model of the archive as one node, for `LoadOptions::keep_submodels`.
 /// Shapes and types: those of the inner model. Errors: kUnsupported when it is prepared or pulsed;
-/// a model is loaded as its nodes for that.
+/// for that, load the model inlined.
 /// Stream: refused. Source: tract_core_submodel.
 struct Submodel final : OpBase<Submodel> {
   std::string label;

@@ -9,7 +9,7 @@
 
 namespace rill::nnef::test {
 
-/// Small operators that stand in for the op modules: add sub mul max min cast unsqueeze concat
+/// Small operators that replace the op modules in tests: add sub mul max min cast unsqueeze concat
 /// reshape slice shape_of unstack pair probe scan.
 std::span<const OpModule* const> ops();
 
@@ -19,7 +19,7 @@ Entry tensor_file(std::string_view label, const Tensor& tensor);
 Tensor floats(std::vector<int64_t> shape, std::vector<float> values);
 Tensor integers(std::vector<int64_t> shape, std::vector<int64_t> values);
 
-/// Put statements into a document with two inputs, x [2, S] and y [2, S], and load it.
+/// Load a document of these statements with two inputs, x [2, S] and y [2, S].
 /// `results`: names in `-> (...)`.
 std::string document(std::string_view statements, std::string_view results = "z",
                      std::string_view head = "");
@@ -31,13 +31,13 @@ Result<Graph> load_body(std::string_view statements, std::string_view results = 
 
 /// Return the value of a constant output. Fails the test if it is not constant.
 const Tensor& output_value(const Graph& graph, size_t index = 0);
-/// Give the error text, or "loaded".
+/// Return the error text, or "loaded".
 std::string error_of(const Result<Graph>& result);
-/// Give the graph; fails the test if there is none.
+/// Return the graph; fails the test if there is none.
 Graph loaded(Result<Graph> result);
 /// Fail the test unless the error has each of these texts.
 void expect_error(const Result<Graph>& result, std::vector<std::string> parts);
-/// List nodes as "name:Op", constants left out.
+/// List nodes as "name:Op", without constants.
 std::string node_list(const Graph& graph);
 
 }  // namespace rill::nnef::test

@@ -8,7 +8,7 @@
 namespace rill::nnef {
 namespace {
 
-/// The constant that a wire holds, else null.
+/// Return the constant of a wire, or null.
 const Tensor* tensor_behind(const Value& value, const Graph& graph) {
   const OutletId* wire = value.get<OutletId>();
   return wire ? graph.fact(*wire).konst.get() : nullptr;
@@ -23,7 +23,7 @@ Status mismatch(std::string_view wanted, const Value& value, const Graph& graph)
   return fail(Code::kDType, "expected ", wanted, ", found ", value_text(value, graph));
 }
 
-/// The only element of a list, as readers take `[x]` for `x`.
+/// Return the only element of a list: readers treat `[x]` as `x`.
 const Value& unwrapped(const Value& value) {
   const Value* at = &value;
   while (const List* list = at->get<List>()) {

@@ -13,17 +13,17 @@ namespace rill::nnef {
 
 using List = std::vector<Value>;
 
-/// Name what a value is, for messages: "a number", "the computed wire \"x\"".
+/// Describe a value for messages: "a number", "the computed wire \"x\"".
 std::string value_text(const Value& value, const Graph& graph);
-/// Count the values in a list and its lists; 1 for anything else.
+/// Count the values in a list and its nested lists; 1 for any other value.
 int64_t leaf_count(const Value& value);
 
 /// Read a number as written. Errors: kParse for integers beyond 64 bits.
 Result<Value> value_of(const NumberLiteral& literal);
 
-/// Convert. Wires convert where they are constants; lists of one as their element.
-/// Errors: kDType for a value of another kind; kSymbol where a number is wanted and symbols are
-/// found; kUnsupported for a wire that is computed at run time.
+/// Convert a value. Constant wires convert, and a list of one converts as its element. Errors:
+/// kDType for a value of another kind; kSymbol for symbols in place of a number; kUnsupported for a
+/// wire that is computed at run time.
 Result<Dim> dim_of(const Value& value, const Graph& graph);
 Result<int64_t> integer_of(const Value& value, const Graph& graph);
 Result<float> number_of(const Value& value, const Graph& graph);
@@ -32,7 +32,7 @@ Result<std::string> text_of(const Value& value, const Graph& graph);
 
 /// Return the elements of a list or of a constant of rank 1; any other value is its only element.
 Result<List> elements_of(const Value& value, const Graph& graph);
-/// Take element `index` of a list or of a constant of rank 1.
+/// Return element `index` of a list or of a constant of rank 1.
 Result<Value> element_of(const Value& value, int64_t index, const Graph& graph);
 
 /// Make a constant. Integers become i64, dims with symbols TDim, floats f32, integers among floats
@@ -40,7 +40,7 @@ Result<Value> element_of(const Value& value, int64_t index, const Graph& graph);
 /// Errors: kShape for ragged lists and ranks over 8; kDType for mixtures that have no common type.
 Result<std::optional<Tensor>> constant_of(const Value& value, const Graph& graph);
 
-/// Read the spelling of an element type: `f32`, `TDim`, `QU8(Z:128 S:0.01)`.
+/// Parse an element type: `f32`, `TDim`, `QU8(Z:128 S:0.01)`.
 /// Errors: kUnsupported.
 struct NamedType {
   DType dtype = DType::kF32;

@@ -12,7 +12,7 @@
 namespace rill::nnef {
 namespace {
 
-/// An operator that is read as many nodes, and its name in tract's dumps.
+/// An operator that loads as several nodes, and its name in tract's dumps.
 struct Whole {
   std::string_view callee;
   std::string_view registry;
@@ -27,16 +27,15 @@ constexpr std::array kWholes{
     Whole{"tract_transformers_sdpa", "tract_transformers", "SDPA"},
 };
 
-/// An argument as it is written back: input `wire`, or a text where that is -1.
+/// An argument for writing: input `wire`, or a text if `wire` is -1.
 struct Argument {
   std::string name;
   int64_t wire = -1;
   std::string text;
 };
 
-/// Stand for what an operator is read as.
-/// Shapes and types: those of what it is read as. Errors: kUnsupported when it is prepared or
-/// pulsed; a model is loaded as its nodes for that.
+/// Represents an operator that loads as several nodes by one node. Shapes and types: those of its
+/// nodes. Errors: kUnsupported when it is prepared or pulsed; for that, load the model expanded.
 /// Stream: refused. Source: tract, the operators of `kWholes`.
 struct WholeCall final : OpBase<WholeCall> {
   const Whole* whole = nullptr;
@@ -78,7 +77,7 @@ struct WholeCall final : OpBase<WholeCall> {
   }
 };
 
-/// Write a number, a truth value or a text; nothing for other values.
+/// Format a number, a bool or a string; nothing for other values.
 std::optional<std::string> spelled(const Value& value) {
   if (const auto* dim = value.get<Dim>()) return dim_text(*dim);
   if (const auto* number = value.get<float>()) return nnef_text(*number);
@@ -98,7 +97,7 @@ std::vector<OutletId> outlets_of(const Value& value) {
   return outlets;
 }
 
-/// A call with its arguments, of which those that are tensors are wires of the graph.
+/// A call with its arguments; tensor arguments are wires of the graph.
 struct Read {
   std::vector<Argument> arguments;
   std::vector<Value> values;
@@ -128,8 +127,7 @@ Result<std::optional<Read>> read_arguments(CallCtx& ctx, const FragmentDecl& dec
   return std::optional<Read>(std::move(read));
 }
 
-/// Return the facts of the outputs: those of the nodes that the call is read as, in a scratch
-/// graph.
+/// Return the facts of the outputs, by expanding the call in a scratch graph.
 Result<Facts> facts_of_outputs(Builder* builder, const Callee& callee, const Call& call,
                                const Graph& graph, Read read, const Naming& naming) {
   Target side;

@@ -29,7 +29,7 @@ class DimCollector final : public SomeFields {
   void field(const char*, TensorPtr& value) override { add(value); }
 };
 
-/// All dims that the statement of a node may spell.
+/// Return all dims that the statement of a node may contain.
 std::vector<Dim> dims_of(const Node& node) {
   DimCollector collector;
   node.op->clone()->fields(collector);
@@ -49,7 +49,7 @@ void add_symbols(const TensorPtr& tensor, std::set<std::string>* symbols) {
   if (tensor->dtype() == DType::kDim) add_symbols(tensor->values<Dim>(), symbols);
 }
 
-/// A name for a file: that of the tensor where it can be one.
+/// Return a file name: that of the tensor if it is valid as a file name.
 std::string label_stem(std::string_view name) {
   bool usable = !name.empty() && name[0] != '.' && name.find("..") == std::string_view::npos;
   for (const char c : name) {
@@ -94,14 +94,14 @@ void BodyWriter::name_wires() {
   const auto name_of = [&](OutletId outlet) -> std::string& {
     return wire_names_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
   };
-  // A wire called as a symbol or a number would hide it.
+  // A wire named like a symbol or a number would hide it.
   claim("nan");
   for (const std::string& symbol : graph_.scope.symbols()) claim(symbol);
   for (const OutletId& input : graph_.inputs) name_of(input) = claim(graph_.node(input.node).name);
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     const OutletId outlet = graph_.outputs[i];
     std::string& name = name_of(outlet);
-    // In the model a wire is called after its node, as tract does; in a body after the output.
+    // In the model, name a wire after its node, as tract does; in a body, after the output.
     const Node& node = graph_.node(outlet.node);
     const bool own = outlet.slot == 0 && node.name == graph_.output_names[i];
     if (name.empty() && (own || !is_main_ || outlet.slot > 0)) {
@@ -126,7 +126,7 @@ void BodyWriter::name_wires() {
 
 void BodyWriter::emit(std::string_view left, std::string_view expression) {
   text_ += str_cat("  ", left, " = ", expression, ";\n");
-  // The expressions of dims may cast.
+  // Expressions of dims may contain casts.
   if (expression.find("tract_core_") != std::string_view::npos) {
     document_.registries.insert("tract_core");
   }
@@ -193,7 +193,7 @@ Status BodyWriter::write_source(const Node& node, const std::string& name) {
   bool concrete = true;
   for (const Dim& extent : fact.shape) concrete &= extent.is_const();
   const std::string shape = dims_text(fact.shape);
-  // graph.quant has the quantization.
+  // graph.quant contains the quantization.
   if ((fact.dtype == DType::kF32 || is_quantised(fact.dtype)) && concrete) {
     emit(print_identifier(name), str_cat("external(shape = ", shape, ")"));
     return {};

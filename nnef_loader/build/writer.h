@@ -18,7 +18,7 @@
 
 namespace rill::nnef {
 
-/// The names that a fragment was written with.
+/// The names used in a written fragment.
 struct SavedBody {
   std::string fragment;
   std::vector<std::string> inputs;
@@ -53,17 +53,17 @@ class BodyWriter {
   SavedDocument& document() { return document_; }
   std::vector<std::string> input_names() const;
   const std::vector<std::string>& output_names() const { return output_names_; }
-  /// The statements, one per line, two spaces in front.
+  /// Return the statements, one per line, indented by two spaces.
   const std::string& text() const { return text_; }
 
   const std::string& wire_name(OutletId outlet) const {
     return wire_names_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
   }
-  /// Spell a dim of a node as an expression that reads back as it.
+  /// Return a dim of a node as an expression that reads back as the same dim.
   std::string dim(const Dim& value, int id) const;
-  /// Give the name or the literal that stands for a wire; writes the statement of a constant.
+  /// Return the name or literal for a wire; emits the statement of a constant.
   Result<std::string> use(OutletId outlet);
-  /// Write `name = variable(...)` with a separate file, under a name made from the stem.
+  /// Emit `name = variable(...)` with a separate file, under a name derived from the stem.
   Result<std::string> variable(std::string_view stem, const TensorPtr& tensor);
   std::string claim(std::string_view stem);
   void emit(std::string_view left, std::string_view expression);
@@ -92,7 +92,7 @@ class BodyWriter {
   std::string text_;
 };
 
-/// One node, as its op's writer sees it.
+/// The interface of an op's writer to one node.
 class NodeWriter final : public SaveCtx {
  public:
   NodeWriter(BodyWriter* body, int id)

@@ -44,7 +44,7 @@ class Box {
 
 enum class TypeName : uint8_t { kInteger, kScalar, kLogical, kString, kComplex, kAny };
 
-/// Spell a type name: "integer", ..., "?".
+/// Return a type name: "integer", ..., "?".
 std::string_view type_name_text(TypeName name);
 
 /// A declared type: `scalar`, `tensor<scalar>`, `(integer, integer)`, each with or without `[]`.
@@ -99,7 +99,7 @@ enum class BinaryOp : uint8_t {
   kIn,
 };
 
-/// Spell an operator: "+", "&&", "in", ...
+/// Return the text of an operator: "+", "&&", "in", ...
 std::string_view binary_op_text(BinaryOp op);
 
 struct BinaryExpr {
@@ -192,7 +192,7 @@ struct RValue {
 
   static RValue identifier(std::string name);
   static RValue integer(int64_t value);
-  /// Make a float: `1.0`, `1e-05`, `inf`. NaN has no spelling and must not come here.
+  /// Make a float literal: `1.0`, `1e-05`, `inf`. NaN has no literal and must not be passed.
   static RValue scalar(float value);
   static RValue string(std::string value);
   static RValue logical(bool value);
@@ -218,7 +218,7 @@ struct Argument {
   bool operator==(const Argument&) const = default;
 };
 
-/// Name the kind of an expression for messages: "a comprehension", "a range", ...
+/// Return the kind of an expression for messages: "a comprehension", "a range", ...
 std::string_view kind_text(const RValue& value);
 
 inline constexpr int kMaxExpressionHeight = 36;
@@ -269,7 +269,7 @@ struct FragmentDecl {
   bool operator==(const FragmentDecl&) const = default;
 };
 
-/// `extension name rest;`, the rest verbatim but for blanks at its ends.
+/// `extension name rest;`, with the rest verbatim except for blanks at its ends.
 struct Extension {
   std::string name;
   std::string rest;
@@ -286,7 +286,7 @@ struct GraphDecl {
   bool operator==(const GraphDecl&) const = default;
 };
 
-/// A whole `graph.nnef`. Comparing two documents compares what they say, not how they are laid out.
+/// A whole `graph.nnef`. Documents are compared by content, not by layout.
 struct Document {
   std::string version = "1.0";
   std::vector<Extension> extensions;

@@ -5,7 +5,7 @@
 
 #include "nnef_loader/syntax/parser.h"
 
-// Inlined into one another these would all take the stack of the largest at every level.
+// Not inlined: inlining would make every level use the largest stack frame.
 #define RILL_OWN_FRAME [[gnu::noinline]]
 
 namespace rill::nnef {
@@ -35,7 +35,7 @@ constexpr std::array<OperatorLevel, 14> kOperators = {{
 }};
 
 const OperatorLevel* operator_of(const Token& token) {
-  // Most tokens behind an operand close something.
+  // Most tokens after an operand close an expression.
   constexpr std::string_view kFirst = "i<>=!&|+-*/^";
   if (token.text.empty() || kFirst.find(token.text[0]) == std::string_view::npos) return nullptr;
   for (const OperatorLevel& entry : kOperators) {

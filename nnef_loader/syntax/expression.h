@@ -10,7 +10,7 @@
 
 namespace rill::nnef {
 
-/// Read the type name that the token spells; nothing if it spells none.
+/// Read the type name of a token; nothing if it is none.
 std::optional<TypeName> type_name_of(const Token& token);
 
 /// Read expressions. Operators, loosest first: `a if c else b`; `in`; `&&` `||`; comparisons;
@@ -24,7 +24,7 @@ class ExpressionParser {
   Result<RValue> literal();
 
  private:
-  // Each reads into a tree that is there already: so calls in calls take little of the stack.
+  // Each reads into an existing tree, so that recursion uses little stack.
   Status rvalue(RValue* out);
   Status if_else(RValue* out);
   Status binary(int loosest, RValue* out);
@@ -46,7 +46,7 @@ class ExpressionParser {
   Status literal(RValue* out);
   Status literals(bool is_array, RValue* out);
   bool plain_literal(RValue* out);
-  /// Note the height of a tree that is complete. Errors: kParse where it is too high.
+  /// Record the height of a complete tree. Errors: kParse if it is too high.
   Status finish(int height, RValue* out);
   Status check_depth();
 

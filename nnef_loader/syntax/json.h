@@ -10,7 +10,7 @@
 
 namespace rill::nnef {
 
-/// A JSON value. Whole numbers in the range of 64 bits are integers; a null is `std::monostate`.
+/// A JSON value. Integers within 64 bits are `int64_t`; a null is `std::monostate`.
 struct Json {
   using Array = std::vector<Json>;
   struct Member;

@@ -17,7 +17,7 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 constexpr std::array<std::string_view, 7> kLongSymbols = {"->", "<=", ">=", "==", "!=", "&&", "||"};
 constexpr std::string_view kShortSymbols = "()[]{}<>,;:=?+-*/^!";
 
-/// A piece of the source for a message: short, and printable.
+/// Return a piece of the source for a message: short and printable.
 std::string shown(std::string_view text) {
   constexpr size_t kMost = 40;
   std::string out;
@@ -25,7 +25,7 @@ std::string shown(std::string_view text) {
     const auto c = static_cast<unsigned char>(text[i]);
     out.push_back(c < 0x20 || c == 0x7F ? '?' : text[i]);
   }
-  // A sequence of UTF-8 may have been cut.
+  // The cut may have split a UTF-8 sequence.
   const size_t bad = find_bad_utf8(out);
   if (bad != std::string_view::npos) out.resize(bad);
   return text.size() > kMost ? out + "..." : out;

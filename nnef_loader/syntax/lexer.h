@@ -35,7 +35,7 @@ struct Token {
 /// Describe a token for "found ...": `"x"`, `end of text`.
 std::string token_text(const Token& token);
 
-/// Cut a text into tokens, one at a time. Blanks and `#` comments separate them.
+/// Splits a text into tokens, one at a time. Blanks and `#` comments separate them.
 class Lexer {
  public:
   /// `text` and `file` must outlive the lexer.
@@ -43,9 +43,9 @@ class Lexer {
 
   /// Read the next token. Errors: kParse with its place.
   Result<Token> next();
-  /// Take the raw text up to a `;`, which is left for `next`. Errors: kParse if there is none.
+  /// Return the raw text up to a `;`, which `next` returns. Errors: kParse if there is none.
   Result<std::string_view> raw_until_semicolon();
-  /// Go back to the end of the first `length` bytes of a token that `next` gave last.
+  /// Move back into the last token, after its first `length` bytes.
   void split(const Token& token, size_t length);
 
   Status error_at(Place place, std::string_view message) const;

@@ -7,8 +7,8 @@
 
 namespace rill::nnef {
 
-/// The printer nests at most two levels per level of a tree, so all it prints is read back. Reading
-/// that deep takes about 40 KiB of stack.
+/// The printer emits at most two brackets per level of a tree, so the parser can read everything it
+/// prints. This depth takes about 40 KiB of stack.
 inline constexpr int kMaxNesting = 2 * kMaxExpressionHeight + 8;
 /// A tree takes up to about a hundred times the memory of its text.
 inline constexpr size_t kMaxTextBytes = size_t{16} << 20;

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 5> kKeywords = {"if", "else", "in", "for"
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Return whether a plain spelling could be read as something else than this name.
+/// Return whether the unquoted name could be read as something else.
 bool is_ambiguous(std::string_view name) {
   return name.starts_with("inf") || name.starts_with("true") || name.starts_with("false") ||
          contains(kKeywords, name);
@@ -56,7 +56,7 @@ class Printer {
   }
   void list(std::string_view open, const std::vector<RValue>& items, std::string_view close);
   void names(const std::vector<std::string>& names);
-  /// Print where only an atom may stand; `subscript_fits` if one may follow the atom.
+  /// Print an expression where only an atom is allowed; `subscript_fits`: a subscript may follow.
   void atom(const RValue& value, bool subscript_fits);
 
   std::string out_;
@@ -71,7 +71,7 @@ void Printer::document(const Document& document) {
   }
   if (!document.extensions.empty()) put("\n");
   for (const FragmentDecl& declaration : document.fragments) fragment(declaration);
-  // A text of fragments alone has no graph.
+  // A text with only fragments has no graph.
   if (!document.graph.name.empty()) graph(document.graph);
 }
 
@@ -200,8 +200,8 @@ void Printer::operator()(const UnaryExpr& node) {
   put(node.op);
   const size_t begin = out_.size();
   atom(*node.operand, true);
-  // A minus right before a number, even one that is subscripted, would become its sign. Names do
-  // not start with `inf` here: those are quoted.
+  // A minus directly before a number, even a subscripted one, would become its sign. Names that
+  // start with `inf` are quoted, so they cannot occur here.
   const std::string_view operand = std::string_view(out_).substr(begin);
   if (operand.starts_with("inf") || (!operand.empty() && is_digit(operand[0]))) {
     out_.insert(begin, "(");

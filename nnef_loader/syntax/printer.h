@@ -8,8 +8,8 @@
 namespace rill::nnef {
 
 /// Write a document so that `parse_document` reads back an equal tree: extensions and fragments in
-/// the order given, one statement per line. Names that are no plain identifiers, and those that
-/// other readers take for literals (`info`, `true_value`), are written as `i"..."`.
+/// the order given, one statement per line. Names that are not identifiers, or that other readers
+/// treat as literals (`info`, `true_value`), are written as `i"..."`.
 std::string print_document(const Document& document);
 
 std::string print_fragment(const FragmentDecl& fragment);
@@ -24,7 +24,7 @@ std::string print_string(std::string_view value);
 /// Sort extensions by name and text and fragments by name, as written files have them.
 void sort_declarations(Document* document);
 
-/// Return whether the name is written as it is: ASCII letters, digits and `_`, no digit first.
+/// Return whether a name needs no quotes: ASCII letters, digits and `_`, no leading digit.
 bool is_plain_identifier(std::string_view name);
 
 }  // namespace rill::nnef

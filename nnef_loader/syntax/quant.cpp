@@ -191,7 +191,7 @@ Status QuantParser::check(const QuantEntry& entry, const Given& given, Place pla
   return {};
 }
 
-/// A scale with nine decimals, as tract writes it, or with as many digits as needed.
+/// Format a scale with nine decimals, as tract does, or with more digits if needed.
 std::string scale_text(float scale) {
   std::string text;
   if (std::isfinite(scale)) append_fixed(text, static_cast<double>(scale), 9);
@@ -199,7 +199,7 @@ std::string scale_text(float scale) {
   return read_number(text, &back) > 0 && back == scale ? text : str_cat(scale);
 }
 
-/// The name as the format wants it: plain names in quotes, others as `i"..."`.
+/// Return a name in the format: plain names in quotes, others as `i"..."`.
 std::string key_text(const std::string& name) {
   return (is_plain_identifier(name) ? "" : "i") + print_string(name);
 }

@@ -9,8 +9,8 @@
 
 namespace rill::nnef {
 
-/// Look at tokens ahead of the one to take. A token that cannot be read shows as the end of the
-/// text; the failure itself comes out of `unexpected` and `expect_end`.
+/// Look ahead in the tokens. An invalid token appears as the end of the text; `unexpected` and
+/// `expect_end` return its error.
 class TokenStream {
  public:
   TokenStream(std::string_view text, std::string_view file) : lexer_(text, file) {
@@ -24,18 +24,18 @@ class TokenStream {
   void skip();
   bool at_end() { return peek().kind == Token::Kind::kEnd; }
 
-  /// Take the token if it is that symbol, or that plain name.
+  /// Consume the token if it is that symbol or plain name.
   bool accept(std::string_view symbol);
   bool accept(const char* symbol);
   bool accept_word(std::string_view word);
   Status expect(std::string_view symbol, std::string_view where);
   Status expect(const char* symbol, const char* where);
-  /// As `expect(">")`; takes the first half of a `>=` too, as in `x: tensor<scalar>=1.0`.
+  /// As `expect(">")`; also consumes the first half of `>=`, as in `x: tensor<scalar>=1.0`.
   Status expect_closing_angle(std::string_view where);
   Status expect_word(std::string_view word);
   Result<std::string> expect_name(std::string_view what);
   Status expect_end(std::string_view after);
-  /// Take the raw text up to the next `;`. Nothing may have been looked at past the last token.
+  /// Return the raw text up to the next `;`. Do not peek before this call.
   Result<std::string_view> raw_until_semicolon() { return lexer_.raw_until_semicolon(); }
 
   /// Fail at the next token: "expected X, found Y".
@@ -52,7 +52,7 @@ class TokenStream {
   Status failure_;
 };
 
-/// Count levels of nesting while alive.
+/// Counts a level of nesting during its lifetime.
 class Nesting {
  public:
   explicit Nesting(int* depth) : depth_(depth) { ++*depth_; }

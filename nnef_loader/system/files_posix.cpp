@@ -15,8 +15,7 @@
 namespace rill::system {
 namespace {
 
-/// While this exists, writing to a closed pipe is an error of that write, and no signal that ends
-/// the process.
+/// During its lifetime, writing to a closed pipe fails instead of ending the process by a signal.
 class NoPipeSignal {
  public:
   NoPipeSignal() noexcept {
@@ -65,7 +64,7 @@ bool told(int status, const struct stat& found, Info* info) {
   return status == 0;
 }
 
-/// Calls again what a signal has interrupted.
+/// Retry a call that a signal interrupted.
 template <class Call>
 auto again(const Call& call) {
   auto result = call();

@@ -67,7 +67,7 @@ int error_of(DWORD code) {
   }
 }
 
-/// Leaves the reason of a failure in `errno`, and passes on whether there was none.
+/// Store the reason of a failure in `errno`; return whether the call succeeded.
 bool done(bool succeeded) {
   if (!succeeded) errno = error_of(GetLastError());
   return succeeded;
@@ -103,7 +103,7 @@ bool report_opened(const std::string& path, DWORD flags, Info* info) {
   return told;
 }
 
-/// Names that Windows gives to devices, with or without what follows a dot.
+/// Device names of Windows, with or without an extension.
 bool is_device(std::string_view part) {
   std::string stem(part.substr(0, part.find('.')));
   for (char& c : stem) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;

@@ -140,7 +140,7 @@ Result<Tensor> read_bools(const File& file) {
   const uint32_t bits = file.header.bits_per_item;
   const int64_t needed = bits == 1 ? file.items / 8 + (file.items % 8 != 0 ? 1 : 0) : file.items;
   const int64_t stated = file.header.payload_bytes;
-  // Whoever writes single bits may round up by a byte too much.
+  // Writers of single bits may add one byte too many.
   if (stated < needed || stated > needed + 1) RILL_TRY(check_payload(file, needed));
   if (static_cast<int64_t>(file.payload.size()) < needed) {
     return fail(Code::kParse, "payload of ", file.payload.size(), " bytes, expected ", needed);
@@ -156,7 +156,7 @@ Result<Tensor> read_bools(const File& file) {
   return tensor;
 }
 
-/// The payload size in the header is not looked at: tract writes the size of its objects there.
+/// Ignore the payload size in the header: tract writes the size of its objects there.
 Result<Tensor> read_strings(const File& file) {
   constexpr int64_t kLengthBytes = 4;
   std::span<const std::byte> rest = file.payload;
@@ -186,7 +186,7 @@ Result<Tensor> read_strings(const File& file) {
   return tensor;
 }
 
-/// Bring nibbles from neighbouring order, 2j and 2j + 1 in byte j, to GGML order, j and j + 16.
+/// Reorder nibbles from adjacent order, 2j and 2j + 1 in byte j, to GGML order, j and j + 16.
 void relay_nibbles(std::span<std::byte> blocks) {
   for (size_t at = 0; at + kQ40BlockBytes <= blocks.size(); at += kQ40BlockBytes) {
     const std::span<std::byte> packed = blocks.subspan(at + kQ40ScaleBytes, kQ40NibbleBytes);

@@ -10,7 +10,7 @@
 
 namespace rill::nnef {
 
-/// Read a `.dat` file. Quantised integers come back as plain ones: scale and zero point are in
+/// Read a `.dat` file. Quantised integers are returned as plain ones: scale and zero point are in
 /// `graph.quant`. Complex numbers come back as a trailing axis of 2; bools as 0 and 1;
 /// block-quantised payloads as they are, in GGML order.
 /// Errors: kParse if the header or the payload is wrong; `name` is named in them.
@@ -21,7 +21,7 @@ Result<Tensor> read_tensor(std::span<const std::byte> bytes, std::string_view na
 Result<Tensor> read_mapped_tensor(const MappedBytes& file, std::string_view name);
 
 /// Write a `.dat` file. bf16 is written as f32; quantised tensors as quantised integers.
-/// Errors: kUnsupported for dims and blobs, which the format does not hold, and from 4 GiB on.
+/// Errors: kUnsupported for dims and blobs, which the format lacks, and from 4 GiB on.
 Result<std::vector<std::byte>> write_tensor(const Tensor& tensor);
 
 }  // namespace rill::nnef

@@ -32,7 +32,7 @@ Result<ItemType> item_type(const Tensor& tensor) {
   return refused;
 }
 
-/// The bytes that the elements take in the file; -1 if they leave the range.
+/// Return the bytes of the elements in the file; -1 on overflow.
 int64_t payload_size(const Tensor& tensor) {
   if (tensor.dtype() != DType::kString) return tensor.size_bytes();
   int64_t size = 0;

@@ -12,7 +12,7 @@
 namespace rill::onnx {
 namespace {
 
-/// In front of the states of a loop: how many iterations it has, and whether the first one runs.
+/// The inputs before the states of a loop: the number of iterations, and the initial condition.
 constexpr size_t kTerms = 2;
 /// Bounds the time of the search for readers of the lists.
 constexpr size_t kMostAppended = 1024;

@@ -12,9 +12,9 @@
 
 namespace rill::onnx {
 
-/// A loop that in each iteration adds tensors at an end of a sequence, or one to a tensor along an
-/// axis, as PyTorch writes `outputs.append(y)` and `y = torch.cat([y, row])`. Here the appended
-/// tensors become one of the lists of the loop, so that its states keep their shapes.
+/// A loop whose iterations append to a sequence, or concatenate to a tensor, as PyTorch writes
+/// `outputs.append(y)` and `y = torch.cat([y, row])`. The appended tensors become a scan output of
+/// the loop, so that its states keep their shapes.
 class AppendingLoop {
  public:
   /// All arguments must outlive it.
@@ -29,7 +29,7 @@ class AppendingLoop {
   Status look();
   bool appends() const { return !appended_.empty(); }
   bool has_sequences() const { return has_sequences_; }
-  /// The loop as it is, with the body that `look` has read. Takes the body.
+  /// Add the loop unchanged, with the body that `look` has read. Consumes the body.
   NodeProto plain();
   /// Add the loop and give its outputs their names.
   Status run(int64_t version);
@@ -53,12 +53,12 @@ class AppendingLoop {
   /// Return the readers of the tensor that was last in the sequence before an iteration.
   std::vector<std::string_view> reads_of_last(std::string_view before, const Sequence& sequence);
 
-  /// Make a state of the last appended tensor, of the list at that place.
+  /// Add a state for the last appended tensor of list `at`.
   void keep_last(const Appended& each, size_t at, NodeProto* loop, GraphProto* body);
-  /// The loop without the states that are appended to. Takes the body.
+  /// Add the loop without the appended states. Consumes the body.
   NodeProto rewritten();
   Result<OutletId> reversed(OutletId rows, int64_t version);
-  /// Name what a loop appended, given a list of all iterations for each tensor of an iteration.
+  /// Name the appended tensors, given a list of all iterations for each tensor of an iteration.
   Status give(const Appended& each, const std::vector<OutletId>& lists, int64_t version);
   Result<Sequence> grown(const Sequence& first, const Appended& by, OutletId rows, int64_t version);
 

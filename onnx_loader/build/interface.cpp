@@ -1,4 +1,4 @@
-// Inputs and outputs of the model: their types, their extents, and the symbols in these.
+// Inputs and outputs of the model: types, extents and symbols.
 
 #include "core/base/checked.h"
 #include "core/base/search.h"
@@ -31,7 +31,7 @@ Status check_tensor(const ValueInfo& info) {
               ", expected a tensor");
 }
 
-/// Bring the value that takes the place of an input to its type and rank.
+/// Convert the value that replaces an input to the input's type and rank.
 Result<TensorPtr> as_declared(const Tensor& value, const ValueInfo& info) {
   RILL_TRY(check_tensor(info));
   const auto type = onnx_type(info.type);
@@ -62,7 +62,7 @@ Result<Dim> Loader::extent(const ValueInfo& info, size_t axis, Graph* graph) {
   const DimProto& dim = info.shape[axis];
   if (dim.value && *dim.value >= 0) return Dim(*dim.value);
   if (dim.param.empty() || dim.param == "?") {
-    // Files leave unnamed extents out, or write them as -1 or "?".
+    // Files omit unnamed extents, or write them as -1 or "?".
     const std::string name =
         graph->scope.fresh(str_cat(nnef::mangled(info.name), "_", static_cast<int64_t>(axis)));
     graph->scope.declare(name);
@@ -73,7 +73,7 @@ Result<Dim> Loader::extent(const ValueInfo& info, size_t axis, Graph* graph) {
     graph->scope.declare(name);
     return Dim::symbol(name);
   }
-  // PyTorch writes what it computes with, as in "2*s0 + 1".
+  // PyTorch writes expressions, such as "2*s0 + 1".
   if (auto expression = parse_dim(dim.param); expression.ok() && expression->valid()) {
     std::vector<std::string> names;
     expression->collect_symbols(&names);
@@ -173,7 +173,7 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
       env->values.emplace(info.name, wire);
       continue;
     }
-    // An initialiser of the same name is the value that the input has unless it is given.
+    // An initialiser of the same name is the input's default value.
     const auto has_its_name = [&](const TensorProto& each) { return each.name == info.name; };
     const auto& initializers = graph.initializers;
     if (any_of(initializers, has_its_name)) continue;
@@ -190,7 +190,7 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
 
 namespace {
 
-/// A value that the file lists twice is two outputs, with different names.
+/// A value that the file lists twice becomes two outputs with different names.
 std::string name_of_output(const GraphProto& graph, std::string_view name,
                            const std::vector<std::string>& taken) {
   std::string own(name);
@@ -209,7 +209,7 @@ Status Loader::add_outputs(const GraphProto& graph, Env* env) {
     RILL_ASSIGN(OutletId wire, find(info.name, env));
     Graph& out = env->graph();
     if (out.fact(wire).dtype == DType::kDim) {
-      // Sizes are dims inside of the graph; who runs it reads the integers of the file.
+      // Sizes are dims inside the graph; callers read the integers that the file declares.
       const char* const type = onnx_type(info.type) == DType::kI32 ? "i32" : "i64";
       const nnef::CallArgument arguments[] = {{"", nullptr, Value(wire)},
                                               {"to", nullptr, Value(std::string(type))}};

@@ -42,7 +42,7 @@ std::string node_name(const NodeProto& node, const Env& env) {
 /// Add the file's node, its operator and the opset to an error.
 Status blamed(Status status, const NodeProto& node, const std::string& name, int64_t version) {
   Error& error = status.error();
-  // Of nodes in nodes, the inner one is to blame.
+  // Report the innermost of nested nodes.
   if (error.op.find(", opset ") != std::string::npos) return status;
   error.node = name;
   error.op =
@@ -321,7 +321,7 @@ Status Loader::run_loop(const NodeProto& node, int64_t version, const std::strin
   Status appended;
   if (loop.appends()) {
     appended = loop.run(version);
-    // Rows may differ from turn to turn where the iterations are written out.
+    // In an unrolled loop, rows may differ between iterations.
     if (appended.ok() || loop.has_sequences()) return appended;
   }
   auto outlets = read_node(loop.appends() ? node : loop.plain(), version, name, env);

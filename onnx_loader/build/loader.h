@@ -21,8 +21,8 @@ namespace rill::onnx {
 /// Bounds the memory of sequences that grow by one tensor per node.
 constexpr int64_t kMostInSequences = int64_t{1} << 20;
 
-/// Tensors one behind the other: single ones first, then the entries of the first axis of `rows`,
-/// if that is valid.
+/// A sequence of tensors: single ones first, then the entries along the first axis of `rows`, if
+/// valid.
 struct Sequence {
   std::vector<OutletId> items;
   OutletId rows;
@@ -46,7 +46,7 @@ struct Env {
   Graph& graph() const { return scope->target->graph; }
 };
 
-/// Symbols, and what takes their place.
+/// Symbols and their replacements.
 using Equalities = std::vector<std::pair<std::string, Dim>>;
 
 /// Results of earlier attempts to build the graph.
@@ -71,9 +71,9 @@ class Loader {
   /// Add the nodes of a graph in a separate environment.
   Status run_graph(const GraphProto& graph, Env* env);
   Result<std::vector<OutletId>> outputs_of(const GraphProto& graph, Env* env);
-  /// Find the value of a name. Errors: kParse if nothing before gives it.
+  /// Find the value of a name. Errors: kParse if no earlier node produces it.
   Result<OutletId> find(std::string_view name, Env* env);
-  /// Find the sequence of a name; null if it is none.
+  /// Find the sequence of a name; null if the name has none.
   Result<const Sequence*> find_sequence(std::string_view name, Env* env);
   Status keep_sequence(std::string_view name, Sequence all, Env* env);
   /// Make an environment for a graph that is an attribute. Errors: kUnsupported if it is too deep.
@@ -81,7 +81,7 @@ class Loader {
   Result<GraphProto> read(Bytes graph) { return read_graph(graph, &budget_); }
   const ProtoBudget& budget() const { return budget_; }
   Result<OutletId> add_const(std::string_view name, TensorPtr value, Env* env);
-  /// Return the rank that the file states for a value, or for elementwise results of it.
+  /// Return the rank that the file declares for a value, or for elementwise results of it.
   std::optional<int> stated_rank(std::string_view name) const;
   Status take_as_equal(const Dim& a, const Dim& b, const Env& env);
   bool clamps() { return clamped_ = findings_.clamps; }
@@ -93,11 +93,11 @@ class Loader {
   Result<std::vector<OutletId>> read_node(const NodeProto& node, int64_t version,
                                           const std::string& name, Env* env);
   Status bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets, Env* env);
-  /// Count what sequences hold. Errors: kUnsupported beyond the most of the whole file.
+  /// Count the tensors in sequences. Errors: kUnsupported beyond the limit of the file.
   Status take_tensors(int64_t count);
 
  private:
-  /// The wire of the graph around a body as one of the body.
+  /// Return the body's wire for a wire of the outer graph.
   Result<OutletId> captured(OutletId outside, std::string_view name, Env* env);
   Status add_inputs(const GraphProto& graph, Env* env);
   Result<Fact> input_fact(const ValueInfo& info, Env* env);

@@ -11,11 +11,11 @@
 namespace rill::onnx {
 namespace {
 
-// Operators allowed between the values read at the places and those written there.
+// Operators allowed between the values read at the mask's places and the values written there.
 constexpr std::array<std::string_view, 20> kElementwise = {
     "Abs",  "Add",  "Cast", "Ceil",       "Clip", "Div",     "Exp",  "Floor", "Identity", "Log",
     "Max",  "Min",  "Mul",  "Neg",        "Pow",  "Sigmoid", "Sqrt", "Sub",   "Relu",     "Tanh"};
-// Operators that change the shape of the values at the places.
+// Operators that change the shape of the values at the mask's places.
 constexpr std::array<std::string_view, 4> kForms = {"Expand", "Identity", "Reshape", "Unsqueeze"};
 
 template <size_t N>
@@ -76,7 +76,7 @@ class Places {
            (node->attribute("value_float") != nullptr || node->attribute("value_int") != nullptr);
   }
 
-  /// The mask whose places these are: NonZero of it, a row for each place.
+  /// Return the mask with these places: they are its NonZero, one row per place.
   std::optional<Name> mask_of(Name places) const {
     const NodeProto* turned = maker(places);
     if (!turned || turned->op_type != "Transpose" || turned->inputs.size() != 1) return {};
@@ -112,7 +112,7 @@ class Places {
     return value;
   }
 
-  /// Make a selection of a node that writes where a mask is set, if it is one.
+  /// If a node writes where a mask is set, turn it into a selection.
   bool select(size_t index) {
     NodeProto& node = nodes_[index];
     if (node.inputs.size() != 3 || node.outputs.size() != 1) return false;
@@ -130,7 +130,7 @@ class Places {
     return true;
   }
 
-  /// Leave out what nothing reads any more, from the places on to the front.
+  /// Drop unread nodes, from the places upstream.
   void drop_unread() {
     for (bool any = true; any;) {
       any = false;

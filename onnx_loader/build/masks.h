@@ -16,9 +16,9 @@ struct Masked {
   std::unordered_set<std::string_view> selected;
 };
 
-/// Read `y[m] = 0.5` and `y[m] = f(y[m])`, which exporters write by the places where a mask is set,
-/// as a selection. The number of places, which depends on data, then does not matter. Nothing if
-/// there is no such write. Graphs with nested ones, which may read any value, stay unchanged.
+/// Read `y[m] = 0.5` and `y[m] = f(y[m])` as selections. Exporters write them with the places where
+/// the mask is set, whose number depends on data. Nothing if there is no such write. Graphs with
+/// nested ones, which may read any value, stay unchanged.
 std::optional<Masked> without_places(const GraphProto& graph);
 
 }  // namespace rill::onnx

@@ -26,7 +26,7 @@ std::string_view type_text(Type type) {
   return kNames[static_cast<size_t>(type)];
 }
 
-/// The type of attributes that a declared parameter takes; undefined for all.
+/// Return the attribute type of a declared parameter; undefined accepts all.
 Type declared_type(const TypeSpec& type) {
   switch (type.name) {
     case TypeName::kInteger:
@@ -91,7 +91,8 @@ Result<Value> value_of(const AttributeProto& attribute, const Parameter& paramet
   }
 }
 
-/// The attribute itself, or that of the call of the function around it; null if that has none.
+/// Return the attribute, or the one that it refers to in the call of the enclosing function; null
+/// if there is none.
 Result<const AttributeProto*> resolved(const AttributeProto& attribute, const Env& env) {
   if (attribute.ref.empty()) return &attribute;
   if (!env.attributes) {
@@ -238,8 +239,8 @@ Result<OnnxCtx::Body> NodeCall::body(std::string_view attribute, std::span<const
   for (size_t i = 0; i < outputs.size(); ++i) {
     target.graph.add_output(graph.outputs[i].name, outputs[i]);
   }
-  // Symbols made in the body must not be made again outside, and what is taken to hold in it does
-  // outside too.
+  // Symbols created in the body must not be created again outside, and its assertions hold outside
+  // too.
   for (const std::string& symbol : target.graph.scope.symbols()) {
     env_.graph().scope.declare(symbol);
   }

@@ -18,7 +18,8 @@ Result<std::vector<nnef::CallArgument>> arguments_of(const NodeProto& node,
                                                      const std::string& name, Loader* loader,
                                                      Env* env);
 
-/// One node, as its reader sees it: a call of its declaration, and what only ONNX has.
+/// The interface of an ONNX reader to one node: a call of its declaration, with ONNX's own
+/// features.
 class NodeCall final : public OnnxCtx {
  public:
   /// All arguments must outlive it.
@@ -86,7 +87,7 @@ class NodeCall final : public OnnxCtx {
   std::optional<QuantType> quant(int) const override { return std::nullopt; }
   std::string_view generic() const override { return {}; }
   std::string assigned_name(int output) const override { return call_.assigned_name(output); }
-  // Members for documents of NNEF, which a file of ONNX has not.
+  // Members for NNEF documents, unused for ONNX.
   Result<TensorPtr> resource(std::string_view label) override { return no_document(label); }
   Result<std::vector<std::string>> fragment_parameters(std::string_view fragment) override {
     return no_document(fragment);

@@ -15,7 +15,7 @@ namespace rill::onnx {
 /// The newest opset of ai.onnx whose operators rill knows.
 inline constexpr int64_t kNewestOpset = 28;
 
-/// A form of an operator, its declaration read.
+/// A form of an operator with its parsed declaration.
 struct OnnxCallee {
   const nnef::FragmentDecl* decl = nullptr;
   OnnxLoadFn load = nullptr;

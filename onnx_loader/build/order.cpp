@@ -98,7 +98,7 @@ Result<std::vector<const NodeProto*>> in_order(const std::vector<NodeProto>& nod
     }
     open[i] = waits[i].size();
   }
-  // Of the nodes that may come next, the one that the file has first.
+  // Of all ready nodes, take the first in the file.
   std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (open[i] == 0) ready.push(i);

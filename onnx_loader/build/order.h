@@ -10,14 +10,13 @@ namespace rill::onnx {
 /// Bounds the stack: the loader refuses deeper graphs.
 constexpr int kMaxReadDepth = 16;
 
-/// Add the names that the graphs of a node read of the graph around them, down to `depth` graphs in
-/// graphs.
+/// Add the names that nested graphs of a node read from outer graphs, down to `depth` levels.
 Status add_reads_of_graphs(const NodeProto& node, ProtoBudget* budget, int depth,
                            std::vector<std::string_view>* reads);
 
-/// Order nodes so that each comes after those whose values it reads, in its graphs as well; nodes
-/// that are in such an order stay as they are. The nodes must outlive what is given.
-/// Errors: kParse where nodes read each other in a circle; what reading their graphs fails with.
+/// Sort nodes topologically, including what their nested graphs read; sorted nodes keep their
+/// order. The nodes must outlive the result. Errors: kParse for a cycle; those of reading nested
+/// graphs.
 Result<std::vector<const NodeProto*>> in_order(const std::vector<NodeProto>& nodes,
                                                const ProtoBudget& budget);
 

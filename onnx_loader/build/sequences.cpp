@@ -10,7 +10,7 @@
 namespace rill::onnx {
 namespace {
 
-/// Their names, and the opsets from which on they are there.
+/// Operator names, and the opset that introduces each.
 using NameSince = std::pair<std::string_view, int>;
 constexpr std::array kOperators = {
     NameSince{"ConcatFromSequence", 11}, NameSince{"Optional", 15},
@@ -54,11 +54,11 @@ class Reader {
   Result<int64_t> known(size_t input, std::string_view what);
   /// Return a place among `places`, counting negative numbers from the end.
   static Result<int64_t> place_of(int64_t written, int64_t places);
-  /// An axis of a tensor of that rank, counted from its first.
+  /// Return a non-negative axis of a tensor of that rank.
   Result<int64_t> axis(int64_t rank) const;
-  /// All tensors along a new first axis.
+  /// Stack all tensors along a new first axis.
   Result<OutletId> stacked(const Sequence& all);
-  /// The tensors one by one.
+  /// Return the tensors one by one.
   Result<Wires> listed(const Sequence& all);
 
   Result<Sequence> split();
@@ -153,7 +153,7 @@ Result<Sequence> Reader::frames(OutletId x, int64_t at, bool keeps_axis) {
   return all;
 }
 
-/// Lists of parts are read as `Split` is read, which knows their forms.
+/// The reader of `Split` handles all forms of lists of parts.
 Result<Sequence> Reader::split() {
   RILL_ASSIGN(const OutletId x, tensor(0));
   const Fact whole = fact(x);
@@ -164,7 +164,7 @@ Result<Sequence> Reader::split() {
   if (fact(sizes).rank() == 0) {
     RILL_ASSIGN(const int64_t part, known(1, "the size of the parts"));
     if (part < 1) return fail(Code::kArg, "parts of ", counted(part, "frame"));
-    // The standard ignores `keepdims` together with parts. PyTorch writes `unbind` so for
+    // The standard ignores `keepdims` if parts are given. PyTorch exports `unbind` in this form for
     // onnxruntime, which drops the axis of parts of one frame.
     if (part == 1) return frames(x, at, keeps_axis);
     const Dim& extent = whole.dim(static_cast<int>(at));
@@ -258,7 +258,7 @@ Status Reader::inserted() {
     RILL_ASSIGN(Wires items, listed(all));
     all = Sequence{std::move(items), {}};
   }
-  // Places below 0 count from behind the last tensor that is there already.
+  // Negative places count from the end of the existing tensors.
   const auto count = static_cast<int64_t>(all.items.size());
   const int64_t at = written < 0 ? written + count : written;
   if (at < 0 || at > count) return fail(Code::kArg, "place ", written, " of ", count);

@@ -6,12 +6,12 @@
 
 namespace rill::onnx {
 
-/// Return whether a node makes or reads a sequence of tensors, or an optional one. Sequences are no
-/// values of a graph: the file determines the number of tensors, so each tensor is a value.
+/// Return whether a node makes or reads a sequence of tensors, or an optional one. Graphs have no
+/// sequence values: the file determines the number of tensors, so each tensor is a value.
 bool is_of_sequences(const NodeProto& node, const Env& env);
 
-/// Name the results of such a node. Errors: kUnsupported if data decides the number of tensors or
-/// the chosen one; kArg for a place that the sequence does not have.
+/// Name the results of such a node. Errors: kUnsupported if data determines the number of tensors
+/// or the selected one; kArg for a place that the sequence does not have.
 Status run_sequences(const NodeProto& node, int64_t version, const std::string& name,
                      Loader* loader, Env* env);
 

@@ -41,9 +41,9 @@ Result<OutletId> WireCalls::moved(OutletId x, int64_t from, int64_t to) const {
 Result<OutletId> WireCalls::joined(OutletId rows, int64_t axis) const {
   const Dim entries = fact(rows).dim(0);
   const Dim each = fact(rows).dim(static_cast<int>(axis) + 1);
-  // Where there is nothing any order will do, and a shape of 0 stands for the first joined extent.
+  // For an empty tensor any order is right, and a 0 in the shape means the first joined extent.
   RILL_ASSIGN(const OutletId x, moved(rows, 0, each == Dim(0) ? axis + 1 : axis));
-  // An axis that streams stays as it is.
+  // Keep a streaming axis.
   if (each == Dim(1)) return call("squeeze", x, "axes", {Dim(axis + 1)});
   std::vector<nnef::CallArgument> arguments(4);
   arguments[0] = {"input", nullptr, Value(x)};

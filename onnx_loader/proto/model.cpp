@@ -64,7 +64,7 @@ Status read_tensor_type(Bytes bytes, ValueInfo* info) {
   return in.take_status();
 }
 
-/// An optional tensor is read as one that is there.
+/// An optional tensor is read as a present one.
 Status read_optional(Bytes bytes, ValueInfo* info) {
   info->kind = ValueInfo::Kind::kOptional;
   Wire in(bytes, "TypeProto.Optional");
@@ -131,8 +131,7 @@ Status read_value_info(Bytes bytes, ProtoBudget* budget, std::vector<ValueInfo>*
   return {};
 }
 
-/// Return the type that the fields imply, for files that leave out the type, like those of the
-/// first IR.
+/// Return the type that the fields imply, for files without a type, like those of IR version 1.
 AttributeProto::Type type_of_field(int field) {
   using Type = AttributeProto::Type;
   switch (field) {

@@ -10,14 +10,13 @@
 
 namespace rill::onnx {
 
-// The messages of an ONNX file, as far as they are needed to run it. All texts and bytes are views
-// of the file, which must outlive them. Graphs and tensors inside of messages stay bytes until
-// somebody asks for them.
+// The messages of an ONNX file that are needed to run it. All texts and bytes are views of the
+// file, which must outlive them. Nested graphs and tensors stay bytes until they are read.
 // Source: onnx.proto of ONNX 1.23.
 
 using Texts = std::vector<std::pair<std::string_view, std::string_view>>;
 
-/// A constant: shape, type, and where its elements lie.
+/// A constant: shape, type, and the place of its elements.
 struct TensorProto {
   std::string_view name;
   std::vector<int64_t> dims;
@@ -40,7 +39,7 @@ struct DimProto {
   std::string_view param;
 };
 
-/// The type of a wire. `kind` says what it is if it is no tensor.
+/// The type of a wire. `kind` names it if it is not a tensor.
 struct ValueInfo {
   enum class Kind : uint8_t { kUntyped, kTensor, kSequence, kMap, kOptional, kSparse, kOpaque };
   std::string_view name;

@@ -25,7 +25,7 @@ Status wrong_count(const TensorProto& proto, int64_t found, int64_t expected, co
               counted(found, unit), ", expected ", expected);
 }
 
-/// The bytes of elements are copied; a bool is 0 or 1.
+/// Copy the bytes of elements; normalise a bool to 0 or 1.
 void fill(Bytes from, Tensor* out) {
   if (from.empty()) return;
   if (out->dtype() != DType::kBool) {
@@ -67,7 +67,7 @@ void fill_integers(const std::vector<int64_t>& from, Tensor* out) {
   }
 }
 
-/// The field that holds the elements of a type, unless they are raw.
+/// Return the field with the elements of a type, unless they are raw.
 int field_of(DType type) {
   switch (type) {
     case DType::kF32:
@@ -192,7 +192,7 @@ Result<TensorPtr> TensorReader::read(const TensorProto& proto) const {
   if (raw && static_cast<int64_t>(proto.raw->size()) != *bytes) {
     return wrong_count(proto, static_cast<int64_t>(proto.raw->size()), *bytes, "byte");
   }
-  // An element takes a byte of the file at least, so that memory follows the file.
+  // Every element takes at least one byte of the file, so the file bounds the memory.
   if (!raw && !proto.external && *volume > static_cast<int64_t>(proto.message.size())) {
     return fail(Code::kParse, "tensor \"", proto.name, "\" of shape ", proto.dims,
                 " holds fewer elements than ", *volume);

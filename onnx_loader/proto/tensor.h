@@ -19,9 +19,9 @@ class TensorReader {
       : folder_(std::move(folder)), max_bytes_(max_bytes), map_files_(map_files) {}
 
   /// Errors: kParse if elements and shape do not fit; kUnsupported for types that rill lacks; kIo
-  /// for external data that is missing, cut short, or outside the model's folder.
+  /// for external data that is missing, truncated, or outside the model's folder.
   Result<TensorPtr> read(const TensorProto& proto) const;
-  /// Read a sparse tensor, and write out its zeros.
+  /// Read a sparse tensor as a dense one.
   Result<TensorPtr> read_sparse(const SparseTensorProto& proto) const;
 
  private:

@@ -22,25 +22,25 @@ class Wire {
   /// `message` names the message in errors. Both must outlive the reader.
   Wire(Bytes bytes, const char* message) : bytes_(bytes), message_(message) {}
 
-  /// Go on to the next field; false at the end, or after a failure.
+  /// Move to the next field; return false at the end, or after a failure.
   bool next();
   int field() const { return field_; }
-  /// Say what went wrong, if anything did; kParse.
+  /// Return the first failure, if any; kParse.
   Status take_status() { return std::move(status_); }
 
   /// Read the value of the field that `next` found. kParse if it was written as another type.
   int64_t integer();
   float number();
   Bytes bytes();
-  /// The content of a field with a length, or of 4 or 8 bytes.
+  /// Return the content of a field with a length, or of 4 or 8 bytes.
   Bytes raw() const { return content_; }
-  /// Bytes that are text in UTF-8.
+  /// Return bytes as UTF-8 text.
   std::string_view text();
   /// Append one value, or all that are packed in the field.
   void integers(std::vector<int64_t>* out);
   void numbers(std::vector<float>* out);
 
-  /// Fail because of the content of the field.
+  /// Report invalid content of the field.
   void refuse(std::string_view what);
 
  private:
