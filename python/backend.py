@@ -1,7 +1,7 @@
 """The build backend: scikit-build-core, with the sources of the library in source archives.
 
-In the repository they lie around this folder, in a source archive in its folder ``library``, with
-the headers of xsimd, so that pip alone builds it.
+In the repository, the sources are around this folder. In a source archive, they are in its folder
+``library`` with the headers of xsimd, so that pip alone can build it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _FOLDERS = ("api", "audit", "cmake", "core", "kernels", "nnef_loader", "onnx_loa
             "platform", "plan_file", "pulse", "scripts", "transforms")
 _LICENCES = ("LICENSE-APACHE", "LICENSE-MIT")
 _FILES = ("CMakeLists.txt", *_LICENCES)
-#: Where xsimd is looked for; RILL_XSIMD names another folder.
+#: The folder of xsimd; RILL_XSIMD overrides it.
 _XSIMD = ("/usr/include", "/usr/local/include", "/opt/homebrew/include")
 
 
 def build_sdist(sdist_directory: str, config_settings: Optional[Dict[str, Any]] = None) -> str:
-    """Write a source archive that needs nothing beside it, and return its name."""
+    """Write a self-contained source archive, and return its name."""
     out = os.path.abspath(sdist_directory)
     if (_HERE / "library").exists():
         return _build.build_sdist(out, config_settings)
@@ -78,7 +78,8 @@ def _copy_library(library: pathlib.Path) -> None:
 
 
 def _tracked(folder: pathlib.Path) -> List[str]:
-    """Name the files of a folder: those that git tracks or would, all of them outside of git."""
+    """List the files of a folder: those that git tracks or would track; outside of git, all
+    files."""
     try:
         listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=folder,
                                 capture_output=True, check=True).stdout

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Stream random graphs against their whole runs, with seeds that nobody has tried.
+# Compare streams of random graphs with their whole runs, with new seeds.
 #   scripts/campaign.sh [--page] [--seed N] HOURS
-# Runs the generators on all cores for that long, in chunks of seeds from N on (the time of day).
-# Graphs that differ are cut down to the links that matter, and lie in build/campaign/found with the
-# pulse, length, way and frame in their first line; then the exit status is 1. Ends with a table:
-# graphs, outputs compared, findings; --page puts it into docs/reliability.md.
+# Runs the generators on all cores for HOURS, in chunks of seeds starting at N (default: the time of
+# day). Differing graphs are shrunk and saved in build/campaign/found, with pulse, length, mode and
+# frame in their first line; the exit status is then 1. Prints a table of graphs, compared outputs
+# and findings; --page puts it into docs/reliability.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -30,9 +30,9 @@ run_chunk() {
   RILL_FOUND=$PWD/$work/found RILL_PROPERTY_SEEDS=$2:$3 nice build/release/bin/"$1" \
     >"$work/logs/$1.$2" 2>&1 || echo "$1 $2" >>"$work/failed"
 }
-# The wide generator takes most chunks. A graph of masks takes some 200 times as long as one of short
-# streams, and some take 10 seconds: chunks of 4 and 1000 seeds take about as long as 100 wide ones. Varied
-# graphs take as long as those of short streams.
+# The wide generator gets most chunks. A graph of masks takes about 200 times as long as one of
+# short streams, so chunks of 4 mask seeds, 1000 stream seeds and 100 wide seeds take about the same
+# time. Varied graphs take as long as those of short streams.
 turn=0
 while [[ $(date +%s) -lt $end ]]; do
   while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do wait -n || true; done

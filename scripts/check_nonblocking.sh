@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Prove that what a step calls does not block: compile the run path with a Clang that analyses
-# function effects, and fail where something marked RILL_NONBLOCKING may allocate, lock, throw or
-# call what is not marked.
+# Prove that steps do not block: compile the run path with a Clang that analyses function effects,
+# and fail if a function marked RILL_NONBLOCKING may allocate, lock, throw or call an unmarked
+# function.
 #   scripts/check_nonblocking.sh [-j JOBS] [FILE ...]
-# Needs Clang 20 or newer, as $RILL_CLANG, as clang++-N, as clang++ or in the Python package ziglang.
-# Exits with 77, and the line to install one, where there is none.
+# Needs Clang 20 or newer, as $RILL_CLANG, as clang++-N, as clang++ or in the Python package
+# ziglang. Without such a Clang, prints the command to install one and exits with 77.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 jobs=$(nproc)
 if [[ ${1:-} == -j ]]; then jobs=${2:?-j needs a number}; shift 2; fi
 
-# Prints the major version of a Clang; 0 for all else.
+# Prints the major version of a Clang; 0 for any other program.
 major() { "$@" --version 2>/dev/null | sed -n 's/.*clang version \([0-9]*\)\..*/\1/p' | head -1; }
 
 clang=()
@@ -23,7 +23,7 @@ if [[ ${#clang[@]} -eq 0 ]]; then
   for python in ${RILL_PYTHON:-} python3 python; do
     zig=$("$python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__))' 2>/dev/null) || continue
     version=$(major "$zig/zig" clang || true)
-    # As a plain Clang, with the headers of the system: `zig c++` would build a C++ library first.
+    # Use it as plain Clang with the system's headers: `zig c++` would first build a C++ library.
     if [[ ${version:-0} -ge 20 ]]; then
       clang=("$zig/zig" clang --driver-mode=g++ "--target=$(uname -m)-linux-gnu" -isystem "$zig/lib/include")
       break
@@ -35,7 +35,7 @@ if [[ ${#clang[@]} -eq 0 ]]; then
   exit 77
 fi
 
-# The sources that a build generates, for all operator modules.
+# The generated sources for all operator modules.
 generated=$(mktemp -d)
 trap 'rm -rf "$generated"' EXIT
 mkdir "$generated/ops"
@@ -58,7 +58,7 @@ check() {
   "${clang[@]}" "${flags[@]}" "${tier[@]}" -x c++ "$1"
 }
 
-# A proof that cannot fail proves nothing.
+# Check that the analysis can fail.
 sample=$generated/sample.cpp
 for body in 'return new int(1);' 'static int *const kept = other(); return kept;' 'return other();'; do
   printf '#include "core/base/nonblocking.h"\nint* other();\nint* f() noexcept RILL_NONBLOCKING;\nint* f() noexcept { %s }\n' \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Compile some models, time how they start beside the models themselves, and put the table into
-# docs/compiled.md.
+# Compile some models, compare their start-up time with that of the original models, and write the
+# table of docs/compiled.md.
 #   scripts/compiled.sh [--page]
-# Without --page the table is printed alone.
+# Without --page, only print the table.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

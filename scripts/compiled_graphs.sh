@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Compile random graphs, and compare their files with the plans that were prepared, bit for bit: opened by
-# the whole library and by what runs plans alone, in runs and in streams whose states move.
+# Compile random graphs, and compare the plan files with prepared plans, bit for bit: opened by the
+# whole library and by librill_run, in whole runs and in streams whose states move.
 #   scripts/compiled_graphs.sh [COUNT [FIRST]]
-# The seeds are FIRST (1) and what follows, COUNT (10000) of them.
+# Draws COUNT (10000) seeds, starting at FIRST (1).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Stream sound through a voice activity detector, as a device would, and draw what it hears.
+# Stream sound through a voice activity detector, as a device would, and draw the result.
 #   scripts/demo.sh [--pulse SAMPLES] [--live] [FILE.wav ...]
 # Without a file: the three samples of tests/models/vad_speech, with their labels. A file is 16-bit
-# PCM, mono, 16 kHz. --live takes each pulse only when a microphone would have it. Pictures go to
-# build/demo. Builds what it needs, and installs what is missing where it may.
+# PCM, mono, 16 kHz. --live paces the pulses like a microphone. Pictures go to build/demo. Builds
+# what it needs, and installs missing packages if permitted.
 set -euo pipefail
 start=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

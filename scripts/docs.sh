@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Build the documentation site in build/site: pages, pictures, and the references of C, C++ and Python.
 #   scripts/docs.sh
-# The site needs no server and fetches nothing. Exit status 77 where its tools cannot be had.
+# The site needs no server and fetches nothing. Exit status 77 if its tools are not available.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

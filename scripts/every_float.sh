@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Give every function of kernels/math all 2^32 floats, in every tier of this machine, on all cores.
+# Test every function of kernels/math on all 2^32 floats, in every tier of this machine, on all
+# cores.
 #   scripts/every_float.sh [--page] [FUNCTION ...]
-# FUNCTION: as in exp, tanh; all unless given. --page writes the table of docs/reliability.md. Takes two
-# to three minutes per function and core for AVX2 and AVX-512, four times that for the other tiers, whose
-# multiply-adds are calls; RILL_FLOAT_TIERS=avx2,avx512 chooses.
+# FUNCTION: such as exp or tanh; default: all. --page writes the table of docs/reliability.md. Takes
+# two to three minutes per function and core for AVX2 and AVX-512, four times that for the other
+# tiers, whose multiply-adds are calls; RILL_FLOAT_TIERS=avx2,avx512 chooses.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

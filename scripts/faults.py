@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tell what became of the faults that tests tried, as a table.
+"""Print a table of the faults that tests injected, and their outcomes.
 
 usage: faults.py RESULTS.json ...
 

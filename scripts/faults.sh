@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Try archives that are cut and altered, disks that fail, and memory that is refused.
+# Test truncated and altered archives, failing disks, and refused memory.
 #   scripts/faults.sh [--page]
-# Ends with a table of what was tried and what became of it; --page puts it into
-# docs/reliability.md.
+# Prints a table of the faults and their outcomes; --page puts it into docs/reliability.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

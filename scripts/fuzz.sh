@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Fuzz what comes in from outside.
+# Fuzz the readers of untrusted input.
 #   scripts/fuzz.sh [--page] [--seed N] [SECONDS] [TARGET ...]
-# Runs every target, or those named, for that long (60), as many at a time as there are cores. New
-# inputs that reach new code stay in build/fuzz/corpus; findings, in build/fuzz/findings, make the
-# exit status 1. Ends with a table: executions, edges covered, findings; --page puts it into
-# docs/reliability.md. With a seed, the same build tries the same inputs again. Needs clang.
+# Runs every target, or the named ones, for SECONDS (60), one per core at a time. Inputs that reach
+# new code stay in build/fuzz/corpus; findings, in build/fuzz/findings, make the exit status 1.
+# Prints a table of executions, covered edges and findings; --page puts it into docs/reliability.md.
+# With a seed, the same build tries the same inputs again. Needs clang.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -26,8 +26,7 @@ rill_setup
 rill_build asan "${targets[@]/#/fuzz_}"
 
 work=build/fuzz
-# Which input is next is not drawn by entropy: that takes longer than a run, where there are many
-# features.
+# Do not schedule inputs by entropy: with many features, that takes longer than a run.
 mkdir -p "$work/findings" "$work/logs"
 # The seeds of a target, or of the one that it is a variant of.
 corpus_of() {

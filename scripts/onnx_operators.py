@@ -45,7 +45,7 @@ REASONS = [
 
 
 def print_failures(failures):
-    """List the tests that do not pass by the reason of each."""
+    """List the failing tests by reason."""
     by_reason = {}
     for line in failures:
         name, message = line.split(": ", 1)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Hold docs/operators.md to the program, and fill its column of tests.
+"""Check docs/operators.md against the program, and fill its column of tests.
 
     python3 scripts/operators.py [--check] build/release/bin/rill
 
-The page is its own source: a row says how often exporters write an operator, on which types, what
-streaming does to it and what it computes. This checks that the rows below each registry are the
-operators that `rill list-ops` has there, and writes which tests call each. --check writes nothing, and
-fails where the page would change.
+The page is its own source: a row lists how often exporters write an operator, its types, its
+streaming rule and its function. The script checks that the rows of each registry are the operators
+of `rill list-ops`, and fills in the tests that call each. --check writes nothing, and fails if the
+page would change.
 """
 
 import pathlib
@@ -19,7 +19,7 @@ PAGE = ROOT / "docs/operators.md"
 ROW = re.compile(r"^\| `(\w+)` \| (.*)$")
 TESTS = 3  # the column of tests, counted behind the name
 
-# Operators that no table of answers (ops/*/known_answers.txt) has, and what holds their results instead.
+# Operators without known answers (ops/*/known_answers.txt), and the tests of their results.
 NO_ANSWER = {
     "external tract_core_external": "hands out what the caller gives",
     "variable tract_resource_get": "hands out what the file holds",
@@ -33,7 +33,7 @@ NO_ANSWER = {
     "rill_onnx_resize_axis": "its test holds it to exact fractions, over all pairs of sizes to 64",
     "tract_transformers_quantized_kv_sdpa": "its test computes attention in doubles",
 }
-PULSED_ONLY = "rill_pulse_"  # parts of pulsed models: held to the whole models, which have answers
+PULSED_ONLY = "rill_pulse_"  # parts of pulsed models, which are compared with whole models that have answers
 
 
 def listed(program):
@@ -67,7 +67,7 @@ def tests():
 
 
 def rows(text):
-    """The rows of the page: the registry whose section holds each, its name, its other cells."""
+    """Return the rows of the page: the registry of its section, its name, its other cells."""
     registry = ""
     for line in text.splitlines():
         if line.startswith("## "):
@@ -77,7 +77,7 @@ def rows(text):
 
 
 def findings(text, program):
-    """What the page and the program do not agree on."""
+    """Return the differences between the page and the program."""
     told = {}
     for registry, name, cells in rows(text):
         told.setdefault(name, set()).add(registry)
@@ -105,7 +105,7 @@ def findings(text, program):
 
 
 def with_tests(text):
-    """The page, each row with the kinds of tests that call its operator: two at most."""
+    """Return the page with the kinds of tests in each row, at most two."""
     kinds = tests()
 
     def row(line):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Put rill.aar together: the classes of Java, libraries per ABI, headers for native apps.
+# Build rill.aar: the Java classes, the libraries per ABI, and headers for native apps.
 #   scripts/package_aar.sh [-j JOBS] OUT.aar [ABI=FOLDER ...]
-# FOLDER holds librill_jni.so and librill.so of that ABI. Without any, every ABI that the NDK has is
-# built, which ANDROID_NDK_HOME names. The jar is made by this machine's JDK.
+# FOLDER contains librill_jni.so and librill.so of that ABI. Without any, every ABI of the NDK at
+# ANDROID_NDK_HOME is built. This machine's JDK makes the jar.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=$(nproc)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Put rill.xcframework together, for Xcode and for Package.swift in platform/apple.
+# Build rill.xcframework for Xcode and for Package.swift in platform/apple.
 #   scripts/package_xcframework.sh [-j JOBS] OUT.xcframework [SLICE=librill.a ...]
-# Without libraries, those of macOS are built: on a Mac by Xcode, those of iOS too, elsewhere by Zig,
-# which RILL_PYTHON or python3 has as the package ziglang.
+# Without libraries, builds them: on a Mac with Xcode for macOS and iOS; elsewhere with Zig for
+# macOS, from the package ziglang of RILL_PYTHON or python3.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=$(nproc 2>/dev/null || sysctl -n hw.ncpu)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Make the packages for Debian and the archive, and build and run apps against them.
+# Build the Debian packages and the archive, and build and run apps against them.
 #   scripts/packages.sh [-j JOBS] [OUT]
-# The packages are left in OUT, build/packages unless given. Ends with 77 where this is no Debian.
+# The packages go to OUT (default: build/packages). Exits with 77 if this is not a Debian.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Build rill for other systems and compilers, run its tests where an emulator does, and write the table
-# of docs/apps.md.
+# Build rill for other systems and compilers, run its tests in emulators, and write the table of
+# docs/apps.md.
 #   scripts/platforms.sh [-j JOBS] [--least] [NAME ...]
 #   scripts/platforms.sh --zlib NAME
 #   scripts/platforms.sh --zlib-sources FOLDER
@@ -37,7 +37,7 @@ mkdir -p "$rows"
 
 skip() { echo "$1: skipped, $2" >&2; }
 
-# lacks NAME: what of its tools is not here.
+# lacks NAME: print the missing tools.
 lacks() {
   case $1 in
     windows)
@@ -77,7 +77,7 @@ P
   zlib_sources "$source" || return 1
   mkdir -p "$folder/lib" "$folder/include" "$folder/zlib"
   for part in adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil; do
-    # Where zlib takes macOS for the one before X, it has no fdopen unless one is defined.
+    # zlib treats macOS like the system before X, and lacks fdopen unless it is defined.
     "$python" -m ziglang cc -w -target "$target" -O2 -fPIC -Dfdopen=fdopen -c "$source/$part.c" \
       -o "$folder/zlib/$part.o" || return 1
   done

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Put a table into a page, between the lines <!-- NAME --> and <!-- end -->.
+"""Replace the table of a page between the lines <!-- NAME --> and <!-- end -->.
 
 usage: put_table.py PAGE NAME < TABLE
 """

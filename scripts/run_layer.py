@@ -1,6 +1,7 @@
-"""Build what runs plans, alone, with any compiler: for sizes, and for processors without a system.
+"""Build only the layer that runs plans, with any compiler: for sizes, and for bare-metal
+processors.
 
-The lists of sources are those of CMake (RILL_RUN, RILL_STEPS, rill_op): nothing is listed twice.
+The lists of sources come from CMake (RILL_RUN, RILL_STEPS, rill_op).
 """
 
 import concurrent.futures
@@ -9,7 +10,7 @@ import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Where most of the time of a step goes. Of these, transforms are smaller with -O2 as well.
+# The sources in which a step spends most of its time. Fourier transforms are also smaller with -O2.
 LOOPS = [f"kernels/{name}/{name}.cpp" for name in ("fft", "matmul", "rnn")]
 TIER_FLAGS = {"avx2": ["-mavx2", "-mfma", "-mf16c"], "neon": []}
 FLAGS = ["-std=gnu++20", "-ffp-contract=off", "-fno-rtti", "-fno-exceptions", "-Wall", "-Wextra",
@@ -23,7 +24,7 @@ def listed(file, name):
 
 
 def kinds():
-    """The kinds of steps that run without the whole library: name -> mangled symbol."""
+    """Return the kinds of steps that run without the whole library: name -> mangled symbol."""
     found = {}
     for source in steps() + ["core/run/copy_step.cpp"]:
         inner = "ops" if source.startswith("ops/") else ""
@@ -43,7 +44,7 @@ def steps():
 
 
 def sources(tiers):
-    """Pairs of a source and the flags that it alone gets."""
+    """Yield pairs of a source and its own flags."""
     fast = {f"ops/{each}" for each in listed("ops/CMakeLists.txt", "RILL_FAST_STEPS")}
     out = [(f"core/{each}", []) for each in listed("core/CMakeLists.txt", "RILL_RUN")]
     out += [(each, ["-O2"] if each in fast else []) for each in steps()]
@@ -52,7 +53,7 @@ def sources(tiers):
         name = folder.name
         if not (folder / f"{name}.cpp").exists() or name == "reach":
             continue
-        # Beside tiers, scalar kernels may take less room and more time, as in librill.
+        # Next to SIMD tiers, scalar kernels may be smaller and slower, as in librill.
         own = "-Os" if name in ("int8", "matmul", "matmul_packed", "rnn") else "-O2"
         out.append((f"kernels/{name}/{name}.cpp", [own if tiers else "-O3"]))
         for tier in tiers:
@@ -68,7 +69,8 @@ def left_out(tiers):
 
 
 def build(compiler, flags, tiers, folder, small=False):
-    """Compile everything; gives the object files. `small`: all for size, most kernels too."""
+    """Compile everything; return the object files. `small`: optimise for size, including most
+    kernels."""
     folder.mkdir(parents=True, exist_ok=True)
     if "arm-none-eabi" in compiler:
         flags = [*flags, "-Wno-psabi"]  # code compiled before GCC 7 is not linked
@@ -87,7 +89,8 @@ def build(compiler, flags, tiers, folder, small=False):
 
 
 def table_of_all(name="rill_steps"):
-    """C for a table of all kinds of steps, as `rill compile --table` writes one of a model's."""
+    """Return C code for a table of all kinds of steps, like `rill compile --table` for one
+    model."""
     symbols = kinds().values()
     lines = "".join(f"extern const char {symbol}[];\n" for symbol in symbols)
     entries = "".join(f"    {symbol},\n" for symbol in symbols)

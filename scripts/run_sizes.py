@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Tell how large what runs plans is, stripped, and hold it under bounds.
+"""Measure the stripped size of the layer that runs plans, and check it against bounds.
 
     run_sizes.py RILL [PROCESSOR]
 
-RILL is the program `rill` of this machine. For PROCESSOR, or each one whose compiler is here, two
-programs are linked that stream kws_gru and have nothing else: one of the layer that runs plans, without a
-heap, which trusts its file; one of librill_run, which checks all that it opens and has all of rill.h from
-a plan on. For each, one with all kinds of steps besides. Bounds are of whole files; what the linker leaves
-empty in them so that a segment begins where a page does is told apart. Then RILL compiles models for
-PROCESSOR, and the latter program streams them, in an emulator where it has to, with the bits of this
-machine's tier that fuses multiply and add as well. Ends with status 1 where a program is larger than its
-bound, or a bit differs.
+RILL is the program `rill` of this machine. For PROCESSOR, or each one whose compiler is installed,
+the script links two programs that only stream kws_gru. One uses the layer that runs plans, without
+a heap, and trusts its file. The other uses librill_run, which checks each file and has the part of
+rill.h that starts from a plan. Each is also linked with all kinds of steps. Bounds are for whole
+files; padding between segments is reported separately. Then RILL compiles models for PROCESSOR, and
+the second program streams them, in an emulator if needed. The bits must equal those of this
+machine's tier with fused multiply-adds. The exit status is 1 if a program exceeds its bound, or a
+bit differs.
 """
 
 import os
@@ -24,8 +24,8 @@ import tempfile
 import run_layer
 
 KIB = 1024
-# As phones have. What the dynamic linker may make read-only again (RELRO) would have to end where such a
-# page does, and the file would be as much as 16 KiB longer for that.
+# Page size of phones. The segment that becomes read-only (RELRO) would have to end at such a page,
+# which could add up to 16 KiB to the file.
 PAGES = ["-Wl,-z,max-page-size=16384", "-Wl,-z,norelro"]
 BUILDS = [
     # name, compiler, flags of the linker, tiers, options of CMake, what runs its programs,
@@ -35,13 +35,14 @@ BUILDS = [
      [f"-DCMAKE_TOOLCHAIN_FILE={run_layer.ROOT}/cmake/aarch64.cmake"],
      ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], (98, 390), (142, 453)),
 ]
-# Models without sums over lanes, which have the same bits on every tier that fuses, and pulses.
+# Models without sums over lanes, whose bits are the same on every tier with fused multiply-adds,
+# and their pulses.
 STREAMS = [("conv_tasnet", 8), ("ds_cnn", 8), ("linear_attention", 8), ("projected_lstm", 8),
            ("resample", 480), ("tcn_dilated", 8), ("unet_denoiser", 8), ("vad_speech", 480)]
 
 
 def empty_bytes(program):
-    """How much of a file lies between its segments."""
+    """Return the bytes of a file between its segments."""
     data = program.read_bytes()
     first, = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
@@ -55,9 +56,9 @@ def empty_bytes(program):
 
 
 def linked(compiler, flags, sources, work):
-    """The bytes of a program, and how many of them are empty."""
+    """Return the bytes of a program, and the padding among them."""
     out = work / "program"
-    # Code and what is only read lie in one segment, as in librill.
+    # Code and read-only data share one segment, as in librill.
     subprocess.run([compiler, *flags, "-Wl,--gc-sections", "-Wl,-z,noseparate-code", "-s", *sources,
                     "-o", out], check=True)
     return out.stat().st_size, empty_bytes(out)
@@ -70,7 +71,7 @@ def in_c(compiler, source, work, *flags):
 
 
 def layer(compiler, flags, tiers, work):
-    """Gives what tells the bytes of a program with a table."""
+    """Return a function that measures a program with a given table."""
     objects = run_layer.build(compiler, flags, tiers, work / "layer")
     common = ["-std=gnu++20", "-Os", *[each for each in run_layer.FLAGS if not each.startswith("-std")]]
     program = run_layer.ROOT / "tests" / "run_layer" / "program.cpp"
@@ -79,7 +80,7 @@ def layer(compiler, flags, tiers, work):
 
 
 def library(compiler, flags, tiers, options, work):
-    """The same of librill_run, as CMake builds it for programs that are to be small."""
+    """As `layer`, for librill_run as CMake builds it for small programs."""
     build = work / "library"
     quiet = {"check": True, "stdout": subprocess.DEVNULL}
     for name in ("TESTS", "BENCH", "CLI", "ONNX", "SAVE", "AUDIT", "EXCEPTIONS"):
@@ -91,13 +92,13 @@ def library(compiler, flags, tiers, options, work):
                     "rill_run_static"], **quiet)
     app = in_c(compiler, run_layer.ROOT / "examples" / "stream_plan.c", work, "-DRILL_STATIC",
                f"-I{run_layer.ROOT}/api/include")
-    # In one part: what is small is shared by all code then.
+    # In one partition, so that all code shares small functions.
     return lambda table: linked(compiler, [*flags, "-flto-partition=one"],
                                 [app, in_c(compiler, table, work), build / "api" / "librill_run.a"], work)
 
 
 def streamed(rill, program, emulator, tiers, work):
-    """What the program prints of each model, compiled here for each tier and for none."""
+    """Return the program's output for each model, compiled here for each tier and for scalar."""
     if emulator and not shutil.which(emulator[0]):
         print(f"skipped: no model is streamed: {emulator[0]} is not here")
         return {}
@@ -145,7 +146,7 @@ def main():
                     failed |= found > kib * KIB
                     print(f"{name}, {what} with the steps of {kinds}: {found} bytes, of which {empty} align "
                           f"segments, at most {kib * KIB}", flush=True)
-            # The program that was linked last has librill_run with all kinds.
+            # The last linked program has librill_run with all kinds of steps.
             for (model, tier), told in streamed(rill, folder / "program", emulator, tiers, folder).items():
                 same = told == sounds.setdefault(model, told)
                 failed |= not same or "sum" not in told

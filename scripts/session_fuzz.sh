@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Make random calls of sessions, and compare every frame with the whole run, bit for bit.
 #   scripts/session_fuzz.sh [--asan] [SECONDS] [SEED]
-# SECONDS: 3600 unless given. SEED: of the first round, the time unless given; every round of a million
-# calls takes the next one. --asan: with checks of addresses and undefined behaviour.
+# SECONDS: default 3600. SEED: of the first round, default the time; every round of a million calls
+# uses the next seed. --asan: check addresses and undefined behaviour.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

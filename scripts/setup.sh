@@ -1,6 +1,6 @@
-# Sourced by the other scripts: makes sure that what the build needs is installed, and says nothing
-# when it is. Installs with apt-get as root or through sudo without a password; else it prints the
-# line to run and stops.
+# Sourced by the other scripts: checks that the build's packages are installed, silently if they
+# are. Installs with apt-get as root or through sudo without a password; otherwise prints the
+# command and stops.
 
 rill_packages=(
   build-essential cmake ninja-build pkg-config
@@ -48,9 +48,9 @@ rill_setup() {
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# rill_python_environment <name> <package> ...: prints the Python of an environment with these packages,
-# made unless it is there. Clones share it: it lies in RILL_ENVIRONMENTS, ~/.cache/rill/environments
-# unless set, under a name that holds a sum of the list of packages.
+# rill_python_environment <name> <package> ...: prints the Python of an environment with these
+# packages, which it makes if needed. Clones share it: it is in RILL_ENVIRONMENTS (default:
+# ~/.cache/rill/environments), under a name with a checksum of the package list.
 rill_python_environment() {
   local name=$1 sum folder
   shift
@@ -65,8 +65,8 @@ rill_python_environment() {
   echo "$folder/bin/python"
 }
 
-# rill_use_ccache: make CMake compile through ccache, if it is installed. Paths below the root count
-# as relative ones, so that clones in other folders share the cache.
+# rill_use_ccache: make CMake compile through ccache, if installed. Paths below the root are
+# relative, so that clones in other folders share the cache.
 rill_use_ccache() {
   command -v ccache >/dev/null || return 0
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
@@ -74,8 +74,8 @@ rill_use_ccache() {
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 }
 
-# rill_build <preset> [target ...]: configures, with rill_configure_options too, and builds; a log keeps
-# what is printed, and only a terminal or a failure shows it.
+# rill_build <preset> [target ...]: configures, also with rill_configure_options, and builds; the
+# output goes to a log, and is shown only on a terminal or after a failure.
 rill_build() {
   local preset=$1 log="build/$1/build.log" jobs=${rill_jobs:-$(nproc)}
   shift

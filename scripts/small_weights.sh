@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Compile some models with weights of fewer bits, and put what they take and do into
+# Compile some models with quantised weights, and write the table of sizes and differences in
 # docs/compiled.md.
 #   scripts/small_weights.sh [--page]
-# Without --page the table is printed alone.
+# Without --page, only print the table.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

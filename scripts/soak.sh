@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Stream for long: every model that streams, pulse after pulse, with memory and frames watched.
+# Stream every model that streams for a long time, and check memory and frames.
 #   scripts/soak.sh [PULSES] [MODEL ...]
-# PULSES: 1000000 unless given. MODEL: folders of tests/models; all that stream unless given.
+# PULSES: default 1000000. MODEL: folders of tests/models; default: all that stream.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

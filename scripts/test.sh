@@ -2,10 +2,10 @@
 # Build and test everything.
 #   scripts/test.sh [--release] [--embedded] [--small] [--debug] [--asan] [--tsan] [--neon] [--all]
 #                   [--python] [-j JOBS] [-- CTEST-OPTION ...]
-# Without a choice: the release build. --embedded: for size, without exceptions, programs and
-# benchmarks. --small: that with the operators of one model. --neon: the kernels for Arm, under
-# emulation. --all: each of them. --python: the wheel, in an environment of its own. Installs what
-# is missing where it may.
+# Default: the release build. --embedded: for size, without exceptions, programs and benchmarks.
+# --small: embedded with the operators of one model. --neon: the Arm kernels under emulation. --all:
+# all of these. --python: the wheel in a separate environment. Installs missing packages if
+# permitted.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -41,17 +41,16 @@ for preset in "${presets[@]}"; do
   targets=()
   chosen=()
   if [[ $preset == tsan ]]; then
-    # The thread sanitizer of GCC 12 needs memory at fixed places. Tests with one thread show it
-    # nothing.
+    # The thread sanitizer of GCC 12 needs a fixed memory layout. Skip single-threaded tests.
     command -v setarch >/dev/null && runner=(setarch "$(uname -m)" -R)
     targets=(threads_test parts_test core_workers_test session_fuzz_test)
     chosen=(-R '^(threads|parts|core_workers|session_fuzz)_test$')
   fi
   if [[ $preset == asan ]]; then
-    # Lints and other programs find the same as in the release build. Options replace this choice: CTest
-    # leaves out only what all of several -LE match.
+    # Skip lints and other programs, which find the same as in the release build. Options replace
+    # this choice: with several -LE, CTest excludes only tests that match all of them.
     [[ $# -gt 0 ]] || chosen=(-LE '^(lint|peers|onnx)$')
-    # Long histories of every allocation take a fifth of the time.
+    # Long allocation histories take a fifth of the time.
     export ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=5:quarantine_size_mb=64}
   fi
   rill_build "$preset" "${targets[@]}"

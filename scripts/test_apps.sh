@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Build the examples that are apps, and run them: a file as the microphone, the plugin in hosts.
+# Build the example apps, and run them with a file as the microphone, and the plugin in hosts.
 #   scripts/test_apps.sh [-j JOBS]
-# What a machine lacks is left out by name: PortAudio (files are heard all the same), LV2, its hosts.
+# Missing parts are skipped by name: PortAudio (files still work), LV2, its hosts.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

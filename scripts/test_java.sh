@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Build the binding for Java and the archive for Android, and test both on this machine's JVM.
 #   scripts/test_java.sh [-j JOBS]
-# Ends with 77 where there is no JDK, and none can be had.
+# Exits with 77 if no JDK is available.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

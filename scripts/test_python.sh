@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Build the wheel of python/, install it in a fresh environment with NumPy and pytest alone, and test
-# it there against the program. Exit status 77 where packages of Python cannot be had.
+# Build the wheel of python/, install it in a fresh environment with only NumPy and pytest, and test
+# it there against the program. Exit status 77 if Python packages are not available.
 #   scripts/test_python.sh [-j JOBS] [--sources | --archive]
-# The wheel holds the librill.a of the release build; with --sources all of rill is built for it once
-# more, as `pip install ./python` does. With --archive pip alone installs a source archive in a fresh
-# environment, without caches, and the tests run there; the processor's seconds are printed.
-# The tests of rill.data run where pyarrow can be had. Those of rill.torch run where PyTorch and
-# torch_to_nnef are there already: in the Python that RILL_EXPORTER_PYTHON names, or in
-# build/exporter, which tests/exporter/run.sh makes.
+# The wheel contains the librill.a of the release build; with --sources, all of rill is built again
+# for it, as by `pip install ./python`. With --archive, pip alone installs a source archive in a
+# fresh environment without caches, the tests run there, and the CPU seconds are printed. The tests
+# of rill.data run if pyarrow is available. Those of rill.torch run if PyTorch and torch_to_nnef are
+# installed: in the Python that RILL_EXPORTER_PYTHON names, or in build/exporter, which
+# tests/exporter/run.sh makes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -24,7 +24,7 @@ while [[ $# -gt 0 ]]; do
   esac
   shift
 done
-# Pythons that do not come from packages bring these themselves.
+# Pythons that are not from Debian packages include these.
 python3 -c 'import ensurepip, os, sysconfig
 assert os.path.exists(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
   rill_packages+=(python3-dev python3-venv)
@@ -102,7 +102,7 @@ if "$environment/bin/python" -m pip install -q --target "$site" mypy pyright typ
 fi
 
 with_torch=$(realpath -s "${RILL_EXPORTER_PYTHON:-build/exporter/bin/python}")
-# A wheel is of one version of Python.
+# A wheel is for one version of Python.
 version='import sys; print(sys.version_info[:2])'
 found=$("$with_torch" -c "import torch, torch_to_nnef; $version" 2>/dev/null) || found=none
 if [[ $found != "$(python3 -c "$version")" ]]; then

@@ -43,7 +43,7 @@ class Call(nn.Module):
 
 
 class Buffered(nn.Module):
-    """The same with a buffer."""
+    """As above, with a buffer."""
 
     def __init__(self, function, buffer):
         super().__init__()
@@ -399,7 +399,8 @@ def exact_or_none(module, x):
 
 
 def wrong_elsewhere(report, module, name, layout):
-    """Compare to PyTorch at other sizes and magnitudes, whole and streamed; tell the first difference."""
+    """Compare to PyTorch at other sizes and magnitudes, whole and streamed; return the first
+    difference."""
     compared = 0
     for at, (batch, time, factor) in enumerate(OTHERS):
         x = example(name, layout, batch, time, factor, 100 + at)

@@ -39,7 +39,7 @@ for tool in em++ node; do
   command -v "$tool" >/dev/null || { echo "web.sh: skipped, no $tool" >&2; exit 77; }
 done
 
-# Models are compiled by the program of this machine.
+# The program of this machine compiles the models.
 export RILL=${RILL:-$PWD/build/release/bin/rill}
 if ((!modules)) && [[ ! -x $RILL ]]; then
   rill_packages=("${of_this_machine[@]}")
@@ -62,12 +62,12 @@ node web/package.mjs build/wasm/bin/rill.wasm build/wasm/bin/rill_onnx.wasm buil
 if ((modules)); then exit; fi
 cp tests/models/vad_speech/model.nnef.tgz web/demo/vad_speech.nnef.tgz
 table=$'| what pages fetch | bytes | compressed with gzip | at most | with Brotli |\n| --- | --- | --- | --- | --- |'
-# brotli_bytes FILE: what a server sends that keeps files compressed; node has the code.
+# brotli_bytes FILE: the compressed bytes that a server sends; node has the code.
 brotli_bytes() {
   node -e 'const { readFileSync } = require("fs"), { brotliCompressSync } = require("zlib");
     console.log(brotliCompressSync(readFileSync(process.argv[1])).length);' "$1"
 }
-# at_most WHAT BYTES FILE ...: note where the files take more than BYTES, as a page fetches them.
+# at_most WHAT BYTES FILE ...: report if a page fetches more than BYTES for the files.
 too_large=0
 at_most() {
   local what=$1 most=$2 packed=0 brotli=0 all=0 each
@@ -83,7 +83,7 @@ at_most '`rill.wasm`' 775000 web/dist/rill.wasm
 at_most '`rill_onnx.wasm`' 1000000 web/dist/rill_onnx.wasm
 at_most '`rill_run.wasm`' 185000 web/dist/rill_run.wasm
 
-# Modules for one model, with weights as they are and with few bits.
+# Modules for one model, with f32 and with quantised weights.
 own=build/wasm_run/vad_speech
 for weights in f32 f16 q8; do
   mkdir -p "$own/$weights"

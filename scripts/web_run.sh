@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Build rill_run.wasm with the kinds of steps that some compiled models have, and no others.
+# Build rill_run.wasm with only the kinds of steps of the given compiled models.
 #   scripts/web_run.sh PLAN.rill ... -o FOLDER
-# Writes FOLDER/rill_run.wasm, which takes the place of the one beside rill.js, or is given to `load`
-# as `wasm`. RILL is the program rill, that of the release build or of the PATH unless given. Ends with
-# 77 where emscripten cannot be had.
+# Writes FOLDER/rill_run.wasm, which replaces the one next to rill.js, or is passed to `load` as
+# `wasm`. RILL is the program rill (default: that of the release build or the PATH). Exits with 77
+# if emscripten is not available.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Build the wheel that runs on every Linux of x86-64 with glibc 2.28 or newer, and try it.
+# Build the wheel that runs on every x86-64 Linux with glibc 2.28 or newer, and test it.
 #   scripts/wheels.sh [-j JOBS] [OUT]
-# The wheel is left in OUT, build/wheels unless given, under the tag that auditwheel finds right. It is
-# of the version of python3. Zig compiles, as its package has the symbols of that glibc. Ends with 77
-# where packages of Python cannot be had.
+# The wheel goes to OUT (default: build/wheels), with the tag that auditwheel determines, for the
+# version of python3. Zig compiles it, because its package has the symbols of that glibc. Exits with
+# 77 if Python packages are not available.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

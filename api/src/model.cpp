@@ -156,7 +156,7 @@ Status check_symbols(const rill_model& model, const std::vector<std::string>& na
   return {};
 }
 
-/// Otherwise an assertion that the value violates would be dropped silently.
+/// Refuse a value that violates an assertion, which would otherwise be dropped silently.
 Status check_assertions(const Graph& graph, const std::string& symbol, const Dim& by) {
   for (const auto& assertion : graph.scope.assertions()) {
     for (const Dim& fact : assertion.non_negative) {

@@ -112,7 +112,7 @@ class SessionSteps {
   size_t count_;
 };
 
-/// The refused step.
+/// The place of a refused step, for messages.
 struct Place {
   RILL_NOT_IN_STEPS_BEGIN
   explicit Place(size_t step) noexcept RILL_NONBLOCKING {

@@ -3,7 +3,7 @@ package rill;
 import java.nio.ByteBuffer;
 import java.nio.ReadOnlyBufferException;
 
-/** What native code can take. */
+/** Conversions of buffers for native code. */
 final class Buffers {
   private Buffers() {}
 

@@ -8,19 +8,19 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A native object, and who uses it. It is freed once: by close, or after the object of Java that
- * owned it has been collected. {@code java.lang.ref.Cleaner} would do the latter, but Android has it
- * from API 33 on only.
+ * A native object and its users. It is freed once: by close, or after the garbage collector has
+ * found its Java owner unreachable. {@code java.lang.ref.Cleaner} could do the latter, but Android
+ * only has it from API 33 on.
  */
 final class Handle extends PhantomReference<Object> {
-  /** What frees a native object. */
+  /** Frees a native object. */
   interface Free {
     void free(long address);
   }
 
   private static final int CLOSED = -1;
   private static final ReferenceQueue<Object> LEFT = new ReferenceQueue<Object>();
-  // Keeps handles, and what they hold, until they are freed.
+  // Keeps handles and their references alive until they are freed.
   private static final Set<Handle> ALL =
       Collections.newSetFromMap(new ConcurrentHashMap<Handle, Boolean>());
 
@@ -35,7 +35,7 @@ final class Handle extends PhantomReference<Object> {
     thread.start();
   }
 
-  /** Memory that the native object writes to. */
+  /** The memory that the native object writes to. */
   Object held;
 
   private final long address;
@@ -54,7 +54,7 @@ final class Handle extends PhantomReference<Object> {
     ALL.add(this);
   }
 
-  /** Give the native object to a call; {@link #leave} has to follow. */
+  /** Return the native object for a call; {@link #leave} must follow. */
   long enter() {
     for (;;) {
       int now = users.get();
@@ -90,7 +90,7 @@ final class Handle extends PhantomReference<Object> {
     for (;;) {
       try {
         Handle handle = (Handle) LEFT.remove();
-        // A call may still run whose object is needed no more.
+        // A call may still run although its object is no longer needed.
         while (!handle.tryClose() && handle.users.get() != CLOSED) Thread.sleep(10);
       } catch (InterruptedException interrupted) {
         return;

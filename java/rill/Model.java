@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a file says: symbols may be bound, a stream symbol may be pulsed. A model belongs to one
- * thread at a time; a call during another one is refused with {@link IllegalStateException}, as is
- * any call after {@link #close}. Closing it again does nothing.
+ * A loaded model, whose symbols can be bound and whose stream symbol can be pulsed. A model belongs
+ * to one thread at a time: a call during another one throws {@link IllegalStateException}, as does
+ * any call after {@link #close}. A second close does nothing.
  */
 public final class Model implements AutoCloseable {
   private static final Handle.Free FREE = new Handle.Free() {
@@ -32,18 +32,18 @@ public final class Model implements AutoCloseable {
     return load(path, null);
   }
 
-  /** As above, with values of inputs of ONNX that are constants: "sr=16000;h=0,0". */
+  /** As above, with values of ONNX inputs that become constants: "sr=16000;h=0,0". */
   public static Model load(String path, String constants) {
     return new Model(Native.load(utf8(path), constants == null ? null : utf8(constants)));
   }
 
-  /** Load from bytes, as of an asset, which are not needed afterwards. */
+  /** Load from bytes, such as an asset. They are not needed afterwards. */
   public static Model load(byte[] bytes) {
     if (bytes == null) throw new NullPointerException("bytes");
     return new Model(Native.loadMemory(bytes, null));
   }
 
-  /** Load what remains in a direct buffer, as of a mapped file; its position stays. */
+  /** Load the remaining bytes of a direct buffer, such as a mapped file; its position stays. */
   public static Model load(ByteBuffer bytes) {
     Buffers.expectDirect(bytes);
     return new Model(Native.loadDirect(bytes, bytes.position(), bytes.remaining(), null));
@@ -67,7 +67,7 @@ public final class Model implements AutoCloseable {
     return all(1);
   }
 
-  /** The symbols that are still free. */
+  /** Return the free symbols. */
   public List<String> symbols() {
     long model = handle.enter();
     try {
@@ -82,7 +82,7 @@ public final class Model implements AutoCloseable {
     }
   }
 
-  /** The properties that the file carries, as text. */
+  /** Return the properties of the file as text. */
   public Map<String, String> properties() {
     long model = handle.enter();
     try {
@@ -113,7 +113,7 @@ public final class Model implements AutoCloseable {
     return set(symbol, Long.toString(value));
   }
 
-  /** Make it a stream of so many frames per step. Errors: PULSE, with node, reason and remedy. */
+  /** Pulse the model to `frames` frames per step. Errors: PULSE, with node, reason and remedy. */
   public Model pulse(String symbol, long frames) {
     return pulse(symbol, Long.toString(frames));
   }
@@ -129,7 +129,7 @@ public final class Model implements AutoCloseable {
     }
   }
 
-  /** Tie an output to an input: what a step gives there, the next one takes. */
+  /** Feed an output of each step to an input of the next. */
   public Model feedback(String output, String input) {
     long model = handle.enter();
     try {
@@ -140,7 +140,7 @@ public final class Model implements AutoCloseable {
     }
   }
 
-  /** Have each step of an input begin with the last frames of the step before. */
+  /** Prepend the last frames of the previous step to each step of an input. */
   public Model context(String input, long frames) {
     long model = handle.enter();
     try {
@@ -151,7 +151,7 @@ public final class Model implements AutoCloseable {
     }
   }
 
-  /** Copy the structure; weights are shared. */
+  /** Copy the model; the copies share weights. */
   public Model copy() {
     long model = handle.enter();
     try {
@@ -171,7 +171,7 @@ public final class Model implements AutoCloseable {
     }
   }
 
-  /** Make it ready to run. The model is not needed afterwards. Errors: SYMBOL, UNSUPPORTED, ... */
+  /** Make a plan. The model is not needed afterwards. Errors: SYMBOL, UNSUPPORTED, ... */
   public Plan prepare() {
     long model = handle.enter();
     try {

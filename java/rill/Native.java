@@ -2,7 +2,7 @@ package rill;
 
 import java.nio.ByteBuffer;
 
-/** The calls of rill.h. Texts are UTF-8; failures are thrown as {@link RillException}. */
+/** The calls of rill.h. Texts are UTF-8; failures throw {@link RillException}. */
 final class Native {
   static {
     String path = System.getProperty("rill.library");

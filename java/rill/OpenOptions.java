@@ -1,8 +1,8 @@
 package rill;
 
 /**
- * How {@link Plan#open} opens a compiled model, and what the model may cost. 0 stands for the default
- * of a limit, which is far above real models.
+ * Options of {@link Plan#open}, and limits on the cost of the model. 0 means the default of a
+ * limit, which is far above real models.
  */
 public final class OpenOptions {
   private boolean readFile;
@@ -31,8 +31,8 @@ public final class OpenOptions {
   }
 
   /**
-   * Set the most work of a step: elements that it touches, and operations, of which 8 multiply-adds
-   * of a product count one; 0: 2^32 of a stream, 2^36 of a whole run.
+   * Set the most work of a step: touched elements plus operations; 8 multiply-adds of a matmul
+   * count as one. 0: 2^32 for a stream, 2^36 for a whole run.
    */
   public OpenOptions maxStepWork(long most) {
     maxStepWork = most;
@@ -55,7 +55,7 @@ public final class OpenOptions {
     return readFile;
   }
 
-  /** As the native side reads them. */
+  /** Return all options in the order of the native side. */
   long[] all() {
     return new long[] {readFile ? 1 : 0, maxFileBytes, maxSessionBytes, maxStepWork, maxOutputs,
         maxBuffers};

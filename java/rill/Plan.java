@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A model made ready to run: immutable, and shared by any number of threads and sessions. A call
- * after {@link #close} is refused with {@link IllegalStateException}; closing it again does nothing.
+ * A prepared model: immutable, and shared by any number of threads and sessions. A call after
+ * {@link #close} throws {@link IllegalStateException}; a second close does nothing.
  */
 public final class Plan implements AutoCloseable {
   private static final Handle.Free FREE = new Handle.Free() {
@@ -52,11 +52,11 @@ public final class Plan implements AutoCloseable {
   }
 
   /**
-   * Open a compiled model in the remaining bytes of a direct buffer, as of a mapped file or an asset;
-   * its position stays. The weights are read in place if the bytes begin at an address that is a
-   * multiple of 64, as those of a mapped file do; else they are copied once. The plan and its
-   * sessions keep the buffer alive. Nobody may change its bytes until all of them are closed, unless
-   * {@link OpenOptions#readFile} asks for a copy. Errors: as above, without IO.
+   * Open a compiled model in the remaining bytes of a direct buffer, such as a mapped file or an
+   * asset; its position stays. The weights are read in place if the bytes begin at a multiple of
+   * 64, as in a mapped file; else they are copied once. The plan and its sessions keep the buffer
+   * alive. Its bytes must not change until all of them are closed, unless {@link
+   * OpenOptions#readFile} requests a copy. Errors: as above, without IO.
    */
   public static Plan open(ByteBuffer bytes) {
     return open(bytes, new OpenOptions());
@@ -91,7 +91,7 @@ public final class Plan implements AutoCloseable {
     return outputs;
   }
 
-  /** The properties of the model's file, such as its sample rate or licence, as text. */
+  /** Return the properties of the model's file, such as its sample rate or licence, as text. */
   public Map<String, String> properties() {
     long plan = handle.enter();
     try {
@@ -108,7 +108,7 @@ public final class Plan implements AutoCloseable {
     }
   }
 
-  /** How an output streams. Errors: ARG; STATE if the plan does not stream. */
+  /** Describe how an output streams. Errors: ARG; STATE if the plan does not stream. */
   public StreamInfo stream(int output) {
     long plan = handle.enter();
     try {
@@ -118,12 +118,13 @@ public final class Plan implements AutoCloseable {
     }
   }
 
-  /** Allocate all that one run or stream needs. The session stays usable after the plan is closed. */
+  /** Make a session with all the memory of one run or stream. It stays usable after the plan is
+   * closed. */
   public Session open() {
     return open(0);
   }
 
-  /** As above, for pushes of so many frames while nothing is pulled; 0: a pulse at a time. */
+  /** As above, for pushes of `maxPush` frames without a pull; 0: a pulse at a time. */
   public Session open(long maxPush) {
     long plan = handle.enter();
     try {

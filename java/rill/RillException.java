@@ -2,11 +2,11 @@ package rill;
 
 import java.nio.charset.StandardCharsets;
 
-/** A failure of rill: what was found and expected, where, and what to do next. */
+/** A failure of rill: found and expected values, the place, and a remedy. */
 public final class RillException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  /** What it failed for. */
+  /** The kind of failure. */
   public final Status status;
   /** Node of the graph, or empty. */
   public final String node;
@@ -16,7 +16,7 @@ public final class RillException extends RuntimeException {
   public final String file;
   /** Line in the file, from 1 on; 0 if unknown. */
   public final int line;
-  /** What to do next, or empty. */
+  /** The remedy, or empty. */
   public final String hint;
 
   RillException(int code, byte[] message, byte[] node, byte[] op, byte[] file, int line,

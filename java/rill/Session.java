@@ -6,10 +6,10 @@ import java.util.List;
 
 /**
  * One run or one stream of a plan. Its inputs and outputs are direct buffers in the machine's byte
- * order, which belong to Java and outlive the session. From {@link #step} to {@link #finish} nothing
- * is allocated unless a call fails. A session belongs to one thread at a time; a call during another
- * one is refused with {@link IllegalStateException}, as is any call after {@link #close}. Closing it
- * again does nothing.
+ * order, which belong to Java and outlive the session. The calls from {@link #step} to {@link
+ * #finish} allocate nothing unless they fail. A session belongs to one thread at a time: a call
+ * during another one throws {@link IllegalStateException}, as does any call after {@link #close}. A
+ * second close does nothing.
  */
 public final class Session implements AutoCloseable {
   private static final Handle.Free FREE = new Handle.Free() {
@@ -22,7 +22,7 @@ public final class Session implements AutoCloseable {
   private final Handle handle;
   private final List<TensorInfo> inputs;
   private final List<TensorInfo> outputs;
-  // The memory that the native session reads and writes, which has to live as long.
+  // The memory that the native session reads and writes, which must outlive it.
   private final ByteBuffer[][] buffers;
   private final ByteBuffer weights;
 
@@ -52,23 +52,24 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** The buffer that an input is read from, the same one at each call. */
+  /** Return the buffer of an input, the same one at each call. */
   public ByteBuffer input(int index) {
     return buffer(0, index);
   }
 
-  /** The buffer that an output is written to, the same one at each call. */
+  /** Return the buffer of an output, the same one at each call. */
   public ByteBuffer output(int index) {
     return buffer(1, index);
   }
 
-  /** Read an input from what remains in a direct buffer of the app's own. Errors: ARG for its size. */
+  /** Read an input from the remaining bytes of the app's direct buffer. Errors: ARG for its size.
+   * */
   public void bindInput(int index, ByteBuffer data) {
     Buffers.expectDirect(data);
     bind(0, index, data);
   }
 
-  /** Write an output to what remains in a direct buffer of the app's own. */
+  /** Write an output to the remaining bytes of the app's direct buffer. */
   public void bindOutput(int index, ByteBuffer data) {
     Buffers.expectWritable(data);
     bind(1, index, data);
@@ -84,7 +85,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Run the last pulse, of which the first so many frames are valid. */
+  /** Run the last pulse, whose first `validFrames` frames end the stream. */
   public void stepPartial(long frames) {
     long session = handle.enter();
     try {
@@ -94,7 +95,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Run a step of the tail, if frames are left; tells how many are left then. */
+  /** Run a step of the tail, if frames are left; return the number left afterwards. */
   public long flush() {
     long session = handle.enter();
     try {
@@ -104,7 +105,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** The first frame of an output that the last step gave. */
+  /** Return the index of the first valid frame of an output after the last step. */
   public long validFirst(int output) {
     long session = handle.enter();
     try {
@@ -114,7 +115,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** How many frames of an output the last step gave. */
+  /** Return the number of valid frames of an output after the last step. */
   public long validCount(int output) {
     long session = handle.enter();
     try {
@@ -125,9 +126,9 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Take frames of an input that streams, from what remains in a direct buffer: any number of whole
-   * frames, row by row in the input's shape but for the extent that streams. Tells how many were
-   * taken: fewer where outputs have to be pulled before. The position of the buffer stays.
+   * Push frames of a streaming input from the remaining bytes of a direct buffer: any number of
+   * whole frames, row-major, with the input's shape except along its streaming axis. Return the
+   * number taken: fewer if outputs must be pulled first. The position of the buffer stays.
    */
   public long push(int input, ByteBuffer frames) {
     Buffers.expectDirect(frames);
@@ -140,9 +141,9 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Hand out frames of an output that streams into what remains in a direct buffer, as many as fit,
-   * without the delay. Tells how many were written, from the first on; the rows of an output that
-   * streams along a later axis are as far apart as all that fit. The position of the buffer stays.
+   * Pull frames of a streaming output into the remaining bytes of a direct buffer, as many as fit,
+   * without the delay. Return the number written. If the output streams along a later axis, its
+   * rows are spaced for all frames that fit. The position of the buffer stays.
    */
   public long pull(int output, ByteBuffer frames) {
     Buffers.expectWritable(frames);
@@ -154,7 +155,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Say that all frames have been pushed. */
+  /** End the stream: all frames have been pushed. */
   public void finish() {
     long session = handle.enter();
     try {
@@ -164,7 +165,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Begin anew; the values of inputs and outputs stay as they are. */
+  /** Restart; inputs and outputs keep their values. */
   public void reset() {
     long session = handle.enter();
     try {
@@ -174,7 +175,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Make a session that goes on as this one would. */
+  /** Make a session that continues from the same state. */
   public Session copy() {
     long session = handle.enter();
     try {
@@ -184,7 +185,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** The most bytes that {@link #saveState} takes. */
+  /** Return the most bytes that {@link #saveState} writes. */
   public long stateSize() {
     long session = handle.enter();
     try {
@@ -194,7 +195,8 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Write the state of a stream to what remains in a direct buffer; tells how many bytes. */
+  /** Write the state of a stream to the remaining bytes of a direct buffer; return the number of
+   * bytes. */
   public long saveState(ByteBuffer bytes) {
     Buffers.expectWritable(bytes);
     long session = handle.enter();
@@ -205,7 +207,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Go on where a stream was saved. Errors: PARSE, STATE. */
+  /** Continue a saved stream. Errors: PARSE, STATE. */
   public void loadState(ByteBuffer bytes) {
     Buffers.expectDirect(bytes);
     long session = handle.enter();

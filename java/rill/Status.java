@@ -1,6 +1,6 @@
 package rill;
 
-/** What a call of rill failed for, as {@code rill_status} of rill.h. */
+/** The kind of failure, as {@code rill_status} of rill.h. */
 public enum Status {
   OK, ARG, IO, PARSE, UNSUPPORTED, SHAPE, DTYPE, SYMBOL, PULSE, STATE, NOMEM, ABI, INTERNAL;
 

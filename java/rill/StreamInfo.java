@@ -1,14 +1,14 @@
 package rill;
 
-/** How an output of a plan streams, in the words of {@code rill_stream_info}. */
+/** How an output of a plan streams, as in {@code rill_stream_info}. */
 public final class StreamInfo {
-  /** The axis of the output that streams; -1: it does not. */
+  /** The streaming axis of the output; -1 if it does not stream. */
   public final int axis;
   /** Frames of the output per step. */
   public final long pulse;
-  /** Frames that come before the first one of the whole run, which {@link Session#pull} leaves out. */
+  /** The frames before the first one of the whole run, which {@link Session#pull} skips. */
   public final long delay;
-  /** The first input that streams; -1: none. */
+  /** The first streaming input; -1 if none. */
   public final int input;
   /** Its frames per step. */
   public final long inputPulse;

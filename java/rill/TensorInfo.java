@@ -13,9 +13,9 @@ public final class TensorInfo {
   public final List<String> dims;
   /** Bytes of the whole tensor; -1 while an axis is symbolic. */
   public final long bytes;
-  /** Of a plan: the axis along which it streams; -1 if it does not. */
+  /** In a plan: its streaming axis; -1 if it does not stream. */
   public final int streamAxis;
-  /** Of quantised types: real = (q - zeroPoint) * scale. */
+  /** For quantised types: real = (q - zeroPoint) * scale. */
   public final float scale;
   public final int zeroPoint;
 
@@ -36,7 +36,7 @@ public final class TensorInfo {
     shape = (long[]) parts[3];
   }
 
-  /** The extents; null while an axis is symbolic. */
+  /** Return the extents; null while an axis is symbolic. */
   public long[] shape() {
     return shape == null ? null : shape.clone();
   }

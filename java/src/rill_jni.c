@@ -1,4 +1,5 @@
-/* The calls of rill.Native over rill.h. One symbol is seen: JNI_OnLoad, which tells the functions. */
+/* The calls of rill.Native over rill.h. It exports one symbol, JNI_OnLoad, which registers the
+ * functions. */
 #include <jni.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static jmethodID exception_init;
 static jclass bytes_class;
 static jclass object_class;
 
-/* An input or output of a session, as pushes need it. */
+/* The description of a session's input or output for pushes. */
 typedef struct io {
   rill_dtype dtype;
   uint32_t rank;
@@ -24,7 +25,7 @@ typedef struct io {
   int64_t bytes;
 } io;
 
-/* A session, and what its calls have to know without asking. */
+/* A session, with cached facts for its calls. */
 typedef struct own {
   rill_session* session;
   size_t counts[2];
@@ -88,8 +89,8 @@ static void* allocated(JNIEnv* env, void* memory) {
   return memory;
 }
 
-/* A text that ends with a zero; null where Java has null, or after a failure. A zero byte within
- * would cut it short without a word. */
+/* Returns a zero-terminated text; null for Java's null, or after a failure. Refuses a zero byte
+ * within, which would truncate the text silently. */
 static char* text_of(JNIEnv* env, jbyteArray bytes) {
   if (!bytes) return NULL;
   const jsize size = (*env)->GetArrayLength(env, bytes);
@@ -330,7 +331,7 @@ static jlong open_plan(JNIEnv* env, jclass type, jbyteArray path, jlongArray opt
   return good(env, status) ? handle_of(plan) : 0;
 }
 
-/* Bytes of an address beyond a multiple of 64. */
+/* Returns an address modulo 64. */
 static jint offset_in_64(JNIEnv* env, jclass type, jobject bytes, jint position) {
   RILL_UNUSED(type);
   const char* at = at_of(env, bytes, position);
@@ -541,8 +542,8 @@ static jlong valid_count(JNIEnv* env, jclass type, jlong session, jint output) {
   return good(env, rill_valid_frames(of, (size_t)output, &first, &count)) ? count : 0;
 }
 
-/* A view on as many frames as a buffer holds, whose extents stand in `shape`; fails unless they are
- * whole ones. */
+/* Makes a view of all frames in a buffer, with extents in `shape`; fails unless the buffer holds
+ * whole frames. */
 static int frames_in(JNIEnv* env, const io* of, char* at, jint size, int64_t* shape,
                      rill_view* view) {
   memcpy(shape, of->shape, sizeof of->shape);
@@ -614,7 +615,7 @@ static void load_state(JNIEnv* env, jclass type, jlong session, jobject bytes, j
   if (at) good(env, rill_state_load(own_of(session)->session, at, (size_t)size));
 }
 
-/* ---- what Java is told ----------------------------------------------------------------------- */
+/* ---- registration ----------------------------------------------------------------------- */
 
 #define RILL_NATIVE(name, signature, function) {(char*)name, (char*)signature, (void*)(function)}
 

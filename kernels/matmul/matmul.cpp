@@ -121,7 +121,7 @@ const MatmulF32& matmul_f32(Tier cpu) {
 }
 
 const MatmulF32& matmul_f32_of_columns(int64_t n) {
-  constexpr int64_t kLanes = 16, kMost = 40;  // with more columns, too few lanes are empty
+  constexpr int64_t kLanes = 16, kMost = 40;  // beyond, the empty lanes hardly matter
   const Tier tier = active_tier();
   const int64_t over = n % kLanes;
   const bool half = over > 0 && over <= kLanes / 2 && n <= kMost;

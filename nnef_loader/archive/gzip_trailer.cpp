@@ -80,7 +80,7 @@ void Crc32::update(std::span<const std::byte> bytes) {
   const Tables& table = crc_tables();
   uint32_t state = state_;
   size_t i = 0;
-  // The word at `offset` of 16 bytes, advanced over the bytes between it and the end.
+  // Return the checksum of the word at `offset` of 16 bytes, advanced over the bytes after it.
   const auto advanced = [&table](uint32_t word, size_t offset) {
     const size_t last = table.size() - 1 - offset;
     return table[last][word & 0xFFU] ^ table[last - 1][word >> 8 & 0xFFU] ^

@@ -15,8 +15,8 @@ namespace {
 /// The maximum depth of nested models, which bounds the stack.
 constexpr int kMaxNesting = 8;
 
-/// Return the label of a nested archive: its path without .nnef.tgz or .nnef.tar. Empty for other
-/// files.
+/// Return the label of a nested archive: its path without .nnef.tgz or .nnef.tar and, if it has
+/// one, the extension before that. Empty for other files.
 std::string_view archive_label(std::string_view path) {
   for (const std::string_view suffix : {".nnef.tgz", ".nnef.tar"}) {
     if (!path.ends_with(suffix)) continue;

@@ -1,10 +1,10 @@
-"""Score a corpus with rill.data beside the same work in C, and with two workers beside one.
+"""Compare rill.data with the same work in C, and two workers with one, on a corpus.
 
     corpus.py PROGRAM MODEL SYMBOL PULSE [BATCH] [--hours H] [--least SHARE]
 
-PROGRAM is what corpus.c becomes. Sounds are noise at 16 kHz in files of a minute. Seconds are the
-processor's, of reading, stepping and writing; turn by turn, the fastest of five. With --least it
-fails where one worker does less than that share of what C does.
+PROGRAM is the compiled corpus.c. The sounds are noise at 16 kHz in files of a minute. Seconds are
+CPU seconds of reading, stepping and writing, measured alternately; the fastest of five counts. With
+--least it fails if one worker is slower than that share of the speed of C.
 """
 
 import argparse
@@ -25,7 +25,7 @@ FILES_OF_ITS_OWN = 12
 
 
 def corpus(folder, minutes):
-    """Files of a minute; those beyond the first few are names of the same ones."""
+    """Write files of a minute; all but the first few are links to these."""
     random = np.random.default_rng(1)
     for at in range(minutes):
         path = folder / f"{at:05d}.wav"

@@ -1,9 +1,10 @@
-"""Time a push of one pulse from NumPy and PyTorch beside rill_push and rill_pull in C, in microseconds.
+"""Time a push of one pulse from NumPy and PyTorch, and rill_push and rill_pull in C, in
+microseconds.
 
     push.py PROGRAM MODEL SYMBOL PULSE [BATCH] [--most US]
 
-PROGRAM is what push.c becomes. Both take the fastest of several tenths of a second, turn by turn.
-With --most it fails where NumPy costs more than that above C.
+PROGRAM is the compiled push.c. Both take the fastest of several rounds of tenths of a second,
+measured alternately. With --most it fails if NumPy costs that many microseconds more than C.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import rill
 
 
 def tensors(frames):
-    """The same frames as a tensor of PyTorch, if it is installed."""
+    """Return the same frames as a PyTorch tensor, if PyTorch is installed."""
     try:
         import torch
     except ImportError:

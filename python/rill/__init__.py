@@ -3,11 +3,11 @@
     model = rill.load("vad.nnef.tgz", symbols={"B": 1})
     speech = model(audio)                       # the whole utterance
     stream = model.pulse("S", 1600)             # 100 ms at a time
-    speech = stream.push(audio[:, :4000])       # any number of samples, the frames they give
+    speech = stream.push(audio[:, :4000]) # any number of samples; returns the ready frames
     tail = stream.finish()
 
-Arrays are NumPy's, or of whatever has ``__dlpack__`` or ``__array__``. Failures are exceptions of
-this module, each with code, node, expected, found and hint.
+Arrays are NumPy arrays, or objects with ``__dlpack__`` or ``__array__``. Failures are exceptions of
+this module with code, node, expected, found and hint.
 """
 
 from ._errors import (ArgumentError, DTypeError, Error, FileError, InternalError, OutOfMemory,

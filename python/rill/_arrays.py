@@ -9,11 +9,11 @@ _PLAIN = (bool, int, float, list, tuple)
 
 
 def as_array(value, dtype: np.dtype, name: str, text: str) -> np.ndarray:
-    """Give a native, aligned array of `dtype` whose strides are whole elements.
+    """Return a native, aligned array of `dtype` whose strides are whole elements.
 
-    Memory is shared where that can be: with any array of the type, and with objects that have
-    ``__dlpack__`` or ``__array__``. Arrays of another type are refused, as their values would
-    change; lists and numbers of Python are converted where no value does.
+    The result shares memory with an array of the type, and with objects that have ``__dlpack__`` or
+    ``__array__``, if possible. Arrays of another type are refused, because a cast could change
+    values. Python lists and numbers are converted if no value changes.
     """
     if isinstance(value, np.ma.MaskedArray):
         raise _masked(name)
@@ -33,8 +33,8 @@ def as_array(value, dtype: np.dtype, name: str, text: str) -> np.ndarray:
 
 
 def as_buffer(value, dtype: np.dtype, name: str, text: str) -> np.ndarray:
-    """Give a NumPy array that shares the memory of a buffer for an output: of an array that can be
-    written, or of a tensor with ``__dlpack__`` on the CPU. All others are refused."""
+    """Return a NumPy array that shares the memory of an output buffer: a writable array, or a CPU
+    tensor with ``__dlpack__``. All others are refused."""
     if isinstance(value, np.ma.MaskedArray):
         raise _masked(name)
     if isinstance(value, np.ndarray):
@@ -42,7 +42,7 @@ def as_buffer(value, dtype: np.dtype, name: str, text: str) -> np.ndarray:
     elif hasattr(value, "__dlpack__") and not (hasattr(value, "is_neg") and value.is_neg()):
         array = _from_object(value, name, text)
         if not array.flags.writeable and type(value).__module__.split(".")[0] == "torch":
-            array = value.detach().numpy()  # before NumPy 2.1 all of DLPack is read only
+            array = value.detach().numpy()  # before NumPy 2.1, DLPack arrays are read-only
     else:
         raise ArgumentError(f'the buffer for "{name}" is a {type(value).__name__}', expected=text,
                             found=type(value).__name__, node=name,
@@ -77,12 +77,12 @@ def _from_plain(value, dtype, name, text):
 
 
 def _first_changed(value, array, converted):
-    """Give the first value that a conversion changes; None if there is none. Integers have to be
-    kept, floats up to the rounding of the type, which loses half a unit of its last place."""
+    """Return the first value that a conversion changes; None if there is none. Integers must be
+    exact, floats within half a unit in the last place of the type."""
     before, after = array.ravel(), converted.ravel()
     if before.dtype.kind != "f":
         kept = np.isfinite(after)
-        # Integers are compared as Python's, as a float of 64 bits does not hold all of them.
+        # Compare integers as Python integers, because f64 does not hold all of them.
         kept[kept] = [int(a) == int(b) for a, b in zip(after[kept], before[kept])]
         return None if kept.all() else before[~kept][0]
     with np.errstate(all="ignore"):
@@ -91,7 +91,7 @@ def _first_changed(value, array, converted):
     kept |= (after == before) | np.isnan(before)
     if not kept.all():
         return before[~kept][0]
-    # Integers among floats became floats of 64 bits before they were compared.
+    # NumPy converted integers among floats to f64 before this comparison.
     given = np.empty(array.shape, object)
     given[...] = value
     for number, found in zip(given.ravel(), after):
@@ -110,7 +110,7 @@ def _from_object(value, name, text):
                 raise ArgumentError(f'"{name}" lies on another device', expected=text, node=name,
                                     hint="Bring it to the CPU: x.cpu()")
             if hasattr(value, "is_neg") and value.is_neg():
-                value = value.resolve_neg()  # PyTorch exports the values before their signs flip
+                value = value.resolve_neg()  # PyTorch exports the values without the pending negation
             return np.from_dlpack(value)
         if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
             return np.asarray(value)
@@ -125,7 +125,7 @@ def _from_object(value, name, text):
 
 
 def shaped(value, name: str):
-    """Give (array or plain value of Python, its shape)."""
+    """Return (array or plain Python value, its shape)."""
     if isinstance(value, np.ma.MaskedArray):
         raise _masked(name)
     if isinstance(value, np.ndarray):
@@ -140,14 +140,14 @@ def shaped(value, name: str):
 
 
 def out_of(names, out, named):
-    """Give (buffers, inputs by name): an input that is called "out" takes that keyword."""
+    """Return (buffers, inputs by name): an input named "out" takes that keyword."""
     if out is None or "out" not in names:
         return out, named
     return None, {**named, "out": out}
 
 
 def in_order(names, values, named):
-    """Give (array or plain value, its shape) of each input, of values in order and by name."""
+    """Return (array or plain value, its shape) of each input, from positional and named values."""
     arrays = dict(zip(names, values))
     for name, value in named.items():
         if name not in names or name in arrays:

@@ -1,4 +1,4 @@
-"""Exceptions: one class per kind of failure, each of which is a built-in one too."""
+"""Exceptions: one class per kind of failure, each derived from a built-in class."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, List, Optional
 
 from ._printable import printable, printable_lines
 
-#: What the hints of the C interface name, and what it is called here.
+#: Names in hints of the C interface, and their Python equivalents.
 _NAMES = {
     "rill_model_set_symbol": "model.bind",
     "rill_model_pulse": "model.pulse",
@@ -28,7 +28,7 @@ _NAMES = {
     "rill_plan_map": "rill.load_plan",
 }
 _C_NAME = re.compile(r"\brill_[a-z_]+\b")
-#: Options of the program in hints, and the calls that stand for them here.
+#: Options of the program in hints, and the equivalent Python calls.
 _OPTIONS = tuple((re.compile(pattern), call) for pattern, call in (
     (r"[,;] or (?:give )?the input's shape with -i\b", ""),
     (r"; or accept that each pulse is its own future with --pulse-backward chunk", ""),
@@ -38,7 +38,7 @@ _OPTIONS = tuple((re.compile(pattern), call) for pattern, call in (
     (r"`rill MODEL --pulse auto inspect`", 'model.inspect(pulse="auto")'),
     (r"with --target for what runs here", 'with target="native"'),
 ))
-# How the library words what it found and what it expected.
+# The library's phrases for found and expected values.
 _WORDINGS = (
     re.compile(r"^(?:.*? is )?(?P<found>.*?)[,:;]? expected (?P<expected>[^;]*)", re.DOTALL),
     re.compile(r"^.*? is (?P<expected>.*?), found (?P<found>[^;]*)", re.DOTALL),
@@ -48,10 +48,10 @@ _WORDINGS = (
 class Error(Exception):
     """A failure, in parts.
 
-    ``code``: "argument", "shape", "pulse", ...; ``message``: what was found and what was expected;
-    ``node``, ``op``: the node of the graph and its operator; ``file``, ``line``, ``column``: the
-    place in the model's text; ``expected``, ``found``; ``hint``: what to do next. Parts that are
-    not known are None.
+    ``code``: "argument", "shape", "pulse", ...; ``message``: found and expected values in a
+    sentence; ``node``, ``op``: the node of the graph and its operator; ``file``, ``line``,
+    ``column``: the place in the model's text; ``expected``, ``found``; ``hint``: the remedy.
+    Unknown parts are None.
     """
 
     code = "error"
@@ -67,14 +67,14 @@ class Error(Exception):
         self.found = found
         self.node = node
         self.op = op
-        # OSError has a place for a file of its own, which is not this one.
+        # OSError has its own attribute for a file, which differs from this one.
         self.file = file
         self.line = line
         self.column = column
         self.hint = hint
 
     def _render_traceback_(self) -> List[str]:
-        """What IPython shows: the caller's own lines, without those of this package."""
+        """Return the traceback for IPython: the caller's lines, without those of this package."""
         import traceback
 
         here = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -107,7 +107,7 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """A name, count or value that makes no sense."""
+    """A name, count or value is invalid."""
     code = "argument"
 
 
@@ -117,53 +117,53 @@ class FileError(Error, OSError):
 
 
 class ParseError(Error, ValueError):
-    """A file, a saved state or an expression is not what it should be."""
+    """A file, a saved state or an expression is malformed."""
     code = "parse"
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """An operator, or a form of it, that this build does not run."""
+    """An operator, or a form of it, is not supported by this build."""
     code = "unsupported"
 
 
 class ShapeError(Error, ValueError):
-    """An array has another shape than the model takes."""
+    """An array does not have the model's shape."""
     code = "shape"
 
 
 class DTypeError(Error, TypeError):
-    """An array has another type than the model takes."""
+    """An array does not have the model's type."""
     code = "dtype"
 
 
 class SymbolError(Error, ValueError):
-    """A symbol is unknown, unbound, or bound against an assertion."""
+    """A symbol is unknown, unbound, or its value violates an assertion."""
     code = "symbol"
 
 
 class PulseError(Error, ValueError):
-    """The model cannot stream this way."""
+    """The model cannot stream with this symbol and pulse."""
     code = "pulse"
 
 
 class StateError(Error, RuntimeError):
-    """The call comes at the wrong time."""
+    """The call is not allowed in the current state."""
     code = "state"
 
 
 class OutOfMemory(Error, MemoryError):
-    """The system has no memory left, or a limit is reached."""
+    """The system has no memory left, or a limit was reached."""
     code = "memory"
 
 
 class AbiError(Error, RuntimeError):
-    """A compiled model is of another version, or the package and the library within it are not of
-    one build."""
+    """A compiled model has another version, or the package and its library are from different
+    builds."""
     code = "abi"
 
 
 class InternalError(Error, RuntimeError):
-    """A mistake of rill's: please report it, with the model."""
+    """A bug in rill: please report it, with the model."""
     code = "internal"
 
 
@@ -177,7 +177,7 @@ def _again(kind, message, parts):
 
 
 def number(name: str, value: Any) -> float:
-    """Take a number of 0 or more. Errors: ArgumentError."""
+    """Return a number >= 0. Errors: ArgumentError."""
     try:
         if float(value) >= 0:
             return float(value)
@@ -187,7 +187,7 @@ def number(name: str, value: Any) -> float:
 
 
 def thread_count(value: Any) -> int:
-    """Take a number of threads. Errors: ArgumentError."""
+    """Return a valid number of threads. Errors: ArgumentError."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 256:
         raise ArgumentError(f"threads is {value!r}, expected a number of 1 to 256",
                             expected="1 to 256", found=repr(value))
@@ -195,8 +195,8 @@ def thread_count(value: Any) -> int:
 
 
 def bytes_of(source: Any) -> Optional[bytes]:
-    """Give the bytes of a model: of bytes, or of a file that is open for reading; None of a path.
-    Errors: ArgumentError for a file of text."""
+    """Return the bytes of a model given as bytes or as an open file; None for a path. Errors:
+    ArgumentError for a text file."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
     if isinstance(source, (str, os.PathLike)) or not hasattr(source, "read"):
@@ -210,7 +210,7 @@ def bytes_of(source: Any) -> Optional[bytes]:
 
 
 def path_bytes(path: Any) -> bytes:
-    """Give a path as the system writes it. Errors: ArgumentError for one that a zero byte ends."""
+    """Return a path in the system's encoding. Errors: ArgumentError for a path with a zero byte."""
     encoded = os.fsencode(path)
     if b"\0" in encoded:
         raise ArgumentError("the path holds a zero byte", found=repr(path))
@@ -224,7 +224,7 @@ def _named_here(text: str) -> str:
 
 
 def make(code, message, expected, found, node, op, file, line, column, hint):
-    """Make the exception of a failure of the library; empty texts and 0 stand for nothing."""
+    """Make the exception for a failure of the library; empty texts and 0 mean unknown."""
     if not expected:
         for wording in _WORDINGS:
             match = wording.match(message)

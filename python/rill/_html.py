@@ -1,6 +1,7 @@
-"""Tables and pictures for notebooks: HTML without scripts, and without anything from elsewhere.
+"""Tables and pictures for notebooks: self-contained HTML without scripts.
 
-Text has the colour of the page. The other colours have a contrast of 3 or more to white and to black.
+Text has the colour of the page. The other colours have a contrast of at least 3 to white and to
+black.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ GREEN, RED, AMBER, BLUE, GREY = "#2e9d58", "#d9534f", "#b07d12", "#3b82c4", "#80
 
 
 class Html(str):
-    """Text that is HTML already; all other text is escaped."""
+    """Text that is HTML; all other text is escaped."""
 
 
 def cell(value: object) -> str:
@@ -22,7 +23,7 @@ def cell(value: object) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
-    """A table, whose columns of numbers stand at the right, their heads too."""
+    """Return a table; columns of numbers and their headings are right-aligned."""
     lines = [list(row) for row in rows]
     sides = ["right" if lines and all(_is_number(value) for value in column) else "left"
              for column in zip(*lines)] or ["left"] * len(head)
@@ -46,21 +47,21 @@ def _is_number(value: object) -> bool:
 
 
 def bar(share: float, width: int = 160) -> Html:
-    """A bar whose length is a share, 0 to 1, of `width` pixels."""
+    """Return a bar whose length is a share, 0 to 1, of `width` pixels."""
     length = max(0.0, min(1.0, share)) * width
     return Html(f'<svg width="{width}" height="10" role="img"><rect width="{length:.1f}" '
                 f'height="10" fill="{BLUE}"></rect></svg>')
 
 
 def badge(text: str, colour: str) -> Html:
-    """A verdict in its colour."""
+    """Return a verdict in its colour."""
     return Html(f'<span style="border:1px solid {colour};border-left-width:6px;padding:1px 8px;'
                 f'display:inline-block;margin:4px 0;font-weight:bold;color:{colour}">'
                 f"{cell(text)}</span>")
 
 
 def folded(summary: object, *parts: Html) -> Html:
-    """Parts that show when their line is opened."""
+    """Return collapsed parts with a summary line."""
     return Html(f'<details><summary style="cursor:pointer">{cell(summary)}</summary>'
                 + "".join(parts) + "</details>")
 
@@ -75,7 +76,7 @@ def lines(texts: Iterable[object]) -> Html:
 
 
 class Drawing:
-    """Rows along an axis of time: each is a name, blocks and a note."""
+    """Rows along a time axis: each has a name, blocks and a note."""
 
     LEFT, WIDTH, ROW = 130, 560, 38
 
@@ -98,7 +99,7 @@ class Drawing:
         return (self._rows - 1) * self.ROW + 4
 
     def block(self, begin: float, end: float, colour: str, legend: str, opacity: float = 1) -> None:
-        """Fill a stretch of time in the row."""
+        """Fill an interval of time in the row."""
         if (legend, colour, opacity) not in self._legend:
             self._legend.append((legend, colour, opacity))
         if end > begin:
@@ -108,7 +109,7 @@ class Drawing:
                                f'fill-opacity="{opacity:g}"></rect>')
 
     def span(self, begin: float, end: float, text: str) -> None:
-        """Mark a stretch of time below the row, with a text behind it."""
+        """Mark an interval of time below the row, followed by a text."""
         y = self._top() + 25
         a, b = self._x(begin), self._x(end)
         self._parts.append(f'<path d="M{a:.1f} {y - 3}V{y + 3}M{a:.1f} {y}H{b:.1f}M{b:.1f} '
@@ -141,7 +142,7 @@ class Drawing:
 
 
 def _round_step(least: float) -> float:
-    """The least of 1, 2 and 5 times a power of ten that is not below a number."""
+    """Return the smallest number >= the given one that is 1, 2 or 5 times a power of ten."""
     power = 1.0
     while power * 10 <= least:
         power *= 10

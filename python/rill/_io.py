@@ -13,7 +13,7 @@ from ._printable import printable
 @dataclass(frozen=True)
 class Io:
     """An input or output: its name, type ("f32") and extents, each a number or an expression in
-    symbols ("S", "2*S+1"). Of quantised types, real = (q - zero_point) * scale."""
+    symbols ("S", "2*S+1"). For quantised types, real = (q - zero_point) * scale."""
 
     name: str
     dtype: str
@@ -29,7 +29,7 @@ class Io:
 
 
 class IoList(List[Io]):
-    """Inputs or outputs, which a notebook shows as a table."""
+    """Inputs or outputs; a notebook shows them as a table."""
 
     def _repr_html_(self) -> str:
         quantised = any((io.scale, io.zero_point) != (1.0, 0) for io in self)
@@ -47,8 +47,7 @@ def _io(told: Tuple) -> Io:
 
 
 class Described:
-    """What has a name, inputs and outputs, as the handle of the library tells them, until it is
-    closed."""
+    """An object with a name, inputs and outputs from the library's handle, until it is closed."""
 
     def __init__(self, handle: Any, name: str) -> None:
         self._handle: Optional[Any] = handle
@@ -62,7 +61,7 @@ class Described:
 
     @property
     def name(self) -> str:
-        """The path that it was loaded from; "" if from bytes."""
+        """The path of the file; "" if loaded from bytes."""
         return self._name
 
     @property
@@ -74,7 +73,7 @@ class Described:
         return IoList(_io(told) for told in self._open.outputs())
 
     def close(self) -> None:
-        """Let go of the memory. Streams live on; other calls raise StateError."""
+        """Free the memory. Streams stay usable; other calls raise StateError."""
         self._handle = None
 
     def __enter__(self) -> Any:

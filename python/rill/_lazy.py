@@ -1,4 +1,4 @@
-"""NumPy, imported when it is first used, so that ``import rill`` is quick."""
+"""NumPy, imported at its first use, so that ``import rill`` is fast."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 
 class _Numpy:
-    """Stands for the module; each attribute is looked up once."""
+    """A proxy of the module that looks up each attribute once."""
 
     def __getattr__(self, name: str) -> Any:
         import numpy

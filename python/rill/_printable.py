@@ -1,4 +1,4 @@
-"""Text of a model on a terminal or a page: names cannot hold what either obeys."""
+"""Text of a model for a terminal or a page, with control characters escaped."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def printable(value: object) -> str:
 
 
 def printable_lines(value: object) -> str:
-    """The same, with ends of lines as they are."""
+    """As above, but keep line ends."""
     return "\n".join(map(printable, str(value).split("\n")))
 
 
 def lines_of(lines: Iterable[object]) -> str:
-    """Lines that were put together of names, as one text."""
+    """Return lines that contain names as one text."""
     return "\n".join(map(printable, lines))

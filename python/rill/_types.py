@@ -1,4 +1,4 @@
-"""Types of arguments and results, for type checkers alone."""
+"""Types of arguments and results, only for type checkers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class SupportsDLPack(Protocol):
 
 
 Array = NDArray[Any]
-#: What an input takes.
+#: The types that an input accepts.
 Input = Union[ArrayLike, SupportsDLPack]
-#: The array of the output; a tuple of arrays, for which Any stands, if a model has several outputs.
+#: The array of the output; a tuple of arrays, typed as Any, if a model has several outputs.
 Outputs = Union[Array, Any]
-#: One buffer for a single output, or one per output. The library allocates an output that has None.
+#: One buffer for a single output, or one per output. For None, the library allocates the output.
 Buffer = Union[Array, SupportsDLPack]
 Buffers = Union[Buffer, None, Sequence[Union[Buffer, None]]]
 Frames = Union[Input, Tuple[Input, ...]]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .model import Model
     from .stream import Stream
 
-#: Behind attention, a stream may round the last bits otherwise than the whole run.
+#: Downstream of attention, a stream may round the last bits differently from the whole run.
 STREAM_TOLERANCE = 1e-5
 
 Data = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -23,7 +23,7 @@ Data = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: what was compared to what, in how many elements, and how they differ."""
+    """One comparison: its two sides, the number of elements, and the difference."""
 
     what: str
     output: str
@@ -40,7 +40,7 @@ class Row:
 
 
 class CheckReport:
-    """What was compared. ``ok`` is whether all of it is right, and anything was compared."""
+    """The comparisons of a check. ``ok``: all are right, and there is at least one."""
 
     def __init__(self, title: str, rows: List[Row]) -> None:
         self.title = title
@@ -73,7 +73,7 @@ class CheckReport:
 
 
 class CheckError(StateError):
-    """A check found a difference; ``report`` has all of them."""
+    """A check found a difference; ``report`` lists all comparisons."""
 
     def __init__(self, message: str, report: Optional[CheckReport] = None, **parts: Any) -> None:
         super().__init__(message, **parts)
@@ -117,7 +117,7 @@ def _as_list(outputs: Any) -> List[np.ndarray]:
 
 
 def bound(model: "Model", arrays: Mapping[str, np.ndarray], symbol: str) -> "Model":
-    """Bind all symbols that are the extents of these inputs, but the one that streams."""
+    """Bind all symbols that are extents of these inputs, except the stream symbol."""
     settings = {}
     free = set(model.symbols) - {symbol}
     for io in model.inputs:
@@ -129,7 +129,7 @@ def bound(model: "Model", arrays: Mapping[str, np.ndarray], symbol: str) -> "Mod
 
 def _pieces(stream: "Stream", arrays: Sequence[np.ndarray], axes: Sequence[int],
             random: np.random.Generator, halfway: Callable[["Stream"], "Stream"]) -> List[Any]:
-    """Push in pieces of random size, changing the stream for another in the middle."""
+    """Push in pieces of random size, and replace the stream by another one in the middle."""
     done = [0] * len(arrays)
     parts: List[List[Any]] = []
     changed = False

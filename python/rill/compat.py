@@ -1,4 +1,4 @@
-"""Whole runs behind the interface of onnxruntime: change the import, and the rest stays.
+"""Whole runs with onnxruntime's interface: you only change the import.
 
     from rill.compat import InferenceSession
 
@@ -36,11 +36,12 @@ def _node_arg(io: Io) -> NodeArg:
 
 
 class InferenceSession:
-    """Runs a model whole, as ``onnxruntime.InferenceSession`` does.
+    """Runs a whole model, like ``onnxruntime.InferenceSession``.
 
-    ``model``: a path, bytes, or a ``rill.Model``; ``rill.load`` takes what onnxruntime does not, such
-    as symbols. Options, providers and their options are taken and change nothing: a run has the same
-    bits on any number of threads. Streams are those of ``session.model``. Errors: as of ``rill``.
+    ``model``: a path, bytes, or a ``rill.Model``; pass options that onnxruntime lacks, such as
+    symbols, to ``rill.load``. Session options, providers and their options have no effect: a run
+    has the same bits on any number of threads. For streams, use ``session.model``. Errors: as of
+    ``rill``.
     """
 
     def __init__(self, model: Union[str, "os.PathLike[str]", bytes, Model], sess_options: Any = None,
@@ -63,9 +64,9 @@ class InferenceSession:
 
     def run(self, output_names: Optional[Sequence[str]], input_feed: Mapping[str, Any],
             run_options: Any = None) -> List[np.ndarray]:
-        """Return the outputs of these names, of all for None or an empty list, as a list of arrays.
+        """Return the named outputs as a list of arrays; all outputs for None or an empty list.
 
-        Errors: ArgumentError for names that the model has not; ShapeError, DTypeError.
+        Errors: ArgumentError for unknown names; ShapeError, DTypeError.
         """
         names = [each.name for each in self._model.outputs]
         unknown = [name for name in output_names or () if name not in names]

@@ -1,4 +1,4 @@
-"""Compiled models: plans in files, which run where they lie."""
+"""Compiled models: plan files that run in place."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _MAGIC = b"rillplan"
 
 @dataclass(frozen=True)
 class WeightLayer:
-    """The weights of a layer: the bytes that a step reads as f32, and those that it does read.
-    ``kept`` tells why they are f32; "" where they have fewer bits."""
+    """The weights of a layer: their bytes as f32, and the bytes stored. ``kept``: the reason why
+    they stay f32; "" if they are quantised."""
 
     node: str
     op: str
@@ -34,8 +34,8 @@ class WeightLayer:
 
 @dataclass(frozen=True)
 class CompileReport:
-    """What ``model.compile`` wrote: where, how many bytes, the layers with weights, and what the
-    audit compared (None where there was none)."""
+    """The result of ``model.compile``: path, bytes, layers with weights, and the comparisons of the
+    audit (None without an audit)."""
 
     path: str
     bytes: int
@@ -61,9 +61,9 @@ class CompileReport:
 class CompiledModel(Described):
     """A plan that ``model.compile`` or ``rill compile`` wrote. ``rill.load_plan`` opens it.
 
-    It is shared by any threads, and its weights by all processes that open the file. Called with
-    arrays it runs, if it was compiled whole; if it was compiled for a pulse, ``stream`` makes a
-    stream of it.
+    Any number of threads share it, and all processes that open the file share its weights. If it
+    was compiled whole, call it with arrays. If it was compiled for a pulse, ``stream`` makes a
+    stream.
     """
 
     def __init__(self, plan: _rill.Plan, name: str = "",
@@ -74,7 +74,7 @@ class CompiledModel(Described):
 
     @property
     def streamed_axes(self) -> List[int]:
-        """The axis of each input that streams; -1: it does not."""
+        """The streaming axis of each input; -1 for static inputs."""
         return [axis for *_, axis in self._open.inputs()]
 
     @property
@@ -89,8 +89,9 @@ class CompiledModel(Described):
         return self._open.properties()
 
     def __call__(self, *values: Input, out: Buffers = None, **named: Input) -> Outputs:
-        """Run it whole: one array per input, in order or by name. Returns the output's array, or a
-        tuple of them, in the buffers of ``out`` if these are given. Errors: StateError if it streams; ArgumentError, ShapeError, DTypeError."""
+        """Run the whole model on one array per input, in order or by name. Returns the output's
+        array, or a tuple of them, in the buffers of ``out`` if given. Errors: StateError if it
+        streams; ArgumentError, ShapeError, DTypeError."""
         plan = self._open
         if self.streams:
             raise StateError("the model was compiled for a pulse", hint="Call stream()")
@@ -100,7 +101,7 @@ class CompiledModel(Described):
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def stream(self) -> Stream:
-        """Make a stream of a model that was compiled for a pulse. Errors: StateError."""
+        """Make a stream of a model compiled for a pulse. Errors: StateError."""
         if not self.streams:
             raise StateError("the model was compiled whole", hint="Call it with arrays, or compile "
                              "it with a pulse")
@@ -121,7 +122,7 @@ class CompiledModel(Described):
 
 
 def is_compiled(path: Union[str, "os.PathLike[str]"]) -> bool:
-    """Tell whether a file begins like a compiled model; no file is none."""
+    """Return whether a file begins like a compiled model; False for a missing file."""
     try:
         with open(path, "rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -142,14 +143,14 @@ def load_plan(
         source: Source, *, threads: int = 1, read_file: bool = False, max_file_bytes: int = 0, max_session_bytes: int = 0,
         max_step_work: int = 0, max_outputs: int = 0, max_buffers: int = 0) -> CompiledModel:
     """Open a compiled model from a path, whose weights stay in the file, from its bytes, or from a
-    file that is open for reading bytes. ``threads`` share large steps, as of ``rill.load``.
+    file that is open for reading bytes. ``threads``: as of ``rill.load``.
 
-    ``read_file`` reads the file into memory, for files that others may write to. The limits say
-    what the model may cost, as docs/plan-files.md lists; 0 is the default of each.
+    ``read_file`` reads the file into memory, for files that others may write to. The limits bound
+    the cost of the model, as docs/plan-files.md describes; 0 means the default.
 
-    Errors: FileError; ParseError for what is no whole plan file; UnsupportedError for one that
-    this CPU cannot run; OutOfMemory for one that costs more than the limits; ArgumentError for a
-    limit that is no whole number of 0 or more; an Error of code "abi" for one of another version.
+    Errors: FileError; ParseError if it is not a complete plan file; UnsupportedError if this CPU
+    cannot run it; OutOfMemory if it exceeds the limits; ArgumentError for a limit that is not an
+    integer >= 0; AbiError for another version.
     """
     limits = {"max_file_bytes": max_file_bytes, "max_session_bytes": max_session_bytes,
               "max_step_work": max_step_work, "max_outputs": max_outputs,

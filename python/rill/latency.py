@@ -1,4 +1,4 @@
-"""How late the frames of a stream are, and what a stream costs."""
+"""The latency and the cost of a stream."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 class OutputLatency:
     """How one output streams.
 
-    ``delay``: frames of the output that it lags by; ``delay_input_frames``: the same in frames of
-    the first input that streams, rounded up; ``latency_ms``: what the first frame of a pulse waits
-    for its answer, the rest of its pulse with it (None unless the length of a frame was given);
-    ``rate``: frames of the output per frame of the input; ``warm_up_steps``: steps that give
-    nothing; ``flush_steps``: the most steps of the tail, -1 if unknown; ``length``: frames of the
-    whole output, in the symbol. Outputs that do not stream have none of these but the name.
+    ``delay``: the lag in frames of the output; ``delay_input_frames``: the same in frames of the
+    first streaming input, rounded up; ``latency_ms``: the time from the first frame of a pulse to
+    its output, including the rest of the pulse (None unless the length of a frame was given);
+    ``rate``: output frames per input frame; ``warm_up_steps``: steps before the first output frame;
+    ``flush_steps``: the most steps of the tail, -1 if unknown; ``length``: frames of the whole
+    output, in the symbol. Static outputs only have the name.
     """
 
     name: str
@@ -41,7 +41,7 @@ class OutputLatency:
 class LatencyReport:
     """The latency of each output, and the bytes of weights and of each session.
 
-    ``print(report)`` shows a table, a notebook a picture of the first steps as well.
+    ``print(report)`` shows a table; a notebook also shows a picture of the first steps.
     """
 
     def __init__(self, title: str, plan: _rill.Plan, frame_ms: Optional[float] = None) -> None:
@@ -75,7 +75,7 @@ class LatencyReport:
         return self._page(False)
 
     def _page(self, whole: bool) -> str:
-        """The picture and the tables: of the first steps, or of a whole short stream."""
+        """Return the picture and the tables of the first steps, or of a whole short stream."""
         rows = []
         for output in self.outputs:
             if output.streams:
@@ -95,8 +95,8 @@ class LatencyReport:
                     table(("memory", "bytes"), memory))
 
     def _picture(self, whole: bool) -> Html:
-        """What comes in and out along time. A step runs once its pulse is complete, and its frames
-        are heard during the next one."""
+        """Draw inputs and outputs along time. A step runs once its pulse is complete; its output
+        plays during the next pulse."""
         streaming = [each for each in self.outputs if each.streams and each.pulse > 0]
         steps = max([each.warm_up_steps for each in streaming] + [1]) + 3
         pulse = self.input_pulse
@@ -106,7 +106,7 @@ class LatencyReport:
         drawing = Drawing(end * scale, unit)
 
         def blocks(begin: float, stop: float, colour: str, legend: str, opacity: float = 1) -> None:
-            """One block for each step, as long as a step is wide enough to see."""
+            """Return one block per step, if a step is wide enough to see."""
             at = begin
             while at < stop:
                 following = stop if steps > 40 else min(stop, (at // pulse + 1) * pulse)

@@ -1,4 +1,4 @@
-"""Models: what a file says, and its whole runs."""
+"""Models: the content of a file, and its whole runs."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from .stream import Stream
 if TYPE_CHECKING:
     from ._types import Buffers, Input, Outputs, Source
 
-#: Plans that a model keeps for shapes and pulses to come again; the oldest goes first.
+#: The number of plans that a model caches for repeated shapes and pulses.
 _MOST_PLANS = 8
 
 Symbols = Mapping[str, Union[int, str]]
 
 
 class Model(Described):
-    """What a file says: inputs, outputs, symbols. ``rill.load`` makes it.
+    """A loaded model: inputs, outputs, symbols. ``rill.load`` makes it.
 
-    A model is never changed, and shared by any threads. Called with arrays it runs whole; ``pulse``
-    makes a stream of it.
+    A model never changes, and any number of threads may share it. Call it with arrays for a whole
+    run; ``pulse`` makes a stream.
     """
 
     def __init__(self, handle: _rill.Model, name: str = "",
@@ -46,23 +46,23 @@ class Model(Described):
 
     @property
     def symbols(self) -> List[str]:
-        """Symbols that are free: those that stand in shapes, and are numbers in each run."""
+        """The free symbols in shapes, which become numbers in each run."""
         return self._open.symbols()
 
     @property
     def properties(self) -> Dict[str, Any]:
-        """What the file says of itself by key: who made it, with what; text, numbers or lists."""
+        """The properties of the file by key, such as its producer: text, numbers or lists."""
         return self._open.properties()
 
     @property
     def operators(self) -> Dict[str, int]:
-        """Nodes of the graph by operator, those of loop bodies too."""
+        """The number of nodes per operator, including loop bodies."""
         return self._open.operators()
 
     def bind(self, symbols: Optional[Symbols] = None, **named: Union[int, str]) -> "Model":
-        """Make a model in which symbols are numbers or expressions: ``bind(B=1, T="2*S")``.
+        """Return a model with symbols replaced by numbers or expressions: ``bind(B=1, T="2*S")``.
 
-        Errors: SymbolError for unknown symbols, and values that the model rules out.
+        Errors: SymbolError for unknown symbols, and values that an assertion forbids.
         """
         settings = {**_mapping("symbols", symbols), **named}
         if not settings:
@@ -75,7 +75,7 @@ class Model(Described):
         return self._like(self._open.with_symbols(pairs))
 
     def __call__(self, *values: Input, out: Buffers = None, **named: Input) -> Outputs:
-        """Run the model whole: one array per input, in order or by name.
+        """Run the whole model on one array per input, in order or by name.
 
         Symbols that are free take the extents that the arrays have. Returns the output's array, or
         a tuple of them, in the buffers of ``out`` if these are given: arrays or tensors of the
@@ -94,10 +94,10 @@ class Model(Described):
     def pulse(self, symbol: str = "S", pulse: Union[int, str] = "auto") -> Stream:
         """Make a stream that takes ``pulse`` frames of a symbol per step.
 
-        ``"auto"`` is the smallest pulse whose frames cost little more than the cheapest;
+        ``"auto"`` selects the smallest pulse whose cost per frame is close to the least;
         ``"auto:max_latency=40"`` bounds it: min, max, max_delay, max_latency, in frames of the
-        symbol. All other symbols are bound before. The frames are those of the whole run.
-        Errors: PulseError with every node that cannot stream, why, and a remedy; SymbolError.
+        symbol. Bind all other symbols before. The stream has the frames of the whole run. Errors:
+        PulseError with every node that cannot stream, the reason and a remedy; SymbolError.
         """
         handle = self._open
         symbol, pulse = _text("symbol", symbol), _pulse(pulse)
@@ -108,10 +108,10 @@ class Model(Described):
     def window(self, symbol: str = "S", left: int = 0, step: int = 1, right: int = 0) -> Stream:
         """Make a stream that computes whole windows, for layers that read the whole stream.
 
-        Each step runs the model over ``left + step + right`` frames of a symbol, zeros before and
-        after the stream, and gives the frames of the ``step`` ones in the middle, ``right`` frames
-        late. An output without the symbol gets a new first axis, with one row for each step. The
-        frames are not those of the whole run. Errors: PulseError with a remedy; SymbolError.
+        Each step runs the model over ``left + step + right`` frames of a symbol, with zeros before
+        and after the stream, and returns the ``step`` frames in the middle, ``right`` frames late.
+        An output without the symbol gets a new first axis, with one row for each step. The frames
+        differ from those of the whole run. Errors: PulseError with a remedy; SymbolError.
         """
         handle = self._open
         key = (_text("symbol", symbol), _whole("left", left), _whole("step", step),
@@ -119,11 +119,11 @@ class Model(Described):
         return Stream(*self._plan(key, lambda: self._stepped(handle.windowed(*key))))
 
     def feedback(self, ties: Optional[Mapping[str, str]] = None, **named: str) -> "Model":
-        """Make a stream of steps whose state goes round: ``feedback({"stateN": "state"})``.
+        """Feed outputs of each step to inputs of the next: ``feedback({"stateN": "state"})``.
 
-        Each step takes for the input the value that the previous one gave for the output; zeros at
-        first. Both may be parts, as ``feedback({"out[0]": "h", "out[1]": "c"})``. Streams own that
-        state, which is reset, cloned and saved with them: call ``stream()``. Errors:
+        The first step gets zeros. Both may be parts, as in ``feedback({"out[0]": "h", "out[1]":
+        "c"})``. Streams, made by ``stream()``, own that state; it is reset, cloned and saved with
+        them. Errors:
         ArgumentError, ShapeError, DTypeError; PulseError if the model is pulsed.
         """
         pairs = [(_text("output", output), _text("input", value))
@@ -131,26 +131,28 @@ class Model(Described):
         return self._like(self._open.with_feedback(pairs))
 
     def context(self, frames: Optional[Mapping[str, int]] = None, **named: int) -> "Model":
-        """Have each step of an input begin with the last frames of the step before, zeros at
-        first: ``context(input=64)``. A step takes as many fewer. Errors: as of ``feedback``."""
+        """Prepend the last frames of the previous step to each step of an input, zeros at first:
+        ``context(input=64)``. A step then takes that many frames fewer. Errors: as of
+        ``feedback``."""
         handle = self._open
         for name, count in {**_mapping("frames", frames), **named}.items():
             handle = handle.with_context(_text("input", name), _whole(name, count))
         return self._like(handle)
 
     def frames(self, axes: Optional[Mapping[str, int]] = None, **named: int) -> "Model":
-        """Name the axes that hold frames where a file has only numbers: ``frames(mix=2)``.
+        """Name the frame axes of a model whose extents are numbers: ``frames(mix=2)``.
 
-        Inputs of the same shape have the same axis; the axes of outputs follow, or are named too.
-        Feed states back before. The stream takes any number of frames: call ``stream()``. Errors:
-        ArgumentError; ShapeError for an input or output whose axis does not follow; PulseError.
+        Inputs of the same shape have the same axis. The axes of outputs are inferred, or named too.
+        Call ``feedback`` first and ``stream()`` last; the stream takes any number of frames.
+        Errors: ArgumentError; ShapeError for an input or output whose axis cannot be inferred;
+        PulseError.
         """
         pairs = [(_text("name", name), _whole(name, axis))
                  for name, axis in {**_mapping("axes", axes), **named}.items()]
         return self._like(self._open.with_frames(pairs))
 
     def stream(self) -> Stream:
-        """Make a stream of a model that is one already: saved pulsed, or with ``feedback``."""
+        """Make a stream of a model that was saved pulsed, or has ``feedback``."""
         model, plan = self._plan(("stream",), lambda: (self, self._prepared(self._open)))
         return Stream(model, plan)
 
@@ -160,29 +162,29 @@ class Model(Described):
         """Compare the whole run to the outputs of a bundle, and streams to the whole run.
 
         ``io`` is an npz file or a mapping: inputs by name, and outputs to compare with. For each of
-        ``pulses``, frames go in at once, in pieces, and through a clone and a saved state; they
-        have the bits of the whole run, or lie within 1e-5 behind attention. ``progress`` is called
-        with what comes next. Raises CheckError, which has the report, for any difference and where
-        nothing was compared; with ``strict=False`` the report says so alone.
+        ``pulses``, frames are pushed at once, in pieces, and through a clone and a saved state.
+        They must have the bits of the whole run, or lie within 1e-5 downstream of attention.
+        ``progress`` is called with the name of each step. Raises CheckError with the report for any
+        difference, and if nothing was compared; with ``strict=False`` only the report shows this.
         """
         return check(self, io, pulses, symbol, atol, rtol, strict, progress)
 
     def audit(self, symbol: str = "S", pulse: Union[int, str] = "auto", *, seconds: float = 2.0,
               seed: int = 0) -> Dict[str, int]:
-        """Stream noise at the lengths that the model itself names, in every way, against whole
-        runs; tell what was compared. Errors: StateError where a frame differs or nothing could be
-        compared; PulseError."""
+        """Compare streams of noise with whole runs, in every mode, at the lengths that the model
+        itself names. Returns the counts of comparisons. Errors: StateError if a frame differs or
+        nothing could be compared; PulseError."""
         pulsed = self._open.pulsed(_text("symbol", symbol), _pulse(pulse))
         return self._open.audit(pulsed, number("seconds", seconds), _whole("seed", seed) % (1 << 64))
 
     def inspect(self, symbol: str = "S", pulse: Union[int, str] = "auto",
                 frame_ms: Optional[float] = None) -> LatencyReport:
-        """Tell how late a stream of that pulse is: ``model.pulse(...).latency(frame_ms)``."""
+        """Return the latency of a stream at that pulse: ``model.pulse(...).latency(frame_ms)``."""
         return self.pulse(symbol, pulse).latency(frame_ms)
 
     def profile(self, *values: Any, seconds: float = 0.5, most_steps: int = 1000,
                 **named: Any) -> Profile:
-        """Time the nodes of a whole run over zeros, of the shapes that these inputs have."""
+        """Time the nodes of a whole run over zeros with the shapes of these inputs."""
         handle = self._open
         shapes = tuple(tuple(shape) for _, shape in self._in_order(values, named))
         plan = self._plan(("whole", shapes), lambda: self._whole_plan(handle, shapes))[1]
@@ -198,16 +200,16 @@ class Model(Described):
                 target: Union[str, Sequence[str]] = "native", weights: str = "f32",
                 keep: Sequence[str] = (), notes: bool = True,
                 audit_seconds: float = 2.0) -> CompileReport:
-        """Write a plan that ``rill.load_plan``, ``rill_plan_open`` and ``librill_run`` run where it
-        lies: whole, all symbols bound, or for ``pulse`` frames of a symbol per step, or for a
-        ``window`` of left, step and right frames.
+        """Write a plan file that ``rill.load_plan``, ``rill_plan_open`` and ``librill_run`` run in
+        place: for whole runs with all symbols bound, for ``pulse`` frames of a symbol per step, or
+        for a ``window`` of left, step and right frames.
 
         ``target``: CPUs to make plans for, as ``"avx2"`` or ``["avx2", "neon"]``. ``weights``:
-        ``"f16"``, ``"q8"`` or ``"q4"`` keep the weights of layers in fewer bits, but for the nodes
-        in ``keep``, and change outputs. ``notes``: with what profiles show. A stream of pulses is
-        audited first, for ``audit_seconds``; 0 leaves that out. Errors: SymbolError, PulseError,
-        ArgumentError, UnsupportedError, FileError; StateError if the audit finds a difference.
-        Warns where the time does not suffice for a stream that crosses every window.
+        ``"f16"``, ``"q8"`` or ``"q4"`` quantise the weights of layers, except for the nodes in
+        ``keep``, and change outputs. ``notes``: include the names that profiles show. A pulsed
+        model is audited first, for ``audit_seconds``; 0 skips the audit. Errors: SymbolError,
+        PulseError, ArgumentError, UnsupportedError, FileError; StateError if the audit finds a
+        difference. Warns if the time is too short for a stream that crosses every window.
         """
         handle, audited = self._open, None
         seconds = number("audit_seconds", audit_seconds)
@@ -234,9 +236,9 @@ class Model(Described):
                              tuple(WeightLayer(*layer) for layer in layers), audited)
 
     def to_nnef(self) -> bytes:
-        """Give the model as a tar archive of NNEF, which ``rill.load`` reads: of one that came
-        from another format too, with its symbols as they are bound here. Errors: FileError where
-        there is no room for a temporary file."""
+        """Return the model as a tar archive of NNEF for ``rill.load``, whatever its original
+        format, with its bound symbols. Errors: FileError if there is no space for a temporary
+        file."""
         import tempfile
 
         with tempfile.TemporaryDirectory() as folder:
@@ -322,7 +324,7 @@ def _mapping(what: str, value: Any) -> Mapping[str, Any]:
 
 
 def _constants(values: Any) -> str:
-    """Write constants as rill_load takes them: "sr=16000;h=0,0"."""
+    """Format constants for rill_load: "sr=16000;h=0,0"."""
     parts = []
     for name, value in _mapping("constants", values).items():
         numbers = np.asarray(value)
@@ -335,7 +337,7 @@ def _constants(values: Any) -> str:
 
 
 def _text(what: Any, value: Any) -> str:
-    """Names go to the library as UTF-8 that a zero byte ends."""
+    """Return a name for the library, which expects UTF-8 without zero bytes."""
     try:
         if "\0" not in str(value) and str(value).encode():
             return str(value)
@@ -373,11 +375,11 @@ def load(source: Source, symbols: Optional[Symbols] = None, *,
     """Load a model from a path (folder, tar, tgz, zip, graph.nnef, .onnx), the bytes of one, or a
     file that is open for reading bytes, such as ``io.BytesIO``.
 
-    ``symbols`` are bound at once: ``{"B": 1}``. ``constants``, of ONNX, are inputs that are numbers
-    from then on, and decide branches: ``{"sr": 16000}``. ``threads`` share large steps, typical of
-    whole runs, of this model and those made of it, with the same bits for any number; one run at a
-    time has them, and a child of ``os.fork`` has none. Errors: FileError, ParseError with file and
-    line, UnsupportedError with the operator, SymbolError, ArgumentError.
+    ``symbols`` are bound at once: ``{"B": 1}``. ``constants`` replace inputs of an ONNX file by
+    numbers, which can decide branches: ``{"sr": 16000}``. ``threads`` share the large steps,
+    typical of whole runs, of this model and models derived from it; the bits do not depend on their
+    number. One run at a time uses them, and a child of ``os.fork`` has none. Errors: FileError,
+    ParseError with file and line, UnsupportedError with the operator, SymbolError, ArgumentError.
     """
     numbers = _constants(constants)
     started = _started(thread_count(threads))

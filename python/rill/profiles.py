@@ -1,4 +1,4 @@
-"""Where the time of a step goes."""
+"""The time of each node in a step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._printable import lines_of
 
 @dataclass(frozen=True)
 class NodeTime:
-    """Microseconds that a node takes per step, of the plan that runs: fused nodes are one."""
+    """The microseconds of a node per step, in the plan: fused nodes count as one."""
 
     name: str
     op: str
@@ -24,11 +24,11 @@ class NodeTime:
 
 
 class Profile:
-    """Times of the nodes of a plan. ``print(profile)`` shows a table, a notebook a picture.
+    """Times of the nodes of a plan. ``print(profile)`` shows a table; a notebook shows a picture.
 
-    ``nodes`` are in the order of the step, ``steps`` is how many were timed. ``total_us`` and
-    ``by_operator`` are sums of medians, in which steps that the system interrupted do not count.
-    Reading the clock costs some 30 ns a node, which the times hold.
+    ``nodes`` are in the order of the step; ``steps`` is the number of timed steps. ``total_us`` and
+    ``by_operator`` are sums of medians, so that interrupted steps do not count. The times include
+    about 30 ns per node for reading the clock.
     """
 
     def __init__(self, title: str, plan: _rill.Plan, seconds: float, most_steps: int) -> None:

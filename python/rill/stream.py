@@ -1,4 +1,4 @@
-"""Streams: frames in, in any number, and the frames of the whole run out."""
+"""Streams: any number of frames in, and the frames of the whole run out."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Frames = Union[int, Tuple[Optional[int], ...]]
 class Stream(_rill.Stream):
     """One stream of a pulsed model: ``model.pulse("S", 8)`` makes it.
 
-    A stream belongs to one thread at a time, and refuses calls of a second one meanwhile; any
-    number of streams share the plan of a model. Memory is taken when it is made.
+    A stream belongs to one thread at a time, and refuses calls of a second one meanwhile. Any
+    number of streams share the plan of a model. A stream allocates its memory when it is made.
     """
 
     def __init__(self, model: Union["Model", "CompiledModel"], plan: _rill.Plan,
@@ -41,7 +41,7 @@ class Stream(_rill.Stream):
 
     @property
     def symbol(self) -> str:
-        """The symbol along which it streams: "S"."""
+        """The stream symbol: "S"."""
         return self._plan.streams()[0]["symbol"]
 
     @property
@@ -51,40 +51,41 @@ class Stream(_rill.Stream):
 
     @property
     def delay(self) -> Frames:
-        """Frames of the output by which it lags; a tuple if there are several outputs, with None
-        for those that do not stream."""
+        """The lag in frames of the output; a tuple for several outputs, with None for static
+        ones."""
         delays = tuple(told["delay"] if told["axis"] >= 0 else None
                        for told in self._plan.streams())
         return delays[0] if len(delays) == 1 else delays
 
     def latency(self, frame_ms: Optional[float] = None) -> LatencyReport:
-        """Tell how late each output is, in frames, and in ms if an input frame takes ``frame_ms``;
-        and what a stream costs in bytes."""
+        """Return the latency of each output in frames, and in ms if an input frame takes
+        ``frame_ms``; and the bytes of a stream."""
         return LatencyReport(self._model.name or "model", self._plan, frame_ms)
 
     def profile(self, seconds: float = 0.5, most_steps: int = 1000) -> Profile:
-        """Time the nodes of a step, over zeros, in a session of its own: for ``seconds``, at most
-        ``most_steps`` times. The stream itself stands still."""
+        """Time the nodes of a step over zeros in a separate session, for ``seconds`` and at most
+        ``most_steps`` steps. The stream itself does not move."""
         return Profile(f"{self._model.name or 'model'}, {self.pulse} frames", self._plan, seconds,
                        most_steps)
 
     def clone(self) -> "Stream":
-        """Make a stream that goes on as this one would, bit for bit."""
+        """Make a stream that continues from this state, bit for bit."""
         return type(self)(self._model, self._plan, self)
 
     if TYPE_CHECKING:
         def push(self, *values: Input, out: Buffers = None, **named: Input) -> Outputs:
-            """Take frames of each input that streams, and return the array of the frames that are
-            complete, or a tuple of them; None of an output that does not stream."""
+            """Push frames of each streaming input. Return the array of ready output frames, or a
+            tuple of arrays; None for a static output."""
 
         def finish(self, out: Buffers = None) -> Outputs:
-            """Return the frames that the delay held back, as ``push`` returns them."""
+            """End the stream, and return the remaining frames, as ``push`` does."""
 
     async def over(self, source: AsyncIterable[Pulse]) -> AsyncIterator[Outputs]:
-        """Stream what an asynchronous iterator gives: ``async for frames in stream.over(source)``.
+        """Stream the arrays of an asynchronous iterator: ``async for frames in
+        stream.over(source)``.
 
-        ``source`` gives an array of frames, or a tuple of one array per input. Each push and the
-        finish run in a thread, so that they do not block the event loop. Frames come as from
+        ``source`` yields an array of frames, or a tuple of one array per input. Each push and the
+        finish run in a thread, so that they do not block the event loop. Yields the results of
         ``push`` and ``finish``. Errors: as of these.
         """
         import asyncio
@@ -97,8 +98,8 @@ class Stream(_rill.Stream):
     def run(self, *values: Input, out: Buffers = None, **named: Input) -> Outputs:
         """Stream whole inputs from the beginning to the end, and return the whole outputs.
 
-        The stream is reset before and after. Outputs come as from ``push``, in the buffers of ``out``
-        if these are given.
+        The stream is reset before and after. Returns outputs like ``push``, in the buffers of
+        ``out`` if given.
         """
         self.reset()
         try:

@@ -17,7 +17,7 @@ namespace nb = nanobind;
 namespace rill::python {
 namespace {
 
-/// The type of NumPy that holds a type's elements: of quantised ones the codes, of bf16 the bits.
+/// Return NumPy's type for the elements of a type: the codes of quantised types, the bits of bf16.
 int numpy_type(const rill_io_info& io) {
   switch (io.dtype) {
     case RILL_BOOL: return NPY_BOOL;
@@ -55,7 +55,7 @@ nb::object empty_array(uint32_t rank, const int64_t* shape, int type) {
   return owned(PyArray_SimpleNew(static_cast<int>(rank), extents, type));
 }
 
-/// An array of NumPy over the elements of a view, which `owner` keeps.
+/// Return a NumPy array over the elements of a view, which `owner` keeps alive.
 nb::object window_on(const rill_view& view, int type, const nb::object& owner) {
   npy_intp extents[RILL_MAX_RANK], strides[RILL_MAX_RANK];
   const auto element = static_cast<npy_intp>(rill_dtype_size(view.dtype));
@@ -72,8 +72,8 @@ nb::object window_on(const rill_view& view, int type, const nb::object& owner) {
   return made;
 }
 
-/// The function by which a type gives its tensors away without a reference; null if it has none.
-/// A subclass may mean something else by its elements, so an inherited entry does not count.
+/// Return the function of a type that exports tensors without a reference; null if it has none. A
+/// subclass may interpret elements differently, so an inherited entry does not count.
 const dlpack::ExchangeApi* exchange_of(PyTypeObject* type) {
   static PyTypeObject* last = nullptr;  // under the interpreter's lock
   static const dlpack::ExchangeApi* found = nullptr;
@@ -97,7 +97,7 @@ const dlpack::ExchangeApi* exchange_of(PyTypeObject* type) {
   return api;
 }
 
-/// Whether a tensor of PyTorch says so by an attribute, or by a method where that is a function.
+/// Return a flag of a PyTorch tensor: an attribute, or the result of a method.
 bool has_flag(nb::handle tensor, PyObject* name, bool method) {
   PyObject* const flag = method ? PyObject_CallMethodNoArgs(tensor.ptr(), name)
                                 : PyObject_GetAttr(tensor.ptr(), name);
@@ -145,13 +145,13 @@ std::string text_of(const int64_t* shape, uint32_t rank) {
   return out;
 }
 
-/// A window on frames [begin, end) of an array, which has their axis first.
+/// Return a view of frames [begin, end) of an array, whose first axis is that of the frames.
 nb::object frames_of(const nb::object& array, int axis, int64_t begin, int64_t end) {
   const nb::object frames_first = owned(PyArray_SwapAxes(as_numpy(array), axis, 0));
   return owned(PySequence_GetSlice(frames_first.ptr(), begin, end));
 }
 
-/// An array of NumPy over a buffer of a session, whose elements lie one after the other.
+/// Return a NumPy array over a contiguous buffer of a session.
 nb::object dense_window(const rill_io_info& io, const rill_view& view) {
   npy_intp extents[RILL_MAX_RANK];
   std::copy_n(view.shape, view.rank, extents);
@@ -159,8 +159,8 @@ nb::object dense_window(const rill_io_info& io, const rill_view& view) {
                                          view.data));
 }
 
-/// Whether no two elements of a view share memory, as far as strides show: each axis steps over all
-/// that the axes with smaller strides reach.
+/// Return whether the strides of a view show that no elements overlap: each axis steps beyond the
+/// reach of all axes with smaller strides.
 bool elements_apart(const rill_view& view) {
   bool seen[RILL_MAX_RANK] = {};
   int64_t reach = 0;
@@ -229,7 +229,7 @@ bool InputArray::look_at_tensor(nb::handle value, const rill_io_info& io) {
   if (!api) return false;
   static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
   static PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
-  // The exchange passes over gradients and over signs that a tensor has yet to flip.
+  // The exchange ignores gradients and pending negations.
   if (has_flag(value, requires_grad, false) || has_flag(value, is_neg, true)) return false;
   dlpack::Tensor tensor = {};
   if (api->tensor_from_object(value.ptr(), &tensor) != 0) {

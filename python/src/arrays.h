@@ -9,26 +9,26 @@
 
 namespace rill::python {
 
-/// A window on an array of NumPy or a tensor of another library, which it keeps alive. It copies
-/// only what the library cannot read in place: swapped bytes, or strides of partial elements.
+/// A view of a NumPy array or a tensor of another library, which it keeps alive. It copies only
+/// data that the library cannot read in place: swapped bytes, or strides of partial elements.
 class InputArray {
  public:
-  /// Look at a value for an input. Types differ: exact ones are taken, lists and numbers of Python
-  /// converted where no value changes, all others refused.
-  /// Errors: RILL_E_DTYPE, RILL_E_SHAPE for more than 8 axes, RILL_E_ARG for what is no array.
+  /// Make a view of a value for an input. The exact type is accepted; Python lists and numbers are
+  /// converted if no value changes; all others are refused. Errors: RILL_E_DTYPE, RILL_E_SHAPE for
+  /// more than 8 axes, RILL_E_ARG if it is not an array.
   InputArray(nanobind::handle value, const rill_io_info& io);
 
-  /// Its shape and strides lie in this object, which stays where it is meanwhile.
+  /// Return the view. Its shape and strides point into this object, which must not move meanwhile.
   rill_view view() const {
     rill_view out = view_;
     out.shape = shape_;
     out.strides = strides_;
     return out;
   }
-  /// The same window as an array of NumPy.
+  /// Return the same view as a NumPy array.
   nanobind::object numpy(const rill_io_info& io) const;
   int64_t extent(int axis) const { return shape_[axis]; }
-  /// The view without its first `frames` along an axis.
+  /// Return the view without its first `frames` along an axis.
   rill_view rest(int axis, int64_t frames, int64_t* shape) const;
 
  private:
@@ -41,29 +41,29 @@ class InputArray {
   int64_t strides_[RILL_MAX_RANK] = {};
 };
 
-/// An array of NumPy that is filled frame by frame along an axis; axis -1: at once.
+/// A NumPy array that is filled frame by frame along an axis; axis -1: at once.
 class OutputArray {
  public:
   OutputArray() = default;
-  /// Errors: MemoryError of Python.
+  /// Errors: Python's MemoryError.
   OutputArray(const rill_io_info& io, int axis, int64_t frames);
   /// Fill the caller's buffer: an array, or a tensor that shares its memory. It may hold more than
   /// `frames`. Errors: RILL_E_DTYPE, RILL_E_SHAPE; RILL_E_ARG for a buffer that cannot be written.
   OutputArray(nanobind::handle buffer, const rill_io_info& io, int axis, int64_t frames);
 
   rill_view view() const;
-  /// Where the frames after the first `filled` go. `shape` is the caller's.
+  /// Return the view of the unfilled frames. The caller provides `shape`.
   rill_view room(int64_t* shape) const;
   int64_t left() const { return frames_ - filled; }
-  /// Make room for at least that many frames more; what is filled stays.
+  /// Reserve space for at least `more` frames, and keep the filled ones.
   void grow(int64_t more);
-  /// Add the frames that another one has.
+  /// Append the frames of another array.
   void append(const OutputArray& other);
-  /// Hand out the array with the frames that are filled: of a caller's buffer a window.
+  /// Return the array of the filled frames; for a caller's buffer, a view.
   nanobind::object take();
-  /// All of the array, whatever is filled.
+  /// Return the whole array, filled or not.
   const nanobind::object& whole() const { return array_; }
-  /// The bytes from the first element to behind the last one.
+  /// Return the byte range from the first to the last element.
   std::pair<const char*, const char*> span() const;
 
   int64_t filled = 0;
@@ -82,21 +82,21 @@ class OutputArray {
 
 /// Copy a value into the buffer of an input that does not stream.
 void copy_in(nanobind::handle value, const rill_io_info& io, const rill_view& to);
-/// Copy the buffer of an output out.
+/// Copy the buffer of an output to a new array.
 nanobind::object copy_out(const rill_io_info& io, const rill_view& from);
-/// Copy frames [first, first + count) of a buffer out.
+/// Copy frames [first, first + count) of a buffer to a new array.
 nanobind::object copy_frames_out(const rill_io_info& io, int axis, const rill_view& from,
                                  int64_t first, int64_t count);
 /// Copy the buffer of an output to the caller's.
 nanobind::object copy_out_to(nanobind::handle buffer, const rill_io_info& io,
                              const rill_view& from);
 
-/// The bytes from the first element of a view to behind the last one; empty without elements.
+/// Return the byte range from the first to the last element of a view; empty without elements.
 std::pair<const char*, const char*> span_of(const rill_view& view);
 bool overlap(const std::pair<const char*, const char*>& a,
              const std::pair<const char*, const char*>& b);
 
-/// Load NumPy, once; before any array is made. Errors: ImportError of Python.
+/// Load NumPy, once, before any array is made. Errors: Python's ImportError.
 void import_numpy();
 
 }  // namespace rill::python

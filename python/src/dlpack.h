@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// The part of the DLPack ABI (version 1.3) that reads a tensor without a copy and without a
-// reference, in place of its header: https://dmlc.github.io/dlpack/latest/c_api.html.
+// The part of the DLPack ABI (version 1.3) that reads a tensor without a copy or a reference,
+// instead of its header: https://dmlc.github.io/dlpack/latest/c_api.html.
 
 namespace rill::python::dlpack {
 

@@ -5,7 +5,7 @@ namespace nb = nanobind;
 namespace rill::python {
 namespace {
 
-/// Text of a model may be cut anywhere or hold any bytes.
+/// Text of a model may be truncated anywhere or contain any bytes.
 nb::object text(const std::string& from) {
   return nb::steal(PyUnicode_DecodeUTF8(from.data(), static_cast<Py_ssize_t>(from.size()),
                                         "replace"));

@@ -20,20 +20,20 @@ Record sized() {
   return record;
 }
 
-/// The value of a property: a number, text or flag, or the list of several.
+/// Return the value of a property: a number, text or flag, or a list of these.
 nanobind::object value_of(const rill_property& property);
 
-/// The buffers that a caller gave for outputs: one, or a sequence with one per output; None of
-/// Python stands for none. Errors: RILL_E_ARG for another number of them.
+/// Return the caller's buffers for outputs: one, a sequence with one per output, or Python's None.
+/// Errors: RILL_E_ARG for another number of them.
 std::vector<nanobind::object> buffers_of(nanobind::handle out, size_t outputs);
-/// Refuse buffers that share memory with each other, or with an input that is read meanwhile.
+/// Refuse buffers that share memory with each other, or with an input of the call.
 void check_apart(const std::vector<InputArray>& inputs, const std::vector<OutputArray>& outputs,
                  const std::vector<nanobind::object>& buffers);
 
-/// Refuse a call with a text of this folder's own.
+/// Refuse a call with a message of this binding.
 [[noreturn]] void refuse(rill_status code, std::string message, std::string hint = {});
 
-/// What a file says; it is never changed, so that any thread may read it.
+/// A model, which never changes, so that any thread may read it.
 class Model {
  public:
   explicit Model(rill_model* model) : model_(model) {}
@@ -47,7 +47,7 @@ class Model {
   rill_model* model_;
 };
 
-/// Threads that share the work of steps: the caller's, and others that were started for it.
+/// Threads that share the work of steps: the caller's, and others started for it.
 class Threads {
  public:
   /// Errors: RILL_E_ARG unless `count` is 1 to 256.
@@ -56,7 +56,7 @@ class Threads {
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
-  /// Let a session have them, unless the process was forked since: a child has none of them.
+  /// Assign them to a session, unless the process was forked since: a child has no threads.
   void share_with(rill_session* session) const;
 
  private:
@@ -64,10 +64,10 @@ class Threads {
   int process_;
 };
 
-/// A model made ready to run, with sessions for whole runs that wait to be used again.
+/// A prepared model, with a cache of sessions for whole runs.
 class Plan {
  public:
-  /// `memory`: what the plan lies in, if anything; streams keep it too.
+  /// `memory`: the owner of the plan's memory, or null; streams keep it alive too.
   explicit Plan(rill_plan* plan, std::shared_ptr<const void> memory = nullptr);
   ~Plan();
   Plan(const Plan&) = delete;
@@ -83,10 +83,10 @@ class Plan {
     }
     return false;
   }
-  /// Run a plan that does not stream, from one array per input to a list of arrays: the buffers of
-  /// `out`, one per output, unless it is None.
+  /// Run a plan that does not stream on one array per input; return a list of arrays: the buffers
+  /// of `out` unless it is None.
   nanobind::list run(const nanobind::sequence& values, nanobind::handle out);
-  /// Have sessions share the work of their steps; before any is made.
+  /// Let threads share the steps of sessions. Call it before any session is made.
   void use(std::shared_ptr<const Threads> threads) { threads_ = std::move(threads); }
   const std::shared_ptr<const Threads>& threads() const { return threads_; }
 
@@ -116,7 +116,7 @@ class Stream {
   void reset();
   nanobind::bytes state();
   void load(const nanobind::bytes& state);
-  /// Frames of the first input that streams that went in, and of each output that came out.
+  /// Return the pushed frames of the first streaming input, and the pulled frames of each output.
   nanobind::tuple position();
   int64_t bytes();
   /// Run the next step of several streams of one plan: see `step_together` of rill.stream.
@@ -126,15 +126,15 @@ class Stream {
   bool closed() const { return session_ == nullptr; }
 
  private:
-  /// Holds the stream for one call; another thread's call is refused meanwhile.
+  /// Locks the stream for one call; another thread's call is refused meanwhile.
   class Hold;
 
   int axis_of(size_t input) const { return io_[RILL_INPUT][streaming_[input]].stream_axis; }
-  /// The state, behind the number of its bytes.
+  /// Return the size and the bytes of the state.
   std::vector<uint64_t> saved() const;
   void check_frames(const std::vector<InputArray>& inputs);
-  /// Take all frames. Errors: those of rill_push; RILL_E_STATE for an input that is too far ahead.
-  /// Some frames have been taken then.
+  /// Push all frames. Errors: those of rill_push; RILL_E_STATE for an input that is too far ahead:
+  /// then some frames were pushed.
   void push_all(const std::vector<InputArray>& inputs, std::vector<OutputArray>* outputs);
   /// Push and pull for as long as frames move, without the interpreter's lock.
   rill_status push_while_moving(const std::vector<InputArray>& inputs,
@@ -145,13 +145,13 @@ class Stream {
   std::vector<OutputArray> room_for(const std::vector<InputArray>& inputs,
                                     const std::vector<nanobind::object>& buffers) const;
   std::vector<OutputArray> room_for_tail(const std::vector<nanobind::object>& buffers) const;
-  /// The tail, after rill_finish.
+  /// Return the tail, after rill_finish.
   void pull_tail(std::vector<OutputArray>* outputs);
   nanobind::object hand_out(std::vector<OutputArray>* outputs,
                             const std::vector<nanobind::object>& buffers, bool finished);
   /// Let a stream that was stepped together take any number of frames again.
   void leave_steps();
-  /// Put the frames of one step into the buffers of the inputs.
+  /// Copy the frames of one step into the buffers of the inputs.
   rill_session_step begin_step(nanobind::handle frames);
   nanobind::object end_step();
   int64_t frames_due(size_t output, int64_t steps) const;

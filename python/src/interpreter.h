@@ -4,11 +4,11 @@
 
 namespace rill::python {
 
-/// Lets other Python threads run while it lives, and is the calling thread's way back.
+/// Releases the interpreter's lock during its lifetime, and acquires it again afterwards.
 ///
-/// A thread that comes back while the interpreter ends would be unwound by the interpreter, through
-/// frames of C++ that end the process then. So threads that are out once the end has begun wait
-/// until the process is gone, and none goes out any more.
+/// While the interpreter ends, it would unwind a returning thread through C++ frames, which ends
+/// the process. So once the end has begun, threads without the lock wait until the process is gone,
+/// and no thread releases the lock any more.
 class WithoutGil {
  public:
   WithoutGil();
@@ -20,7 +20,7 @@ class WithoutGil {
   PyThreadState* state_ = nullptr;
 };
 
-/// Call `work` without the interpreter's lock. It touches no object of Python.
+/// Call `work` without the interpreter's lock. It must not touch Python objects.
 template <class Work>
 auto unlocked(Work&& work) {
   const WithoutGil out;
@@ -31,7 +31,7 @@ auto unlocked(Work&& work) {
 /// the end of the interpreter has begun.
 void locked(void (*work)(void* argument), void* argument);
 
-/// Have the end of the interpreter wait for threads that are on their way back.
+/// Make the end of the interpreter wait for returning threads.
 void wait_at_exit(nanobind::module_& module);
 
 }  // namespace rill::python

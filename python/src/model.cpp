@@ -103,7 +103,7 @@ Model* with_shapes(const Model& model, const std::vector<std::vector<int64_t>>& 
   for (const std::vector<int64_t>& shape : shapes) {
     auto view = sized<rill_view>();
     view.rank = static_cast<uint32_t>(shape.size());
-    // A number has no extents, which is not the same as an unknown shape.
+    // A scalar has no extents, unlike an unknown shape.
     static const int64_t kNone = 0;
     view.shape = shape.empty() ? &kNone : shape.data();
     views.push_back(view);
@@ -196,7 +196,7 @@ Plan* prepare(const Model& model, bool plain, int64_t max_session_bytes) {
   return new Plan(plan);
 }
 
-/// The layers with weights: (node, operator, bytes of f32, bytes, why they are kept).
+/// Return the layers with weights: (node, operator, bytes as f32, bytes, why they stay f32).
 nb::list compile(const Model& model, const nb::bytes& path, const std::string& targets,
                  const std::string& weights, const std::vector<std::string>& keep, bool notes) {
   struct Layer {

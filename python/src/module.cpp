@@ -6,7 +6,7 @@ namespace nb = nanobind;
 
 namespace {
 
-/// Hand a message of the library to the logger "rill". Python imports logging with the first one.
+/// Pass a message of the library to the logger "rill". The first one makes Python import logging.
 void tell(void*, rill_log_level level, const char* message) {
   struct Message {
     rill_log_level level;
@@ -29,7 +29,7 @@ void tell(void*, rill_log_level level, const char* message) {
 NB_MODULE(_rill_of_main, module) {
   using namespace rill::python;
   module.doc() = "The interface rill.h, for the package rill.";
-  // Streams that are alive when the interpreter ends are no mistake.
+  // Streams may be alive when the interpreter ends.
   nb::set_leak_warnings(false);
   translate_failures();
   wait_at_exit(module);
@@ -53,8 +53,8 @@ NB_MODULE(_rill_of_main, module) {
   module.def("cpu", &rill_cpu, "Tell the SIMD tier of plans that are made now.");
 }
 
-/// The entry of the extension. What nanobind keeps is shared by all interpreters of a process, so
-/// that a second one would take the types away from the first.
+/// The entry of the extension. All interpreters of a process share nanobind's data, so a second one
+/// would take the types from the first.
 extern "C" NB_EXPORT PyObject* PyInit__rill() {
   if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__rill_of_main();
   PyErr_SetString(PyExc_ImportError,

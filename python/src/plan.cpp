@@ -16,7 +16,7 @@ namespace nb = nanobind;
 namespace rill::python {
 namespace {
 
-/// Sessions that a plan keeps for whole runs to come: threads that run at once each take one.
+/// The number of sessions that a plan caches for whole runs: each concurrent thread takes one.
 constexpr size_t kMostIdle = 4;
 
 nb::object stream_list(const Plan& plan) {
@@ -80,7 +80,7 @@ nb::list profile(const Plan& plan, double seconds, int64_t most_runs) {
     while (now == RILL_OK && static_cast<int64_t>(runs.size()) < most_runs) {
       runs.emplace_back(count);
       now = rill_step_timed(session, runs.back().data(), count);
-      // A model with tables ends a stream; another one begins then.
+      // A model with tables ends a stream; begin another one.
       if (now == RILL_E_SHAPE && streams && runs.size() > 1) {
         runs.pop_back();
         now = rill_session_reset(session);
@@ -122,7 +122,7 @@ nb::dict properties(const Plan& plan) {
   return out;
 }
 
-/// What `limits` names; a limit that it leaves out is the default.
+/// Return the options for `limits`; missing limits have their defaults.
 rill_open_opts open_opts(const nb::dict& limits) {
   auto opts = sized<rill_open_opts>();
   const auto put = [&](const char* name, auto& to) {
@@ -144,7 +144,7 @@ Plan* open_file(const nb::bytes& path, const nb::dict& limits) {
   return new Plan(plan);
 }
 
-/// Plans lie in memory of their own, which is aligned as they need it.
+/// Plans have their own aligned memory.
 Plan* open_bytes(const nb::bytes& bytes, const nb::dict& limits) {
   constexpr std::align_val_t kAlignment{64};
   const rill_open_opts opts = open_opts(limits);
@@ -201,7 +201,7 @@ void Threads::share_with(rill_session* session) const {
 
 Plan::Plan(rill_plan* plan, std::shared_ptr<const void> memory)
     : memory_(std::move(memory)), plan_(plan) {
-  import_numpy();  // not before, so that `import rill` is quick
+  import_numpy();  // not earlier, so that `import rill` is fast
   for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) {
     for (size_t i = 0; i < rill_plan_count(plan, dir); ++i) {
       io_[dir].push_back(sized<rill_io_info>());
@@ -263,7 +263,7 @@ nb::list Plan::run(const nb::sequence& values, nb::handle buffer) {
   for (const InputArray& array : in) in_views.push_back(array.view());
   for (const OutputArray& array : out) out_views.push_back(array.view());
   rill_session* const session = take();
-  // A run does not depend on those before it: random numbers and caches begin anew.
+  // A run does not depend on earlier runs: random numbers and caches restart.
   const rill_status status = unlocked([&] {
     const rill_status begun = rill_session_reset(session);
     return begun != RILL_OK ? begun

@@ -14,12 +14,12 @@ namespace rill::python {
 namespace {
 
 constexpr char kClosed[] = "the stream is closed";
-/// Frames that an output is given room for where it is not known how many are to come.
+/// The frames to reserve for an output whose number of frames is unknown.
 constexpr int64_t kUnknownTailPulses = 64;
 
 int64_t ceil_of(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
-/// Pull what waits in each output that streams, as far as there is room. Tells whether anything
+/// Pull the queued frames of each streaming output, as far as they fit. Return whether anything
 /// moved.
 bool pull_all(rill_session* session, std::vector<OutputArray>* outputs,
               const std::vector<rill_stream_info>& streams, rill_status* status) {
@@ -147,7 +147,7 @@ std::vector<InputArray> Stream::arrays_of(const nb::args& values, const nb::kwar
   size_t by_name = named.size();
   PyObject* const buffer = by_name > 0 ? PyDict_GetItemString(named.ptr(), "out") : nullptr;
   if (buffer) {
-    // An input of that name is meant first.
+    // An input of that name takes precedence.
     bool is_input = false;
     for (const size_t input : streaming_) {
       is_input |= std::strcmp(io_[RILL_INPUT][input].name, "out") == 0;
@@ -306,12 +306,12 @@ nb::object Stream::push(const nb::args& values, const nb::kwargs& named) {
   leave_steps();
   nb::handle out = nb::none();
   const std::vector<InputArray> inputs = arrays_of(values, named, &out);
-  // A call that is wrong is refused before anything is allocated: pushes of no frames check it.
+  // Refuse a wrong call before allocating: a push of no frames checks it.
   check_frames(inputs);
   const std::vector<nb::object> buffers = buffers_of(out, streams_.size());
   std::vector<OutputArray> outputs = room_for(inputs, buffers);
   if (inputs.size() == 1) {
-    // The library takes the frames of one input all or not at all.
+    // The library accepts all frames of an input or none.
     push_all(inputs, &outputs);
     return hand_out(&outputs, buffers, false);
   }
@@ -319,7 +319,7 @@ nb::object Stream::push(const nb::args& values, const nb::kwargs& named) {
   try {
     push_all(inputs, &outputs);
   } catch (...) {
-    // An input may refuse its frames after another one took its own.
+    // An input may refuse its frames after another one accepted its frames.
     check(rill_state_load(session_, before.data() + 1, static_cast<size_t>(before[0])));
     throw;
   }
@@ -337,7 +337,7 @@ nb::object Stream::finish(nb::handle out) {
     pull_tail(&outputs);
     return hand_out(&outputs, buffers, true);
   }
-  // The length of the tail is known at its end: a buffer that is too small leaves all as it was.
+  // The length of the tail is known only at its end, so a buffer that is too small changes nothing.
   std::vector<OutputArray> outputs = room_for_tail(buffers);
   const std::vector<uint64_t> before = saved();
   check(unlocked([&] { return rill_finish(session_); }));
@@ -360,7 +360,7 @@ void Stream::pull_tail(std::vector<OutputArray>* outputs) {
       return status;
     });
     check(status);
-    // An output that has no room left may have more to give, and hold up the others.
+    // A full output may have more frames, and block the others.
     full = false;
     int64_t shape[RILL_MAX_RANK];
     for (size_t i = 0; i < outputs->size(); ++i) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Compare what rill makes of ONNX files with onnxruntime and the standard's conformance tests.
+# Compare rill on ONNX files with onnxruntime and the standard's conformance tests.
 #   scripts/checks/onnx.sh [CTEST-OPTION ...]
-# Exit status 77 where the packages cannot be had.
+# Exit status 77 if the packages are not available.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/setup.sh

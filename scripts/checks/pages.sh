@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Check the pages: links, numbers and tables that follow from the code, commands as printed, and the
-# README's pieces of C++.
+# Check the pages: links, numbers and tables from the code, commands as printed, and the README's
+# C++ code.
 #   scripts/checks/pages.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Run the tests that need other programs: a Clang that proves that steps do not block, a browser, tract,
-# the exporter. What is not there is skipped by name.
+# Run the tests that need other programs: a Clang that proves that steps do not block, a browser,
+# tract, the exporter. Missing programs are skipped by name.
 #   scripts/checks/peers.sh [CTEST-OPTION ...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,12 +1,13 @@
-"""Which suites a change runs, and why: rules on paths and on a record of earlier runs, nothing else."""
+"""Chooses the suites that a change runs, with reasons, by rules on paths and on a record of earlier
+runs."""
 
 import dataclasses
 
 import suites as table
 
-# The most runs between two of a suite: it runs in one of three.
+# A suite runs at least once in this number of runs.
 RUNS_BETWEEN = 2
-# A change of more lines than this below a suite's sources is one in depth.
+# A change of more lines than this in a suite's sources is a change in depth.
 LINES_IN_DEPTH = 300
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the checks that a change needs, and say which were left out.
+"""Run the checks that a change needs, and list those left out.
 
     run.py plan|run [--base COMMIT] [--budget MINUTES] [--limit MINUTES] [--keep-going] [--only SUITE ...]
 

@@ -1,4 +1,4 @@
-"""How long compilations and tests took: from the logs of Ninja and the reports of CTest in build/."""
+"""List the times of compilations and tests, from Ninja's logs and CTest's reports in build/."""
 
 import xml.etree.ElementTree as xml
 

@@ -1,7 +1,8 @@
-"""The suites of checks: what each looks at, how it is run, and how long it takes.
+"""The suites of checks: the sources, command and time of each.
 
-`sources` are prefixes of paths. `minutes` is the time of a fresh clone on 2 cores whose compiler cache is
-warm; the record of earlier runs replaces it. `when` says what a change must be to run the suite:
+`sources` are prefixes of paths. `minutes` is the time of a fresh clone on 2 cores whose compiler
+cache is warm; the record of earlier runs replaces it. `when` is the kind of change that runs the
+suite:
 
     docs      every change: no build, or little of one
     code      every change of code
@@ -23,7 +24,7 @@ class Suite:
     sources: tuple = ()
 
 
-# Pages and what only explains; every other path is code.
+# Pages and other documents; every other path is code.
 DOCUMENTS = ("docs/", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")
 # Folders that depend on the library. A change of these alone runs their suites and the lints.
 BINDINGS = ("python/", "java/", "web/", "examples/", "platform/", "scripts/test_", "scripts/web",

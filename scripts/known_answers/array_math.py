@@ -1,7 +1,7 @@
-"""What NumPy gives for the operators on arrays and elements.
+"""NumPy's answers for the operators on arrays and elements.
 
-A case is a name that reads as a sentence, NNEF statements, inputs, and the outputs that NumPy gives
-for what the dialect's text says. The inputs are small and chosen for their corners.
+A case has a name that reads as a sentence, NNEF statements, inputs, and NumPy's outputs by the
+definition of the dialect. The inputs are small and cover corner cases.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What the scripts of known answers share: how a case is made, and written as text."""
+"""Shared code of the scripts of known answers: making cases, and writing them as text."""
 
 import functools
 import math
@@ -61,7 +61,7 @@ def groups():
 
 
 def group_of(statements):
-    """Return the folder of the operator that the case is about: the last one called that has a folder."""
+    """Return the folder of the tested operator: the last called one that has a folder."""
     called = re.findall(r"\b([a-z]\w*)(?=[(<])", statements)
     return next((groups()[name] for name in reversed(called) if name in groups()), FRAGMENTS)
 

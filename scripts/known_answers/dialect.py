@@ -1,7 +1,7 @@
-"""What NumPy gives for the operators of the tract registries.
+"""NumPy's answers for the operators of the tract registries.
 
 The functions here follow the documents that define the operators (ONNX, PyTorch, the papers), in
-double precision where they can. tract gives the same, but where `DIFFERS` says otherwise.
+double precision where they can. tract agrees, except for the cases in `DIFFERS`.
 """
 
 import math
@@ -44,7 +44,7 @@ def wide(x):
 
 
 def literal(values):
-    """A tensor of floats as NNEF writes it."""
+    """Return a tensor of floats in NNEF syntax."""
     values = np.asarray(values, np.float32)
     if values.ndim == 0:
         return repr(float(values)) if float(values) != int(values) else f"{int(values)}.0"

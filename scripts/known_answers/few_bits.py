@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write kernels/matmul_packed/rounding.inc: what weights become in formats of few bits, by NumPy.
+"""Write kernels/matmul_packed/rounding.inc: quantised weights in each format, by NumPy.
 
     few_bits.py > kernels/matmul_packed/rounding.inc
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Hold the rule of `ops/nn/resample_sizes_test.cpp` against onnxruntime, for all pairs of sizes.
+"""Compare the rule of `ops/nn/resample_sizes_test.cpp` with onnxruntime, for all pairs of sizes.
 
     python3 scripts/known_answers/resize_pairs.py [MOST]
 
-The rule: the place of a frame is a fraction of whole numbers, and the nearest frame follows from it.
-onnxruntime divides by a scale of f32, and so misses places that lie exactly on a frame or between
-two. The script counts those pairs, and fails where it takes another frame anywhere else.
+The rule: the place of a frame is a fraction of integers, which determines the nearest frame.
+onnxruntime divides by an f32 scale, and so misses places exactly on a frame or between two. The
+script counts those pairs, and fails if onnxruntime differs anywhere else.
 """
 
 import math
@@ -55,7 +55,7 @@ def nearest(at, mode):
 
 
 def is_exact(at, mode):
-    """Whether a place lies where the mode turns from one frame to the next."""
+    """Return whether a place lies exactly where the mode changes from one frame to the next."""
     return (at if mode in ("floor", "ceil") else at + Fraction(1, 2)).denominator == 1
 
 

@@ -1,7 +1,7 @@
-"""Hold the NumPy answers against the program `tract`, which the dialect is named after.
+"""Compare the NumPy answers with the program `tract`, after which the dialect is named.
 
-A case goes through it as a folder with graph.nnef; what it gives must be the expected outputs, as
-near as tract itself compares by default.
+tract runs each case from a folder with graph.nnef; its outputs must match the expected ones within
+tract's default tolerance.
 """
 
 import pathlib
@@ -17,7 +17,8 @@ FLAGS = [f"--nnef-{name.replace('_', '-')}" for name in REGISTRIES if name != "t
 
 
 def graph(statements, inputs, outputs):
-    """The text of a graph. npz files of halves are nothing that tract reads: they go as f32."""
+    """Return the text of a graph. tract cannot read npz files of halves, so they are passed as
+    f32."""
     text = "".join(f"extension tract_registry {name};\n" for name in REGISTRIES)
     results = [f"{name}_wide" if half else name for name, half in outputs.items()]
     text = f"version 1.0;\n{text}graph network({', '.join(inputs)}) -> ({', '.join(results)}) {{\n"
@@ -36,8 +37,8 @@ def graph(statements, inputs, outputs):
 
 
 def run(statements, inputs, outputs, writer=None):
-    """Give what tract gives, or the last lines of why it does not. `writer`: rill-tract, which reads
-    the model first and writes it anew."""
+    """Return tract's outputs, or the last lines of its error. `writer`: rill-tract, which first
+    reads and rewrites the model."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         (root / "model").mkdir()
@@ -62,9 +63,9 @@ def run(statements, inputs, outputs, writer=None):
 
 
 def check(cases, differs, writer=None):
-    """Print where tract disagrees; `differs` names the cases in which it is known to, and why. With a
-    writer those are left out: what rill writes of them may be plainer than what it read. So are
-    operators of rill's own."""
+    """Print the cases in which tract disagrees; `differs` lists the known ones and their reasons.
+    With a writer these are skipped, because rill may write a simpler graph; so are rill's own
+    operators."""
     if not shutil.which("tract"):
         raise SystemExit("the program tract is not there")
     disagreements = 0

@@ -1,10 +1,10 @@
-"""Score a corpus of sound files: files in, Parquet out, each file once whatever dies.
+"""Score a corpus of sound files to Parquet: each file exactly once, even if workers die.
 
     summary = rill.data.score("recordings/", "vad.nnef.tgz", "scores/", symbols={"B": 1},
                               pulse=16000, workers=4)
     print(summary)
 
-Needs pyarrow, for FLAC and other formats soundfile, and for those engines Ray or Dask.
+Needs pyarrow; soundfile for FLAC and other formats; Ray or Dask for these engines.
 """
 
 from __future__ import annotations

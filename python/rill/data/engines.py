@@ -1,4 +1,4 @@
-"""Hand parts of a corpus to workers: processes of this machine, Ray Data, or Dask."""
+"""Distribute parts of a corpus to workers: processes of this machine, Ray Data, or Dask."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Files = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: files of all, and hours of sound."""
+    """The progress of a run: files done and in total, and hours of sound."""
 
     files: int
     of: int
@@ -35,10 +35,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Summary:
-    """What came of a run.
+    """The result of a run.
 
-    ``failed``: files that have a row with an error; ``cpu_seconds``: of all workers, reading
-    included; parts that were there before count with no time. ``deaths``: workers that died.
+    ``failed``: files with an error row; ``cpu_seconds``: of all workers, including reading, without
+    parts that existed before. ``deaths``: workers that died.
     """
 
     files: int
@@ -79,23 +79,24 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
     """Run a model over sound files, and write Parquet to the folder ``out``.
 
     ``files``: a folder (WAV, FLAC and OGG in it and within) or paths; ``model``: a path that all
-    workers see, or a model, with one input of samples along ``symbol``. A model that is compiled
-    for a pulse has all of that; workers of a machine share its weights. With ``pulse`` files are
-    streamed eight seconds at a time, so that memory does not grow with their length; else each is
-    run whole. ``rows`` makes rows of a ``Scored``: a list of dicts whose keys are those of
-    ``columns``, as ``{"begin": "double"}``; it is a function of a module, so that workers find it.
-    Without it each file has one row, with each output as a list of f32.
+    workers can read, or a model, with one input of samples along ``symbol``. A model compiled for a
+    pulse needs neither symbol nor pulse, and the workers of a machine share its weights. With
+    ``pulse``, files are streamed in blocks of eight seconds, so that memory does not grow with
+    their length; else each file is one whole run. ``rows`` converts a ``Scored`` to rows: a list of
+    dicts with the keys of ``columns``, such as ``{"begin": "double"}``. It must be a module-level
+    function, so that workers can import it. Without it each file has one row, with each output as a
+    list of f32.
 
     Each row has ``file``, ``seconds``, ``segment`` (its number in the file; null for a file
-    without any) and ``error`` (null unless the file could not be read or run). Files are done in
-    parts of ``files_per_part``, each of which is a Parquet file that is there whole or not at all:
-    a run that was cut off goes on where it was when it is called again. ``engine``: "processes" of
-    this machine, "ray" or "dask" (``client`` is Dask's); ``workers``: as many as there are cores,
-    each with one part at a time. A worker that dies is replaced; a file at which ``retries`` + 1
-    workers died has a row with that error.
+    without any) and ``error`` (null unless the file could not be read or run). Workers score files
+    in parts of ``files_per_part``. Each part is a Parquet file that is complete or absent, so a
+    repeated call continues an interrupted run. ``engine``: "processes" of this machine, "ray" or
+    "dask" (``client`` is Dask's); ``workers``: by default one per core, each with one part at a
+    time. A worker that dies is replaced; a file at which ``retries`` + 1 workers died has a row
+    with that error.
 
-    Errors: ArgumentError; StateError where ``out`` holds another run's parts, or a part could not
-    be done; the errors of ``rill.load``.
+    Errors: ArgumentError; StateError if ``out`` holds another run's parts, or a part failed; the
+    errors of ``rill.load``.
     """
     began = time.monotonic()
     job = Job(model if isinstance(model, Model) else os.fspath(model), symbols, symbol, pulse,
@@ -106,7 +107,7 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
     count = (os.cpu_count() or 1) if workers is None else workers
     if count < 1 or files_per_part < 1:
         raise ArgumentError("workers and files_per_part are 1 or more")
-    Worker(job)  # Mistakes are told here rather than by each worker.
+    Worker(job)  # Report mistakes here, not in each worker.
     parts = _parts(files, pathlib.Path(out), job, files_per_part)
     total, told = sum(len(part.files) for part in parts), [0, 0.0]
 
@@ -159,7 +160,7 @@ def _parts(files: Files, out: pathlib.Path, job: Job, per_part: int) -> List[Par
 
 
 class _Process:
-    """A worker, what it is at, and the way to it."""
+    """A worker, its current part, and the pipe to it."""
 
     def __init__(self, job: Job) -> None:
         context = multiprocessing.get_context("spawn")
@@ -172,7 +173,7 @@ class _Process:
 
     def give(self, part: Part) -> None:
         self.part = part
-        # Where it died meanwhile, the next look at its pipe tells.
+        # If it died meanwhile, the next read of its pipe shows that.
         with contextlib.suppress(OSError):
             self.pipe.send(part)
 
@@ -183,7 +184,7 @@ class _Process:
 
 
 def _serve(job: Job, pipe: Any) -> None:
-    """Say that the model is ready, then take parts until the other end closes."""
+    """Report that the model is ready, then score parts until the other end closes."""
     try:
         worker = Worker(job)
         pipe.send(None)
@@ -235,7 +236,7 @@ def _by_processes(job: Job, parts: List[Part], count: int, client: Any,
 
 
 class _Actor:
-    """One model per actor of Ray."""
+    """One model per Ray actor."""
 
     def __init__(self, job: Job) -> None:
         self._worker = Worker(job)
@@ -248,7 +249,7 @@ class _Actor:
 
 def _by_ray(job: Job, parts: List[Part], count: int, client: Any,
             tell: Callable[[Done], None]) -> Any:
-    """Ray starts actors anew, and gives them again the parts of those that died."""
+    """Ray restarts actors, and reassigns the parts of those that died."""
     import ray
     items = [{"index": part.index, "files": json.dumps(part.files), "path": part.path}
              for part in parts]
@@ -278,7 +279,7 @@ def _of_dask(key: str, job: Job, part: Part) -> Done:
 
 def _by_dask(job: Job, parts: List[Part], count: int, client: Any,
              tell: Callable[[Done], None]) -> Any:
-    """Twice as many parts as workers wait at a time; those of workers that died go to others."""
+    """Submit two parts per worker at a time; Dask reassigns those of workers that died."""
     from dask.distributed import Client, KilledWorker, LocalCluster, as_completed
     cluster = None
     if client is None:
@@ -303,7 +304,7 @@ def _by_dask(job: Job, parts: List[Part], count: int, client: Any,
             try:
                 each = future.result()
             except KilledWorker:
-                # Dask gives up what stood in the line of a worker that died, too.
+                # Dask also cancels parts that were queued at a worker that died.
                 times[part.index] = times.get(part.index, 0) + 1
                 if times[part.index] > len(part.files) + 1:
                     raise

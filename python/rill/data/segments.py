@@ -9,10 +9,10 @@ import numpy as np
 
 def segments(probabilities: np.ndarray, frame_seconds: float, threshold: float = 0.5,
              least_seconds: float = 0.0, join_seconds: float = 0.0) -> List[Tuple[float, float]]:
-    """Give (begin, end) in seconds of each run of frames that are above ``threshold``.
+    """Return (begin, end) in seconds of each run of frames above ``threshold``.
 
-    ``probabilities`` has one number per frame of ``frame_seconds``. Runs that lie closer than
-    ``join_seconds`` become one; those shorter than ``least_seconds`` are dropped then.
+    ``probabilities`` has one number per frame of ``frame_seconds``. Runs closer than
+    ``join_seconds`` are joined; then runs shorter than ``least_seconds`` are dropped.
     """
     above = np.concatenate([[False], np.ravel(probabilities) > threshold, [False]])
     edges = np.flatnonzero(above[1:] != above[:-1]) * frame_seconds

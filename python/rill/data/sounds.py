@@ -12,31 +12,32 @@ from typing import BinaryIO, Iterator, List, Tuple
 import numpy as np
 
 _SUFFIXES = (".wav", ".flac", ".ogg")
-#: Few calls per file, of samples that stay in a core's cache until the model has read them.
+#: Large enough for few calls per file, small enough to stay in a core's cache until the model reads
+#it.
 _SECONDS_PER_BLOCK = 8
 
 
-#: What programs that write to a pipe leave for the bytes of all samples.
+#: The size of the samples in files from programs that write to a pipe.
 _UNKNOWN = 0xffffffff
 
 
 class SoundError(Exception):
-    """A file that holds no sound that can be read, or of another rate."""
+    """A file without readable sound, or with another sample rate."""
 
 
 def files_in(folder: pathlib.Path) -> List[str]:
-    """The sound files in a folder and those within it, in order."""
+    """Return the sound files in a folder and its subfolders, in order."""
     return sorted(str(path) for path in folder.rglob("*")
                   if path.suffix.lower() in _SUFFIXES and path.is_file())
 
 
 def blocks(path: str, rate: int) -> Iterator[np.ndarray]:
-    """Give the samples of a file as f32 [samples], of eight seconds at most, the mean of its
-    channels. A block is good until the next one. Errors: SoundError."""
+    """Yield the samples of a file as f32 [samples], the mean of its channels, in blocks of at most
+    eight seconds. A block is valid until the next one. Errors: SoundError."""
     _check_whole(path)
     with contextlib.ExitStack() as opened:
         try:
-            # Python itself reads WAV of 16 bits, at half of what soundfile takes for it.
+            # Python itself reads 16-bit WAV, in half the time of soundfile.
             raw = opened.enter_context(open(path, "rb"))
             file = opened.enter_context(wave.open(raw))
         except (wave.Error, EOFError, OSError) as error:
@@ -66,7 +67,7 @@ def blocks(path: str, rate: int) -> Iterator[np.ndarray]:
 
 
 def _wave_blocks(raw: BinaryIO, file: wave.Wave_read, rate: int) -> Iterator[np.ndarray]:
-    """The samples of a file whose header is read: it goes on with them."""
+    """Yield the samples of a file after its header."""
     _check_rate(file.getframerate(), rate)
     left, channels = file.getnframes(), file.getnchannels()
     samples = np.empty(min(left, _SECONDS_PER_BLOCK * rate) * channels, "<i2")
@@ -86,14 +87,14 @@ def _wave_blocks(raw: BinaryIO, file: wave.Wave_read, rate: int) -> Iterator[np.
 
 
 def _mixed(block: np.ndarray) -> np.ndarray:
-    """The mean of the channels of a block [samples, channels]."""
+    """Return the mean of the channels of a block [samples, channels]."""
     if block.shape[1] == 1:
         return block[:, 0]
     return block.mean(axis=1, dtype=np.float32)
 
 
 def _check_whole(path: str) -> None:
-    """Refuse a WAV file that ends before its samples do, which readers take for a shorter one."""
+    """Refuse a truncated WAV file, which readers treat as a shorter one."""
     try:
         with open(path, "rb") as file:
             head = file.read(12)
@@ -118,7 +119,7 @@ def _check_rate(found: int, wanted: int) -> None:
 
 
 def joined(path: str, rate: int) -> Tuple[np.ndarray, float]:
-    """Give all samples of a file, and its seconds."""
+    """Return all samples of a file, and its seconds."""
     parts = [block.copy() for block in blocks(path, rate)]
     sound = np.concatenate(parts) if parts else np.zeros(0, np.float32)
     return sound, len(sound) / rate

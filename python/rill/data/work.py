@@ -1,4 +1,5 @@
-"""What a worker does: files of one part to one Parquet file, there whole or not at all."""
+"""The work of a worker: score the files of a part to one Parquet file, which is complete or
+absent."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ Pulse = Union[int, str, None]
 
 @dataclass(frozen=True)
 class Scored:
-    """A file and what the model gave for it: arrays by the output's name."""
+    """A file and its outputs: arrays by the output's name."""
 
     file: str
     seconds: float
@@ -35,7 +36,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class Part:
-    """Some files of the corpus, and where their rows go."""
+    """Some files of the corpus, and the place of their rows."""
 
     index: int
     files: Tuple[str, ...]
@@ -44,7 +45,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a part."""
+    """The result of a part."""
 
     index: int
     files: int
@@ -56,7 +57,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Job:
-    """What is done to each file."""
+    """The processing of each file."""
 
     model: Union[str, Model]
     symbols: Optional[Symbols]
@@ -69,7 +70,7 @@ class Job:
 
 
 def fingerprint(job: Job, files: List[str]) -> str:
-    """Tell runs apart that would write other rows."""
+    """Return a fingerprint that distinguishes runs with different rows."""
     state = hashlib.sha256()
     if isinstance(job.model, Model):
         state.update(repr(job.model).encode())
@@ -85,7 +86,7 @@ def fingerprint(job: Job, files: List[str]) -> str:
 
 
 class Worker:
-    """A model made ready, in one process."""
+    """A prepared model in one process."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -144,9 +145,9 @@ class Worker:
         return found, samples / self._job.rate
 
     def run(self, part: Part) -> Done:
-        """Score the files of a part, and write their rows. A part that is there already is left.
+        """Score the files of a part, and write their rows. An existing part is kept.
 
-        A file at which workers died more often than the job allows has a row that says so.
+        A file at which workers died more often than the job allows gets an error row.
         """
         if os.path.exists(part.path):
             return _of_written(part)
@@ -156,7 +157,7 @@ class Worker:
             with open(journal, "a", encoding="ascii") as begun:
                 return self._run(part, died, begun)
         finally:
-            # What ends in an exception is no death, which leaves the journal to the next worker.
+            # An exception is not a death: only a death leaves the journal to the next worker.
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(journal)
 
@@ -196,7 +197,7 @@ class Worker:
 
 
 def _deaths(journal: str) -> "collections.Counter[int]":
-    """Count by number the files that earlier workers began last, and never left."""
+    """Count, by file number, the workers that died at each file."""
     try:
         text = pathlib.Path(journal).read_text(encoding="ascii")
     except FileNotFoundError:
@@ -206,7 +207,7 @@ def _deaths(journal: str) -> "collections.Counter[int]":
 
 
 def _numbered(file: str, seconds: float, rows: List[Row]) -> List[Row]:
-    """One row per segment; a file without any has one row, of no number."""
+    """Return one row per segment; a file without segments has one row without a number."""
     if not rows:
         return [{"file": file, "seconds": seconds}]
     return [{**row, "file": file, "seconds": seconds, "segment": at}
@@ -214,7 +215,8 @@ def _numbered(file: str, seconds: float, rows: List[Row]) -> List[Row]:
 
 
 def _write(part: Part, rows: List[Row], schema: Any, told: Dict[str, Any]) -> None:
-    """Write beside and rename: another worker that writes the same part writes the same rows."""
+    """Write a temporary file and rename it: another worker with the same part writes the same
+    rows."""
     import pyarrow
     import pyarrow.parquet
     unknown = {name for row in rows for name in row} - set(schema.names)
@@ -224,7 +226,7 @@ def _write(part: Part, rows: List[Row], schema: Any, told: Dict[str, Any]) -> No
     metadata = {f"rill.{name}": repr(value) for name, value in told.items()}
     table = pyarrow.Table.from_pylist(rows, schema=schema.with_metadata(metadata))
     beside = f"{part.path}.{uuid.uuid4().hex}.unfinished"
-    # Numbers seldom come again: a dictionary of them takes time and room.
+    # Numbers rarely repeat, so a dictionary would cost time and space.
     texts = [field.name for field in schema if pyarrow.types.is_string(field.type)]
     try:
         pyarrow.parquet.write_table(table, beside, use_dictionary=texts)
@@ -235,7 +237,7 @@ def _write(part: Part, rows: List[Row], schema: Any, told: Dict[str, Any]) -> No
 
 
 def _of_written(part: Part) -> Done:
-    """Read what was written of a part."""
+    """Read a written part."""
     import pyarrow.parquet
     file = pyarrow.parquet.read_metadata(part.path)
     told = {key.decode(): float(value) for key, value in (file.metadata or {}).items()

@@ -1,7 +1,7 @@
 """Export a module from a terminal, and check it.
 
-The factory takes nothing, and returns (module, example) or (module, example, dynamic). The example
-may be a function of the sizes.
+The factory has no parameters, and returns (module, example) or (module, example, dynamic). The
+example may be a function of the sizes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _made(factory: str) -> Any:
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """Exit status 0: all right; 1: wrong or refused; 2: a wrong call."""
+    """Return the exit status. 0: ok; 1: wrong or refused; 2: invalid arguments."""
     parser = _parser()
     told = parser.parse_args(arguments)
     try:

@@ -1,4 +1,4 @@
-"""Advice on lines that exporters get wrong or streams refuse: how to write them instead."""
+"""Replacements for lines that exporters get wrong or streams refuse."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ADVICE = (
 
 
 def advice(place: Optional[Place]) -> Optional[str]:
-    """Return what to write instead of a line or a submodule; None where nothing is known."""
+    """Return a replacement for a line or a submodule; None if none is known."""
     if place is None:
         return None
     for kinds, pattern, text in _ADVICE:

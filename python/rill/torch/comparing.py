@@ -1,4 +1,4 @@
-"""PyTorch's outputs at many sizes and magnitudes, and how near to them an export has to come."""
+"""PyTorch's outputs at many sizes and magnitudes, and the tolerance of an export."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..checks import Row, compare
 from .inputs import Inputs, Sizes, flat
 from .quiet import pass_on, warnings_recorded
 
-#: Tolerances by the coarsest type in a module: its eps is 2^-10 of f16 and 2^-7 of bf16.
+#: Tolerances by the coarsest type in a module; eps is 2^-10 for f16 and 2^-7 for bf16.
 _TOLERANCES = {torch.float16: (1e-3, 4e-3), torch.bfloat16: (1e-2, 3e-2)}
 _USUAL = (1e-4, 5e-4)
 
@@ -24,7 +24,7 @@ _USUAL = (1e-4, 5e-4)
 @dataclass
 class Case:
     """One comparison: sizes, the factor of floating-point inputs (NaN: one of them is NaN), the
-    inputs, and what PyTorch makes of them."""
+    inputs, and PyTorch's outputs."""
 
     what: str
     sizes: Sizes
@@ -32,7 +32,7 @@ class Case:
     tensors: List[torch.Tensor]
     arrays: Dict[str, np.ndarray]
     wanted: List[np.ndarray]
-    #: The outputs in f64, once they are asked for: [] where the module cannot be run so.
+    #: The outputs in f64, computed on request: [] if the module cannot run in f64.
     precise: Optional[List[np.ndarray]] = field(default=None, repr=False)
 
     @property
@@ -42,7 +42,7 @@ class Case:
 
 
 def scaled(tensors: Sequence[torch.Tensor], factor: float) -> List[torch.Tensor]:
-    """Scale floating-point tensors by a factor, or put one NaN behind the middle of each."""
+    """Scale floating-point tensors by a factor, or put one NaN after the middle of each."""
     out = []
     for tensor in tensors:
         if tensor.is_floating_point() and factor != 1 and tensor.numel():
@@ -57,8 +57,8 @@ def scaled(tensors: Sequence[torch.Tensor], factor: float) -> List[torch.Tensor]
 
 def other_integers(names: Sequence[str], tensors: Sequence[torch.Tensor]
                    ) -> Iterator[Tuple[str, List[List[torch.Tensor]]]]:
-    """For each input of integers or truth values, give inputs in which it has other values: one less,
-    one more, half, or the opposite. An exporter that kept a value of the example is wrong there."""
+    """For each input of integers or bools, yield inputs in which it has other values: one less, one
+    more, half, or the opposite. An export with a baked value of the example is wrong there."""
     for at, (name, tensor) in enumerate(zip(names, tensors)):
         if tensor.is_floating_point() or tensor.is_complex() or not tensor.numel():
             continue
@@ -72,7 +72,8 @@ def other_integers(names: Sequence[str], tensors: Sequence[torch.Tensor]
 
 def tolerances(module: nn.Module, inputs: Inputs, atol: Optional[float],
                rtol: Optional[float]) -> Tuple[float, float]:
-    """Return (atol, rtol): what was given, else by the coarsest type of the module and its inputs."""
+    """Return (atol, rtol): the given ones, else those for the coarsest type of the module and its
+    inputs."""
     tensors = [*inputs.tensors, *module.parameters(), *module.buffers()]
     usual = _USUAL
     for kind, each in _TOLERANCES.items():
@@ -88,8 +89,8 @@ def array(tensor: torch.Tensor) -> np.ndarray:
 
 def run(module: nn.Module, inputs: Inputs, tensors: Sequence[torch.Tensor], seed: int = 0,
         heard: bool = False) -> Any:
-    """Run a module on copies of tensors, so that it can change them. ``seed`` is that of random
-    numbers in the module; ``heard``: pass its warnings on."""
+    """Run a module on copies of tensors, so that it can change them. ``seed`` seeds random numbers
+    in the module; ``heard``: pass its warnings on."""
     copies = [tensor.clone() for tensor in tensors]
     with torch.no_grad(), warnings_recorded() as caught, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -100,7 +101,7 @@ def run(module: nn.Module, inputs: Inputs, tensors: Sequence[torch.Tensor], seed
 
 
 def precise(module: nn.Module, inputs: Inputs, case: Case) -> List[np.ndarray]:
-    """Return a module's outputs in f64; [] where it cannot be run so."""
+    """Return a module's outputs in f64; [] if it cannot run in f64."""
     if case.precise is None:
         before = torch.get_default_dtype()
         try:
@@ -121,9 +122,9 @@ def compared(what: str, name: str, found: np.ndarray, case: Case, at: int, atol:
              rtol: float, module: nn.Module, inputs: Inputs) -> Row:
     """Compare output ``at`` of a case.
 
-    Where it differs by more than the tolerance, PyTorch's own rounding decides: the difference may be
-    8 times the distance of PyTorch's outputs from the same module in f64, at that element plus at 9
-    of 10 elements; and what is as near to f64 as the tolerance asks is right as well.
+    If it differs by more than the tolerance, PyTorch's own rounding error decides. The difference
+    may be 8 times PyTorch's error relative to f64: the error at that element plus the 90th
+    percentile. An output within the tolerance of f64 is right too.
     """
     wanted = case.wanted[at]
     row = compare(what, name, found, wanted, atol, rtol)
@@ -152,10 +153,10 @@ def compared(what: str, name: str, found: np.ndarray, case: Case, at: int, atol:
 
 def _excused(found: np.ndarray, case: Case, at: int, atol: float, rtol: float,
              module: nn.Module, inputs: Inputs) -> np.ndarray:
-    """Replace outputs that do not depend on the inputs that are NaN, where just one side is NaN.
+    """Replace outputs that do not depend on NaN inputs if only one side is NaN.
 
-    There, as in 0 * NaN, implementations are free to give NaN or a number, which has to be the one
-    that PyTorch gives for numbers in place of the NaN.
+    There, as in 0 * NaN, an implementation may return NaN, or the number that PyTorch returns for
+    finite inputs.
     """
     most = max([float(np.nanmax(np.abs(each.numpy()), initial=0.0)) for each in case.tensors
                 if each.is_floating_point()], default=0.0)
@@ -197,7 +198,7 @@ def snapshot(module: nn.Module) -> Dict[str, np.ndarray]:
 
 @contextlib.contextmanager
 def buffers_kept(module: nn.Module) -> Iterator[None]:
-    """Give a module's buffers, and its attributes that are tensors, the values that they had."""
+    """Restore a module's buffers and tensor attributes."""
     held = [(tensor, tensor.detach().clone()) for tensor in module.buffers()]
     plain = [(each, name, value) for each in module.modules()
              if not isinstance(each, torch.jit.ScriptModule)

@@ -29,8 +29,8 @@ from .spectra import rewritten
 class ExportError(Error, RuntimeError):
     """The module cannot be exported, or its export cannot be loaded.
 
-    ``module``: the submodule that is at fault ("encoder.conv"; "" is the module itself, None where
-    that is unknown); ``file`` and ``line``: the line of its source.
+    ``module``: the faulty submodule ("encoder.conv"; "" is the module itself, None if unknown);
+    ``file`` and ``line``: the line of its source.
     """
 
     code = "export"
@@ -54,7 +54,7 @@ class Job:
     module: nn.Module
     inputs: Inputs
     arguments: Tuple[Any, ...]
-    #: Names of outputs for torch_to_nnef, and of the tensors that it makes of them.
+    #: Names of outputs for torch_to_nnef, and of the resulting tensors.
     roots: List[str]
     outputs: List[str]
     extensions: Sequence[str] = ()
@@ -63,8 +63,8 @@ class Job:
 
 @dataclass
 class Written:
-    """A file of an exporter: its bytes, the lines at which its tracer took a value for a constant,
-    and the places of its nodes."""
+    """A file of an exporter: its bytes, the lines at which the tracer baked a value, and the places
+    of its nodes."""
 
     data: bytes
     places: Any
@@ -72,7 +72,8 @@ class Written:
 
 
 class Flat(nn.Module):
-    """A module whose outputs are a tuple of tensors, for exporters that take no other container."""
+    """A module whose outputs are a tuple of tensors, for exporters that accept no other
+    container."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -108,7 +109,7 @@ def onnx(job: Job) -> Written:
     """Export with torch.onnx.export(dynamo=False). Errors: ExportError."""
     axes = {name: dict(of) for name, of in job.inputs.dynamic.items()}
     buffer = io.BytesIO()
-    # Where the exporter is verbose, nodes hold the lines they come from; the graph is not printed.
+    # A verbose exporter records source lines in nodes; its printed graph is suppressed.
     silent = mock.patch.object(torch._C, "_jit_set_onnx_log_enabled", lambda on: None, create=True)
     try:
         with _recorded() as caught, silent, _tensors_kept(job.module):
@@ -141,7 +142,7 @@ def onnx_dynamo(job: Job) -> Written:
 
 
 def _with_symbols(data: bytes, job: Job) -> bytes:
-    """Give the open axes the names of ``dynamic``, in place of those that PyTorch chose."""
+    """Rename the open axes from PyTorch's names to those of ``dynamic``."""
     import onnx as format
 
     model = format.load_model_from_string(data)
@@ -166,12 +167,12 @@ EXPORTERS: Dict[str, Callable[[Job], Written]] = {
 #: The call of each exporter, for messages.
 NAMES = {"nnef": "torch_to_nnef", "onnx": "torch.onnx.export(dynamo=False)",
          "onnx-dynamo": "torch.onnx.export(dynamo=True)"}
-#: The packages that each exporter needs beside PyTorch.
+#: The packages that each exporter needs in addition to PyTorch.
 NEEDS = {"nnef": ("torch_to_nnef",), "onnx": ("onnx",), "onnx-dynamo": ("onnx", "onnxscript")}
 
 
 def missing(exporter: str) -> List[str]:
-    """Return the packages that an exporter needs and that are not installed."""
+    """Return the missing packages of an exporter."""
     return [name for name in NEEDS[exporter] if importlib.util.find_spec(name) is None]
 
 
@@ -204,8 +205,8 @@ def hint_of(place: Optional[Place]) -> Optional[str]:
 
 @contextlib.contextmanager
 def _recorded(products: bool = True) -> Iterator[List[warnings.WarningMessage]]:
-    """Record the warnings of an exporter, keep what it prints and logs out of the caller's terminal,
-    and rewrite transforms that exporters take for the example's length alone."""
+    """Record the warnings of an exporter, suppress its output and logs, and rewrite Fourier
+    transforms that exporters support only at the example's length."""
     with warnings_recorded() as caught, exporters_muted(), nothing_printed(), \
             torch.random.fork_rng(devices=[]), torch.no_grad(), rewritten(products):
         yield caught
@@ -213,7 +214,7 @@ def _recorded(products: bool = True) -> Iterator[List[warnings.WarningMessage]]:
 
 @contextlib.contextmanager
 def _tensors_kept(module: nn.Module) -> Iterator[None]:
-    """Put back the parameters and buffers that an exporter replaces by tensors of its own."""
+    """Restore the parameters and buffers that an exporter replaces."""
     kept = [(each, name, tensor) for each in module.modules()
             if not isinstance(each, torch.jit.ScriptModule)
             for held in (each._parameters, each._buffers) for name, tensor in held.items()]

@@ -30,7 +30,7 @@ from .locating import first_wrong
 from .report import ExportReport, refusals_of
 from .spectra import prepared
 
-#: Factors of floating-point inputs that are compared as well; NaN: an input holds one.
+#: Additional factors of floating-point inputs; NaN: an input contains one.
 MAGNITUDES = (1e-3, 1e3, math.nan)
 
 _LOG = logging.getLogger("rill.torch")
@@ -48,37 +48,35 @@ def export(module: nn.Module, example: Any = None, dynamic: Optional[Dynamic] = 
            progress: Progress = None, **options: Any) -> ExportReport:
     """Export a module, and check the export against PyTorch.
 
-    ``module``: a module, scripted or not, or a program of ``torch.export``. ``example``: a tensor, a
-    tuple of them, or a dict by argument of ``forward``; or a function that makes these for sizes,
+    ``module``: a module, scripted or not, or a program of ``torch.export``. ``example``: a tensor,
+    a tuple of them, or a dict by argument of ``forward``; or a function that makes these for sizes,
     such as ``lambda B=2, S=100: (torch.randn(B, S, 40), torch.full((B,), S))``, for inputs whose
-    values depend on sizes as lengths and masks do; of a program, its own example unless given.
-    ``dynamic``: the open axes of inputs, ``{"x": {0: "B", 1: "S"}}``; ``stream``: the symbol along
-    which it is to stream.
+    values depend on sizes, such as lengths and masks. For a program, the default is its own
+    example. ``dynamic``: the open axes of inputs, ``{"x": {0: "B", 1: "S"}}``; ``stream``: the
+    stream symbol.
 
-    ``exporters`` are tried in order: "nnef" (torch_to_nnef), "onnx" and "onnx-dynamo" (PyTorch's own,
-    with dynamo=False and True). The first is taken whose export is right at all sizes and streams if
-    that is asked for, else the first that is right; the last one is not tried for a stream alone.
-    ``report.exporter`` names it, ``report.attempts`` the reasons against others. An exporter whose
-    packages are not installed is passed over.
+    ``exporters`` are tried in order: "nnef" (torch_to_nnef), "onnx" and "onnx-dynamo" (PyTorch's
+    own, with dynamo=False and True). The first exporter whose export is right at all sizes and
+    streams, if ``stream`` is given, is chosen; else the first that is right. The last one is not
+    tried only for a stream. ``report.exporter`` names the chosen one, ``report.attempts`` the
+    reasons against the others. Exporters without their packages are skipped.
 
     The whole run is compared to PyTorch's outputs at the example's sizes and others
     (``sizes={"S": [100, 7]}`` names them), and with inputs scaled by ``magnitudes`` (NaN: an input
-    holds one), within ``atol + rtol * |expected|``, by default 1e-4 and 5e-4, more for modules in
-    half precision, or within PyTorch's own rounding, which a run in f64 shows; streams at
-    ``pulses``, by default three of them, to the whole run, and to PyTorch's. ``assertions`` are
-    written to the file by "nnef": ``["S <= 2000"]`` bounds the keys that attention to all that went
-    before keeps. ``path`` is where the model is written (.onnx where an exporter for ONNX is taken,
-    .tgz, .tar, .zip, else a folder): nowhere if a number is wrong, or an open axis was compared at
-    one size alone, as PyTorch refuses the others; ``unproven=True`` writes the latter.
-    ``progress`` is called with the step that begins; by default the logger "rill.torch" tells it.
-    ``options`` are those of ``rill.torch.target``. The module is run as in ``eval()``, and left as
-    it was.
+    contains one), within ``atol + rtol * |expected|``, by default 1e-4 and 5e-4, more for modules
+    in half precision, or within PyTorch's own rounding error relative to f64. Streams at
+    ``pulses``, by default three, are compared to the whole run and to PyTorch. "nnef" writes
+    ``assertions`` to the file: ``["S <= 2000"]`` bounds the keys of attention to all earlier
+    frames. ``path`` is the file to write (.onnx for an ONNX exporter, .tgz, .tar, .zip, else a
+    folder). Nothing is written if a number is wrong, or if an open axis was compared at only one
+    size because PyTorch refuses the others; ``unproven=True`` writes the latter. ``progress`` is
+    called with the name of each step; by default the logger "rill.torch" gets it. ``options`` are
+    those of ``rill.torch.target``. The module runs as in ``eval()``, and its state is restored.
 
-    Returns a report: which streams have which delay, or why there is none and which line of the
-    module that comes from. Errors: ExportError, where all exporters or the loader refuse, with the
-    submodule; ArgumentError; CheckError with the report, where numbers are wrong or not proven and
-    ``strict``. Without ``strict`` the report is not ``ok`` then; it has no model to give where
-    numbers are wrong.
+    Returns a report: the delays of the streams, or the reason for a refusal and its line in the
+    module. Errors: ExportError with the submodule, if all exporters or the loader refuse;
+    ArgumentError; with ``strict``, CheckError with the report, if numbers are wrong or not proven.
+    Without ``strict`` such a report is not ``ok``, and has no model if numbers are wrong.
     """
     if isinstance(module, torch.export.ExportedProgram):
         if example is None:
@@ -134,7 +132,7 @@ def _text(sizes: Sizes) -> str:
 
 
 class _Export:
-    """One module, what PyTorch makes of it, and the export that was taken."""
+    """One module, PyTorch's outputs, and the chosen export."""
 
     def __init__(self, module: nn.Module, inputs: Inputs, stream: Optional[str],
                  tolerance: Tuple[float, float], assertions: Sequence[str],
@@ -148,12 +146,12 @@ class _Export:
         self._tell = tell
         self._notes: List[str] = []
         self._cases: List[Case] = []
-        #: The report and the file of the export that was taken.
+        #: The report and the file of the chosen export.
         self.report: ExportReport
         self.written: Written
 
     def refer(self, cases: Sequence[Sizes], magnitudes: Sequence[float], seed: int) -> None:
-        """Run PyTorch at each of the sizes that it takes, and at each of the magnitudes."""
+        """Run PyTorch at each size that it accepts, and at each magnitude."""
         inputs = self._inputs
         tensors = inputs.at(inputs.sizes, 0)
         before = snapshot(self._module)
@@ -166,7 +164,7 @@ class _Export:
                               hint=hint_of(place)) from error
         self._check_outputs(outputs, before)
         factors = [(sizes, 1.0) for sizes in cases]
-        # Each magnitude comes with other sizes than the one before.
+        # Each magnitude uses other sizes than the previous one.
         factors += [(cases[(at + 1) % len(cases)], factor) for at, factor in enumerate(magnitudes)
                     if any(each.is_floating_point() for each in inputs.tensors)]
         for at, (sizes, factor) in enumerate(factors):
@@ -191,7 +189,7 @@ class _Export:
                                    "PyTorch refuses others")
 
     def _check_outputs(self, outputs: Any, before: Dict[str, Any]) -> None:
-        """Take the names of outputs, and refuse those that no export has."""
+        """Record the names of outputs, and refuse outputs that no exporter supports."""
         inputs = self._inputs
         self._flat = not traceable(outputs)
         roots, self.names = output_names(outputs, inputs.names)
@@ -203,7 +201,7 @@ class _Export:
 
     def _refer_case(self, what: str, sizes: Sizes, factor: float,
                     tensors: List[torch.Tensor]) -> None:
-        """Keep what PyTorch makes of inputs. Errors: _Refused where it does not run."""
+        """Record PyTorch's outputs for inputs. Errors: _Refused if it does not run."""
         self._tell(f"PyTorch, {what}")
         try:
             wanted, again = (
@@ -219,7 +217,7 @@ class _Export:
         self._cases.append(Case(what, sizes, factor, tensors, self._inputs.arrays(tensors), wanted))
 
     def take_first_right(self, exporters: Sequence[str], pulses: Sequence[Pulse]) -> None:
-        """Export, and compare, until an export is right and streams; take the best of them."""
+        """Export and compare until an export is right and streams; keep the best one."""
         taken: List[Tuple[ExportReport, Written]] = []
         failures: List[Tuple[str, ExportError]] = []
         for exporter in exporters:
@@ -286,7 +284,7 @@ class _Export:
     def _locate(self) -> None:
         """Find the first submodule that is wrong, and the lines that took a size of the example."""
         report = self.report
-        # A row that is wrong names its case.
+        # A wrong row names its case.
         wrong = next((case for case in self._cases for row in report.rows
                       if not row.ok and row.what == f"whole run, {case.what}"), None)
         if wrong is not None:
@@ -298,8 +296,8 @@ class _Export:
             self._note_constants()
 
     def _note_constants(self) -> None:
-        """Note what the exporter took from the sizes of the example: what another export of larger
-        ones has otherwise."""
+        """Note what the exporter baked from the example's sizes: the differences from an export of
+        larger ones."""
         larger = {symbol: extent + 1 for symbol, extent in self._inputs.sizes.items()}
         self._tell("export of another size")
         try:
@@ -317,7 +315,7 @@ class _Export:
                 self.report.notes.append(note)
 
     def _check_axes(self) -> None:
-        """Exporters pass over open axes that they do not find."""
+        """Check the open axes: exporters silently ignore those that they do not find."""
         axes = {each.name: each.shape for each in self._model.inputs}
         for name, open_axes in self._inputs.dynamic.items():
             for axis, symbol in open_axes.items():
@@ -327,7 +325,7 @@ class _Export:
                                       found=str(axes.get(name)))
 
     def _note_unproven(self) -> None:
-        """Note the open axes of which one size alone gave elements to compare."""
+        """Note the open axes with elements to compare at only one size."""
         for symbol in self._inputs.sizes:
             compared = {case.sizes[symbol] for case in self._cases
                         if case.usual and any(each.size for each in case.wanted)}
@@ -371,7 +369,7 @@ class _Export:
                 report.rows += self._stream_rows(model, case, stream.pulse, at)
 
     def _usual_pulses(self, symbol: str, case: Case) -> List[Pulse]:
-        """The pulse that rill chooses, thrice that, and the least of its divisors that works."""
+        """Return the pulse that rill chooses, three times that, and its least working divisor."""
         try:
             model = bound(self._model, case.arrays, symbol)
             chosen = model.pulse(symbol, "auto").pulse
@@ -401,7 +399,7 @@ class _Export:
 
 
 def _parts(archive: bytes) -> Dict[str, Any]:
-    """The statements of a graph by what they assign, and the bytes of its variables."""
+    """Return the statements of a graph by their results, and the bytes of its variables."""
     found: Dict[str, Any] = {}
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         for member in files.getmembers():
@@ -437,7 +435,7 @@ def _write(report: ExportReport, data: bytes, path: str) -> None:
 
 @contextlib.contextmanager
 def _as_in_eval(module: nn.Module) -> Iterator[None]:
-    """Run a module as in eval(), and leave it as it was."""
+    """Run a module as in eval(), and restore its state."""
     training = [(each, each.training) for each in module.modules()]
     with contextlib.suppress(NotImplementedError):  # programs of torch.export have one mode
         module.eval()

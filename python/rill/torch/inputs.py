@@ -1,4 +1,4 @@
-"""Examples of a module's inputs: their names and open axes, and more of them at other sizes."""
+"""Examples of a module's inputs: names, open axes, and inputs at other sizes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sizes = Dict[str, int]
 
 
 def _leaves(value: Any, name: str) -> Iterator[Tuple[str, Any]]:
-    """The tensors of nested tuples, lists and dicts, named as the exporter names them."""
+    """Yield the tensors of nested tuples, lists and dicts, with the exporter's names."""
     if isinstance(value, torch.Tensor):
         yield name, value
     elif isinstance(value, Mapping):
@@ -48,12 +48,13 @@ def _rebuilt(value: Any, tensors: Iterator[torch.Tensor]) -> Any:
 
 
 def flat(outputs: Any) -> List[torch.Tensor]:
-    """The tensors that a module gave, in order."""
+    """Return the output tensors of a module, in order."""
     return [tensor for _, tensor in _leaves(outputs, "")]
 
 
 def unknown(value: Any, name: str = "output") -> List[str]:
-    """Name the parts of outputs that are neither tensors nor containers of them, with their types."""
+    """List the parts of outputs that are neither tensors nor containers of them, with their
+    types."""
     if value is None or isinstance(value, torch.Tensor):
         return []
     if isinstance(value, Mapping):
@@ -68,7 +69,7 @@ def unknown(value: Any, name: str = "output") -> List[str]:
 
 
 def traceable(outputs: Any) -> bool:
-    """Whether outputs are of the containers that a tracer takes."""
+    """Return whether a tracer supports the containers of the outputs."""
     if isinstance(outputs, Mapping):
         return all(traceable(each) for each in outputs.values())
     if isinstance(outputs, (tuple, list)):
@@ -77,8 +78,8 @@ def traceable(outputs: Any) -> bool:
 
 
 def output_names(outputs: Any, taken: Sequence[str]) -> Tuple[List[str], List[str]]:
-    """Tell (what the exporter is given, the names of the tensors that it makes of that): the keys
-    of a dict, else "output", or "output_0" and so on."""
+    """Return (names for the exporter, names of the resulting tensors): the keys of a dict, else
+    "output", or "output_0" and so on."""
     if isinstance(outputs, (tuple, list)) and not hasattr(outputs, "_fields"):
         given = [f"output_{at}" for at in range(len(outputs))] if len(outputs) > 1 else ["output"]
         found = [name for root, value in zip(given, outputs) for name, _ in _leaves(value, root)]
@@ -93,7 +94,7 @@ def output_names(outputs: Any, taken: Sequence[str]) -> Tuple[List[str], List[st
 
 
 class Inputs:
-    """The arguments of ``forward`` in the example, with a symbol for each axis that is open."""
+    """The arguments of ``forward`` in the example, with a symbol for each open axis."""
 
     def __init__(self, module: nn.Module, example: Any, dynamic: Optional[Dynamic]) -> None:
         self._module = module
@@ -102,7 +103,7 @@ class Inputs:
             self._make = example
             example = _made(example, {}, 0)
         self.arguments = _positional(module, example)
-        #: What the exporter is given, one name per argument.
+        #: The names for the exporter, one per argument.
         self.argument_names = _parameter_names(module, len(self.arguments))
         leaves = [leaf for name, value in zip(self.argument_names, self.arguments)
                   for leaf in _leaves(value, name)]
@@ -159,8 +160,8 @@ class Inputs:
         return sizes
 
     def at(self, sizes: Mapping[str, int], seed: int) -> List[torch.Tensor]:
-        """Make inputs of these sizes: as the function of the example does, else of values like the
-        example's, drawn from those that it holds, noise where all of them are one float."""
+        """Make inputs of these sizes: by the example's function, else with values drawn from the
+        example, or noise if the example is constant."""
         if self._make is not None:
             return self._from_function(self._make, sizes, seed)
         random = np.random.default_rng(seed)
@@ -202,11 +203,12 @@ class Inputs:
         return tensor.reshape(-1)[torch.from_numpy(picks)]
 
     def rebuilt(self, tensors: Sequence[torch.Tensor]) -> Tuple[Any, ...]:
-        """The arguments of ``forward`` with these tensors in place of the example's."""
+        """Return the arguments of ``forward`` with these tensors in place of the example's."""
         return tuple(_rebuilt(list(self.arguments), iter(tensors)))
 
     def like_arguments(self, leaves: Sequence[Any]) -> Tuple[Any, ...]:
-        """The arguments of ``forward`` with these values in place of the example's tensors."""
+        """Return the arguments of ``forward`` with these values in place of the example's
+        tensors."""
         return tuple(_rebuilt(list(self.arguments), iter(leaves)))
 
     def arrays(self, tensors: Sequence[torch.Tensor]) -> Dict[str, np.ndarray]:
@@ -214,7 +216,7 @@ class Inputs:
 
     def more_sizes(self, stream: Optional[str],
                    wanted: Optional[Mapping[str, Sequence[int]]]) -> List[Sizes]:
-        """The example's sizes, then others: each symbol at odd, smaller and larger ones."""
+        """Return the example's sizes, then others: each symbol at odd, smaller and larger sizes."""
         wanted = dict(wanted or {})
         unknown = [symbol for symbol in wanted if symbol not in self.sizes]
         if unknown:
@@ -231,7 +233,7 @@ class Inputs:
 
 
 def _made(make: Callable[..., Any], sizes: Mapping[str, int], seed: int) -> Any:
-    """Call the function of an example; its random numbers follow from the seed."""
+    """Call the function of an example with seeded random numbers."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return make(**sizes)

@@ -1,4 +1,5 @@
-"""The first submodule whose export is wrong: each is exported alone, on what it was given."""
+"""Finds the first submodule whose export is wrong, by exporting each one alone on its recorded
+inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from .exporters import EXPORTERS, ExportError, Flat, Job
 from .inputs import Inputs, flat, output_names
 from .places import Place
 
-#: Submodules that are exported at most.
+#: The maximum number of exported submodules.
 _MOST = 24
 
 
@@ -60,9 +61,9 @@ class _Calls:
 
 def first_wrong(module: nn.Module, inputs: Inputs, example: Sequence[torch.Tensor], case: Case,
                 exporter: str, tolerance: Tuple[float, float]) -> Optional[Place]:
-    """Return the innermost submodule that is the first to be wrong when it is exported alone, at the
-    sizes and values of a case; the module itself where none of them is. None where that is unknown:
-    a submodule that is called several times, or with arguments by name, is passed over."""
+    """Return the first innermost submodule that is wrong when exported alone, at the sizes and
+    values of a case; the module itself if none is wrong. None if unknown: a submodule that is
+    called several times, or with keyword arguments, is skipped."""
     try:
         at_example = _Calls(module, inputs, example)
         at_case = _Calls(module, inputs, case.tensors)
@@ -86,7 +87,7 @@ def first_wrong(module: nn.Module, inputs: Inputs, example: Sequence[torch.Tenso
 
 
 def _within(path: str, outer: str, called: Sequence[str]) -> bool:
-    """Whether ``outer`` is the nearest module that was called around ``path``."""
+    """Return whether ``outer`` is the innermost called module around ``path``."""
     around = [each for each in called if path.startswith(each + ".")]
     return (max(around, key=len) if around else "") == outer
 

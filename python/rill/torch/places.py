@@ -1,4 +1,4 @@
-"""Where in a module's Python source a node of its export comes from."""
+"""Maps nodes of an export to lines of the module's Python source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _folder_of(package: str) -> Optional[str]:
         else None
 
 
-# Sources of PyTorch, of its exporters and of this package, which are not the user's to change.
+# Sources of PyTorch, its exporters and this package, which users do not change.
 _LIBRARIES = tuple(filter(None, (
     *map(_folder_of, ("torch", "torch_to_nnef", "onnxscript")),
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
@@ -33,7 +33,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _SITE = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
 _FRAME = re.compile(r"^\s*(?P<file>[^\n()]+\.py)\((?P<line>\d+)\): ", re.MULTILINE)
 _TRACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
-# What the exporter's paths hold for operations of a module itself.
+# The path component that the exporter uses for operations of a module itself.
 _OPERATION = "TORCH_INTERNAL_ATEN"
 
 Line = Tuple[Optional[str], Optional[int]]
@@ -51,7 +51,7 @@ class Place:
 
     @property
     def source(self) -> str:
-        """The line's text."""
+        """Return the text of the line."""
         return linecache.getline(self.file, self.line).strip() if self.file and self.line else ""
 
     def __str__(self) -> str:
@@ -66,16 +66,16 @@ class Place:
 
 
 def of_library(file: str) -> bool:
-    """Whether a file is one of PyTorch's, of its exporters', of Python's or of this package."""
+    """Return whether a file belongs to PyTorch, its exporters, Python or this package."""
     path = os.path.abspath(file)
-    # The folder of Python's own modules holds those that are installed too.
+    # The folder of Python's own modules also contains installed ones.
     standard = path.startswith(_LIBRARIES[-1]) and not _SITE.search(path)
     return path.startswith(_LIBRARIES[:-1]) or standard or file.startswith("<")
 
 
 def _of_user(frames: Sequence[Tuple[str, int]]) -> Line:
-    """Return the first frame, of the innermost first, that is no library's. Frames behind those of
-    this package called it, and are no part of the module."""
+    """Return the innermost frame outside of libraries. Frames beyond those of this package called
+    it, and are not part of the module."""
     for frame in frames:
         if not of_library(frame[0]):
             return frame
@@ -93,7 +93,7 @@ def _class_of(root: nn.Module, path: str) -> str:
 
 
 class Map:
-    """The places of all nodes of an export. It traces the module again, when it is first asked."""
+    """The places of all nodes of an export. It traces the module again at the first request."""
 
     def __init__(self, module: nn.Module, arguments: Tuple[Any, ...], inputs: List[str],
                  outputs: List[str]) -> None:
@@ -103,9 +103,10 @@ class Map:
         self._places: Optional[Dict[str, Place]] = None
 
     def of(self, node: str) -> Optional[Place]:
-        """Tell the place of a node of the graph; None where that cannot be known."""
+        """Return the place of a node of the graph; None if unknown."""
         if self._places is None:
-            # The exporter has no public way to ask, and another release of it may have none at all.
+            # The exporter has no public function for this, and other releases may lack the private
+            # one.
             try:
                 with warnings_recorded(), rewritten():
                     self._places = self._traced()
@@ -140,10 +141,10 @@ class Map:
 
 
 class OnnxMap:
-    """The places of the nodes of an ONNX file, from what PyTorch's exporters write beside them.
+    """The places of the nodes of an ONNX file, from the metadata of PyTorch's exporters.
 
-    Nodes are known by their names and by those of their outputs. Without the package ``onnx`` no
-    place is known.
+    Nodes are found by their names and those of their outputs. Without the package ``onnx``, all
+    places are unknown.
     """
 
     def __init__(self, data: bytes, module: nn.Module) -> None:
@@ -152,7 +153,7 @@ class OnnxMap:
         self._places: Optional[Dict[str, Place]] = None
 
     def of(self, node: str) -> Optional[Place]:
-        """Return the place of a node; None where that cannot be known."""
+        """Return the place of a node; None if unknown."""
         if self._places is None:
             try:
                 self._places = self._read()
@@ -184,7 +185,8 @@ class OnnxMap:
         return found
 
     def _path(self, scopes: Sequence[str]) -> str:
-        """Return the submodule of a chain of scopes, each named within that before it, or whole."""
+        """Return the submodule of a chain of scopes, each named relative to the previous one or in
+        full."""
         path = ""
         for scope in scopes:
             scope = scope[len("module."):] if scope.startswith("module.") else scope
@@ -198,7 +200,8 @@ class OnnxMap:
 
 
 def _lines_of(module: nn.Module, arguments: Tuple[Any, ...]) -> Dict[Tuple[str, str], List[Line]]:
-    """Lines of source by (submodule, operation), in the order of a trace; operation "" is any."""
+    """Return source lines by (submodule, operation), in the order of a trace; operation "" means
+    any."""
     with warnings_recorded(), torch.enable_grad(), torch.random.fork_rng(devices=[]), rewritten():
         traced = torch.jit.trace(module, arguments, check_trace=False)
     lines: Dict[Tuple[str, str], List[Line]] = {}
@@ -217,8 +220,7 @@ def _module_path(path: str) -> str:
 
 
 def of_failure(error: BaseException, root: nn.Module) -> Optional[Place]:
-    """Tell what the exporter was at when it failed: from the frames that the exception went
-    through."""
+    """Return the place at which the exporter failed, from the frames of the exception."""
     paths = {id(module): path for path, module in root.named_modules()}
     calls: List[str] = []
     operation: Optional[Tuple[str, str]] = None

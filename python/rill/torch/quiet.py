@@ -1,7 +1,7 @@
-"""What exporters print, log and warn of is kept from the terminal; all others are heard as before.
+"""Suppresses the output, logs and warnings of exporters, without affecting other code.
 
-The interpreter has one list of filters and one standard output for all threads: what another thread
-says meanwhile is passed on.
+All threads share one list of warning filters and one standard output, so the output of other
+threads is passed on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import warnings
 from typing import Any, Iterator, List, Set, Tuple
 
 _EXPORTERS = ("torch", "torch_to_nnef", "onnxscript", "onnx_ir", "onnx", "nnef")
-#: Warnings of modules that were passed on: each comes once, as from a loop.
+#: Warnings of modules that were passed on: each appears once.
 _PASSED_ON: Set[Tuple[str, str, int]] = set()
 
 
@@ -39,7 +39,7 @@ def warnings_recorded() -> Iterator[List[warnings.WarningMessage]]:
 
 
 def pass_on(caught: List[warnings.WarningMessage]) -> None:
-    """Warn again of what a module itself warned of, once."""
+    """Repeat a warning of a module, once."""
     for each in caught:
         key = (str(each.message), each.filename, each.lineno)
         if key not in _PASSED_ON:
@@ -63,7 +63,7 @@ class _Muted:
 
 @contextlib.contextmanager
 def nothing_printed() -> Iterator[None]:
-    """Drop what this thread prints."""
+    """Drop the output of this thread."""
     with contextlib.redirect_stdout(_Muted(sys.stdout)), \
             contextlib.redirect_stderr(_Muted(sys.stderr)):
         yield
@@ -71,7 +71,7 @@ def nothing_printed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def exporters_muted() -> Iterator[None]:
-    """Drop what the loggers of the exporters say in this thread. Their levels stay, also where an
+    """Drop messages of the exporters' loggers in this thread. Their levels stay, even if an
     exporter sets one."""
     thread = threading.get_ident()
 

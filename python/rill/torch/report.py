@@ -1,4 +1,4 @@
-"""What came of an export: what is right, what is wrong, what cannot stream and why."""
+"""The result of an export: what is right, what is wrong, what cannot stream and why."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .places import Map, Place
 if TYPE_CHECKING:
     from ..model import Model
 
-# How a refusal with several reasons lists them.
+# The format of several reasons in a refusal.
 _REASON = re.compile(r'^\s*(?:\S+?:\d+: )?node "(?P<node>[^"]*)"(?: \((?P<op>[^)]*)\))?: '
                      r'(?P<why>.*)$')
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A reason why the module does not stream: the node of the graph and its operator, what is
-    wrong and what to do, and where in the module it comes from (None where that is unknown)."""
+    """A reason why the module does not stream: the node of the graph and its operator, the reason
+    and the remedy, and the place in the module (None if unknown)."""
 
     reason: str
     hint: Optional[str] = None
@@ -43,7 +43,7 @@ class Refusal:
 
 
 def refusals_of(error: Error, places: Map) -> List[Refusal]:
-    """Take a refusal apart, one reason each."""
+    """Split a refusal into its reasons."""
     found = []
     for line in error.message.splitlines()[1:]:
         match = _REASON.match(line)
@@ -57,7 +57,7 @@ def refusals_of(error: Error, places: Map) -> List[Refusal]:
 
 
 class ExportReport(CheckReport):
-    """The rows of all comparisons, and how the module streams.
+    """All comparisons, and the streams of the module.
 
     ``ok``: every comparison is right, every open axis was compared at two sizes at least, and it
     streams if that was asked for. ``unproven``: the open axes that were not, each with the one
@@ -84,18 +84,18 @@ class ExportReport(CheckReport):
 
     @property
     def right(self) -> bool:
-        """Whether all that was compared is right, and something was."""
+        """Whether all comparisons are right, and there is at least one."""
         return CheckReport.ok.fget(self)
 
     @property
     def proven(self) -> bool:
-        """Whether all that was compared is right, at two sizes at least of every open axis: an
-        exporter that keeps a size of the example is right at that size."""
+        """Whether all comparisons are right, at two sizes or more of every open axis: an export
+        with a baked size is right at that size."""
         return self.right and not self.unproven
 
     @property
     def streams(self) -> bool:
-        """Whether it streams, at one pulse at least."""
+        """Whether it streams at one pulse or more."""
         return bool(self.latencies)
 
     @property
@@ -104,19 +104,19 @@ class ExportReport(CheckReport):
 
     @property
     def model(self) -> "Model":
-        """The export, loaded. Errors: CheckError, where a number of it is wrong."""
+        """The loaded export. Errors: CheckError if a number is wrong."""
         if not self.right:
             raise self.failure()
         return self._model
 
     def against(self) -> str:
-        """Return why this export was not taken, in one line."""
+        """Return the reason against this export in one line."""
         wrong = [f"{row.what}: {row.output}: {row.problem}" for row in self.rows if not row.ok]
         reasons = wrong or [each.reason for each in self.refusals] or ["nothing was compared"]
         return ("wrong: " if wrong else "") + reasons[0].splitlines()[0]
 
     def failure(self) -> CheckError:
-        """What is wrong, as an exception that holds this report."""
+        """The failure as an exception with this report."""
         wrong = [f"{row.what}: {row.output}: {row.problem}" for row in self.rows if not row.ok]
         return CheckError("\n".join(wrong + self._doubts() + self.notes) or "nothing was compared",
                           self)

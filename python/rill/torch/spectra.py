@@ -1,5 +1,6 @@
-"""Operations on spectra, rewritten as those that every exporter takes at any length: torch.istft as an
-overlap-add of filters, and products of complex numbers as products of their parts."""
+"""Operations on spectra, rewritten as operations that every exporter supports at any length:
+torch.istft as an overlap-add of filters, and products of complex numbers as products of their
+parts."""
 
 from __future__ import annotations
 
@@ -16,15 +17,15 @@ import torch.nn.functional as F
 
 @functools.lru_cache(maxsize=64)
 def _basis(n_fft: int, normalized: bool, dtype: torch.dtype) -> torch.Tensor:
-    """Return the filters [2 * (n_fft // 2 + 1), 1, n_fft] of an inverse transform: one per real part,
-    then one per imaginary part. Each bin but the first, and the last of an even transform, stands
-    for its conjugate as well; the imaginary parts of these two count for nothing.
+    """Return the filters [2 * (n_fft // 2 + 1), 1, n_fft] of an inverse transform: one per real
+    part, then one per imaginary part. Each bin except the first, and the last of an even transform,
+    also represents its conjugate; the imaginary parts of these two have no effect.
 
-    They are made before a tracer runs, see ``prepared``, which takes them for a constant then.
+    ``prepared`` makes them before a tracer runs, so that the tracer sees a constant.
     """
     bins = n_fft // 2 + 1
     alone = [0, bins - 1] if n_fft % 2 == 0 else [0]
-    # The product is taken modulo n_fft, so that the angle keeps all its bits.
+    # Reduce the product modulo n_fft, so that the angle keeps all its bits.
     angles = np.outer(np.arange(bins), np.arange(n_fft)) % n_fft * (2 * math.pi / n_fft)
     shares = np.full((bins, 1), 2.0)
     shares[alone] = 1
@@ -38,9 +39,9 @@ def istft(input: torch.Tensor, n_fft: int, hop_length: Optional[int] = None,
           win_length: Optional[int] = None, window: Optional[torch.Tensor] = None,
           center: bool = True, normalized: bool = False, onesided: Optional[bool] = None,
           length: Any = None, return_complex: bool = False) -> torch.Tensor:
-    """Compute ``torch.istft`` by a transposed convolution, divided by that of the window's squares.
+    """Compute ``torch.istft`` as a transposed convolution, divided by that of the squared window.
 
-    Frames [F, T] or [B, F, T], complex. Differs from PyTorch by rounding alone.
+    Frames [F, T] or [B, F, T], complex. Differs from PyTorch only by rounding.
     """
     if return_complex:
         raise NotImplementedError("return_complex=True of istft")
@@ -62,7 +63,7 @@ def istft(input: torch.Tensor, n_fft: int, hop_length: Optional[int] = None,
         real, imaginary = real[:, :bins], imaginary[:, :bins]
     frames = torch.cat([real, imaginary], 1)
     sums = F.conv_transpose1d(frames, synthesis, stride=hop)
-    # Exporters take ones_like for a constant of the example's length.
+    # Exporters turn ones_like into a constant of the example's length.
     ones = real[:, :1].clamp(1, 1)
     envelope = F.conv_transpose1d(ones, squares, stride=hop)
     start = n_fft // 2 if center else 0
@@ -81,7 +82,7 @@ def istft(input: torch.Tensor, n_fft: int, hop_length: Optional[int] = None,
 
 
 def _product(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Have products of two complex tensors computed by their parts."""
+    """Compute products of two complex tensors by their parts."""
     def product(a: Any, b: Any, **named: Any) -> Any:
         complexes = isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and \
             a.is_complex() and b.is_complex()
@@ -107,7 +108,7 @@ def _patched(function: Callable[..., torch.Tensor], products: bool) -> Iterator[
 
 
 def prepared() -> ContextManager[None]:
-    """Make the constants of ``istft`` while a module runs as PyTorch runs it."""
+    """Prepare the constants of ``istft`` in a normal run of the module."""
     original = torch.istft
 
     def spy(*arguments: Any, **named: Any) -> torch.Tensor:
@@ -119,6 +120,6 @@ def prepared() -> ContextManager[None]:
 
 
 def rewritten(products: bool = True) -> ContextManager[None]:
-    """Have ``torch.istft`` be ``istft`` above, and ``products`` of complex tensors be those of their
-    parts, while an exporter runs."""
+    """While an exporter runs, replace ``torch.istft`` by ``istft`` above and, with ``products``,
+    products of complex tensors by those of their parts."""
     return _patched(istft, products)

@@ -15,11 +15,11 @@ from ..model import load
 
 
 class Target(TractNNEF):
-    """Exports in the dialect of the newest release, and checks with rill in place of a program."""
+    """Exports in the newest dialect, and checks with rill in this process."""
 
     def __init__(self, **options: Any) -> None:
         version = self.latest_version()
-        # The base asks a program for its version, once, and downloads one where none is named.
+        # The base class asks a program for its version, and downloads one unless it is named.
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder) / "version"
             program.write_text(f"#!/bin/sh\necho rill {version.to_str()}\n", encoding="ascii")
@@ -28,9 +28,9 @@ class Target(TractNNEF):
 
     def post_export(self, model_info: Any, nnef_graph: Any, exported_filepath: Any,
                     debug_bundle_path: Any = None) -> None:
-        """Compare rill's outputs of the example to PyTorch's, where ``check_io`` asks for it.
+        """With ``check_io``, compare rill's outputs for the example to PyTorch's.
 
-        Errors: T2NErrorIOPytorchTractNotISO, whatever is wrong.
+        Errors: T2NErrorIOPytorchTractNotISO for any difference.
         """
         if not self.check_io:
             return
@@ -52,8 +52,8 @@ def target(dynamic: Optional[Mapping[str, Mapping[int, str]]] = None, *, check_i
            **options: Any) -> Target:
     """Make an inference target for ``torch_to_nnef.export_model_to_nnef``.
 
-    ``dynamic`` names the open axes of inputs, {"x": {1: "S"}}; ``check_io`` has the exporter
-    compare the whole run of rill to PyTorch's outputs; ``options`` are those of
+    ``dynamic`` names the open axes of inputs, {"x": {1: "S"}}; ``check_io`` makes the exporter
+    compare rill's whole run to PyTorch's outputs; ``options`` are those of
     ``torch_to_nnef.TractNNEF``. Machine and user are not written to the file unless
     ``dump_identity_properties=True``.
     """
