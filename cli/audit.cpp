@@ -15,9 +15,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kCommandSeconds = 20;
 constexpr double kWritingSeconds = 1;
-/// The time to try next where that of writing did not suffice.
+/// The time to suggest if the default was too short.
 constexpr double kMoreSeconds = 20;
-/// How a written model tells of its audit.
+/// The text of the audit in a written model.
 constexpr const char* kAuditKey = "rill.audit";
 
 bool is_random(const Graph& graph) {
@@ -27,7 +27,7 @@ bool is_random(const Graph& graph) {
   });
 }
 
-/// Why a stream of this model need not have the frames of the whole run; empty if it must.
+/// The reason why a stream of this model may differ from the whole run; empty if it must not.
 std::string why_not(const Args& args, const Model& model) {
   if (!model.whole && args.streaming.steps_are_runs()) {
     return "a model with --feedback, --context or --frames is what its steps give: there is no "
@@ -63,7 +63,7 @@ Result<audit::Report> audit_model(const Args& args, const Log& log, const Model&
   options.seed = static_cast<uint64_t>(args.values.seed) + 1;
   options.windows = audit::run_windows;
   RILL_ASSIGN(options.others, settings_of(args, log));
-  // Other transforms change the pulsed model alone.
+  // Other transforms only change the pulsed model.
   const Graph& pulsed = args.model.transforms.empty() ? model.graph : *model.streamed;
   return audit::audit(*model.whole, pulsed, options);
 }
@@ -159,7 +159,7 @@ Status audit_before_writing(const Args& args, const Log& log, const Model& model
     error.hint = "--no-audit writes the model all the same";
     return Status(error);
   }
-  // How much was compared depends on how fast the machine is.
+  // The number of comparisons depends on the speed of the machine.
   const std::string text = !args.write.nnef_deterministic ? report->to_string()
                            : reached                      ? "none differs"
                                                           : verdict.error().message;

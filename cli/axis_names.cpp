@@ -9,7 +9,7 @@ namespace {
 
 using Axis = std::pair<OutletId, int>;
 
-/// Sets of axes that are one and the same.
+/// Sets of identical axes.
 class Classes {
  public:
   Axis root(Axis axis) {

@@ -10,7 +10,7 @@
 
 namespace rill::cli {
 
-/// Names for the axes of all wires, the same for axes that operators carry through.
+/// Names for the axes of all wires; axes that operators track share a name.
 class AxisNames {
  public:
   /// `hints`: "axis,axis,..." for the first input, or "node=axis,axis,...". Axes without a hint are
@@ -18,7 +18,7 @@ class AxisNames {
   /// Errors: kArg for a node that is not there.
   static Result<AxisNames> of(const Graph& graph, std::span<const std::string> hints);
 
-  /// "B,x1 " for a wire in the bodies of loops `scope`; empty if names were not asked for.
+  /// Return "B,x1 " for a wire in the bodies of loops `scope`; empty if names were not requested.
   std::string text(std::span<const int> scope, OutletId outlet) const;
 
  private:

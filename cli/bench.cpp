@@ -21,7 +21,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The value below which a share of the sorted times lies: nearest rank.
+/// Return a quantile of the sorted times by nearest rank.
 double quantile(const std::vector<double>& sorted, double share) {
   const auto rank = static_cast<size_t>(share * static_cast<double>(sorted.size()));
   return sorted[std::min(rank, sorted.size() - 1)];
@@ -31,7 +31,7 @@ void print_ms(std::string_view what, double seconds) {
   say("{} {:.4f} ms", what, seconds * 1e3);
 }
 
-/// Of a pulsed plan, the first pulse of each streaming input.
+/// Return the first pulse of each streaming input of a pulsed plan.
 Status cut_to_pulse(const Plan& plan, std::vector<Tensor>* values) {
   for (size_t i = 0; i < values->size(); ++i) {
     const PlanStream& stream = plan.inputs[i].stream;

@@ -150,8 +150,8 @@ Result<BenchResult> StreamBench::saturated() {
   return out;
 }
 
-/// One stream that owes a turn each period, from its own place in the period on. With a session
-/// duration it ends now and then, and the next one starts with the next turn that is due.
+/// One stream with a step due each period, at its own offset. With a session duration it ends from
+/// time to time, and the next stream starts with the next due step.
 Trial StreamBench::one_stream(Session* session, Clock::time_point start, int64_t index,
                               int64_t count) const {
   Trial out;
@@ -206,7 +206,7 @@ Result<Trial> StreamBench::trial(int64_t streams) const {
   return out;
 }
 
-/// Double the load until the deadline breaks, then halve the gap.
+/// Double the load until a deadline is missed, then bisect.
 Result<std::pair<Trial, int64_t>> StreamBench::search(int64_t ceiling) const {
   Trial held;
   Trial broken;

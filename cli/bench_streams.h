@@ -17,10 +17,9 @@ struct BenchResult {
   double metric(std::string_view name) const;
 };
 
-/// Return whether the command line asks for more than one stream, or for streams that keep to the
-/// clock.
+/// Return whether the command line requests several streams, or clocked streams.
 bool benches_streams(const Args& args);
-/// Fail where options do not fit together.
+/// Fail if options contradict each other.
 Status check_bench_options(const Args& args);
 /// Run many streams of a model at once: as fast as possible, or each step when its input is due.
 /// Each stream gets the same input, on a separate thread; with `--autobatch-sessions` and no clock,

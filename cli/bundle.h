@@ -9,7 +9,8 @@
 
 namespace rill::cli {
 
-/// Values by name, in file order, each with one tensor per turn: `x` or `turn_0/x`, `turn_1/x`.
+/// Values by name, in file order, each with one tensor per input set ("turn"): `x` or `turn_0/x`,
+/// `turn_1/x`.
 class Bundle {
  public:
   struct Item {
@@ -35,12 +36,12 @@ class Bundle {
 };
 
 /// Write turns of named tensors: one turn under plain names, several as `turn_T/NAME`. Half floats
-/// become f32 where `halves_as_f32` is set, as tract writes them.
+/// become f32 if `halves_as_f32` is set, as in tract's files.
 Status write_turns(const std::string& path, std::span<const std::string> names,
                    std::span<const std::vector<Tensor>> turns, bool halves_as_f32);
 
 /// Write turns of named tensors as `.dat` files: one turn as NAME.dat, several as turn_T/NAME.dat.
-/// Errors: kArg for names that lead out of the folder; kIo.
+/// Errors: kArg for names that lead outside the folder; kIo.
 Status write_turn_files(const std::string& folder, std::span<const std::string> names,
                         std::span<const std::vector<Tensor>> turns);
 
@@ -49,7 +50,7 @@ std::string value_text(const Tensor& tensor, int64_t limit = 12);
 /// Print type and shape: "2,3,F32".
 std::string shape_text(const Tensor& tensor);
 
-/// Join turns along an axis. Errors: kShape where they differ otherwise.
+/// Join turns along an axis. Errors: kShape if they differ along other axes.
 Result<Tensor> joined(std::span<const Tensor> parts, int axis);
 
 /// Cut frames [first, first + count) along an axis.

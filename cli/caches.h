@@ -6,7 +6,7 @@
 
 namespace rill::cli {
 
-/// The property that names the inputs which are caches that begin empty.
+/// The property with the names of inputs that are initially empty caches.
 inline constexpr const char* kCachesProperty = "rill.kv_caches";
 
 /// Return whether an input is such a cache.

@@ -14,8 +14,8 @@ Result<Tolerance> tolerance_of(const Args& args) {
 
 namespace {
 
-/// References of ONNX models come from other programs, whose sums have another order: by default
-/// they may differ by the tolerance of the standard's tests.
+/// References of ONNX models come from other programs with other orders of sums, so the default
+/// tolerance is that of the standard's tests.
 Result<Tolerance> reference_tolerance(const Args& args) {
   const bool asked = !args.checks.approx.empty() || !args.checks.approx_custom.empty();
   if (asked || !is_onnx_model(args.file)) return tolerance_of(args);

@@ -13,7 +13,7 @@ namespace rill::cli {
 using audit::first_bad_frame;
 using audit::mismatch;
 
-/// The tolerance that the command line asks for.
+/// Return the tolerance of the command line.
 Result<Tolerance> tolerance_of(const Args& args);
 
 /// References of outputs: bundles, and values written on the command line.
@@ -41,7 +41,7 @@ class Reference {
 
 /// Check the model against `--assert-output-count` and `--assert-output-fact`.
 Status check_output_facts(const Args& args, const Graph& graph);
-/// As above, of the values that came out.
+/// As above, for the computed values.
 Status check_value_facts(const Args& args, std::span<const Tensor> values,
                          std::span<const std::string> names);
 

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The symbol in front of `--pulses`, else the one of the command line, else S or the only one.
+/// Return the symbol given with `--pulses`, else that of the command line, else S or the only one.
 std::string symbol_of(const Args& args, const Graph& whole, const std::string& pulsed) {
   if (const size_t equals = args.proof.pulses.find('='); equals != std::string::npos) {
     return std::string(trimmed(std::string_view(args.proof.pulses).substr(0, equals)));
@@ -94,7 +94,8 @@ void print_json(const audit::CheckReport& report, const std::string& model) {
 
 }  // namespace
 
-/// `check`: the whole run against the references, and streams of every kind against the whole run.
+/// `check`: compare the whole run with the references, and streams in every mode with the whole
+/// run.
 Status check_command(const Args& args, const Log& log, const Model& model) {
   if (model.pulsed() && !model.whole && args.streaming.steps_are_runs()) {
     return fail(Code::kPulse, args.file,

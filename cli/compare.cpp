@@ -11,7 +11,7 @@
 namespace rill::cli {
 namespace {
 
-/// Names as they compare: tract writes `_` where others have `.` or `-`.
+/// Normalise names for comparison: tract writes `_` for `.` and `-`.
 std::string folded(std::string name) {
   std::replace(name.begin(), name.end(), '.', '_');
   std::replace(name.begin(), name.end(), '-', '_');
@@ -25,7 +25,7 @@ struct NamedValue {
   bool output = false;
 };
 
-/// The values of a graph's wires, those of model outputs under their labels too.
+/// The values of a graph's wires; model outputs also under their labels.
 Result<std::vector<NamedValue>> values_of(const Graph& graph, std::span<const Tensor> inputs) {
   RILL_ASSIGN(std::vector<WatchedValue> watched, watch_all(graph, inputs));
   std::vector<NamedValue> out;
@@ -109,7 +109,7 @@ Result<std::vector<NamedValue>> values_beside(const Graph& graph, std::span<cons
   return out;
 }
 
-/// Counts of a comparison, and what failed.
+/// The counts of a comparison, and its failures.
 struct Tally {
   int64_t checked = 0;
   int64_t unchecked = 0;

@@ -11,7 +11,7 @@
 namespace rill::cli {
 namespace {
 
-// Every residue of small pulses; of large ones this many, spread evenly.
+// All residues of small pulses; for large pulses, this number of evenly spaced ones.
 constexpr int64_t kResidues = 16;
 constexpr int64_t kSearchLimit = int64_t{1} << 24;
 
@@ -126,7 +126,7 @@ Result<InputValues> StreamComparison::inputs_of(int64_t frames) const {
 
 void StreamComparison::check_output(int64_t frames, size_t index, const Tensor& want,
                                     const Tensor& got) {
-  // An output without elements shows nothing.
+  // An empty output proves nothing.
   checked_ += want.volume() > 0 ? 1 : 0;
   const auto wrong = mismatch(want, got, tolerance_, true);
   if (!wrong) return;
@@ -148,7 +148,7 @@ Status StreamComparison::check_length(int64_t frames) {
   }
   auto whole = make_ready(whole_, inputs->bindings, optimizes(args_));
   if (!whole.ok()) {
-    // The whole model has no such length: there is nothing to compare to.
+    // The whole model is undefined for this length, so there is no reference.
     ++skipped_;
     log_.info(whole.error().to_string());
     return {};

@@ -4,8 +4,8 @@
 
 namespace rill::cli {
 
-/// The exit status after a defect of the program, as `EX_SOFTWARE` of sysexits.h. No error has it,
-/// so that a script cannot take a crash for a refusal.
+/// The exit status after a defect of the program, as `EX_SOFTWARE` of sysexits.h. No error uses it,
+/// so that scripts can distinguish a crash from a refusal.
 constexpr int kCrashStatus = 70;
 
 /// End the program with a line on stderr and `kCrashStatus` when a signal reports a defect. Callers

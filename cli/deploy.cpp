@@ -28,7 +28,8 @@ Result<json> section_of(const std::string& model) {
   return section;
 }
 
-/// A knob: of the model in the environment, of the model in the file, of all models.
+/// Return a knob: from the environment, from the model's section of the file, or from the section
+/// of all models.
 std::string knob(const std::string& model, const json& section, const std::string& name) {
   std::string scoped = "TRACT_";
   for (const char c : model) {
@@ -54,7 +55,7 @@ Status apply_one(const json& item, const Args& args, const Log& log, Model* mode
     return fail(Code::kParse, "transforms: expected a name, or a table with one, found ",
                 item.dump());
   }
-  // Rows that are run one at a time need no batch.
+  // A single row at a time needs no batch.
   if (spec.name == "batchify" && args.command != Command::kDump) return {};
   RILL_TRY(apply_transform(spec, args, log, model));
   RILL_ASSIGN(model->graph, declutter(model->graph));

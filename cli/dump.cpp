@@ -26,7 +26,7 @@ bool use_colors(const Args& args) {
   return is_terminal(stdout);
 }
 
-/// Say what was being written.
+/// Add the output file to an error.
 Status written(Status status, std::string_view what) {
   if (!status.ok()) {
     status.error().message = str_cat("Writing model to ", what, ": ", status.error().message);
@@ -95,7 +95,7 @@ Result<Shown> shown_graph(const Args& args, const Log& log, const Model& model) 
     return out;
   }
   Args with_values = args;
-  // There is nothing to go wrong with made-up values where only time counts.
+  // If only time counts, random values are good enough.
   with_values.values.allow_random = true;
   RILL_ASSIGN(const InputSource source, InputSource::make(with_values, log));
   RILL_ASSIGN(out.inputs, source.resolve(model.graph, 0, 1));
@@ -127,7 +127,7 @@ Status write_profiles(const Args& args, const Graph& graph, const Notes& notes) 
   return {};
 }
 
-/// The body of a loop, inside of that of another where several are named.
+/// Return the body of a loop, nested if several loops are named.
 Result<Graph> inner_graph(const Args& args, Graph graph) {
   for (const std::string& name : args.view.inner) {
     const auto node = std::find_if(graph.nodes.begin(), graph.nodes.end(),

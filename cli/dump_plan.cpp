@@ -32,7 +32,7 @@ const char* name_of(BufferKind kind) {
   return "";
 }
 
-/// Where a place lies: "arena +640", "input mel +0", "constant 3 +64".
+/// Describe a place: "arena +640", "input mel +0", "constant 3 +64".
 std::string place_text(const Plan& plan, const Ref& ref) {
   const PlanBuffer& buffer = plan.buffers[ref.buffer];
   const auto io = static_cast<size_t>(std::max(buffer.io, 0));
@@ -173,7 +173,7 @@ std::string uses_text(const Plan& plan, const char* verb, const List<PlacedView>
   return out;
 }
 
-/// The node whose step writes a buffer first.
+/// Return the node whose step first writes a buffer.
 std::string writer_of(const Plan& plan, size_t buffer) {
   const int step = plan.buffers[buffer].first_step;
   if (step < 0 || static_cast<size_t>(step) >= plan.steps.size()) return "";

@@ -13,7 +13,7 @@
 namespace rill::cli {
 namespace {
 
-/// White digits of inputs, black ones of outputs.
+/// White digits for inputs, black ones for outputs.
 std::string circled(size_t index, bool output) {
   static constexpr const char* kInputs[] = {"⓪", "①", "②", "③", "④", "⑤", "⑥", "⑦", "⑧", "⑨", "⑩"};
   static constexpr const char* kOutputs[] = {"⓿", "❶", "❷", "❸", "❹", "❺", "❻", "❼", "❽", "❾", "❿"};
@@ -37,7 +37,7 @@ class Columns {
     if (slots.size() <= at) slots.resize(at + 1);
     slots[at] = outlet;
   }
-  /// The first of `width` neighbouring places that are all free.
+  /// Return the first of `width` adjacent free columns.
   size_t room(size_t width) const {
     for (size_t at = 0;; ++at) {
       size_t n = 0;
@@ -52,7 +52,7 @@ class Columns {
   }
 };
 
-/// The attributes but for graphs, which are drawn, and what the fact says.
+/// Return the attributes, except for graphs, which are drawn, and values that the fact shows.
 std::string shown_attributes(const Op& op) {
   if (op.as<Source>() || op.as<Const>()) return "";
   std::string out;
@@ -189,7 +189,7 @@ size_t Drawing::place(const Node& node, std::span<const OutletId> wires, size_t 
     if (in_place) return at;
   }
   const size_t at = columns_.room(width);
-  // Looked up first: a copy on its way must not be taken for the wire.
+  // Look it up first, because a copy must not be confused with the wire.
   std::vector<size_t> origins;
   for (const OutletId wire : wires) origins.push_back(columns_.find(wire));
   for (size_t i = 0; i < wires.size(); ++i) {

@@ -39,7 +39,7 @@ Status override_fact(const std::string& text, Graph* graph) {
   return {};
 }
 
-/// Return whether the model has lost the input already: loaders may take values for constants.
+/// Return whether the model has already lost the input: loaders may turn values into constants.
 bool is_input(const std::string& name, const Graph& graph) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     if (graph.input_name(i) == name) return true;
@@ -139,7 +139,7 @@ Status keep_outputs(const std::vector<std::string>& names, Graph* graph) {
 
 Status edit_interface(const Args& args, const Log& log, Graph* graph) {
   if (!args.model.input_nodes.empty()) {
-    // With the outputs that are left, so that what only the others need is no obstacle.
+    // Only consider the remaining outputs, so that nodes of the others do not matter.
     if (!args.model.output_nodes.empty()) RILL_TRY(keep_outputs(args.model.output_nodes, graph));
     RILL_ASSIGN(*graph, transforms::with_inputs_at(*graph, args.model.input_nodes));
   } else if (!args.model.output_nodes.empty()) {

@@ -10,8 +10,8 @@
 
 namespace rill::cli {
 
-/// Change the interface of a model that was just loaded, as the command line says: `--input-node`,
-/// `--output-node`, `--override-fact`, `--constantize`, in this order.
+/// Change the interface of a newly loaded model by the options `--input-node`, `--output-node`,
+/// `--override-fact`, `--constantize`, in this order.
 Status edit_interface(const Args& args, const Log& log, Graph* graph);
 
 /// Keep these outputs: names of outputs or of nodes. Errors: kArg, with the existing names.

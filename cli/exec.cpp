@@ -15,7 +15,7 @@ Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool opti
 
 namespace {
 
-/// Inputs of so few whole numbers hold sizes rather than data.
+/// Inputs with few integers contain sizes rather than data.
 constexpr int64_t kMostSizes = 16;
 
 bool has_open_output(const Graph& graph) {
@@ -26,7 +26,7 @@ bool has_open_output(const Graph& graph) {
   return !open.empty();
 }
 
-/// The graph with some inputs as constants, simplified; the values of the others.
+/// Return the simplified graph with some inputs as constants, and the values of the others.
 Result<Shaped> with_values(const Graph& bound, std::span<const Tensor> values, bool sizes_only) {
   Shaped out;
   Graph graph = bound;

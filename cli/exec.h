@@ -30,8 +30,8 @@ struct Shaped {
   std::vector<Tensor> inputs;
 };
 
-/// Settle a bound graph some of whose extents only the values of its inputs decide: small inputs of
-/// whole numbers become constants, or else all inputs. Nothing if it has no such extents.
+/// Fix the extents of a bound graph that depend on the values of its inputs: small integer inputs
+/// become constants; if that is not enough, all inputs. Nothing if it has no such extents.
 /// Errors: kUnsupported if extents stay open.
 Result<std::optional<Shaped>> shaped_by_values(const Graph& bound, std::span<const Tensor> inputs);
 using audit::run_stream;
@@ -45,7 +45,7 @@ void show_progress(StreamOptions* options);
 Status check_stream(const Reference& reference, const Graph& graph, const Plan& plan,
                     const StreamResult& result, bool open_end, const Log& log);
 
-/// The value of the stream symbol for these inputs of a plan; 0 where none streams.
+/// Return the value of the stream symbol for these inputs of a plan; 0 if none streams.
 int64_t stream_frames(const Plan& plan, std::span<const Tensor> inputs);
 
 /// Cut streaming inputs to whole pulses.

@@ -107,7 +107,7 @@ std::string machine_line(const Machine& machine) {
   return line;
 }
 
-/// A bar per kernel: how near it comes to the limit of the machine. Chosen kernels are coloured.
+/// Draw a bar per kernel with its share of the machine's limit. Chosen kernels are coloured.
 std::string picture(const Machine& machine, const std::vector<ReachRow>& rows) {
   std::string bars;
   double y = 60;

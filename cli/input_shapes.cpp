@@ -50,7 +50,7 @@ Status bundle_shapes(const Args& args, const Log& log, const Graph& graph, Shape
     RILL_TRY(shape_from_spec(log, graph, i, spec, &shape));
     (*shapes)[graph.input_name(i)] = std::move(shape);
   }
-  // A model without inputs may have lost them to the values that the bundle gives.
+  // A model without inputs may have lost them to values of the bundle.
   if (!args.model.fact_bundles.empty() && shapes->empty() && !graph.inputs.empty()) {
     return fail(Code::kArg, "--input-facts-from-bundle: no input of the model is in the bundle")
         .hint(str_cat("The model's inputs are ", names_of_inputs(graph), "; the bundle has ",
@@ -90,7 +90,7 @@ Status given_shapes(const Args& args, const Log& log, const Graph& graph, Shapes
 
 Status override_shapes(const Args& args, const Graph& graph, Shapes* shapes) {
   for (const std::string& text : args.model.override_facts) {
-    // Where the type stays, the nodes that read the shape are read again with it.
+    // If the type is unchanged, reload the model, so that nodes that read the shape see it.
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
       const Fact& fact = graph.fact(graph.inputs[i]);

@@ -10,7 +10,7 @@
 namespace rill::cli {
 namespace {
 
-/// Numbers that depend on a seed and a name alone.
+/// Random numbers that depend only on a seed and a name.
 Splitmix64 random_of(uint64_t seed, std::string_view name) {
   uint64_t state = seed ^ 0xCBF29CE484222325;
   for (const char c : name) {
@@ -32,7 +32,7 @@ Status cannot_reconcile(const std::string& name, const Fact& fact, const Tensor&
               " with provided input ", shape_text(value), ": ", why);
 }
 
-/// Solve the symbols of one input. True if it finds a new value.
+/// Solve the symbols of one input. Return true if it finds a new value.
 bool solve_axes(const Fact& fact, const Tensor& value, int stream_axis, Bindings* bindings) {
   bool found = false;
   for (int axis = 0; axis < fact.rank(); ++axis) {
@@ -66,7 +66,7 @@ Status check_shape(const std::string& name, const Fact& fact, const Tensor& valu
   return {};
 }
 
-/// A stream that is stepped with others fills one row of the batch, which is the first axis.
+/// A stream that is stepped together with others fills one row of the batch, the first axis.
 void bind_batch(const Graph& graph, Bindings* bindings) {
   for (const OutletId input : graph.inputs) {
     const Fact& fact = graph.fact(input);
@@ -75,7 +75,7 @@ void bind_batch(const Graph& graph, Bindings* bindings) {
   }
 }
 
-/// A cache that begins empty: nothing is past yet.
+/// Make an initially empty cache.
 void bind_empty(const Fact& fact, Bindings* bindings) {
   for (const Dim& extent : fact.shape) {
     const auto symbol = extent.as_symbol();
@@ -83,7 +83,7 @@ void bind_empty(const Fact& fact, Bindings* bindings) {
   }
 }
 
-/// Evaluate `--set` left to right, each with the symbols before it.
+/// Evaluate `--set` from left to right, each with the earlier symbols.
 Result<Bindings> settings_of(const Args& args) {
   Bindings out;
   for (const std::string& text : args.values.run_set) {

@@ -21,12 +21,12 @@ struct InputValues {
   Bindings bindings;
 };
 
-/// Where input values come from: bundles, then random numbers if they are allowed.
+/// The sources of input values: bundles, then random numbers if allowed.
 class InputSource {
  public:
   static Result<InputSource> make(const Args& args, const Log& log);
 
-  /// Number of turns that the bundles have for this graph; at least 1.
+  /// Return the number of turns in the bundles for this graph; at least 1.
   size_t turns(const Graph& graph) const;
   /// Find values for all inputs, by name, else by position, and solve the symbols of their shapes.
   /// Of a pulsed graph the stream axes take any extent: the whole stream, all turns joined;
@@ -35,7 +35,7 @@ class InputSource {
   Result<InputValues> resolve(const Graph& graph, size_t turn, int64_t random_pulses = 3) const;
   /// As above, with these symbols bound and random numbers for all inputs.
   Result<InputValues> random(const Graph& graph, Bindings bindings) const;
-  /// Give an input its value for the next turn.
+  /// Set an input to its value for the next turn.
   void feed_back(std::string_view input, Tensor value);
   /// Return the values of `--set` for the run.
   const Bindings& settings() const { return settings_; }
@@ -61,7 +61,8 @@ class InputSource {
   const Args* spec_args_ = nullptr;  ///< for values that `-i` gives
 };
 
-/// The stream axes of the inputs of a pulsed graph, -1 for static ones; all -1 if not pulsed.
+/// Return the streaming axes of the inputs of a pulsed graph, -1 for static ones; all -1 if not
+/// pulsed.
 std::vector<int> stream_axes(const Graph& graph);
 
 }  // namespace rill::cli

@@ -85,7 +85,7 @@ Status Inspection::gather(const Log& log) {
   pulse::Options options;
   options.symbol = model_.stream_symbol;
   options.backward_chunks = args_.streaming.pulse_backward == "chunk";
-  // Windows have the latency that was asked for, not one that their dependences prove.
+  // Windows have the requested latency, not one that dependences prove.
   const bool proves = model_.whole && !pulse::window_of(model_.graph);
   RILL_ASSIGN(latency_, audit::latency_of(proves ? &*model_.whole : nullptr, model_.graph,
                                           model_.report, options, kMostSecondsForDelays));
@@ -351,7 +351,7 @@ Status Inspection::draw() const {
   return {};
 }
 
-/// A text as one word of a command line.
+/// Quote a text as one word of a command line.
 std::string shell_word(const std::string& text) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -363,7 +363,7 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-/// Print the states that a caller seems to carry, and the command that makes them part of a stream.
+/// Print the likely states that a caller carries, and the command that makes them part of a stream.
 void propose_states(const Args& args, const Graph& graph) {
   const std::vector<LikelyState> states = likely_states(graph);
   if (states.empty()) return;

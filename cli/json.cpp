@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
 
-/// Text that JSON can hold, whatever bytes a model's names have.
+/// Return valid JSON text for any bytes in a model's names.
 std::string text_of(const Json& json, int indent) {
   return safe_json(json.dump(indent, ' ', false, Json::error_handler_t::replace)) + "\n";
 }

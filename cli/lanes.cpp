@@ -30,7 +30,7 @@ int64_t pulses_of(const Args& args, const Plan& plan, std::span<const Tensor> va
   return std::max(turns, ceil_of(frames * out.pulse / pulse + out.delay, out.pulse));
 }
 
-/// Frames of one pulse, filled with zeros behind the end.
+/// Return the frames of one pulse, with zeros after the end.
 Result<Tensor> pulse_at(const Tensor& whole, const PlanStream& stream, int64_t turn) {
   std::vector<int64_t> shape = whole.shape();
   shape[static_cast<size_t>(stream.axis)] = stream.pulse;

@@ -14,9 +14,10 @@ struct Turns {
   std::vector<std::vector<Tensor>> values;
 };
 
-/// Cut the inputs into steps: of a pulsed model a pulse each, the last one filled with zeros, and
-/// further steps of zeros that output the tail unless `--drop-partial-pulse` is given; else the
-/// input sets of the bundles. The end of a stream is not announced, so that streams may continue.
+/// Cut the inputs into steps. For a pulsed model, each step is a pulse, the last one padded with
+/// zeros; further steps of zeros output the tail unless `--drop-partial-pulse` is given. Else, each
+/// step is an input set of the bundles. The end of a stream is not announced, so that streams may
+/// continue.
 Result<Turns> turns_of(const Args& args, const Graph& graph, const InputSource& source);
 
 /// Sessions of one plan.

@@ -24,7 +24,7 @@ Result<Tensor> as_input(const Tensor& values, const Fact& fact) {
   std::vector<int64_t> shape;
   int64_t volume = 1;
   for (const Dim& dim : fact.shape) {
-    // An extent that is open is what the values leave for it.
+    // The values determine a symbolic extent.
     shape.push_back(dim.to_int().value_or(fact.rank() == 1 ? values.volume() : 1));
     volume *= shape.back();
   }
@@ -80,8 +80,8 @@ namespace {
 
 using NamedValues = std::vector<std::pair<std::string, TensorPtr>>;
 
-/// Return the values in the bundles that determine shapes; or in those of a command that ends with
-/// its inputs, so that nothing made with them runs with others.
+/// Return the values in the bundles that determine shapes: from shape bundles, or from the inputs
+/// of a command that runs once, so that no result is reused with other values.
 Result<NamedValues> values_in_bundles(const Args& args) {
   NamedValues out;
   const bool ends = args.command == Command::kRun || args.command == Command::kStream ||

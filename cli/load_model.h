@@ -15,8 +15,8 @@ namespace rill::cli {
 /// Errors: those of the loaders; kArg for values that are no numbers.
 Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options);
 
-/// Refuse models of other programs by the names of their files, as their contents are not read, and
-/// files that are named as ONNX models and begin otherwise. Errors: kUnsupported, kParse.
+/// Refuse models of other programs by their file names, and files that are named like ONNX models
+/// but have other contents. Errors: kUnsupported, kParse.
 Status refuse_other_formats(const std::string& model);
 /// Return whether the file is read by the loader for ONNX.
 bool is_onnx_model(const std::string& path);
@@ -28,11 +28,11 @@ std::string declared_name(std::string_view declaration);
 /// domains, and the opsets from which each of their forms is valid.
 std::map<std::string, std::vector<int>> onnx_operators();
 
-/// The values that `--constantize NAME=VALUE,VALUE...` gives, of rank 1 and integers where they are
-/// written so; null for a name without values.
+/// Return the values of `--constantize NAME=VALUE,VALUE...` with rank 1, as integers if written as
+/// integers; null for a name without values.
 Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const Args& args);
 
-/// Bring such values to the type and shape of an input. Errors: kShape, kDType.
+/// Convert such values to the type and shape of an input. Errors: kShape, kDType.
 Result<Tensor> as_input(const Tensor& values, const Fact& fact);
 
 }  // namespace rill::cli

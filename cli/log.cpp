@@ -20,7 +20,7 @@ std::string timestamp() {
                         ns.count());
 }
 
-/// Lines behind the first stand further in.
+/// Indent all lines after the first.
 std::string indented(std::string_view text) {
   std::string out;
   for (const char c : printable(text, Lines::kKept)) {

@@ -9,23 +9,23 @@ namespace rill::cli {
 /// The running program: `rill`, or `rill-tract`, which keeps tract's conventions.
 enum class Flavor { kRill, kTract };
 
-/// Writes to stderr. As tract, success is silent: its checkers take any line for a failure, so that
-/// warnings show at `-v` only.
+/// Writes to stderr. Like tract, success is silent: its checkers treat any line as a failure, so
+/// warnings only appear with `-v`.
 class Log {
  public:
   explicit Log(Flavor flavor, int verbosity = 0) : flavor_(flavor), verbosity_(verbosity) {}
 
   Flavor flavor() const { return flavor_; }
   bool tract() const { return flavor_ == Flavor::kTract; }
-  /// Print one line. Control characters are escaped, of names and of all else.
+  /// Print one line with control characters escaped.
   void error(std::string_view text) const;
   void error(const Error& error) const;
   void warn(std::string_view text) const;
-  /// Say something that must be seen in both programs.
+  /// Print a message in both programs.
   void notice(std::string_view text) const;
   void info(std::string_view text) const;
   void debug(std::string_view text) const;
-  /// Return whether there is someone to show progress to.
+  /// Return whether progress is visible on a terminal.
   static bool terminal();
   /// Overwrite the line of progress; an empty text clears it. On a terminal only.
   static void progress(std::string_view text);
@@ -37,7 +37,7 @@ class Log {
   int verbosity_;
 };
 
-/// Refuse an unknown name, or take it silently where tract does.
+/// Refuse an unknown name, or accept it silently if tract does.
 Status unknown_name(const Log& log, Status refusal);
 
 }  // namespace rill::cli

@@ -31,7 +31,7 @@ struct NodeNotes {
   std::vector<NodeNotes> body;    ///< of a loop, by node of its body
 };
 
-/// A node's turn in a run: when it began, after the run did, and how long it took.
+/// A node's execution in a run: its start relative to the run, and its duration.
 struct Span {
   int node = -1;
   int64_t begin_ns = 0;
@@ -48,7 +48,7 @@ struct Notes {
   double seconds_per_run = 0;
   std::vector<Span> timeline;  ///< of the fastest run
 
-  /// The notes of a node; empty ones where nothing is known.
+  /// Return the notes of a node; empty if nothing is known.
   static const NodeNotes& of(const std::vector<NodeNotes>& nodes, int id);
 };
 
@@ -58,12 +58,12 @@ using NoteVisitor = std::function<void(std::span<const int> scope, const Graph& 
                                        const NodeNotes& notes)>;
 void for_each_note(const Graph& graph, const Notes& notes, const NoteVisitor& visit);
 
-/// The counts of a node whose kind begins so, together; 0 while they depend on a symbol.
+/// Return the sum of a node's counts whose kind has this prefix; 0 while they depend on a symbol.
 int64_t count_of(const NodeNotes& node, std::string_view kind);
 
 /// Count the work of every node by kind; that of loop bodies times the iterations of the loop.
 void note_costs(const Graph& graph, Notes* notes);
-/// The sum over all nodes, sorted by kind.
+/// Return the sum over all nodes, sorted by kind.
 CostList total_cost(const Graph& graph, const Notes& notes);
 /// Replace symbols in all counts.
 void bind_costs(const Bindings& bindings, Notes* notes);
@@ -75,8 +75,8 @@ void note_memory(const Graph& graph, Notes* notes);
 /// bytes, on one core. Costs must be noted. Measures the machine: half a second.
 void note_reach(Notes* notes);
 
-/// Run a graph whose symbols are bound, and time every node. The graph runs as it is: optimise it
-/// before. Bodies of loops are timed on their own, a turn at a time, unless `--folded` is given.
+/// Run a graph whose symbols are bound, and time every node. The graph runs unchanged: optimise it
+/// before. Loop bodies are timed separately, one iteration at a time, unless `--folded` is given.
 Status profile(const Args& args, const Graph& graph, const InputValues& inputs, Notes* notes);
 
 }  // namespace rill::cli

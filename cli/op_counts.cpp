@@ -18,7 +18,7 @@ bool pads(const Node& node) {
   return !padding.empty() && padding != "0" && padding != "false";
 }
 
-/// As above, but for a node behind one that does the other end of the same stream.
+/// As above, except for a node downstream of one that pads the other end of the same stream.
 bool begins_padding(const Graph& graph, const Node& node) {
   return pads(node) && !pads(graph.node(node.inputs[0].node));
 }

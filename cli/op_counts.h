@@ -17,9 +17,9 @@ std::string attribute(const Op& op, std::string_view key);
 /// as a delay and as tract's upstream PulsePad.
 std::map<std::string, int64_t, std::less<>> count_ops(const Graph& graph);
 
-/// Check what `--assert-op-count` and `--assert-op-only` say.
+/// Check `--assert-op-count` and `--assert-op-only`.
 Status check_ops(const Args& args, const Graph& graph);
-/// Return whether anything is said of operators.
+/// Return whether the options assert operators.
 inline bool asserts_ops(const Args& args) {
   return !args.checks.assert_op_counts.empty() || !args.checks.assert_op_only.empty();
 }

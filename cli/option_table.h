@@ -27,12 +27,12 @@ enum Where : unsigned {
   kChecks = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream,
 };
 
-/// Two values each time that the option is written.
+/// Two values per occurrence of the option.
 struct Pairs {
   std::vector<std::string>* values;
 };
 
-/// Where the value goes; an int counts how often the option is written.
+/// The destination of the value; an int counts the occurrences of the option.
 using Value =
     std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<std::string>*, Pairs>;
 

@@ -57,7 +57,7 @@ struct StreamingOptions {
   std::vector<std::string> frames;
   int64_t autobatch_sessions = 0;  ///< streams that share a plan, stepped together; 0: each alone
 
-  /// Return whether a stream symbol was asked for.
+  /// Return whether a stream symbol was requested.
   bool by_symbol() const { return !(pulse.empty() && window.empty()); }
   /// Return whether the steps of the stream are runs of the model, so that there is no whole run.
   bool steps_are_runs() const { return !(feedback.empty() && context.empty() && frames.empty()); }
@@ -70,7 +70,7 @@ struct LimitOptions {
   int64_t max_step_work = 0;
 };
 
-/// Values that a run takes and gives.
+/// Inputs and outputs of a run.
 struct ValueOptions {
   std::vector<std::string> input_bundles;
   std::vector<std::string> input_folders;
@@ -160,7 +160,7 @@ struct ViewOptions {
   std::vector<std::string> inner;
 };
 
-/// Number and time of the runs that are timed.
+/// Number and duration of timed runs.
 struct LoopOptions {
   int64_t warmup_loops = 0;
   int64_t warmup_ms = 0;
@@ -168,7 +168,7 @@ struct LoopOptions {
   int64_t max_ms = 5000;
 };
 
-/// Many streams at a time.
+/// Several concurrent streams.
 struct LoadOptions {
   int64_t streams = 0;  ///< 0: not asked for
   double turn_period_ms = 0;

@@ -46,7 +46,7 @@ class Pipeline {
   Status cycle();
   Status inner_graph();
 
-  /// Note that a stage is done; true if it is the last one wanted.
+  /// Record that a stage is done; return true if it is the last requested one.
   bool done(std::string_view stage);
   Status check_pass() const;
 
@@ -64,7 +64,7 @@ bool Pipeline::done(std::string_view stage) {
   return stopped_;
 }
 
-/// Say in which stage something failed.
+/// Add the stage to an error.
 Status in_stage(std::string_view stage, Status status) {
   if (!status.ok()) {
     status.error().message = str_cat("Error at stage \"", stage, "\": ", status.error().message);
@@ -90,7 +90,7 @@ Result<Graph> Pipeline::load_with(std::span<const std::pair<std::string, std::ve
 
 namespace {
 
-/// Let options set the symbols of a graph later, though they are set already.
+/// Let options set symbols of a graph that are already bound.
 void declare_symbols(const Graph& of, Graph* graph) {
   for (const std::string& symbol : of.scope.symbols()) graph->scope.declare(symbol);
 }
@@ -104,7 +104,7 @@ bool has_open_inputs(const Graph& graph) {
 }  // namespace
 
 /// Load a model with the extents that --set or the values of `run` bind, if it cannot be read
-/// without them. The first failure stays where that does not help.
+/// without them. If that does not help, keep the first failure.
 Status Pipeline::load_closed(const Graph& read_so_far, Result<Graph>* graph) {
   const bool runs_whole = args_.command == Command::kRun && !args_.streaming.by_symbol();
   InputShapes shapes;
@@ -121,8 +121,8 @@ Status Pipeline::load_closed(const Graph& read_so_far, Result<Graph>* graph) {
   return {};
 }
 
-/// Load with the shapes that were asked for. Some graphs are read with these alone; they may be
-/// given by position, so that the names of the inputs come first.
+/// Load with the requested shapes. Some graphs cannot be read without them. Shapes may be given by
+/// position, so determine the names of the inputs first.
 Status Pipeline::load_with_facts() {
   Graph read_so_far;
   auto graph = load_with({}, &read_so_far);
@@ -153,7 +153,7 @@ Status Pipeline::load() {
   RILL_TRY(load_with_facts());
   log_.info(str_cat("Model ", args_.file, " loaded"));
   for (const std::string& name : args_.model.scenarios) model_->graph.scope.add_scenario(name);
-  // Files of ONNX are read with these.
+  // ONNX files are read with these.
   if (is_onnx_model(args_.file)) return edit_interface(args_, log_, &model_->graph);
   for (const std::string& text : args_.model.asserts) {
     RILL_TRY(model_->graph.scope.assert_text(text));
@@ -169,7 +169,7 @@ Status Pipeline::declutter_stage(std::string_view name, int64_t rounds) {
   return {};
 }
 
-/// The pulse that was asked for, or the best one.
+/// Return the requested pulse, or the best one.
 Result<std::pair<std::string, Dim>> Pipeline::pulse_spec() {
   RILL_ASSIGN(const auto bounds, parse_auto_pulse(args_.streaming.pulse));
   if (!bounds) return parse_pulse_spec(args_.streaming.pulse);
@@ -196,7 +196,7 @@ Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
     if (const auto value = setting.second.eval(values)) values.emplace_back(setting.first, *value);
   }
-  // Inputs that are missing are the command's to refuse.
+  // The command refuses missing inputs.
   const auto source = InputSource::make(args_, log_);
   if (source.ok() && source->has_values()) {
     const auto inputs = source->resolve(model_->graph, 0);
@@ -216,7 +216,7 @@ Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
   return {};
 }
 
-/// Tie outputs to inputs, put frames of the last step in front of each, and settle its length.
+/// Apply feedback, contexts and the frames per step.
 Status Pipeline::feedback_stage() {
   if (stopped_ || (!args_.streaming.steps_are_runs() && args_.stream.step_frames == 0)) return {};
   Status status = tie_steps(args_, &model_->graph);
@@ -375,8 +375,7 @@ Status Pipeline::run() {
 
 namespace {
 
-/// Return whether the model is shown or written as the file has it, and nothing looks into its
-/// parts.
+/// Return whether the model is shown or written in the file's form, and nothing inspects its parts.
 bool shown_as_it_is(const Args& args) {
   const bool changed = args.model.optimize || args.streaming.by_symbol() ||
                        !args.model.transforms.empty() || !args.model.set.empty() ||
@@ -411,7 +410,7 @@ nnef::SaveOptions save_options(const Args& args) {
   options.read_back = ops::op_table();
   options.keep_submodels = shown_as_it_is(args);
   if (args.flavor == Flavor::kTract) {
-    // Scripts replace tract's version in the texts that they compare.
+    // Scripts replace tract's version before comparing texts.
     options.declare_tract_core = true;
     options.writer = tract_version();
   }

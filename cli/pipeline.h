@@ -15,13 +15,13 @@
 
 namespace rill::cli {
 
-/// A model as the options before the subcommand make it.
+/// The model after the options before the subcommand.
 struct Model {
   Graph graph;
   /// The graph before it was pulsed, if this command pulsed it.
   std::optional<Graph> whole;
-  /// The graph as it was pulsed, if this command pulsed it, with those transforms alone that change
-  /// `whole` as well.
+  /// The pulsed graph, if this command pulsed it, with only the transforms that also change
+  /// `whole`.
   std::optional<Graph> streamed;
   pulse::Report report;
   std::string stream_symbol;         ///< empty unless this command pulsed it

@@ -82,7 +82,7 @@ Graph faces_of(const Plan& plan) {
   return out;
 }
 
-/// Where the time of some runs goes, by node.
+/// The time of some runs by node.
 Status print_profile(const Args& args, const Plan& plan, Session* session) {
   std::vector<int64_t> sums(plan.nodes.size(), 0);
   const int64_t runs = std::min<int64_t>(args.loop.max_loops, 1000);
@@ -170,7 +170,7 @@ Status run(const Args& args, const Log& log, const plan_file::OpenedPlan& opened
       if (found.ok()) found = std::move(own);
     }
   }
-  // Outputs are of use most when they are wrong.
+  // Save outputs even after a failed comparison.
   if (!args.values.save_outputs.empty()) {
     RILL_TRY(write_turns(args.values.save_outputs, graph.output_names, turns, log.tract()));
   }
@@ -205,7 +205,7 @@ constexpr std::string_view kHonoured[] = {
     "--json", "--max-loops", "--max-time", "--warmup-loops", "--warmup-time", "--emit-jsonl",
     "--embed", "--table", "--with"};
 
-/// Errors: kArg for an option that would change nothing: of a plan all of that is decided.
+/// Errors: kArg for an option without effect: a plan has these decisions built in.
 Status refuse_unheard(const Args& args) {
   for (const std::string& option : args.given) {
     if (std::find(std::begin(kHonoured), std::end(kHonoured), option) != std::end(kHonoured)) {

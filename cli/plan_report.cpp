@@ -41,7 +41,7 @@ Json ios_json(const List<PlanIo>& ios, bool are_outputs) {
   return out;
 }
 
-/// A single value, or the list of all; the text of types that JSON has no form for.
+/// Return a single value or the list of values; text for types that JSON lacks.
 Json value_json(const Property& property) {
   Json all = Json::array();
   for (const std::string& value : property.strings) all.push_back(value);

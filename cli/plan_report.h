@@ -10,7 +10,7 @@ namespace rill::cli {
 /// Print inputs, outputs, targets, sizes and properties of a compiled model.
 void print_plan(const plan_file::OpenedPlan& opened);
 
-/// The same as JSON.
+/// As above, as JSON.
 std::string plan_json(const Args& args, const plan_file::OpenedPlan& opened);
 
 }  // namespace rill::cli

@@ -13,7 +13,7 @@
 namespace rill::cli {
 namespace {
 
-/// A name of C made of that of a file: "kws" of "out/kws.c".
+/// Return a C identifier from a file name: "kws" from "out/kws.c".
 std::string c_name(const std::string& path) {
   std::string out = std::filesystem::path(path).stem().string();
   for (char& c : out) {
@@ -22,7 +22,7 @@ std::string c_name(const std::string& path) {
   return out.empty() || std::isdigit(static_cast<unsigned char>(out[0])) != 0 ? "plan_" + out : out;
 }
 
-/// The file as a constant, which compilers put where memory is read only.
+/// Return the file as a C constant, which compilers put into read-only memory.
 std::string c_source(const std::string& name, std::span<const std::byte> bytes) {
   std::string out = escaped_format(
       "/* A compiled model, for rill_plan_map({0}, {0}_size, &plan). */\n#include <stddef.h>\n\n"

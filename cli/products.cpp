@@ -12,7 +12,7 @@
 namespace rill::cli {
 namespace {
 
-/// A product of [m, k] by [k, n], done `iters` times.
+/// A matmul of [m, k] by [k, n], executed `iters` times.
 struct Product {
   Dim m = 1, k = 1, n = 1, iters = 1;
   bool constant = false;  ///< whether one side is known beforehand

@@ -17,7 +17,7 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// Bring the inputs of a pulsed graph to one pulse.
+/// Cut the inputs of a pulsed graph to one pulse.
 Result<std::vector<Tensor>> one_pulse(const Plan& plan, std::span<const Tensor> values) {
   std::vector<Tensor> out(values.begin(), values.end());
   for (size_t i = 0; i < out.size(); ++i) {
@@ -38,7 +38,7 @@ double at_rank(std::vector<double>* sorted, double quantile) {
   return (*sorted)[std::min(rank, sorted->size() - 1)];
 }
 
-/// Times of every node over many runs, in nanoseconds.
+/// The times of every node over many runs, in nanoseconds.
 class Times {
  public:
   explicit Times(size_t nodes) : total_(nodes), now_(nodes), samples_(nodes) {}

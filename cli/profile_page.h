@@ -6,8 +6,8 @@
 
 namespace rill::cli {
 
-/// Make a page that shows a profile: a table, where the time goes by name, the fastest run over
-/// time, and the memory that is live meanwhile. It needs nothing but itself.
+/// Make a self-contained page of a profile: a table, the time by name, the fastest run over time,
+/// and its live memory.
 std::string profile_page(const std::string& model, const Graph& graph, const Notes& notes);
 
 /// Make a trace of the fastest run, in the JSON format of trace events.

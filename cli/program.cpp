@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kTimeoutStatus = 124;
 
-/// Uses system calls only: there is no memory left to format with.
+/// Use only system calls: there is no memory left for formatting.
 [[noreturn]] void out_of_memory(const char* text) {
   say_raw(text);
   end_now(1);
@@ -88,7 +88,7 @@ Status run_subcommand(Args args, const Log& log) {
   }
 }
 
-/// `rill-tract` may be installed under the name that it stands in for.
+/// `rill-tract` may be installed under the name of the program that it replaces.
 Flavor flavor_of(std::string_view program, Flavor built) {
   const size_t slash = program.find_last_of("/\\");
   if (slash != std::string_view::npos) program.remove_prefix(slash + 1);
@@ -102,7 +102,7 @@ int run(int argc, char** argv, Flavor flavor) {
   const Log log(flavor, args.program.verbosity);
   start_timeout(args.program.timeout_s);
   const Status status = run_subcommand(args, log);
-  // Output that could not be written, to a full disk or a closed pipe, is a failure.
+  // Unwritten output, because of a full disk or a closed pipe, is a failure.
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!status.ok()) {
     log.error(status.error());
@@ -125,7 +125,7 @@ int run_program(int argc, char** argv, Flavor flavor) {
   try {
     return run(argc, argv, flavor);
   } catch (const std::system_error& error) {
-    // A thread or a folder that the system does not give.
+    // The system refused a thread or a folder.
     Log(flavor).error(error.what());
     return 1;
   } catch (const std::exception& exception) {

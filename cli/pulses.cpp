@@ -25,7 +25,7 @@ std::string pulse_picture(const std::vector<pulse::Choice>& choices, double fram
   constexpr double kWidth = 520;
   constexpr double kHeight = 280;
   const double scale = frame_ms > 0 ? frame_ms : 1;
-  // Per millisecond of stream where a frame has a length, else per frame.
+  // Per millisecond of stream if the frame length is known, else per frame.
   const double per = frame_ms > 0 ? 1 / frame_ms : 1;
   double most_x = 0;
   double most_y = 0;

@@ -14,10 +14,10 @@ struct AutoPulse {
   std::string symbol{kDefaultStreamSymbol};
   pulse::Bounds bounds;
 };
-/// Nothing unless the text asks for a search. Errors: kPulse for bounds that make no sense.
+/// Nothing unless the text requests a search. Errors: kPulse for contradictory bounds.
 Result<std::optional<AutoPulse>> parse_auto_pulse(std::string_view text);
 
-/// CPU time against latency as SVG. `frame_ms` is 0 where it is not known.
+/// Draw CPU time over latency as SVG. `frame_ms` is 0 if unknown.
 std::string pulse_picture(const std::vector<pulse::Choice>& choices, double frame_ms,
                           const std::string& title);
 

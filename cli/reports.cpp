@@ -25,7 +25,7 @@ std::string prefixed(double value, const char* unit, double step, const char* ma
   return escaped_format("{:7.3f}  {}", value, unit);
 }
 
-/// The largest number of live bytes; nothing while symbols are open.
+/// Return the largest number of live bytes; nothing while symbols are free.
 std::optional<int64_t> peak(const Notes& notes) {
   int64_t out = 0;
   for (const NodeNotes& node : notes.nodes) {
@@ -55,7 +55,7 @@ std::string share_text(double seconds, double entire) {
                         entire > 0 ? seconds / entire * 100 : 0.0);
 }
 
-/// Pad by characters, some of which take two bytes.
+/// Pad by characters, because some take two bytes.
 std::string padded(const std::string& text, size_t width) {
   size_t length = 0;
   for (const char c : text) length += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
@@ -164,7 +164,7 @@ void print_by_operator(const Graph& graph, const Notes& notes) {
   }
 }
 
-/// Totals by the names up to each dot, without those under a percent.
+/// Print totals by the name prefix up to each dot, without those under one percent.
 void print_by_prefix(const Graph& graph, const Notes& notes) {
   constexpr double kLeast = 0.01;
   std::map<std::string, double> sums;

@@ -14,11 +14,11 @@ void print_profile_summary(const Graph& graph, const Notes& notes);
 /// Print the matmuls of a graph, including those of loop bodies: how many, and with which extents.
 void print_products(const Graph& graph);
 
-/// Fail unless the totals are those of `--assert-cost`: "FMA(F32)=2060448,Params(F32)=1024". Moved
-/// bytes do not count.
+/// Fail unless the totals equal those of `--assert-cost`: "FMA(F32)=2060448,Params(F32)=1024".
+/// Moved bytes do not count.
 Status check_cost(const std::string& wanted, const Graph& graph, const Notes& notes);
 
-/// The columns at the left of a node: one text per line, all of the width of `margin_width`.
+/// Return the columns to the left of a node: one text per line, each `margin_width` wide.
 std::vector<std::string> margin_lines(const Notes& notes, const NodeNotes& node);
 size_t margin_width(const Notes& notes);
 /// "0.033 ms/i".

@@ -8,7 +8,7 @@
 
 namespace rill::cli {
 
-/// A transform as named on the command line, with its parameters as a JSON object.
+/// A transform of the command line, with its parameters as a JSON object.
 struct TransformSpec {
   std::string name;  ///< with `_`, whatever was written
   nlohmann::json fields = nlohmann::json::object();

@@ -9,7 +9,7 @@
 namespace rill::cli {
 namespace {
 
-/// `run`: every turn of a whole graph, or a stream through a pulsed one.
+/// `run`: run every turn of a whole graph, or a stream through a pulsed one.
 class Runner {
  public:
   Runner(const Args& args, const Log& log, const Model& model)
@@ -119,7 +119,7 @@ Status Runner::whole() {
       inputs_.feed_back(label.substr(0, label.size() - kConcat.size()), turns_.back()[i]);
     }
   }
-  // Outputs are of use most when they are wrong.
+  // Save outputs even after a failed comparison.
   RILL_TRY(save());
   print_outputs();
   return failure;
@@ -146,8 +146,7 @@ Status Runner::streamed() {
   return check_stream(reference_, graph_, *ready_.plan, result, options.open_end, log_);
 }
 
-/// Watch the wires of a pulsed graph, pulse by pulse; their values before the delay is over have no
-/// meaning.
+/// Watch the wires of a pulsed graph, pulse by pulse; values during the delay are undefined.
 Status Runner::watch_stream() {
   RILL_ASSIGN(const Turns turns, turns_of(args_, graph_, inputs_));
   RILL_ASSIGN(const Graph graph, final_graph(args_, turns.ready.graph));
@@ -172,7 +171,7 @@ Status Runner::save() const {
   return {};
 }
 
-/// Return whether a run has nothing else to show: nobody asked for a file or a comparison.
+/// Return whether a run has no other result: no file or comparison was requested.
 bool Runner::shows_nothing_else() const {
   const Args& a = args_;
   return !log_.tract() && !a.view.quiet && a.values.save_outputs.empty() &&
@@ -198,7 +197,7 @@ void Runner::print_outputs() const {
   }
 }
 
-/// Check stream 0 of several that ran together: without its delay, as many frames as it gave.
+/// Check stream 0 of several that ran together: all its frames, without its delay.
 Status Runner::check_stream_zero() const {
   if (!reference_.any()) return {};
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {

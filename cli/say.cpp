@@ -46,7 +46,7 @@ std::string safe_json(std::string_view json, JsonPlace place) {
       json.remove_prefix(1);
       continue;
     }
-    // JSON has line ends between values; those of a string are already escaped.
+    // JSON has line ends between values; strings have theirs escaped.
     const size_t bytes = std::max<size_t>(utf8_length(json), 1);
     out += bytes == 1 ? std::string(1, c) : printable(json.substr(0, bytes));
     json.remove_prefix(bytes);

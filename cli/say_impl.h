@@ -9,16 +9,16 @@
 
 #include "core/base/printable.h"
 
-// All that the programs print goes through here, so that names, symbols and texts of a file reach a
-// terminal with their control characters escaped. The lint tests/lint/terminal.py holds them to it.
+// All output of the programs goes through these functions, which escape control characters in
+// names, symbols and texts of a file. The lint tests/lint/terminal.py enforces this.
 namespace rill::cli {
 
-/// Text that `escaped_format` made, of several lines or with colours: it is printed as it is.
+/// Text from `escaped_format`, with several lines or colours, which is printed unchanged.
 struct Escaped {
   std::string_view text;
 };
 
-/// A piece of output as it is shown: text is escaped, all else stays.
+/// A piece of output: text is escaped, other values stay.
 template <class T>
 decltype(auto) shown(const T& piece) {
   if constexpr (std::is_same_v<T, Escaped>) {
@@ -33,7 +33,7 @@ decltype(auto) shown(const T& piece) {
 template <class T>
 using ShownAs = std::remove_cvref_t<decltype(shown(std::declval<const T&>()))>;
 
-/// Format as fmt does, with every piece of text escaped.
+/// Format like fmt, with every text argument escaped.
 template <class... Pieces>
 std::string escaped_format(fmt::format_string<ShownAs<Pieces>...> form, const Pieces&... pieces) {
   const auto format = [&](auto&&... ready) {
@@ -59,14 +59,14 @@ void say_to(std::FILE* stream, fmt::format_string<ShownAs<Pieces>...> form,
 /// Text for an element or an attribute of HTML or SVG.
 std::string markup_text(std::string_view text);
 
-/// Whether JSON is for whoever reads the output, or stands in a script of a page.
+/// Whether JSON goes to the output, or into a script of a page.
 enum class JsonPlace { kOutput, kScript };
 
 /// Return JSON that is safe in its place: its strings escape control characters of a terminal, or
 /// in a script the characters that HTML interprets, as \u.
 std::string safe_json(std::string_view json, JsonPlace place = JsonPlace::kOutput);
 
-/// NNEF text that a terminal shows: inside quotes, ends of lines are escaped as well.
+/// Return NNEF text for a terminal: inside quotes, line ends are escaped too.
 std::string shown_nnef(std::string_view text);
 
 }  // namespace rill::cli

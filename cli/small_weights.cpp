@@ -14,7 +14,7 @@
 namespace rill::cli {
 namespace {
 
-/// The number of `--max-difference`; nothing if it is not there.
+/// Return the number of `--max-difference`; nothing if it is not given.
 Result<std::optional<double>> limit_of(const Args& args) {
   if (args.compile.max_difference.empty()) return std::optional<double>();
   char* end = nullptr;
@@ -27,7 +27,7 @@ Result<std::optional<double>> limit_of(const Args& args) {
   return std::optional<double>(limit);
 }
 
-/// A run to compare: inputs, and what the model as it is gives for them.
+/// A run to compare: inputs, and the outputs of the unchanged model.
 struct Trial {
   Graph graph;  ///< with its symbols bound
   std::vector<Tensor> inputs;
@@ -153,8 +153,8 @@ Status Chooser::measure_layers() {
   return {};
 }
 
-/// Keep layers in f32, those first that do most harm for the bytes that they save, until the
-/// outputs are near enough; then take back what proves to be needless, the largest first.
+/// Keep layers in f32, in order of error per saved byte, until the outputs are close enough; then
+/// quantise layers that turn out harmless, the largest first.
 Status Chooser::search(double limit) {
   const std::vector<WeightLayer>& layers = out_.choice.layers;
   std::vector<size_t> order;

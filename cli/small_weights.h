@@ -26,7 +26,7 @@ struct OutputDifference {
 /// Add the differences of the elements of two outputs.
 void add_difference(const Tensor& expected, const Tensor& got, OutputDifference* to);
 
-/// Weights of fewer bits that were chosen for a model, and what they do to it.
+/// The weight quantization of a model, and its effect.
 struct SmallWeights {
   WeightChoice choice;                    ///< with the layers as they are kept
   std::vector<OutputDifference> outputs;  ///< empty where nothing was measured

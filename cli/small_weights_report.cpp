@@ -18,7 +18,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return out;
 }
 
-/// The layers, those first that matter most.
+/// Return the layers, the most important first.
 std::vector<size_t> by_harm(const SmallWeights& weights) {
   std::vector<size_t> order(weights.choice.layers.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -28,7 +28,7 @@ std::vector<size_t> by_harm(const SmallWeights& weights) {
   return order;
 }
 
-/// A number of JSON, which has no infinity.
+/// Return a JSON number, or null for an infinity.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json("inf"); }
 
 double relative(const OutputDifference& each) {

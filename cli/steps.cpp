@@ -31,7 +31,7 @@ Result<int64_t> parse_number(std::string_view option, const std::string& text,
   return fail(Code::kArg, option, " ", text, ": expected ", expected);
 }
 
-/// Return a name without the parts that distinguish a state from the next one.
+/// Return a name without the parts that distinguish a state from its next value.
 std::string stem(std::string_view name) {
   std::string out;
   for (const char c : name) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
@@ -60,7 +60,7 @@ std::string stem(std::string_view name) {
   return out;
 }
 
-/// Return whether one value may become the other: where both have numbers, these are the same.
+/// Return whether one value may become the other: extents that are numbers in both are equal.
 bool may_be_same(const Fact& a, const Fact& b) {
   if (a.dtype != b.dtype || a.rank() != b.rank()) return false;
   for (int axis = 0; axis < a.rank(); ++axis) {
@@ -78,7 +78,7 @@ struct Value {
   bool taken = false;
 };
 
-/// Proposals of states for inputs; the first input and the first output are the signal.
+/// Proposes states for inputs; the first input and the first output are the signal.
 class LikelyStates {
  public:
   explicit LikelyStates(const Graph& graph) {
@@ -105,8 +105,8 @@ class LikelyStates {
     found_.push_back({output->name, input->name, output->fact, input->fact, false});
   }
 
-  /// The input that an output looks like the next value of: by its name, or as the only one that
-  /// may have its shape.
+  /// Return the input whose next value an output seems to be: by its name, or as the only input
+  /// with a matching shape.
   Value* state_of(const Value& output) {
     Value* same = nullptr;
     Value* alike = nullptr;
@@ -128,7 +128,7 @@ class LikelyStates {
     return gives.dtype == takes.dtype && pulse::state_shape(gives.shape, takes.shape).ok();
   }
 
-  /// How a part of a value is another value: concatenated, stacked, or with another shape.
+  /// How another value is part of a value: concatenated, stacked, or reshaped.
   enum class Join : uint8_t { kConcat, kStack, kOther };
 
   static bool joins(Join join, const Fact& part, size_t axis, const Fact& other, bool splits) {
@@ -139,8 +139,8 @@ class LikelyStates {
     return splits ? becomes(part, other) : becomes(other, part);
   }
 
-  /// The extents on `axis` of the parts of a value that are `parts` from `first` on. Empty if they
-  /// do not make up the whole value.
+  /// Return the extents on `axis` of consecutive `parts`, starting at `first`, that make up a
+  /// value. Empty if they do not make up the whole value.
   static std::vector<int64_t> extents(const Value& whole, size_t axis, Join join,
                                       const std::vector<Value>& parts, size_t first, bool splits) {
     std::vector<int64_t> out;
@@ -165,7 +165,7 @@ class LikelyStates {
     return out;
   }
 
-  /// Propose parts of a value that is left, if one run of the others makes it up.
+  /// Propose parts of a remaining value, if consecutive other values make it up.
   void stack(Value* whole, std::vector<Value>* parts, bool splits) {
     if (whole->taken) return;
     std::vector<int64_t> best;

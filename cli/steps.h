@@ -9,7 +9,7 @@
 namespace rill::cli {
 
 /// Apply `--feedback`, `--frames`, `--context` and `stream --steps`, in this order.
-/// Errors: kArg for texts of another form; those of pulse/feedback.h.
+/// Errors: kArg for malformed texts; those of pulse/feedback.h.
 Status tie_steps(const Args& args, Graph* graph);
 
 /// An output, or a part of one, that looks like the next value of an input.
@@ -20,8 +20,8 @@ struct LikelyState {
   Fact takes;
   bool on_another_axis = false;  ///< parts on another axis fit as well
 };
-/// Find states that a caller carries, by their names and shapes. One output may hold the states of
-/// several inputs, and one input those of several outputs.
+/// Find states that a caller carries, by their names and shapes. One output may contain the states
+/// of several inputs, and one input those of several outputs.
 std::vector<LikelyState> likely_states(const Graph& graph);
 
 /// Describe how a model whose steps are its runs streams, once its symbols have numbers.

@@ -13,7 +13,7 @@ Status load_state(const std::string& path, Session* session, Feed* feed) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(Code::kIo, "File not found ", path).hint("--save-state writes states");
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  // States are read as words of 8 bytes.
+  // States need an alignment of 8 bytes.
   std::vector<int64_t> words(bytes.size() / sizeof(int64_t) + 1);
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(words.data()));
   return SavedState(session, feed).load(std::as_bytes(std::span(words)).first(bytes.size()));

@@ -10,7 +10,7 @@ namespace rill::cli {
 /// List the symbols that an input or an output of the graph mentions, and those that are only
 /// declared.
 std::vector<std::string> known_symbols(const Graph& graph);
-/// Make a refusal that names the symbols there are.
+/// Make a refusal that lists the existing symbols.
 Status no_such_symbol(const std::string& symbol, const std::vector<std::string>& known);
 
 }  // namespace rill::cli

@@ -33,7 +33,7 @@ Result<std::vector<std::pair<std::string, Tensor>>> read_folder(const fs::path& 
   return out;
 }
 
-/// A name that stays in the folder.
+/// Return whether a name stays within the folder.
 Status check_name(const std::string& name) {
   const fs::path path(name);
   const bool leaves =

@@ -26,7 +26,7 @@ json json_of(const toml::node& node) {
   if (const auto* number = node.as_integer()) return number->get();
   if (const auto* number = node.as_floating_point()) return number->get();
   if (const auto* truth = node.as_boolean()) return truth->get();
-  return nullptr;  // a date or a time, which no option takes
+  return nullptr;  // a date or a time, which no option accepts
 }
 
 }  // namespace

@@ -194,8 +194,8 @@ Status force_scan_external_state(const Work& work) {
   return rewrite_model(work.model, transforms::force_external_state);
 }
 
-/// Caches stay with the caller, so that finding them and unfolding them is one step. Found ones
-/// begin empty where no value is given, as if they were inside.
+/// The caller owns caches, so finding and unfolding them is one step. Found caches start empty if
+/// no value is given, as if they were inside the model.
 Status detect_kv_cache(const Work& work) {
   return rewrite_model(work.model, [](const Graph& graph) -> Result<Graph> {
     std::vector<std::string> caches;
@@ -220,11 +220,11 @@ Status block_quant(const Work& work) {
   return rewrite_model(work.model, transforms::with_block_quantised_weights);
 }
 
-/// Several operators that tract merges into one stay as they are here, with the same result.
+/// tract merges several operators into one here; rill keeps them, with the same result.
 Status nothing(const Work&) { return {}; }
 
-/// Wires of positions alone have no memory in a stream, and pulsing finds blocks of a stream, so
-/// there is nothing to prepare.
+/// Nothing to prepare: wires of positions need no memory in a stream, and pulsing finds the blocks
+/// of a stream.
 Status nothing_of_symbol(const Work& work) {
   RILL_TRY(check_fields(work.spec, {"symbol"}, work.log));
   const json symbol = work.spec.fields.value("symbol", json());

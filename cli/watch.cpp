@@ -10,8 +10,8 @@
 namespace rill::cli {
 
 Result<Watcher> Watcher::make(const Graph& graph) {
-  // Make every wire an output, so that its value outlives the run. A pulsed graph describes its
-  // streams by the positions of its outputs, which stay first.
+  // Make every wire an output, so that its value stays available after the run. The original
+  // outputs stay first, because a pulsed graph describes its streams by their positions.
   Watcher out;
   Graph watched = graph;
   if (!graph.streaming) {
@@ -53,7 +53,7 @@ Result<std::vector<WatchedValue>> watch_all(const Graph& graph, std::span<const 
 
 namespace {
 
-/// The first float that a test holds for, or -1.
+/// Return the index of the first float that satisfies a test, or -1.
 template <class Test>
 int64_t first_float(const Tensor& tensor, Test test) {
   if (!is_float(tensor.dtype())) return -1;
@@ -108,7 +108,7 @@ bool has_halves(std::span<const WatchedValue> values) {
 
 std::vector<std::string> half_overflows(const Graph& graph, std::span<const WatchedValue> values) {
   constexpr double kMostHalf = 65504;
-  // The f32 wires of an f16 model are f32 on purpose: only its f16 wires are watched.
+  // The f32 wires of an f16 model are f32 on purpose, so watch only its f16 wires.
   const DType looked_at = has_halves(values) ? DType::kF16 : DType::kF32;
   const Values known(graph, values);
   std::vector<std::string> out;

@@ -19,9 +19,8 @@ struct WatchedValue {
   Tensor value;
 };
 
-/// Runs a graph whose symbols are bound, turn by turn, and takes the value of every wire that is
-/// not a constant. The graph is run as it is: optimise it before. Values that are texts are left
-/// out.
+/// Runs a graph with bound symbols, turn by turn, and records the value of every non-constant wire.
+/// The graph runs unchanged: optimise it before. Strings are skipped.
 class Watcher {
  public:
   static Result<Watcher> make(const Graph& graph);
@@ -33,11 +32,11 @@ class Watcher {
   std::unique_ptr<Session> session_;
 };
 
-/// Run a graph whose symbols are bound, once, and take the value of every wire that is not a
-/// constant. `graph` is run as it is: optimise it before. Values that are texts are left out.
+/// Run a graph with bound symbols once, and return the value of every non-constant wire. The graph
+/// runs unchanged: optimise it before. Strings are skipped.
 Result<std::vector<WatchedValue>> watch_all(const Graph& graph, std::span<const Tensor> inputs);
 
-/// Return the values beyond the range of f16. In a graph with f16 wires, return the nodes that turn
+/// Return the values beyond the range of f16 or, in a graph with f16 wires, the nodes that turn
 /// finite numbers into infinity.
 std::vector<std::string> half_overflows(const Graph& graph, std::span<const WatchedValue> values);
 /// Fail if there is an infinity or a NaN among the values.

@@ -39,7 +39,7 @@ struct Distance {
   std::string problem;  ///< with the tolerance that was asked for
 };
 
-/// The distances of all outputs, and the time that the stream took.
+/// The distances of all outputs, and the time of the stream.
 struct Measured {
   std::vector<Distance> outputs;
   double us_per_frame = 0;
@@ -100,7 +100,7 @@ Result<Measured> measure(const Args& args, const Model& model, const Graph& slid
     frames += static_cast<double>(got.steps * ready.plan->stream_pulse);
     for (size_t i = 0; i < names.size(); ++i) {
       const int axis = ready.plan->outputs[i].stream.axis;
-      // A row of each window has nothing to be compared with.
+      // Rows per window have no counterpart in the whole run.
       if (got.outputs[i].rank() != trial.want[i].rank()) continue;
       Distance& to = out.outputs[i];
       const double largest = to.difference.largest;
@@ -158,7 +158,8 @@ void print_text(const Model& model, const Measured& measured) {
   }
 }
 
-/// A quarter to twice of a context, in multiples of `unit`, with none and the context itself.
+/// Return contexts from a quarter to twice of a given one, in multiples of `unit`, including 0 and
+/// the given one.
 std::set<int64_t> contexts(int64_t frames, int64_t unit) {
   std::set<int64_t> out{0, frames};
   for (const int64_t each : {frames / 4, frames / 2, 2 * frames}) out.insert(each / unit * unit);

@@ -9,9 +9,9 @@
 
 namespace rill::cli {
 
-/// `check` of a windowed model: print how far each output is from the whole run, over the given
-/// bundles. Errors: kState if an output differs by more than `--approx` allows, where it is given,
-/// or if no output was compared.
+/// `check` of a windowed model: print the distance of each output from the whole run, over the
+/// given bundles. Errors: kState if an output differs by more than a given `--approx` allows, or if
+/// no output was compared.
 Status check_windows(const Args& args, const Log& log, const Model& model);
 
 /// One window of a sweep.

@@ -42,7 +42,7 @@ Result<int64_t> Builder::pulse_of(OutletId pulsed, int axis) const {
 
 namespace {
 
-/// The length with every min, max and broadcast replaced by the first of its operands that mentions
+/// Return the length with every min, max and broadcast replaced by its first operand that mentions
 /// the stream symbol.
 Dim growing(const Dim& dim, std::string_view symbol) {
   return rebuild(dim, [&](const DimAtom& atom) -> std::optional<Dim> {
@@ -138,7 +138,7 @@ void Builder::settles_at(int64_t position, int64_t frames) {
 }
 
 Status Builder::misfit_of_symbol(std::string cause, int64_t unit) {
-  // Both are pulses: their product does not overflow by far.
+  // Both are pulses, so their product cannot overflow.
   unit_ = std::min(std::lcm(unit_, unit), kMostPulse);
   return refusal(std::move(cause), str_cat("Use a pulse that is a multiple of ", unit));
 }
@@ -173,8 +173,8 @@ Result<OutletId> Builder::konst(std::string_view suffix, Tensor value) {
                             std::make_shared<const Tensor>(std::move(value)), node().line);
 }
 
-/// Return whether two lengths are equal for streams of some length. Where they are not for others,
-/// such as 2*(S/8) and S/4, the whole graph is not defined for those.
+/// Return whether two lengths are equal for streams of some length. If they differ for other
+/// lengths, such as 2*(S/8) and S/4, the whole graph is undefined there.
 bool Builder::can_be_equal(const Dim& a, const Dim& b) const {
   if (whole_.scope.simplify(a - b) == Dim(0)) return true;
   // A single frame equals any other, so streams of length 1 do not decide.
@@ -184,7 +184,7 @@ bool Builder::can_be_equal(const Dim& a, const Dim& b) const {
   return ever.ok() && (!*ever || **ever > 0);
 }
 
-/// The delay at which all inputs can meet.
+/// Return the delay at which all inputs can be aligned.
 Result<int64_t> Builder::meeting_delay() {
   int64_t latest = INT64_MIN;
   int64_t from_pulse = 0;
@@ -205,7 +205,7 @@ Result<int64_t> Builder::meeting_delay() {
       latest = std::max(latest, earliest_delay(wire(i), *s));
     }
   }
-  // A product that is fused with the sum behind it rounds otherwise than on a first frame alone.
+  // A product fused with a downstream sum rounds differently from one on a single first frame.
   const bool product = inputs() > 1 && node().op->tolerance() != Tolerance::kExact;
   if (latest == INT64_MIN) latest = 0;
   if (latest < 0 && (product || !all_known)) latest = std::max(latest, -unread_of_inputs());

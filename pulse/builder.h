@@ -17,13 +17,13 @@ namespace rill::pulse {
 struct KnownWire : PulsedWire {
   bool steady = false;  ///< the same frame at every position
   TensorPtr frame;      ///< that frame of a steady stream, if it is known
-  /// Of a value that is known at the end only: how much of the stream symbol must have gone by.
+  /// For a value known only at the end: the part of the stream symbol that must have passed.
   std::optional<Dim> known_after;
   std::string known_from;              ///< its source, for messages
-  /// ... and how late the stream is that it is taken from. Of a stream whose first frames are
-  /// computed apart, how late the others are.
+  /// The delay of its source stream. For a stream whose first frames are computed separately: the
+  /// delay of the other frames.
   std::optional<int64_t> taken_delay;
-  /// Of a value that is kept as it arrives: the position of its first frame, and frames per pulse.
+  /// For a value that is kept as it arrives: the position of its first frame, and frames per pulse.
   int64_t position = 0;
   int64_t pulse = 0;
   /// How many leading frames of the wire were dropped; nothing if other frames replace them.
@@ -32,16 +32,17 @@ struct KnownWire : PulsedWire {
   Status refused;                      ///< why nothing may depend on it
 };
 
-/// First frames that are looked at one by one. Longer fronts are laid out where they stand.
+/// The maximum number of first frames that are tracked one by one. Longer prefixes are laid out
+/// immediately.
 constexpr int64_t kMostKnown = int64_t{1} << 14;
 
-/// Return the least history from `least` on that lets windows begin at multiples of the stride.
+/// Return the least history >= `least` with which windows begin at multiples of the stride.
 constexpr int64_t aligned_history(int64_t least, int64_t delay, int64_t stride) {
   const int64_t phase = ((delay + least) % stride + stride) % stride;
   return least + (phase == 0 ? 0 : stride - phase);
 }
 
-/// A pulsed graph under construction, as the streaming rules of ops see it.
+/// A pulsed graph under construction: the interface of ops' streaming rules.
 class Builder final : public PulseBuilder {
  public:
   /// `unread`: for every node, the number of leading output frames that have no reader.
@@ -53,7 +54,7 @@ class Builder final : public PulseBuilder {
         unread_(std::move(unread)) {}
 
   void enter(int node_id);
-  /// Return whether the rule of the node took care of inputs that are not valid from the start on.
+  /// Return whether the node's rule handled inputs that are not valid from the start.
   bool waited() const { return waited_; }
   KnownWire& wire_of(OutletId whole_outlet) { return wires_[whole_outlet]; }
   const KnownWire& known(OutletId whole_outlet) const { return wires_.at(whole_outlet); }
@@ -63,13 +64,13 @@ class Builder final : public PulseBuilder {
   /// Return the least lead of a wire's end over the frames that pass before the end is announced;
   /// at most 0. Errors: kPulse if the lead shrinks without bound as the stream grows.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream) const;
-  /// The same where pulses begin at multiples of `unit`, a divisor of the pulse.
+  /// As above, for pulses that begin at multiples of `unit`, a divisor of the pulse.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream, int64_t unit) const;
   /// Return whether streams of whole pulses may announce their end after the last step: no wire
   /// whose end an operator reads has ended before. Outputs drop the frames behind theirs.
   bool late_end() const { return late_end_; }
   const std::vector<std::string>& approximations() const { return approximations_; }
-  /// Return the known reads: for inputs of nodes, where their frames are read from.
+  /// Return the known reads: for inputs of nodes, the first frames read.
   const std::vector<Read>& reads() const { return reads_; }
   /// Return the nodes whose input 0 chooses between the others.
   const std::set<int>& choices() const { return choices_; }
@@ -116,11 +117,12 @@ class Builder final : public PulseBuilder {
   Status misfit(std::string cause, int64_t frames, int64_t unit) override;
   /// Return the unit that refusals require of pulses; 1 if none did.
   int64_t unit() const { return unit_; }
-  /// Where a state may be gone on from: at multiples of this in the stream symbol; before it has
-  /// settled, at whole pulses only.
+  /// Positions from which a state may be continued: multiples of this in the stream symbol; before
+  /// the state has settled, only whole pulses.
   int64_t begin_unit() const { return begin_unit_; }
   int64_t settled() const { return settled_; }
-  /// Return expressions that borders require to be non-negative for every length of the stream.
+  /// Return expressions that edge padding requires to be non-negative for every length of the
+  /// stream.
   const std::vector<Dim>& needed() const { return needed_; }
 
   /// Drop the first frames of every pulse.
@@ -146,11 +148,11 @@ class Builder final : public PulseBuilder {
     std::vector<int64_t> known = {};  ///< positions from which on the first frames are valid
     int64_t out_delay = 0;            ///< of the wire that has them laid out
 
-    /// The delay where no frame waits for another one.
+    /// Return the delay if no frame waits for another one.
     int64_t delay() const { return stream.delay + held - border.before; }
   };
 
-  /// A stream with frames in front that do not stream, before these are laid out.
+  /// A stream with static prefix frames, before layout.
   struct Fronted {
     OutletId source;
     StreamFact stream;  ///< of the source
@@ -159,12 +161,12 @@ class Builder final : public PulseBuilder {
     std::vector<int64_t> known = {};  ///< positions from which on they are valid; empty: from 0 on
     int64_t out_delay = 0;            ///< of the wire that has them laid out
 
-    /// The delay of the joined stream where its first frames are not laid out.
+    /// Return the delay of the joined stream without its laid-out first frames.
     int64_t virtual_delay() const { return stream.delay - count; }
   };
 
   /// The result of an op that works frame by frame on several wires, or on the windows of one. Its
-  /// first frames wait for values that come later than the frames behind them go by.
+  /// first frames wait for values that arrive later than the frames after them.
   struct Waiting {
     struct Part {
       OutletId wire;
@@ -184,14 +186,15 @@ class Builder final : public PulseBuilder {
     int64_t laid = 0;                    ///< ... and its delay where none waits
   };
 
-  /// How a window reads the frames that are laid out for it.
+  /// How a window reads its laid-out frames.
   struct Layout {
     int64_t delay = 0;  ///< of the frames, where none waits
     int64_t history = 0;
     int64_t out_delay = 0;
   };
 
-  /// Results of the current node for leading frames alone: they precede its results for the stream.
+  /// The current node's results for the leading frames alone, which precede its results for the
+  /// stream.
   struct Early {
     int64_t count = 0;
     std::vector<OutletId> inputs;    ///< the node's inputs for these frames
@@ -212,8 +215,7 @@ class Builder final : public PulseBuilder {
   std::optional<int64_t> cut_of(OutletId wire, std::optional<int64_t> delay) const;
   std::optional<int64_t> cut_by_node(OutletId made) const;
 
-  /// Return whether the rule of the node said that it works frame by frame, as far as it is known
-  /// by now.
+  /// Return whether the node's rule has declared so far that it works frame by frame.
   bool is_by_frame() const { return !reads_.empty() && reads_.back().node == node_; }
   /// Return how many leading frames of the inputs need not be aligned.
   int64_t unread_of_inputs() { return is_by_frame() ? unread() : 0; }

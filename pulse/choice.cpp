@@ -14,8 +14,8 @@
 namespace rill::pulse {
 namespace {
 
-// One core with wide vectors, and caches that hold the model. Only the ratios matter, between
-// multiply-adds, weights that each step reads again, and steps of nodes.
+// A cost model of one core with wide vectors, whose caches hold the model. Only the ratios between
+// multiply-adds, weight reads per step, and node overhead matter.
 constexpr double kFmaPerUs = 48000;
 constexpr double kBytesPerUs = 60000;
 constexpr double kNodeUs = 0.05;
@@ -42,7 +42,7 @@ double cost_us(const Graph& graph) {
     Facts in;
     for (const OutletId& input : node.inputs) {
       in.push_back(graph.fact(input));
-      // Weights are read once a step, however many frames it has.
+      // Each step reads the weights once, for any number of frames.
       if (in.back().konst) bytes += static_cast<double>(in.back().konst->size_bytes());
     }
     const Cost cost = node.op->cost(in, node.outputs);
@@ -61,9 +61,10 @@ double delay_of(const Report& report, int64_t pulse) {
   return out;
 }
 
-/// Pulses that may fill the chunks that wires wait for, as multiples of `unit`. `report`: of the
-/// stream with that pulse. A wire of `pulse` frames per step waits for (1 + r) * chunk - g frames,
-/// where it sees r chunks to come, and g is the greatest common divisor of pulse and chunk.
+/// Return pulses that may fill the chunks for which wires wait, as multiples of `unit`. `report`:
+/// of the stream with pulse `unit`. A wire of `pulse` frames per step waits for (1 + r) * chunk - g
+/// frames, where r is the number of chunks it looks ahead, and g the greatest common divisor of
+/// pulse and chunk.
 std::set<int64_t> chunk_candidates(const Report& report, int64_t unit) {
   constexpr int64_t kMostToCome = 2;
   std::set<int64_t> out;
@@ -89,7 +90,8 @@ std::set<int64_t> chunk_candidates(const Report& report, int64_t unit) {
   return out;
 }
 
-/// The shortest pulse that is less late than all shorter ones because it fills chunks; 0 for none.
+/// Return the shortest pulse with less latency than all shorter ones because it fills chunks; 0 if
+/// there is none.
 Result<int64_t> chunk_of(const Graph& graph, Options options, int64_t unit) {
   constexpr size_t kMostTried = 8;
   options.pulse = Dim(unit);
@@ -125,7 +127,7 @@ Result<Choice> choice_of(const Graph& graph, Options options, int64_t pulse) {
   return out;
 }
 
-/// Read `min=8` into the bound that it names; false if it names none.
+/// Read `min=8` into the named bound; false if there is no such bound.
 bool read_bound(std::string_view text, Bounds* out) {
   const struct {
     std::string_view name;
@@ -181,7 +183,7 @@ Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
   const int64_t first = (bounds.least - 1) / unit + 1;
   std::set<int64_t> pulses;
   for (const int64_t multiple : kMultiples) {
-    // A bound far beyond all memory has no multiple that fits into a number.
+    // A huge bound has no multiple that fits int64.
     if (first > bounds.most / unit / multiple) break;
     pulses.insert(first * multiple * unit);
   }
@@ -195,7 +197,7 @@ Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
   for (const int64_t pulse : pulses) {
     if (earliest && pulse - 1 > bounds.max_latency) break;
     RILL_ASSIGN(const Choice choice, choice_of(graph, options, pulse));
-    // Where a layer sees chunks of frames, longer pulses may be less late than shorter ones.
+    // If a layer reads chunks of frames, longer pulses may have less latency than shorter ones.
     if (is_early(choice, bounds)) out.push_back(choice);
     if (!earliest || choice.latency() < earliest->latency()) earliest = choice;
   }

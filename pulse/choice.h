@@ -17,8 +17,8 @@ struct Choice {
   int64_t state_bytes = 0;
   int64_t arena_bytes = 0;
 
-  /// Frames that the first frame of a pulse waits for its answer: for the pulse to fill up, and
-  /// for the frames that the model looks ahead.
+  /// The frames from the first frame of a pulse to its output: the rest of the pulse, and the
+  /// model's look-ahead.
   double latency() const { return static_cast<double>(pulse - 1) + delay; }
   double us_per_frame() const { return step_us / static_cast<double>(pulse); }
 };
@@ -35,15 +35,14 @@ struct Bounds {
 /// the text requests no search. Errors: kPulse for bounds that contradict each other.
 Result<std::optional<Bounds>> parse_bounds(std::string_view text);
 
-/// Report cost and latency of the legal pulses within bounds: of a dozen multiples of the least
-/// pulse that is at least `bounds.least`, and of the chunk of frames that layers see at once, those
-/// that are late by no more than asked.
-/// Symbols other than the stream's are taken for 1: they scale the costs of all pulses alike.
-/// Errors: kPulse where no legal pulse is within bounds, and those of `pulsify`.
+/// Report cost and latency of legal pulses within bounds. Candidates are a dozen multiples of the
+/// least pulse >= `bounds.least`, and of the chunk of frames that layers read; those with too much
+/// latency are dropped. Other symbols count as 1, because they scale the costs of all pulses alike.
+/// Errors: kPulse if no legal pulse is within bounds; those of `pulsify`.
 Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
                                     const Bounds& bounds);
 
-/// Find the pulse of least latency among those whose frames cost little more than the cheapest.
+/// Return the pulse of least latency among those whose cost per frame is close to the least.
 const Choice& best(const std::vector<Choice>& choices);
 
 /// Return the delay of a wire in frames of the stream symbol.

@@ -48,7 +48,7 @@ Result<size_t> output_named(const Graph& graph, std::string_view name) {
       .hint(str_cat("The outputs are ", join(graph.output_names, ", ")));
 }
 
-/// The axis of frames of what one step takes or gives; -1 for a scalar.
+/// Return the frame axis of an input or output of one step; -1 for a scalar.
 int frame_axis(const Fact& fact) {
   int open = -1;
   int count = 0;
@@ -80,7 +80,7 @@ void describe_steps(Graph* graph) {
     if (i >= streams.outputs.size()) streams.outputs.push_back({frame_axis(fact), 0, {}});
     StreamingOutput& told = streams.outputs[i];
     const auto frames = told.axis >= 0 ? fact.dim(told.axis).to_int() : std::nullopt;
-    // Of a step that the stream does not fill nothing is given.
+    // A step that the stream does not fill outputs nothing.
     if (streams.pulse > 0 && frames) {
       told.length = floor_div(symbol, streams.pulse) * Dim(*frames);
     }
@@ -89,12 +89,12 @@ void describe_steps(Graph* graph) {
 
 namespace {
 
-/// Have a model stream whose steps are its runs.
+/// Make a model a stream whose steps are its runs.
 void stream_by_steps(Graph* graph) {
   if (!graph->streaming) {
     Streaming streams;
     streams.named = graph->scope.fresh("S");
-    // Outputs of a step depend on its input frames only, wherever the stream ends after them.
+    // Outputs of a step depend only on its input frames, not on the end of the stream.
     streams.late_end = true;
     graph->streaming = std::move(streams);
   }
@@ -102,7 +102,7 @@ void stream_by_steps(Graph* graph) {
   describe_steps(graph);
 }
 
-/// A stream whose steps are runs of the model keeps nothing but what this module adds.
+/// A stream whose steps are runs of the model keeps only the state that this module adds.
 Status expect_steps(const Graph& graph) {
   if (!graph.streaming) return {};
   bool steps = !graph.streaming->model && graph.streaming->wires.empty();
@@ -119,7 +119,7 @@ Status expect_steps(const Graph& graph) {
       .hint("Tie outputs to inputs before the model is pulsed");
 }
 
-/// The operators that give the output of a step the shape of an input.
+/// Return the operators that give the output of a step the shape of an input.
 Result<std::vector<OpPtr>> conversion(const Fact& gives, const Fact& takes,
                                       const std::vector<int64_t>& order) {
   RILL_ASSIGN(auto shape, reordered(gives, order));
@@ -244,7 +244,7 @@ Result<Graph> with_context(const Graph& model, std::string_view input, int64_t f
 
 namespace {
 
-/// An axis of frames that somebody named, and where it is.
+/// A named frame axis, and its place.
 struct NamedAxis {
   bool input = false;
   size_t index = 0;
@@ -268,8 +268,8 @@ Result<NamedAxis> named_axis(const Graph& graph, const FrameAxis& given) {
               ": expected one of its axes, counted from 0");
 }
 
-/// Follow extents from named axes through one step. Returns the symbols by which the facts of its
-/// outputs are marked, and the step with these; nothing where the step needs its numbers.
+/// Trace extents from named axes through one step, by replacing them with symbols. Return the
+/// symbols and the step; nothing if the step needs the numbers.
 struct Traced {
   Graph step;
   std::vector<std::string> marks;
@@ -298,7 +298,7 @@ std::optional<Traced> traced(const Graph& graph, const std::vector<NamedAxis>& a
     Fact fact = step->fact(source).without_value();
     Dim& extent = fact.shape[static_cast<size_t>(each.axis + shift)];
     const auto frames = graph.fact(graph.inputs[each.index]).dim(each.axis).to_int();
-    // Frames of steps before, which a context puts in front, stay as they are.
+    // Frames that a context prepends from earlier steps stay unchanged.
     if (frames) extent += Dim::symbol(out.marks[0]) * Dim(*frames / common) - Dim(*frames);
     changed[source] = std::move(fact);
   }
@@ -322,7 +322,7 @@ std::optional<Traced> traced(const Graph& graph, const std::vector<NamedAxis>& a
   return out;
 }
 
-/// The only axis of a fact that mentions a mark; -1 if there is none, or another one.
+/// Return the only axis of a fact that mentions a mark; -1 if none or several do.
 int marked_axis(const Fact& fact, const std::vector<std::string>& marks, int from) {
   int found = -1;
   for (int axis = from; axis < fact.rank(); ++axis) {
@@ -334,8 +334,8 @@ int marked_axis(const Fact& fact, const std::vector<std::string>& marks, int fro
   return found;
 }
 
-/// Return whether the axis of frames follows from the shape: it is the only axis, or the only open
-/// one behind the first, or there is one element.
+/// Return whether the shape determines the frame axis: it is the only axis, or the only symbolic
+/// one after the first, or there is one element.
 bool is_plain(const Fact& fact) {
   int open = 0;
   for (int axis = 1; axis < fact.rank(); ++axis) open += fact.dim(axis).is_const() ? 0 : 1;
@@ -343,7 +343,8 @@ bool is_plain(const Fact& fact) {
          all_of(fact.shape, [](const Dim& extent) { return extent == Dim(1); });
 }
 
-/// The axis of an input or output that has the shape of a named input; -1 if there is none.
+/// Return the frame axis of an input or output with the shape of a named input; -1 if there is
+/// none.
 int axis_of_alike(const Graph& graph, const std::vector<NamedAxis>& inputs, const Fact& fact) {
   for (const NamedAxis& each : inputs) {
     if (graph.fact(graph.inputs[each.index]).shape == fact.shape) return each.axis;
@@ -351,7 +352,7 @@ int axis_of_alike(const Graph& graph, const std::vector<NamedAxis>& inputs, cons
   return -1;
 }
 
-/// The axis of the frames of an output that nobody named; -1 where it does not follow.
+/// Return the frame axis of an unnamed output; -1 if it cannot be inferred.
 int followed_axis(const Graph& graph, const std::vector<NamedAxis>& inputs,
                   const std::optional<Traced>& trace, size_t output) {
   const Fact& fact = graph.fact(graph.outputs[output]);

@@ -10,7 +10,7 @@ bool same_fill(const TensorPtr& a, const TensorPtr& b) {
   if (a == b) return true;
   const auto zero = [](const TensorPtr& t) {
     if (!t || t->empty()) return true;
-    // Null has bytes of zero, which stand for the number 0 where the zero point is 0 alone.
+    // Null means zero bytes, which are the number 0 only if the zero point is 0.
     return is_quantised(t->dtype()) ? has_zero_bits_only(*t) : uniform_number(t) == 0.0;
   };
   if (!a || !b) return zero(a) && zero(b);
@@ -58,7 +58,7 @@ Result<Tensor> run_alone(const OpPtr& op, std::span<const TensorPtr> values,
   size_t source = 0;
   for (size_t k = 0; k < values.size(); ++k) {
     if (!streams[k]) continue;
-    // A plan counts in numbers where the graph has expressions.
+    // A plan needs numbers for the graph's expressions.
     RILL_ASSIGN(const Tensor number, values[k]->dtype() == DType::kDim
                                          ? cast(*values[k], DType::kI64)
                                          : Result<Tensor>(*values[k]));

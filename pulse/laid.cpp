@@ -12,8 +12,8 @@
 namespace rill::pulse {
 namespace {
 
-/// Return whether known frames of a wire have a shape: where an extent is open, fills repeat along
-/// it.
+/// Return whether known frames of a wire have a fixed shape: pad values repeat along symbolic
+/// extents.
 bool has_numbers(const Fact& fact) {
   return all_of(fact.shape, [](const Dim& extent) { return extent.is_const(); });
 }
@@ -23,7 +23,7 @@ bool has_numbers(const Fact& fact) {
 
 Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown) {
   const auto [before, after, reflect] = bordered.border;
-  // The furthest look-back of the output's frames, at the end of the stream and at its beginning.
+  // The largest look-back of the output's frames, at the end and at the beginning of the stream.
   const int64_t tail = after * (reflect ? 2 : 1);
   const int64_t shift = out_delay + before - bordered.stream.delay;
   const int64_t back = std::max<int64_t>(0, shown + shift + (after > 0 ? tail : 0));
@@ -51,7 +51,7 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
     return refusal(str_cat("a border of ", std::max(border.before, border.after), " frames"),
                    str_cat("Use at most ", kMostFrames));
   }
-  // A whole run of fewer frames than the border repeats is an error.
+  // A whole run with fewer frames than the padding repeats is an error.
   needed_.push_back(stream->dim -
                     Dim(border.reflect ? std::max(border.before, border.after) + 1 : 1));
   RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
@@ -70,7 +70,7 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
   return out;
 }
 
-/// A border around frames that can be laid out earlier, as early as it can be laid out itself.
+/// Pad frames that can be laid out earlier, and lay the result out as early as possible.
 Result<Builder::Bordered> Builder::bordered(const Source& source, const StreamBorder& border,
                                             int64_t pulse) {
   Bordered out{source, source.stream, border};
@@ -79,7 +79,7 @@ Result<Builder::Bordered> Builder::bordered(const Source& source, const StreamBo
     RILL_ASSIGN(const int64_t slack, slack_of(source.wire, out.stream));
     out.held = -slack;
   }
-  // A frame must have arrived to be repeated. Frames that are mirrored come from ever nearer ones.
+  // A frame must have arrived before it is repeated. Mirrored frames come from ever nearer ones.
   const std::vector<int64_t> inner = known_of(source);
   const auto known_at = [&](int64_t frame) {
     const int64_t there = std::max<int64_t>(0, out.stream.delay + frame) / pulse * pulse;
@@ -93,7 +93,7 @@ Result<Builder::Bordered> Builder::bordered(const Source& source, const StreamBo
     if (border.before <= kMostKnown) out.known.push_back(known);
     if (frame >= first) out.out_delay = std::max(out.out_delay, known - frame);
   };
-  // Of very many mirrored frames, the first one that is read waits longest.
+  // With very many mirrored frames, the first frame read waits longest.
   for (int64_t at = border.before <= kMostKnown ? 0 : first; at < border.before; ++at) {
     note(at, border.reflect ? border.before - at : 0);
     if (border.before > kMostKnown) break;
@@ -137,17 +137,17 @@ Result<OutletId> Builder::front(OutletId wire, StreamFact* stream, OutletId fram
   return out;
 }
 
-/// Nothing where the window leaves more frames out than stand in front.
+/// Return nothing if the window skips more frames than the prefix has.
 Result<std::optional<OutletId>> Builder::fronted_window(const Fronted& fronted, StreamFact* stream,
                                                         const StreamWindow& window) {
-  // A slice of the joined stream has frame 0 later.
+  // In a slice of the joined stream, frame 0 comes later.
   const int64_t virtual_delay = fronted.virtual_delay() + stream->delay - fronted.out_delay;
   const int64_t first = window.unread * window.stride;
   const int64_t history =
       aligned_history(std::max(window.kernel - window.stride, -virtual_delay - first),
                       virtual_delay, window.stride);
   if (history < 0) return std::optional<OutletId>();
-  // Windows of frames in front alone are computed from these.
+  // Windows within the prefix are computed from its frames alone.
   const int64_t overlap = std::max<int64_t>(0, window.kernel - window.stride);
   const int64_t skipped = stream->delay - fronted.out_delay;
   const int64_t least = aligned_history(overlap, virtual_delay, window.stride);
@@ -177,7 +177,7 @@ std::optional<int64_t> Builder::cut_of(OutletId wire, std::optional<int64_t> del
   return std::nullopt;
 }
 
-/// Return the same for a wire that the node made: a new one, or a part of an input.
+/// As above, for a wire that the node made: a new one, or a part of an input.
 std::optional<int64_t> Builder::cut_by_node(OutletId made) const {
   const auto is_made = [&](OutletId input) { return wires_.at(input).outlet == made; };
   if (none_of(node().inputs, is_made)) return 0;
@@ -195,8 +195,8 @@ Result<OutletId> Builder::cut_front(const Fronted& fronted, int64_t begin, int64
               {fronted.frames});
 }
 
-/// The least delay at which inputs meet whose first frames are known or stand in front; nothing
-/// where none stand in front, or the node does more than to work frame by frame.
+/// Return the least common delay of inputs whose first frames are known or prefixed; nothing if no
+/// input has a prefix, or the node does not work frame by frame.
 std::optional<int64_t> Builder::front_delay() const {
   const std::optional<int64_t> none;
   if (fronted_.empty() || node().outputs.size() != 1 || !is_by_frame()) return none;
@@ -277,7 +277,7 @@ Result<OutletId> Builder::first_frames(OutletId made) {
   return konst("first", std::move(frames));
 }
 
-/// A slice behind all frames in front is one of the stream that they stand in front of.
+/// Replace a slice after the whole prefix by a slice of the stream without the prefix.
 void Builder::skip_front(KnownWire* wire) const {
   const auto fronted = fronted_.find(wire->outlet);
   if (fronted == fronted_.end() || !wire->cut || *wire->cut < fronted->second.count) return;
@@ -340,7 +340,7 @@ Result<std::optional<Builder::Fronted>> Builder::padded_front(OutletId wire, Str
   const bool padded = window.before > 0 || !fronted;
   if (padded && !has_numbers(fact)) return std::optional<Fronted>();
   if (!fronted) {
-    // The end may hold the stream back, until nothing is known of it.
+    // The end may delay the stream until no frame of it is known.
     RILL_ASSIGN(wire, mask(wire, &stream, false, window.after > 0, window.pad_value));
     if (!stream.has_prefix()) return std::optional<Fronted>();
   }

@@ -17,8 +17,8 @@ namespace {
 constexpr int64_t kMostChosen = 4096;
 constexpr size_t kMostNodes = 256;
 
-/// Return the graph of the wire alone; nothing if it depends on an input, on the length of the
-/// stream, or on many nodes.
+/// Return the graph that computes only this wire; nothing if it depends on an input, on the length
+/// of the stream, or on many nodes.
 std::optional<Graph> made_of_positions(const Graph& pulsed, OutletId wire,
                                        const std::string& symbol) {
   std::set<int> needed;

@@ -13,8 +13,8 @@ struct Leading {
   int64_t count = 0;  ///< up to some thousands
 };
 
-/// Find the first frames of a condition that is made of positions alone; nothing for others.
-/// `wire`: the condition in a pulsed graph, bool, where it goes by as `stream` says.
+/// Find the first frames of a condition that depends only on positions; nothing for others. `wire`:
+/// the bool condition in a pulsed graph, which streams as `stream` describes.
 std::optional<Leading> leading_frames(const Graph& pulsed, OutletId wire, const StreamFact& stream,
                                       const std::string& symbol);
 

@@ -18,19 +18,19 @@ namespace rill::pulse {
 namespace {
 
 constexpr int64_t kTries = 6;  ///< at the beginning, the same number after it, and at the end
-/// Floats of a run lie between these.
+/// The bounds of random floats.
 struct Bounds {
   double low = -1;
   double high = 1;
 };
-/// Noise of the same size stays where functions are not flat; a maximum and a minimum show larger
-/// numbers of one sign.
+/// Small noise stays where functions are not flat; maxima and minima need larger numbers of one
+/// sign.
 constexpr Bounds kOthers[] = {{-1, 1}, {1, 32}, {-32, -1}};
-/// Of the largest wire of a run: attention over all of a long stream asks for more than there is.
+/// The limit for the largest wire of a run: attention over a whole long stream exceeds the memory.
 constexpr int64_t kMostElements = int64_t{1} << 26;
 
-/// Write noise into every element: floats within bounds, indices that most tables have, and any
-/// bytes of quantised types. Strings and the like stay.
+/// Write noise into every element: floats within bounds, small indices that most tables have, and
+/// any bytes of quantised types. Strings and other objects stay unchanged.
 void draw_noise(Tensor* noise, Bounds bounds, uint64_t seed) {
   Splitmix64 random(seed);
   const DType dtype = noise->dtype();
@@ -60,7 +60,7 @@ Status fill_with_noise(const View& input, int axis, int64_t first, Bounds bounds
   return {};
 }
 
-/// The first frame that differs, as far as both have frames; nothing if none does.
+/// Return the first common frame that differs; nothing if none does.
 std::optional<int64_t> first_difference(const View& a, const View& b, int axis) {
   int64_t outer = 1;
   int64_t inner = dtype_size(a.dtype);
@@ -87,13 +87,13 @@ Result<Tensor> copy_of(const View& view) {
   return out;
 }
 
-/// A wire that is looked at: output number `output` of the graph that is run.
+/// An observed wire: output number `output` of the graph that runs.
 struct Seen {
   const Wire* wire;
   size_t output;
 };
 
-/// The graph as it was streamed, with every wire that streams for an output.
+/// The streamed graph, with every streaming wire as an output.
 Graph with_wires(const Graph& whole, const Report& report, std::vector<Seen>* seen) {
   std::map<std::pair<std::string, int>, OutletId> known;
   for (size_t id = 0; id < whole.nodes.size(); ++id) {
@@ -137,7 +137,7 @@ class Runs {
  public:
   Runs(Session* session, const Report& report) : session_(*session), report_(report) {}
 
-  /// Run the whole graph, which the others are compared with.
+  /// Run the whole graph as the reference.
   Status begin() {
     RILL_TRY(fill(0, {}, 1));
     for (size_t i = 0; i < report_.inputs.size(); ++i) {
@@ -221,7 +221,7 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
     if (wire.pulse > 0) pulses = std::max(pulses, wire.delay / wire.pulse + kTries + 2);
   }
   std::unique_ptr<Session> session;
-  // A model may be defined for short streams only.
+  // A model may be defined only for short streams.
   for (; pulses >= 2; pulses /= 2) {
     auto made = session_for(wired, options.symbol, pulses * pulse);
     if (!made.ok()) continue;

@@ -15,11 +15,11 @@ struct LeastDelays {
 };
 
 /// Run the whole graph on a few pulses of noise, then with other noise from some pulse on, and with
-/// an end in some pulse. A frame that differs depends on that pulse, so it cannot precede it: this
-/// proves a bound by example. A hidden dependence, as behind a closed rectifier, proves nothing.
-/// The other symbols of the graph are bound. Not real-time: runs the graph up to sixty times, and
-/// begins no further run after `most_seconds`. Bounds are missing if it does not run. Errors: those
-/// of rewriting the graph.
+/// an end in some pulse. A frame that differs depends on that pulse, so it cannot be computed
+/// earlier: this proves a bound by example. A hidden dependence, for example behind a closed
+/// rectifier, proves nothing. The other symbols of the graph are bound. Not real-time: runs the
+/// graph up to sixty times, and starts no run after `most_seconds`. Without a run, there are no
+/// bounds. Errors: those of rewriting the graph.
 Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report,
                                  double most_seconds);
 

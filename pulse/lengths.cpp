@@ -15,8 +15,8 @@
 namespace rill::pulse {
 namespace {
 
-/// Return the last length at which one expression is not negative. Nothing if there is always
-/// another one, or if it is unknown; the end of a stream then refuses lengths that do not fit.
+/// Return the last length at which one expression is not negative. Nothing if there is no last one,
+/// or if it is unknown; then the end of a stream refuses invalid lengths.
 std::optional<int64_t> last_length(const Dim& dim, std::string_view symbol) {
   const auto pattern = DimPattern::of(dim, symbol);
   if (!pattern.ok()) return std::nullopt;
@@ -44,8 +44,8 @@ void visit_slices(const Graph& graph, const Visit& visit) {
   }
 }
 
-/// The range of a slice must exist: rows of tables, frames that are kept, and the last ones.
-/// Streams that end before any frame of a slice `x[5:]` give none, which needs no frames.
+/// The range of a slice must exist: rows of tables, kept frames, and the last ones. A slice `x[5:]`
+/// of a shorter stream is empty, so it needs no frames.
 void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   for (const Node& node : graph.nodes) {
     if (const Graph* nested = node.op->nested()) add_slices(*nested, symbol, out);
@@ -59,9 +59,9 @@ void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
   });
 }
 
-/// Expressions that must be 0 for a whole run to be defined: where the frames of two inputs meet,
-/// and where frames are split, no frame may be left over. A stream cannot know beforehand that a
-/// single frame is repeated instead.
+/// Collect expressions that must be 0 for a defined whole run: where the frames of two inputs meet,
+/// or where frames are split, no frame may be left over. A stream cannot know in advance that a
+/// single frame is broadcast instead.
 void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   const auto add = [&](const Dim& a, const Dim& b) {
     if (!a.mentions(symbol) || !b.mentions(symbol)) return;
@@ -92,8 +92,8 @@ void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<
   }
 }
 
-/// Facts with every extent at least 0, as whole runs have them: a window that is longer than the
-/// stream gives no frames, not fewer than none.
+/// Return facts with all extents clamped to 0, as in whole runs: a window longer than the stream
+/// gives 0 frames, not a negative number.
 Facts with_extents(Facts facts, const SymbolScope& scope, std::string_view symbol) {
   for (Fact& fact : facts) {
     for (Dim& dim : fact.shape) {
@@ -103,7 +103,7 @@ Facts with_extents(Facts facts, const SymbolScope& scope, std::string_view symbo
   return facts;
 }
 
-/// Return whether a whole run of that length refuses a node, whose inputs are these.
+/// Return whether a whole run of that length refuses a node with these inputs.
 bool is_refused(const Node& node, const Facts& in, std::string_view symbol, int64_t length) {
   Facts bound;
   for (const Fact& fact : in) bound.push_back(substitute(fact, symbol, Dim(length)));
@@ -115,7 +115,7 @@ bool is_refused(const Node& node, const Facts& in, std::string_view symbol, int6
   });
 }
 
-/// The first and the last length from `from` on at which an expression is negative.
+/// Return the first and the last length >= `from` at which an expression is negative.
 std::vector<int64_t> negative_lengths(const Dim& dim, std::string_view symbol, int64_t from) {
   constexpr int64_t kMost = 4096;
   const auto pattern = DimPattern::of(Dim(-1) - dim, symbol);
@@ -144,17 +144,17 @@ void add_refused(const Node& node, const Facts& in, const Facts& out, const Symb
   }
 }
 
-/// The difference between the frames of a whole run and those that a stream counts. If frames are
-/// added after a stream shorter than a window, the stream continues from a negative count. A wire
-/// may not have a negative count either if its length may be data downstream, or if a whole run
-/// refuses its node then.
+/// Compare the frames of a whole run with those that a stream counts. If frames are added after a
+/// stream shorter than a window, the stream continues from a negative count. A wire must not have a
+/// negative count if its length may become data downstream, or if a whole run then refuses its
+/// node.
 void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
-  // The graph's own scope takes the extents of wires for granted, which are in question here.
+  // The graph's own scope assumes valid extents of wires, which are in question here.
   const SymbolScope scope = assertions_of(graph.scope);
   std::vector<Facts> extents;
-  // Wires that follow one another are mostly alike.
+  // Consecutive wires usually have equal lengths.
   std::pair<Dim, Dim> last;
-  std::vector<Dim> lengths;  // of wires so far, until some are read
+  std::vector<Dim> lengths;  // of earlier wires
   const auto add = [&](OutletId outlet) {
     const Fact& told = graph.fact(outlet);
     const Fact& real = extents[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
@@ -169,7 +169,7 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
       }
     }
   };
-  // A stream of no frames has no output that a whole run could lack, unless one does not stream.
+  // An empty stream has no output that a whole run could lack, unless an output is static.
   const bool gives_values = any_of(graph.outputs, [&](const OutletId& output) {
     return !graph.fact(output).mentions(symbol);
   });
@@ -219,7 +219,7 @@ std::optional<std::vector<Facts>> facts_of_nothing(const Graph& graph, std::stri
   return out;
 }
 
-/// Return whether an expression has no bound, and never falls from one length to the next.
+/// Return whether an expression is unbounded and never falls from one length to the next.
 Result<bool> grows(const Dim& dim, std::string_view symbol) {
   const Dim next = Dim::symbol(std::string(symbol)) + Dim(1);
   RILL_ASSIGN(const DimPattern all, DimPattern::of(dim, symbol));
@@ -228,8 +228,8 @@ Result<bool> grows(const Dim& dim, std::string_view symbol) {
   return all.growth() > 0 && least && *least >= 0;
 }
 
-/// Return the index behind the last node with the symbol in an attribute, or that makes data of a
-/// length.
+/// Return the index after the last node with the symbol in an attribute, or that turns a length
+/// into data.
 size_t last_written(const Graph& graph, std::string_view symbol) {
   for (size_t i = graph.nodes.size(); i > 0; --i) {
     const Node& node = graph.nodes[i - 1];
@@ -243,7 +243,7 @@ size_t last_written(const Graph& graph, std::string_view symbol) {
 SymbolScope assertions_of(const SymbolScope& scope) {
   SymbolScope out;
   for (const SymbolScope::Assertion& assertion : scope.assertions()) {
-    // One that does not read back proves nothing.
+    // An expression that cannot be parsed proves nothing.
     if (!out.assert_text(assertion.text).ok()) continue;
   }
   return out;
@@ -264,7 +264,7 @@ Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
                              std::string_view symbol) {
   const Dim& dim = input.dim(axis);
   if (counts_symbol(dim, symbol) || !of_symbol_alone(dim, symbol)) return {};
-  bool beside = false;  // one that counts the symbol
+  bool beside = false;  // an input that counts the symbol
   for (const OutletId& each : whole.inputs) {
     for (const Dim& extent : whole.fact(each).shape) {
       beside |= extent.mentions(symbol) && counts_symbol(extent, symbol);

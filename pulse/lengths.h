@@ -7,7 +7,7 @@
 
 namespace rill::pulse {
 
-/// Return the assertions on symbols alone, without the assumption that extents are non-negative.
+/// Return the assertions on symbols, without the assumption that extents are non-negative.
 SymbolScope assertions_of(const SymbolScope& scope);
 
 /// Return whether an expression mentions the symbol and no other.
@@ -21,24 +21,24 @@ bool counts_symbol(const Dim& length, std::string_view symbol);
 Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
                              std::string_view symbol);
 
-/// List expressions of the stream symbol alone that the length of a stream must not make negative.
-/// They are `needed`, and others from assertions, from inputs, from slices whose frames or rows
+/// List expressions in the stream symbol that the length of a stream must not make negative. They
+/// are `needed`, and further ones from assertions, from inputs, from slices whose frames or rows
 /// must exist, from pairs of lengths that must be equal, and from streams shorter than a window
 /// that frames are added after: their whole run has other frames than the stream counts.
 std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
                              std::string_view symbol);
 
-/// List expressions of the stream symbol alone that are negative at lengths of which whole runs
-/// refuse a model as it was written: where wires have other frames than attributes behind them
-/// count.
+/// List expressions in the stream symbol that are negative at lengths for which whole runs refuse
+/// the original model: where wires have other frames than downstream attributes assume.
 std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol);
 
-/// Return lengths of the outputs: those that a stream counts, in `told`; at no frames those of a
-/// whole run, as other windows than one longer than the stream may make frames out of none.
+/// Return the lengths of the outputs: those that a stream counts, `told`; for an empty stream those
+/// of a whole run, because padded windows may output frames without input.
 std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
                                       std::string_view symbol);
 
-/// Return the knowledge about lengths at which every slice to fixed frames of the stream has them.
+/// Return the assertions that hold at lengths at which every slice to fixed frames of the stream
+/// exists.
 SymbolScope scope_of_taken_lengths(const Graph& graph);
 
 /// Return the longest stream for which no expression is negative; nothing if there is no longest.

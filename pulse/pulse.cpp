@@ -30,7 +30,7 @@ namespace {
 /// Translates a graph node by node, collecting every reason to refuse.
 class Pulsifier {
  public:
-  /// `unread`: for every node, how many first frames of its outputs nobody reads.
+  /// `unread`: for every node, the number of its first output frames without a reader.
   Pulsifier(const Graph& whole, const Options& options, std::vector<int64_t> unread)
       : whole_(whole), options_(options), builder_(whole, options, &pulsed_, std::move(unread)) {
     pulsed_ = empty_like(whole);
@@ -38,13 +38,14 @@ class Pulsifier {
   }
 
   Result<Graph> run(Report* report);
-  /// Return the number that refusals want pulses to be multiples of: 1 if none did.
+  /// Return the unit of pulses that refusals require; 1 if none did.
   int64_t unit() const { return builder_.unit(); }
-  /// Once it has run: how many first frames of each node nobody reads, if that lets one wait less.
+  /// After a run: for each node, the number of first frames without a reader, if that reduces a
+  /// delay.
   std::optional<std::vector<int64_t>> unread() const;
 
  private:
-  /// The inputs of a node that are known at the end of the stream only.
+  /// Return the inputs of a node that are known only at the end of the stream.
   struct AtEnd {
     const KnownWire* last = nullptr;  ///< the last of these inputs
     std::optional<Dim> after;
@@ -73,7 +74,7 @@ class Pulsifier {
   std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes that each whole node led to
 };
 
-/// Dims with what is asserted of the symbols.
+/// Simplify dims by the assertions on symbols.
 TensorPtr simplified(const TensorPtr& dims, const SymbolScope& scope) {
   std::vector<Dim> known;
   for (const Dim& dim : dims->values<Dim>()) known.push_back(scope.simplify(dim));
@@ -177,7 +178,7 @@ Pulsifier::AtEnd Pulsifier::known_at_end(const Node& node) {
   for (const OutletId& input : node.inputs) {
     const KnownWire& wire = builder_.wire_of(input);
     if (!wire.known_after) continue;
-    // Prefer an input that depends on frames to one that depends on their number alone.
+    // Prefer an input that depends on frames to one that depends only on their number.
     if (!out.last || !(*wire.known_after == Dim(0))) out.last = &wire;
     out.after = out.after ? max(*out.after, *wire.known_after) : *wire.known_after;
   }
@@ -185,7 +186,7 @@ Pulsifier::AtEnd Pulsifier::known_at_end(const Node& node) {
   return out;
 }
 
-/// Copies a node that does not stream.
+/// Copy a static node.
 void Pulsifier::still(int id, AtEnd* known) {
   const Node& node = whole_.node(id);
   std::vector<OutletId> inputs;
@@ -212,8 +213,8 @@ void Pulsifier::still(int id, AtEnd* known) {
   }
 }
 
-/// The wire that a node which does not stream reads: where its value is an expression in the length
-/// of the stream, one that is known at the end.
+/// Return the wire that a static node reads: if its value is an expression in the length of the
+/// stream, a wire that is known at the end.
 Result<OutletId> Pulsifier::still_input(const Node& node, OutletId input, AtEnd* known) {
   const TensorPtr& value = whole_.fact(input).konst;
   if (!value_mentions(value, options_.symbol)) return builder_.wire_of(input).outlet;
@@ -228,14 +229,14 @@ Result<OutletId> Pulsifier::still_input(const Node& node, OutletId input, AtEnd*
   return length;
 }
 
-/// Return the remedy for a node whose frames meet a value that is known at the end only.
+/// Return the remedy for a node that combines frames with a value known only at the end.
 std::string Pulsifier::way_to_know(const Node& node, const Dim& known_after) const {
   const auto* joined = node.op->as<ops::Concat>();
   if (joined && node.outputs[0].dim(static_cast<int>(joined->axis)).mentions(options_.symbol)) {
     return "Repeat the end with F.pad(x, (0, n), mode='replicate'), or mirror it with "
            "mode='reflect'";
   }
-  // A value of the first frames waits for the end in short streams only.
+  // A value of the first frames waits for the end only in short streams.
   const auto pattern = DimPattern::of(known_after, options_.symbol);
   if (pattern.ok() && pattern->growth() == 0 && pattern->settled() > 0) {
     return str_cat(
@@ -273,8 +274,7 @@ Status Pulsifier::outputs() {
     }
     if (wire.stream) {
       builder_.enter(whole_.outputs[i].node);
-      // Frames that turn out to lie behind the end are few, whatever the length: sessions keep
-      // them.
+      // Few frames can lie beyond the end, at any length, so sessions hold them.
       RILL_TRY(builder_.least_ahead(wire.outlet, *wire.stream).status());
     }
     pulsed_.add_output(whole_.output_names[i], wire.outlet);
@@ -282,7 +282,7 @@ Status Pulsifier::outputs() {
   return {};
 }
 
-/// Return the effect on a stream of a node that was put upstream of a refused one.
+/// Return the effect on a stream of a node inserted upstream of a refused one.
 std::string cause_of(const Op& op) {
   const auto* delay = op.as<ops::Delay>();
   if (!delay) return {};
@@ -459,7 +459,7 @@ Result<Graph> Pulsifier::run(Report* report) {
   return declutter(pulsed);
 }
 
-/// Note that a selection by position reads no frame of a branch before the first chosen one.
+/// Record that a selection by position reads no frame of a branch before the first chosen one.
 void Pulsifier::leave_out_unselected(std::vector<Read>* reads) const {
   constexpr size_t kMostChoices = 256;  // each runs a plan
   std::map<int, std::optional<Leading>> leading;
@@ -490,7 +490,8 @@ std::vector<int64_t> all_read(const Graph& whole) {
   return std::vector<int64_t>(whole.nodes.size(), 0);
 }
 
-/// Tries what refusals ask for, from a pulse on: each names what its own node needs.
+/// Tries the multiples that refusals require, starting at a pulse: each refusal names the multiple
+/// for its node.
 Result<int64_t> unit_of(const Graph& whole, Options options, int64_t unit) {
   constexpr int kTries = 64;
   Status refusal;
@@ -517,7 +518,7 @@ Result<Graph> pulse_ready(const Graph& whole, const Options& options, Report* re
   Pulsifier pulsifier(whole, options, all_read(whole));
   auto pulsed = pulsifier.run(report);
   if (pulsed.ok()) {
-    // Where frames are read from shows once every node has been pulsed.
+    // The reads of frames are known after every node was pulsed.
     auto unread = pulsifier.unread();
     if (!unread) return pulsed;
     auto earlier = Pulsifier(whole, options, *std::move(unread)).run(report);
@@ -537,7 +538,7 @@ Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* re
   return pulse_ready(whole, options, report);
 }
 
-/// The same with extents that are never negative.
+/// As above, with extents that are never negative.
 Result<Graph> pulse_empty_extents(const Graph& graph, const Options& options, Report* report) {
   RILL_ASSIGN(Graph whole, ready_for_pulses(graph, options));
   RILL_ASSIGN(whole, with_empty_extents(whole));
@@ -559,7 +560,7 @@ auto for_some_streams_at_least(const Graph& graph, const Options& options, const
     if (!longer.ok() || !*longer) return refused;
     auto again = attempt(**longer);
     if (again.ok()) return again;
-    // Where nothing but the pulse stands in the way, that is what to tell.
+    // If only the pulse prevents streaming, report that.
     if (wants_another_pulse(again.error()) && least_pulse_of(**longer, options).ok()) return again;
   }
   return refused;

@@ -13,8 +13,8 @@ Result<int64_t> least_pulse(const Graph& graph, const Options& options);
 /// and states keep the frames that the next step needs. The outputs of all steps, concatenated and
 /// without the delay, are the frames of the whole run.
 /// `Graph::streaming` describes how the result streams. Errors: kPulse, with every reason in one
-/// message, one per line: node, operator, axis, cause, remedy; if other pulses would do, which
-/// ones.
+/// message, one per line: node, operator, axis, cause, remedy; and the pulses that would work, if
+/// any.
 Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report = nullptr);
 
 }  // namespace rill::pulse

@@ -17,7 +17,7 @@ bool meets_attention(const Graph& graph, std::string_view symbol);
 /// Errors: kPulse for a model that takes pulses already.
 Result<Graph> ready_for_pulses(const Graph& graph, const Options& options);
 
-/// Errors: kPulse for a model that takes pulses already.
+/// Errors: kPulse for a model that is already pulsed.
 Status refuse_pulsed(const Graph& graph);
 
 /// Replace symbols by their value in the stream symbol, from assertions: R by S/4 if S == 4*R.

@@ -44,7 +44,7 @@ int64_t shortest_regular(const Dim& dim, const std::string& symbol) {
   };
   const int64_t settled = pattern->settled();
   if (!suffices(settled)) return std::max(settled, kUsual);
-  int64_t low = 0;  // does not suffice, since the expression is too long as it is
+  int64_t low = 0;  // not enough: the expression is too long
   int64_t high = settled;
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
@@ -55,7 +55,7 @@ int64_t shortest_regular(const Dim& dim, const std::string& symbol) {
 
 namespace {
 
-/// Say what to do about inputs of which none has the symbol.
+/// Return the remedy if no input has the symbol.
 std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol) {
   std::vector<std::string> symbols;
   for (const OutletId& input : whole.inputs) {
@@ -98,13 +98,13 @@ std::vector<Status> refusals_of_lengths(const Graph& pulsed, std::string_view sy
 
 namespace {
 
-/// Return whether the remedy of one refusal cures all that name it, as they share one cause.
+/// Return whether one remedy fixes all refusals with this cause.
 bool mends_all(const Error& refusal) {
   return refusal.hint.starts_with("Bind ") || refusal.hint.starts_with("Assert ") ||
          wants_another_pulse(refusal);
 }
 
-/// Each cause once.
+/// List each cause once.
 std::vector<Status> root_causes(const std::vector<Status>& refusals) {
   std::vector<Status> out;
   std::map<std::string, std::pair<size_t, int>> first;

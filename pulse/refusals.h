@@ -17,11 +17,11 @@ bool wants_another_pulse(const Error& refusal);
 /// broadcast(40, S) do at 40. Nothing if they fit at great lengths, or at all up to one.
 std::optional<int64_t> only_length(const Facts& facts, std::string_view symbol);
 
-/// Return a length from which on an expression is regular enough to be written in a few terms: the
-/// least that an assertion needs. 16 if there is none.
+/// Return the least length for an assertion, from which an expression can be written in a few
+/// terms. 16 if there is none.
 int64_t shortest_regular(const Dim& dim, const std::string& symbol);
 
-/// Refuse a graph of which no input has the symbol.
+/// Make the refusal of a graph without an input that has the symbol.
 Status no_stream(const Graph& whole, const std::string& symbol);
 
 /// Refuse the nodes of a pulsed graph that compute frames from the length of the stream.

@@ -22,7 +22,7 @@ bool suit(const std::vector<Dim>& asserted, const std::string& symbol, int64_t l
   return true;
 }
 
-/// Where two extents meet in an expression, it has a value only if this is not negative.
+/// The condition, as a non-negative expression, under which two extents in an expression fit.
 void add_meetings(const Dim& dim, std::vector<Dim>* out) {
   if (dim.is_const()) return;
   for (const DimTerm& term : dim.sum()->terms) {
@@ -39,7 +39,7 @@ void add_meetings(const Dim& dim, std::vector<Dim>* out) {
   }
 }
 
-/// The lengths at which expressions may become negative, or not negative any more.
+/// Enumerates the lengths at which expressions may change their sign.
 class Changes {
  public:
   /// Return false if the changes cannot be computed.
@@ -53,8 +53,8 @@ class Changes {
     return common.has_value();
   }
 
-  /// The first one behind a length; nothing where all that follows has been seen, or it takes too
-  /// many to see it.
+  /// Return the first such length after a given one; nothing if there is none, or if the search
+  /// takes too long.
   std::optional<int64_t> behind(int64_t length) {
     int64_t next = INT64_MAX;
     for (const DimPattern& sign : signs_) {
@@ -101,7 +101,7 @@ int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
   }
   int64_t last = -1;
   for (int64_t length = 0;;) {
-    // Of no frames, a session takes what is asserted of one.
+    // A session checks an empty stream by the assertions for one frame.
     const int64_t next = length == 0 ? 1 : changes.behind(length).value_or(0);
     const bool counts = !suit(frames, symbol, length);
     const bool asserted = suit(streaming.asserted, symbol, length == 0 && !counts ? 1 : length);
@@ -134,13 +134,13 @@ class Extents final : public SomeFields {
   std::vector<Dim*> open;
 };
 
-/// Let no extent be negative: a window that is longer than its input gives no frames, and a slice
-/// ends no earlier than it begins.
+/// Clamp extents to 0: a window longer than its input gives no frames, and a slice does not end
+/// before it begins.
 class EmptyExtents final : public GraphCopy {
  public:
   explicit EmptyExtents(const Graph& graph)
       : GraphCopy(graph), asserted_(assertions_of(graph.scope)) {
-    // The graph's own scope takes extents for granted that are in question here.
+    // The graph's own scope assumes valid extents, which are in question here.
     out_.scope = asserted_;
   }
 
@@ -171,7 +171,7 @@ class EmptyExtents final : public GraphCopy {
     return {};
   }
 
-  /// Let attributes that are extents of inputs follow these.
+  /// Update attributes that are extents of inputs.
   Status follow_inputs(const Node& node, const std::vector<OutletId>& inputs, Extents& extents) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Fact& before = graph_.fact(node.inputs[i]);
@@ -193,7 +193,7 @@ class EmptyExtents final : public GraphCopy {
   const SymbolScope asserted_;
 };
 
-/// The longest stream that something is asserted against; INT64_MAX where none is.
+/// Return the longest stream that an assertion refuses; INT64_MAX if there is none.
 int64_t longest_refused(const Streaming& streaming) {
   int64_t longest = -1;
   for (const Dim& each : streaming.asserted) {
@@ -210,7 +210,7 @@ bool cost_alike(const Graph& a, const Graph& b) {
   for (size_t i = 0; i < mine.size(); ++i) {
     if (mine[i].axis != other[i].axis || mine[i].delay != other[i].delay) return false;
   }
-  // States move between plans of either, which pulses of other sizes may have.
+  // Plans of both graphs can exchange states, also at other pulses.
   const auto& wires = a.streaming->wires;
   const auto& own = b.streaming->wires;
   if (wires.size() != own.size()) return false;
@@ -243,7 +243,7 @@ void take_streams_of_no_output(const Graph& whole, Graph* pulsed) {
   for (size_t i = 0; i < frames.size(); ++i) {
     const StreamingOutput& output = out.outputs[i];
     const auto step = pulsed->fact(pulsed->outputs[i]).dim(output.axis).to_int();
-    // Nor may frames have gone out before such a stream is known to end.
+    // No frame may have been output before such a stream is known to end.
     if (!step || last / out.pulse * *step > output.delay) return;
     if (!(bound->fact(bound->outputs[i]).dim(output.axis) == Dim(0))) return;
     // Use a slope large enough that the bound is inactive past `last`.
@@ -275,7 +275,7 @@ void take_empty_extents(const Graph& whole, const PulseAgain& pulse_again, Graph
   streaming.asserted.insert(streaming.asserted.end(), written.begin(), written.end());
   streaming.longest = longest_stream(streaming.symbol(), streaming.asserted);
   if (longest_refused(*again->streaming) >= refused) return;
-  // States are of one model, however it is pulsed.
+  // A state belongs to the model, whatever its pulse.
   again->streaming->model = pulsed->streaming->model;
   *pulsed = std::move(again).value();
   if (report) *report = std::move(own);

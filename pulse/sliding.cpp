@@ -24,7 +24,7 @@ namespace rill::pulse {
 namespace {
 
 constexpr char kProperty[] = "rill.window";
-/// Of the windows that are tried before they are proposed.
+/// Sizes of the windows to try before proposing them.
 constexpr int64_t kMostUnit = int64_t{1} << 16;
 constexpr int64_t kTriedFrames = 24;
 
@@ -80,7 +80,7 @@ Result<OutletId> Slider::whole_window(OutletId source, int axis, int64_t each) {
   auto delay = draft_op<ops::Delay>();
   delay->axis = axis;
   delay->overlap = (window_.left + window_.right) * each;
-  // Zero may be another byte.
+  // The zero point may be another byte.
   if (is_quantised(fact.dtype)) delay->fill = mask->value;
   const std::string name = out_.node(source.node).name;
   RILL_ASSIGN(source, add1(name + "_ended", std::move(mask), source));
@@ -141,7 +141,7 @@ Result<StreamingOutput> Slider::middle(const Dim& length, int axis, OutletId* ou
   const Dim end = begin + Dim(rate.of(window_.step));
   const Dim frames = out_.fact(*outlet).dim(axis);
   if (frames.to_int() < end.to_int()) {
-    // The frames that the output has fewer than its share of a long input.
+    // The frames by which the output is shorter than its share of a long input.
     const int64_t far = rate.unit << 24;
     const int64_t fewer = rate.of(far) - length.eval(symbol_, far).value_or(0);
     const int64_t least = (fewer + rate.frames - 1) / rate.frames * rate.unit;
@@ -221,7 +221,7 @@ Result<Graph> slide(const Graph& graph, const std::string& symbol, const Window&
         "As in --window S=40,8,16");
   }
   RILL_TRY(refuse_pulsed(graph));
-  // Simplified before and after the symbol is bound, as a whole run is, for the same bits.
+  // Simplify before and after binding the symbol, like a whole run, for the same bits.
   RILL_ASSIGN(Graph whole, with_ties(graph, symbol));
   RILL_ASSIGN(whole, declutter(whole));
   if (none_of(whole.inputs, [&](OutletId input) { return whole.fact(input).mentions(symbol); })) {

@@ -39,7 +39,7 @@ std::optional<IndexRange> parse_range(std::string_view text) {
   return IndexRange{*begin, *end};
 }
 
-/// The items of a list with commas between.
+/// Split a list at commas.
 std::vector<std::string_view> items(std::string_view list) {
   std::vector<std::string_view> out;
   for (size_t from = 0; from <= list.size();) {
@@ -50,7 +50,7 @@ std::vector<std::string_view> items(std::string_view list) {
   return out;
 }
 
-/// The axes whose extent is not 1.
+/// Return the axes whose extent is not 1.
 std::vector<int64_t> long_axes(const std::vector<Dim>& shape) {
   std::vector<int64_t> out;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -77,7 +77,7 @@ bool merges(const std::vector<Dim>& parts, const std::vector<Dim>& whole) {
   return at == parts.size();
 }
 
-/// The orders of axes, up to 2, that give the extents of `wanted`.
+/// Return up to two orders of axes that give the extents of `wanted`.
 std::vector<std::vector<int64_t>> orders_of(const std::vector<Dim>& extents,
                                             const std::vector<Dim>& wanted) {
   constexpr size_t kEnough = 2;
@@ -108,7 +108,7 @@ std::vector<std::vector<int64_t>> orders_of(const std::vector<Dim>& extents,
   return out;
 }
 
-/// An order of the axes that are not 1 as one of all axes, those of extent 1 last.
+/// Extend an order of the axes with extent > 1 to all axes, with those of extent 1 last.
 std::vector<int64_t> whole_order(const std::vector<int64_t>& order,
                                  const std::vector<int64_t>& axes, size_t rank) {
   std::vector<int64_t> out;

@@ -16,8 +16,8 @@ struct IndexRange {
   bool operator==(const IndexRange&) const = default;
 };
 
-/// A part of an input or output, as `state[1, :, 0:64]`. An index keeps its axis, with extent 1.
-/// Axes behind the last range are whole.
+/// A part of an input or output, such as `state[1, :, 0:64]`. An index keeps its axis, with extent
+/// 1. Axes after the last range are complete.
 struct StatePart {
   std::string name;
   std::vector<IndexRange> ranges;
@@ -28,7 +28,7 @@ struct StatePart {
   std::string text() const;
 };
 
-/// Read `NAME[RANGE, ...]`. A range is N, FROM:TO, :TO or a colon. Nothing for another text.
+/// Parse `NAME[RANGE, ...]`. A range is N, FROM:TO, :TO or a colon. Nothing for any other text.
 std::optional<StatePart> parse_state_part(std::string_view text);
 
 /// A source of feedback: the name of an output or a part of it, then maybe `.transpose(1,0)`.
@@ -42,14 +42,14 @@ StateSource parse_state_source(std::string_view text);
 /// Errors: kArg if `order` is not an order of its axes.
 Result<std::vector<Dim>> reordered(const Fact& fact, const std::vector<int64_t>& order);
 
-/// How an output becomes the state of an input of another shape: its axes in another order, then a
-/// reshape, which moves nothing.
+/// The conversion of an output to the state of an input with another shape: a transposition, then a
+/// reshape.
 struct StateShape {
   std::vector<int64_t> order;  ///< empty if it stays
   bool reshapes = false;
 };
-/// Find how one shape becomes another where that leaves no choice: axes of extent 1 that come and
-/// go, adjacent axes that merge or split, or different extents in another order.
+/// Find the unique conversion of one shape to another: axes of extent 1 may appear or disappear,
+/// adjacent axes may merge or split, or different extents may be reordered.
 /// Errors: kShape if there is none or more than one, with the orders that fit.
 Result<StateShape> state_shape(const std::vector<Dim>& gives, const std::vector<Dim>& takes);
 

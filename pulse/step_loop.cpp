@@ -14,7 +14,7 @@ namespace {
 
 using Kind = ops::Scan::Input::Kind;
 
-/// The loop whose turns are the steps; its states are what is fed back.
+/// The loop whose iterations are the steps; its states are the values that are fed back.
 constexpr std::string_view kCalled = "Feedback";
 
 }  // namespace
@@ -58,8 +58,8 @@ Result<std::map<OutletId, OutletId>> append(const Graph& from, std::map<OutletId
 
 namespace {
 
-/// The wires that the steps of a model begin with: its inputs, with frames of the last step in
-/// front where it takes these.
+/// Return the input wires of a step, with prepended frames of the previous step where the model has
+/// a context.
 std::vector<OutletId> step_inputs(const Graph& graph) {
   std::vector<OutletId> out = graph.inputs;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
@@ -72,7 +72,7 @@ std::vector<OutletId> step_inputs(const Graph& graph) {
   return out;
 }
 
-/// The model as the body of a loop: wires with an axis of steps, of extent 1, in front.
+/// Return the model as the body of a loop: wires get a leading axis of steps with extent 1.
 Result<Graph> body_of(const Graph& graph, const std::vector<OutletId>& begins) {
   Graph body = empty_like(graph);
   body.name = "step";
@@ -133,7 +133,7 @@ Result<Graph> as_loop(const Graph& graph) {
 
 namespace {
 
-/// The fact of a value of one step as the loop gives it.
+/// Return the fact of the loop's output for a value of one step.
 Fact with_step_axis(const Fact& fact) {
   Fact out = fact.without_value();
   out.shape.insert(out.shape.begin(), Dim(1));
@@ -156,7 +156,7 @@ int operand_of(const Graph& graph, int loop, OutletId source) {
 
 namespace {
 
-/// The first value of a state: zeros, or what is given, for every entry of a batch.
+/// Return the initial value of a state: zeros or the given value, for every entry of a batch.
 Result<OutletId> first_value(const Fact& fact, TensorPtr first, std::string_view name, Graph* out) {
   Tensor value = Tensor::scalar(0.0F);
   if (first) value = *first;
@@ -177,7 +177,7 @@ void replace_item(std::vector<Item>* list, size_t index, size_t by) {
 }
 
 /// Add the inputs of a changed graph.
-/// Returns: what the loop reads in place of the operand that changes, then behind its operands.
+/// Return the loop's replacements of the changed operand, then its additional operands.
 Result<std::vector<OutletId>> add_inputs(const Graph& looped, const LoopChange& change,
                                          std::map<OutletId, OutletId>* known, Graph* out) {
   std::vector<OutletId> fresh;
@@ -251,7 +251,7 @@ Result<Graph> with_loop(const Graph& looped, const LoopChange& change) {
 
 namespace {
 
-/// A copy of a loop with another body, which nobody has simplified yet.
+/// Return a copy of a loop with another, unsimplified body.
 std::shared_ptr<ops::Scan> loop_with(const ops::Scan& loop, Graph body) {
   auto out = draft_op<ops::Scan>();
   out->called = loop.called;
@@ -346,7 +346,7 @@ Result<Graph> split_input(const Graph& looped, size_t index, size_t axis,
   const auto operand = static_cast<size_t>(change.operand);
   const Node& node = looped.node(change.at);
   const auto& old = static_cast<const ops::Scan&>(*node.op);
-  // A context is a node in between.
+  // A context adds a node in between.
   const bool is_plain = change.operand >= 0 && old.inputs[operand].kind == Kind::kScan &&
                         looped.node(node.inputs[operand].node).inputs[0] == looped.inputs[index];
   if (!is_plain) return not_of_the_step(looped.input_name(index));
@@ -382,14 +382,14 @@ Result<Graph> split_input(const Graph& looped, size_t index, size_t axis,
   return with_loop(looped, change);
 }
 
-/// An input or output that holds a part, as the part of the model's value that it is itself.
+/// An input or output that contains a part, described as a part of the model's value.
 struct Holder {
   size_t index = kNone;
   StatePart own;
 };
 
-/// Return whether a value is or holds a part. Ranges that cover an axis become the whole axis.
-/// Errors: kShape where the part is not within the whole value.
+/// Return whether a value is or contains a part. Ranges that cover an axis become the whole axis.
+/// Errors: kShape if the part is not within the whole value.
 Result<bool> holds(const StatePart& own, const Fact& fact, StatePart* part) {
   const auto rank = static_cast<size_t>(fact.rank());
   bool within = part->ranges.size() <= rank && own.ranges.size() <= rank;

@@ -10,8 +10,8 @@
 
 namespace rill::pulse {
 
-/// A loop whose iterations are the steps of a stream, and whose states are outputs that are fed
-/// back. Its wires have an axis of steps in front.
+/// A loop whose iterations are the steps of a stream, and whose states are fed-back outputs. Its
+/// wires have a leading axis of steps.
 inline constexpr int64_t kStepAxis = 0;
 /// No input, or no output.
 inline constexpr size_t kNone = SIZE_MAX;
@@ -25,19 +25,18 @@ const Graph* step_of(const Graph& graph);
 /// Make a loop of a model, without states.
 Result<Graph> as_loop(const Graph& graph);
 
-/// Return whether a node gives what it takes, with frames of the step before in front.
+/// Return whether a node prepends frames of the previous step to its input.
 bool is_context(const Graph& graph, const Node& node);
-/// Copy the nodes of a graph to the end of another; sources are there already.
+/// Append the nodes of a graph, except its sources, to another graph.
 Result<std::map<OutletId, OutletId>> append(const Graph& from, std::map<OutletId, OutletId> known,
                                             Graph* to);
 
-/// Return the operand of the loop that an input of the model becomes; -1 if there is none.
+/// Return the loop operand for an input of the model; -1 if there is none.
 int operand_of(const Graph& graph, int loop, OutletId source);
-/// Return the result of the loop that an output of the model is; -1 if it is none, or not alone.
+/// Return the loop result for an output of the model; -1 if it has none, or not exactly.
 int slot_of(const Graph& graph, int loop, size_t output);
 
-/// A change of the loop. An input becomes a state, which a result of the loop gives, or several
-/// inputs.
+/// A change of the loop: an input becomes a state fed by a result of the loop, or several inputs.
 struct LoopChange {
   OpPtr loop;  ///< the new one
   int at = 0;  ///< the node of the old one
@@ -50,7 +49,7 @@ struct LoopChange {
 };
 Result<Graph> with_loop(const Graph& looped, const LoopChange& change);
 
-/// An output that operators make of another one within a step.
+/// An output that operators compute from another one within a step.
 struct NewOutput {
   std::string name;
   std::vector<OpPtr> ops;
@@ -59,10 +58,10 @@ struct NewOutput {
 Result<Graph> with_outputs(const Graph& looped, size_t index, int slot,
                            const std::vector<NewOutput>& parts);
 
-/// Split an input or output until one is the part that a text names, as "state[1]". The rest stays
-/// as inputs or outputs that are named alike.
-/// Returns: its name; the text if no value that is left holds such a part.
-/// Errors: kShape where the part is not within the value; kPulse where it is not one of the step.
+/// Split an input or output until one is the named part, such as "state[1]". The rest stays as
+/// inputs or outputs with similar names. Return the name of the part; the text itself if no
+/// remaining value contains it. Errors: kShape if the part is not within the value; kPulse if it
+/// does not belong to the step.
 Result<std::string> split_off(std::string_view text, bool input, Graph* looped);
 
 }  // namespace rill::pulse

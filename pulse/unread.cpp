@@ -12,10 +12,10 @@ namespace {
 /// Keeps products with strides far from overflow.
 constexpr int64_t kMost = int64_t{1} << 31;
 
-/// The first frame of an input that is read for the frames of the outputs from `frame` on.
+/// Return the first input frame that is read for output frames >= `frame`.
 int64_t first_read(const Read& read, int64_t frame) {
   const auto place = checked_mul(frame, read.stride);
-  // To leave out fewer frames is always right.
+  // Skipping fewer frames is always correct.
   const int64_t first =
       place ? std::clamp<int64_t>(*place + read.offset, 0, kMost) / read.divisor : 0;
   return std::max(first, read.least);

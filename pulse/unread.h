@@ -7,8 +7,8 @@
 
 namespace rill::pulse {
 
-/// Frame n of the outputs of a node is made of frames of an input from
-/// (n * stride + offset) / divisor on.
+/// Frame n of the outputs of a node depends only on frames >= (n * stride + offset) / divisor of an
+/// input.
 struct Read {
   int node = 0;
   int input = 0;

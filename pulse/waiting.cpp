@@ -8,7 +8,7 @@
 namespace rill::pulse {
 namespace {
 
-/// The first window from `unread` on with a tap on a frame; nothing if none has.
+/// Return the first window >= `unread` with a tap on a frame; nothing if there is none.
 std::optional<int64_t> first_window_of(int64_t frame, const StreamWindow& window) {
   const int64_t at = frame + window.before;
   int64_t n = window.unread;
@@ -22,7 +22,7 @@ std::optional<int64_t> first_window_of(int64_t frame, const StreamWindow& window
 
 }  // namespace
 
-/// Find the frames that a wire has been laid out from.
+/// Find the source of a wire's layout.
 Builder::Source Builder::laid_source(OutletId wire, const StreamFact& stream) const {
   using Kind = Source::Kind;
   Source out{wire, stream};
@@ -40,7 +40,7 @@ Builder::Source Builder::laid_source(OutletId wire, const StreamFact& stream) co
   return out;
 }
 
-/// The delay of the frames where none of them waits.
+/// Return the delay of the frames if none of them waits.
 int64_t Builder::delay_of(const Source& source) const {
   switch (source.kind) {
     case Source::Kind::kBordered:
@@ -54,7 +54,7 @@ int64_t Builder::delay_of(const Source& source) const {
   }
 }
 
-/// The positions from which on the first frames are valid, at beginnings of pulses.
+/// Return the positions, at pulse begins, from which the first frames are valid.
 std::vector<int64_t> Builder::known_of(const Source& source) const {
   std::vector<int64_t> out;
   if (source.kind == Source::Kind::kBordered) out = bordered_.at(source.wire).known;
@@ -65,8 +65,8 @@ std::vector<int64_t> Builder::known_of(const Source& source) const {
   return out;
 }
 
-/// Return a position after which no first frame becomes valid, the same for all pulses that lead to
-/// the reported delays: states move between these.
+/// Return a position after which no first frame becomes valid. It is the same for all pulses with
+/// the reported delays, so that states can move between them.
 int64_t Builder::settled_of(const Source& source) const {
   switch (source.kind) {
     case Source::Kind::kBordered: {
@@ -85,7 +85,7 @@ int64_t Builder::settled_of(const Source& source) const {
   }
 }
 
-/// Lay frames out with a delay, `shown` earlier ones in front of each pulse.
+/// Lay frames out with a delay, and `shown` earlier frames before each pulse.
 Result<OutletId> Builder::lay(const Source& source, int64_t out_delay, int64_t shown) {
   const int64_t whole = out_delay - source.skipped;
   switch (source.kind) {
@@ -102,7 +102,7 @@ Result<OutletId> Builder::lay(const Source& source, int64_t out_delay, int64_t s
   }
 }
 
-/// Make an operator compute `shown` earlier frames again.
+/// Make an operator recompute `shown` earlier frames.
 Result<OutletId> Builder::repeat(const Waiting& waiting, int64_t out_delay, int64_t shown) {
   std::vector<OutletId> inputs;
   for (const Waiting::Part& part : waiting.parts) {
@@ -122,8 +122,8 @@ Result<OutletId> Builder::repeat(const Waiting& waiting, int64_t out_delay, int6
   return made[static_cast<size_t>(waiting.slot)];
 }
 
-/// Earlier frames are computed once more until all that they wait for has come; those in front of
-/// them are kept.
+/// Recompute earlier frames until everything that they wait for has arrived; keep the frames before
+/// them.
 Result<OutletId> Builder::lay_waiting(const Waiting& waiting, int64_t out_delay, int64_t shown) {
   const int64_t again = std::clamp<int64_t>(waiting.settled - out_delay, 0, shown);
   RILL_ASSIGN(const OutletId made, repeat(waiting, out_delay, again));
@@ -142,7 +142,7 @@ Result<OutletId> Builder::lay_waiting(const Waiting& waiting, int64_t out_delay,
   return add1("laid", make_op<ops::Concat>(axis), {kept, fresh});
 }
 
-/// The inputs of the node whose rule runs, where they meet later than they go by.
+/// The inputs of the current node, if they meet later than they arrive.
 std::optional<Builder::Waiting> Builder::meeting_parts(int64_t latest) {
   Waiting out;
   out.delay = INT64_MIN;
@@ -184,7 +184,7 @@ std::optional<Builder::Waiting> Builder::meeting_parts(int64_t latest) {
   return out;
 }
 
-/// Return whether an op does the same to one frame more.
+/// Return whether an op treats an additional frame alike.
 bool Builder::works_on_any_count(const Waiting& waiting, const Node& made) const {
   if (node().op->with_symbol(symbol(), Dim(1)) || made.op->with_symbol(symbol(), Dim(1))) {
     return false;
@@ -203,7 +203,7 @@ bool Builder::works_on_any_count(const Waiting& waiting, const Node& made) const
   return (*out)[slot].shape[axis] == made.outputs[slot].shape[axis] + Dim(1);
 }
 
-/// Note what an output that the node gives was made of, if it waits.
+/// Record the source of a node's output, if it waits.
 void Builder::note_waiting(OutletId made, const StreamFact& stream) {
   const Node& op = pulsed_->node(made.node);
   if (!meeting_ || early_ || op.inputs.empty()) return;
@@ -247,8 +247,7 @@ Result<Builder::Layout> Builder::layout_of(const Source& source, const StreamFac
   return out;
 }
 
-/// A window that sees frames which wait has them laid out in its history, if that makes it less
-/// late.
+/// If a window reads waiting frames, lay them out in its history if that reduces its delay.
 Result<std::optional<OutletId>> Builder::laid_window(OutletId wire, StreamFact* stream,
                                                      const StreamWindow& window) {
   std::optional<OutletId> none;
@@ -330,7 +329,7 @@ void Builder::note_windows(const Source& source, const StreamWindow& window, con
   meeting_ = std::move(out);
 }
 
-/// The least delay that a wire can be given, by laying out otherwise what stands around it.
+/// Return the least delay of a wire that another layout of its padding can give.
 int64_t Builder::earliest_delay(OutletId wire, const StreamFact& stream) {
   const Source source = laid_source(wire, stream);
   if (source.kind == Source::Kind::kPlain) return stream.delay;

@@ -42,7 +42,7 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, in
   const auto bound = bound_of(stream.dim);
   const auto behind = [&](const Dim& told, const Dim& frames) {
     const Dim count = Dim(p) * told - Dim(stream.delay) - frames;
-    // That it ends there whatever follows is known beforehand.
+    // Its end there is known in advance.
     return bound ? count * (Dim(1) - eq(frames, Dim(*bound))) : count;
   };
   const auto most = most_behind(stream.dim, symbol(), unit, late, behind);
@@ -53,7 +53,7 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, in
                  "Write the lengths of slices and pads as sums and quotients of the stream's");
 }
 
-/// By how much a stream must wait for its end to be announced in time: fewer frames than none.
+/// Return the frames by which a stream must wait for its end to be announced in time.
 Result<int64_t> Builder::slack_of(OutletId wire, const StreamFact& stream) {
   RILL_ASSIGN(const int64_t slack, least_ahead(wire, stream));
   if (const auto pulse = pulse_.to_int()) {
@@ -87,7 +87,7 @@ Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
 
 Result<OutletId> Builder::mask(OutletId wire, StreamFact* stream, bool begin, bool end,
                                const Tensor& value) {
-  // A hold makes room for frames that are not valid: the beginning comes after it.
+  // A hold inserts invalid frames, so mask the beginning after it.
   if (end) {
     RILL_ASSIGN(wire, hold(wire, stream));
   }
@@ -111,12 +111,12 @@ Status Builder::check_stride(int64_t frames, int64_t stride) {
                       " per pulse, no multiple of the stride ", stride);
 }
 
-/// The frame that windows of one known frame give, null for zeros; nothing if it is not known.
+/// Return the result of windows of one known frame, null for zeros; nothing if it is unknown.
 Result<std::optional<TensorPtr>> Builder::fill_of_windows(OutletId wire, const StreamFact& stream,
                                                           const StreamWindow& window,
                                                           const TensorPtr& frame) const {
   std::optional<TensorPtr> unknown;
-  // A stride has padding depend on the length, where it keeps the size.
+  // With a stride, size-preserving padding depends on the length.
   const bool even = window.before > 0 || window.after == 0 || window.stride == 1;
   if (window.rate > 1) return unknown;
   if (!window.padding_is_frames || !even || node().outputs.size() != 1) return unknown;
@@ -146,7 +146,7 @@ Result<int64_t> Builder::history_of(OutletId wire, StreamFact* stream, const Str
   const int64_t earlier = window.kernel - window.stride;
   int64_t history = aligned_history(earlier, begin, window.stride);
   std::optional<TensorPtr> first;
-  // Nothing waits, whatever is read.
+  // No frame waits, whatever is read.
   if (out_delay(history) >= 0) asked_.erase(node_);
   if (out_delay(history) < 0) {
     if (out_delay(history) < -window.unread) {
@@ -178,7 +178,7 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   const Source from = laid_source(wire, *stream);
   const bool known = stream->has_prefix() && window.unread * window.stride - b < -stream->delay;
   const bool unlike = known && b > 0 && !same_fill(stream->fill, compact_fill(pad));
-  // Windows that give several frames each have no single one for all known ones.
+  // Windows that output several frames have no single known frame.
   const bool apart = known && window.rate > 1 && window.frame_by_window;
   if (unlike || apart || fronted) {
     RILL_ASSIGN(const auto padded, padded_front(wire, *stream, window));
@@ -197,7 +197,7 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   }
   RILL_ASSIGN(wire, mask(wire, stream, b > 0, window.after > 0, window.pad_value));
   const StreamFact source = *stream;
-  // Before the first frame there is padding, or frames that no output may see.
+  // Before the first frame there is padding, or frames that no output may read.
   const TensorPtr fill = b > 0 ? compact_fill(pad) : source.fill;
   RILL_ASSIGN(const int64_t history, history_of(wire, stream, window, fill));
   if (history > 0) {

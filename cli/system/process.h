@@ -23,14 +23,13 @@ Usage usage_now();
 /// Return whether the stream is a terminal.
 bool is_terminal(std::FILE* stream);
 
-/// Make the standard streams bytes that go through as they are, and a reader that went away an
-/// error of the write.
+/// Set the standard streams to binary, and make a write to a closed pipe return an error.
 void prepare_streams();
 
-/// Write to standard error, without memory and wherever the process has stopped.
+/// Write to standard error without allocating, from any point at which the process stopped.
 void say_raw(const char* text);
 
-/// End the process at once: nothing else of it runs.
+/// End the process at once, without cleanup.
 [[noreturn]] void end_now(int status);
 
 /// Call `handler`, with a short description, if a defect stops the process. It runs on a separate

@@ -19,8 +19,8 @@ namespace {
 
 using Dims = std::vector<Dim>;
 
-/// In which order rows lie along an axis: a whole run has [before, frames, inner], the wire of the
-/// copy [frames, before, inner].
+/// The order of rows along an axis: [before, frames, inner] in a whole run, [frames, before, inner]
+/// in the copy's wire.
 struct Rows {
   int axis = 0;
   Dim before = 1;  ///< a number
@@ -40,8 +40,8 @@ std::optional<Dim> inner_of(const Dim& extent, const Rows& rows) {
   return inner && inner->to_int().value_or(0) >= 1 ? inner : std::nullopt;
 }
 
-/// The axis of a range that holds the stream, if all others have fixed extents of 1 or more, and
-/// all those in front of it one of 1.
+/// Return the streaming axis of a range, if all other axes have fixed extents >= 1, and all axes
+/// before it have extent 1.
 std::optional<int> leading_axis(const Dims& shape, int begin, int end, std::string_view symbol) {
   std::optional<int> found;
   for (int axis = begin; axis < end; ++axis) {
@@ -55,7 +55,7 @@ std::optional<int> leading_axis(const Dims& shape, int begin, int end, std::stri
   return found;
 }
 
-/// The rows that a merge makes of a batch and the frames behind it.
+/// The rows of a merge of a batch with the frames after it.
 std::optional<Rows> rows_of_merge(const Fact& in, const Fact& out, std::string_view symbol) {
   for (const ops::AxisGroup& group : ops::axis_groups(in.shape, out.shape)) {
     Rows rows;
@@ -74,7 +74,7 @@ std::optional<Rows> rows_of_merge(const Fact& in, const Fact& out, std::string_v
     rows.frames = in.dim(stream);
     const Dim& extent = out.dim(rows.axis);
     if (inner_of(extent, rows)) return rows;
-    // Rows of several frames each.
+    // Each row has several frames.
     const auto frames = exact_div(extent, rows.before);
     if (!frames || !frames->mentions(symbol)) continue;
     rows.frames = *frames;
@@ -139,7 +139,7 @@ class FramesFirst final : public GraphCopy {
     return turn(id, wire, *rows);
   }
 
-  /// A wire in another shape, if it has not that shape already.
+  /// Return a wire in another shape, or the wire itself if it has that shape.
   Result<OutletId> reshaped(const Node& node, OutletId wire, Dims shape) {
     if (out_.fact(wire).shape == shape) return wire;
     RILL_ASSIGN(const auto out,
@@ -147,7 +147,7 @@ class FramesFirst final : public GraphCopy {
     return out[0];
   }
 
-  /// A wire with an axis and the one behind it in each other's place.
+  /// Return a wire with an axis and the next one swapped.
   Result<OutletId> swapped(const Node& node, OutletId wire, int axis) {
     std::vector<int64_t> order(static_cast<size_t>(out_.fact(wire).rank()));
     std::iota(order.begin(), order.end(), 0);
@@ -158,7 +158,8 @@ class FramesFirst final : public GraphCopy {
     return out[0];
   }
 
-  /// The rows behind a reshape that neither splits them nor merges anything in front of them.
+  /// Return the rows after a reshape that neither splits them nor merges a preceding axis into
+  /// them.
   std::optional<Rows> rows_behind(const Rows& rows, const Fact& in, const Fact& out) const {
     for (const ops::AxisGroup& group : ops::axis_groups(in.shape, out.shape)) {
       if (rows.axis < group.from_begin || rows.axis >= group.from_end) continue;
@@ -178,7 +179,7 @@ class FramesFirst final : public GraphCopy {
     return {};
   }
 
-  /// Let a node work on rows in their new order, if it does the same to all.
+  /// Let a node work on reordered rows, if it treats all rows alike.
   Result<bool> pass(int id) {
     const Node& node = graph_.node(id);
     Facts in;
@@ -250,8 +251,8 @@ class FramesFirst final : public GraphCopy {
     return in_order(outlet, graph_.node(outlet.node));
   }
 
-  /// A wire with its rows in the order of the original, named after who asks for it: it is refused
-  /// where rows that stream can not be brought into that order.
+  /// Return a wire with its rows in the original order, named after its reader. Errors: if
+  /// streaming rows cannot be reordered.
   Result<OutletId> in_order(OutletId outlet, const Node& asking) {
     if (const auto known = mapped_.find(outlet); known != mapped_.end()) return known->second;
     RILL_ASSIGN(const OutletId apart, apart_of(outlet));

@@ -7,8 +7,7 @@
 
 namespace rill::pulse {
 
-/// Copies a graph node by node, in order. A class that derives from it says how nodes with inputs
-/// are copied.
+/// Copies a graph node by node, in order. Derived classes define how to copy nodes with inputs.
 class GraphCopy {
  public:
   explicit GraphCopy(const Graph& graph) : graph_(graph), out_(empty_like(graph)) {}
@@ -16,14 +15,14 @@ class GraphCopy {
   GraphCopy(const GraphCopy&) = delete;
   GraphCopy& operator=(const GraphCopy&) = delete;
 
-  /// Give the copy, without nodes that no output needs.
+  /// Return the copy without unused nodes.
   Result<Graph> run();
 
  protected:
   virtual Status copy(int id) = 0;
-  /// The wire of the copy that has the values of a wire of the original.
+  /// Return the copy's wire for a wire of the original.
   virtual Result<OutletId> whole(OutletId outlet) { return mapped_.at(outlet); }
-  /// Append a node as it is, or with another operator.
+  /// Append a node unchanged, or with another operator.
   Status append(int id, OpPtr op, WireList inputs);
 
   const Graph& graph_;

@@ -16,7 +16,7 @@
 namespace rill::pulse {
 namespace {
 
-/// A part of a join that a pad can stand for.
+/// A part of a join that a pad can replace.
 struct Part {
   int64_t frames = 0;
   TensorPtr value;  ///< null: the frame next to it
@@ -80,14 +80,14 @@ class Join {
   }
 
  private:
-  /// Collect the parts on one side. Return the first input that is none.
+  /// Collect the parts on one side. Return the first input that is not a part.
   int reach(int step, int end) {
     std::vector<Part>& side = step < 0 ? front_ : back_;
     int i = main_ + step;
     for (; i != end; i += step) {
       auto part = part_of(i, step < 0);
       if (!part) break;
-      // The nearest frame is that of the stream only as long as no constant lies between.
+      // The nearest frame belongs to the stream only if no constant is in between.
       if (!part->value && !side.empty() && side.back().value) break;
       if (!side.empty() && is_alike(*part, side.back())) {
         side.back().frames += part->frames;
@@ -98,8 +98,8 @@ class Join {
     return i;
   }
 
-  /// Return the slice that gives the frames if its input can be padded first and cut then: on one
-  /// side only, where it cuts nothing off.
+  /// Return the slice that produces the frames if its input can be padded first and cut afterwards:
+  /// only on one side, at which the slice cuts nothing.
   const ops::Slice* late_cut() const {
     const std::vector<Part>& side = front_.empty() ? back_ : front_;
     if (!side[0].cut_off || (!front_.empty() && !back_.empty())) return nullptr;
@@ -135,7 +135,7 @@ class Join {
     if (!frames || *frames < 1 || is_quantised(rewrite_.in(i).dtype)) return std::nullopt;
     OutletId at = rewrite_.input(i);
     const Node* node = &graph.node(at.node);
-    // Repeated along the axis of the join; along others, only a constant may be.
+    // Only a constant may be repeated along other axes than that of the join.
     while ((node->op->as<ops::Broadcast>() || node->op->as<ops::Tile>()) &&
            graph.fact(node->inputs[0]).rank() == node->outputs[0].rank()) {
       at = node->inputs[0];
@@ -164,14 +164,14 @@ class Join {
     return rewrite_.scope().simplify(slice.end - slice.begin);
   }
 
-  /// The slice that gives the frames that parts are joined to; null if none does.
+  /// Return the slice that produces the joined frames; null if there is none.
   const ops::Slice* cut() const {
     const auto* slice = rewrite_.producer_as<ops::Slice>(main_);
     return slice && slice->axis == axis_ ? slice : nullptr;
   }
 
-  /// Return whether a slice of one frame takes the first, or the last, of the frames that it is
-  /// joined to.
+  /// Return whether a slice of one frame takes the first, or the last, of the frames to which it is
+  /// joined.
   bool is_end(const ops::Slice& slice, OutletId from, bool front) const {
     const Graph& graph = rewrite_.old_graph();
     OutletId frames = rewrite_.input(main_);

@@ -16,7 +16,7 @@
 namespace rill::pulse {
 namespace {
 
-/// A wire without its padding, which follows behind the nodes that work frame by frame.
+/// A wire without its padding, which is applied after the nodes that work frame by frame.
 struct Bare {
   OutletId wire;  ///< of the new graph
   int axis = 0;
@@ -63,8 +63,8 @@ class Sinking final : public GraphCopy {
     return found;
   }
 
-  /// Let a node work on the bare frames, if it works frame by frame. Other nodes read the padded
-  /// wire, which `whole` makes.
+  /// Let a node work on the unpadded frames, if it works frame by frame. Other nodes read the
+  /// padded wire, which `whole` makes.
   Result<bool> pass(int id) {
     const Node& node = graph_.node(id);
     const auto found = find_if(node.inputs, [&](OutletId input) { return bare_.contains(input); });
@@ -90,7 +90,7 @@ class Sinking final : public GraphCopy {
     return true;
   }
 
-  /// Where the axis lies behind a node that does the same to every frame; -1 otherwise.
+  /// Return the axis after a node that treats every frame alike; else -1.
   int axis_behind(const Node& node, size_t carried, int axis) const {
     const Op& op = *node.op;
     const auto* pad = op.as<ops::Pad>();
@@ -116,7 +116,7 @@ class Sinking final : public GraphCopy {
     return same ? behind : -1;
   }
 
-  /// The wire with its padding.
+  /// Return the wire with its padding.
   Result<OutletId> whole(OutletId outlet) override {
     if (const auto known = mapped_.find(outlet); known != mapped_.end()) return known->second;
     const Bare& bare = bare_.at(outlet);

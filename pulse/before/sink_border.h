@@ -6,9 +6,9 @@
 
 namespace rill::pulse {
 
-/// Put frames that a pad repeats or mirrors around a stream there as late as may be: behind
-/// operators that work frame by frame and on nothing else. A window that follows has them in its
-/// history then, where they cost no delay.
+/// Move padding that repeats or mirrors frames as far downstream as possible: after operators that
+/// work frame by frame. A downstream window then finds these frames in its history, where they cost
+/// no delay.
 Result<Graph> sink_borders(Graph graph, std::string_view symbol);
 
 }  // namespace rill::pulse

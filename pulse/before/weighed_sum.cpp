@@ -62,7 +62,7 @@ std::optional<WeighedSum> weighed_sum(const Graph& graph, const Node& node,
   if (!out || out->factors.empty() || graph.fact(out->scores).dtype != summed.dtype) {
     return std::nullopt;
   }
-  // Frames of the product and of the scores are taken side by side.
+  // The loop reads frames of the product and of the scores together.
   const bool all_frames = any_of(
       out->factors, [&](OutletId each) { return graph.fact(each).dim(axis) == summed.dim(axis); });
   if (!all_frames || !(graph.fact(out->scores).dim(axis) == summed.dim(axis))) return std::nullopt;
@@ -77,7 +77,8 @@ struct StreamSum {
   Dim terms_per_frame = 1;
 };
 
-/// The axis along which a reduction reads the whole stream, beside axes of fixed extents.
+/// Return the axis along which a reduction reads the whole stream; its other axes have fixed
+/// extents.
 std::optional<int> open_axis(const Graph& graph, const Node& node, std::string_view symbol) {
   const auto* reduce = reduce_of(*node.op);
   if (!reduce) return std::nullopt;
@@ -129,14 +130,14 @@ struct SquaredSum {
   std::optional<OutletId> scores;  ///< of a softmax over the stream that weighs them
 };
 
-/// A sum over the stream of exp(x - centre), as log(sum(exp(x))) has.
+/// A sum over the stream of exp(x - centre), as in log(sum(exp(x))).
 struct PowerSum {
   StreamSum sum;
   OutletId exponents;
   OutletId centre;
 };
 
-/// Models multiply a handful of factors.
+/// The maximum number of factors; models multiply a handful.
 constexpr size_t kMostFactors = 16;
 
 /// Return the factors of a wire; nothing if there are too many.
@@ -160,7 +161,7 @@ std::optional<std::vector<OutletId>> factors_of(const Graph& graph, OutletId wir
   return out;
 }
 
-/// Whether a value is reduced from all frames.
+/// Return whether a value is reduced from all frames.
 bool is_known_at_end(const Graph& graph, OutletId wire, const Dim& frames,
                      std::string_view symbol) {
   return any_before(graph, wire, [&](int id) {
@@ -170,7 +171,7 @@ bool is_known_at_end(const Graph& graph, OutletId wire, const Dim& frames,
   });
 }
 
-/// Whether a value does not stream along an axis, and is known once all frames are.
+/// Return whether a value does not stream along an axis, and is known once all frames are known.
 bool is_centre(const Graph& graph, OutletId wire, int axis, const Dim& frames,
                std::string_view symbol) {
   const bool still = graph.fact(wire).dim(axis) == Dim(1) && !graph.fact(wire).mentions(symbol);
@@ -257,7 +258,7 @@ Fact first_frame(Fact fact, int axis) {
   return fact.without_value();
 }
 
-/// Sums over any number of frames are kept in this type: they are added one by one.
+/// The type of sums over any number of frames, which are added one by one.
 constexpr DType kSums = DType::kF64;
 
 Fact summed(Fact fact) {
@@ -320,7 +321,7 @@ Result<OutletId> Loops::one(int id, std::string_view suffix, OpPtr op, WireList 
   return outlets[0];
 }
 
-/// A first state, of one value.
+/// Return an initial state filled with one value.
 Result<OutletId> Loops::filled(int id, std::string_view suffix, const Fact& like, double value) {
   const std::vector<int64_t> ones(like.shape.size(), 1);
   RILL_ASSIGN(Tensor number, Tensor::of<double>(DType::kF64, ones, std::vector<double>{value}));
@@ -331,13 +332,13 @@ Result<OutletId> Loops::filled(int id, std::string_view suffix, const Fact& like
   return one(id, suffix, make_op<ops::Broadcast>(like.shape), {constant});
 }
 
-/// No score is less, but for those that are minus infinity, whose weights are 0.
+/// Return the lowest finite score. Scores of minus infinity have weight 0.
 double least_score(DType type) {
   return type == DType::kF32 ? std::numeric_limits<float>::lowest()
                              : std::numeric_limits<double>::lowest();
 }
 
-/// The mean of a product over the stream, weighed by the softmax of scores.
+/// Return the mean of a product over the stream, weighted by the softmax of scores.
 Result<OutletId> Loops::quotient(int id, OutletId scores, OutletId product, int axis) {
   const Fact score = first_frame(out_.fact(scores), axis);
   const Fact share = first_frame(out_.fact(product), axis);
@@ -358,7 +359,7 @@ Result<OutletId> Loops::quotient(int id, OutletId scores, OutletId product, int 
   RILL_ASSIGN(const auto sums, out_.add(str_cat(node.name, "_sums"), std::move(loop),
                                         {scores, product, greatest, weights, weighed}, node.line));
   OutletId divisor = sums[0];
-  // Of no frames at all, the sum is 0.
+  // Without frames, the sum is 0.
   const Dim& frames = out_.fact(product).dim(axis);
   if (!out_.scope.proves_ge(frames, Dim(1))) {
     RILL_ASSIGN(const OutletId none, count_of(id, ge(Dim(0), frames)));
@@ -373,7 +374,7 @@ Result<OutletId> Loops::weighed(int id, const WeighedSum& sum) {
     RILL_ASSIGN(product, combine(id, "_product", ops::BinaryKind::kMul, product,
                                  mapped_.at(sum.factors[i])));
   }
-  // The sum may be larger than the factors, by axes of the weights.
+  // The sum may have more axes than the factors, from the weights.
   const Fact& whole = graph_.fact(graph_.node(id).inputs[0]);
   if (!(out_.fact(product).shape == whole.shape)) {
     RILL_ASSIGN(product, one(id, "_spread", make_op<ops::Broadcast>(whole.shape), {product}));
@@ -382,7 +383,7 @@ Result<OutletId> Loops::weighed(int id, const WeighedSum& sum) {
   return one(id, "", make_op<ops::Cast>(whole.dtype), {mean});
 }
 
-/// The number of frames, in the type of sums.
+/// Return the number of frames in the type of sums.
 Result<OutletId> Loops::count_of(int id, const Dim& frames) {
   const int rank = graph_.node(id).outputs[0].rank();
   RILL_ASSIGN(Tensor count,
@@ -394,7 +395,7 @@ Result<OutletId> Loops::count_of(int id, const Dim& frames) {
   return one(id, "_count", make_op<ops::Cast>(kSums), {constant});
 }
 
-/// The sum of a product over the stream, weighed where there are scores.
+/// Return the sum of a product over the stream, weighted if there are scores.
 Result<OutletId> Loops::sum_of(int id, const SquaredSum& sum, OutletId product) {
   if (!sum.scores) return total_of(id, sum.sum, product);
   const Fact& whole = graph_.fact(graph_.node(id).inputs[0]);
@@ -410,9 +411,9 @@ Result<OutletId> Loops::total_of(int id, const StreamSum& sum, OutletId terms) {
   return one(id, "_sum", graph_.node(id).op, {terms});
 }
 
-/// The sum of exp(x - c): a loop keeps the greatest exponent g so far and the sum of exp(x - g),
-/// which exp(g - c) brings to the centre at the end. An infinite x counts as the largest float,
-/// whose power is infinite as well where c is finite.
+/// Return the sum of exp(x - c). A loop keeps the greatest exponent g so far and the sum of exp(x -
+/// g); at the end, multiply it by exp(g - c). An infinite x counts as the largest float, whose
+/// power is infinite too if c is finite.
 Result<OutletId> Loops::powers(int id, const PowerSum& sum) {
   const int axis = sum.sum.axis;
   const Fact score = first_frame(out_.fact(mapped_.at(sum.exponents)), axis);
@@ -442,7 +443,8 @@ Result<OutletId> Loops::powers(int id, const PowerSum& sum) {
   return one(id, "", make_op<ops::Cast>(node.outputs[0].dtype), {total});
 }
 
-/// The sum of (x - c)^2 is that of x^2, less 2 c times that of x, plus c^2 times their number.
+/// The sum of (x - c)^2 is the sum of x^2, minus 2 c times the sum of x, plus c^2 times their
+/// number.
 Result<OutletId> Loops::squared(int id, const SquaredSum& sum) {
   const auto wide = [&](std::string_view suffix, OutletId of) {
     return one(id, suffix, make_op<ops::Cast>(kSums), {mapped_.at(of)});
@@ -465,7 +467,7 @@ Result<OutletId> Loops::squared(int id, const SquaredSum& sum) {
     RILL_ASSIGN(own, times("_own", own, count));
   }
   RILL_ASSIGN(rest, combine(id, "_rest", ops::BinaryKind::kAdd, rest, own));
-  // Rounding may leave a little less than 0 of squares that are all 0.
+  // Rounding may make a sum of zero squares slightly negative.
   RILL_ASSIGN(rest, one(id, "_rest", make_op<ops::Unary>(ops::UnaryKind::kAbs), {rest}));
   return one(id, "", make_op<ops::Cast>(graph_.node(id).outputs[0].dtype), {rest});
 }
