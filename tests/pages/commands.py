@@ -25,6 +25,9 @@ PAGES = {
     "docs/browser.md": {"vad.nnef.tgz": MODEL},
     "docs/compiled.md": {"kws.nnef.tgz": MODEL, "vad.nnef.tgz": SPEECH, "x.npz": BUNDLE, "y.npz": BUNDLE},
     "docs/index.md": {"vad.nnef.tgz": SPEECH},
+    "docs/onnx.md": {"model.onnx": "tests/pages/filter.onnx", "in.npz": "tests/pages/filter.npz",
+                     "silero_vad.onnx": "tests/pages/vad.onnx", "audio.npz": "tests/pages/vad.npz",
+                     "gtcrn.onnx": "tests/pages/enhancer.onnx", "mix.npz": "tests/pages/enhancer.npz"},
     "docs/small-builds.md": {"kws.nnef.tgz": MODEL},
     "docs/streaming.md": {"model.nnef.tgz": MODEL, "io.npz": BUNDLE},
 }
@@ -46,6 +49,11 @@ ELSEWHERE = {
     "cmp ": "python/tests/test_documents.py runs the tour",
 }
 BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```", re.M | re.S)
+# Blocks without a language, and lines in them that look like commands to run.
+BARE = re.compile(r"^ *```\n(.*?)^ *```", re.M | re.S)
+COMMAND = re.compile(r"^ *(?:rill(?:-tract)? (?!\[)|cmake |python3? |pip |scripts/|examples/|tests/|node )", re.M)
+# Pages whose bare blocks are still to be marked.
+UNMARKED = {"docs/apps.md", "docs/browser.md"}
 
 
 def commands(text):
@@ -83,9 +91,19 @@ def run_commands(place, lines, files, rill):
     return findings, ran
 
 
+def unmarked(text):
+    """Return the first lines of blocks that have commands but no language, so that no test would run them."""
+    fenced = re.sub(r"^ *```\w+\n.*?^ *```$", "", text, flags=re.M | re.S)
+    return [block.splitlines()[0] for block in BARE.findall(fenced) if COMMAND.search(block)]
+
+
 def run_page(root, rill, page):
     files = {name: root / source for name, source in PAGES.get(page, {}).items()}
-    return run_commands(page, commands((root / page).read_text(encoding="utf-8")), files, rill)
+    text = (root / page).read_text(encoding="utf-8")
+    findings, ran = run_commands(page, commands(text), files, rill)
+    if page not in UNMARKED:
+        findings += [f"{page}: mark the block as sh: {line}" for line in unmarked(text)]
+    return findings, ran
 
 
 def examples(text):
@@ -115,6 +133,7 @@ def run_help(root, rill):
 
 def self_test(root, rill):
     assert list(commands("```sh\na b  # c\nd \\\n  e '#f'\n```\n```c\nno;\n```\n")) == ["a b", "d e '#f'"]
+    assert unmarked("```sh\nrill a\n```\n\n```\nrill b\n```\n") == ["rill b"]
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "page.md"
         page.write_text("```sh\nrill no_such_model.onnx dump\n```\n")
