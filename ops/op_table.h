@@ -10,10 +10,10 @@ namespace rill::ops {
 /// List the op modules of this build.
 std::span<const OpModule* const> op_table();
 
-/// List what `RILL_OPS` leaves out of this build: lines of `operator module`.
+/// List the operators that `RILL_OPS` excludes from this build: lines of `operator module`.
 std::string_view ops_left_out();
 
-/// Ask the modules of this build for a faster form of the node of an op, in the order of the table.
+/// Apply the fuse rules of this build's modules to a node, in the order of the table.
 Status fuse_by_modules(const Op& op, Rewrite& rewrite);
 
 }  // namespace rill::ops

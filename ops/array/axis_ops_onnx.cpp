@@ -11,8 +11,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return the axes of extent 1, for a node without axes. The stated rank of the output decides
-/// whether symbolic axes are among them: none of them, or all.
+/// Return the axes of extent 1, for a node without axes. The declared rank of the output decides
+/// whether none or all symbolic axes are among them.
 Result<std::vector<int64_t>> unit_axes(OnnxCtx& ctx, const Fact& fact) {
   std::vector<int64_t> axes;
   std::vector<int64_t> open;

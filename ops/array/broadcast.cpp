@@ -13,7 +13,7 @@
 namespace rill::ops {
 namespace {
 
-/// The view with axes of extent 1 in front, and stride 0 where it repeats.
+/// Return the view with leading axes of extent 1, and stride 0 where it repeats.
 template <class T>
 T repeated(const T& from, const T& out) {
   T view = from;
@@ -34,7 +34,7 @@ Status refuse_table(const PulseBuilder& b) {
                   ", which depends on the length of the stream");
 }
 
-/// A value that does not stream is the same for all frames.
+/// A static value is the same for all frames.
 Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
   int axis = -1;
   for (int i = 0; i < b.out(0).rank(); ++i) {
@@ -43,7 +43,7 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
     axis = i;
   }
   if (axis < 0) {
-    // Streams that have a frame settle what the shape was written with, as in min(S, 1).
+    // Simplify a shape such as min(S, 1) for streams with at least one frame.
     if (b.await(0) > 0) return refuse_table(b);
     RILL_ASSIGN(const OutletId out, b.add1(make_op<Broadcast>(b.out(0).shape), {b.wire(0)}));
     b.set(0, out, std::nullopt);
@@ -56,7 +56,7 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
   pulsed[static_cast<size_t>(axis)] = Dim(pulse);
   RILL_ASSIGN(const OutletId out, b.add1(make_op<Broadcast>(std::move(pulsed)), {b.wire(0)}));
   TensorPtr frame;
-  // The length of the stream is known at its end only.
+  // The length of the stream is known only at its end.
   const TensorPtr& konst = b.in(0).konst;
   if (konst && (konst->dtype() != DType::kDim || cast(*konst, DType::kI64).ok())) {
     // With the axes of the output.
@@ -107,7 +107,7 @@ std::vector<AxisTrack> Broadcast::axes(FactSpan in, FactSpan out) const {
   return tracks;
 }
 
-/// A single element is everywhere; others stay in their order where none is repeated.
+/// A single element is the same everywhere; several stay in order if none is repeated.
 std::optional<SizeRatio> Broadcast::size(const SizeTrace& trace) const { return trace.in(0); }
 
 Status Broadcast::pulsify(PulseBuilder& b) const {
@@ -143,7 +143,7 @@ Status Broadcast::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// `budget` bounds the nodes that are looked at.
+/// `budget` bounds the visited nodes.
 bool is_repeated_within(const Graph& graph, OutletId outlet, int axis, int* budget) {
   const Node& node = graph.node(outlet.node);
   if (node.inputs.empty() || --*budget < 0) return false;
@@ -177,7 +177,7 @@ Status Broadcast::declutter(Rewrite& rewrite) const {
   return {};
 }
 
-/// Elementwise consumers repeat an input themselves, where the others have the whole shape.
+/// Elementwise consumers broadcast an input themselves if another input has the whole shape.
 Status Broadcast::absorb(const Node& producer, Rewrite& consumer, int input) const {
   const Node& node = consumer.node();
   if (consumer.fusing() || node.op->traits().elementwise == Elementwise::kNo) return {};

@@ -7,7 +7,7 @@
 
 namespace rill::ops {
 
-/// Repeat along axes of extent 1 until the shape is reached; missing axes are added in front.
+/// Repeat along axes of extent 1 up to a shape; missing axes are prepended.
 /// Shapes: input broadcastable to `shape` by NumPy's rule -> `shape`, extents of the input that are
 /// not 1 kept.
 /// Types: all, block-quantised constants excepted.
@@ -37,8 +37,8 @@ class Broadcast final : public OpBase<Broadcast> {
 /// Find the wire that a `Broadcast` repeats to make an outlet; nothing for other outlets.
 std::optional<OutletId> repeated_wire(const Graph& graph, OutletId outlet);
 
-/// Return whether an outlet is the same all along an axis: it is repeated there, or computed
-/// position by position from what is.
+/// Return whether an outlet is constant along an axis: it is repeated there, or computed
+/// elementwise from such outlets.
 bool is_repeated(const Graph& graph, OutletId outlet, int axis);
 
 /// Repeat the whole tensor along each axis: out[i] = in[i modulo extent].

@@ -19,7 +19,7 @@ namespace rill::ops {
 
 void Cast::fields(FieldVisitor& visitor) {
   visitor.field("to", to);
-  // Visited only if true, so that fingerprints of models without it stay the same.
+  // Visited only if true, so that fingerprints of other models do not change.
   if (whole) visitor.field("whole", whole);
   if (at_end) visitor.field("at_end", at_end);
   if (!is_quantised(to)) return;
@@ -75,7 +75,7 @@ Status Cast::lower(Lowering& lowering) const {
       in.dtype == DType::kF32 &&
       (is_quantised_byte(to) || (whole && is_int(to) && dtype_size(to) <= 4 && to != DType::kU32));
   const bool looks_up = is_byte(in.dtype) && to == DType::kF32;
-  // Frames with a history do not lie together.
+  // Frames with a history are not contiguous.
   if ((!upcasts_or_downcasts && !rounds && !looks_up) || lowering.history(0) != nullptr) {
     if (!is_plain(in.dtype)) return Op::lower(lowering);
     const Operand& from = lowering.in(0);
@@ -206,7 +206,7 @@ Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q) {
 
 namespace {
 
-/// Read constant strings as the dims that they spell.
+/// Parse constant strings as dims.
 Result<Value> dims_of(LoadCtx& ctx, const Tensor& texts) {
   std::vector<Dim> dims;
   for (const std::string& text : texts.values<std::string>()) {
@@ -244,7 +244,7 @@ Result<Value> load_cast(LoadCtx& ctx) {
   return ctx.add_value(make_op<Cast>(*dtype, q), {x});
 }
 
-/// Give the shape as a constant of dims, which may hold symbols.
+/// Return the shape as a constant of dims, which may contain symbols.
 Result<Value> load_shape_of(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   const std::vector<Dim> shape = ctx.fact(x).shape;

@@ -19,9 +19,9 @@ class Cast final : public OpBase<Cast> {
  public:
   DType to = DType::kF32;
   QParams q;
-  /// The input holds whole numbers, infinities or NaN. Set by `fuse` only.
+  /// The input contains only integers, infinities or NaN. Set by `fuse` only.
   bool whole = false;
-  /// It rounds where a chain ends only. See `Precision`. Readers of files leave none.
+  /// It rounds only at the end of a chain. See `Precision`. Loaded files contain no such cast.
   bool at_end = false;
   Cast() = default;
   explicit Cast(DType target, QParams params = {}) : to(target), q(params) {}
@@ -38,20 +38,19 @@ class Cast final : public OpBase<Cast> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Make a cast that rounds where a chain ends only.
+/// Make a cast that rounds only at the end of a chain.
 OpPtr cast_at_end(DType to);
 
-/// Convert a wire to a type, if it is of another one.
+/// Convert a wire to a type, if it has another one.
 Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q = {});
 
-/// Return which wire a cast reads; nothing for nodes that are none.
+/// Return the input of a cast; nothing for other nodes.
 std::optional<OutletId> cast_from(const Node& node);
 
-/// Compute an operator of f16 as that of f32 between casts, which round only what that gives, as
-/// `eval` does.
+/// Compute an f16 operator in f32 between casts that round only its result, as `eval` does.
 Status fuse_as_f32(const Op& op, Rewrite& rewrite);
 
-/// Mark the cast that is rewritten as one of whole numbers; nothing happens to one that is marked.
+/// Mark the current cast as one of integers; no effect if it is marked.
 Status mark_whole(Rewrite& rewrite);
 
 }  // namespace rill::ops

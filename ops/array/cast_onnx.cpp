@@ -1,4 +1,4 @@
-// How ONNX's casts are read, and what tells types and shapes.
+// Reads ONNX's casts, and its operators that return types and shapes.
 
 #include <algorithm>
 
@@ -9,8 +9,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return integers of sizes that went through floats, were divided and rounded to whole numbers.
-/// Nothing for other wires.
+/// Return sizes that were computed in floats, divided and rounded, as integers. Nothing for other
+/// wires.
 Result<std::optional<Value>> sizes_again(OnnxCtx& ctx, OutletId x, DType to) {
   const Fact& fact = ctx.fact(x);
   if (fact.konst || !is_float(fact.dtype) || (to != DType::kI64 && to != DType::kI32)) {
@@ -55,7 +55,7 @@ Result<Value> cast_like(OnnxCtx& ctx) {
 
 Result<Value> identity(OnnxCtx& ctx) { return as_value(ctx.wire("input")); }
 
-/// Integers, or dims where one of them holds a symbol.
+/// Return integers, or dims if one of them contains a symbol.
 Result<Value> sizes(OnnxCtx& ctx, const std::vector<Dim>& list, std::vector<int64_t> shape) {
   std::vector<int64_t> numbers;
   for (const Dim& dim : list) {

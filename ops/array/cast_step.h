@@ -6,7 +6,7 @@
 
 namespace rill::ops {
 
-/// A cast between f16 and f32 of elements that lie together.
+/// A cast between f16 and f32 of contiguous elements.
 struct HalfCastArgs {
   const kernels::HalfCasts* casts = nullptr;
   int64_t count = 0;
@@ -17,7 +17,7 @@ struct HalfCastArgs {
 
 RILL_STEP_FIELDS(HalfCastArgs, casts, count, upcast, x, y)
 
-/// A cast between f32 and quantised bytes that lie together.
+/// A cast between f32 and quantised bytes, contiguous in memory.
 struct ByteCastArgs {
   kernels::QuantiseFn quantise = nullptr;  ///< null: bytes are looked up
   kernels::QuantiseArgs rounding;

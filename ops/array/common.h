@@ -17,14 +17,14 @@ Result<std::vector<int64_t>> axes_in(std::span<const int64_t> axes, int64_t rank
 
 /// Fail unless there are `count` inputs and none is block-quantised, which only a few ops read.
 Status expect_inputs(FactSpan in, size_t count);
-/// The same, where constants in blocks are read as well.
+/// As above, but block-quantised constants are allowed.
 Status expect_count(FactSpan in, size_t count);
 
-/// The value of a constant in blocks; null for all else.
+/// Return the value of a block-quantised constant; else null.
 TensorPtr blocks_of(const Fact& fact);
 
-/// Return whether a file of torch_to_nnef is read, whose operators are to do what PyTorch does: it
-/// writes them without the types that PyTorch has for them.
+/// Return whether the file is from torch_to_nnef, so that operators follow PyTorch: it omits
+/// PyTorch's types.
 bool means_pytorch(const Graph& graph);
 
 /// Read an argument as a wire; a block-quantised constant is expanded.
@@ -42,10 +42,10 @@ Result<Value> load_on_input(LoadCtx& ctx) {
   return load_on_input(ctx, std::move(op), axis);
 }
 
-/// A view with the extents of another: axes of extent 1 repeat.
+/// Return a view with the extents of another one: axes of extent 1 repeat.
 View stretched(const View& view, const View& like) RILL_NONBLOCKING;
 
-/// The elements at index `at` along an axis, with extent 1 there.
+/// Return the elements at index `at` of an axis, with extent 1 there.
 Result<Tensor> frame_at(const Tensor& tensor, int axis, int64_t at);
 
 /// Track every axis of the output to the axis of input 0 that `source` names, -1 for none.

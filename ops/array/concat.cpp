@@ -67,8 +67,8 @@ Status Concat::lower(Lowering& lowering) const {
   }
   std::vector<int> order = Lowering::physical_order(lowering.in(main));
   if (lowering.in(main).extent(axis) == 1) {
-    // The stride between parts is no sign of their place: within the axes after the concatenated
-    // one, the copied elements of a part lie together.
+    // Find the place of a part by the axes after the concatenated one, within which its elements
+    // are contiguous; the stride between parts says nothing.
     std::erase(order, axis);
     const auto behind = [&](int other) { return other > axis; };
     order.insert(find_if(order, behind), axis);
@@ -116,7 +116,7 @@ struct Side {
   TensorPtr frame;    ///< that one
 
   bool spliced() const { return frames > 0 && !alike; }
-  /// As ends of a stream want it; no frames if they are spliced in.
+  /// Return the side as constant padding of the stream; no frames if they are spliced in.
   int64_t repeats() const { return alike ? frames : 0; }
   Tensor value() const {
     if (!frame) return {};
@@ -154,7 +154,7 @@ Result<OutletId> joined(PulseBuilder& b, const Side& side, int axis, std::string
   return b.add1(suffix, make_op<Concat>(axis), wires);
 }
 
-/// The positions from which on the frames of a side in front are valid.
+/// Return the positions from which the frames of a prefix are valid.
 std::vector<int64_t> known_from(PulseBuilder& b, const Side& front, int axis, int64_t pulse) {
   std::vector<int64_t> known;
   for (int i = front.begin; front.ready > 0 && i < front.end; ++i) {
@@ -181,7 +181,7 @@ Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
                   ": the second would begin after the end of the first");
 }
 
-/// Return the least delay of a stream whose end is no earlier than the frames behind it are valid.
+/// Return the least delay with which the stream does not end before its suffix frames are valid.
 int64_t delay_before(const PulseBuilder& b, const Side& back, const StreamFact& stream,
                      int64_t pulse) {
   int64_t low = stream.delay;
@@ -198,10 +198,10 @@ int64_t delay_before(const PulseBuilder& b, const Side& back, const StreamFact& 
   return low;
 }
 
-/// Put frames that differ from one another, or are not known beforehand, around a stream.
+/// Add a prefix and a suffix of distinct frames, or of frames unknown in advance, to a stream.
 Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, const Side& front,
                         const Side& back) {
-  // Frames behind a stream that cannot end among known first ones leave these as they are.
+  // A suffix leaves the known first frames unchanged if the stream cannot end within them.
   const bool ends_later = b.scope().proves_non_negative(stream->dim + Dim(stream->delay));
   if (front.spliced() || !ends_later) {
     RILL_ASSIGN(wire, b.materialise(wire, stream));
@@ -314,7 +314,7 @@ Result<Value> load_unstack(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
   RILL_ASSIGN(const int64_t count, ctx.fact(x).dim(static_cast<int>(axis)).as_int());
-  // Each part is a node: far beyond what any model has, and a bound on what a file can ask for.
+  // Each part is a node: more than any model has, to bound requests of a file.
   RILL_CHECK(count <= 4096, "unstack into ", counted(count, "part"), ": at most 4096");
   std::vector<Value> parts;
   for (int64_t i = 0; i < count; ++i) {

@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-/// Constant frames in front of a stream and behind it.
+/// Constant frames before and after a stream.
 struct StreamEnds {
   int64_t before = 0;
   Tensor first;  ///< of rank 0, or a frame of extent 1 on the streaming axis
@@ -12,9 +12,9 @@ struct StreamEnds {
   Tensor last;
 };
 
-/// Put constant frames around a stream without moving data: those in front take the place of
-/// positions that are not valid yet, or become the virtual first frames; those behind overwrite
-/// what follows the end. The caller sets `stream->dim`.
+/// Pad a stream with constant frames without moving data: those before it replace invalid positions
+/// or become virtual first frames; those after it overwrite the positions past the end. The caller
+/// sets `stream->dim`.
 Result<OutletId> extend_stream(PulseBuilder& b, OutletId wire, StreamFact* stream,
                                const StreamEnds& ends);
 

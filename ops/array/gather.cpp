@@ -212,7 +212,7 @@ std::vector<AxisTrack> GatherNd::axes(FactSpan in, FactSpan) const {
   return tracks;
 }
 
-/// Indices of one axis gather along the first one.
+/// Indices with one axis gather along the first axis.
 Status GatherNd::declutter(Rewrite& rewrite) const {
   const Fact& indices = rewrite.in(1);
   const int last = indices.rank() - 1;
@@ -233,7 +233,7 @@ Result<OutletId> cast(LoadCtx& ctx, OutletId wire, DType to) {
   return ctx.add1(make_op<Cast>(to), {wire}, "cast");
 }
 
-/// The type that a `datum_type` argument asks for, if there is one.
+/// Return the type of the `datum_type` argument, if given.
 Result<OutletId> as_asked(LoadCtx& ctx, OutletId wire) {
   if (!ctx.given("datum_type")) return wire;
   RILL_ASSIGN(const std::string name, ctx.text("datum_type"));
@@ -242,7 +242,7 @@ Result<OutletId> as_asked(LoadCtx& ctx, OutletId wire) {
   return cast(ctx, wire, *dtype);
 }
 
-/// The indices; NNEF writes numbers without a type, which are read as floats.
+/// Return the indices; untyped NNEF numbers are read as floats.
 Result<OutletId> indices_of(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId indices, plain_wire(ctx, "indices"));
   return is_float(ctx.fact(indices).dtype) ? cast(ctx, indices, DType::kI64)

@@ -6,16 +6,16 @@
 
 namespace rill::ops {
 
-/// Take slices of the first input along one axis, at the indices that the second input holds.
+/// Take slices of the first input along one axis, at the indices in the second input.
 /// Shapes: data [D0..Dn], indices [I0..Im] -> [D0..I0..Im..Dn], the indices' axes in place of
 /// `axis`.
-/// Types: data of any type; integer indices, negative ones count from the end. Of a constant in
-/// blocks, taken along an axis in front of whole blocks, only what is asked for is written out.
+/// Types: data of any type; integer indices, negative ones count from the end. A block-quantised
+/// constant, gathered along an axis before whole blocks, is only unpacked where indexed.
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. An index
 /// out of range at run time gives zeros.
 /// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
-/// make a slice, and a few that are written out make one each. Those that hold each row
-/// for some places, as i // 4 * 4 does, repeat the rows of a slice.
+/// become a slice, and a few constant ones become one slice each. Indices that repeat each row
+/// several times, such as i // 4 * 4, repeat the rows of a slice.
 /// Source: tract, `tract_core_gather`.
 class Gather final : public OpBase<Gather> {
  public:
@@ -39,8 +39,8 @@ class Gather final : public OpBase<Gather> {
   Status slice_holds(Rewrite& rewrite) const;
 };
 
-/// Take, for each index, the element of the first input that lies at the same place but for
-/// `axis`, where the index says.
+/// Take, for each index, the element of the first input at the same place, except on `axis`, where
+/// the index selects it.
 /// Shapes: data [D0..Dn], indices [I0..In], I <= D but on `axis` -> [I0..In].
 /// Types, Errors: as for `Gather`. Stream: pointwise on the other axes.
 /// Source: tract, `tract_core_gather_elements`.

@@ -1,4 +1,4 @@
-// Reads ONNX's Gather and its kin.
+// Reads ONNX's Gather and similar operators.
 
 #include "core/graph/onnx.h"
 #include "ops/array/axis_ops.h"
@@ -18,7 +18,8 @@ Result<Value> gather(OnnxCtx& ctx) {
   return ctx.add_value(make_op<T>(axis), {data, indices});
 }
 
-/// One place of an axis of extent 1 is all of it: sizes that are computed come out of lists so.
+/// Selecting one place of an axis of extent 1 keeps everything: computed sizes leave lists in this
+/// form.
 Result<Value> gather_rows(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId data, ctx.wire("data"));
   RILL_ASSIGN(const OutletId indices, ctx.wire("indices"));

@@ -1,4 +1,4 @@
-// Rows of a gather that follow one another, or lie at places that are written out, are slices.
+// Consecutive or constant rows of a gather are slices.
 
 #include <algorithm>
 #include <optional>
@@ -19,7 +19,7 @@
 namespace rill::ops {
 namespace {
 
-/// Return how often the first and the last row replace indices before and after all rows; nothing
+/// Return how often the first and the last row are repeated for indices outside all rows; nothing
 /// if that is unknown, or if indices are clamped elsewhere.
 std::optional<std::pair<int64_t, int64_t>> border_of(const IndexRun& run, const Dim& extent,
                                                      const SymbolScope& scope) {
@@ -36,14 +36,14 @@ std::optional<std::pair<int64_t, int64_t>> border_of(const IndexRun& run, const 
   const bool high = stops(run.high, extent - Dim(1)) || (ends_inside && !run.high);
   const auto before = begins_inside ? 0 : scope.simplify(-run.begin).to_int();
   const auto after = ends_inside ? 0 : scope.simplify(run.end - extent).to_int();
-  // The row that is repeated has to be there.
+  // The repeated row must exist.
   if (!low || !high || !before || !after || run.step != 1 || !scope.proves_ge(extent, Dim(1))) {
     return std::nullopt;
   }
   return std::pair(std::max<int64_t>(0, *before), std::max<int64_t>(0, *after));
 }
 
-/// The first row `before` times in front of all rows, and the last one `after` times behind them.
+/// Prepend the first row `before` times, and append the last row `after` times.
 Result<OutletId> repeat_ends(Rewrite& rewrite, OutletId rows, int64_t axis, int64_t before,
                              int64_t after) {
   const Fact& fact = rewrite.new_fact(rows);
@@ -85,7 +85,7 @@ std::optional<std::vector<Rows>> rows_at(const Tensor& indices, const Dim& exten
   return out;
 }
 
-/// The slices of `x` behind one another.
+/// Concatenate the slices of `x`.
 Result<OutletId> joined_rows(Rewrite& rewrite, OutletId x, int64_t axis,
                              const std::vector<Rows>& rows) {
   const std::string& name = rewrite.node().name;
@@ -104,7 +104,7 @@ Result<OutletId> joined_rows(Rewrite& rewrite, OutletId x, int64_t axis,
 
 }  // namespace
 
-/// Rows at constant indices are slices if it is known from which end they count.
+/// Rows at constant indices are slices if their sign is known.
 Status Gather::slice_places(Rewrite& rewrite) const {
   const Fact& indices = rewrite.in(1);
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));

@@ -51,13 +51,13 @@ std::optional<std::vector<int64_t>> numbers(const Tensor& tensor) {
   return out;
 }
 
-/// The windows that indices of rank 2 stand for; nothing if they stand for anything else.
+/// Return the windows for indices of rank 2; nothing if they do not form windows.
 std::optional<Windows> windows_of(const Graph& graph, OutletId indices, const SymbolScope& scope) {
   const Fact& fact = graph.fact(indices);
   const auto sum = offset_indices_of(graph, indices);
   if (!sum || !counts_rows(fact.dtype) || sum->offsets->volume() > kMostRows) return std::nullopt;
   const Tensor& konst = *sum->offsets;
-  // One of the two axes is all of the constants.
+  // The constants span one of the two axes.
   for (const int along : {0, 1}) {
     const int axis = along + konst.rank() - 2;
     if (axis < 0 || konst.shape()[static_cast<size_t>(axis)] != konst.volume()) continue;
@@ -127,7 +127,7 @@ class Pieces {
     return {};
   }
 
-  /// One row of each window.
+  /// Add one row of each window.
   Status add_row(int64_t offset) {
     const Dim begin = windows_.first + Dim(offset);
     const Dim end = begin + (windows_.count - Dim(1)) * Dim(windows_.hop) + Dim(1);

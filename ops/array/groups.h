@@ -7,7 +7,7 @@
 
 namespace rill::ops {
 
-/// Axes of two shapes of one volume that stand for each other: the products of both ranges agree.
+/// Corresponding axes of two shapes of equal volume: the products of both ranges agree.
 struct AxisGroup {
   int from_begin = 0;
   int from_end = 0;

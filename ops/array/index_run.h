@@ -6,8 +6,7 @@
 
 namespace rill::ops {
 
-/// Indices that count up from a place, but for those below `low` and above `high`, which stop
-/// there.
+/// Indices that count up from a place, clamped to [`low`, `high`].
 struct IndexRun {
   Dim begin;
   Dim end;
@@ -22,7 +21,7 @@ struct IndexRun {
 /// Return whether a type counts rows: sizes, and integers that hold the rows of any table.
 bool counts_rows(DType dtype);
 
-/// Return what a wire of indices counts, in row-major order; nothing if it does anything else.
+/// Return the run that a wire of indices counts in row-major order; nothing for other wires.
 std::optional<IndexRun> index_run_of(const Graph& graph, OutletId indices);
 
 /// Constant indices relative to those of a wire.
@@ -31,7 +30,7 @@ struct OffsetIndices {
   OutletId from;
 };
 
-/// Return the constant offsets and the wire whose sum a wire is; nothing if it is no such sum.
+/// Return the constant offsets and the wire whose sum a wire is; nothing for other wires.
 std::optional<OffsetIndices> offset_indices_of(const Graph& graph, OutletId indices);
 
 /// Indices that are i * hop, each `times` in a row, for i = 0, 1, 2, ...

@@ -6,11 +6,11 @@
 
 namespace rill::ops {
 
-/// Read an element of a view of integers or dims. A dim that is open reads as out of any range.
+/// Read an element of a view of integers or dims. A symbolic dim counts as out of range.
 int64_t index_at(const View& indices, int64_t offset) RILL_NONBLOCKING;
 
-/// Fail unless the fact is of integers and, if it is constant and the extent a number, every index
-/// is in [-extent, extent).
+/// Fail unless the fact has an integer type and, for constants and a known extent, every index is
+/// in [-extent, extent).
 Status check_indices(const Fact& indices, const Dim& extent);
 
 }  // namespace rill::ops

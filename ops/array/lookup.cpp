@@ -8,9 +8,9 @@
 namespace rill::ops {
 namespace {
 
-/// Replace each index by the value that stands there, and by `fallback` where there is none.
+/// Replace each index by the value at that place, or by `fallback` if there is none.
 /// Shapes: any, kept. Types: integers -> the type of the values, strings included.
-/// Errors: kDType, kShape where the values are no list.
+/// Errors: kDType, kShape if the values are not a list.
 /// Stream: pointwise.
 /// Source: ONNX-ML, `CategoryMapper`; tract, `tract_onnx_ml_direct_lookup`.
 class DirectLookup final : public OpBase<DirectLookup> {
@@ -62,7 +62,7 @@ class DirectLookup final : public OpBase<DirectLookup> {
 
 /// Replace each value by its index in a list, and by `fallback` where it is not in it.
 /// Shapes: any, kept. Types: integers, bool and strings, those of the keys -> i32.
-/// Errors: kDType, kShape where the keys are no list.
+/// Errors: kDType, kShape if the keys are not a list.
 /// Stream: pointwise.
 /// Source: ONNX-ML, `CategoryMapper`; tract, `tract_onnx_ml_reverse_lookup`.
 class ReverseLookup final : public OpBase<ReverseLookup> {
@@ -127,7 +127,7 @@ Result<Value> load_direct(LoadCtx& ctx) {
   auto op = draft_op<DirectLookup>();
   RILL_ASSIGN(op->values, constant_of(ctx, "values"));
   RILL_ASSIGN(op->fallback, constant_of(ctx, "fallback"));
-  // Numbers without a point are dims: they take the type of the other operand.
+  // Numbers without a decimal point are dims: they take the type of the other operand.
   for (auto [one, other] : {std::pair{&op->fallback, &op->values}, {&op->values, &op->fallback}}) {
     if ((*one)->dtype() != DType::kDim || !is_number((*other)->dtype())) continue;
     RILL_ASSIGN(Tensor typed, cast(**one, (*other)->dtype()));

@@ -43,7 +43,7 @@ Result<Facts> NearestUpsample::infer(FactSpan in) const {
   return one_fact(std::move(out));
 }
 
-/// One copy: an axis of d elements repeated s times is seen as [d, s], with step 0 for s.
+/// One copy: treat an axis of d elements repeated s times as [d, s], with stride 0 for s.
 Status NearestUpsample::eval(EvalCtx& ctx) const {
   View from = ctx.in[0];
   View to = ctx.out[0];
@@ -64,7 +64,7 @@ Status NearestUpsample::eval(EvalCtx& ctx) const {
   return {};
 }
 
-/// Two after each other are one.
+/// Merge two consecutive upsamplings.
 Status NearestUpsample::fuse(Rewrite& rewrite) const {
   const auto* before = rewrite.producer_as<NearestUpsample>(0);
   if (!before || rewrite.uses(rewrite.input(0)) != 1) return {};

@@ -25,7 +25,7 @@ struct NearestUpsample final : OpBase<NearestUpsample> {
   Status fuse(Rewrite& rewrite) const override;
 };
 
-/// Replace an axis that is added, repeated and merged with the one in front of it.
+/// Recognise an axis that is added, repeated and merged with the previous one.
 Status fuse_upsample(const Reshape& reshape, Rewrite& rewrite);
 
 }  // namespace rill::ops

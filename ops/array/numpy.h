@@ -4,14 +4,14 @@
 
 namespace rill::ops {
 
-/// Put unit axes in front until the rank is reached.
+/// Prepend unit axes up to a rank.
 Result<OutletId> with_rank(LoadCtx& ctx, OutletId wire, int rank);
 
-/// Give all wires one type where one of them is of dims and the others are of integers.
+/// Convert all wires to one type if some are dims and the others integers.
 Result<std::vector<OutletId>> dims_or_as_they_are(LoadCtx& ctx, std::vector<OutletId> wires);
 
-/// Bring wires to one rank as NumPy does, with unit axes in front of the lower ones, and integers
-/// to dims where one of them is of dims.
+/// Align the ranks of wires as NumPy does, by prepending unit axes, and convert integers to dims if
+/// one wire has dims.
 Result<std::vector<OutletId>> numpy_operands(LoadCtx& ctx, std::vector<OutletId> wires);
 
 }  // namespace rill::ops

@@ -9,7 +9,7 @@
 namespace rill::ops {
 namespace {
 
-// More frames than any window has; padding that is cut again costs time.
+// More frames than any window has; padding that is cut afterwards costs time.
 constexpr int64_t kMostCut = 1 << 16;
 
 constexpr const char* kConstant = "constant";
@@ -34,7 +34,7 @@ class OpenPadder {
   }
 
  private:
-  /// Pad by amounts that are not negative.
+  /// Pad by non-negative amounts.
   Result<OutletId> added(OutletId x, const Dim& before, const Dim& after) {
     if (before == Dim(0) && after == Dim(0)) return x;
     const auto most_before = bound_of(before);
@@ -48,7 +48,7 @@ class OpenPadder {
         .hint("Set the symbols, as in --set S=16000");
   }
 
-  /// Return what amounts below 0 cut, and set these to 0.
+  /// Return the cuts of negative amounts, and set these amounts to 0.
   Amounts take_cuts(Dim* before, Dim* after) const {
     const SymbolScope& scope = ctx_.graph().scope;
     const auto take = [&](Dim* amount) {
@@ -62,7 +62,7 @@ class OpenPadder {
     return {std::move(first), take(after)};
   }
 
-  /// Pad by the largest amounts, which are numbers, and cut what is too much.
+  /// Pad by the largest amounts, which are numbers, and cut the surplus.
   Result<OutletId> padded_and_cut(OutletId x, const Dim& before, const Dim& after,
                                   std::pair<int64_t, int64_t> most) {
     const Dim length = extent(x);

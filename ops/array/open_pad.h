@@ -7,7 +7,7 @@
 
 namespace rill::ops {
 
-/// Amounts in front of and behind one axis. They may have symbols; below 0 they cut.
+/// The padding before and after one axis. Amounts may be symbolic; negative ones cut.
 struct OpenPads {
   int axis = 0;
   Dim before;
@@ -23,14 +23,14 @@ struct Amounts {
 /// Cut entries off both ends of an axis; amounts are not negative.
 Result<OutletId> cut_ends(LoadCtx& ctx, OutletId x, int axis, const Amounts& cuts);
 
-/// Return whether one end may lose more than the axis has while entries are added at the other end:
-/// the rest comes off these, so the axis is padded first and cut then.
+/// Return whether one end may lose more entries than the axis has while the other end gains some:
+/// then pad the axis first and cut afterwards.
 bool cuts_take_added(const SymbolScope& scope, const Dim& extent, const Amounts& cuts,
                      const Amounts& added);
 
 /// Pad axes by amounts that may depend on sizes, as `Pad` does with numbers. `mode` is one of
 /// `Pad`; `border` is an element of the type of x.
-/// Stream: as `Pad` where the amounts in front are numbers and those behind have a bound.
+/// Stream: as `Pad` if the amounts before are numbers and those after are bounded.
 /// Errors: kUnsupported for other modes than "constant" where an amount has no bound; those of
 /// `Pad`.
 Result<OutletId> pad_open(LoadCtx& ctx, OutletId x, const std::vector<OpenPads>& pads,

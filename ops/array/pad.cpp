@@ -24,7 +24,7 @@ constexpr std::string_view kConstant = "constant";
 constexpr std::string_view kReplicated = "replicated";
 constexpr std::string_view kReflect = "reflect";
 
-/// The index of the input that an index of the output shows; the output's begins `before` earlier.
+/// Return the input index for an output index; the output begins `before` earlier.
 int64_t source_index(std::string_view mode, int64_t at, int64_t before, int64_t extent) {
   const int64_t i = at - before;
   if (mode == kReplicated) return std::clamp<int64_t>(i, 0, extent - 1);
@@ -32,7 +32,7 @@ int64_t source_index(std::string_view mode, int64_t at, int64_t before, int64_t 
   return i < extent ? i : 2 * (extent - 1) - i;
 }
 
-/// The part of the output that shows the input.
+/// Return the part of the output with the input.
 template <class T>
 T inner_part(const T& out, const Pads& pads) {
   T inner = out;
@@ -62,7 +62,7 @@ void eval_mirrored(const Pad& op, const View& x, const View& out) {
   });
 }
 
-/// Emit the filling of a box, without its axes of extent 1; false if it has too many others.
+/// Emit the fill of a box, without its axes of extent 1; return false if it has too many others.
 bool emit_fill(Lowering& lowering, const Operand& box, const Tensor& value) {
   FillArgs args{box, 0};
   args.to.rank = 0;
@@ -142,7 +142,7 @@ Status Pad::lower(Lowering& lowering) const {
     lowering.step(kBorder, std::move(args), {}, {out});
     return {};
   }
-  // Slabs before and after on each axis, each as long as the axes done before it leave open.
+  // Slabs before and after on each axis, without the parts that earlier axes covered.
   Operand open = out;
   for (int axis = 0; axis < out.rank; ++axis) {
     const auto i = static_cast<size_t>(axis);
@@ -239,7 +239,7 @@ Status Pad::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// Read `value`: a number, or a constant where f32 has no such number.
+/// Read `value`: a number, or a constant if f32 cannot represent it.
 Result<TensorPtr> fill_of(LoadCtx& ctx) {
   RILL_ASSIGN(const Value given, ctx.value("value"));
   if (const auto* wire = given.get<OutletId>()) {

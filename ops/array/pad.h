@@ -6,16 +6,16 @@
 
 namespace rill::ops {
 
-/// Put frames before and after what is there, on every axis.
-/// `mode`: "constant" puts `value`, "replicated" the nearest element, "reflect" the elements
-/// mirrored at the first and the last one, which are not repeated.
+/// Pad every axis before and after. `mode`: "constant" pads with `value`, "replicated" with the
+/// nearest element, "reflect" with the elements mirrored at the first and last one, which are not
+/// repeated.
 /// Shapes: [D0..Dn] -> [before0 + D0 + after0..].
 /// Types: all plain ones; `value` is of rank 0 and of the input's type.
 /// Errors: kShape if `pads` does not fit the rank or is negative, or there are too few elements to
 /// repeat or to mirror; kDType.
-/// Stream: on the streaming axis, "constant": delay -= before, no data moves but a mask. The others
-/// repeat frames that were kept; the delay falls as far as the first of these has arrived, and a
-/// window that follows finds them in its history.
+/// Stream: on the streaming axis, "constant": delay -= before, no data moves, except a mask. The
+/// other modes repeat kept frames; the delay falls as far as the first of these has arrived, and a
+/// downstream window finds them in its history.
 /// Source: NNEF 1.0, `pad`.
 class Pad final : public OpBase<Pad> {
  public:

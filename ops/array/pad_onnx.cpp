@@ -76,8 +76,8 @@ Result<TensorPtr> fill_of(OnnxCtx& ctx, const Fact& in) {
   return std::make_shared<const Tensor>(std::move(fill));
 }
 
-/// Cut what negative amounts ask for, and set them to 0. A cut that may reach what is added at the
-/// other end is left to `later`; null where nothing can be cut later.
+/// Apply negative amounts as cuts, and set them to 0. Leave a cut that may reach entries added at
+/// the other end to `later`; null if nothing can be cut later.
 Result<OutletId> cut_negative(OnnxCtx& ctx, OutletId x, Pads* pads, std::vector<Amounts>* later) {
   for (size_t axis = 0; axis < pads->size(); ++axis) {
     auto& [before, after] = (*pads)[axis];
@@ -98,7 +98,7 @@ Result<OutletId> cut_negative(OnnxCtx& ctx, OutletId x, Pads* pads, std::vector<
   return x;
 }
 
-/// Go on with the entries of the other side, as often as that takes.
+/// Wrap around to the entries of the other side, as often as needed.
 Result<OutletId> wrapped(OnnxCtx& ctx, OutletId x, const Pads& pads) {
   for (size_t axis = 0; axis < pads.size(); ++axis) {
     const auto [before, after] = pads[axis];
@@ -158,8 +158,8 @@ Result<Value> pad(OnnxCtx& ctx) {
   return as_value(x);
 }
 
-/// Cut or put zeros on both sides of an axis of open extent; of an odd number, the larger half goes
-/// behind.
+/// Cut or zero-pad both sides of an axis of symbolic extent; for an odd number, the larger half
+/// goes after.
 Result<OutletId> centered_open(OnnxCtx& ctx, OutletId x, int axis, const Dim& to,
                                const Tensor& zero) {
   const Dim from = ctx.fact(x).dim(axis);
@@ -172,7 +172,7 @@ Result<OutletId> centered_open(OnnxCtx& ctx, OutletId x, int axis, const Dim& to
   return ctx.add1(make_op<Slice>(axis, begin, begin + to), {x}, "center");
 }
 
-/// Cut or put zeros on both sides; of an odd number, the larger half goes behind.
+/// Cut or zero-pad both sides; for an odd number, the larger half goes after.
 Result<Value> center(OnnxCtx& ctx) {
   RILL_ASSIGN(OutletId x, ctx.wire("input_data"));
   RILL_ASSIGN(const std::vector<Dim> shape, computed_dims(ctx, "shape"));

@@ -20,8 +20,8 @@ struct BorderArgs {
 RILL_STEP_FIELDS(BorderArgs, out, pads, reflect)
 
 void run_fill(const FillArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
-/// Lay frames of the inner part around it, axis by axis: the frames of an axis have their borders
-/// on the axes before it.
+/// Pad the inner part with its own frames, axis by axis; frames of later axes include the padding
+/// of earlier ones.
 void run_border(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
 void touch_fill(const FillArgs& args, StepTouches& touches);
 void touch_border(const BorderArgs& args, StepTouches& touches);

@@ -27,7 +27,7 @@ Result<Facts> Range::infer(FactSpan in) const {
   const int64_t stride = std::abs(step);
   if (number) {
     RILL_CHECK(*number != INT64_MIN, "range from ", start, " to ", end, " is out of range");
-    // As long as its expression says: a stream that ends before the start counts nothing.
+    // The expression gives the length: a stream that ends before the start counts nothing.
     if (open && *number < 0) return one_fact(Fact::of(DType::kI64, {Dim(0)}));
     const int64_t length = std::abs(*number) / stride + (std::abs(*number) % stride != 0 ? 1 : 0);
     return one_fact(Fact::of(DType::kI64, {Dim(length)}));
@@ -121,9 +121,9 @@ Result<Value> load_floats(LoadCtx& ctx, const TensorPtr* bounds) {
   return as_value(ctx.konst(std::move(out).value()));
 }
 
-/// Count between numbers that inputs give.
+/// Count between the numbers of inputs.
 /// Shapes: start, end and step, one element each -> [`count`], a symbol until they are known.
-/// Types: integers of one type, kept. Errors: kShape, kDType; kUnsupported where a plan is made.
+/// Types: integers of one type, kept. Errors: kShape, kDType; kUnsupported at prepare.
 /// Stream: refused.
 /// Source: tract, `tract_core_range`.
 class OpenRange final : public OpBase<OpenRange> {

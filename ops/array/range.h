@@ -5,8 +5,8 @@
 namespace rill::ops {
 
 /// Count from `start` in steps, up to `end` or past it by less than a step.
-/// Shapes: no input -> [ceil(|end - start| / |step|)]; symbolic bounds give nothing where they come
-/// to be the wrong way round.
+/// Shapes: no input -> [ceil(|end - start| / |step|)]; symbolic bounds in the wrong order give an
+/// empty range.
 /// Types: gives i64. Errors: kShape if the step is 0.
 /// Stream: up to the length of a stream, counts its frames; the start must be a number.
 /// Source: tract, `tract_core_range`.
@@ -15,8 +15,8 @@ class Range final : public OpBase<Range> {
   Dim start;
   Dim end;
   int64_t step = 1;
-  /// Whether the bounds mentioned symbols at first. Such a range stays one when these are bound, so
-  /// that a whole run computes with it as a stream does, and gives the same bits.
+  /// Whether the bounds mentioned symbols originally. Such a range is not folded when they are
+  /// bound, so that a whole run computes like a stream, with the same bits.
   bool open = false;
   Range() = default;
   Range(Dim from, Dim to, int64_t by)

@@ -32,7 +32,7 @@ Result<bool> leads_away(OnnxCtx& ctx) {
               numbers[2].values<double>()[0]);
 }
 
-/// Compute a short list of known numbers now: axes are written so.
+/// Compute a short list of known numbers now: models write axes in this form.
 Result<Value> folded(OnnxCtx& ctx, OutletId out) {
   constexpr int64_t kShort = 64;
   const auto count = ctx.fact(out).rank() == 1 ? ctx.fact(out).dim(0).to_int() : std::nullopt;
@@ -45,8 +45,8 @@ Result<Value> folded(OnnxCtx& ctx, OutletId out) {
   return as_value(ctx.konst(std::move(values[0]), "list"));
 }
 
-/// Count in floats up to a size, as PyTorch does for positions: its bounds are whole numbers, which
-/// floats hold exactly. Nothing where they are others.
+/// Count in floats up to a size, as PyTorch does for positions, if the bounds are integers, which
+/// floats hold exactly. Else nothing.
 Result<std::optional<Value>> range_of_floats(OnnxCtx& ctx) {
   std::vector<Value> bounds;
   bool open = false;
@@ -69,7 +69,7 @@ Result<std::optional<Value>> range_of_floats(OnnxCtx& ctx) {
   return std::optional<Value>(out);
 }
 
-/// The operator has no meaning before its bounds are known: how long it is depends on them.
+/// The length depends on the bounds, so they must be known.
 Result<Value> range(OnnxCtx& ctx) {
   RILL_ASSIGN(std::optional<Value> floats, range_of_floats(ctx));
   if (floats) return *std::move(floats);

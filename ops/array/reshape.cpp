@@ -64,8 +64,7 @@ std::vector<Dim> replaced(const Reshape& op, std::span<const Dim> shape) {
   return out;
 }
 
-/// Return whether the extents that are known have a product that is no part of the volume, which
-/// is.
+/// Return whether the product of the known extents does not divide the known volume.
 bool never_divides(std::span<const Dim> shape, const Dim& volume_of) {
   const auto known = volume_of.to_int();
   if (!known) return false;
@@ -151,7 +150,7 @@ Status Reshape::lower(Lowering& lowering) const {
 
 namespace {
 
-/// The one axis of a range that is longer than 1, or that is alone; -1 if there are several.
+/// Return the only axis of a range with an extent > 1, or the only axis; -1 if there are several.
 int only_axis(const std::vector<Dim>& shape, int begin, int end) {
   if (end - begin == 1) return begin;
   int found = -1;
@@ -177,14 +176,14 @@ std::vector<AxisTrack> Reshape::axes(FactSpan in, FactSpan out) const {
 
 namespace {
 
-/// Where the streaming axis lies in its group, and how many elements a frame has before and after.
+/// The place of the streaming axis in its group, and the elements of a frame before and after it.
 struct StreamSplit {
   int to_axis = -1;
   int64_t from_inner = 1;
   int64_t to_inner = 1;
 };
 
-/// Refuse a reshape between an open extent and elements that were counted for one length.
+/// Refuse a reshape between a symbolic extent and a number of elements that fits only one length.
 Status refuse_counted(const PulseBuilder& b, const Fact& open, const Fact& counted) {
   const auto elements = volume(counted.shape).to_int();
   const auto length = elements ? solve(volume(open.shape), *elements, {}) : std::nullopt;
@@ -281,8 +280,8 @@ Status Reshape::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// Return which input of a node its elements come from, one by one and in their order: the only
-/// one, or the one that meets a single number. -1 if there is none.
+/// Return the input whose elements the output has, one by one in order: the only input, or the one
+/// combined with a single number. -1 if there is none.
 int carried_input(const Node& node, const Graph& graph) {
   const Facts in = graph.facts_of(node.inputs);
   const auto tracks = node.op->axes(in, node.outputs);
@@ -305,7 +304,7 @@ int carried_input(const Node& node, const Graph& graph) {
   return carried;
 }
 
-/// Return whether a node does the same to its input in another shape: not where it names axes.
+/// Return whether a node works on any shape of its input, so it names no axes.
 bool suits(const Node& node, const Graph& graph, int carried, const std::vector<Dim>& shape) {
   Facts in;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -317,7 +316,7 @@ bool suits(const Node& node, const Graph& graph, int carried, const std::vector<
   return out.ok() && out->size() == 1 && (*out)[0].shape == shape;
 }
 
-/// Reshape, elementwise operations with single numbers, and the reshape back: the operations alone.
+/// Drop a reshape and its inverse around elementwise operations with single numbers.
 Status undo_around(Rewrite& rewrite) {
   constexpr size_t kLongest = 16;
   const Graph& graph = rewrite.old_graph();
@@ -388,8 +387,8 @@ Status Reshape::declutter(Rewrite& rewrite) const {
 
 namespace {
 
-/// The extents as NNEF has them, where 0 stands for that of the input: an extent that becomes 0 is
-/// what is left over.
+/// Return the extents for NNEF, where 0 means the input's extent and -1 the remainder; an extent
+/// that becomes 0 is written as the remainder.
 Result<std::vector<Dim>> written_extents(const Reshape& op, const Fact& in) {
   std::vector<Dim> out = op.to;
   int64_t left_over = 0, zeros = 0;
@@ -409,7 +408,7 @@ Result<std::vector<Dim>> written_extents(const Reshape& op, const Fact& in) {
 
 Status Reshape::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
-  if (to.empty() && count > 0) {  // tract takes no empty list for a shape
+  if (to.empty() && count > 0) {  // tract refuses an empty list as a shape
     const std::vector<Dim>& from = ctx.graph().fact(ctx.node().inputs[0]).shape;
     const auto first = from.begin() + axis;
     const bool ones =
@@ -435,7 +434,7 @@ Status Reshape::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// Settle the entries 0 (the input's extent there) and -1 (what is left over).
+/// Resolve the entries 0 (the input's extent) and -1 (the remainder).
 Result<std::vector<Dim>> resolved(std::vector<Dim> to, const Fact& in, int64_t start,
                                  int64_t count) {
   int open = -1;

@@ -11,11 +11,11 @@ namespace rill::ops {
 /// order.
 /// Shapes: [..a, b..] -> [..to..]; the products of both are equal.
 /// Types: all, block-quantised constants excepted.
-/// Errors: kShape if there are no such axes, or the volumes differ; volumes that hold symbols are
-/// compared once they are numbers, where they cannot be before.
-/// Stream: an axis that is kept passes. Splitting the streaming axis by g delays it to a multiple
-/// of g and divides the delay; merging it with the axes right behind it multiplies the delay.
-/// Merging with an axis in front of it is refused.
+/// Errors: kShape if there are no such axes, or the volumes differ; symbolic volumes that cannot be
+/// compared earlier are compared once they are numbers.
+/// Stream: a kept axis streams. Splitting the streaming axis by g delays it to a multiple of g and
+/// divides the delay; merging it with the axes directly after it multiplies the delay. Merging with
+/// a preceding axis is refused.
 /// Source: NNEF 1.0, `reshape`.
 class Reshape final : public OpBase<Reshape> {
  public:

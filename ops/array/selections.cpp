@@ -1,5 +1,5 @@
-// Operators whose output has as many entries as their input decides. Shapes are known before a run,
-// so they are computed where their inputs are constants, and refused when a plan is made otherwise.
+// Operators whose number of output entries depends on input values. Shapes must be known before a
+// run, so these operators are folded for constant inputs, and refused at prepare otherwise.
 
 #include <algorithm>
 #include <array>
@@ -33,9 +33,9 @@ bool is_true(const View& x, int64_t at) {
   return truth;
 }
 
-/// List where the elements that are not zero lie, in row-major order: one column for each.
-/// Shapes: [D0..Dn] -> [n + 1, `count`]. Types: bool and numbers -> i64. Errors: kDType; at
-/// prepare kUnsupported, where the input is no constant.
+/// List the places of nonzero elements in row-major order, one column for each.
+/// Shapes: [D0..Dn] -> [n + 1, `count`]. Types: bool and numbers -> i64. Errors: kDType; at prepare
+/// kUnsupported, unless the input is constant.
 /// Stream: refused.
 /// Source: ONNX, `NonZero`; tract, `tract_onnx_non_zero`.
 class NonZero final : public OpBase<NonZero> {
@@ -86,10 +86,10 @@ class NonZero final : public OpBase<NonZero> {
   }
 };
 
-/// Choose boxes by their scores, best first, leaving out those that overlap a chosen one.
+/// Choose boxes by their scores, best first, skipping those that overlap a chosen one.
 /// `center`: a box is [x, y, width, height] around its centre, else two corners [y, x, y, x].
 /// Shapes: boxes [N, B, 4], scores [N, C, B] -> [`count`, 3]: batch, class and box of each.
-/// Types: f16, f32 -> i64. Errors: kShape, kDType; at prepare kUnsupported, where an input is no
+/// Types: f16, f32 -> i64. Errors: kShape, kDType; at prepare kUnsupported, unless the inputs are
 /// constant.
 /// Stream: refused.
 /// Source: ONNX, `NonMaxSuppression`; tract, `tract_onnx_non_max_suppression`.

@@ -36,7 +36,7 @@ T strided(const T& from, const T& out, int64_t axis, int64_t step) {
   T view = from;
   const auto i = static_cast<size_t>(axis);
   view.shape = out.shape;
-  // One element needs no stride, and any step leads to one.
+  // A single element needs no stride.
   view.stride[i] = out.shape[i] > 1 ? from.stride[i] * step : 0;
   return view;
 }
@@ -76,7 +76,7 @@ Result<Facts> Slice::infer(FactSpan in) const {
   };
   const auto first = begin.to_int();
   const auto last = end.to_int();
-  // As in NumPy: a slice that ends before it begins is empty, wherever it lies.
+  // As in NumPy, a slice that ends before it begins is empty.
   const bool empty = first && last && *first >= 0 && *last <= *first;
   RILL_CHECK(empty || (ordered(Dim(0), begin) && ordered(begin, end) && ordered(end, extent)), "[",
              begin, ", ", end, ") is out of axis ", axis, " of ", in[0]);
@@ -115,7 +115,7 @@ std::vector<AxisTrack> Slice::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// The size at a place of a list that an operator picks from, at the place that it makes of it.
+/// Return the size at a place of the sliced list.
 template <class Place>
 std::optional<SizeRatio> picked_size(const SizeTrace& trace, int64_t axis, Place&& place) {
   const Fact& from = trace.in_fact(0);
@@ -137,7 +137,7 @@ std::optional<SizeRatio> Downsample::size(const SizeTrace& trace) const {
 
 namespace {
 
-/// The frame that a slice begins at wherever it has frames: of min(c, frames), it is c.
+/// Return the frame at which a non-empty slice begins: c for min(c, frames).
 std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Slice& slice, const Dim& frames) {
   const Dim begin = b.scope().simplify(slice.begin);
   if (const auto number = begin.to_int()) return number;
@@ -145,7 +145,7 @@ std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Slice& slice, co
   if (!pattern.ok()) return std::nullopt;
   const auto first = begin.eval({{std::string(b.symbol()), pattern->settled()}});
   if (!first || *first < 0) return std::nullopt;
-  // It begins there, or is empty; no whole run has fewer frames than none.
+  // It begins there, or is empty.
   const Dim count = b.scope().simplify(slice.end) - begin;
   const Dim elsewhere = max(begin - Dim(*first), Dim(*first) - begin);
   const auto wrong = DimPattern::of(min(min(frames + Dim(1), count), elsewhere), b.symbol());
@@ -177,7 +177,7 @@ Status pulsify_rows(PulseBuilder& b, const Slice& slice) {
   return {};
 }
 
-/// The first frames of a stream do not stream: they are kept.
+/// Keep the first frames of a stream, which are then static.
 Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, int64_t end) {
   const int64_t first = begin;
   OutletId x = b.wire(0);
@@ -221,8 +221,8 @@ std::optional<int64_t> most_back(const PulseBuilder& b, const Dim& begin, const 
   return most.ok() ? *most : std::nullopt;
 }
 
-/// Frames near the end of a stream, from `begin` on, do not stream: they are known at its end.
-/// `back`: how far in front of it they begin at most.
+/// Keep frames near the end of a stream, which are known at its end. `back`: their largest distance
+/// from the end.
 Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, const Dim& begin, int64_t back,
                            int64_t frames) {
   if (bound_of(stream.dim)) {
@@ -297,7 +297,7 @@ Status Slice::declutter(Rewrite& rewrite) const {
   // A slice of a wire with other readers may still fuse into its producer, as a crop of a
   // convolution.
   if (first->axis != axis || rewrite.uses(rewrite.input(0)) > 1) return {};
-  // Before its begin and behind its end the other slice has frames that this one must not see.
+  // The other slice's frames outside its range must not be visible here.
   const SymbolScope& scope = rewrite.scope();
   const bool inside =
       scope.proves_non_negative(begin) && scope.proves_ge(first->end - first->begin, end);
@@ -396,7 +396,7 @@ Bounds bounds_of(const SymbolScope& scope, const Dim& extent, const Dim& from, c
   return {begin, end};
 }
 
-/// Return whether a bound still compares.
+/// Return whether a bound still contains a comparison.
 bool is_open(const Dim& bound) {
   bool open = false;
   rebuild(bound, [&](const DimAtom& atom) -> std::optional<Dim> {
@@ -407,12 +407,12 @@ bool is_open(const Dim& bound) {
   return open;
 }
 
-/// The numbers of part of a range that begins at an expression, as arange(P, P + S)[:1] has: they
-/// are expressions as well, by which shapes may be computed. Nothing for other wires.
+/// Return the numbers of a sliced range that begins at an expression, such as arange(P, P + S)[:1]:
+/// they are expressions, from which shapes may be computed. Nothing for other wires.
 std::optional<Tensor> counted_part(const Graph& graph, OutletId x, const Bounds& bounds) {
   constexpr int64_t kMost = 64;
   const Node& node = graph.node(x.node);
-  // A range between numbers that inputs give has inputs.
+  // A range between the numbers of inputs is not known here.
   if (!node.inputs.empty() || node.op->name() != Range().name()) return std::nullopt;
   const auto* range = static_cast<const Range*>(node.op.get());
   const auto first = bounds.begin.to_int();

@@ -7,21 +7,22 @@
 namespace rill::ops {
 
 /// Keep `begin <= index < end` along one axis.
-/// Shapes: [D0..Dn] -> the same with end - begin on `axis`, none where it ends before it begins;
-/// bounds may be symbolic.
+/// Shapes: [D0..Dn] -> the same with end - begin on `axis`, 0 if it ends before it begins; bounds
+/// may be symbolic.
 /// Types: all, block-quantised constants excepted.
 /// Errors: kShape if there is no such axis, or a bound is out of range once it is a number.
-/// Stream: on the streaming axis, delay += begin and no data moves; a fixed number of frames is
-/// kept once it has gone by; a begin that is not a number of frames from the start is refused.
-/// Other axes: cut in each pulse. Of a table, to the length of a stream: its rows, one per frame.
+/// Stream: on the streaming axis, delay += begin and no data moves; a fixed range of frames is kept
+/// once it has arrived; a begin at an unknown distance from the start is refused.
+/// Other axes: cut in each pulse. A slice of a table to the length of a stream gives one row per
+/// frame.
 /// Source: NNEF 1.0, `slice`.
 class Slice final : public OpBase<Slice> {
  public:
   int64_t axis = 0;
   Dim begin;
   Dim end;
-  /// Whether the bounds mentioned symbols at first. Such a slice of a table stays one when these
-  /// are bound, so that a whole run computes with it as a stream does, and gives the same bits.
+  /// Whether the bounds mentioned symbols originally. Such a slice of a table is not folded when
+  /// they are bound, so that a whole run computes like a stream, with the same bits.
   bool open = false;
   Slice(int64_t on, Dim from, Dim to)
       : axis(on),

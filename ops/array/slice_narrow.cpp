@@ -1,5 +1,5 @@
-// If a value is only read through a slice, compute only the sliced part; of a range of positions
-// that is sliced with a stride, only those positions.
+// If a value is only read through a slice, compute only the sliced part; for a strided slice of a
+// range of positions, only these positions.
 
 #include <algorithm>
 #include <functional>
@@ -26,7 +26,7 @@ const AxisTrack* track_of(const std::vector<AxisTrack>& tracks, int axis, size_t
   return nullptr;
 }
 
-/// The same op, for an output that has `extent` on `axis`.
+/// Return the same op for an output with `extent` on `axis`.
 OpPtr resized(const OpPtr& op, int axis, const Dim& extent) {
   if (const auto* reshape = op->as<Reshape>()) {
     std::shared_ptr<Op> smaller = op->clone();
@@ -52,8 +52,8 @@ bool keeps_nothing_between_calls(const Node& node, FactSpan in) {
   return node.op->tolerance() != Tolerance::kRandom;
 }
 
-/// Of two slices of different axes, the one that keeps less goes first; which of two that keep the
-/// same part goes first does not matter, as long as they stay where they are.
+/// Of two slices of different axes, the one that keeps less goes first; two that keep the same
+/// share must keep their order.
 bool may_pass(const Slice& slice, const Node& producer, const Fact& made, const Fact& read) {
   const auto* other = producer.op->as<Slice>();
   if (!other) return true;
@@ -65,8 +65,8 @@ bool may_pass(const Slice& slice, const Node& producer, const Fact& made, const 
   return part(slice, made) < part(*other, read);
 }
 
-/// Pick frames of the producer's inputs instead of its output, along an axis that it carries
-/// through: of the `whole` extent, `kept` frames are left.
+/// Select frames of the producer's inputs instead of its output, along a tracked axis: `kept`
+/// frames of the `whole` extent remain.
 Status pick_in_front(Rewrite& rewrite, int axis, const Dim& whole, const Dim& kept,
                      const std::function<OpPtr(int axis)>& pick) {
   const Node& producer = rewrite.producer(0);
@@ -99,7 +99,7 @@ Status pick_in_front(Rewrite& rewrite, int axis, const Dim& whole, const Dim& ke
   return rewrite.replace_by(op, inputs, producer.name);
 }
 
-/// Return whether the only reader of an op's only output may pick frames in front of it.
+/// Return whether the only reader of an op's only output may select frames upstream of it.
 bool may_pick(const Rewrite& rewrite) {
   const Node& producer = rewrite.producer(0);
   return rewrite.uses(rewrite.input(0)) == 1 && producer.outputs.size() == 1 &&
@@ -126,7 +126,7 @@ Status Slice::fuse(Rewrite& rewrite) const {
   });
 }
 
-/// Lay no frames around that are cut off again.
+/// Do not pad with frames that a slice cuts off.
 Status Slice::take_from_border(Rewrite& rewrite) const {
   const auto* pad = rewrite.producer_as<Pad>(0);
   if (!pad || rewrite.uses(rewrite.input(0)) != 1) return {};
@@ -172,7 +172,7 @@ Status Downsample::declutter(Rewrite& rewrite) const {
     if (!made.ok() || !((*made)[0].shape == rewrite.out().shape)) return {};
     return rewrite.replace_by(std::move(fewer), {});
   }
-  // Two of different axes would pass each other for ever: the inner one goes first.
+  // Two slices of different axes would swap forever: the inner one goes first.
   if (rewrite.producer_as<Downsample>(0) || !may_pick(rewrite)) return {};
   const int on = static_cast<int>(axis);
   return pick_in_front(rewrite, on, rewrite.in(0).dim(on), rewrite.out().dim(on),

@@ -47,14 +47,14 @@ Result<Dim> bound(OnnxCtx& ctx, const Dim& written, const Dim& extent, const Dim
   return out;
 }
 
-/// Return whether an end is one of the numbers that stand for none. onnxruntime takes them so in
-/// both directions, where the standard asks for the least number to read down to the front.
+/// Return whether an end means "no end". onnxruntime accepts these numbers in both directions; the
+/// standard requires the least number for a backward slice to the first element.
 bool is_no_end(const Dim& end) {
   const auto number = end.to_int();
   return number && (*number == kFar || *number == std::numeric_limits<int64_t>::max());
 }
 
-/// From `begin` downwards, in steps, to behind `end`.
+/// Slice downwards from `begin` in steps, until after `end`.
 Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& written_begin,
                            const Dim& written_end, int64_t step) {
   const SymbolScope& scope = ctx.graph().scope;
@@ -83,8 +83,7 @@ bool share_a_symbol(const Dim& a, const Dim& b) {
   return any_of(symbols, [&](const std::string& each) { return b.mentions(each); });
 }
 
-/// The first frames of an axis that may have fewer are all of them, and so are the last ones. A
-/// first or last frame is taken to exist, and so is one to begin at: there are none without.
+/// Clamp the first or last frames of an axis that may be shorter. One frame is assumed to exist.
 void clamp(OnnxCtx& ctx, const Dim& extent, Dim* begin, Dim* end) {
   const SymbolScope& scope = ctx.graph().scope;
   const bool ends_inside = share_a_symbol(*end, extent) || *end == Dim(1);
@@ -110,7 +109,7 @@ Result<OutletId> forwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wri
   return ctx.add1(make_op<Downsample>(axis, step, 0), {x}, "steps");
 }
 
-/// An integer that comes from data, plus a size.
+/// An integer from data plus a size.
 struct DataOffset {
   OutletId from;
   Dim plus = 0;
@@ -144,8 +143,8 @@ DataOffset offset_of(const Graph& graph, OutletId wire) {
   return out;
 }
 
-/// A slice of a number of rows that does not depend on data, from a place on that does, as
-/// `pe[:, t:t + 4]`: those rows are gathered. Nothing for other slices.
+/// Gather the rows of a slice with a fixed number of rows and a data-dependent begin, such as
+/// `pe[:, t:t + 4]`. Nothing for other slices.
 Result<std::optional<Value>> rows_at_data(OnnxCtx& ctx, OutletId x) {
   constexpr int64_t kMostRows = 1 << 20;
   RILL_ASSIGN(const OutletId start, ctx.wire("starts"));

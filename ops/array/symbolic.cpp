@@ -44,7 +44,7 @@ std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::st
 
 namespace {
 
-/// Return whether `part` is at least 1 wherever a size that it is part of is.
+/// Return whether `part` is >= 1 wherever the size that contains it is.
 bool is_positive_with(const Dim& part, const Dim& size) {
   if (min(part, size) == size) return true;
   const auto breach = bound_of(min(size - Dim(1), -part));
@@ -79,7 +79,7 @@ std::optional<Dim> computed(Graph& graph, OutletId wire) {
 
 namespace {
 
-/// The wire that a value is, unless it is a constant.
+/// Return the wire of a value, unless it is constant.
 const OutletId* open_wire(LoadCtx& ctx, const Value& value) {
   const auto* wire = value.get<OutletId>();
   return wire && !ctx.fact(*wire).konst ? wire : nullptr;
@@ -120,7 +120,7 @@ bool is_size_of_a_wire(const Graph& graph, const Dim& dim) {
   });
 }
 
-/// Return an assertion that decides one open part of a bound.
+/// Return an assertion that decides one undecided part of a bound.
 std::optional<std::string> presumption(const Graph& graph, const Dim& bound, const Dim& extent) {
   std::optional<std::string> out;
   // Arguments come first: the expressions around them may then follow.
@@ -185,7 +185,7 @@ std::string assertion_for(const Dim& size) {
   std::vector<std::string> symbols;
   size.collect_symbols(&symbols);
   if (symbols.size() != 1) return "S >= 16";
-  // Where it is below 0, the negative of it less 1 is not.
+  // If x < 0, then -x - 1 >= 0.
   const auto breach = DimPattern::of(Dim(-1) - size, symbols[0]);
   const auto last = breach.ok() ? breach->last_non_negative() : Result(std::optional<int64_t>());
   return str_cat(symbols[0], " >= ", last.ok() && *last ? **last + 1 : 16);

@@ -10,19 +10,18 @@
 
 namespace rill::ops {
 
-/// Express a wire of one element that is computed from dims alone as a dim: what comparisons leave
-/// open becomes ge() and eq(), which are 1 or 0. Sizes may go through floats, divided and rounded
-/// to whole numbers again, as `ceil(cast(S) / 2)` is. Nothing if it depends on more than the
-/// symbols.
+/// Express a wire of one element that is computed from dims as a dim; undecided comparisons become
+/// ge() and eq(), with value 1 or 0. Sizes may be divided and rounded in floats, as in
+/// `ceil(cast(S) / 2)`. Nothing if it depends on more than the symbols.
 std::optional<Dim> symbolic_value(const Graph& graph, OutletId outlet);
 
-/// Express the elements of a wire that are computed from dims alone, each as above. Nothing where
-/// one of them is not, or there are too many to be sizes.
+/// Express all elements of a wire that are computed from dims, each as above. Nothing if one is
+/// not, or if there are too many to be sizes.
 std::optional<std::vector<Dim>> symbolic_values(const Graph& graph, OutletId outlet);
 
-/// Express the elements of a list that depends on ranges and numbers only by the symbol `place` of
-/// their places: floor(arange(n) / 4) * 4 is 4 * (place / 4). Nothing if they depend on more than
-/// their places.
+/// Express the elements of a list that depends only on ranges and numbers by the symbol `place` of
+/// their index: floor(arange(n) / 4) * 4 is 4 * (place / 4). Nothing if they depend on anything
+/// else.
 std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::string_view place);
 
 /// Read a dim, or a wire as above, and assert that divisors of sizes are not 0. Nothing if it is
@@ -33,19 +32,18 @@ std::optional<Dim> computed_dim(LoadCtx& ctx, const Value& value);
 /// not 0.
 Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, const char* name);
 
-/// Decide the comparisons that leave a bound of a slice open, by the slice's assumptions, and
-/// assert these for the symbols. An index into a table lies within its rows; an index into a stream
-/// that is minus the size of a wire counts from the end, because wires have a frame. Other
-/// comparisons stay open.
+/// Decide the comparisons in a bound of a slice by assumptions, and assert these for the symbols.
+/// An index into a table lies within its rows; an index into a stream that is minus the size of a
+/// wire counts from the end, because wires have a frame. Other comparisons stay undecided.
 Dim presumed(Graph& graph, const Dim& bound, const Dim& extent);
 
 /// Write the assertion by which a size is 0 or more, as S >= 20 is for S - 20; S >= 16 where it is
 /// not one of a single symbol.
 std::string assertion_for(const Dim& size);
 
-/// Assert the sign of a bound of a slice where it is open, so that it counts from the start or from
-/// the end: as `presumed` finds it, else from the start where that holds for some sizes.
-/// Errors: kSymbol where neither sign holds.
+/// Assert the unknown sign of a slice's bound, so that it counts from the start or from the end: as
+/// `presumed` decides, else from the start if that holds for some sizes. Errors: kSymbol if neither
+/// sign is possible.
 Status presume_sign(Graph& graph, const Dim& bound, const Dim& extent);
 
 }  // namespace rill::ops

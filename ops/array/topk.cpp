@@ -9,8 +9,8 @@
 namespace rill::ops {
 namespace {
 
-/// Find the `k` largest or smallest elements along one axis, sorted, and their indices; of equal
-/// ones the first comes first.
+/// Find the `k` largest or smallest elements along one axis, sorted, and their indices; equal
+/// elements keep their order.
 /// Shapes: [D0..N..Dn] -> values and indices, both [D0..k..Dn]; k may be symbolic.
 /// Types: numbers -> the same, and i64. NaN counts as the largest, as in NumPy and PyTorch.
 /// Errors: kShape if there is no such axis, or k is negative or above N once both are numbers;

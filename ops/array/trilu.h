@@ -5,10 +5,10 @@
 namespace rill::ops {
 
 /// Keep the elements on one side of a diagonal of the last two axes, and put 0 elsewhere.
-/// `upper`: keeps column >= row + k, else column <= row + k. `k` may be an expression of symbols,
-/// such as what a cache holds.
+/// `upper`: keeps column >= row + k, else column <= row + k. `k` may be a symbolic expression, such
+/// as the length of a cache.
 /// Shapes: [D0..R, C], kept. Types: all plain ones and dims. Errors: kShape if the rank is below 2,
-/// kSymbol if a run does not tell `k`.
+/// kSymbol if a run does not determine `k`.
 /// Stream: pointwise on the other axes; on the last two it is refused.
 /// Source: ONNX, `Trilu`; tract, `tract_core_trilu`.
 class Trilu final : public OpBase<Trilu> {

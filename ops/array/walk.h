@@ -22,7 +22,8 @@ inline bool next_index(std::array<int64_t, kMaxRank>* index, const int64_t* exte
   return false;
 }
 
-/// Goes through the elements of a view in row-major order; after the last one it is at the first.
+/// Iterates over the elements of a view in row-major order; after the last one it returns to the
+/// first.
 class Walker {
  public:
   explicit Walker(const View& view) : view_(view) {}
@@ -51,8 +52,8 @@ struct Rows {
   int64_t count = 1;
 };
 
-/// Find the longest rows of views that have the shape of the first, and by how much each moves from
-/// element to element. The views are not empty.
+/// Find the longest rows of views with the shape of the first one, and the step of each view. The
+/// views must not be empty.
 Rows rows_of(std::span<const View> views, int64_t* steps) noexcept RILL_NONBLOCKING;
 
 /// Move to the next row; false after the last one.
@@ -60,8 +61,8 @@ bool next_row(std::span<const View> views, const Rows& rows, std::array<int64_t,
               int64_t* at) noexcept RILL_NONBLOCKING;
 
 /// Call `body(offsets, steps, count)` for rows of elements of views that have the shape of
-/// `views[0]`, in row-major order: element i of a row lies `i * step` behind the offset. Axes that
-/// follow one another in all views are one. Offsets and steps count elements.
+/// `views[0]`, in row-major order: element i of a row is at the offset + `i * step`. Axes that are
+/// contiguous in all views are merged. Offsets and steps count elements.
 template <size_t N, class Body>
 void for_each_row(const std::array<View, N>& views, Body&& body) {
   if (views[0].volume() == 0) return;
@@ -109,8 +110,8 @@ T narrow(Wide<T> value) {
 
 inline bool is_number(DType t) { return is_int(t) || is_float(t); }
 
-/// Call `visitor(T{})` for an unsigned type of the element's size: moves need no more. The type is
-/// a plain one.
+/// Call `visitor(T{})` for an unsigned type of the element's size, which is enough for moves. The
+/// type must be plain.
 template <class Visitor>
 void visit_plain_size(DType dtype, Visitor&& visitor) {
   switch (dtype_size(dtype)) {

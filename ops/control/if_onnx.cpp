@@ -7,7 +7,7 @@
 namespace rill::ops {
 namespace {
 
-/// Take the outputs of both branches, which are computed both, by a condition that is data.
+/// Compute both branches, and select their outputs by a data-dependent condition.
 Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vector<OutletId>& then,
                               const std::vector<OutletId>& otherwise) {
   std::vector<Value> out;
@@ -88,7 +88,7 @@ Result<Value> conditional(OnnxCtx& ctx) {
   auto otherwise = ctx.branch("else_branch");
   if (!otherwise.ok()) return decide(otherwise.take_status());
   const std::string other_asserts = asserted(ctx, between);
-  // Silero's branches are models of two rates: sizes that suit both suit none of them.
+  // Silero's branches are models of two sample rates, and no sizes fit both.
   if (!then_asserts.empty() && !other_asserts.empty() && then_asserts != other_asserts) {
     return decide(fail(Code::kUnsupported, "one branch is for ", then_asserts, ", the other for ",
                        other_asserts));

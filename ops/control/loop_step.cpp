@@ -21,7 +21,7 @@ void clear(const View& view) {
   copy_plain(zero, view);
 }
 
-/// The iteration of the stream that an evaluation begins with.
+/// Return the iteration of the stream at which an evaluation begins.
 int64_t first_iteration(const LoopArgs& loop, const Frame& frame) {
   if (loop.reset_every_turn) return loop.limit ? frame.clock->position(loop.iterations) : 0;
   auto& counter = *frame.ptr<int64_t>(loop.counter);

@@ -29,7 +29,7 @@ bool is_binary(const Node& node, BinaryKind kind) {
   return binary && binary->kind_of == kind;
 }
 
-/// Return whether an input is a frame less itself.
+/// Return whether an input is a frame minus itself.
 bool is_less_itself(const Rewrite& rewrite, int input) {
   const Node& node = rewrite.producer(input);
   return is_binary(node, BinaryKind::kSub) && node.inputs[0] == node.inputs[1];
@@ -42,7 +42,7 @@ bool begins_with_zero(const Rewrite& rewrite, int input) {
          is_zero(rewrite.old_graph().fact(rewrite.producer(input).inputs[0]).konst);
 }
 
-/// Return whether the body gives the sum of its two inputs, and nothing else.
+/// Return whether the body only outputs the sum of its two inputs.
 bool adds(const Graph& body, int result) {
   const OutletId sum = body.outputs[static_cast<size_t>(result)];
   const Node& node = body.node(sum.node);
@@ -51,7 +51,7 @@ bool adds(const Graph& body, int result) {
          (node.inputs[0] == body.inputs[1] && node.inputs[1] == body.inputs[0]);
 }
 
-/// The input that holds the frames that a loop adds up; nothing if it does anything else.
+/// Return the input whose frames a loop adds up; nothing for other loops.
 std::optional<int> summed_input(const Scan& scan, const Rewrite& rewrite) {
   if (scan.inputs.size() != 2 || scan.outputs.size() != 1 || scan.skip != 0 ||
       scan.external_state || !(scan.limit == Dim(0))) {
@@ -76,8 +76,8 @@ std::optional<int> summed_input(const Scan& scan, const Rewrite& rewrite) {
   return scanned;
 }
 
-/// The same for a loop that an operator can stand for: sums of f16 round in every iteration of the
-/// loop, and once as an operator.
+/// As above, for a loop that an operator can replace: f16 sums round in every iteration of the
+/// loop, but once in an operator.
 std::optional<int> replaced_input(const Scan& scan, const Rewrite& rewrite) {
   const auto scanned = summed_input(scan, rewrite);
   const DType type = rewrite.out().dtype;

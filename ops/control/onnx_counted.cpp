@@ -5,8 +5,8 @@
 namespace rill::ops {
 namespace {
 
-/// In front of the states of a body: the number of the iteration and the condition as inputs, the
-/// condition as an output.
+/// The body's inputs before its states: iteration number and condition; and its outputs: the
+/// condition.
 constexpr size_t kTerms = 2;
 
 bool is_integer(const Fact& fact) {
@@ -17,7 +17,7 @@ TensorPtr& value_of(Graph& graph, OutletId input) {
   return graph.nodes[static_cast<size_t>(input.node)].outputs[0].konst;
 }
 
-/// Give an input of a graph a value to follow sizes by. The graph is looked at only.
+/// Set the value of a graph's input for tracing sizes. The graph is not used otherwise.
 void know(Graph& graph, OutletId input, const Dim& value) {
   value_of(graph, input) = std::make_shared<const Tensor>(Tensor::scalar(value));
 }
@@ -73,7 +73,8 @@ std::optional<CountedIterations> counted_iterations(const Graph& outer, const On
   const auto goes_on = symbolic_value(probe, probe.outputs[0]);
   const auto left = goes_on ? compared(*goes_on) : std::nullopt;
   if (!left) return {};
-  // The remainder falls by the same amount in each iteration, and the loop ends below 0.
+  // The remainder decreases by the same amount in each iteration, and the loop ends when it is
+  // negative.
   const auto falls = (*left - left->substitute(name, iteration + Dim(1))).to_int();
   if (!falls || *falls <= 0) return {};
   const Dim behind_first = left->substitute(name, Dim(0));

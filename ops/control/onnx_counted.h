@@ -8,7 +8,7 @@
 
 namespace rill::ops {
 
-/// A state of a loop that is counted on by the same number in each iteration.
+/// A state of a loop that increases by the same number in each iteration.
 struct Counter {
   Dim first;
   int64_t step = 0;
@@ -21,9 +21,9 @@ struct CountedIterations {
   std::vector<std::optional<Counter>> counters;  ///< one for each state
 };
 
-/// Return how often a loop runs, from its condition; nothing if that depends on more than the
-/// symbols. `condition`: whether the first iteration runs; invalid if it does. `most`: the most
-/// iterations.
+/// Return the number of iterations of a loop from its condition; nothing if it depends on more than
+/// the symbols. `condition`: whether the first iteration runs; invalid means that it does. `most`:
+/// the maximum number of iterations.
 std::optional<CountedIterations> counted_iterations(const Graph& outer, const OnnxCtx::Body& body,
                                           OutletId condition, std::span<const OutletId> states,
                                           const std::optional<Dim>& most);

@@ -9,8 +9,8 @@
 
 namespace rill::ops {
 
-/// Makes a loop of the body that a file gives, whose inputs and outputs have no axis of the
-/// iterations: copies it between an axis that goes in front and one that comes behind.
+/// Makes a loop from the body of a file, whose inputs and outputs have no axis of iterations:
+/// removes this axis before the copied body, and adds it after the body.
 class Iterations {
  public:
   /// `body` must outlive it. `copy` resolves the wires that the body captures from the outer graph.
@@ -20,8 +20,8 @@ class Iterations {
   /// Find the copy of a wire of the body.
   OutletId of(OutletId given) const { return copied_.at(given); }
 
-  /// Pass a wire of the outer graph whole, or as the first value of a state, for an input of the
-  /// body, or for the iteration alone if that is invalid.
+  /// Pass a wire of the outer graph as a whole, or as the initial value of a state, for an input of
+  /// the body; for the iteration number if the input is invalid.
   void take(OutletId given, OutletId outer, Scan::Input input);
   /// Pass entry after entry along an axis, which the body does not have.
   Status take_by_iteration(OutletId given, OutletId outer, int64_t axis, int64_t chunk);
@@ -29,18 +29,18 @@ class Iterations {
   /// If the body gathers by its iteration number from an array with one entry per iteration, pass
   /// the entries one by one, so that the array may stream.
   Status take_rows_of(OutletId number, const Dim& count);
-  /// Copy the nodes of the body. Inputs that nothing was passed for come from around the loop.
+  /// Copy the nodes of the body. Inputs without a passed wire come from the outer graph.
   Status copy();
 
   OutletId state(size_t index) const { return states_[index]; }
   Result<OutletId> add(OpPtr op, WireList inputs);
   /// Choose between two values of one type by a scalar.
   Result<OutletId> chosen(OutletId condition, OutletId yes, OutletId no);
-  /// Give the next value of a state, in their order. Errors: kShape if its type changes.
+  /// Set the next value of a state, in their order. Errors: kShape if its type changes.
   Status give_state(OutletId next);
-  /// Give what becomes a list of all iterations, along a new axis.
+  /// Set a value that becomes a list of all iterations along a new axis.
   Status give_list(OutletId given, int64_t axis, int64_t chunk);
-  /// Add the loop. Gives the last states, then the lists.
+  /// Add the loop. Return the last states, then the lists.
   Result<Value> run(std::string_view called);
 
  private:

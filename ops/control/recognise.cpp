@@ -13,12 +13,12 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// Looks at a loop's body as expressions.
+/// Matches a loop's body as expressions.
 class Body {
  public:
   explicit Body(const Graph& graph) : graph_(graph) {}
 
-  /// The index of the body input that an outlet is; -1 if it is computed.
+  /// Return the index of the body input for an outlet; -1 if it is computed.
   int input(OutletId outlet) const {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
       if (graph_.inputs[i] == outlet) return static_cast<int>(i);
@@ -239,7 +239,7 @@ bool match_lstm(const Body& body, OutletId h_next, OutletId c_next, Match* match
   return false;
 }
 
-/// The body outlet that becomes the next value of state input `index`.
+/// Return the body outlet with the next value of state input `index`.
 OutletId next_of(const Scan& scan, int index) {
   int state = 0;
   for (int i = 0; i < index; ++i) {
@@ -271,8 +271,7 @@ bool match_cell(const Scan& scan, Match* match) {
   return false;
 }
 
-/// Return whether the operands have the forms that the layer takes: f32 [T, B, H], constant
-/// filters.
+/// Return whether the operands fit the layer: f32 [T, B, H], constant filters.
 bool fits(const Scan& scan, const Match& match, const Rewrite& rewrite) {
   const Scan::Input& first = scan.inputs[static_cast<size_t>(match.x[0])];
   const Fact& x0 = rewrite.in(match.x[0]);
@@ -386,7 +385,7 @@ Status fuse_recurrent(const Scan& scan, Rewrite& rewrite) {
   inputs.push_back(rewrite.mapped(rewrite.input(match.h)));
   if (match.c >= 0) inputs.push_back(rewrite.mapped(rewrite.input(match.c)));
   RILL_ASSIGN(const auto made, rewrite.wire(rewrite.node().name, op, inputs));
-  // Outputs that nothing reads may stand for anything of their type: the loop's own stay unmade.
+  // Unread outputs may be any value of their type.
   std::vector<OutletId> outlets(scan.outputs.size(), made[0]);
   for (const auto& [from, to] : kept) outlets[from] = made[to];
   return rewrite.replace(outlets);

@@ -9,13 +9,13 @@ namespace rill::ops {
 
 struct Scan;
 
-/// Return which nodes are loops that compute a GRU, an LSTM or a plain recurrent layer; products
-/// and sums that only these read; and products, sums and moves of elements that only read results
-/// of these and constants. `loops`: by node, null for one that is no loop.
+/// Return which nodes are loops that compute a GRU, an LSTM or a simple recurrent layer; matmuls
+/// and sums that only these read; and products, sums and moves that only read their results and
+/// constants. `loops`: by node, null if it is not a loop.
 std::vector<bool> recurrent_layers(const Graph& graph, std::span<const Scan* const> loops);
 
 /// Replace a loop whose body computes a GRU, an LSTM or a plain recurrent layer, recognised by its
-/// dataflow, by the op that runs it at once. Leaves other loops alone.
+/// dataflow, by one op. Other loops stay unchanged.
 Status fuse_recurrent(const Scan& scan, Rewrite& rewrite);
 
 }  // namespace rill::ops

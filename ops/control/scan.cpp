@@ -83,8 +83,8 @@ Dim Scan::iterations(FactSpan in) const {
 
 namespace {
 
-/// Return whether two extents are spellings of one, as min(S, 2*(S/2)) and 2*(S/2) are: equal at
-/// every length, where less than nothing is nothing.
+/// Return whether two extents, clamped to 0, are equal at every length, such as min(S, 2*(S/2)) and
+/// 2*(S/2).
 bool are_alike(const Dim& a, const Dim& b) {
   std::vector<std::string> symbols;
   a.collect_symbols(&symbols);
@@ -97,7 +97,7 @@ bool are_alike(const Dim& a, const Dim& b) {
   return least.ok() && greatest.ok() && *least == 0 && *greatest == 0;
 }
 
-/// Return whether symbols are all that keeps two shapes apart, as in min(1, S) and 1.
+/// Return whether two shapes differ only by symbols, as in min(1, S) and 1.
 bool may_become(const Fact& open, const Fact& known) {
   if (open.dtype != known.dtype || !(open.q == known.q) || open.rank() != known.rank())
     return false;
@@ -172,7 +172,7 @@ bool Scan::repeatable() const {
                 [](const Node& node) { return node.op->as<Source>() || node.op->repeatable(); });
 }
 
-/// The plain form is a plan of this node alone; steps run the lowered one.
+/// The reference implementation prepares a plan of this node alone; steps run the lowered loop.
 RILL_NOT_IN_STEPS_BEGIN
 Status Scan::eval(EvalCtx& ctx) const {
   Graph graph;
@@ -197,7 +197,7 @@ RILL_NOT_IN_STEPS_END
 
 Status Scan::lower(Lowering& lowering) const { return lower_scan(*this, lowering); }
 
-/// A loop that runs once and whose states others keep is its body.
+/// A loop that runs once and does not keep its states is replaced by its body.
 Status Scan::dissolve(Rewrite& rewrite) const {
   const Node& node = rewrite.node();
   std::map<OutletId, OutletId> mapped;
@@ -229,8 +229,8 @@ Status Scan::dissolve(Rewrite& rewrite) const {
 
 bool Scan::is_its_body(const Rewrite& rewrite) const {
   if (skip != 0 || !(limit == Dim(0))) return false;
-  // Any other stays a loop also where it has one frame, as in a short stream or a pulse of one: so
-  // what is fused in its body has the same bits at every length.
+  // Any other loop stays a loop even for one frame, as in a short stream or a pulse of one, so that
+  // its fused body has the same bits at every length.
   if (!external_state) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].kind != Kind::kScan) continue;
@@ -362,7 +362,7 @@ Result<std::vector<Tuple>> tuples(const Value& value, const char* what) {
   return out;
 }
 
-/// Names match as they are, or with everything that is no letter or digit as `_`.
+/// Names match exactly, or with all characters other than letters and digits as `_`.
 bool same_name(std::string_view a, std::string_view b) {
   if (a == b) return true;
   const auto mangled = [](std::string_view text) {
@@ -470,7 +470,7 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_TRY(find_parameter(ctx, parameter, scan, full, state, &wiring));
     facts.push_back(Scan::inner_fact(wiring.op.inputs.back(), ctx.fact(wiring.inputs.back())));
   }
-  // The j-th state among the parameters takes the j-th result that any state names.
+  // The j-th state among the parameters gets the j-th result that a state names.
   std::vector<int> stated;
   for (const Tuple& tuple : state) {
     RILL_ASSIGN(const std::string name, tuple.text(2));

@@ -8,12 +8,12 @@
 
 namespace rill::ops {
 
-/// Run a body once per chunk of its scanned inputs, carrying states from one run to the next.
-/// Inputs are those of the body, in its order: each is passed whole, or scanned along an axis by
-/// chunks (backwards where the chunk is negative), or is the first value of a state.
+/// Run a body once per chunk of its scanned inputs, carrying states between iterations. Inputs are
+/// those of the body, in order: each is passed whole, scanned along an axis by chunks (backwards if
+/// the chunk is negative), or the initial value of a state.
 /// Shapes: a full output has the body's extent times the iterations on its axis; a last output
 /// that of the body. Iterations: ceil(extent / |chunk|) of the first scanned input.
-/// Types: all plain ones. Errors: kShape, kDType where body and inputs do not fit.
+/// Types: all plain ones. Errors: kShape, kDType if body and inputs do not fit.
 /// Stream: along the scanned axis forwards, with the states kept from pulse to pulse, if pulses
 /// hold whole chunks; last outputs are known at the end. Backwards is refused, unless each pulse
 /// may be its own future. Along an axis that the body carries frame by frame, the loop restarts in
@@ -38,14 +38,14 @@ struct Scan final : OpBase<Scan> {
   std::vector<Output> outputs;
   std::vector<int> state_results;  ///< per state input, in order: the output of the body
   int64_t skip = 0;                ///< iterations of the stream that do not run
-  /// Every evaluation begins with the first values, and restarts the count
+  /// Every evaluation begins with the initial values, and restarts the count
   bool reset_every_turn = false;
-  /// Between runs the caller keeps the states: reads the last values, and gives them in again.
+  /// The caller keeps the states between runs: it reads the last values, and passes them in again.
   bool external_state = false;
-  /// Iterations of the stream after which no more run, so that last outputs stay; without end if it
-  /// is 0. May mention the stream symbol.
+  /// The iteration of the stream after which no more run, so that last outputs stay; unlimited if
+  /// 0. May mention the stream symbol.
   Dim limit = 0;
-  /// The operator whose loop this is, for dumps.
+  /// The operator that this loop implements, for dumps.
   std::string called = "Scan";
 
   std::string_view name() const override { return called; }

@@ -6,7 +6,8 @@
 namespace rill::ops {
 namespace {
 
-/// The only node of a graph that reads an outlet, once; -1 if there is another, or an output is it.
+/// Return the only reader of an outlet, which reads it once; -1 if there are others, or an output
+/// reads it.
 int only_reader(const Graph& graph, OutletId outlet) {
   int reader = -1;
   for (const OutletId& output : graph.outputs) {
@@ -22,7 +23,7 @@ int only_reader(const Graph& graph, OutletId outlet) {
   return reader;
 }
 
-/// Read a source in place of the slice of it, which the source then holds.
+/// Replace the slice of a source by the source itself, which then contains the slice.
 Graph without_slice(const Graph& body, OutletId source, int slice) {
   Graph out = body;
   const OutletId sliced{slice, 0};

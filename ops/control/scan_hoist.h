@@ -6,8 +6,8 @@ namespace rill::ops {
 
 struct Scan;
 
-/// Take fixed ranges of inputs that a loop gets whole out of its body: they are the same in every
-/// iteration. An input as long as a stream then is a few frames of it. Leaves other loops alone.
+/// Hoist slices with fixed ranges of whole inputs out of a loop's body: they are the same in every
+/// iteration. An input as long as a stream then becomes a few frames. Other loops stay unchanged.
 Status hoist_slices(const Scan& scan, Rewrite& rewrite);
 
 }  // namespace rill::ops

@@ -42,7 +42,7 @@ class LoopLowering {
     loop_.skip = scan_.skip;
     if (limited()) loop_.limit = frames_so_far(lowering_, scan_.limit);
     loop_.reset_every_turn = scan_.reset_every_turn;
-    // Iterations of the stream are counted by its frames; a whole run counts as it goes.
+    // A stream counts iterations by its frames; a whole run counts them one by one.
     loop_.backward = limited() && !loop_.scanned.empty() && loop_.scanned[0].backward;
     if (!scan_.reset_every_turn) {
       loop_.counter = lowering_.state(sizeof(int64_t));
@@ -93,7 +93,7 @@ class LoopLowering {
     sources_.push_back(inner);
   }
 
-  /// A result of the body as it is before states change: one that is a state's memory is copied.
+  /// Return a result of the body before states change: copy it if it is a state's memory.
   Operand before_change(Operand result) {
     result.konst = nullptr;
     const auto is_of = [&](const LoopState& state) {

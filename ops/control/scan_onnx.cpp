@@ -170,8 +170,7 @@ Result<Terms> terms_of(OnnxCtx& ctx) {
   return terms;
 }
 
-/// Write the iterations one behind the other, with the number of each and the condition as
-/// constants.
+/// Unroll the iterations, with their numbers and the condition as constants.
 Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
   std::vector<OutletId> states = terms.states;
   std::vector<std::vector<OutletId>> lists;
@@ -202,8 +201,8 @@ Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
   return f.values(states);
 }
 
-/// Reads the loop as one over its iteration numbers. Data may end it: its states stay unchanged
-/// from then on.
+/// Reads the loop as one over its iteration numbers. Data may end it early: then its states no
+/// longer change.
 class LoopReader {
  public:
   LoopReader(OnnxCtx& ctx, const Terms& terms) : ctx_(ctx), terms_(terms) {
@@ -217,7 +216,7 @@ class LoopReader {
   Status take_inputs(Iterations* iterations);
   Status take_counter(OutletId given, const Counter& counter, Iterations* iterations);
   Status give_outputs(Iterations* iterations);
-  /// Put what is counted on between the states that `iterations` has given.
+  /// Insert the counted states between those of `iterations`.
   Result<Value> with_counters(std::vector<Value> given);
 
   OnnxCtx& ctx_;
@@ -230,7 +229,7 @@ class LoopReader {
 };
 
 Result<OnnxCtx::Body> LoopReader::body() {
-  // A iteration runs only where the condition holds.
+  // An iteration only runs if the condition holds.
   Fact truth = Fact::of(DType::kBool, {});
   truth.konst = std::make_shared<const Tensor>(Tensor::scalar(true));
   Facts facts = {Fact::of(DType::kI64, {}), truth};
@@ -346,7 +345,7 @@ Result<Value> LoopReader::build() {
   RILL_ASSIGN(const OnnxCtx::Body body, this->body());
   const auto number = counted_ ? terms_.count->to_int() : std::nullopt;
   if (number && *number >= 1 && *number <= kMostWrittenOut && !terms_.condition.valid()) {
-    // Iterations that are written out stream by themselves, whatever they do with frames.
+    // Unrolled iterations stream like any nodes.
     auto plain = written_out(ctx_, terms_, *number);
     if (plain.ok()) return plain;
   }
@@ -370,7 +369,7 @@ Result<Value> LoopReader::build() {
 Result<Value> loop(OnnxCtx& ctx) {
   RILL_ASSIGN(Terms terms, terms_of(ctx));
   for (OutletId& state : terms.states) {
-    // Sizes are counted on as integers.
+    // Sizes are counted as integers.
     if (ctx.fact(state).dtype != DType::kDim) continue;
     RILL_ASSIGN(state, cast_to(ctx, state, DType::kI64));
   }
@@ -382,7 +381,7 @@ Result<Value> loop(OnnxCtx& ctx) {
   return plain.ok() || !terms.count ? std::move(plain) : std::move(out);
 }
 
-/// A loop whose state is the product so far.
+/// A loop whose state is the running product.
 Result<Value> cumulative_product(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("x");

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// The loop with that value in place of the stream symbol.
+/// Return the loop with a value in place of the stream symbol.
 std::shared_ptr<Scan> bound(const PulseBuilder& b, const Scan& scan, const Dim& value) {
   if (OpPtr op = scan.with_symbol(b.symbol(), value)) {
     return draft_op<Scan>(*op->as<Scan>());
@@ -34,7 +34,7 @@ class Along {
     const bool full = is_used(false);
     RILL_TRY(wait(backward || last));
     if (backward || !held_ || !full) return add("", all(), last, backward);
-    // Outputs that are known at the end wait for it; the frames need not.
+    // Only outputs that are known at the end wait for it.
     RILL_TRY(add("last", which(true), true, false));
     RILL_TRY(wait(false));
     return add("", which(false), false, false);
@@ -60,8 +60,7 @@ class Along {
     return slots;
   }
 
-  /// Append the loop with these of its outputs. `ends`: no iteration runs behind the end of the
-  /// stream.
+  /// Append the loop with these outputs. `ends`: no iteration runs after the end of the stream.
   Status add(std::string_view suffix, const std::vector<int>& slots, bool ends, bool backward) {
     auto pulsed = bound(b_, scan_, b_.pulsed(Dim::symbol(b_.symbol())));
     pulsed->skip = scan_.skip + iterations_;
@@ -114,8 +113,8 @@ class Along {
     return {};
   }
 
-  /// Bring all inputs to the beginning of a chunk, the same for all. `ends`: frames behind the end
-  /// of the stream go by only once it is known.
+  /// Align all inputs to the begin of the same chunk. `ends`: frames after the end of the stream
+  /// arrive only once the end is known.
   Status wait(bool ends) {
     wires_.clear();
     iterations_ = 0;
@@ -178,20 +177,21 @@ class Along {
   StreamFact last_;         ///< how it streams
 };
 
-/// Why a body does not keep an axis apart, and what to do about it.
+/// The reason why a body mixes entries of an axis, and the remedy.
 struct Mixed {
   std::string cause;
   std::string_view remedy;
 };
 
-/// Follows an axis through the body of a loop: where it lies in each wire, -1 where it is absent.
+/// Tracks an axis through the body of a loop: its place in each wire, -1 if absent.
 class BodyAxes {
  public:
   explicit BodyAxes(const Scan& scan) : scan_(scan) {
     for (const Node& node : scan.body->nodes) axes_.emplace_back(node.outputs.size(), -1);
   }
 
-  /// Begin with where the axis lies in each input of the body. Nothing if all wires keep it apart.
+  /// Start with the places of the axis in the body's inputs. Return nothing if no wire mixes its
+  /// entries.
   std::optional<Mixed> follow(const std::vector<int>& inputs) {
     const Graph& body = *scan_.body;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -323,7 +323,7 @@ class Across {
 
 }  // namespace
 
-/// The axes of the first scanned input that all others have at the same place, with its extent.
+/// Return the axes of the first scanned input that all others share, with the same extent.
 std::vector<AxisTrack> Scan::axes(FactSpan in, FactSpan) const {
   const auto is_scanned = [](const Input& input) { return input.kind == Kind::kScan; };
   const auto first = find_if(inputs, is_scanned);
@@ -335,7 +335,7 @@ std::vector<AxisTrack> Scan::axes(FactSpan in, FactSpan) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const bool scanned = is_scanned(inputs[i]) && inputs[i].axis == axis;
       const bool there = axis < in[i].rank() && in[i].dim(axis) == from.dim(axis);
-      // An input passed whole is mostly a matrix, whose extents may be equal by chance.
+      // An input passed whole is usually a matrix, whose extents may be equal by chance.
       const bool matrix = inputs[i].kind == Kind::kFull && from.dim(axis).is_const();
       track.in.push_back(there && !scanned && !matrix ? axis : -1);
     }

@@ -185,7 +185,7 @@ Status Binary::lower(Lowering& lowering) const {
       lowering.step(kBinary, {kind_of, stretched(x, out), stretched(y, out), out}, {x, y}, {out});
       return {};
     }
-    // Sizes, which steps hold as numbers, are divided as expressions of symbols are.
+    // Divide sizes, which are numbers in steps, like symbolic expressions.
     const bool sizes = lowering.node().outputs[0].dtype == DType::kDim;
     const BinaryKind kind = sizes && kind_of == BinaryKind::kDiv ? BinaryKind::kFloorDiv : kind_of;
     lowering.step(kBinary, {kind, stretched(a, out), stretched(b, out), out}, {a, b}, {out});
@@ -252,7 +252,7 @@ std::vector<AxisTrack> Binary::axes(FactSpan in, FactSpan out) const {
 
 namespace {
 
-/// The number that all elements of a constant are, floats and integers alike.
+/// Return the number that all elements of a constant equal, floats or integers.
 std::optional<double> number_of(const Fact& fact) {
   return is_number(fact.dtype) ? uniform_number(fact.konst) : std::nullopt;
 }
@@ -305,8 +305,8 @@ Status merge_bounds(const Binary& outer, Rewrite& rewrite) {
                             {rewrite.mapped(producer.inputs[0]), bound});
 }
 
-/// Operations that are another one for this constant, with the same result bit for bit; and powers
-/// of 2 and 1/2, which only then are rounded right.
+/// Replace operations that equal another one for this constant, bit for bit; and powers of 2 and
+/// 1/2, which are only then rounded correctly.
 Status specialise(const Binary& op, double value, Rewrite& rewrite) {
   std::optional<UnaryKind> unary;
   if (op.kind_of == BinaryKind::kPow && value == 2.0) unary = UnaryKind::kSquare;
@@ -334,7 +334,7 @@ Status specialise(const Binary& op, double value, Rewrite& rewrite) {
                             {rewrite.mapped(rewrite.input(0)), by});
 }
 
-/// Read what a broadcast repeats, where the other operand has the whole shape anyway.
+/// Read the input of a broadcast directly if the other operand has the whole shape.
 Status skip_broadcast(const Binary& op, Rewrite& rewrite) {
   for (int i = 0; i < 2; ++i) {
     const auto source = repeated_wire(rewrite.old_graph(), rewrite.input(i));
@@ -348,7 +348,7 @@ Status skip_broadcast(const Binary& op, Rewrite& rewrite) {
   return {};
 }
 
-/// Truth does not change what it is in a conjunction with, nor falsehood a disjunction.
+/// True is neutral in a conjunction, false in a disjunction.
 Status skip_truth(BinaryKind kind, Rewrite& rewrite) {
   if (kind != BinaryKind::kAnd && kind != BinaryKind::kOr) return {};
   for (int i = 0; i < 2; ++i) {
@@ -360,8 +360,8 @@ Status skip_truth(BinaryKind kind, Rewrite& rewrite) {
   return {};
 }
 
-/// Return whether an operand may equal one of the other sign: a zero, or a denormal, which counts
-/// as one. Of two zeros, a limit is the first.
+/// Return whether an operand may equal one of the opposite sign: a zero, or a denormal, which
+/// counts as zero. Of two equal zeros, a limit returns the first.
 bool has_zeros(const Tensor& tensor) {
   const auto numbers = cast(tensor, DType::kF64);
   if (!numbers.ok()) return true;
@@ -469,9 +469,9 @@ Status Binary::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// The exporter of PyTorch writes `div` for integer division that rounds down, and a slash for one
-/// that rounds to zero. Sizes round down. A value computed from inputs is no size, even if numbers
-/// in the file made it one.
+/// PyTorch's exporter writes `div` for integer division that rounds down, and a slash for one that
+/// rounds to zero. Sizes round down. A value computed from inputs is not a size, even if it is
+/// known.
 Status round_as_pytorch(LoadCtx& ctx, BinaryKind* kind, OutletId* a, OutletId* b) {
   if (!is_whole(ctx.fact(*a).dtype) || !is_whole(ctx.fact(*b).dtype)) return {};
   if (!ctx.infix()) {

@@ -15,7 +15,8 @@ namespace rill::ops {
 /// type, bool for comparisons. Quantised types compute on the real numbers.
 /// Errors: kShape if ranks differ or extents clash; kDType if types differ or are not supported.
 /// Stream: pointwise.
-/// Source: NNEF 1.0, `add` and its kin; tract, `tract_core_xor`, `tract_core_bitand`, `tract_shl`.
+/// Source: NNEF 1.0, `add` and similar operators; tract, `tract_core_xor`, `tract_core_bitand`,
+/// `tract_shl`.
 class Binary final : public OpBase<Binary> {
  public:
   BinaryKind kind_of = BinaryKind::kAdd;
@@ -40,9 +41,9 @@ class Binary final : public OpBase<Binary> {
 bool is_comparison(BinaryKind kind);
 /// Return whether elements are integers or sizes.
 inline bool is_whole(DType t) { return is_int(t) || t == DType::kDim; }
-/// Return whether it gives the smaller or the larger of two.
+/// Return whether it is a minimum or a maximum.
 bool is_limit(BinaryKind kind);
-/// Return whether it gives the number of a number and a NaN; all other kinds of floats give NaN.
+/// Return whether it returns the number if the other operand is NaN; all other kinds return NaN.
 bool takes_number(BinaryKind kind);
 
 /// The value of a constant f32 tensor whose elements are all the same, bit for bit.
@@ -53,9 +54,9 @@ std::optional<float> uniform_f32(const Fact& fact);
 /// Errors: kDType if there is no common type.
 Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b,
                              std::string_view suffix = {});
-/// As above for an operation that the file spells, with the names that tract gives its parts.
+/// As above, for an operation of the file, with tract's names of its parts.
 Result<OutletId> load_written_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b);
-/// Bring wires to one rank, with unit axes behind the lower ones.
+/// Align the ranks of wires by appending unit axes.
 Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wires);
 
 }  // namespace rill::ops

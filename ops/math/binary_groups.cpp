@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kGroup = 16;
 constexpr int64_t kBlock = 8 * kGroup;
 
-/// Compute groups of elements that follow one another. Truths come out flipped where `flip` is 1.
+/// Compute contiguous groups of elements. Booleans are inverted if `flip` is 1.
 using GroupsFn = void (*)(int64_t groups, const void* a, const void* b, void* out,
                           uint8_t flip) noexcept RILL_NONBLOCKING;
 
@@ -207,8 +207,8 @@ struct Room {
   alignas(64) std::byte bytes[kBlock * 8] = {};
 };
 
-/// Runs one row in blocks. Elements that do not lie together, or do not fill their last group, are
-/// copied to where there is room for it.
+/// Runs one row in blocks. Elements that are not contiguous, or do not fill their last group, are
+/// copied to a larger buffer.
 void run_row(const Loop& loop, const Row& a, const Row& b, const Row& out, int64_t count) {
   const int64_t whole = count / kGroup;
   if (a.step == 1 && b.step == 1 && out.step == 1 && whole * kGroup == count) {

@@ -12,7 +12,7 @@
 namespace rill::ops {
 namespace {
 
-/// Arithmetic of the standard is of numbers.
+/// The standard defines arithmetic only for numbers.
 Status expect_numbers(OnnxCtx& ctx, BinaryKind kind, OutletId a, OutletId b) {
   const bool bools =
       ctx.fact(a).dtype == DType::kBool && ctx.fact(b).dtype == DType::kBool;
@@ -40,15 +40,15 @@ bool is_at_least(OnnxCtx& ctx, const Fact& fact, int64_t least) {
   return true;
 }
 
-/// The size that a wire of one element is; nothing for others.
+/// Return the size in a wire of one element; nothing for others.
 std::optional<Dim> only_size(const Fact& fact) {
   if (!fact.konst || fact.konst->volume() != 1) return std::nullopt;
   auto size = element_as_dim(*fact.konst, 0);
   return size.ok() ? std::optional<Dim>(std::move(size).value()) : std::nullopt;
 }
 
-/// A size, or a multiple of it, divided by how many windows of k frames it has, as S / (S / 8) is:
-/// what has windows of one size consists of whole ones, which is asserted. Nothing for other sizes.
+/// Simplify a size, or its multiple, divided by its number of windows of k frames, such as S / (S /
+/// 8), to k. This asserts that the size consists of whole windows. Nothing for other sizes.
 std::optional<Dim> by_windows(OnnxCtx& ctx, const Fact& a, const Fact& b) {
   const auto whole = only_size(a);
   const auto count = only_size(b);
@@ -65,8 +65,8 @@ std::optional<Dim> by_windows(OnnxCtx& ctx, const Fact& a, const Fact& b) {
   return *times * Dim(windows.divisor);
 }
 
-/// Divide and round toward zero, as ONNX does with integers. Quotients of sizes are rounded down:
-/// the same where no size is negative; else parts of either sign are divided by themselves.
+/// Divide and round toward zero, as ONNX does for integers. Quotients of sizes round down, which is
+/// equal unless a size is negative; then divide each sign separately.
 OutletId quotient(OnnxCtx& ctx, Formula& f, OutletId a, OutletId b) {
   if (!f.ok() || f.fact(a).dtype != DType::kDim) return f.over(a, b);
   if (const auto frames = by_windows(ctx, f.fact(a), f.fact(b))) {
@@ -132,8 +132,8 @@ Result<Value> mean(OnnxCtx& ctx) {
   return f.value(f.over(sum, f.number(static_cast<double>(list.size()), sum)));
 }
 
-/// The remainder of a size that is divided by a positive number; nothing where it is none, or may
-/// be negative and has to have its sign.
+/// Return the remainder of a size divided by a positive number; nothing if it is not a size, or may
+/// be negative and must keep its sign.
 std::optional<Dim> remainder_of_size(Formula& f, OnnxCtx& ctx, OutletId a, OutletId b,
                                      bool of_dividend) {
   const TensorPtr& size = f.fact(a).konst;
@@ -147,7 +147,7 @@ std::optional<Dim> remainder_of_size(Formula& f, OnnxCtx& ctx, OutletId a, Outle
   return *number - floor_div(*number, *y) * Dim(*y);
 }
 
-/// The remainder with the sign of the divisor, or with that of the dividend where `fmod` is set.
+/// Return the remainder with the sign of the divisor, or of the dividend if `fmod` is set.
 Result<Value> modulo(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId a = f.arg("A");

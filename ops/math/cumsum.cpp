@@ -111,7 +111,7 @@ Status CumSum::pulsify(PulseBuilder& b) const {
   auto op = draft_op<CumSum>(*this);
   op->streaming = true;
   op->skip = std::max<int64_t>(stream.delay, 0);
-  // A sum without its own frame is the one with it, of a frame before; the first one is zero.
+  // An exclusive sum is the inclusive sum one frame earlier; the first one is zero.
   if (exclusive) {
     op->exclusive = false;
     --stream.delay;

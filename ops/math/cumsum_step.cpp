@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-/// Sums lie 8 bytes apart, behind the count of frames seen.
+/// Sums are 8 bytes apart, after the count of seen frames.
 constexpr int64_t kSlotBytes = 8;
 
 template <class T>

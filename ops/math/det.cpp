@@ -8,11 +8,11 @@
 namespace rill::ops {
 namespace {
 
-/// Compute determinants. The second output is where the matrices are eliminated: that of each with
-/// its rows exchanged, the upper triangle of its factors.
+/// Compute determinants. The second output is scratch for elimination: the matrices with exchanged
+/// rows and the upper triangles of their factors.
 /// Shapes: [.., n, n] -> [..], [.., n, n]. Types: f32, f64 -> the same, f64.
 /// Errors: kShape, kDType.
-/// Stream: on the axes in front, each matrix alone; along rows or columns refused.
+/// Stream: on the leading axes, each matrix alone; refused along rows or columns.
 /// Accuracy: eliminated in f64, the largest element of a column first.
 /// Source: ONNX, `Det`; G. Golub and C. Van Loan, Matrix Computations, 3.4.
 class Det final : public OpBase<Det> {
@@ -55,7 +55,7 @@ struct Square {
   double& at(int64_t row, int64_t column) const {
     return data[row * row_step + column * column_step];
   }
-  /// The row from `column` on whose element there is the largest; NaN counts as that.
+  /// Return the row >= `column` with the largest element in that column; NaN counts as largest.
   int64_t pivot(int64_t column) const {
     int64_t best = column;
     for (int64_t row = column + 1; row < rows; ++row) {
@@ -85,7 +85,7 @@ struct Square {
   }
 };
 
-/// The axes in front of the matrices.
+/// The axes before those of the matrices.
 View outer(View view) {
   view.rank -= 2;
   return view;

@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Combine two dims. Errors: kSymbol where symbols leave the result open or it overflows.
+/// Combine two dims. Errors: kSymbol if symbols leave the result undecided, or on overflow.
 Result<Dim> combine_dims(BinaryKind kind, const Dim& a, const Dim& b);
 /// Decide a comparison for all values of the symbols that the scope allows. Errors: kSymbol.
 Result<bool> compare_dims(const SymbolScope& scope, BinaryKind kind, const Dim& a, const Dim& b);

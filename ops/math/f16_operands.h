@@ -9,12 +9,12 @@
 
 namespace rill::ops {
 
-/// Give an operand in f32: one of f16 in memory that lives for this node, any other itself.
+/// Return an operand in f32: an f16 one in scratch memory of this node, any other itself.
 Operand upcast(Lowering& lowering, const Operand& operand);
 
 /// Return f32 memory, with that order of axes, for an f16 output; for any other, the output itself.
 Operand in_floats(Lowering& lowering, const Operand& out, std::span<const int> order);
-/// Round what is in that room to output 0.
+/// Round that memory to output 0.
 void narrow(Lowering& lowering, const Operand& wide, const Operand& out,
             std::span<const int> order);
 

@@ -7,7 +7,7 @@
 
 namespace rill::ops {
 
-/// Compute what networks put behind a layer; others keep x.
+/// Compute activation functions; other kinds return x.
 template <class W>
 W float_activation(UnaryKind kind, W x, W alpha) {
   switch (kind) {

@@ -42,10 +42,10 @@ class Formula : public Wiring {
   OutletId without_axis(OutletId x, int64_t axis);
   OutletId broadcast(OutletId x, std::vector<Dim> shape);
   /// Multiply matrices, the last two axes of either. A vector is a row on the left and a column on
-  /// the right, whose axis goes again.
+  /// the right, whose added axis is removed again.
   OutletId matmul(OutletId a, OutletId b, bool transpose_b = false);
 
-  /// The wire as the output of the node, or the first failure.
+  /// Return the wire as the output of the node, or the first failure.
   Result<Value> value(OutletId x) { return done(x); }
   Result<Value> values(const std::vector<OutletId>& list) { return done(list); }
 

@@ -17,11 +17,11 @@ using kernels::PointwiseImm;
 using kernels::PointwiseInstr;
 using kernels::PointwiseOp;
 
-// While the number of inputs is open, results are numbered from here on.
+// Until the number of inputs is known, results are numbered from here.
 constexpr int kFirstResult = kernels::kPointwiseMaxInputs;
 
-/// Return whether a node gives the floats that are nearest to integers, which no operation on the
-/// elements of integers makes: bytes behind such operations are looked up.
+/// Return whether a node converts integers to the nearest floats, unless they come from an
+/// elementwise operation on integers: such bytes use a look-up table.
 bool gives_nearest_floats(const Graph& graph, const Node& node) {
   if (node.outputs[0].dtype != DType::kF32 || !cast_from(node) ||
       graph.fact(node.inputs[0]).dtype != DType::kI32) {
@@ -90,7 +90,7 @@ class Builder {
     return false;
   }
 
-  /// The node that makes what slices take a part of: they move in front of it.
+  /// Return the producer of the sliced wire: slices move upstream of it.
   const Node& behind_slices(OutletId outlet) const {
     const Node* producer = &graph_.node(outlet.node);
     while (producer->op->as<Slice>() && rewrite_.uses(producer->inputs[0]) == 1) {
@@ -130,7 +130,7 @@ class Builder {
            !absorbable(producer, kMaxDepth);
   }
 
-  /// The nodes that become one program, as far as its room goes.
+  /// The nodes that become one program, up to its capacity.
   struct Choice {
     std::vector<int> nodes;
     std::vector<OutletId> inputs;
@@ -156,7 +156,7 @@ class Builder {
     return out;
   }
 
-  /// Take in a node, with the truth values that it needs; false if there is no room.
+  /// Add a node and the booleans that it needs; return false if the program is full.
   bool take(int id, Choice* choice) const {
     std::vector<int> open{id};
     while (!open.empty()) {
@@ -180,8 +180,8 @@ class Builder {
     return choice->inputs.size() <= kernels::kPointwiseMaxInputs;
   }
 
-  /// Choose the nodes, those nearest to the root first: so each part of a long chain comes out the
-  /// same, whether or not the chain continues after it. False if there is nothing to fuse.
+  /// Choose the nodes, nearest to the root first, so that each part of a long chain is fused alike
+  /// whether or not the chain continues. Return false if there is nothing to fuse.
   bool choose() {
     Choice choice;
     if (!take(rewrite_.node_id(), &choice)) return false;
@@ -211,7 +211,7 @@ class Builder {
     return static_cast<int>(inputs_.size()) - 1;
   }
 
-  /// Append a node behind its operands. Calls are nested as deep as a program is long, at most.
+  /// Append a node after its operands. The recursion is at most as deep as a program is long.
   void emit(const Node& node) {
     if (const auto* program = node.op->as<Pointwise>()) return splice(*program, node);
     PointwiseInstr instr;

@@ -8,7 +8,7 @@
 
 namespace rill::ops {
 
-/// Divide, rounding to zero; 0 for a division by 0, and the wrapped quotient for MIN / -1.
+/// Divide, rounding to zero; return 0 for a division by 0, and the wrapped quotient for MIN / -1.
 template <class W>
 W integer_div(W a, W b) {
   if (b == 0) return 0;

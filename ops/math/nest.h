@@ -10,7 +10,7 @@
 
 namespace rill::ops {
 
-/// Loops over axes of two operands, outermost first, neighbours that are one run merged.
+/// Loops over axes of two operands, outermost first, with contiguous neighbours merged.
 struct Nest {
   int count = 0;
   std::array<int64_t, kMaxRank> extent{};
@@ -69,14 +69,14 @@ struct Nest {
 
 RILL_STEP_FIELDS(Nest, count, extent, x, y)
 
-/// Say that a nest makes sense, and that slices inside of it are the units of the step.
+/// Require that a nest is valid, and report its slices as the units of the step.
 inline void touch_nest(const Nest& nest, int64_t slices, StepTouches& touches) {
   touches.within(nest.count, 0, kMaxRank);
   if (!touches.holds()) return;
   touches.units(slices, {nest.extent.data(), static_cast<size_t>(nest.count)});
 }
 
-/// A region in all turns of a nest.
+/// Return a region over all iterations of a nest.
 inline Region in_nest(const Nest& nest, const std::array<int64_t, kMaxRank>& strides,
                       Region region) {
   for (size_t i = 0; i < static_cast<size_t>(nest.count); ++i) {

@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Combine two wires as NumPy does: of one type, the lower rank with unit axes in front.
+/// Combine two wires as NumPy does: promote to one type, and prepend unit axes to the lower rank.
 Result<OutletId> numpy_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b,
                               std::string_view suffix = {});
 

@@ -14,14 +14,14 @@ constexpr int kMostSteps = 8;
 
 bool is_size(DType dtype) { return dtype == DType::kDim || is_number(dtype); }
 
-/// Compares values that follow from sizes and from the places of elements.
+/// Compares values that depend only on sizes and on the places of elements.
 class PlaceComparison {
  public:
   explicit PlaceComparison(const Graph& graph) : graph_(graph), scope_(graph.scope) {}
 
   /// Return the constant result of a comparison; nothing if it varies or is unknown.
   std::optional<bool> decide(BinaryKind kind, OutletId a, OutletId b) {
-    // Elements of one shape meet at their places; of others, every one may meet every one.
+    // Elements of equal shapes meet at equal places; for other shapes, any elements may meet.
     if (graph_.fact(a).shape == graph_.fact(b).shape) {
       if (const auto found = decide(kind, a, b, true)) return found;
     }
@@ -51,8 +51,8 @@ class PlaceComparison {
     return out;
   }
 
-  /// There is nothing to compare where a list has no elements: its last place is 0 or more, and so
-  /// is what that is a quotient of.
+  /// An empty list has nothing to compare, so assume that its last place is >= 0, and the dividend
+  /// too if it is a quotient.
   void take_as_positive(const Dim& last) {
     const DimSum* sum = last.sum();
     const bool alone = sum && sum->terms.size() == 1 && sum->terms[0].coefficient == 1 &&
@@ -103,7 +103,7 @@ BinaryKind turned(BinaryKind kind) {
   }
 }
 
-/// A limit on the way to an input of a comparison, behind nodes that show its elements elsewhere.
+/// A limit upstream of an input of a comparison, across nodes that only move elements.
 struct Limited {
   std::vector<int> between;  ///< nodes, the last one first
   int node = -1;
@@ -142,7 +142,7 @@ Status without_limit(Rewrite& rewrite, int i, const Limited& limited, int kept) 
 /// `x < min(y, c)` is `x < y` where `x < c` holds everywhere, and so on.
 Status drop_limit(BinaryKind kind, Rewrite& rewrite, int i) {
   const Graph& graph = rewrite.old_graph();
-  // A limit takes the place of a NaN.
+  // A limit replaces a NaN.
   if (is_float(rewrite.in(i).dtype)) return {};
   const auto limited = limit_behind(graph, rewrite.input(i));
   if (!limited) return {};

@@ -22,7 +22,7 @@ struct Axis {
   int64_t stride[kPointwiseOperands] = {};
 };
 
-/// Merge neighbouring axes that are one run in every operand; order them by the output's strides.
+/// Merge adjacent axes that are contiguous in every operand; order them by the output's strides.
 int merged_axes(std::span<const View> in, const View& out, Axis* axes) {
   std::array<int, kMaxRank> order{};
   int rank = 0;
@@ -83,8 +83,8 @@ PointwiseLoops make_loops(std::span<const PointwiseInstr> code, std::span<const 
 }
 
 PointwiseSlices slices_of(const PointwiseArgs& args) {
-  constexpr int64_t kRun = 512;    // positions that follow one another
-  constexpr int64_t kEnough = 64;  // slices for any number of threads to have about the same
+  constexpr int64_t kRun = 512;    // consecutive positions
+  constexpr int64_t kEnough = 64;  // enough slices to balance any number of threads
   PointwiseSlices best;
   for (int axis = 0; axis < kernels::kPointwiseAxes && best.count < kEnough; ++axis) {
     const int64_t slice = axis == kernels::kPointwiseAxes - 1 ? kRun : 1;
@@ -95,8 +95,8 @@ PointwiseSlices slices_of(const PointwiseArgs& args) {
   return best;
 }
 
-/// Multiply-adds that take as long as to read or to write one value, in the second cache level: of
-/// another core, it may be, so that chains of small steps had better be parted alike.
+/// The multiply-adds that take as long as reading or writing one value in the second cache level,
+/// maybe that of another core: so chains of small steps should be split alike.
 constexpr double kWorkPerOperand = 7;
 
 /// Multiply-adds that take as long as an instruction at one position.
@@ -127,7 +127,7 @@ template <size_t kRegisters>
   PointwiseArgs args = loops.args;
   for (size_t k = 0; k < in.size(); ++k) args.in[k].ptr = in[k].as<const float>();
   args.out = out.as<float>();
-  // This runs here also while a plan for another CPU is made, which constants are computed for.
+  // This also runs while making a plan for another CPU, to compute constants.
   const kernels::PointwiseFn run = kernels::pointwise_f32(kernels::running_tier());
   run_pointwise_loops(loops, 0, &args, run, scratch);
 }
@@ -187,7 +187,7 @@ int operand_count(PointwiseOp op) {
   return op == PointwiseOp::kSelect ? 3 : 2;
 }
 
-/// The values that an instruction reads.
+/// Return the values that an instruction reads.
 struct Reads {
   int count = 0;
   uint8_t value[3] = {};
@@ -244,8 +244,8 @@ bool assign_registers(int64_t inputs, std::span<const PointwiseInstr> code,
 
 namespace {
 
-/// A program from outside, checked: every operand is an input or an earlier result, and of integers
-/// nothing is read but the float that is nearest.
+/// Check an untrusted program: every operand must be an input or an earlier result, and integers
+/// may only be read as the nearest floats.
 Status check_program(int64_t inputs, std::span<const PointwiseInstr> code, FactSpan in) {
   PointwiseInstr placed[kernels::kPointwiseMaxCode];
   RILL_CHECK(inputs > 0 && inputs <= kernels::kPointwiseMaxInputs && !code.empty() &&
@@ -331,7 +331,7 @@ std::vector<std::string> Pointwise::details() const {
 
 namespace {
 
-/// The limits that code[from..] puts on value `v`, one instruction after the other.
+/// Return the limits that the instructions code[from..] apply to value `v`.
 std::optional<Pointwise::Clip> clip_from(std::span<const PointwiseInstr> code, size_t from,
                                          int64_t v, int64_t inputs) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

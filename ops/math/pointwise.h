@@ -17,13 +17,13 @@ void run_pointwise(std::span<const kernels::PointwiseInstr> code, std::span<cons
                    const View& out) noexcept RILL_NONBLOCKING;
 
 /// Lower a node whose inputs are all f32, or those that `inputs` lists, to a pointwise step; of i32
-/// the program reads the nearest floats. f16 is upcast before and the result narrowed behind it.
+/// the program reads the nearest floats. f16 is upcast before it and the result downcast after it.
 /// The output keeps the physical order of the largest input.
 Status lower_pointwise(Lowering& lowering, std::span<const kernels::PointwiseInstr> code,
                        std::span<const int> inputs);
 
-/// Compute an expression of f32 elements in one pass: what a tree of elementwise ops computes, with
-/// the same operations in the same order, hence the same bits.
+/// Compute a tree of elementwise f32 ops in one pass, with the same operations in the same order,
+/// hence the same bits.
 /// Shapes: inputs of one rank, extents equal or 1 -> the largest of each.
 /// Types: f32; i32 of which the nearest floats are taken.
 /// Errors: kShape if ranks differ or extents clash; kDType.
@@ -32,7 +32,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const kernels::PointwiseIns
 class Pointwise final : public OpBase<Pointwise> {
  public:
   /// Value v is input v for v < inputs, else the result of code[v - inputs]; `dst` is not used.
-  /// The last instruction gives the output.
+  /// The last instruction computes the output.
   int64_t inputs = 0;
   std::vector<kernels::PointwiseInstr> code;
 
@@ -61,7 +61,7 @@ class Pointwise final : public OpBase<Pointwise> {
   std::optional<Clip> as_add_clip() const;
 };
 
-/// Turn values into registers, in `out`. False if there are too few of them.
+/// Assign registers to values, in `out`. Return false if there are too few registers.
 bool assign_registers(int64_t inputs, std::span<const kernels::PointwiseInstr> code,
                       kernels::PointwiseInstr* out) noexcept RILL_NONBLOCKING;
 

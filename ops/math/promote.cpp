@@ -1,4 +1,4 @@
-// The types and ranks of the operands of elementwise operations, settled while loading.
+// Determines the types and ranks of elementwise operands at load time.
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ int float_level(DType t) {
   }
 }
 
-/// The smallest type that holds both; nothing for mixtures that have none.
+/// Return the smallest type that holds both; nothing if there is none.
 std::optional<DType> super_type(DType a, DType b) {
   if (a == b) return a;
   if (a == DType::kString || b == DType::kString) return DType::kString;
@@ -66,8 +66,8 @@ bool keeps_integers(BinaryKind kind, const Fact& floats, bool is_second) {
   return true;
 }
 
-/// The type that PyTorch computes in where an integer meets a float, which its exporter does not
-/// write for all: `arange` has no type in its files.
+/// Return the type in which PyTorch combines an integer and a float. Its exporter does not write
+/// all types: `arange` has none.
 std::optional<DType> type_in_pytorch(BinaryKind kind, const Fact& a, const Fact& b) {
   const bool a_whole = is_whole(a.dtype);
   const Fact& whole = a_whole ? a : b;
@@ -112,7 +112,7 @@ bool leaves_range(const Fact& operand, DType type) {
          !is_reduced_float(operand.dtype) && !fits(*operand.konst, type, Fit::kEveryElement);
 }
 
-/// Compute in f32 what has such a constant, and round the result where a chain ends.
+/// Compute an operation with such a constant in f32, and round the result at the end of a chain.
 Result<OutletId> load_binary_in_f32(LoadCtx& ctx, BinaryKind kind, DType type, OutletId a,
                                     OutletId b, std::string_view suffix) {
   RILL_ASSIGN(a, cast_to(ctx, a, DType::kF32));
@@ -148,7 +148,7 @@ Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId
     RILL_ASSIGN(b, cast_to(ctx, b, type.dtype, type.q));
   }
   RILL_ASSIGN(const std::vector<OutletId> aligned, align_ranks(ctx, {a, b}));
-  // PyTorch multiplies and adds truth values so.
+  // PyTorch multiplies and adds booleans in this way.
   if (type.dtype == DType::kBool && kind == BinaryKind::kMul) kind = BinaryKind::kAnd;
   if (type.dtype == DType::kBool && kind == BinaryKind::kAdd) kind = BinaryKind::kOr;
   QParams q = type.q;
@@ -174,7 +174,7 @@ Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId
 
 namespace {
 
-/// The names that tract gives to the wires of a binary operation: to numbers in the statement,
+/// Return tract's names of the wires of a binary operation: to numbers in the statement,
 /// conversions of operands, unit axes, and last the operation. The first is the assigned name; the
 /// others are numbered from 0. So names in dumps and files of both engines agree.
 class WiredNames {

@@ -40,7 +40,7 @@ struct Generator {
   }
 };
 
-/// A number that no other model has, for generators without a seed.
+/// A number unique to the model, for generators without a seed.
 uint64_t entropy() {
   std::random_device device;
   return (static_cast<uint64_t>(device()) << 32U) | device();
@@ -148,7 +148,7 @@ Status Random::eval(EvalCtx& ctx) const {
         const double drawn =
             uniform ? low + (high - low) * generator.unit() : low + high * generator.normal();
         auto value = static_cast<W>(drawn);
-        // Rounding does not reach the upper end.
+        // Keep rounding from reaching the upper end.
         if (uniform && !(value < static_cast<W>(b))) {
           value = std::nextafter(static_cast<W>(b), static_cast<W>(a));
         }

@@ -42,8 +42,8 @@ bool supports(ReduceKind kind, DType t) {
   return is_number(t);
 }
 
-/// The input cut in two: `outer` has the axes that stay, with those of the output beside them,
-/// `inner` those that are reduced, in order.
+/// The input in two parts: `outer` has the kept axes, with those of the output, and `inner` the
+/// reduced axes in order.
 struct Split {
   View outer;
   View out;
@@ -79,7 +79,7 @@ Wide<T> end_of(bool highest) {
   }
 }
 
-/// Sums of f32 and f16 are taken in f64: the plain form is the one that others are held to.
+/// Sum f32 and f16 in f64: the reference implementation is the standard for others.
 template <class T>
 using Sum = std::conditional_t<std::is_floating_point_v<Wide<T>>, double, Wide<T>>;
 
@@ -279,8 +279,8 @@ Status Reduce::pulsify(PulseBuilder& b) const {
   return b.give(0, out, {PulsedOutput::AtEnd{x, own}});
 }
 
-/// Reduce axes of fixed extents that lie in front of an open one before that one: a stream along it
-/// has each frame reduced when it comes.
+/// Reduce axes of fixed extents that precede a symbolic one first, so that a stream along the
+/// latter reduces each frame on arrival.
 Status Reduce::split(Rewrite& rewrite) const {
   std::vector<int64_t> fixed;
   std::vector<int64_t> open;
@@ -306,7 +306,7 @@ Status Reduce::declutter(Rewrite& rewrite) const {
 
 Result<OutletId> load_mean(LoadCtx& ctx, OutletId sum, const Dim& count, std::string_view suffix) {
   const DType type = ctx.fact(sum).dtype;
-  // A narrow float may hold neither the sum nor the count.
+  // A narrow float may not represent the sum or the count.
   const bool narrow = is_reduced_float(type);
   const DType wide = narrow ? DType::kF32 : type;
   RILL_ASSIGN(OutletId by, ctx.konst(Tensor::scalar(Dim(count)), "count"));

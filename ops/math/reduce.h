@@ -20,11 +20,11 @@ inline Precision precision_of(ReduceKind kind) {
 /// Types: sum: numbers, integers in 64 bits and wrapped; product: also dims; min, max, argmin,
 /// argmax: numbers; any, all: bool. argmin and argmax give i64, the others the input's type.
 /// Errors: kShape if there is no such axis; kDType.
-/// Empty axes: sum 0, product 1, max the least number, min the greatest, any false, all true.
+/// Empty axes: sum 0, product 1, max the lowest number, min the highest, any false, all true.
 /// NaN: never the minimum or maximum; of nothing but NaNs, the least or greatest number.
 /// Stream: pointwise on the axes that are not reduced. Over the streaming axis, of numbers and
-/// bools: known at the end of the stream, and for what does not stream.
-/// Source: NNEF 1.0, `sum_reduce` and its kin; tract, `tract_core_product_reduce`.
+/// bools: known at the end of the stream; static inputs give static results.
+/// Source: NNEF 1.0, `sum_reduce` and similar operators; tract, `tract_core_product_reduce`.
 class Reduce final : public OpBase<Reduce> {
  public:
   ReduceKind kind_of = ReduceKind::kSum;
@@ -56,7 +56,7 @@ class Reduce final : public OpBase<Reduce> {
 Result<OutletId> load_mean(LoadCtx& ctx, OutletId sum, const Dim& count,
                            std::string_view suffix = {});
 
-/// Set the extents of axes, which ascend, to 1. Errors: kShape for one that is not there.
+/// Set the extents of ascending axes to 1. Errors: kShape for a missing axis.
 Status reduce_axes(std::span<const int64_t> axes, Fact* out);
 
 }  // namespace rill::ops

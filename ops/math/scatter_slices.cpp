@@ -28,8 +28,8 @@ namespace {
 constexpr int kMostSteps = 24;
 constexpr int64_t kMostPlaces = 1 << 16;
 
-/// The places along one axis that updates go to: a list along an axis whose extent is a number,
-/// else `count` of them from `begin` on.
+/// The target places of updates along one axis: a list for an axis of known extent, else `count`
+/// places from `begin`.
 struct Course {
   int axis = 0;
   std::vector<int64_t> list;
@@ -49,7 +49,7 @@ bool is_run(const std::vector<int64_t>& list) {
   return true;
 }
 
-/// Reads the courses of the indices of a `ScatterNd`.
+/// Reads the courses (target places per axis) of the indices of a `ScatterNd`.
 class Courses {
  public:
   explicit Courses(const Rewrite& rewrite) : rewrite_(rewrite), graph_(rewrite.old_graph()) {}
@@ -111,7 +111,7 @@ class Courses {
     return counted ? of_counted(axis, *counted, count) : std::nullopt;
   }
 
-  /// The wire that a part of the indices repeats along all axes but one.
+  /// Return the wire that a part of the indices repeats along all axes except one.
   std::optional<OutletId> counted_along(OutletId wire, int axis) const {
     for (int step = 0; step < kMostSteps; ++step) {
       const std::vector<Dim>& shape = graph_.fact(wire).shape;
@@ -283,7 +283,7 @@ class Placing {
     const int64_t extent = *rewrite_.new_fact(data).dim(course.axis).to_int();
     std::vector<int64_t> rows(static_cast<size_t>(extent));
     for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(i);
-    // Of updates that go to one place, the last one stays.
+    // The last update of a place wins.
     for (size_t i = 0; i < course.list.size(); ++i) {
       rows[static_cast<size_t>(course.list[i])] = extent + static_cast<int64_t>(i);
     }
@@ -331,7 +331,7 @@ class Placing {
     return limited == end ? std::optional(Dim(*settled)) : std::nullopt;
   }
 
-  /// The frame that updates repeat along an axis; nothing if they may differ there.
+  /// Return the frame that updates repeat along an axis; nothing if they may differ there.
   Result<std::optional<OutletId>> repeated_frame(OutletId updates, int axis) {
     const auto source = repeated_wire(rewrite_.new_graph(), updates);
     if (!source) return std::optional<OutletId>();
@@ -364,8 +364,8 @@ class Placing {
                {x, rewrite_.konst(rewrite_.node().name + "_number", std::move(one))});
   }
 
-  /// Whether a place is one of a course; nothing where all are. `end`: behind the last place, 0 for
-  /// all that there are.
+  /// Return whether a place belongs to a course; nothing if all do. `end`: after the last place, 0
+  /// for all places.
   Result<std::optional<OutletId>> counted_mask(OutletId data, const Course& course,
                                                const Dim& end) {
     const Dim extent = rewrite_.new_fact(data).dim(course.axis);

@@ -77,7 +77,7 @@ std::vector<AxisTrack> Select::axes(FactSpan in, FactSpan out) const {
 
 namespace {
 
-/// Return the number that every element of a constant of floats is, if there is one.
+/// Return the number that every element of a float constant equals, if there is one.
 std::optional<double> uniform_float(const TensorPtr& value) {
   if (!value || !is_float(value->dtype()) || value->volume() == 0 || !is_uniform(value)) {
     return std::nullopt;
@@ -130,7 +130,7 @@ Result<Value> load_select(LoadCtx& ctx) {
   RILL_ASSIGN(OutletId a, plain_wire(ctx, "true_value"));
   RILL_ASSIGN(OutletId b, plain_wire(ctx, "false_value"));
   RILL_ASSIGN(condition, cast_to(ctx, condition, DType::kBool));
-  // Counts of frames and whole numbers are both written where positions are chosen.
+  // Selections of positions mix frame counts and integers.
   const DType types[] = {ctx.fact(a).dtype, ctx.fact(b).dtype};
   if (types[0] == DType::kDim && is_int(types[1])) {
     RILL_ASSIGN(b, cast_to(ctx, b, DType::kDim));

@@ -57,7 +57,7 @@ Result<Value> eye_like(OnnxCtx& ctx) {
   return f.value(f.cast(f.binary(BinaryKind::kEq, columns, rows), type));
 }
 
-/// Nothing is dropped where nothing is trained, and the mask keeps all.
+/// Inference drops nothing, and the mask keeps everything.
 Result<Value> dropout(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("data");

@@ -49,7 +49,7 @@ std::optional<SizeRatio> sum_of(const SizeRatio& a, const SizeRatio& b, int64_t 
   return reduced(number, a.divisor * b.divisor);
 }
 
-/// Combine floats; nothing where floats may round to another whole number than the exact value.
+/// Combine floats; nothing if they may round to another integer than the exact value.
 std::optional<SizeRatio> combined_floats(const SizeTrace& trace, BinaryKind kind,
                                          const SizeRatio& a, const SizeRatio& b) {
   switch (kind) {
@@ -99,12 +99,12 @@ std::optional<Dim> combined(BinaryKind kind, const Dim& a, const Dim& b) {
 
 namespace {
 
-/// Round to the nearest whole number, half of one upwards.
+/// Round to the nearest integer, ties upwards.
 Dim rounded_up(const SizeRatio& from) {
   return floor_div(Dim(2) * from.number + Dim(from.divisor), 2 * from.divisor);
 }
 
-/// As above, half of one to the even neighbour.
+/// As above, ties to even.
 Dim rounded_even(const SizeRatio& from) {
   const Dim up = rounded_up(from);
   if (from.divisor % 2 != 0) return up;

@@ -34,7 +34,7 @@ Result<Value> load_constant(LoadCtx& ctx) {
   return as_value(ctx.konst(std::move(out)));
 }
 
-/// Parts as long as their ratios say, which together are the whole.
+/// Split into parts by their ratios, which add up to the whole.
 Result<Value> load_split(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const std::vector<int64_t> ratios, ctx.integers("ratios"));

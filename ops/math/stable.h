@@ -6,13 +6,13 @@
 #include "core/graph/rewrite.h"
 #include "ops/math/kinds.h"
 
-// Formulas that are right near 0 only, or whose parts leave the range of floats, become operators
-// that are right everywhere. Slices between the parts go in front of the operator: a stream has
-// none, and must have the numbers of the whole run.
+// Replaces formulas that are accurate only near 0, or whose parts overflow, by operators that are
+// accurate everywhere. Slices between the parts move upstream of the operator, because a stream has
+// no such slices but must match the whole run.
 
 namespace rill::ops {
 
-/// Return whether an operator moves frames and changes none.
+/// Return whether an operator only moves frames.
 bool only_moves(const Op& op);
 
 /// Recognise log(x + 1), log(exp(x) + 1), log(exp(a) + exp(b)), log(sigmoid(x)) and sqrt(a^2 + b^2)

@@ -11,8 +11,8 @@
 namespace rill::ops {
 namespace {
 
-/// The most nodes between a logarithm and its powers, several times those of sums that people write
-/// out. A larger sum stays as it is.
+/// The maximum number of nodes between a logarithm and its exponentials, several times that of
+/// typical hand-written sums. Larger sums stay unchanged.
 constexpr size_t kMostNodes = 512;
 
 /// The node that makes a wire, up to operators that only move frames.

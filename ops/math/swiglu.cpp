@@ -1,4 +1,4 @@
-// The gated unit of GPT-OSS: read as the limits, the sigmoid and the products that it consists of.
+// The gated unit of GPT-OSS: read as its limits, sigmoid and products.
 // Source: tract, `tract_core_clamped_swiglu`.
 
 #include <cmath>

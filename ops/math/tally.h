@@ -5,12 +5,12 @@
 
 namespace rill::ops {
 
-/// Combine all frames of a stream that have gone by, one element after the other.
+/// Combine all frames of a stream so far, one element after the other.
 /// Shapes: [.., p, ..] -> [.., 1, ..] on the reduced axes, the streaming axis first among them.
-/// Types: those of `Reduce`, but for dims. Errors: kShape for a missing axis, kDType.
+/// Types: those of `Reduce`, except dims. Errors: kShape for a missing axis, kDType.
 /// Stream: frame n of `length` lies at position n + delay.
-/// Accuracy: the bits of the whole reduction where that is not of f32 by lanes.
-/// Source: NNEF 1.0, `argmax_reduce` and its kin, of a stream.
+/// Accuracy: the bits of the whole reduction, unless that sums f32 by lanes.
+/// Source: NNEF 1.0, `argmax_reduce` and similar operators, of a stream.
 struct PulseTally final : OpBase<PulseTally> {
   int64_t kind = 0;  ///< a ReduceKind
   std::vector<int64_t> reduced;

@@ -34,7 +34,7 @@ void store(Kept* kept, W value) {
   std::memcpy(&kept->bits, &value, sizeof value);
 }
 
-/// Sums of floats are taken in f64, as a whole reduction takes them.
+/// Sum floats in f64, like a whole reduction.
 template <class T>
 using Sum = std::conditional_t<std::is_floating_point_v<Wide<T>>, double, Wide<T>>;
 
@@ -100,7 +100,7 @@ struct Truth {
   uint8_t result(const Kept& kept) const { return kept.seen == 0 ? !any : kept.index != 0; }
 };
 
-/// The frames of a step that count: [first, last).
+/// The valid frames of a step: [first, last).
 struct Range {
   int64_t first;
   int64_t last;

@@ -13,7 +13,7 @@ namespace rill::ops {
 /// Errors: kDType.
 /// Stream: pointwise.
 /// Accuracy: kernels/math/functions.h for f32.
-/// Source: NNEF 1.0, `exp` and its kin; tract, `tract_core_erf` and its kin.
+/// Source: NNEF 1.0, `exp` and similar operators; tract, `tract_core_erf` and similar operators.
 class Unary final : public OpBase<Unary> {
  public:
   UnaryKind kind_of = UnaryKind::kNeg;

@@ -6,13 +6,13 @@
 
 namespace rill::ops {
 
-/// Combine all frames of a stream that have gone by.
+/// Combine all frames of a stream so far.
 /// `lanes`: sums run by the lanes that a whole reduction of trailing axes has.
 /// Shapes: [.., p, ..] -> [.., 1, ..] on the reduced axes, the streaming axis first among them.
 /// Types: f32. Errors: kShape for a missing axis, kDType.
 /// Stream: frame n of `length` lies at position n + delay.
 /// Accuracy: the bits of the whole reduction.
-/// Source: NNEF 1.0, `sum_reduce` and its kin, of a stream.
+/// Source: NNEF 1.0, `sum_reduce` and similar operators, of a stream.
 struct PulseReduce final : OpBase<PulseReduce> {
   int64_t kind = 0;  ///< a ReduceKind: kSum, kProduct, kMin or kMax
   std::vector<int64_t> reduced;

@@ -84,7 +84,8 @@ class Kept {
  private:
   int64_t lanes() const { return std::max<int64_t>(1, args_.block); }
   float* waiting() { return values_ + args_.block; }
-  /// Elements that wait: until there are more than a chain all of them, then less than a block.
+  /// The number of waiting elements: all of them up to the length of a chain, then less than a
+  /// block.
   int64_t& waits() { return waits_; }
   void flush() {
     float* rest = waiting();

@@ -28,12 +28,12 @@ class Wiring {
 
   /// Read an argument of the call; block-quantised constants are expanded.
   OutletId arg(const char* name);
-  /// Read an argument that may be left out: invalid if it is not given.
+  /// Read an optional argument: invalid if it is not given.
   OutletId optional_arg(const char* name);
   OutletId number(float value);
   OutletId konst(Tensor value);
   OutletId add(OpPtr op, WireList inputs);
-  /// Add the node that the operator is called by.
+  /// Add the node that carries the operator's name.
   OutletId unary(UnaryKind kind, OutletId x);
   /// Combine two wires; lower ranks get unit axes behind, one-element constants the other's type.
   OutletId binary(BinaryKind kind, OutletId a, OutletId b);
@@ -46,12 +46,12 @@ class Wiring {
   OutletId mean(OutletId x, std::vector<int64_t> axes);
   OutletId slice(OutletId x, int axis, const Dim& begin, const Dim& end);
   OutletId concat(WireList parts, int axis);
-  /// Put unit axes in front until the rank is reached.
+  /// Prepend unit axes up to a rank.
   OutletId leading_axes(OutletId x, int rank);
   OutletId reshape(OutletId x, std::vector<Dim> shape);
   OutletId select(OutletId condition, OutletId then, OutletId otherwise);
 
-  /// Give the result out, or the first failure.
+  /// Return the result, or the first failure.
   Result<Value> done(OutletId out);
   Result<Value> done(std::span<const OutletId> outs);
 

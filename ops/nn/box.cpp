@@ -15,8 +15,8 @@ namespace {
 /// `count_padding`: an average divides by the taps of the window, else by those inside the input.
 /// Shapes: [N, C, D...] -> [N, C, D'...]; D' as for `conv`.
 /// Types: f16, f32, f64; whole and quantised numbers between casts. Errors: kShape, kDType.
-/// Stream: on a spatial axis, history and a mask of zeros for the padding; an average that leaves
-/// out padding counts the frames of its window that the stream has. Other axes frame by frame.
+/// Stream: on a spatial axis, history and a mask of zeros for the padding; an average that excludes
+/// padding counts the frames of its window within the stream. Other axes frame by frame.
 /// Accuracy: one chain of sums over ascending taps, then one product.
 /// Source: NNEF 1.0, `box`.
 struct SumPool final : OpBase<SumPool> {
@@ -155,7 +155,7 @@ class TapCounter {
     const int64_t position = ctx.clock ? ctx.clock->position(frames) : 0;
     const Checked first =
         (checked(position) - op.counted.delay) * op.window.stride[at()] - op.counted.before;
-    // Farther away no frame is one of the stream.
+    // Farther away, no frame belongs to the stream.
     first_ = first.value(INT64_MIN / 4, INT64_MAX / 4).value_or(INT64_MIN / 4);
     const bool known = op.counted.length.is_const() || (ctx.clock && ctx.clock->end >= 0);
     if (known) length_ = ctx.value_of(op.counted.length).value_or(length_);

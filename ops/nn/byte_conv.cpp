@@ -15,8 +15,8 @@
 namespace rill::ops {
 namespace {
 
-/// The one number of a constant, 0 without a wire; nothing for several numbers, or one that is
-/// no zero point of bytes.
+/// Return the single number of a constant, 0 without a wire; nothing for several numbers, or one
+/// that is not a valid zero point.
 std::optional<int32_t> number_of(const Wiring& wiring, OutletId wire) {
   if (!wire.valid()) return 0;
   const auto number = uniform_number(wiring.fact(wire).konst);
@@ -24,7 +24,7 @@ std::optional<int32_t> number_of(const Wiring& wiring, OutletId wire) {
   return static_cast<int32_t>(*number);
 }
 
-/// The same bytes as quantised numbers of scale 1.
+/// Return the same bytes as quantised numbers of scale 1.
 Result<Tensor> with_zero_point(const Tensor& bytes, int32_t zero_point) {
   const DType type = bytes.dtype() == DType::kU8 ? DType::kQU8 : DType::kQI8;
   RILL_ASSIGN(Tensor out, Tensor::zeros(type, bytes.shape(), QParams{zero_point, 1.0F}));
@@ -84,7 +84,7 @@ Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& co
 
 namespace {
 
-/// Whole numbers in f64 as bytes of scale 1, if they span no more than a byte.
+/// Return f64 integers as bytes of scale 1, if they fit in a byte.
 std::optional<Tensor> bytes_of(const Tensor& real) {
   const auto values = real.values<double>();
   if (values.empty()) return std::nullopt;
@@ -100,7 +100,7 @@ std::optional<Tensor> bytes_of(const Tensor& real) {
   return std::move(out).value();
 }
 
-/// Whole numbers in f64 as integers of 32 bits.
+/// Return f64 integers as 32-bit integers.
 std::optional<Tensor> sums_of(const Tensor& real) {
   const auto values = real.values<double>();
   const bool whole =
@@ -232,7 +232,7 @@ std::optional<Centered> centered_bytes(const Graph& graph, OutletId x) {
   return out;
 }
 
-/// A convolution of such numbers by constants, as one of bytes.
+/// Return a convolution of such numbers by constants as an int8 convolution.
 struct FoundConv {
   QuantConv op;
   Centered x;
@@ -266,7 +266,7 @@ std::optional<FoundConv> find_byte_conv(const Conv& conv, const Graph& graph, co
   return found;
 }
 
-/// Return whether all sums are whole numbers that f32 holds, of bytes less a zero point.
+/// Return whether all sums of bytes minus a zero point are integers that f32 represents.
 bool are_whole(const Conv& conv, const Graph& graph, const Node& node) {
   const TensorPtr& filter = graph.fact(node.inputs[1]).konst;
   const bool is_plain = !conv.has_residual && !conv.clip && conv.slope == 1;

@@ -8,8 +8,8 @@
 
 namespace rill::ops {
 
-/// A product of bytes that a plan is to compute: rows of A, which may be windows on memory that is
-/// there, by constant weights, in groups that lie side by side in A and in the output.
+/// An int8 matmul to lower: rows of A, which may be windows of existing memory, by constant
+/// weights, in groups that are adjacent in A and in the output.
 struct ByteProduct {
   Ref x;
   DType x_type = DType::kU8;

@@ -229,7 +229,7 @@ Status mix_channels(const Conv& conv, Rewrite& rewrite) {
   const std::vector<OutletId> in = rewrite.mapped_inputs(rewrite.node());
   const std::string& name = rewrite.node().name;
   RILL_ASSIGN(OutletId out, rewrite.wire1(name, std::move(mixed), {in[0], in[1]}));
-  // One of zeros would seem to give weight to keys that have none.
+  // A bias of zeros would seem to give weight to masked keys.
   if (conv.has_bias && uniform_number(rewrite.in(2).konst) != 0.0) {
     std::vector<Dim> column = {Dim(1), rewrite.in(2).dim(0), Dim(1), Dim(1)};
     RILL_ASSIGN(const OutletId bias,
@@ -250,7 +250,7 @@ Status Conv::declutter(Rewrite& rewrite) const {
   if (resolve_same(&simpler.window, rewrite.in(0))) {
     return rewrite.replace_by(make_op<Conv>(simpler), rewrite.mapped_inputs(rewrite.node()));
   }
-  // A border of zeros in front is the convolution's own padding.
+  // Zero padding upstream becomes the convolution's own padding.
   const auto* pad = rewrite.producer_as<Pad>(0);
   if (!pad || rewrite.uses(rewrite.input(0)) != 1 || window.same || pad->mode != "constant") {
     return {};
@@ -281,7 +281,8 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   }
   if (producer.outputs[0].dtype != DType::kF32) return {};
   if (!consumer.fusing()) {
-    // The whole graph absorbed what it could before it was pulsed; more would round otherwise.
+    // The whole graph absorbed everything possible before pulsing; absorbing more would round
+    // differently.
     const bool pulsed = consumer.old_graph().streaming.has_value();
     if (has_residual || slope != 1 || clip || pulsed) return {};
     Conv folded = *this;
@@ -302,7 +303,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   }
   if (has_residual || slope != 1 || clip) return {};
   const Fact& weights = consumer.old_graph().fact(producer.inputs[1]);
-  // Their kernel has no place for it.
+  // Their kernel does not support it.
   if (is_depthwise(groups, weights.dim(0).to_int().value_or(0),
                    weights.dim(1).to_int().value_or(0))) {
     return {};
@@ -344,7 +345,7 @@ Status Conv::save(SaveCtx& ctx) const {
   }
   const std::string text = window_text(window, 0, str_cat(", groups = ", groups));
   const std::string expression = str_cat("conv(", x, ", ", w, ", ", bias, text, ")");
-  // An output is another name of it, as tract writes it.
+  // The name `output` is a synonym, as in tract's files.
   const std::vector<OutletId>& outputs = ctx.graph().outputs;
   const bool is_output = any_of(outputs, [&](const OutletId& output) {
     return &ctx.graph().node(output.node) == &ctx.node();

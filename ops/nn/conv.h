@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Correlate a signal with filters: convolution as neural networks mean it, without flipping.
+/// Correlate a signal with filters: convolution as in neural networks, without flipping.
 /// Shapes: input [N, C, D...], filter [O, C / groups, K...], bias [O] -> [N, O, D'...], with
 /// D' = floor((D + before + after - ((K - 1) * dilation + 1)) / stride) + 1, 0 if negative.
 /// Types: f16, f32, f64 and integers; all inputs of one type.

@@ -13,9 +13,9 @@
 namespace rill::ops {
 namespace {
 
-/// A convolution of bytes with constant bytes is an exact int8 convolution times both scales: it
-/// rounds less often than that of the real numbers, and has a kernel for bytes. Nothing for other
-/// convolutions, and for those with too few terms to beat floats.
+/// Read a convolution of bytes with constant bytes as an exact int8 convolution times both scales,
+/// which rounds less often and has an int8 kernel. Nothing for other convolutions, and for those
+/// with too few terms to beat floats.
 Result<std::optional<OutletId>> by_bytes(OnnxCtx& ctx, const Conv& conv, OutletId x, OutletId w) {
   constexpr int64_t kFewTerms = 64;
   const OnnxCtx::Quantised* signal = ctx.quantised(x);
@@ -80,7 +80,7 @@ Result<Value> conv(OnnxCtx& ctx) {
   return ctx.add_value(make_op<Conv>(op), inputs);
 }
 
-/// A summand and a function behind it, as optimisers of files fuse them.
+/// Apply a summand and an activation, as optimisers fuse them.
 Result<Value> fused_conv(OnnxCtx& ctx) {
   RILL_ASSIGN(const Value plain, conv(ctx));
   Formula f(ctx);

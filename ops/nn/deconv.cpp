@@ -195,7 +195,7 @@ Status Deconv::fuse(Rewrite& rewrite) const {
   return fuse_as_f32(*this, rewrite);
 }
 
-/// Cut what a slice cuts off, along a spatial axis.
+/// Absorb a slice along a spatial axis.
 Status Deconv::absorb_slice(const Node& producer, Rewrite& consumer) const {
   const auto* slice = consumer.node().op->as<Slice>();
   if (!slice || slice->axis < 2) return {};
@@ -218,7 +218,8 @@ Status Deconv::absorb_slice(const Node& producer, Rewrite& consumer) const {
 Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   const Graph& graph = consumer.old_graph();
   if (!consumer.fusing()) {
-    // The whole graph absorbed what it could before it was pulsed; more would round otherwise.
+    // The whole graph absorbed everything possible before pulsing; absorbing more would round
+    // differently.
     if (graph.streaming) return {};
     RILL_TRY(absorb_slice(producer, consumer));
     if (consumer.replacement()) return {};

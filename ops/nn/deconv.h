@@ -10,9 +10,9 @@ namespace rill::ops {
 /// D' = (D - 1) * stride + (K - 1) * dilation + 1 - before - after + extra.
 /// Types: f16, f32, f64. Errors: kShape, kDType.
 /// Stream: on a spatial axis, history of the input and, where outputs read them, zeros outside of
-/// the stream; delay D' = D * stride + before, D the delay of the input, negative behind a border
-/// in front of which only what is cut off reads. On the batch axis each frame alone; refused on
-/// channels.
+/// the stream; delay D' = D * stride + before, D the delay of the input, negative if only outputs
+/// that are cut off read the frames before the padding. On the batch axis each frame alone; refused
+/// on channels.
 /// Accuracy: f32 is one chain of fused multiply-adds per output, over ascending input frames and
 /// channels, starting from the bias.
 /// Source: NNEF 1.0, `deconv`.
@@ -40,7 +40,7 @@ struct Deconv final : OpBase<Deconv> {
   Dim work(FactSpan in, FactSpan out) const override;
   Status save(SaveCtx& ctx) const override;
 
-  /// Return how much is cut off that spatial axis at either end; `same` keeps in * stride frames.
+  /// Return the cuts at both ends of that spatial axis; `same` keeps in * stride frames.
   std::pair<int64_t, int64_t> cut(int axis) const RILL_NONBLOCKING;
 
  private:

@@ -52,8 +52,8 @@ std::vector<Phase> phases_of(const Deconv& op, int axis, int64_t outputs) {
   return out;
 }
 
-/// Joins phases next to each other that read the same frames: their outputs lie side by side, as
-/// the columns of one product. Alone, a phase of few channels would fill a small part of a vector.
+/// Joins adjacent phases that read the same frames: their outputs are columns of one matmul. A
+/// single phase of few channels would fill only part of a vector.
 std::vector<Phase> joined(const std::vector<Phase>& phases) {
   std::vector<Phase> out;
   for (const Phase& phase : phases) {
@@ -70,7 +70,7 @@ std::vector<Phase> joined(const std::vector<Phase>& phases) {
   return out;
 }
 
-/// The frames that outputs read in front of and behind the input.
+/// Return the frames that outputs read before and after the input.
 std::pair<int64_t, int64_t> border_of(const Deconv& op, int axis, int64_t frames,
                                       int64_t outputs) {
   const int64_t stride = op.window.stride[static_cast<size_t>(axis)];
@@ -139,7 +139,7 @@ class PhasedLowering {
   }
 
  private:
-  /// The bias as often as phases are joined.
+  /// Repeat the bias for each joined phase.
   Operand repeated_bias() {
     Operand out = lowering_.in(2);
     int64_t most = 1;
@@ -156,7 +156,7 @@ class PhasedLowering {
     return out;
   }
 
-  /// Lays zeros around the input where outputs read frames that it does not have.
+  /// Pads the input with zeros where outputs read beyond it.
   void pad() {
     Window border;
     for (int axis = 0; axis < op_.window.axes(); ++axis) {

@@ -25,7 +25,7 @@ Result<OutletId> filter_of(Formula& f, OutletId w, int64_t groups) {
   return f.reshape(f.transpose(f.reshape(w, open), order), shape);
 }
 
-/// Cut so that the output has the extents asked for; the odd frame goes where `auto_pad` says.
+/// Cut the output to the requested extents; `auto_pad` determines the side of an odd frame.
 Status cut_to(const std::vector<Dim>& shape, const Fact& in, bool upper, Deconv* op) {
   for (int axis = 0; axis < op->window.axes(); ++axis) {
     const auto a = static_cast<size_t>(axis);

@@ -139,7 +139,8 @@ Result<Facts> EinSum::infer(FactSpan in) const {
 
 namespace {
 
-/// The plain form: for every output, a sum over the summed letters in the order they first appear.
+/// The reference implementation: for every output, a sum over the summed letters in order of
+/// appearance.
 struct PlainSum {
   int operands = 0;
   std::string_view free;

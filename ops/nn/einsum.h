@@ -7,8 +7,8 @@ namespace rill::ops {
 
 /// Multiply tensors along named axes and sum over those that the output lacks.
 /// `expr`: one letter per axis, "amk,kn->amn"; an axis of extent 1 meets any extent.
-/// Shapes: as the letters say. Types: numbers of one type, dims; sums are of that type, f32 for
-/// f16. Errors: kShape for letters, ranks and extents that do not fit; kDType.
+/// Shapes: by the letters. Types: numbers of one type, dims; sums are of that type, f32 for f16.
+/// Errors: kShape for letters, ranks and extents that do not fit; kDType.
 /// Stream: on an axis that the output keeps; refused on a summed axis, and where the inputs stream
 /// on different axes.
 /// Accuracy: f32 with two inputs is one chain of fused multiply-adds per output, over ascending
@@ -46,10 +46,10 @@ struct EinSum final : OpBase<EinSum> {
   std::string_view letters(int i) const;
 };
 
-/// The expression of a product of matrices of that rank: leading axes are batches.
+/// Return the expression of a matmul of that rank: leading axes are batches.
 std::string matmul_expr(int rank, bool transpose_a, bool transpose_b);
 
-/// Add a product of wires while an operator is read as several.
+/// Add a product of wires for an operator that loads as several nodes.
 OutletId add_einsum(Wiring& w, std::string_view expr, WireList inputs);
 
 }  // namespace rill::ops

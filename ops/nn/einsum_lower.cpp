@@ -17,7 +17,7 @@ bool has(std::string_view letters, char letter) {
   return letters.find(letter) != std::string_view::npos;
 }
 
-/// The roles of the letters once it is known which operand gives the columns.
+/// The roles of the letters, given the operand that provides the columns.
 struct Roles {
   int rows = 0;     ///< index of the operand that gives the rows
   int columns = 1;  ///< index of the operand that is packed
@@ -27,7 +27,7 @@ struct Roles {
   std::string column_letters;
 };
 
-/// Sorts the letters; nothing if the sum is no product of matrices.
+/// Sort the letters; nothing if the sum is not a matmul.
 std::optional<Roles> roles_of(const EinSum& op, int columns_operand) {
   if (op.operands != 2) return std::nullopt;
   Roles roles;
@@ -124,8 +124,8 @@ class ProductLowering {
   }
 
  private:
-  /// Brings the rows' operand into a form whose summed axes lie together, and makes the output
-  /// with the columns innermost and the rows as they lie.
+  /// Makes the summed axes of the rows' operand contiguous, and makes the output with the columns
+  /// innermost and the rows in their order.
   void place_operands() {
     const Operand& a = lowering_.in(roles_.rows);
     std::vector<int> order = Lowering::physical_order(a);
@@ -284,7 +284,7 @@ class ProductLowering {
       const ProductLoop loop = loop_over(c);
       if (loop.count != 1) rows.push_back({loop, false});
     }
-    // A batch that the columns do not have is a row like any other.
+    // A batch axis that the columns lack becomes a row axis.
     for (const LoopAxis& axis : batches) {
       if (!axis.has_columns) rows.push_back(axis);
     }

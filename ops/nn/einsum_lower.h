@@ -8,11 +8,11 @@
 
 namespace rill::ops {
 
-/// Return whether the sum is a product of matrices, with batches, of f32.
+/// Return whether the sum is a batched f32 matmul.
 bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering);
 
-/// Lower to the packed matrix product: columns are what the constant operand alone has, rows are
-/// whatever else the output has.
+/// Lower to the packed matmul: columns are the axes that only the constant operand has, rows are
+/// all other output axes.
 Status lower_einsum_f32(const EinSum& op, Lowering& lowering);
 
 /// If the consumer adds a constant that varies along the product's columns only, and the product

@@ -36,9 +36,8 @@ std::optional<OutletId> column_scale(Formula& f, const OnnxCtx::Quantised& matri
 Result<OutletId> multiply(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a,
                           bool transpose_b);
 
-/// A product of bytes with a constant matrix of bytes is that of their steps, which is exact, times
-/// both scales: it has fewer roundings than that of the real numbers, and a kernel of bytes.
-/// Nothing for other products.
+/// Read a product of bytes with a constant matrix of bytes as the exact int8 matmul of their steps
+/// times both scales, which rounds less often and has an int8 kernel. Nothing for other products.
 Result<std::optional<OutletId>> by_steps(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a,
                                          bool transpose_b) {
   constexpr int64_t kMostTerms = 32768;  // of two steps of up to 255 each, within 32 bits
@@ -116,7 +115,7 @@ Result<Value> fused_matmul(OnnxCtx& ctx) {
   }
   RILL_ASSIGN(bool a, ctx.boolean("transA"));
   RILL_ASSIGN(bool b, ctx.boolean("transB"));
-  // A vector has nothing to change places with.
+  // A vector has no second axis to swap.
   RILL_ASSIGN(const OutletId left, ctx.wire("A"));
   RILL_ASSIGN(const OutletId right, ctx.wire("B"));
   a &= ctx.fact(left).rank() > 1;

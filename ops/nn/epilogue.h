@@ -9,7 +9,7 @@
 
 namespace rill::ops {
 
-/// The limits [lo, hi] that an op puts on its own result; none by default.
+/// The limits [lo, hi] of an op's own result; none by default.
 struct Clip {
   bool clip = false;
   float lo = 0;
@@ -32,7 +32,7 @@ std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact)
 /// with a bias.
 Status absorb_affine(OpPtr folded, const Node& producer, Rewrite& consumer, int input);
 
-/// Read the bias of a convolution: `outputs` values, or nothing where it is zero.
+/// Read the bias of a convolution: `outputs` values, or nothing if it is zero.
 Result<std::optional<OutletId>> load_bias(LoadCtx& ctx, DType dtype, int64_t outputs);
 
 }  // namespace rill::ops

@@ -9,7 +9,7 @@ namespace {
 
 using kernels::PackedFormat;
 
-// Models that are compiled ask for such weights, and nothing else does.
+// Only the compilation of models requests such weights.
 #if defined(RILL_STEPS_UNSEEN)
 constexpr bool kCompilesModels = false;
 #else
@@ -27,7 +27,7 @@ PackedFormat packed_format(WeightFormat format) {
   }
 }
 
-/// Why a format does not hold a weight; empty if it does.
+/// Return the reason why a format cannot represent a weight; empty if it can.
 std::string refusal(PackedFormat format, float value) {
   // The largest half, and what is still a number when a scale was rounded up.
   const float most = format == PackedFormat::kF16 ? 65504.0F : 0x1p120F;

@@ -13,8 +13,8 @@ namespace rill::ops {
 std::optional<kernels::PackedFormat> few_bits_format(Lowering& lowering,
                                                      std::span<const TensorPtr> weights);
 
-/// Find the product that reads these weights of the node, which are f32, as fewer bits: as the plan
-/// was asked, or as f16 where that gives the same bits and pays (`f16_product`). Null: as f32.
+/// Find the matmul that reads these f32 weights of the node in reduced precision: as requested for
+/// the plan, or as f16 if that has the same bits and is faster (`f16_product`). Null: read f32.
 const kernels::MatmulPacked* few_bits_product(Lowering& lowering, const TensorPtr& weights);
 
 }  // namespace rill::ops

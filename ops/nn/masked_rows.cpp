@@ -20,11 +20,11 @@ using kernels::PointwiseArgs;
 using kernels::PointwiseImm;
 using kernels::PointwiseOp;
 
-/// Compute softmax(x * scale + mask) over the last axis, some rows at a time, which stay in the
-/// cache between the two. Made by `fuse` only.
+/// Compute softmax(x * scale + mask) over the last axis, a few rows at a time, which stay in the
+/// cache. Made by `fuse` only.
 /// Shapes: x, mask of the same rank, its extents equal or 1 -> that of x. Types: f32.
 /// Errors: kUnsupported outside of a plan.
-/// Stream: made of what is pulsed already.
+/// Stream: made from pulsed nodes.
 /// Accuracy: the bits of the product, the sum and the softmax one after the other.
 /// Source: tract, `tract_transformers_scaled_masked_softmax`.
 struct MaskedRows final : OpBase<MaskedRows> {

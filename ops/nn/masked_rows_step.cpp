@@ -69,7 +69,7 @@ bool same_instruction(const kernels::PointwiseInstr& a, const kernels::Pointwise
          a.imm_at == b.imm_at;
 }
 
-/// Return whether two programs go the same way over their operands.
+/// Return whether two programs iterate over their operands alike.
 bool same_program(const PointwiseArgs& a, const PointwiseArgs& b) {
   bool same = a.inputs == b.inputs && a.code_len == b.code_len;
   for (int axis = 0; axis < kernels::kPointwiseAxes; ++axis) {

@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-/// Put constants in front of and behind the spatial axes.
+/// Pad the spatial axes with constants.
 OutletId bordered(Formula& f, OutletId x, const Pads& pads, double value) {
   for (size_t i = 0; i < pads.size(); ++i) {
     const int axis = static_cast<int>(i) + 2;
@@ -42,8 +42,8 @@ OutletId at_tap(Formula& f, OutletId x, OutletId out, const Window& window,
   return x;
 }
 
-/// Where in the whole input each window has its largest value: the first place of several. Elements
-/// count with the last axis first, or of each channel with the first spatial axis first.
+/// Return the place of each window's largest value in the whole input: the first one of several.
+/// Elements count with the last axis first, or of each channel with the first spatial axis first.
 Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
   constexpr int64_t kMostTaps = 128;
   Formula f(ctx);
@@ -73,7 +73,7 @@ Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
     place = f.transpose(place, std::move(turned));
   }
   const Dim planes = fact.dim(0) * fact.dim(1);
-  // The only plane begins at 0, whatever it holds: how much that is need not be known.
+  // The only plane begins at 0, so its size need not be known.
   if (!(planes == Dim(1))) {
     std::vector<Dim> channels = {fact.dim(0), fact.dim(1)};
     OutletId first = f.range(planes);
@@ -108,8 +108,8 @@ Result<Value> max_pool(OnnxCtx& ctx) {
   return Value(std::vector<Value>{Value(out), Value(found)});
 }
 
-/// Put each element where it was the largest of its window, between zeros. Places count in the
-/// extents from which the window makes those of X, and a larger output has zeros behind them.
+/// Place each element where it was the largest of its window, with zeros elsewhere. Places count in
+/// the extents from which the window makes those of X, and a larger output has zeros behind them.
 Result<Value> max_unpool(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");

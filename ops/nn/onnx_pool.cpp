@@ -17,7 +17,7 @@ OutletId pooled(Formula& f, OutletId x, const Window& window, bool normalize, bo
                         {"normalize", Value(normalize)}});
 }
 
-/// Put zeros around the spatial axes that count as the input does.
+/// Pad the spatial axes with zeros that count like the input.
 OutletId padded(Formula& f, OutletId x, Window* window) {
   OnnxCtx::Argument arguments[] = {{"input", Value(x)}, {"padding", onnx_padding(*window)}};
   for (auto& [before, after] : window->padding) before = after = 0;

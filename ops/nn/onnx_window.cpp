@@ -21,8 +21,8 @@ Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t ax
   return out;
 }
 
-/// The padding that keeps ceil(input / stride) frames, with the larger half in front. Axes where
-/// it depends on an open extent get none, and are listed.
+/// Return the padding that keeps ceil(input / stride) frames, with the larger half before. Axes
+/// where it depends on a symbolic extent get none, and are listed.
 std::vector<int> pad_lower(const Fact& input, const SymbolScope& scope, Window* window) {
   std::vector<int> open;
   Pads padding;
@@ -33,7 +33,7 @@ std::vector<int> pad_lower(const Fact& input, const SymbolScope& scope, Window* 
     const Dim beyond = scope.simplify(extent - floor_div(extent, stride) * Dim(stride));
     const auto any = window->pads_of_any(axis, true);
     if (number || beyond.is_const()) {
-      // All extents with the same rest get the same padding.
+      // All extents with the same remainder get the same padding.
       const auto [after, before] = window->pads(axis, number.value_or(stride + *beyond.to_int()));
       padding.emplace_back(before, after);
     } else {
@@ -46,8 +46,8 @@ std::vector<int> pad_lower(const Fact& input, const SymbolScope& scope, Window* 
   return open;
 }
 
-/// Put frames around an axis of open extent as SAME_LOWER does, so that a window without padding
-/// gives ceil(extent / stride) frames.
+/// Pad an axis of symbolic extent as SAME_LOWER does, so that a window without padding gives
+/// ceil(extent / stride) frames.
 Result<OutletId> surround_lower(OnnxCtx& ctx, OutletId x, int at, const Window& window,
                                 const Tensor& border) {
   const int axis = at + 2;
@@ -62,7 +62,8 @@ Result<OutletId> surround_lower(OnnxCtx& ctx, OutletId x, int at, const Window& 
   return ctx.add1(make_op<Slice>(axis, Dim(0), last + Dim(kernel)), {x}, "windows");
 }
 
-/// An axis of a known extent holds one window at least. Of an open one, fewer frames give none.
+/// An axis of known extent must fit one window. A symbolic extent that is too short gives no
+/// frames.
 Status check_fits(const Window& window, const Fact& input) {
   for (int axis = 0; axis < window.axes(); ++axis) {
     const auto extent = input.dim(axis + 2).to_int();

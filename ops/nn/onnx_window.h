@@ -7,11 +7,11 @@
 
 namespace rill::ops {
 
-/// Whether `auto_pad` defines the padding, or means something else to the operator.
+/// Whether `auto_pad` defines the padding, or has another meaning for the operator.
 enum class WindowPads : uint8_t { kAutomatic, kAsWritten };
 
-/// Read how the window of a convolution or a pool slides: `strides`, `dilations` where declared,
-/// `pads` and, where declared, `auto_pad`, for input [N, C, spatial...].
+/// Read the window of a convolution or pool: `strides`, `dilations` where declared, `pads` and,
+/// where declared, `auto_pad`, for input [N, C, spatial...].
 /// Errors: kShape for counts that do not fit; kUnsupported for SAME_LOWER whose padding depends on
 /// an open extent; kArg for an unknown `auto_pad`.
 Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,

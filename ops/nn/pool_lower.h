@@ -11,7 +11,7 @@ namespace rill::ops {
 bool lower_pool_f32(Lowering& lowering, const Window& window, float border, float scale,
                     bool largest);
 
-/// Return the number of a type that no other is below: the largest of a window of padding alone.
+/// Return the lowest number of a type: the maximum of a window of padding alone.
 Result<Tensor> lowest_of(const Fact& x);
 
 /// For every output element, call `begin()`, then `tap(at, flat)` for each tap that lies inside the

@@ -34,8 +34,8 @@ inline ProductSlices slices_of(int64_t m, int64_t n, int nr, bool packs, int64_t
   return {m, 0, 0};
 }
 
-/// Multiply-adds that take as long as to fetch one value of B, be it packed or not: products of few
-/// rows do nothing else.
+/// The multiply-adds that take as long as loading one value of B, packed or not: matmuls of few
+/// rows are bound by these loads.
 constexpr double kWorkPerWeight = 16;
 
 /// The slices of a whole product. `packs`: B is packed on the way.
@@ -53,7 +53,7 @@ inline ProductSlices slices_of(const kernels::MatmulF32Args& whole,
                    kernels::matmul_packed_bytes(kernel, k, kernel.nr));
 }
 
-/// Say that a product [m, n] can be cut so, whose panels of B have `nr` columns.
+/// Require that a matmul [m, n] with panels of `nr` columns can be cut like this.
 inline void touch_slices(const ProductSlices& slices, int64_t m, int64_t n, int64_t nr,
                          int64_t panel_bytes, StepTouches& touches) {
   const bool rows = slices.columns == 0 && slices.count == m;
@@ -94,7 +94,7 @@ inline Region packed_columns(const kernels::MatmulF32Args& args, const kernels::
   return region<std::byte>(b).over(bytes).aligned(64);
 }
 
-/// Say what a product with weights of few bits asks for besides.
+/// Report the additional requirements of a matmul with quantized weights.
 inline void touch_few_bits(const kernels::MatmulF32Args& args,
                            const kernels::MatmulPacked& few_bits, StepTouches& touches) {
   constexpr int64_t kBlock = 32;

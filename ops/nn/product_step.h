@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// A loop around a product, and how far each operand moves per turn, in elements.
+/// A loop around a matmul, and the step of each operand per iteration, in elements.
 struct ProductLoop {
   int64_t count = 1;
   int64_t a = 0;
@@ -18,7 +18,7 @@ RILL_STEP_FIELDS(ProductLoop, count, a, b, y, residual)
 
 constexpr int kProductLoops = 6;
 
-/// A product of matrices inside loops, resolved at prepare.
+/// A matmul inside loops, resolved at prepare.
 struct ProductArgs {
   const kernels::MatmulF32* kernel = nullptr;
   kernels::MatmulF32Args args;
@@ -56,7 +56,7 @@ void run_product(const ProductArgs& product, const Frame& frame,
 void run_few_bits_product(const FewBitsProductArgs& args, const Frame& frame,
                           const Share& share) noexcept RILL_NONBLOCKING;
 
-/// Say what a product reads and writes.
+/// Report the reads and writes of a matmul.
 void touch_product(const ProductArgs& product, StepTouches& touches);
 void touch_few_bits_product(const FewBitsProductArgs& args, StepTouches& touches);
 

@@ -149,8 +149,8 @@ void take_filters(const Operand& w, int64_t groups, ByteProduct* product) {
   }
 }
 
-/// Read the windows where they lie in x, as rows of one stride of segments of one stride; false if
-/// they are none.
+/// Read the windows in place, as rows with one stride of segments with one stride; false if they do
+/// not have this form.
 bool take_windows(const Window& window, const Operand& x, const Operand& y, ByteProduct* product) {
   product->segments = product->run = 1;
   product->segment_len = x.extent(1) / product->groups;
@@ -249,7 +249,7 @@ Status QuantConv::lower(Lowering& lowering) const {
   return {};
 }
 
-/// Take in a relu: the larger one of the result and of 0 in the same type.
+/// Absorb a relu: the maximum of the result and 0 in the same type.
 Status QuantConv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   const auto* max = consumer.node().op->as<Binary>();
   const bool fits = consumer.fusing() && !positive && is_quantised_byte(to) && max &&

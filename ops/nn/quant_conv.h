@@ -9,12 +9,12 @@
 
 namespace rill::ops {
 
-/// Add a quantised convolution while loading; its output has the type that graph.quant asks for,
-/// or holds the sums.
+/// Add a quantised convolution while loading; its output has the type of graph.quant, or contains
+/// the sums.
 Result<OutletId> load_quant_conv(LoadCtx& ctx, Window window, int64_t groups, OutletId x,
                                  OutletId w);
 
-/// A convolution of bytes less their zero points. A zero point is one number, or no wire for 0.
+/// A convolution of bytes minus their zero points. A zero point is one number; no wire means 0.
 struct ByteConv {
   Window window;
   int64_t groups = 1;
@@ -26,8 +26,8 @@ struct ByteConv {
 /// The largest size of a number of a bias, a constant of I32; 0 without one, nothing for others.
 std::optional<int64_t> largest_start(const Wiring& wiring, OutletId bias);
 
-/// Add an int8 convolution with exact I32 sums. Nothing if filters, bias or zero points are no
-/// constants, if there is more than one zero point, or if a sum may need more than 32 bits.
+/// Add an int8 convolution with exact I32 sums. Nothing if filters, bias or zero points are not
+/// constant, if there is more than one zero point, or if a sum may need more than 32 bits.
 Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& conv);
 
 /// Add the f64 sums of a convolution that is written in f64, computed by `add_byte_conv`. Nothing
@@ -35,9 +35,9 @@ Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& co
 Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& window, int64_t groups,
                                                OutletId x, OutletId w);
 
-/// Put a convolution of bytes in the place of a cast to I32 or F32, the node that is rewritten, of
-/// one in f64 of bytes less a zero point, which may be computed, by whole numbers. In f32, mark a
-/// cast to I32 of sums that it holds.
+/// Replace the current node, a cast to I32 or F32 of an f64 convolution of bytes minus a zero point
+/// (maybe computed) by integers, by an int8 convolution. In f32, mark a cast to I32 of sums that it
+/// holds.
 Status take_as_bytes(const Conv& conv, const Node& producer, Rewrite& rewrite);
 
 }  // namespace rill::ops

@@ -22,13 +22,13 @@ OutletId rescaled_sums(Wiring& w, OutletId sums, const QuantScales& scales, DTyp
 /// Give integers the quantised type that is asked for, whose parameters must be constants.
 Result<Value> as_quantised(Wiring& w, OutletId out, const QuantScales& scales, DType type);
 
-/// Add a sum of products of integers less their zero points, with a bias, in the scale of `type`.
+/// Add a sum of products of integers minus their zero points, with a bias, in the scale of `type`.
 /// Errors: kArg, kShape, kUnsupported where the letters do not fit the wires.
 Result<Value> quantised_einsum(Wiring& w, std::string_view expr, OutletId a, OutletId b,
                                OutletId bias, QuantScales scales, DType type);
 
-/// Add a product of quantised numbers while loading; its output has the type that graph.quant asks
-/// for, or holds the sums as QI32.
+/// Add a quantised matmul while loading; its output has the type of graph.quant, or contains the
+/// sums as QI32.
 Result<Value> load_quant_product(LoadCtx& ctx, std::string_view expr, OutletId a, OutletId b);
 
 }  // namespace rill::ops

@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Run a recurrent layer over all steps: what a loop over its cell computes.
+/// Run a recurrent layer over all steps, like a loop over its cell.
 /// GRU: r = sigmoid(x_r + h W_r), z = sigmoid(x_z + h W_z), n = tanh(x_n + r * (h W_n + b)),
 /// h = (1 - z) * n + z * h. LSTM: i, f, o = sigmoid(x + h W), g = tanh(x_g + h W_g),
 /// c = f * c + i * g, h = o * tanh(c). Plain: h = tanh(x + h W), or relu.
@@ -15,7 +15,7 @@ namespace rill::ops {
 /// and their biases [gates, H].
 /// Shapes: projections [T, B, H] with T on `axis` -> per output [T, B, H] or [1, B, H].
 /// Types: f32. Stream: made after pulsing only; states are kept from pulse to pulse.
-/// Accuracy: the bits of the loop that it stands for.
+/// Accuracy: the bits of the loop that it replaces.
 /// Source: PyTorch, `torch.nn.GRU`, `LSTM`, `RNN`, from whose export it is recognised.
 struct Recurrent final : OpBase<Recurrent> {
   using Cell = RecurrentCell;

@@ -13,7 +13,7 @@ namespace rill::ops {
 /// Errors: kShape if there is no such axis, or it is empty; kDType; kArg for unknown modes.
 /// Stream: pointwise on the other axes. A streaming axis that is repeated a whole number of times
 /// streams as copies; one that is resampled by a whole number or a fraction of them, where places
-/// follow from the scale alone, waits for the last frame that an output is made of.
+/// follow from the scale alone, waits for the last frame that an output depends on.
 /// Accuracy: weights and sums in f32, over ascending taps.
 /// Source: ONNX, `Resize`; tract, `tract_core_resize` and `tract_onnx_resize`.
 class ResizeAxis final : public OpBase<ResizeAxis> {

@@ -16,7 +16,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b);
 /// Errors: kShape if there is no such axis, a pulse does not divide by `down`, or counts are out of
 /// range; kDType.
 /// Stream: frame n of `length` lies at position n + delay, those of the output at n + out_delay;
-/// what lies beyond the edges is the frame at the edge.
+/// beyond the edges, the edge frame is repeated.
 /// Accuracy: the bits of the whole resampling.
 /// Source: ONNX, `Resize`, along a stream.
 struct PulseResize final : OpBase<PulseResize> {

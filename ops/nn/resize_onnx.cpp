@@ -1,4 +1,4 @@
-// Reads ONNX's Resize and its kin.
+// Reads ONNX's Resize and similar operators.
 
 #include <cmath>
 #include <numeric>
@@ -85,7 +85,7 @@ bool stays(OnnxCtx& ctx, const Fact& in, const std::vector<ResizeAxis>& steps) {
   return longer.empty() || !scope.assert_text(longer).ok();
 }
 
-/// One step per axis that is named, or per axis of the input.
+/// One step per named axis, or per axis of the input.
 Result<std::vector<ResizeAxis>> steps_of(OnnxCtx& ctx, const Fact& in) {
   RILL_ASSIGN(const ResizeAxis like, modes_of(ctx));
   std::vector<int64_t> axes(static_cast<size_t>(in.rank()));

@@ -63,7 +63,7 @@ void normalise_real(const View& x, const View& y, const View& from, const View& 
   });
 }
 
-/// Files may name an axis that is not there; nothing but a run minds.
+/// Files may name a missing axis; only a run reports it.
 Status check_axes(const Softmax& op, int rank) {
   for (const int64_t axis : op.over) {
     RILL_CHECK(axis >= 0 && axis < rank, "no axis ", axis, " in rank ", rank);
@@ -222,8 +222,8 @@ const Node* only_reader(const Rewrite& rewrite) {
 
 }  // namespace
 
-/// An axis that is dropped in front and put back behind, or the other way round, need not be: the
-/// change moves behind this op, where the two cancel.
+/// If an axis is dropped upstream and added downstream, or the reverse, move the change downstream
+/// of this op, where the two cancel.
 Status Softmax::declutter(Rewrite& rewrite) const {
   const auto* removed = rewrite.producer_as<RmAxis>(0);
   const auto* added = rewrite.producer_as<AddAxis>(0);

@@ -1,4 +1,4 @@
-// Reads ONNX's Softmax and its kin.
+// Reads ONNX's Softmax and similar operators.
 
 #include <numeric>
 

@@ -36,8 +36,8 @@ struct Window {
   Dim output(int axis, const Dim& input) const;
   /// The padding for an input extent; `same` splits it with the larger half at the end.
   std::pair<int64_t, int64_t> pads(int axis, int64_t input) const RILL_NONBLOCKING;
-  /// Find padding that gives the windows of `same` for every input extent. Nothing where the part
-  /// in front depends on the extent. `larger_in_front`: split it with the larger half in front.
+  /// Find padding that gives the windows of `same` for every input extent. Nothing if the part
+  /// before depends on the extent. `larger_in_front`: split it with the larger half in front.
   std::optional<std::pair<int64_t, int64_t>> pads_of_any(int axis, bool larger_in_front) const;
   bool padded() const;
   /// Taps of all axes together; invalid where that is beyond all numbers.
@@ -52,10 +52,10 @@ Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip);
 /// Read the window of a pool: its `size`, which is 1 on batch and channel, and the rest as above.
 Result<Window> load_pool_window(LoadCtx& ctx);
 
-/// Fail unless what lies behind the border is zeros, or nothing.
+/// Fail unless padding is zeros, or ignored.
 Status expect_constant_border(LoadCtx& ctx);
 
-/// Spell as attributes: ", dilation = [..], stride = [..], padding = [..]", with `skip` neutral
+/// Format as attributes: ", dilation = [..], stride = [..], padding = [..]", with `skip` neutral
 /// entries in front.
 std::string window_text(const Window& window, int skip, std::string_view before_padding = "");
 
@@ -73,7 +73,7 @@ Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window,
 /// The order [N, spatial..., C] of a tensor of that rank.
 std::vector<int> channels_last(int rank);
 
-/// The frames that windows of a stream reach over, at most.
+/// The maximum reach of a stream's windows in frames.
 inline constexpr int64_t kMostReach = int64_t{1} << 26;
 
 /// The role of the streaming axis in a windowed op.

@@ -183,7 +183,7 @@ std::optional<Found> find_sums(const Rewrite& rewrite, const Node& node) {
   return found;
 }
 
-/// Whole numbers in f32 as integers; nothing for others.
+/// Return f32 integers as integers; nothing for other numbers.
 std::optional<Tensor> whole_matrix(const Tensor& matrix) {
   for (const float each : matrix.values<float>()) {
     if (each != std::nearbyint(each) || std::abs(each) > 255) return std::nullopt;
@@ -246,7 +246,7 @@ std::optional<Tensor> bias_of(const Tensor& value, int axis, int64_t columns, in
   return std::move(out).value();
 }
 
-/// Everything that a cast to bytes ends.
+/// The whole pattern that ends in a cast to bytes.
 struct Rounded {
   Found found;
   std::optional<Tensor> bias;

@@ -4,14 +4,14 @@
 
 namespace rill::ops {
 
-/// Compute a product of integers that are bytes less their zero points, by constants that fit into
-/// bytes likewise, as a product of bytes.
+/// Compute a product of integers, bytes minus their zero points, by constants that also fit bytes,
+/// as an int8 matmul.
 Status fuse_byte_sums(Rewrite& rewrite);
 
-/// The same for a product in f32 of numbers that are rounded to bytes as floats.
+/// As above, for an f32 product of numbers that were rounded to bytes as floats.
 Status fuse_whole_sums(Rewrite& rewrite);
 
-/// Take a constant that is added to a product of integers into it.
+/// Absorb a constant that is added to an int8 matmul.
 Status fuse_byte_bias(Rewrite& rewrite);
 
 /// Fuse a cast to bytes with the int8 GEMM upstream, and with the scaling of its sums.

@@ -10,13 +10,13 @@
 
 namespace rill::ops {
 
-/// Multiply a tensor of bytes by a constant matrix along one axis, both less their zero points, and
-/// bring the sums to a type of integers. Made by `fuse` only.
+/// Multiply a tensor of bytes by a constant matrix along one axis, both minus their zero points,
+/// and convert the sums to an integer type. Made by `fuse` only.
 /// Shapes: x, weights [columns, parts * k], bias [columns] of I32, one number of I32 that is the
 /// zero point of x -> axis i of the output is axis from[i] of x, or the columns where that is -1.
 /// Types: U8, I8, QU8, QI8; weights I8.
 /// Accuracy: exact sums modulo 2^32, and the operations of `Rounding`.
-/// Errors: kUnsupported outside of a plan. Stream: made of what is pulsed already.
+/// Errors: kUnsupported outside of a plan. Stream: made from pulsed nodes.
 /// Source: tract, `tract_core_einsum_q`; NNEF 1.0, `matmul`.
 struct ByteSums final : OpBase<ByteSums> {
   int64_t summed = 0;  ///< the axis of x

@@ -18,7 +18,7 @@
 namespace rill::ops {
 namespace {
 
-/// A type as files spell it: "i8", or "QI8(Z:3 S:0.5)", whose parameters are given apart.
+/// Parse a type of a file: "i8", or "QI8(Z:3 S:0.5)", whose parameters are separate arguments.
 Result<DType> stored_type(std::string_view text) {
   const auto found = dtype_from_name(text.substr(0, text.find('(')));
   if (found && (is_int(*found) || is_quantised(*found))) return *found;

@@ -6,8 +6,8 @@
 
 namespace rill::ops {
 
-/// Bring one number, or a list along an axis, to the rank of the input.
-/// Errors: kShape for a list of lists, or no such axis.
+/// Reshape one number, or a list along an axis, to the rank of the input. Errors: kShape for a
+/// nested list, or a missing axis.
 Result<OutletId> along(Formula& f, OutletId list, OutletId x, int64_t written_axis);
 
 /// Repeat each number for the `block` entries along an axis that it belongs to; -1 is the last.
@@ -27,7 +27,7 @@ Result<OutletId> centered(OnnxCtx& ctx, Formula& f, const char* x, const char* z
 Result<OutletId> real(OnnxCtx& ctx, Formula& f, const char* x, const char* scale,
                       const char* point);
 
-/// Bring integer sums, in units of `scale`, to `y_scale` and the type of `y_zero_point`.
+/// Requantise integer sums, in units of `scale`, to `y_scale` and the type of `y_zero_point`.
 Result<Value> requantized(Formula& f, OutletId sums, OutletId scale);
 
 /// Move the channels from the last axis to the second one, and back.

@@ -13,8 +13,8 @@ struct ComplexLine {
   int64_t step = 1;
 };
 
-/// Transform `points` samples into the first `bins` bins by the definition, in double: the plain
-/// form that needs no tables. `weight(i)` multiplies sample i. Not normalised.
+/// Transform `points` samples into the first `bins` bins by the definition, in double: the
+/// reference implementation, without tables. `weight(i)` multiplies sample i. Not normalised.
 template <class Weight>
 void dft(const ComplexLine<const float>& x, int64_t points, bool inverse,
          const ComplexLine<float>& y, int64_t bins, const Weight& weight) {

@@ -37,7 +37,7 @@ struct Fft final : OpBase<Fft> {
     return one_fact(in[0].without_value());
   }
   Status eval(EvalCtx& ctx) const override;
-  /// The plain form is a sum over all points for each of them.
+  /// The reference implementation sums over all points for each bin.
   Dim work(FactSpan in, FactSpan out) const override {
     return volume(out[0].shape) * in[0].dim(static_cast<int>(axis));
   }

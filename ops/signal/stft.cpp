@@ -46,7 +46,7 @@ struct Stft final : OpBase<Stft> {
   int64_t kept_bins() const { return bins == 0 ? frame : bins; }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
-  /// The plain form is a sum over all samples of a frame for each bin.
+  /// The reference implementation sums over all samples of a frame for each bin.
   Dim work(FactSpan, FactSpan out) const override { return volume(out[0].shape) * Dim(frame); }
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;

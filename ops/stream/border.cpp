@@ -56,8 +56,8 @@ Status PulseBorder::lower(Lowering& lowering) const {
   return {};
 }
 
-/// A border moves in front of ops that only rearrange frames, so that what is behind them meets
-/// what it would in the whole graph.
+/// Edge padding moves upstream of ops that only rearrange frames, so that downstream ops see the
+/// same as in the whole graph.
 Status PulseBorder::declutter(Rewrite& rewrite) const {
   const Node& source = rewrite.producer(0);
   if (rewrite.input(0).slot != 0) return {};

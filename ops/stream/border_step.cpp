@@ -13,8 +13,8 @@ struct Run {
   int64_t count = 0;
 };
 
-/// Return what frame `at` of the unpadded stream and the frames after it show, if frame 0 lies at
-/// `shift`.
+/// Return the source frames for frame `at` of the unpadded stream and the frames after it, if frame
+/// 0 is at `shift`.
 Run run_from(const BorderStreamArgs& op, int64_t at, int64_t frames, int64_t shift) {
   if (at >= 0 && at < frames) return {at + shift, 1, frames - at};
   const int64_t count = at < 0 ? -at : INT64_MAX;

@@ -72,7 +72,7 @@ Status Delay::declutter(Rewrite& rewrite) const {
   if (rewrite.input(0).slot != 0) return {};
   const int inner_axis = axis_in_front(rewrite.old_graph(), before, static_cast<int>(axis));
   if (inner_axis < 0) return {};
-  // A border of zeros on other axes: history of zeros is the border of zeros around history.
+  // Zero padding on other axes: zero history equals padded history.
   const Moves moves = before.op->traits().moves;
   if (moves == Moves::kAmongOthers || (moves == Moves::kAmongZeros && fill)) return {};
   Delay moved = *this;
@@ -104,7 +104,7 @@ const NnefOp kOps[] = {{"tract_pulse",
 
 }  // namespace
 
-// tract knows neither of the last arguments: they are there where they count alone.
+// tract lacks the last two arguments, so write them only if they matter.
 Status Delay::save(SaveCtx& ctx) const {
   return ctx.assign_declared(kOps[0], {{"zero_pad", ""},
                                        {"reserve", reserve != 0 ? nnef_text(reserve) : ""},

@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-/// Give the frames of a stream `delay` frames later, with `overlap` earlier frames in front.
+/// Delay the frames of a stream by `delay` frames, preceded by `overlap` earlier frames.
 /// Shapes: [.., p, ..] -> [.., p + overlap, ..] on `axis`.
 /// Types: all plain ones. Errors: kShape for a missing axis or negative counts.
 /// Stream: output r of a pulse that starts at position n is input n - delay - overlap + r; before
@@ -15,8 +15,8 @@ struct Delay final : OpBase<Delay> {
   int64_t delay = 0;
   int64_t overlap = 0;
   TensorPtr fill;  ///< rank 0, or extent 1 on the axis and broadcastable elsewhere
-  /// Further earlier frames that are kept but not output: a session with pulses of another size may
-  /// continue from them.
+  /// Additional earlier frames that are kept but not output, so that a session with another pulse
+  /// may continue from them.
   int64_t reserve = 0;
   int64_t padding = 0;  ///< of the frames before the start, those that were asked for
 

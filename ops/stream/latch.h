@@ -24,10 +24,9 @@ struct PulseLatch final : OpBase<PulseLatch> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Put frames that do not stream in front of a stream and behind it: in the place of the positions
-/// from `begin` on, and from `end` on once that is known. Of each pulse the first `shown` frames
-/// are those of the pulse before.
-/// Inputs: the stream, then the frames in front if there are any, then those behind.
+/// Overwrite positions of a stream with a static prefix, at `begin`, and a static suffix, at `end`
+/// once that is known. The first `shown` frames of each pulse repeat the previous pulse. Inputs:
+/// the stream, then the prefix if any, then the suffix if any.
 /// Shapes: [.., p, ..] -> the same. Types: all plain ones.
 /// Errors: kShape for a missing axis or shapes that do not fit, kDType.
 /// Source: NNEF 1.0, `concat` of a stream with frames that are not of a stream.

@@ -29,8 +29,8 @@ struct PulseMask final : OpBase<PulseMask> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Make a mask around a stream: of the positions before its first frame, and of those after its
-/// last. Null if there are none. Errors: kDType if the value is no number of the wire's type.
+/// Make a mask of the positions before a stream's first frame and after its last. Null if there are
+/// none. Errors: kDType if the wire's type cannot represent the value.
 Result<std::shared_ptr<PulseMask>> mask_around(const Fact& wire, const StreamFact& stream,
                                                bool begin, bool end, const Tensor& value);
 

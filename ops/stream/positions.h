@@ -7,8 +7,8 @@ namespace rill::ops {
 /// Count the frames of a stream: start + step * n for frame n.
 /// Shapes: no input -> [frames + overlap].
 /// Types: gives i64. Errors: kShape for counts out of range.
-/// Stream: `frames` per pulse, in front of which the numbers of `overlap` earlier frames stand,
-/// also of those before the first. Frame n lies at position n + delay.
+/// Stream: `frames` per pulse, preceded by the numbers of `overlap` earlier frames, even before the
+/// first. Frame n lies at position n + delay.
 /// Source: tract_core_range, for a stream.
 struct PulseRange final : OpBase<PulseRange> {
   int64_t start = 0;
@@ -26,7 +26,7 @@ struct PulseRange final : OpBase<PulseRange> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Give the rows of a table, one per frame of a stream, in order.
+/// Output the rows of a table in order, one per frame of a stream.
 /// Shapes: [.., R, ..] -> [.., frames, ..] on `axis`.
 /// Types: all plain ones. Errors: kShape for a missing axis or counts out of range.
 /// Stream: `frames` per pulse; frame n, at position n, is row begin + n. The table is as long as

@@ -16,7 +16,7 @@ namespace {
 /// Shapes: x -> x. Types: all plain ones.
 /// Errors: kShape for a missing axis, kDType for a value of another type.
 /// Stream: position counts from the start of the stream and moves on by the frames of a pulse less
-/// the overlap. Border "replicated" repeats the first frame, which lies in the pulse that holds
+/// the overlap. Border "replicated" repeats the first frame, which is in the pulse that contains
 /// `begin_input`, and the last.
 /// Source: tract_pulse_pulse_pad.
 struct PulsePad final : OpBase<PulsePad> {

@@ -5,7 +5,7 @@
 namespace rill::ops {
 
 /// Keep frames of a stream that are counted from its end.
-/// Shapes: [.., overlap + p, ..] -> [.., frames, ..] on `axis`: earlier frames stand in front.
+/// Shapes: [.., overlap + p, ..] -> [.., frames, ..] on `axis`: earlier frames come first.
 /// Types: all plain ones. Errors: kShape for a missing axis or counts out of range.
 /// Stream: the first of the kept frames has number `first`, which mentions the stream symbol, and
 /// frame n lies at position n + delay. Zeros until the end is known.

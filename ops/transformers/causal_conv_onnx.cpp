@@ -24,7 +24,7 @@ Result<Layout> layout_of(OnnxCtx& ctx) {
   return layout;
 }
 
-/// A convolution of each channel by itself, with the frames of the call before in front.
+/// A depthwise convolution, preceded by the frames of the previous call.
 Result<Value> causal_conv(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const Layout layout, layout_of(ctx));

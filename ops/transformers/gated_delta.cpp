@@ -97,8 +97,8 @@ Status LinearAttention::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// A state of f16 is upcast first and its end narrowed, so that it is rounded once, and not
-/// after each frame: streams and whole runs keep the same sums.
+/// An f16 state is upcast first and downcast at the end, so that it rounds once and not after each
+/// frame: streams and whole runs have the same sums.
 Result<Value> add_over_frames(LoadCtx& ctx, OpPtr op, std::vector<OutletId> inputs) {
   const DType state = ctx.fact(inputs.back()).dtype;
   if (state == DType::kF16) {

@@ -36,7 +36,7 @@ float inverse_length(const View& view, int64_t at, int64_t width) {
   return 1.0F / std::sqrt(sum + 1e-6F);
 }
 
-/// A state of one head, wherever it is kept.
+/// The state of one head, in any memory.
 struct Matrix {
   float* first = nullptr;
   int64_t rows = 0;
@@ -93,7 +93,7 @@ struct HeadFrame {
       write(y, at_y + col * y.step(3), sum);
     }
   }
-  /// Only the reading, for a further query on the same state.
+  /// Only read the state, for a further query.
   void read_only(const Matrix& s) const {
     for (int64_t col = 0; col < s.columns; ++col) {
       float sum = 0.0F;
@@ -109,7 +109,7 @@ struct Heads {
   EvalCtx& ctx;
 
   const View& in(size_t i) const { return ctx.in[i]; }
-  /// Multiply the rows of the state by the decay of each, or give the one that all have.
+  /// Multiply the rows of the state by their decays, or return the common decay.
   float decay(const Matrix& s, int64_t b, int64_t t, int64_t h) const {
     if (!op.decays) return 1.0F;
     const View& g = in(3);

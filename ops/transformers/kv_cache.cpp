@@ -1,8 +1,8 @@
 // Caches that grow from run to run. Shapes are known before a run and a plan holds no memory that
-// grows, so a cache lies with the caller: it becomes an input of the model, named as the cache is,
-// and what it has grown to an output, `<name>_concat`. tract's transform `unfold_kv_cache` does the
-// same. Caches that tract keeps in integers are kept as they are. Where the operator does not say
-// how long the past is, `past_symbol` may name it, which tract does not know; P if it is left out.
+// grows, so the caller owns a cache: it becomes an input of the model with the cache's name, and
+// the grown cache an output, `<name>_concat`. tract's transform `unfold_kv_cache` does the same.
+// Caches that tract stores as integers keep their type here. Where the operator does not say how
+// long the past is, `past_symbol` may name it, which tract does not know; P if it is left out.
 // Source: tract, `tract_transformers_dyn_kv_cache`, `tract_transformers_quantized_dyn_kv_cache`,
 // `tract_transformers_quantized_kv_sdpa`.
 

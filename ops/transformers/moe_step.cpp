@@ -31,7 +31,7 @@ void product(const float* x, const float* w, const float* bias, bool linear, int
   }
 }
 
-/// Clamp the index of a chosen expert. A hostile plan may lay other memory over the indices.
+/// Clamp the index of a chosen expert: a hostile plan may overlap the indices with other memory.
 int64_t in_range(int64_t chosen, int64_t experts) {
   return std::clamp<int64_t>(chosen, 0, experts - 1);
 }
