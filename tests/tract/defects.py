@@ -30,15 +30,15 @@ KEYS = ("row", "what", "pulse", "tract", "rill", "tolerance", "ends", "written",
 # Differences that no frames show: the behaviour of tract, that of rill, and rill's test of it. Rows
 # without a graph below are from tract's sources.
 OTHERS = [
-    (28, "`run` of a pulsed model", "takes the number of pulses for the length of the stream",
-     "the length is that of the input", "GivesTheBitsOfTheWholeRunAtAnyLength"),
+    (28, "`run` of a pulsed model", "confuses the number of pulses with the length of the stream",
+     "uses the length of the input", "GivesTheBitsOfTheWholeRunAtAnyLength"),
     (28, "the comparison of a stream with nothing to compare", "passes", "fails",
      "check_of_no_frames"),
     (29, "several streams at a time", "not with loops, transposed convolutions, sums, positions",
      "any model, each stream with its own start and end", "LanesStartAndEndAndBeginAnewOnTheirOwn"),
-    (30, "the end of a stream", "a symbol, to be bound again before each step",
+    (30, "the end of a stream", "a symbol that the caller binds again before each step",
      "announced once, with the last frames or after them", "MayLearnOfItsEndAStepLater"),
-    (31, "what a loop gives before its first frame", "memory as it is", "zeros",
+    (31, "the output of a loop before its first frame", "uninitialised memory", "zeros",
      "LoopsGiveZerosBeforeTheFirstFrame"),
     (32, "history", "copied in each step, into fresh memory", "rings, read in place; no allocation",
      "StepsResetsAndFlushesLeaveTheHeapAlone"),
@@ -48,7 +48,7 @@ OTHERS = [
     (36, "a stream reset, saved and loaded", "a new state; none", "reset, save, load",
      "GoOnFromASavedStateAtAnotherPulse"),
     (37, "a pulse of 0; of -1", "accepted; panics", "refused", "PulsesArePositive"),
-    (37, "a graph with several reasons", "tells the first", "tells all, with their lines",
+    (37, "a graph with several reasons for refusal", "reports the first", "reports all, with their lines",
      "AllReasonsAreToldWithTheirLines"),
 ]
 
