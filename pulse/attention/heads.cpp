@@ -106,7 +106,7 @@ class Heads {
   void collect(OutletId wire) {
     const auto take = [&](int id) {
       const Node& node = graph_.node(id);
-      if (is_cut(id)) continue;
+      if (!seen_.insert(id).second || is_cut(id)) return false;
       if (const TensorPtr& value = node.outputs[0].konst) {
         auto places = places_of_values(*value);
         if (!places.empty()) choices_.push_back({id, false, std::move(places)});

@@ -30,8 +30,8 @@ DOCUMENTS = ("docs/", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "README.md",
 BINDINGS = ("python/", "java/", "web/", "examples/", "platform/", "scripts/test_", "scripts/web",
             "scripts/wheels.sh", "scripts/packages.sh", "scripts/platforms.sh", "scripts/package_",
             "scripts/release", "packaging/", ".github/")
-ENGINE = ("core/", "kernels/", "ops/", "pulse/", "audit/", "plan_file/", "nnef_loader/", "onnx_loader/",
-          "transforms/", "api/", "cli/")
+ENGINE = ("core/", "kernels/", "ops/", "pulse/", "audit/", "plan_file/", "emit_c/", "nnef_loader/",
+          "onnx_loader/", "transforms/", "api/", "cli/")
 
 SUITES = (
     Suite("pages", DOCS, 1.5, "scripts/checks/pages.sh"),
