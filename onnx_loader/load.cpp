@@ -80,7 +80,7 @@ bool is_onnx_file(const std::string& path) {
   if (!descriptor.ok()) return false;
   nnef::Source file(*descriptor, 0, path);
   system::Info info;
-  if (!system::tell(*descriptor, &info) || info.kind != system::Kind::kFile) return false;
+  if (!system::stat_open(*descriptor, &info) || info.kind != system::Kind::kFile) return false;
   file.set_size(info.bytes);
   std::array<std::byte, kHeadBytes> head{};
   const auto got = file.read_at(0, head);

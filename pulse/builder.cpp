@@ -7,7 +7,7 @@
 #include "core/base/limits.h"
 #include "core/dim/pattern.h"
 #include "ops/array/slice.h"
-#include "pulse/fill.h"
+#include "pulse/pad_value.h"
 
 namespace rill::pulse {
 int64_t Builder::unread() {
@@ -218,7 +218,7 @@ Result<int64_t> Builder::meeting_delay() {
 Result<PulseBuilder::Synced> Builder::sync() {
   Synced out;
   RILL_ASSIGN(int64_t latest, meeting_delay());
-  const std::optional<int64_t> early = front_delay();
+  const std::optional<int64_t> early = prefix_delay();
   if (early && *early < latest && *early < -unread_of_inputs()) {
     RILL_ASSIGN(const bool begun, begin_early(*early));
     if (begun) latest = *early;
@@ -272,7 +272,7 @@ OpPtr Builder::bound_op() const {
   return op;
 }
 
-Result<TensorPtr> Builder::mapped_fill(const Synced& synced, int i, int out_axis) {
+Result<TensorPtr> Builder::mapped_pad_value(const Synced& synced, int i, int out_axis) {
   if (early_) return TensorPtr();
   std::vector<TensorPtr> values;
   std::vector<char> streams;
@@ -290,12 +290,12 @@ Result<TensorPtr> Builder::mapped_fill(const Synced& synced, int i, int out_axis
     }
     const KnownWire& own = input(k);
     RILL_ASSIGN(values.emplace_back(),
-                frames_of_fill(pulsed_->fact(synced.wires[static_cast<size_t>(k)]), s->axis, 1,
-                               own.steady ? own.frame : s->fill));
+                frames_of_pad_value(pulsed_->fact(synced.wires[static_cast<size_t>(k)]), s->axis, 1,
+                                    own.steady ? own.frame : s->pad_value));
   }
   RILL_ASSIGN(Tensor result, run_alone(bound_op(), values, streams, i));
-  if (result.extent(out_axis) != 1) return fail(Code::kInternal, "a fill of several frames");
-  return compact_fill(std::make_shared<const Tensor>(std::move(result)));
+  if (result.extent(out_axis) != 1) return fail(Code::kInternal, "a pad value of several frames");
+  return compact_pad_value(std::make_shared<const Tensor>(std::move(result)));
 }
 
 Status Builder::give(int i, OutletId pulsed, PulsedOutput output) {
@@ -303,14 +303,14 @@ Status Builder::give(int i, OutletId pulsed, PulsedOutput output) {
   wire.outlet = pulsed;
   wire.cut = cut_by_node(pulsed);
   const auto streams = [&](StreamFact stream) {
-    stream.fill = stream.has_prefix() ? compact_fill(stream.fill) : nullptr;
+    stream.pad_value = stream.has_prefix() ? compact_pad_value(stream.pad_value) : nullptr;
     stream.dim = whole_.scope.simplify(stream.dim);
     wire.stream = std::move(stream);
   };
   if (auto* plain = std::get_if<PulsedOutput::Streams>(&output.what)) {
     streams(std::move(plain->stream));
     if (!plain->first) note_waiting(pulsed, *wire.stream);
-    skip_front(&wire);
+    skip_prefix(&wire);
     if (plain->first) {
       const Dim& count = pulsed_->fact(*plain->first).dim(wire.stream->axis);
       RILL_TRY(give_behind(&wire, *plain->first, *count.to_int()));

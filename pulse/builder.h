@@ -99,12 +99,13 @@ class Builder final : public PulseBuilder {
   Result<OutletId> mask(OutletId wire, StreamFact* stream, bool begin, bool end,
                         const Tensor& value) override;
   Result<OutletId> hold(OutletId wire, StreamFact* stream) override;
-  Result<OutletId> border(OutletId wire, StreamFact* stream, const StreamBorder& border) override;
-  Result<OutletId> front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
-                         std::vector<int64_t> known) override;
+  Result<OutletId> pad_edges(OutletId wire, StreamFact* stream,
+                             const EdgePadding& padding) override;
+  Result<OutletId> prefix(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
+                          std::vector<int64_t> known) override;
   Result<Synced> sync() override;
-  Result<std::optional<InFront>> in_front(int i) override;
-  Result<TensorPtr> mapped_fill(const Synced& synced, int i, int out_axis) override;
+  Result<std::optional<Prefix>> prefix_of(int i) override;
+  Result<TensorPtr> mapped_pad_value(const Synced& synced, int i, int out_axis) override;
   Result<OutletId> materialise(OutletId wire, StreamFact* stream) override;
   Result<OutletId> window(OutletId wire, StreamFact* stream, const StreamWindow& window) override;
   Status give(int i, OutletId pulsed, PulsedOutput output) override;
@@ -132,7 +133,7 @@ class Builder final : public PulseBuilder {
   /// A wire, or a slice of one, with the source of its layout: it can be laid out again with
   /// another delay and history.
   struct Source {
-    enum class Kind { kPlain, kBordered, kFronted, kWaiting };
+    enum class Kind { kPlain, kEdgePadded, kPrefixed, kWaiting };
     OutletId wire;
     StreamFact stream;  ///< of the wire as it is
     Kind kind = Kind::kPlain;
@@ -140,20 +141,20 @@ class Builder final : public PulseBuilder {
   };
 
   /// A stream whose own frames pad it, before these are laid out.
-  struct Bordered {
+  struct EdgePadded {
     Source source;
     StreamFact stream;  ///< of the source, where none of its frames waits
-    StreamBorder border;
+    EdgePadding padding;
     int64_t held = 0;                 ///< frames to wait, for the end to be known in time
     std::vector<int64_t> known = {};  ///< positions from which on the first frames are valid
     int64_t out_delay = 0;            ///< of the wire that has them laid out
 
     /// Return the delay if no frame waits for another one.
-    int64_t delay() const { return stream.delay + held - border.before; }
+    int64_t delay() const { return stream.delay + held - padding.before; }
   };
 
   /// A stream with static prefix frames, before layout.
-  struct Fronted {
+  struct Prefixed {
     OutletId source;
     StreamFact stream;  ///< of the source
     OutletId frames;
@@ -221,11 +222,11 @@ class Builder final : public PulseBuilder {
   int64_t unread_of_inputs() { return is_by_frame() ? unread() : 0; }
   Result<int64_t> meeting_delay();
   OpPtr bound_op() const;
-  Result<std::optional<TensorPtr>> fill_of_windows(OutletId wire, const StreamFact& stream,
-                                                   const StreamWindow& window,
-                                                   const TensorPtr& frame) const;
+  Result<std::optional<TensorPtr>> pad_value_of_windows(OutletId wire, const StreamFact& stream,
+                                                        const StreamWindow& window,
+                                                        const TensorPtr& frame) const;
   Result<int64_t> history_of(OutletId wire, StreamFact* stream, const StreamWindow& window,
-                             const TensorPtr& fill);
+                             const TensorPtr& pad_value);
   const KnownWire& input(int i) const override { return wires_.at(source_of(i)); }
   bool can_be_equal(const Dim& a, const Dim& b) const;
   Status check_stride(int64_t frames, int64_t stride);
@@ -253,22 +254,23 @@ class Builder final : public PulseBuilder {
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream, int64_t unit,
                               bool late) const;
   void read_end(OutletId wire, const StreamFact& stream);
-  Result<std::optional<OutletId>> fronted_window(const Fronted& fronted, StreamFact* stream,
-                                                 const StreamWindow& window);
+  Result<std::optional<OutletId>> prefixed_window(const Prefixed& prefixed, StreamFact* stream,
+                                                  const StreamWindow& window);
   int64_t earliest_delay(OutletId wire, const StreamFact& stream);
-  Result<std::optional<Fronted>> padded_front(OutletId wire, StreamFact stream,
-                                              const StreamWindow& window);
+  Result<std::optional<Prefixed>> padded_prefix(OutletId wire, StreamFact stream,
+                                                const StreamWindow& window);
   Result<OutletId> with_delay(OutletId wire, const StreamFact& stream, int64_t frames);
-  Result<OutletId> cut_front(const Fronted& fronted, int64_t begin, int64_t end);
-  std::optional<int64_t> front_delay() const;
-  Result<std::optional<OutletId>> frames_in_front(int i, int64_t count);
+  Result<OutletId> cut_prefix(const Prefixed& prefixed, int64_t begin, int64_t end);
+  std::optional<int64_t> prefix_delay() const;
+  Result<std::optional<OutletId>> prefix_frames(int i, int64_t count);
   Result<bool> begin_early(int64_t delay);
   Result<OutletId> first_frames(OutletId made);
-  void skip_front(KnownWire* wire) const;
+  void skip_prefix(KnownWire* wire) const;
   Status give_behind(KnownWire* wire, OutletId frames, int64_t count);
-  Result<OutletId> lay_front(const Fronted& fronted, int64_t history, int64_t shown);
-  Result<Bordered> bordered(const Source& source, const StreamBorder& border, int64_t pulse);
-  Result<OutletId> lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown);
+  Result<OutletId> lay_prefix(const Prefixed& prefixed, int64_t history, int64_t shown);
+  Result<EdgePadded> edge_padded(const Source& source, const EdgePadding& padding, int64_t pulse);
+  Result<OutletId> lay_edge_padding(const EdgePadded& edge_padded, int64_t out_delay,
+                                    int64_t shown);
   Graph* pulsed_;
   std::vector<std::vector<int>> uses_;
   SymbolScope taken_lengths_;
@@ -278,8 +280,8 @@ class Builder final : public PulseBuilder {
   std::set<int> asked_;
   bool waited_ = false;
   std::optional<Early> early_;
-  std::map<OutletId, Fronted> fronted_;    ///< by the wire that has them laid out
-  std::map<OutletId, Bordered> bordered_;  ///< by the wire that has them laid out
+  std::map<OutletId, Prefixed> prefixed_;       ///< by the wire that has them laid out
+  std::map<OutletId, EdgePadded> edge_padded_;  ///< by the wire that has them laid out
   std::map<OutletId, Waiting> waiting_;    ///< by the wire that waits
   std::optional<Waiting> meeting_;         ///< the wires that the current node aligns
   std::map<OutletId, KnownWire> wires_;

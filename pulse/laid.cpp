@@ -7,7 +7,7 @@
 #include "ops/stream/border.h"
 #include "ops/stream/latch.h"
 #include "pulse/builder.h"
-#include "pulse/fill.h"
+#include "pulse/pad_value.h"
 
 namespace rill::pulse {
 namespace {
@@ -21,61 +21,62 @@ bool has_numbers(const Fact& fact) {
 
 }  // namespace
 
-Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown) {
-  const auto [before, after, reflect] = bordered.border;
+Result<OutletId> Builder::lay_edge_padding(const EdgePadded& edge_padded, int64_t out_delay,
+                                           int64_t shown) {
+  const auto [before, after, reflect] = edge_padded.padding;
   // The largest look-back of the output's frames, at the end and at the beginning of the stream.
   const int64_t tail = after * (reflect ? 2 : 1);
-  const int64_t shift = out_delay + before - bordered.stream.delay;
+  const int64_t shift = out_delay + before - edge_padded.stream.delay;
   const int64_t back = std::max<int64_t>(0, shown + shift + (after > 0 ? tail : 0));
   auto op = draft_op<ops::PulseBorder>();
-  op->axis = bordered.stream.axis;
+  op->axis = edge_padded.stream.axis;
   op->overlap = back;
   op->shown = shown;
-  op->delay = bordered.stream.delay;
+  op->delay = edge_padded.stream.delay;
   op->out_delay = out_delay;
   op->before = before;
   op->reflect = reflect;
-  op->length = bordered.stream.dim;
-  RILL_ASSIGN(const OutletId source, lay(bordered.source, bordered.stream.delay, back));
+  op->length = edge_padded.stream.dim;
+  RILL_ASSIGN(const OutletId source, lay(edge_padded.source, edge_padded.stream.delay, back));
   if (after > 0) {
-    StreamFact shown_end = bordered.stream;
+    StreamFact shown_end = edge_padded.stream;
     shown_end.delay = out_delay + before;
-    read_end(bordered.source.wire, shown_end);
+    read_end(edge_padded.source.wire, shown_end);
   }
   knows_ends_ = true;
   return add1("border", op, {source});
 }
 
-Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const StreamBorder& border) {
-  if (std::max(border.before, border.after) > kMostFrames) {
-    return refusal(str_cat("a border of ", std::max(border.before, border.after), " frames"),
+Result<OutletId> Builder::pad_edges(OutletId wire, StreamFact* stream, const EdgePadding& padding) {
+  if (std::max(padding.before, padding.after) > kMostFrames) {
+    return refusal(str_cat("edge padding of ", std::max(padding.before, padding.after), " frames"),
                    str_cat("Use at most ", kMostFrames));
   }
   // A whole run with fewer frames than the padding repeats is an error.
   needed_.push_back(stream->dim -
-                    Dim(border.reflect ? std::max(border.before, border.after) + 1 : 1));
+                    Dim(padding.reflect ? std::max(padding.before, padding.after) + 1 : 1));
   RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
-  RILL_ASSIGN(Bordered best, bordered({wire, *stream}, border, pulse));
+  RILL_ASSIGN(EdgePadded best, edge_padded({wire, *stream}, padding, pulse));
   const Source source = laid_source(wire, *stream);
   if (source.kind != Source::Kind::kPlain) {
-    RILL_ASSIGN(Bordered earlier, bordered(source, border, pulse));
+    RILL_ASSIGN(EdgePadded earlier, edge_padded(source, padding, pulse));
     const bool less = earlier.delay() < best.delay() && earlier.out_delay <= best.out_delay;
     if (less) best = std::move(earlier);
   }
-  settles_at(settled_of(source) + best.held + border.before + pulse, pulse);
-  RILL_ASSIGN(const OutletId out, lay_border(best, best.out_delay, 0));
+  settles_at(settled_of(source) + best.held + padding.before + pulse, pulse);
+  RILL_ASSIGN(const OutletId out, lay_edge_padding(best, best.out_delay, 0));
   stream->delay = best.out_delay;
-  stream->fill = nullptr;
-  bordered_.insert_or_assign(out, std::move(best));
+  stream->pad_value = nullptr;
+  edge_padded_.insert_or_assign(out, std::move(best));
   return out;
 }
 
 /// Pad frames that can be laid out earlier, and lay the result out as early as possible.
-Result<Builder::Bordered> Builder::bordered(const Source& source, const StreamBorder& border,
-                                            int64_t pulse) {
-  Bordered out{source, source.stream, border};
+Result<Builder::EdgePadded> Builder::edge_padded(const Source& source, const EdgePadding& padding,
+                                                 int64_t pulse) {
+  EdgePadded out{source, source.stream, padding};
   out.stream.delay = delay_of(source);
-  if (border.after > 0) {
+  if (padding.after > 0) {
     RILL_ASSIGN(const int64_t slack, slack_of(source.wire, out.stream));
     out.held = -slack;
   }
@@ -90,58 +91,60 @@ Result<Builder::Bordered> Builder::bordered(const Source& source, const StreamBo
   out.out_delay = std::max(out.delay(), -first);
   const auto note = [&](int64_t frame, int64_t repeated) {
     const int64_t known = known_at(repeated);
-    if (border.before <= kMostKnown) out.known.push_back(known);
+    if (padding.before <= kMostKnown) out.known.push_back(known);
     if (frame >= first) out.out_delay = std::max(out.out_delay, known - frame);
   };
   // With very many mirrored frames, the first frame read waits longest.
-  for (int64_t at = border.before <= kMostKnown ? 0 : first; at < border.before; ++at) {
-    note(at, border.reflect ? border.before - at : 0);
-    if (border.before > kMostKnown) break;
+  for (int64_t at = padding.before <= kMostKnown ? 0 : first; at < padding.before; ++at) {
+    note(at, padding.reflect ? padding.before - at : 0);
+    if (padding.before > kMostKnown) break;
   }
   for (size_t at = 0; at < inner.size(); ++at) {
     const auto frame = static_cast<int64_t>(at);
-    note(border.before + frame, frame);
+    note(padding.before + frame, frame);
   }
   return out;
 }
 
 /// Lay out prefix frames before `history` frames of a source. Each pulse repeats the first `shown`
 /// frames from the previous pulse.
-Result<OutletId> Builder::lay_front(const Fronted& fronted, int64_t history, int64_t shown) {
+Result<OutletId> Builder::lay_prefix(const Prefixed& prefixed, int64_t history, int64_t shown) {
   auto op = draft_op<ops::PulseSplice>();
-  op->axis = fronted.stream.axis;
-  op->has_front = true;
-  op->begin = fronted.stream.delay - fronted.count + history;
+  op->axis = prefixed.stream.axis;
+  op->has_prefix = true;
+  op->begin = prefixed.stream.delay - prefixed.count + history;
   op->shown = shown;
-  RILL_ASSIGN(const OutletId source, delay(fronted.source, fronted.stream, history - shown, shown));
-  return add1("front", op, {source, fronted.frames});
+  RILL_ASSIGN(const OutletId source,
+              delay(prefixed.source, prefixed.stream, history - shown, shown));
+  return add1("front", op, {source, prefixed.frames});
 }
 
-Result<OutletId> Builder::front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
-                                std::vector<int64_t> known) {
+Result<OutletId> Builder::prefix(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
+                                 std::vector<int64_t> known) {
   if (count > kMostFrames) {
     return refusal(str_cat(counted(count, "frame"), " of prefix"),
                    str_cat("Use at most ", kMostFrames));
   }
-  Fronted fronted{wire, *stream, frames, count, std::move(known)};
+  Prefixed prefixed{wire, *stream, frames, count, std::move(known)};
   int64_t history = std::max<int64_t>(0, count - stream->delay - unread());
-  for (auto at = static_cast<size_t>(unread()); at < fronted.known.size(); ++at) {
-    const int64_t wait = fronted.known[at] - static_cast<int64_t>(at);
-    history = std::max(history, wait - fronted.virtual_delay());
+  for (auto at = static_cast<size_t>(unread()); at < prefixed.known.size(); ++at) {
+    const int64_t wait = prefixed.known[at] - static_cast<int64_t>(at);
+    history = std::max(history, wait - prefixed.virtual_delay());
   }
-  RILL_ASSIGN(const OutletId out, lay_front(fronted, history, 0));
+  RILL_ASSIGN(const OutletId out, lay_prefix(prefixed, history, 0));
   stream->delay += history - count;
   stream->dim += Dim(count);
-  fronted.out_delay = stream->delay;
-  fronted_.insert_or_assign(out, fronted);
+  prefixed.out_delay = stream->delay;
+  prefixed_.insert_or_assign(out, prefixed);
   return out;
 }
 
 /// Return nothing if the window skips more frames than the prefix has.
-Result<std::optional<OutletId>> Builder::fronted_window(const Fronted& fronted, StreamFact* stream,
-                                                        const StreamWindow& window) {
+Result<std::optional<OutletId>> Builder::prefixed_window(const Prefixed& prefixed,
+                                                         StreamFact* stream,
+                                                         const StreamWindow& window) {
   // In a slice of the joined stream, frame 0 comes later.
-  const int64_t virtual_delay = fronted.virtual_delay() + stream->delay - fronted.out_delay;
+  const int64_t virtual_delay = prefixed.virtual_delay() + stream->delay - prefixed.out_delay;
   const int64_t first = window.unread * window.stride;
   const int64_t history =
       aligned_history(std::max(window.kernel - window.stride, -virtual_delay - first),
@@ -149,18 +152,18 @@ Result<std::optional<OutletId>> Builder::fronted_window(const Fronted& fronted, 
   if (history < 0) return std::optional<OutletId>();
   // Windows within the prefix are computed from its frames alone.
   const int64_t overlap = std::max<int64_t>(0, window.kernel - window.stride);
-  const int64_t skipped = stream->delay - fronted.out_delay;
+  const int64_t skipped = stream->delay - prefixed.out_delay;
   const int64_t least = aligned_history(overlap, virtual_delay, window.stride);
   const bool alone = window.frame_by_window && window.padding_is_frames &&
                      node().outputs.size() == 1 && least < history &&
-                     fronted.count - skipped >= window.kernel;
+                     prefixed.count - skipped >= window.kernel;
   const int64_t kept = alone ? least : history;
   stream->delay = (virtual_delay + kept) / window.stride;
-  stream->fill = nullptr;
-  RILL_ASSIGN(const OutletId out, lay_front(fronted, kept, std::min(overlap, kept)));
+  stream->pad_value = nullptr;
+  RILL_ASSIGN(const OutletId out, lay_prefix(prefixed, kept, std::min(overlap, kept)));
   if (alone) {
-    const int64_t windows = (fronted.count - skipped - window.kernel) / window.stride + 1;
-    RILL_ASSIGN(const OutletId frames, cut_front(fronted, skipped, fronted.count));
+    const int64_t windows = (prefixed.count - skipped - window.kernel) / window.stride + 1;
+    RILL_ASSIGN(const OutletId frames, cut_prefix(prefixed, skipped, prefixed.count));
     early_ = Early{windows * window.rate - window.cut, {}, out, frames, window.cut};
   }
   return std::optional<OutletId>(out);
@@ -189,20 +192,20 @@ std::optional<int64_t> Builder::cut_by_node(OutletId made) const {
 }
 
 /// Return frames [begin, end) of the prefix.
-Result<OutletId> Builder::cut_front(const Fronted& fronted, int64_t begin, int64_t end) {
-  if (begin == 0 && end == fronted.count) return fronted.frames;
-  return add1("part", make_op<ops::Slice>(fronted.stream.axis, Dim(begin), Dim(end)),
-              {fronted.frames});
+Result<OutletId> Builder::cut_prefix(const Prefixed& prefixed, int64_t begin, int64_t end) {
+  if (begin == 0 && end == prefixed.count) return prefixed.frames;
+  return add1("part", make_op<ops::Slice>(prefixed.stream.axis, Dim(begin), Dim(end)),
+              {prefixed.frames});
 }
 
 /// Return the least common delay of inputs whose first frames are known or prefixed; nothing if no
 /// input has a prefix, or the node does not work frame by frame.
-std::optional<int64_t> Builder::front_delay() const {
+std::optional<int64_t> Builder::prefix_delay() const {
   const std::optional<int64_t> none;
-  if (fronted_.empty() || node().outputs.size() != 1 || !is_by_frame()) return none;
+  if (prefixed_.empty() || node().outputs.size() != 1 || !is_by_frame()) return none;
   if (inputs() > 1 && node().op->tolerance() != Tolerance::kExact) return none;
   if (node().op->with_symbol(symbol(), Dim(1))) return none;
-  bool any_front = false;
+  bool any_prefix = false;
   int64_t latest = INT64_MIN;
   for (int i = 0; i < inputs(); ++i) {
     const auto s = stream(i);
@@ -211,31 +214,31 @@ std::optional<int64_t> Builder::front_delay() const {
       continue;
     }
     if (input(i).steady) continue;
-    const Fronted* fronted = laid(fronted_, wire(i), *s);
-    if (fronted && !fronted->known.empty()) return none;
-    any_front |= fronted != nullptr;
-    latest = std::max(latest, fronted ? fronted->virtual_delay() + s->delay - fronted->out_delay
-                                      : s->delay);
+    const Prefixed* prefixed = laid(prefixed_, wire(i), *s);
+    if (prefixed && !prefixed->known.empty()) return none;
+    any_prefix |= prefixed != nullptr;
+    latest = std::max(
+        latest, prefixed ? prefixed->virtual_delay() + s->delay - prefixed->out_delay : s->delay);
   }
-  return any_front ? std::optional(latest) : none;
+  return any_prefix ? std::optional(latest) : none;
 }
 
 /// Return the first `count` frames of an input; nothing if they are unknown.
-Result<std::optional<OutletId>> Builder::frames_in_front(int i, int64_t count) {
+Result<std::optional<OutletId>> Builder::prefix_frames(int i, int64_t count) {
   std::optional<OutletId> unknown;
   const auto s = stream(i);
   if (!s) return std::optional(wire(i));
   const KnownWire& own = input(i);
-  if (const Fronted* fronted = own.steady ? nullptr : laid(fronted_, wire(i), *s)) {
-    const int64_t skipped = s->delay - fronted->out_delay;
-    if (fronted->count < skipped + count || !fronted->known.empty()) return unknown;
-    RILL_ASSIGN(const OutletId frames, cut_front(*fronted, skipped, skipped + count));
+  if (const Prefixed* prefixed = own.steady ? nullptr : laid(prefixed_, wire(i), *s)) {
+    const int64_t skipped = s->delay - prefixed->out_delay;
+    if (prefixed->count < skipped + count || !prefixed->known.empty()) return unknown;
+    RILL_ASSIGN(const OutletId frames, cut_prefix(*prefixed, skipped, skipped + count));
     return std::optional(frames);
   }
   if (own.steady ? own.frame == nullptr : s->delay > -count) return unknown;
   if (!has_numbers(fact(wire(i)))) return unknown;
-  RILL_ASSIGN(const TensorPtr frames, frames_of_fill(fact(wire(i)), s->axis, count,
-                                                     own.steady ? own.frame : s->fill));
+  RILL_ASSIGN(const TensorPtr frames, frames_of_pad_value(fact(wire(i)), s->axis, count,
+                                                          own.steady ? own.frame : s->pad_value));
   RILL_ASSIGN(const OutletId out, konst("first", *frames));
   return std::optional(out);
 }
@@ -245,7 +248,7 @@ Result<std::optional<OutletId>> Builder::frames_in_front(int i, int64_t count) {
 Result<bool> Builder::begin_early(int64_t delay) {
   Early early{-delay, {}, std::nullopt, {}};
   for (int i = 0; i < inputs(); ++i) {
-    RILL_ASSIGN(const auto frames, frames_in_front(i, -delay));
+    RILL_ASSIGN(const auto frames, prefix_frames(i, -delay));
     if (!frames) return false;
     early.inputs.push_back(*frames);
   }
@@ -278,12 +281,12 @@ Result<OutletId> Builder::first_frames(OutletId made) {
 }
 
 /// Replace a slice after the whole prefix by a slice of the stream without the prefix.
-void Builder::skip_front(KnownWire* wire) const {
-  const auto fronted = fronted_.find(wire->outlet);
-  if (fronted == fronted_.end() || !wire->cut || *wire->cut < fronted->second.count) return;
-  if (fronted->second.out_delay + *wire->cut != wire->stream->delay) return;
-  wire->outlet = fronted->second.source;
-  wire->stream->delay = fronted->second.virtual_delay() + *wire->cut;
+void Builder::skip_prefix(KnownWire* wire) const {
+  const auto prefixed = prefixed_.find(wire->outlet);
+  if (prefixed == prefixed_.end() || !wire->cut || *wire->cut < prefixed->second.count) return;
+  if (prefixed->second.out_delay + *wire->cut != wire->stream->delay) return;
+  wire->outlet = prefixed->second.source;
+  wire->stream->delay = prefixed->second.virtual_delay() + *wire->cut;
   wire->cut = std::nullopt;
 }
 
@@ -293,84 +296,85 @@ Status Builder::give_behind(KnownWire* wire, OutletId frames, int64_t count) {
   StreamFact behind = stream;
   behind.delay += count;
   behind.dim = behind.dim - Dim(count);
-  behind.fill = nullptr;
-  Fronted fronted{wire->outlet, behind, frames, count, {}};
+  behind.pad_value = nullptr;
+  Prefixed prefixed{wire->outlet, behind, frames, count, {}};
   const int64_t history = std::max<int64_t>(0, -stream.delay - unread());
-  RILL_ASSIGN(wire->outlet, lay_front(fronted, history, 0));
+  RILL_ASSIGN(wire->outlet, lay_prefix(prefixed, history, 0));
   stream.delay += history;
-  stream.fill = nullptr;
+  stream.pad_value = nullptr;
   wire->cut = 0;
   wire->taken_delay = behind.delay - count;
-  fronted.out_delay = stream.delay;
-  fronted_.insert_or_assign(wire->outlet, fronted);
+  prefixed.out_delay = stream.delay;
+  prefixed_.insert_or_assign(wire->outlet, prefixed);
   return {};
 }
 
-Result<std::optional<PulseBuilder::InFront>> Builder::in_front(int i) {
+Result<std::optional<PulseBuilder::Prefix>> Builder::prefix_of(int i) {
   constexpr int64_t kMost = 4096;
-  std::optional<InFront> none;
+  std::optional<Prefix> none;
   const auto s = stream(i);
   if (!s || input(i).steady) return none;
-  const Fronted* fronted = laid(fronted_, wire(i), *s);
-  const int64_t skipped = fronted ? s->delay - fronted->out_delay : 0;
-  const int64_t count = fronted ? fronted->count - skipped : -s->delay;
-  if (count < 1 || count > kMost || (fronted && !fronted->known.empty())) return none;
+  const Prefixed* prefixed = laid(prefixed_, wire(i), *s);
+  const int64_t skipped = prefixed ? s->delay - prefixed->out_delay : 0;
+  const int64_t count = prefixed ? prefixed->count - skipped : -s->delay;
+  if (count < 1 || count > kMost || (prefixed && !prefixed->known.empty())) return none;
   StreamFact rest = *s;
   rest.dim = s->dim - Dim(count);
-  rest.delay = fronted ? fronted->stream.delay : 0;
-  rest.fill = nullptr;
-  if (fronted) {
-    RILL_ASSIGN(const OutletId frames, cut_front(*fronted, skipped, fronted->count));
-    return std::optional(InFront{frames, count, fronted->source, rest});
+  rest.delay = prefixed ? prefixed->stream.delay : 0;
+  rest.pad_value = nullptr;
+  if (prefixed) {
+    RILL_ASSIGN(const OutletId frames, cut_prefix(*prefixed, skipped, prefixed->count));
+    return std::optional(Prefix{frames, count, prefixed->source, rest});
   }
   if (!has_numbers(fact(wire(i)))) return none;
-  RILL_ASSIGN(const TensorPtr frames, frames_of_fill(fact(wire(i)), s->axis, count, s->fill));
+  RILL_ASSIGN(const TensorPtr frames,
+              frames_of_pad_value(fact(wire(i)), s->axis, count, s->pad_value));
   RILL_ASSIGN(const OutletId first, konst("front", *frames));
-  return std::optional(InFront{first, count, wire(i), rest});
+  return std::optional(Prefix{first, count, wire(i), rest});
 }
 
 /// Return the known or present prefix of a wire, with the padding of a window before it and after
 /// the stream. Nothing if there is none, or if the frames have no shape.
-Result<std::optional<Builder::Fronted>> Builder::padded_front(OutletId wire, StreamFact stream,
-                                                              const StreamWindow& window) {
+Result<std::optional<Builder::Prefixed>> Builder::padded_prefix(OutletId wire, StreamFact stream,
+                                                                const StreamWindow& window) {
   const Fact fact = pulsed_->fact(wire);
   const int axis = stream.axis;
-  const Fronted* fronted = laid(fronted_, wire, stream);
-  if (fronted && !fronted->known.empty()) return std::optional<Fronted>();
-  const bool padded = window.before > 0 || !fronted;
-  if (padded && !has_numbers(fact)) return std::optional<Fronted>();
-  if (!fronted) {
+  const Prefixed* prefixed = laid(prefixed_, wire, stream);
+  if (prefixed && !prefixed->known.empty()) return std::optional<Prefixed>();
+  const bool padded = window.before > 0 || !prefixed;
+  if (padded && !has_numbers(fact)) return std::optional<Prefixed>();
+  if (!prefixed) {
     // The end may delay the stream until no frame of it is known.
     RILL_ASSIGN(wire, mask(wire, &stream, false, window.after > 0, window.pad_value));
-    if (!stream.has_prefix()) return std::optional<Fronted>();
+    if (!stream.has_prefix()) return std::optional<Prefixed>();
   }
-  const int64_t skipped = fronted ? stream.delay - fronted->out_delay : 0;
-  const int64_t known = fronted ? fronted->count - skipped : -stream.delay;
-  if (known < 1) return std::optional<Fronted>();
+  const int64_t skipped = prefixed ? stream.delay - prefixed->out_delay : 0;
+  const int64_t known = prefixed ? prefixed->count - skipped : -stream.delay;
+  if (known < 1) return std::optional<Prefixed>();
   // If the stream may end within the prefix, padding replaces some of its frames.
   if (window.after > 0 && !whole_.scope.proves_non_negative(stream.dim - Dim(known))) {
-    return std::optional<Fronted>();
+    return std::optional<Prefixed>();
   }
   OutletId frames;
   StreamFact rest = stream;
   rest.dim = stream.dim - Dim(known);
-  rest.delay = fronted ? fronted->stream.delay : 0;
-  rest.fill = nullptr;
-  if (fronted) {
-    wire = fronted->source;
-    RILL_ASSIGN(frames, cut_front(*fronted, skipped, fronted->count));
+  rest.delay = prefixed ? prefixed->stream.delay : 0;
+  rest.pad_value = nullptr;
+  if (prefixed) {
+    wire = prefixed->source;
+    RILL_ASSIGN(frames, cut_prefix(*prefixed, skipped, prefixed->count));
     RILL_ASSIGN(wire, mask(wire, &rest, false, window.after > 0, window.pad_value));
   } else {
-    RILL_ASSIGN(const TensorPtr first, frames_of_fill(fact, axis, known, stream.fill));
+    RILL_ASSIGN(const TensorPtr first, frames_of_pad_value(fact, axis, known, stream.pad_value));
     RILL_ASSIGN(frames, konst("known", *first));
   }
   if (window.before > 0) {
     const auto pad = std::make_shared<const Tensor>(window.pad_value);
-    RILL_ASSIGN(const TensorPtr padding, frames_of_fill(fact, axis, window.before, pad));
+    RILL_ASSIGN(const TensorPtr padding, frames_of_pad_value(fact, axis, window.before, pad));
     RILL_ASSIGN(const OutletId before, konst("padding", *padding));
     RILL_ASSIGN(frames, add1("front", make_op<ops::Concat>(axis), {before, frames}));
   }
-  return std::optional(Fronted{wire, rest, frames, window.before + known, {}});
+  return std::optional(Prefixed{wire, rest, frames, window.before + known, {}});
 }
 
 }  // namespace rill::pulse

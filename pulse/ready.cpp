@@ -8,7 +8,7 @@
 #include "pulse/before/frames_first.h"
 #include "pulse/before/joined_pad.h"
 #include "pulse/before/long_streams.h"
-#include "pulse/before/sink_border.h"
+#include "pulse/before/sink_edge_padding.h"
 #include "pulse/before/weighed_sum.h"
 
 namespace rill::pulse {
@@ -68,7 +68,7 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
     RILL_ASSIGN(simple, loops_of_weighed_sums(std::move(simple), symbol));
   }
   if constexpr (ops::built("pad") || ops::built("stft")) {
-    RILL_ASSIGN(simple, sink_borders(std::move(simple), symbol));
+    RILL_ASSIGN(simple, sink_edge_padding(std::move(simple), symbol));
   }
   return simple;
 }

@@ -81,7 +81,7 @@ Result<OutletId> Slider::whole_window(OutletId source, int axis, int64_t each) {
   delay->axis = axis;
   delay->overlap = (window_.left + window_.right) * each;
   // The zero point may be another byte.
-  if (is_quantised(fact.dtype)) delay->fill = mask->value;
+  if (is_quantised(fact.dtype)) delay->pad_value = mask->value;
   const std::string name = out_.node(source.node).name;
   RILL_ASSIGN(source, add1(name + "_ended", std::move(mask), source));
   return add1(name + "_window", std::move(delay), source);

@@ -35,7 +35,7 @@ const Graph* step_of(const Graph& graph) {
 
 bool is_context(const Graph& graph, const Node& node) {
   const auto need = node.inputs.size() == 1 ? node.op->history(0) : std::nullopt;
-  if (!need || need->fill) return false;
+  if (!need || need->pad_value) return false;
   Fact with = graph.fact(node.inputs[0]).without_value();
   with.shape[static_cast<size_t>(need->axis)] += Dim(need->frames);
   return node.outputs.size() == 1 && node.outputs[0].same_type(with);

@@ -30,10 +30,10 @@ Builder::Source Builder::laid_source(OutletId wire, const StreamFact& stream) co
     if (frames <= kMostKnown) out.kind = kind;
     out.skipped = stream.delay - out_delay;
   };
-  if (const Bordered* bordered = laid(bordered_, wire, stream)) {
-    found(Kind::kBordered, bordered->out_delay, bordered->border.before);
-  } else if (const Fronted* fronted = laid(fronted_, wire, stream)) {
-    found(Kind::kFronted, fronted->out_delay, static_cast<int64_t>(fronted->known.size()));
+  if (const EdgePadded* edge_padded = laid(edge_padded_, wire, stream)) {
+    found(Kind::kEdgePadded, edge_padded->out_delay, edge_padded->padding.before);
+  } else if (const Prefixed* prefixed = laid(prefixed_, wire, stream)) {
+    found(Kind::kPrefixed, prefixed->out_delay, static_cast<int64_t>(prefixed->known.size()));
   } else if (const Waiting* waiting = laid(waiting_, wire, stream)) {
     found(Kind::kWaiting, waiting->out_delay, 0);
   }
@@ -43,10 +43,10 @@ Builder::Source Builder::laid_source(OutletId wire, const StreamFact& stream) co
 /// Return the delay of the frames if none of them waits.
 int64_t Builder::delay_of(const Source& source) const {
   switch (source.kind) {
-    case Source::Kind::kBordered:
-      return bordered_.at(source.wire).delay() + source.skipped;
-    case Source::Kind::kFronted:
-      return fronted_.at(source.wire).virtual_delay() + source.skipped;
+    case Source::Kind::kEdgePadded:
+      return edge_padded_.at(source.wire).delay() + source.skipped;
+    case Source::Kind::kPrefixed:
+      return prefixed_.at(source.wire).virtual_delay() + source.skipped;
     case Source::Kind::kWaiting:
       return waiting_.at(source.wire).delay + source.skipped;
     default:
@@ -57,8 +57,8 @@ int64_t Builder::delay_of(const Source& source) const {
 /// Return the positions, at pulse begins, from which the first frames are valid.
 std::vector<int64_t> Builder::known_of(const Source& source) const {
   std::vector<int64_t> out;
-  if (source.kind == Source::Kind::kBordered) out = bordered_.at(source.wire).known;
-  if (source.kind == Source::Kind::kFronted) out = fronted_.at(source.wire).known;
+  if (source.kind == Source::Kind::kEdgePadded) out = edge_padded_.at(source.wire).known;
+  if (source.kind == Source::Kind::kPrefixed) out = prefixed_.at(source.wire).known;
   if (source.kind == Source::Kind::kWaiting) out = waiting_.at(source.wire).known;
   const auto cut = std::min(out.size(), static_cast<size_t>(source.skipped));
   out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(cut));
@@ -69,14 +69,15 @@ std::vector<int64_t> Builder::known_of(const Source& source) const {
 /// the reported delays, so that states can move between them.
 int64_t Builder::settled_of(const Source& source) const {
   switch (source.kind) {
-    case Source::Kind::kBordered: {
-      const Bordered& bordered = bordered_.at(source.wire);
-      const int64_t repeated = std::max<int64_t>(0, bordered.stream.delay) + bordered.border.before;
-      return std::max(repeated, settled_of(bordered.source));
+    case Source::Kind::kEdgePadded: {
+      const EdgePadded& edge_padded = edge_padded_.at(source.wire);
+      const int64_t repeated =
+          std::max<int64_t>(0, edge_padded.stream.delay) + edge_padded.padding.before;
+      return std::max(repeated, settled_of(edge_padded.source));
     }
-    case Source::Kind::kFronted: {
-      const Fronted& fronted = fronted_.at(source.wire);
-      return fronted.out_delay + static_cast<int64_t>(fronted.known.size());
+    case Source::Kind::kPrefixed: {
+      const Prefixed& prefixed = prefixed_.at(source.wire);
+      return prefixed.out_delay + static_cast<int64_t>(prefixed.known.size());
     }
     case Source::Kind::kWaiting:
       return waiting_.at(source.wire).settled;
@@ -89,11 +90,11 @@ int64_t Builder::settled_of(const Source& source) const {
 Result<OutletId> Builder::lay(const Source& source, int64_t out_delay, int64_t shown) {
   const int64_t whole = out_delay - source.skipped;
   switch (source.kind) {
-    case Source::Kind::kBordered:
-      return lay_border(bordered_.at(source.wire), whole, shown);
-    case Source::Kind::kFronted: {
-      const Fronted& fronted = fronted_.at(source.wire);
-      return lay_front(fronted, whole - fronted.virtual_delay() + shown, shown);
+    case Source::Kind::kEdgePadded:
+      return lay_edge_padding(edge_padded_.at(source.wire), whole, shown);
+    case Source::Kind::kPrefixed: {
+      const Prefixed& prefixed = prefixed_.at(source.wire);
+      return lay_prefix(prefixed, whole - prefixed.virtual_delay() + shown, shown);
     }
     case Source::Kind::kWaiting:
       return lay_waiting(waiting_.at(source.wire), whole, shown);
@@ -164,8 +165,8 @@ std::optional<Builder::Waiting> Builder::meeting_parts(int64_t latest) {
     out.known.resize(std::max(out.known.size(), known.size()));
     for (size_t at = 0; at < known.size(); ++at) out.known[at] = std::max(out.known[at], known[at]);
     const Source& inner =
-        source.kind == Source::Kind::kBordered ? bordered_.at(source.wire).source : source;
-    out.rising |= inner.kind == Source::Kind::kFronted;
+        source.kind == Source::Kind::kEdgePadded ? edge_padded_.at(source.wire).source : source;
+    out.rising |= inner.kind == Source::Kind::kPrefixed;
     out.rising |= inner.kind == Source::Kind::kWaiting;
     part.source = source;
   }
@@ -229,7 +230,7 @@ Result<Builder::Layout> Builder::layout_of(const Source& source, const StreamFac
   Layout out;
   StreamFact bare = stream;
   bare.delay = delay_of(source);
-  bare.fill = nullptr;
+  bare.pad_value = nullptr;
   if (window.after > 0) {
     RILL_ASSIGN(const int64_t slack, slack_of(source.wire, bare));
     bare.delay -= slack;
@@ -254,9 +255,9 @@ Result<std::optional<OutletId>> Builder::laid_window(OutletId wire, StreamFact* 
   const Source source = laid_source(wire, *stream);
   const bool padded = window.before > 0 || window.after > 0;
   if (source.kind == Source::Kind::kPlain) return none;
-  if (source.kind == Source::Kind::kFronted && known_of(source).empty()) return none;
+  if (source.kind == Source::Kind::kPrefixed && known_of(source).empty()) return none;
   RILL_ASSIGN(const Layout layout, layout_of(source, *stream, window));
-  if (padded || source.kind != Source::Kind::kBordered) {
+  if (padded || source.kind != Source::Kind::kEdgePadded) {
     RILL_ASSIGN(const Layout plain, layout_of(Source{wire, *stream}, *stream, window));
     if (layout.out_delay >= plain.out_delay) return none;
   }
@@ -264,7 +265,7 @@ Result<std::optional<OutletId>> Builder::laid_window(OutletId wire, StreamFact* 
               lay_for(source, window, layout.delay, std::max<int64_t>(0, layout.history), 0));
   note_windows(source, window, layout, out);
   stream->delay = layout.out_delay;
-  stream->fill = nullptr;
+  stream->pad_value = nullptr;
   if (layout.history < 0) {
     RILL_ASSIGN(out, skip_frames(out, *stream, -layout.history));
   }
@@ -278,7 +279,7 @@ Result<OutletId> Builder::lay_for(const Source& source, const StreamWindow& wind
   shown = std::min(history, std::max<int64_t>(0, window.kernel - window.stride) + shown);
   StreamFact stream = source.stream;
   stream.delay = laid_delay + history - shown;
-  stream.fill = nullptr;
+  stream.pad_value = nullptr;
   RILL_ASSIGN(OutletId out, lay(source, stream.delay, shown));
   if (window.before == 0 && window.after == 0) return out;
   auto op = draft_op<ops::PulseMask>();

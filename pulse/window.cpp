@@ -7,7 +7,7 @@
 #include "ops/stream/delay.h"
 #include "ops/stream/mask.h"
 #include "pulse/builder.h"
-#include "pulse/fill.h"
+#include "pulse/pad_value.h"
 
 namespace rill::pulse {
 Result<OutletId> Builder::delay(OutletId wire, const StreamFact& stream, int64_t frames,
@@ -18,7 +18,7 @@ Result<OutletId> Builder::delay(OutletId wire, const StreamFact& stream, int64_t
   op->delay = frames;
   op->overlap = overlap;
   if (stream.has_prefix()) {
-    op->fill = stream.fill;
+    op->pad_value = stream.pad_value;
     op->padding = -stream.delay;
   }
   return add1("delay", op, {wire});
@@ -101,7 +101,7 @@ Result<OutletId> Builder::materialise(OutletId wire, StreamFact* stream) {
   if (!stream->has_prefix()) return wire;
   RILL_ASSIGN(const OutletId out, delay(wire, *stream, -stream->delay, 0));
   stream->delay = 0;
-  stream->fill = nullptr;
+  stream->pad_value = nullptr;
   return out;
 }
 
@@ -112,9 +112,10 @@ Status Builder::check_stride(int64_t frames, int64_t stride) {
 }
 
 /// Return the result of windows of one known frame, null for zeros; nothing if it is unknown.
-Result<std::optional<TensorPtr>> Builder::fill_of_windows(OutletId wire, const StreamFact& stream,
-                                                          const StreamWindow& window,
-                                                          const TensorPtr& frame) const {
+Result<std::optional<TensorPtr>> Builder::pad_value_of_windows(OutletId wire,
+                                                               const StreamFact& stream,
+                                                               const StreamWindow& window,
+                                                               const TensorPtr& frame) const {
   std::optional<TensorPtr> unknown;
   // With a stride, size-preserving padding depends on the length.
   const bool even = window.before > 0 || window.after == 0 || window.stride == 1;
@@ -122,7 +123,8 @@ Result<std::optional<TensorPtr>> Builder::fill_of_windows(OutletId wire, const S
   if (!window.padding_is_frames || !even || node().outputs.size() != 1) return unknown;
   const int64_t at = (window.before + window.stride - 1) / window.stride;
   const int64_t count = at * window.stride - window.before + window.kernel;
-  RILL_ASSIGN(TensorPtr frames, frames_of_fill(pulsed_->fact(wire), stream.axis, count, frame));
+  RILL_ASSIGN(TensorPtr frames,
+              frames_of_pad_value(pulsed_->fact(wire), stream.axis, count, frame));
   std::vector<TensorPtr> values{std::move(frames)};
   std::vector<char> streams{1};
   for (int i = 1; i < inputs(); ++i) {
@@ -134,13 +136,13 @@ Result<std::optional<TensorPtr>> Builder::fill_of_windows(OutletId wire, const S
   const auto given = run_alone(bound_op(), values, streams, 0);
   if (!given.ok() || given->extent(stream.axis) <= at) return unknown;
   RILL_ASSIGN(Tensor one, ops::frame_at(*given, stream.axis, at));
-  return std::optional(compact_fill(std::make_shared<const Tensor>(std::move(one))));
+  return std::optional(compact_pad_value(std::make_shared<const Tensor>(std::move(one))));
 }
 
 /// Return how many earlier frames a window needs before a pulse; negative if it skips frames.
-/// `stream` becomes that of the output. `fill`: the virtual frame before the first one.
+/// `stream` becomes that of the output. `pad_value`: the virtual frame before the first one.
 Result<int64_t> Builder::history_of(OutletId wire, StreamFact* stream, const StreamWindow& window,
-                                    const TensorPtr& fill) {
+                                    const TensorPtr& pad_value) {
   const int64_t begin = stream->delay - window.before;
   const auto out_delay = [&](int64_t history) { return (begin + history) / window.stride; };
   const int64_t earlier = window.kernel - window.stride;
@@ -150,7 +152,7 @@ Result<int64_t> Builder::history_of(OutletId wire, StreamFact* stream, const Str
   if (out_delay(history) >= 0) asked_.erase(node_);
   if (out_delay(history) < 0) {
     if (out_delay(history) < -window.unread) {
-      RILL_ASSIGN(first, fill_of_windows(wire, *stream, window, fill));
+      RILL_ASSIGN(first, pad_value_of_windows(wire, *stream, window, pad_value));
     }
     if (!first) {
       history = aligned_history(std::max(earlier, -begin - window.unread * window.stride), begin,
@@ -158,7 +160,7 @@ Result<int64_t> Builder::history_of(OutletId wire, StreamFact* stream, const Str
     }
   }
   stream->delay = out_delay(history);
-  stream->fill = first ? *first : nullptr;
+  stream->pad_value = first ? *first : nullptr;
   return history;
 }
 
@@ -168,24 +170,24 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   RILL_TRY(check_stride(p, window.stride));
   RILL_ASSIGN(const auto laid_out, laid_window(wire, stream, window));
   if (laid_out) return *laid_out;
-  const Fronted* fronted = laid(fronted_, wire, *stream);
-  if (fronted && !fronted->known.empty()) fronted = nullptr;
-  if (window.before == 0 && window.after == 0 && fronted) {
-    RILL_ASSIGN(const auto out, fronted_window(*fronted, stream, window));
+  const Prefixed* prefixed = laid(prefixed_, wire, *stream);
+  if (prefixed && !prefixed->known.empty()) prefixed = nullptr;
+  if (window.before == 0 && window.after == 0 && prefixed) {
+    RILL_ASSIGN(const auto out, prefixed_window(*prefixed, stream, window));
     if (out) return *out;
   }
   const int64_t b = window.before;
   const Source from = laid_source(wire, *stream);
   const bool known = stream->has_prefix() && window.unread * window.stride - b < -stream->delay;
-  const bool unlike = known && b > 0 && !same_fill(stream->fill, compact_fill(pad));
+  const bool unlike = known && b > 0 && !same_pad_value(stream->pad_value, compact_pad_value(pad));
   // Windows that output several frames have no single known frame.
   const bool apart = known && window.rate > 1 && window.frame_by_window;
-  if (unlike || apart || fronted) {
-    RILL_ASSIGN(const auto padded, padded_front(wire, *stream, window));
+  if (unlike || apart || prefixed) {
+    RILL_ASSIGN(const auto padded, padded_prefix(wire, *stream, window));
     if (padded) {
       StreamFact joined = *stream;
       joined.delay = padded->out_delay;
-      RILL_ASSIGN(const auto out, fronted_window(*padded, &joined, window));
+      RILL_ASSIGN(const auto out, prefixed_window(*padded, &joined, window));
       if (out) {
         *stream = joined;
         return *out;
@@ -198,15 +200,15 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   RILL_ASSIGN(wire, mask(wire, stream, b > 0, window.after > 0, window.pad_value));
   const StreamFact source = *stream;
   // Before the first frame there is padding, or frames that no output may read.
-  const TensorPtr fill = b > 0 ? compact_fill(pad) : source.fill;
-  RILL_ASSIGN(const int64_t history, history_of(wire, stream, window, fill));
+  const TensorPtr pad_value = b > 0 ? compact_pad_value(pad) : source.pad_value;
+  RILL_ASSIGN(const int64_t history, history_of(wire, stream, window, pad_value));
   if (history > 0) {
     auto op = draft_op<ops::Delay>();
     op->axis = stream->axis;
     const int64_t overlap = std::max<int64_t>(0, window.kernel - window.stride);
     op->overlap = std::min(history, overlap);
     op->delay = history - op->overlap;
-    op->fill = b > 0 || source.has_prefix() ? fill : nullptr;
+    op->pad_value = b > 0 || source.has_prefix() ? pad_value : nullptr;
     op->padding = std::max<int64_t>(0, b - source.delay);
     RILL_ASSIGN(wire, add1("delay", op, {wire}));
   }

@@ -39,7 +39,7 @@ rill_test(pulse_cases_test
           DEPENDS rill_property LABELS property)
 rill_test(defects_test SOURCES property/defects_test.cpp property/pulse_cases.cpp
           DEPENDS rill_property LABELS property)
-rill_library(rill_operator_cases SOURCES operators/case.cpp operators/plain_run.cpp operators/side_by_side.cpp DEPENDS rill_property)
+rill_library(rill_operator_cases SOURCES operators/case.cpp operators/reference_run.cpp operators/side_by_side.cpp DEPENDS rill_property)
 target_link_libraries(rill_operator_cases PUBLIC GTest::gtest)
 rill_define_source_dir(operators/case.cpp operators/side_by_side.cpp)
 # It interposes on malloc, so it is a separate program.

@@ -7,7 +7,7 @@
 #ifndef RILL_WITHOUT_AUDIT
 namespace {
 
-void tell(const rill::audit::Report& from, rill_audit_report* to) {
+void report_to(const rill::audit::Report& from, rill_audit_report* to) {
   const uint32_t size = to->size;
   *to = {};
   to->size = size;
@@ -29,7 +29,7 @@ rill_status run_audit(const rill_model& whole, const rill_model& pulsed,
                       const rill::audit::Options& options, rill_audit_report* report) {
   const auto done = rill::audit::audit(whole.graph, pulsed.graph, options);
   if (!done.ok()) return rill::api::report(done.status());
-  if (report) tell(*done, report);
+  if (report) report_to(*done, report);
   const rill::Status verdict = done->verdict();
   return verdict.ok() ? RILL_OK : rill::api::report(verdict);
 }

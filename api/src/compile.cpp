@@ -45,7 +45,7 @@ Result<rill::WeightChoice> choice_of(const rill_compile_opts& opts) {
   return out;
 }
 
-void tell(const rill::WeightChoice& choice, const rill_compile_opts& opts) {
+void report_to(const rill::WeightChoice& choice, const rill_compile_opts& opts) {
   for (const rill::WeightLayer& layer : choice.layers) {
     rill_weight_layer out = {};
     out.size = sizeof(out);
@@ -82,7 +82,7 @@ Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const c
   RILL_ASSIGN(rill::nnef::AtomicFile to, rill::nnef::AtomicFile::create(path));
   RILL_TRY(plan_file::write_reopened(std::move(to), file, plans, rill::ops::step_table(),
                                      rill::ops::op_table(), options));
-  if (opts.layer) tell(choice, opts);
+  if (opts.layer) report_to(choice, opts);
   return {};
 }
 

@@ -54,7 +54,7 @@ Result<Constants> parse_constants(const char* text) {
 /// The loader reports a missing file.
 bool is_there(const std::string& path) {
   system::Info info;
-  return system::print_target(path, &info);
+  return system::stat_target(path, &info);
 }
 bool is_there(std::span<const std::byte> /*bytes*/) { return true; }
 

@@ -18,8 +18,8 @@ enum Why : uint8_t {
   kPushes,
   kSteps,
   kTail,
-  kTold,
-  kNotTold,
+  kEnded,
+  kNotEnded,
   kOver,
   kFinished,
 };
@@ -39,9 +39,9 @@ const char* text_of(Why why) {
     case kTail:
       return "the end of the stream is announced: get the tail with rill_flush, or restart with "
              "rill_session_reset";
-    case kTold:
+    case kEnded:
       return "the end of the stream is announced already";
-    case kNotTold:
+    case kNotEnded:
       return "the end of the stream is not announced: call rill_step_partial";
     case kOver:
       return "the stream is finished: pull its tail, or restart with rill_session_reset";
@@ -56,8 +56,8 @@ constexpr Why kRefused[kCalls][kStates] = {
     // whole, new,      stepped,  pushed,   ended,     stepped to end, pushed to end
     {kNone, kStreams, kStreams, kStreams, kStreams, kStreams, kStreams},  // rill_run
     {kNone, kNone, kNone, kPushes, kTail, kTail, kPushes},                // rill_step
-    {kWhole, kNone, kNone, kPushes, kTold, kTold, kPushes},               // rill_step_partial
-    {kWhole, kNotTold, kNotTold, kPushes, kNone, kNone, kPushes},         // rill_flush
+    {kWhole, kNone, kNone, kPushes, kEnded, kEnded, kPushes},             // rill_step_partial
+    {kWhole, kNotEnded, kNotEnded, kPushes, kNone, kNone, kPushes},       // rill_flush
     {kWhole, kNone, kSteps, kNone, kOver, kSteps, kOver},                 // rill_push
     {kWhole, kNone, kSteps, kNone, kNone, kSteps, kNone},                 // rill_pull
     {kWhole, kNone, kSteps, kNone, kFinished, kSteps, kFinished},         // rill_finish

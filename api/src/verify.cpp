@@ -116,7 +116,7 @@ void report_mode(const rill::audit::CheckedMode& mode, const rill_check_opts& op
   opts.mode(opts.user, &out);
 }
 
-void tell(const rill::audit::CheckReport& from, rill_check_report* to) {
+void report_to(const rill::audit::CheckReport& from, rill_check_report* to) {
   const uint32_t size = to->size;
   *to = {};
   to->size = size;
@@ -157,7 +157,7 @@ Status checked(const rill_model& whole, std::span<const rill_view> inputs,
     }
   }
   RILL_ASSIGN(const auto found, rill::audit::check(graph, values, bindings, options));
-  if (report) tell(found, report);
+  if (report) report_to(found, report);
   if (opts && opts->mode) {
     for (const auto& mode : found.modes) report_mode(mode, *opts);
   }
@@ -225,7 +225,7 @@ void tell_choices(const std::vector<rill::pulse::Choice>& from, const rill_inspe
   }
 }
 
-void tell(const rill::audit::Latency& from, rill_inspect_report* to) {
+void report_to(const rill::audit::Latency& from, rill_inspect_report* to) {
   const uint32_t size = to->size;
   *to = {};
   to->size = size;
@@ -248,7 +248,7 @@ Status inspected(const rill_model& whole, const std::string& symbol, const char*
   RILL_ASSIGN(const auto found,
               rill::audit::latency_of(&whole.graph, pulsed.graph, pulsed.report, pulsed.options,
                                       asked == 0 ? kSeconds : std::max(asked, 0.0)));
-  if (report) tell(found, report);
+  if (report) report_to(found, report);
   if (!opts) return {};
   if (opts->wire) report_wires(found, *opts);
   if (opts->output) tell_outputs(found, *opts);

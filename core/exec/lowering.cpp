@@ -63,7 +63,7 @@ RILL_STEP_FIELDS(EvalArgs, op, in, out, state, has_state)
 
 constexpr size_t kMaxOperands = 32;
 /// The multiply-adds of kernels that take as long as one of the reference implementation.
-constexpr int64_t kPlain = 8;
+constexpr int64_t kReferenceWork = 8;
 
 void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   View in[kMaxOperands];
@@ -100,7 +100,7 @@ void touch_eval(const EvalArgs& args, StepTouches& touches) {
   const Facts in = facts_of(ins);
   const auto work = args.op->work(in, facts_of(outs)).to_int();
   touches.require(work && *work >= 0, "a number of operations");
-  if (work) touches.works({kPlain, *work});
+  if (work) touches.works({kReferenceWork, *work});
   const int64_t state = args.op->state_bytes(in);
   touches.require(state >= 0 && args.has_state == (state > 0), "a state for its operator");
   if (args.has_state) touches.keeps(region<std::byte>(args.state).over(state).aligned(8));
@@ -347,9 +347,10 @@ bool Lowering::window_on_history(int i, const HistoryNeed& need, int64_t back, i
   const auto it = builder_.rings_.find(node().inputs[static_cast<size_t>(i)]);
   if (it == builder_.rings_.end()) return false;
   const HistoryNeed& held = it->second.need;
-  const bool same_fill =
-      held.fill == need.fill || (held.fill && need.fill && held.fill->same_bits(*need.fill));
-  if (held.axis != need.axis || held.frames < need.frames || !same_fill) return false;
+  const bool same_pad_value =
+      held.pad_value == need.pad_value ||
+      (held.pad_value && need.pad_value && held.pad_value->same_bits(*need.pad_value));
+  if (held.axis != need.axis || held.frames < need.frames || !same_pad_value) return false;
   *window = in(i);
   window->shape[static_cast<size_t>(need.axis)] = frames;
   window->advance(need.axis, -back);

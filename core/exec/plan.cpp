@@ -21,15 +21,15 @@ namespace {
 std::vector<std::byte> ring_image(const Operand& placed, const HistoryNeed& need, const Ring& ring,
                                   int64_t bytes) {
   std::vector<std::byte> image;
-  if (!need.fill) return image;
+  if (!need.pad_value) return image;
   image.resize(static_cast<size_t>(bytes));
   View to = placed.at(image.data());
   to.shape[static_cast<size_t>(need.axis)] = ring.history;
-  View from = need.fill->view();
+  View from = need.pad_value->view();
   if (from.rank == 0) from.rank = to.rank;  // all strides are zero
   for (int axis = 0; axis < to.rank; ++axis) {
     const auto i = static_cast<size_t>(axis);
-    if (need.fill->rank() == 0 || from.shape[i] == 1) from.stride[i] = 0;
+    if (need.pad_value->rank() == 0 || from.shape[i] == 1) from.stride[i] = 0;
     from.shape[i] = to.shape[i];
   }
   copy_view(from, to);
@@ -182,8 +182,8 @@ void PlanBuilder::find_history_needs() {
       if (!need) continue;
       const auto [it, fresh] = needs_.try_emplace(node.inputs[i], *need);
       if (fresh || it->second.axis != need->axis) continue;
-      const bool same_fill = it->second.fill == need->fill;
-      if (same_fill) it->second.frames = std::max(it->second.frames, need->frames);
+      const bool same_pad_value = it->second.pad_value == need->pad_value;
+      if (same_pad_value) it->second.frames = std::max(it->second.frames, need->frames);
     }
   }
   for (size_t id = graph_.nodes.size(); id-- > 0;) {

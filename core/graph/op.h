@@ -45,7 +45,7 @@ enum class Tolerance : uint8_t { kExact, kRounding, kRandom };
 struct HistoryNeed {
   int axis = 0;
   int64_t frames = 0;
-  TensorPtr fill;  ///< what they hold at the start of a stream; null means zeros
+  TensorPtr pad_value;  ///< what they hold at the start of a stream; null means zeros
 };
 
 /// The function of an elementwise operator with several inputs, as far as the rules of other

@@ -84,13 +84,13 @@ Status Op::pulsify(PulseBuilder& b) const {
     StreamFact stream = synced.stream;
     stream.axis = track->out[i];
     stream.dim = b.out(static_cast<int>(i)).dim(stream.axis);
-    stream.fill = nullptr;
+    stream.pad_value = nullptr;
     TensorPtr frame;
-    const bool has_fill = stream.delay < 0 && stream.delay < -b.unread();
-    if (has_fill || synced.steady_known) {
-      RILL_ASSIGN(frame, b.mapped_fill(synced, static_cast<int>(i), stream.axis));
+    const bool has_pad_value = stream.delay < 0 && stream.delay < -b.unread();
+    if (has_pad_value || synced.steady_known) {
+      RILL_ASSIGN(frame, b.mapped_pad_value(synced, static_cast<int>(i), stream.axis));
     }
-    if (stream.delay < 0) stream.fill = frame;
+    if (stream.delay < 0) stream.pad_value = frame;
     PulsedOutput output{PulsedOutput::Streams{stream, std::nullopt}};
     if (synced.steady) output.what = PulsedOutput::Steady{stream, frame};
     RILL_TRY(b.give(static_cast<int>(i), outlets[i], std::move(output)));

@@ -13,13 +13,13 @@ namespace rill {
 /// How a wire streams. Position n of the wire holds logical frame n - delay.
 ///
 /// The delay is signed. If it is negative, the first -delay logical frames are virtual: the wire
-/// does not carry them. Each of them is the constant frame `fill` (zeros if null), and a reader
-/// that needs them puts them into its initial history.
+/// does not carry them. Each of them is the constant frame `pad_value` (zeros if null), and a
+/// reader that needs them puts them into its initial history.
 struct StreamFact {
   int axis = 0;
   Dim dim;            ///< logical frames of the whole stream, an expression in the stream symbol
   int64_t delay = 0;  ///< frames of this wire
-  TensorPtr fill;     ///< extent 1 on the axis, or rank 0; meaningful while delay < 0
+  TensorPtr pad_value;  ///< extent 1 on the axis, or rank 0; meaningful while delay < 0
 
   bool has_prefix() const { return delay < 0; }
 };
@@ -42,7 +42,7 @@ struct StreamWindow {
 };
 
 /// Frames that repeat at the ends of a stream: the edge frame, or frames mirrored at it.
-struct StreamBorder {
+struct EdgePadding {
   int64_t before = 0;
   int64_t after = 0;
   bool reflect = false;
@@ -153,13 +153,13 @@ class PulseBuilder {
   /// delay if that already holds.
   virtual Result<OutletId> hold(OutletId wire, StreamFact* stream) = 0;
   /// Pad a stream at both ends with its own frames. The caller sets `stream->dim` afterwards.
-  virtual Result<OutletId> border(OutletId wire, StreamFact* stream,
-                                  const StreamBorder& border) = 0;
+  virtual Result<OutletId> pad_edges(OutletId wire, StreamFact* stream,
+                                     const EdgePadding& padding) = 0;
   /// Prefix a stream with `count` static frames. A downstream window finds them in its history, so
   /// that they cost no delay. `known`: the position from which each of them is valid; empty if all
   /// are from the start.
-  virtual Result<OutletId> front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
-                                 std::vector<int64_t> known) = 0;
+  virtual Result<OutletId> prefix(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
+                                  std::vector<int64_t> known) = 0;
   /// Align all streaming inputs to their smallest common delay. They must agree in pulse and
   /// length. `tracks` gives the axis of each input.
   struct Synced {
@@ -171,16 +171,16 @@ class PulseBuilder {
   };
   virtual Result<Synced> sync() = 0;
   /// The first frames of an input, if known or prefixed, separate from the others.
-  struct InFront {
+  struct Prefix {
     OutletId frames;
     int64_t count = 0;
     OutletId rest;
     StreamFact stream;  ///< of the rest; its delay is at least 0
   };
-  virtual Result<std::optional<InFront>> in_front(int i) = 0;
+  virtual Result<std::optional<Prefix>> prefix_of(int i) = 0;
   /// Return the virtual first frame of output i: this node's result for the virtual frames of its
   /// inputs.
-  virtual Result<TensorPtr> mapped_fill(const Synced& synced, int i, int out_axis) = 0;
+  virtual Result<TensorPtr> mapped_pad_value(const Synced& synced, int i, int out_axis) = 0;
   /// Make the virtual first frames real.
   virtual Result<OutletId> materialise(OutletId wire, StreamFact* stream) = 0;
   /// Prepare an input for an op that reads windows of it with no padding: mask, history,

@@ -36,7 +36,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   AtomicFile file;
   file.path_ = path;
   system::Info info;
-  const bool exists = system::print_target(path, &info);
+  const bool exists = system::stat_target(path, &info);
   if (exists && info.kind == system::Kind::kFolder) return already_exists(path);
   if (exists && info.kind != system::Kind::kFile) {
     // Renaming onto /dev/null or a pipe would replace it by a file.

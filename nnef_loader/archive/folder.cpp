@@ -50,7 +50,7 @@ Result<std::vector<Found>> FolderReader::list(const std::string& path) {
     } else if (!name.starts_with(".")) {
       system::Info info;
       const std::string full = str_cat(path, "/", name);
-      if (!system::describe_name(full, &info)) {
+      if (!system::stat_name(full, &info)) {
         refused = system_error("cannot read", full);
       } else if (info.kind == system::Kind::kFolder || info.kind == system::Kind::kFile) {
         found.push_back({std::string(name), info.kind == system::Kind::kFolder});
@@ -100,7 +100,7 @@ Status FolderReader::read(const std::string& below, int depth,
 
 bool has_graph(const std::string& folder) {
   system::Info info;
-  return system::describe_name(str_cat(folder, "/graph.nnef"), &info) &&
+  return system::stat_name(str_cat(folder, "/graph.nnef"), &info) &&
          info.kind == system::Kind::kFile;
 }
 

@@ -121,7 +121,7 @@ Result<Opened> open_path(const std::string& path, const LoadLimits& limits) {
   // The source now owns the descriptor.
   opened.source = std::make_unique<Source>(descriptor, 0, path);
   system::Info info;
-  if (!system::tell(descriptor, &info)) return system_error("cannot read", path);
+  if (!system::stat_open(descriptor, &info)) return system_error("cannot read", path);
   opened.is_folder = info.kind == system::Kind::kFolder;
   // Virtual files, as in /proc, report no size.
   if (info.kind == system::Kind::kFile && info.bytes > 0) {

@@ -66,7 +66,7 @@ Result<int> open_for_reading(const std::string& path) {
   if (descriptor < 0) return system_error("cannot open", path);
   Status status;
   system::Info info;
-  if (!system::tell(descriptor, &info)) {
+  if (!system::stat_open(descriptor, &info)) {
     status = system_error("cannot read", path);
   } else if (info.kind != system::Kind::kFile && info.kind != system::Kind::kFolder) {
     status = fail(Code::kIo, "cannot read ", path, ": it is a ", name_of(info.kind),
@@ -81,7 +81,7 @@ Result<int> open_for_reading(const std::string& path) {
 Result<std::vector<std::byte>> read_descriptor(int descriptor, const std::string& path,
                                                int64_t max_bytes) {
   system::Info info;
-  if (!system::tell(descriptor, &info)) return system_error("cannot read", path);
+  if (!system::stat_open(descriptor, &info)) return system_error("cannot read", path);
   if (info.kind == system::Kind::kFolder) {
     return fail(Code::kIo, "cannot read ", path, ": it is a folder");
   }

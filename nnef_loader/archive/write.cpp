@@ -66,7 +66,7 @@ TemporaryFolder::~TemporaryFolder() {
 
 Status TemporaryFolder::create() {
   system::Info info;
-  if (system::describe_name(target_, &info)) return already_exists(target_);
+  if (system::stat_name(target_, &info)) return already_exists(target_);
   constexpr int kAttempts = 1000;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::string path = sibling_name(target_, attempt);
@@ -98,7 +98,7 @@ Status TemporaryFolder::add(const Entry& entry) {
 Status TemporaryFolder::keep() {
   system::Info info;
   // Renaming would replace an empty folder that appeared meanwhile.
-  if (system::describe_name(target_, &info)) return already_exists(target_);
+  if (system::stat_name(target_, &info)) return already_exists(target_);
   if (!system::rename_over(path_, target_)) return system_error("cannot write folder", target_);
   path_.clear();
   return {};

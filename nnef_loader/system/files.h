@@ -25,11 +25,11 @@ struct Info {
 };
 
 /// Return the kind and size of an open descriptor.
-bool tell(int descriptor, Info* info);
+bool stat_open(int descriptor, Info* info);
 /// Return the kind and size of a path, without following links.
-bool describe_name(const std::string& path, Info* info);
+bool stat_name(const std::string& path, Info* info);
 /// Return the kind and size of a path, following links.
-bool print_target(const std::string& path, Info* info);
+bool stat_target(const std::string& path, Info* info);
 
 /// Open a file or a folder; do not wait for the writer of a pipe. Return a descriptor, or -1.
 int open_to_read(const std::string& path);

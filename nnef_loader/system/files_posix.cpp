@@ -59,7 +59,7 @@ Kind kind_of(mode_t mode) {
   return S_ISSOCK(mode) ? Kind::kSocket : Kind::kDevice;
 }
 
-bool told(int status, const struct stat& found, Info* info) {
+bool known(int status, const struct stat& found, Info* info) {
   if (status == 0) *info = {kind_of(found.st_mode), int64_t{found.st_size}};
   return status == 0;
 }
@@ -74,19 +74,19 @@ auto again(const Call& call) {
 
 }  // namespace
 
-bool tell(int descriptor, Info* info) {
+bool stat_open(int descriptor, Info* info) {
   struct stat found {};
-  return told(fstat(descriptor, &found), found, info);
+  return known(fstat(descriptor, &found), found, info);
 }
 
-bool describe_name(const std::string& path, Info* info) {
+bool stat_name(const std::string& path, Info* info) {
   struct stat found {};
-  return told(lstat(path.c_str(), &found), found, info);
+  return known(lstat(path.c_str(), &found), found, info);
 }
 
-bool print_target(const std::string& path, Info* info) {
+bool stat_target(const std::string& path, Info* info) {
   struct stat found {};
-  return told(stat(path.c_str(), &found), found, info);
+  return known(stat(path.c_str(), &found), found, info);
 }
 
 int open_to_read(const std::string& path) {

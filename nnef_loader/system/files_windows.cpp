@@ -98,9 +98,9 @@ bool report_opened(const std::string& path, DWORD flags, Info* info) {
   const int descriptor =
       open(path, GENERIC_READ, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | flags);
   if (descriptor < 0) return false;
-  const bool told = tell(descriptor, info);
+  const bool known = stat_open(descriptor, info);
   close(descriptor);
-  return told;
+  return known;
 }
 
 /// Device names of Windows, with or without an extension.
@@ -114,7 +114,7 @@ bool is_device(std::string_view part) {
 
 }  // namespace
 
-bool tell(int descriptor, Info* info) {
+bool stat_open(int descriptor, Info* info) {
   const HANDLE handle = handle_of(descriptor);
   const DWORD type = GetFileType(handle);
   if (type == FILE_TYPE_PIPE || type == FILE_TYPE_CHAR) {
@@ -130,11 +130,11 @@ bool tell(int descriptor, Info* info) {
   return true;
 }
 
-bool describe_name(const std::string& path, Info* info) {
+bool stat_name(const std::string& path, Info* info) {
   return report_opened(path, FILE_FLAG_OPEN_REPARSE_POINT, info);
 }
 
-bool print_target(const std::string& path, Info* info) { return report_opened(path, 0, info); }
+bool stat_target(const std::string& path, Info* info) { return report_opened(path, 0, info); }
 
 int open_to_read(const std::string& path) {
   return open(path, GENERIC_READ, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS);

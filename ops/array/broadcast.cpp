@@ -129,11 +129,11 @@ Status Broadcast::pulsify(PulseBuilder& b) const {
   pulsed[static_cast<size_t>(stream.axis)] = Dim(1);  // keeps the extent of the pulse
   OutletId wire = b.wire(0);
   // Repeated frames of the prefix are no longer of its shape.
-  if (stream.has_prefix() && stream.fill && stream.fill->rank() > 0) {
+  if (stream.has_prefix() && stream.pad_value && stream.pad_value->rank() > 0) {
     StreamFact real = *found;
     RILL_ASSIGN(wire, b.materialise(wire, &real));
     stream.delay = real.delay;
-    stream.fill = real.fill;
+    stream.pad_value = real.pad_value;
   }
   RILL_ASSIGN(const OutletId out, b.add1(make_op<Broadcast>(std::move(pulsed)), {wire}));
   stream.dim = b.out(0).dim(stream.axis);

@@ -155,9 +155,9 @@ Result<OutletId> joined(PulseBuilder& b, const Side& side, int axis, std::string
 }
 
 /// Return the positions from which the frames of a prefix are valid.
-std::vector<int64_t> known_from(PulseBuilder& b, const Side& front, int axis, int64_t pulse) {
+std::vector<int64_t> known_from(PulseBuilder& b, const Side& prefix, int axis, int64_t pulse) {
   std::vector<int64_t> known;
-  for (int i = front.begin; front.ready > 0 && i < front.end; ++i) {
+  for (int i = prefix.begin; prefix.ready > 0 && i < prefix.end; ++i) {
     const int64_t frames = b.in(i).dim(axis).to_int().value_or(0);
     for (int64_t at = 0; at < frames; ++at) known.push_back(b.await_frame(i, at) * pulse);
   }
@@ -182,13 +182,13 @@ Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
 }
 
 /// Return the least delay with which the stream does not end before its suffix frames are valid.
-int64_t delay_before(const PulseBuilder& b, const Side& back, const StreamFact& stream,
+int64_t delay_before(const PulseBuilder& b, const Side& suffix, const StreamFact& stream,
                      int64_t pulse) {
   int64_t low = stream.delay;
-  int64_t high = std::max(low, back.ready * pulse);  // enough for a stream of no frames
+  int64_t high = std::max(low, suffix.ready * pulse);  // enough for a stream of no frames
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    const Dim spare = stream.dim + Dim(middle) - Dim(back.ready * pulse);
+    const Dim spare = stream.dim + Dim(middle) - Dim(suffix.ready * pulse);
     if (b.proves_of_taken_lengths(spare)) {
       high = middle;
     } else {
@@ -199,31 +199,30 @@ int64_t delay_before(const PulseBuilder& b, const Side& back, const StreamFact& 
 }
 
 /// Add a prefix and a suffix of distinct frames, or of frames unknown in advance, to a stream.
-Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, const Side& front,
-                        const Side& back) {
+Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, const Side& prefix,
+                        const Side& suffix) {
   // A suffix leaves the known first frames unchanged if the stream cannot end within them.
   const bool ends_later = b.scope().proves_non_negative(stream->dim + Dim(stream->delay));
-  if (front.spliced() || !ends_later) {
+  if (prefix.spliced() || !ends_later) {
     RILL_ASSIGN(wire, b.materialise(wire, stream));
   }
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(wire, stream->axis));
-  if (back.spliced()) {
+  if (suffix.spliced()) {
     RILL_ASSIGN(wire, b.hold(wire, stream));
-    const int64_t delay = delay_before(b, back, *stream, pulse);
+    const int64_t delay = delay_before(b, suffix, *stream, pulse);
     RILL_ASSIGN(wire, b.delay(wire, *stream, delay - stream->delay, 0));
     stream->delay = delay;
     auto op = draft_op<PulseSplice>();
     op->axis = stream->axis;
-    op->has_back = true;
+    op->has_suffix = true;
     op->end = stream->dim + Dim(delay);
-    RILL_ASSIGN(const OutletId frames, joined(b, back, stream->axis, "back"));
+    RILL_ASSIGN(const OutletId frames, joined(b, suffix, stream->axis, "back"));
     RILL_ASSIGN(wire, b.add1("back", std::move(op), {wire, frames}));
-    stream->dim += Dim(back.frames);
+    stream->dim += Dim(suffix.frames);
   }
-  if (!front.spliced()) return wire;
-  RILL_ASSIGN(const OutletId frames, joined(b, front, stream->axis, "front"));
-  return b.front(wire, stream, frames, front.frames,
-                 known_from(b, front, stream->axis, pulse));
+  if (!prefix.spliced()) return wire;
+  RILL_ASSIGN(const OutletId frames, joined(b, prefix, stream->axis, "front"));
+  return b.prefix(wire, stream, frames, prefix.frames, known_from(b, prefix, stream->axis, pulse));
 }
 
 }  // namespace
@@ -242,18 +241,19 @@ Status Concat::pulsify(PulseBuilder& b) const {
   }
   if (streaming < 0) return Op::pulsify(b);
   StreamFact stream = *b.stream(streaming);
-  RILL_ASSIGN(Side front, side_of(b, on, 0, streaming));
-  RILL_ASSIGN(const Side back, side_of(b, on, streaming + 1, b.inputs()));
+  RILL_ASSIGN(Side prefix, side_of(b, on, 0, streaming));
+  RILL_ASSIGN(const Side suffix, side_of(b, on, streaming + 1, b.inputs()));
   OutletId wire = b.wire(streaming);
-  b.reads_from(streaming, 1, -front.frames);
+  b.reads_from(streaming, 1, -prefix.frames);
   // Leading frames without a reader may have any value.
-  const int64_t unread = front.spliced() && b.unread() >= front.frames ? front.frames : 0;
-  if (unread > 0) front = {};
-  if (front.spliced() || back.spliced()) {
-    RILL_ASSIGN(wire, splice(b, wire, &stream, front, back));
+  const int64_t unread = prefix.spliced() && b.unread() >= prefix.frames ? prefix.frames : 0;
+  if (unread > 0) prefix = {};
+  if (prefix.spliced() || suffix.spliced()) {
+    RILL_ASSIGN(wire, splice(b, wire, &stream, prefix, suffix));
   }
-  RILL_ASSIGN(wire, extend_stream(b, wire, &stream,
-                                  {front.repeats(), front.value(), back.repeats(), back.value()}));
+  RILL_ASSIGN(wire,
+              extend_stream(b, wire, &stream,
+                            {prefix.repeats(), prefix.value(), suffix.repeats(), suffix.value()}));
   stream.delay -= unread;
   stream.dim = b.out(0).dim(on);
   b.set(0, wire, stream);

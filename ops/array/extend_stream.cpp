@@ -10,12 +10,12 @@ namespace rill::ops {
 namespace {
 
 /// Return whether the virtual first frames are of the given value.
-bool same_fill(const TensorPtr& fill, const Tensor& value) {
-  if (!fill) return has_zero_bits_only(value);
-  if (fill->same_bits(value)) return true;
+bool same_pad_value(const TensorPtr& pad_value, const Tensor& value) {
+  if (!pad_value) return has_zero_bits_only(value);
+  if (pad_value->same_bits(value)) return true;
   const auto own = std::make_shared<const Tensor>(value);
-  return is_uniform(fill) && is_uniform(own) &&
-         first_element(*fill).same_bits(first_element(value));
+  return is_uniform(pad_value) && is_uniform(own) &&
+         first_element(*pad_value).same_bits(first_element(value));
 }
 
 /// Return `count` frames of that value, with the shape of adjacent frames; nothing if an extent is
@@ -38,28 +38,28 @@ Result<std::optional<Tensor>> repeated(const Fact& beside, int axis, int64_t cou
 
 /// Pad frames that precede a stream, known or present, with constant frames, and make the whole
 /// prefix present. Nothing if there is no prefix.
-Result<std::optional<OutletId>> put_around_front(PulseBuilder& b, OutletId wire,
-                                                 StreamFact* stream, const StreamEnds& ends) {
+Result<std::optional<OutletId>> extend_prefix(PulseBuilder& b, OutletId wire, StreamFact* stream,
+                                              const StreamEnds& ends) {
   std::optional<OutletId> none;
   for (int i = 0; i < b.inputs(); ++i) {
     if (!b.stream(i) || !(b.wire(i) == wire)) continue;
-    RILL_ASSIGN(const auto front, b.in_front(i));
-    if (!front) return none;
+    RILL_ASSIGN(const auto prefix, b.prefix_of(i));
+    if (!prefix) return none;
     // If the stream may end within the prefix, padding replaces some of its frames.
-    if (ends.after > 0 && !b.scope().proves_non_negative(front->stream.dim)) return none;
-    OutletId frames = front->frames;
+    if (ends.after > 0 && !b.scope().proves_non_negative(prefix->stream.dim)) return none;
+    OutletId frames = prefix->frames;
     if (ends.before > 0) {
       RILL_ASSIGN(auto first, repeated(b.fact(frames), stream->axis, ends.before, ends.first));
       if (!first) return none;
       RILL_ASSIGN(const OutletId padding, b.konst("padding", *std::move(first)));
       RILL_ASSIGN(frames, b.add1("known", make_op<Concat>(stream->axis), {padding, frames}));
     }
-    OutletId rest = front->rest;
-    *stream = front->stream;
+    OutletId rest = prefix->rest;
+    *stream = prefix->stream;
     if (ends.after > 0) {
       RILL_ASSIGN(rest, b.mask(rest, stream, false, true, ends.last));
     }
-    RILL_ASSIGN(rest, b.front(rest, stream, frames, ends.before + front->count, {}));
+    RILL_ASSIGN(rest, b.prefix(rest, stream, frames, ends.before + prefix->count, {}));
     return std::optional(rest);
   }
   return none;
@@ -70,10 +70,10 @@ Result<std::optional<OutletId>> put_around_front(PulseBuilder& b, OutletId wire,
 Result<OutletId> extend_stream(PulseBuilder& b, OutletId wire, StreamFact* stream,
                                const StreamEnds& ends) {
   const bool unlike = ends.before > 0 && stream->has_prefix() &&
-                      !same_fill(stream->fill, ends.first) &&
+                      !same_pad_value(stream->pad_value, ends.first) &&
                       b.unread() < ends.before - stream->delay;
   if (unlike || (!stream->has_prefix() && ends.before + ends.after > 0)) {
-    RILL_ASSIGN(const auto out, put_around_front(b, wire, stream, ends));
+    RILL_ASSIGN(const auto out, extend_prefix(b, wire, stream, ends));
     if (out) return *out;
   }
   if (unlike) {
@@ -89,7 +89,7 @@ Result<OutletId> extend_stream(PulseBuilder& b, OutletId wire, StreamFact* strea
   if (ends.before > 0) {
     stream->delay -= ends.before;
     if (stream->has_prefix()) {
-      stream->fill =
+      stream->pad_value =
           has_zero_bits_only(ends.first) ? nullptr : std::make_shared<const Tensor>(ends.first);
     }
   }

@@ -21,8 +21,8 @@ namespace {
 
 /// Return how often the first and the last row are repeated for indices outside all rows; nothing
 /// if that is unknown, or if indices are clamped elsewhere.
-std::optional<std::pair<int64_t, int64_t>> border_of(const IndexRun& run, const Dim& extent,
-                                                     const SymbolScope& scope) {
+std::optional<std::pair<int64_t, int64_t>> padding_of(const IndexRun& run, const Dim& extent,
+                                                      const SymbolScope& scope) {
   const bool begins_inside = scope.proves_ge(run.begin, Dim(0));
   const bool ends_inside = scope.proves_ge(extent, run.end);
   if (!run.is_clamped()) {
@@ -134,7 +134,7 @@ Status Gather::declutter(Rewrite& rewrite) const {
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
   if (!run) return slice_holds(rewrite);
   if (extent.is_const()) return {};
-  const auto border = border_of(*run, extent, rewrite.scope());
+  const auto border = padding_of(*run, extent, rewrite.scope());
   if (!border) return {};
   OutletId out = rewrite.mapped(rewrite.input(0));
   const auto [before, after] = *border;

@@ -192,7 +192,7 @@ Status Pad::pulsify(PulseBuilder& b) const {
   if (mode == kConstant) {
     RILL_ASSIGN(wire, extend_stream(b, wire, &stream, {before, *value, after, *value}));
   } else {
-    RILL_ASSIGN(wire, b.border(wire, &stream, {before, after, mode == kReflect}));
+    RILL_ASSIGN(wire, b.pad_edges(wire, &stream, {before, after, mode == kReflect}));
   }
   stream.dim = b.out(0).dim(stream.axis);
   b.set(0, wire, stream);

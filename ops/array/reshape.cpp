@@ -246,7 +246,8 @@ Status Reshape::pulsify(PulseBuilder& b) const {
   StreamFact stream = *found;
   RILL_ASSIGN(const StreamSplit split, split_of(b, stream));
   OutletId wire = b.wire(0);
-  const bool regular_prefix = !stream.has_prefix() || !stream.fill || stream.fill->rank() == 0;
+  const bool regular_prefix =
+      !stream.has_prefix() || !stream.pad_value || stream.pad_value->rank() == 0;
   const auto aligned = [&] { return stream.delay * split.from_inner % split.to_inner == 0; };
   if (!regular_prefix || (stream.has_prefix() && !aligned())) {
     RILL_ASSIGN(wire, b.materialise(wire, &stream));

@@ -181,19 +181,19 @@ Status pulsify_rows(PulseBuilder& b, const Slice& slice) {
 Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, int64_t end) {
   const int64_t first = begin;
   OutletId x = b.wire(0);
-  RILL_ASSIGN(const auto front, b.in_front(0));
-  if (front && end <= front->count) {
+  RILL_ASSIGN(const auto prefix, b.prefix_of(0));
+  if (prefix && end <= prefix->count) {
     auto op = make_op<Slice>(stream.axis, Dim(begin), Dim(end));
-    RILL_ASSIGN(const OutletId frames, b.add1(std::move(op), {front->frames}));
+    RILL_ASSIGN(const OutletId frames, b.add1(std::move(op), {prefix->frames}));
     b.reads_from(0, 0, begin);
     b.set(0, frames, std::nullopt);
     return {};
   }
-  if (front && begin >= front->count) {
-    x = front->rest;
-    stream = front->stream;
-    begin -= front->count;
-    end -= front->count;
+  if (prefix && begin >= prefix->count) {
+    x = prefix->rest;
+    stream = prefix->stream;
+    begin -= prefix->count;
+    end -= prefix->count;
   } else if (begin + stream.delay < 0) {
     RILL_ASSIGN(x, b.materialise(x, &stream));
   }
@@ -293,7 +293,7 @@ Status Slice::declutter(Rewrite& rewrite) const {
   RILL_TRY(spread_constant(rewrite));
   if (rewrite.replacement()) return {};
   const auto* first = rewrite.producer_as<Slice>(0);
-  if (!first) return take_from_border(rewrite);
+  if (!first) return take_from_padding(rewrite);
   // A slice of a wire with other readers may still fuse into its producer, as a crop of a
   // convolution.
   if (first->axis != axis || rewrite.uses(rewrite.input(0)) > 1) return {};

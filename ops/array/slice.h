@@ -50,7 +50,7 @@ class Slice final : public OpBase<Slice> {
   Status save(SaveCtx& ctx) const override;
 
  private:
-  Status take_from_border(Rewrite& rewrite) const;
+  Status take_from_padding(Rewrite& rewrite) const;
 };
 
 /// Keep every |stride|-th element along one axis: from index `modulo` upwards, or, for a negative

@@ -67,7 +67,7 @@ bool may_pass(const Slice& slice, const Node& producer, const Fact& made, const 
 
 /// Select frames of the producer's inputs instead of its output, along a tracked axis: `kept`
 /// frames of the `whole` extent remain.
-Status pick_in_front(Rewrite& rewrite, int axis, const Dim& whole, const Dim& kept,
+Status pick_upstream(Rewrite& rewrite, int axis, const Dim& whole, const Dim& kept,
                      const std::function<OpPtr(int axis)>& pick) {
   const Node& producer = rewrite.producer(0);
   Facts in = rewrite.old_graph().facts_of(producer.inputs);
@@ -119,7 +119,7 @@ Status Slice::fuse(Rewrite& rewrite) const {
   if (!from || !to || !whole || 2 * (*to - *from) > *whole || !may_pick(rewrite)) return {};
   if (!may_pass(*this, producer, rewrite.in(0), rewrite.old_graph().fact(producer.inputs[0])))
     return {};
-  return pick_in_front(rewrite, static_cast<int>(axis), Dim(*whole), Dim(*to - *from), [&](int at) {
+  return pick_upstream(rewrite, static_cast<int>(axis), Dim(*whole), Dim(*to - *from), [&](int at) {
     auto slice = draft_op<Slice>(*this);
     slice->axis = at;
     return slice;
@@ -127,7 +127,7 @@ Status Slice::fuse(Rewrite& rewrite) const {
 }
 
 /// Do not pad with frames that a slice cuts off.
-Status Slice::take_from_border(Rewrite& rewrite) const {
+Status Slice::take_from_padding(Rewrite& rewrite) const {
   const auto* pad = rewrite.producer_as<Pad>(0);
   if (!pad || rewrite.uses(rewrite.input(0)) != 1) return {};
   const auto first = begin.to_int();
@@ -175,7 +175,7 @@ Status Downsample::declutter(Rewrite& rewrite) const {
   // Two slices of different axes would swap forever: the inner one goes first.
   if (rewrite.producer_as<Downsample>(0) || !may_pick(rewrite)) return {};
   const int on = static_cast<int>(axis);
-  return pick_in_front(rewrite, on, rewrite.in(0).dim(on), rewrite.out().dim(on),
+  return pick_upstream(rewrite, on, rewrite.in(0).dim(on), rewrite.out().dim(on),
                        [&](int at) { return make_op<Downsample>(at, stride, modulo); });
 }
 

@@ -61,29 +61,30 @@ bool sums_as_it_is(DType dtype) {
 
 /// Sum the prefix frames separately, and continue from their last sum: add it to the first frame of
 /// the rest.
-Status sum_behind(PulseBuilder& b, const CumSum& op, const PulseBuilder::InFront& front) {
+Status sum_behind(PulseBuilder& b, const CumSum& op, const PulseBuilder::Prefix& prefix) {
   const int64_t axis = op.axis;
-  StreamFact stream = front.stream;
-  RILL_ASSIGN(const int64_t pulse, b.pulse_of(front.rest, stream.axis));
-  RILL_ASSIGN(const OutletId sums, b.add1("first", make_op<CumSum>(axis), {front.frames}));
-  RILL_ASSIGN(const OutletId last,
-              b.add1("last", make_op<Slice>(axis, Dim(front.count - 1), Dim(front.count)), {sums}));
+  StreamFact stream = prefix.stream;
+  RILL_ASSIGN(const int64_t pulse, b.pulse_of(prefix.rest, stream.axis));
+  RILL_ASSIGN(const OutletId sums, b.add1("first", make_op<CumSum>(axis), {prefix.frames}));
+  RILL_ASSIGN(
+      const OutletId last,
+      b.add1("last", make_op<Slice>(axis, Dim(prefix.count - 1), Dim(prefix.count)), {sums}));
   auto latch = draft_op<PulseLatch>();
   latch->axis = axis;
   latch->delay = stream.delay;
-  RILL_ASSIGN(const OutletId next, b.add1("next", std::move(latch), {front.rest}));
+  RILL_ASSIGN(const OutletId next, b.add1("next", std::move(latch), {prefix.rest}));
   RILL_ASSIGN(const OutletId sum, b.add1("sum", make_op<Binary>(BinaryKind::kAdd), {last, next}));
   auto splice = draft_op<PulseSplice>();
   splice->axis = axis;
-  splice->has_front = true;
+  splice->has_prefix = true;
   splice->begin = stream.delay;
-  RILL_ASSIGN(const OutletId x, b.add1("begun", std::move(splice), {front.rest, sum}));
+  RILL_ASSIGN(const OutletId x, b.add1("begun", std::move(splice), {prefix.rest, sum}));
   b.settles_at(stream.delay + 1, pulse);
   auto rest = draft_op<CumSum>(op);
   rest->streaming = true;
   rest->skip = stream.delay;
   RILL_ASSIGN(const OutletId out, b.add1(std::move(rest), {x}));
-  stream.delay -= front.count;
+  stream.delay -= prefix.count;
   stream.dim = b.out(0).dim(stream.axis);
   return b.give(0, out, {PulsedOutput::Streams{stream, sums}});
 }
@@ -97,15 +98,15 @@ Status CumSum::pulsify(PulseBuilder& b) const {
     return b.refuse("Sum forwards", "sums backwards along streaming axis ", axis,
                     ": every output needs all that follows");
   }
-  const bool zeros = found->has_prefix() && !found->fill;
+  const bool zeros = found->has_prefix() && !found->pad_value;
   if (!exclusive && !zeros && sums_as_it_is(b.in(0).dtype)) {
-    RILL_ASSIGN(const auto front, b.in_front(0));
-    if (front) return sum_behind(b, *this, *front);
+    RILL_ASSIGN(const auto prefix, b.prefix_of(0));
+    if (prefix) return sum_behind(b, *this, *prefix);
   }
   StreamFact stream = *found;
   OutletId wire = b.wire(0);
   // Virtual first frames of zeros sum to zeros, and stay virtual.
-  if (stream.has_prefix() && stream.fill) {
+  if (stream.has_prefix() && stream.pad_value) {
     RILL_ASSIGN(wire, b.materialise(wire, &stream));
   }
   auto op = draft_op<CumSum>(*this);

@@ -214,7 +214,7 @@ Status SumPool::eval(EvalCtx& ctx) const {
 
 Result<Value> load_as(LoadCtx& ctx, bool normalize) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
-  RILL_TRY(expect_constant_border(ctx));
+  RILL_TRY(expect_constant_padding(ctx));
   RILL_ASSIGN(const std::string border, ctx.text("border"));
   SumPool op;
   op.normalize = normalize;

@@ -365,7 +365,7 @@ Result<Value> load(LoadCtx& ctx) {
              ": expected [outputs, channels, spatial...]");
   RILL_CHECK(ctx.fact(x).rank() == ctx.fact(w).rank(), "input ", ctx.fact(x), ", filter ",
              ctx.fact(w), ": expected equal ranks");
-  RILL_TRY(expect_constant_border(ctx));
+  RILL_TRY(expect_constant_padding(ctx));
   Conv op;
   RILL_ASSIGN(op.window, load_window(ctx, {filter_shape.begin() + 2, filter_shape.end()}, 0));
   RILL_ASSIGN(op.groups, ctx.integer("groups"));

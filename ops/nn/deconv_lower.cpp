@@ -71,8 +71,8 @@ std::vector<Phase> joined(const std::vector<Phase>& phases) {
 }
 
 /// Return the frames that outputs read before and after the input.
-std::pair<int64_t, int64_t> border_of(const Deconv& op, int axis, int64_t frames,
-                                      int64_t outputs) {
+std::pair<int64_t, int64_t> padding_of(const Deconv& op, int axis, int64_t frames,
+                                       int64_t outputs) {
   const int64_t stride = op.window.stride[static_cast<size_t>(axis)];
   const int64_t raw = op.cut(axis).first;
   const int64_t first = ceil_of(raw - (op.window.extent(axis) - 1), stride);
@@ -96,7 +96,7 @@ bool phases_are_cheap(const Deconv& op, const Operand& x, const Operand& y, doub
     const double taps_each = std::ceil(taps / static_cast<double>(step));
     const auto in = static_cast<double>(frames);
     const auto out = static_cast<double>(outputs);
-    const auto [before, after] = border_of(op, axis, frames, outputs);
+    const auto [before, after] = padding_of(op, axis, frames, outputs);
     axes.push_back({out * taps_each, std::min(in * taps, out * std::min(in, taps_each)),
                     in + static_cast<double>(before) + static_cast<double>(after)});
   }
@@ -164,7 +164,7 @@ class PhasedLowering {
       border.stride.push_back(1);
       border.dilation.push_back(1);
       border.padding.push_back(
-          border_of(op_, axis, lowering_.in(0).extent(axis + 2), y_.extent(axis + 2)));
+          padding_of(op_, axis, lowering_.in(0).extent(axis + 2), y_.extent(axis + 2)));
     }
     x_ = padded_rows(lowering_, lowering_.in(0), border, 0.0F);
     for (int axis = 0; axis < op_.window.axes(); ++axis) {

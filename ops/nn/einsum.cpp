@@ -141,7 +141,7 @@ namespace {
 
 /// The reference implementation: for every output, a sum over the summed letters in order of
 /// appearance.
-struct PlainSum {
+struct ReferenceSum {
   int operands = 0;
   std::string_view free;
   char summed[kMaxRank * kMaxRank];
@@ -150,8 +150,8 @@ struct PlainSum {
   int64_t stride[kMaxRank][kLetters] = {};
 };
 
-PlainSum plain_sum(const EinSum& op, std::span<const View> in) {
-  PlainSum plan;
+ReferenceSum reference_sum(const EinSum& op, std::span<const View> in) {
+  ReferenceSum plan;
   plan.operands = static_cast<int>(op.operands);
   plan.free = op.letters(plan.operands);
   for (int i = 0; i < plan.operands; ++i) {
@@ -185,7 +185,7 @@ T product_sum(T a, T b, T c) {
 }
 
 template <class Stored, class T>
-T sum_at(const PlainSum& plan, std::span<const View> in, const int64_t* base, size_t letter,
+T sum_at(const ReferenceSum& plan, std::span<const View> in, const int64_t* base, size_t letter,
          T sum) {
   if (letter == plan.summed_count) {
     T product = static_cast<T>(in[0].as<Stored>()[base[0]]);
@@ -217,7 +217,7 @@ T sum_at(const PlainSum& plan, std::span<const View> in, const int64_t* base, si
 
 template <class Stored, class T>
 void eval_as(const EinSum& op, EvalCtx& ctx) {
-  const PlainSum plan = plain_sum(op, ctx.in);
+  const ReferenceSum plan = reference_sum(op, ctx.in);
   const View& y = ctx.out[0];
   std::array<int64_t, kMaxRank> index{};
   for (int64_t n = y.volume(); n > 0; --n) {

@@ -212,7 +212,7 @@ Status MaxPool::eval(EvalCtx& ctx) const {
 
 Result<Value> load_indexed(LoadCtx& ctx, bool streaming) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
-  RILL_TRY(expect_constant_border(ctx));
+  RILL_TRY(expect_constant_padding(ctx));
   MaxPool op;
   op.with_index = true;
   op.streaming = streaming;

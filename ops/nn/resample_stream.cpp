@@ -134,7 +134,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   }
   RILL_ASSIGN(x, b.delay(x, stream, 0, op->overlap));
   StreamFact out = stream;
-  out.fill = nullptr;
+  out.pad_value = nullptr;
   out.delay = op->out_delay;
   out.dim = b.out(0).dim(stream.axis);
   RILL_ASSIGN(const OutletId wire, b.add1(std::move(op), {x}));

@@ -68,12 +68,11 @@ std::pair<int64_t, int64_t> Window::pads(int axis, int64_t input) const {
   return {total / 2, total - total / 2};
 }
 
-std::optional<std::pair<int64_t, int64_t>> Window::pads_of_any(int axis,
-                                                               bool larger_in_front) const {
+std::optional<std::pair<int64_t, int64_t>> Window::pads_of_any(int axis, bool larger_before) const {
   // The last stride of the input has 1 to `stride` frames; the fewer, the more padding.
   const int64_t most = extent(axis) - 1;
   const int64_t least = std::max<int64_t>(0, extent(axis) - stride[static_cast<size_t>(axis)]);
-  const auto front = [&](int64_t total) { return (total + (larger_in_front ? 1 : 0)) / 2; };
+  const auto front = [&](int64_t total) { return (total + (larger_before ? 1 : 0)) / 2; };
   if (front(most) != front(least)) return std::nullopt;
   // The window that begins in the last stride is whole; no window begins behind it.
   return std::pair(front(most), most - front(most));
@@ -159,7 +158,7 @@ Result<Window> load_pool_window(LoadCtx& ctx) {
   return load_window(ctx, {size.begin() + 2, size.end()}, 2);
 }
 
-Status expect_constant_border(LoadCtx& ctx) {
+Status expect_constant_padding(LoadCtx& ctx) {
   RILL_ASSIGN(const std::string border, ctx.text("border"));
   if (border == "constant" || border == "ignore") return {};
   return fail(Code::kUnsupported, "border \"", border, "\": expected constant or ignore");
@@ -228,8 +227,8 @@ std::vector<int> channels_last(int rank) {
 namespace {
 
 /// The border has what `element` holds, or `number` without one.
-Operand with_border(Lowering& lowering, const Operand& x, const Window& window, float number,
-                    const Operand* element) {
+Operand with_padding(Lowering& lowering, const Operand& x, const Window& window, float number,
+                     const Operand* element) {
   const std::vector<int> order = channels_last(x.rank);
   Pads pads;
   bool any = false;
@@ -267,12 +266,12 @@ Operand with_border(Lowering& lowering, const Operand& x, const Window& window, 
 }  // namespace
 
 Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value) {
-  return with_border(lowering, x, window, value, nullptr);
+  return with_padding(lowering, x, window, value, nullptr);
 }
 
 Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window,
                     const Operand& value) {
-  return with_border(lowering, x, window, 0.0F, &value);
+  return with_padding(lowering, x, window, 0.0F, &value);
 }
 
 Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tensor& pad_value,

@@ -37,8 +37,8 @@ struct Window {
   /// The padding for an input extent; `same` splits it with the larger half at the end.
   std::pair<int64_t, int64_t> pads(int axis, int64_t input) const RILL_NONBLOCKING;
   /// Find padding that gives the windows of `same` for every input extent. Nothing if the part
-  /// before depends on the extent. `larger_in_front`: split it with the larger half in front.
-  std::optional<std::pair<int64_t, int64_t>> pads_of_any(int axis, bool larger_in_front) const;
+  /// before depends on the extent. `larger_before`: split it with the larger half in front.
+  std::optional<std::pair<int64_t, int64_t>> pads_of_any(int axis, bool larger_before) const;
   bool padded() const;
   /// Taps of all axes together; invalid where that is beyond all numbers.
   Dim taps() const;
@@ -53,7 +53,7 @@ Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip);
 Result<Window> load_pool_window(LoadCtx& ctx);
 
 /// Fail unless padding is zeros, or ignored.
-Status expect_constant_border(LoadCtx& ctx);
+Status expect_constant_padding(LoadCtx& ctx);
 
 /// Format as attributes: ", dilation = [..], stride = [..], padding = [..]", with `skip` neutral
 /// entries in front.

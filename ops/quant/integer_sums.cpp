@@ -132,7 +132,7 @@ Result<Value> load_qconv(LoadCtx& ctx) {
   RILL_ASSIGN(const auto shape, w.fact(filter).concrete_shape());
   RILL_CHECK(shape.size() >= 3 && in.rank() == static_cast<int>(shape.size()), "input ", in,
              ", filter ", w.fact(filter), ": expected one rank of at least 3");
-  RILL_TRY(expect_constant_border(ctx));
+  RILL_TRY(expect_constant_padding(ctx));
   RILL_ASSIGN(const std::string output, ctx.text("output_dt"));
   DType type = in.dtype == DType::kU8 || in.dtype == DType::kQU8 ? DType::kQU8 : DType::kQI8;
   if (const auto quant = ctx.quant(); quant && output.empty()) {

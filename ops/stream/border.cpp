@@ -61,7 +61,7 @@ Status PulseBorder::lower(Lowering& lowering) const {
 Status PulseBorder::declutter(Rewrite& rewrite) const {
   const Node& source = rewrite.producer(0);
   if (rewrite.input(0).slot != 0) return {};
-  const int inner_axis = axis_in_front(rewrite.old_graph(), source, static_cast<int>(axis));
+  const int inner_axis = axis_upstream(rewrite.old_graph(), source, static_cast<int>(axis));
   if (inner_axis < 0) return {};
   PulseBorder moved = *this;
   moved.axis = inner_axis;

@@ -12,7 +12,7 @@ void Delay::fields(FieldVisitor& visitor) {
   visitor.field("delay", delay);
   visitor.field("overlap", overlap);
   visitor.field("reserve", reserve);
-  visitor.field("fill", fill);
+  visitor.field("fill", pad_value);
   visitor.field("padding", padding);
 }
 
@@ -25,7 +25,7 @@ Result<Facts> Delay::infer(FactSpan in) const {
   if (!is_plain(in[0].dtype) && in[0].dtype != DType::kDim) {
     return fail(Code::kDType, "cannot delay ", dtype_name(in[0].dtype));
   }
-  if (fill) RILL_TRY(expect_type_of("fill", *fill, in[0]));
+  if (pad_value) RILL_TRY(expect_type_of("fill", *pad_value, in[0]));
   Fact out = in[0].without_value();
   out.shape[static_cast<size_t>(axis)] += Dim(overlap);
   return one_fact(std::move(out));
@@ -37,7 +37,7 @@ Status Delay::eval(EvalCtx&) const {
 
 std::optional<HistoryNeed> Delay::history(int) const {
   if (delay + overlap == 0) return std::nullopt;
-  return HistoryNeed{static_cast<int>(axis), delay + overlap + reserve, fill};
+  return HistoryNeed{static_cast<int>(axis), delay + overlap + reserve, pad_value};
 }
 
 Status Delay::lower(Lowering& lowering) const {
@@ -55,7 +55,7 @@ Status Delay::lower(Lowering& lowering) const {
   return {};
 }
 
-int axis_in_front(const Graph& graph, const Node& node, int axis) {
+int axis_upstream(const Graph& graph, const Node& node, int axis) {
   if (node.op->traits().moves == Moves::kNo) return -1;
   for (const AxisTrack& track : node.op->axes(graph.facts_of(node.inputs), node.outputs)) {
     if (track.out[0] == axis) return track.in[0];
@@ -67,14 +67,14 @@ int axis_in_front(const Graph& graph, const Node& node, int axis) {
 /// its memory, so that equal delays merge.
 Status Delay::declutter(Rewrite& rewrite) const {
   if (delay == 0 && overlap == 0) return rewrite.bypass(rewrite.input(0));
-  if (fill && fill->rank() != 0) return {};
+  if (pad_value && pad_value->rank() != 0) return {};
   const Node& before = rewrite.producer(0);
   if (rewrite.input(0).slot != 0) return {};
-  const int inner_axis = axis_in_front(rewrite.old_graph(), before, static_cast<int>(axis));
+  const int inner_axis = axis_upstream(rewrite.old_graph(), before, static_cast<int>(axis));
   if (inner_axis < 0) return {};
   // Zero padding on other axes: zero history equals padded history.
   const Moves moves = before.op->traits().moves;
-  if (moves == Moves::kAmongOthers || (moves == Moves::kAmongZeros && fill)) return {};
+  if (moves == Moves::kAmongOthers || (moves == Moves::kAmongZeros && pad_value)) return {};
   Delay moved = *this;
   moved.axis = inner_axis;
   RILL_ASSIGN(const OutletId delayed, rewrite.wire1(rewrite.node().name, make_op<Delay>(moved),
@@ -88,9 +88,9 @@ Result<Value> load(LoadCtx& ctx) {
   Delay op;
   RILL_ASSIGN(const OutletId input, ctx.wire("input"));
   RILL_TRY(ctx.fields(op));
-  if (op.fill) {
-    RILL_ASSIGN(Tensor cast_fill, as_type_of(*op.fill, ctx.fact(input)));
-    op.fill = std::make_shared<const Tensor>(std::move(cast_fill));
+  if (op.pad_value) {
+    RILL_ASSIGN(Tensor cast_pad_value, as_type_of(*op.pad_value, ctx.fact(input)));
+    op.pad_value = std::make_shared<const Tensor>(std::move(cast_pad_value));
   }
   return ctx.add_value(make_op<Delay>(op), {input});
 }

@@ -8,13 +8,13 @@ namespace rill::ops {
 /// Shapes: [.., p, ..] -> [.., p + overlap, ..] on `axis`.
 /// Types: all plain ones. Errors: kShape for a missing axis or negative counts.
 /// Stream: output r of a pulse that starts at position n is input n - delay - overlap + r; before
-/// the start of the stream the input is `fill`, zeros if there is none.
+/// the start of the stream the input is `pad_value`, zeros if there is none.
 /// Source: tract_pulse_delay.
 struct Delay final : OpBase<Delay> {
   int64_t axis = 0;
   int64_t delay = 0;
   int64_t overlap = 0;
-  TensorPtr fill;  ///< rank 0, or extent 1 on the axis and broadcastable elsewhere
+  TensorPtr pad_value;  ///< rank 0, or extent 1 on the axis and broadcastable elsewhere
   /// Additional earlier frames that are kept but not output, so that a session with another pulse
   /// may continue from them.
   int64_t reserve = 0;
@@ -34,6 +34,6 @@ struct Delay final : OpBase<Delay> {
 
 /// Return the axis in the input of a node that only moves frames for an axis of its output; -1 if
 /// it does more to that axis.
-int axis_in_front(const Graph& graph, const Node& node, int axis);
+int axis_upstream(const Graph& graph, const Node& node, int axis);
 
 }  // namespace rill::ops

@@ -42,15 +42,15 @@ Status PulseLatch::lower(Lowering& lowering) const {
 
 void PulseSplice::fields(FieldVisitor& visitor) {
   visitor.field("axis", axis);
-  visitor.field("has_front", has_front);
-  visitor.field("has_back", has_back);
+  visitor.field("has_front", has_prefix);
+  visitor.field("has_back", has_suffix);
   visitor.field("begin", begin);
   visitor.field("end", end);
   visitor.field("shown", shown);
 }
 
 Result<Facts> PulseSplice::infer(FactSpan in) const {
-  const size_t expected = 1U + (has_front ? 1U : 0U) + (has_back ? 1U : 0U);
+  const size_t expected = 1U + (has_prefix ? 1U : 0U) + (has_suffix ? 1U : 0U);
   RILL_CHECK(in.size() == expected, counted(in.size(), "input"), ": expected ", expected);
   RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
   RILL_CHECK(begin > -kMostFrames && begin < kMostFrames, "begin ", begin, " is out of range");
@@ -79,11 +79,11 @@ Status PulseSplice::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   lowering.copy(from, to);
-  SpliceArgs args{shown, begin, has_front, has_back, to, {}, {}, static_cast<int>(axis), {}};
+  SpliceArgs args{shown, begin, has_prefix, has_suffix, to, {}, {}, static_cast<int>(axis), {}};
   args.end = frames_so_far(lowering, end);
   std::vector<Touched> reads;
   for (int i = 1; i < lowering.inputs(); ++i) {
-    PlacedView& piece = i == 1 && has_front ? args.front : args.back;
+    PlacedView& piece = i == 1 && has_prefix ? args.prefix : args.suffix;
     piece = lowering.in(i);
     reads.emplace_back(piece);
   }

@@ -32,8 +32,8 @@ struct PulseLatch final : OpBase<PulseLatch> {
 /// Source: NNEF 1.0, `concat` of a stream with frames that are not of a stream.
 struct PulseSplice final : OpBase<PulseSplice> {
   int64_t axis = 0;
-  bool has_front = false;
-  bool has_back = false;
+  bool has_prefix = false;
+  bool has_suffix = false;
   int64_t begin = 0;
   Dim end = 0;
   int64_t shown = 0;

@@ -29,9 +29,9 @@ void put(const View& piece, const View& to, int axis, int64_t at, int64_t start)
 void run_splice(const SpliceArgs& args, const Frame& frame) noexcept {
   const View to = frame.view(args.to);
   const int64_t start = frame.clock->position(to.extent(args.axis) - args.shown);
-  if (args.has_front) put(frame.view(args.front), to, args.axis, args.begin, start);
-  if (args.has_back) {
-    put(frame.view(args.back), to, args.axis, args.end.now(frame), start);
+  if (args.has_prefix) put(frame.view(args.prefix), to, args.axis, args.begin, start);
+  if (args.has_suffix) {
+    put(frame.view(args.suffix), to, args.axis, args.end.now(frame), start);
   }
 }
 
@@ -53,8 +53,8 @@ void touch_splice_stream(const SpliceArgs& args, StepTouches& touches) {
     touches.alike(piece, args.to, args.axis);
     touches.reads(piece);
   };
-  if (args.has_front) put(args.front);
-  if (args.has_back) put(args.back);
+  if (args.has_prefix) put(args.prefix);
+  if (args.has_suffix) put(args.suffix);
 }
 
 extern const StepKind latch_stream_kind;

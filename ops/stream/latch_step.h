@@ -14,16 +14,16 @@ RILL_STEP_FIELDS(LatchArgs, from, kept, axis, first)
 
 struct SpliceArgs {
   int64_t shown;  ///< frames that the pulse before has shown
-  int64_t begin;  ///< position of the front
-  bool has_front;
-  bool has_back;
+  int64_t begin;  ///< position of the prefix
+  bool has_prefix;
+  bool has_suffix;
   PlacedView to;
-  PlacedView front;
-  PlacedView back;
+  PlacedView prefix;
+  PlacedView suffix;
   int axis;
   FramesSoFar end;
 };
-RILL_STEP_FIELDS(SpliceArgs, shown, begin, has_front, has_back, to, front, back, axis, end)
+RILL_STEP_FIELDS(SpliceArgs, shown, begin, has_prefix, has_suffix, to, prefix, suffix, axis, end)
 
 void run_latch(const LatchArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
 void run_splice(const SpliceArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;

@@ -44,15 +44,15 @@ class Join {
     const int count = static_cast<int>(rewrite->node().inputs.size());
     const int first = reach(-1, -1);
     const int last = reach(1, count);
-    if (front_.empty() && back_.empty()) return {};
+    if (prefix_.empty() && suffix_.empty()) return {};
     const ops::Slice* late = late_cut();
     OutletId wire =
         rewrite->mapped(late ? rewrite->producer(main_).inputs[0] : rewrite->input(main_));
     int64_t added = 0;
-    const size_t layers = std::max(front_.size(), back_.size());
+    const size_t layers = std::max(prefix_.size(), suffix_.size());
     for (size_t i = 0; i < layers; ++i) {
-      const Part* before = i < front_.size() ? &front_[i] : nullptr;
-      const Part* after = i < back_.size() ? &back_[i] : nullptr;
+      const Part* before = i < prefix_.size() ? &prefix_[i] : nullptr;
+      const Part* after = i < suffix_.size() ? &suffix_[i] : nullptr;
       added += before ? before->frames : after->frames;
       if (before && after && is_alike(*before, *after)) {
         RILL_ASSIGN(wire, padded(rewrite, wire, *before, before->frames, after->frames));
@@ -82,7 +82,7 @@ class Join {
  private:
   /// Collect the parts on one side. Return the first input that is not a part.
   int reach(int step, int end) {
-    std::vector<Part>& side = step < 0 ? front_ : back_;
+    std::vector<Part>& side = step < 0 ? prefix_ : suffix_;
     int i = main_ + step;
     for (; i != end; i += step) {
       auto part = part_of(i, step < 0);
@@ -101,11 +101,11 @@ class Join {
   /// Return the slice that produces the frames if its input can be padded first and cut afterwards:
   /// only on one side, at which the slice cuts nothing.
   const ops::Slice* late_cut() const {
-    const std::vector<Part>& side = front_.empty() ? back_ : front_;
-    if (!side[0].cut_off || (!front_.empty() && !back_.empty())) return nullptr;
+    const std::vector<Part>& side = prefix_.empty() ? suffix_ : prefix_;
+    if (!side[0].cut_off || (!prefix_.empty() && !suffix_.empty())) return nullptr;
     const Graph& graph = rewrite_.old_graph();
     const Dim& extent = graph.fact(rewrite_.producer(main_).inputs[0]).dim(axis_);
-    const bool whole = front_.empty() ? cut()->end == extent : cut()->begin == Dim(0);
+    const bool whole = prefix_.empty() ? cut()->end == extent : cut()->begin == Dim(0);
     return whole ? cut() : nullptr;
   }
 
@@ -129,7 +129,7 @@ class Join {
                           {wire});
   }
 
-  std::optional<Part> part_of(int i, bool front) const {
+  std::optional<Part> part_of(int i, bool prefix) const {
     const Graph& graph = rewrite_.old_graph();
     const auto frames = rewrite_.scope().simplify(rewrite_.in(i).dim(axis_)).to_int();
     if (!frames || *frames < 1 || is_quantised(rewrite_.in(i).dtype)) return std::nullopt;
@@ -149,7 +149,7 @@ class Join {
       if (axis != axis_ && !(facts[0].dim(axis) == facts[1].dim(axis))) return std::nullopt;
     }
     const bool cut_off = !(node->inputs[0] == rewrite_.input(main_));
-    return is_end(*slice, node->inputs[0], front)
+    return is_end(*slice, node->inputs[0], prefix)
                ? std::optional<Part>({*frames, nullptr, cut_off})
                : std::nullopt;
   }
@@ -172,7 +172,7 @@ class Join {
 
   /// Return whether a slice of one frame takes the first, or the last, of the frames to which it is
   /// joined.
-  bool is_end(const ops::Slice& slice, OutletId from, bool front) const {
+  bool is_end(const ops::Slice& slice, OutletId from, bool prefix) const {
     const Graph& graph = rewrite_.old_graph();
     OutletId frames = rewrite_.input(main_);
     Dim begin = 0;
@@ -183,15 +183,15 @@ class Join {
       end = cut()->end;
     }
     if (!(frames == from)) return false;
-    const Dim apart = front ? slice.begin - begin : end - slice.end;
+    const Dim apart = prefix ? slice.begin - begin : end - slice.end;
     return rewrite_.scope().simplify(apart) == Dim(0);
   }
 
   const Rewrite& rewrite_;
   int axis_ = 0;
   int main_ = -1;            ///< the only input that grows with the stream
-  std::vector<Part> front_;  ///< from the frames outwards
-  std::vector<Part> back_;
+  std::vector<Part> prefix_;  ///< from the frames outwards
+  std::vector<Part> suffix_;
 };
 
 const ops::Concat* concat_of(const Op& op) { return op.as<ops::Concat>(); }

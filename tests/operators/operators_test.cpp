@@ -16,7 +16,7 @@
 #include "nnef_loader/load.h"
 #include "ops/op_table.h"
 #include "tests/operators/case.h"
-#include "tests/operators/plain_run.h"
+#include "tests/operators/reference_run.h"
 #include "tests/property/streaming.h"
 #include "tests/support/heap_calls.h"
 
@@ -122,7 +122,7 @@ TEST_P(Operators, WhatIsWrittenReadsBack) {
 TEST_P(Operators, RewritingKeepsTheOutputs) {
   if (GetParam().pulsed) return;
   for (const int64_t length : lengths_) {
-    auto expected = plain_run(bound(length), inputs(length));
+    auto expected = reference_run(bound(length), inputs(length));
     ASSERT_TRUE(expected.ok()) << expected.error().to_string();
     expect_same(run(graph_, length), *expected, str_cat("S = ", length));
   }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/operators/case.h"
-#include "tests/operators/plain_run.h"
+#include "tests/operators/reference_run.h"
 #include "tests/property/streaming.h"
 
 namespace rill::test {
@@ -102,7 +102,7 @@ class TypeProperties : public ::testing::TestWithParam<Case> {
 
 TEST_P(TypeProperties, WhatIsInferredIsComputedAndPlanned) {
   for_each_type([&](const Typed& typed) {
-    auto plain = plain_run(typed.bound, typed.inputs);
+    auto plain = reference_run(typed.bound, typed.inputs);
     ASSERT_TRUE(plain.ok()) << plain.error().to_string() << "\n" << typed.text();
     auto whole = WholeRun::make(typed.graph, length_);
     ASSERT_TRUE(whole.ok()) << whole.error().to_string() << "\n" << typed.text();
@@ -143,8 +143,8 @@ TEST_P(TypeProperties, NarrowFloatsGiveTheNumbersOfWideOnes) {
     for (size_t i = 0; i < typed.inputs.size(); ++i) {
       upcast.push_back(std::move(cast(typed.inputs[i], wide->inputs[i].dtype())).value());
     }
-    auto expected = plain_run(wide->bound, upcast);
-    auto found = plain_run(typed.bound, typed.inputs);
+    auto expected = reference_run(wide->bound, upcast);
+    auto found = reference_run(typed.bound, typed.inputs);
     ASSERT_TRUE(expected.ok() && found.ok()) << typed.text();
     const double rounding = typed.to == DType::kBF16 ? 5e-2 : typed.to == DType::kF16 ? 5e-3 : 1e-4;
     for (size_t i = 0; i < found->size(); ++i) {

@@ -6,7 +6,7 @@
 
 namespace rill::test {
 
-Wire Writer::repeated_border(const Wire& x) {
+Wire Writer::repeated_edges(const Wire& x) {
   const char* const border = random_.chance(50) ? "replicated" : "reflect";
   const Wire padded = same(
       x, {"pad(", x.name, ", padding = [(0, 0), (0, 0), (", random_.in(0, 4), ", ",
@@ -30,7 +30,7 @@ Wire Writer::against_first(const Wire& x) {
   return same(x, {x.name, random_.chance(50) ? " - " : " * ", first});
 }
 
-Wire Writer::first_in_front(const Wire& x) {
+Wire Writer::first_prefixed(const Wire& x) {
   const int64_t begin = random_.in(0, 3);
   const std::string first = put({"slice(", x.name, ", axes = [2], begin = [", begin, "], end = [",
                                  begin + random_.in(1, 3), "])"});
@@ -38,7 +38,7 @@ Wire Writer::first_in_front(const Wire& x) {
 }
 
 Wire Writer::unlike_frames(const Wire& x) {
-  if (x.features > 0) return first_in_front(x);
+  if (x.features > 0) return first_prefixed(x);
   const auto frames = [&](int64_t count) { return numbers({1, x.channels, count}); };
   const std::string front = frames(random_.in(1, 3));
   if (random_.chance(50)) return same(x, {"concat([", front, ", ", x.name, "], axis = 2)"});
@@ -70,7 +70,7 @@ Wire Writer::rows_added(const Wire& x) {
 }
 
 Wire Writer::resampled(const Wire& x) {
-  if (x.features > 0) return repeated_border(x);
+  if (x.features > 0) return repeated_edges(x);
   const bool down = random_.chance(25);
   const int64_t factor = down ? 2 : random_.in(2, 4);
   scale(down ? 1 : factor, down ? factor : 1);
@@ -115,13 +115,13 @@ Wire Writer::kept(const Wire& x) {
       return attention(x);
     case 0:
     case 1:
-      return repeated_border(x);
+      return repeated_edges(x);
     case 2:
       return counted_average(x);
     case 3:
       return against_first(x);
     case 4:
-      return random_.chance(50) ? first_in_front(x) : unlike_frames(x);
+      return random_.chance(50) ? first_prefixed(x) : unlike_frames(x);
     case 5:
       return numbered(x);
     default:

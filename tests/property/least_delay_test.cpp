@@ -67,7 +67,7 @@ std::vector<double> losses(const pulse::Report& report, const pulse::LeastDelays
 
 /// Return whether first frames that others in front of a wire wait for are padded, or joined to
 /// others.
-bool is_front_of_wait(const pulse::Report& report, const pulse::Wire& wire) {
+bool is_upstream_of_wait(const pulse::Report& report, const pulse::Wire& wire) {
   if (wire.op != "Pad" && wire.op != "Concat") return false;
   return any_of(wire.inputs,
                 [&](int input) { return report.wires[static_cast<size_t>(input)].delay > 0; });
@@ -87,7 +87,7 @@ bool is_excused(const pulse::Report& report, const std::vector<double>& lost) {
   for (size_t i = 0; i < report.wires.size(); ++i) {
     const pulse::Wire& wire = report.wires[i];
     double before = 0;
-    bool excused = is_front_of_wait(report, wire) || waits_for_kept(report, wire) ||
+    bool excused = is_upstream_of_wait(report, wire) || waits_for_kept(report, wire) ||
                    any_of(kExcuses, [&](const Excuse& each) { return wire.op == each.op; });
     for (const int input : wire.inputs) {
       before = std::max(before, lost[static_cast<size_t>(input)]);

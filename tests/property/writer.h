@@ -79,10 +79,10 @@ class Writer {
   Wire flat(const Wire& x);
   // In generate_kept.cpp: state beyond windows.
   Wire kept(const Wire& x);
-  Wire repeated_border(const Wire& x);
+  Wire repeated_edges(const Wire& x);
   Wire counted_average(const Wire& x);
   Wire against_first(const Wire& x);
-  Wire first_in_front(const Wire& x);
+  Wire first_prefixed(const Wire& x);
   Wire unlike_frames(const Wire& x);
   std::string length_of(const Wire& x);
   Wire numbered(const Wire& x);

@@ -9,6 +9,6 @@ namespace rill::pulse {
 /// Move padding that repeats or mirrors frames as far downstream as possible: after operators that
 /// work frame by frame. A downstream window then finds these frames in its history, where they cost
 /// no delay.
-Result<Graph> sink_borders(Graph graph, std::string_view symbol);
+Result<Graph> sink_edge_padding(Graph graph, std::string_view symbol);
 
 }  // namespace rill::pulse

@@ -1,4 +1,4 @@
-#include "pulse/fill.h"
+#include "pulse/pad_value.h"
 
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
@@ -6,7 +6,7 @@
 
 namespace rill::pulse {
 
-bool same_fill(const TensorPtr& a, const TensorPtr& b) {
+bool same_pad_value(const TensorPtr& a, const TensorPtr& b) {
   if (a == b) return true;
   const auto zero = [](const TensorPtr& t) {
     if (!t || t->empty()) return true;
@@ -17,25 +17,25 @@ bool same_fill(const TensorPtr& a, const TensorPtr& b) {
   return a->same_bits(*b);
 }
 
-TensorPtr compact_fill(const TensorPtr& fill) {
-  if (!is_uniform(fill) || !is_plain(fill->dtype())) return fill;
-  if (has_zero_bits_only(*fill)) return nullptr;
-  return std::make_shared<const Tensor>(first_element(*fill));
+TensorPtr compact_pad_value(const TensorPtr& pad_value) {
+  if (!is_uniform(pad_value) || !is_plain(pad_value->dtype())) return pad_value;
+  if (has_zero_bits_only(*pad_value)) return nullptr;
+  return std::make_shared<const Tensor>(first_element(*pad_value));
 }
 
-Result<TensorPtr> frames_of_fill(const Fact& pulsed, int axis, int64_t count,
-                                 const TensorPtr& fill) {
+Result<TensorPtr> frames_of_pad_value(const Fact& pulsed, int axis, int64_t count,
+                                      const TensorPtr& pad_value) {
   std::vector<int64_t> shape;
   for (int a = 0; a < pulsed.rank(); ++a) {
     shape.push_back(a == axis ? count : pulsed.dim(a).to_int().value_or(1));
   }
   RILL_ASSIGN(Tensor frames, Tensor::zeros(pulsed.dtype, shape, pulsed.q));
-  if (fill) {
-    View from = fill->view();
+  if (pad_value) {
+    View from = pad_value->view();
     if (from.rank == 0) from.rank = frames.rank();
     for (int a = 0; a < frames.rank(); ++a) {
       const auto at = static_cast<size_t>(a);
-      if (fill->rank() == 0 || from.shape[at] == 1) from.stride[at] = 0;
+      if (pad_value->rank() == 0 || from.shape[at] == 1) from.stride[at] = 0;
       from.shape[at] = frames.extent(a);
     }
     copy_view(from, frames.view());

@@ -1,4 +1,4 @@
-#include "tests/operators/plain_run.h"
+#include "tests/operators/reference_run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -55,7 +55,7 @@ std::string difference_within(const Tensor& found, const Tensor& expected, Allow
   return {};
 }
 
-Result<std::vector<Tensor>> plain_run(const Graph& graph, const std::vector<Tensor>& inputs) {
+Result<std::vector<Tensor>> reference_run(const Graph& graph, const std::vector<Tensor>& inputs) {
   std::vector<std::vector<TensorPtr>> values(graph.nodes.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     values[static_cast<size_t>(graph.inputs[i].node)] = {std::make_shared<Tensor>(inputs[i])};

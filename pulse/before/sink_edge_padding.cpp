@@ -1,4 +1,4 @@
-#include "pulse/before/sink_border.h"
+#include "pulse/before/sink_edge_padding.h"
 
 #include <map>
 #include <optional>
@@ -36,7 +36,7 @@ class Sinking final : public GraphCopy {
   Status copy(int id) override {
     const Node& node = graph_.node(id);
     const OutletId own{id, 0};
-    const int axis = border_axis(node);
+    const int axis = edge_padding_axis(node);
     if (axis >= 0 && !bare_.contains(node.inputs[0])) {
       bare_[own] = {mapped_.at(node.inputs[0]), axis, &node};
       return {};
@@ -51,7 +51,7 @@ class Sinking final : public GraphCopy {
   }
 
   /// Return the streaming axis if a node pads only that one, with the stream's own frames; else -1.
-  int border_axis(const Node& node) const {
+  int edge_padding_axis(const Node& node) const {
     if (!repeats(node)) return -1;
     const auto* pad = node.op->as<ops::Pad>();
     int found = -1;
@@ -144,7 +144,7 @@ class Sinking final : public GraphCopy {
 
 }  // namespace
 
-Result<Graph> sink_borders(Graph graph, std::string_view symbol) {
+Result<Graph> sink_edge_padding(Graph graph, std::string_view symbol) {
   if (none_of(graph.nodes, Sinking::repeats)) return graph;
   return Sinking(graph, symbol).run();
 }

@@ -8,7 +8,7 @@
 namespace rill::test {
 
 /// Evaluate node by node, as the graph was written: nothing simplified, planned or chosen.
-Result<std::vector<Tensor>> plain_run(const Graph& graph, const std::vector<Tensor>& inputs);
+Result<std::vector<Tensor>> reference_run(const Graph& graph, const std::vector<Tensor>& inputs);
 
 /// The greatest difference between two ways to compute an element: `relative` of the element, and
 /// `cancelled` of the output's largest element, since a sum whose terms cancel rounds like them.
