@@ -97,8 +97,8 @@ Result<Graph> load(const std::string& path, const Operators& ops, const LoadOpti
   RILL_ASSIGN(const int descriptor, nnef::open_for_reading(path));
   const nnef::Source file(descriptor, 0, path);
   system::Info info;
-  if (options.map_files && system::tell(descriptor, &info) && info.kind == system::Kind::kFile &&
-      info.bytes <= most) {
+  if (options.map_files && system::stat_open(descriptor, &info) &&
+      info.kind == system::Kind::kFile && info.bytes <= most) {
     const MappedBytes mapped = map_file(descriptor, static_cast<size_t>(info.bytes));
     if (mapped.data) {
       return load_bytes(mapped.bytes(), true, folder_of(path), path, ops, options);

@@ -69,7 +69,7 @@ Status FolderReader::add(const std::string& name) {
   RILL_ASSIGN(const int descriptor, open_for_reading(full));
   Source file(descriptor, 0, full);
   system::Info info;
-  if (map_files_ && system::tell(descriptor, &info) && info.kind == system::Kind::kFile &&
+  if (map_files_ && system::stat_open(descriptor, &info) && info.kind == system::Kind::kFile &&
       info.bytes <= bytes_left_ && is_large_tensor(name, info.bytes)) {
     file.set_size(info.bytes);
     file.map();
