@@ -3,6 +3,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/graph/walk.h"
 #include "core/tensor/strided_copy.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
