@@ -25,18 +25,21 @@ Character first_of(const char* text, size_t size) noexcept {
     code = code << 6 | (byte[i] & 0x3FU);
   }
   code &= 0xFFFFU;
-  // Overlong encodings are invalid.
-  const bool longer = bytes == 3 ? code < 0x800 : bytes == 4 && lead == 0xF0 && byte[1] < 0x90;
-  return {longer ? lead : code, longer ? 0 : bytes};
+  // Overlong encodings, surrogates and numbers above U+10FFFF are invalid.
+  const bool invalid = bytes == 3 ? code < 0x800 || (code & 0xF800U) == 0xD800
+                       : bytes == 4
+                           ? (lead == 0xF0 && byte[1] < 0x90) || (lead == 0xF4 && byte[1] > 0x8F)
+                           : false;
+  return {invalid ? lead : code, invalid ? 0 : bytes};
 }
 
-/// Return whether a terminal may act on a character: ASCII and Latin-1 control characters,
-/// bidirectional marks and line separators.
+/// Return whether a terminal may act on a character, or hide it: ASCII and Latin-1 control
+/// characters, bidirectional marks, line separators and the byte order mark.
 bool is_obeyed(Character character) noexcept {
   const uint32_t code = character.code;
   if (character.bytes < 3) return code < 0x20 || code - 0x7F < 0x21 || code == 0x61C;
   return character.bytes == 3 &&
-         ((code & ~1U) == 0x200E || code - 0x2028 < 7 || code - 0x2066 < 4);
+         ((code & ~1U) == 0x200E || code - 0x2028 < 7 || code - 0x2066 < 4 || code == 0xFEFF);
 }
 
 }  // namespace

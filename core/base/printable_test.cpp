@@ -29,6 +29,10 @@ TEST(Printable, EscapesBytesThatAreNoUtf8) {
   EXPECT_EQ(printable("\xe2\x80"), "\\xe2\\x80") << "cut";
   EXPECT_EQ(printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b") << "longer than it has to be";
   EXPECT_EQ(printable("\xc1\xbf\xff"), "\\xc1\\xbf\\xff");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "a surrogate";
+  EXPECT_EQ(printable("\xed\x9f\xbf\xee\x80\x80"), "\xed\x9f\xbf\xee\x80\x80") << "its neighbours";
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "above U+10FFFF";
+  EXPECT_EQ(printable("a\xef\xbb\xbf" "b"), "a\\ufeffb") << "a byte order mark";
 }
 
 TEST(Printable, KeepsLinesWhereTheyAreMeant) {
