@@ -113,6 +113,10 @@ Status dump(const Args& args, const plan_file::OpenedPlan& opened) {
     RILL_TRY(use_threads(args.program.threads, session.get()));
     return print_profile(args, plan, session.get());
   }
+  if (args.view.json) {
+    return fail(Code::kArg, "--json has no effect on the dump of a compiled model")
+        .hint("Use inspect --json for its inputs, outputs, memory and properties");
+  }
   if (!args.view.plan) {
     if (!args.view.quiet) print_plan(opened);
     return {};
