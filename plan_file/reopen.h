@@ -28,7 +28,7 @@ Status write_reopened(File to, const PlanFile& file, std::span<const TargetPlan>
                       std::span<const StepKind* const> steps,
                       std::span<const OpModule* const> modules, const WriteOptions& options) {
   const std::string& written = to.temporary();
-  // What is written to directly, such as a pipe, cannot be read again.
+  // A pipe, or another path that is written to directly, cannot be read again.
   if (written.empty()) RILL_TRY(expect_reopens(file.joined(), plans, steps, modules, options));
   RILL_TRY(file.each_piece([&](std::span<const std::byte> piece) { return to.write(piece); }));
   if (!written.empty()) {

@@ -14,7 +14,7 @@
 namespace rill::plan_file {
 namespace {
 
-/// A large constant goes through memory in pieces of so many bytes.
+/// The bytes of a piece of a large constant.
 constexpr int64_t kPieceBytes = int64_t{4} << 20;
 
 /// Bytes that several records may share.
@@ -282,7 +282,7 @@ Status PlanFile::each_constant_piece(const Sink& sink) const {
   };
   for (size_t i = 0; i < constants.size(); ++i) {
     const FileConstant& each = constants[i];
-    // What fills no whole unit of 64 bytes goes with the zeros behind it.
+    // The last bytes, fewer than 64, are written with their padding.
     const int64_t whole = each.bytes / kAlign * kAlign;
     for (int64_t at = 0; at < whole; at += kPieceBytes) {
       const int64_t bytes = std::min(kPieceBytes, whole - at);

@@ -19,7 +19,7 @@ enum class NameRule : uint8_t {
 /// skipped. Errors: kParse for absolute names and for `..`.
 Result<std::optional<std::string>> entry_name(std::string_view raw, NameRule rule);
 
-/// Return whether an entry is a tensor of so many bytes that it may stay in its file.
+/// Return whether an entry is a tensor that is large enough to stay in its file.
 bool is_large_tensor(std::string_view name, int64_t bytes);
 
 /// Fail with `code` if two entries have one name.

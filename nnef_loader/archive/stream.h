@@ -19,8 +19,8 @@ class InStream {
   virtual ~InStream() = default;
   /// Fill `out`; return fewer bytes only at the end.
   virtual Result<size_t> read(std::span<std::byte> out) = 0;
-  /// Return that many bytes of a mapped file, and go on behind them. Nothing, and it stays where it
-  /// is, for other streams and where there are fewer.
+  /// Return `size` bytes of a mapped file, and advance by them. Return nothing, and do not advance,
+  /// for other streams and where fewer bytes are left.
   virtual MappedBytes take_mapped(int64_t size);
 };
 

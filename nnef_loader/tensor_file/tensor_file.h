@@ -17,7 +17,7 @@ namespace rill::nnef {
 /// Source: docs/nnef-dialect.md, tensor files.
 Result<Tensor> read_tensor(std::span<const std::byte> bytes, std::string_view name);
 
-/// Read a mapped `.dat` file as above. Plain elements that lie at a multiple of 64 bytes stay in it.
+/// Read a mapped `.dat` file as above. Plain elements at a multiple of 64 bytes stay in it.
 Result<Tensor> read_mapped_tensor(const MappedBytes& file, std::string_view name);
 
 /// Write a `.dat` file. bf16 is written as f32; quantised tensors as quantised integers.

@@ -77,10 +77,10 @@ ROWS = [
 ]
 PLAN_ROWS = [
     ("bytes of the file", "plan_file/limits.h", "kFileBytes ="),
-    ("bytes of a session, its queues for a pulse at a time included", "plan_file/limits.h",
+    ("bytes of a session, including its queues for one pulse at a time", "plan_file/limits.h",
      "kSessionBytes ="),
-    ("work of a step of a stream: elements that it touches, and operations, of which 8 multiply-adds "
-     "of a product count one", "plan_file/limits.h", "kStreamWork ="),
+    ("work of a step of a stream: elements that it touches, plus operations; 8 multiply-adds of a "
+     "matmul count as one", "plan_file/limits.h", "kStreamWork ="),
     ("the same of a whole run", "plan_file/limits.h", "kWholeWork ="),
     ("inputs, and outputs", "plan_file/limits.h", "kEnds ="),
     ("buffers", "plan_file/limits.h", "kBuffers ="),
@@ -92,7 +92,7 @@ PLAN_ROWS = [
 ]
 PAGES = [(PAGE, ROWS), (PLAN_PAGE, PLAN_ROWS)]
 # Headings with the version of the format of compiled models.
-VERSION_PAGES = [PLAN_PAGE, "docs/compiled.md"]
+VERSION_PAGES = [PLAN_PAGE]
 VERSION = re.compile(r"^## Format, version (\d+)$", re.M)
 
 

@@ -18,6 +18,7 @@ PLACES = [
     r"nnef_loader/system/",
     r"cli/system/",
     r"core/base/aligned\.h$",
+    r"core/base/mapped_file\.(h|cpp)$",
     r"core/exec/(weights|workers)\.cpp$",
     r"api/src/errors\.cpp$",
     r"kernels/cpu\.cpp$",

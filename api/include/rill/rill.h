@@ -181,9 +181,8 @@ typedef struct rill_load_opts {
 /** Load a folder, tar, tgz or zip, recognised by content, a bare graph.nnef, or an ONNX file.
  *  `opts` may be null. An input with a value in `constants` becomes a constant, and can decide
  *  branches. The path must lead to a regular file or a folder with a graph.nnef: pipes, sockets and
- *  devices are refused. Large tensors stay in folders, uncompressed tars and external data of ONNX,
- *  which are mapped: keep those files as they are until the model is freed, or set `read_file`. A
- *  process that reads bytes which were cut off a mapped file ends.
+ *  devices are refused. Folders, uncompressed tars and external data of ONNX are mapped: keep them
+ *  as they are until the model is freed, or set `read_file`.
  *  Errors: RILL_E_IO, _PARSE, _UNSUPPORTED, _SHAPE, _DTYPE, with file, line and node. */
 RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model** model);
 /** Load from bytes, as rill_load does. They may be freed afterwards. */
