@@ -128,8 +128,7 @@ RILL_API size_t rill_dtype_size(rill_dtype dtype) RILL_REAL_TIME;
 RILL_API const char* rill_dtype_name(rill_dtype dtype) RILL_REAL_TIME;
 
 /** Return the last failure of this thread in one line; "" if there was none.
- *  Names from a file may hold control characters, bidirectional overrides and bytes that are not
- *  UTF-8: they are escaped as in C, here and in rill_last_error_info.
+ *  Control characters, bidirectional overrides and bytes that are not UTF-8 are escaped as in C.
  *  Valid until the next failure of the thread. Real-time: yes. */
 RILL_API const char* rill_last_error(void);
 
@@ -181,8 +180,7 @@ typedef struct rill_load_opts {
 /** Load a folder, tar, tgz or zip, recognised by content, a bare graph.nnef, or an ONNX file.
  *  `opts` may be null. An input with a value in `constants` becomes a constant, and can decide
  *  branches. The path must lead to a regular file or a folder with a graph.nnef: pipes, sockets and
- *  devices are refused. Folders, uncompressed tars and external data of ONNX are mapped: keep them
- *  as they are until the model is freed, or set `read_file`.
+ *  devices are refused. Folders, tars, external data are mapped: keep them while the model lives.
  *  Errors: RILL_E_IO, _PARSE, _UNSUPPORTED, _SHAPE, _DTYPE, with file, line and node. */
 RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model** model);
 /** Load from bytes, as rill_load does. They may be freed afterwards. */
