@@ -21,7 +21,7 @@ MOST = {
     "goes on": 3,
     "of its own": 8,
     "told": 11,
-    "is no": 93,
+    "is no": 99,
     "order to give": 30,
     "of first": 14,
     "from on": 25,

@@ -23,7 +23,8 @@ CELL = "tests/pages/cell.onnx"
 PAGES = {
     "README.md": {"model.nnef.tgz": MODEL, "io.npz": BUNDLE, "vad.onnx": CELL},
     "docs/browser.md": {"vad.nnef.tgz": MODEL},
-    "docs/compiled.md": {"kws.nnef.tgz": MODEL, "vad.nnef.tgz": SPEECH, "x.npz": BUNDLE, "y.npz": BUNDLE},
+    "docs/compiled.md": {"kws.nnef.tgz": MODEL, "vad.nnef.tgz": SPEECH, "x.npz": BUNDLE, "y.npz": BUNDLE,
+                         "tcn.nnef.tgz": "tests/models/ds_cnn/model.nnef.tgz"},
     "docs/index.md": {"vad.nnef.tgz": SPEECH},
     "docs/onnx.md": {"model.onnx": "tests/pages/filter.onnx", "in.npz": "tests/pages/filter.npz",
                      "silero_vad.onnx": "tests/pages/vad.onnx", "audio.npz": "tests/pages/vad.npz",
