@@ -24,9 +24,9 @@ MOST = {
     "is no": 99,
     "order to give": 35,
     "of first": 17,
-    "from on": 25,
-    "place": 158,
-    "what clause": 120,
+    "from on": 28,
+    "place": 184,
+    "what clause": 125,
     "as it lies": 59,
     "lest": 5,
 }
