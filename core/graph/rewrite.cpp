@@ -96,6 +96,15 @@ class Computed {
   std::unordered_map<Key, Ops, KeyHash> nodes_;
 };
 
+/// Return whether a node stays apart from equal ones, because only a number that was bound to a
+/// symbol may have made them equal: the first and the last frame of a stream of one frame. A sum
+/// with one reader takes its bias in, which rounds otherwise, and a stream has two such sums.
+bool apart_once_bound(const Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  return graph.numbers_bound && node.op->tolerance() == Tolerance::kRounding &&
+         is_float(node.outputs[0].dtype);
+}
+
 /// One pass over the nodes of a graph.
 class Pass {
  public:
@@ -178,7 +187,7 @@ class Pass {
     const int id = (*outlets)[0].node;
     if (out_.node(id).op->as<Const>() != nullptr) {
       changed_ = true;
-    } else if (!node.op->draws()) {
+    } else if (!node.op->draws() && !apart_once_bound(out_, id)) {
       computed_.add(id);
     }
     return {};

@@ -172,6 +172,33 @@ TEST(ShortStreams, RepeatTheLastFrameOfWhatIsCropped) {
   expect_short_streams(text, {1, 2, 5}, [](int64_t n) { return n == 0 ? 0 : 2 * n + 1; });
 }
 
+// The first and the last frame are one where there is one: products of them stay apart, as each
+// takes in its bias.
+TEST(ShortStreams, RoundProductsOfTheirEndsAsLongOnesDo) {
+  const auto numbers = [](int seed) {
+    std::string out;
+    for (int i = 0; i < 16; ++i) {
+      out += str_cat(i > 0 ? ", " : "", 0.0137F * static_cast<float>(seed * 37 + i * 11 % 29) - 1.7F);
+    }
+    return str_cat("[", out, "]");
+  };
+  std::string rows;
+  for (int row = 0; row < 7; ++row) rows += str_cat(row > 0 ? ", " : "", numbers(row));
+  const auto product = [&](const char* begin, const char* end, int bias) {
+    return str_cat("matmul(transpose(slice(x, axes = [2], begin = [", begin, "], end = [", end,
+                   "]), axes = [0, 2, 1]), w) + [[", numbers(bias), "]]");
+  };
+  const std::string text =
+      document("1, 7, S", str_cat("  w = [[", rows, "]];\n  a = ", product("0", "1", 8), ";\n  b = ",
+                                  product("S - 1", "S", 9), ";\n  y = concat([a, b], axis = 1);\n"));
+  const Graph graph = loaded(text);
+  auto streamed = StreamedRun::make(graph, 2);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  for (const int64_t length : {1, 2, 3, 9}) {
+    EXPECT_EQ(stream_problem(graph, &*streamed, length, 0), "") << length;
+  }
+}
+
 TEST(ShortStreams, AreCutToWholeChunks) {
   const std::string halved = "slice(x, axes = [2], begin = [0], end = [S], stride = [2])";
   expect_short_streams(chunks(halved, "(S + 1) / 2", 2), {4, 8},
