@@ -215,7 +215,7 @@ TEST(Audit, DoesNotPassWhereNothingWasCompared) {
   EXPECT_TRUE(audit(whole, pulsed_graph(whole, 4), options).ok());
 }
 
-// Of a ninth of the frames, 28 are cut off in front and 45 behind, and what is left is mirrored by
+// A ninth of the frames lose 28 at the start and 45 at the end. The rest is mirrored by
 // 224: 298 chunks of 9 are the least, which is the edge of no extent.
 TEST(Audit, FindsTheFirstLengthThatTheWholeGraphIsDefinedFor) {
   const Graph whole = whole_graph(
@@ -302,7 +302,7 @@ TEST(Audit, RefusesStreamsThatTakeMoreMemoryThanItHas) {
   EXPECT_GT(moves->modes.count("moved"), 0U) << moves->to_string();
 }
 
-/// `layers` products of 128 channels, and behind them windows of `frames` frames and of 40.
+/// `layers` products of 128 channels, followed by windows of `frames` frames and of 40.
 Graph windowed_graph(int layers, int64_t frames) {
   int64_t drawn = 0;
   const auto weights = [&](int64_t outputs, int64_t inputs) {

@@ -24,7 +24,7 @@ class Inspection {
  private:
   void add_wires();
   void add_states();
-  /// Nothing where there is no whole run to compare with.
+  /// Return the least delays; nothing without a whole run to compare with.
   Result<std::optional<pulse::LeastDelays>> least_delays(double most_seconds) const;
   Status add_least(const pulse::LeastDelays& least);
   void add_losing(int wire, OutputLatency* row) const;

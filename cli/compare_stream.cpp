@@ -148,7 +148,7 @@ Status StreamComparison::check_length(int64_t frames) {
   }
   auto whole = make_ready(whole_, inputs->bindings, optimizes(args_));
   if (!whole.ok()) {
-    // The whole model is undefined for this length, so there is no reference.
+    // The whole model is undefined for this length, so it has no reference.
     ++skipped_;
     log_.info(whole.error().to_string());
     return {};

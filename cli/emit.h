@@ -8,7 +8,7 @@
 
 namespace rill::cli {
 
-/// Write the plan as C, and its header beside it, if `--emit-c` asks for it.
+/// Write the plan as a C file and its header if `--emit-c` asks for it.
 /// Errors: kArg for several targets; kUnsupported for steps without C, with node and remedy.
 Status write_emitted(const Args& args, std::span<const plan_file::TargetPlan> plans,
                      std::span<const Property> properties);

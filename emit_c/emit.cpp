@@ -43,7 +43,7 @@ std::string shape_text(const PlanIo& io) {
   return "[" + out + "]";
 }
 
-/// Of a ring without lanes, whose rows are written twice, so that each window lies together: floats
+/// Rings without lanes write rows twice, so that each window is contiguous. Their sizes are: floats
 /// of a row, rows of one half.
 struct MirroredRing {
   int64_t row = 0;
@@ -262,7 +262,7 @@ class Emitter {
     to_.reset_line(str_cat("s->at", b, " = ", first, ";"));
     const int64_t step = ring.pulse * own.row;
     if (step == 0) return;
-    // The new rows, which readers saw behind the history, and their copy half a ring before.
+    // The new rows, which readers saw after the history, and their copy half a ring earlier.
     const std::string at = str_cat("s->at", b);
     rings_ += str_cat("  memcpy(s->b", b, " + ", at, " - ", first, ", s->b", b, " + ", at, " + ",
                       ring.history * own.row, ", ", step * kFloatBytes, ");\n");

@@ -13,7 +13,7 @@ struct MathPiece {
   std::string_view text;
 };
 
-/// Return all pieces in an order in which each stands behind what it needs.
+/// Return all pieces, each after the pieces that it uses.
 std::span<const MathPiece> math_pieces();
 
 }  // namespace rill::emit_c

@@ -45,7 +45,7 @@ class StepWriter {
   const Plan& plan() const { return plan_; }
   const Arithmetic& arithmetic() const { return arithmetic_; }
 
-  /// Return a C expression of the address of a float, `offset` floats behind a place.
+  /// Return a C expression of the address of a float, `offset` floats after a place.
   std::string floats(const Ref& ref, int64_t offset = 0);
   /// The same of an operand. Errors: kUnsupported unless its elements are f32.
   Result<std::string> floats(const PlacedView& operand);
@@ -72,7 +72,7 @@ class StepWriter {
   /// Return a C expression of an extent at the end of the stream, or `unknown` without a value.
   /// Errors: kUnsupported for operations without C.
   Result<std::string> extent(const Extent& extent, int64_t unknown);
-  /// Have the state know the end of the stream.
+  /// Add the end of the stream to the state.
   void use_end() { uses_end_ = uses_clock_ = true; }
 
  private:

@@ -53,7 +53,7 @@ std::string identifier(std::string_view text, std::string_view fallback) {
   std::string out;
   for (const char c : text) {
     const bool fits = is_letter(c) || is_digit(c);
-    // Two underscores, or one in front of a capital at the start, are reserved.
+    // Two underscores, or one before a capital at the start, are reserved.
     if (fits) out.push_back(c);
     if (!fits && !out.empty() && out.back() != '_') out.push_back('_');
     if (out.size() == kLongestName) break;

@@ -25,7 +25,7 @@ struct LoadOptions {
   /// otherwise expand them, to run them.
   bool keep_submodels = false;
   /// Map large tensors instead of reading them, so that weights stay in the file: in folders, tars
-  /// and external data of ONNX. The files must stay as they are while the graph lives.
+  /// and external data of ONNX. The files must not change while the graph lives.
   bool map_files = true;
   /// Called with every warning, such as an extension that is not known; may be empty.
   void (*warn)(void* user, std::string_view message) = nullptr;

@@ -477,7 +477,7 @@ TEST_F(ExternalData, IsReadFromTheFolderOfTheModel) {
   }
 }
 
-// Tensors of a mapped file are those that are read from it, whatever their place and type.
+// Mapping and reading a file give the same tensors, for all offsets and types.
 TEST_F(ExternalData, LargeTensorsStayInTheFile) {
   std::vector<float> values(70000);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) - 33.25F;

@@ -93,7 +93,7 @@ TEST(Sequences, PartsOfOneFrameLoseTheirAxisWherePyTorchUnbinds) {
 }
 
 TEST(Sequences, OfFramesGrowAndShrink) {
-  // Frames 0 to 2 with frame 1 in front and behind, and without frame 2.
+  // Frames 0 to 2 with frame 1 before and after them, and without frame 2.
   const auto nodes = [](bool erases) {
     std::vector<Message> out = {
         node_of("SplitToSequence", {"x", "one"}, {"frames"}),

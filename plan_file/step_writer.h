@@ -20,7 +20,7 @@ class Constants {
   /// `mapped`: the bytes of a mapped file: pages of constants in it are dropped once they are read.
   explicit Constants(std::span<const std::byte> mapped = {}) : mapped_(mapped) {}
 
-  /// Gives the number of a constant with these bytes, which must outlive this.
+  /// Return the number of a constant with these bytes, which must outlive this object.
   int64_t add(const void* data, int64_t bytes);
 
   const std::vector<FileConstant>& entries() const { return entries_; }

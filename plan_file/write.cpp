@@ -116,7 +116,7 @@ class PlanWriter {
   int64_t constant(const void* data, int64_t bytes) {
     return data == nullptr || bytes == 0 ? -1 : constants_.add(data, bytes);
   }
-  /// A buffer as it is written, without a copy of its content: one that no step touches any more
+  /// Return the record of a buffer, without a copy of its content. A buffer that no step touches
   /// has no memory.
   PlanBuffer written(size_t index, const PlanBuffer& buffer) const {
     PlanBuffer out;

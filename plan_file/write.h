@@ -21,7 +21,7 @@ struct TargetPlan {
 struct WriteOptions {
   bool notes = true;                 ///< names of nodes for profiles, what steps read and write
   std::string audit;                 ///< what an audit of the model said; empty if none ran
-  std::string weights;               ///< what was done to the weights; empty if nothing
+  std::string weights;               ///< how the weights were quantised; empty if they were not
   std::vector<Property> properties;  ///< of the model, in the order of their keys
 };
 
@@ -39,13 +39,13 @@ class PlanFile {
   using Sink = std::function<Status(std::span<const std::byte>)>;
 
   int64_t bytes() const { return static_cast<int64_t>(head.size()) + constant_bytes; }
-  /// Give all bytes to `sink`, in order.
+  /// Pass all bytes to `sink`, in order.
   Status each_piece(const Sink& sink) const;
-  /// Give the bytes from the first constant on, in pieces of a multiple of 64 bytes.
+  /// Pass the bytes of all constants to `sink`, in pieces of a multiple of 64 bytes.
   Status each_constant_piece(const Sink& sink) const;
   std::vector<std::byte> joined() const;
   /// Return whether both are the same bytes. Pages of `mapped`, where constants of the other one
-  /// may lie, are dropped as they are compared.
+  /// may lie, are dropped after they are compared.
   bool is_same(const PlanFile& other, std::span<const std::byte> mapped) const;
 
   std::vector<std::byte> head;  ///< up to the first constant
@@ -66,7 +66,7 @@ Result<PlanFile> make_file(std::span<const TargetPlan> plans,
 /// Return whether bytes lie among others.
 bool is_within(std::span<const std::byte> part, std::span<const std::byte> whole);
 
-/// Give the bytes of a file that holds plans of one model. The same plans give the same bytes.
+/// Return the bytes of a file that holds plans of one model. The same plans give the same bytes.
 /// Errors: those of `make_file`.
 Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
                                      std::span<const OpModule* const> modules,

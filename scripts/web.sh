@@ -120,7 +120,7 @@ fi
 ln -sfn ../build/wasm/browser/node_modules web/node_modules
 node web/tests/browser.mjs build/wasm/pictures "$seconds"
 
-# Apps of the packed package: it says what it lacks and ends with 77 without the bundlers.
+# Apps of the packed package. Without the bundlers the test names them and ends with 77.
 status=0
 node web/tests/bundlers.mjs build/wasm/bundlers build/wasm/pictures/bundlers || status=$?
 ((status == 0 || status == 77))

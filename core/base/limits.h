@@ -16,8 +16,8 @@ inline constexpr int64_t kMostElements = int64_t{1} << 56;
 /// Bytes of a buffer, and of all buffers: more than any machine has.
 inline constexpr int64_t kMostMemoryBytes = int64_t{1} << 44;
 
-/// Frames of a stream, a delay or a border. Sums and differences of some stay in range, and so does
-/// the product of one with a stride.
+/// Frames of a stream, a delay or edge padding. Sums and differences of some stay in range, and so
+/// does the product of one with a stride.
 inline constexpr int64_t kMostFrames = int64_t{1} << 40;
 /// The position of a session in its stream: 90 years at 48 kHz. Positions on wires are products
 /// with the frames of a step.
@@ -26,7 +26,7 @@ inline constexpr int64_t kMostPosition = int64_t{1} << 47;
 inline constexpr int64_t kMostQueueBytes = int64_t{1} << 40;
 /// The largest pulse, in the stream symbol, and frames of one call.
 inline constexpr int64_t kMostPulse = int64_t{1} << 31;
-/// Steps that an output of a compiled model may lag behind its input.
+/// Steps of delay between an output of a compiled model and its input.
 inline constexpr int64_t kMostLateSteps = int64_t{1} << 22;
 /// Steps after the last frame of a stream.
 inline constexpr int64_t kMostTailSteps = int64_t{1} << 23;

@@ -15,7 +15,7 @@ struct MappedBytes {
   size_t size = 0;
 
   std::span<const std::byte> bytes() const { return {data.get(), size}; }
-  /// Return part of them. `size` bytes from `begin` on must be there.
+  /// Return `count` bytes, beginning with byte `begin`. They must be mapped.
   MappedBytes part(size_t begin, size_t count) const { return {{data, data.get() + begin}, count}; }
 };
 

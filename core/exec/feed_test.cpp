@@ -152,7 +152,7 @@ TEST(Feed, RefusesATailOfTooManyStepsAndAsksForALongerPulse) {
   }
 }
 
-// Frames from 3 on, with the first of them repeated twice as prefix: with pulses of 1, separate
+// Frames 3 and later, with the first of them repeated twice as prefix: with pulses of 1, separate
 // steps give the repeats, and later than pulses that hold them all.
 constexpr char kEdge[] =
     "  late = slice(x, axes = [2], begin = [3], end = [0]);\n"
@@ -226,7 +226,8 @@ TEST(SavedState, AlteredOnPurposeIsRefusedOrRuns) {
   EXPECT_GT(ran, 100);
 }
 
-/// Streams frames of noise from one on, and gives all that comes out of the first output's buffer.
+/// Streams frames of noise, beginning with one, and returns what arrives in the buffer of the first
+/// output.
 std::vector<float> go_on(Session* session, int64_t from, int64_t pulses) {
   std::vector<float> out;
   for (int64_t p = 0; p < pulses; ++p) {

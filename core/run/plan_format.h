@@ -59,7 +59,7 @@ constexpr bool adds_up(const Header& header, int64_t file_bytes) {
   return header.targets >= 1 && header.targets <= kMostTargets && header.constants % kAlign == 0 &&
          header.constants >= first && header.constants <= file_bytes;
 }
-/// Return whether the records of a target lie in front of the constants, and its name ends.
+/// Return whether the records of a target precede the constants, and its name ends.
 constexpr bool lies_inside(const TargetEntry& target, const Header& header) {
   const auto inside = [&](const Place& place) {
     return place.begin >= 0 && place.bytes >= 0 && place.begin <= header.constants &&

@@ -167,7 +167,7 @@ void state_fields(Fields& fields, State& state) {
   fields.number("frames per step of a state", state.pulse, PlanRange::kFrames);
 }
 
-/// A list, behind the number of its elements.
+/// A list, after the number of its elements.
 template <class Fields, class Each, class List>
 void list_fields(Fields& fields, const Each& each, List& list) {
   fields.many(fields.count(list.size()), each, list);

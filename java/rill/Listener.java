@@ -39,7 +39,7 @@ public final class Listener implements AutoCloseable {
 
   /**
    * Push what remains in a direct buffer, interleaved frames, and write the new frames of an output,
-   * floats, one behind the other to what remains in another buffer. Returns how many. Positions stay.
+   * floats, appended to the rest of another buffer. Returns how many. Positions stay.
    * Errors: ARG if the frames do not fit, of which the first ones are written; SHAPE; those of a step.
    */
   public long push(ByteBuffer sound, int output, ByteBuffer frames) {

@@ -215,7 +215,7 @@ TEST(Reduce, AnOutputsBitsDoNotDependOnTheOtherOutputs) {
           }
         }
       }
-      // Rows: one alone gives what it gives among others.
+      // A row has the same result alone and among others.
       ReduceF32Args rows = dense(op, inner, reduced, 1);
       rows.x = x.data();
       rows.y = all.data();

@@ -31,7 +31,7 @@ Result<std::optional<std::string>> entry_name(std::string_view raw, NameRule rul
 }
 
 bool is_large_tensor(std::string_view name, int64_t bytes) {
-  constexpr int64_t kLeastMapped = int64_t{64} << 10;  // a page of its own would cost more
+  constexpr int64_t kLeastMapped = int64_t{64} << 10;  // a smaller one wastes most of its pages
   return bytes >= kLeastMapped && name.ends_with(".dat");
 }
 

@@ -18,7 +18,7 @@ namespace rill::onnx {
 Result<std::unique_ptr<nnef::Source>> open_beside(const std::string& folder,
                                                   std::string_view location);
 
-/// Check that a file of that many bytes has those from `offset` on. Errors: kIo.
+/// Check that a file of `bytes` holds `wanted` bytes at `offset`. Errors: kIo.
 Status check_range(std::string_view location, int64_t bytes, int64_t offset, int64_t wanted);
 
 }  // namespace rill::onnx

@@ -10,7 +10,7 @@
 namespace rill::onnx {
 namespace {
 
-/// Smaller tensors of external files are read: a page of their own would cost more.
+/// Smaller tensors of external files are read: mapping would waste most of their pages.
 constexpr int64_t kLeastMapped = int64_t{64} << 10;
 
 Result<DType> type_of(const TensorProto& proto) {

@@ -55,7 +55,7 @@ TEST(Broadcast, RefusesFramesThatAreRepeatedByTheLengthOfTheStream) {
   expect_refused(graph, 4, "axis 2");
 }
 
-// Positions behind P earlier ones, as in a key cache: the first of them is P.
+// Positions after P earlier ones, as in a key cache: the first of them is P.
 TEST(Tile, TakesRepeatsFromANumberOfAnOpenRange) {
   const std::string text =
       "s = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [1], end = [2]), axes = [0]);"

@@ -23,7 +23,7 @@ Status write_fill(const FillArgs& args, StepWriter& to) {
 }
 
 /// Move the start of an operand by frames of an axis, of which it shows others: each lies `apart`
-/// frames behind the one before.
+/// frames after the previous one.
 PlacedView frames_at(PlacedView box, int axis, int64_t first, int64_t frames, int64_t apart = 1) {
   box.advance(axis, first);
   box.shape[static_cast<size_t>(axis)] = frames;

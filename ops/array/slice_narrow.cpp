@@ -52,7 +52,7 @@ bool keeps_nothing_between_calls(const Node& node, FactSpan in) {
   return node.op->tolerance() != Tolerance::kRandom;
 }
 
-/// Of two slices of different axes, the one that keeps less goes first; two that keep the same
+/// Two slices of different axes: the one that keeps less goes first; two that keep the same
 /// share must keep their order.
 bool may_pass(const Slice& slice, const Node& producer, const Fact& made, const Fact& read) {
   const auto* other = producer.op->as<Slice>();

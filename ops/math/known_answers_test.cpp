@@ -1,5 +1,5 @@
 // NumPy's results for the operators of the dialect. scripts/known_answers/write.py leaves them
-// beside the operators of each group.
+// next to the operators of each group.
 
 #include <algorithm>
 #include <filesystem>

@@ -30,7 +30,7 @@ float weight_at(const EmittedProduct& product, int64_t k, int64_t column) {
   return product.weights[(column / nr * all + k) * nr + column % nr];
 }
 
-/// Write what is done to a sum before it is stored.
+/// Write the epilogue of a sum: residual, limits and slope.
 std::string finished(const EmittedProduct& product, StepWriter& to) {
   const MatmulF32Args& args = product.args;
   std::string out;

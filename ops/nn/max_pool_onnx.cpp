@@ -109,7 +109,7 @@ Result<Value> max_pool(OnnxCtx& ctx) {
 }
 
 /// Place each element where it was the largest of its window, with zeros elsewhere. Places count in
-/// the extents from which the window makes those of X, and a larger output has zeros behind them.
+/// the extents from which the window makes those of X, and a larger output ends with zeros.
 Result<Value> max_unpool(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");

@@ -42,14 +42,14 @@ constexpr Cell kReluCell = {1, false, R"(
       next[u + j] = @max_or_second(0.0f, x0 + h0);
 )"};
 
-/// The packed weights of a layer by what they are.
+/// The packed weights of a layer, by gate and input.
 struct Weights {
   const RecurrentLayer& layer;
   const Cell& cell;
   const float* packed;
   int64_t units;  ///< in a packed block
 
-  /// Of a small layer: row r of [b_hn, bias, input, state].
+  /// The row r of [b_hn, bias, input, state] of a small layer.
   float small(int64_t row, int64_t unit) const {
     const int64_t rows = 1 + cell.gates * (1 + layer.inputs + layer.hidden);
     return packed[(unit / units * rows + row) * units + unit % units];

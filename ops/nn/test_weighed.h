@@ -22,7 +22,7 @@ inline OutletId add_weighed(Graph* graph, const OpPtr& op, const std::vector<int
   return y->front();
 }
 
-/// A convolution without bias, padded by one frame in front of each axis.
+/// A convolution without bias, padded by one frame at the start of each axis.
 inline std::shared_ptr<Conv> padded_conv(std::vector<int64_t> kernel, std::vector<int64_t> dilation,
                                          int64_t groups) {
   auto op = draft_op<Conv>();

@@ -37,7 +37,7 @@ class Effect:
 
     ``model_rate``: Hz; the property rill.sample_rate without it. ``block``: frames of each call, or a divisor of them,
     for less latency. ``worker``: a thread that calls ``work`` steps the model, a pulse later.
-    A model of one channel runs on each channel. The stream itself stays as it is.
+    A model of one channel runs on each channel. The stream itself does not change.
     """
 
     def __init__(self, stream: "Stream", device_rate: int, *, model_rate: Optional[int] = None,

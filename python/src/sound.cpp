@@ -158,7 +158,7 @@ struct Listener {
     return out;
   }
 
-  /// Append frames, each with its elements behind one another.
+  /// Append frames, each with contiguous elements.
   static void append(const TensorView<const float>& view, int axis, std::vector<float>* to,
                      std::vector<int64_t>* shape) {
     if (shape->empty()) {

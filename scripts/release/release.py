@@ -19,7 +19,7 @@ PAGE_TABLE = ROOT / "scripts/put_table.py"
 
 
 class Run:
-    """A clone and the folders beside it."""
+    """A clone and its sibling folders."""
 
     def __init__(self, version, folder, jobs):
         self.version, self.jobs = version, str(jobs)
@@ -32,7 +32,7 @@ class Run:
         parts.call(["git", "checkout", "-q", commit], cwd=self.source)
         self.commit = commit
         self.epoch = int(parts.call(["git", "log", "-1", "--format=%ct"], cwd=self.source))
-        # ccache tells languages apart, so that LC_ALL stays as it is.
+        # ccache distinguishes languages, so LC_ALL is kept.
         os.environ.update(SOURCE_DATE_EPOCH=str(self.epoch), TZ="UTC",
                           CCACHE_BASEDIR=str(self.source))
 

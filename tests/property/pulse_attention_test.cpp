@@ -490,7 +490,7 @@ TEST(PulseCases, AttentionUnderATableOfEachHead) {
   expect_refused(under(band(2, 0), band(2, 40), ""), 4, "y", "Attention");
 }
 
-// Frames that meet rows of a table end with it: this is no length that the file was written for.
+// Frames that meet rows of a table end with it. The file was not written for this length.
 TEST(PulseCases, AttentionToAllBehindATableNamesTheAttention) {
   std::string rows;
   for (int i = 0; i < 40; ++i) rows += str_cat(i == 0 ? "" : ", ", "[0.5, 0.25, ", i, ".0, 1.0]");

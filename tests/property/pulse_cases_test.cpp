@@ -478,7 +478,7 @@ TEST(PulseCases, ReductionsOverChannelsMergedWithFrames) {
   expect_refused(document("1, 6, S", "  r = reshape(x, shape = [1, 6*S]);\n"
                                      "  y = argmax_reduce(r, axes = [1]);\n"),
                  4, "y", "Reshape");
-  // A norm over them needs what is known at the end, and is refused for that.
+  // A norm over the frames needs a sum over the whole stream, and is refused.
   expect_refused(document("1, 6, S", "  r = reshape(x, shape = [1, 6*S]);\n"
                                      "  n = r - mean_reduce(r, axes = [1]);\n"
                                      "  y = reshape(n, shape = [1, 6, S]);\n"),

@@ -178,7 +178,8 @@ TEST(ShortStreams, RoundProductsOfTheirEndsAsLongOnesDo) {
   const auto numbers = [](int seed) {
     std::string out;
     for (int i = 0; i < 16; ++i) {
-      out += str_cat(i > 0 ? ", " : "", 0.0137F * static_cast<float>(seed * 37 + i * 11 % 29) - 1.7F);
+      const auto place = static_cast<float>(seed * 37 + i * 11 % 29);
+      out += str_cat(i > 0 ? ", " : "", 0.0137F * place - 1.7F);
     }
     return str_cat("[", out, "]");
   };
@@ -188,9 +189,10 @@ TEST(ShortStreams, RoundProductsOfTheirEndsAsLongOnesDo) {
     return str_cat("matmul(transpose(slice(x, axes = [2], begin = [", begin, "], end = [", end,
                    "]), axes = [0, 2, 1]), w) + [[", numbers(bias), "]]");
   };
-  const std::string text =
-      document("1, 7, S", str_cat("  w = [[", rows, "]];\n  a = ", product("0", "1", 8), ";\n  b = ",
-                                  product("S - 1", "S", 9), ";\n  y = concat([a, b], axis = 1);\n"));
+  const std::string statements =
+      str_cat("  w = [[", rows, "]];\n  a = ", product("0", "1", 8), ";\n  b = ",
+              product("S - 1", "S", 9), ";\n  y = concat([a, b], axis = 1);\n");
+  const std::string text = document("1, 7, S", statements);
   const Graph graph = loaded(text);
   auto streamed = StreamedRun::make(graph, 2);
   ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();

@@ -55,14 +55,14 @@ declare class ModelNode<Info> extends AudioWorkletNode {
   close(): void;
 }
 
-/** Hears what is connected to it, and reports frames of the model. */
+/** Runs its input through a model, and reports the frames. */
 export class RillNode extends ModelNode<RillNodeInfo> {
   static create(context: BaseAudioContext, bytes: ArrayBuffer | Uint8Array,
                 options?: NodeOptions): Promise<RillNode>;
   onframes: ((frames: Frames) => void) | null;
 }
 
-/** Passes what is connected to it through a model. */
+/** Passes its input through a model. */
 export class RillEffect extends ModelNode<RillEffectInfo> {
   static create(context: BaseAudioContext, bytes: ArrayBuffer | Uint8Array,
                 options?: NodeOptions & { channels?: number }): Promise<RillEffect>;

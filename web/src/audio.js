@@ -93,10 +93,10 @@ class ModelNode extends AudioWorkletNode {
   }
 }
 
-/** Hears what is connected to it, in the audio thread, and reports the frames of one output.
+/** Runs its input through a model in the audio thread, and reports the frames of one output.
  *
- *  `node.onframes = ({frame, time, count, data}) => ...`: `count` frames from `frame` on; `data` has
- *  them behind one another, `elements` numbers each, and `time(i)` is the second of the context's
+ *  `node.onframes = ({frame, time, count, data}) => ...`: `count` frames, the first one is `frame`; `data` has
+ *  them in order, `elements` numbers each, and `time(i)` is the second of the context's
  *  clock up to which frame i has heard. */
 export class RillNode extends ModelNode {
   constructor(context, options) {
@@ -122,7 +122,7 @@ export class RillNode extends ModelNode {
   }
 }
 
-/** Passes what is connected to it through a model, with a fixed latency.
+/** Passes its input through a model, with a fixed latency.
  *
  *  `effect.latency` is the lag of its output in frames of the context, exact, and `effect.latencySeconds` the
  *  same in seconds. `effect.bypass = true` plays the input with the same latency; the change fades over 5 ms. */

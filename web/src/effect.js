@@ -16,7 +16,7 @@ class Ring {
     this.first = 0;
     this.held = silence;
   }
-  /** Add samples; false if there is no place for them. */
+  /** Add samples; false if they do not fit. */
   add(samples, count) {
     const size = this.data.length;
     if (this.held + count > size) return false;
@@ -58,7 +58,7 @@ class EffectRun {
       throw misuse(`an effect needs a channel of output ${output.name} for each of the input, found ` +
                    `${output.elements} channels for ${input.elements}`);
     }
-    // Models of bandwidth extension have outputs of another rate; features are no sound.
+    // Models of bandwidth extension have outputs of another rate; features are not sound.
     const ratio = info.rateNumerator / info.rateDenominator;
     const back = (to * info.rateNumerator) / info.rateDenominator;
     if (!(ratio >= 1 / 8 && ratio <= 8 && Number.isInteger(back))) {
@@ -83,7 +83,7 @@ class EffectRun {
     this.rings.forEach((ring) => ring.reset(latency));
   }
 
-  /** Push a block of the channels from `channel` on; false if a step fails. */
+  /** Push a block of the channels, beginning with `channel`; false if a step fails. */
   take(channels, channel, count) {
     const { input, rows } = this;
     let given = 0;

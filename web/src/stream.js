@@ -234,7 +234,7 @@ export class Stream extends Run {
       },
       frames: room.frames,
       elements: room.elements,
-      /** Elements of a row: those behind the axis of frames. */
+      /** Elements of a row: those after the axis of frames. */
       inner: volume(room.io.shape.slice(room.io.axis + 1)),
       name: room.io.name,
       move: output ? () => calls.web_pull(handle, room.index, room.at, room.frames)

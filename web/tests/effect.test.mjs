@@ -165,7 +165,7 @@ test("effects that cannot be are refused with a reason", async () => {
   assert.throws(make({ modelRate: 0 }), /rates/);
   assert.throws(make({ output: "z" }), /no output z/);
   model.close();
-  // Features of a listener are no sound.
+  // Features of a listener are not sound.
   const vad = await load(readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder)), { symbols: { B: 1 } });
   assert.throws(() => new Effect(() => vad.pulse("S", 480), { deviceRate: 48000, modelRate: 16000, channels: 1, block: 128 }),
                 /1\/160/);

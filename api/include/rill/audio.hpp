@@ -131,7 +131,7 @@ class AudioEffect {
     rill_stream_info info = stream.value();
     const rill_stream_info own = info;
     if (options.worker) info.delay += info.pulse;
-    // Models of bandwidth extension have outputs of another rate; features are no sound.
+    // Models of bandwidth extension have outputs of another rate; features are not sound.
     const int64_t scaled = options.model_rate * info.rate_num;
     if (info.rate_den < 1 || info.rate_num > 8 * info.rate_den ||
         info.rate_den > 8 * info.rate_num || scaled % info.rate_den != 0) {

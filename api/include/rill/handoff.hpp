@@ -11,7 +11,7 @@ namespace rill {
 inline namespace abi1 {
 namespace detail {
 
-/// Hands full pulses of one stream from an audio callback to the thread that calls `work`, and the
+/// Passes full pulses of one stream from an audio callback to the thread that calls `work`, and the
 /// frames of output 0 back. The frames of a pulse are due when the next pulse is full, so that
 /// their time does not depend on the threads. Frames that are not there are replaced by as many
 /// zeros.
@@ -43,7 +43,7 @@ class Handoff {
   /// Return the number of pulses whose frames were replaced by zeros.
   int64_t late() const { return counts_->late.load(std::memory_order_relaxed); }
 
-  /// Hand on a full pulse, and emit the frames of the one before.
+  /// Pass on a full pulse, and emit the frames of the one before.
   /// Errors: those of rill_step.
   template <class Emit>
   rill_status fill(Emit& emit) {

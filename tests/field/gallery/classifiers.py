@@ -50,7 +50,7 @@ class Fsmn(nn.Module):
 
 
 class Silero(nn.Module):
-    """A reflected half frame behind, spectra by convolutions, strided convolutions, an LSTM, a mean."""
+    """A reflected half frame at the end, spectra by convolutions, strided convolutions, an LSTM, a mean."""
 
     def __init__(self):
         super().__init__()

@@ -8,7 +8,7 @@ from recipe import Block, CausalConv, recipe, window_mask
 
 
 class PaddedConv(nn.Module):
-    """A causal convolution whose padding behind fills the last frame, computed by floats."""
+    """A causal convolution whose padding at the end fills the last frame, computed by floats."""
 
     def __init__(self, inputs, outputs, kernel, stride=1, dilation=1, mode="constant"):
         super().__init__()
@@ -27,7 +27,7 @@ class PaddedConv(nn.Module):
 
 
 class StaticConv(nn.Module):
-    """The same for streams of whole frames: padding in front alone."""
+    """The same for streams of whole frames: padding at the start alone."""
 
     def __init__(self, inputs, outputs, kernel, stride=1, dilation=1, mode="constant"):
         super().__init__()
@@ -39,7 +39,7 @@ class StaticConv(nn.Module):
 
 
 class CutDeconv(nn.Module):
-    """A transposed convolution that is cut behind."""
+    """A transposed convolution that is cut at the end."""
 
     def __init__(self, inputs, outputs, kernel, stride):
         super().__init__()
@@ -131,7 +131,7 @@ class Scaled(nn.Module):
 
 
 class ReplicatedConv(nn.Module):
-    """A convolution by 2 that repeats the first frame in front of the stream."""
+    """A convolution by 2 that repeats the first frame before the stream."""
 
     def __init__(self, size):
         super().__init__()

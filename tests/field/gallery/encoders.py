@@ -280,7 +280,7 @@ class LogMel(nn.Module):
 
 
 class Prompted(nn.Module):
-    """Learned prompt frames that every query sees, beside a window."""
+    """Learned prompt frames that every query sees, in addition to a window."""
 
     def __init__(self, size=16, prompts=3, left=8):
         super().__init__()

@@ -76,7 +76,7 @@ class Apply(nn.Module):
 
 
 class CausalConv(nn.Module):
-    """A convolution of [B, C, T] with its padding in front."""
+    """A convolution of [B, C, T] with its padding at the start."""
 
     def __init__(self, inputs, outputs, kernel, stride=1, dilation=1, groups=1):
         super().__init__()
@@ -121,7 +121,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """A transformer block with its norms in front."""
+    """A transformer block with norms before its layers."""
 
     def __init__(self, attention, size, act=nn.GELU):
         super().__init__()
