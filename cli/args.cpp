@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -88,6 +89,13 @@ std::string long_name(std::string names) {
   return at == std::string::npos ? names : names.substr(at);
 }
 
+/// Describe a number that 64 bits do not hold, which the parser would replace by the largest one.
+std::string in_range(const std::string& text) {
+  errno = 0;
+  std::strtoll(text.c_str(), nullptr, 0);
+  return errno == ERANGE ? str_cat(text, " is out of range: expected at most 2^63 - 1") : "";
+}
+
 CLI::Option* add_option(CLI::App* app, const Option& option) {
   if (bool* const* flag = std::get_if<bool*>(&option.value)) {
     return app->add_flag(option.names, **flag, option.help);
@@ -96,7 +104,7 @@ CLI::Option* add_option(CLI::App* app, const Option& option) {
     return app->add_flag(option.names, **count, option.help);
   }
   if (int64_t* const* integer = std::get_if<int64_t*>(&option.value)) {
-    return app->add_option(option.names, **integer, option.help);
+    return app->add_option(option.names, **integer, option.help)->check(in_range);
   }
   if (double* const* real = std::get_if<double*>(&option.value)) {
     return app->add_option(option.names, **real, option.help);

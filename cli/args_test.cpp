@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 namespace rill::cli {
@@ -47,6 +48,17 @@ TEST(Args, OptionsOfTheModelMayFollowTheSubcommand) {
   // The command line of tract refuses them there.
   EXPECT_EQ(parse({"m.tgz", "dump", "-v"}, Flavor::kTract).exit_status, 2);
   EXPECT_EQ(parse({"m.tgz", "run", "-O"}, Flavor::kTract).exit_status, 2);
+}
+
+TEST(Args, NumbersThat64BitsDoNotHoldAreRefused) {
+  for (const char* number : {"9223372036854775808", "99999999999999999999", "-9223372036854775809"}) {
+    const ParsedArgs parsed = parse({"m.rill", "--max-step-work", number, "inspect"});
+    EXPECT_TRUE(parsed.done) << number;
+    EXPECT_EQ(parsed.exit_status, 2) << number;
+  }
+  const ParsedArgs most = parse({"m.rill", "--max-step-work", "9223372036854775807", "inspect"});
+  ASSERT_FALSE(most.done);
+  EXPECT_EQ(most.args.limits.max_step_work, INT64_MAX);
 }
 
 TEST(Args, OptionsBeforeAnotherValueTakeOneValueEach) {
