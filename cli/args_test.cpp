@@ -51,7 +51,9 @@ TEST(Args, OptionsOfTheModelMayFollowTheSubcommand) {
 }
 
 TEST(Args, NumbersThat64BitsDoNotHoldAreRefused) {
-  for (const char* number : {"9223372036854775808", "99999999999999999999", "-9223372036854775809"}) {
+  const char* const numbers[] = {"9223372036854775808", "99999999999999999999",
+                                 "-9223372036854775809"};
+  for (const char* number : numbers) {
     const ParsedArgs parsed = parse({"m.rill", "--max-step-work", number, "inspect"});
     EXPECT_TRUE(parsed.done) << number;
     EXPECT_EQ(parsed.exit_status, 2) << number;

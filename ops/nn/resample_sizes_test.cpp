@@ -86,6 +86,26 @@ TEST(ResampleBySizes, NearestTakesTheFrameThatFractionsTell) {
   }
 }
 
+// By hand: an odd number of frames by 3/2 loses half a frame, which moves output i to frame 2 i / 3;
+// an even number loses none, and output i lies at (2 i + 1) / 3 - 1/2.
+TEST(ResampleByScales, SymmetricTakesTheFrameThatFractionsTell) {
+  ResizeAxis op;
+  op.coord = "half_pixel_symmetric";
+  op.scale = 1.5F;
+  for (const char* mode : {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}) {
+    op.nearest = mode;
+    for (int64_t from = 1; from < 700; from += from < 40 ? 1 : 41) {
+      op.to = Dim(3 * from / 2);
+      const std::vector<float> found = resampled(op, ramp(from));
+      for (int64_t i = 0; i < 3 * from / 2; ++i) {
+        const Place place = from % 2 == 1 ? Place{2 * i, 3} : Place{4 * i - 1, 6};
+        const int64_t at = within(nearest_of(place, mode), from);
+        EXPECT_EQ(found[static_cast<size_t>(i)], static_cast<float>(at)) << from << " " << i;
+      }
+    }
+  }
+}
+
 /// Two weights and two products of f32, each rounded once, and a sum: 3 half ulps of the frames.
 TEST(ResampleBySizes, LinearWeighsByFractions) {
   for (const std::string coord : kCoords) {

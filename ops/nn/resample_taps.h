@@ -37,7 +37,8 @@ class Taps {
     // The only output of several inputs is the first one. An only input is every output.
     one_sample_ = coord_ == Coord::kPytorch && to <= 1 && from > 1;
     if (op.is_centered()) coord_ = Coord::kHalfPixel;
-    if (coord_ != Coord::kCrop && (op.scale == 0.0F || op.is_local())) exact_ = exact_ratio();
+    const bool has_ratio = op.scale == 0.0F || op.is_local() || coord_ == Coord::kSymmetric;
+    if (coord_ != Coord::kCrop && has_ratio) exact_ = exact_ratio();
     if (op.is_local() && !one_sample_) ratio_of_scale_ = is_exact() ? exact_ : ratio(scale_);
     const int64_t support = is_cubic_ ? 2 : 1;
     count_ = 2 * support;
@@ -148,7 +149,8 @@ class Taps {
     if (op_.scale != 0.0F) {
       const Ratio given = ratio(op_.scale);
       const bool rounds = given.up == 0 || (given.down & (given.down - 1)) != 0;
-      return rounds ? Ratio() : given;
+      const bool is_long = coord_ == Coord::kSymmetric && std::max(from_, to_) > kMostExtent;
+      return rounds || is_long ? Ratio() : given;
     }
     if (from_ < 1 || to_ < 1 || from_ > kMostExtent || to_ > kMostExtent) return {};
     const int64_t common = std::gcd(from_, to_);
@@ -165,6 +167,9 @@ class Taps {
     const auto [up, down] = exact_;
     if (coord_ == Coord::kAsymmetric) return {x * down, up};
     if (coord_ == Coord::kNearest) return {(2 * x + 1) * down, 2 * up};
+    if (coord_ == Coord::kSymmetric) {
+      return {from_ * up - to_ * down + (2 * x + 1) * down - up, 2 * up};
+    }
     return {(2 * x + 1) * down - up, 2 * up};
   }
 

@@ -106,6 +106,9 @@ def resize():
     # the fraction.
     inexact = [] if mode == "nearest" else [3 / 5, 5 / 3]
     scale = pick([1 / 3, 2 / 3, 1 / 5, 2 / 5, 0.5, 0.75, 1.5, 2, 3, *inexact])
+    # Its floats miss places that are whole numbers: 2 * 24 / 3.
+    if mode == "nearest" and way == "half_pixel_symmetric":
+        scale = pick([2, 3])
     more = {"mode": mode, "coordinate_transformation_mode": way}
     if mode == "nearest":
         more["nearest_mode"] = pick(["floor", "round_prefer_floor"])
