@@ -86,7 +86,7 @@ TEST(ResampleBySizes, NearestTakesTheFrameThatFractionsTell) {
   }
 }
 
-// By hand: an odd number of frames by 3/2 loses half a frame, which moves output i to frame 2 i / 3;
+// By hand: an odd number of frames by 3/2 loses half a frame: output i is at frame 2 i / 3;
 // an even number loses none, and output i lies at (2 i + 1) / 3 - 1/2.
 TEST(ResampleByScales, SymmetricTakesTheFrameThatFractionsTell) {
   ResizeAxis op;
