@@ -102,7 +102,7 @@ class Model(Described):
         handle = self._open
         symbol, pulse = _text("symbol", symbol), _pulse(pulse)
         pulsed, plan = self._plan((symbol, pulse),
-                                  lambda: self._streamed(handle.pulsed(symbol, pulse)))
+                                  lambda: self._pulsed_plan(handle, symbol, pulse))
         return Stream(pulsed, plan)
 
     def window(self, symbol: str = "S", left: int = 0, step: int = 1, right: int = 0) -> Stream:
