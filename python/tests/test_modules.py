@@ -30,9 +30,12 @@ def test_the_page_lists_every_kind(table):
 @pytest.mark.parametrize("name", ["Conv1d, stride 2", "flip", "svdvals"])
 def test_outcomes_are_those_of_the_page(table, name):
     (_, _, module, layout) = next(each for each in table.kinds() if each[1] == name)
-    what, _, wrong = table.outcome(name, module.eval(), layout)
     page = (ROOT / "docs/torch-modules.md").read_text(encoding="utf-8")
-    assert f"| {name} | {what} | " in page and wrong is None
+    row = next(line for line in page.splitlines() if line.startswith(f"| {name} | "))
+    if "by onnx" in row:
+        pytest.importorskip("onnx", reason="the page's outcome needs the exporter to ONNX")
+    what, _, wrong = table.outcome(name, module.eval(), layout)
+    assert row.startswith(f"| {name} | {what} | ") and wrong is None
 
 
 def test_an_export_that_is_wrong_at_other_sizes_is_found(table):
