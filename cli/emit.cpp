@@ -9,27 +9,6 @@
 #include "ops/emit_table.h"
 
 namespace rill::cli {
-namespace {
-
-/// How the kernels of a target compute: only those of SSE4.2 round products before sums.
-emit_c::Arithmetic arithmetic_of(kernels::Tier tier) {
-  switch (tier) {
-    case kernels::Tier::kScalar:
-      return {true, 1};
-    case kernels::Tier::kSse42:
-      return {false, 4};
-    case kernels::Tier::kAvx2:
-      return {true, 8};
-    case kernels::Tier::kAvx512:
-      return {true, 16};
-    case kernels::Tier::kNeon:
-      return {true, 4};
-  }
-  return {};
-}
-
-}  // namespace
-
 Status write_emitted(const Args& args, std::span<const plan_file::TargetPlan> plans,
                      std::span<const Property> properties) {
   if (args.compile.emit.empty()) return {};
@@ -53,7 +32,7 @@ Status write_emitted(const Args& args, std::span<const plan_file::TargetPlan> pl
   options.header = header.filename().string();
   options.target = plans[0].target;
   options.model = std::filesystem::path(args.file).filename().string();
-  options.arithmetic = arithmetic_of(target.tier);
+  options.arithmetic = ops::arithmetic_of(target.tier);
   options.properties = properties;
   RILL_ASSIGN(const emit_c::Source source,
               emit_c::emit(*plans[0].plan, ops::emit_table(), options));

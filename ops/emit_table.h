@@ -3,8 +3,26 @@
 #include <span>
 
 #include "emit_c/step_writer.h"
+#include "kernels/cpu.h"
 
 namespace rill::ops {
+
+/// Return how the kernels of a tier compute: only those of SSE4.2 round products before sums.
+inline emit_c::Arithmetic arithmetic_of(kernels::Tier tier) {
+  switch (tier) {
+    case kernels::Tier::kScalar:
+      return {true, 1};
+    case kernels::Tier::kSse42:
+      return {false, 4};
+    case kernels::Tier::kAvx2:
+      return {true, 8};
+    case kernels::Tier::kAvx512:
+      return {true, 16};
+    case kernels::Tier::kNeon:
+      return {true, 4};
+  }
+  return {};
+}
 
 /// List the kinds of steps of this build that have C.
 std::span<const emit_c::StepText* const> emit_table();

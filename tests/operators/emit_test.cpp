@@ -41,20 +41,7 @@ struct Model {
   std::vector<Step> steps;
 };
 
-emit_c::Arithmetic arithmetic_here() {
-  switch (kernels::running_tier()) {
-    case kernels::Tier::kSse42:
-      return {false, 4};
-    case kernels::Tier::kAvx2:
-      return {true, 8};
-    case kernels::Tier::kAvx512:
-      return {true, 16};
-    case kernels::Tier::kNeon:
-      return {true, 4};
-    default:
-      return {true, 1};
-  }
-}
+emit_c::Arithmetic arithmetic_here() { return ops::arithmetic_of(kernels::running_tier()); }
 
 /// Numbers of all sizes, and now and then one that is none.
 float number(uint64_t at, int step) {
