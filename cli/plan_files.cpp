@@ -242,9 +242,7 @@ bool names_plan_file(const Args& args) {
 
 Status refuse_limits_of_plans(const Args& args) {
   for (const std::string& option : args.given) {
-    if (option != "--read-file" && option != "--max-session-bytes" && option != "--max-step-work") {
-      continue;
-    }
+    if (option != "--max-session-bytes" && option != "--max-step-work") continue;
     return fail(Code::kArg, option, " is for compiled models, but ", args.file, " is not compiled")
         .hint("Leave it out, or compile the model");
   }
