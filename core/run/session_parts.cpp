@@ -51,12 +51,15 @@ void SessionParts::lay_out(const Plan& plan, std::byte* block) {
     bytes += room;
   });
   all = {first, count};
+  inputs = plan.inputs.size();
   bytes += kAlign;
 }
 
 const SessionPart& SessionParts::of(PartUse use, size_t index) const {
+  if (use == PartUse::kInput) return all[kSingle + index];
+  if (use == PartUse::kOutput) return all[kSingle + inputs + index];
   size_t at = 0;
-  while (all[at].use != use || all[at].index != index) ++at;
+  while (all[at].use != use) ++at;
   return all[at];
 }
 

@@ -38,13 +38,15 @@ struct SessionPart {
 /// and memory reports use it too.
 struct SessionParts {
   std::span<const SessionPart> all;
+  size_t inputs = 0;  ///< parts of inputs, which precede those of outputs
   int64_t bytes = 0;  ///< of the block
 
   static int64_t bytes_for(const Plan& plan) RILL_NONBLOCKING;
   /// List the parts at the start of a block.
   void lay_out(const Plan& plan, std::byte* block) RILL_NONBLOCKING;
 
-  /// Return the part of that use, for input or output `index`.
+  /// Return the part of that use, for input or output `index`. In constant time: a plan may have
+  /// 65 536 of each.
   const SessionPart& of(PartUse use, size_t index = 0) const RILL_NONBLOCKING;
 };
 
