@@ -67,7 +67,7 @@ Result<MappedFile> map_file(const std::string& path) {
   RILL_TRY(open_file(path, &from));
   if (from.bytes == 0) return MappedFile();
   const MappedBytes mapped = rill::map_file(from.file, from.bytes);
-  if (!mapped.data) return unreadable(path);
+  if (!mapped.data) return read_file(path, INT64_MAX);
   return MappedFile{mapped.data, mapped.bytes()};
 }
 

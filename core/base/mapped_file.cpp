@@ -1,13 +1,13 @@
 #include "core/base/mapped_file.h"
 
-#if defined(__unix__) || defined(__APPLE__)
+#if (defined(__unix__) || defined(__APPLE__)) && !defined(__EMSCRIPTEN__)
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
 
 namespace rill {
 
-#if defined(__unix__) || defined(__APPLE__)
+#if (defined(__unix__) || defined(__APPLE__)) && !defined(__EMSCRIPTEN__)
 
 MappedBytes map_file(int descriptor, size_t bytes) {
   if (bytes == 0) return {};

@@ -20,7 +20,7 @@ struct MappedBytes {
 };
 
 /// Whether this system maps files.
-#if defined(__unix__) || defined(__APPLE__)
+#if (defined(__unix__) || defined(__APPLE__)) && !defined(__EMSCRIPTEN__)
 inline constexpr bool kMapsFiles = true;
 #else
 inline constexpr bool kMapsFiles = false;
