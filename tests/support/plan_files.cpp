@@ -1,7 +1,12 @@
 #include "tests/support/plan_files.h"
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "api/include/rill/rill.h"
 #include "core/base/aligned.h"
@@ -157,6 +162,39 @@ void ask(std::span<const std::byte> bytes) {
   rill_plan_release(plan);
 }
 
+/// Fill what the next calls find on the stack and in new memory on the heap.
+[[gnu::noinline]] void paint(int byte) {
+  std::array<volatile unsigned char, size_t{1} << 17> stack;
+  for (auto& each : stack) each = static_cast<unsigned char>(byte);
+#if defined(__GLIBC__)
+  mallopt(M_PERTURB, byte);
+#endif
+}
+
+/// The outputs of some steps over memory that holds `byte` everywhere.
+std::vector<std::byte> outputs_over(int byte, const std::shared_ptr<const Plan>& plan) {
+  std::vector<std::byte> out;
+  paint(byte);
+  auto session = Session::make(plan);
+  if (!session.ok()) std::abort();
+  for (int step = 0; step < 3; ++step) {
+    for (size_t i = 0; i < plan->inputs.size(); ++i) {
+      auto* const data = static_cast<std::byte*>((*session)->input(i).data);
+      for (int64_t at = 0; at < plan->inputs[i].bytes; ++at) {
+        data[at] = static_cast<std::byte>((at * 29 + step * 7) % 64);
+      }
+    }
+    paint(byte);
+    (*session)->step();
+    for (size_t i = 0; i < plan->outputs.size(); ++i) {
+      const auto* const data = static_cast<const std::byte*>((*session)->output(i).data);
+      out.insert(out.end(), data, data + plan->outputs[i].bytes);
+    }
+  }
+  paint(0);
+  return out;
+}
+
 /// Run an opened plan that may be anything, if it runs quickly.
 void try_plan(const std::shared_ptr<const Plan>& opened) {
   // Far below the limits, so that very many are tried.
@@ -169,6 +207,8 @@ void try_plan(const std::shared_ptr<const Plan>& opened) {
   auto session = Session::make(opened);
   if (!session.ok()) std::abort();
   run(session->get());
+  // A step reads no memory that nobody wrote.
+  if (outputs_over(0, opened) != outputs_over(0x41, opened)) std::abort();
   if (plan.stream_pulse == 0) return;
   save_and_load(session->get());
   (*session)->reset();
