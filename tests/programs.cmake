@@ -51,7 +51,8 @@ if(TARGET surroundings_test)
                              PRIVATE RILL_SHARED_LIBRARY="$<TARGET_FILE:rill_shared>")
   target_link_libraries(surroundings_test PRIVATE ${CMAKE_DL_LIBS})
 endif()
-rill_test(audio_test SOURCES audio/audio_c_test.cpp audio/audio_test.cpp audio/resampler_test.cpp
+rill_test(audio_test SOURCES audio/audio_c_test.cpp audio/audio_reference_test.cpp audio/audio_test.cpp
+                             audio/resampler_test.cpp
           DEPENDS rill_test_bundles rill_audio LABELS models)
 rill_test(audio_worker_test
           SOURCES audio/audio_worker_test.cpp support/heap_calls.cpp support/lock_calls.cpp

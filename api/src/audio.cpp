@@ -36,6 +36,8 @@ rill_status fill(rill_plan* plan, const rill_audio_opts* opts, rill::AudioOption
   out->device_rate = opts->device_rate;
   out->block = opts->block;
   out->worker = opts->worker != 0;
+  out->reference_channels = opts->reference_channels;
+  if (opts->crossings != 0) out->crossings = opts->crossings;
   out->model_rate = opts->model_rate;
   if (opts->model_rate != 0) return RILL_OK;
   auto rate = rill::sample_rate(rill::Plan(rill_plan_retain(plan)));
@@ -133,6 +135,17 @@ rill_status rill_effect_process(rill_effect* effect, const rill_sound* in,
   if (status == RILL_OK) status = read(out, &to);
   return status == RILL_OK ? effect->effect.process(from, to) : status;
 }
+rill_status rill_effect_process_with(rill_effect* effect, const rill_sound* in,
+                                     const rill_sound* reference,
+                                     const rill_sound* out) RILL_REAL_TIME {
+  rill::ConstSound from;
+  rill::ConstSound second;
+  rill::Sound to;
+  rill_status status = effect ? read(in, &from) : RILL_E_ARG;
+  if (status == RILL_OK) status = read(reference, &second);
+  if (status == RILL_OK) status = read(out, &to);
+  return status == RILL_OK ? effect->effect.process(from, second, to) : status;
+}
 int64_t rill_effect_work(rill_effect* effect) RILL_REAL_TIME {
   return effect ? effect->effect.work() : -1;
 }
@@ -177,6 +190,15 @@ rill_status rill_listener_push(rill_listener* listener, const rill_sound* in, ri
   rill::ConstSound from;
   const rill_status status = listener && heard ? read(in, &from) : RILL_E_ARG;
   return status == RILL_OK ? listener->listener.push(from, marked(heard, user)) : status;
+}
+rill_status rill_listener_push_with(rill_listener* listener, const rill_sound* in,
+                                    const rill_sound* reference, rill_heard_fn heard, void* user) {
+  rill::ConstSound from;
+  rill::ConstSound second;
+  rill_status status = listener && heard ? read(in, &from) : RILL_E_ARG;
+  if (status == RILL_OK) status = read(reference, &second);
+  if (status != RILL_OK) return status;
+  return listener->listener.push(from, second, marked(heard, user));
 }
 rill_status rill_listener_finish(rill_listener* listener, rill_heard_fn heard, void* user) {
   return listener && heard ? listener->listener.finish(marked(heard, user)) : RILL_E_ARG;

@@ -23,6 +23,8 @@ public final class AudioOptions {
   long modelRate;
   long block;
   boolean worker;
+  int referenceChannels;
+  int crossings;
   Format format = Format.F32;
 
   /** @param deviceRate frames of the device per second */
@@ -54,6 +56,21 @@ public final class AudioOptions {
     return this;
   }
 
+  /**
+   * Set the channels of the second input, such as the sound that the loudspeaker plays, whose samples
+   * are interleaved; without it, the model has one input.
+   */
+  public AudioOptions referenceChannels(int count) {
+    referenceChannels = count;
+    return this;
+  }
+
+  /** Set the zero crossings of the resamplers' sinc, 8 to 256; 32 without it. */
+  public AudioOptions crossings(int count) {
+    crossings = count;
+    return this;
+  }
+
   /** Set the format of samples; F32 without it. */
   public AudioOptions format(Format kind) {
     format = kind;
@@ -61,14 +78,29 @@ public final class AudioOptions {
   }
 
   long[] all() {
-    return new long[] {channels, deviceRate, modelRate, block, worker ? 1 : 0};
+    return new long[] {channels, deviceRate, modelRate, block, worker ? 1 : 0, referenceChannels,
+        crossings};
   }
 
   /** The whole frames that remain in a buffer. */
   int framesIn(java.nio.ByteBuffer sound) {
-    int frame = channels * format.bytes;
+    return framesIn(sound, channels);
+  }
+
+  /** The whole frames of the reference that remain in a buffer: as many as of the sound. */
+  void expectReference(java.nio.ByteBuffer reference, int frames) {
+    if (referenceChannels < 1) {
+      throw new IllegalArgumentException("the options have no channels of a reference");
+    }
+    if (framesIn(reference, referenceChannels) != frames) {
+      throw new IllegalArgumentException("the reference has other frames than the sound");
+    }
+  }
+
+  private int framesIn(java.nio.ByteBuffer sound, int count) {
+    int frame = count * format.bytes;
     if (sound.remaining() % frame != 0) {
-      throw new IllegalArgumentException("a buffer does not hold whole frames of " + channels
+      throw new IllegalArgumentException("a buffer does not hold whole frames of " + count
           + " channels");
     }
     return sound.remaining() / frame;

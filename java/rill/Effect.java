@@ -40,16 +40,29 @@ public final class Effect implements AutoCloseable {
    * of a step.
    */
   public boolean process(ByteBuffer in, ByteBuffer out) {
+    return process(in, null, out);
+  }
+
+  /**
+   * Pass a block of both inputs, for a model that also hears a reference, such as the sound that the
+   * loudspeaker plays; see {@link AudioOptions#referenceChannels}. Errors: as above.
+   */
+  public boolean process(ByteBuffer in, ByteBuffer reference, ByteBuffer out) {
     Buffers.expectDirect(in);
     Buffers.expectWritable(out);
     int frames = options.framesIn(in);
     if (options.framesIn(out) != frames) {
       throw new IllegalArgumentException("the output has other frames than the input");
     }
+    if (reference != null) {
+      Buffers.expectDirect(reference);
+      options.expectReference(reference, frames);
+    }
     long effect = handle.enter();
     try {
-      return Native.processEffect(effect, in, in.position(), out, out.position(),
-          options.format.ordinal(), options.channels, frames);
+      return Native.processEffect(effect, in, in.position(), reference,
+          reference == null ? 0 : reference.position(), out, out.position(),
+          options.format.ordinal(), options.channels, options.referenceChannels, frames);
     } finally {
       handle.leave();
     }

@@ -43,25 +43,40 @@ public final class Listener implements AutoCloseable {
    * Errors: ARG if the frames do not fit, of which the first ones are written; SHAPE; those of a step.
    */
   public long push(ByteBuffer sound, int output, ByteBuffer frames) {
+    return push(sound, null, output, frames);
+  }
+
+  /**
+   * Push a block of both inputs, for a model that also hears a reference; see
+   * {@link AudioOptions#referenceChannels}. Errors: as above.
+   */
+  public long push(ByteBuffer sound, ByteBuffer reference, int output, ByteBuffer frames) {
     Buffers.expectDirect(sound);
-    return heard(sound, options.framesIn(sound), output, frames);
+    int count = options.framesIn(sound);
+    if (reference != null) {
+      Buffers.expectDirect(reference);
+      options.expectReference(reference, count);
+    }
+    return heard(sound, reference, count, output, frames);
   }
 
   /** End the stream, and write the rest of an output. Errors: as above. */
   public long finish(int output, ByteBuffer frames) {
-    return heard(null, 0, output, frames);
+    return heard(null, null, 0, output, frames);
   }
 
-  private long heard(ByteBuffer sound, int count, int output, ByteBuffer frames) {
+  private long heard(ByteBuffer sound, ByteBuffer reference, int count, int output,
+      ByteBuffer frames) {
     Buffers.expectWritable(frames);
     if (output < 0 || output >= axes.length || axes[output] < 0) {
       throw new IndexOutOfBoundsException("output " + output + " does not stream");
     }
     long listener = handle.enter();
     try {
-      return Native.heard(listener, sound, sound == null ? 0 : sound.position(),
-          options.format.ordinal(), options.channels, count, output, axes[output],
-          frames, frames.position(), frames.remaining());
+      return Native.heard(listener, sound, sound == null ? 0 : sound.position(), reference,
+          reference == null ? 0 : reference.position(), options.format.ordinal(), options.channels,
+          options.referenceChannels, count, output, axes[output], frames, frames.position(),
+          frames.remaining());
     } finally {
       handle.leave();
     }

@@ -67,8 +67,9 @@ final class Native {
   static native long newEffect(long plan, long[] options);
   static native void freeEffect(long effect);
   static native long latencyOfEffect(long effect);
-  static native boolean processEffect(long effect, ByteBuffer in, int inPosition, ByteBuffer out,
-      int outPosition, int format, int channels, int frames);
+  static native boolean processEffect(long effect, ByteBuffer in, int inPosition,
+      ByteBuffer reference, int referencePosition, ByteBuffer out, int outPosition, int format,
+      int channels, int referenceChannels, int frames);
   static native long work(long effect);
   static native long late(long effect);
   static native void setEffect(long effect, int what, boolean on);
@@ -78,7 +79,8 @@ final class Native {
   static native long newListener(long plan, long[] options);
   static native void freeListener(long listener);
   static native long latencyOfListener(long listener, int output);
-  static native long heard(long listener, ByteBuffer sound, int position, int format, int channels,
-      int count, int output, int axis, ByteBuffer frames, int framesPosition, int size);
+  static native long heard(long listener, ByteBuffer sound, int position, ByteBuffer reference,
+      int referencePosition, int format, int channels, int referenceChannels, int count, int output,
+      int axis, ByteBuffer frames, int framesPosition, int size);
   static native void resetListener(long listener);
 }

@@ -29,15 +29,17 @@ static int good(JNIEnv* env, rill_status status) {
 }
 
 static int read_options(JNIEnv* env, jlongArray from, rill_audio_opts* to) {
-  jlong values[5] = {0};
-  (*env)->GetLongArrayRegion(env, from, 0, 5, values);
+  jlong values[7] = {0};
+  (*env)->GetLongArrayRegion(env, from, 0, 7, values);
   if ((*env)->ExceptionCheck(env)) return 0;
   *to = (rill_audio_opts){.size = sizeof *to,
                           .channels = (int32_t)values[0],
                           .device_rate = values[1],
                           .model_rate = values[2],
                           .block = values[3],
-                          .worker = (int32_t)values[4]};
+                          .worker = (int32_t)values[4],
+                          .reference_channels = (int32_t)values[5],
+                          .crossings = (int32_t)values[6]};
   return 1;
 }
 
@@ -93,15 +95,30 @@ static rill_sound sound_of(void* data, jint format, jint channels, jint frames) 
                       .data = data};
 }
 
+/* Read the reference of a call, which may be null. */
+static int read_reference(JNIEnv* env, jobject buffer, jint position, jint format, jint channels,
+                          jint frames, rill_sound* to) {
+  char* at = buffer ? rill_jni_at(env, buffer, position) : NULL;
+  *to = sound_of(at, format, channels, frames);
+  return !buffer || at;
+}
+
 static jboolean process(JNIEnv* env, jclass type, jlong effect, jobject in, jint in_position,
-                        jobject out, jint out_position, jint format, jint channels, jint frames) {
+                        jobject reference, jint reference_position, jobject out, jint out_position,
+                        jint format, jint channels, jint reference_channels, jint frames) {
   RILL_UNUSED(type);
   char* from = rill_jni_at(env, in, in_position);
   char* to = from ? rill_jni_at(env, out, out_position) : NULL;
-  if (!to) return JNI_FALSE;
+  rill_sound second;
+  if (!to || !read_reference(env, reference, reference_position, format, reference_channels, frames,
+                             &second)) {
+    return JNI_FALSE;
+  }
   const rill_sound source = sound_of(from, format, channels, frames);
   const rill_sound target = sound_of(to, format, channels, frames);
-  const rill_status status = rill_effect_process(effect_of(effect), &source, &target);
+  const rill_status status =
+      reference ? rill_effect_process_with(effect_of(effect), &source, &second, &target)
+                : rill_effect_process(effect_of(effect), &source, &target);
   if (status == RILL_E_STATE) return JNI_FALSE;
   return good(env, status) ? JNI_TRUE : JNI_FALSE;
 }
@@ -190,19 +207,27 @@ static void keep(void* user, size_t output, const rill_view* view) {
 }
 
 static jlong hear(JNIEnv* env, jclass type, jlong listener, jobject sound, jint sound_position,
-                  jint format, jint channels, jint frames, jint output, jint axis, jobject out,
+                  jobject reference, jint reference_position, jint format, jint channels,
+                  jint reference_channels, jint frames, jint output, jint axis, jobject out,
                   jint out_position, jint size) {
   RILL_UNUSED(type);
   char* to = rill_jni_at(env, out, out_position);
   char* from = to && sound ? rill_jni_at(env, sound, sound_position) : NULL;
-  if (!to || (sound && !from)) return 0;
+  rill_sound second;
+  if (!to || (sound && !from) ||
+      !read_reference(env, reference, reference_position, format, reference_channels, frames,
+                      &second)) {
+    return 0;
+  }
   heard mine = {.output = (size_t)output,
                 .axis = (uint32_t)axis,
                 .to = (float*)to,
                 .left = size / (int64_t)sizeof(float)};
   const rill_sound source = sound_of(from, format, channels, frames);
-  const rill_status status = sound ? rill_listener_push(listener_of(listener), &source, keep, &mine)
-                                   : rill_listener_finish(listener_of(listener), keep, &mine);
+  rill_listener* const of = listener_of(listener);
+  const rill_status status = !sound      ? rill_listener_finish(of, keep, &mine)
+                             : reference ? rill_listener_push_with(of, &source, &second, keep, &mine)
+                                         : rill_listener_push(of, &source, keep, &mine);
   if (!good(env, status)) return 0;
   if (mine.full) rill_jni_throw(env, RILL_E_ARG, "the new frames do not fit into the buffer");
   return mine.frames;
@@ -220,7 +245,9 @@ const JNINativeMethod kRillAudioMethods[] = {
     RILL_NATIVE("newEffect", "(J[J)J", new_effect),
     RILL_NATIVE("freeEffect", "(J)V", free_effect),
     RILL_NATIVE("latencyOfEffect", "(J)J", latency_of_effect),
-    RILL_NATIVE("processEffect", "(JLjava/nio/ByteBuffer;ILjava/nio/ByteBuffer;IIII)Z", process),
+    RILL_NATIVE("processEffect", 
+                "(JLjava/nio/ByteBuffer;ILjava/nio/ByteBuffer;ILjava/nio/ByteBuffer;IIIII)Z",
+                process),
     RILL_NATIVE("work", "(J)J", work),
     RILL_NATIVE("late", "(J)J", late),
     RILL_NATIVE("setEffect", "(JIZ)V", set_effect),
@@ -230,7 +257,9 @@ const JNINativeMethod kRillAudioMethods[] = {
     RILL_NATIVE("newListener", "(J[J)J", new_listener),
     RILL_NATIVE("freeListener", "(J)V", free_listener),
     RILL_NATIVE("latencyOfListener", "(JI)J", latency_of_listener),
-    RILL_NATIVE("heard", "(JLjava/nio/ByteBuffer;IIIIIILjava/nio/ByteBuffer;II)J", hear),
+    RILL_NATIVE("heard",
+                "(JLjava/nio/ByteBuffer;ILjava/nio/ByteBuffer;IIIIIIILjava/nio/ByteBuffer;II)J",
+                hear),
     RILL_NATIVE("resetListener", "(J)V", reset_listener),
 };
 const jint kRillAudioMethodCount = (jint)(sizeof kRillAudioMethods / sizeof *kRillAudioMethods);

@@ -125,6 +125,42 @@ final class AudioTest {
     }
   }
 
+  /** y(t) = x(t) / 2 + r(t) / 4. */
+  static void references() {
+    String text = "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
+        + "graph network(x, r) -> (y)\n{\n"
+        + "  x = tract_core_external(shape = [S], datum_type = 'f32');\n"
+        + "  r = tract_core_external(shape = [S], datum_type = 'f32');\n"
+        + "  half = x * 0.5;\n  quarter = r * 0.25;\n  y = half + quarter;\n}\n";
+    AudioOptions options = new AudioOptions(16000).modelRate(16000).referenceChannels(1);
+    try (Model model = Model.load(text.getBytes(StandardCharsets.UTF_8)).pulse("S", "50");
+        Plan plan = model.prepare();
+        Effect effect = plan.effect(options.crossings(16));
+        Listener listener = plan.listener(options)) {
+      RillTest.status(Status.ARG, () -> plan.effect(new AudioOptions(16000).modelRate(16000)));
+      ByteBuffer sound = noise(1000, 1);
+      ByteBuffer reference = noise(1000, 2);
+      ByteBuffer found = floats(1000);
+      RillTest.expect(effect.process(sound, reference, found), "no worker is late");
+      ByteBuffer heard = floats(1000);
+      RillTest.expect(listener.push(sound, reference, 0, heard) == 1000, "frames that are heard");
+      for (int i = 0; i < 1000; ++i) {
+        float want = sound.getFloat(4 * i) * 0.5f + reference.getFloat(4 * i) * 0.25f;
+        RillTest.expect(heard.getFloat(4 * i) == want, "frame " + i + " that is heard");
+        int at = i + (int) effect.latency();
+        RillTest.expect(at >= 1000 || found.getFloat(4 * at) == want, "frame " + i);
+      }
+      RillTest.status(Status.ARG, () -> effect.process(sound, found));
+      RillTest.refused(IllegalArgumentException.class,
+          () -> effect.process(sound, noise(999, 1), found));
+    }
+    try (Plan plan = plan(1, 64);
+        Effect effect = plan.effect(new AudioOptions(16000).modelRate(16000))) {
+      ByteBuffer sound = noise(10, 1);
+      RillTest.refused(IllegalArgumentException.class, () -> effect.process(sound, sound, sound));
+    }
+  }
+
   static void refusals() {
     try (Plan plan = plan(1, 64)) {
       RillTest.status(Status.ARG, () -> plan.effect(new AudioOptions(48000)));

@@ -555,6 +555,7 @@ public final class RillTest {
     test("abandoned handles are freed", RillTest::abandonedHandlesAreFreed);
     test("effects", () -> AudioTest.effects(false));
     test("effects with a worker", () -> AudioTest.effects(true));
+    test("sound with a reference", AudioTest::references);
     test("late pulses of a worker", AudioTest::latePulses);
     test("states of effects move", AudioTest::states);
     test("listeners", AudioTest::listeners);

@@ -27,6 +27,19 @@ def _block(sound: Any, channels: int) -> "Array":
     return np.ascontiguousarray(block)
 
 
+def _reference(sound: Any, channels: int, block: "Array") -> Optional["Array"]:
+    """Return the block of the second input, which has as many frames as that of the first one."""
+    if (sound is None) != (channels == 0):
+        raise ArgumentError("reference: the effect or listener has none; give it reference_channels" if channels == 0
+                            else f"reference: expected sound of {channels} channels, with as many frames")
+    if sound is None:
+        return None
+    second = _block(sound, channels)
+    if len(second) != len(block):
+        raise ArgumentError(f"reference: {len(second)} frames: expected {len(block)}, as of the sound")
+    return second
+
+
 class Effect:
     """Sound through the model of a stream: each call gives as many frames as it takes, delayed by ``latency`` frames of
     the device, with silence at first.
@@ -37,22 +50,30 @@ class Effect:
 
     ``model_rate``: Hz; the property rill.sample_rate without it. ``block``: frames of each call, or a divisor of them,
     for less latency. ``worker``: a thread that calls ``work`` steps the model, a pulse later.
-    A model of one channel runs on each channel. The stream itself does not change.
+    ``reference_channels``: channels of the second input of a model, such as the sound that a loudspeaker plays.
+    ``crossings``: zero crossings of the resamplers' sinc, 8 to 256; more make a narrower transition and a longer
+    latency. A model of one channel runs on each channel. The stream itself does not change.
     """
 
     def __init__(self, stream: "Stream", device_rate: int, *, model_rate: Optional[int] = None,
-                 channels: int = 1, block: int = 0, worker: bool = False) -> None:
-        self._effect = _rill.Effect(stream._plan, device_rate, model_rate or 0, channels, block, worker)
+                 channels: int = 1, block: int = 0, worker: bool = False, reference_channels: int = 0,
+                 crossings: int = 32) -> None:
+        self._effect = _rill.Effect(stream._plan, device_rate, model_rate or 0, channels, block, worker,
+                                    reference_channels, crossings)
         self._channels = channels
+        self._reference = reference_channels
 
-    def __call__(self, sound: "Array", out: Optional["Array"] = None) -> "Array":
+    def __call__(self, sound: "Array", out: Optional["Array"] = None, *,
+                 reference: Optional["Array"] = None) -> "Array":
         """Return the output for a block of any length, in the type and shape of ``sound``; ``out``: where to write it.
+        ``reference``: the same block of the second input, of a model that has one.
         Silence replaces the frames of pulses that a worker did not finish; ``late`` counts them."""
         block = _block(sound, self._channels)
+        second = _reference(reference, self._reference, block)
         given = np.empty_like(block) if out is None else _block(out, self._channels)
         if out is not None and (given.base is not out and given is not out or given.shape != block.shape):
             raise ArgumentError(f"out: expected a contiguous array of shape {block.shape}")
-        self._effect.process(block, given)
+        self._effect.process(block, second, given)
         return given.reshape(np.shape(sound)) if out is None else out
 
     @property
@@ -106,13 +127,17 @@ class Listener:
     """
 
     def __init__(self, stream: "Stream", device_rate: int, *, model_rate: Optional[int] = None,
-                 channels: int = 1, block: int = 0) -> None:
-        self._listener = _rill.Listener(stream._plan, device_rate, model_rate or 0, channels, block)
+                 channels: int = 1, block: int = 0, reference_channels: int = 0, crossings: int = 32) -> None:
+        self._listener = _rill.Listener(stream._plan, device_rate, model_rate or 0, channels, block,
+                                        reference_channels, crossings)
         self._channels = channels
+        self._reference = reference_channels
 
-    def push(self, sound: "Array") -> Union["Array", Tuple["Array", ...]]:
-        """Return the frames that a block of any length makes ready, float32."""
-        return _frames(self._listener.push(_block(sound, self._channels)))
+    def push(self, sound: "Array", *, reference: Optional["Array"] = None) -> Union["Array", Tuple["Array", ...]]:
+        """Return the frames that a block of any length makes ready, float32. ``reference``: the same block of the second
+        input, of a model that has one."""
+        block = _block(sound, self._channels)
+        return _frames(self._listener.push(block, _reference(reference, self._reference, block)))
 
     def finish(self) -> Union["Array", Tuple["Array", ...]]:
         """End the stream, and return the remaining frames."""

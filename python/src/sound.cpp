@@ -1,9 +1,11 @@
 // Effects and listeners of rill/audio.hpp.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <mutex>
+#include <optional>
 
 #include "errors.h"
 #include "handles.h"
@@ -56,37 +58,40 @@ ConstSound sound_of(const Block& block) {
 rill::Plan plan_of(const Plan& plan) { return rill::Plan(rill_plan_retain(plan.get())); }
 
 AudioOptions options_of(const Plan& plan, int64_t device, int64_t model, int32_t channels,
-                        int64_t block, bool worker) {
+                        int64_t block, bool worker, int32_t reference, int crossings) {
   AudioOptions options;
   options.device_rate = device;
   options.model_rate = model != 0 ? model : good(sample_rate(plan_of(plan)));
   options.channels = channels;
   options.block = block;
   options.worker = worker;
+  options.reference_channels = reference;
+  options.crossings = crossings;
   return options;
 }
 
 /// An effect with the memory that its plan lies in. Two threads may use it, if one calls `work`.
 struct Effect {
   Effect(const Plan& plan, int64_t device, int64_t model, int32_t channels, int64_t block,
-         bool worker)
+         bool worker, int32_t reference, int crossings)
       : memory(plan.memory()),
-        effect(good(AudioEffect::make(plan_of(plan),
-                                      options_of(plan, device, model, channels, block, worker)))) {}
+        effect(good(AudioEffect::make(plan_of(plan), options_of(plan, device, model, channels, block,
+                                                                worker, reference, crossings)))) {}
 
   /// Returns whether no pulse was late.
-  bool process(const Block& in, const Room& out) {
+  bool process(const Block& in, const std::optional<Block>& reference, const Room& out) {
     Sound to;
     to.format = format_of(out.dtype());
     to.frames = static_cast<int64_t>(out.shape(0));
     to.channels = static_cast<int32_t>(out.shape(1));
     to.data = out.data();
     const ConstSound from = sound_of(in);
+    const ConstSound second = reference ? sound_of(*reference) : ConstSound();
     rill_status status = RILL_OK;
     {
       nb::gil_scoped_release released;
       const std::lock_guard<std::mutex> held(one);
-      status = effect.process(from, to);
+      status = reference ? effect.process(from, second, to) : effect.process(from, to);
     }
     if (status == RILL_E_STATE) return false;
     expect(status);
@@ -126,15 +131,17 @@ struct Effect {
 };
 
 struct Listener {
-  Listener(const Plan& plan, int64_t device, int64_t model, int32_t channels, int64_t block)
+  Listener(const Plan& plan, int64_t device, int64_t model, int32_t channels, int64_t block,
+           int32_t reference, int crossings)
       : memory(plan.memory()),
         listener(good(AudioListener::make(
-            plan_of(plan), options_of(plan, device, model, channels, block, false)))) {
+            plan_of(plan),
+            options_of(plan, device, model, channels, block, false, reference, crossings)))) {
     for (size_t i = 0; i < plan.io(RILL_OUTPUT).size(); ++i) axes.push_back(plan.stream(i).axis);
   }
 
   /// The new frames of each output, as (shape, bytes of f32) with frames as the first axis.
-  nb::list hear(const Block* block) {
+  nb::list hear(const Block* block, const Block* reference) {
     std::vector<std::vector<float>> frames(axes.size());
     std::vector<std::vector<int64_t>> shapes(axes.size());
     const auto keep = [&](size_t output, const TensorView<const float>& view) {
@@ -142,10 +149,13 @@ struct Listener {
     };
     rill_status status = RILL_OK;
     const ConstSound sound = block ? sound_of(*block) : ConstSound();
+    const ConstSound second = reference ? sound_of(*reference) : ConstSound();
     {
       nb::gil_scoped_release released;
       const std::lock_guard<std::mutex> held(one);
-      status = block ? listener.push(sound, keep) : listener.finish(keep);
+      status = !block      ? listener.finish(keep)
+               : reference ? listener.push(sound, second, keep)
+                           : listener.push(sound, keep);
     }
     expect(status);
     nb::list out;
@@ -194,8 +204,8 @@ struct Listener {
 
 void define_sound(nb::module_& module) {
   nb::class_<Effect>(module, "Effect", "Sound through a model, with a fixed latency.")
-      .def(nb::init<const Plan&, int64_t, int64_t, int32_t, int64_t, bool>())
-      .def("process", &Effect::process)
+      .def(nb::init<const Plan&, int64_t, int64_t, int32_t, int64_t, bool, int32_t, int>())
+      .def("process", &Effect::process, nb::arg(), nb::arg().none(), nb::arg())
       .def("work", &Effect::work)
       .def("save", &Effect::save)
       .def("load", &Effect::load)
@@ -206,9 +216,14 @@ void define_sound(nb::module_& module) {
       .def("bypassed", [](Effect& self) { return self.effect.bypassed(); })
       .def("late", [](Effect& self) { return self.effect.late(); });
   nb::class_<Listener>(module, "Listener", "Frames of a model from sound of a device.")
-      .def(nb::init<const Plan&, int64_t, int64_t, int32_t, int64_t>())
-      .def("push", [](Listener& self, const Block& block) { return self.hear(&block); })
-      .def("finish", [](Listener& self) { return self.hear(nullptr); })
+      .def(nb::init<const Plan&, int64_t, int64_t, int32_t, int64_t, int32_t, int>())
+      .def(
+          "push",
+          [](Listener& self, const Block& block, const std::optional<Block>& reference) {
+            return self.hear(&block, reference ? &*reference : nullptr);
+          },
+          nb::arg(), nb::arg().none())
+      .def("finish", [](Listener& self) { return self.hear(nullptr, nullptr); })
       .def("reset", [](Listener& self) { expect(self.listener.reset()); })
       .def("latency", [](Listener& self, size_t output) { return self.listener.latency(output); });
 }

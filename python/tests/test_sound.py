@@ -155,6 +155,59 @@ def test_a_listener_gives_the_whole_run(channels):
     np.testing.assert_array_equal(found, wanted(sound, 9, 0))
 
 
+REFERENCE = """version 1.0;
+extension tract_registry tract_core;
+extension tract_symbol S;
+graph network(x, r) -> (y)
+{
+  x = tract_core_external(shape = [S], datum_type = 'f32');
+  r = tract_core_external(shape = [S], datum_type = 'f32');
+  half = x * 0.5;
+  quarter = r * 0.25;
+  y = half + quarter;
+}
+"""
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("worker", [False, True])
+def test_a_reference_is_heard_in_the_frame_in_which_it_plays(channels, worker):
+    stream = rill.load(REFERENCE.encode()).pulse("S", 50)
+    effect = rill.Effect(stream, 16000, model_rate=16000, channels=channels, worker=worker, reference_channels=1,
+                         crossings=16)
+    effect.offline(worker)
+    listener = rill.Listener(stream, 16000, model_rate=16000, channels=channels, reference_channels=1)
+    sound = noise(3000, channels)
+    reference = noise(3000)[::-1].copy()
+    found, heard = [], []
+    for at in range(0, 3000, 321):
+        block, second = sound[at:at + 321], reference[at:at + 321]
+        found.append(effect(block, reference=second))
+        heard.append(listener.push(block, reference=second))
+    want = np.float32(0.5) * sound + np.float32(0.25) * reference[:, np.newaxis]
+    late = effect.latency
+    np.testing.assert_array_equal(np.concatenate(found)[late:], want[:len(want) - late])
+    mean = np.float32(0.5) * (sound.sum(axis=1) * np.float32(1 / channels)) + np.float32(0.25) * reference
+    np.testing.assert_allclose(np.concatenate([*heard, listener.finish()]), mean, rtol=0, atol=1e-6)
+
+
+def test_a_reference_that_does_not_fit_is_refused():
+    stream = rill.load(REFERENCE.encode()).pulse("S", 50)
+    with pytest.raises(rill.ArgumentError, match="reference_channels"):
+        rill.Effect(stream, 16000, model_rate=16000)
+    with pytest.raises(rill.ArgumentError, match="crossings"):
+        rill.Effect(stream, 48000, model_rate=16000, reference_channels=1, crossings=3)
+    effect = rill.Effect(stream, 16000, model_rate=16000, reference_channels=1)
+    sound = noise(100)
+    with pytest.raises(rill.ArgumentError, match="expected sound of 1 channels"):
+        effect(sound)
+    with pytest.raises(rill.ArgumentError, match="99 frames"):
+        effect(sound, reference=sound[1:])
+    plain = rill.Effect(stream_of(1, 64), 16000, model_rate=16000)
+    with pytest.raises(rill.ArgumentError, match="reference_channels"):
+        plain(sound, reference=sound)
+
+
 def test_refusals_name_the_reason():
     stream = stream_of(1, 64)
     with pytest.raises(rill.ArgumentError, match="sample_rate"):

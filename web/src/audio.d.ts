@@ -69,6 +69,6 @@ export class RillEffect extends ModelNode<RillEffectInfo> {
   /** Lag of the output in frames of the context, exact. */
   readonly latency: number;
   readonly latencySeconds: number;
-  /** Whether the delayed input plays in place of the output. */
+  /** Whether the delayed input plays in place of the output. The second input of the node is that of the model. */
   bypass: boolean;
 }

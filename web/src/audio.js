@@ -32,13 +32,15 @@ async function prepared(context, bytes, { rate, symbol, pulse, symbols = {}, out
   try {
     const stream = openStream(model, symbol, pulse);
     const elements = stream.direct(false).elements;
+    const inputs = stream.inputs.filter((io) => io.axis >= 0).length;
     stream.close();
     const property = model.properties["rill.sample_rate"];
     if (rate === undefined && !property && (needsRate || model instanceof CompiledModel)) {
       throw misuse("this model has no property rill.sample_rate", "Pass {rate: 16000}, or its rate");
     }
     await addProcessor(context);
-    return { module, bytes: plain, symbols, symbol, pulse, rate: rate ?? Number(property ?? 16000), output, elements };
+    return { module, bytes: plain, symbols, symbol, pulse, rate: rate ?? Number(property ?? 16000), output, elements,
+             inputs };
   } finally {
     model.close();
   }
@@ -125,13 +127,15 @@ export class RillNode extends ModelNode {
 /** Passes its input through a model, with a fixed latency.
  *
  *  `effect.latency` is the lag of its output in frames of the context, exact, and `effect.latencySeconds` the
- *  same in seconds. `effect.bypass = true` plays the input with the same latency; the change fades over 5 ms. */
+ *  same in seconds. `effect.bypass = true` plays the input with the same latency; the change fades over 5 ms.
+ *  A model with a second input hears what is connected to the second input of the node, such as the sound of the
+ *  loudspeaker: `played.connect(effect, 0, 1)`. */
 export class RillEffect extends ModelNode {
   #bypass = false;
 
   constructor(context, options) {
     super(context, "rill-effect", {
-      numberOfInputs: 1, numberOfOutputs: 1, outputChannelCount: [options.channels],
+      numberOfInputs: Math.min(options.inputs, 2), numberOfOutputs: 1, outputChannelCount: [options.channels],
       channelCount: options.channels, channelCountMode: "explicit", processorOptions: options,
     });
   }

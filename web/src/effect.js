@@ -3,6 +3,8 @@
 import { misuse } from "./runtime.js";
 import { Resampler } from "./resampler.js";
 
+const kNone = [];
+
 /** A ring of samples of one channel. */
 class Ring {
   constructor(size) {
@@ -40,19 +42,65 @@ class Ring {
   }
 }
 
-/** A stream and the resamplers of its channels. */
+/** One input of a stream, and the resamplers of its channels. */
+class Intake {
+  constructor(input, from, to, block) {
+    this.input = input;
+    this.lanes = input.elements;
+    const lanes = Array.from({ length: this.lanes });
+    this.resamplers = lanes.map(() => new Resampler(from, to, block, true));
+    const most = this.resamplers[0].room(block);
+    this.rows = lanes.map(() => new Float32Array(most));
+    this.taken = 0;
+  }
+
+  /** Resample a block of the channels, beginning with `channel`. Returns the frames of the model. */
+  hear(channels, channel, count) {
+    this.taken = 0;
+    let given = 0;
+    for (let lane = 0; lane < this.lanes; ++lane) {
+      given = this.resamplers[lane].process(channels[channel + lane], count, this.rows[lane]);
+    }
+    return given;
+  }
+  /** Push frames up to `given`. Returns how many the stream took, or a failure below 0. */
+  push(given) {
+    const { input, rows, taken } = this;
+    const part = Math.min(given - taken, input.frames);
+    if (part === 0) return 0;
+    const { view } = input;
+    for (let lane = 0; lane < this.lanes; ++lane) {
+      const place = Math.floor(lane / input.inner) * part * input.inner + (lane % input.inner);
+      for (let i = 0; i < part; ++i) view[place + i * input.inner] = rows[lane][taken + i];
+    }
+    // A part that is not taken whole was laid out for more frames: the rest is written again.
+    const count = input.move(part);
+    if (count > 0) this.taken += count;
+    return count;
+  }
+  reset() {
+    for (const each of this.resamplers) each.reset();
+  }
+}
+
+/** A stream, and the resamplers of its inputs and of its output. */
 class EffectRun {
   constructor(stream, from, to, block, name) {
     this.stream = stream;
+    const names = stream.inputs.filter((io) => io.axis >= 0).map((io) => io.name);
     this.input = stream.direct(false);
     this.output = stream.direct(true, name);
     this.info = stream.streams[stream.outputs.findIndex((io) => io.name === this.output.name)];
     const { input, output, info } = this;
-    if (stream.streams.length < 1 || stream.inputs.filter((io) => io.axis >= 0).length !== 1) {
-      throw misuse("an effect needs a model with one input that streams");
+    if (stream.streams.length < 1 || names.length < 1 || names.length > 2) {
+      throw misuse("an effect needs a model with one input that streams, or two");
     }
-    if (!(input.view instanceof Float32Array && output.view instanceof Float32Array)) {
-      throw misuse("an effect needs an input and an output of type f32");
+    const inputs = names.map((each) => stream.direct(false, each));
+    if (![...inputs, output].every(({ view }) => view instanceof Float32Array)) {
+      throw misuse("an effect needs inputs and an output of type f32");
+    }
+    if (inputs.some(({ frames }) => frames !== input.frames)) {
+      throw misuse("an effect needs inputs with the same number of frames");
     }
     if (output.elements !== input.elements) {
       throw misuse(`an effect needs a channel of output ${output.name} for each of the input, found ` +
@@ -67,10 +115,8 @@ class EffectRun {
     }
     this.lanes = input.elements;
     const lanes = Array.from({ length: this.lanes });
-    this.intakes = lanes.map(() => new Resampler(from, to, block, true));
+    this.intakes = inputs.map((each) => new Intake(each, from, to, block));
     this.outlets = lanes.map(() => new Resampler(back, from, output.frames, true));
-    const most = this.intakes[0].room(block);
-    this.rows = lanes.map(() => new Float32Array(most));
     this.chunk = new Float32Array(output.frames);
     this.resampled = new Float32Array(this.outlets[0].room(output.frames));
   }
@@ -79,29 +125,26 @@ class EffectRun {
   hold(latency, block) {
     this.latency = latency;
     // Frames of a block that are not due yet, and 1 for the rounding of counts.
-    this.rings = this.rows.map(() => new Ring(latency + block + 2));
+    this.rings = this.outlets.map(() => new Ring(latency + block + 2));
     this.rings.forEach((ring) => ring.reset(latency));
   }
 
-  /** Push a block of the channels, beginning with `channel`; false if a step fails. */
-  take(channels, channel, count) {
-    const { input, rows } = this;
-    let given = 0;
-    for (let lane = 0; lane < this.lanes; ++lane) {
-      given = this.intakes[lane].process(channels[channel + lane], count, rows[lane]);
-    }
-    const { view } = input;
-    for (let at = 0; at < given;) {
-      const part = Math.min(given - at, input.frames);
-      for (let lane = 0; lane < this.lanes; ++lane) {
-        const place = Math.floor(lane / input.inner) * part * input.inner + (lane % input.inner);
-        for (let i = 0; i < part; ++i) view[place + i * input.inner] = rows[lane][at + i];
+  /** Push a block of the channels, beginning with `channel`, and of the reference; false if a step fails. */
+  take(channels, channel, reference, count) {
+    const { intakes } = this;
+    const given = intakes[0].hear(channels, channel, count);
+    if (intakes.length > 1) intakes[1].hear(reference, 0, count);
+    for (let left = given > 0; left;) {
+      let moved = 0;
+      left = false;
+      for (let i = 0; i < intakes.length; ++i) {
+        const taken = intakes[i].push(given);
+        if (taken < 0) return false;
+        moved += taken;
+        left = left || intakes[i].taken < given;
       }
-      const taken = input.move(part);
-      // A part that is not taken whole was laid out for more frames: the rest is written again.
-      const pulled = taken < 0 ? taken : this.pull();
-      if (taken < 0 || pulled < 0 || taken + pulled === 0) return false;
-      at += taken;
+      const pulled = this.pull();
+      if (pulled < 0 || moved + pulled === 0) return false;
     }
     return this.pull() >= 0;
   }
@@ -130,7 +173,7 @@ class EffectRun {
 
 /** Return the largest number of frames of the device that went in and whose output did not come out, at the
  *  ends of blocks. */
-function latencyOf({ intakes: [intake], outlets: [outlet], info }, block) {
+function latencyOf({ intakes: [{ resamplers: [intake] }], outlets: [outlet], info }, block) {
   const pulse = info.inputPulse;
   const heard = (steps) => outlet.count(Math.max(0, steps * info.pulse - info.delay));
   const common = (a, b) => (b === 0 ? a : common(b, a % b));
@@ -147,7 +190,9 @@ function latencyOf({ intakes: [intake], outlets: [outlet], info }, block) {
 }
 
 /** Plays output `output` of a model on the sound of a device. A model of one channel runs on each channel;
- *  other models have as many channels as the device. `process` makes no object and does not throw. */
+ *  other models have as many channels as the device. A second input that streams hears a reference, such as the
+ *  sound of the loudspeaker, of as many channels; if it has one channel, their mean. `process` makes no object
+ *  and does not throw. */
 export class Effect {
   /** @param {() => object} open makes a new stream of the model
    *  @param {{deviceRate: number, modelRate: number, channels: number, block: number, output?: string}} options
@@ -162,6 +207,12 @@ export class Effect {
       throw misuse(`the model has ${first.lanes} channels, and the effect ${channels}`,
                    `Pass {channels: ${first.lanes}}`);
     }
+    /** Whether the model hears a reference. */
+    this.reference = first.intakes.length > 1;
+    const second = this.reference ? first.intakes[1].lanes : 1;
+    if (second !== 1 && second !== channels) {
+      throw misuse(`the second input of the model has ${second} channels, and the effect ${channels}`);
+    }
     this.block = block;
     this.runs = [first];
     while (this.runs.length * first.lanes < channels) this.runs.push(make());
@@ -172,6 +223,8 @@ export class Effect {
     this.late = new Float32Array(block);
     this.silence = new Float32Array(block);
     this.heard = Array.from({ length: channels }, () => this.silence);
+    this.played = Array.from({ length: second }, () => this.silence);
+    this.mean = second === 1 && channels > 1 ? new Float32Array(block) : null;
     this.bypassed = false;
     // The share of the delayed input in the output, of `fade` frames.
     this.fade = Math.floor(deviceRate / 200) + 1;
@@ -184,10 +237,11 @@ export class Effect {
     this.bypassed = on;
   }
 
-  /** Pass a block of `block` frames through the model. Missing channels of `inputs` are silence. Returns
-   *  whether all went well; after a failure the output is silence. */
-  process(inputs, outputs) {
+  /** Pass a block of `block` frames through the model. Missing channels of `inputs` and of `reference` are
+   *  silence. Returns whether all went well; after a failure the output is silence. */
+  process(inputs, outputs, reference = kNone) {
     const { block, heard, dry } = this;
+    if (this.reference) this.play(reference);
     for (let c = 0; c < heard.length; ++c) {
       heard[c] = inputs[c] ?? this.silence;
       dry[c].add(heard[c], block);
@@ -195,7 +249,7 @@ export class Effect {
     let channel = 0;
     for (let r = 0; r < this.runs.length; ++r) {
       const run = this.runs[r];
-      let well = run.take(heard, channel, block);
+      let well = run.take(heard, channel, this.played, block);
       for (let lane = 0; lane < run.lanes; ++lane) well = run.rings[lane].take(outputs[channel++], block) && well;
       if (!well) {
         for (let c = 0; c < outputs.length; ++c) outputs[c].fill(0);
@@ -204,6 +258,20 @@ export class Effect {
     }
     this.mix(outputs);
     return true;
+  }
+
+  /** Take the channels of the reference, or their mean. */
+  play(reference) {
+    const { block, played, mean } = this;
+    for (let c = 0; c < played.length; ++c) played[c] = reference[c] ?? this.silence;
+    if (mean === null || reference.length < 2) return;
+    const share = 1 / reference.length;
+    for (let i = 0; i < block; ++i) {
+      let sum = 0;
+      for (let c = 0; c < reference.length; ++c) sum += reference[c][i];
+      mean[i] = sum * share;
+    }
+    played[0] = mean;
   }
 
   mix(outputs) {

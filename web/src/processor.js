@@ -54,7 +54,7 @@ class ModelProcessor extends AudioWorkletProcessor {
   process(inputs, outputs) {
     if (this.failed || this.closed) return false;
     const before = this.clock ? this.clock.now() : Date.now();
-    this.take(inputs[0], outputs[0]);
+    this.take(inputs[0], outputs[0], inputs[1]);
     const after = this.clock ? this.clock.now() : Date.now();
     this.times[Math.min(kSteps, Math.floor((after - before) * 100))] += 1;
     return !this.failed;
@@ -158,8 +158,8 @@ class RillEffectProcessor extends ModelProcessor {
   restart() {
     this.effect.reset();
   }
-  take(inputs, outputs) {
-    if (!this.effect.process(inputs, outputs)) this.fail(this.effect.error());
+  take(inputs, outputs, reference) {
+    if (!this.effect.process(inputs, outputs, reference)) this.fail(this.effect.error());
   }
 }
 

@@ -83,7 +83,7 @@ test("at other rates, the reported latency is the latency of sines, and the leas
       const effect = new Effect(() => model.pulse("S", pulse),
                                 { deviceRate: device, modelRate: rate, channels: 1, block: 128 });
       // All phases of blocks, pulses and rates, which is at most the period of all.
-      const [{ intakes: [{ up, down }] }] = effect.runs;
+      const [{ intakes: [{ resamplers: [{ up, down }] }] }] = effect.runs;
       const period = down * (pulse / common(up, pulse));
       const phases = 128 * (period / common(period, 128));
       const length = 128 * Math.ceil((2 * effect.latency + Math.max(phases, device / 8)) / 128);
@@ -120,6 +120,49 @@ test("a model of one channel runs on each channel, and models of several take al
         assert.equal(found[i], sumOf(sound[c], 7, i - effect.latency), `channel ${c} at ${i}`);
       }
     });
+    model.close();
+  }
+});
+
+test("a second input is heard in the frame in which it plays", async () => {
+  const kForms = [["", "", 1], ["", "", 2], ["2, ", "", 2], ["2, ", "2, ", 2]];
+  for (const [first, second, channels] of kForms) {
+    const model = await load(new TextEncoder().encode(`version 1.0;
+extension tract_registry tract_core;
+extension tract_symbol S;
+graph network(x, r) -> (y)
+{
+  x = tract_core_external(shape = [${first || "1, "}S], datum_type = 'f32');
+  r = tract_core_external(shape = [${second || "1, "}S], datum_type = 'f32');
+  half = x * 0.5;
+  quarter = r * 0.25;
+  y = half + quarter;
+}
+`));
+    for (const pulse of [1, 50, 128, 300]) {
+      const effect = new Effect(() => model.pulse("S", pulse),
+                                { deviceRate: 16000, modelRate: 16000, channels, block: 128 });
+      assert.ok(effect.reference);
+      const sound = Array.from({ length: channels }, (_, c) => noise(128 * 30, c));
+      const played = Array.from({ length: channels }, (_, c) => noise(128 * 30, c + 9));
+      const mean = played[0].map((value, i) => (channels === 1 ? value : (value + played[1][i]) * 0.5));
+      const out = sound.map((each) => new Float32Array(each.length));
+      for (let at = 0; at < 128 * 30; at += 128) {
+        const part = (all) => all.map((each) => each.subarray(at, at + 128));
+        assert.ok(effect.process(part(sound), part(out), part(played)));
+      }
+      for (let c = 0; c < channels; ++c) {
+        for (let i = effect.latency; i < out[c].length; ++i) {
+          const from = i - effect.latency;
+          const heard = second ? played[c][from] : mean[from];
+          const want = Math.fround(Math.fround(kHalf * sound[c][from]) + Math.fround(kQuarter * heard));
+          assert.equal(out[c][i], want, `${first}, ${second}, ${pulse}: channel ${c} at ${i}`);
+        }
+      }
+      effect.reset();
+      const silent = sound.map(() => new Float32Array(128));
+      assert.ok(effect.process([], silent) && silent.every((each) => each.every((value) => value === 0)));
+    }
     model.close();
   }
 });

@@ -40,6 +40,8 @@ typedef struct rill_audio_opts {
   int64_t model_rate;  /**< Hz; 0: the property rill.sample_rate of the model */
   int64_t block;       /**< frames of each call, or a divisor of them, for less latency; 0: any */
   int32_t worker;      /**< not 0: steps of an effect run in rill_effect_work, a pulse later */
+  int32_t reference_channels; /**< of the second input; 0: the model has one input */
+  int32_t crossings; /**< zero crossings of the resamplers' sinc, 8 to 256; 0: 32 */
 } rill_audio_opts;
 
 typedef struct rill_effect rill_effect;
@@ -49,11 +51,11 @@ typedef struct rill_listener rill_listener;
  *  was none. Functions for audio callbacks leave it as it is. */
 const char* rill_audio_error(void);
 
-/** Make an effect that plays output 0 of a plan with one input, which streams; the output has 1/8
- *  to 8 frames for each of the input. The plan may be released afterwards. A model of one channel
- *  runs on each channel of the device. Errors: RILL_E_ARG for another plan, and for invalid rates,
- *  channels or blocks; RILL_E_UNSUPPORTED for rates whose resampler takes more than 16 MiB;
- *  RILL_E_NOMEM. */
+/** Make an effect that plays output 0 of a plan with one input, or two with reference_channels,
+ *  which stream together; the output has 1/8 to 8 frames for each of the input. The plan may be
+ *  released afterwards. A model of one channel runs on each channel of the device. Errors:
+ *  RILL_E_ARG for another plan, and for invalid rates, channels, blocks or crossings;
+ *  RILL_E_UNSUPPORTED for rates whose resampler takes more than 16 MiB; RILL_E_NOMEM. */
 rill_status rill_effect_new(rill_plan* plan, const rill_audio_opts* opts, rill_effect** effect);
 /** Free the effect. Null is allowed. */
 void rill_effect_free(rill_effect* effect);
@@ -66,6 +68,13 @@ int64_t rill_effect_latency(const rill_effect* effect) RILL_REAL_TIME;
  *  RILL_E_STATE: the worker was late; silence replaces frames, and the stream continues. */
 rill_status rill_effect_process(rill_effect* effect, const rill_sound* in,
                                 const rill_sound* out) RILL_REAL_TIME;
+/** Push a block of both inputs of a model that also hears a reference, such as the sound that the
+ *  loudspeaker plays. A second input of one channel hears the mean of the reference's.
+ *  Real-time: yes. Errors: as rill_effect_process, which is for models of one input: each of the
+ *  two refuses the other's models by RILL_E_ARG. */
+rill_status rill_effect_process_with(rill_effect* effect, const rill_sound* in,
+                                     const rill_sound* reference,
+                                     const rill_sound* out) RILL_REAL_TIME;
 /** Step all pulses that wait, of an effect with a worker, and return their number; -1 for null.
  *  Another thread than that of rill_effect_process calls it several times per pulse. Other
  *  functions than rill_effect_process, rill_effect_bypass and rill_effect_late wait until no thread
@@ -105,6 +114,9 @@ int64_t rill_listener_latency(const rill_listener* listener, size_t output) RILL
  *  rill_effect_process; those of rill_step. */
 rill_status rill_listener_push(rill_listener* listener, const rill_sound* in, rill_heard_fn heard,
                                void* user);
+/** Push a block of both inputs of a model that also hears a reference. Errors: as above. */
+rill_status rill_listener_push_with(rill_listener* listener, const rill_sound* in,
+                                    const rill_sound* reference, rill_heard_fn heard, void* user);
 /** End the stream, and call `heard` with the rest. Errors: those of rill_step_partial. */
 rill_status rill_listener_finish(rill_listener* listener, rill_heard_fn heard, void* user);
 /** Return to the state of a new listener. Real-time: yes. */

@@ -59,7 +59,8 @@ inline Result<int64_t> sample_rate(const Plan& plan) {
 /// Real-time: yes if `emit` is, except `make`.
 class AudioListener {
  public:
-  /// Make a listener. The plan has one input, which streams; input and outputs are f32.
+  /// Make a listener. The plan has one input, or two with `options.reference_channels`, which
+  /// stream together; inputs and outputs are f32.
   /// Errors: RILL_E_ARG for another plan, and for invalid rates, channels or blocks;
   /// RILL_E_UNSUPPORTED for rates that `Resampler` refuses.
   static Result<AudioListener> make(const Plan& plan, const AudioOptions& options) {
@@ -92,9 +93,15 @@ class AudioListener {
   /// that contradicts the options, RILL_E_ARG for null: nothing was taken; those of rill_step.
   template <class Emit>
   rill_status push(const ConstSound& sound, Emit&& emit) RILL_REAL_TIME {
-    const rill_status fits = detail::check(sound, options_);
-    if (fits != RILL_OK) return fits;
-    return intake_.take(sound, 0, sound.frames, emit);
+    return take(sound, nullptr, emit);
+  }
+  /// Push sound of both inputs, with as many frames. A model whose second input has one channel
+  /// hears the mean of the reference's.
+  /// Errors: as above, and RILL_E_ARG without `options.reference_channels`.
+  template <class Emit>
+  rill_status push(const ConstSound& sound, const ConstSound& reference,
+                   Emit&& emit) RILL_REAL_TIME {
+    return take(sound, &reference, emit);
   }
   /// End the stream, and emit all remaining frames. Errors: those of rill_step_partial, such as
   /// RILL_E_STATE if the last pulse was full and its step had to know the end.
@@ -108,6 +115,13 @@ class AudioListener {
  private:
   AudioListener(const AudioOptions& options, detail::Intake intake)
       : options_(options), intake_(std::move(intake)) {}
+
+  template <class Emit>
+  rill_status take(const ConstSound& sound, const ConstSound* reference, Emit& emit) {
+    const rill_status fits = detail::check(sound, reference, options_);
+    if (fits != RILL_OK) return fits;
+    return intake_.take(sound, reference, 0, sound.frames, emit);
+  }
 
   AudioOptions options_;
   detail::Intake intake_;
@@ -139,7 +153,7 @@ class AudioEffect {
           RILL_E_ARG, "an effect needs a whole rate of 1/8 to 8 of the input's, found " +
                           std::to_string(info.rate_num) + "/" + std::to_string(info.rate_den));
     }
-    auto back = Resampler::make(scaled / info.rate_den, options.device_rate);
+    auto back = Resampler::make(scaled / info.rate_den, options.device_rate, options.crossings);
     if (!back) return back.error();
     auto outlet = detail::Outlet::make(plan, info, first->lanes());
     if (!outlet) return outlet.error();
@@ -170,30 +184,17 @@ class AudioEffect {
   /// Errors: as AudioListener::push, and RILL_E_SHAPE if `out` and `in` differ in frames.
   /// RILL_E_STATE: the worker was late, so that silence replaces frames; the stream continues.
   rill_status process(const ConstSound& in, const Sound& out) RILL_REAL_TIME {
-    rill_status fits = detail::check(in, options_);
-    if (fits == RILL_OK) fits = detail::check(out, options_);
-    if (fits == RILL_OK && in.frames != out.frames) fits = RILL_E_SHAPE;
-    if (fits != RILL_OK) return fits;
-    const int64_t late = this->late();
-    for (int64_t at = 0; at < in.frames; at += piece_) {
-      const int64_t frames = in.frames - at < piece_ ? in.frames - at : piece_;
-      bypass_.take(in, at, frames);
-      for (Run& run : runs_) {
-        const auto hear = [&run](size_t output, const TensorView<const float>& heard) {
-          if (output == 0) run.outlet.take(heard);
-        };
-        const rill_status ran = run.intake.take(in, at, frames, hear);
-        if (ran != RILL_OK) return ran;
-      }
-      int32_t channel = 0;
-      for (Run& run : runs_) {
-        const rill_status given = run.outlet.give(out, channel, at, frames);
-        if (given != RILL_OK) return given;
-        channel += static_cast<int32_t>(run.intake.lanes());
-      }
-      bypass_.give(out, at, frames);
-    }
-    return this->late() == late ? RILL_OK : RILL_E_STATE;
+    return run(in, nullptr, out);
+  }
+  /// Push a block of both inputs, for a model that also hears a reference, such as the sound that
+  /// the loudspeaker plays. A model whose second input has one channel hears the mean of the
+  /// reference's; a model of one channel that runs for each channel hears the same reference in
+  /// each. `out` may be the buffer of either.
+  /// Errors: as above, RILL_E_SHAPE if the blocks differ in frames, and RILL_E_ARG without
+  /// `options.reference_channels`.
+  rill_status process(const ConstSound& in, const ConstSound& reference,
+                      const Sound& out) RILL_REAL_TIME {
+    return run(in, &reference, out);
   }
 
   /// Step all pulses that wait, of an effect with `options.worker`, and return their number: a
@@ -273,6 +274,33 @@ class AudioEffect {
   };
   explicit AudioEffect(const AudioOptions& options) : options_(options) {}
 
+  rill_status run(const ConstSound& in, const ConstSound* reference, const Sound& out) {
+    rill_status fits = detail::check(in, reference, options_);
+    if (fits == RILL_OK) fits = detail::check(out, options_.channels, options_.block);
+    if (fits == RILL_OK && in.frames != out.frames) fits = RILL_E_SHAPE;
+    if (fits != RILL_OK) return fits;
+    const int64_t late = this->late();
+    for (int64_t at = 0; at < in.frames; at += piece_) {
+      const int64_t frames = in.frames - at < piece_ ? in.frames - at : piece_;
+      bypass_.take(in, at, frames);
+      for (Run& run : runs_) {
+        const auto hear = [&run](size_t output, const TensorView<const float>& heard) {
+          if (output == 0) run.outlet.take(heard);
+        };
+        const rill_status ran = run.intake.take(in, reference, at, frames, hear);
+        if (ran != RILL_OK) return ran;
+      }
+      int32_t channel = 0;
+      for (Run& run : runs_) {
+        const rill_status given = run.outlet.give(out, channel, at, frames);
+        if (given != RILL_OK) return given;
+        channel += static_cast<int32_t>(run.intake.lanes());
+      }
+      bypass_.give(out, at, frames);
+    }
+    return this->late() == late ? RILL_OK : RILL_E_STATE;
+  }
+
   void state(detail::SavedSound& saved) {
     constexpr int64_t kMark = 0x3154464C4C4952;  // "RILLFT1"
     saved.same(kMark);
@@ -281,6 +309,8 @@ class AudioEffect {
     saved.same(options_.channels);
     saved.same(options_.block);
     saved.same(options_.worker ? 1 : 0);
+    saved.same(options_.reference_channels);
+    saved.same(options_.crossings);
     (void)work();  // so that no pulse waits
     for (Run& run : runs_) {
       run.intake.state(saved);

@@ -26,33 +26,53 @@ class Intake {
                          std::to_string(options.channels) + " and " +
                          std::to_string(options.block));
     }
-    auto resampler = Resampler::make(options.device_rate, options.model_rate);
+    if (options.reference_channels < 0 || options.reference_channels > 256) {
+      return refusal(RILL_E_ARG, "expected 0 to 256 channels of the reference, found " +
+                                     std::to_string(options.reference_channels));
+    }
+    auto resampler =
+        Resampler::make(options.device_rate, options.model_rate, options.crossings);
     if (!resampler) return resampler.error();
-    auto pulses = Pulses<float>::make(plan);
+    const size_t inputs = options.reference_channels > 0 ? 2 : 1;
+    if (inputs == 1 && rill_plan_count(plan.get(), RILL_INPUT) == 2) {
+      return refusal(RILL_E_ARG, "the model has 2 inputs, and no channels of a reference are set",
+                     "set reference_channels, and pass the sound of the second input with the "
+                     "first");
+    }
+    auto pulses = Pulses<float>::make(plan, inputs);
     if (!pulses) return pulses.error();
-    const int64_t lanes = pulses->lanes();
-    if (lanes != 1 && lanes != options.channels) {
+    const int32_t channels[] = {options.channels, options.reference_channels};
+    for (size_t i = 0; i < inputs; ++i) {
+      const int64_t lanes = pulses->lanes(i);
+      if (lanes == 1 || lanes == channels[i]) continue;
       return refusal(RILL_E_ARG,
-                     "the model has " + std::to_string(lanes) +
-                         " channels, and the "
-                         "device " +
-                         std::to_string(options.channels),
+                     std::string(i == 0 ? "the model has " : "the model's second input has ") +
+                         std::to_string(lanes) + " channels, and the " +
+                         (i == 0 ? "device " : "reference ") + std::to_string(channels[i]),
                      "mix or pick channels before");
     }
-    return Intake(*resampler, std::move(pulses).value(), lanes == 1 ? heard : 0);
+    const int64_t first = pulses->lanes(0) == 1 ? heard : 0;
+    return Intake(*resampler, std::move(pulses).value(), first);
   }
 
-  int64_t lanes() const { return pulses_.lanes(); }
+  /// Return the channels of the first input.
+  int64_t lanes() const { return pulses_.lanes(0); }
   int64_t pulse() const { return pulses_.pulse(); }
   const Resampler& resampler() const { return resamplers_[0]; }
 
+  /// `reference`: the sound of the second input, if the model has one.
   template <class Emit>
-  rill_status take(const ConstSound& sound, int64_t first, int64_t frames, Emit& emit) {
+  rill_status take(const ConstSound& sound, const ConstSound* reference, int64_t first,
+                   int64_t frames, Emit& emit) {
     for (int64_t at = first; at < first + frames; at += kChunk) {
       const int64_t count = first + frames - at < kChunk ? first + frames - at : kChunk;
       int64_t given = 0;
-      for (int64_t lane = 0; lane < lanes(); ++lane) {
-        hear(sound, lane, at, count);
+      for (int64_t lane = 0; lane < all_lanes(); ++lane) {
+        if (lane < lanes()) {
+          hear(sound, from_ == kMixed ? kMixed : from_ + lane, at, count);
+        } else {
+          hear(*reference, all_lanes() - lanes() == 1 ? kMixed : lane - lanes(), at, count);
+        }
         given = resamplers_[index(lane)].push(heard_.data(), count, row(lane));
       }
       const rill_status fed = feed(given, emit);
@@ -64,7 +84,7 @@ class Intake {
   template <class Emit>
   rill_status finish(Emit& emit) {
     int64_t given = 0;
-    for (int64_t lane = 0; lane < lanes(); ++lane) {
+    for (int64_t lane = 0; lane < all_lanes(); ++lane) {
       given = resamplers_[index(lane)].finish(row(lane));
     }
     const rill_status fed = feed(given, emit);
@@ -99,22 +119,24 @@ class Intake {
  private:
   Intake(const Resampler& resampler, Pulses<float> pulses, int64_t heard)
       : pulses_(std::move(pulses)), from_(heard), heard_(kChunk) {
-    resamplers_.assign(static_cast<size_t>(lanes()), resampler);
+    resamplers_.assign(static_cast<size_t>(all_lanes()), resampler);
     const int64_t most = resampler.lookahead() > kChunk ? resampler.lookahead() : kChunk;
     row_ = resampler.most(most);
-    rows_.resize(static_cast<size_t>(lanes() * row_));
+    rows_.resize(static_cast<size_t>(all_lanes() * row_));
   }
 
   static size_t index(int64_t lane) { return static_cast<size_t>(lane); }
   float* row(int64_t lane) { return rows_.data() + lane * row_; }
+  int64_t all_lanes() const { return pulses_.lanes(); }
 
-  void hear(const ConstSound& sound, int64_t lane, int64_t first, int64_t count) {
-    if (from_ != kMixed) {
-      load(sound, static_cast<int32_t>(from_ + lane), first, count, false, heard_.data());
+  /// Read a channel, or the mean of all for `kMixed`.
+  void hear(const ConstSound& sound, int64_t channel, int64_t first, int64_t count) {
+    if (channel != kMixed) {
+      load(sound, static_cast<int32_t>(channel), first, count, false, heard_.data());
       return;
     }
-    for (int32_t channel = 0; channel < sound.channels; ++channel) {
-      load(sound, channel, first, count, channel > 0, heard_.data());
+    for (int32_t each = 0; each < sound.channels; ++each) {
+      load(sound, each, first, count, each > 0, heard_.data());
     }
     const float share = 1.0f / static_cast<float>(sound.channels);
     for (int64_t i = 0; i < count; ++i) heard_[static_cast<size_t>(i)] *= share;
@@ -124,9 +146,10 @@ class Intake {
   rill_status feed(int64_t frames, Emit& emit) {
     for (int64_t at = 0; at < frames;) {
       const int64_t count = frames - at < pulses_.room() ? frames - at : pulses_.room();
-      for (int64_t lane = 0; lane < lanes(); ++lane) {
-        float* to = pulses_.next(lane);
-        for (int64_t i = 0; i < count; ++i) to[i * pulses_.inner()] = row(lane)[at + i];
+      for (int64_t lane = 0; lane < all_lanes(); ++lane) {
+        int64_t step = 0;
+        float* to = pulses_.next(lane, &step);
+        for (int64_t i = 0; i < count; ++i) to[i * step] = row(lane)[at + i];
       }
       pulses_.add(count);
       at += count;

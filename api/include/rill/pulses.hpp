@@ -16,24 +16,48 @@ inline Error refusal(rill_status code, std::string why, std::string hint = "") {
   return error;
 }
 
-/// Fills the only input of a plan, which streams, and emits the frames that its steps make valid.
-/// `emit(size_t output, TensorView<const T> frames)` gets a view that is valid until it returns.
-/// A lane is an index of the input without its streaming axis: a channel, or a feature.
+/// Fills the inputs of a plan, which stream together, and emits the frames that its steps make
+/// valid. `emit(size_t output, TensorView<const T> frames)` gets a view that is valid until it
+/// returns. A lane is an index of an input without its streaming axis: a channel, or a feature. The
+/// lanes of the second input follow those of the first one.
 /// Real-time: yes if `emit` is, except `make`.
 template <class T>
 class Pulses {
  public:
-  /// Errors: RILL_E_ARG for plans of other inputs, or of other element types.
-  static Result<Pulses> make(const Plan& plan) {
+  /// Errors: RILL_E_ARG for plans of another number of inputs, or of other element types, and for
+  /// inputs whose pulses differ in frames.
+  static Result<Pulses> make(const Plan& plan, size_t inputs = 1) {
     auto session = Session::make(plan);
     if (!session) return session.error();
     Pulses out(std::move(session).value());
-    const auto stream = plan.stream(0);
-    if (!stream) return stream.error();
-    out.in_ = out.session_.template input<T>(0);
-    const int axis = stream.value().input_axis;
-    if (rill_plan_count(plan.get(), RILL_INPUT) != 1 || !out.in_ || axis < 0) {
-      return refusal(RILL_E_ARG, "a streamer needs one input, of its element type, that streams");
+    const size_t found = rill_plan_count(plan.get(), RILL_INPUT);
+    if (found != inputs) {
+      return refusal(RILL_E_ARG, "a stream of " + std::to_string(inputs) + " input" +
+                                     (inputs == 1 ? "" : "s") + " cannot run a model with " +
+                                     std::to_string(found));
+    }
+    for (size_t i = 0; i < inputs; ++i) {
+      rill_io_info io = {};
+      io.size = sizeof(io);
+      if (rill_plan_io(plan.get(), RILL_INPUT, i, &io) != RILL_OK) return Error::last();
+      In in;
+      in.view = out.session_.template input<T>(i);
+      const int axis = io.stream_axis;
+      if (!in.view || axis < 0) {
+        return refusal(RILL_E_ARG, std::string("input ") + io.name + " is " + io.text +
+                                       ": expected a stream of the element type");
+      }
+      for (int each = 0; each < axis; ++each) in.outer *= in.view.extent(each);
+      in.inner = in.view.stride(axis);
+      in.place = in.view.data();
+      const int64_t pulse = in.view.extent(axis);
+      if (i > 0 && pulse != out.pulse_) {
+        return refusal(RILL_E_ARG, std::string("input ") + io.name + " has " +
+                                       std::to_string(pulse) + " frames per step, and the first " +
+                                       std::to_string(out.pulse_));
+      }
+      out.pulse_ = pulse;
+      out.ins_.push_back(in);
     }
     const size_t outputs = rill_plan_count(plan.get(), RILL_OUTPUT);
     for (size_t i = 0; i < outputs; ++i) {
@@ -44,37 +68,51 @@ class Pulses {
       }
       out.axes_.push_back(info.value().axis);
     }
-    for (int i = 0; i < axis; ++i) out.outer_ *= out.in_.extent(i);
-    out.inner_ = out.in_.stride(axis);
-    out.pulse_ = out.in_.extent(axis);
-    out.place_ = out.in_.data();
     return out;
   }
 
   Session& session() { return session_; }
-  int64_t outer() const { return outer_; }
-  int64_t inner() const { return inner_; }
-  int64_t lanes() const { return outer_ * inner_; }
+  /// Return the indices in front of the streaming axis of the first input, and those behind it.
+  int64_t outer() const { return ins_[0].outer; }
+  int64_t inner() const { return ins_[0].inner; }
+  int64_t lanes(size_t input) const { return ins_[input].lanes(); }
+  /// Return the lanes of all inputs.
+  int64_t lanes() const {
+    int64_t all = 0;
+    for (const In& in : ins_) all += in.lanes();
+    return all;
+  }
   int64_t pulse() const { return pulse_; }
   /// Return the number of frames in the pulse that is not full yet.
   int64_t filled() const { return filled_; }
   int64_t room() const { return pulse_ - filled_; }
-  /// Return the place of the next frame of a lane; the following one is `inner()` elements later.
-  T* next(int64_t lane) const {
-    return place_ + (lane / inner_ * pulse_ + filled_) * inner_ + lane % inner_;
+  /// Return the place of the next frame of a lane; the following one is `step` elements later.
+  T* next(int64_t lane, int64_t* step) const {
+    size_t input = 0;
+    while (lane >= ins_[input].lanes()) lane -= ins_[input++].lanes();
+    const In& in = ins_[input];
+    *step = in.inner;
+    return in.place + (lane / in.inner * pulse_ + filled_) * in.inner + lane % in.inner;
   }
   /// Add frames that were written to all lanes, at most `room()`.
   void add(int64_t frames) { filled_ += frames; }
 
-  /// Fill the next pulse elsewhere, from its first frame on.
+  /// Fill the next pulse elsewhere, from its first frame on: one input behind the other.
   void fill_at(T* place) {
-    place_ = place;
+    for (In& in : ins_) {
+      in.place = place;
+      place += pulse_ * in.lanes();
+    }
     filled_ = 0;
   }
   /// Run a pulse that was filled elsewhere, and copy output 0, of whose frames `count` from `first`
   /// on are valid.
   rill_status step_copied(const T* pulse, T* output, int64_t* first, int64_t* count) {
-    std::memcpy(in_.data(), pulse, static_cast<size_t>(pulse_ * lanes()) * sizeof(T));
+    for (const In& in : ins_) {
+      const int64_t elements = pulse_ * in.lanes();
+      std::memcpy(in.view.data(), pulse, static_cast<size_t>(elements) * sizeof(T));
+      pulse += elements;
+    }
     rill_status status = rill_step(session_.get());
     if (status == RILL_OK) status = rill_valid_frames(session_.get(), 0, first, count);
     if (status != RILL_OK) return status;
@@ -115,11 +153,19 @@ class Pulses {
     saved.same(pulse_);
     saved.same(lanes());
     saved.number(filled_, 0, pulse_ - 1);
-    saved.floats(place_, pulse_ * lanes());
+    for (const In& in : ins_) saved.floats(in.place, pulse_ * in.lanes());
     saved.session(session_.get());
   }
 
  private:
+  struct In {
+    TensorView<T> view;
+    T* place = nullptr;  // of the pulse that is filled
+    int64_t outer = 1;
+    int64_t inner = 1;
+
+    int64_t lanes() const { return outer * inner; }
+  };
   explicit Pulses(Session session) : session_(std::move(session)) {}
 
   template <class Emit>
@@ -138,12 +184,9 @@ class Pulses {
   }
 
   Session session_;
-  TensorView<T> in_;
-  T* place_ = nullptr;     // of the pulse that is filled
+  std::vector<In> ins_;
   std::vector<int> axes_;  // of the outputs; -1: it does not stream
   int64_t pulse_ = 0;
-  int64_t outer_ = 1;
-  int64_t inner_ = 1;
   int64_t filled_ = 0;
 };
 

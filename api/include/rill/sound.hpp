@@ -58,6 +58,10 @@ struct AudioOptions {
   /// Leave the steps of an effect to a thread of the app, which calls `AudioEffect::work`. The
   /// output of a pulse is due when the next one is full: the latency grows by a pulse.
   bool worker = false;
+  /// Channels of the second input, such as the sound that a loudspeaker plays; 0: the model has one
+  /// input.
+  int32_t reference_channels = 0;
+  int crossings = 32;  ///< of the resamplers, see `Resampler::make`
 };
 
 namespace detail {
@@ -112,11 +116,11 @@ inline void load(const ConstSound& sound, int32_t channel, int64_t first, int64_
 }
 
 template <class Void>
-rill_status check(const SoundOf<Void>& sound, const AudioOptions& options) {
+rill_status check(const SoundOf<Void>& sound, int32_t channels, int64_t block) {
   const int32_t format = static_cast<int32_t>(sound.format);
   if (format < 0 || format > 2) return RILL_E_DTYPE;
-  if (sound.channels != options.channels || sound.frames < 0) return RILL_E_SHAPE;
-  if (options.block > 0 && sound.frames % options.block != 0) return RILL_E_SHAPE;
+  if (sound.channels != channels || sound.frames < 0) return RILL_E_SHAPE;
+  if (block > 0 && sound.frames % block != 0) return RILL_E_SHAPE;
   if (sound.frames == 0) return RILL_OK;
   if (!sound.planes) return sound.data ? RILL_OK : RILL_E_ARG;
   for (int32_t channel = 0; channel < sound.channels; ++channel) {
@@ -129,6 +133,16 @@ rill_status check(const SoundOf<Void>& sound, const AudioOptions& options) {
     if (!there) return RILL_E_ARG;
   }
   return RILL_OK;
+}
+/// Check a block and the same block of the reference, which models of one input do not have.
+inline rill_status check(const ConstSound& sound, const ConstSound* reference,
+                         const AudioOptions& options) {
+  const rill_status status = check(sound, options.channels, options.block);
+  if (status != RILL_OK) return status;
+  if ((options.reference_channels > 0) != (reference != nullptr)) return RILL_E_ARG;
+  if (!reference) return RILL_OK;
+  if (reference->frames != sound.frames) return RILL_E_SHAPE;
+  return check(*reference, options.reference_channels, options.block);
 }
 
 }  // namespace detail

@@ -50,7 +50,8 @@ class Streamer {
     const int64_t inner = pulses_.inner();
     for (int64_t outer = 0; outer < pulses_.outer(); ++outer) {
       const T* source = chunk + (outer * frames + from) * inner;
-      T* target = pulses_.next(outer * inner);
+      int64_t step = 0;
+      T* target = pulses_.next(outer * inner, &step);
       for (int64_t i = 0; i < count * inner; ++i) target[i] = source[i];
     }
     pulses_.add(count);
