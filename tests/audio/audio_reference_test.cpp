@@ -273,7 +273,7 @@ TEST(AudioReference, ThatDoesNotFitIsRefused) {
   };
   const Sound out = Sound::interleaved(block.data(), 2, 64);
   EXPECT_EQ(effect->process(in(2, 64), out), RILL_E_ARG);
-  EXPECT_EQ(effect->process(in(2, 64), in(2, 64), out), RILL_E_SHAPE);
+  EXPECT_EQ(effect->process(in(2, 64), in(1, 64), out), RILL_E_SHAPE);
   EXPECT_EQ(effect->process(in(2, 64), in(2, 63), out), RILL_E_SHAPE);
   EXPECT_EQ(effect->process(in(2, 64), in(2, 128), out), RILL_E_SHAPE);
   EXPECT_EQ(effect->process(in(2, 64), ConstSound::interleaved<float>(nullptr, 2, 64), out),
