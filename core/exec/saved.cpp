@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/base/checked.h"
@@ -62,7 +63,6 @@ struct SavedState::Entry {
   std::string_view name;
   int64_t axis = -1;
   View value;  ///< row-major, in the saved bytes
-  bool used = false;
 };
 
 struct SavedState::Rows {
@@ -327,33 +327,83 @@ Status SavedState::check_wires(std::span<const int64_t> delays, int64_t unit) co
   return {};
 }
 
+/// Finds the entry of each state, in time near linear in both: entries are sorted by all that must
+/// be equal.
+class SavedState::Finder {
+ public:
+  explicit Finder(const std::vector<Entry>& entries) {
+    for (const Entry& entry : entries) {
+      all_.push_back({entry.name, entry.axis, entry.value, frames_of(entry.value, entry.axis),
+                      &entry, 0});
+    }
+    std::stable_sort(all_.begin(), all_.end(), Less{});
+    // Only an entry with more frames than all before it is ever the first that suffices.
+    size_t kept = 0;
+    for (size_t i = 0; i < all_.size(); ++i) {
+      const bool same = kept > 0 && !Less{}(all_[kept - 1], all_[i]);
+      if (same && all_[i].axis >= 0 && all_[i].frames <= all_[kept - 1].frames) continue;
+      all_[kept++] = all_[i];
+    }
+    all_.resize(kept);
+  }
+
+  /// Return the first entry with at least `frames`; null if there is none. Several rings may share
+  /// one wire; node states are matched by position, each once.
+  const Entry* find(const PlanState& state, const View& own, int64_t frames) {
+    const Key wanted{state.name, state.axis, own, frames, nullptr, 0};
+    const auto range = std::equal_range(all_.begin(), all_.end(), wanted, Less{});
+    if (state.axis >= 0) {
+      const auto found = std::partition_point(
+          range.first, range.second, [&](const Key& each) { return each.frames < frames; });
+      return found == range.second ? nullptr : found->entry;
+    }
+    if (range.first == range.second) return nullptr;
+    const size_t taken = range.first->taken;
+    if (taken == static_cast<size_t>(range.second - range.first)) return nullptr;
+    ++range.first->taken;
+    return range.first[static_cast<std::ptrdiff_t>(taken)].entry;
+  }
+
+ private:
+  struct Key {
+    std::string_view name;
+    int64_t axis;
+    View value;
+    int64_t frames;
+    const Entry* entry;
+    size_t taken;  ///< of the entries with this key, in the first of them
+  };
+  struct Less {
+    bool operator()(const Key& a, const Key& b) const {
+      const auto head = [](const Key& key) {
+        return std::tuple(key.name, key.axis, key.value.dtype, key.value.rank);
+      };
+      if (head(a) != head(b)) return head(a) < head(b);
+      for (int axis = 0; axis < a.value.rank; ++axis) {
+        if (axis == a.axis || a.value.extent(axis) == b.value.extent(axis)) continue;
+        return a.value.extent(axis) < b.value.extent(axis);
+      }
+      return false;
+    }
+  };
+  static int64_t frames_of(const View& value, int64_t axis) {
+    return axis >= 0 && axis < value.rank ? value.extent(static_cast<int>(axis)) : 0;
+  }
+
+  std::vector<Key> all_;
+};
+
 Result<std::vector<const SavedState::Entry*>> SavedState::match(const Parsed& parsed) const {
   const Plan& plan = *session_.plan_;
   std::vector<const Entry*> out;
-  std::vector<char> used(parsed.entries.size(), 0);
+  Finder finder(parsed.entries);
   for (const PlanState& state : plan.states) {
     const View own = view_of(state);
     // In a ring, frames from before the stream began come from the plan.
     const int64_t begun =
         state.axis < 0 ? 0 : scaled(parsed.header.position, state.pulse, plan.stream_pulse);
-    const Entry* found = nullptr;
-    for (size_t i = 0; i < parsed.entries.size() && !found; ++i) {
-      const Entry& entry = parsed.entries[i];
-      if (entry.name != state.name || entry.axis != state.axis || used[i] ||
-          entry.value.dtype != own.dtype || entry.value.rank != own.rank) {
-        continue;
-      }
-      bool fits = true;
-      for (int axis = 0; axis < own.rank; ++axis) {
-        const int64_t there = entry.value.extent(axis);
-        fits &= axis == state.axis ? there >= std::min(own.extent(axis), begun)
-                                   : there == own.extent(axis);
-      }
-      if (!fits) continue;
-      found = &entry;
-      // Several rings may share one wire. Node states are matched by position.
-      used[i] = state.axis < 0;
-    }
+    const int64_t needed = state.axis < 0 ? 0 : std::min(own.extent(state.axis), begun);
+    const Entry* const found = finder.find(state, own, needed);
     if (!found) {
       const PlanNode& node = plan.nodes[static_cast<size_t>(std::max(0, state.node))];
       return fail(Code::kState, "the state cannot move from pulse ", parsed.header.unit,

@@ -43,6 +43,7 @@ class SavedState {
   struct Entry;
   struct Rows;
   struct Parsed;
+  class Finder;
 
   void write_states(StateWriter* writer) const noexcept RILL_NONBLOCKING;
   void write_inputs(StateWriter* writer) const noexcept RILL_NONBLOCKING;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check that opening a plan file takes time linear in each kind of record.
+"""Check that opening a plan file, and running it, takes time linear in each kind of record.
 
     count.py PLAN_GROWTH
 
@@ -19,7 +19,7 @@ MOST = 2.6
 
 
 def instructions(program, files, work):
-    """Instructions of opening each file, by its name, and whether it opened."""
+    """Instructions of opening and running each file, by its name, and whether it ran."""
     run = subprocess.run(
         ["valgrind", "--tool=callgrind", f"--callgrind-out-file={work}/out", "--combine-dumps=no",
          "--toggle-collect=plan_growth_opens", "--zero-before=plan_growth_opens",

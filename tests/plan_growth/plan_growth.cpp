@@ -1,7 +1,7 @@
 // Plan files with N, 2N and 4N of each kind of record, and a program that opens them: count.py
 // counts the instructions that this takes.
 //   plan_growth write FOLDER    write the files
-//   plan_growth open FOLDER     open each file by both readers, and print its name
+//   plan_growth open FOLDER     open each file by both readers, run it, and print its name
 
 #include <algorithm>
 #include <cstdio>
@@ -14,6 +14,8 @@
 #include <string>
 
 #include "core/exec/plan.h"
+#include "core/exec/saved.h"
+#include "core/exec/session.h"
 #include "plan_file/read.h"
 #include "tests/support/plan_bases.h"
 #include "tests/support/plan_files.h"
@@ -245,12 +247,31 @@ void write_all(const std::filesystem::path& folder) {
   write_steps(folder);
 }
 
-/// The file as `map` has it, opened by both readers; count.py counts from its start to its end.
+/// Make a session and step it; save, load and end its stream.
+bool runs(const std::shared_ptr<const Plan>& plan) {
+  auto session = Session::make(plan);
+  if (!session.ok()) return false;
+  (*session)->step();
+  if (plan->stream_pulse == 0) return true;
+  SavedState saved(session->get(), nullptr);
+  std::vector<int64_t> room(static_cast<size_t>(saved.most_bytes() / 8 + 1));
+  const std::span<std::byte> all(reinterpret_cast<std::byte*>(room.data()), room.size() * 8);
+  const int64_t bytes = saved.save(all);
+  if (bytes < 0 || !saved.load(all.first(static_cast<size_t>(bytes))).ok()) return false;
+  (*session)->announce_end((*session)->position(plan->stream_pulse) + 1);
+  (*session)->step();
+  (*session)->reset();
+  return true;
+}
+
+/// The file as `map` has it, opened by both readers and run; count.py counts from its start to its
+/// end.
 extern "C" [[gnu::noinline]] bool plan_growth_opens(const Mapped& map) {
   const auto opened = plan_file::open(map.bytes, map.memory, known_here(), no_limits());
-  if (!opened.ok()) std::fprintf(stderr, "%s\n", opened.error().to_string().c_str());
   (void)placed_here(map);
-  return opened.ok();
+  if (opened.ok()) return runs(opened->plan);
+  std::fprintf(stderr, "%s\n", opened.error().to_string().c_str());
+  return false;
 }
 
 int open_all(const std::filesystem::path& folder) {
