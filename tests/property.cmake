@@ -41,7 +41,7 @@ rill_test(defects_test SOURCES property/defects_test.cpp property/pulse_cases.cp
           DEPENDS rill_property LABELS property)
 rill_library(rill_operator_cases SOURCES operators/case.cpp operators/reference_run.cpp operators/side_by_side.cpp DEPENDS rill_property)
 target_link_libraries(rill_operator_cases PUBLIC GTest::gtest)
-rill_define_source_dir(operators/case.cpp operators/side_by_side.cpp)
+rill_define_source_dir(operators/case.cpp operators/side_by_side.cpp operators/types_test.cpp)
 # It interposes on malloc, so it is a separate program.
 set(properties operators/attributes_test.cpp operators/operators_test.cpp operators/read_back_test.cpp operators/types_test.cpp
          support/heap_calls.cpp)

@@ -133,8 +133,8 @@ void eval_as(const Conv& op, EvalCtx& ctx) {
       sum = static_cast<T>(sum + static_cast<T>(r.as<Stored>()[at_r]));
     }
     if constexpr (std::is_floating_point_v<T>) {
-      sum = static_cast<T>(kernels::leaked(static_cast<float>(sum), op.slope));
-      if (op.clip) sum = static_cast<T>(kernels::limited(static_cast<float>(sum), op.lo, op.hi));
+      sum = kernels::leaked<T>(sum, op.slope);
+      if (op.clip) sum = kernels::limited<T>(sum, op.lo, op.hi);
     }
     y.as<Stored>()[at_y] = static_cast<Stored>(sum);
   } while (next_index(&out, y.shape.data(), y.rank));

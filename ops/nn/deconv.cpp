@@ -174,7 +174,7 @@ void eval_as(const Deconv& op, EvalCtx& ctx) {
         sum = kernels::fused(xv, wv, sum);
       }
     });
-    if (op.clip) sum = static_cast<T>(kernels::limited(static_cast<float>(sum), op.lo, op.hi));
+    if (op.clip) sum = kernels::limited<T>(sum, op.lo, op.hi);
     y.as<Stored>()[offset_of(y, index)] = static_cast<Stored>(sum);
     next_index(&index, y.shape.data(), y.rank);
   }

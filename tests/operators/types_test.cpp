@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <cmath>
+#include <fstream>
+#include <set>
+
+#include "core/base/search.h"
 #include "tests/operators/case.h"
 #include "tests/operators/reference_run.h"
 #include "tests/property/streaming.h"
@@ -152,6 +158,74 @@ TEST_P(TypeProperties, NarrowFloatsGiveTheNumbersOfWideOnes) {
       const Tensor as_wide = std::move(cast((*found)[i], type)).value();
       EXPECT_EQ(difference_within(as_wide, (*expected)[i], {rounding, rounding}), "")
           << typed.text();
+    }
+  });
+}
+
+/// The operators that compute in f32 whatever they are given, as docs/operators.md says.
+const std::set<std::string>& in_f32() {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> out;
+    std::ifstream page(RILL_SOURCE_DIR "/docs/operators.md");
+    for (std::string row; std::getline(page, row);) {
+      const size_t end = row.find('`', 3);
+      if (!row.starts_with("| `") || end == std::string::npos) continue;
+      if (row.find("in f32") != std::string::npos) out.insert(row.substr(3, end - 3));
+    }
+    return out;
+  }();
+  return names;
+}
+
+bool mentions(const std::string& text, const std::string& name) {
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const char before = at == 0 ? ' ' : text[at - 1];
+    const char after = at + name.size() < text.size() ? text[at + name.size()] : ' ';
+    if (std::isalnum(before) == 0 && before != '_' && after == '(') return true;
+  }
+  return false;
+}
+
+/// Floats with more digits than f32 has give such floats.
+TEST_P(TypeProperties, FloatsOf64BitsKeepTheirDigits) {
+  if (in_f32().empty()) GTEST_SKIP() << "no page of the operators";
+  for_each_type([&](const Typed& typed) {
+    if (typed.from != DType::kF32 || typed.to != DType::kF64 || !typed.a_case.quant.empty()) return;
+    const auto narrow = [&](const std::string& name) {
+      return mentions(typed.a_case.text(), name);
+    };
+    const auto is_wide = [](const Tensor& input) { return input.dtype() == DType::kF64; };
+    if (any_of(in_f32(), narrow) || none_of(typed.inputs, is_wide)) return;
+    std::vector<Tensor> inputs;
+    for (const Tensor& input : typed.inputs) {
+      Tensor longer = std::move(cast(input, input.dtype())).value();
+      if (input.dtype() == DType::kF64) {
+        double* const all = longer.mutable_data<double>();
+        for (int64_t i = 0; i < longer.volume(); ++i) {
+          if (all[i] != std::round(all[i])) all[i] *= 1 + 1e-10 * static_cast<double>(i % 7 + 1);
+        }
+      }
+      inputs.push_back(std::move(longer));
+    }
+    auto found = reference_run(typed.bound, inputs);
+    auto whole = WholeRun::make(typed.graph, length_);
+    ASSERT_TRUE(found.ok() && whole.ok()) << typed.text();
+    const std::vector<Tensor> planned = whole->run(inputs);
+    for (size_t i = 0; i < found->size(); ++i) {
+      if ((*found)[i].dtype() != DType::kF64) continue;
+      for (const Tensor* each : std::initializer_list<const Tensor*>{&(*found)[i], &planned[i]}) {
+        const double* const all = each->data<double>();
+        bool rounded = true;  // all are whole numbers, or powers of two
+        bool digits = false;
+        for (int64_t k = 0; k < each->volume(); ++k) {
+          int exponent = 0;
+          if (!std::isfinite(all[k]) || all[k] == std::round(all[k])) continue;
+          if (std::abs(std::frexp(all[k], &exponent)) == 0.5) continue;
+          rounded = false;
+          digits |= static_cast<double>(static_cast<float>(all[k])) != all[k];
+        }
+        EXPECT_TRUE(digits || rounded) << "output " << i << "\n" << typed.text();
+      }
     }
   });
 }
