@@ -85,6 +85,7 @@ class Batch {
   Result<OutletId> input_of(const Node& node, size_t index, int rank);
   Status check(const Node& node, const Op& op, const std::vector<OutletId>& inputs,
                const std::vector<OutletId>& outputs) const;
+  static Status refuse(const Node& node, std::string_view why);
   Status finish();
 
   const Graph& graph_;
@@ -164,9 +165,12 @@ Status Batch::check(const Node& node, const Op& op, const std::vector<OutletId>&
     }
     if (through) return {};
   }
-  return fail(Code::kUnsupported,
-              "Giving it a batch axis: it does not carry an extra leading axis "
-              "through, so that the batch would be mixed")
+  return refuse(node, "it does not carry an extra leading axis through, so that the batch would be "
+                      "mixed");
+}
+
+Status Batch::refuse(const Node& node, std::string_view why) {
+  return fail(Code::kUnsupported, "Giving it a batch axis: ", why)
       .in_node(node.name, node.op->name())
       .hint("Export the model with a batch axis");
 }
@@ -197,13 +201,15 @@ Status Batch::node(int id) {
   }
   OpPtr op = node.op;
   if (any) {
-    if (op->nested() != nullptr) return check(node, *op, {}, {});
+    if (op->nested() != nullptr) return refuse(node, "its body would need one too");
     const std::shared_ptr<Op> shifted = op->clone();
     Shift shift(batch_, batched);
     shifted->fields(shift);
     op = shifted;
   }
-  RILL_ASSIGN(mapped_[own], out_.add_folded(node.name, op, inputs, node.line));
+  auto made = out_.add_folded(node.name, op, inputs, node.line);
+  if (!made.ok()) return any ? refuse(node, made.error().message) : made.status();
+  mapped_[own] = std::move(made).value();
   if (!any) return {};
   batched_.insert(id);
   return check(node, *op, inputs, mapped_[own]);

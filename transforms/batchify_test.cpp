@@ -90,5 +90,31 @@ TEST(Batchify, OperatorsThatWouldMixTheBatchAreNamed) {
   EXPECT_EQ(with_batch(conv, "B", nothing).status().code(), Code::kArg);
 }
 
+TEST(Batchify, LoopsAreNamed) {
+  const auto loop = ops::test::load_text(R"(version 1.0;
+extension tract_registry tract_core;
+extension tract_symbol S;
+fragment add_one(one: tensor<scalar>, before: tensor<scalar>) -> (sum: tensor<scalar>)
+{
+    sum = one + before;
+}
+graph network(x) -> (y)
+{
+    x = tract_core_external(shape = [S, 3], datum_type = 'f32');
+    first = slice(x, axes = [0], begin = [0], end = [1]);
+    zero = first - first;
+    y = tract_core_scan(body = "add_one", scan = [("one", x, 0, 1)], full = [],
+                        state = [("before", zero, "sum")], output = [("sum", "full", 0, 1)],
+                        skip = 0, reset_every_turn = false);
+}
+)");
+  ASSERT_TRUE(loop.ok()) << loop.error().to_string();
+  const auto batched = with_batch(*loop, "B", {});
+  ASSERT_FALSE(batched.ok());
+  const std::string told = batched.error().to_string();
+  EXPECT_NE(told.find("(Scan)"), std::string::npos) << told;
+  EXPECT_NE(told.find("Export the model with a batch axis"), std::string::npos) << told;
+}
+
 }  // namespace
 }  // namespace rill::transforms
