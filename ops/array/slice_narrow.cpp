@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/base/checked.h"
+#include "core/base/search.h"
 #include "core/graph/rewrite.h"
 #include "core/graph/walk.h"
 #include "ops/array/broadcast.h"
@@ -129,7 +130,7 @@ Status Slice::fuse(Rewrite& rewrite) const {
 /// Do not pad with frames that a slice cuts off.
 Status Slice::take_from_padding(Rewrite& rewrite) const {
   const auto* pad = rewrite.producer_as<Pad>(0);
-  if (!pad || rewrite.uses(rewrite.input(0)) != 1) return {};
+  if (!pad) return {};
   const auto first = begin.to_int();
   const auto left = (rewrite.in(0).dim(static_cast<int>(axis)) - end).to_int();
   if (!first || !left) return {};
@@ -138,16 +139,22 @@ Status Slice::take_from_padding(Rewrite& rewrite) const {
   const int64_t less_before = std::min(before, std::max<int64_t>(0, *first));
   const int64_t less_after = std::min(after, std::max<int64_t>(0, *left));
   if (less_before == 0 && less_after == 0) return {};
+  Pads pads = pad->pads;
+  pads[on] = {before - less_before, after - less_after};
+  auto slice = draft_op<Slice>(*this);
+  slice->begin = begin - Dim(less_before);
+  slice->end = end - Dim(less_before);
+  const OutletId x = rewrite.mapped(rewrite.producer(0).inputs[0]);
+  const auto pads_nothing = [](const std::pair<int64_t, int64_t>& each) {
+    return each.first == 0 && each.second == 0;
+  };
+  if (all_of(pads, pads_nothing)) return rewrite.replace_by(std::move(slice), {x});
+  // Other readers keep the padding: a second one would take time.
+  if (rewrite.uses(rewrite.input(0)) != 1) return {};
   if constexpr (built("pad")) {
-    Pads pads = pad->pads;
-    pads[on] = {before - less_before, after - less_after};
-    const OutletId x = rewrite.mapped(rewrite.producer(0).inputs[0]);
     RILL_ASSIGN(const OutletId padded,
                 rewrite.wire1(rewrite.producer(0).name,
                               make_op<Pad>(std::move(pads), pad->mode, pad->value), {x}));
-    auto slice = draft_op<Slice>(*this);
-    slice->begin = begin - Dim(less_before);
-    slice->end = end - Dim(less_before);
     return rewrite.replace_by(std::move(slice), {padded});
   }
   return {};

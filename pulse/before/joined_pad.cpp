@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "core/base/search.h"
+#include "core/dim/bound.h"
 #include "core/graph/rewrite.h"
+#include "core/optim/optim.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/common.h"
@@ -16,6 +18,9 @@
 namespace rill::pulse {
 namespace {
 
+// Frames that are padded and cut again cost time.
+constexpr int64_t kMostSurplus = 1 << 12;
+
 /// A part of a join that a pad can replace.
 struct Part {
   int64_t frames = 0;
@@ -23,18 +28,23 @@ struct Part {
   /// Take the frame from the input of the adjacent slice: in a short stream, the slice itself may
   /// be empty.
   bool cut_off = false;
+  Dim surplus;  ///< of the frames, which are the most: how many the part does not have
 };
 
 class Join {
  public:
   Join(const Rewrite& rewrite, const ops::Concat& concat, std::string_view symbol)
       : rewrite_(rewrite), axis_(static_cast<int>(concat.axis)) {
-    const int count = static_cast<int>(rewrite.node().inputs.size());
-    for (int i = 0; i < count; ++i) {
-      if (!rewrite.in(i).dim(axis_).mentions(symbol)) continue;
-      main_ = main_ < 0 ? i : count;
+    std::vector<int> open;
+    std::vector<int> growing;
+    for (int i = 0; i < static_cast<int>(rewrite.node().inputs.size()); ++i) {
+      const Dim frames = rewrite.scope().simplify(rewrite.in(i).dim(axis_));
+      if (!frames.mentions(symbol)) continue;
+      open.push_back(i);
+      if (bound_of(frames).value_or(INT64_MAX) > kMostSurplus) growing.push_back(i);
     }
-    if (main_ >= count) main_ = -1;
+    const std::vector<int>& mains = growing.empty() ? open : growing;
+    if (mains.size() == 1) main_ = mains[0];
   }
 
   bool has_frames() const { return main_ >= 0; }
@@ -49,6 +59,10 @@ class Join {
     OutletId wire =
         rewrite->mapped(late ? rewrite->producer(main_).inputs[0] : rewrite->input(main_));
     int64_t added = 0;
+    if (!suffix_.empty() && !(suffix_.back().surplus == Dim(0))) {
+      RILL_ASSIGN(wire, filled(rewrite, wire));
+      suffix_.clear();
+    }
     const size_t layers = std::max(prefix_.size(), suffix_.size());
     for (size_t i = 0; i < layers; ++i) {
       const Part* before = i < prefix_.size() ? &prefix_[i] : nullptr;
@@ -80,6 +94,17 @@ class Join {
   }
 
  private:
+  /// Pad by the most frames of a suffix of open length, and cut the surplus. Prefixes follow: a
+  /// window absorbs the pad that it reads, and no slice in between.
+  Result<OutletId> filled(Rewrite* rewrite, OutletId wire) {
+    for (const Part& after : suffix_) {
+      RILL_ASSIGN(wire, padded(rewrite, wire, after, 0, after.frames));
+    }
+    const Dim padded = rewrite->new_fact(wire).dim(axis_);
+    auto kept = draft_op<ops::Slice>(axis_, Dim(0), padded - suffix_.back().surplus);
+    return rewrite->wire1(rewrite->node().name, std::move(kept), {wire});
+  }
+
   /// Collect the parts on one side. Return the first input that is not a part.
   int reach(int step, int end) {
     std::vector<Part>& side = step < 0 ? prefix_ : suffix_;
@@ -89,6 +114,12 @@ class Join {
       if (!part) break;
       // The nearest frame belongs to the stream only if no constant is in between.
       if (!part->value && !side.empty() && side.back().value) break;
+      // What is cut off must be the last.
+      if (!(part->surplus == Dim(0))) {
+        if (step < 0 || part->cut_off || (!side.empty() && side.back().cut_off)) break;
+        side.push_back(std::move(*part));
+        return i + step;
+      }
       if (!side.empty() && is_alike(*part, side.back())) {
         side.back().frames += part->frames;
       } else {
@@ -131,8 +162,14 @@ class Join {
 
   std::optional<Part> part_of(int i, bool prefix) const {
     const Graph& graph = rewrite_.old_graph();
-    const auto frames = rewrite_.scope().simplify(rewrite_.in(i).dim(axis_)).to_int();
+    const Dim amount = rewrite_.scope().simplify(rewrite_.in(i).dim(axis_));
+    const auto frames = bound_of(amount);
     if (!frames || *frames < 1 || is_quantised(rewrite_.in(i).dtype)) return std::nullopt;
+    Dim surplus = Dim(*frames) - amount;
+    const bool open = !(surplus == Dim(0));
+    if (open && (*frames > kMostSurplus || !rewrite_.scope().proves_non_negative(amount))) {
+      return std::nullopt;
+    }
     OutletId at = rewrite_.input(i);
     const Node* node = &graph.node(at.node);
     // Only a constant may be repeated along other axes than that of the join.
@@ -141,7 +178,9 @@ class Join {
       at = node->inputs[0];
       node = &graph.node(at.node);
     }
-    if (const TensorPtr& konst = graph.fact(at).konst) return constant(konst, *frames);
+    if (const TensorPtr& konst = graph.fact(at).konst) {
+      return constant(konst, *frames, std::move(surplus));
+    }
     const auto* slice = node->op->as<ops::Slice>();
     if (!slice || slice->axis != axis_ || !(length_of(*slice) == Dim(1))) return std::nullopt;
     Facts facts{graph.fact(at), rewrite_.in(i)};
@@ -150,14 +189,15 @@ class Join {
     }
     const bool cut_off = !(node->inputs[0] == rewrite_.input(main_));
     return is_end(*slice, node->inputs[0], prefix)
-               ? std::optional<Part>({*frames, nullptr, cut_off})
+               ? std::optional<Part>({*frames, nullptr, cut_off, std::move(surplus)})
                : std::nullopt;
   }
 
-  static std::optional<Part> constant(const TensorPtr& konst, int64_t frames) {
+  static std::optional<Part> constant(const TensorPtr& konst, int64_t frames, Dim surplus) {
     if (konst->volume() < 1 || !is_uniform(konst)) return std::nullopt;
     if (!is_float(konst->dtype()) && !is_int(konst->dtype())) return std::nullopt;
-    return Part{frames, std::make_shared<const Tensor>(first_element(*konst)), false};
+    return Part{frames, std::make_shared<const Tensor>(first_element(*konst)), false,
+                std::move(surplus)};
   }
 
   Dim length_of(const ops::Slice& slice) const {
@@ -202,7 +242,7 @@ Result<Graph> pads_of_joins(Graph graph, std::string_view symbol) {
   const auto joins = [](const Node& node) { return concat_of(*node.op) != nullptr; };
   if (none_of(graph.nodes, joins)) return graph;
   bool changed = false;
-  return rewrite_once(
+  RILL_ASSIGN(Graph out, rewrite_once(
       graph,
       [symbol](const Op& op, Rewrite& rewrite) -> Status {
         const ops::Concat* concat = concat_of(op);
@@ -210,7 +250,9 @@ Result<Graph> pads_of_joins(Graph graph, std::string_view symbol) {
         Join join(rewrite, *concat, symbol);
         return join.has_frames() ? join.pad(&rewrite) : Status();
       },
-      &changed);
+      &changed));
+  // Slices that cut off a new pad read the frames themselves.
+  return changed ? declutter(out) : Result<Graph>(std::move(out));
 }
 
 }  // namespace rill::pulse
