@@ -65,6 +65,7 @@ void write_type(RecordWriter* to, DType dtype, const QParams& q, std::span<const
 void StepWriter::steps(const List<Step>& all) {
   to_.natural(all.size());
   for (const Step& step : all) {
+    node_ = step.node;
     to_.number(kinds_.add(step.kind->name));
     to_.number(step.node);
     to_.number(step.parts.units);
@@ -83,8 +84,7 @@ void StepWriter::ref(const Ref& value) {
 
 void StepWriter::operand(const PlacedView& value) {
   if (!is_plain(value.dtype)) {
-    refuse(fail(Code::kUnsupported, "a plan with values of ", dtype_name(value.dtype),
-                ": files hold numbers alone"));
+    refuse(str_cat("values of ", dtype_name(value.dtype), ": files hold numbers alone"));
   }
   const auto rank = static_cast<size_t>(value.rank);
   write_type(&to_, value.dtype, value.q, {value.shape.data(), rank});
@@ -96,8 +96,7 @@ void StepWriter::tensor(const TensorPtr& value) {
   to_.number(value ? 1 : 0);
   if (!value) return;
   if (!is_plain(value->dtype())) {
-    refuse(fail(Code::kUnsupported, "a plan with a tensor of ", dtype_name(value->dtype()),
-                ": files hold numbers alone"));
+    refuse(str_cat("a tensor of ", dtype_name(value->dtype()), ": files hold numbers alone"));
     return;
   }
   write_type(&to_, value->dtype(), value->qparams(), value->shape());
@@ -114,8 +113,16 @@ void StepWriter::field(std::string_view, OpPtr& value) {
       return describe(*this, each, *own);
     }
   }
-  refuse(fail(Code::kUnsupported, "a plan that calls \"", value->name(),
-              "\", which no file can hold"));
+  refuse(str_cat("a step that evaluates \"", value->name(), "\", which no file can hold"));
+}
+
+void StepWriter::refuse(std::string_view what) {
+  if (!status_.ok()) return;
+  status_ = fail(Code::kUnsupported, "the plan has ", what)
+                .hint("Load the model itself in the app");
+  if (node_ < 0 || node_ >= static_cast<int64_t>(plan_.nodes.size())) return;
+  const PlanNode& node = plan_.nodes[static_cast<size_t>(node_)];
+  status_ = std::move(status_).in_node(node.name, node.op);
 }
 
 void StepWriter::kernel(std::string_view, std::span<const KernelName> names, int64_t& index) {

@@ -98,9 +98,8 @@ class StepWriter final : public StepFields {
 
  private:
   void ref(const Ref& value);
-  void refuse(Status status) {
-    if (status_.ok()) status_ = std::move(status);
-  }
+  /// Keep the first reason why no file can hold the plan, with the node of the step.
+  void refuse(std::string_view what);
 
   const Plan& plan_;
   std::span<const OpModule* const> modules_;
@@ -110,6 +109,7 @@ class StepWriter final : public StepFields {
   Names kernels_;
   Names classes_;
   std::set<uint32_t> used_;
+  int64_t node_ = -1;  ///< of the step that is written
   Status status_;
 };
 

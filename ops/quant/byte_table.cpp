@@ -67,14 +67,16 @@ struct ByteTable final : OpBase<ByteTable> {
 };
 
 Status ByteTable::lower(Lowering& lowering) const {
-  // Frames with a history do not lie together.
-  if (lowering.history(0) != nullptr) return Op::lower(lowering);
   const Operand& in = lowering.in(0);
   const Operand& table = lowering.in(1);
   const std::vector<int> order = Lowering::physical_order(in);
   const Operand x = lowering.ordered(in, order);
-  const Operand y = lowering.make_out(0, order);
-  if (y.volume() == 0) return {};
+  const Operand out = lowering.make_out(0, order);
+  if (out.volume() == 0) return {};
+  // Frames with a history do not lie together.
+  const bool apart = lowering.history(0) != nullptr;
+  const std::span extents(out.shape.data(), static_cast<size_t>(out.rank));
+  const Operand y = apart ? lowering.scratch(out.dtype, extents, order) : out;
   if (table.dtype == DType::kF32) {
     ByteCastArgs args;
     args.rounding.n = y.volume();
@@ -82,9 +84,10 @@ Status ByteTable::lower(Lowering& lowering) const {
     args.table = table.ref;
     args.y = y.ref;
     lowering.step(kByteCast, args, {x, table}, {y});
-    return {};
+  } else {
+    lowering.step(kByteTable, {y.volume(), x.ref, table.ref, y.ref}, {x, table}, {y});
   }
-  lowering.step(kByteTable, {y.volume(), x.ref, table.ref, y.ref}, {x, table}, {y});
+  if (apart) lowering.copy(y, out);
   return {};
 }
 

@@ -18,6 +18,7 @@
 #include "tests/property/generate.h"
 #include "tests/property/seeds.h"
 #include "tests/property/streaming.h"
+#include "tests/property/typed.h"
 #include "tests/support/plan_bases.h"
 #include "tests/support/plan_files.h"
 
@@ -149,6 +150,28 @@ TEST(PlanFiles, OfRandomGraphsGiveTheBitsOfTheirPlans) {
   }
   std::printf("%lld graphs of %lld stream, and were compiled\n", static_cast<long long>(shown),
               static_cast<long long>(count));
+  EXPECT_GE(shown, count / 3);
+}
+
+/// Chains of integers, f16, f64 and quantised bytes, whole and streamed.
+TEST(PlanFiles, OfGraphsOfAllTypesGiveTheBitsOfTheirPlans) {
+  const auto [first, count] = seeds_or(1, 400);
+  int64_t shown = 0;
+  for (int64_t seed = first; seed < first + count; ++seed) {
+    SCOPED_TRACE(str_cat("seed ", seed));
+    const TypedGraph drawn = typed_graph(static_cast<uint64_t>(seed));
+    const auto graph = load_typed(drawn);
+    if (!graph.ok()) continue;
+    for (const int64_t pulse : {4, 12}) {
+      auto streamed = StreamedRun::make(*graph, pulse);
+      if (!streamed.ok()) continue;
+      SCOPED_TRACE(drawn.text);
+      expect_file_gives_the_same({streamed->graph(), {}}, streamed->session().plan(), 4);
+      ++shown;
+    }
+  }
+  std::printf("%lld pulses of %lld graphs stream, and were compiled\n",
+              static_cast<long long>(shown), static_cast<long long>(count));
   EXPECT_GE(shown, count / 3);
 }
 
