@@ -9,11 +9,13 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/array/groups.h"
 #include "ops/array/nearest_upsample.h"
 #include "ops/array/symbolic.h"
+#include "ops/built.h"
 
 namespace rill::ops {
 namespace {
@@ -357,6 +359,19 @@ Status undo_around(Rewrite& rewrite) {
 
 Status Reshape::fuse(Rewrite& rewrite) const { return fuse_upsample(*this, rewrite); }
 
+/// Write a reshape that only drops axes of extent 1 as such, which others may pass.
+Status Reshape::drop_ones(Rewrite& rewrite) const {
+  if constexpr (!built("axis_ops")) return {};
+  const auto first = rewrite.in(0).shape.begin() + axis;
+  const auto is_one = [](const Dim& dim) { return dim == Dim(1); };
+  if (!to.empty() || count < 1 || !std::all_of(first, first + count, is_one)) return {};
+  OutletId wire = rewrite.mapped(rewrite.input(0));
+  for (int64_t i = 0; i < count; ++i) {
+    RILL_ASSIGN(wire, rewrite.wire1(rewrite.node().name, make_op<RmAxis>(axis), {wire}));
+  }
+  return rewrite.replace({wire});
+}
+
 Status Reshape::declutter(Rewrite& rewrite) const {
   const Fact& in = rewrite.in(0);
   if (in.shape == rewrite.out().shape) return rewrite.bypass(rewrite.input(0));
@@ -380,7 +395,7 @@ Status Reshape::declutter(Rewrite& rewrite) const {
          to[static_cast<size_t>(size - 1 - back)] == extent(count - 1 - back)) {
     ++back;
   }
-  if (front + back == 0) return {};
+  if (front + back == 0) return drop_ones(rewrite);
   std::vector<Dim> rest(to.begin() + front, to.end() - back);
   auto shorter = draft_op<Reshape>(axis + front, count - front - back, std::move(rest));
   return rewrite.replace_by(std::move(shorter), {rewrite.mapped(rewrite.input(0))});

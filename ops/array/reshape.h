@@ -37,6 +37,7 @@ class Reshape final : public OpBase<Reshape> {
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
+  Status drop_ones(Rewrite& rewrite) const;
   Status fuse(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
