@@ -41,7 +41,7 @@ class FieldReader final : public FieldVisitor {
     if (!status.ok() || !declared) return;
     if (declared->type.kind != TypeSpec::Kind::kTensor) ++taken;
     if (!call_.given(name) && declared->default_value) return;
-    status = read_constant(name, &value);
+    status = read_constant(name, declared->default_value.has_value(), &value);
   }
 
  private:
@@ -56,9 +56,10 @@ class FieldReader final : public FieldVisitor {
       status = found.take_status();
     }
   }
-  Status read_constant(const char* name, TensorPtr* value) {
+  /// `false` leaves an optional argument out.
+  Status read_constant(const char* name, bool optional, TensorPtr* value) {
     RILL_ASSIGN(const Value found, call_.value(name));
-    if (const bool* truth = found.get<bool>(); truth && !*truth) return {};
+    if (const bool* truth = found.get<bool>(); optional && truth && !*truth) return {};
     RILL_ASSIGN(const OutletId wire, call_.wire(name));
     *value = call_.fact(wire).konst;
     if (*value) return {};
