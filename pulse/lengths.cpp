@@ -285,6 +285,9 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
   for (const SymbolScope::Assertion& assertion : graph.scope.assertions()) {
     out.insert(out.end(), assertion.non_negative.begin(), assertion.non_negative.end());
   }
+  for (const SymbolScope::Assertion& extent : graph.scope.extents()) {
+    out.push_back(extent.non_negative.front());
+  }
   add_inputs(graph, symbol, &out);
   if constexpr (ops::built("attention")) add_keys(graph, &out);
   add_slices(graph, symbol, &out);

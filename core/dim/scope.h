@@ -37,6 +37,8 @@ class SymbolScope {
   void add_scenario(std::string_view name);
   /// Record that an expression is the extent of a wire, so it is never negative.
   void take_as_extent(const Dim& dim);
+  /// Return the recorded extents that nothing else proves to be at least 0.
+  const std::vector<Assertion>& extents() const { return extents_; }
 
   /// Prove that an expression is never negative. False means unknown.
   bool proves_non_negative(const Dim& dim) const;

@@ -372,6 +372,16 @@ Status check_assertions(const SymbolScope& scope, std::string_view symbol, const
           .hint("Give a size that it allows");
     }
   }
+  // A slice that ends before it begins is empty, but its length, read as data, would be negative.
+  for (const SymbolScope::Assertion& extent : scope.extents()) {
+    const Dim& dim = extent.non_negative.front();
+    const auto value = dim.mentions(symbol) ? dim.substitute(symbol, by).to_int() : std::nullopt;
+    if (!value || *value >= 0) continue;
+    return fail(Code::kShape, "The model reads the length ", dim, " of a wire, which is ", *value,
+                " with ", symbol, "=", by)
+        .hint(str_cat("Give more of ", symbol, ": a slice or a window is longer than what it "
+                      "takes from"));
+  }
   return {};
 }
 
