@@ -102,10 +102,26 @@ OutletId quotient(OnnxCtx& ctx, Formula& f, OutletId a, OutletId b) {
   return positive ? f.minus(above, below) : f.minus(below, above);
 }
 
+/// Give both operands of a division one type, if an integer is divided by a size: a constant becomes
+/// a size, and a computed integer makes the size an integer.
+Status unify_with_size(OnnxCtx& ctx, OutletId* a, OutletId* b) {
+  const Fact& dividend = ctx.graph().fact(*a);
+  const DType type = dividend.dtype;
+  if (!is_int(type) || ctx.graph().fact(*b).dtype != DType::kDim) return {};
+  if (dividend.konst) {
+    RILL_ASSIGN(*a, cast_to(ctx, *a, DType::kDim));
+  } else {
+    RILL_ASSIGN(*b, cast_to(ctx, *b, type));
+  }
+  return {};
+}
+
 Result<Value> divide(OnnxCtx& ctx) {
-  RILL_ASSIGN(const OutletId a, ctx.wire("A"));
-  RILL_ASSIGN(const OutletId b, ctx.wire("B"));
-  if (ctx.graph().fact(a).dtype != DType::kDim) return binary<BinaryKind::kDiv>(ctx);
+  RILL_ASSIGN(OutletId a, ctx.wire("A"));
+  RILL_ASSIGN(OutletId b, ctx.wire("B"));
+  const bool by_size = ctx.graph().fact(b).dtype == DType::kDim;
+  if (ctx.graph().fact(a).dtype != DType::kDim && !by_size) return binary<BinaryKind::kDiv>(ctx);
+  RILL_TRY(unify_with_size(ctx, &a, &b));
   Formula f(ctx);
   return f.value(quotient(ctx, f, a, b));
 }
@@ -150,9 +166,10 @@ std::optional<Dim> remainder_of_size(Formula& f, OnnxCtx& ctx, OutletId a, Outle
 /// Return the remainder with the sign of the divisor, or of the dividend if `fmod` is set.
 Result<Value> modulo(OnnxCtx& ctx) {
   Formula f(ctx);
-  const OutletId a = f.arg("A");
-  const OutletId b = f.arg("B");
+  OutletId a = f.arg("A");
+  OutletId b = f.arg("B");
   if (!f.ok()) return f.take_status();
+  RILL_TRY(unify_with_size(ctx, &a, &b));
   RILL_ASSIGN(const bool of_dividend, ctx.boolean("fmod"));
   const DType type = f.fact(a).dtype;
   if (is_float(type)) {
