@@ -27,7 +27,7 @@ namespace {
 /// Return whether a wire has these extents on its last two axes.
 bool ends_in(const SymbolScope& scope, const Fact& fact, const Dim& rows, const Dim& columns) {
   const int rank = fact.rank();
-  return scope.simplify(fact.dim(rank - 2) - rows) == Dim(0) &&
+  return rank >= 2 && scope.simplify(fact.dim(rank - 2) - rows) == Dim(0) &&
          scope.simplify(fact.dim(rank - 1) - columns) == Dim(0);
 }
 

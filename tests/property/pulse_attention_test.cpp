@@ -623,5 +623,21 @@ TEST(PulseCases, RelativePositionsFromATable) {
   expect_refused(relative(table + "0], end = [2 * S - 1]);\n", kBand), 4, "y", "distance 0");
 }
 
+// Distances count from the end of the stream; a flat shift of scores is none that rill gathers.
+TEST(PulseCases, ShiftsOfFlatScoresAreRefused) {
+  const std::string text = document(
+      "S, 4",
+      "  r = tract_core_cast(tract_core_range(S - 1, 0 - S, -1), to = 'f32');\n"
+      "  t = sin(unsqueeze(r, axes = [1]) * [[0.01, 0.4, -0.03, 0.15]]);\n"
+      "  far = matmul(x + 0.1, t, transposeB = true);\n"
+      "  padded = pad(far, padding = [(0, 0), (1, 0)]);\n"
+      "  viewed = reshape(padded, shape = [2 * S * S]);\n"
+      "  cut = slice(viewed, axes = [0], begin = [1], end = [2 * S * S - S + 1]);\n"
+      "  back = reshape(cut, shape = [S, 2 * S - 1]);\n"
+      "  near = slice(back, axes = [1], begin = [0], end = [S]);\n"
+      "  y = matmul(softmax(near, axes = [1]), x);\n");
+  expect_refused(text, 4, "r_tract_core_range", "Range");
+}
+
 }  // namespace
 }  // namespace rill::test
