@@ -12,6 +12,14 @@ target_sources(rill_core PRIVATE
   graph/typed.cpp
   graph/walk.cpp
   graph/written.cpp
+  positions/abstract_math.cpp
+  positions/abstract_value.cpp
+  positions/curves.cpp
+  positions/element.cpp
+  positions/positions.cpp
+  positions/rows.cpp
+  positions/square.cpp
+  positions/table.cpp
   optim/optim.cpp
   optim/precision.cpp
   exec/constant_steps.cpp

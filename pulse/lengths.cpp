@@ -6,9 +6,9 @@
 
 #include "core/base/search.h"
 #include "core/dim/pattern.h"
+#include "core/graph/course.h"
 #include "core/graph/written.h"
 #include "ops/array/reshape.h"
-#include "ops/array/slice.h"
 #include "ops/built.h"
 #include "pulse/attention/attention.h"
 
@@ -39,8 +39,8 @@ void add_inputs(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
 template <class Visit>
 void visit_slices(const Graph& graph, const Visit& visit) {
   for (const Node& node : graph.nodes) {
-    const auto* slice = node.op->as<ops::Slice>();
-    if (slice) visit(*slice, graph.fact(node.inputs[0]).dim(static_cast<int>(slice->axis)));
+    const Course slice = node.op->course();
+    if (slice.is(Course::Form::kCut)) visit(slice, graph.fact(node.inputs[0]).dim(slice.axis()));
   }
 }
 
@@ -50,11 +50,11 @@ void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
   for (const Node& node : graph.nodes) {
     if (const Graph* nested = node.op->nested()) add_slices(*nested, symbol, out);
   }
-  visit_slices(graph, [&](const ops::Slice& slice, const Dim& rows) {
-    out->push_back(slice.begin);
-    const bool fixed = (slice.end - slice.begin).to_int().has_value();
-    if (fixed || !rows.mentions(symbol) || !slice.end.mentions(symbol)) {
-      out->push_back(rows - slice.end);
+  visit_slices(graph, [&](const Course& slice, const Dim& rows) {
+    out->push_back(*slice.begin);
+    const bool fixed = (*slice.end - *slice.begin).to_int().has_value();
+    if (fixed || !rows.mentions(symbol) || !slice.end->mentions(symbol)) {
+      out->push_back(rows - *slice.end);
     }
   });
 }
@@ -365,8 +365,8 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
 
 SymbolScope scope_of_taken_lengths(const Graph& graph) {
   SymbolScope scope = graph.scope;
-  visit_slices(graph, [&](const ops::Slice& slice, const Dim& rows) {
-    if (slice.end.to_int()) scope.take_as_extent(rows - slice.end);
+  visit_slices(graph, [&](const Course& slice, const Dim& rows) {
+    if (slice.end->to_int()) scope.take_as_extent(rows - *slice.end);
   });
   return scope;
 }

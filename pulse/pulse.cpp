@@ -7,10 +7,11 @@
 #include "core/base/limits.h"
 #include "core/base/search.h"
 #include "core/dim/pattern.h"
+#include "core/graph/course.h"
 #include "core/graph/fingerprint.h"
+#include "core/graph/walk.h"
 #include "core/graph/written.h"
 #include "core/optim/optim.h"
-#include "ops/array/concat.h"
 #include "ops/built.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/length.h"
@@ -231,8 +232,9 @@ Result<OutletId> Pulsifier::still_input(const Node& node, OutletId input, AtEnd*
 
 /// Return the remedy for a node that combines frames with a value known only at the end.
 std::string Pulsifier::way_to_know(const Node& node, const Dim& known_after) const {
-  const auto* joined = node.op->as<ops::Concat>();
-  if (joined && node.outputs[0].dim(static_cast<int>(joined->axis)).mentions(options_.symbol)) {
+  const Course joined = node.op->course();
+  if (joined.is(Course::Form::kJoined) &&
+      node.outputs[0].dim(joined.axis()).mentions(options_.symbol)) {
     return "Repeat the end with F.pad(x, (0, n), mode='replicate'), or mirror it with "
            "mode='reflect'";
   }
@@ -410,15 +412,15 @@ Result<Graph> Pulsifier::run(Report* report) {
     const Node& each = whole_.nodes[i];
     builder_.enter(id);
     made_.emplace_back(pulsed_.nodes.size(), pulsed_.nodes.size());
-    if (each.op->as<Source>()) {
+    if (source_of(*each.op)) {
       Status status = source(id);
       any_stream |= !status.ok() || builder_.wire_of({id, 0}).stream.has_value();
       if (!status.ok()) {
         refusals_.push_back(std::move(status));
         poison(id);
       }
-    } else if (const auto* constant = each.op->as<Const>()) {
-      builder_.set(0, pulsed_.add_const(each.name, constant->value, each.line), std::nullopt);
+    } else if (TensorPtr constant = constant_of(*each.op)) {
+      builder_.set(0, pulsed_.add_const(each.name, std::move(constant), each.line), std::nullopt);
     } else {
       node(id);
     }

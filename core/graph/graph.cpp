@@ -5,6 +5,7 @@
 
 #include "core/base/search.h"
 #include "core/graph/nnef.h"
+#include "core/graph/walk.h"
 #include "core/graph/written.h"
 #include "core/tensor/small.h"
 
@@ -408,13 +409,12 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
   ExtentsCheck check(symbol, by);
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& each = nodes[i];
-    if (const auto* source = each.op->as<Source>()) {
-      mapped[i] = {
-          out.add_source(each.name, rill::substitute(source->fact, symbol, by), each.line)};
+    if (const Fact* source = source_of(*each.op)) {
+      mapped[i] = {out.add_source(each.name, rill::substitute(*source, symbol, by), each.line)};
       continue;
     }
-    if (const auto* constant = each.op->as<Const>()) {
-      mapped[i] = {out.add_const(each.name, substitute(constant->value, symbol, by), each.line)};
+    if (const TensorPtr constant = constant_of(*each.op)) {
+      mapped[i] = {out.add_const(each.name, substitute(constant, symbol, by), each.line)};
       continue;
     }
     std::vector<OutletId> node_inputs;

@@ -1,6 +1,7 @@
 #include "core/graph/op.h"
 
 #include "core/base/search.h"
+#include "core/graph/course.h"
 #include "core/graph/graph.h"
 #include "core/graph/nnef.h"
 #include "core/graph/some_fields.h"
@@ -78,6 +79,12 @@ std::string Op::attributes() const {
 bool Op::draws() const {
   const Graph* body = nested();
   return body && any_of(body->nodes, [](const Node& node) { return node.op->draws(); });
+}
+
+Course Op::course() const {
+  const OpTraits own = traits();
+  const bool moves = own.keeps_order || own.moves == Moves::kFrames;
+  return {.form = moves ? Course::Form::kMoved : Course::Form::kOther};
 }
 
 OpPtr Op::with_symbol(std::string_view symbol, const Dim& by) const {

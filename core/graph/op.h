@@ -22,6 +22,7 @@ class PulseBuilder;
 class Rewrite;
 class SaveCtx;
 class SizeTrace;
+struct Course;
 struct SizeRatio;
 using OpPtr = std::shared_ptr<const Op>;
 
@@ -148,6 +149,9 @@ class Op {
   }
   /// Return properties that rules of other operators ask for: none by default.
   virtual OpTraits traits() const { return {}; }
+  /// Return how elements of the output follow from their indices and from the inputs. By default
+  /// the traits decide whether the op moves elements; of any other op nothing is declared.
+  virtual Course course() const;
   /// Return the size that the single output element holds. Nothing if it is no size, or unknown. By
   /// default that of the input if the op keeps the order of elements.
   virtual std::optional<SizeRatio> size(const SizeTrace& trace) const;

@@ -2,8 +2,10 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/search.h"
+#include "core/graph/walk.h"
 
 namespace rill {
 
@@ -151,7 +153,7 @@ class Pass {
 
   Status visit(size_t i) {
     const Node& node = old_.nodes[i];
-    if (node.op->as<Source>()) {
+    if (source_of(*node.op)) {
       mapped_[i] = {out_.add_source(node.name, node.outputs[0], node.line)};
       return {};
     }
@@ -166,8 +168,8 @@ class Pass {
   }
 
   Status keep(const Node& node, std::vector<OutletId> inputs, std::vector<OutletId>* outlets) {
-    if (const auto* constant = node.op->as<Const>()) {
-      *outlets = {out_.add_const(node.name, constant->value, node.line)};
+    if (TensorPtr constant = constant_of(*node.op)) {
+      *outlets = {out_.add_const(node.name, std::move(constant), node.line)};
       return {};
     }
     const int known = computed_.find(*node.op, inputs);
@@ -185,7 +187,7 @@ class Pass {
       RILL_ASSIGN(*outlets, out_.add_folded(node.name, node.op, inputs, node.line));
     }
     const int id = (*outlets)[0].node;
-    if (out_.node(id).op->as<Const>() != nullptr) {
+    if (constant_of(*out_.node(id).op)) {
       changed_ = true;
     } else if (!node.op->draws() && !apart_once_bound(out_, id)) {
       computed_.add(id);

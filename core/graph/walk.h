@@ -32,6 +32,12 @@ bool any_before(const Graph& graph, OutletId wire, const Found& found) {
   return any_before(graph, wire, found, [](int) { return true; });
 }
 
+/// Return the value of a constant; null for all other operators.
+TensorPtr constant_of(const Op& op);
+
+/// Return the fact of an input of the model; null for all other operators.
+const Fact* source_of(const Op& op);
+
 /// Return whether a wire depends on positions and lengths only, and not on the values of any input.
 bool is_positional(const Graph& graph, OutletId wire);
 

@@ -2,6 +2,7 @@
 
 #include "core/base/search.h"
 #include "core/exec/lowering.h"
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
@@ -96,6 +97,8 @@ Status Broadcast::lower(Lowering& lowering) const {
   lowering.set_out(0, std::move(out));
   return {};
 }
+
+Course Broadcast::course() const { return {.form = Course::Form::kMoved}; }
 
 std::vector<AxisTrack> Broadcast::axes(FactSpan in, FactSpan out) const {
   std::vector<AxisTrack> tracks;

@@ -26,6 +26,7 @@ class Broadcast final : public OpBase<Broadcast> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/exec/lowering.h"
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/graph/size_trace.h"
@@ -125,6 +126,13 @@ OpTraits Cast::traits() const {
   const bool narrows = is_reduced_float(to);
   const Precision wide = is_float(to) && !narrows ? Precision::kMoves : Precision::kRounds;
   return {.per_element = true, .precision = at_end ? Precision::kRoundsAtEnd : wide};
+}
+
+Course Cast::course() const {
+  const bool orders = to != DType::kBool;
+  return {.form = Course::Form::kPerElement,
+          .function = Course::Function::kCast,
+          .monotone_from = orders ? std::optional(-Course::kEndless) : std::nullopt};
 }
 
 std::vector<AxisTrack> Cast::axes(FactSpan in, FactSpan out) const {

@@ -31,6 +31,7 @@ class Cast final : public OpBase<Cast> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   OpTraits traits() const override;
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status declutter(Rewrite& rewrite) const override;

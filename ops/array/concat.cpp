@@ -5,6 +5,7 @@
 
 #include "core/base/search.h"
 #include "core/exec/lowering.h"
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
@@ -83,6 +84,8 @@ Status Concat::lower(Lowering& lowering) const {
   }
   return {};
 }
+
+Course Concat::course() const { return {.form = Course::Form::kJoined, .axes = {&axis, 1}}; }
 
 std::vector<AxisTrack> Concat::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;

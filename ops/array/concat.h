@@ -24,6 +24,7 @@ class Concat final : public OpBase<Concat> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
@@ -33,6 +34,10 @@ Result<Facts> Range::infer(FactSpan in) const {
     return one_fact(Fact::of(DType::kI64, {Dim(length)}));
   }
   return one_fact(Fact::of(DType::kI64, {ceil_div(distance, stride)}));
+}
+
+Course Range::course() const {
+  return {.form = Course::Form::kCounted, .begin = &start, .end = &end, .step = step};
 }
 
 Status Range::eval(EvalCtx& ctx) const {

@@ -33,6 +33,7 @@ class Range final : public OpBase<Range> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return !open; }
+  Course course() const override;
   bool repeatable() const override { return start.is_const(); }
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status pulsify(PulseBuilder& builder) const override;

@@ -6,6 +6,7 @@
 #include "core/dim/bound.h"
 #include "core/dim/pattern.h"
 #include "core/exec/lowering.h"
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
@@ -107,6 +108,10 @@ Status Slice::lower(Lowering& lowering) const {
              " on: there are ", extent);
   lower_strided(lowering, axis, first, 1);
   return {};
+}
+
+Course Slice::course() const {
+  return {.form = Course::Form::kCut, .axes = {&axis, 1}, .begin = &begin, .end = &end};
 }
 
 std::vector<AxisTrack> Slice::axes(FactSpan in, FactSpan) const {

@@ -39,6 +39,7 @@ class Slice final : public OpBase<Slice> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return !open; }
+  Course course() const override;
   bool repeatable() const override { return begin.is_const() && end.is_const(); }
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;

@@ -1,5 +1,6 @@
 #include "ops/array/trilu.h"
 
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
@@ -33,6 +34,10 @@ Status Trilu::eval(EvalCtx& ctx) const {
     });
   });
   return {};
+}
+
+Course Trilu::course() const {
+  return {.form = Course::Form::kTriangle, .begin = &k, .upper = upper};
 }
 
 std::vector<AxisTrack> Trilu::axes(FactSpan in, FactSpan) const {

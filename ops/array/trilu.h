@@ -23,6 +23,7 @@ class Trilu final : public OpBase<Trilu> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   bool foldable() const override { return k.is_const(); }
   OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;

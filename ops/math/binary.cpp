@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "core/graph/course.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
@@ -244,6 +246,62 @@ OpTraits Binary::traits() const {
   return {.elementwise = elementwise_of(kind_of),
           .per_element = true,
           .precision = Precision::kFollows};
+}
+
+namespace {
+
+Course::Function function_of(BinaryKind kind) {
+  using Function = Course::Function;
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return Function::kAdd;
+    case BinaryKind::kSub:
+      return Function::kSub;
+    case BinaryKind::kMul:
+      return Function::kMul;
+    case BinaryKind::kDiv:
+      return Function::kDiv;
+    case BinaryKind::kFloorDiv:
+      return Function::kFloorDiv;
+    case BinaryKind::kShr:
+      return Function::kShiftRight;
+    case BinaryKind::kMin:
+      return Function::kMin;
+    case BinaryKind::kMax:
+      return Function::kMax;
+    case BinaryKind::kEq:
+      return Function::kEq;
+    case BinaryKind::kNe:
+      return Function::kNe;
+    case BinaryKind::kLt:
+      return Function::kLt;
+    case BinaryKind::kLe:
+      return Function::kLe;
+    case BinaryKind::kGt:
+      return Function::kGt;
+    case BinaryKind::kGe:
+      return Function::kGe;
+    case BinaryKind::kAnd:
+      return Function::kAnd;
+    case BinaryKind::kOr:
+      return Function::kOr;
+    default:
+      return Function::kOther;
+  }
+}
+
+}  // namespace
+
+Course Binary::course() const {
+  const bool divides = kind_of == BinaryKind::kDiv || kind_of == BinaryKind::kFloorDiv;
+  const bool monotone = divides || kind_of == BinaryKind::kAdd || kind_of == BinaryKind::kSub ||
+                        kind_of == BinaryKind::kMul || kind_of == BinaryKind::kMin ||
+                        kind_of == BinaryKind::kMax;
+  return {.form = Course::Form::kPerElement,
+          .function = function_of(kind_of),
+          .widens = true,
+          .monotone_from = monotone ? std::optional(-Course::kEndless) : std::nullopt,
+          .monotone_inputs = divides ? 1 : 2};
 }
 
 std::vector<AxisTrack> Binary::axes(FactSpan in, FactSpan out) const {

@@ -30,6 +30,7 @@ class Binary final : public OpBase<Binary> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   OpTraits traits() const override;
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status declutter(Rewrite& rewrite) const override;

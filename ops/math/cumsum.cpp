@@ -1,6 +1,7 @@
 #include "ops/math/cumsum.h"
 
 #include "core/exec/lowering.h"
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
@@ -42,6 +43,13 @@ Status CumSum::lower(Lowering& lowering) const {
   }
   lowering.step(kCumSum, args, {x}, writes);
   return {};
+}
+
+Course CumSum::course() const {
+  return {.form = Course::Form::kSummed,
+          .axes = {&axis, 1},
+          .exclusive = exclusive,
+          .reverse = reverse};
 }
 
 std::vector<AxisTrack> CumSum::axes(FactSpan in, FactSpan) const {

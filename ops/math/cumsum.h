@@ -33,6 +33,7 @@ class CumSum final : public OpBase<CumSum> {
   bool foldable() const override { return !streaming; }
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   Status pulsify(PulseBuilder& builder) const override;
   OpTraits traits() const override { return {.precision = Precision::kSums}; }
   Status save(SaveCtx& ctx) const override;

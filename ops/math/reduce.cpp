@@ -5,6 +5,7 @@
 
 #include "core/base/search.h"
 #include "core/exec/lowering.h"
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
@@ -231,6 +232,13 @@ Status Reduce::fuse(Rewrite& rewrite) const {
 Status Reduce::lower(Lowering& lowering) const {
   RILL_ASSIGN(const bool done, lower_reduce(*this, lowering));
   return done ? Status() : Op::lower(lowering);
+}
+
+Course Reduce::course() const {
+  const auto function = kind_of == ReduceKind::kSum ? Course::Function::kAdd
+                        : is_arg(kind_of)           ? Course::Function::kPlace
+                                                    : Course::Function::kOther;
+  return {.form = Course::Form::kReduced, .function = function, .axes = reduced};
 }
 
 std::vector<AxisTrack> Reduce::axes(FactSpan in, FactSpan) const {

@@ -40,6 +40,7 @@ class Reduce final : public OpBase<Reduce> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;

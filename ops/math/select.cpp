@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/exec/lowering.h"
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
@@ -69,6 +70,10 @@ Status Select::lower(Lowering& lowering) const {
                 {stretched(condition, out), stretched(a, out), stretched(b, out), out},
                 {condition, a, b}, {out});
   return {};
+}
+
+Course Select::course() const {
+  return {.form = Course::Form::kPerElement, .function = Course::Function::kChoice};
 }
 
 std::vector<AxisTrack> Select::axes(FactSpan in, FactSpan out) const {

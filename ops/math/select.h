@@ -18,6 +18,7 @@ class Select final : public OpBase<Select> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   OpTraits traits() const override {
     return {.elementwise = Elementwise::kOther, .precision = Precision::kFollows};
   }

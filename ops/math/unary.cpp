@@ -1,7 +1,10 @@
 #include "ops/math/unary.h"
 
 #include <cmath>
+#include <limits>
+#include <optional>
 
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/cast.h"
@@ -163,6 +166,77 @@ Status Unary::lower(Lowering& lowering) const {
   const kernels::PointwiseInstr instr = instruction(*this);
   const int only[] = {0};
   return lower_pointwise(lowering, {&instr, 1}, only);
+}
+
+namespace {
+
+Course::Function function_of(UnaryKind kind) {
+  using Function = Course::Function;
+  switch (kind) {
+    case UnaryKind::kNeg:
+      return Function::kNeg;
+    case UnaryKind::kAbs:
+      return Function::kAbs;
+    case UnaryKind::kSquare:
+      return Function::kSquare;
+    case UnaryKind::kSqrt:
+      return Function::kSqrt;
+    case UnaryKind::kExp:
+      return Function::kExp;
+    case UnaryKind::kFloor:
+      return Function::kFloor;
+    case UnaryKind::kCeil:
+      return Function::kCeil;
+    case UnaryKind::kNot:
+      return Function::kNot;
+    default:
+      return Function::kOther;
+  }
+}
+
+std::optional<double> monotone_from(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::kNeg:
+    case UnaryKind::kExp:
+    case UnaryKind::kExpm1:
+    case UnaryKind::kSoftplus:
+    case UnaryKind::kTanh:
+    case UnaryKind::kSigmoid:
+    case UnaryKind::kErf:
+    case UnaryKind::kAtan:
+    case UnaryKind::kSinh:
+    case UnaryKind::kAsinh:
+    case UnaryKind::kFloor:
+    case UnaryKind::kCeil:
+    case UnaryKind::kRound:
+    case UnaryKind::kRoundEven:
+      return -Course::kEndless;
+    case UnaryKind::kLog1p:
+      return -1;
+    case UnaryKind::kSqrt:
+    case UnaryKind::kLn:
+    case UnaryKind::kAbs:
+    case UnaryKind::kSquare:
+    case UnaryKind::kCosh:
+      return 0;
+    case UnaryKind::kRecip:
+    case UnaryKind::kRsqrt:
+      return std::numeric_limits<double>::denorm_min();  // 0 is a pole
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Course Unary::course() const {
+  const bool even = kind_of == UnaryKind::kAbs || kind_of == UnaryKind::kSquare ||
+                    kind_of == UnaryKind::kCosh;
+  return {.form = Course::Form::kPerElement,
+          .function = function_of(kind_of),
+          .widens = true,
+          .monotone_from = monotone_from(kind_of),
+          .mirrored = even};
 }
 
 std::vector<AxisTrack> Unary::axes(FactSpan in, FactSpan out) const {

@@ -27,6 +27,7 @@ class Unary final : public OpBase<Unary> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/search.h"
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
@@ -272,6 +273,8 @@ Status EinSum::lower(Lowering& lowering) const {
   if (can_lower_einsum_f32(*this, lowering)) return lower_einsum_f32(*this, lowering);
   return Op::lower(lowering);
 }
+
+Course EinSum::course() const { return {.form = Course::Form::kProducts}; }
 
 std::vector<AxisTrack> EinSum::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;

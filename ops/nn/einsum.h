@@ -30,6 +30,7 @@ struct EinSum final : OpBase<EinSum> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status fuse(Rewrite& rewrite) const override;
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;

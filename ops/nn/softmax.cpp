@@ -7,6 +7,7 @@
 #include "core/base/search.h"
 #include "core/base/sorted.h"
 #include "core/exec/lowering.h"
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
@@ -186,6 +187,10 @@ Status Softmax::lower(Lowering& lowering) const {
   if (gaps) lowering.copy(target, y);
   narrow(lowering, y, out, order);
   return {};
+}
+
+Course Softmax::course() const {
+  return {.form = Course::Form::kNormalised, .axes = over, .logarithm = log};
 }
 
 std::vector<AxisTrack> Softmax::axes(FactSpan in, FactSpan) const {

@@ -39,6 +39,7 @@ class Softmax final : public OpBase<Softmax> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;

@@ -6,21 +6,15 @@
 #include <utility>
 
 #include "core/base/search.h"
+#include "core/graph/course.h"
 #include "core/graph/fingerprint.h"
 #include "core/graph/walk.h"
 #include "ops/array/broadcast.h"
-#include "ops/array/cast.h"
-#include "ops/array/slice.h"
-#include "ops/math/binary.h"
-#include "ops/math/reduce.h"
-#include "ops/math/select.h"
-#include "ops/math/unary.h"
 #include "ops/nn/einsum.h"
 #include "pulse/attention/limits.h"
-#include "pulse/attention/parts.h"
-#include "pulse/attention/position_values.h"
+#include "core/positions/positions.h"
 #include "pulse/attention/skew.h"
-#include "pulse/attention/square.h"
+#include "core/positions/square.h"
 
 namespace rill::pulse {
 
@@ -94,7 +88,7 @@ std::optional<Use> use_of(const Graph& graph, const Node& node, std::string_view
 
 /// A sum of frames against frames over one of their axes: a product with ones.
 std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_view symbol) {
-  const auto summed = summed_axis(node);
+  const auto summed = node.op->course().summed_axis();
   if (!summed) return std::nullopt;
   const Fact& fact = graph.fact(node.inputs[0]);
   const int over = *summed;
@@ -189,13 +183,13 @@ class Gatherer {
   /// constant that does. Values of the app's inputs count as scores.
   bool may_hide(OutletId outlet) const {
     const auto hides = [&](int id) {
-      const auto* constant = graph_.node(id).op->as<Const>();
-      return constant && hides_somewhere(*constant->value);
+      const TensorPtr constant = constant_of(*graph_.node(id).op);
+      return constant && hides_somewhere(*constant);
     };
     const auto through = [&](int id) {
-      const Op& op = *graph_.node(id).op;
-      return keeps_values(op) || binary_of(op) || op.as<ops::Unary>() ||
-             op.as<ops::Select>() || op.as<ops::Cast>() || op.as<ops::Slice>();
+      const Course course = graph_.node(id).op->course();
+      return course.is(Course::Form::kMoved) || course.is(Course::Form::kPerElement) ||
+             course.is(Course::Form::kCut);
     };
     return any_before(graph_, outlet, hides, through);
   }
@@ -220,8 +214,8 @@ class Gatherer {
 
   Status copy(int id, Graph* body) {
     const Node& node = graph_.node(id);
-    if (const auto* constant = node.op->as<Const>()) {
-      mapped_[{id, 0}] = body->add_const(node.name, constant->value, node.line);
+    if (TensorPtr constant = constant_of(*node.op)) {
+      mapped_[{id, 0}] = body->add_const(node.name, std::move(constant), node.line);
       return {};
     }
     std::vector<OutletId> inputs;
@@ -280,8 +274,9 @@ void add_keys(const Graph& gathered, std::vector<Dim>* non_negative) {
     const auto* attention = node.op->as<Attention>();
     if (!attention) continue;
     const Graph& body = *attention->body;
-    const bool normalised =
-        any_of(body.nodes, [](const Node& each) { return softmax_of(*each.op) != nullptr; });
+    const bool normalised = any_of(body.nodes, [](const Node& each) {
+      return each.op->course().is(Course::Form::kNormalised);
+    });
     const int operand = static_cast<int>(1 - attention->weights);
     const OutletId values =
         body.node(body.outputs[0].node).inputs[static_cast<size_t>(operand)];

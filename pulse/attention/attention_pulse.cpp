@@ -6,33 +6,31 @@
 
 #include "core/base/search.h"
 #include "core/dim/pattern.h"
+#include "core/graph/course.h"
 #include "core/graph/pulse.h"
+#include "core/graph/walk.h"
 #include "core/run/frames_so_far.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/array/gather.h"
-#include "ops/array/range.h"
 #include "ops/array/reshape.h"
-#include "ops/array/slice.h"
-#include "ops/array/trilu.h"
 #include "ops/math/binary.h"
-#include "ops/math/cumsum.h"
 #include "ops/math/select.h"
-#include "ops/nn/softmax.h"
 #include "ops/stream/delay.h"
 #include "pulse/attention/attention.h"
 #include "pulse/attention/band.h"
 #include "pulse/attention/layout.h"
-#include "pulse/attention/parts.h"
 #include "pulse/attention/skew.h"
 
 namespace rill::pulse {
 namespace {
 
-const ops::Range* range_of(const Node& node) { return node.op->as<ops::Range>(); }
-const ops::Slice* slice_of(const Node& node) { return node.op->as<ops::Slice>(); }
-const ops::CumSum* count_of(const Node& node) { return node.op->as<ops::CumSum>(); }
-const ops::Trilu* triangle_of(const Node& node) { return node.op->as<ops::Trilu>(); }
+using Form = Course::Form;
+
+/// Return whether a node cuts a table to the positions of queries or of keys.
+bool cuts_positions(const Course& course, Square at) {
+  return course.is(Form::kCut) && (course.axis() == at.row || course.axis() == at.column);
+}
 
 class Streamed {
  public:
@@ -184,9 +182,9 @@ class Streamed {
       const auto& [outlet, at] = key;
       const Node& node = body_.node(outlet.node);
       if (at.row < 0 && at.column < 0) continue;
-      const auto* cut = slice_of(node);
-      const bool placed = cut && (cut->axis == at.row || cut->axis == at.column);
-      if (placed || at.distance >= 0 || triangle_of(node) || count_of(node)) {
+      const Course course = node.op->course();
+      if (cuts_positions(course, at) || at.distance >= 0 || course.is(Form::kTriangle) ||
+          course.is(Form::kSummed)) {
         return b_.refuse(
             "Compare positions that are ranges, as in arange(n) * 2 for keys of half "
             "the rate, or bring queries and keys to one rate",
@@ -194,10 +192,9 @@ class Streamed {
             layout_.key_pulse, ", which node \"", node.name, "\" (", node.op->name(),
             ") does not distinguish");
       }
-      const auto* range = range_of(node);
-      if (!range) continue;
+      if (!course.is(Form::kCounted)) continue;
       const int64_t places = at.row >= 0 ? layout_.rates.query : layout_.rates.key;
-      slower[outlet.node] = {range->start, range->step, places};
+      slower[outlet.node] = {*course.begin, course.step, places};
     }
     RILL_ASSIGN(const OnOneClock clocked, on_one_clock(body_, op_.large, used, slower));
     const Band band = band_of(clocked.body, clocked.large, clocked.used, square, fewer,
@@ -244,8 +241,9 @@ class Streamed {
   std::vector<Key> parts_of(const Key& key) const {
     const auto& [outlet, at] = key;
     const Node& node = body_.node(outlet.node);
-    const bool own = input_of(outlet) >= 0 || node.op->as<Const>() || range_of(node) ||
-                     count_of(node) || (at.distance >= 0 && slice_of(node));
+    const Course course = node.op->course();
+    const bool own = input_of(outlet) >= 0 || constant_of(*node.op) || course.is(Form::kCounted) ||
+                     course.is(Form::kSummed) || (at.distance >= 0 && course.is(Form::kCut));
     if (own) return {};
     const auto inner = squares_of_inputs(body_, node, at, b_.symbol());
     std::vector<Key> out;
@@ -258,42 +256,42 @@ class Streamed {
   Result<OutletId> emit_new(OutletId outlet, Square at) {
     const Node& node = body_.node(outlet.node);
     if (const int i = input_of(outlet); i >= 0) return emit_input(i, {outlet, at});
-    if (const auto* constant = node.op->as<Const>()) return b_.konst(node.name, *constant->value);
-    if (at.distance >= 0 && (range_of(node) || slice_of(node))) {
-      return emit_distances(node, at);
+    if (const TensorPtr constant = constant_of(*node.op)) return b_.konst(node.name, *constant);
+    const Course course = node.op->course();
+    if (at.distance >= 0 && (course.is(Form::kCounted) || course.is(Form::kCut))) {
+      return emit_distances(course, node, at);
     }
-    if (const auto* range = range_of(node)) {
-      const auto start = range->start.to_int();
-      if (!start) return b_.refuse("Count from a fixed number", "it counts from ", range->start);
-      return positions(node.name, *start, range->step, at);
+    if (course.is(Form::kCounted)) {
+      const auto start = course.begin->to_int();
+      if (!start) return b_.refuse("Count from a fixed number", "it counts from ", *course.begin);
+      return positions(node.name, *start, course.step, at);
     }
     RILL_ASSIGN(const std::vector<Square> inner, squares(node, at));
-    if (const auto* rows = slice_of(node);
-        rows && (rows->axis == at.row || rows->axis == at.column)) {
+    if (cuts_positions(course, at)) {
       RILL_ASSIGN(const OutletId table, emit(node.inputs[0], inner[0]));
-      return emit_rows(*rows, node, table, at);
+      return emit_rows(course, node, table, at);
     }
-    if (const auto* sum = count_of(node)) return emit_count(*sum, node, inner[0], at);
+    if (course.is(Form::kSummed)) return emit_count(course, node, inner[0], at);
     std::vector<OutletId> inputs;
     for (size_t k = 0; k < inner.size(); ++k) {
       RILL_ASSIGN(inputs.emplace_back(), emit(node.inputs[k], inner[k]));
     }
-    if (node.op->as<RelativeShift>()) {
+    if (course.is(Form::kShifted)) {
       if (layout_.first.count() > 0) {
         return b_.refuse("Limit attention to a window of frames",
                          "its first keys have no fixed distance from queries that see them");
       }
       return add_shift(b_, node.name, inputs[0], layout_.pulse, layout_.keys);
     }
-    if (const auto* part = triangle_of(node)) return emit_part(*part, node, inputs[0], at);
+    if (course.is(Form::kTriangle)) return emit_part(course, node, inputs[0], at);
     OpPtr op = node.op;
     if (node.op->as<ops::Broadcast>()) op = make_op<ops::Broadcast>(shape_of(node.outputs[0], at));
     if (node.op->as<ops::Reshape>()) {
       op = make_op<ops::Reshape>(0, b_.fact(inputs[0]).rank(), shape_of(node.outputs[0], at));
     }
-    if (const auto* soft = softmax_of(*node.op)) {
-      const bool over_keys = contains(soft->over, at.column);
-      const bool over_queries = contains(soft->over, at.row);
+    if (course.is(Form::kNormalised)) {
+      const bool over_keys = contains(course.axes, at.column);
+      const bool over_queries = contains(course.axes, at.row);
       if (over_queries) {
         return b_.refuse("Normalise over the keys", "it normalises over the queries");
       }
@@ -311,21 +309,20 @@ class Streamed {
   }
 
   /// Numbers, or rows of a table, one for each distance: the same in every pulse.
-  Result<OutletId> emit_distances(const Node& node, Square at) {
-    const auto* range = range_of(node);
-    const auto* rows = slice_of(node);
-    if (!nearest_ || (rows && rows->axis != at.distance)) {
+  Result<OutletId> emit_distances(const Course& course, const Node& node, Square at) {
+    const bool rows = course.is(Form::kCut);
+    if (!nearest_ || (rows && course.axis() != at.distance)) {
       return b_.refuse("Take distances from a range or a table", "node \"", node.name, "\" (",
                        node.op->name(), ") does not give the distances of keys from queries");
     }
     // The number, or the row of the table, of distance 0.
-    const Dim zero = range ? range->start + Dim(range->step) * *nearest_ : rows->begin + *nearest_;
+    const int64_t step = rows ? 1 : course.step;
+    const Dim zero = *course.begin + Dim(step) * *nearest_;
     const auto origin = b_.scope().simplify(zero).to_int();
     if (!origin) {
       return b_.refuse("Count distances from the middle", "node \"", node.name, "\" (",
                        node.op->name(), ") has ", zero, " for the distance 0, which is no number");
     }
-    const int64_t step = range ? range->step : 1;
     std::vector<int64_t> values;
     for (int64_t i = 0; i < layout_.distances(); ++i) {
       values.push_back(*origin + step * (layout_.least_distance() + i));
@@ -340,19 +337,19 @@ class Streamed {
     }
     RILL_ASSIGN(Tensor tensor, Tensor::of<int64_t>(DType::kI64, {layout_.distances()}, values));
     RILL_ASSIGN(const OutletId numbers, b_.konst(node.name, std::move(tensor)));
-    if (range) return b_.add1(node.name, make_op<ops::Cast>(node.outputs[0].dtype), {numbers});
+    if (!rows) return b_.add1(node.name, make_op<ops::Cast>(node.outputs[0].dtype), {numbers});
     return b_.add1(node.name, make_op<ops::Gather>(at.distance), {table, numbers});
   }
 
   /// Emit the rows of a table for the positions of this pulse. Positions beyond the table are
   /// masked, or the stream is longer than the model supports.
-  Result<OutletId> emit_rows(const ops::Slice& rows, const Node& node, OutletId table, Square at) {
-    const auto axis = static_cast<int>(rows.axis);
-    const auto begin = rows.begin.to_int();
+  Result<OutletId> emit_rows(const Course& rows, const Node& node, OutletId table, Square at) {
+    const int axis = rows.axis();
+    const auto begin = rows.begin->to_int();
     const auto count = b_.fact(table).dim(axis).to_int();
     if (!begin || !count || *count < 1) {
       return b_.refuse("Cut the table from a fixed row on", "node \"", node.name,
-                       "\" takes rows from ", rows.begin, " on");
+                       "\" takes rows from ", *rows.begin, " on");
     }
     const Square along = axis == at.row ? Square{0, -1, -1} : Square{-1, 0, -1};
     RILL_ASSIGN(OutletId numbers, positions(node.name, *begin, 1, along));
@@ -362,7 +359,7 @@ class Streamed {
       RILL_ASSIGN(const OutletId other, b_.konst(node.name, std::move(bound)));
       RILL_ASSIGN(numbers, b_.add1(node.name, make_op<ops::Binary>(kind), {numbers, other}));
     }
-    return b_.add1(node.name, make_op<ops::Gather>(rows.axis), {table, numbers});
+    return b_.add1(node.name, make_op<ops::Gather>(axis), {table, numbers});
   }
 
   Result<OutletId> emit_input(int i, const Key& key) {
@@ -412,13 +409,14 @@ class Streamed {
   }
 
   /// A running sum of ones counts positions.
-  Result<OutletId> emit_count(const ops::CumSum& sum, const Node& node, Square inner, Square at) {
+  Result<OutletId> emit_count(const Course& sum, const Node& node, Square inner, Square at) {
+    const int along = sum.axis();
     RILL_ASSIGN(const OutletId each, emit(node.inputs[0], inner));
     const TensorPtr konst = b_.fact(each).konst;
     const Fact& fact = node.outputs[0];
-    bool flat = konst && (sum.axis == at.row || sum.axis == at.column) && !sum.reverse;
+    bool flat = konst && (along == at.row || along == at.column) && !sum.reverse;
     for (int axis = 0; axis < fact.rank(); ++axis) {
-      flat &= axis == sum.axis || fact.dim(axis) == Dim(1);
+      flat &= axis == along || fact.dim(axis) == Dim(1);
     }
     const auto step = flat ? element_as_int(*konst, 0) : Result<int64_t>(fail(Code::kPulse, ""));
     const auto value = flat ? element_as_double(*konst, 0) : Result<double>(0.0);
@@ -427,22 +425,22 @@ class Streamed {
                        "\" sums over the streaming axis between scores and values");
     }
     RILL_ASSIGN(const OutletId count,
-                positions_along(node.name, static_cast<int>(sum.axis), fact.rank(),
-                                sum.exclusive ? 0 : *step, *step, at));
+                positions_along(node.name, along, fact.rank(), sum.exclusive ? 0 : *step, *step,
+                                at));
     return b_.add1(node.name, make_op<ops::Cast>(fact.dtype), {count});
   }
 
   /// One side of the diagonal, by positions.
-  Result<OutletId> emit_part(const ops::Trilu& part, const Node& node, OutletId x, Square at) {
+  Result<OutletId> emit_part(const Course& part, const Node& node, OutletId x, Square at) {
     const int rank = node.outputs[0].rank();
     if (at.row != rank - 2 || at.column != rank - 1) {
       return b_.refuse("Cut the diagonal over queries and keys", "node \"", node.name,
                        "\" cuts along a diagonal that is not that of queries and keys");
     }
-    const auto k = part.k.to_int();
+    const auto k = part.begin->to_int();
     if (!k) {
       return b_.refuse("Cut along a diagonal that is a number", "node \"", node.name,
-                       "\" cuts along diagonal ", part.k);
+                       "\" cuts along diagonal ", *part.begin);
     }
     RILL_ASSIGN(const OutletId rows, positions_along(node.name, at.row, rank, *k, 1, at));
     RILL_ASSIGN(const OutletId columns, positions_along(node.name, at.column, rank, 0, 1, at));

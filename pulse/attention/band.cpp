@@ -7,7 +7,7 @@
 #include "core/base/search.h"
 #include "pulse/attention/heads.h"
 #include "pulse/attention/limits.h"
-#include "pulse/attention/position_values.h"
+#include "core/positions/positions.h"
 
 namespace rill::pulse {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pulse/attention/square.h"
+#include "core/positions/square.h"
 
 namespace rill::pulse {
 

@@ -3,12 +3,11 @@
 #include <numeric>
 #include <set>
 
+#include "core/graph/course.h"
 #include "core/graph/walk.h"
 #include "core/tensor/strided_copy.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
-#include "ops/array/concat.h"
-#include "ops/array/slice.h"
 
 namespace rill::pulse {
 namespace {
@@ -127,8 +126,9 @@ class Heads {
   /// axes that no slice cuts it may also differ from head to head.
   bool is_cut(int id) {
     std::set<int> cut;
-    while (const auto* slice = graph_.node(id).op->as<ops::Slice>()) {
-      cut.insert(slice->axis);
+    for (Course course = graph_.node(id).op->course(); course.is(Course::Form::kCut);
+         course = graph_.node(id).op->course()) {
+      cut.insert(course.axis());
       id = graph_.node(id).inputs[0].node;
     }
     const TensorPtr& table = graph_.node(id).outputs[0].konst;
@@ -145,9 +145,9 @@ class Heads {
   }
 
   bool joins(const Node& node) const {
-    const auto* concat = node.op->as<ops::Concat>();
-    return concat && node.inputs.size() > 1 &&
-           !node.outputs[0].dim(static_cast<int>(concat->axis)).mentions(symbol_);
+    const Course course = node.op->course();
+    return course.is(Course::Form::kJoined) && node.inputs.size() > 1 &&
+           !node.outputs[0].dim(course.axis()).mentions(symbol_);
   }
 
   static bool choose(const Choice& choice, int64_t which, Graph* graph) {

@@ -5,17 +5,9 @@
 #include <utility>
 
 #include "core/base/search.h"
+#include "core/graph/course.h"
 #include "core/graph/walk.h"
-#include "ops/array/cast.h"
-#include "ops/array/slice.h"
-#include "ops/array/trilu.h"
-#include "ops/math/binary.h"
-#include "ops/math/select.h"
-#include "ops/math/unary.h"
-#include "ops/nn/einsum.h"
-#include "ops/nn/softmax.h"
-#include "pulse/attention/parts.h"
-#include "pulse/attention/position_values.h"
+#include "core/positions/positions.h"
 
 namespace rill::pulse {
 
@@ -28,6 +20,9 @@ bool hides_somewhere(const Tensor& tensor) {
 }
 
 namespace {
+
+using Form = Course::Form;
+using Function = Course::Function;
 
 /// A finite number below this one in a mask is meant to hide keys: scores do not get that low.
 constexpr double kLittle = -50;
@@ -93,8 +88,8 @@ class Collector {
             std::exchange(softmax_, {})};
   }
 
-  static bool is_over(const ops::Softmax& softmax, int axis) {
-    return contains(softmax.over, axis);
+  static bool normalises_over(int axis, const Course& course) {
+    return course.is(Form::kNormalised) && contains(course.axes, axis);
   }
 
   /// All that normalise over the keys on the way to a wire.
@@ -107,8 +102,7 @@ class Collector {
       open.pop_back();
       if (!seen.insert(place).second) continue;
       const Node& node = graph_.node(place.first.node);
-      const auto* softmax = softmax_of(*node.op);
-      if (softmax && is_over(*softmax, place.second.column)) out.push_back(place);
+      if (normalises_over(place.second.column, node.op->course())) out.push_back(place);
       const auto inner = squares_of_inputs(graph_, node, place.second, symbol_);
       for (size_t k = 0; inner && k < inner->size(); ++k) {
         open.emplace_back(node.inputs[k], (*inner)[k]);
@@ -133,18 +127,21 @@ class Collector {
       next = static_cast<int>(k);
       ++squares;
     }
-    if (const auto* binary = binary_of(*node.op); binary && squares == 2) {
-      if (weights_ && is_sum(binary->kind_of)) return add_terms_of(node, *inner, wire, at);
-      squares = without_masks(binary->kind_of, node, &next);
+    const Course course = node.op->course();
+    const bool pair = course.is(Form::kPerElement) && node.inputs.size() == 2;
+    if (pair && squares == 2) {
+      if (weights_ && is_sum(course)) return add_terms_of(node, *inner, wire, at);
+      squares = without_masks(course, node, &next);
     }
-    if (node.op->as<ops::Select>()) choose(node, *inner);
-    if (weights_ && is_part(*node.op))
+    if (course.is(Function::kChoice)) choose(node, *inner);
+    if (weights_ && course.is(Form::kTriangle)) {
       limits_.push_back({*wire, *at, Limit::Kind::kNotZero});
-    if (const auto* binary = binary_of(*node.op); binary && squares == 1) {
-      combine_with(*binary, node, static_cast<size_t>(1 - next), *inner);
     }
-    if (const auto* softmax = softmax_of(*node.op)) {
-      if (!is_over(*softmax, at->column)) {
+    if (pair && squares == 1) {
+      combine_with(course, node, static_cast<size_t>(1 - next), *inner);
+    }
+    if (course.is(Form::kNormalised)) {
+      if (!normalises_over(at->column, course)) {
         // Where it normalises what is minus infinity everywhere, there is NaN, which stays.
         if (weights_) limits_.clear();
         return false;
@@ -171,12 +168,10 @@ class Collector {
     return true;
   }
 
-  static const ops::Unary* unary_of(const Op& op) { return op.as<ops::Unary>(); }
-  static bool is_part(const Op& op) { return op.as<ops::Trilu>() != nullptr; }
-  static bool is_product(const Op& op) { return op.as<ops::EinSum>() != nullptr; }
+  static bool is_product(const Op& op) { return op.course().is(Form::kProducts); }
 
-  static bool is_sum(ops::BinaryKind kind) {
-    return kind == ops::BinaryKind::kAdd || kind == ops::BinaryKind::kSub;
+  static bool is_sum(const Course& course) {
+    return course.is(Function::kAdd) || course.is(Function::kSub);
   }
 
   /// A sum of weights is nonzero if any term is: walk on into one term, and queue the other.
@@ -194,8 +189,8 @@ class Collector {
   /// Separate the scores from the mask if a node adds two wires [frames, frames]: the scores come
   /// from a product of frames, and `next` becomes their input. Return how many of the two may still
   /// be scores: 1 if they were separated, else 2.
-  int without_masks(ops::BinaryKind kind, const Node& node, int* next) const {
-    if (weights_ || kind != ops::BinaryKind::kAdd) return 2;
+  int without_masks(const Course& course, const Node& node, int* next) const {
+    if (weights_ || !course.is(Function::kAdd)) return 2;
     const auto product = [&](int id) { return is_product(*graph_.node(id).op); };
     const bool first = any_before(graph_, node.inputs[0], product);
     if (first == any_before(graph_, node.inputs[1], product)) return 2;
@@ -206,12 +201,24 @@ class Collector {
   /// Return whether a key that input `next` of a node hides is hidden in its output as well;
   /// `scale_` follows what the node does to the numbers that hide.
   bool stays_hidden(const Node& node, size_t next, const Squares& inner) {
-    const Op& op = *node.op;
-    if (keeps_values(op) || softmax_of(op) || op.as<ops::Cast>()) return true;
-    // Heads that are picked or added up have no weight where none of them has.
-    if (op.as<ops::Slice>()) return true;
-    if (is_part(op) || is_product(op) || summed_axis(node)) return weights_;
-    if (op.as<ops::Select>()) {
+    const Course course = node.op->course();
+    switch (course.form) {
+      case Form::kMoved:
+      case Form::kNormalised:
+      case Form::kCut:  // Heads that are picked or added up have no weight where none of them has.
+        return true;
+      case Form::kTriangle:
+      case Form::kProducts:
+        return weights_;
+      case Form::kReduced:
+        return weights_ && course.summed_axis();
+      case Form::kPerElement:
+        break;
+      default:
+        return false;
+    }
+    if (course.is(Function::kCast)) return true;
+    if (course.is(Function::kChoice)) {
       const size_t other = next == 1 ? 2 : 1;
       if (next == 0 || !is_number(node.inputs[other], inner[other])) return false;
       const auto fill = positions_.value(node.inputs[other], inner[other], 0, 0);
@@ -221,49 +228,48 @@ class Collector {
           !weights_ && fill && !std::isinf(*fill) && !is_positional(graph_, node.inputs[0]);
       return fill && hides(*fill) && !counts;
     }
-    if (const auto* unary = unary_of(op)) return stays_hidden(unary->kind_of);
-    const auto* binary = binary_of(op);
-    return binary && stays_hidden(binary->kind_of, node, next, inner);
+    return node.inputs.size() == 1 ? stays_hidden(course.function)
+                                   : stays_hidden(course.function, node, next, inner);
   }
-  bool stays_hidden(ops::UnaryKind kind) {
+  bool stays_hidden(Function function) {
     if (!weights_) return false;
-    switch (kind) {
-      case ops::UnaryKind::kExp:
+    switch (function) {
+      case Function::kExp:
         // A score of minus infinity becomes a weight of 0.
         weights_ = false;
         return true;
-      case ops::UnaryKind::kNeg:
-      case ops::UnaryKind::kAbs:
-      case ops::UnaryKind::kSquare:
-      case ops::UnaryKind::kSqrt:
+      case Function::kNeg:
+      case Function::kAbs:
+      case Function::kSquare:
+      case Function::kSqrt:
         return true;
       default:
         return false;
     }
   }
-  bool stays_hidden(ops::BinaryKind kind, const Node& node, size_t next, const Squares& inner) {
+  bool stays_hidden(Function function, const Node& node, size_t next, const Squares& inner) {
     const size_t other = 1 - next;
     const auto number = positions_.value(node.inputs[other], inner[other], 0, 0);
     const bool constant = number && graph_.fact(node.inputs[other]).konst != nullptr;
-    switch (kind) {
-      case ops::BinaryKind::kMul:
+    switch (function) {
+      case Function::kMul:
         if (weights_) return true;
         if (!constant || *number <= 0.0 || !std::isfinite(*number)) return false;
         scale_ *= *number;
         return true;
-      case ops::BinaryKind::kDiv:
+      case Function::kDiv:
         if (next != 0) return false;
         if (weights_) return true;
         if (!constant || *number <= 0.0 || !std::isfinite(*number)) return false;
         scale_ /= *number;
         return true;
-      case ops::BinaryKind::kAdd:
-      case ops::BinaryKind::kSub:
+      case Function::kAdd:
+      case Function::kSub:
         if (!is_number(node.inputs[other], inner[other])) {
           by_frames_ |= holds_large(node.inputs[other]);
         }
-        return !weights_ && (kind == ops::BinaryKind::kAdd || next == 0);
-      case ops::BinaryKind::kMax:
+        return !weights_ && (function == Function::kAdd || next == 0);
+      case Function::kMax:
         return weights_ && constant && *number <= 0.0;
       default:
         return false;
@@ -277,8 +283,7 @@ class Collector {
   /// Return whether a wire is made with numbers that hide keys where frames choose them.
   bool holds_large(OutletId wire) const {
     const auto large = [&](int id) {
-      const Op& op = *graph_.node(id).op;
-      if (op.as<Source>()) {
+      if (source_of(*graph_.node(id).op)) {
         return contains(large_, OutletId{id, 0});
       }
       const TensorPtr& known = graph_.fact({id, 0}).konst;
@@ -290,7 +295,9 @@ class Collector {
 
   /// Return whether a softmax in front of a wire sums over keys.
   bool mixes_keys(OutletId wire) const {
-    return any_before(graph_, wire, [&](int id) { return softmax_of(*graph_.node(id).op); });
+    return any_before(graph_, wire, [&](int id) {
+      return graph_.node(id).op->course().is(Form::kNormalised);
+    });
   }
 
   /// Return whether a wire does not depend on any input.
@@ -318,20 +325,19 @@ class Collector {
     }
   }
 
-  void combine_with(const ops::Binary& binary, const Node& node, size_t other,
+  void combine_with(const Course& course, const Node& node, size_t other,
                     const Squares& inner) {
     if (!is_positional(graph_, node.inputs[other])) {
-      if (!weights_ && binary.kind_of == ops::BinaryKind::kAdd)
-        added(node.inputs[other], inner[other]);
+      if (!weights_ && course.is(Function::kAdd)) added(node.inputs[other], inner[other]);
       return;
     }
-    if (weights_ && binary.kind_of == ops::BinaryKind::kMul) {
+    if (weights_ && course.is(Function::kMul)) {
       limits_.push_back({node.inputs[other], inner[other], Limit::Kind::kNotZero});
     }
-    if (!weights_ && binary.kind_of == ops::BinaryKind::kAdd) {
+    if (!weights_ && course.is(Function::kAdd)) {
       added(node.inputs[other], inner[other]);
     }
-    if (!weights_ && binary.kind_of == ops::BinaryKind::kSub && other == 1) {
+    if (!weights_ && course.is(Function::kSub) && other == 1) {
       limits_.push_back({node.inputs[other], inner[other], Limit::Kind::kLow, false, scale_});
     }
   }
@@ -355,12 +361,12 @@ class Collector {
       const Node& node = graph_.node(wire.node);
       const auto inner = squares_of_inputs(graph_, node, at, symbol_);
       if (!inner || node.inputs.empty()) continue;
-      const auto* binary = binary_of(*node.op);
-      if (keeps_values(*node.op)) {
+      const Course course = node.op->course();
+      if (course.is(Form::kMoved)) {
         open.emplace_back(node.inputs[0], (*inner)[0]);
-      } else if (binary && binary->kind_of == ops::BinaryKind::kAdd) {
+      } else if (course.is(Function::kAdd)) {
         for (const size_t k : {1U, 0U}) open.emplace_back(node.inputs[k], (*inner)[k]);
-      } else if (node.op->as<ops::Select>()) {
+      } else if (course.is(Function::kChoice)) {
         add_choices(node, *inner, &open);
       }
     }
@@ -385,12 +391,12 @@ class Collector {
       const Node& node = graph_.node(wire.node);
       const auto inner = squares_of_inputs(graph_, node, at, symbol_);
       if (!inner || node.inputs.empty()) continue;
-      if (keeps_values(*node.op)) {
+      const Course course = node.op->course();
+      if (course.is(Form::kMoved)) {
         open.emplace_back(node.inputs[0], (*inner)[0]);
         continue;
       }
-      const auto* binary = binary_of(*node.op);
-      if (!binary || binary->kind_of != ops::BinaryKind::kAdd) continue;
+      if (!course.is(Function::kAdd)) continue;
       for (const size_t k : {1U, 0U}) {
         limits_.push_back({node.inputs[k], (*inner)[k], Limit::Kind::kNotInfinite});
         open.emplace_back(node.inputs[k], (*inner)[k]);
@@ -411,13 +417,12 @@ class Collector {
       const Node& node = graph_.node(wire.node);
       const auto inner = squares_of_inputs(graph_, node, at, symbol_);
       const bool inside = inner && !node.inputs.empty();
-      const auto* unary = unary_of(*node.op);
-      const bool negates = unary && unary->kind_of == ops::UnaryKind::kNot;
-      const auto* binary = binary_of(*node.op);
-      const ops::BinaryKind both = wanted ? ops::BinaryKind::kAnd : ops::BinaryKind::kOr;
-      if (inside && (negates || keeps_values(*node.op))) {
+      const Course course = node.op->course();
+      const bool negates = course.is(Function::kNot);
+      const Function both = wanted ? Function::kAnd : Function::kOr;
+      if (inside && (negates || course.is(Form::kMoved))) {
         open.push_back({{node.inputs[0], (*inner)[0]}, wanted != negates});
-      } else if (inside && binary && binary->kind_of == both) {
+      } else if (inside && course.is(both)) {
         for (const size_t k : {1U, 0U}) open.push_back({{node.inputs[k], (*inner)[k]}, wanted});
       } else if (is_positional(graph_, wire)) {
         limits_.push_back({wire, at, wanted ? Limit::Kind::kTrue : Limit::Kind::kFalse, finite});

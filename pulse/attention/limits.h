@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pulse/attention/square.h"
+#include "core/positions/square.h"
 
 namespace rill::pulse {
 

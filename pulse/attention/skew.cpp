@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/array/concat.h"
+#include "core/graph/course.h"
 #include "ops/array/pad.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
@@ -17,6 +17,8 @@ Result<Facts> RelativeShift::infer(FactSpan in) const {
   out.shape[static_cast<size_t>(rank) - 1] = in[0].dim(rank - 2);
   return one_fact(std::move(out));
 }
+
+Course RelativeShift::course() const { return {.form = Course::Form::kShifted}; }
 
 Status RelativeShift::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "a relative shift exists only while a graph is pulsed");
@@ -34,8 +36,8 @@ bool ends_in(const SymbolScope& scope, const Fact& fact, const Dim& rows, const 
 /// If the node only prepends one element on the last axis, return its input. The element's value
 /// does not matter: the shift discards it.
 std::optional<OutletId> behind_one(const Graph& graph, const Node& node, int rank) {
-  if (const auto* join = node.op->as<ops::Concat>()) {
-    const bool fits = join->axis == rank - 1 && node.inputs.size() == 2 &&
+  if (const Course join = node.op->course(); join.is(Course::Form::kJoined)) {
+    const bool fits = join.axis() == rank - 1 && node.inputs.size() == 2 &&
                       graph.fact(node.inputs[0]).dim(rank - 1) == Dim(1);
     return fits ? std::optional(node.inputs[1]) : std::nullopt;
   }
@@ -52,8 +54,9 @@ std::optional<OutletId> behind_one(const Graph& graph, const Node& node, int ran
 /// Return whether the node drops the first `begin` elements of an axis, and perhaps some at its
 /// end.
 bool slices_from(const SymbolScope& scope, const Node& node, int64_t axis, int64_t begin) {
-  const auto* slice = node.op->as<ops::Slice>();
-  return slice && slice->axis == axis && scope.simplify(slice->begin) == Dim(begin);
+  const Course cut = node.op->course();
+  return cut.is(Course::Form::kCut) && cut.axis() == axis &&
+         scope.simplify(*cut.begin) == Dim(begin);
 }
 
 /// The input of a shift, and whether it has only distances of keys that do not follow the query.
@@ -74,11 +77,11 @@ std::optional<Shift> shifted_by(const Graph& graph, const Node& last, std::strin
   };
   // Dropping one of the n + 1 rows leaves n, so no final slice is needed.
   const Node& merged = behind ? last : producer(last);
-  if (!behind && !merged.op->as<ops::Reshape>()) return std::nullopt;
+  if (!behind && !merged.op->traits().keeps_order) return std::nullopt;
   const Node& cut = behind ? last : producer(merged);
   if (!slices_from(scope, cut, rank - 2, 1)) return std::nullopt;
   const Node& viewed = producer(cut);
-  if (!viewed.op->as<ops::Reshape>()) return std::nullopt;
+  if (!viewed.op->traits().keeps_order) return std::nullopt;
   const auto source = behind_one(graph, producer(viewed), rank);
   if (!source) return std::nullopt;
   const Fact& fact = graph.fact(*source);

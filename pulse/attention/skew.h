@@ -21,6 +21,7 @@ struct RelativeShift final : OpBase<RelativeShift> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return false; }
+  Course course() const override;
 };
 
 /// Put every relative shift of a graph into one node.

@@ -5,13 +5,13 @@
 #include <optional>
 
 #include "core/base/search.h"
+#include "core/graph/course.h"
 #include "core/graph/walk.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/groups.h"
 #include "ops/array/reshape.h"
-#include "ops/math/reduce.h"
-#include "pulse/attention/square.h"
+#include "core/positions/square.h"
 #include "pulse/before/graph_copy.h"
 
 namespace rill::pulse {
@@ -211,8 +211,9 @@ class FramesFirst final : public GraphCopy {
 
   /// Return whether an operator combines all rows into one number, in any order.
   static bool combines(const Op& op, int axis) {
-    const auto* reduce = op.as<ops::Reduce>();
-    return reduce && !ops::is_arg(reduce->kind_of) && contains(reduce->reduced, axis);
+    const Course course = op.course();
+    return course.is(Course::Form::kReduced) && course.function != Course::Function::kPlace &&
+           contains(course.axes, axis);
   }
 
   /// Return whether a node keeps the rows of all its inputs and treats them alike.

@@ -1,15 +1,19 @@
 #include "pulse/before/graph_copy.h"
 
+#include <utility>
+
+#include "core/graph/walk.h"
+
 namespace rill::pulse {
 
 Result<Graph> GraphCopy::run() {
   for (size_t id = 0; id < graph_.nodes.size(); ++id) {
     const Node& node = graph_.nodes[id];
     const int at = static_cast<int>(id);
-    if (const auto* source = node.op->as<Source>()) {
-      mapped_[{at, 0}] = out_.add_source(node.name, source->fact, node.line);
-    } else if (const auto* constant = node.op->as<Const>()) {
-      mapped_[{at, 0}] = out_.add_const(node.name, constant->value, node.line);
+    if (const Fact* source = source_of(*node.op)) {
+      mapped_[{at, 0}] = out_.add_source(node.name, *source, node.line);
+    } else if (TensorPtr constant = constant_of(*node.op)) {
+      mapped_[{at, 0}] = out_.add_const(node.name, std::move(constant), node.line);
     } else {
       RILL_TRY(copy(at));
     }

@@ -6,6 +6,7 @@
 
 #include "core/base/search.h"
 #include "core/dim/bound.h"
+#include "core/graph/course.h"
 #include "core/graph/rewrite.h"
 #include "core/optim/optim.h"
 #include "core/tensor/uniform.h"
@@ -33,8 +34,8 @@ struct Part {
 
 class Join {
  public:
-  Join(const Rewrite& rewrite, const ops::Concat& concat, std::string_view symbol)
-      : rewrite_(rewrite), axis_(static_cast<int>(concat.axis)) {
+  Join(const Rewrite& rewrite, int axis, std::string_view symbol)
+      : rewrite_(rewrite), axis_(axis) {
     std::vector<int> open;
     std::vector<int> growing;
     for (int i = 0; i < static_cast<int>(rewrite.node().inputs.size()); ++i) {
@@ -55,7 +56,7 @@ class Join {
     const int first = reach(-1, -1);
     const int last = reach(1, count);
     if (prefix_.empty() && suffix_.empty()) return {};
-    const ops::Slice* late = late_cut();
+    const auto late = late_cut();
     OutletId wire =
         rewrite->mapped(late ? rewrite->producer(main_).inputs[0] : rewrite->input(main_));
     int64_t added = 0;
@@ -80,7 +81,7 @@ class Join {
       }
     }
     if (late) {
-      auto kept = draft_op<ops::Slice>(axis_, late->begin, late->end + Dim(added));
+      auto kept = draft_op<ops::Slice>(axis_, *late->begin, *late->end + Dim(added));
       RILL_ASSIGN(wire, rewrite->wire1(rewrite->node().name, std::move(kept), {wire}));
     }
     if (first < 0 && last == count) return rewrite->replace({wire});
@@ -131,13 +132,16 @@ class Join {
 
   /// Return the slice that produces the frames if its input can be padded first and cut afterwards:
   /// only on one side, at which the slice cuts nothing.
-  const ops::Slice* late_cut() const {
+  std::optional<Course> late_cut() const {
     const std::vector<Part>& side = prefix_.empty() ? suffix_ : prefix_;
-    if (!side[0].cut_off || (!prefix_.empty() && !suffix_.empty())) return nullptr;
+    if (!side[0].cut_off || (!prefix_.empty() && !suffix_.empty())) {
+      return std::nullopt;
+    }
+    const auto own = cut();
     const Graph& graph = rewrite_.old_graph();
     const Dim& extent = graph.fact(rewrite_.producer(main_).inputs[0]).dim(axis_);
-    const bool whole = prefix_.empty() ? cut()->end == extent : cut()->begin == Dim(0);
-    return whole ? cut() : nullptr;
+    const bool whole = prefix_.empty() ? *own->end == extent : *own->begin == Dim(0);
+    return whole ? own : std::nullopt;
   }
 
   static bool is_alike(const Part& a, const Part& b) {
@@ -181,14 +185,14 @@ class Join {
     if (const TensorPtr& konst = graph.fact(at).konst) {
       return constant(konst, *frames, std::move(surplus));
     }
-    const auto* slice = node->op->as<ops::Slice>();
-    if (!slice || slice->axis != axis_ || !(length_of(*slice) == Dim(1))) return std::nullopt;
+    const Course slice = node->op->course();
+    if (!cuts_frames(slice) || !(length_of(slice) == Dim(1))) return std::nullopt;
     Facts facts{graph.fact(at), rewrite_.in(i)};
     for (int axis = 0; axis < facts[0].rank(); ++axis) {
       if (axis != axis_ && !(facts[0].dim(axis) == facts[1].dim(axis))) return std::nullopt;
     }
     const bool cut_off = !(node->inputs[0] == rewrite_.input(main_));
-    return is_end(*slice, node->inputs[0], prefix)
+    return is_end(slice, node->inputs[0], prefix)
                ? std::optional<Part>({*frames, nullptr, cut_off, std::move(surplus)})
                : std::nullopt;
   }
@@ -200,30 +204,34 @@ class Join {
                 std::move(surplus)};
   }
 
-  Dim length_of(const ops::Slice& slice) const {
-    return rewrite_.scope().simplify(slice.end - slice.begin);
+  Dim length_of(const Course& slice) const {
+    return rewrite_.scope().simplify(*slice.end - *slice.begin);
   }
 
-  /// Return the slice that produces the joined frames; null if there is none.
-  const ops::Slice* cut() const {
-    const auto* slice = rewrite_.producer_as<ops::Slice>(main_);
-    return slice && slice->axis == axis_ ? slice : nullptr;
+  bool cuts_frames(const Course& course) const {
+    return course.is(Course::Form::kCut) && course.axis() == axis_;
+  }
+
+  /// Return the slice that produces the joined frames; nothing if there is none.
+  std::optional<Course> cut() const {
+    const Course course = rewrite_.producer(main_).op->course();
+    return cuts_frames(course) ? std::optional(course) : std::nullopt;
   }
 
   /// Return whether a slice of one frame takes the first, or the last, of the frames to which it is
   /// joined.
-  bool is_end(const ops::Slice& slice, OutletId from, bool prefix) const {
+  bool is_end(const Course& slice, OutletId from, bool prefix) const {
     const Graph& graph = rewrite_.old_graph();
     OutletId frames = rewrite_.input(main_);
     Dim begin = 0;
     Dim end = graph.fact(frames).dim(axis_);
-    if (!(frames == from) && cut()) {
+    if (const auto own = cut(); own && !(frames == from)) {
       frames = rewrite_.producer(main_).inputs[0];
-      begin = cut()->begin;
-      end = cut()->end;
+      begin = *own->begin;
+      end = *own->end;
     }
     if (!(frames == from)) return false;
-    const Dim apart = prefix ? slice.begin - begin : end - slice.end;
+    const Dim apart = prefix ? *slice.begin - begin : end - *slice.end;
     return rewrite_.scope().simplify(apart) == Dim(0);
   }
 
@@ -234,23 +242,19 @@ class Join {
   std::vector<Part> suffix_;
 };
 
-const ops::Concat* concat_of(const Op& op) { return op.as<ops::Concat>(); }
+bool joins(const Op& op) { return op.course().is(Course::Form::kJoined); }
 
 }  // namespace
 
 Result<Graph> pads_of_joins(Graph graph, std::string_view symbol) {
-  const auto joins = [](const Node& node) { return concat_of(*node.op) != nullptr; };
-  if (none_of(graph.nodes, joins)) return graph;
+  if (none_of(graph.nodes, [](const Node& node) { return joins(*node.op); })) return graph;
+  const auto pad = [symbol](const Op& op, Rewrite& rewrite) -> Status {
+    if (!joins(op)) return {};
+    Join join(rewrite, op.course().axis(), symbol);
+    return join.has_frames() ? join.pad(&rewrite) : Status();
+  };
   bool changed = false;
-  RILL_ASSIGN(Graph out, rewrite_once(
-      graph,
-      [symbol](const Op& op, Rewrite& rewrite) -> Status {
-        const ops::Concat* concat = concat_of(op);
-        if (!concat) return {};
-        Join join(rewrite, *concat, symbol);
-        return join.has_frames() ? join.pad(&rewrite) : Status();
-      },
-      &changed));
+  RILL_ASSIGN(Graph out, rewrite_once(graph, pad, &changed));
   // Slices that cut off a new pad read the frames themselves.
   return changed ? declutter(out) : Result<Graph>(std::move(out));
 }

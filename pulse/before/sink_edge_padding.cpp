@@ -5,16 +5,15 @@
 
 #include "core/base/search.h"
 #include "core/graph/typed.h"
-#include "ops/array/axis_ops.h"
-#include "ops/array/cast.h"
+#include "core/graph/walk.h"
 #include "ops/array/pad.h"
 #include "ops/array/reshape.h"
-#include "ops/math/binary.h"
-#include "ops/math/unary.h"
 #include "pulse/before/graph_copy.h"
 
 namespace rill::pulse {
 namespace {
+
+const ops::Pad* pad_of(const Node& node) { return node.op->as<ops::Pad>(); }
 
 /// A wire without its padding, which is applied after the nodes that work frame by frame.
 struct Bare {
@@ -28,7 +27,7 @@ class Sinking final : public GraphCopy {
   Sinking(const Graph& graph, std::string_view symbol) : GraphCopy(graph), symbol_(symbol) {}
 
   static bool repeats(const Node& node) {
-    const auto* pad = node.op->as<ops::Pad>();
+    const auto* pad = pad_of(node);
     return pad && pad->mode != "constant";
   }
 
@@ -53,7 +52,7 @@ class Sinking final : public GraphCopy {
   /// Return the streaming axis if a node pads only that one, with the stream's own frames; else -1.
   int edge_padding_axis(const Node& node) const {
     if (!repeats(node)) return -1;
-    const auto* pad = node.op->as<ops::Pad>();
+    const auto* pad = pad_of(node);
     int found = -1;
     for (int axis = 0; axis < node.outputs[0].rank(); ++axis) {
       if (pad->pads[static_cast<size_t>(axis)] == std::pair<int64_t, int64_t>{0, 0}) continue;
@@ -92,24 +91,22 @@ class Sinking final : public GraphCopy {
 
   /// Return the axis after a node that treats every frame alike; else -1.
   int axis_behind(const Node& node, size_t carried, int axis) const {
-    const Op& op = *node.op;
-    const auto* pad = op.as<ops::Pad>();
-    const bool layout = op.as<ops::AddAxis>() || op.as<ops::RmAxis>() || op.as<ops::Transpose>() ||
-                        op.as<ops::Reshape>();
-    const bool elementwise = op.as<ops::Binary>() || op.as<ops::Unary>() || op.as<ops::Cast>();
-    if (!layout && !elementwise && !(pad && pad->mode == "constant")) return -1;
+    const OpTraits traits = node.op->traits();
+    const auto* pad = pad_of(node);
+    const bool layout = traits.keeps_order || traits.moves == Moves::kFrames;
+    if (!layout && !traits.per_element && !(pad && pad->mode == "constant")) return -1;
     Facts in;
     for (const OutletId& input : node.inputs) {
       in.push_back(graph_.fact(input));
       const bool own = in.size() - 1 == carried;
       // Other operands must be constants with extent 1 along the axis: the same for every frame.
-      const bool constant = graph_.node(input.node).op->as<Const>() != nullptr;
+      const bool constant = constant_of(*graph_.node(input.node).op) != nullptr;
       if (!own && (!constant || in.back().rank() <= axis || !(in.back().dim(axis) == Dim(1)))) {
         return -1;
       }
     }
     int behind = -1;
-    for (const AxisTrack& track : op.axes(in, node.outputs)) {
+    for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
       if (track.in[carried] == axis) behind = track.out[0];
     }
     const bool same = behind >= 0 && node.outputs[0].dim(behind) == in[carried].dim(axis);
@@ -120,7 +117,7 @@ class Sinking final : public GraphCopy {
   Result<OutletId> whole(OutletId outlet) override {
     if (const auto known = mapped_.find(outlet); known != mapped_.end()) return known->second;
     const Bare& bare = bare_.at(outlet);
-    const auto* pad = bare.pad->op->as<ops::Pad>();
+    const auto* pad = pad_of(*bare.pad);
     Pads pads(static_cast<size_t>(out_.fact(bare.wire).rank()), {0, 0});
     for (const auto& amount : pad->pads) {
       if (amount.first != 0 || amount.second != 0) pads[static_cast<size_t>(bare.axis)] = amount;

@@ -5,19 +5,27 @@
 #include <optional>
 
 #include "core/base/search.h"
+#include "core/graph/course.h"
 #include "core/graph/walk.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/control/scan.h"
-#include "ops/math/reduce.h"
+#include "ops/math/binary.h"
 #include "ops/math/unary.h"
-#include "pulse/attention/parts.h"
 #include "pulse/before/graph_copy.h"
 
 namespace rill::pulse {
 namespace {
 
+using Form = Course::Form;
+using Function = Course::Function;
 using Kind = ops::Scan::Input::Kind;
+
+/// Return whether a node gives a softmax over one axis.
+bool is_softmax(const Node& node, int axis) {
+  const Course course = node.op->course();
+  return course.is(Form::kNormalised) && !course.logarithm && course.axis() == axis;
+}
 
 /// A sum over the stream of weights times factors.
 struct WeighedSum {
@@ -32,13 +40,11 @@ std::optional<WeighedSum> weights_of(const Graph& graph, OutletId wire, int axis
   WeighedSum out{{}, {}, axis};
   while (true) {
     const Node& node = graph.node(wire.node);
-    if (const auto* softmax = softmax_of(*node.op)) {
-      if (softmax->log || softmax->over != std::vector<int64_t>{axis}) return std::nullopt;
+    if (is_softmax(node, axis)) {
       out.scores = node.inputs[0];
       return out;
     }
-    const auto* product = binary_of(*node.op);
-    if (!product || product->kind_of != ops::BinaryKind::kMul) return std::nullopt;
+    if (!node.op->course().is(Function::kMul)) return std::nullopt;
     const auto left = weights_of(graph, node.inputs[0], axis);
     if (left) out.factors.insert(out.factors.end(), left->factors.begin(), left->factors.end());
     out.factors.push_back(node.inputs[left ? 1 : 0]);
@@ -52,7 +58,7 @@ std::optional<WeighedSum> weights_of(const Graph& graph, OutletId wire, int axis
 
 std::optional<WeighedSum> weighed_sum(const Graph& graph, const Node& node,
                                       std::string_view symbol) {
-  const auto summed_along = summed_axis(node);
+  const auto summed_along = node.op->course().summed_axis();
   if (!summed_along) return std::nullopt;
   const int axis = *summed_along;
   const Fact& summed = graph.fact(node.inputs[0]);
@@ -80,10 +86,10 @@ struct StreamSum {
 /// Return the axis along which a reduction reads the whole stream; its other axes have fixed
 /// extents.
 std::optional<int> open_axis(const Graph& graph, const Node& node, std::string_view symbol) {
-  const auto* reduce = reduce_of(*node.op);
-  if (!reduce) return std::nullopt;
+  const Course course = node.op->course();
+  if (!course.is(Form::kReduced)) return std::nullopt;
   std::optional<int> open;
-  for (const int64_t axis : reduce->reduced) {
+  for (const int64_t axis : course.axes) {
     const Dim& extent = graph.fact(node.inputs[0]).dim(static_cast<int>(axis));
     if (extent.is_const()) continue;
     if (open || !extent.mentions(symbol)) return std::nullopt;
@@ -93,14 +99,14 @@ std::optional<int> open_axis(const Graph& graph, const Node& node, std::string_v
 }
 
 bool is_sum(const Node& node) {
-  const auto* reduce = reduce_of(*node.op);
-  return reduce && reduce->kind_of == ops::ReduceKind::kSum;
+  const Course course = node.op->course();
+  return course.is(Form::kReduced) && course.function == Function::kAdd;
 }
 
 /// Multiply the fixed extents that a reduction sums.
 Dim fixed_terms(const Graph& graph, const Node& node) {
   Dim terms = 1;
-  for (const int64_t axis : reduce_of(*node.op)->reduced) {
+  for (const int64_t axis : node.op->course().axes) {
     const Dim& extent = graph.fact(node.inputs[0]).dim(static_cast<int>(axis));
     if (extent.is_const()) terms *= extent;
   }
@@ -148,10 +154,10 @@ std::optional<std::vector<OutletId>> factors_of(const Graph& graph, OutletId wir
     const OutletId at = open.back();
     open.pop_back();
     const Node& node = graph.node(at.node);
-    const auto* product = binary_of(*node.op);
-    if (is_square(*node.op)) {
+    const Course course = node.op->course();
+    if (course.is(Function::kSquare)) {
       for (int k = 0; k < 2; ++k) open.push_back(node.inputs[0]);
-    } else if (product && product->kind_of == ops::BinaryKind::kMul) {
+    } else if (course.is(Function::kMul)) {
       for (const OutletId& each : node.inputs) open.push_back(each);
     } else {
       out.push_back(at);
@@ -182,10 +188,9 @@ std::optional<PowerSum> power_sum(const Graph& graph, const Node& node, std::str
   const auto sum = stream_sum(graph, node, symbol);
   if (!sum || graph.fact(sum->frames).dtype != DType::kF32) return std::nullopt;
   const Node& power = graph.node(sum->frames.node);
-  if (power.op->name() != ops::Unary(ops::UnaryKind::kExp).name()) return std::nullopt;
+  if (!power.op->course().is(Function::kExp)) return std::nullopt;
   const Node& apart = graph.node(power.inputs[0].node);
-  const auto* binary = binary_of(*apart.op);
-  if (!binary || binary->kind_of != ops::BinaryKind::kSub) return std::nullopt;
+  if (!apart.op->course().is(Function::kSub)) return std::nullopt;
   const PowerSum out{*sum, apart.inputs[0], apart.inputs[1]};
   const Dim& frames = graph.fact(sum->frames).dim(sum->axis);
   const bool whole = graph.fact(out.exponents).shape == graph.fact(sum->frames).shape;
@@ -206,9 +211,8 @@ std::optional<SquaredSum> squared_sum(const Graph& graph, const Node& node,
   for (size_t i = 0; i < factors->size(); ++i) {
     const OutletId apart = (*factors)[i];
     const Node& difference = graph.node(apart.node);
-    const auto* binary = binary_of(*difference.op);
     const auto twice = std::count(factors->begin(), factors->end(), apart);
-    if (!binary || binary->kind_of != ops::BinaryKind::kSub || twice != 2) continue;
+    if (!difference.op->course().is(Function::kSub) || twice != 2) continue;
     const size_t moves = streams(difference.inputs[0]) ? 0 : 1;
     out.frames = difference.inputs[moves];
     out.centre = difference.inputs[1 - moves];
@@ -217,9 +221,8 @@ std::optional<SquaredSum> squared_sum(const Graph& graph, const Node& node,
     std::erase(*factors, apart);
     if (factors->empty()) return out;
     const Node& weights = graph.node(factors->front().node);
-    const auto* softmax = softmax_of(*weights.op);
-    if (factors->size() > 1 || !softmax || softmax->log || !streams(factors->front()) ||
-        softmax->over != std::vector<int64_t>{axis} || !(sum->terms_per_frame == Dim(1))) {
+    if (factors->size() > 1 || !is_softmax(weights, axis) || !streams(factors->front()) ||
+        !(sum->terms_per_frame == Dim(1))) {
       return std::nullopt;
     }
     out.scores = weights.inputs[0];

@@ -65,7 +65,7 @@ ROWS = [
     ("operators between the scores and the values of one attention that streams",
      "pulse/attention/attention.cpp", "kMostInside ="),
     ("depth of nested operators that compute its mask of positions",
-     "pulse/attention/position_values.cpp", "kMostDepth ="),
+     "core/positions/positions.cpp", "kMostDepth ="),
     ("axes of a tensor", LIMITS, "kMaxRank ="),
     ("a thread of glibc, before it calls anything, with the library's thread-local storage",
      "tests/stacks_test.cpp", "taken.of_the_thread,"),

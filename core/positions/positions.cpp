@@ -1,4 +1,4 @@
-#include "pulse/attention/position_values.h"
+#include "core/positions/positions.h"
 
 #include <algorithm>
 #include <array>
@@ -7,16 +7,14 @@
 
 #include "core/base/search.h"
 #include "core/graph/walk.h"
+#include "core/positions/element.h"
 #include "core/tensor/uniform.h"
-#include "ops/array/range.h"
-#include "ops/array/slice.h"
-#include "ops/array/trilu.h"
-#include "ops/math/binary.h"
-#include "ops/math/cumsum.h"
-#include "pulse/attention/position_math.h"
 
-namespace rill::pulse {
+namespace rill {
 namespace {
+
+using Form = Course::Form;
+using Function = Course::Function;
 
 constexpr int64_t kLongest = int64_t{1} << 20;
 constexpr int64_t kMostShift = 16;
@@ -34,9 +32,9 @@ Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
   for (const OutletId& input : node.inputs) facts.push_back(graph_.fact(input));
   PositionOp op(*node.op, facts, node.outputs);
   Entry& made = entries_.try_emplace({outlet, at}, std::move(op)).first->second;
-  if (made.op.constant) made.constant = uniform_number(made.op.constant->value);
-  if (made.op.chooses) made.chosen_by_position = is_positional(graph_, outlet);
-  if (node.op->as<ops::Slice>()) made.table = PositionTable::of(graph_, node, at);
+  if (made.op.constant) made.constant = uniform_number(made.op.constant);
+  if (made.op.is(Function::kChoice)) made.chosen_by_position = is_positional(graph_, outlet);
+  if (made.op.is(Form::kCut)) made.table = PositionTable::of(graph_, node, at);
   auto inputs = squares_of_inputs(graph_, node, at, symbol_);
   made.known = inputs.has_value();
   if (inputs) made.inputs = std::move(*inputs);
@@ -44,7 +42,7 @@ Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
 }
 
 bool Positions::is_times_zero(const Node& node, const Entry& own) const {
-  return own.op.binary && own.op.binary->kind_of == ops::BinaryKind::kMul &&
+  return own.op.is(Function::kMul) &&
          any_of(node.inputs, [&](const OutletId& input) {
            return uniform_number(graph_.fact(input).konst) == 0.0;
          });
@@ -52,9 +50,9 @@ bool Positions::is_times_zero(const Node& node, const Entry& own) const {
 
 std::optional<double> summed_number(const Graph& graph, const Node& sum) {
   const Node* node = &graph.node(sum.inputs[0].node);
-  while (keeps_values(*node->op)) node = &graph.node(node->inputs[0].node);
-  const auto* constant = node->op->as<Const>();
-  return constant ? uniform_number(constant->value) : std::nullopt;
+  while (node->op->course().is(Form::kMoved)) node = &graph.node(node->inputs[0].node);
+  const TensorPtr constant = constant_of(*node->op);
+  return constant ? uniform_number(constant) : std::nullopt;
 }
 
 std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, int64_t j) const {
@@ -106,11 +104,12 @@ Positions::Positions(const Graph& graph, std::string_view symbol)
   }
 }
 
-std::optional<double> Positions::summed(const Node& node, const ops::CumSum& sum, Square at,
-                                        int64_t i, int64_t j) const {
+std::optional<double> Positions::summed(const Node& node, const Course& sum, Square at, int64_t i,
+                                        int64_t j) const {
   const auto each = summed_number(graph_, node);
-  if (!each || sum.reverse || (sum.axis != at.row && sum.axis != at.column)) return std::nullopt;
-  const int64_t position = sum.axis == at.row ? i : j;
+  const int axis = sum.axis();
+  if (!each || sum.reverse || (axis != at.row && axis != at.column)) return std::nullopt;
+  const int64_t position = axis == at.row ? i : j;
   return *each * static_cast<double>(position + (sum.exclusive ? 0 : 1));
 }
 
@@ -125,30 +124,30 @@ double Positions::chosen_number(const Node& node, const Entry& own, int64_t i, i
 }
 
 double Positions::counted(const Entry& own, Square at, int64_t i, int64_t j) {
-  const auto start = own.op.range->start.to_int();
+  const auto start = own.op.course.begin->to_int();
   if (!start || (at.row < 0 && at.column < 0)) return kUnknown;
-  return static_cast<double>(*start + own.op.range->step * (at.row >= 0 ? i : j));
+  return static_cast<double>(*start + own.op.course.step * (at.row >= 0 ? i : j));
 }
 
 double Positions::compute(const Entry& own, OutletId outlet, Square at, int64_t i,
                           int64_t j) const {
   const Node& node = node_of(outlet);
   if (own.op.constant) return own.constant.value_or(kUnknown);
-  if (own.op.range) return counted(own, at, i, j);
+  if (own.op.is(Form::kCounted)) return counted(own, at, i, j);
   if (own.table) return own.table->value(i, j);
   if (!own.known) return kUnknown;
   if (is_times_zero(node, own)) return 0.0;
   if (too_deep(outlet)) return kUnknown;
-  if (own.op.sum) return summed(node, *own.op.sum, at, i, j).value_or(kUnknown);
-  if (const ops::Trilu* part = own.op.part) {
+  if (own.op.is(Form::kSummed)) return summed(node, own.op.course, at, i, j).value_or(kUnknown);
+  if (own.op.is(Form::kTriangle)) {
     const int rank = node.outputs[0].rank();
-    const auto k = part->k.to_int();
+    const auto k = own.op.course.begin->to_int();
     if (!k || at.row != rank - 2 || at.column != rank - 1) return kUnknown;
-    const bool kept = part->upper ? j - i >= *k : j - i <= *k;
+    const bool kept = own.op.course.upper ? j - i >= *k : j - i <= *k;
     return kept ? number(node.inputs[0], own.inputs[0], i, j) : 0.0;
   }
-  if (own.op.chooses) return chosen_number(node, own, i, j);
-  if (own.op.moves) return number(node.inputs[0], own.inputs[0], i, j);
+  if (own.op.is(Function::kChoice)) return chosen_number(node, own, i, j);
+  if (own.op.is(Form::kMoved)) return number(node.inputs[0], own.inputs[0], i, j);
   std::array<double, 3> numbers{};
   const size_t count = node.inputs.size();
   if (count == 0 || count > numbers.size()) return kUnknown;
@@ -166,21 +165,19 @@ void Positions::collect_period(OutletId outlet, Square at, int64_t* period) cons
     *period = std::min<int64_t>(std::lcm(*period, by), kLongest);
   };
   if (own.table) return divide(own.table->period());
-  const ops::Binary* binary = own.op.binary;
-  const auto is = [&](ops::BinaryKind kind) { return binary && binary->kind_of == kind; };
-  if (is(ops::BinaryKind::kDiv) || is(ops::BinaryKind::kFloorDiv) ||
-      is(ops::BinaryKind::kShr) || is(ops::BinaryKind::kMul)) {
+  const bool multiplies = own.op.is(Function::kMul);
+  const bool shifts = own.op.is(Function::kShiftRight);
+  if (own.op.divides() || shifts || multiplies) {
     for (const OutletId& input : node.inputs) {
       const auto number = uniform_number(graph_.fact(input).konst);
       if (!number || !std::isfinite(*number)) continue;
       // A product with 1/8 is a division by 8.
-      const double by = is(ops::BinaryKind::kMul) ? 1.0 / *number
-                        : is(ops::BinaryKind::kShr)
-                            ? std::exp2(std::clamp<double>(*number, 0, kMostShift))
-                            : *number;
+      const double by = multiplies ? 1.0 / *number
+                        : shifts   ? std::exp2(std::clamp<double>(*number, 0, kMostShift))
+                                   : *number;
       const auto divisor = static_cast<int64_t>(std::min(std::abs(by), 1e6));
       const bool whole = static_cast<double>(divisor) == std::abs(by);
-      if (is(ops::BinaryKind::kMul) && !whole) continue;
+      if (multiplies && !whole) continue;
       if (divisor >= 1 && divisor <= 1 << 16) divide(divisor);
     }
   }
@@ -190,4 +187,4 @@ void Positions::collect_period(OutletId outlet, Square at, int64_t* period) cons
   }
 }
 
-}  // namespace rill::pulse
+}  // namespace rill

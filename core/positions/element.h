@@ -4,37 +4,30 @@
 #include <span>
 #include <vector>
 
+#include "core/graph/course.h"
 #include "core/graph/graph.h"
 
-namespace rill::ops {
-class Binary;
-class Cast;
-class CumSum;
-class Range;
-class Trilu;
-class Unary;
-}  // namespace rill::ops
-
-namespace rill::pulse {
-
-/// Return whether an operator only moves elements of its input.
-bool keeps_values(const Op& op);
+namespace rill {
 
 /// The operator of a node, as numbers of positions meet it.
 struct PositionOp {
   PositionOp(const Op& of, FactSpan in, FactSpan out);
 
+  bool is(Course::Form form) const { return course.form == form; }
+  bool is(Course::Function function) const { return course.is(function); }
+  /// Return the function of the elements at one place.
+  Course::Function function() const {
+    return is(Course::Form::kPerElement) ? course.function : Course::Function::kOther;
+  }
+  /// Return whether dividing by its second input is what it does, rounded or not.
+  bool divides() const {
+    return is(Course::Function::kDiv) || is(Course::Function::kFloorDiv);
+  }
+
   const Op* op;
-  const Const* constant;
-  const ops::Range* range;
-  const ops::CumSum* sum;
-  const ops::Trilu* part;
-  const ops::Cast* cast;
-  const ops::Unary* unary;
-  const ops::Binary* binary;
-  bool chooses;
-  bool moves;      ///< gives the values of its input, in other places
-  bool pointwise;  ///< each element depends on the inputs' elements at its place
+  Course course;
+  TensorPtr constant;  ///< of a constant
+  bool pointwise;      ///< each element depends on the inputs' elements at its place
 
   std::vector<DType> read;  ///< the types in which `number_of` hands numbers over
   DType made = DType::kF32;
@@ -47,4 +40,4 @@ struct PositionOp {
 /// not hold.
 std::optional<double> number_of(const PositionOp& op, std::span<const double> in);
 
-}  // namespace rill::pulse
+}  // namespace rill

@@ -7,16 +7,15 @@
 #include <cmath>
 #include <utility>
 
+#include "core/positions/abstract_math.h"
 #include "core/tensor/uniform.h"
-#include "ops/array/cast.h"
-#include "ops/math/binary.h"
-#include "ops/math/unary.h"
-#include "pulse/attention/abstract_math.h"
 
-namespace rill::pulse {
+namespace rill {
 namespace {
 
 using Abstract = AbstractValue;
+using Form = Course::Form;
+using Function = Course::Function;
 using Tail = PositionBound;
 
 constexpr size_t kMostStages = 16;
@@ -26,51 +25,9 @@ constexpr double kFarWhole = 1 << 26;
 /// Rounding cannot move a value with this relative distance back across the threshold.
 constexpr double kMargin = 1e-4;
 
-bool is_comparison_of_order(ops::BinaryKind kind) {
-  return kind == ops::BinaryKind::kLt || kind == ops::BinaryKind::kLe ||
-         kind == ops::BinaryKind::kGt || kind == ops::BinaryKind::kGe;
-}
-
-/// Return whether a function never turns between two of its arguments.
-bool is_monotone(const ops::Unary& op, double low, double high) {
-  switch (op.kind_of) {
-    case ops::UnaryKind::kNeg:
-    case ops::UnaryKind::kExp:
-    case ops::UnaryKind::kExpm1:
-    case ops::UnaryKind::kSoftplus:
-    case ops::UnaryKind::kTanh:
-    case ops::UnaryKind::kSigmoid:
-    case ops::UnaryKind::kErf:
-    case ops::UnaryKind::kAtan:
-    case ops::UnaryKind::kSinh:
-    case ops::UnaryKind::kAsinh:
-    case ops::UnaryKind::kFloor:
-    case ops::UnaryKind::kCeil:
-    case ops::UnaryKind::kRound:
-    case ops::UnaryKind::kRoundEven:
-      return true;
-    case ops::UnaryKind::kSqrt:
-    case ops::UnaryKind::kLn:
-      return low >= 0;
-    case ops::UnaryKind::kLog1p:
-      return low >= -1;
-    case ops::UnaryKind::kAbs:
-    case ops::UnaryKind::kSquare:
-    case ops::UnaryKind::kCosh:
-      return low >= 0 || high <= 0;
-    case ops::UnaryKind::kRecip:
-    case ops::UnaryKind::kRsqrt:
-      return low > 0;
-    default:
-      return false;
-  }
-}
-
-bool is_monotone(ops::BinaryKind kind) {
-  return kind == ops::BinaryKind::kAdd || kind == ops::BinaryKind::kSub ||
-         kind == ops::BinaryKind::kMul || kind == ops::BinaryKind::kDiv ||
-         kind == ops::BinaryKind::kFloorDiv ||
-         kind == ops::BinaryKind::kMin || kind == ops::BinaryKind::kMax;
+bool is_comparison_of_order(Function kind) {
+  return kind == Function::kLt || kind == Function::kLe ||
+         kind == Function::kGt || kind == Function::kGe;
 }
 
 /// Functions of one number behind one another, the outermost first.
@@ -87,18 +44,16 @@ struct Stage {
     return number_of(*op, std::span(in.data(), op->read.size()));
   }
   bool turns_nowhere(double low, double high) const {
-    if (op->unary) return is_monotone(*op->unary, low, high);
-    if (op->cast) return op->cast->to != DType::kBool;
-    if (twice) return op->binary->kind_of == ops::BinaryKind::kMul && (low >= 0 || high <= 0);
-    const bool divides = op->binary->kind_of == ops::BinaryKind::kDiv ||
-                         op->binary->kind_of == ops::BinaryKind::kFloorDiv;
-    return is_monotone(op->binary->kind_of) && (argument == 0 || !divides);
+    // A product with itself is a square.
+    if (twice) return op->is(Function::kMul) && (low >= 0 || high <= 0);
+    return argument < static_cast<size_t>(op->course.monotone_inputs) &&
+           op->course.is_monotone(low, high);
   }
 };
 
 struct Curve {
   std::vector<Stage> stages;
-  ops::BinaryKind kind = ops::BinaryKind::kLt;  ///< of the curve with `number`
+  Function kind = Function::kLt;  ///< of the curve with `number`
   double number = 0;
   double far = kFarFloat;  ///< the end of either half-line
 
@@ -109,11 +64,11 @@ struct Curve {
   }
   bool holds(double y) const {
     switch (kind) {
-      case ops::BinaryKind::kLt:
+      case Function::kLt:
         return y < number;
-      case ops::BinaryKind::kLe:
+      case Function::kLe:
         return y <= number;
-      case ops::BinaryKind::kGt:
+      case Function::kGt:
         return y > number;
       default:
         return y >= number;
@@ -159,16 +114,16 @@ std::optional<Settled> settled_on(const Curve& curve, double sign) {
   return Settled{high, out.holds};
 }
 
-ops::BinaryKind mirrored(ops::BinaryKind kind) {
+Function mirrored(Function kind) {
   switch (kind) {
-    case ops::BinaryKind::kLt:
-      return ops::BinaryKind::kGt;
-    case ops::BinaryKind::kLe:
-      return ops::BinaryKind::kGe;
-    case ops::BinaryKind::kGt:
-      return ops::BinaryKind::kLt;
+    case Function::kLt:
+      return Function::kGt;
+    case Function::kLe:
+      return Function::kGe;
+    case Function::kGt:
+      return Function::kLt;
     default:
-      return ops::BinaryKind::kLe;
+      return Function::kLe;
   }
 }
 
@@ -178,12 +133,12 @@ std::optional<Abstract> passed(const Curve& curve, const Abstract& wire,
                                const AbstractMath& abstracts) {
   const auto right = settled_on(curve, 1);
   const auto left = settled_on(curve, -1);
-  const auto told = [&](const std::optional<Settled>& half, double sign, ops::BinaryKind kind) {
+  const auto told = [&](const std::optional<Settled>& half, double sign, Function kind) {
     return half ? abstracts.comparison(wire, AbstractMath::number(sign * half->from), kind)
                 : std::nullopt;
   };
-  const auto above = told(right, 1, ops::BinaryKind::kGe);
-  const auto below = told(left, -1, ops::BinaryKind::kLe);
+  const auto above = told(right, 1, Function::kGe);
+  const auto below = told(left, -1, Function::kLe);
   const auto tail = [&](Tail Abstract::*which) -> std::optional<Tail> {
     if (above && (*above.*which).low > 0) {
       const double value = right->holds ? 1 : 0;
@@ -216,8 +171,8 @@ std::optional<Abstract> passed(const Curve& curve, const Abstract& wire,
 
 /// Whether a function of a wire is larger or smaller than a number.
 std::optional<AbstractValue> Positions::curved(const Place& place, int64_t period) const {
-  const ops::Binary* compares = entry(place.first, place.second).op.binary;
-  if (!compares || !is_comparison_of_order(compares->kind_of)) return std::nullopt;
+  const Function compares = entry(place.first, place.second).op.function();
+  if (!is_comparison_of_order(compares)) return std::nullopt;
   const auto number = [&](const Node& node, size_t k) {
     return uniform_number(graph_.fact(node.inputs[k]).konst);
   };
@@ -226,7 +181,7 @@ std::optional<AbstractValue> Positions::curved(const Place& place, int64_t perio
   const auto with = number(comparison, 1 - side);
   if (!with || !std::isfinite(*with)) return std::nullopt;
   Curve curve;
-  curve.kind = side == 0 ? compares->kind_of : mirrored(compares->kind_of);
+  curve.kind = side == 0 ? compares : mirrored(compares);
   curve.number = *with;
   Place at{comparison.inputs[side], entry(place.first, place.second).inputs[side]};
   std::vector<Place> wires;  // that the stages read
@@ -235,12 +190,12 @@ std::optional<AbstractValue> Positions::curved(const Place& place, int64_t perio
     const Node& node = node_of(at.first);
     if (!own.known || node.inputs.empty()) break;
     Stage stage;
-    if (own.op.moves) {
+    if (own.op.is(Form::kMoved)) {
       at = {node.inputs[0], own.inputs[0]};
       continue;
     }
-    const bool pair = own.op.binary && node.inputs.size() == 2;
-    if (!(own.op.unary || own.op.cast || pair)) break;
+    const bool pair = node.inputs.size() == 2;
+    if (!own.op.is(Form::kPerElement) || node.inputs.size() > 2) break;
     stage.op = &own.op;
     stage.twice = pair && node.inputs[0] == node.inputs[1] && own.inputs[0] == own.inputs[1];
     if (pair && !stage.twice) {
@@ -263,4 +218,4 @@ std::optional<AbstractValue> Positions::curved(const Place& place, int64_t perio
   return std::nullopt;
 }
 
-}  // namespace rill::pulse
+}  // namespace rill

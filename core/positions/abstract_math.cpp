@@ -1,13 +1,14 @@
-#include "pulse/attention/abstract_math.h"
+#include "core/positions/abstract_math.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace rill::pulse {
+namespace rill {
 namespace {
 
 using Abstract = AbstractValue;
+using Function = Course::Function;
 using Tail = PositionBound;
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
@@ -189,7 +190,7 @@ std::optional<AbstractMath::Signs> AbstractMath::signs_of(const Abstract& e) con
 }
 
 std::optional<Abstract> AbstractMath::comparison(const Abstract& a, const Abstract& b,
-                                          ops::BinaryKind kind) const {
+                                          Course::Function kind) const {
   const auto e = added(a, b, -1);
   const auto signs = e ? signs_of(*e) : std::nullopt;
   if (!signs) return std::nullopt;
@@ -197,15 +198,15 @@ std::optional<Abstract> AbstractMath::comparison(const Abstract& a, const Abstra
     const bool equal =
         apart.low == 0.0 && apart.high == 0.0 && apart.row == 0.0 && apart.column == 0.0;
     if (equal && e->per_period == 0.0) {
-      const bool holds = kind == ops::BinaryKind::kEq || kind == ops::BinaryKind::kGe ||
-                         kind == ops::BinaryKind::kLe;
+      const bool holds = kind == Function::kEq || kind == Function::kGe ||
+                         kind == Function::kLe;
       return holds ? flat(1, 1) : flat(0, 0);
     }
     // A comparison that holds for large positions need not hold for the first ones.
     if (sign == 0 || e->per_period != 0.0) return flat(0, 1);
-    const bool holds = sign > 0 ? kind == ops::BinaryKind::kGt || kind == ops::BinaryKind::kGe
-                                : kind == ops::BinaryKind::kLt || kind == ops::BinaryKind::kLe;
-    const double value = holds || kind == ops::BinaryKind::kNe ? 1 : 0;
+    const bool holds = sign > 0 ? kind == Function::kGt || kind == Function::kGe
+                                : kind == Function::kLt || kind == Function::kLe;
+    const double value = holds || kind == Function::kNe ? 1 : 0;
     return flat(value, value);
   };
   Abstract out;
@@ -290,4 +291,4 @@ std::optional<Abstract> AbstractMath::divided(const Abstract& x, double by, DTyp
   return rounded(whole, dtype != DType::kDim);
 }
 
-}  // namespace rill::pulse
+}  // namespace rill

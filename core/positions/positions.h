@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "pulse/attention/position_math.h"
-#include "pulse/attention/position_table.h"
-#include "pulse/attention/square.h"
+#include "core/positions/element.h"
+#include "core/positions/square.h"
+#include "core/positions/table.h"
 
-namespace rill::pulse {
+namespace rill {
 
 /// Values of a wire over keys from `from` on, up to the next run: `value + slope * (key - from)`,
 /// where NaN is a value that is not known.
@@ -68,7 +68,11 @@ struct PositionQuotient {
   std::optional<double> at(double number) const;
 };
 
-/// Computes wires that depend on positions alone, for one query and one key, or all of them.
+/// Computes wires that depend on positions alone: the number at query i and key j is a function of
+/// i and j, made of the functions that operators declare (`Op::course`). They are interpreted for
+/// one pair of positions (`value`), for all keys of one query (`row`), and abstractly for all
+/// queries and keys (`abstract`): between lines on either side of the diagonal, in steps of a
+/// period. The abstract value proves that the rows of one period tell those of all others.
 class Positions {
  public:
   Positions(const Graph& graph, std::string_view symbol);
@@ -116,7 +120,7 @@ class Positions {
   double compute(const Entry& own, OutletId outlet, Square at, int64_t i, int64_t j) const;
   static double counted(const Entry& own, Square at, int64_t i, int64_t j);
   double chosen_number(const Node& node, const Entry& own, int64_t i, int64_t j) const;
-  std::optional<double> summed(const Node& node, const ops::CumSum& sum, Square at, int64_t i,
+  std::optional<double> summed(const Node& node, const Course& sum, Square at, int64_t i,
                                int64_t j) const;
   const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
   Entry& entry(OutletId outlet, Square at) const;
@@ -149,4 +153,4 @@ class Positions {
 /// Return the number that a running sum adds at each position; nothing if they differ.
 std::optional<double> summed_number(const Graph& graph, const Node& sum);
 
-}  // namespace rill::pulse
+}  // namespace rill

@@ -6,18 +6,15 @@
 #include <cmath>
 #include <limits>
 
+#include "core/positions/element.h"
+#include "core/positions/positions.h"
 #include "core/tensor/uniform.h"
-#include "ops/array/cast.h"
-#include "ops/array/range.h"
-#include "ops/array/trilu.h"
-#include "ops/math/binary.h"
-#include "ops/math/cumsum.h"
-#include "ops/math/unary.h"
-#include "pulse/attention/position_math.h"
-#include "pulse/attention/position_values.h"
 
-namespace rill::pulse {
+namespace rill {
 namespace {
+
+using Form = Course::Form;
+using Function = Course::Function;
 
 /// Up to here floats of 32 bits hold whole numbers, and sums of them, as they are.
 constexpr double kMostExact = 1 << 24;
@@ -73,38 +70,38 @@ class Combiner {
       const auto inner = quotient_->at(in[0]);
       return inner ? number_of(op_, std::span(&*inner, 1)).value_or(kUnknown) : kUnknown;
     }
-    if (op_.moves) return in[0];
-    if (op_.chooses) {
+    if (op_.is(Form::kMoved)) return in[0];
+    if (op_.is(Function::kChoice)) {
       const double taken = in[0] != 0.0 ? in[1] : in[2];
       return either_ || !std::isnan(in[0] != 0.0 ? in[2] : in[1]) ? taken : kUnknown;
     }
     for (size_t k = 1; k < s.count; ++k) {
       if (std::isnan(in[k])) return kUnknown;
     }
-    if (op_.binary && s.count == 2) {
-      if (const auto known = condition(op_.binary->kind_of, in[0], in[1])) return *known;
+    if (s.count == 2) {
+      if (const auto known = condition(op_.function(), in[0], in[1])) return *known;
     }
     return number_of(op_, std::span(in.data(), s.count)).value_or(kUnknown);
   }
 
   /// Conditions are the same in every type: most numbers of masks are looked at by these.
-  static std::optional<double> condition(ops::BinaryKind kind, double a, double b) {
-    switch (kind) {
-      case ops::BinaryKind::kEq:
+  static std::optional<double> condition(Function function, double a, double b) {
+    switch (function) {
+      case Function::kEq:
         return a == b;
-      case ops::BinaryKind::kNe:
+      case Function::kNe:
         return a != b;
-      case ops::BinaryKind::kLt:
+      case Function::kLt:
         return a < b;
-      case ops::BinaryKind::kLe:
+      case Function::kLe:
         return a <= b;
-      case ops::BinaryKind::kGt:
+      case Function::kGt:
         return a > b;
-      case ops::BinaryKind::kGe:
+      case Function::kGe:
         return a >= b;
-      case ops::BinaryKind::kAnd:
+      case Function::kAnd:
         return a != 0.0 && b != 0.0;
-      case ops::BinaryKind::kOr:
+      case Function::kOr:
         return a != 0.0 || b != 0.0;
       default:
         return std::nullopt;
@@ -117,32 +114,30 @@ class Combiner {
 
   /// Where the operator makes lines of lines, appends these; false where it does not.
   bool lines(const Stretch& s) {
-    if (op_.moves) {
+    if (op_.is(Form::kMoved)) {
       append(s.in[0], s.from);
       return true;
     }
-    if (op_.chooses && s.in[0].slope == 0.0 && !std::isnan(s.in[0].value)) {
+    if (op_.is(Function::kChoice) && s.in[0].slope == 0.0 && !std::isnan(s.in[0].value)) {
       const bool yes = s.in[0].value != 0.0;
       const bool known = either_ || !std::isnan(s.in[yes ? 2 : 1].value);
       append(known ? s.in[yes ? 1 : 2] : KeyRun{s.from, kUnknown, 0}, s.from);
       return true;
     }
-    const ops::Binary* binary = op_.binary;
-    if (binary && s.count == 2 && compared(binary->kind_of, s)) return true;
+    if (s.count == 2 && compared(op_.function(), s)) return true;
     const bool counts = made_ == DType::kI64 || made_ == DType::kI32 || made_ == DType::kDim ||
                         made_ == DType::kF32 || made_ == DType::kF64;
     if (!counts || !s.whole()) return false;
-    const ops::Unary* unary = op_.unary;
     const double a = s.in[0].at(s.from);
-    if (op_.cast) return line(s, a, s.in[0].slope);
-    if (unary && unary->kind_of == ops::UnaryKind::kNeg) return line(s, -a, -s.in[0].slope);
-    if (!binary || s.count != 2) return false;
+    if (op_.is(Function::kCast)) return line(s, a, s.in[0].slope);
+    if (op_.is(Function::kNeg)) return line(s, -a, -s.in[0].slope);
+    if (s.count != 2) return false;
     const double b = s.in[1].at(s.from);
     const double a_slope = s.in[0].slope;
     const double b_slope = s.in[1].slope;
-    if (binary->kind_of == ops::BinaryKind::kAdd) return line(s, a + b, a_slope + b_slope);
-    if (binary->kind_of == ops::BinaryKind::kSub) return line(s, a - b, a_slope - b_slope);
-    return binary->kind_of == ops::BinaryKind::kMul && a_slope * b_slope == 0.0 &&
+    if (op_.is(Function::kAdd)) return line(s, a + b, a_slope + b_slope);
+    if (op_.is(Function::kSub)) return line(s, a - b, a_slope - b_slope);
+    return op_.is(Function::kMul) && a_slope * b_slope == 0.0 &&
            line(s, a * b, a_slope * b + b_slope * a);
   }
   /// Append a line, if all of its numbers are as small as its operands'.
@@ -159,10 +154,8 @@ class Combiner {
     if (!s.whole()) return false;
     if (quotient_) return true;
     const bool whole = made_ == DType::kI64 || made_ == DType::kI32 || made_ == DType::kDim;
-    if (!op_.binary || s.count != 2 || s.in[1].slope != 0.0 || !whole) return false;
-    const ops::BinaryKind kind = op_.binary->kind_of;
-    return kind == ops::BinaryKind::kDiv || kind == ops::BinaryKind::kFloorDiv ||
-           kind == ops::BinaryKind::kShr;
+    if (s.count != 2 || s.in[1].slope != 0.0 || !whole) return false;
+    return op_.divides() || op_.is(Function::kShiftRight);
   }
 
   /// Append the runs of a line's quotient that is rounded to whole numbers. Return how many numbers
@@ -199,25 +192,25 @@ class Combiner {
   }
 
   /// Comparisons of lines change once, equality twice at most.
-  bool compared(ops::BinaryKind kind, const Stretch& s) {
+  bool compared(Function function, const Stretch& s) {
     const auto below = [&](int64_t key) { return s.in[0].at(key) < s.in[1].at(key); };
-    switch (kind) {
-      case ops::BinaryKind::kMin:
-      case ops::BinaryKind::kMax: {
+    switch (function) {
+      case Function::kMin:
+      case Function::kMax: {
         const int64_t turn = turns(s, below);
         const auto take = [&](int64_t key) {
-          append(s.in[below(key) == (kind == ops::BinaryKind::kMin) ? 0 : 1], key);
+          append(s.in[below(key) == (function == Function::kMin) ? 0 : 1], key);
         };
         take(s.from);
         if (turn < s.until) take(turn);
         return true;
       }
-      case ops::BinaryKind::kLt:
-      case ops::BinaryKind::kLe:
-      case ops::BinaryKind::kGt:
-      case ops::BinaryKind::kGe:
-      case ops::BinaryKind::kEq:
-      case ops::BinaryKind::kNe: {
+      case Function::kLt:
+      case Function::kLe:
+      case Function::kGt:
+      case Function::kGe:
+      case Function::kEq:
+      case Function::kNe: {
         const auto above = [&](int64_t key) { return s.in[0].at(key) > s.in[1].at(key); };
         const int64_t first = turns(s, below);
         const int64_t second = turns(s, above);
@@ -271,7 +264,7 @@ std::vector<Positions::Place> Positions::parts_of(const Place& place) const {
   const Node& node = node_of(outlet);
   const Entry& own = entry(outlet, at);
   std::vector<Place> out;
-  if (own.table || !own.known || too_deep(outlet) || own.op.sum) return out;
+  if (own.table || !own.known || too_deep(outlet) || own.op.is(Form::kSummed)) return out;
   for (size_t k = 0; k < node.inputs.size(); ++k) out.emplace_back(node.inputs[k], own.inputs[k]);
   return out;
 }
@@ -284,16 +277,12 @@ std::optional<double> PositionQuotient::at(double number) const {
 std::optional<PositionQuotient> Positions::quotient_of(const Place& place) const {
   const Node& node = node_of(place.first);
   const Entry& own = entry(place.first, place.second);
-  const bool rounds =
-      (own.op.cast && is_int(own.op.made)) ||
-      (own.op.unary && (own.op.unary->kind_of == ops::UnaryKind::kFloor ||
-                        own.op.unary->kind_of == ops::UnaryKind::kCeil));
+  const bool rounds = (own.op.is(Function::kCast) && is_int(own.op.made)) ||
+                      own.op.is(Function::kFloor) || own.op.is(Function::kCeil);
   if (!rounds || !own.known || too_deep(place.first)) return std::nullopt;
   const Node& inner = node_of(node.inputs[0]);
   const Entry& divides = entry(node.inputs[0], own.inputs[0]);
-  const ops::Binary* binary = divides.op.binary;
-  const bool scales = binary && (binary->kind_of == ops::BinaryKind::kDiv ||
-                                 binary->kind_of == ops::BinaryKind::kMul);
+  const bool scales = divides.op.is(Function::kDiv) || divides.op.is(Function::kMul);
   if (!scales || !divides.known || inner.inputs.size() != 2) return std::nullopt;
   const auto by = uniform_number(graph_.fact(inner.inputs[1]).konst);
   if (!by || *by == 0.0 || !std::isfinite(*by)) return std::nullopt;
@@ -338,15 +327,15 @@ void Positions::make_row(const Place& place, int64_t query, int64_t keys, KeyRun
   if (at.column < 0) {
     return append_run(out, {0, value(outlet, at, query, 0).value_or(kUnknown), 0});
   }
-  if (const ops::Range* range = own.op.range) {
-    const auto start = range->start.to_int();
+  const Course& course = own.op.course;
+  if (own.op.is(Form::kCounted)) {
+    const auto start = course.begin->to_int();
     if (!start) return append_run(out, {0, kUnknown, 0});
-    return append_run(out, {0, static_cast<double>(*start), static_cast<double>(range->step)});
+    return append_run(out, {0, static_cast<double>(*start), static_cast<double>(course.step)});
   }
-  const ops::Trilu* part = own.op.part;
-  const bool looked_up = own.table || own.op.constant || own.op.sum;
+  const bool looked_up = own.table || own.op.constant || own.op.is(Form::kSummed);
   if (looked_up || !own.known || too_deep(outlet)) {
-    const int64_t count = own.table || own.op.sum ? keys : 1;
+    const int64_t count = own.table || own.op.is(Form::kSummed) ? keys : 1;
     work_ -= count;
     for (int64_t key = 0; key < count; ++key) {
       append_run(out, {key, value(outlet, at, query, key).value_or(kUnknown), 0});
@@ -362,12 +351,12 @@ void Positions::make_row(const Place& place, int64_t query, int64_t keys, KeyRun
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     in.push_back(&entry(node.inputs[k], own.inputs[k]).runs);
   }
-  if (!part) return combine_rows(node, own, in, nullptr, keys, out);
-  const auto k = part->k.to_int();
+  if (!own.op.is(Form::kTriangle)) return combine_rows(node, own, in, nullptr, keys, out);
+  const auto k = course.begin->to_int();
   const int rank = node.outputs[0].rank();
   if (!k || at.row != rank - 2 || at.column != rank - 1) return append_run(out, {0, kUnknown, 0});
-  const int64_t begin = part->upper ? std::max<int64_t>(query + *k, 0) : 0;
-  const int64_t end = part->upper ? keys : std::clamp<int64_t>(query + *k + 1, 0, keys);
+  const int64_t begin = course.upper ? std::max<int64_t>(query + *k, 0) : 0;
+  const int64_t end = course.upper ? keys : std::clamp<int64_t>(query + *k + 1, 0, keys);
   if (begin > 0) append_run(out, {0, 0.0, 0});
   for (size_t i = 0; i < in[0]->size(); ++i) {
     const KeyRun& run = (*in[0])[i];
@@ -401,4 +390,4 @@ void Positions::combine_rows(const Node& node, const Entry& own,
   }
 }
 
-}  // namespace rill::pulse
+}  // namespace rill

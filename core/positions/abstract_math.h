@@ -3,10 +3,10 @@
 #include <optional>
 #include <vector>
 
-#include "ops/math/binary.h"
-#include "pulse/attention/position_values.h"
+#include "core/graph/course.h"
+#include "core/positions/positions.h"
 
-namespace rill::pulse {
+namespace rill {
 
 /// Return the join (union of bounds) of two tails.
 PositionBound either(const PositionBound& a, const PositionBound& b);
@@ -61,7 +61,7 @@ class AbstractMath {
 
   /// Whether a - b is larger than 0, or any other comparison with 0.
   std::optional<Abstract> comparison(const Abstract& a, const Abstract& b,
-                                     ops::BinaryKind kind) const;
+                                     Course::Function kind) const;
 
   /// The larger one, or the smaller one.
   std::optional<Abstract> extreme(const Abstract& a, const Abstract& b, bool largest) const;
@@ -84,4 +84,4 @@ class AbstractMath {
   bool one_position_;
 };
 
-}  // namespace rill::pulse
+}  // namespace rill

@@ -1,16 +1,17 @@
-#include "pulse/attention/position_table.h"
+#include "core/positions/table.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/base/search.h"
-#include "ops/array/slice.h"
+#include "core/graph/course.h"
+#include "core/graph/walk.h"
 
-namespace rill::pulse {
+namespace rill {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 22;
+constexpr int64_t kMostOfTable = int64_t{1} << 22;
 constexpr int64_t kLongestPeriod = 512;
 constexpr double kMostExact = 1 << 24;
 
@@ -21,16 +22,17 @@ std::optional<PositionTable> PositionTable::of(const Graph& graph, const Node& s
   int64_t first_row = 0;
   int64_t first_column = 0;
   const Node* node = &slice;
-  while (const auto* cut = node->op->as<ops::Slice>()) {
-    const auto begin = cut->begin.to_int();
-    if (!begin || (cut->axis != at.row && cut->axis != at.column)) return std::nullopt;
-    (cut->axis == at.row ? first_row : first_column) += *begin;
-    (cut->axis == at.row ? table.by_row_ : table.by_column_) = true;
+  for (Course cut = node->op->course(); cut.is(Course::Form::kCut); cut = node->op->course()) {
+    const auto begin = cut.begin->to_int();
+    const int axis = cut.axis();
+    if (!begin || (axis != at.row && axis != at.column)) return std::nullopt;
+    (axis == at.row ? first_row : first_column) += *begin;
+    (axis == at.row ? table.by_row_ : table.by_column_) = true;
     node = &graph.node(node->inputs[0].node);
   }
-  const auto* constant = node->op->as<Const>();
-  if (!constant || constant->value->volume() > kMostElements) return std::nullopt;
-  const Tensor& all = *constant->value;
+  const TensorPtr constant = constant_of(*node->op);
+  if (!constant || constant->volume() > kMostOfTable) return std::nullopt;
+  const Tensor& all = *constant;
   // An axis that no slice cuts does not belong to the stream, though its extent may be 1.
   const auto extent = [&](int axis) { return all.shape()[static_cast<size_t>(axis)]; };
   const int64_t all_rows = table.by_row_ ? extent(at.row) : 1;
@@ -130,4 +132,4 @@ double PositionTable::entry(int64_t query, int64_t key) const {
   return apart > 0 ? at(0, columns_ - 1) : at(rows_ - 1, 0);
 }
 
-}  // namespace rill::pulse
+}  // namespace rill

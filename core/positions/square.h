@@ -5,7 +5,7 @@
 
 #include "core/graph/graph.h"
 
-namespace rill::pulse {
+namespace rill {
 
 /// Where the two positions lie in a wire of frames against frames: queries down the rows, keys
 /// along the columns; or their distances, in front of a relative shift. -1 where the wire does not
@@ -22,4 +22,4 @@ struct Square {
 std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const Node& node,
                                                      Square output, std::string_view symbol);
 
-}  // namespace rill::pulse
+}  // namespace rill

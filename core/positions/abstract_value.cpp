@@ -5,19 +5,15 @@
 #include <cmath>
 #include <limits>
 
+#include "core/positions/abstract_math.h"
 #include "core/tensor/uniform.h"
-#include "ops/array/cast.h"
-#include "ops/array/range.h"
-#include "ops/array/trilu.h"
-#include "ops/math/binary.h"
-#include "ops/math/cumsum.h"
-#include "ops/math/unary.h"
-#include "pulse/attention/abstract_math.h"
 
-namespace rill::pulse {
+namespace rill {
 namespace {
 
 using Abstract = AbstractValue;
+using Form = Course::Form;
+using Function = Course::Function;
 using Tail = PositionBound;
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
@@ -33,29 +29,16 @@ bool grows(const Abstract& x) {
   return x.per_period != 0.0 || x.before.row != 0.0 || x.behind.column != 0.0;
 }
 
-std::optional<Abstract> cast_of(const AbstractMath& math, const Abstract& x, const ops::Cast& op) {
-  if (op.to == DType::kBool) {
-    return math.comparison(x, AbstractMath::number(0), ops::BinaryKind::kNe);
+std::optional<Abstract> cast_of(const AbstractMath& math, const Abstract& x, DType to) {
+  if (to == DType::kBool) {
+    return math.comparison(x, AbstractMath::number(0), Function::kNe);
   }
-  return is_float(op.to) ? std::optional(x) : math.rounded(x, true);
+  return is_float(to) ? std::optional(x) : math.rounded(x, true);
 }
 
-std::optional<Abstract> unary_of(const AbstractMath& math, const Abstract& x, ops::UnaryKind kind) {
-  switch (kind) {
-    case ops::UnaryKind::kNeg:
-      return math.times(x, -1);
-    case ops::UnaryKind::kFloor:
-    case ops::UnaryKind::kCeil:
-      return math.rounded(x, false);
-    case ops::UnaryKind::kAbs: {
-      const auto negative = math.times(x, -1);
-      return negative ? math.extreme(x, *negative, true) : std::nullopt;
-    }
-    case ops::UnaryKind::kNot:
-      return math.comparison(x, AbstractMath::number(0), ops::BinaryKind::kEq);
-    default:
-      return std::nullopt;
-  }
+std::optional<Abstract> magnitude(const AbstractMath& math, const Abstract& x) {
+  const auto negative = math.times(x, -1);
+  return negative ? math.extreme(x, *negative, true) : std::nullopt;
 }
 
 }  // namespace
@@ -107,7 +90,7 @@ std::optional<AbstractValue> Positions::compared(OutletId outlet, Square at, int
   if (!before) own->before = anything;
   if (!behind) own->behind = anything;
   auto out =
-      AbstractMath(at, period).comparison(*own, AbstractMath::number(with), ops::BinaryKind::kGt);
+      AbstractMath(at, period).comparison(*own, AbstractMath::number(with), Function::kGt);
   if (out && !before) out->before = Tail::unknown();
   if (out && !behind) out->behind = Tail::unknown();
   return out;
@@ -118,15 +101,15 @@ std::optional<AbstractValue> Positions::abstract_of_numbers(const Place& place,
   const auto& [outlet, at] = place;
   const Entry& own = entry(outlet, at);
   const AbstractMath math(at, period);
-  if (const Const* constant = own.op.constant) {
+  if (own.op.constant) {
     if (!own.constant)
-      return AbstractMath::constant(-kEndless, kEndless, !is_float(constant->value->dtype()));
+      return AbstractMath::constant(-kEndless, kEndless, !is_float(own.op.constant->dtype()));
     return AbstractMath::number(*own.constant);
   }
-  if (const ops::Range* range = own.op.range) {
-    const auto start = range->start.to_int();
+  if (own.op.is(Form::kCounted)) {
+    const auto start = own.op.course.begin->to_int();
     if (!start || (at.row < 0 && at.column < 0)) return std::nullopt;
-    return math.counted(at, static_cast<double>(*start), static_cast<double>(range->step));
+    return math.counted(at, static_cast<double>(*start), static_cast<double>(own.op.course.step));
   }
   const PositionTable& table = *own.table;
   if (period % table.period() != 0) return std::nullopt;
@@ -149,13 +132,16 @@ std::optional<AbstractValue> Positions::abstract_of(const Place& place, int64_t 
   const Node& node = node_of(outlet);
   const Entry& own = entry(outlet, at);
   const AbstractMath math(at, period);
-  if (own.op.constant || own.op.range || own.table) return abstract_of_numbers(place, period);
+  if (own.op.constant || own.op.is(Form::kCounted) || own.table) {
+    return abstract_of_numbers(place, period);
+  }
   if (!own.known || too_deep(outlet)) return std::nullopt;
-  if (const ops::CumSum* sum = own.op.sum) {
+  if (own.op.is(Form::kSummed)) {
     const auto each = summed_number(graph_, node);
-    const bool counts = sum->axis == at.row || sum->axis == at.column;
-    if (!each || !counts || sum->reverse) return std::nullopt;
-    const Square along = sum->axis == at.row ? Square{at.row, -1, -1} : Square{-1, at.column, -1};
+    const int axis = own.op.course.axis();
+    const bool counts = axis == at.row || axis == at.column;
+    if (!each || !counts || own.op.course.reverse) return std::nullopt;
+    const Square along = axis == at.row ? Square{at.row, -1, -1} : Square{-1, at.column, -1};
     Abstract out = math.counted(along, 0, *each);
     for (Tail* tail : {&out.before, &out.behind}) {
       tail->low = std::min(0.0, *each);
@@ -164,7 +150,7 @@ std::optional<AbstractValue> Positions::abstract_of(const Place& place, int64_t 
     return out;
   }
   std::vector<Abstract> in;
-  const ops::Trilu* part = own.op.part;
+  const bool part = own.op.is(Form::kTriangle);
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     const auto& made = entry(node.inputs[k], own.inputs[k]).abstract;
     if (made) {
@@ -177,12 +163,12 @@ std::optional<AbstractValue> Positions::abstract_of(const Place& place, int64_t 
     }
   }
   if (in.empty()) return std::nullopt;
-  if (own.op.moves) return in[0];
+  if (own.op.is(Form::kMoved)) return in[0];
   if (part) {
-    const auto k = part->k.to_int();
+    const auto k = own.op.course.begin->to_int();
     if (!k || *k > (1 << 24) || *k < -(1 << 24) || in[0].per_period != 0.0) return std::nullopt;
     Abstract out = in[0];
-    (part->upper ? out.before : out.behind) = Tail{};
+    (own.op.course.upper ? out.before : out.behind) = Tail{};
     out.apart = std::max(out.apart, std::abs(*k) + 1);
     return out;
   }
@@ -196,49 +182,58 @@ std::optional<AbstractValue> Positions::pointwise(const Place& place, int64_t pe
   const Node& node = node_of(place.first);
   const AbstractMath math(place.second, period);
   const PositionOp& op = entry(place.first, place.second).op;
-  if (op.cast) return cast_of(math, in[0], *op.cast);
-  if (op.unary) return unary_of(math, in[0], op.unary->kind_of);
-  if (op.chooses) return chosen(place, period, in);
-  const ops::Binary* binary = op.binary;
-  if (!binary || in.size() != 2) return std::nullopt;
+  const Function function = op.function();
   const auto number = [&](size_t k) { return uniform_number(graph_.fact(node.inputs[k]).konst); };
-  switch (binary->kind_of) {
-    case ops::BinaryKind::kAdd:
-    case ops::BinaryKind::kSub:
-      return math.added(in[0], in[1], binary->kind_of == ops::BinaryKind::kAdd ? 1 : -1);
-    case ops::BinaryKind::kMul:
+  switch (function) {
+    case Function::kCast:
+      return cast_of(math, in[0], op.made);
+    case Function::kNeg:
+      return math.times(in[0], -1);
+    case Function::kFloor:
+    case Function::kCeil:
+      return math.rounded(in[0], false);
+    case Function::kAbs:
+      return magnitude(math, in[0]);
+    case Function::kNot:
+      return math.comparison(in[0], AbstractMath::number(0), Function::kEq);
+    case Function::kChoice:
+      return chosen(place, period, in);
+    case Function::kAdd:
+    case Function::kSub:
+      return math.added(in[0], in[1], function == Function::kAdd ? 1 : -1);
+    case Function::kMul:
       for (const size_t k : {0U, 1U}) {
         const auto by = number(k);
         if (by && std::isfinite(*by)) return math.times(in[1 - k], *by);
       }
       return std::nullopt;
-    case ops::BinaryKind::kDiv:
+    case Function::kDiv:
       if (const auto by = number(1)) {
         return math.divided(in[0], *by, graph_.fact(node.inputs[0]).dtype);
       }
       return std::nullopt;
-    case ops::BinaryKind::kFloorDiv:
+    case Function::kFloorDiv:
       if (const auto by = number(1)) return math.divided(in[0], *by, DType::kDim);
       return std::nullopt;
-    case ops::BinaryKind::kShr: {
+    case Function::kShiftRight: {
       const auto bits = number(1);
       if (!bits || *bits < 0 || *bits > 16) return std::nullopt;
       return math.divided(in[0], std::exp2(*bits), DType::kDim);
     }
-    case ops::BinaryKind::kMin:
-    case ops::BinaryKind::kMax:
-      return math.extreme(in[0], in[1], binary->kind_of == ops::BinaryKind::kMax);
-    case ops::BinaryKind::kLt:
-    case ops::BinaryKind::kLe:
-    case ops::BinaryKind::kGt:
-    case ops::BinaryKind::kGe:
-    case ops::BinaryKind::kEq:
-    case ops::BinaryKind::kNe:
-      if (const auto told = math.comparison(in[0], in[1], binary->kind_of)) return told;
+    case Function::kMin:
+    case Function::kMax:
+      return math.extreme(in[0], in[1], function == Function::kMax);
+    case Function::kLt:
+    case Function::kLe:
+    case Function::kGt:
+    case Function::kGe:
+    case Function::kEq:
+    case Function::kNe:
+      if (const auto told = math.comparison(in[0], in[1], function)) return told;
       return curved(place, period);
-    case ops::BinaryKind::kAnd:
-    case ops::BinaryKind::kOr:
-      return math.joined_conditions(in, binary->kind_of == ops::BinaryKind::kAnd);
+    case Function::kAnd:
+    case Function::kOr:
+      return math.joined_conditions(in, function == Function::kAnd);
     default:
       return std::nullopt;
   }
@@ -280,4 +275,4 @@ std::optional<AbstractValue> Positions::chosen(const Place& place, int64_t perio
   return told ? std::optional(out) : std::nullopt;
 }
 
-}  // namespace rill::pulse
+}  // namespace rill

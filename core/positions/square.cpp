@@ -1,13 +1,9 @@
-#include "pulse/attention/square.h"
+#include "core/positions/square.h"
 
-#include "ops/array/slice.h"
-#include "ops/array/trilu.h"
-#include "ops/math/cumsum.h"
-#include "ops/nn/softmax.h"
-#include "pulse/attention/parts.h"
-#include "pulse/attention/skew.h"
+#include "core/graph/course.h"
 
-namespace rill::pulse {
+
+namespace rill {
 namespace {
 
 int axis_of_input(const std::vector<AxisTrack>& tracks, size_t input, int output_axis) {
@@ -24,24 +20,26 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
   Facts facts;
   for (const OutletId& input : node.inputs) facts.push_back(graph.fact(input));
   std::vector<Square> out(node.inputs.size());
-  if (softmax_of(*node.op) || node.op->as<ops::Trilu>() || node.op->as<ops::CumSum>()) {
+  const Course course = node.op->course();
+  if (course.is(Course::Form::kNormalised) || course.is(Course::Form::kTriangle) ||
+      course.is(Course::Form::kSummed)) {
     out[0] = output;
     return out;
   }
-  if (node.op->as<RelativeShift>()) {
+  if (course.is(Course::Form::kShifted)) {
     const int rank = node.outputs[0].rank();
     if (output != Square{rank - 2, rank - 1, -1}) return std::nullopt;
     out[0] = {rank - 2, -1, rank - 1};
     return out;
   }
-  const auto* cut = node.op->as<ops::Slice>();
+  const bool cuts = course.is(Course::Form::kCut);
   const std::vector<AxisTrack> tracks = node.op->axes(facts, node.outputs);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const auto follow = [&](int axis, int* to) {
       if (axis < 0) return true;
       const int found = axis_of_input(tracks, i, axis);
       // A table that is cut to the stream does not depend on the position itself.
-      if (found == -2 && cut && cut->axis == axis) return !facts[i].dim(axis).mentions(symbol);
+      if (found == -2 && cuts && course.axis() == axis) return !facts[i].dim(axis).mentions(symbol);
       if (found == -2) return !facts[i].mentions(symbol);
       // An axis that is repeated does not depend on the position.
       if (found >= 0 && facts[i].dim(found).mentions(symbol)) *to = found;
@@ -55,4 +53,4 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
   return out;
 }
 
-}  // namespace rill::pulse
+}  // namespace rill

@@ -1,4 +1,4 @@
-#include "pulse/attention/position_math.h"
+#include "core/positions/element.h"
 
 #include <algorithm>
 #include <array>
@@ -6,20 +6,10 @@
 #include <cstring>
 #include <limits>
 
+#include "core/graph/walk.h"
 #include "core/tensor/visit_number.h"
-#include "ops/array/axis_ops.h"
-#include "ops/array/broadcast.h"
-#include "ops/array/cast.h"
-#include "ops/array/range.h"
-#include "ops/array/reshape.h"
-#include "ops/array/trilu.h"
-#include "ops/math/binary.h"
-#include "ops/math/cumsum.h"
-#include "ops/math/select.h"
-#include "ops/math/unary.h"
-#include "pulse/attention/parts.h"
 
-namespace rill::pulse {
+namespace rill {
 namespace {
 
 /// Doubles hold whole numbers up to here.
@@ -117,26 +107,15 @@ bool is_elementwise(const Op& op, FactSpan in, FactSpan out) {
 
 }  // namespace
 
-bool keeps_values(const Op& op) {
-  return op.as<ops::AddAxis>() || op.as<ops::RmAxis>() || op.as<ops::Transpose>() ||
-         op.as<ops::Broadcast>() || op.as<ops::Reshape>();
-}
-
 PositionOp::PositionOp(const Op& of, FactSpan in, FactSpan out)
     : op(&of),
-      constant(of.as<Const>()),
-      range(of.as<ops::Range>()),
-      sum(of.as<ops::CumSum>()),
-      part(of.as<ops::Trilu>()),
-      cast(of.as<ops::Cast>()),
-      unary(of.as<ops::Unary>()),
-      binary(binary_of(of)),
-      chooses(of.as<ops::Select>() != nullptr),
-      moves(keeps_values(of)),
-      pointwise(cast || unary || binary || chooses || (!moves && is_elementwise(of, in, out))) {
+      course(of.course()),
+      constant(constant_of(of)),
+      pointwise(is(Course::Form::kPerElement) ||
+                (!is(Course::Form::kMoved) && is_elementwise(of, in, out))) {
   if (!pointwise) return;
   // Whole numbers are computed in 64 bits; a result that would wrap in fewer is unknown.
-  wide = (unary || binary) && is_int(in[0].dtype);
+  wide = course.widens && is_int(in[0].dtype);
   for (const Fact& fact : in) read.push_back(wide ? DType::kI64 : fact.dtype);
   made = out[0].dtype;
   rank = out[0].rank();
@@ -145,9 +124,7 @@ PositionOp::PositionOp(const Op& of, FactSpan in, FactSpan out)
 std::optional<double> number_of(const PositionOp& op, std::span<const double> in) {
   constexpr size_t kMost = 3;
   if (!op.pointwise || in.size() != op.read.size() || in.size() > kMost) return std::nullopt;
-  const bool divides = op.binary && (op.binary->kind_of == ops::BinaryKind::kDiv ||
-                                     op.binary->kind_of == ops::BinaryKind::kFloorDiv);
-  if (divides && in[1] == 0.0) return std::nullopt;
+  if (op.divides() && in[1] == 0.0) return std::nullopt;
   std::array<Element, kMost> elements;
   std::array<View, kMost> views;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -163,8 +140,9 @@ std::optional<double> number_of(const PositionOp& op, std::span<const double> in
   if (!op.op->eval(ctx).ok()) return std::nullopt;
   const auto number = result.get();
   // A cast to fewer bits than the number has wraps, too.
-  const bool cut = number && op.cast && is_int(op.made) && *number != std::trunc(in[0]);
+  const bool cut = number && op.is(Course::Function::kCast) && is_int(op.made) &&
+                   *number != std::trunc(in[0]);
   return number && !cut && Element(op.made).put(*number) ? number : std::nullopt;
 }
 
-}  // namespace rill::pulse
+}  // namespace rill

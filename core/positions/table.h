@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "pulse/attention/square.h"
+#include "core/positions/square.h"
 
-namespace rill::pulse {
+namespace rill {
 
 /// A mask from a constant table, sliced to the length of the stream: one number for each query and
 /// key. Its period continues after the last row. If only the places of minus infinity are periodic,
@@ -51,4 +51,4 @@ class PositionTable {
   int64_t reach_ = 0;
 };
 
-}  // namespace rill::pulse
+}  // namespace rill
