@@ -10,7 +10,7 @@
 #include "core/base/sorted.h"
 #include "core/optim/optim.h"
 #include "pulse/pulse.h"
-#include "pulse/ready.h"
+#include "pulse/before/ties.h"
 #include "pulse/sliding.h"
 
 namespace rill::audit {

@@ -7,7 +7,7 @@
 namespace rill::pulse {
 
 /// Return the graph in the form that is pulsed: with its knowledge of streams, and simplified.
-Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol);
+Result<Graph> before_pulsing(Graph graph, std::string_view symbol);
 
 /// Return whether attention streams along that symbol, which takes more code than a single
 /// operator.
@@ -19,8 +19,5 @@ Result<Graph> ready_for_pulses(const Graph& graph, const Options& options);
 
 /// Errors: kPulse for a model that is already pulsed.
 Status refuse_pulsed(const Graph& graph);
-
-/// Replace symbols by their value in the stream symbol, from assertions: R by S/4 if S == 4*R.
-Result<Graph> with_ties(Graph graph, std::string_view symbol);
 
 }  // namespace rill::pulse

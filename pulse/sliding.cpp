@@ -15,6 +15,7 @@
 #include "ops/built.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/mask.h"
+#include "pulse/before/ties.h"
 #include "pulse/builder.h"
 #include "pulse/lengths.h"
 #include "pulse/ready.h"
