@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/checked.h"
 #include "core/base/search.h"
 #include "nnef_loader/archive/source.h"
 #include "nnef_loader/system/files.h"
@@ -41,7 +42,8 @@ Status check_shapes(const Graph& graph, const LoadOptions& options, const Findin
 Result<Graph> load_bytes(Bytes bytes, bool mapped, const std::string& folder,
                          const std::string& file, const Operators& ops,
                          const LoadOptions& options) {
-  ProtoBudget budget{options.limits.max_nodes, 2 * options.limits.max_nodes};
+  const int64_t values = (checked(options.limits.max_nodes) * 2).at_most(INT64_MAX);
+  ProtoBudget budget{options.limits.max_nodes, values, options.limits.max_nodes};
   auto model = read_model(bytes, &budget);
   if (!model.ok()) return std::move(model).take_status().at(file, 0);
   const TensorReader tensors(folder, options.limits.max_folded_bytes, mapped);
@@ -104,7 +106,8 @@ Result<Graph> load(const std::string& path, const Operators& ops, const LoadOpti
       return load_bytes(mapped.bytes(), true, folder_of(path), path, ops, options);
     }
   }
-  RILL_ASSIGN(const std::vector<std::byte> bytes, nnef::read_descriptor(descriptor, path, most));
+  RILL_ASSIGN(const std::vector<std::byte> bytes,
+              nnef::read_model_descriptor(descriptor, path, most));
   return load_bytes(bytes, false, folder_of(path), path, ops, options);
 }
 

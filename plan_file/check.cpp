@@ -4,6 +4,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/limits.h"
+#include "core/base/raise_limit.h"
 #include "core/run/plan_records.h"
 #include "core/run/touches.h"
 
@@ -17,7 +18,6 @@ constexpr int64_t kAlignOfCallers = 16;
 constexpr int64_t kMostTableBytes = int64_t{1} << 28;
 /// Multiply-adds that take as long as an element that is touched.
 constexpr int64_t kMultiplyAdds = 8;
-constexpr char kRaise[] = "Raise the limit if the file is one of yours";
 
 Checked aligned(int64_t bytes) {
   return (checked(bytes / kAlign) + (bytes % kAlign > 0 ? 1 : 0)) * kAlign;
@@ -32,6 +32,15 @@ struct SlotUse {
   int64_t align = 1;
 };
 
+/// A cost of a plan beyond a limit.
+struct Excess {
+  const char* what = nullptr;   ///< as "the plan has"
+  const char* units = nullptr;  ///< as " buffers"
+  int64_t found = 0;
+  int64_t most = 0;
+  const char* limit = nullptr;  ///< the field of rill_open_opts; null for a limit that is fixed
+};
+
 /// A plan under check. Each part is checked only if all parts before it hold: the checker never
 /// computes with a wrong number.
 class Checker {
@@ -39,7 +48,7 @@ class Checker {
   Checker(const Plan& plan, const Limits& limits) : plan_(plan), limits_(limits) {}
 
   const char* why() const { return why_; }
-  bool over_limit() const { return over_limit_; }
+  const Excess& excess() const { return excess_; }
   bool too_late() const { return too_late_; }
   Cost cost() const { return {session_, work_}; }
 
@@ -55,9 +64,10 @@ class Checker {
     if (!holds && why_ == nullptr) why_ = what;
     return why_ == nullptr;
   }
-  bool limit(bool holds, const char* what) {
-    over_limit_ |= !holds && why_ == nullptr;
-    return require(holds, what);
+  bool limit(const Excess& cost) {
+    const bool holds = cost.found <= cost.most;
+    if (!holds && why_ == nullptr) excess_ = cost;
+    return require(holds, cost.what);
   }
   void steps(const List<Step>& all, int64_t turns);
   void touches(const Region& region, bool writes, int64_t turns);
@@ -66,7 +76,7 @@ class Checker {
   const std::byte* contents(const Region& region);
   void work(Checked turns) { work_ = (turns + work_).at_most(INT64_MAX); }
   void scratch(const StepParts& parts, int64_t bytes, int64_t turns) {
-    require(bytes >= 0, "a size of scratch makes no sense");
+    require(bytes >= 0, "a step has less than no scratch memory");
     if (bytes <= 0 || why_ != nullptr) return;
     touches(region<std::byte>(parts.scratch).over(bytes).aligned(kAlign), true, turns);
     require(parts.most < 2 || bytes <= plan_.part_scratch_bytes, "parts have too little scratch");
@@ -74,12 +84,12 @@ class Checker {
 
  private:
   bool counts() {
-    const auto fits = [](size_t count, int64_t most) {
-      return static_cast<int64_t>(count) <= most;
+    const auto fits = [this](const char* units, size_t count, int64_t most, const char* field) {
+      return limit({"the plan has ", units, static_cast<int64_t>(count), most, field});
     };
-    if (!limit(fits(plan_.buffers.size(), limits_.buffers()), "it has more buffers") ||
-        !limit(fits(plan_.inputs.size(), limits_.ends()), "it has more inputs") ||
-        !limit(fits(plan_.outputs.size(), limits_.ends()), "it has more outputs")) {
+    if (!fits(" buffers", plan_.buffers.size(), limits_.buffers(), "max_buffers") ||
+        !fits(" inputs", plan_.inputs.size(), limits_.ends(), "max_outputs") ||
+        !fits(" outputs", plan_.outputs.size(), limits_.ends(), "max_outputs")) {
       return false;
     }
     slots_.resize(plan_.buffers.size());
@@ -87,19 +97,20 @@ class Checker {
     return true;
   }
   bool memory() {
-    require(plan_.part_scratch_bytes % kAlign == 0, "a size of memory makes no sense");
+    require(plan_.part_scratch_bytes % kAlign == 0,
+            "the scratch memory of parts is not a multiple of 64 bytes");
     Checked kept = 0;
     for (const PlanBuffer& buffer : plan_.buffers) {
       const Checked end = checked(buffer.offset) + buffer.bytes;
       const bool arena = buffer.kind == BufferKind::kArena;
       const bool state = buffer.kind == BufferKind::kState || buffer.kind == BufferKind::kRing;
-      require(buffer.offset % kAlign == 0, "a buffer begins where none can");
+      require(buffer.offset % kAlign == 0, "a buffer is not aligned to 64 bytes");
       require(!arena || end <= plan_.arena_bytes, "a buffer lies outside of the arena");
       require(!state || end <= plan_.state_bytes, "a buffer lies outside of the state");
       if (state) kept += aligned(buffer.bytes);
       const auto initial = static_cast<int64_t>(buffer.initial.size());
       require(initial == 0 || (state && initial == buffer.bytes),
-              "a buffer begins with other bytes than it has");
+              "the first value of a buffer has another size than the buffer");
       const auto io = static_cast<size_t>(buffer.io);
       require(buffer.kind != BufferKind::kInput || io < plan_.inputs.size(), "an input is missing");
       require(buffer.kind != BufferKind::kOutput || io < plan_.outputs.size(),
@@ -107,7 +118,7 @@ class Checker {
       if (why_ != nullptr) return false;
     }
     // Each has its own bytes, so that to begin with them takes as long as the state is large.
-    return require(kept <= plan_.state_bytes, "buffers of the state lie on one another");
+    return require(kept <= plan_.state_bytes, "buffers of the state overlap");
   }
   bool ios(const List<PlanIo>& all, BufferKind kind) {
     for (size_t i = 0; i < all.size(); ++i) {
@@ -116,7 +127,7 @@ class Checker {
                           plan_.buffers[io.buffer].kind == kind &&
                           plan_.buffers[io.buffer].io == static_cast<int>(i) &&
                           plan_.buffers[io.buffer].bytes == io.bytes;
-      if (!require(placed, "an input or output has another buffer")) return false;
+      if (!require(placed, "an input or output does not match its buffer")) return false;
       const PlanStream& stream = io.stream;
       if (stream.axis < 0) continue;
       const bool pulses = plan_.stream_pulse > 0 &&
@@ -124,14 +135,15 @@ class Checker {
                           io.shape[static_cast<size_t>(stream.axis)] == stream.pulse;
       const bool soon = checked(stream.delay) <= checked(stream.pulse) * kMostLateSteps;
       const bool lags = kind == BufferKind::kOutput && stream.pulse > 0 && !soon;
-      if (!require(pulses, "an input or output has another pulse")) return false;
+      if (!require(pulses, "an input or output does not match the pulse of the plan")) return false;
       too_late_ |= lags;
       if (!require(!lags, "an output lags its input by more than 4194304 steps")) return false;
     }
     return true;
   }
   bool affordable() {
-    return limit(work_ <= limits_.step_work(plan_.stream_pulse > 0), "a step does more work");
+    return limit({"the work of a step is ", "", work_,
+                  limits_.step_work(plan_.stream_pulse > 0), "max_step_work"});
   }
   /// The memory of a session, including its feed for one pulse at a time.
   bool session() {
@@ -150,20 +162,21 @@ class Checker {
       }
     }
     session_ = all.at_most(INT64_MAX);
-    return limit(session_ <= limits_.session_bytes(), "a session takes more memory");
+    return limit({"a session takes ", " bytes", session_, limits_.session_bytes(),
+                  "max_session_bytes"});
   }
   bool rings() {
     for (const Ring& ring : plan_.rings) {
       const bool own = ring.buffer < plan_.buffers.size() &&
                        plan_.buffers[ring.buffer].kind == BufferKind::kRing &&
                        ring_of_[ring.buffer] == nullptr;
-      if (!require(own, "a ring shares its buffer")) return false;
+      if (!require(own, "two rings share a buffer")) return false;
       ring_of_[ring.buffer] = &ring;
       const bool counts = checked(ring.history) + ring.pulse <= ring.capacity;
       const Checked lane = checked(ring.capacity) * ring.row_bytes;
       const Checked all = checked(ring.lanes) * lane;
       const bool whole = lane == ring.lane_bytes && all == plan_.buffers[ring.buffer].bytes;
-      if (!require(counts && whole, "a ring makes no sense")) return false;
+      if (!require(counts && whole, "the sizes of a ring do not agree")) return false;
       // Its window moves back lane by lane.
       work(ring.lanes);
       if (!affordable()) return false;
@@ -179,16 +192,16 @@ class Checker {
     for (const PlanState& state : plan_.states) {
       const BufferKind kind = plan_.buffers[state.value.ref.buffer].kind;
       require(kind == BufferKind::kState || kind == BufferKind::kRing,
-              "a state lies where nothing is kept");
+              "a state lies in memory that steps do not keep");
       require(state.axis < state.value.rank && !plan_.nodes.empty() &&
                   state.node < static_cast<int>(plan_.nodes.size()),
-              "a state makes no sense");
+              "a state names an axis or a node that does not exist");
       touches(region(state.value), true, 0);
       if (why_ != nullptr) return false;
       kept += checked(state.value.volume()) * dtype_size(state.value.dtype);
     }
     // To save them takes as long as the state is large.
-    return require(kept <= plan_.state_bytes, "states lie on one another");
+    return require(kept <= plan_.state_bytes, "states overlap");
   }
 
   const Plan& plan_;
@@ -196,7 +209,7 @@ class Checker {
   std::vector<SlotUse> slots_;
   std::vector<const Ring*> ring_of_;
   const char* why_ = nullptr;
-  bool over_limit_ = false;
+  Excess excess_;
   bool too_late_ = false;
   int64_t session_ = 0;
   int64_t work_ = 0;
@@ -238,8 +251,9 @@ void Checker::steps(const List<Step>& all, int64_t turns) {
     const bool cut = checked(parts.units).within(0, kMostFrames) &&
                      checked(parts.most).within(0, kMostThreads) &&
                      (parts.most < 2 || step.kind->run_share != nullptr);
-    if (!require(cut, "a step cannot be cut so") ||
-        !require(step.kind->touch != nullptr, "a step of a kind that nothing is known of")) {
+    if (!require(cut, "a step has parts that its kind does not have") ||
+        !require(step.kind->touch != nullptr,
+                 "a step has a kind that does not report its memory")) {
       return;
     }
     OneStep told(this, step, turns);
@@ -252,7 +266,7 @@ void Checker::touches(const Region& region, bool writes, int64_t turns) {
   const Checked offset = ref.offset;
   if (!require(region.sane && offset.within(-kMostMemoryBytes, kMostMemoryBytes) &&
                    ref.buffer < plan_.buffers.size(),
-               "a step goes where no memory is")) {
+               "a step refers to memory that does not exist")) {
     return;
   }
   work(checked(region.visits) * turns);
@@ -261,7 +275,7 @@ void Checker::touches(const Region& region, bool writes, int64_t turns) {
   const auto to = (offset + checked(region.last) * region.size + region.size)
                       .value(INT64_MIN, INT64_MAX);
   if (!require(from && to && ref.offset % region.align == 0,
-               "a step goes where no element begins")) {
+               "a step refers to the middle of an element")) {
     return;
   }
   const int64_t first = *from;
@@ -274,7 +288,7 @@ void Checker::touches(const Region& region, bool writes, int64_t turns) {
   const PlanBuffer& buffer = plan_.buffers[ref.buffer];
   if (buffer.kind == BufferKind::kSlot) {
     SlotUse& slot = slots_[ref.buffer];
-    require(slot.active && !writes, "a step goes to a slot outside of its loop");
+    require(slot.active && !writes, "a step uses a slot outside of its loop");
     slot.first = slot.touched ? std::min(slot.first, first) : first;
     slot.end = slot.touched ? std::max(slot.end, end) : end;
     slot.align = std::max(slot.align, region.align);
@@ -288,12 +302,12 @@ void Checker::touches(const Region& region, bool writes, int64_t turns) {
     // The window moves on, as far as this, which is less than a lane.
     const Checked moves = checked(ring->capacity) - ring->history - ring->pulse;
     room = (checked(room) - moves * ring->row_bytes).at_most(room);
-    require(ring->row_bytes % region.align == 0, "a step goes where no element begins");
+    require(ring->row_bytes % region.align == 0, "a step refers to the middle of an element");
   }
   const bool of_callers = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
   require(!of_callers || region.align <= kAlignOfCallers,
-          "a step needs memory with a larger alignment");
-  require(first >= 0 && end <= room, "a step goes outside of a buffer");
+          "a step needs a larger alignment than inputs and outputs have");
+  require(first >= 0 && end <= room, "a step reads or writes outside of a buffer");
 }
 
 const std::byte* Checker::contents(const Region& region) {
@@ -301,8 +315,9 @@ const std::byte* Checker::contents(const Region& region) {
   if (why_ != nullptr) return nullptr;
   const PlanBuffer& buffer = plan_.buffers[region.ref.buffer];
   table_bytes_ = (checked(region.visits) * region.size + table_bytes_).at_most(INT64_MAX);
-  if (!require(buffer.kind == BufferKind::kConst, "a table is no constant") ||
-      !limit(table_bytes_ <= kMostTableBytes, "its tables take longer to look through")) {
+  if (!require(buffer.kind == BufferKind::kConst, "a table is not a constant") ||
+      !limit({"the tables that opening checks take ", " bytes", table_bytes_, kMostTableBytes,
+              nullptr})) {
     return nullptr;
   }
   // An empty region is not read.
@@ -318,9 +333,9 @@ void Checker::runs(const List<Step>& all, std::span<const StepTouches::Slot> slo
     const bool free = id < slots_.size() && plan_.buffers[id].kind == BufferKind::kSlot &&
                       !slots_[id].active;
     const Checked last = checked(each.turns) * each.chunk_bytes;
-    if (!require(free && each.slot.offset == 0, "a loop shares its slot") ||
+    if (!require(free && each.slot.offset == 0, "a loop uses a slot that another loop uses") ||
         !require(last.within(-kMostMemoryBytes, kMostMemoryBytes),
-                 "a loop goes beyond all memory")) {
+                 "a loop reaches beyond the largest memory")) {
       return;
     }
     slots_[id] = SlotUse{};
@@ -336,10 +351,17 @@ void Checker::runs(const List<Step>& all, std::span<const StepTouches::Slot> slo
     Region region = rill::region<std::byte>(each.from)
                         .over(each.turns, each.chunk_bytes)
                         .aligned(use.align);
-    require(each.chunk_bytes % use.align == 0, "a loop goes where no element begins");
+    require(each.chunk_bytes % use.align == 0, "a loop refers to the middle of an element");
     region = region.at(use.first).over(checked(use.end) - use.first);
     touches(region, false, 1);
   }
+}
+
+Status beyond(const Excess& excess) {
+  Status status = fail(Code::kNoMem, excess.what, excess.found, excess.units, ": the limit is ",
+                       excess.most);
+  if (excess.limit == nullptr) return status;
+  return std::move(status).hint(raise_limit(excess.limit, "rill_open_opts"));
 }
 
 }  // namespace
@@ -348,22 +370,18 @@ Result<Cost> check(const Plan& plan, const Limits& limits) {
   Checker checker(plan, limits);
   checker.run();
   if (checker.why() == nullptr) return checker.cost();
-  if (checker.over_limit()) {
-    return fail(Code::kNoMem, checker.why(), " than the limits allow")
-        .hint(kRaise);
-  }
+  if (checker.excess().what != nullptr) return beyond(checker.excess());
   if (checker.too_late()) {
     return fail(Code::kUnsupported, checker.why()).hint("Pulse the model by more frames per step");
   }
-  return fail(Code::kParse, "a plan that no compiler of rill makes: ", checker.why())
+  return fail(Code::kParse, "the plan is damaged: ", checker.why())
       .hint("Compile the model again, or copy the file again");
 }
 
 Status check_size(int64_t file_bytes, const Limits& limits) {
   if (file_bytes <= limits.file_bytes()) return {};
-  return fail(Code::kNoMem, "a plan file of ", file_bytes, " bytes: the limit is ",
-              limits.file_bytes())
-      .hint(kRaise);
+  return beyond({"the plan file has ", " bytes", file_bytes, limits.file_bytes(),
+                 "max_file_bytes"});
 }
 
 }  // namespace rill::plan_file

@@ -6,6 +6,7 @@
 
 #include "core/base/aligned.h"
 #include "core/base/mapped_file.h"
+#include "core/base/raise_limit.h"
 #include "core/run/plan_format.h"
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -55,7 +56,9 @@ Status open_file(const std::string& path, Opened* out) {
 #endif
 
 Status too_large(const std::string& path, size_t bytes, int64_t most) {
-  return fail(Code::kNoMem, "a file of ", bytes, " bytes: the limit is ", most).at(path, 0);
+  return fail(Code::kNoMem, "the plan file has ", bytes, " bytes: the limit is ", most)
+      .at(path, 0)
+      .hint(raise_limit("max_file_bytes", "rill_open_opts"));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ std::vector<std::byte> step_bytes(const Plan& plan, size_t index, const Known& k
 Status differs(std::string_view target, const Plan& expected, const Plan& found,
                const Known& known) {
   Status status =
-      fail(Code::kInternal, "the plan for ", target, " is another one when its file is opened");
+      fail(Code::kInternal, "the plan for ", target, " differs from the one that its file holds");
   const size_t steps = std::min(expected.steps.size(), found.steps.size());
   for (size_t i = 0; i < steps; ++i) {
     if (step_bytes(expected, i, known) == step_bytes(found, i, known)) continue;
@@ -50,10 +50,10 @@ Status differs(std::string_view target, const Plan& expected, const Plan& found,
 Status expect_same(const TargetPlan& each, const MappedFile& file,
                    std::span<const std::byte> mapped, Known known, const WriteOptions& options) {
   known.rank = [&](std::string_view target) { return target == each.target ? 0 : -1; };
-  auto opened = open(file.bytes, file.owner, known);
+  auto opened = open(file.bytes, file.owner, known, options.limits);
   // Kernels of another CPU: its numbers can be checked here, though.
   if (!opened.ok() && opened.error().code == Code::kUnsupported) {
-    return check(*each.plan).status();
+    return check(*each.plan, options.limits).status();
   }
   if (!opened.ok()) return opened.take_status();
   const TargetPlan again{each.target, opened->plan};

@@ -9,6 +9,7 @@
 #include "core/exec/plan.h"
 #include "core/exec/property.h"
 #include "core/graph/nnef.h"
+#include "plan_file/limits.h"
 
 namespace rill::plan_file {
 
@@ -23,6 +24,7 @@ struct WriteOptions {
   std::string audit;                 ///< what an audit of the model said; empty if none ran
   std::string weights;               ///< how the weights were quantised; empty if they were not
   std::vector<Property> properties;  ///< of the model, in the order of their keys
+  Limits limits;                     ///< those that the file has to open within
 };
 
 /// A constant of a file.

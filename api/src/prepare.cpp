@@ -3,6 +3,7 @@
 #include "api/src/errors.h"
 #include "api/src/guard.h"
 #include "api/src/model_handle.h"
+#include "core/base/raise_limit.h"
 #include "core/exec/plan.h"
 #include "nnef_loader/properties.h"
 
@@ -32,8 +33,9 @@ rill_status make_plan(const rill_model& model, const rill::PrepareOptions& optio
   rill::api::describe(made.get());
   const int64_t session = made->plan->arena_bytes + made->plan->state_bytes + made->io_bytes;
   if (limit > 0 && session > limit) {
-    return refuse(RILL_E_NOMEM, "a session needs %lld bytes, the limit is %lld",
-                  static_cast<long long>(session), static_cast<long long>(limit));
+    return report(
+        rill::fail(rill::Code::kNoMem, "a session takes ", session, " bytes: the limit is ", limit)
+            .hint(rill::raise_limit("max_session_bytes", "rill_plan_opts")));
   }
   *plan = made.release();
   return RILL_OK;

@@ -1,10 +1,13 @@
 package rill;
 
 import java.nio.charset.StandardCharsets;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A failure of rill: found and expected values, the place, and a remedy. */
 public final class RillException extends RuntimeException {
   private static final long serialVersionUID = 1;
+  private static final Pattern LIMIT = Pattern.compile("\\bmax_([a-z]+(?:_[a-z]+)*) of rill_open_opts");
 
   /** The kind of failure. */
   public final Status status;
@@ -21,13 +24,27 @@ public final class RillException extends RuntimeException {
 
   RillException(int code, byte[] message, byte[] node, byte[] op, byte[] file, int line,
       byte[] hint) {
-    super(text(message));
+    super(withLimits(text(message)));
     this.status = Status.of(code);
     this.node = text(node);
     this.op = text(op);
     this.file = text(file);
     this.line = line;
-    this.hint = text(hint);
+    this.hint = withLimits(text(hint));
+  }
+
+  /** Name limits as {@link OpenOptions} does. */
+  private static String withLimits(String text) {
+    Matcher limits = LIMIT.matcher(text);
+    StringBuffer out = new StringBuffer();
+    while (limits.find()) {
+      StringBuilder name = new StringBuilder("OpenOptions.max");
+      for (String word : limits.group(1).split("_")) {
+        name.append(Character.toUpperCase(word.charAt(0))).append(word.substring(1));
+      }
+      limits.appendReplacement(out, name.toString());
+    }
+    return limits.appendTail(out).toString();
   }
 
   private static String text(byte[] utf8) {

@@ -428,7 +428,10 @@ public final class RillTest {
     status(Status.NOMEM, () -> Plan.open(path, new OpenOptions().maxFileBytes(bytes - 1)));
     status(Status.NOMEM, () -> Plan.open(path, new OpenOptions().maxSessionBytes(64)));
     status(Status.NOMEM, () -> Plan.open(path, new OpenOptions().maxStepWork(10)));
-    status(Status.NOMEM, () -> Plan.open(path, new OpenOptions().maxBuffers(1)));
+    RillException buffers = refused(RillException.class,
+        () -> Plan.open(path, new OpenOptions().maxBuffers(1)));
+    expect(buffers.status == Status.NOMEM, "a limit on buffers");
+    expect(buffers.hint.contains("Raise OpenOptions.maxBuffers if"), buffers.hint);
     status(Status.NOMEM,
         () -> Plan.open(path, new OpenOptions().readFile(true).maxFileBytes(bytes - 1)));
     status(Status.ARG, () -> Plan.open(path, new OpenOptions().maxOutputs(-1)));

@@ -216,10 +216,13 @@ TEST_F(Archive, LimitsHoldForBytesRatioAndEntries) {
     ratio.ratio_slack_bytes = 1 << 20;
     const Error error = error_of(read_archive(path("z"), ratio));
     EXPECT_EQ(error.code, Code::kParse);
-    EXPECT_NE(error.message.find("unfolds to over"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("unpacks to at least"), std::string::npos) << error.message;
+    EXPECT_EQ(error.hint, "Raise max_ratio of rill_load_opts if you trust the file");
     LoadLimits count;
     count.max_entries = 1;
-    EXPECT_EQ(error_of(read_archive(path("z"), count)).message, "too many entries");
+    const Error many = error_of(read_archive(path("z"), count));
+    EXPECT_EQ(many.message, "the archive has at least 2 files: the limit is 1");
+    EXPECT_EQ(many.hint, "Raise max_entries of rill_load_opts if you trust the file");
   }
   ASSERT_TRUE(write_archive(path("folder"), Container::kFolder, zeros).ok());
   LoadLimits bytes;

@@ -53,8 +53,11 @@ void set_output(z_stream* z, std::span<std::byte> out) {
 
 class GzipIn final : public InStream {
  public:
-  GzipIn(const Source& source, int64_t most)
-      : source_(source), most_(most), inflater_(Wrapping::kGzip, "gzip data", source.name()) {}
+  GzipIn(const Source& source, int64_t most, const Budget& budget)
+      : source_(source),
+        budget_(budget),
+        most_(most),
+        inflater_(Wrapping::kGzip, "gzip data", source.name()) {}
 
   Result<size_t> read(std::span<std::byte> out) override {
     size_t done = 0;
@@ -64,9 +67,7 @@ class GzipIn final : public InStream {
       left_ = left_.subspan(step.taken);
       done += step.made;
       made_ += static_cast<int64_t>(step.made);
-      if (made_ > most_) {
-        return fail(Code::kParse, "unfolds to over ", most_, " bytes").at(source_.name(), 0);
-      }
+      if (made_ > most_) return budget_.refuse(made_);
       if (step.ended) {
         RILL_TRY(end_member());
       } else if (step.made == 0 && left_.empty() && at_ >= source_.size()) {
@@ -102,6 +103,7 @@ class GzipIn final : public InStream {
   }
 
   const Source& source_;
+  const Budget& budget_;
   int64_t most_;
   int64_t made_ = 0;
   int64_t at_ = 0;
@@ -205,8 +207,8 @@ Status Deflater::write(std::span<const std::byte> bytes, bool last, OutStream* o
   return {};
 }
 
-std::unique_ptr<InStream> gzip_in(const Source& source, int64_t most) {
-  return std::make_unique<GzipIn>(source, most);
+std::unique_ptr<InStream> gzip_in(const Source& source, int64_t most, const Budget& budget) {
+  return std::make_unique<GzipIn>(source, most, budget);
 }
 
 std::unique_ptr<OutStream> gzip_out(OutStream* out) { return std::make_unique<GzipOut>(out); }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/base/status.h"
+#include "nnef_loader/archive/budget.h"
 #include "nnef_loader/archive/source.h"
 #include "nnef_loader/archive/stream.h"
 
@@ -67,9 +68,9 @@ class Deflater {
 };
 
 /// Inflates a gzip file of one or more members. Only zeros may follow. Errors: kParse if the data,
-/// a checksum or a length is wrong, and beyond `most` bytes; kNoMem.
+/// a checksum or a length is wrong, and beyond `most` bytes, as the budget says it; kNoMem.
 /// Source: RFC 1952.
-std::unique_ptr<InStream> gzip_in(const Source& source, int64_t most);
+std::unique_ptr<InStream> gzip_in(const Source& source, int64_t most, const Budget& budget);
 
 /// Deflates into a gzip file of one member, without a name or a time. `out` must outlive the
 /// stream.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/checked.h"
+#include "core/base/raise_limit.h"
 #include "core/base/sorted.h"
 #include "nnef_loader/archive/entry_names.h"
 #include "nnef_loader/archive/source.h"
@@ -46,7 +48,10 @@ Result<std::vector<Found>> FolderReader::list(const std::string& path) {
   Status refused;
   const bool listed = system::list(path, [&](std::string_view name) {
     if (++seen_ > limits_.max_entries) {
-      refused = fail(Code::kParse, "too many files").at(root_, 0);
+      refused = fail(Code::kParse, "the folder has at least ", counted(seen_, "file"),
+                     ": the limit is ", limits_.max_entries)
+                    .at(root_, 0)
+                    .hint(raise_load_limit("max_entries"));
     } else if (!name.starts_with(".")) {
       system::Info info;
       const std::string full = str_cat(path, "/", name);
@@ -69,14 +74,19 @@ Status FolderReader::add(const std::string& name) {
   RILL_ASSIGN(const int descriptor, open_for_reading(full));
   Source file(descriptor, 0, full);
   system::Info info;
-  if (map_files_ && system::stat_open(descriptor, &info) && info.kind == system::Kind::kFile &&
-      info.bytes <= bytes_left_ && is_large_tensor(name, info.bytes)) {
+  const bool known = system::stat_open(descriptor, &info) && info.kind == system::Kind::kFile;
+  if (known && info.bytes > bytes_left_) {
+    const int64_t read = limits_.max_expanded_bytes - bytes_left_;
+    return model_too_large(root_, checked_add(read, info.bytes).value_or(info.bytes),
+                     limits_.max_expanded_bytes);
+  }
+  if (map_files_ && known && is_large_tensor(name, info.bytes)) {
     file.set_size(info.bytes);
     file.map();
   }
   Entry entry{name, {}, file.mapped()};
   if (!entry.mapped.data) {
-    RILL_ASSIGN(entry.bytes, read_descriptor(descriptor, full, bytes_left_));
+    RILL_ASSIGN(entry.bytes, read_model_descriptor(descriptor, full, bytes_left_));
   }
   bytes_left_ -= static_cast<int64_t>(std::max(entry.bytes.size(), entry.mapped.size));
   entries_.push_back(std::move(entry));

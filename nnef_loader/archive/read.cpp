@@ -74,15 +74,15 @@ Result<std::vector<Entry>> unpack_keyed(const Source& source, const LoadLimits& 
   if (content != Content::kZip) {
     return fail(Code::kParse, "not a zip file").at(source.name(), 0);
   }
-  Budget budget(limits, source.size(), source.name());
+  // The limits of a bundle of arrays are fixed.
+  Budget budget(limits, source.size(), source.name(), false);
   return unpack_zip(source, &budget, NameRule::kKey);
 }
 
 /// Return the whole source as `graph.nnef`.
 Result<Entry> graph_entry(const Source& source, const LoadLimits& limits) {
   if (source.size() > limits.max_expanded_bytes) {
-    return fail(Code::kParse, "file of over ", limits.max_expanded_bytes, " bytes")
-        .at(source.name(), 0);
+    return model_too_large(source.name(), source.size(), limits.max_expanded_bytes);
   }
   Entry entry{
       std::string(kGraphName), std::vector<std::byte>(static_cast<size_t>(source.size())), {}};
@@ -127,7 +127,7 @@ Result<Opened> open_path(const std::string& path, const LoadLimits& limits) {
   if (info.kind == system::Kind::kFile && info.bytes > 0) {
     opened.source->set_size(info.bytes);
   } else if (!opened.is_folder) {
-    RILL_ASSIGN(opened.bytes, read_descriptor(descriptor, path, limits.max_expanded_bytes));
+    RILL_ASSIGN(opened.bytes, read_model_descriptor(descriptor, path, limits.max_expanded_bytes));
     opened.source = std::make_unique<Source>(opened.bytes, path);
   }
   return opened;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "core/base/raise_limit.h"
 #include "nnef_loader/system/files.h"
 
 namespace rill::nnef {
@@ -78,8 +79,18 @@ Result<int> open_for_reading(const std::string& path) {
   return status;
 }
 
-Result<std::vector<std::byte>> read_descriptor(int descriptor, const std::string& path,
-                                               int64_t max_bytes) {
+namespace {
+
+using TooLarge = Status (*)(const std::string& path, int64_t bytes, int64_t max_bytes);
+
+Status file_too_large(const std::string& path, int64_t bytes, int64_t max_bytes) {
+  return fail(Code::kParse, "the file has at least ", counted(bytes, "byte"), ": the limit is ",
+              max_bytes)
+      .at(path, 0);
+}
+
+Result<std::vector<std::byte>> read_all(int descriptor, const std::string& path, int64_t max_bytes,
+                                        TooLarge too_large) {
   system::Info info;
   if (!system::stat_open(descriptor, &info)) return system_error("cannot read", path);
   if (info.kind == system::Kind::kFolder) {
@@ -92,7 +103,8 @@ Result<std::vector<std::byte>> read_descriptor(int descriptor, const std::string
   for (;;) {
     const size_t done = bytes.size();
     if (static_cast<int64_t>(done) > max_bytes) {
-      return fail(Code::kParse, "file of over ", max_bytes, " bytes").at(path, 0);
+      return too_large(path, std::max(static_cast<int64_t>(done), known ? info.bytes : 0),
+                       max_bytes);
     }
     // Request one byte past the known size to detect the end without growing.
     bytes.resize(std::max(done + 1, bytes.capacity()));
@@ -102,6 +114,25 @@ Result<std::vector<std::byte>> read_descriptor(int descriptor, const std::string
     bytes.resize(done + static_cast<size_t>(got));
     if (got == 0) return bytes;
   }
+}
+
+}  // namespace
+
+Status model_too_large(const std::string& path, int64_t bytes, int64_t max_bytes) {
+  return fail(Code::kParse, "the model has at least ", counted(bytes, "byte"), ": the limit is ",
+              max_bytes)
+      .at(path, 0)
+      .hint(raise_load_limit("max_expanded_bytes"));
+}
+
+Result<std::vector<std::byte>> read_descriptor(int descriptor, const std::string& path,
+                                               int64_t max_bytes) {
+  return read_all(descriptor, path, max_bytes, file_too_large);
+}
+
+Result<std::vector<std::byte>> read_model_descriptor(int descriptor, const std::string& path,
+                                                     int64_t max_bytes) {
+  return read_all(descriptor, path, max_bytes, model_too_large);
 }
 
 }  // namespace rill::nnef

@@ -50,8 +50,14 @@ Status system_error(std::string_view what, const std::string& path);
 /// Open for reading. Errors: kIo, `File not found X` if there is none.
 Result<int> open_for_reading(const std::string& path);
 
+/// Refuse a model of at least `bytes` by `LoadLimits::max_expanded_bytes`. Errors: kParse.
+Status model_too_large(const std::string& path, int64_t bytes, int64_t max_bytes);
+
 /// Read all of an open file. Errors: kIo; kParse if it is over `max_bytes`.
 Result<std::vector<std::byte>> read_descriptor(int descriptor, const std::string& path,
                                                int64_t max_bytes);
+/// As above, of a model; a larger one is refused by `model_too_large`.
+Result<std::vector<std::byte>> read_model_descriptor(int descriptor, const std::string& path,
+                                                     int64_t max_bytes);
 
 }  // namespace rill::nnef

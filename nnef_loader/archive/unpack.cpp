@@ -14,7 +14,7 @@ Result<std::vector<Entry>> unpack_tgz(const Source& source, Budget* budget) {
   // Allow for the tar's own bytes: headers, names, padding.
   constexpr int64_t kTarBytes = int64_t{16} << 20;
   const int64_t most = checked_add(budget->left(), kTarBytes).value_or(budget->left());
-  return read_tar(gzip_in(source, most).get(), "gzip data", source.name(), budget);
+  return read_tar(gzip_in(source, most, *budget).get(), "gzip data", source.name(), budget);
 }
 
 Result<std::vector<Entry>> unpack_zip(const Source& source, Budget* budget, NameRule rule) {

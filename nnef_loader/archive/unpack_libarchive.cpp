@@ -175,6 +175,7 @@ Result<std::vector<std::byte>> Unpacker::data(archive_entry* header, const std::
 struct GzipStream {
   archive* raw = nullptr;
   const Source* source = nullptr;
+  const Budget* budget = nullptr;
   uint64_t most = 0;
   Crc32 crc;
   uint64_t total = 0;
@@ -194,7 +195,7 @@ struct GzipStream {
       if (size == 0) continue;
       total += size;
       if (total > most) {
-        failure = fail(Code::kParse, "unfolds to over ", most, " bytes").at(source->name(), 0);
+        failure = budget->refuse(static_cast<int64_t>(total));
         return -1;
       }
       crc.update({static_cast<const std::byte*>(*piece), size});
@@ -259,6 +260,7 @@ Result<std::vector<Entry>> unpack_tgz(const Source& source, Budget* budget) {
   GzipStream stream;
   stream.raw = raw.get();
   stream.source = &source;
+  stream.budget = budget;
   // Allow for the tar's own bytes: headers, names, padding.
   stream.most = static_cast<uint64_t>(budget->left()) + (uint64_t{16} << 20);
   archive_read_support_format_tar(handle.get());

@@ -90,7 +90,7 @@ TEST_F(ZipFile, EntriesThatShareTheirDataCountEachTime) {
   limits.max_expanded_bytes = 64 << 20;
   const auto entries = read_archive_memory(bytes_of(bomb + directory + last), "x", limits);
   ASSERT_FALSE(entries.ok());
-  EXPECT_EQ(entries.error().message, "unfolds to over 67108864 bytes");
+  EXPECT_NE(entries.error().message.find(": the limit is 67108864"), std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "nnef_loader/build/builder.h"
 
+#include <limits>
+
+#include "core/base/checked.h"
+#include "core/base/raise_limit.h"
 #include "core/base/search.h"
 #include "core/optim/precision.h"
 #include "nnef_loader/build/limits.h"
@@ -65,20 +69,26 @@ Status Builder::audit(Target* target) {
   }
   const LoadLimits& limits = options_.limits;
   if (nodes_ > limits.max_nodes) {
-    return fail(Code::kUnsupported, "the graph has over ", limits.max_nodes, " nodes")
-        .hint("Fragments that call others several times multiply");
+    return fail(Code::kUnsupported, "the graph has at least ", counted(nodes_, "node"),
+                ": the limit is ", limits.max_nodes)
+        .hint(str_cat(raise_load_limit("max_nodes"),
+                      ". Fragments that call others several times multiply"));
   }
   if (folded_bytes_ > limits.max_folded_bytes) {
-    return fail(Code::kUnsupported, "the constants of the graph take over ",
-                limits.max_folded_bytes, " bytes");
+    return fail(Code::kUnsupported, "the constants of the graph take at least ",
+                counted(folded_bytes_, "byte"), ": the limit is ", limits.max_folded_bytes)
+        .hint(raise_load_limit("max_folded_bytes"));
   }
   return check_symbols(target->graph);
 }
 
 Status Builder::check_symbols(const Graph& graph) const {
   const int64_t most = options_.limits.max_symbols;
-  if (static_cast<int64_t>(graph.scope.symbols().size()) <= most) return {};
-  return fail(Code::kUnsupported, "the graph has over ", most, " symbols");
+  const auto symbols = static_cast<int64_t>(graph.scope.symbols().size());
+  if (symbols <= most) return {};
+  return fail(Code::kUnsupported, "the graph has at least ", counted(symbols, "symbol"),
+              ": the limit is ", most)
+      .hint(raise_load_limit("max_symbols"));
 }
 
 Status Builder::apply_extension(const Extension& extension,
@@ -96,8 +106,13 @@ Status Builder::apply_extension(const Extension& extension,
     return check_symbols(main_.graph);
   }
   if (extension.name == "tract_assert") {
-    if (++assertions_ > options_.limits.max_symbols * kAssertionsPerSymbol) {
-      return fail(Code::kUnsupported, "the graph has too many assertions");
+    const int64_t most = (checked(options_.limits.max_symbols) * kAssertionsPerSymbol)
+                             .at_most(std::numeric_limits<int64_t>::max());
+    if (++assertions_ > most) {
+      return fail(Code::kUnsupported, "the graph has at least ",
+                  counted(assertions_, "assertion"), ": the limit is ", most, ", ",
+                  kAssertionsPerSymbol, " per symbol")
+          .hint(raise_load_limit("max_symbols"));
     }
     if (extension.rest.find(':') == std::string::npos) {
       return main_.graph.scope.assert_text(extension.rest);

@@ -30,7 +30,7 @@ TEST(Limits, OfTheText) {
   limits.max_text_bytes = static_cast<int64_t>(text.size());
   EXPECT_EQ(error_of(text, limits), "");
   limits.max_text_bytes -= 1;
-  EXPECT_NE(error_of(text, limits).find("graph.nnef: text of "), std::string::npos);
+  EXPECT_NE(error_of(text, limits).find("graph.nnef: a text of "), std::string::npos);
 }
 
 TEST(Limits, OfTheNodes) {
@@ -39,7 +39,8 @@ TEST(Limits, OfTheNodes) {
   std::string statements = "  a = x + x;\n  b = a + x;\n";
   EXPECT_EQ(error_of(graph_of("", statements + "  y = b + x;\n"), limits), "");
   statements += "  c = b + x;\n  y = c + x;\n";
-  EXPECT_NE(error_of(graph_of("", statements), limits).find("over 4 nodes"), std::string::npos);
+  EXPECT_NE(error_of(graph_of("", statements), limits).find("at least 5 nodes: the limit is 4"),
+            std::string::npos);
 }
 
 TEST(Limits, OfTheSymbols) {
@@ -48,7 +49,7 @@ TEST(Limits, OfTheSymbols) {
   const std::string two = "extension tract_symbol A;\nextension tract_symbol B;\n";
   EXPECT_EQ(error_of(graph_of(two, "  y = x + x;\n"), limits), "");
   EXPECT_NE(error_of(graph_of(two + "extension tract_symbol C;\n", "  y = x + x;\n"), limits)
-                .find("over 2 symbols"),
+                .find("at least 3 symbols: the limit is 2"),
             std::string::npos);
 }
 
@@ -59,7 +60,8 @@ TEST(Limits, OfTheAssertions) {
   for (int i = 0; i < 32; ++i) head += "extension tract_assert A >= 1;\n";
   EXPECT_EQ(error_of(graph_of(head, "  y = x + x;\n"), limits), "");
   head += "extension tract_assert A >= 1;\n";
-  EXPECT_NE(error_of(graph_of(head, "  y = x + x;\n"), limits).find("too many assertions"),
+  EXPECT_NE(error_of(graph_of(head, "  y = x + x;\n"), limits)
+                .find("at least 33 assertions: the limit is 32"),
             std::string::npos);
 }
 
@@ -71,7 +73,7 @@ TEST(Limits, OfTheConstants) {
   std::string many;
   for (int i = 0; i < 40; ++i)
     many += "  y" + std::to_string(i) + " = x + " + std::to_string(i) + ".5;\n";
-  EXPECT_NE(error_of(graph_of("", many + "  y = y0 + y1;\n"), limits).find("over 64 bytes"),
+  EXPECT_NE(error_of(graph_of("", many + "  y = y0 + y1;\n"), limits).find("the limit is 64"),
             std::string::npos);
 }
 

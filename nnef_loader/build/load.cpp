@@ -1,5 +1,6 @@
 #include "nnef_loader/load.h"
 
+#include "core/base/raise_limit.h"
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/load_entries.h"
 #include "nnef_loader/build/nested.h"
@@ -13,9 +14,12 @@ constexpr std::string_view kQuantFile = "graph.quant";
 Status check_length(std::string_view text, std::string_view file, const LoadLimits& limits) {
   const auto bytes = static_cast<int64_t>(text.size());
   if (bytes <= limits.max_text_bytes) return {};
-  return fail(Code::kParse, "text of ", bytes, " bytes, at most ", limits.max_text_bytes,
-              " are allowed")
-      .at(file, 0);
+  const auto most = static_cast<int64_t>(kMaxTextBytes);
+  return fail(Code::kParse, "a text of ", counted(bytes, "byte"), ": the limit is ",
+              limits.max_text_bytes)
+      .at(file, 0)
+      .hint(bytes <= most ? raise_load_limit("max_text_bytes")
+                          : str_cat("No text may have more than ", most, " bytes"));
 }
 
 }  // namespace

@@ -281,8 +281,7 @@ Result<LValue> Parser::lvalue_item() {
 
 Status check_text(std::string_view text, std::string_view file) {
   if (text.size() > kMaxTextBytes) {
-    return fail(Code::kParse, "text of ", text.size(), " bytes, at most ", kMaxTextBytes,
-                " are read")
+    return fail(Code::kParse, "a text of ", text.size(), " bytes: the limit is ", kMaxTextBytes)
         .at(file, 0);
   }
   const size_t bad = find_bad_utf8(text);

@@ -208,8 +208,7 @@ std::string key_text(const std::string& name) {
 
 Result<QuantInfo> parse_quant(std::string_view text, std::string_view file) {
   if (text.size() > kMaxTextBytes) {
-    return fail(Code::kParse, "text of ", text.size(), " bytes, at most ", kMaxTextBytes,
-                " are read")
+    return fail(Code::kParse, "a text of ", text.size(), " bytes: the limit is ", kMaxTextBytes)
         .at(file, 0);
   }
   return QuantParser(text, file).entries();

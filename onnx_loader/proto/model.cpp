@@ -1,5 +1,7 @@
 #include "onnx_loader/proto/model.h"
 
+#include "core/base/raise_limit.h"
+
 namespace rill::onnx {
 namespace {
 
@@ -112,14 +114,22 @@ Status read_type(Bytes bytes, ValueInfo* info) {
   return in.take_status();
 }
 
-Status take(int64_t* left, std::string_view what) {
-  if ((*left)-- > 0) return {};
-  return fail(Code::kUnsupported, "the file has too many ", what)
-      .hint("raise the load limits if the file is to be trusted");
+Status take_node(ProtoBudget* budget) {
+  if (budget->nodes_left-- > 0) return {};
+  return fail(Code::kUnsupported, "the file has more nodes than the limit of ", budget->max_nodes)
+      .hint(raise_load_limit("max_nodes"));
+}
+
+/// Count a tensor, or the type of a wire.
+Status take_value(ProtoBudget* budget) {
+  if (budget->values_left-- > 0) return {};
+  return fail(Code::kUnsupported, "the file has more tensors and types of wires than twice the ",
+              "limit of ", counted(budget->max_nodes, "node"))
+      .hint(raise_load_limit("max_nodes"));
 }
 
 Status read_value_info(Bytes bytes, ProtoBudget* budget, std::vector<ValueInfo>* out) {
-  RILL_TRY(take(&budget->values_left, "values"));
+  RILL_TRY(take_value(budget));
   ValueInfo info;
   Wire in(bytes, "ValueInfoProto");
   while (in.next()) {
@@ -216,7 +226,7 @@ Result<AttributeProto> read_attribute(Bytes bytes) {
 }
 
 Result<NodeProto> read_node(Bytes bytes, ProtoBudget* budget) {
-  RILL_TRY(take(&budget->nodes_left, "nodes"));
+  RILL_TRY(take_node(budget));
   NodeProto out;
   Wire in(bytes, "NodeProto");
   while (in.next()) {
@@ -426,13 +436,13 @@ Result<GraphProto> read_graph(Bytes bytes, ProtoBudget* budget) {
         out.name = in.text();
         break;
       case 5: {
-        RILL_TRY(take(&budget->values_left, "values"));
+        RILL_TRY(take_value(budget));
         RILL_ASSIGN(TensorProto tensor, read_tensor_message(in.bytes()));
         out.initializers.push_back(std::move(tensor));
         break;
       }
       case 15: {
-        RILL_TRY(take(&budget->values_left, "values"));
+        RILL_TRY(take_value(budget));
         RILL_ASSIGN(SparseTensorProto tensor, read_sparse_tensor(in.bytes()));
         out.sparse_initializers.push_back(std::move(tensor));
         break;
@@ -475,7 +485,7 @@ Result<ModelProto> read_model(Bytes bytes, ProtoBudget* budget) {
         RILL_TRY(add_opset(in.bytes(), &out.opsets));
         break;
       case 14:
-        RILL_TRY(take(&budget->values_left, "values"));
+        RILL_TRY(take_value(budget));
         RILL_TRY(add_entry(in.bytes(), &out.metadata));
         break;
       case 25: {

@@ -134,6 +134,7 @@ struct ModelProto {
 struct ProtoBudget {
   int64_t nodes_left = 0;
   int64_t values_left = 0;  ///< tensors and types of wires
+  int64_t max_nodes = 0;    ///< the limit that both come from
 };
 
 /// Return whether the first bytes of a file are those of an ONNX model.

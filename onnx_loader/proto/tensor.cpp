@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/checked.h"
+#include "core/base/raise_limit.h"
 #include "core/graph/onnx.h"
 #include "onnx_loader/proto/beside.h"
 
@@ -197,9 +198,13 @@ Result<TensorPtr> TensorReader::read(const TensorProto& proto) const {
     return fail(Code::kParse, "tensor \"", proto.name, "\" of shape ", proto.dims,
                 " holds fewer elements than ", *volume);
   }
-  if (*bytes > max_bytes_ || (proto.external && type == DType::kString)) {
-    return fail(Code::kUnsupported, "tensor \"", proto.name, "\" takes ", *bytes,
-                " bytes, at most ", max_bytes_, " are allowed");
+  if (*bytes > max_bytes_) {
+    return fail(Code::kUnsupported, "tensor \"", proto.name, "\" takes ", counted(*bytes, "byte"),
+                ": the limit is ", max_bytes_)
+        .hint(raise_load_limit("max_folded_bytes"));
+  }
+  if (proto.external && type == DType::kString) {
+    return fail(Code::kUnsupported, "tensor \"", proto.name, "\" holds strings as external data");
   }
   if (proto.external) {
     RILL_ASSIGN(Tensor out, external(proto, type, *bytes));

@@ -26,6 +26,8 @@ _NAMES = {
     "rill_compile": "model.compile",
     "rill_plan_open": "rill.load_plan",
     "rill_plan_map": "rill.load_plan",
+    "rill_load_opts": "rill.load",
+    "rill_open_opts": "rill.load_plan",
 }
 _C_NAME = re.compile(r"\brill_[a-z_]+\b")
 #: Options of the program in hints, and the equivalent Python calls.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from . import _rill
 from ._arrays import in_order, out_of
@@ -139,6 +139,14 @@ def _load_within(source: Any, limits: Dict[str, int], threads: int = 1) -> Compi
     return CompiledModel(plan, os.fsdecode(source) if data is None else "", limits, threads)
 
 
+def check_limits(limits: Mapping[str, int]) -> None:
+    """Errors: ArgumentError for a limit that is not an integer >= 0 of 64 bits."""
+    for name, value in limits.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+            raise ArgumentError(f"{name} is {value!r}, expected a whole number of 0 or more",
+                                found=repr(value))
+
+
 def load_plan(
         source: Source, *, threads: int = 1, read_file: bool = False, max_file_bytes: int = 0, max_session_bytes: int = 0,
         max_step_work: int = 0, max_outputs: int = 0, max_buffers: int = 0) -> CompiledModel:
@@ -155,9 +163,6 @@ def load_plan(
     limits = {"max_file_bytes": max_file_bytes, "max_session_bytes": max_session_bytes,
               "max_step_work": max_step_work, "max_outputs": max_outputs,
               "max_buffers": max_buffers}
-    for name, value in limits.items():
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-            raise ArgumentError(f"{name} is {value!r}, expected a whole number of 0 or more",
-                                found=repr(value))
+    check_limits(limits)
     return _load_within(source, {**limits, "read_file": int(bool(read_file))},
                         thread_count(threads))

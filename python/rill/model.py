@@ -15,7 +15,7 @@ from ._html import cell, folded, page, table
 from ._io import Described
 from ._lazy import np
 from .checks import CheckReport, Data, check
-from .compiled import CompileReport, WeightLayer
+from .compiled import CompileReport, WeightLayer, check_limits
 from .latency import LatencyReport
 from .profiles import Profile
 from .stream import Stream
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The number of plans that a model caches for repeated shapes and pulses.
 _MOST_PLANS = 8
+_LIMITS = ("max_expanded_bytes", "max_ratio", "max_entries", "max_text_bytes", "max_nodes",
+           "max_symbols", "max_folded_bytes")
 
 Symbols = Mapping[str, Union[int, str]]
 
@@ -371,22 +373,28 @@ def _whole(name: str, value: Any) -> int:
 
 
 def load(source: Source, symbols: Optional[Symbols] = None, *,
-         constants: Optional[Mapping[str, Any]] = None, threads: int = 1) -> Model:
+         constants: Optional[Mapping[str, Any]] = None, threads: int = 1, **limits: int) -> Model:
     """Load a model from a path (folder, tar, tgz, zip, graph.nnef, .onnx), the bytes of one, or a
     file that is open for reading bytes, such as ``io.BytesIO``.
 
     ``symbols`` are bound at once: ``{"B": 1}``. ``constants`` replace inputs of an ONNX file by
     numbers, which can decide branches: ``{"sr": 16000}``. ``threads`` share the large steps,
     typical of whole runs, of this model and models derived from it; the bits do not depend on their
-    number. One run at a time uses them, and a child of ``os.fork`` has none. Errors: FileError,
+    number. One run at a time uses them, and a child of ``os.fork`` has none. ``limits`` bound what
+    the file may cost, as docs/reliability.md describes: max_expanded_bytes, max_ratio, max_entries,
+    max_text_bytes, max_nodes, max_symbols, max_folded_bytes; 0 means the default. Errors: FileError,
     ParseError with file and line, UnsupportedError with the operator, SymbolError, ArgumentError.
     """
+    for name in limits:
+        if name not in _LIMITS:
+            raise TypeError(f"load() got an unexpected keyword argument {name!r}")
+    check_limits(limits)
     numbers = _constants(constants)
     started = _started(thread_count(threads))
     data = bytes_of(source)
     if data is None:
-        model = Model(_rill.Model.load(path_bytes(source), numbers), os.fsdecode(source), started,
-                      threads)
+        model = Model(_rill.Model.load(path_bytes(source), numbers, dict(limits)),
+                      os.fsdecode(source), started, threads)
     else:
-        model = Model(_rill.Model.load_bytes(data, numbers), "", started, threads)
+        model = Model(_rill.Model.load_bytes(data, numbers, dict(limits)), "", started, threads)
     return model.bind(symbols)

@@ -166,21 +166,32 @@ Model* with_frames(const Model& model, const std::vector<std::pair<std::string, 
   });
 }
 
-rill_load_opts with_constants(const std::string& constants) {
+/// Return the options for `limits`; missing limits have their defaults.
+rill_load_opts load_opts(const std::string& constants, const nb::dict& limits) {
   auto options = sized<rill_load_opts>();
   options.constants = constants.empty() ? nullptr : constants.c_str();
+  const auto put = [&](const char* name, int64_t& to) {
+    if (limits.contains(name)) to = nb::cast<int64_t>(limits[name]);
+  };
+  put("max_expanded_bytes", options.max_expanded_bytes);
+  put("max_ratio", options.max_ratio);
+  put("max_entries", options.max_entries);
+  put("max_text_bytes", options.max_text_bytes);
+  put("max_nodes", options.max_nodes);
+  put("max_symbols", options.max_symbols);
+  put("max_folded_bytes", options.max_folded_bytes);
   return options;
 }
 
-Model* load(const nb::bytes& path, const std::string& constants) {
-  const rill_load_opts options = with_constants(constants);
+Model* load(const nb::bytes& path, const std::string& constants, const nb::dict& limits) {
+  const rill_load_opts options = load_opts(constants, limits);
   rill_model* model = nullptr;
   check(unlocked([&] { return rill_load(path.c_str(), &options, &model); }));
   return new Model(model);
 }
 
-Model* load_bytes(const nb::bytes& bytes, const std::string& constants) {
-  const rill_load_opts options = with_constants(constants);
+Model* load_bytes(const nb::bytes& bytes, const std::string& constants, const nb::dict& limits) {
+  const rill_load_opts options = load_opts(constants, limits);
   rill_model* model = nullptr;
   check(unlocked(
       [&] { return rill_load_memory(bytes.data(), bytes.size(), &options, &model); }));
@@ -253,8 +264,10 @@ nb::dict audit(const Model& whole, const Model& pulsed, double seconds, uint64_t
 void define_model(nb::module_& module) {
   nb::class_<Model>(module, "Model", "What a file says. It is never changed.")
       .def_static("load", &load, nb::arg("path"), nb::arg("constants") = "",
+                  nb::arg("limits") = nb::dict(),
                   "Read a folder, tar, tgz, zip or graph.nnef: the path as the system writes it.")
       .def_static("load_bytes", &load_bytes, nb::arg("data"), nb::arg("constants") = "",
+                  nb::arg("limits") = nb::dict(),
                   "Read an archive in memory.")
       .def(
           "inputs", [](const Model& model) { return io_list(model.get(), RILL_INPUT); },

@@ -145,6 +145,22 @@ def test_it_is_pickled_by_its_path(model, tmp_path):
         pickle.dumps(rill.load_plan(path.read_bytes()))
 
 
+def test_limits_of_files_that_are_loaded_name_their_keyword(model, tmp_path):
+    path = tmp_path / "model.nnef.tgz"
+    model.save(path)
+    for source in (path, path.read_bytes()):
+        for limit in ("max_expanded_bytes", "max_entries", "max_text_bytes", "max_nodes",
+                      "max_folded_bytes"):
+            with pytest.raises(rill.Error, match="the limit is") as told:
+                rill.load(source, **{limit: 1})
+            assert told.value.hint.startswith(f"Raise {limit} of rill.load if you trust the file")
+            assert rill.load(source, **{limit: 2**63 - 1}).inputs == rill.load(source).inputs
+    with pytest.raises(rill.ArgumentError, match="max_nodes is -1"):
+        rill.load(path, max_nodes=-1)
+    with pytest.raises(TypeError, match="max_knots"):
+        rill.load(path, max_knots=1)
+
+
 def test_limits_hold_for_files_and_for_bytes(model, tmp_path):
     path = tmp_path / "kws.rill"
     report = model.compile(path, pulse=8, audit_seconds=0)
@@ -157,7 +173,7 @@ def test_limits_hold_for_files_and_for_bytes(model, tmp_path):
                            ("max_step_work", 10), ("max_buffers", 1)):
             with pytest.raises(rill.OutOfMemory, match="limit") as told:
                 rill.load_plan(source, **{limit: few})
-            assert told.value.hint == "Raise the limit if the file is one of yours"
+            assert told.value.hint == f"Raise {limit} of rill.load_plan if you trust the file"
         for wrong in (-1, 2**63, 1.5, "8", True):
             with pytest.raises(rill.ArgumentError, match="max_buffers is .*0 or more"):
                 rill.load_plan(source, max_buffers=wrong)

@@ -84,7 +84,7 @@ EMITS = re.compile(r"^ops/(emit_table|\w+/\w+_emit)\.(h|cpp)$")
 
 # The other files of librill_run, for programs that have a heap.
 RUNS_WITH_HEAP = re.compile(
-    r"^core/(base/(aligned|big_number|hasher|mapped_file|number_text|printable|status|text)|"
+    r"^core/(base/(aligned|big_number|hasher|mapped_file|number_text|printable|raise_limit|status|text)|"
     r"exec/(feed|property|saved|saved_bytes|session|workers))\.(h|cpp)$|"
     r"^plan_file/(check|checksum|limits|map|place|properties)\.(h|cpp)$|"
     r"^api/src/(errors|guard|handles|io_text|library|log|lookup|session_state|open_opts|plan|properties|run_alone|session|stream|"

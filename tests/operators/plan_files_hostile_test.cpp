@@ -63,11 +63,13 @@ const Hostile kHostile[] = {
      [](Plan* plan) { plan->outputs[0].stream.delay = int64_t{1} << 40; },
      "lags its input by more than"},
     {"MoreHeldThanMemory", [](Plan* plan) { plan->outputs[0].stream.early = int64_t{1} << 40; },
-     "more memory"},
-    {"AnArenaOfATerabyte", [](Plan* plan) { plan->arena_bytes = int64_t{1} << 40; }, "more memory"},
+     "a session takes"},
+    {"AnArenaOfATerabyte", [](Plan* plan) { plan->arena_bytes = int64_t{1} << 40; },
+     "a session takes"},
     {"AnArenaBeyondAllMemory", [](Plan* plan) { plan->arena_bytes = int64_t{1} << 62; },
      "bytes of the arena"},
-    {"AStateOfATerabyte", [](Plan* plan) { plan->state_bytes = int64_t{1} << 40; }, "more memory"},
+    {"AStateOfATerabyte", [](Plan* plan) { plan->state_bytes = int64_t{1} << 40; },
+     "a session takes"},
     {"LanesOfNoBytes",
      [](Plan* plan) {
        Ring& ring = plan->rings.front();
@@ -76,7 +78,7 @@ const Hostile kHostile[] = {
        plan->buffers[ring.buffer].bytes = 0;
        plan->buffers[ring.buffer].initial.clear();
      },
-     "more work"},
+     "the work of a step"},
     {"LanesBeyondAllMemory", [](Plan* plan) { plan->rings.front().lanes = int64_t{1} << 62; },
      "lanes of a ring"},
     {"StateBuffersOnOneAnother",
@@ -87,13 +89,13 @@ const Hostile kHostile[] = {
        }
        plan->rings.clear();
      },
-     "lie on one another"},
+     "overlap"},
     {"StatesOnOneAnother",
      [](Plan* plan) {
        const List<PlanState> states = plan->states;
        for (int i = 0; i < 100; ++i) plan->states.push_back(states[0]);
      },
-     "lie on one another"},
+     "overlap"},
     {"APulseBeyondAllStreams", [](Plan* plan) { plan->stream_pulse = INT64_MAX; },
      "units of the symbol"},
     {"AUnitOfNothing", [](Plan* plan) { plan->begin_unit = 0; }, "unit of positions"},
@@ -227,13 +229,13 @@ TEST(PlanFileLimits, AreThoseThatAreAskedFor) {
   EXPECT_EQ(refusal_of(*plan, limits), "");
   plan_file::Limits tight = limits;
   --tight.max_session_bytes;
-  EXPECT_NE(refusal_of(*plan, tight).find("more memory"), std::string::npos);
+  EXPECT_NE(refusal_of(*plan, tight).find("a session takes"), std::string::npos);
   tight = limits;
   --tight.max_step_work;
-  EXPECT_NE(refusal_of(*plan, tight).find("more work"), std::string::npos);
+  EXPECT_NE(refusal_of(*plan, tight).find("the work of a step"), std::string::npos);
   tight = limits;
   --tight.max_buffers;
-  EXPECT_NE(refusal_of(*plan, tight).find("more buffers"), std::string::npos);
+  EXPECT_NE(refusal_of(*plan, tight).find(" buffers: the limit is"), std::string::npos);
   tight = {};
   tight.max_file_bytes = 64;
   EXPECT_NE(refusal_of(*plan, tight).find("the limit is 64"), std::string::npos);

@@ -47,8 +47,8 @@ export class CompiledModel extends Model {
   static load(runtime, bytes, limits = {}) {
     const values = limitValues(limits);
     if (values[0] > 0 && bytes.length > values[0]) {
-      const message = `a plan file of ${bytes.length} bytes: the limit is ${values[0]}`;
-      const hint = "Raise the limit if the file is one of yours";
+      const message = `the plan file has ${bytes.length} bytes: the limit is ${values[0]}`;
+      const hint = "Raise maxFileBytes of limits if you trust the file";
       throw new RillError({ code: "memory", text: `${message}. ${hint}`, message, hint });
     }
     const at = runtime.alloc(Math.max(bytes.length, 1));

@@ -1,12 +1,20 @@
 // The library in WebAssembly: memory, texts and errors. Runs wherever WebAssembly does, also in an
 // AudioWorklet, which has neither TextDecoder nor URL nor fetch.
 
+/** Name the limits of a text as `limits` of `load` does. Archives have fixed limits here. */
+function withLimits(text) {
+  const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+  return text.replace(/\b(max_[a-z_]+) of rill_open_opts/g, (_, name) => `${camel(name)} of limits`)
+      .replace(/Raise max_[a-z_]+ of rill_load_opts if you trust the file(\. )?/g, "")
+      .replace(/\. $/, "");
+}
+
 /** A failure of rill: what happened, where, and what to do. */
 export class RillError extends Error {
   /** @param {{code: string, text: string, message: string, node?: string, op?: string,
    *           file?: string, line?: number, hint?: string}} info */
   constructor(info) {
-    super(info.text || info.message);
+    super(withLimits(info.text || info.message));
     this.name = "RillError";
     /** The kind: "argument", "parse", "pulse", ... @type {string} */
     this.code = info.code;
@@ -19,7 +27,7 @@ export class RillError extends Error {
     this.file = info.file || "";
     this.line = info.line || 0;
     /** What to do next, or "". */
-    this.hint = info.hint || "";
+    this.hint = withLimits(info.hint || "");
   }
 }
 
