@@ -2,13 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <limits>
+#include <memory>
 #include <optional>
 
-#include "cli/option_table.h"
 #include "cli/say_impl.h"
 #include "cli/specs.h"
 #include "core/base/closest.h"
@@ -19,65 +17,20 @@ namespace {
 
 constexpr const char* kVersion = RILL_VERSION;
 
-struct CommandRow {
-  Command command;
-  const char* name;
+/// An option of the parser, with its bits of `Where`.
+struct ParsedOption {
+  CLI::Option* option;
   unsigned where;
-  bool rill_only;
-  const char* help;
-  const char* example;
 };
 
-constexpr std::array kCommands{
-    CommandRow{Command::kDump, "dump", kOnDump, false, "show the graph, write it, time it",
-               "rill model.nnef.tgz --pulse S=8 dump --nnef pulsed.nnef.tgz"},
-    CommandRow{Command::kRun, "run", kOnRun, false, "run once, or pulse by pulse, and check",
-               "rill model.nnef.tgz run --input-from-bundle io.npz --save-outputs out.npz"},
-    CommandRow{Command::kBench, "bench", kOnBench, false, "time runs",
-               "rill model.nnef.tgz --set B=1 --pulse S=8 -O bench -R --max-time 200"},
-    CommandRow{Command::kCompare, "compare", kOnCompare, false,
-               "check one mode of running by another",
-               "rill model.nnef.tgz --pulse S=8 compare --stream --input-from-bundle io.npz"},
-    CommandRow{Command::kStream, "stream", kOnStream, true, "run a whole stream, pulse by pulse",
-               "rill model.nnef.tgz --pulse S=8 stream --input-from-bundle io.npz"},
-    CommandRow{Command::kInspect, "inspect", kOnInspect, true,
-               "report latency, its causes and memory of a pulsed model",
-               "rill model.nnef.tgz --set B=1 --pulse S=8 inspect --frame-ms 10"},
-    CommandRow{Command::kCheck, "check", kOnCheck, true,
-               "check streams of all kinds against the whole run",
-               "rill model.nnef.tgz check --io io.npz --pulses 1,8,16"},
-    CommandRow{Command::kAudit, "audit", kOnAudit, true,
-               "compare streams of many lengths with the whole run, on noise",
-               "rill model.nnef.tgz --pulse S=8 audit --seconds 2"},
-    CommandRow{Command::kCompile, "compile", kOnCompile, true,
-               "write the plan as a file, for any CPU, that opens at once",
-               "rill model.nnef.tgz --set B=1 --pulse S=8 compile -o model.rill"},
-    CommandRow{Command::kModules, "modules", 0, true,
-               "print the option that builds a library for this model alone",
-               "rill model.nnef.tgz modules"},
-    CommandRow{Command::kListOps, "list-ops", 0, false, "list the operators that models may use",
-               "rill list-ops"},
-    CommandRow{Command::kListOnnxOps, "list-onnx-ops", 0, false,
-               "list the operators of ONNX, and the opsets whose forms are read",
-               "rill list-onnx-ops"},
-    CommandRow{Command::kListRuntimes, "list-runtimes", 0, false, "list the runtimes",
-               "rill list-runtimes"},
-    CommandRow{Command::kListKnobs, "list-knobs", 0, false, "list the variables that are read",
-               "rill list-knobs"},
-    CommandRow{Command::kKernels, "kernels", 0, false, "list the machines that have kernels",
-               "rill kernels"},
-    CommandRow{Command::kHwBench, "hwbench", kOnHwBench, true,
-               "time what this machine can do, and what the kernels reach of it",
-               "rill hwbench --kernels softmax"},
-};
-
-/// The parser and where its values go; options hold pointers into `args`.
+/// The parser and where its values go: options hold pointers into `common` and `commands`.
 struct Parser {
   CLI::App app;
-  Args args;
-  std::array<CLI::App*, kCommands.size()> subcommands{};
+  CommonOptions common;
+  std::vector<std::unique_ptr<Command>> commands = all_commands();
+  std::vector<CLI::App*> subcommands;  ///< of each command; null for one that the program lacks
   std::vector<std::pair<CLI::Option*, const TractOption*>> refused;
-  std::vector<CLI::Option*> options;
+  std::vector<ParsedOption> options;
   CLI::App* help = nullptr;
   std::string help_topic;
 };
@@ -96,6 +49,14 @@ std::string in_range(const std::string& text) {
   return errno == ERANGE ? str_cat(text, " is out of range: expected at most 2^63 - 1") : "";
 }
 
+/// Describe a limit that is out of range.
+std::string in_limits(const std::string& text) {
+  const std::string wrong = in_range(text);
+  if (!wrong.empty()) return wrong;
+  const bool negative = std::strtoll(text.c_str(), nullptr, 0) < 0;
+  return negative ? str_cat(text, " is below 0: expected 0 for the default, or a limit") : "";
+}
+
 CLI::Option* add_option(CLI::App* app, const Option& option) {
   if (bool* const* flag = std::get_if<bool*>(&option.value)) {
     return app->add_flag(option.names, **flag, option.help);
@@ -105,6 +66,12 @@ CLI::Option* add_option(CLI::App* app, const Option& option) {
   }
   if (int64_t* const* integer = std::get_if<int64_t*>(&option.value)) {
     return app->add_option(option.names, **integer, option.help)->check(in_range);
+  }
+  if (const Limit* limit = std::get_if<Limit>(&option.value)) {
+    const auto set = [to = limit->value](const int64_t& most) {
+      if (most != 0) *to = most;
+    };
+    return app->add_option_function<int64_t>(option.names, set, option.help)->check(in_limits);
   }
   if (double* const* real = std::get_if<double*>(&option.value)) {
     return app->add_option(option.names, **real, option.help);
@@ -119,27 +86,36 @@ CLI::Option* add_option(CLI::App* app, const Option& option) {
       ->allow_extra_args(false);
 }
 
-void add_options(Parser* parser, CLI::App* app, unsigned where) {
-  for (const Option& option : options_into(&parser->args)) {
+/// Add those of the options that `where` has, and tract's.
+void add_options(Parser* parser, CLI::App* app, unsigned where, std::span<const Option> options) {
+  const bool tract = parser->common.flavor == Flavor::kTract;
+  for (const Option& option : options) {
     if (!(option.where & where)) continue;
-    parser->options.push_back(add_option(app, option)->group(option.group));
+    const bool shown = tract || option.group != std::string_view(kWithoutEffect);
+    // An empty group is not printed.
+    CLI::Option* added = add_option(app, option)->group(shown ? option.group : "");
+    parser->options.push_back({added, option.where});
   }
   for (const TractOption& option : tract_options()) {
     if (!(option.where & where)) continue;
     CLI::Option* added = option.takes_value ? app->add_option(option.names, option.help)
                                             : app->add_flag(option.names, option.help);
     const bool no_effect = option.kind == TractOption::Kind::kNoEffect;
-    // An empty group is not printed.
-    const bool shown = no_effect && parser->args.flavor == Flavor::kTract;
-    added->group(shown ? "Without effect" : "");
-    parser->options.push_back(added);
+    added->group(no_effect && tract ? kWithoutEffect : "");
+    parser->options.push_back({added, option.where});
     if (!no_effect) parser->refused.emplace_back(added, &option);
   }
 }
 
+std::vector<Option> common_options(CommonOptions* common) {
+  std::vector<Option> out;
+  add(common, &out);
+  return out;
+}
+
 void build(Parser* parser, Flavor flavor) {
   CLI::App& app = parser->app;
-  parser->args.flavor = flavor;
+  parser->common.flavor = flavor;
   const bool tract = flavor == Flavor::kTract;
   app.name(tract ? "rill-tract" : "rill");
   app.description(
@@ -158,19 +134,23 @@ void build(Parser* parser, Flavor flavor) {
   // An argument that begins with a slash is a path, on Windows too.
   app.allow_windows_style_options(false);
   app.add_option(
-      "MODEL", parser->args.file,
+      "MODEL", parser->common.file,
       "NNEF archive (.tgz, .tar, .zip), folder or graph; ONNX (.onnx); compiled (.rill)");
-  add_options(parser, &app, kGlobal);
+  const std::vector<Option> common = common_options(&parser->common);
+  add_options(parser, &app, kGlobal, common);
   app.require_subcommand(0, 1);
-  for (size_t i = 0; i < kCommands.size(); ++i) {
-    const CommandRow& command = kCommands[i];
-    if (tract && command.rill_only) continue;
-    CLI::App* sub = app.add_subcommand(command.name, command.help);
-    parser->subcommands[i] = sub;
-    if (!tract) sub->footer(str_cat("Example:\n  ", command.example));
+  for (const std::unique_ptr<Command>& command : parser->commands) {
+    const CommandFacts& facts = command->facts();
+    parser->subcommands.push_back(nullptr);
+    if (tract && !facts.of_tract) continue;
+    CLI::App* sub = app.add_subcommand(facts.name, facts.help);
+    parser->subcommands.back() = sub;
+    if (!tract) sub->footer(str_cat("Example:\n  ", facts.example));
     // `rill compile MODEL --pulse S=8` reads as compilers do, `rill MODEL run -O` as one types.
     if (!tract) sub->fallthrough();
-    add_options(parser, sub, command.where);
+    std::vector<Option> options = common;
+    command->add_options(&options);
+    add_options(parser, sub, facts.where, options);
   }
   parser->help = app.add_subcommand("help", "print help, of a subcommand if it is named");
   parser->help->add_option("SUBCOMMAND", parser->help_topic);
@@ -184,8 +164,8 @@ int usage_error(const std::string& text, const std::string& tip = "") {
 
 std::vector<std::string_view> subcommand_names(const Parser& parser) {
   std::vector<std::string_view> names;
-  for (size_t i = 0; i < kCommands.size(); ++i) {
-    if (parser.subcommands[i]) names.emplace_back(kCommands[i].name);
+  for (size_t i = 0; i < parser.commands.size(); ++i) {
+    if (parser.subcommands[i]) names.emplace_back(parser.commands[i]->facts().name);
   }
   return names;
 }
@@ -209,8 +189,11 @@ int extra_error(const Parser& parser) {
   const bool positional = option == extras.end();
   if (positional && parser.app.get_subcommands().empty()) return unknown_subcommand(parser, name);
   std::vector<std::string> options;
-  Args unused;
-  for (const Option& each : options_into(&unused)) options.push_back(long_name(each.names));
+  std::vector<Option> rows;
+  CommonOptions unused;
+  add(&unused, &rows);
+  for (const std::unique_ptr<Command>& command : all_commands()) command->add_options(&rows);
+  for (const Option& each : rows) options.push_back(long_name(each.names));
   std::vector<std::string_view> names(options.begin(), options.end());
   if (positional) names = subcommand_names(parser);
   const std::string_view meant = closest(name, names);
@@ -230,42 +213,8 @@ void print_version(Flavor flavor) {
   say("tract-cli {} (rill {})\n", tract_version(), kVersion);
 }
 
-// Where the making of a model may stop; some only of models in other formats.
-constexpr std::array<const char*, 17> kStages{"load",
-                                              "analyse",
-                                              "incorporate",
-                                              "type",
-                                              "declutter",
-                                              "pulse",
-                                              "pulse-to-type",
-                                              "pulse-declutter",
-                                              "set",
-                                              "set-declutter",
-                                              "nnef-cycle",
-                                              "nnef-cycle-declutter",
-                                              "tflite-cycle-predump",
-                                              "tflite-cycle",
-                                              "tflite-cycle-declutter",
-                                              "before-optimize",
-                                              "optimize"};
-
-/// Refuse what is neither a stage nor, as such, a transform of this command line.
-std::optional<std::string> wrong_stage(const Args& args, const char* option,
-                                       const std::string& stage) {
-  if (stage.empty()) return std::nullopt;
-  if (std::find(kStages.begin(), kStages.end(), stage) != kStages.end()) return std::nullopt;
-  for (const std::string& transform : args.model.transforms) {
-    if (stage == transform || transform.starts_with(stage + "(") || stage.ends_with("-declutter")) {
-      return std::nullopt;
-    }
-  }
-  std::string names;
-  for (const char* name : kStages) names += escaped_format("{}{}", names.empty() ? "" : ", ", name);
-  return escaped_format("invalid value '{}' for '{}' [possible values: {}]", stage, option, names);
-}
-
-std::optional<std::string> wrong_hint(const Args& args) {
-  for (const std::string& hint : args.model.hints) {
+std::optional<std::string> wrong_hint(const ModelOptions& model) {
+  for (const std::string& hint : model.hints) {
     const size_t equals = hint.find('=');
     const bool number = equals != std::string::npos && parse_number(hint.substr(equals + 1)).ok();
     if (equals == std::string::npos || equals == 0) {
@@ -276,62 +225,41 @@ std::optional<std::string> wrong_hint(const Args& args) {
   return std::nullopt;
 }
 
-/// Find what is wrong with the values that have a fixed set of spellings.
-std::optional<std::string> wrong_value(const Args& args) {
-  if (!args.checks.approx.empty() && !tolerance_named(args.checks.approx)) {
-    return escaped_format("invalid value '{}' for '--approx' [possible values: {}]",
-                          args.checks.approx, tolerance_names());
+std::optional<std::string> wrong_streaming(const StreamingOptions& streaming) {
+  if (!streaming.pulse_backward.empty() && streaming.pulse_backward != "chunk") {
+    return invalid_value(streaming.pulse_backward, "--pulse-backward", "chunk");
   }
-  if (auto wrong = wrong_stage(args, "--pass", args.model.pass)) return wrong;
-  if (auto wrong = wrong_stage(args, "--stage", args.compare.stage)) return wrong;
-  if (auto wrong = wrong_hint(args)) return wrong;
-  if (!args.model.format.empty() && args.model.format != "nnef") {
-    return escaped_format("format '{}' is not supported by rill: use nnef", args.model.format);
+  if (streaming.window.empty()) return std::nullopt;
+  const bool pulses = !streaming.pulse.empty() || !streaming.pulse_backward.empty();
+  if (pulses || streaming.steps_are_runs()) {
+    return escaped_format("--window does not combine with {}: it says how the model streams",
+                          pulses ? "--pulse" : "--feedback, --context and --frames");
   }
-  if (args.stream.filler != "zeros" && args.stream.filler != "nan") {
-    return escaped_format("invalid value '{}' for '--filler' [possible values: zeros, nan]",
-                          args.stream.filler);
-  }
-  if (!args.streaming.pulse_backward.empty() && args.streaming.pulse_backward != "chunk") {
-    return escaped_format("invalid value '{}' for '--pulse-backward' [possible values: chunk]",
-                          args.streaming.pulse_backward);
-  }
-  if (!args.streaming.window.empty()) {
-    const bool pulses = !args.streaming.pulse.empty() || !args.streaming.pulse_backward.empty() ||
-                        !args.proof.pulses.empty();
-    if (pulses || args.streaming.steps_are_runs()) {
-      return escaped_format("--window does not combine with {}: it says how the model streams",
-                            pulses ? "--pulse" : "--feedback, --context and --frames");
-    }
-  }
-  if (args.program.color != "auto" && args.program.color != "always" &&
-      args.program.color != "never") {
-    return escaped_format("invalid value '{}' for '--color' [possible values: auto, always, never]",
-                          args.program.color);
+  return std::nullopt;
+}
+
+std::optional<std::string> wrong_program(const ProgramOptions& program) {
+  const std::string& color = program.color;
+  if (color != "auto" && color != "always" && color != "never") {
+    return invalid_value(color, "--color", "auto, always, never");
   }
   const bool negative =
-      args.loop.warmup_loops < 0 || args.loop.warmup_ms < 0 || args.loop.max_loops < 1 ||
-      args.loop.max_ms < 0 || args.program.timeout_s < 0 || args.program.threads < 0 ||
-      args.load.streams < 0 || args.run.stream_steps < 0 || args.streaming.autobatch_sessions < 0 ||
-      args.program.readings_heartbeat_ms < 0 || args.limits.max_session_bytes < 0 ||
-      args.limits.max_step_work < 0;
-  for (const double ms : {args.load.turn_period_ms, args.load.deadline_ms, args.load.session_ms}) {
-    if (!(ms >= 0 && ms < 1e12)) return "times are numbers of milliseconds, 0 or more";
+      program.timeout_s < 0 || program.threads < 0 || program.readings_heartbeat_ms < 0;
+  if (negative) return kNegative;
+  return std::nullopt;
+}
+
+/// Find what is wrong with the values of the options that all commands have.
+std::optional<std::string> wrong_common(const CommonOptions& common) {
+  const ModelOptions& model = common.model;
+  if (auto wrong = wrong_stage(model, "--pass", model.pass)) return wrong;
+  if (auto wrong = wrong_hint(model)) return wrong;
+  if (!model.format.empty() && model.format != "nnef") {
+    return escaped_format("format '{}' is not supported by rill: use nnef", model.format);
   }
-  if (!(args.proof.seconds >= 0 && args.proof.seconds < 1e9)) {
-    return "--seconds is a number of seconds, 0 or more";
-  }
-  if (args.load.streams > 4096) return "--streams: at most 4096, a thread each";
-  if (negative) return "counts and times cannot be negative, and --max-loops is at least 1";
-  if (args.command == Command::kCompare) {
-    const int references = args.compare.stream + args.compare.twice + !args.compare.stage.empty() +
-                           !args.compare.npz.empty();
-    if (references == 0) {
-      return "the following required arguments were not provided: "
-             "<--npz <npz>|--stage <stage>|--twice|--stream>";
-    }
-    if (references > 1) return "compare takes one of --npz, --stage, --twice and --stream";
-  }
+  if (auto wrong = wrong_streaming(common.streaming)) return wrong;
+  if (auto wrong = wrong_program(common.program)) return wrong;
+  if (common.streaming.autobatch_sessions < 0) return kNegative;
   return std::nullopt;
 }
 
@@ -364,50 +292,56 @@ int print_help(const Parser& parser) {
         {formatter->make_help(&parser.app, parser.app.get_name(), CLI::AppFormatMode::Normal)});
     return 0;
   }
-  for (size_t i = 0; i < kCommands.size(); ++i) {
-    if (parser.subcommands[i] == nullptr || parser.help_topic != kCommands[i].name) continue;
+  for (size_t i = 0; i < parser.commands.size(); ++i) {
+    const bool named = parser.help_topic == parser.commands[i]->facts().name;
+    if (parser.subcommands[i] == nullptr || !named) continue;
     put(stdout, {parser.subcommands[i]->help(parser.app.get_name())});
     return 0;
   }
   return unknown_subcommand(parser, parser.help_topic);
 }
 
+/// Return the command that was named; `dump` without one.
+std::unique_ptr<Command> named_command(Parser* parser) {
+  size_t named = 0;
+  for (size_t i = 0; i < parser->commands.size(); ++i) {
+    if (parser->subcommands[i] && parser->subcommands[i]->parsed()) named = i;
+  }
+  return std::move(parser->commands[named]);
+}
+
 /// The part after CLI11: checks the requested options.
 ParsedArgs finish(Parser* parser) {
   ParsedArgs out;
-  Args& args = parser->args;
+  CommonOptions& common = parser->common;
   out.done = true;
-  if (args.program.version) {
-    print_version(args.flavor);
+  if (common.program.version) {
+    print_version(common.flavor);
     return out;
   }
   if (parser->help->parsed()) {
     out.exit_status = print_help(*parser);
     return out;
   }
-  for (size_t i = 0; i < kCommands.size(); ++i) {
-    if (parser->subcommands[i] == nullptr || !parser->subcommands[i]->parsed()) continue;
-    args.command = kCommands[i].command;
-    args.command_name = kCommands[i].name;
+  for (const auto& [option, where] : parser->options) {
+    if (option->count() > 0) common.given.push_back({"--" + option->get_lnames().front(), where});
   }
-  for (const CLI::Option* option : parser->options) {
-    if (option->count() > 0) args.given.push_back("--" + option->get_lnames().front());
+  if (common.model.pass == "optimize") common.model.optimize = true;
+  for (const std::string& bundle : common.model.legacy_bundles) {
+    common.model.fact_bundles.push_back(bundle);
+    common.values.input_bundles.push_back(bundle);
   }
-  if (args.model.pass == "optimize") args.model.optimize = true;
-  if (!args.view.profile_html.empty() || !args.view.profile_trace.empty()) args.view.profile = true;
-  for (const std::string& bundle : args.model.legacy_bundles) {
-    args.model.fact_bundles.push_back(bundle);
-    args.values.input_bundles.push_back(bundle);
-  }
+  out.command = named_command(parser);
   auto wrong = refused_option(*parser);
-  if (!wrong) wrong = wrong_value(args);
+  if (!wrong) wrong = wrong_common(common);
+  if (!wrong) wrong = out.command->wrong_value(common);
   if (!wrong) wrong = limit_cpu();
   if (wrong) {
     out.exit_status = usage_error(*wrong);
     return out;
   }
   out.done = false;
-  out.args = std::move(args);
+  out.common = std::move(common);
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "cli/dump.h"
+
 namespace rill::cli {
 namespace {
 
@@ -13,38 +15,43 @@ ParsedArgs parse(std::vector<const char*> words, Flavor flavor = Flavor::kRill) 
   return parse_args(static_cast<int>(words.size()), words.data(), flavor);
 }
 
+const DumpOptions& dump_options(const ParsedArgs& parsed) {
+  return static_cast<const DumpCommand&>(*parsed.command).options();
+}
+
 TEST(Args, GlobalOptionsStandAroundTheModel) {
   const ParsedArgs before = parse({"--nnef-tract-core", "-O", "m.tgz", "run"});
   const ParsedArgs after = parse({"m.tgz", "--nnef-tract-core", "-O", "run"});
-  for (const ParsedArgs& parsed : {before, after}) {
+  for (const ParsedArgs* each : {&before, &after}) {
+    const ParsedArgs& parsed = *each;
     ASSERT_FALSE(parsed.done);
-    EXPECT_EQ(parsed.args.file, "m.tgz");
-    EXPECT_TRUE(parsed.args.model.optimize);
-    EXPECT_EQ(parsed.args.command, Command::kRun);
+    EXPECT_EQ(parsed.common.file, "m.tgz");
+    EXPECT_TRUE(parsed.common.model.optimize);
+    EXPECT_EQ(parsed.command->facts().name, std::string("run"));
   }
 }
 
 TEST(Args, WithoutASubcommandItDumps) {
   const ParsedArgs parsed = parse({"m.tgz"});
   ASSERT_FALSE(parsed.done);
-  EXPECT_EQ(parsed.args.command, Command::kDump);
+  EXPECT_EQ(parsed.command->facts().name, std::string("dump"));
 }
 
 TEST(Args, SetBelongsToTheSideOnWhichItIsWritten) {
   const ParsedArgs parsed =
       parse({"m.tgz", "--set", "B=2", "--set=S=3", "run", "--set", "C=4", "-R"});
   ASSERT_FALSE(parsed.done);
-  EXPECT_EQ(parsed.args.model.set, (std::vector<std::string>{"B=2", "S=3"}));
-  EXPECT_EQ(parsed.args.values.run_set, std::vector<std::string>{"C=4"});
-  EXPECT_TRUE(parsed.args.values.allow_random);
+  EXPECT_EQ(parsed.common.model.set, (std::vector<std::string>{"B=2", "S=3"}));
+  EXPECT_EQ(parsed.common.values.run_set, std::vector<std::string>{"C=4"});
+  EXPECT_TRUE(parsed.common.values.allow_random);
 }
 
 TEST(Args, OptionsOfTheModelMayFollowTheSubcommand) {
   const ParsedArgs parsed = parse({"m.tgz", "run", "-O", "--pulse", "8", "-R"});
   ASSERT_FALSE(parsed.done);
-  EXPECT_TRUE(parsed.args.model.optimize);
-  EXPECT_EQ(parsed.args.streaming.pulse, "8");
-  EXPECT_EQ(parsed.args.command, Command::kRun);
+  EXPECT_TRUE(parsed.common.model.optimize);
+  EXPECT_EQ(parsed.common.streaming.pulse, "8");
+  EXPECT_EQ(parsed.command->facts().name, std::string("run"));
   // The command line of tract refuses them there.
   EXPECT_EQ(parse({"m.tgz", "dump", "-v"}, Flavor::kTract).exit_status, 2);
   EXPECT_EQ(parse({"m.tgz", "run", "-O"}, Flavor::kTract).exit_status, 2);
@@ -60,23 +67,23 @@ TEST(Args, NumbersThat64BitsDoNotHoldAreRefused) {
   }
   const ParsedArgs most = parse({"m.rill", "--max-step-work", "9223372036854775807", "inspect"});
   ASSERT_FALSE(most.done);
-  EXPECT_EQ(most.args.limits.max_step_work, INT64_MAX);
+  EXPECT_EQ(most.common.limits.plan.max_step_work, INT64_MAX);
 }
 
 TEST(Args, OptionsBeforeAnotherValueTakeOneValueEach) {
   const ParsedArgs parsed = parse({"-i", "1,S,16,f32", "m.tgz", "--pulse", "8", "dump", "-q"});
   ASSERT_FALSE(parsed.done);
-  EXPECT_EQ(parsed.args.model.input_facts, std::vector<std::string>{"1,S,16,f32"});
-  EXPECT_EQ(parsed.args.file, "m.tgz");
-  EXPECT_EQ(parsed.args.streaming.pulse, "8");
-  EXPECT_TRUE(parsed.args.view.quiet);
+  EXPECT_EQ(parsed.common.model.input_facts, std::vector<std::string>{"1,S,16,f32"});
+  EXPECT_EQ(parsed.common.file, "m.tgz");
+  EXPECT_EQ(parsed.common.streaming.pulse, "8");
+  EXPECT_TRUE(dump_options(parsed).view.quiet);
 }
 
 TEST(Args, OpCountsTakeTwoValues) {
   const ParsedArgs parsed =
       parse({"m.tgz", "dump", "--assert-op-count", "Scan", "1", "--assert-op-count", "Tanh", "2"});
   ASSERT_FALSE(parsed.done);
-  EXPECT_EQ(parsed.args.checks.assert_op_counts,
+  EXPECT_EQ(dump_options(parsed).checks.assert_op_counts,
             (std::vector<std::string>{"Scan", "1", "Tanh", "2"}));
 }
 
@@ -84,8 +91,8 @@ TEST(Args, AliasesMeanTheSame) {
   const ParsedArgs parsed = parse({"m", "run", "--input-from-npz", "a.npz",
                                    "--input-from-bundle=b.npz", "--save-outputs-npz", "o.npz"});
   ASSERT_FALSE(parsed.done);
-  EXPECT_EQ(parsed.args.values.input_bundles, (std::vector<std::string>{"a.npz", "b.npz"}));
-  EXPECT_EQ(parsed.args.values.save_outputs, "o.npz");
+  EXPECT_EQ(parsed.common.values.input_bundles, (std::vector<std::string>{"a.npz", "b.npz"}));
+  EXPECT_EQ(parsed.common.values.save_outputs, "o.npz");
 }
 
 TEST(Args, UnknownAndRefusedOptionsAreUsageErrors) {

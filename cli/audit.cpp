@@ -1,9 +1,10 @@
-#include "audit/audit.h"
-#include "audit/windows.h"
+#include "cli/audit.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "audit/audit.h"
+#include "audit/windows.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/say_impl.h"
@@ -28,12 +29,12 @@ bool is_random(const Graph& graph) {
 }
 
 /// The reason why a stream of this model may differ from the whole run; empty if it must not.
-std::string why_not(const Args& args, const Model& model) {
-  if (!model.whole && args.streaming.steps_are_runs()) {
+std::string why_not(const CommonOptions& common, const Model& model) {
+  if (!model.whole && common.streaming.steps_are_runs()) {
     return "a model with --feedback, --context or --frames is what its steps give: there is no "
            "whole run";
   }
-  if (!model.whole) return "the whole model is not at hand: give that one, with --pulse";
+  if (!model.whole) return "the model is pulsed already: give the whole model, with --pulse";
   if (!model.report.approximations.empty()) {
     return str_cat("the streamed model is not the whole one: ",
                    join(model.report.approximations, "; "));
@@ -42,29 +43,29 @@ std::string why_not(const Args& args, const Model& model) {
   return {};
 }
 
-Result<Bindings> settings_of(const Args& args, const Log& log) {
-  RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
+Result<Bindings> settings_of(const CommonOptions& common, const Log& log) {
+  RILL_ASSIGN(const InputSource source, InputSource::make(common, log));
   Bindings out = source.settings();
-  for (const std::string& text : args.model.set) {
+  for (const std::string& text : common.model.set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
     if (const auto value = setting.second.eval(out)) out.emplace_back(setting.first, *value);
   }
   return out;
 }
 
-double seconds_of(const Args& args, double otherwise) {
-  return args.proof.seconds > 0 ? args.proof.seconds : otherwise;
+double seconds_of(const ProofOptions& proof, double otherwise) {
+  return proof.seconds > 0 ? proof.seconds : otherwise;
 }
 
-Result<audit::Report> audit_model(const Args& args, const Log& log, const Model& model,
+Result<audit::Report> audit_model(const CommonOptions& common, const Log& log, const Model& model,
                                   double seconds) {
   audit::Options options;
   options.seconds = seconds;
-  options.seed = static_cast<uint64_t>(args.values.seed) + 1;
+  options.seed = static_cast<uint64_t>(common.values.seed) + 1;
   options.windows = audit::run_windows;
-  RILL_ASSIGN(options.others, settings_of(args, log));
+  RILL_ASSIGN(options.others, settings_of(common, log));
   // Other transforms only change the pulsed model.
-  const Graph& pulsed = args.model.transforms.empty() ? model.graph : *model.streamed;
+  const Graph& pulsed = common.model.transforms.empty() ? model.graph : *model.streamed;
   return audit::audit(*model.whole, pulsed, options);
 }
 
@@ -82,8 +83,8 @@ const char* outcome_name(audit::Outcome outcome) {
   return "";
 }
 
-void print_json(const Args& args, const audit::Report& report) {
-  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args.file}};
+void print_json(const std::string& file, const audit::Report& report) {
+  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", file}};
   out["symbol"] = report.symbol;
   out["pulse"] = report.pulse;
   out["lengths"] = report.lengths;
@@ -116,34 +117,60 @@ void print_json(const Args& args, const audit::Report& report) {
   say("{}\n", Escaped{safe_json(out.dump(2, ' ', false, Json::error_handler_t::replace))});
 }
 
+class AuditCommand final : public ModelCommand {
+ public:
+  AuditCommand()
+      : ModelCommand({"audit", kOnAudit,
+                      "compare streams of many lengths with the whole run, on noise",
+                      "rill model.nnef.tgz --pulse S=8 audit --seconds 2", false}) {}
+
+  void add_options(std::vector<Option>* out) override {
+    add(&report_, out);
+    add(&proof_, out);
+  }
+  std::optional<std::string> wrong_value(const CommonOptions&) const override {
+    return cli::wrong_value(proof_);
+  }
+
+ protected:
+  Status run_model(const CommonOptions& common, const Log& log, const Model& model) const override {
+    if (!model.pulsed()) {
+      return fail(Code::kPulse, common.file, " is not pulsed")
+          .hint(
+              "Add --pulse S=8, with the symbol of the axis that streams and the frames per step");
+    }
+    if (const std::string why = why_not(common, model); !why.empty())
+      return fail(Code::kPulse, why);
+    RILL_ASSIGN(const audit::Report report,
+                audit_model(common, log, model, seconds_of(proof_, kCommandSeconds)));
+    if (report_.json) {
+      print_json(common.file, report);
+    } else if (!report.finding && !report_.quiet) {
+      say("{}\n", report.to_string());
+      if (report.outcome() == audit::Outcome::kSame) say("none differs\n");
+      if (report.outcome() == audit::Outcome::kNotReached) say("none of these differs\n");
+    }
+    return report.verdict();
+  }
+
+ private:
+  ReportOptions report_;
+  ProofOptions proof_;
+};
+
 }  // namespace
 
-Status audit_command(const Args& args, const Log& log, const Model& model) {
-  if (!model.pulsed()) {
-    return fail(Code::kPulse, args.file, " is not pulsed").hint("Say how, as in --pulse S=8 audit");
-  }
-  if (const std::string why = why_not(args, model); !why.empty()) return fail(Code::kPulse, why);
-  RILL_ASSIGN(const audit::Report report,
-              audit_model(args, log, model, seconds_of(args, kCommandSeconds)));
-  if (args.view.json) {
-    print_json(args, report);
-  } else if (!report.finding && !args.view.quiet) {
-    say("{}\n", report.to_string());
-    if (report.outcome() == audit::Outcome::kSame) say("none differs\n");
-    if (report.outcome() == audit::Outcome::kNotReached) say("none of these differs\n");
-  }
-  return report.verdict();
-}
+std::unique_ptr<Command> audit_command() { return std::make_unique<AuditCommand>(); }
 
-Status audit_before_writing(const Args& args, const Log& log, const Model& model, Graph* graph) {
-  if (args.proof.no_audit || args.flavor == Flavor::kTract || model.stream_symbol.empty())
-    return {};
-  if (const std::string why = why_not(args, model); !why.empty()) {
+Status audit_before_writing(const CommonOptions& common, const ProofOptions& proof,
+                            bool deterministic, const Log& log, const Model& model, Graph* graph) {
+  if (proof.no_audit || common.flavor == Flavor::kTract || model.stream_symbol.empty()) return {};
+  if (const std::string why = why_not(common, model); !why.empty()) {
     log.notice(str_cat("Written without an audit: ", why));
     return {};
   }
-  const double seconds = seconds_of(args, kWritingSeconds);
-  const auto report = audit_model(args, log, model, seconds);
+  const double seconds = seconds_of(proof, kWritingSeconds);
+  const auto report = audit_model(common, log, model, seconds);
   if (!report.ok()) {
     log.notice(str_cat("Written without an audit: ", report.error().to_string()));
     return {};
@@ -160,9 +187,9 @@ Status audit_before_writing(const Args& args, const Log& log, const Model& model
     return Status(error);
   }
   // The number of comparisons depends on the speed of the machine.
-  const std::string text = !args.write.nnef_deterministic ? report->to_string()
-                           : reached                      ? "none differs"
-                                                          : verdict.error().message;
+  const std::string text = !deterministic ? report->to_string()
+                           : reached      ? "none differs"
+                                          : verdict.error().message;
   graph->properties[kAuditKey] = Tensor::scalar(text);
   return {};
 }

@@ -1,5 +1,3 @@
-#include "cli/bench.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "cli/bench_streams.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
+#include "cli/plan_files.h"
 #include "cli/say_impl.h"
 
 namespace rill::cli {
@@ -45,10 +44,10 @@ Status cut_to_pulse(const Plan& plan, std::vector<Tensor>* values) {
 }
 
 /// Seconds of every run after warm-up. A stream continues from run to run.
-std::vector<double> timed_runs(const Args& args, bool pulsed, Session* session) {
+std::vector<double> timed_runs(const LoopOptions& loop, bool pulsed, Session* session) {
   const Clock::time_point warm = Clock::now();
-  for (int64_t i = 0; i < args.loop.warmup_loops; ++i) session->step();
-  while (seconds_since(warm) * 1e3 < static_cast<double>(args.loop.warmup_ms)) session->step();
+  for (int64_t i = 0; i < loop.warmup_loops; ++i) session->step();
+  while (seconds_since(warm) * 1e3 < static_cast<double>(loop.warmup_ms)) session->step();
   std::vector<double> times;
   const Clock::time_point begin = Clock::now();
   do {
@@ -56,8 +55,8 @@ std::vector<double> timed_runs(const Args& args, bool pulsed, Session* session) 
     const Clock::time_point start = Clock::now();
     session->step();
     times.push_back(seconds_since(start));
-  } while (static_cast<int64_t>(times.size()) < args.loop.max_loops &&
-           seconds_since(begin) * 1e3 < static_cast<double>(args.loop.max_ms));
+  } while (static_cast<int64_t>(times.size()) < loop.max_loops &&
+           seconds_since(begin) * 1e3 < static_cast<double>(loop.max_ms));
   return times;
 }
 
@@ -92,21 +91,21 @@ void print_streams(const BenchResult& result) {
 }
 
 /// Print the measurements; false if no other output may follow.
-bool print_result(const Args& args, const BenchResult& result) {
-  if (args.program.emit_jsonl) {
+bool print_result(const CommonOptions& common, const BenchResult& result) {
+  if (common.program.emit_jsonl) {
     for (const auto& [name, value] : result.metrics) {
       say("{{\"metric\":\"{}\",\"value\":{}}}\n", name, value);
     }
     return false;
   }
   const double seconds = result.metric("evaltime");
-  if (args.program.machine_friendly) {
+  if (common.program.machine_friendly) {
     say("real: {:.8f}\n", seconds);
   } else {
     say("Bench ran {} times, {:.3f} ms/i.\n", result.runs, seconds * 1e3);
   }
   print_streams(result);
-  return !args.program.machine_friendly && args.flavor != Flavor::kTract;
+  return !common.program.machine_friendly && common.flavor != Flavor::kTract;
 }
 
 void print_times(std::vector<double> times) {
@@ -117,38 +116,92 @@ void print_times(std::vector<double> times) {
   print_ms("  max", times.back());
 }
 
-Status bench_many(const Args& args, const Model& model, const InputSource& source) {
-  RILL_ASSIGN(const Turns turns, turns_of(args, model.graph, source));
-  if (turns.values.empty()) return fail(Code::kArg, "the input is shorter than a pulse");
-  RILL_ASSIGN(const BenchResult result, bench_streams(args, model.pulsed(), turns));
-  print_result(args, result);
-  return {};
-}
+/// A stage before the first step, and its time.
+struct Stage {
+  std::string_view name;
+  double seconds;
+};
 
-}  // namespace
-
-Status bench_command(const Args& args, const Log& log, const Model& model) {
-  RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
-  RILL_TRY(check_bench_options(args));
-  if (benches_streams(args)) return bench_many(args, model, source);
-  RILL_ASSIGN(InputValues inputs, source.resolve(model.graph, 0, 1));
-  const Clock::time_point before = Clock::now();
-  RILL_ASSIGN(const Ready ready,
-              make_ready(model.graph, inputs.bindings, optimizes(args), args.program.threads));
-  return bench_session(args, ready.session.get(), &inputs.values,
-                       {"prepare", seconds_since(before)});
-}
-
-Status bench_session(const Args& args, Session* session, std::vector<Tensor>* values,
-                     Stage before) {
+/// Time steps of a session over the first frames of `values`, and print the result.
+Status bench_session(const CommonOptions& common, const LoopOptions& loop, Session* session,
+                     std::vector<Tensor>* values, Stage before) {
   RILL_TRY(cut_to_pulse(session->plan(), values));
   RILL_TRY(feed(session, *values));
-  std::vector<double> times = timed_runs(args, session->plan().stream_pulse > 0, session);
-  if (!print_result(args, result_of(times))) return {};
+  std::vector<double> times = timed_runs(loop, session->plan().stream_pulse > 0, session);
+  if (!print_result(common, result_of(times))) return {};
   print_times(std::move(times));
   print_ms(str_cat("  ", before.name), before.seconds);
   say("  session {} bytes\n", session->memory_bytes());
   return {};
 }
+
+/// Options of `bench`.
+struct BenchOptions {
+  CheckOptions checks;
+  ViewOptions view;
+  LoopOptions loop;
+  LoadOptions load;
+};
+
+Status bench_many(const CommonOptions& common, const BenchLoad& load, const Model& model,
+                  const InputSource& source) {
+  RILL_ASSIGN(const Turns turns, turns_of(common, model.graph, source));
+  if (turns.values.empty()) return fail(Code::kArg, "the input is shorter than a pulse");
+  RILL_ASSIGN(const BenchResult result, bench_streams(load, model.pulsed(), turns));
+  print_result(common, result);
+  return {};
+}
+
+class BenchCommand final : public ModelCommand {
+ public:
+  BenchCommand()
+      : ModelCommand({"bench", kOnBench, "time runs",
+                      "rill model.nnef.tgz --set B=1 --pulse S=8 -O bench -R --max-time 200"}) {}
+
+  void add_options(std::vector<Option>* out) override {
+    add(&options_.checks, out);
+    add(&options_.view, out);
+    add(&options_.loop, out);
+    add(&options_.load, out);
+  }
+  std::optional<std::string> wrong_value(const CommonOptions&) const override {
+    if (auto wrong = cli::wrong_value(options_.checks)) return wrong;
+    if (auto wrong = cli::wrong_value(options_.load)) return wrong;
+    return cli::wrong_value(options_.loop);
+  }
+
+ protected:
+  bool limits_plans() const override { return true; }
+  bool takes_plan_files() const override { return true; }
+  Status run_model(const CommonOptions& common, const Log& log, const Model& model) const override {
+    RILL_ASSIGN(const InputSource source, InputSource::make(common, log));
+    const BenchLoad load{options_.load, options_.loop, common.streaming.autobatch_sessions};
+    RILL_TRY(check_bench_options(load));
+    if (benches_streams(options_.load)) return bench_many(common, load, model, source);
+    RILL_ASSIGN(InputValues inputs, source.resolve(model.graph, 0, 1));
+    const Clock::time_point before = Clock::now();
+    RILL_ASSIGN(const Ready ready, make_ready(model.graph, inputs.bindings, plan_options(common)));
+    return bench_session(common, options_.loop, ready.session.get(), &inputs.values,
+                         {"prepare", seconds_since(before)});
+  }
+  /// Time steps of one session, and the opening of the file.
+  Status run_plan_file(const CommonOptions& common, const Log& log) const override {
+    const Clock::time_point before = Clock::now();
+    RILL_ASSIGN(const plan_file::OpenedPlan opened, open_plan_file(common));
+    RILL_ASSIGN(const auto session, Session::make(opened.plan));
+    const double seconds = seconds_since(before);
+    RILL_TRY(use_threads(common.program.threads, session.get()));
+    RILL_ASSIGN(const InputSource source, InputSource::make(common, log));
+    RILL_ASSIGN(InputValues inputs, source.resolve(faces_of(*opened.plan), 0, 1));
+    return bench_session(common, options_.loop, session.get(), &inputs.values, {"open", seconds});
+  }
+
+ private:
+  BenchOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> bench_command() { return std::make_unique<BenchCommand>(); }
 
 }  // namespace rill::cli

@@ -59,21 +59,22 @@ struct Trial {
 
 class StreamBench {
  public:
-  StreamBench(const Args& args, bool pulsed, const Turns& turns)
-      : args_(args),
+  StreamBench(const BenchLoad& load, bool pulsed, const Turns& turns)
+      : load_(load.load),
+        loop_(load.loop),
+        together_(load.autobatch_sessions),
         pulsed_(pulsed),
         turns_(turns),
-        period_(args.load.turn_period_ms / 1e3),
-        deadline_((args.load.deadline_ms > 0 ? args.load.deadline_ms : args.load.turn_period_ms) /
-                  1e3) {}
+        period_(load.load.turn_period_ms / 1e3),
+        deadline_((load_.deadline_ms > 0 ? load_.deadline_ms : load_.turn_period_ms) / 1e3) {}
 
   Result<BenchResult> saturated();
   Result<BenchResult> paced();
 
  private:
   bool more(size_t turns, Clock::time_point start) const {
-    return static_cast<int64_t>(turns) < args_.loop.max_loops &&
-           since(start) * 1e3 < static_cast<double>(args_.loop.max_ms);
+    return static_cast<int64_t>(turns) < loop_.max_loops &&
+           since(start) * 1e3 < static_cast<double>(loop_.max_ms);
   }
   void turn(Session* session) const {
     if (!pulsed_) session->reset();
@@ -85,11 +86,13 @@ class StreamBench {
   Result<Trial> trial(int64_t streams) const;
   Result<std::pair<Trial, int64_t>> search(int64_t ceiling) const;
   bool holds(const Trial& trial) const {
-    return !trial.added.empty() && quantile(trial.added, args_.load.deadline_quantile) <= deadline_;
+    return !trial.added.empty() && quantile(trial.added, load_.deadline_quantile) <= deadline_;
   }
   BenchResult metrics_of(const Trial& trial) const;
 
-  const Args& args_;
+  const LoadOptions& load_;
+  const LoopOptions& loop_;
+  int64_t together_;  ///< streams that are stepped together; 0: each alone
   bool pulsed_;
   const Turns& turns_;
   double period_;
@@ -115,11 +118,11 @@ std::vector<double> StreamBench::together(Lanes* lanes) const {
 }
 
 Result<BenchResult> StreamBench::saturated() {
-  const auto count = static_cast<size_t>(std::max<int64_t>(1, args_.load.streams));
+  const auto count = static_cast<size_t>(std::max<int64_t>(1, load_.streams));
   RILL_ASSIGN(Lanes all, lanes(count));
   const Clock::time_point start = Clock::now();
   std::vector<double> times;
-  if (args_.streaming.autobatch_sessions > 0) {
+  if (together_ > 0) {
     times = together(&all);
   } else {
     std::vector<std::vector<double>> each(count);
@@ -144,7 +147,7 @@ Result<BenchResult> StreamBench::saturated() {
                  {"turns_per_s", static_cast<double>(times.size()) / wall},
                  {"latency_p50", quantile(times, 0.5)},
                  {"latency_p95", quantile(times, 0.95)}};
-  if (args_.streaming.autobatch_sessions > 0) {
+  if (together_ > 0) {
     out.metrics.emplace_back("occupancy", static_cast<double>(count));
   }
   return out;
@@ -163,12 +166,12 @@ Trial StreamBench::one_stream(Session* session, Clock::time_point start, int64_t
   int64_t slot = 0;
   double ends_at = 0;
   while (more(out.service.size(), start)) {
-    if (out.admissions == 0 || (args_.load.session_ms > 0 && since(start) >= ends_at)) {
+    if (out.admissions == 0 || (load_.session_ms > 0 && since(start) >= ends_at)) {
       const Clock::time_point asked = Clock::now();
       session->reset();
       out.admitting.push_back(since(asked));
       ++out.admissions;
-      ends_at = since(start) + std::max(period_, hold(random) * args_.load.session_ms / 1e3);
+      ends_at = since(start) + std::max(period_, hold(random) * load_.session_ms / 1e3);
     }
     const Clock::time_point due = grid + std::chrono::duration_cast<Clock::duration>(
                                              Seconds(period_ * static_cast<double>(slot)));
@@ -201,7 +204,7 @@ Result<Trial> StreamBench::trial(int64_t streams) const {
   for (Trial& part : parts) out.merge(std::move(part));
   out.sort();
   say_to(stderr, "{:4} streams: {:7.1f} ms added at q{}, {:5.1f}% late\n", streams,
-         quantile(out.added, args_.load.deadline_quantile) * 1e3, args_.load.deadline_quantile,
+         quantile(out.added, load_.deadline_quantile) * 1e3, load_.deadline_quantile,
          out.late_share(deadline_) * 100);
   return out;
 }
@@ -255,21 +258,17 @@ BenchResult StreamBench::metrics_of(const Trial& trial) const {
 }
 
 Result<BenchResult> StreamBench::paced() {
-  if (static_cast<double>(args_.loop.max_ms) < 4 * args_.load.turn_period_ms) {
-    return fail(Code::kArg, "A turn period of ", args_.load.turn_period_ms,
-                " ms wants four periods of run at least, --max-time gives ", args_.loop.max_ms,
-                " ms");
+  if (static_cast<double>(loop_.max_ms) < 4 * load_.turn_period_ms) {
+    return fail(Code::kArg, "A turn period of ", load_.turn_period_ms,
+                " ms wants four periods of run at least, --max-time gives ", loop_.max_ms, " ms");
   }
-  if (args_.load.session_ms > 0 && !pulsed_) {
+  if (load_.session_ms > 0 && !pulsed_) {
     return fail(Code::kArg,
                 "Churn ends a session and admits another in its place, which only means something "
                 "for a model carrying a session across turns");
   }
-  const int64_t ceiling = args_.load.streams > 0 ? args_.load.streams
-                          : args_.streaming.autobatch_sessions > 0
-                              ? args_.streaming.autobatch_sessions
-                              : 1;
-  if (!args_.load.capacity) {
+  const int64_t ceiling = load_.streams > 0 ? load_.streams : together_ > 0 ? together_ : 1;
+  if (!load_.capacity) {
     RILL_ASSIGN(const Trial load, trial(ceiling));
     return metrics_of(load);
   }
@@ -288,41 +287,40 @@ double BenchResult::metric(std::string_view name) const {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-bool benches_streams(const Args& args) {
-  return args.load.streams > 1 || args.load.turn_period_ms > 0;
+bool benches_streams(const LoadOptions& load) {
+  return load.streams > 1 || load.turn_period_ms > 0;
 }
 
-Status check_bench_options(const Args& args) {
-  if (args.load.turn_period_ms <= 0) {
-    if (args.load.capacity) {
+Status check_bench_options(const BenchLoad& bench) {
+  const LoadOptions& load = bench.load;
+  if (load.turn_period_ms <= 0) {
+    if (load.capacity) {
       return fail(Code::kArg, "--capacity searches a real-time load: it wants --turn-period");
     }
-    if (args.load.deadline_ms > 0) {
+    if (load.deadline_ms > 0) {
       return fail(Code::kArg,
                   "--deadline times a turn against the wall clock: it wants --turn-period");
     }
-    if (args.load.session_ms > 0) {
+    if (load.session_ms > 0) {
       return fail(Code::kArg,
                   "--session-duration paces a session against the wall clock: it wants "
                   "--turn-period");
     }
   }
-  if (!(args.load.deadline_quantile >= 0 && args.load.deadline_quantile <= 1)) {
+  if (!(load.deadline_quantile >= 0 && load.deadline_quantile <= 1)) {
     return fail(Code::kArg, "--deadline-quantile reads the deadline at a q in 0..1, got ",
-                args.load.deadline_quantile);
+                load.deadline_quantile);
   }
-  if (args.streaming.autobatch_sessions > 0 &&
-      args.load.streams > args.streaming.autobatch_sessions) {
-    return fail(Code::kArg, counted(args.load.streams, "stream"), " over ",
-                args.streaming.autobatch_sessions,
+  if (bench.autobatch_sessions > 0 && load.streams > bench.autobatch_sessions) {
+    return fail(Code::kArg, counted(load.streams, "stream"), " over ", bench.autobatch_sessions,
                 " autobatch sessions: a stream holds one for its whole life");
   }
   return {};
 }
 
-Result<BenchResult> bench_streams(const Args& args, bool pulsed, const Turns& turns) {
-  StreamBench bench(args, pulsed, turns);
-  return args.load.turn_period_ms > 0 ? bench.paced() : bench.saturated();
+Result<BenchResult> bench_streams(const BenchLoad& load, bool pulsed, const Turns& turns) {
+  StreamBench bench(load, pulsed, turns);
+  return load.load.turn_period_ms > 0 ? bench.paced() : bench.saturated();
 }
 
 }  // namespace rill::cli

@@ -1,140 +1,169 @@
-#include "cli/check.h"
-
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
-#include "cli/caches.h"
-#include "cli/load_model.h"
+#include "audit/check.h"
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/reference.h"
+#include "cli/say_impl.h"
+#include "cli/windows.h"
 
 namespace rill::cli {
-
-Result<Tolerance> tolerance_of(const Args& args) {
-  if (!args.checks.approx_custom.empty()) return parse_custom_tolerance(args.checks.approx_custom);
-  return *tolerance_named(args.checks.approx.empty() ? "close" : args.checks.approx);
-}
-
 namespace {
 
-/// References of ONNX models come from other programs with other orders of sums, so the default
-/// tolerance is that of the standard's tests.
-Result<Tolerance> reference_tolerance(const Args& args) {
-  const bool asked = !args.checks.approx.empty() || !args.checks.approx_custom.empty();
-  if (asked || !is_onnx_model(args.file)) return tolerance_of(args);
-  return *tolerance_named("onnx");
+using Json = nlohmann::ordered_json;
+
+/// Return the symbol given with `--pulses`, else that of the command line, else S or the only one.
+std::string symbol_of(const std::string& pulses, const Graph& whole, const std::string& pulsed) {
+  if (const size_t equals = pulses.find('='); equals != std::string::npos) {
+    return std::string(trimmed(std::string_view(pulses).substr(0, equals)));
+  }
+  if (!pulsed.empty()) return pulsed;
+  const std::vector<std::string> symbols = symbols_of(whole);
+  const bool has_s =
+      std::find(symbols.begin(), symbols.end(), kDefaultStreamSymbol) != symbols.end();
+  return has_s || symbols.size() != 1 ? std::string(kDefaultStreamSymbol) : symbols[0];
 }
 
-}  // namespace
-
-Result<Reference> Reference::read(const Args& args) {
-  Reference out;
-  out.asked_ = !args.checks.output_bundles.empty() || !args.checks.assert_outputs.empty();
-  out.allow_missing_ = args.checks.allow_missing_outputs;
-  out.cast_floats_ = args.values.allow_float_casts;
-  RILL_ASSIGN(out.tolerance_, reference_tolerance(args));
-  RILL_ASSIGN(out.bundle_, Bundle::read(args.checks.output_bundles));
-  for (const std::string& text : args.checks.assert_outputs) {
-    RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
-    if (!spec.has_values) return fail(Code::kArg, "--assert-output ", text, ": no =values");
-    RILL_ASSIGN(Tensor value, spec_tensor(spec));
-    out.bundle_.put(spec.name, 0, std::move(value));
+Result<std::vector<int64_t>> pulses_of(const std::string& pulses) {
+  std::string_view text = pulses;
+  if (const size_t equals = text.find('='); equals != std::string_view::npos) {
+    text = text.substr(equals + 1);
+  }
+  std::vector<int64_t> out;
+  if (trimmed(text).empty()) return out;
+  for (const std::string& part : split(text, ',')) {
+    const auto number = parse_dim(part);
+    const auto pulse = number.ok() ? number->to_int() : std::nullopt;
+    if (!pulse || *pulse < 1) {
+      return fail(Code::kArg, "--pulses ", pulses, ": expected pulses, as in 1,8,16");
+    }
+    out.push_back(*pulse);
   }
   return out;
 }
 
-Result<const Bundle::Item*> Reference::find(const std::string& label,
-                                            const std::string& node) const {
-  const Bundle::Item* item = bundle_.find(label);
-  if (item == nullptr) item = bundle_.find(node);
-  if (item == nullptr && !allow_missing_) {
-    return fail(Code::kArg, "Missing reference output in bundle for ", label, " or ", node)
-        .hint(str_cat("The bundle has ", bundle_.contents(),
-                      "; --allow-missing-outputs skips this output"));
-  }
-  return item;
+std::string verdict_text(const audit::CheckedMode& mode) {
+  if (!mode.problem.empty()) return "FAILED: " + mode.problem;
+  if (!mode.refused.empty()) return "skipped: " + mode.refused;
+  return mode.same_bits ? "same bits" : "close";
 }
 
-Status Reference::check_output(size_t index, const Tensor& expected, const Tensor& got) const {
-  const auto wrong = mismatch(expected, got, tolerance_, cast_floats_);
-  if (!wrong) return {};
-  return fail(Code::kState, "Checking output ", index, ": ", *wrong);
+void print_text(const audit::CheckReport& report) {
+  for (const audit::CheckedMode& mode : report.modes) {
+    const std::string pulse =
+        mode.pulse == 0 ? "whole" : escaped_format("{}={}", report.symbol, mode.pulse);
+    say("{:<8} {:<34} {} output{}: {}\n", pulse, mode.name, mode.outputs,
+        mode.outputs == 1 ? "" : "s", verdict_text(mode));
+  }
+  if (report.first_node) {
+    say("first node that differs: {}\n", report.first_node->to_string());
+  }
+  if (report.verdict().ok()) {
+    say("{} modes, {} outputs compared, none differs\n", report.modes.size(), report.compared());
+  }
 }
 
-Status Reference::check(const Graph& graph, std::span<const Tensor> outputs, size_t turn,
-                        const Log& log) const {
-  Status first;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Node& node = graph.node(graph.outputs[i].node);
-    const std::string& label = graph.output_names[i];
-    constexpr std::string_view kGrown = "_concat";
-    const bool inside =
-        label.ends_with(kGrown) &&
-        is_own_cache(graph, std::string_view(label).substr(0, label.size() - kGrown.size()));
-    if (inside && bundle_.find(label) == nullptr) continue;
-    RILL_ASSIGN(const Bundle::Item* item, find(label, node.name));
-    if (item == nullptr) continue;
-    Status status =
-        check_output(i, item->turns[std::min(turn, item->turns.size() - 1)], outputs[i]);
-    if (status.ok()) {
-      log.info(str_cat("Checked output #", i, ", ok."));
-      continue;
-    }
-    status = std::move(status).in_node(graph.output_names[i], node.op->name());
-    if (first.ok()) {
-      first = std::move(status);
-    } else {
-      log.error(status.error());
-    }
+void print_json(const audit::CheckReport& report, const std::string& model) {
+  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", model}};
+  out["symbol"] = report.symbol;
+  out["frames"] = report.frames;
+  out["modes"] = Json::array();
+  for (const audit::CheckedMode& mode : report.modes) {
+    Json told{{"pulse", mode.pulse == 0 ? Json(nullptr) : Json(mode.pulse)},
+              {"mode", mode.name},
+              {"outputs", mode.outputs},
+              {"frames", mode.frames},
+              {"ok", mode.problem.empty() && mode.refused.empty()}};
+    if (mode.outputs > 0) told["same_bits"] = mode.same_bits;
+    if (!mode.problem.empty()) told["problem"] = mode.problem;
+    if (!mode.refused.empty()) told["skipped"] = mode.refused;
+    out["modes"].push_back(std::move(told));
   }
-  return first;
+  out["unproven"] = report.unproven;
+  out["first_node"] = nullptr;
+  if (report.first_node) {
+    out["first_node"] = {{"name", report.first_node->name},
+                         {"op", report.first_node->op},
+                         {"line", report.first_node->line},
+                         {"what", report.first_node->what}};
+  }
+  say("{}\n", Escaped{safe_json(out.dump(2, ' ', false, Json::error_handler_t::replace))});
 }
 
-namespace {
+/// Compares the whole run with the references, and streams in every mode with the whole run.
+class CheckCommand final : public ModelCommand {
+ public:
+  CheckCommand()
+      : ModelCommand({"check", kOnCheck, "check streams of all kinds against the whole run",
+                      "rill model.nnef.tgz check --io io.npz --pulses 1,8,16", false}) {}
 
-Status check_facts(const Args& args, std::span<const Fact> facts,
-                   std::span<const std::string> names) {
-  const auto found = static_cast<int64_t>(facts.size());
-  if (args.checks.assert_output_count >= 0 && args.checks.assert_output_count != found) {
-    return fail(Code::kState, "Wrong number of outputs, command line expected ",
-                args.checks.assert_output_count, ", found ", found);
+  void add_options(std::vector<Option>* out) override {
+    add(&checks_, out);
+    add(&report_, out);
+    append_options(out, "Proof",
+                   {{"--pulses", kOnCheck, &pulses_, "pulses to check, as in 1,8,16"}});
   }
-  if (args.checks.assert_output_facts.empty()) return {};
-  if (args.checks.assert_output_facts.size() != facts.size()) {
-    return fail(Code::kState, "Number of output differ: got:", found,
-                ", expected:", args.checks.assert_output_facts.size());
+  std::optional<std::string> wrong_value(const CommonOptions& common) const override {
+    if (!common.streaming.window.empty() && !pulses_.empty()) {
+      return "--window does not combine with --pulse: it says how the model streams";
+    }
+    return cli::wrong_value(checks_);
   }
-  for (size_t i = 0; i < facts.size(); ++i) {
-    RILL_ASSIGN(const FactSpec spec, parse_fact_spec(args.checks.assert_output_facts[i]));
-    const Fact& fact = facts[i];
-    if (spec.dtype && *spec.dtype != fact.dtype) {
-      return fail(Code::kState, "Failed to infer datum type: expected ", dtype_name(*spec.dtype),
-                  ", got ", dtype_name(fact.dtype), " for output ", names[i]);
-    }
-    bool same = spec.shape.size() == fact.shape.size();
-    for (size_t axis = 0; same && axis < spec.shape.size(); ++axis) {
-      same = !spec.shape[axis] || *spec.shape[axis] == fact.shape[axis];
-    }
-    if (!same) {
-      return fail(Code::kState, "Failed to infer shape: expected ",
-                  args.checks.assert_output_facts[i], ", got ", fact, " for output ", names[i]);
-    }
+
+ protected:
+  Demands demands(const CommonOptions&) const override {
+    Demands out;
+    out.values_decide = true;
+    return out;
   }
-  return {};
-}
+  Status run_model(const CommonOptions& common, const Log& log, const Model& model) const override {
+    if (model.pulsed() && !model.whole && common.streaming.steps_are_runs()) {
+      return fail(Code::kPulse, common.file,
+                  " has --feedback, --context or --frames: it is what its steps give, and there is "
+                  "no whole run to check them by")
+          .hint("Compare a stream with another program's: stream --assert-output-bundle");
+    }
+    if (model.pulsed() && !model.whole) {
+      return fail(Code::kPulse, common.file,
+                  " is pulsed already: check the model that it was made from, with --pulses");
+    }
+    if (pulse::window_of(model.graph)) return check_windows(common, checks_, report_, log, model);
+    const Graph& whole = model.whole ? *model.whole : model.graph;
+    audit::CheckOptions options;
+    options.symbol = symbol_of(pulses_, whole, model.stream_symbol);
+    RILL_ASSIGN(options.pulses, pulses_of(pulses_));
+    RILL_ASSIGN(options.tolerance, tolerance_of(checks_));
+    options.for_all =
+        options.tolerance.custom || (!checks_.approx.empty() && checks_.approx != "close");
+    options.backward_chunks = common.streaming.pulse_backward == "chunk";
+    options.threads = common.program.threads;
+    options.seed = static_cast<uint64_t>(common.values.seed);
+    RILL_ASSIGN(const InputSource source, InputSource::make(common, log));
+    RILL_ASSIGN(const InputValues inputs, source.resolve(whole, 0));
+    RILL_ASSIGN(const Bundle bundle, Bundle::read(common.values.input_bundles));
+    for (const std::string& name : whole.output_names) {
+      const Bundle::Item* item = bundle.find(name);
+      options.references.push_back(item ? &item->turns[0] : nullptr);
+    }
+    RILL_ASSIGN(const audit::CheckReport report,
+                audit::check(whole, inputs.values, inputs.bindings, options));
+    if (report_.json) {
+      print_json(report, common.file);
+    } else if (!report_.quiet) {
+      print_text(report);
+    }
+    return report.verdict();
+  }
+
+ private:
+  CheckOptions checks_;
+  ReportOptions report_;
+  std::string pulses_;
+};
 
 }  // namespace
 
-Status check_output_facts(const Args& args, const Graph& graph) {
-  Facts facts;
-  for (const OutletId output : graph.outputs) facts.push_back(graph.fact(output));
-  return check_facts(args, facts, graph.output_names);
-}
-
-Status check_value_facts(const Args& args, std::span<const Tensor> values,
-                         std::span<const std::string> names) {
-  Facts facts;
-  for (const Tensor& value : values) {
-    facts.push_back(Fact::of_tensor(std::make_shared<const Tensor>(value)).without_value());
-  }
-  return check_facts(args, facts, names);
-}
+std::unique_ptr<Command> check_command() { return std::make_unique<CheckCommand>(); }
 
 }  // namespace rill::cli

@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/check.h"
 #include "cli/commands.h"
+#include "cli/compare.h"
 #include "cli/exec.h"
 #include "cli/op_counts.h"
+#include "cli/reference.h"
 #include "cli/say_impl.h"
 #include "cli/watch.h"
 
@@ -136,9 +137,9 @@ void print_failure(const NamedValue& value, const Tensor& reference, std::string
   say("  * {}: {}\n  * rill: {}\n", label, value_text(reference), value_text(value.value));
 }
 
-Result<Tally> tally_of(const Args& args, std::span<const NamedValue> values,
+Result<Tally> tally_of(const CheckOptions& checks, std::span<const NamedValue> values,
                        std::span<const NamedValue> references, std::string_view label) {
-  RILL_ASSIGN(const Tolerance tolerance, tolerance_of(args));
+  RILL_ASSIGN(const Tolerance tolerance, tolerance_of(checks));
   Tally tally;
   for (const NamedValue& value : values) {
     const Tensor* reference = reference_named(references, value.name);
@@ -162,78 +163,138 @@ struct Subject {
   InputValues inputs;
 };
 
-Result<Subject> subject_of(const Args& args, const Log& log, const Model& model) {
+Result<Subject> subject_of(const CommonOptions& common, const Log& log, const Model& model) {
   Subject out;
-  RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
+  RILL_ASSIGN(const InputSource source, InputSource::make(common, log));
   RILL_ASSIGN(out.inputs, source.resolve(model.graph, 0, 1));
   RILL_ASSIGN(const Graph bound, bind_symbols(model.graph, out.inputs.bindings));
-  RILL_ASSIGN(out.graph, final_graph(args, bound));
+  RILL_ASSIGN(out.graph, final_graph(common, bound));
   return out;
 }
 
-Result<std::vector<NamedValue>> subject_values(const Args& args, const Subject& subject,
+/// Options of `compare`.
+struct CompareOptions {
+  CheckOptions checks;
+  ViewOptions view;
+  bool stream = false;
+  bool twice = false;
+  bool cumulative = false;
+  std::string stage;
+  std::string npz;
+};
+
+Result<std::vector<NamedValue>> subject_values(bool cumulative, const Subject& subject,
                                                std::span<const NamedValue> references) {
-  if (args.compare.cumulative) return values_of(subject.graph, subject.inputs.values);
+  if (cumulative) return values_of(subject.graph, subject.inputs.values);
   return values_beside(subject.graph, subject.inputs.values, references);
 }
 
-Status compare_stage(const Args& args, const Log& log, const Model& model) {
-  const Graph* stage = model.stage(args.compare.stage);
+Status compare_stage(const CommonOptions& common, const CompareOptions& options, const Log& log,
+                     const Model& model) {
+  const Graph* stage = model.stage(options.stage);
   if (stage == nullptr) {
     std::string names;
     for (const auto& [name, graph] : model.stages)
       names += str_cat(names.empty() ? "" : ", ", name);
-    return fail(Code::kArg, "compare --stage ", args.compare.stage, ": no such stage")
+    return fail(Code::kArg, "compare --stage ", options.stage, ": no such stage")
         .hint(str_cat("Stages of this command line: ", names));
   }
-  RILL_ASSIGN(const Subject subject, subject_of(args, log, model));
+  RILL_ASSIGN(const Subject subject, subject_of(common, log, model));
   Graph reference = *stage;
   for (const auto& [symbol, value] : subject.inputs.bindings) {
     RILL_ASSIGN(reference, reference.with_symbol(symbol, Dim(value)));
   }
   RILL_ASSIGN(const auto references, values_of(reference, subject.inputs.values));
-  RILL_ASSIGN(const auto values, subject_values(args, subject, references));
-  RILL_ASSIGN(const Tally tally, tally_of(args, values, references, "reference"));
+  RILL_ASSIGN(const auto values, subject_values(options.cumulative, subject, references));
+  RILL_ASSIGN(const Tally tally, tally_of(options.checks, values, references, "reference"));
   return tally.report(log);
 }
 
-Status compare_npz(const Args& args, const Log& log, const Model& model) {
-  const std::vector<std::string> paths{args.compare.npz};
+Status compare_npz(const CommonOptions& common, const CompareOptions& options, const Log& log,
+                   const Model& model) {
+  const std::vector<std::string> paths{options.npz};
   RILL_ASSIGN(const Bundle bundle, Bundle::read(paths));
   std::vector<NamedValue> references;
   for (const Bundle::Item& item : bundle.items()) {
     references.push_back({item.name, item.turns[0], "", false});
   }
-  RILL_ASSIGN(const Subject subject, subject_of(args, log, model));
-  RILL_ASSIGN(const auto values, subject_values(args, subject, references));
-  RILL_ASSIGN(const Tally tally, tally_of(args, values, references, "npz"));
+  RILL_ASSIGN(const Subject subject, subject_of(common, log, model));
+  RILL_ASSIGN(const auto values, subject_values(options.cumulative, subject, references));
+  RILL_ASSIGN(const Tally tally, tally_of(options.checks, values, references, "npz"));
   return tally.report(log);
 }
 
-Status compare_twice(const Args& args, const Log& log, const Model& model) {
-  RILL_ASSIGN(const Subject subject, subject_of(args, log, model));
+Status compare_twice(const CommonOptions& common, const Log& log, const Model& model) {
+  RILL_ASSIGN(const Subject subject, subject_of(common, log, model));
   RILL_ASSIGN(const auto first, values_of(subject.graph, subject.inputs.values));
   RILL_ASSIGN(const auto second, values_of(subject.graph, subject.inputs.values));
-  Args exact = args;
-  exact.checks.approx = "exact";
-  exact.checks.approx_custom.clear();
+  CheckOptions exact;
+  exact.approx = "exact";
   RILL_ASSIGN(const Tally tally, tally_of(exact, second, first, "reference"));
   return tally.report(log);
 }
 
+class CompareCommand final : public ModelCommand {
+ public:
+  CompareCommand()
+      : ModelCommand({"compare", kOnCompare, "check one mode of running by another",
+                      "rill model.nnef.tgz --pulse S=8 compare --stream --input-from-bundle "
+                      "io.npz"}) {}
+
+  void add_options(std::vector<Option>* out) override {
+    add(&options_.checks, out);
+    add(&options_.view, out);
+    append_options(
+        out, "Reference",
+        {
+            {"--stream", kOnCompare, &options_.stream, "compare streams with the whole run"},
+            {"--twice", kOnCompare, &options_.twice, "compare two runs"},
+            {"--stage", kOnCompare, &options_.stage, "compare with the graph at a stage"},
+            {"--npz", kOnCompare, &options_.npz, "compare with values of nodes in an npz"},
+            {"--cumulative", kOnCompare, &options_.cumulative,
+             "let differences accumulate over nodes"},
+        });
+  }
+  std::optional<std::string> wrong_value(const CommonOptions& common) const override {
+    if (auto wrong = cli::wrong_value(options_.checks)) return wrong;
+    if (auto wrong = wrong_stage(common.model, "--stage", options_.stage)) return wrong;
+    const int references =
+        options_.stream + options_.twice + !options_.stage.empty() + !options_.npz.empty();
+    if (references == 0) {
+      return "the following required arguments were not provided: "
+             "<--npz <npz>|--stage <stage>|--twice|--stream>";
+    }
+    if (references > 1) return "compare takes one of --npz, --stage, --twice and --stream";
+    return std::nullopt;
+  }
+
+ protected:
+  Demands demands(const CommonOptions&) const override {
+    Demands out;
+    out.keeps_stages = !options_.stage.empty();
+    return out;
+  }
+  Status run_model(const CommonOptions& common, const Log& log, const Model& model) const override {
+    RILL_TRY(check_output_facts(options_.checks, model.graph));
+    RILL_ASSIGN(const Graph graph, final_graph(common, model.graph));
+    RILL_TRY(check_ops(options_.checks, graph));
+    if (options_.stream) return compare_stream(common, options_.checks, log, model);
+    if (model.pulsed()) {
+      return fail(Code::kUnsupported,
+                  "compare takes a pulsed model only with --stream, which compares it with the "
+                  "whole model");
+    }
+    if (!options_.stage.empty()) return compare_stage(common, options_, log, model);
+    if (!options_.npz.empty()) return compare_npz(common, options_, log, model);
+    return compare_twice(common, log, model);
+  }
+
+ private:
+  CompareOptions options_;
+};
+
 }  // namespace
 
-Status compare_command(const Args& args, const Log& log, const Model& model) {
-  RILL_TRY(check_output_facts(args, model.graph));
-  RILL_ASSIGN(const Graph graph, final_graph(args, model.graph));
-  RILL_TRY(check_ops(args, graph));
-  if (args.compare.stream) return compare_stream(args, log, model);
-  if (model.pulsed()) {
-    return fail(Code::kUnsupported, "a pulsed model is compared by --stream: to the whole one");
-  }
-  if (!args.compare.stage.empty()) return compare_stage(args, log, model);
-  if (!args.compare.npz.empty()) return compare_npz(args, log, model);
-  return compare_twice(args, log, model);
-}
+std::unique_ptr<Command> compare_command() { return std::make_unique<CompareCommand>(); }
 
 }  // namespace rill::cli

@@ -1,10 +1,11 @@
+#include "cli/compare.h"
+
 #include <algorithm>
 #include <set>
 
 #include "audit/first_node.h"
-#include "cli/check.h"
-#include "cli/commands.h"
 #include "cli/exec.h"
+#include "cli/reference.h"
 #include "cli/say_impl.h"
 #include "cli/symbols.h"
 
@@ -19,8 +20,9 @@ constexpr int64_t kSearchLimit = int64_t{1} << 24;
 /// the pulse and streams shorter than pulse and delay.
 class StreamComparison {
  public:
-  StreamComparison(const Args& args, const Log& log, const Model& model)
-      : args_(args), log_(log), model_(model), whole_(*model.whole) {}
+  StreamComparison(const CommonOptions& common, const CheckOptions& checks, const Log& log,
+                   const Model& model)
+      : common_(common), checks_(checks), log_(log), model_(model), whole_(*model.whole) {}
 
   Status run();
 
@@ -32,7 +34,8 @@ class StreamComparison {
   Status check_length(int64_t frames);
   void check_output(int64_t frames, size_t index, const Tensor& want, const Tensor& got);
 
-  const Args& args_;
+  const CommonOptions& common_;
+  const CheckOptions& checks_;
   const Log& log_;
   const Model& model_;
   const Graph& whole_;
@@ -51,8 +54,8 @@ class StreamComparison {
 };
 
 Status StreamComparison::bind_others() {
-  RILL_ASSIGN(source_, InputSource::make(args_, log_));
-  for (const std::string& text : args_.values.run_set) {
+  RILL_ASSIGN(source_, InputSource::make(common_, log_));
+  for (const std::string& text : common_.values.run_set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
     const auto value = setting.second.eval(others_);
     if (value) others_.emplace_back(setting.first, *value);
@@ -67,7 +70,7 @@ Status StreamComparison::bind_others() {
                                    [&](const auto& each) { return each.first == symbol; });
     if (!known && symbol != model_.stream_symbol) others_.emplace_back(symbol, 1);
   }
-  RILL_ASSIGN(pulsed_, make_ready(model_.graph, others_, optimizes(args_)));
+  RILL_ASSIGN(pulsed_, make_ready(model_.graph, others_, {optimizes(common_), 1, {}}));
   pulse_ = pulsed_.plan->stream_pulse;
   for (const pulse::Stream& stream : model_.report.outputs) {
     if (stream.axis < 0 || stream.pulse <= 0) continue;
@@ -146,7 +149,7 @@ Status StreamComparison::check_length(int64_t frames) {
     log_.info(inputs.error().to_string());
     return {};
   }
-  auto whole = make_ready(whole_, inputs->bindings, optimizes(args_));
+  auto whole = make_ready(whole_, inputs->bindings, {optimizes(common_), 1, {}});
   if (!whole.ok()) {
     // The whole model is undefined for this length, so it has no reference.
     ++skipped_;
@@ -169,7 +172,7 @@ Status StreamComparison::check_length(int64_t frames) {
     pulse::Options pulsed;
     pulsed.symbol = model_.stream_symbol;
     pulsed.pulse = Dim(pulse_);
-    pulsed.backward_chunks = log_.tract() || args_.streaming.pulse_backward == "chunk";
+    pulsed.backward_chunks = log_.tract() || common_.streaming.pulse_backward == "chunk";
     first_node_ = audit::first_node(whole_, pulsed, inputs->values, inputs->bindings, frames,
                                     tolerance_);
   }
@@ -177,7 +180,7 @@ Status StreamComparison::check_length(int64_t frames) {
 }
 
 Status StreamComparison::run() {
-  RILL_ASSIGN(tolerance_, tolerance_of(args_));
+  RILL_ASSIGN(tolerance_, tolerance_of(checks_));
   RILL_TRY(bind_others());
   const std::vector<int64_t> all = lengths();
   for (const int64_t frames : all) RILL_TRY(check_length(frames));
@@ -198,18 +201,18 @@ Status StreamComparison::run() {
 
 }  // namespace
 
-Status compare_stream(const Args& args, const Log& log, const Model& model) {
+Status compare_stream(const CommonOptions& common, const CheckOptions& checks, const Log& log,
+                      const Model& model) {
   if (pulse::window_of(model.graph)) {
     return fail(Code::kPulse, "a windowed model does not have the frames of the whole run")
         .hint("check reports the difference, and audit proves the frames of each window");
   }
   if (!model.whole) {
     return fail(Code::kPulse, "compare --stream needs a model and a pulse: ",
-                model.pulsed() ? "this archive is pulsed, the whole model is not at hand"
-                               : "no pulse was given")
+                model.pulsed() ? "this archive is pulsed already" : "no pulse was given")
         .hint("Add --pulse S=8 before compare, to a model that is not pulsed yet");
   }
-  return StreamComparison(args, log, model).run();
+  return StreamComparison(common, checks, log, model).run();
 }
 
 }  // namespace rill::cli

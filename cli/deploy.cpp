@@ -45,7 +45,7 @@ std::string knob(const std::string& model, const json& section, const std::strin
   return value == nullptr ? "" : value;
 }
 
-Status apply_one(const json& item, const Args& args, const Log& log, Model* model) {
+Status apply_one(const json& item, const CommonOptions& common, const Log& log, Model* model) {
   TransformSpec spec;
   if (item.is_string()) {
     RILL_ASSIGN(spec, parse_transform(item.get<std::string>()));
@@ -56,15 +56,15 @@ Status apply_one(const json& item, const Args& args, const Log& log, Model* mode
                 item.dump());
   }
   // A single row at a time needs no batch.
-  if (spec.name == "batchify" && args.command != Command::kDump) return {};
-  RILL_TRY(apply_transform(spec, args, log, model));
+  if (spec.name == "batchify" && !common.demands.shows_batch) return {};
+  RILL_TRY(apply_transform(spec, common, log, model));
   RILL_ASSIGN(model->graph, declutter(model->graph));
   return {};
 }
 
 }  // namespace
 
-Status apply_deployment(Args* args, const Log& log, Model* model) {
+Status apply_deployment(CommonOptions* common, const Log& log, Model* model) {
   const std::string name = model->graph.name;
   RILL_ASSIGN(const json section, section_of(name));
   if (!section.value("knobs", json::object()).is_object() ||
@@ -79,17 +79,17 @@ Status apply_deployment(Args* args, const Log& log, Model* model) {
     return fail(Code::kArg, "Unknown runtime ", runtime)
         .hint("rill has cpu, gpu-or-cpu (which is cpu) and unoptimized");
   }
-  args->model.runtime = runtime == "unoptimized" ? "unoptimized" : "cpu";
+  common->model.runtime = runtime == "unoptimized" ? "unoptimized" : "cpu";
   for (const json& item : section.value("transforms", json::array())) {
-    RILL_TRY(apply_one(item, *args, log, model));
+    RILL_TRY(apply_one(item, *common, log, model));
   }
   const std::string lanes = knob(name, section, kLanes);
-  if (lanes.empty() || args->streaming.autobatch_sessions > 0) return {};
+  if (lanes.empty() || common->streaming.autobatch_sessions > 0) return {};
   const auto count = parse_number(lanes);
   if (!count.ok() || *count < 0 || *count > 1e6) {
     return fail(Code::kArg, kLanes, "=", lanes, ": expected a number");
   }
-  args->streaming.autobatch_sessions = static_cast<int64_t>(*count);
+  common->streaming.autobatch_sessions = static_cast<int64_t>(*count);
   return {};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "cli/pipeline.h"
 
 namespace rill::cli {
@@ -13,6 +13,6 @@ namespace rill::cli {
 /// runs without it, one row at a time; `dump` shows it with the batch.
 /// Errors: kIo, kParse; kArg for an unknown runtime; those of the transforms.
 /// Source: tract 0.23.9, deploy runtime.
-Status apply_deployment(Args* args, const Log& log, Model* model);
+Status apply_deployment(CommonOptions* common, const Log& log, Model* model);
 
 }  // namespace rill::cli

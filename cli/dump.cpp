@@ -1,17 +1,22 @@
+#include "cli/dump.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/check.h"
+#include "cli/audit.h"
 #include "cli/commands.h"
 #include "cli/dump_plan.h"
 #include "cli/dump_text.h"
 #include "cli/exec.h"
 #include "cli/json.h"
 #include "cli/op_counts.h"
+#include "cli/plan_files.h"
 #include "cli/profile_page.h"
+#include "cli/reference.h"
 #include "cli/reports.h"
+#include "cli/run.h"
 #include "cli/say_impl.h"
 #include "cli/system/process.h"
 #include "core/optim/optim.h"
@@ -20,9 +25,9 @@
 namespace rill::cli {
 namespace {
 
-bool use_colors(const Args& args) {
-  if (args.program.color == "always") return true;
-  if (args.program.color == "never" || std::getenv("NO_COLOR") != nullptr) return false;
+bool use_colors(const std::string& color) {
+  if (color == "always") return true;
+  if (color == "never" || std::getenv("NO_COLOR") != nullptr) return false;
   return is_terminal(stdout);
 }
 
@@ -34,23 +39,23 @@ Status written(Status status, std::string_view what) {
   return status;
 }
 
-bool writes_archives(const Args& args) {
-  return !args.write.nnef.empty() || !args.write.nnef_tar.empty() || !args.write.nnef_dir.empty();
+bool writes_archives(const WriteOptions& write) {
+  return !write.nnef.empty() || !write.nnef_tar.empty() || !write.nnef_dir.empty();
 }
 
-Status write_files(const Args& args, Graph graph) {
-  if (!args.write.output_name.empty() && !graph.output_names.empty()) {
-    graph.output_names[0] = args.write.output_name;
+Status write_files(const CommonOptions& common, const WriteOptions& write, Graph graph) {
+  if (!write.output_name.empty() && !graph.output_names.empty()) {
+    graph.output_names[0] = write.output_name;
   }
-  const nnef::SaveOptions options = save_options(args);
+  const nnef::SaveOptions options = save_options(common);
   struct Target {
     const std::string& path;
     nnef::Container container;
     const char* what;
   };
-  const Target targets[] = {{args.write.nnef, nnef::Container::kTgz, "tgz"},
-                            {args.write.nnef_tar, nnef::Container::kTar, "tar"},
-                            {args.write.nnef_dir, nnef::Container::kFolder, "dir"}};
+  const Target targets[] = {{write.nnef, nnef::Container::kTgz, "tgz"},
+                            {write.nnef_tar, nnef::Container::kTar, "tar"},
+                            {write.nnef_dir, nnef::Container::kFolder, "dir"}};
   for (const Target& target : targets) {
     if (target.path.empty()) continue;
     std::error_code error;
@@ -60,23 +65,22 @@ Status write_files(const Args& args, Graph graph) {
     }
     RILL_TRY(written(nnef::save(graph, target.path, target.container, options), target.what));
   }
-  if (args.write.nnef_graph.empty()) return {};
+  if (write.nnef_graph.empty()) return {};
   auto text = nnef::graph_text(graph, options);
   if (!text.ok()) return written(text.take_status(), "graph.nnef");
-  if (args.write.nnef_graph == "-") {
+  if (write.nnef_graph == "-") {
     put(stdout, {shown_nnef(*text)});
     return {};
   }
-  return written(nnef::write_file(args.write.nnef_graph, std::as_bytes(std::span(*text))),
-                 "graph.nnef");
+  return written(nnef::write_file(write.nnef_graph, std::as_bytes(std::span(*text))), "graph.nnef");
 }
 
 /// Return the model that was read back from the written files, so that the audit runs what readers
 /// get. A model that this command did not pulse is not audited.
-Result<Model> as_read_back(const Args& args, const Model& model) {
+Result<Model> as_read_back(const CommonOptions& common, bool no_audit, const Model& model) {
   Model out = model;
-  if (args.proof.no_audit || model.stream_symbol.empty()) return out;
-  auto again = nnef::read_back(model.graph, save_options(args));
+  if (no_audit || model.stream_symbol.empty()) return out;
+  auto again = nnef::read_back(model.graph, save_options(common));
   if (!again.ok()) return written(again.take_status(), "memory");
   RILL_ASSIGN(out.graph, declutter(*again));
   return out;
@@ -88,13 +92,14 @@ struct Shown {
   InputValues inputs;
 };
 
-Result<Shown> shown_graph(const Args& args, const Log& log, const Model& model) {
+Result<Shown> shown_graph(const CommonOptions& common, const ViewOptions& view, const Log& log,
+                          const Model& model) {
   Shown out;
-  if (!args.view.profile && !args.view.plan) {
-    RILL_ASSIGN(out.graph, final_graph(args, model.graph));
+  if (!view.profiles() && !view.plan) {
+    RILL_ASSIGN(out.graph, final_graph(common, model.graph));
     return out;
   }
-  Args with_values = args;
+  CommonOptions with_values = common;
   // If only time counts, random values are good enough.
   with_values.values.allow_random = true;
   RILL_ASSIGN(const InputSource source, InputSource::make(with_values, log));
@@ -105,31 +110,37 @@ Result<Shown> shown_graph(const Args& args, const Log& log, const Model& model) 
     bound = std::move(shaped->graph);
     out.inputs.values = std::move(shaped->inputs);
   }
-  RILL_ASSIGN(out.graph, final_graph(args, bound));
+  RILL_ASSIGN(out.graph, final_graph(common, bound));
   return out;
 }
 
-Status check_values(const Args& args, const Log& log, const Model& model) {
-  RILL_ASSIGN(const Reference reference, Reference::read(args));
+Status check_values(const CommonOptions& common, const DumpOptions& options, const Log& log,
+                    const Model& model) {
+  RILL_ASSIGN(const Reference reference, Reference::read(common, options.checks));
   if (!reference.any()) return {};
-  return run_command(args, log, model);
+  RunOptions run;
+  run.checks = options.checks;
+  run.view = options.view;
+  run.load = options.load;
+  return run_model(common, run, log, model);
 }
 
-Status write_profiles(const Args& args, const Graph& graph, const Notes& notes) {
-  if (!args.view.profile_html.empty()) {
-    const std::string page = profile_page(args.file, graph, notes);
-    RILL_TRY(nnef::write_file(args.view.profile_html, std::as_bytes(std::span(page))));
+Status write_profiles(const std::string& file, const ViewOptions& view, const Graph& graph,
+                      const Notes& notes) {
+  if (!view.profile_html.empty()) {
+    const std::string page = profile_page(file, graph, notes);
+    RILL_TRY(nnef::write_file(view.profile_html, std::as_bytes(std::span(page))));
   }
-  if (!args.view.profile_trace.empty()) {
+  if (!view.profile_trace.empty()) {
     const std::string trace = profile_trace(graph, notes);
-    RILL_TRY(nnef::write_file(args.view.profile_trace, std::as_bytes(std::span(trace))));
+    RILL_TRY(nnef::write_file(view.profile_trace, std::as_bytes(std::span(trace))));
   }
   return {};
 }
 
 /// Return the body of a loop, nested if several loops are named.
-Result<Graph> inner_graph(const Args& args, Graph graph) {
-  for (const std::string& name : args.view.inner) {
+Result<Graph> inner_graph(const std::vector<std::string>& loops, Graph graph) {
+  for (const std::string& name : loops) {
     const auto node = std::find_if(graph.nodes.begin(), graph.nodes.end(),
                                    [&](const Node& each) { return each.name == name; });
     if (node == graph.nodes.end() || node->op->nested() == nullptr) {
@@ -140,61 +151,58 @@ Result<Graph> inner_graph(const Args& args, Graph graph) {
   return graph;
 }
 
-Status take_notes(const Args& args, const Log& log, const Shown& shown, Notes* notes) {
+Status take_notes(const CommonOptions& common, const DumpOptions& options, const Log& log,
+                  const Shown& shown, Notes* notes) {
+  const ViewOptions& view = options.view;
   notes->nodes.resize(shown.graph.nodes.size());
-  const bool page = !args.view.profile_html.empty();
-  if (args.view.cost || args.view.summary || args.view.audit_json || page ||
-      !args.checks.assert_cost.empty()) {
+  const bool page = !view.profile_html.empty();
+  if (view.cost || view.summary || view.audit_json || page || !options.checks.assert_cost.empty()) {
     note_costs(shown.graph, notes);
-    notes->cost = args.view.cost;
-    RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
+    notes->cost = view.cost;
+    RILL_ASSIGN(const InputSource source, InputSource::make(common, log));
     bind_costs(source.settings(), notes);
   }
-  if (args.view.tmp_mem_usage || page) note_memory(shown.graph, notes);
-  notes->memory = args.view.tmp_mem_usage;
-  if (!args.view.profile) return {};
-  if (!optimizes(args)) log.warn("Profiling a non-optimized model. Use -O or a runtime.");
-  RILL_TRY(profile(args, shown.graph, shown.inputs, notes));
-  if (page || (args.view.json && args.view.cost)) note_reach(notes);
+  if (view.tmp_mem_usage || page) note_memory(shown.graph, notes);
+  notes->memory = view.tmp_mem_usage;
+  if (!view.profiles()) return {};
+  if (!optimizes(common)) log.warn("Profiling a non-optimized model. Use -O or a runtime.");
+  RILL_TRY(
+      profile(common.program.threads, options.loop, view.folded, shown.graph, shown.inputs, notes));
+  if (page || (view.json && view.cost)) note_reach(notes);
   return {};
 }
 
 /// Shows the plan of a graph whose extents are numbers.
-Status show_plan(const Args& args, const Graph& graph) {
+Status show_plan(const CommonOptions& common, const ViewOptions& view, const Graph& graph) {
   PrepareOptions options;
-  options.optimize = optimizes(args);
+  options.optimize = optimizes(common);
   options.keep_uses = true;
   RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(graph, options));
-  if (!args.view.quiet) put(stdout, {plan_text(*plan)});
-  if (args.view.svg.empty()) return {};
-  const std::string picture = arena_picture(*plan, args.file);
-  return nnef::write_file(args.view.svg, std::as_bytes(std::span(picture)));
+  if (!view.quiet) put(stdout, {plan_text(*plan)});
+  if (view.svg.empty()) return {};
+  const std::string picture = arena_picture(*plan, common.file);
+  return nnef::write_file(view.svg, std::as_bytes(std::span(picture)));
 }
 
-Status check_plan_options(const Args& args) {
-  if (!args.view.plan) {
-    if (args.view.svg.empty()) return {};
-    return fail(Code::kArg, "--svg ", args.view.svg, ": there is a picture of the plan only")
+Status check_plan_options(const ViewOptions& view) {
+  if (!view.plan) {
+    if (view.svg.empty()) return {};
+    return fail(Code::kArg, "--svg ", view.svg, ": dump draws the memory of a plan only")
         .hint("Add --plan");
   }
-  if (!args.view.json && !args.view.audit_json && !args.view.summary && !args.view.profile &&
-      args.view.inner.empty()) {
+  if (!view.json && !view.audit_json && !view.summary && !view.profiles() && view.inner.empty()) {
     return {};
   }
   return fail(Code::kArg, "--plan shows a plan as text, and nothing else of the model")
       .hint("Use it without --json, --audit-json, --summary, --profile and --inner");
 }
 
-void print_reports(const Args& args, const Graph& graph, const Notes& notes) {
-  if (args.view.tmp_mem_usage) print_memory_summary(notes);
-  if (args.view.cost) print_cost_summary(graph, notes);
-  if (args.view.profile) print_profile_summary(graph, notes);
-  if (args.view.mm) print_products(graph);
+void print_reports(const ViewOptions& view, const Graph& graph, const Notes& notes) {
+  if (view.tmp_mem_usage) print_memory_summary(notes);
+  if (view.cost) print_cost_summary(graph, notes);
+  if (view.profiles()) print_profile_summary(graph, notes);
+  if (view.mm) print_products(graph);
 }
-
-}  // namespace
-
-namespace {
 
 /// "3", or "3/0/5".
 Status check_path(const char* option, const std::string& path) {
@@ -204,50 +212,102 @@ Status check_path(const char* option, const std::string& path) {
 
 }  // namespace
 
-Status dump_command(const Args& args, const Log& log, const Model& model) {
-  RILL_TRY(check_path("--node-id", args.view.node_id));
-  RILL_TRY(check_path("--successors", args.view.successors));
-  RILL_TRY(check_plan_options(args));
-  RILL_ASSIGN(Shown shown, shown_graph(args, log, model));
-  RILL_TRY(check_output_facts(args, model.graph));
-  RILL_TRY(check_ops(args, shown.graph));
-  RILL_TRY(check_values(args, log, model));
-  if (!args.view.inner.empty() && args.view.profile) {
-    return fail(Code::kArg, "--inner shows a part, --profile times the whole")
-        .hint("The profile of the whole has the bodies of loops too");
+void DumpCommand::add_options(std::vector<Option>* out) {
+  add(&options_.checks, out);
+  append_options(out, "Files",
+                 {
+                     {"--nnef", kOnDump, &options_.write.nnef, "write a .nnef.tgz"},
+                     {"--nnef-tar", kOnDump, &options_.write.nnef_tar, "write a .nnef.tar"},
+                     {"--nnef-dir", kOnDump, &options_.write.nnef_dir, "write a folder"},
+                     {"--nnef-graph", kOnDump, &options_.write.nnef_graph,
+                      "write graph.nnef alone; - is stdout"},
+                     {"--nnef-override-output-name", kOnDump, &options_.write.output_name,
+                      "name of the first output"},
+                     {"--nnef-deterministic", kOnDump, &options_.write.nnef_deterministic,
+                      "write the same bytes on every machine"},
+                 });
+  add(&options_.view, out);
+  add(&options_.loop, out);
+  add(&options_.load, out);
+  add(&options_.proof, out);
+}
+
+std::optional<std::string> DumpCommand::wrong_value(const CommonOptions&) const {
+  if (auto wrong = cli::wrong_value(options_.checks)) return wrong;
+  if (auto wrong = cli::wrong_value(options_.load)) return wrong;
+  if (auto wrong = cli::wrong_value(options_.proof)) return wrong;
+  return cli::wrong_value(options_.loop);
+}
+
+/// The model is shown or written in the file's form, unless it is changed or measured.
+Demands DumpCommand::demands(const CommonOptions& common) const {
+  const ViewOptions& view = options_.view;
+  const bool changed = common.model.optimize || common.streaming.by_symbol() ||
+                       !common.model.transforms.empty() || !common.model.set.empty() ||
+                       !common.model.inner_graph.empty();
+  const bool measured = view.profiles() || view.cost || view.summary || view.json ||
+                        view.audit_json || view.mm || !options_.checks.assert_cost.empty() ||
+                        view.tmp_mem_usage || !common.values.run_set.empty();
+  Demands out;
+  out.as_in_file = !changed && !measured;
+  out.shows_batch = true;
+  return out;
+}
+
+Status DumpCommand::run_model(const CommonOptions& common, const Log& log,
+                              const Model& model) const {
+  const ViewOptions& view = options_.view;
+  RILL_TRY(check_path("--node-id", view.node_id));
+  RILL_TRY(check_path("--successors", view.successors));
+  RILL_TRY(check_plan_options(view));
+  RILL_ASSIGN(Shown shown, shown_graph(common, view, log, model));
+  RILL_TRY(check_output_facts(options_.checks, model.graph));
+  RILL_TRY(check_ops(options_.checks, shown.graph));
+  RILL_TRY(check_values(common, options_, log, model));
+  if (!view.inner.empty() && view.profiles()) {
+    return fail(Code::kArg, "--inner shows one loop, but --profile times the whole model")
+        .hint("Leave out --inner: the profile includes the bodies of loops");
   }
-  RILL_ASSIGN(shown.graph, inner_graph(args, std::move(shown.graph)));
+  RILL_ASSIGN(shown.graph, inner_graph(view.inner, std::move(shown.graph)));
   Notes notes;
-  RILL_TRY(take_notes(args, log, shown, &notes));
+  RILL_TRY(take_notes(common, options_, log, shown, &notes));
   Graph written_graph = model.graph;
-  if (writes_archives(args)) {
-    RILL_ASSIGN(const Model again, as_read_back(args, model));
-    RILL_TRY(audit_before_writing(args, log, again, &written_graph));
+  if (writes_archives(options_.write)) {
+    RILL_ASSIGN(const Model again, as_read_back(common, options_.proof.no_audit, model));
+    RILL_TRY(audit_before_writing(common, options_.proof, options_.write.nnef_deterministic, log,
+                                  again, &written_graph));
   }
-  RILL_TRY(write_files(args, std::move(written_graph)));
-  RILL_TRY(write_profiles(args, shown.graph, notes));
-  if (!args.checks.assert_cost.empty())
-    RILL_TRY(check_cost(args.checks.assert_cost, shown.graph, notes));
-  if (args.view.plan) return show_plan(args, shown.graph);
-  if (args.view.summary) {
+  RILL_TRY(write_files(common, options_.write, std::move(written_graph)));
+  RILL_TRY(write_profiles(common.file, view, shown.graph, notes));
+  if (!options_.checks.assert_cost.empty())
+    RILL_TRY(check_cost(options_.checks.assert_cost, shown.graph, notes));
+  if (view.plan) return show_plan(common, view, shown.graph);
+  if (view.summary) {
     put(stdout, {graph_summary(shown.graph, notes)});
     return {};
   }
-  if (args.view.audit_json || args.view.json) {
+  if (view.audit_json || view.json) {
     put(stdout,
-        {args.view.audit_json ? audit_json(shown.graph, notes) : notes_json(shown.graph, notes)});
-    if (args.view.mm) print_products(shown.graph);
+        {view.audit_json ? audit_json(shown.graph, notes) : notes_json(shown.graph, notes)});
+    if (view.mm) print_products(shown.graph);
     return {};
   }
-  if (!args.view.quiet && args.write.nnef_graph != "-") {
+  if (!view.quiet && options_.write.nnef_graph != "-") {
     AxisNames axes;
-    if (args.view.axes || !args.view.axes_names.empty()) {
-      RILL_ASSIGN(axes, AxisNames::of(shown.graph, args.view.axes_names));
+    if (view.axes || !view.axes_names.empty()) {
+      RILL_ASSIGN(axes, AxisNames::of(shown.graph, view.axes_names));
     }
-    put(stdout, {graph_drawing(shown.graph, args, notes, axes, use_colors(args))});
+    put(stdout, {graph_drawing(shown.graph, view, notes, axes, use_colors(common.program.color))});
   }
-  print_reports(args, shown.graph, notes);
+  print_reports(view, shown.graph, notes);
   return {};
 }
+
+Status DumpCommand::run_plan_file(const CommonOptions& common, const Log&) const {
+  RILL_ASSIGN(const plan_file::OpenedPlan opened, open_plan_file(common, true));
+  return dump_plan_file(common, options_.view, options_.loop, opened);
+}
+
+std::unique_ptr<Command> dump_command() { return std::make_unique<DumpCommand>(); }
 
 }  // namespace rill::cli

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "core/exec/plan.h"
 
 namespace rill::cli {

@@ -71,7 +71,7 @@ std::string joined(const std::vector<std::string>& glyphs) {
 
 /// State shared by all parts of a drawing.
 struct Canvas {
-  const Args& args;
+  const ViewOptions& view;
   const Notes& notes;
   const AxisNames& axes;
   bool colors;
@@ -100,7 +100,7 @@ class Drawing {
       : graph_(graph),
         scope_(std::move(scope)),
         notes_(notes),
-        args_(canvas->args),
+        view_(canvas->view),
         prefix_(std::move(prefix)),
         canvas_(*canvas) {}
 
@@ -123,17 +123,17 @@ class Drawing {
     return canvas_.colors ? escaped_format("\x1b[{}m{}\x1b[0m", code, text) : printable(text);
   }
   bool shown(OutletId outlet) const {
-    return args_.view.consts || !graph_.node(outlet.node).op->as<Const>();
+    return view_.consts || !graph_.node(outlet.node).op->as<Const>();
   }
   int& uses(OutletId outlet) {
     return uses_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
   }
-  std::string wires() const { return args_.view.natural_order ? "" : joined(columns_.glyphs()); }
+  std::string wires() const { return view_.natural_order ? "" : joined(columns_.glyphs()); }
 
   const Graph& graph_;
   std::vector<int> scope_;  ///< the loops around
   const std::vector<NodeNotes>& notes_;
-  const Args& args_;
+  const ViewOptions& view_;
   std::string prefix_;
   Canvas& canvas_;
   bool drawn_ = true;  ///< whether the current node was requested
@@ -151,15 +151,15 @@ std::string path_text(std::span<const int> scope, int id) {
 
 bool Drawing::chosen(int id) const {
   const Node& node = graph_.node(id);
-  if (!args_.view.node_id.empty() || !args_.view.successors.empty()) {
-    if (path_text(scope_, id) == args_.view.node_id) return true;
-    return !args_.view.successors.empty() &&
+  if (!view_.node_id.empty() || !view_.successors.empty()) {
+    if (path_text(scope_, id) == view_.node_id) return true;
+    return !view_.successors.empty() &&
            std::any_of(node.inputs.begin(), node.inputs.end(), [&](OutletId input) {
-             return path_text(scope_, input.node) == args_.view.successors;
+             return path_text(scope_, input.node) == view_.successors;
            });
   }
-  if (!args_.view.node_name.empty()) return node.name.starts_with(args_.view.node_name);
-  if (!args_.view.op_name.empty()) return node.op->name().starts_with(args_.view.op_name);
+  if (!view_.node_name.empty()) return node.name.starts_with(view_.node_name);
+  if (!view_.op_name.empty()) return node.op->name().starts_with(view_.op_name);
   return true;
 }
 
@@ -171,7 +171,7 @@ void Drawing::route(size_t from, size_t to, bool stays) {
   }
   glyphs[from] = from < to ? (stays ? "┣" : "┗") : (stays ? "┫" : "┛");
   glyphs[to] = from < to ? "┓" : "┏";
-  if (!args_.view.natural_order) line(joined(glyphs));
+  if (!view_.natural_order) line(joined(glyphs));
 }
 
 /// Move the inputs next to each other, and return the column of the node.
@@ -221,7 +221,7 @@ void Drawing::node_line(int id, size_t at, size_t inputs, size_t outputs) {
   if (input != graph_.inputs.end()) {
     glyphs[at] = circled(static_cast<size_t>(input - graph_.inputs.begin()), false);
   }
-  const std::string wires = args_.view.natural_order ? "" : joined(glyphs) + " ";
+  const std::string wires = view_.natural_order ? "" : joined(glyphs) + " ";
   const std::string number = styled("1", std::to_string(id));
   const std::string op = styled("1;34", node.op->name());
   const std::string label = styled("3", node.name);
@@ -231,23 +231,23 @@ void Drawing::node_line(int id, size_t at, size_t inputs, size_t outputs) {
 void Drawing::details(int id) {
   const Node& node = graph_.node(id);
   const std::string left = wires();
-  if (args_.view.info) {
+  if (view_.info) {
     for (const std::string& text : node.op->details()) {
       line(escaped_format("{}   * {}", left, text));
     }
     const std::string attributes = shown_attributes(*node.op);
     if (!attributes.empty()) line(escaped_format("{}   * {}", left, attributes));
   }
-  if (args_.view.invariants) {
+  if (view_.invariants) {
     const Facts in = graph_.facts_of(node.inputs);
     for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
       line(escaped_format("{}   * axis {} -> {}", left, str_cat(track.in), str_cat(track.out)));
     }
   }
-  if (args_.view.debug_op) {
+  if (view_.debug_op) {
     line(escaped_format("{}   * {} {}", left, node.op->name(), node.op->attributes()));
   }
-  if (args_.view.io_long) long_facts(id, left);
+  if (view_.io_long) long_facts(id, left);
 }
 
 void Drawing::long_facts(int id, const std::string& left) {
@@ -276,7 +276,7 @@ void Drawing::long_facts(int id, const std::string& left) {
       for (const size_t index : outputs->second) {
         const std::string& label = graph_.output_names[index];
         text += escaped_format(" MODEL OUTPUT #{} {}", index, label);
-        if (args_.view.outlet_labels) line(escaped_format("{}       {}", left, label));
+        if (view_.outlet_labels) line(escaped_format("{}       {}", left, label));
       }
     }
     line(text);
@@ -293,16 +293,16 @@ void Drawing::facts(int id) {
     const auto outputs = model_outputs_.find(outlet);
     const bool same = node.outputs.size() == 1 && !node.inputs.empty() &&
                       fact_text(fact) == fact_text(graph_.fact(node.inputs[0]));
-    const bool brief = !args_.view.io_none && !args_.view.io_long;
+    const bool brief = !view_.io_none && !view_.io_long;
     if (outputs != model_outputs_.end()) {
       for (size_t i = 0; brief && i < outputs->second.size(); ++i) {
         const size_t index = outputs->second[i];
         if (at < glyphs.size()) glyphs[at] = circled(index, true);
-        line(escaped_format("{}   ━━━ {}", args_.view.natural_order ? "" : joined(glyphs),
+        line(escaped_format("{}   ━━━ {}", view_.natural_order ? "" : joined(glyphs),
                             fact_text(fact)));
       }
     } else if (brief && !same) {
-      line(escaped_format("{}   ━━━ {}", args_.view.natural_order ? "" : joined(glyphs),
+      line(escaped_format("{}   ━━━ {}", view_.natural_order ? "" : joined(glyphs),
                           fact_text(fact)));
     }
     if (at < columns_.slots.size() && uses(outlet) == 0) columns_.slots[at] = {};
@@ -311,7 +311,7 @@ void Drawing::facts(int id) {
 
 void Drawing::body(int id) {
   const Graph* body = graph_.node(id).op->nested();
-  if (body == nullptr || args_.view.folded) return;
+  if (body == nullptr || view_.folded) return;
   std::vector<int> scope = scope_;
   scope.push_back(id);
   const bool model = graph_.node(id).op->name() == "SubmodelOp";
@@ -324,7 +324,7 @@ void Drawing::body(int id) {
 
 void Drawing::node(int id) {
   const Node& node = graph_.node(id);
-  if (!args_.view.consts && node.op->as<Const>()) return;
+  if (!view_.consts && node.op->as<Const>()) return;
   drawn_ = chosen(id);
   std::vector<OutletId> read;
   for (const OutletId input : node.inputs) {
@@ -362,9 +362,9 @@ std::string fact_text(const Fact& fact) {
   return out;
 }
 
-std::string graph_drawing(const Graph& graph, const Args& args, const Notes& notes,
+std::string graph_drawing(const Graph& graph, const ViewOptions& view, const Notes& notes,
                           const AxisNames& axes, bool colors) {
-  Canvas canvas{args, notes, axes, colors, {}, {}};
+  Canvas canvas{view, notes, axes, colors, {}, {}};
   Drawing(graph, {}, notes.nodes, "", &canvas).draw();
   std::string out = std::move(canvas.out);
   const auto properties = nnef::properties_of(graph);

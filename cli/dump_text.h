@@ -2,16 +2,16 @@
 
 #include <string>
 
-#include "cli/args.h"
 #include "cli/axis_names.h"
 #include "cli/notes.h"
+#include "cli/options.h"
 #include "core/graph/graph.h"
 
 namespace rill::cli {
 
 /// Draw a graph: a line per node with the wires that live next to it, then properties, assertions
 /// and scenarios.
-std::string graph_drawing(const Graph& graph, const Args& args, const Notes& notes,
+std::string graph_drawing(const Graph& graph, const ViewOptions& view, const Notes& notes,
                           const AxisNames& axes, bool colors);
 
 /// Print inputs, outputs and operators of a graph.

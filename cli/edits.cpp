@@ -47,9 +47,9 @@ bool is_input(const std::string& name, const Graph& graph) {
   return false;
 }
 
-Status constantize_by_value(const std::string& name, const Tensor& values, const Args& args,
-                            Graph* graph) {
-  if (!is_input(name, *graph) && is_onnx_model(args.file)) return {};
+Status constantize_by_value(const std::string& name, const Tensor& values,
+                            const CommonOptions& common, Graph* graph) {
+  if (!is_input(name, *graph) && is_onnx_model(common.file)) return {};
   for (const OutletId input : graph->inputs) {
     if (graph->node(input.node).name != name) continue;
     auto value = as_input(values, graph->fact(input));
@@ -64,10 +64,11 @@ Status constantize_by_value(const std::string& name, const Tensor& values, const
   return fail(Code::kArg, "--constantize ", name, ": no such input");
 }
 
-Status constantize(const std::string& name, const Args& args, const Log& log, Graph* graph) {
-  if (!is_input(name, *graph) && is_onnx_model(args.file)) return {};
-  RILL_ASSIGN(auto values, given_values(args, *graph));
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.model.legacy_bundles));
+Status constantize(const std::string& name, const CommonOptions& common, const Log& log,
+                   Graph* graph) {
+  if (!is_input(name, *graph) && is_onnx_model(common.file)) return {};
+  RILL_ASSIGN(auto values, given_values(common, *graph));
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(common.model.legacy_bundles));
   for (const Bundle::Item& item : bundle.items()) values.emplace_back(item.name, item.turns[0]);
   const auto it = std::find_if(values.begin(), values.end(),
                                [&](const auto& each) { return each.first == name; });
@@ -81,11 +82,11 @@ Status constantize(const std::string& name, const Args& args, const Log& log, Gr
 
 }  // namespace
 
-Result<std::vector<std::pair<std::string, Tensor>>> given_values(const Args& args,
+Result<std::vector<std::pair<std::string, Tensor>>> given_values(const CommonOptions& common,
                                                                  const Graph& graph) {
   std::vector<std::pair<std::string, Tensor>> out;
   size_t unnamed = 0;
-  for (const std::string& text : args.model.input_facts) {
+  for (const std::string& text : common.model.input_facts) {
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
     std::string name = spec.name;
     if (name.empty()) {
@@ -137,19 +138,20 @@ Status keep_outputs(const std::vector<std::string>& names, Graph* graph) {
   return {};
 }
 
-Status edit_interface(const Args& args, const Log& log, Graph* graph) {
-  if (!args.model.input_nodes.empty()) {
+Status edit_interface(const CommonOptions& common, const Log& log, Graph* graph) {
+  if (!common.model.input_nodes.empty()) {
     // Only consider the remaining outputs, so that nodes of the others do not matter.
-    if (!args.model.output_nodes.empty()) RILL_TRY(keep_outputs(args.model.output_nodes, graph));
-    RILL_ASSIGN(*graph, transforms::with_inputs_at(*graph, args.model.input_nodes));
-  } else if (!args.model.output_nodes.empty()) {
-    RILL_TRY(keep_outputs(args.model.output_nodes, graph));
+    if (!common.model.output_nodes.empty())
+      RILL_TRY(keep_outputs(common.model.output_nodes, graph));
+    RILL_ASSIGN(*graph, transforms::with_inputs_at(*graph, common.model.input_nodes));
+  } else if (!common.model.output_nodes.empty()) {
+    RILL_TRY(keep_outputs(common.model.output_nodes, graph));
   }
-  for (const std::string& text : args.model.override_facts) RILL_TRY(override_fact(text, graph));
-  RILL_ASSIGN(const auto constants, constant_inputs(args));
+  for (const std::string& text : common.model.override_facts) RILL_TRY(override_fact(text, graph));
+  RILL_ASSIGN(const auto constants, constant_inputs(common));
   for (const auto& [name, values] : constants) {
-    RILL_TRY(values ? constantize_by_value(name, *values, args, graph)
-                    : constantize(name, args, log, graph));
+    RILL_TRY(values ? constantize_by_value(name, *values, common, graph)
+                    : constantize(name, common, log, graph));
   }
   return {};
 }

@@ -9,12 +9,13 @@
 #include "ops/emit_table.h"
 
 namespace rill::cli {
-Status write_emitted(const Args& args, std::span<const plan_file::TargetPlan> plans,
+Status write_emitted(const std::string& to, const std::string& model,
+                     std::span<const plan_file::TargetPlan> plans,
                      std::span<const Property> properties) {
-  if (args.compile.emit.empty()) return {};
-  const std::filesystem::path path(args.compile.emit);
+  if (to.empty()) return {};
+  const std::filesystem::path path(to);
   if (path.extension() != ".c") {
-    return fail(Code::kArg, "--emit-c ", args.compile.emit, ": expected a name that ends in .c")
+    return fail(Code::kArg, "--emit-c ", to, ": expected a name that ends in .c")
         .hint("The header gets the same name with .h");
   }
   if (plans.size() != 1) {
@@ -31,12 +32,12 @@ Status write_emitted(const Args& args, std::span<const plan_file::TargetPlan> pl
   options.name = emit_c::identifier(path.stem().string(), "model");
   options.header = header.filename().string();
   options.target = plans[0].target;
-  options.model = std::filesystem::path(args.file).filename().string();
+  options.model = std::filesystem::path(model).filename().string();
   options.arithmetic = ops::arithmetic_of(target.tier);
   options.properties = properties;
   RILL_ASSIGN(const emit_c::Source source,
               emit_c::emit(*plans[0].plan, ops::emit_table(), options));
-  RILL_TRY(nnef::write_file(args.compile.emit, std::as_bytes(std::span(source.code))));
+  RILL_TRY(nnef::write_file(to, std::as_bytes(std::span(source.code))));
   return nnef::write_file(header.string(), std::as_bytes(std::span(source.header)));
 }
 

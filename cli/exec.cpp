@@ -3,12 +3,47 @@
 #include <algorithm>
 
 #include "core/optim/optim.h"
+#include "plan_file/check.h"
 
 namespace rill::cli {
 
-Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize,
-                         int64_t threads) {
-  auto ready = audit::make_ready(graph, bindings, optimize, threads);
+namespace {
+
+/// Check a prepared plan against the limits that were given.
+Status check_limits(const Plan& plan, plan_file::Limits limits) {
+  bool any = false;
+  for (int64_t* limit : {&limits.max_session_bytes, &limits.max_step_work, &limits.max_ends,
+                         &limits.max_buffers}) {
+    any |= *limit > 0;
+    if (*limit == 0) *limit = INT64_MAX;
+  }
+  if (!any) return {};
+  Status status = plan_file::check(plan, limits).status();
+  if (status.ok() || status.code() == Code::kNoMem) return status;
+  return fail(Code::kUnsupported, "the cost of the plan is unknown: ", status.error().message)
+      .hint("Leave out the limits on plans");
+}
+
+}  // namespace
+
+bool optimizes(const CommonOptions& common) {
+  return common.model.optimize || common.model.runtime == "cpu" ||
+         common.model.runtime == "default";
+}
+
+Result<Graph> final_graph(const CommonOptions& common, const Graph& graph) {
+  if (!optimizes(common)) return graph;
+  return fuse(graph, common.model.optimize_rounds);
+}
+
+PlanOptions plan_options(const CommonOptions& common) {
+  return {optimizes(common), common.program.threads, common.limits.plan};
+}
+
+Result<Ready> make_ready(const Graph& graph, const Bindings& bindings,
+                         const PlanOptions& options) {
+  const auto within = [&](const Plan& plan) { return check_limits(plan, options.limits); };
+  auto ready = audit::make_ready(graph, bindings, options.optimize, options.threads, within);
   if (ready.ok() || ready.error().code != Code::kSymbol) return ready;
   return ready.take_status().hint("Bind the symbols with --set SYMBOL=N");
 }

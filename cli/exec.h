@@ -6,10 +6,11 @@
 
 #include "audit/drive.h"
 #include "audit/prepared.h"
-#include "cli/args.h"
-#include "cli/check.h"
+#include "cli/options.h"
 #include "cli/inputs.h"
 #include "cli/pipeline.h"
+#include "cli/reference.h"
+#include "plan_file/limits.h"
 
 namespace rill::cli {
 
@@ -20,9 +21,24 @@ using audit::Ready;
 using audit::run_once;
 using audit::use_threads;
 
-/// As `audit::make_ready`; errors name the option that binds symbols.
-Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize,
-                         int64_t threads = 1);
+/// Return the graph that runs, optimised on request.
+Result<Graph> final_graph(const CommonOptions& common, const Graph& graph);
+/// Return whether this command line runs optimised graphs.
+bool optimizes(const CommonOptions& common);
+
+/// How a command prepares graphs.
+struct PlanOptions {
+  bool optimize = true;
+  int64_t threads = 1;  ///< as for `use_threads`
+  plan_file::Limits limits;  ///< 0: none
+};
+
+/// The options of the command line; a graph is optimised as it says.
+PlanOptions plan_options(const CommonOptions& common);
+/// As `audit::make_ready`, within limits; errors name the option that binds symbols.
+/// Errors: kNoMem for a plan beyond a limit.
+Result<Ready> make_ready(const Graph& graph, const Bindings& bindings,
+                         const PlanOptions& options);
 
 /// A graph whose extents are numbers, and the values of its inputs.
 struct Shaped {

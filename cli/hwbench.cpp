@@ -156,22 +156,47 @@ Status check_choice(const std::vector<ReachRow>& rows) {
       .hint("Put the faster one first in kernels.inc, or have the choice look at the shape");
 }
 
+class HwBenchCommand final : public Command {
+ public:
+  HwBenchCommand()
+      : Command({"hwbench", kOnHwBench,
+                 "time what this machine can do, and what the kernels reach of it",
+                 "rill hwbench --kernels softmax", false}) {}
+
+  void add_options(std::vector<Option>* out) override {
+    add(&report_, out);
+    append_options(out, "Kernels",
+                   {
+                       {"--kernels", kOnHwBench, &kernels_,
+                        "time only kernels whose family or shape contains this text"},
+                       {"--check-choice", kOnHwBench, &check_choice_,
+                        "fail if the kernel of plans is over 5 % slower than another"},
+                   });
+  }
+  Status run(const CommonOptions&, const Log&) const override {
+    const Machine machine = kernels::measure_machine();
+    const auto rows = kernels::measure_reach(machine, kernels_);
+    if (rows.empty()) {
+      return fail(Code::kArg, "--kernels ", kernels_, ": no kernel has that in its name")
+          .hint("Leave it out to see all of them");
+    }
+    if (report_.json) {
+      put(stdout, {json_text(machine, rows)});
+    } else {
+      print_text(machine, rows);
+    }
+    if (!report_.svg.empty()) RILL_TRY(write_picture(report_.svg, machine, rows));
+    return check_choice_ ? check_choice(rows) : Status();
+  }
+
+ private:
+  ReportOptions report_;
+  std::string kernels_;
+  bool check_choice_ = false;
+};
+
 }  // namespace
 
-Status hwbench_command(const Args& args) {
-  const Machine machine = kernels::measure_machine();
-  const auto rows = kernels::measure_reach(machine, args.hwbench.kernels);
-  if (rows.empty()) {
-    return fail(Code::kArg, "--kernels ", args.hwbench.kernels, ": no kernel has that in its name")
-        .hint("Leave it out to see all of them");
-  }
-  if (args.view.json) {
-    put(stdout, {json_text(machine, rows)});
-  } else {
-    print_text(machine, rows);
-  }
-  if (!args.view.svg.empty()) RILL_TRY(write_picture(args.view.svg, machine, rows));
-  return args.hwbench.check_choice ? check_choice(rows) : Status();
-}
+std::unique_ptr<Command> hwbench_command() { return std::make_unique<HwBenchCommand>(); }
 
 }  // namespace rill::cli

@@ -39,8 +39,9 @@ std::string names_of_inputs(const Graph& graph) {
   return join(names, ", ");
 }
 
-Status bundle_shapes(const Args& args, const Log& log, const Graph& graph, Shapes* shapes) {
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.model.fact_bundles));
+Status bundle_shapes(const CommonOptions& common, const Log& log, const Graph& graph,
+                     Shapes* shapes) {
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(common.model.fact_bundles));
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const Bundle::Item* item = bundle.find(graph.input_name(i));
     if (item == nullptr) continue;
@@ -51,7 +52,7 @@ Status bundle_shapes(const Args& args, const Log& log, const Graph& graph, Shape
     (*shapes)[graph.input_name(i)] = std::move(shape);
   }
   // A model without inputs may have lost them to values of the bundle.
-  if (!args.model.fact_bundles.empty() && shapes->empty() && !graph.inputs.empty()) {
+  if (!common.model.fact_bundles.empty() && shapes->empty() && !graph.inputs.empty()) {
     return fail(Code::kArg, "--input-facts-from-bundle: no input of the model is in the bundle")
         .hint(str_cat("The model's inputs are ", names_of_inputs(graph), "; the bundle has ",
                       bundle.contents()));
@@ -59,9 +60,10 @@ Status bundle_shapes(const Args& args, const Log& log, const Graph& graph, Shape
   return {};
 }
 
-Status given_shapes(const Args& args, const Log& log, const Graph& graph, Shapes* shapes) {
+Status given_shapes(const CommonOptions& common, const Log& log, const Graph& graph,
+                    Shapes* shapes) {
   size_t unnamed = 0;
-  for (const std::string& text : args.model.input_facts) {
+  for (const std::string& text : common.model.input_facts) {
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
     size_t index = spec.name.empty() ? unnamed++ : 0;
     while (!spec.name.empty() && index < graph.inputs.size() &&
@@ -88,8 +90,8 @@ Status given_shapes(const Args& args, const Log& log, const Graph& graph, Shapes
   return {};
 }
 
-Status override_shapes(const Args& args, const Graph& graph, Shapes* shapes) {
-  for (const std::string& text : args.model.override_facts) {
+Status override_shapes(const CommonOptions& common, const Graph& graph, Shapes* shapes) {
+  for (const std::string& text : common.model.override_facts) {
     // If the type is unchanged, reload the model, so that nodes that read the shape see it.
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -110,20 +112,21 @@ Status override_shapes(const Args& args, const Graph& graph, Shapes* shapes) {
 
 }  // namespace
 
-Result<InputShapes> asked_input_shapes(const Args& args, const Log& log, const Graph& graph) {
+Result<InputShapes> asked_input_shapes(const CommonOptions& common, const Log& log,
+                                       const Graph& graph) {
   Shapes shapes;
-  RILL_TRY(bundle_shapes(args, log, graph, &shapes));
-  RILL_TRY(given_shapes(args, log, graph, &shapes));
-  RILL_TRY(override_shapes(args, graph, &shapes));
+  RILL_TRY(bundle_shapes(common, log, graph, &shapes));
+  RILL_TRY(given_shapes(common, log, graph, &shapes));
+  RILL_TRY(override_shapes(common, graph, &shapes));
   return InputShapes(shapes.begin(), shapes.end());
 }
 
-Result<InputShapes> set_input_shapes(const Args& args, const Graph& graph) {
+Result<InputShapes> set_input_shapes(const CommonOptions& common, const Graph& graph) {
   InputShapes out;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     std::vector<Dim> shape(graph.fact(graph.inputs[i]).shape.begin(),
                            graph.fact(graph.inputs[i]).shape.end());
-    for (const std::string& text : args.model.set) {
+    for (const std::string& text : common.model.set) {
       RILL_ASSIGN(const auto setting, parse_setting(text));
       for (Dim& extent : shape) extent = extent.substitute(setting.first, setting.second);
     }
@@ -132,8 +135,9 @@ Result<InputShapes> set_input_shapes(const Args& args, const Graph& graph) {
   return out;
 }
 
-InputShapes input_shapes_of_values(const Args& args, const Log& log, const Graph& graph) {
-  const auto source = InputSource::make(args, log);
+InputShapes input_shapes_of_values(const CommonOptions& common, const Log& log,
+                                   const Graph& graph) {
+  const auto source = InputSource::make(common, log);
   if (!source.ok() || !source->has_values()) return {};
   Bindings values;
   for (size_t turn = 0; turn < source->turns(graph); ++turn) {

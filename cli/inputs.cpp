@@ -84,9 +84,9 @@ void bind_empty(const Fact& fact, Bindings* bindings) {
 }
 
 /// Evaluate `--set` from left to right, each with the earlier symbols.
-Result<Bindings> settings_of(const Args& args) {
+Result<Bindings> settings_of(const CommonOptions& common) {
   Bindings out;
-  for (const std::string& text : args.values.run_set) {
+  for (const std::string& text : common.values.run_set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
     const auto value = setting.second.eval(out);
     if (!value) {
@@ -121,21 +121,21 @@ std::vector<int> stream_axes(const Graph& graph) {
   return out;
 }
 
-Result<InputSource> InputSource::make(const Args& args, const Log& log) {
+Result<InputSource> InputSource::make(const CommonOptions& common, const Log& log) {
   InputSource out;
   out.log_ = &log;
-  RILL_ASSIGN(out.bundle_, Bundle::read(args.values.input_bundles));
-  for (const std::string& text : args.values.random_ranges) {
+  RILL_ASSIGN(out.bundle_, Bundle::read(common.values.input_bundles));
+  for (const std::string& text : common.values.random_ranges) {
     RILL_ASSIGN(RangeSpec range, parse_range_spec(text));
     out.ranges_.push_back(std::move(range));
   }
-  RILL_ASSIGN(out.settings_, settings_of(args));
-  for (const std::string& folder : args.values.input_folders)
+  RILL_ASSIGN(out.settings_, settings_of(common));
+  for (const std::string& folder : common.values.input_folders)
     RILL_TRY(out.bundle_.add_folder(folder));
-  out.spec_args_ = &args;
-  out.allow_random_ = args.values.allow_random;
-  out.cast_floats_ = args.values.allow_float_casts;
-  out.seed_ = static_cast<uint64_t>(args.values.seed);
+  out.common_ = &common;
+  out.allow_random_ = common.values.allow_random;
+  out.cast_floats_ = common.values.allow_float_casts;
+  out.seed_ = static_cast<uint64_t>(common.values.seed);
   return out;
 }
 
@@ -162,7 +162,7 @@ Result<std::optional<Tensor>> InputSource::given(const Graph& graph, size_t inde
   if (fed != fed_back_.end()) return std::optional(fed->second);
   const Bundle::Item* item = item_for(graph, index);
   if (item == nullptr) {
-    RILL_ASSIGN(const auto written, given_values(*spec_args_, graph));
+    RILL_ASSIGN(const auto written, given_values(*common_, graph));
     for (const auto& [input, value] : written) {
       if (input == name) return std::optional(value);
     }
@@ -268,7 +268,7 @@ Result<InputValues> InputSource::resolve(const Graph& graph, size_t turn,
       found |= solve_axes(graph.fact(graph.inputs[i]), *values[i], axes[i], &out.bindings);
     }
   }
-  if (spec_args_->streaming.autobatch_sessions > 0) bind_batch(graph, &out.bindings);
+  if (common_->streaming.autobatch_sessions > 0) bind_batch(graph, &out.bindings);
   for (size_t i = 0; i < values.size(); ++i) {
     if (!values[i] && is_own_cache(graph, graph.input_name(i))) {
       bind_empty(graph.fact(graph.inputs[i]), &out.bindings);

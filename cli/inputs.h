@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "audit/prepared.h"
-#include "cli/args.h"
 #include "cli/bundle.h"
+#include "cli/options.h"
 #include "cli/specs.h"
 #include "core/graph/graph.h"
 
@@ -24,7 +24,7 @@ struct InputValues {
 /// The sources of input values: bundles, then random numbers if allowed.
 class InputSource {
  public:
-  static Result<InputSource> make(const Args& args, const Log& log);
+  static Result<InputSource> make(const CommonOptions& common, const Log& log);
 
   /// Return the number of turns in the bundles for this graph; at least 1.
   size_t turns(const Graph& graph) const;
@@ -58,7 +58,7 @@ class InputSource {
   bool cast_floats_ = false;
   uint64_t seed_ = 0;
   const Log* log_ = nullptr;
-  const Args* spec_args_ = nullptr;  ///< for values that `-i` gives
+  const CommonOptions* common_ = nullptr;  ///< for values that `-i` gives
 };
 
 /// Return the streaming axes of the inputs of a pulsed graph, -1 for static ones; all -1 if not

@@ -6,6 +6,8 @@
 #include "audit/latency.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
+#include "cli/plan_files.h"
+#include "cli/plan_report.h"
 #include "cli/pulses.h"
 #include "cli/say_impl.h"
 #include "cli/steps.h"
@@ -22,10 +24,18 @@ constexpr double kMostSecondsForDelays = 2;
 using audit::OutputLatency;
 using audit::WireLatency;
 
+/// Options of `inspect`.
+struct InspectOptions {
+  ReportOptions report;
+  double frame_ms = 0;
+  std::string max_delay;
+};
+
 /// Prints the report of `inspect`: how a pulsed model streams.
 class Inspection {
  public:
-  Inspection(const Args& args, const Model& model) : args_(args), model_(model) {}
+  Inspection(const CommonOptions& common, const InspectOptions& options, const Model& model)
+      : common_(common), options_(options), model_(model) {}
 
   Status gather(const Log& log);
   void print_text() const;
@@ -44,7 +54,8 @@ class Inspection {
   void print_windows() const;
   Json windows_json() const;
 
-  const Args& args_;
+  const CommonOptions& common_;
+  const InspectOptions& options_;
   const Model& model_;
   audit::Latency latency_;
   std::vector<SweptWindow> windows_;
@@ -54,14 +65,13 @@ std::string frames_text(double frames) { return escaped_format("{:.6g}", frames)
 
 std::string Inspection::latency_text(double frames) const {
   std::string out = escaped_format("{} input frame{}", frames_text(frames), frames == 1 ? "" : "s");
-  if (args_.inspect.frame_ms > 0)
-    out += escaped_format(", {:.6g} ms", frames * args_.inspect.frame_ms);
+  if (options_.frame_ms > 0) out += escaped_format(", {:.6g} ms", frames * options_.frame_ms);
   return out;
 }
 
 Json Inspection::latency_json(double frames) const {
   Json out{{"input_frames", frames}};
-  if (args_.inspect.frame_ms > 0) out["ms"] = frames * args_.inspect.frame_ms;
+  if (options_.frame_ms > 0) out["ms"] = frames * options_.frame_ms;
   return out;
 }
 
@@ -84,13 +94,13 @@ std::string Inspection::least_text(const OutputLatency& output) const {
 Status Inspection::gather(const Log& log) {
   pulse::Options options;
   options.symbol = model_.stream_symbol;
-  options.backward_chunks = args_.streaming.pulse_backward == "chunk";
+  options.backward_chunks = common_.streaming.pulse_backward == "chunk";
   // Windows have the requested latency, not one that dependences prove.
   const bool proves = model_.whole && !pulse::window_of(model_.graph);
   RILL_ASSIGN(latency_, audit::latency_of(proves ? &*model_.whole : nullptr, model_.graph,
                                           model_.report, options, kMostSecondsForDelays));
   if (!model_.whole || proves) return {};
-  RILL_ASSIGN(windows_, sweep_windows(args_, log, model_));
+  RILL_ASSIGN(windows_, sweep_windows(common_, log, model_));
   return {};
 }
 
@@ -98,7 +108,7 @@ void Inspection::print_windows() const {
   if (windows_.empty()) return;
   say("\nwindows, and their difference from the whole run over {}:\n"
       "{:>8} {:>8} {:>8} {:>10} {:>12} {:>12} {:>12}\n",
-      args_.values.input_bundles.empty() ? "noise (--io FILE.npz takes frames)" : "--io", "left",
+      common_.values.input_bundles.empty() ? "noise (--io FILE.npz takes frames)" : "--io", "left",
       "step", "right", "latency", "largest", "mean", "us per frame");
   for (const SweptWindow& row : windows_) {
     say("{:>8} {:>8} {:>8} {:>10} {:>12.3g} {:>12.3g} {:>12.4g}\n", row.window.left,
@@ -162,7 +172,7 @@ void Inspection::print_wires() const {
 
 void Inspection::print_text() const {
   const Plan& plan = *latency_.plan;
-  say("{}: pulse {}={}", args_.file, plan.stream_symbol.view(), plan.stream_pulse);
+  say("{}: pulse {}={}", common_.file, plan.stream_symbol.view(), plan.stream_pulse);
   if (latency_.pulse_multiple > 0) {
     say("; legal pulses are the multiples of {}", latency_.pulse_multiple);
   }
@@ -212,7 +222,7 @@ void Inspection::print_text() const {
   if (!plan.late_end) {
     say("the end must be announced with the last frames: pushes hold back a full pulse\n");
   }
-  print_choices(model_.choices, args_.inspect.frame_ms);
+  print_choices(model_.choices, options_.frame_ms);
   print_windows();
 }
 
@@ -271,9 +281,9 @@ Json Inspection::choices_json() const {
               {"us_per_frame", choice.us_per_frame()},
               {"state_bytes", choice.state_bytes},
               {"arena_bytes", choice.arena_bytes}};
-    if (args_.inspect.frame_ms > 0) {
-      told["latency_ms"] = choice.latency() * args_.inspect.frame_ms;
-      told["cpu_share"] = choice.us_per_frame() / args_.inspect.frame_ms / 1e3;
+    if (options_.frame_ms > 0) {
+      told["latency_ms"] = choice.latency() * options_.frame_ms;
+      told["cpu_share"] = choice.us_per_frame() / options_.frame_ms / 1e3;
     }
     out.push_back(std::move(told));
   }
@@ -282,12 +292,12 @@ Json Inspection::choices_json() const {
 
 std::string Inspection::json() const {
   const Plan& plan = *latency_.plan;
-  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args_.file}};
+  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", common_.file}};
   out["symbol"] = plan.stream_symbol.view();
   out["pulse"] = plan.stream_pulse;
   const int64_t multiple = latency_.pulse_multiple;
   out["pulse_multiple_of"] = multiple > 0 ? Json(multiple) : Json(nullptr);
-  if (args_.inspect.frame_ms > 0) out["frame_ms"] = args_.inspect.frame_ms;
+  if (options_.frame_ms > 0) out["frame_ms"] = options_.frame_ms;
   out["outputs"] = outputs_json();
   out["nodes"] = nodes_json();
   out["other_states"] = Json::object();
@@ -301,21 +311,21 @@ std::string Inspection::json() const {
 }
 
 Status Inspection::check_max_delay() const {
-  if (args_.inspect.max_delay.empty()) return {};
-  std::string_view text = args_.inspect.max_delay;
+  if (options_.max_delay.empty()) return {};
+  std::string_view text = options_.max_delay;
   const bool ms = text.ends_with("ms");
   if (ms) text.remove_suffix(2);
   const auto limit = parse_number(text);
   if (!limit.ok() || *limit < 0) {
-    return fail(Code::kArg, "--max-delay ", args_.inspect.max_delay,
+    return fail(Code::kArg, "--max-delay ", options_.max_delay,
                 ": expected input frames, or milliseconds as in 60ms");
   }
-  if (ms && args_.inspect.frame_ms <= 0) {
-    return fail(Code::kArg, "--max-delay ", args_.inspect.max_delay,
+  if (ms && options_.frame_ms <= 0) {
+    return fail(Code::kArg, "--max-delay ", options_.max_delay,
                 ": the length of a frame is unknown")
         .hint("Add --frame-ms, the milliseconds of an input frame");
   }
-  const double most = ms ? *limit / args_.inspect.frame_ms : *limit;
+  const double most = ms ? *limit / options_.frame_ms : *limit;
   const OutputLatency* worst = nullptr;
   for (const OutputLatency& output : latency_.outputs) {
     if (!worst || output.latency > worst->latency) worst = &output;
@@ -331,23 +341,23 @@ Status Inspection::check_max_delay() const {
                              wire.line > 0 ? escaped_format(", line {}", wire.line) : "",
                              latency_text(rows[i]->added()), why.empty() ? "" : ": ", why);
   }
-  Status late =
-      fail(Code::kPulse, "output ", worst->name, " lags by ", latency_text(worst->latency),
-           ": more than --max-delay ", args_.inspect.max_delay);
+  Status late = fail(Code::kPulse, "output ", worst->name, " lags by ",
+                     latency_text(worst->latency), ": more than --max-delay ", options_.max_delay);
   late.error().message += causes;
   return std::move(late).hint("Pad these layers in front only, or let them look ahead less");
 }
 
 Status Inspection::draw() const {
-  if (args_.view.svg.empty()) return {};
+  if (options_.report.svg.empty()) return {};
   if (model_.choices.empty()) {
-    return fail(Code::kArg, "--svg ", args_.view.svg, ": there is one pulse only")
+    return fail(Code::kArg, "--svg ", options_.report.svg,
+                ": inspect draws several pulses, but there is only one")
         .hint("Add --pulse auto, which compares pulses");
   }
-  std::ofstream file(args_.view.svg, std::ios::binary);
-  file << pulse_picture(model_.choices, args_.inspect.frame_ms, args_.file);
+  std::ofstream file(options_.report.svg, std::ios::binary);
+  file << pulse_picture(model_.choices, options_.frame_ms, common_.file);
   file.close();
-  if (!file) return fail(Code::kIo, "cannot write ", args_.view.svg);
+  if (!file) return fail(Code::kIo, "cannot write ", options_.report.svg);
   return {};
 }
 
@@ -364,11 +374,11 @@ std::string shell_word(const std::string& text) {
 }
 
 /// Print the likely states that a caller carries, and the command that makes them part of a stream.
-void propose_states(const Args& args, const Graph& graph) {
+void propose_states(const std::string& file, const Graph& graph) {
   const std::vector<LikelyState> states = likely_states(graph);
   if (states.empty()) return;
   std::string text = "Outputs that look like the next values of inputs:\n";
-  std::string command = str_cat("rill ", shell_word(args.file));
+  std::string command = str_cat("rill ", shell_word(file));
   for (const LikelyState& state : states) {
     text += escaped_format("  {} {} -> {} {}{}\n", state.output, state.gives.to_string(),
                            state.input, state.takes.to_string(),
@@ -378,27 +388,64 @@ void propose_states(const Args& args, const Graph& graph) {
   put(stdout, {text + escaped_format("To feed them back:\n  {} inspect\n", command)});
 }
 
+class InspectCommand final : public ModelCommand {
+ public:
+  InspectCommand()
+      : ModelCommand({"inspect", kOnInspect,
+                      "report latency, its causes and memory of a pulsed model",
+                      "rill model.nnef.tgz --set B=1 --pulse S=8 inspect --frame-ms 10", false}) {}
+
+  void add_options(std::vector<Option>* out) override {
+    add(&options_.report, out);
+    append_options(out, "Latency",
+                   {
+                       {"--frame-ms", kOnInspect, &options_.frame_ms,
+                        "duration of an input frame in milliseconds"},
+                       {"--max-delay", kOnInspect, &options_.max_delay,
+                        "fail above this delay, in input frames or as 60ms"},
+                   });
+  }
+
+ protected:
+  bool takes_plan_files() const override { return true; }
+  Status run_model(const CommonOptions& common, const Log& log, const Model& model) const override {
+    if (!model.pulsed()) {
+      if (!options_.report.json && !options_.report.quiet) propose_states(common.file, model.graph);
+      return fail(Code::kPulse, common.file, " is not pulsed: there is no stream to look at")
+          .hint(
+              "Add --pulse S=8, with the symbol of the axis that streams and the frames per step, "
+              "or "
+              "--pulse auto, or make states part of the stream by --feedback OUTPUT=INPUT");
+    }
+    if (options_.frame_ms < 0) {
+      return fail(Code::kArg, "--frame-ms ", options_.frame_ms, ": below 0");
+    }
+    Inspection inspection(common, options_, model);
+    RILL_TRY(inspection.gather(log));
+    if (options_.report.json) {
+      put(stdout, {inspection.json()});
+    } else if (!options_.report.quiet) {
+      inspection.print_text();
+    }
+    RILL_TRY(inspection.draw());
+    return inspection.check_max_delay();
+  }
+  Status run_plan_file(const CommonOptions& common, const Log&) const override {
+    RILL_ASSIGN(const plan_file::OpenedPlan opened, open_plan_file(common));
+    if (options_.report.json) {
+      put(stdout, {plan_json(common.file, opened)});
+    } else if (!options_.report.quiet) {
+      print_plan(opened);
+    }
+    return {};
+  }
+
+ private:
+  InspectOptions options_;
+};
+
 }  // namespace
 
-Status inspect_command(const Args& args, const Log& log, const Model& model) {
-  if (!model.pulsed()) {
-    if (!args.view.json && !args.view.quiet) propose_states(args, model.graph);
-    return fail(Code::kPulse, args.file, " is not pulsed: there is no stream to look at")
-        .hint(
-            "Add --pulse S=8, with the symbol of the axis that streams and the frames per step, or "
-            "--pulse auto, or make states part of the stream by --feedback OUTPUT=INPUT");
-  }
-  if (args.inspect.frame_ms < 0)
-    return fail(Code::kArg, "--frame-ms ", args.inspect.frame_ms, ": below 0");
-  Inspection inspection(args, model);
-  RILL_TRY(inspection.gather(log));
-  if (args.view.json) {
-    put(stdout, {inspection.json()});
-  } else if (!args.view.quiet) {
-    inspection.print_text();
-  }
-  RILL_TRY(inspection.draw());
-  return inspection.check_max_delay();
-}
+std::unique_ptr<Command> inspect_command() { return std::make_unique<InspectCommand>(); }
 
 }  // namespace rill::cli

@@ -11,7 +11,7 @@ namespace {
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Return the number of steps: those that the inputs fill, and those that drain the first output.
-int64_t pulses_of(const Args& args, const Plan& plan, std::span<const Tensor> values) {
+int64_t pulses_of(const CommonOptions& common, const Plan& plan, std::span<const Tensor> values) {
   int64_t turns = 0;
   int64_t frames = 0;
   int64_t pulse = 0;
@@ -19,12 +19,12 @@ int64_t pulses_of(const Args& args, const Plan& plan, std::span<const Tensor> va
     const PlanStream& stream = plan.inputs[i].stream;
     if (stream.axis < 0 || stream.pulse == 0) continue;
     const int64_t extent = values[i].extent(stream.axis);
-    turns = std::max(turns, args.values.drop_partial_pulse ? extent / stream.pulse
-                                                           : ceil_of(extent, stream.pulse));
+    turns = std::max(turns, common.values.drop_partial_pulse ? extent / stream.pulse
+                                                             : ceil_of(extent, stream.pulse));
     if (pulse == 0) frames = extent;
     if (pulse == 0) pulse = stream.pulse;
   }
-  if (args.values.drop_partial_pulse || plan.outputs.empty() || pulse == 0) return turns;
+  if (common.values.drop_partial_pulse || plan.outputs.empty() || pulse == 0) return turns;
   const PlanStream& out = plan.outputs[0].stream;
   if (out.axis < 0 || out.pulse == 0) return turns;
   return std::max(turns, ceil_of(frames * out.pulse / pulse + out.delay, out.pulse));
@@ -47,10 +47,11 @@ Result<Tensor> pulse_at(const Tensor& whole, const PlanStream& stream, int64_t t
 
 }  // namespace
 
-Result<Turns> turns_of(const Args& args, const Graph& graph, const InputSource& source) {
+Result<Turns> turns_of(const CommonOptions& common, const Graph& graph, const InputSource& source) {
   Turns out;
   RILL_ASSIGN(InputValues first, source.resolve(graph, 0));
-  RILL_ASSIGN(out.ready, make_ready(graph, first.bindings, optimizes(args)));
+  RILL_ASSIGN(out.ready,
+              make_ready(graph, first.bindings, {optimizes(common), 1, common.limits.plan}));
   const Plan& plan = *out.ready.plan;
   if (plan.stream_symbol.empty()) {
     const size_t turns = source.turns(graph);
@@ -65,7 +66,7 @@ Result<Turns> turns_of(const Args& args, const Graph& graph, const InputSource& 
     }
     return out;
   }
-  const int64_t turns = pulses_of(args, plan, first.values);
+  const int64_t turns = pulses_of(common, plan, first.values);
   for (int64_t turn = 0; turn < turns; ++turn) {
     std::vector<Tensor> values;
     for (size_t i = 0; i < first.values.size(); ++i) {

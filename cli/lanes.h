@@ -18,7 +18,7 @@ struct Turns {
 /// zeros; further steps of zeros output the tail unless `--drop-partial-pulse` is given. Else, each
 /// step is an input set of the bundles. The end of a stream is not announced, so that streams may
 /// continue.
-Result<Turns> turns_of(const Args& args, const Graph& graph, const InputSource& source);
+Result<Turns> turns_of(const CommonOptions& common, const Graph& graph, const InputSource& source);
 
 /// Sessions of one plan.
 class Lanes {
@@ -33,11 +33,5 @@ class Lanes {
  private:
   std::vector<std::unique_ptr<Session>> sessions_;
 };
-
-/// `run --streams`: several streams at once, each of which must give the same outputs as alone.
-/// Stream k starts at step k of the input, so that no two hold the same values. Return the outputs
-/// of the first stream, step by step.
-Result<std::vector<std::vector<Tensor>>> run_streams(const Args& args, const Graph& graph,
-                                                     const InputSource& source);
 
 }  // namespace rill::cli

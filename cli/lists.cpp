@@ -10,34 +10,14 @@
 #include "cli/commands.h"
 #include "cli/load_model.h"
 #include "cli/say_impl.h"
-#include "core/optim/optim.h"
 #include "kernels/cpu.h"
 #include "nnef_loader/load.h"
 #include "ops/op_table.h"
-#include "pulse/ready.h"
 
 namespace rill::cli {
-Status modules_command(const Args& args, const Log& log) {
-  std::set<std::string_view> modules;
-  nnef::LoadOptions options = load_options(args, log);
-  options.keep_submodels = false;
-  options.modules_called = &modules;
-  RILL_ASSIGN(const Graph graph, load_model(args, options));
-  for (const Node& node : graph.nodes) {
-    for (const Fact& fact : node.outputs) {
-      if (is_quantised(fact.dtype)) modules.insert("integer_sums");
-    }
-  }
-  for (const std::string& symbol : graph.scope.symbols()) {
-    if (pulse::meets_attention(graph, symbol)) modules.insert("attention");
-  }
-  std::string list;
-  for (const std::string_view module : modules) list += str_cat(list.empty() ? "" : ";", module);
-  say("-DRILL_OPS=\"{}\"\n", list);
-  return {};
-}
+namespace {
 
-Status list_ops_command() {
+Status list_ops() {
   std::map<std::string, std::set<std::string>> registries;
   for (const auto& modules : {ops::op_table(), nnef::loader_modules()}) {
     for (const OpModule* module : modules) {
@@ -56,19 +36,19 @@ Status list_ops_command() {
   return {};
 }
 
-Status list_onnx_ops_command() {
+Status list_onnx_ops() {
   for (const auto& [name, opsets] : onnx_operators()) {
     say(" * {}: {}\n", name, fmt::join(opsets, ", "));
   }
   return {};
 }
 
-Status list_runtimes_command() {
+Status list_runtimes() {
   say(" * deploy\n * cpu\n * unoptimized\n");
   return {};
 }
 
-Status list_knobs_command() {
+Status list_knobs() {
   struct Knob {
     const char* name;
     const char* type;
@@ -90,7 +70,7 @@ Status list_knobs_command() {
   return {};
 }
 
-Status kernels_command() {
+Status list_kernels() {
   const kernels::Tier best = kernels::detected_tier();
   const kernels::Tier used = kernels::active_tier();
   for (const char* name : {"scalar", "sse42", "avx2", "avx512", "neon"}) {
@@ -103,13 +83,34 @@ Status kernels_command() {
   return {};
 }
 
-bool optimizes(const Args& args) {
-  return args.model.optimize || args.model.runtime == "cpu" || args.model.runtime == "default";
-}
+/// A command that prints a list, for any model.
+class ListCommand final : public Command {
+ public:
+  ListCommand(const CommandFacts& facts, Status (*list)()) : Command(facts), list_(list) {}
+  Status run(const CommonOptions&, const Log&) const override { return list_(); }
 
-Result<Graph> final_graph(const Args& args, const Graph& graph) {
-  if (!optimizes(args)) return graph;
-  return fuse(graph, args.model.optimize_rounds);
+ private:
+  Status (*list_)();
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Command>> list_commands() {
+  const struct {
+    CommandFacts facts;
+    Status (*list)();
+  } rows[] = {
+      {{"list-ops", 0, "list the operators that models may use", "rill list-ops"}, list_ops},
+      {{"list-onnx-ops", 0, "list the operators of ONNX, and the opsets whose forms are read",
+        "rill list-onnx-ops"},
+       list_onnx_ops},
+      {{"list-runtimes", 0, "list the runtimes", "rill list-runtimes"}, list_runtimes},
+      {{"list-knobs", 0, "list the variables that are read", "rill list-knobs"}, list_knobs},
+      {{"kernels", 0, "list the machines that have kernels", "rill kernels"}, list_kernels},
+  };
+  std::vector<std::unique_ptr<Command>> out;
+  for (const auto& row : rows) out.push_back(std::make_unique<ListCommand>(row.facts, row.list));
+  return out;
 }
 
 }  // namespace rill::cli

@@ -29,16 +29,16 @@ Result<Tensor> as_input(const Tensor& values, const Fact& fact) {
     volume *= shape.back();
   }
   if (volume != values.volume()) {
-    return fail(Code::kShape, "the input is ", fact, ", but ", counted(values.volume(), "value"),
-                " were given");
+    return fail(Code::kShape, "the input is ", fact, ", found ", counted(values.volume(), "value"));
   }
   RILL_ASSIGN(Tensor typed, cast(values, fact.dtype));
   return typed.reshaped(std::move(shape));
 }
 
-Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const Args& args) {
+Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(
+    const CommonOptions& common) {
   std::vector<std::pair<std::string, TensorPtr>> out;
-  for (const std::string& text : args.model.constantize) {
+  for (const std::string& text : common.model.constantize) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos) {
       out.emplace_back(text, nullptr);
@@ -58,7 +58,8 @@ Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const Arg
 Status refuse_other_formats(const std::string& model) {
 #ifdef RILL_WITH_ONNX
   if (model.ends_with(".onnx") && !is_onnx_model(model)) {
-    return fail(Code::kParse, model, ": damaged, or no ONNX model: it begins otherwise");
+    return fail(Code::kParse, model,
+                ": damaged, or not an ONNX model: its first bytes are not those of one");
   }
   const char* const kOthers[] = {".tflite", ".pb"};
 #else
@@ -82,13 +83,11 @@ using NamedValues = std::vector<std::pair<std::string, TensorPtr>>;
 
 /// Return the values in the bundles that determine shapes: from shape bundles, or from the inputs
 /// of a command that runs once, so that no result is reused with other values.
-Result<NamedValues> values_in_bundles(const Args& args) {
+Result<NamedValues> values_in_bundles(const CommonOptions& common) {
   NamedValues out;
-  const bool ends = args.command == Command::kRun || args.command == Command::kStream ||
-                    args.command == Command::kCheck;
+  const bool of_inputs = common.model.fact_bundles.empty() && common.demands.values_decide;
   RILL_ASSIGN(const Bundle bundle,
-              Bundle::read(args.model.fact_bundles.empty() && ends ? args.values.input_bundles
-                                                                   : args.model.fact_bundles));
+              Bundle::read(of_inputs ? common.values.input_bundles : common.model.fact_bundles));
   for (const Bundle::Item& item : bundle.items()) {
     if (item.turns.size() != 1) continue;
     out.emplace_back(item.name, std::make_shared<const Tensor>(item.turns[0]));
@@ -97,8 +96,9 @@ Result<NamedValues> values_in_bundles(const Args& args) {
 }
 
 /// A value that became a constant cannot be another one when the model runs.
-Status check_same_values(const Graph& graph, const NamedValues& known, const Args& args) {
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.values.input_bundles));
+Status check_same_values(const Graph& graph, const NamedValues& known,
+                         const CommonOptions& common) {
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(common.values.input_bundles));
   for (const auto& [name, value] : known) {
     bool input = false;
     for (size_t i = 0; i < graph.inputs.size(); ++i) input |= graph.input_name(i) == name;
@@ -116,11 +116,11 @@ Status check_same_values(const Graph& graph, const NamedValues& known, const Arg
 
 }  // namespace
 
-Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
+Result<Graph> load_model(const CommonOptions& common, const nnef::LoadOptions& options) {
   onnx::LoadOptions with_values;
   static_cast<nnef::LoadOptions&>(with_values) = options;
-  RILL_ASSIGN(auto constants, constant_inputs(args));
-  for (const std::string& text : args.model.input_facts) {
+  RILL_ASSIGN(auto constants, constant_inputs(common));
+  for (const std::string& text : common.model.input_facts) {
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
     const auto it = std::find_if(constants.begin(), constants.end(), [&](const auto& each) {
       return each.first == spec.name && !each.second;
@@ -132,14 +132,14 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
   std::erase_if(constants, [](const auto& each) { return !each.second; });
   with_values.constants = constants;
   NamedValues values;
-  if (is_onnx_model(args.file)) {
-    RILL_ASSIGN(values, values_in_bundles(args));
+  if (is_onnx_model(common.file)) {
+    RILL_ASSIGN(values, values_in_bundles(common));
   }
   with_values.values = values;
-  with_values.assertions = args.model.asserts;
+  with_values.assertions = common.model.asserts;
   RILL_ASSIGN(Graph graph,
-              onnx::load_any(args.file, {ops::op_table(), ops::onnx_table()}, with_values));
-  RILL_TRY(check_same_values(graph, values, args));
+              onnx::load_any(common.file, {ops::op_table(), ops::onnx_table()}, with_values));
+  RILL_TRY(check_same_values(graph, values, common));
   return graph;
 }
 
@@ -162,8 +162,8 @@ std::map<std::string, std::vector<int>> onnx_operators() { return {}; }
 
 bool is_onnx_model(const std::string&) { return false; }
 
-Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
-  return nnef::load(args.file, ops::op_table(), options);
+Result<Graph> load_model(const CommonOptions& common, const nnef::LoadOptions& options) {
+  return nnef::load(common.file, ops::op_table(), options);
 }
 
 #endif

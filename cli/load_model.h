@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "nnef_loader/load.h"
 
 namespace rill::cli {
@@ -13,7 +13,7 @@ namespace rill::cli {
 /// Load the model that the command line names, whatever its format. Inputs that `--constantize` has
 /// values for are constants of an ONNX model from the start, so that they decide its branches.
 /// Errors: those of the loaders; kArg for values that are no numbers.
-Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options);
+Result<Graph> load_model(const CommonOptions& common, const nnef::LoadOptions& options);
 
 /// Refuse models of other programs by their file names, and files that are named like ONNX models
 /// but have other contents. Errors: kUnsupported, kParse.
@@ -30,7 +30,7 @@ std::map<std::string, std::vector<int>> onnx_operators();
 
 /// Return the values of `--constantize NAME=VALUE,VALUE...` with rank 1, as integers if written as
 /// integers; null for a name without values.
-Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const Args& args);
+Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const CommonOptions& common);
 
 /// Convert such values to the type and shape of an input. Errors: kShape, kDType.
 Result<Tensor> as_input(const Tensor& values, const Fact& fact);

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -30,6 +31,23 @@ std::string indented(std::string_view text) {
   return out;
 }
 
+bool is_name(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
+
+/// Replace limits of the library's structs by their options: "max_nodes of rill_load_opts" by
+/// "--max-nodes".
+std::string with_options(std::string text) {
+  for (const std::string_view owner : {" of rill_load_opts", " of rill_open_opts"}) {
+    for (size_t at = text.find(owner); at != text.npos; at = text.find(owner)) {
+      size_t begin = at;
+      while (begin > 0 && is_name(text[begin - 1])) --begin;
+      std::string option = "--" + text.substr(begin, at - begin);
+      std::replace(option.begin(), option.end(), '_', '-');
+      text.replace(begin, at + owner.size() - begin, option);
+    }
+  }
+  return text;
+}
+
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
@@ -49,7 +67,11 @@ void Log::line(std::string_view level, std::string_view text) const {
 }
 
 void Log::error(std::string_view text) const { line("ERROR", printable(text)); }
-void Log::error(const Error& error) const { line("ERROR", indented(error.to_string())); }
+void Log::error(const Error& error) const {
+  Error shown = error;
+  shown.hint = with_options(std::move(shown.hint));
+  line("ERROR", indented(shown.to_string()));
+}
 void Log::warn(std::string_view text) const {
   if (!tract() || verbosity_ >= 1) line("WARN", printable(text));
 }

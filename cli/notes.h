@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/args.h"
 #include "cli/inputs.h"
+#include "cli/options.h"
 #include "core/graph/graph.h"
 
 namespace rill::cli {
@@ -77,6 +77,7 @@ void note_reach(Notes* notes);
 
 /// Run a graph whose symbols are bound, and time every node. The graph runs unchanged: optimise it
 /// before. Loop bodies are timed separately, one iteration at a time, unless `--folded` is given.
-Status profile(const Args& args, const Graph& graph, const InputValues& inputs, Notes* notes);
+Status profile(int64_t threads, const LoopOptions& loop, bool folded, const Graph& graph,
+               const InputValues& inputs, Notes* notes);
 
 }  // namespace rill::cli

@@ -37,10 +37,10 @@ bool matches(std::string_view op, std::string_view pattern) {
   return op.starts_with(pattern);
 }
 
-Status check_op_only(const Args& args, const Graph& graph) {
-  if (args.checks.assert_op_only.empty()) return {};
+Status check_op_only(const CheckOptions& checks, const Graph& graph) {
+  if (checks.assert_op_only.empty()) return {};
   std::vector<std::string> patterns;
-  for (const std::string& text : args.checks.assert_op_only) {
+  for (const std::string& text : checks.assert_op_only) {
     for (std::string& pattern : split(text, ',')) patterns.push_back(std::move(pattern));
   }
   std::set<std::string> unexpected;
@@ -71,12 +71,12 @@ std::map<std::string, int64_t, std::less<>> count_ops(const Graph& graph) {
   return counts;
 }
 
-Status check_ops(const Args& args, const Graph& graph) {
-  RILL_TRY(check_op_only(args, graph));
+Status check_ops(const CheckOptions& checks, const Graph& graph) {
+  RILL_TRY(check_op_only(checks, graph));
   const auto counts = count_ops(graph);
-  for (size_t i = 0; i + 1 < args.checks.assert_op_counts.size(); i += 2) {
-    const std::string& op = args.checks.assert_op_counts[i];
-    const auto wanted = parse_number(args.checks.assert_op_counts[i + 1]);
+  for (size_t i = 0; i + 1 < checks.assert_op_counts.size(); i += 2) {
+    const std::string& op = checks.assert_op_counts[i];
+    const auto wanted = parse_number(checks.assert_op_counts[i + 1]);
     if (!wanted.ok()) {
       return fail(Code::kArg, "--assert-op-count ", op, ": ", wanted.error().message);
     }
@@ -84,7 +84,7 @@ Status check_ops(const Args& args, const Graph& graph) {
     const int64_t count = found == counts.end() ? 0 : found->second;
     if (static_cast<double>(count) == *wanted) continue;
     return fail(Code::kState, "Wrong number of ", op, " operators: expected ",
-                args.checks.assert_op_counts[i + 1], ", got ", count);
+                checks.assert_op_counts[i + 1], ", got ", count);
   }
   return {};
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "core/graph/graph.h"
 
 namespace rill::cli {
@@ -18,10 +18,10 @@ std::string attribute(const Op& op, std::string_view key);
 std::map<std::string, int64_t, std::less<>> count_ops(const Graph& graph);
 
 /// Check `--assert-op-count` and `--assert-op-only`.
-Status check_ops(const Args& args, const Graph& graph);
+Status check_ops(const CheckOptions& checks, const Graph& graph);
 /// Return whether the options assert operators.
-inline bool asserts_ops(const Args& args) {
-  return !args.checks.assert_op_counts.empty() || !args.checks.assert_op_only.empty();
+inline bool asserts_ops(const CheckOptions& checks) {
+  return !checks.assert_op_counts.empty() || !checks.assert_op_only.empty();
 }
 
 }  // namespace rill::cli

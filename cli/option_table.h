@@ -1,11 +1,13 @@
 #pragma once
 
+#include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "cli/args.h"
+#include "cli/options.h"
 
 namespace rill::cli {
 
@@ -22,6 +24,9 @@ enum Where : unsigned {
   kOnHwBench = 256,
   kOnAudit = 512,
   kOnCompile = 1024,
+  kOfPlanFiles = 2048,  ///< it has an effect on compiled models
+  kOfPlans = 4096,      ///< it limits plans
+  kOfPlanSize = 8192,   ///< it limits the files of compiled models
   kOnAll = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream | kOnCheck,
   kOnTract = kOnRun | kOnDump | kOnBench | kOnCompare,
   kChecks = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream,
@@ -32,9 +37,15 @@ struct Pairs {
   std::vector<std::string>* values;
 };
 
+/// A limit, which 0 leaves at its default.
+struct Limit {
+  int64_t* value;
+};
+
 /// The destination of the value; an int counts the occurrences of the option.
 using Value =
-    std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<std::string>*, Pairs>;
+    std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<std::string>*, Pairs,
+                 Limit>;
 
 struct Option {
   const char* names;  ///< "-O,--optimize"
@@ -54,8 +65,37 @@ struct TractOption {
   const char* help;
 };
 
-/// Return all options, by group, with their places in `args`.
-std::vector<Option> options_into(Args* args);
+/// The group of options that rill-tract takes from tract and that change nothing. The help of rill
+/// leaves it out.
+inline constexpr const char* kWithoutEffect = "Without effect";
+
+/// Add the options of a group, which help texts print together.
+void append_options(std::vector<Option>* out, const char* group,
+                    std::initializer_list<Option> options);
+
+/// Add the options of `CommonOptions`, or of a group that several commands have, with their places
+/// there. Each names the commands that have it.
+void add(CommonOptions* options, std::vector<Option>* out);
+void add(CheckOptions* options, std::vector<Option>* out);
+void add(ReportOptions* options, std::vector<Option>* out);
+void add(ViewOptions* options, std::vector<Option>* out);
+void add(LoopOptions* options, std::vector<Option>* out);
+void add(LoadOptions* options, std::vector<Option>* out);
+void add(ProofOptions* options, std::vector<Option>* out);
 std::span<const TractOption> tract_options();
+
+// Return the message for the first invalid value of a group, if there is one.
+std::optional<std::string> wrong_value(const CheckOptions& options);
+std::optional<std::string> wrong_value(const LoopOptions& options);
+std::optional<std::string> wrong_value(const LoadOptions& options);
+std::optional<std::string> wrong_value(const ProofOptions& options);
+/// Return the message for a value that is none of a fixed set.
+std::string invalid_value(const std::string& value, const char* option, const std::string& values);
+/// Refuse what is neither a stage nor, as such, a transform of this command line.
+std::optional<std::string> wrong_stage(const ModelOptions& model, const char* option,
+                                       const std::string& stage);
+/// The message for counts and times out of range.
+inline constexpr const char* kNegative =
+    "counts and times cannot be negative, and --max-loops is at least 1";
 
 }  // namespace rill::cli

@@ -4,6 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/log.h"
+#include "nnef_loader/archive/archive.h"
+#include "plan_file/limits.h"
+
 namespace rill::cli {
 
 /// Options that every subcommand takes.
@@ -63,11 +67,11 @@ struct StreamingOptions {
   bool steps_are_runs() const { return !(feedback.empty() && context.empty() && frames.empty()); }
 };
 
-/// Limits of compiled models.
+/// How files are read, and limits on what they cost.
 struct LimitOptions {
   bool read_file = false;
-  int64_t max_session_bytes = 0;
-  int64_t max_step_work = 0;
+  nnef::LoadLimits load;
+  plan_file::Limits plan;  ///< 0: the default of a compiled model, and none of another
 };
 
 /// Inputs and outputs of a run.
@@ -99,40 +103,15 @@ struct CheckOptions {
   bool assert_sane_floats = false;
 };
 
-/// Options of `run`.
-struct RunOptions {
-  bool dump_outputs = false;
-  bool steps = false;
-  int64_t stream_steps = 0;  ///< 0: as many as the input has
-  bool per_turn_diff = false;
-  double assert_occupancy = 0;
-  std::string save_outputs_nnef;
-  std::string save_steps;
-};
-
-/// Options of `stream`.
-struct SessionOptions {
-  int64_t step_frames = 0;  ///< of `stream`; 0: as the model says
-  std::string load_state;
-  std::string save_state;
-  std::string filler = "zeros";
-};
-
-/// Files that `dump` writes a model to.
-struct WriteOptions {
-  bool nnef_deterministic = false;  ///< note no figures of an audit, which depend on the machine
-  std::string nnef;
-  std::string nnef_tar;
-  std::string nnef_dir;
-  std::string nnef_graph;
-  std::string output_name;
-};
-
-/// Views of the graph and of a run, printed or drawn.
-struct ViewOptions {
+/// How a command reports.
+struct ReportOptions {
   bool quiet = false;
   bool json = false;
   std::string svg;
+};
+
+/// Views of the graph and of a run, printed or drawn.
+struct ViewOptions : ReportOptions {
   bool profile = false;
   std::string profile_html;
   std::string profile_trace;
@@ -158,6 +137,9 @@ struct ViewOptions {
   std::string op_name;
   std::string successors;
   std::vector<std::string> inner;
+
+  /// Return whether nodes are timed: pages and traces show times.
+  bool profiles() const { return profile || !profile_html.empty() || !profile_trace.empty(); }
 };
 
 /// Number and duration of timed runs.
@@ -178,46 +160,40 @@ struct LoadOptions {
   bool capacity = false;
 };
 
-/// The reference of `compare`.
-struct CompareOptions {
-  bool stream = false;
-  bool twice = false;
-  bool cumulative = false;
-  std::string stage;
-  std::string npz;
-};
-
-/// Options of `inspect`.
-struct InspectOptions {
-  double frame_ms = 0;
-  std::string max_delay;
-};
-
-/// Options of `check`, `audit`, and audits before a model is written.
+/// Audits, alone and before a model is written.
 struct ProofOptions {
-  std::string pulses;
   double seconds = 0;  ///< of an audit; 0: as many as the command takes by default
   bool no_audit = false;
 };
 
-/// Options of `compile`.
-struct CompileOptions {
-  std::string output;              ///< of `compile`
-  std::string targets = "native";  ///< names with commas between
-  std::string embed;
-  std::string table;
-  std::string emit;  ///< the plan as C
-  std::vector<std::string> table_with;  ///< compiled models whose kinds of steps it has too
-  bool no_notes = false;
-  std::string weights;         ///< f16, q8 or q4; empty: as they are
-  std::string max_difference;  ///< a number, or empty
-  std::vector<std::string> keep_weights;
+/// Demands of a command on its model.
+struct Demands {
+  const char* command = "dump";
+  bool as_in_file = false;     ///< it is shown in the file's form, and nothing looks into its parts
+  bool values_decide = false;  ///< values of inputs may decide shapes and branches of ONNX models
+  bool closed_by_values = false;  ///< or the extents of a model that needs them to be read
+  bool keeps_stages = false;      ///< for `Model::stage`
+  bool shows_batch = false;       ///< that a deployment adds
+  int64_t step_frames = 0;        ///< of the steps of a stream; 0: as the model says
 };
 
-/// Options of `hwbench`.
-struct HwBenchOptions {
-  std::string kernels;
-  bool check_choice = false;
+/// An option that was written.
+struct GivenOption {
+  std::string name;    ///< its first long name
+  unsigned where = 0;  ///< bits of `Where`
+};
+
+/// Options that all commands share: the model, its inputs and the program.
+struct CommonOptions {
+  Flavor flavor = Flavor::kRill;
+  std::string file;  ///< the model's
+  std::vector<GivenOption> given;
+  ProgramOptions program;
+  ModelOptions model;
+  StreamingOptions streaming;
+  LimitOptions limits;
+  ValueOptions values;
+  Demands demands;
 };
 
 }  // namespace rill::cli

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <random>
 
+#include "cli/args.h"
 #include "cli/edits.h"
 #include "cli/input_shapes.h"
 #include "cli/inputs.h"
@@ -23,8 +24,8 @@ void warn_to(void* user, std::string_view message) { static_cast<const Log*>(use
 /// The stages of one command line, and where they stop.
 class Pipeline {
  public:
-  Pipeline(const Args& args, const Log& log, Model* model)
-      : args_(args), log_(log), model_(model) {}
+  Pipeline(const CommonOptions& common, const Log& log, Model* model)
+      : common_(common), log_(log), model_(model) {}
 
   Status run();
 
@@ -50,7 +51,7 @@ class Pipeline {
   bool done(std::string_view stage);
   Status check_pass() const;
 
-  const Args& args_;
+  const CommonOptions& common_;
   const Log& log_;
   Model* model_;
   bool facts_closed_all_ = false;  ///< extents of inputs that the model leaves open
@@ -59,8 +60,8 @@ class Pipeline {
 
 bool Pipeline::done(std::string_view stage) {
   log_.info(str_cat("Ran \"", stage, "\""));
-  if (!args_.compare.stage.empty()) model_->stages.emplace_back(stage, model_->graph);
-  stopped_ |= args_.model.pass == stage;
+  if (common_.demands.keeps_stages) model_->stages.emplace_back(stage, model_->graph);
+  stopped_ |= common_.model.pass == stage;
   return stopped_;
 }
 
@@ -73,7 +74,7 @@ Status in_stage(std::string_view stage, Status status) {
 }
 
 Status Pipeline::check_pass() const {
-  const std::string& pass = args_.model.pass;
+  const std::string& pass = common_.model.pass;
   if (pass != "analyse" && pass != "incorporate" && pass != "type") return {};
   return fail(Code::kArg, "Stage ", pass,
               " is skipped, it can not be used as stop: NNEF models "
@@ -82,10 +83,10 @@ Status Pipeline::check_pass() const {
 
 Result<Graph> Pipeline::load_with(std::span<const std::pair<std::string, std::vector<Dim>>> shapes,
                                   Graph* read_so_far) {
-  nnef::LoadOptions options = load_options(args_, log_);
+  nnef::LoadOptions options = load_options(common_, log_);
   options.input_shapes = shapes;
   options.read_so_far = read_so_far;
-  return load_model(args_, options);
+  return load_model(common_, options);
 }
 
 namespace {
@@ -106,16 +107,16 @@ bool has_open_inputs(const Graph& graph) {
 /// Load a model with the extents that --set or the values of `run` bind, if it cannot be read
 /// without them. If that does not help, keep the first failure.
 Status Pipeline::load_closed(const Graph& read_so_far, Result<Graph>* graph) {
-  const bool runs_whole = args_.command == Command::kRun && !args_.streaming.by_symbol();
+  const bool runs_whole = common_.demands.closed_by_values && !common_.streaming.by_symbol();
   InputShapes shapes;
-  if (!args_.model.set.empty()) {
-    RILL_ASSIGN(shapes, set_input_shapes(args_, read_so_far));
-  } else if (runs_whole && !args_.values.input_bundles.empty()) {
-    shapes = input_shapes_of_values(args_, log_, read_so_far);
+  if (!common_.model.set.empty()) {
+    RILL_ASSIGN(shapes, set_input_shapes(common_, read_so_far));
+  } else if (runs_whole && !common_.values.input_bundles.empty()) {
+    shapes = input_shapes_of_values(common_, log_, read_so_far);
   }
   if (shapes.empty()) return {};
   auto closed = load_with(shapes, nullptr);
-  if (!closed.ok() && args_.model.set.empty()) return {};
+  if (!closed.ok() && common_.model.set.empty()) return {};
   *graph = std::move(closed);
   if (graph->ok()) declare_symbols(read_so_far, &**graph);
   return {};
@@ -127,11 +128,11 @@ Status Pipeline::load_with_facts() {
   Graph read_so_far;
   auto graph = load_with({}, &read_so_far);
   if (!graph.ok()) RILL_TRY(load_closed(read_so_far, &graph));
-  const bool facts = !args_.model.input_facts.empty() || !args_.model.fact_bundles.empty() ||
-                     !args_.model.override_facts.empty();
+  const bool facts = !common_.model.input_facts.empty() || !common_.model.fact_bundles.empty() ||
+                     !common_.model.override_facts.empty();
   if (facts && (graph.ok() || !read_so_far.inputs.empty())) {
     const Graph& open = graph.ok() ? *graph : read_so_far;
-    RILL_ASSIGN(const auto shapes, asked_input_shapes(args_, log_, open));
+    RILL_ASSIGN(const auto shapes, asked_input_shapes(common_, log_, open));
     auto with_facts = load_with(shapes, nullptr);
     facts_closed_all_ = with_facts.ok() && has_open_inputs(open) && !has_open_inputs(*with_facts);
     graph = std::move(with_facts);
@@ -141,24 +142,24 @@ Status Pipeline::load_with_facts() {
 }
 
 Status Pipeline::load() {
-  if (args_.file.empty()) {
-    return fail(Code::kArg, "Model argument required for subcommand ", args_.command_name)
+  if (common_.file.empty()) {
+    return fail(Code::kArg, "Model argument required for subcommand ", common_.demands.command)
         .hint("Name a .nnef.tgz, .nnef.tar, folder or graph.nnef before the subcommand");
   }
   std::error_code error;
-  if (!std::filesystem::exists(args_.file, error)) {
-    return fail(Code::kIo, "File not found ", args_.file);
+  if (!std::filesystem::exists(common_.file, error)) {
+    return fail(Code::kIo, "File not found ", common_.file);
   }
-  RILL_TRY(refuse_other_formats(args_.file));
+  RILL_TRY(refuse_other_formats(common_.file));
   RILL_TRY(load_with_facts());
-  log_.info(str_cat("Model ", args_.file, " loaded"));
-  for (const std::string& name : args_.model.scenarios) model_->graph.scope.add_scenario(name);
+  log_.info(str_cat("Model ", common_.file, " loaded"));
+  for (const std::string& name : common_.model.scenarios) model_->graph.scope.add_scenario(name);
   // ONNX files are read with these.
-  if (is_onnx_model(args_.file)) return edit_interface(args_, log_, &model_->graph);
-  for (const std::string& text : args_.model.asserts) {
+  if (is_onnx_model(common_.file)) return edit_interface(common_, log_, &model_->graph);
+  for (const std::string& text : common_.model.asserts) {
     RILL_TRY(model_->graph.scope.assert_text(text));
   }
-  return edit_interface(args_, log_, &model_->graph);
+  return edit_interface(common_, log_, &model_->graph);
 }
 
 Status Pipeline::declutter_stage(std::string_view name, int64_t rounds) {
@@ -171,33 +172,33 @@ Status Pipeline::declutter_stage(std::string_view name, int64_t rounds) {
 
 /// Return the requested pulse, or the best one.
 Result<std::pair<std::string, Dim>> Pipeline::pulse_spec() {
-  RILL_ASSIGN(const auto bounds, parse_auto_pulse(args_.streaming.pulse));
-  if (!bounds) return parse_pulse_spec(args_.streaming.pulse);
+  RILL_ASSIGN(const auto bounds, parse_auto_pulse(common_.streaming.pulse));
+  if (!bounds) return parse_pulse_spec(common_.streaming.pulse);
   pulse::Options options;
   options.symbol = bounds->symbol;
-  options.backward_chunks = args_.streaming.pulse_backward == "chunk";
+  options.backward_chunks = common_.streaming.pulse_backward == "chunk";
   RILL_ASSIGN(model_->choices, pulse::choices(model_->graph, options, bounds->bounds));
   return std::pair(bounds->symbol, Dim(pulse::best(model_->choices).pulse));
 }
 
 Status Pipeline::pulse() {
-  if (!args_.streaming.window.empty()) {
-    RILL_ASSIGN(const auto window, parse_window_spec(args_.streaming.window));
+  if (!common_.streaming.window.empty()) {
+    RILL_ASSIGN(const auto window, parse_window_spec(common_.streaming.window));
     return apply_window(window.first, window.second, model_);
   }
   RILL_ASSIGN(const auto spec, pulse_spec());
-  return apply_pulse(spec.first, spec.second, args_, log_, model_);
+  return apply_pulse(spec.first, spec.second, common_, log_, model_);
 }
 
 /// Bind all symbols, except the stream's, whose values the command line or its inputs give.
 Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
   Bindings values;
-  for (const std::string& text : args_.model.set) {
+  for (const std::string& text : common_.model.set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
     if (const auto value = setting.second.eval(values)) values.emplace_back(setting.first, *value);
   }
   // The command refuses missing inputs.
-  const auto source = InputSource::make(args_, log_);
+  const auto source = InputSource::make(common_, log_);
   if (source.ok() && source->has_values()) {
     const auto inputs = source->resolve(model_->graph, 0);
     if (inputs.ok()) {
@@ -218,15 +219,16 @@ Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
 
 /// Apply feedback, contexts and the frames per step.
 Status Pipeline::feedback_stage() {
-  if (stopped_ || (!args_.streaming.steps_are_runs() && args_.stream.step_frames == 0)) return {};
-  Status status = tie_steps(args_, &model_->graph);
+  if (stopped_ || (!common_.streaming.steps_are_runs() && common_.demands.step_frames == 0))
+    return {};
+  Status status = tie_steps(common_, &model_->graph);
   if (!status.ok()) return in_stage("feedback", std::move(status));
   if (done("feedback")) return {};
   return declutter_stage("feedback-declutter");
 }
 
 Status Pipeline::pulse_stage() {
-  if (!args_.streaming.by_symbol() || stopped_) return {};
+  if (!common_.streaming.by_symbol() || stopped_) return {};
   if (facts_closed_all_) {
     return in_stage("pulse",
                     fail(Code::kPulse,
@@ -239,9 +241,9 @@ Status Pipeline::pulse_stage() {
   RILL_TRY(apply_settings(true));
   Status status = pulse();
   if (!status.ok() && status.code() == Code::kPulse) {
-    const auto bounds = parse_auto_pulse(args_.streaming.pulse);
-    const auto spec = parse_pulse_spec(args_.streaming.pulse);
-    const auto window = parse_window_spec(args_.streaming.window);
+    const auto bounds = parse_auto_pulse(common_.streaming.pulse);
+    const auto spec = parse_pulse_spec(common_.streaming.pulse);
+    const auto window = parse_window_spec(common_.streaming.window);
     bool any = false;
     if (window.ok()) {
       RILL_TRY(bind_beside(window->first, &any));
@@ -258,10 +260,10 @@ Status Pipeline::pulse_stage() {
 }
 
 Status Pipeline::transforms() {
-  for (const std::string& text : args_.model.transforms) {
+  for (const std::string& text : common_.model.transforms) {
     if (stopped_) return {};
     RILL_ASSIGN(const TransformSpec spec, parse_transform(text));
-    Status status = apply_transform(spec, args_, log_, model_);
+    Status status = apply_transform(spec, common_, log_, model_);
     if (!status.ok()) return in_stage(spec.name, std::move(status));
     if (done(text)) return {};
     RILL_TRY(declutter_stage(str_cat(spec.name, "-declutter")));
@@ -272,9 +274,9 @@ Status Pipeline::transforms() {
 /// Bind symbols to expressions, if `tied`, or else to numbers; without a pulse there is no
 /// difference.
 Status Pipeline::apply_settings(bool tied) {
-  for (const std::string& text : args_.model.set) {
+  for (const std::string& text : common_.model.set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
-    if (args_.streaming.by_symbol() && tied == setting.second.is_const()) continue;
+    if (common_.streaming.by_symbol() && tied == setting.second.is_const()) continue;
     Status status = apply_setting(setting.first, setting.second, log_, model_);
     if (!status.ok()) return in_stage("set", std::move(status));
   }
@@ -282,11 +284,11 @@ Status Pipeline::apply_settings(bool tied) {
 }
 
 Status Pipeline::settings() {
-  if (args_.model.set.empty() || stopped_) return {};
+  if (common_.model.set.empty() || stopped_) return {};
   RILL_TRY(apply_settings(false));
   settle_steps(&model_->graph);
   if (done("set")) return {};
-  return declutter_stage("set-declutter", args_.model.declutter_set_rounds);
+  return declutter_stage("set-declutter", common_.model.declutter_set_rounds);
 }
 
 /// A private folder, removed at the end. It has no path if none can be made.
@@ -319,16 +321,16 @@ class TemporaryFolder {
 };
 
 Status Pipeline::cycle() {
-  if (!args_.model.nnef_cycle || stopped_) return {};
+  if (!common_.model.nnef_cycle || stopped_) return {};
   const TemporaryFolder folder;
   if (folder.path().empty()) {
     return fail(Code::kIo, "--nnef-cycle: no temporary folder can be made")
         .hint("Set TMPDIR to a folder that can be written");
   }
   const std::string file = folder.path() + "/cycle.nnef.tar";
-  Status saved = nnef::save(model_->graph, file, nnef::Container::kTar, save_options(args_));
+  Status saved = nnef::save(model_->graph, file, nnef::Container::kTar, save_options(common_));
   if (!saved.ok()) return in_stage("nnef-cycle", std::move(saved));
-  auto again = nnef::load(file, ops::op_table(), load_options(args_, log_));
+  auto again = nnef::load(file, ops::op_table(), load_options(common_, log_));
   if (!again.ok()) return in_stage("nnef-cycle", again.take_status());
   model_->graph = std::move(again).value();
   if (done("nnef-cycle")) return {};
@@ -336,26 +338,26 @@ Status Pipeline::cycle() {
 }
 
 Status Pipeline::inner_graph() {
-  if (args_.model.inner_graph.empty() || stopped_) return {};
+  if (common_.model.inner_graph.empty() || stopped_) return {};
   for (const Node& node : model_->graph.nodes) {
-    if (node.name != args_.model.inner_graph) continue;
+    if (node.name != common_.model.inner_graph) continue;
     const Graph* body = node.op->nested();
     if (body == nullptr) {
-      return fail(Code::kArg, "--extract-decluttered-sub ", args_.model.inner_graph, ": a ",
+      return fail(Code::kArg, "--extract-decluttered-sub ", common_.model.inner_graph, ": a ",
                   node.op->name(), " has no graph inside");
     }
     model_->graph = Graph(*body);
     model_->whole.reset();
     return {};
   }
-  return fail(Code::kArg, "Node ", args_.model.inner_graph, " not found");
+  return fail(Code::kArg, "Node ", common_.model.inner_graph, " not found");
 }
 
 Status Pipeline::run() {
   RILL_TRY(check_pass());
   RILL_TRY(load());
   if (done("load")) return {};
-  RILL_TRY(declutter_stage("declutter", args_.model.declutter_rounds));
+  RILL_TRY(declutter_stage("declutter", common_.model.declutter_rounds));
   RILL_TRY(feedback_stage());
   RILL_TRY(pulse_stage());
   RILL_TRY(transforms());
@@ -363,9 +365,9 @@ Status Pipeline::run() {
   RILL_TRY(cycle());
   RILL_TRY(inner_graph());
   if (!stopped_) done("before-optimize");
-  if (!stopped_ && !args_.model.pass.empty() && args_.model.pass != "optimize") {
+  if (!stopped_ && !common_.model.pass.empty() && common_.model.pass != "optimize") {
     log_.warn(
-        str_cat("--pass ", args_.model.pass, " was not reached: this stage was not asked for"));
+        str_cat("--pass ", common_.model.pass, " was not reached: this stage was not asked for"));
   }
   log_.info("Model ready");
   return {};
@@ -373,28 +375,12 @@ Status Pipeline::run() {
 
 }  // namespace
 
-namespace {
-
-/// Return whether the model is shown or written in the file's form, and nothing inspects its parts.
-bool shown_as_it_is(const Args& args) {
-  const bool changed = args.model.optimize || args.streaming.by_symbol() ||
-                       !args.model.transforms.empty() || !args.model.set.empty() ||
-                       !args.model.inner_graph.empty();
-  const bool measured = args.view.profile || !args.view.profile_html.empty() ||
-                        !args.view.profile_trace.empty() || args.view.cost || args.view.summary ||
-                        args.view.json || args.view.audit_json || args.view.mm ||
-                        !args.checks.assert_cost.empty() || args.view.tmp_mem_usage ||
-                        !args.values.run_set.empty();
-  return args.command == Command::kDump && !changed && !measured;
-}
-
-}  // namespace
-
-nnef::LoadOptions load_options(const Args& args, const Log& log) {
+nnef::LoadOptions load_options(const CommonOptions& common, const Log& log) {
   nnef::LoadOptions options;
-  options.keep_submodels = shown_as_it_is(args);
-  options.map_files = !args.limits.read_file;
-  options.tract_core = !args.model.no_tract_core;
+  options.keep_submodels = common.demands.as_in_file;
+  options.map_files = !common.limits.read_file;
+  options.limits = common.limits.load;
+  options.tract_core = !common.model.no_tract_core;
   options.tract_names = log.tract();
   options.warn = warn_to;
   options.warn_user = const_cast<Log*>(&log);
@@ -402,14 +388,14 @@ nnef::LoadOptions load_options(const Args& args, const Log& log) {
   return options;
 }
 
-nnef::SaveOptions save_options(const Args& args) {
+nnef::SaveOptions save_options(const CommonOptions& common) {
   nnef::SaveOptions options;
-  options.extended_identifiers = args.model.extended_identifiers;
-  options.extern_all_constants = args.model.extern_all_constants;
-  options.tract_core = !args.model.no_tract_core;
+  options.extended_identifiers = common.model.extended_identifiers;
+  options.extern_all_constants = common.model.extern_all_constants;
+  options.tract_core = !common.model.no_tract_core;
   options.read_back = ops::op_table();
-  options.keep_submodels = shown_as_it_is(args);
-  if (args.flavor == Flavor::kTract) {
+  options.keep_submodels = common.demands.as_in_file;
+  if (common.flavor == Flavor::kTract) {
     // Scripts replace tract's version before comparing texts.
     options.declare_tract_core = true;
     options.writer = tract_version();
@@ -424,12 +410,12 @@ const Graph* Model::stage(std::string_view name) const {
   return nullptr;
 }
 
-Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args, const Log& log,
-                   Model* model) {
+Status apply_pulse(const std::string& symbol, const Dim& pulse, const CommonOptions& common,
+                   const Log& log, Model* model) {
   pulse::Options options;
   options.symbol = symbol;
   options.pulse = pulse;
-  options.backward_chunks = log.tract() || args.streaming.pulse_backward == "chunk";
+  options.backward_chunks = log.tract() || common.streaming.pulse_backward == "chunk";
   pulse::Report report;
   RILL_ASSIGN(Graph pulsed, pulse::pulsify(model->graph, options, &report));
   if (!report.approximations.empty()) {
@@ -514,9 +500,9 @@ Status apply_setting(const std::string& symbol, const Dim& value, const Log& log
   return {};
 }
 
-Result<Model> make_model(const Args& args, const Log& log) {
+Result<Model> make_model(const CommonOptions& common, const Log& log) {
   Model model;
-  RILL_TRY(Pipeline(args, log, &model).run());
+  RILL_TRY(Pipeline(common, log, &model).run());
   return model;
 }
 

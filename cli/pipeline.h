@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "cli/pulses.h"
 #include "cli/ron_impl.h"
 #include "core/graph/graph.h"
@@ -34,19 +34,20 @@ struct Model {
 
 /// Load a model and run the stages: load, declutter, pulse, transforms, set, nnef-cycle,
 /// before-optimize. Errors: those of the stages, naming the stage.
-Result<Model> make_model(const Args& args, const Log& log);
+Result<Model> make_model(const CommonOptions& common, const Log& log);
 
 /// Apply one transform, not decluttered yet.
-Status apply_transform(const TransformSpec& spec, const Args& args, const Log& log, Model* model);
+Status apply_transform(const TransformSpec& spec, const CommonOptions& common, const Log& log,
+                       Model* model);
 /// Rewrite the graph to run pulse by pulse.
-Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args, const Log& log,
-                   Model* model);
+Status apply_pulse(const std::string& symbol, const Dim& pulse, const CommonOptions& common,
+                   const Log& log, Model* model);
 /// Rewrite the graph to compute whole windows.
 Status apply_window(const std::string& symbol, const pulse::Window& window, Model* model);
 /// Replace a symbol. Errors: kSymbol if there is no such symbol, naming those there are.
 Status apply_setting(const std::string& symbol, const Dim& value, const Log& log, Model* model);
 
-nnef::LoadOptions load_options(const Args& args, const Log& log);
-nnef::SaveOptions save_options(const Args& args);
+nnef::LoadOptions load_options(const CommonOptions& common, const Log& log);
+nnef::SaveOptions save_options(const CommonOptions& common);
 
 }  // namespace rill::cli

@@ -84,9 +84,9 @@ void print_plan(const plan_file::OpenedPlan& opened) {
   if (!properties.empty()) say("properties:\n{}", Escaped{properties});
 }
 
-std::string plan_json(const Args& args, const plan_file::OpenedPlan& opened) {
+std::string plan_json(const std::string& file, const plan_file::OpenedPlan& opened) {
   const Plan& plan = *opened.plan;
-  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args.file}};
+  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", file}};
   out["inputs"] = ios_json(plan.inputs, false);
   out["outputs"] = ios_json(plan.outputs, true);
   const bool streams = plan.stream_pulse > 0;

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "plan_file/read.h"
 
 namespace rill::cli {
@@ -11,6 +11,6 @@ namespace rill::cli {
 void print_plan(const plan_file::OpenedPlan& opened);
 
 /// As above, as JSON.
-std::string plan_json(const Args& args, const plan_file::OpenedPlan& opened);
+std::string plan_json(const std::string& file, const plan_file::OpenedPlan& opened);
 
 }  // namespace rill::cli

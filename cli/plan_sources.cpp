@@ -84,27 +84,27 @@ Result<std::string> table_source(const std::string& name, const std::set<std::st
 
 }  // namespace
 
-Status write_plan_sources(const Args& args, std::span<const std::byte> file,
+Status write_plan_sources(const SourceOptions& options, std::span<const std::byte> file,
                           std::span<const plan_file::TargetPlan> plans) {
-  if (args.compile.table.empty() && !args.compile.table_with.empty()) {
-    return fail(Code::kArg, "--with ", args.compile.table_with[0],
-                ": there is no table for its steps")
+  if (options.table.empty() && !options.with.empty()) {
+    return fail(Code::kArg, "--with ", options.with[0],
+                ": --with adds steps to a table, and none is written")
         .hint("Add --table FILE.c");
   }
-  if (!args.compile.table.empty()) {
+  if (!options.table.empty()) {
     RILL_ASSIGN(std::set<std::string> kinds, plan_file::kinds_in(file));
-    for (const std::string& path : args.compile.table_with) {
+    for (const std::string& path : options.with) {
       RILL_ASSIGN(const plan_file::MappedFile other, plan_file::map_file(path));
       auto own = plan_file::kinds_in(other.bytes);
       if (!own.ok()) return own.take_status().at(path, 0);
       kinds.insert(own->begin(), own->end());
     }
-    RILL_ASSIGN(const std::string source, table_source(c_name(args.compile.table), kinds, plans));
-    RILL_TRY(nnef::write_file(args.compile.table, std::as_bytes(std::span(source))));
+    RILL_ASSIGN(const std::string source, table_source(c_name(options.table), kinds, plans));
+    RILL_TRY(nnef::write_file(options.table, std::as_bytes(std::span(source))));
   }
-  if (args.compile.embed.empty()) return {};
-  const std::string source = c_source(c_name(args.compile.embed), file);
-  return nnef::write_file(args.compile.embed, std::as_bytes(std::span(source)));
+  if (options.embed.empty()) return {};
+  const std::string source = c_source(c_name(options.embed), file);
+  return nnef::write_file(options.embed, std::as_bytes(std::span(source)));
 }
 
 }  // namespace rill::cli

@@ -122,19 +122,20 @@ void profile_body(const Graph& graph, const Node& node, NodeNotes* notes) {
 
 }  // namespace
 
-Status profile(const Args& args, const Graph& graph, const InputValues& inputs, Notes* notes) {
+Status profile(int64_t threads, const LoopOptions& loop, bool folded, const Graph& graph,
+               const InputValues& inputs, Notes* notes) {
   PrepareOptions options;
   options.optimize = false;
   RILL_ASSIGN(const auto plan, prepare(graph, options));
   RILL_ASSIGN(const auto session, Session::make(plan));
-  RILL_TRY(use_threads(args.program.threads, session.get()));
+  RILL_TRY(use_threads(threads, session.get()));
   RILL_ASSIGN(const std::vector<Tensor> values, one_pulse(*plan, inputs.values));
   RILL_TRY(feed(session.get(), values));
   const bool pulsed = !plan->stream_symbol.empty();
 
   const Clock::time_point warm = Clock::now();
-  for (int64_t i = 0; i < args.loop.warmup_loops; ++i) session->step();
-  while (ms_since(warm) < static_cast<double>(args.loop.warmup_ms)) session->step();
+  for (int64_t i = 0; i < loop.warmup_loops; ++i) session->step();
+  while (ms_since(warm) < static_cast<double>(loop.warmup_ms)) session->step();
 
   Times times(plan->nodes.size());
   double entire_ms = 0;
@@ -144,8 +145,7 @@ Status profile(const Args& args, const Graph& graph, const InputValues& inputs, 
     const Clock::time_point start = Clock::now();
     times.run(session.get());
     entire_ms += ms_since(start);
-  } while (times.runs() < args.loop.max_loops &&
-           ms_since(begin) < static_cast<double>(args.loop.max_ms));
+  } while (times.runs() < loop.max_loops && ms_since(begin) < static_cast<double>(loop.max_ms));
 
   notes->profile = true;
   notes->iterations = times.runs();
@@ -153,7 +153,7 @@ Status profile(const Args& args, const Graph& graph, const InputValues& inputs, 
   notes->nodes.resize(graph.nodes.size());
   times.note(1, &notes->nodes);
   notes->timeline = times.fastest();
-  for (size_t i = 0; !args.view.folded && i < graph.nodes.size(); ++i) {
+  for (size_t i = 0; !folded && i < graph.nodes.size(); ++i) {
     profile_body(graph, graph.nodes[i], &notes->nodes[i]);
   }
   return {};

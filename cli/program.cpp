@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -11,10 +10,7 @@
 #include <thread>
 
 #include "cli/args.h"
-#include "cli/commands.h"
 #include "cli/crash.h"
-#include "cli/deploy.h"
-#include "cli/readings.h"
 #include "cli/say_impl.h"
 #include "cli/system/process.h"
 
@@ -43,51 +39,6 @@ void start_timeout(double seconds) {
   }).detach();
 }
 
-Status run_subcommand(Args args, const Log& log) {
-  if (args.command == Command::kListOps) return list_ops_command();
-  if (args.command == Command::kListOnnxOps) return list_onnx_ops_command();
-  if (args.command == Command::kListRuntimes) return list_runtimes_command();
-  if (args.command == Command::kListKnobs) return list_knobs_command();
-  if (args.command == Command::kKernels) return kernels_command();
-  if (args.command == Command::kHwBench) return hwbench_command(args);
-  const std::string runtime = args.model.runtime;
-  if (!runtime.empty() && runtime != "cpu" && runtime != "default" && runtime != "unoptimized" &&
-      runtime != "deploy") {
-    return fail(Code::kArg, "Runtime `", args.model.runtime, "' not found")
-        .hint("rill has cpu, unoptimized and deploy");
-  }
-  if (args.command == Command::kModules) return modules_command(args, log);
-  if (names_plan_file(args)) return plan_file_command(args, log);
-  RILL_TRY(refuse_limits_of_plans(args));
-  std::unique_ptr<Readings> readings;
-  if (args.program.readings) {
-    RILL_ASSIGN(readings, Readings::start(args.program.readings_heartbeat_ms));
-  }
-  RILL_ASSIGN(Model model, make_model(args, log));
-  if (runtime == "deploy") RILL_TRY(apply_deployment(&args, log, &model));
-  if (readings) readings->event("model ready");
-  switch (args.command) {
-    case Command::kRun:
-      return run_command(args, log, model);
-    case Command::kBench:
-      return bench_command(args, log, model);
-    case Command::kCompare:
-      return compare_command(args, log, model);
-    case Command::kStream:
-      return stream_command(args, log, model);
-    case Command::kInspect:
-      return inspect_command(args, log, model);
-    case Command::kCheck:
-      return check_command(args, log, model);
-    case Command::kAudit:
-      return audit_command(args, log, model);
-    case Command::kCompile:
-      return compile_command(args, log, model);
-    default:
-      return dump_command(args, log, model);
-  }
-}
-
 /// `rill-tract` may be installed under the name of the program that it replaces.
 Flavor flavor_of(std::string_view program, Flavor built) {
   const size_t slash = program.find_last_of("/\\");
@@ -98,10 +49,10 @@ Flavor flavor_of(std::string_view program, Flavor built) {
 int run(int argc, char** argv, Flavor flavor) {
   ParsedArgs parsed = parse_args(argc, argv, flavor);
   if (parsed.done) return parsed.exit_status;
-  const Args& args = parsed.args;
-  const Log log(flavor, args.program.verbosity);
-  start_timeout(args.program.timeout_s);
-  const Status status = run_subcommand(args, log);
+  const ProgramOptions& program = parsed.common.program;
+  const Log log(flavor, program.verbosity);
+  start_timeout(program.timeout_s);
+  const Status status = parsed.command->run(parsed.common, log);
   // Unwritten output, because of a full disk or a closed pipe, is a failure.
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!status.ok()) {

@@ -3,8 +3,9 @@
 #include <cmath>
 #include <thread>
 
-#include "cli/check.h"
 #include "cli/lanes.h"
+#include "cli/reference.h"
+#include "cli/run.h"
 #include "cli/say_impl.h"
 #include "core/base/number_text.h"
 
@@ -43,7 +44,8 @@ std::string power_text(double value) {
 
 class StreamRun {
  public:
-  StreamRun(const Args& args, const Turns& turns) : args_(args), turns_(turns) {}
+  StreamRun(const RunOptions& options, int64_t autobatch_sessions, const Turns& turns)
+      : options_(options), together_(autobatch_sessions), turns_(turns) {}
 
   Result<Outputs> run();
 
@@ -58,7 +60,8 @@ class StreamRun {
   Status compare();
   Status report_occupancy() const;
 
-  const Args& args_;
+  const RunOptions& options_;
+  int64_t together_;  ///< streams that are stepped together; 0: each alone
   const Turns& turns_;
   size_t streams_ = 1;
   size_t count_ = 0;  ///< turns of each stream
@@ -73,12 +76,12 @@ Status StreamRun::check_counts() const {
                 "The input covers one turn, so every stream would feed the same values: "
                 "give a longer input");
   }
-  const auto most = static_cast<size_t>(args_.streaming.autobatch_sessions);
+  const auto most = static_cast<size_t>(together_);
   if (most > 0 && streams_ > most) {
     return fail(Code::kArg, counted(streams_, "stream"), " over ", most,
                 " autobatch sessions: a stream holds one for its whole life");
   }
-  if (most == 0 && args_.run.assert_occupancy > 0) {
+  if (most == 0 && options_.assert_occupancy > 0) {
     return fail(Code::kArg,
                 "Occupancy is what an autobatched turn carries: --assert-occupancy wants "
                 "--autobatch-sessions");
@@ -118,7 +121,7 @@ Status StreamRun::run_apart(Lanes* lanes) {
 }
 
 Status StreamRun::compare() {
-  RILL_ASSIGN(const Tolerance tolerance, tolerance_of(args_));
+  RILL_ASSIGN(const Tolerance tolerance, tolerance_of(options_.checks));
   Session* alone = turns_.ready.session.get();
   differences_.resize(count_);
   for (size_t s = 0; s < streams_; ++s) {
@@ -139,23 +142,23 @@ Status StreamRun::compare() {
 }
 
 Status StreamRun::report_occupancy() const {
-  if (args_.streaming.autobatch_sessions == 0) return {};
+  if (together_ == 0) return {};
   const auto occupancy = static_cast<double>(streams_);
   say("{} turns, {} seats, mean occupancy {:.2f}\n", count_, count_ * streams_, occupancy);
-  if (occupancy >= args_.run.assert_occupancy) return {};
+  if (occupancy >= options_.assert_occupancy) return {};
   return fail(Code::kState, escaped_format("Mean occupancy {:.2f} under the {} asserted", occupancy,
-                                           args_.run.assert_occupancy));
+                                           options_.assert_occupancy));
 }
 
 Result<Outputs> StreamRun::run() {
-  streams_ = static_cast<size_t>(std::max<int64_t>(1, args_.load.streams));
-  count_ = args_.run.stream_steps > 0 ? static_cast<size_t>(args_.run.stream_steps)
-                                      : turns_.values.size();
+  streams_ = static_cast<size_t>(std::max<int64_t>(1, options_.load.streams));
+  count_ =
+      options_.stream_steps > 0 ? static_cast<size_t>(options_.stream_steps) : turns_.values.size();
   RILL_TRY(check_counts());
   RILL_ASSIGN(Lanes lanes, Lanes::make(turns_.ready.plan, streams_));
   got_.resize(streams_);
   const auto begin = std::chrono::steady_clock::now();
-  RILL_TRY(args_.streaming.autobatch_sessions > 0 ? run_together(&lanes) : run_apart(&lanes));
+  RILL_TRY(together_ > 0 ? run_together(&lanes) : run_apart(&lanes));
   const double ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   say("{} streams x {} turns in {:.0f} ms, {:.3f} ms/turn/stream\n", streams_, count_, ms,
@@ -165,7 +168,7 @@ Result<Outputs> StreamRun::run() {
   double worst = 0;
   for (const IterationDifference& turn : differences_) worst = std::max(worst, turn.worst);
   say("worst diff against running alone: {}\n", power_text(worst));
-  if (args_.run.per_turn_diff) {
+  if (options_.per_turn_diff) {
     say("\nturn  worst abs    |want|max   relative\n");
     for (size_t turn = 0; turn < count_; ++turn) {
       const IterationDifference& each = differences_[turn];
@@ -178,14 +181,15 @@ Result<Outputs> StreamRun::run() {
 
 }  // namespace
 
-Result<std::vector<std::vector<Tensor>>> run_streams(const Args& args, const Graph& graph,
+Result<std::vector<std::vector<Tensor>>> run_streams(const CommonOptions& common,
+                                                     const RunOptions& options, const Graph& graph,
                                                      const InputSource& source) {
-  RILL_ASSIGN(const Turns turns, turns_of(args, graph, source));
+  RILL_ASSIGN(const Turns turns, turns_of(common, graph, source));
   if (turns.values.empty()) {
     return fail(Code::kArg, "the input is shorter than a pulse")
         .hint("Without --drop-partial-pulse it is filled with zeros");
   }
-  return StreamRun(args, turns).run();
+  return StreamRun(options, common.streaming.autobatch_sessions, turns).run();
 }
 
 }  // namespace rill::cli

@@ -15,13 +15,12 @@ namespace rill::cli {
 namespace {
 
 /// Return the number of `--max-difference`; nothing if it is not given.
-Result<std::optional<double>> limit_of(const Args& args) {
-  if (args.compile.max_difference.empty()) return std::optional<double>();
+Result<std::optional<double>> limit_of(const WeightOptions& options) {
+  if (options.max_difference.empty()) return std::optional<double>();
   char* end = nullptr;
-  const double limit = std::strtod(args.compile.max_difference.c_str(), &end);
-  if (end == args.compile.max_difference.c_str() || *end != 0 || !(limit >= 0) ||
-      std::isinf(limit)) {
-    return fail(Code::kArg, "--max-difference ", args.compile.max_difference,
+  const double limit = std::strtod(options.max_difference.c_str(), &end);
+  if (end == options.max_difference.c_str() || *end != 0 || !(limit >= 0) || std::isinf(limit)) {
+    return fail(Code::kArg, "--max-difference ", options.max_difference,
                 ": expected a number that is not negative, as in 1e-3");
   }
   return std::optional<double>(limit);
@@ -37,8 +36,9 @@ struct Trial {
 
 class Chooser {
  public:
-  Chooser(const Args& args, const Log& log, const Model& model, const kernels::Target& target)
-      : args_(args), log_(log), model_(model), target_(target) {
+  Chooser(const CommonOptions& common, const WeightOptions& options, const Log& log,
+          const Model& model, const kernels::Target& target)
+      : common_(common), options_(options), log_(log), model_(model), target_(target) {
     if (kernels::target_rank(kernels::target_name(target)) < 0) {
       target_ = kernels::running_target();
     }
@@ -57,7 +57,8 @@ class Chooser {
   Status measure_layers();
   Status search(double limit);
 
-  const Args& args_;
+  const CommonOptions& common_;
+  const WeightOptions& options_;
   const Log& log_;
   const Model& model_;
   kernels::Target target_;
@@ -79,7 +80,7 @@ Result<std::shared_ptr<const Plan>> Chooser::plan(const Graph& graph, WeightChoi
 Result<std::vector<Tensor>> Chooser::outputs_of(const Trial& trial, WeightChoice* choice) const {
   RILL_ASSIGN(const auto plan, this->plan(trial.graph, choice));
   RILL_ASSIGN(const auto session, Session::make(plan));
-  RILL_TRY(use_threads(args_.program.threads, session.get()));
+  RILL_TRY(use_threads(common_.program.threads, session.get()));
   if (!model_.pulsed()) return run_once(session.get(), trial.inputs);
   RILL_ASSIGN(StreamResult result, run_stream(session.get(), trial.inputs, trial.frames, {}));
   return std::move(result.outputs);
@@ -109,15 +110,15 @@ Status Chooser::add_trials(const InputSource& source) {
 
 /// Every bundle is a separate input.
 Status Chooser::read_inputs() {
-  for (const std::string& bundle : args_.values.input_bundles) {
-    Args own = args_;
+  for (const std::string& bundle : common_.values.input_bundles) {
+    CommonOptions own = common_;
     own.values.input_bundles = {bundle};
     RILL_ASSIGN(const InputSource source, InputSource::make(own, log_));
     RILL_TRY(add_trials(source).at(bundle, 0));
   }
-  if (!args_.values.input_bundles.empty()) return {};
-  RILL_ASSIGN(const InputSource source, InputSource::make(args_, log_));
-  return source.has_values() || args_.values.allow_random ? add_trials(source) : Status();
+  if (!common_.values.input_bundles.empty()) return {};
+  RILL_ASSIGN(const InputSource source, InputSource::make(common_, log_));
+  return source.has_values() || common_.values.allow_random ? add_trials(source) : Status();
 }
 
 Result<std::vector<OutputDifference>> Chooser::differences(const std::set<std::string>& kept) {
@@ -188,7 +189,7 @@ Status Chooser::search(double limit) {
                                 [&](size_t i) { return kept.contains(layers[i].node); });
   if (none) {
     const size_t best = order.back();
-    return fail(Code::kUnsupported, "--max-difference ", args_.compile.max_difference,
+    return fail(Code::kUnsupported, "--max-difference ", options_.max_difference,
                 ": every layer would have to stay in f32; \"", layers[best].node,
                 "\" alone makes a difference of ", out_.alone[best])
         .hint("Allow more, or choose weights of more bits");
@@ -198,13 +199,13 @@ Status Chooser::search(double limit) {
 }
 
 Result<SmallWeights> Chooser::run() {
-  const auto format = plan_file::weight_format(args_.compile.weights);
+  const auto format = plan_file::weight_format(options_.format);
   if (!format) {
-    return fail(Code::kArg, "--weights ", args_.compile.weights, ": expected f32, f16, q8 or q4");
+    return fail(Code::kArg, "--weights ", options_.format, ": expected f32, f16, q8 or q4");
   }
   out_.choice.format = *format;
-  RILL_ASSIGN(const std::optional<double> limit, limit_of(args_));
-  out_.choice.kept.insert(args_.compile.keep_weights.begin(), args_.compile.keep_weights.end());
+  RILL_ASSIGN(const std::optional<double> limit, limit_of(options_));
+  out_.choice.kept.insert(options_.keep.begin(), options_.keep.end());
   RILL_TRY(plan(model_.graph, &out_.choice));
   RILL_TRY(plan_file::check_weights(out_.choice, "--weights", "--keep-weights"));
   RILL_TRY(read_inputs());
@@ -221,8 +222,7 @@ Result<SmallWeights> Chooser::run() {
   RILL_TRY(plan(model_.graph, &out_.choice));
   for (WeightLayer& layer : out_.choice.layers) {
     const bool by_hand =
-        std::find(args_.compile.keep_weights.begin(), args_.compile.keep_weights.end(),
-                  layer.node) != args_.compile.keep_weights.end();
+        std::find(options_.keep.begin(), options_.keep.end(), layer.node) != options_.keep.end();
     if (out_.choice.kept.contains(layer.node) && !by_hand) layer.kept = "for --max-difference";
   }
   return std::move(out_);
@@ -251,9 +251,10 @@ void add_difference(const Tensor& expected, const Tensor& got, OutputDifference*
   to->count += static_cast<int64_t>(a.size());
 }
 
-Result<SmallWeights> choose_weights(const Args& args, const Log& log, const Model& model,
+Result<SmallWeights> choose_weights(const CommonOptions& common, const WeightOptions& options,
+                                    const Log& log, const Model& model,
                                     const kernels::Target& target) {
-  return Chooser(args, log, model, target).run();
+  return Chooser(common, options, log, model, target).run();
 }
 
 }  // namespace rill::cli

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/args.h"
 #include "cli/log.h"
 #include "cli/pipeline.h"
 #include "core/exec/weight_choice.h"
@@ -26,6 +25,13 @@ struct OutputDifference {
 /// Add the differences of the elements of two outputs.
 void add_difference(const Tensor& expected, const Tensor& got, OutputDifference* to);
 
+/// Options of weight quantization.
+struct WeightOptions {
+  std::string format;          ///< f16, q8 or q4; empty: as they are
+  std::string max_difference;  ///< a number, or empty
+  std::vector<std::string> keep;
+};
+
 /// The weight quantization of a model, and its effect.
 struct SmallWeights {
   WeightChoice choice;                    ///< with the layers as they are kept
@@ -38,12 +44,13 @@ struct SmallWeights {
 /// CPU has them, and keep layers in f32 to stay under `--max-difference`. Errors: kArg for requests
 /// without effect; kUnsupported if no layer supports the format, or if too many layers would have
 /// to stay f32.
-Result<SmallWeights> choose_weights(const Args& args, const Log& log, const Model& model,
+Result<SmallWeights> choose_weights(const CommonOptions& common, const WeightOptions& options,
+                                    const Log& log, const Model& model,
                                     const kernels::Target& target);
 
 /// Return a summary in one line, for the file.
 std::string weights_line(const SmallWeights& weights);
 /// Print a table, or JSON.
-void print_weights(const Args& args, const SmallWeights& weights);
+void print_weights(const ReportOptions& report, const SmallWeights& weights);
 
 }  // namespace rill::cli

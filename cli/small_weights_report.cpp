@@ -78,9 +78,9 @@ std::string weights_line(const SmallWeights& weights) {
   return out;
 }
 
-void print_weights(const Args& args, const SmallWeights& weights) {
-  if (args.view.json) return print_json(weights);
-  if (args.view.quiet) return;
+void print_weights(const ReportOptions& report, const SmallWeights& weights) {
+  if (report.json) return print_json(weights);
+  if (report.quiet) return;
   const plan_file::WeightTotals totals = plan_file::totals_of(weights.choice);
   say("weights {}: {} of {} layers, {} bytes of f32 become {}\n",
       plan_file::weight_format_name(weights.choice.format), totals.small_layers,

@@ -217,13 +217,13 @@ std::vector<LikelyState> likely_states(const Graph& graph) { return LikelyStates
 
 void settle_steps(Graph* graph) { pulse::describe_steps(graph); }
 
-Status tie_steps(const Args& args, Graph* graph) {
-  for (const std::string& text : args.streaming.feedback) {
+Status tie_steps(const CommonOptions& common, Graph* graph) {
+  for (const std::string& text : common.streaming.feedback) {
     RILL_ASSIGN(const Pair pair, parse_pair("--feedback", text, "OUTPUT=INPUT"));
     RILL_ASSIGN(*graph, pulse::with_feedback(*graph, pair.left, pair.right));
   }
   std::vector<pulse::FrameAxis> axes;
-  for (const std::string& text : args.streaming.frames) {
+  for (const std::string& text : common.streaming.frames) {
     RILL_ASSIGN(const Pair pair, parse_pair("--frames", text, "NAME=AXIS"));
     RILL_ASSIGN(const int64_t axis, parse_number("--frames", text, pair.right, 0, "an axis"));
     axes.push_back({pair.left, axis});
@@ -231,14 +231,14 @@ Status tie_steps(const Args& args, Graph* graph) {
   if (!axes.empty()) {
     RILL_ASSIGN(*graph, pulse::with_frames(*graph, axes));
   }
-  for (const std::string& text : args.streaming.context) {
+  for (const std::string& text : common.streaming.context) {
     RILL_ASSIGN(const Pair pair, parse_pair("--context", text, "INPUT=FRAMES"));
     RILL_ASSIGN(const int64_t frames,
                 parse_number("--context", text, pair.right, 1, "a number of frames"));
     RILL_ASSIGN(*graph, pulse::with_context(*graph, pair.left, frames));
   }
-  if (args.stream.step_frames > 0) {
-    RILL_ASSIGN(*graph, pulse::with_step_frames(*graph, args.stream.step_frames));
+  if (common.demands.step_frames > 0) {
+    RILL_ASSIGN(*graph, pulse::with_step_frames(*graph, common.demands.step_frames));
   }
   return {};
 }

@@ -3,14 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "core/graph/graph.h"
 
 namespace rill::cli {
 
 /// Apply `--feedback`, `--frames`, `--context` and `stream --steps`, in this order.
 /// Errors: kArg for malformed texts; those of pulse/feedback.h.
-Status tie_steps(const Args& args, Graph* graph);
+Status tie_steps(const CommonOptions& common, Graph* graph);
 
 /// An output, or a part of one, that looks like the next value of an input.
 struct LikelyState {

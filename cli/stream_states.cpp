@@ -24,28 +24,27 @@ Status save_state(const std::string& path, Session* session, Feed* feed) {
   std::vector<int64_t> words(static_cast<size_t>(saved.most_bytes()) / sizeof(int64_t) + 1);
   const auto room = std::as_writable_bytes(std::span(words));
   const int64_t size = saved.save(room);
-  if (size < 0) return fail(Code::kInternal, "a state is larger than was said");
+  if (size < 0) return fail(Code::kInternal, "a state is larger than its stated size");
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(words.data()), size);
-  if (!file.flush()) return fail(Code::kIo, "can not write ", path);
+  if (!file.flush()) return fail(Code::kIo, "cannot write ", path);
   return {};
 }
 
 }  // namespace
 
-Result<StreamResult> stream_on(const Args& args, Session* session, std::span<const Tensor> inputs,
-                               int64_t frames) {
+Result<StreamResult> stream_on(const StreamStates& states, int64_t seed, Session* session,
+                               std::span<const Tensor> inputs, int64_t frames) {
   RILL_ASSIGN(const auto feed, Feed::make(session, 0));
-  if (!args.stream.load_state.empty())
-    RILL_TRY(load_state(args.stream.load_state, session, feed.get()));
-  audit::PushedStream stream(inputs, static_cast<uint64_t>(args.values.seed));
+  if (!states.load.empty()) RILL_TRY(load_state(states.load, session, feed.get()));
+  audit::PushedStream stream(inputs, static_cast<uint64_t>(seed));
   stream.attach(session, feed.get());
   while (stream.step()) {
   }
-  if (args.stream.save_state.empty()) {
+  if (states.save.empty()) {
     RILL_TRY(stream.finish());
   } else {
-    RILL_TRY(save_state(args.stream.save_state, session, feed.get()));
+    RILL_TRY(save_state(states.save, session, feed.get()));
   }
   StreamResult out;
   RILL_ASSIGN(out.outputs, stream.outputs());

@@ -14,7 +14,7 @@ std::vector<std::string> known_symbols(const Graph& graph) {
 
 Status no_such_symbol(const std::string& symbol, const std::vector<std::string>& known) {
   return fail(Code::kSymbol, "the model has no symbol ", symbol)
-      .hint(known.empty() ? std::string("It has none at all")
+      .hint(known.empty() ? std::string("The model has no symbols")
                           : str_cat("Its symbols are ", join(known, ", ")));
 }
 

@@ -23,13 +23,13 @@ using nlohmann::json;
 /// The context of a transform.
 struct Work {
   const TransformSpec& spec;
-  const Args& args;
+  const CommonOptions& common;
   const Log& log;
   Model* model;
 };
 
 Status set_symbols(const Work& work) {
-  const auto& [spec, args, log, model] = work;
+  const auto& [spec, common, log, model] = work;
   RILL_TRY(check_fields(spec, {"values"}, log));
   const auto values = spec.fields.find("values");
   if (values == spec.fields.end()) return {};
@@ -44,7 +44,7 @@ Status set_symbols(const Work& work) {
 }
 
 Status pulse_transform(const Work& work) {
-  const auto& [spec, args, log, model] = work;
+  const auto& [spec, common, log, model] = work;
   RILL_TRY(check_fields(spec, {"pulse", "symbol"}, log));
   if (!spec.fields.contains("pulse")) return wrong_field(spec, "pulse: \"8\"");
   const json symbol = spec.fields.value("symbol", json(kDefaultStreamSymbol));
@@ -54,7 +54,7 @@ Status pulse_transform(const Work& work) {
   const std::string name =
       symbol.is_null() ? std::string(kDefaultStreamSymbol) : symbol.get<std::string>();
   RILL_ASSIGN(const auto parsed, parse_pulse_spec(str_cat(name, "=", text)));
-  return apply_pulse(parsed.first, parsed.second, args, log, model);
+  return apply_pulse(parsed.first, parsed.second, common, log, model);
 }
 
 Status select_outputs(const Work& work) {
@@ -64,7 +64,7 @@ Status select_outputs(const Work& work) {
 }
 
 Status select_inputs(const Work& work) {
-  const auto& [spec, args, log, model] = work;
+  const auto& [spec, common, log, model] = work;
   RILL_TRY(check_fields(spec, {"inputs"}, log));
   RILL_ASSIGN(const std::vector<std::string> names, names_of(spec, "inputs"));
   Graph& graph = model->graph;
@@ -90,7 +90,7 @@ Status select_inputs(const Work& work) {
 }
 
 Status set_property(const Work& work) {
-  const auto& [spec, args, log, model] = work;
+  const auto& [spec, common, log, model] = work;
   RILL_TRY(check_fields(spec, {"key", "value"}, log));
   const auto key = spec.fields.find("key");
   const auto value = spec.fields.find("value");
@@ -264,10 +264,11 @@ constexpr std::array kTransforms{
 
 }  // namespace
 
-Status apply_transform(const TransformSpec& spec, const Args& args, const Log& log, Model* model) {
+Status apply_transform(const TransformSpec& spec, const CommonOptions& common, const Log& log,
+                       Model* model) {
   std::string names;
   for (const TransformRow& row : kTransforms) {
-    if (spec.name == row.name) return row.apply({spec, args, log, model});
+    if (spec.name == row.name) return row.apply({spec, common, log, model});
     names += str_cat(names.empty() ? "" : ", ", row.name);
   }
   return fail(Code::kUnsupported, "Could not find transform named ", spec.name)

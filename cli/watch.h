@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/args.h"
+#include "cli/options.h"
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/graph/graph.h"

@@ -12,9 +12,9 @@
 #include "audit/drive.h"
 #include "audit/mismatch.h"
 #include "audit/values.h"
-#include "cli/check.h"
 #include "cli/exec.h"
 #include "cli/inputs.h"
+#include "cli/reference.h"
 #include "cli/say_impl.h"
 #include "cli/small_weights.h"
 
@@ -45,7 +45,7 @@ struct Measured {
   double us_per_frame = 0;
 };
 
-Result<Trial> trial_of(const Args& args, const Model& model, std::string name,
+Result<Trial> trial_of(const CommonOptions& common, const Model& model, std::string name,
                        InputValues inputs) {
   Trial out;
   out.name = std::move(name);
@@ -54,21 +54,22 @@ Result<Trial> trial_of(const Args& args, const Model& model, std::string name,
     if (symbol == model.stream_symbol) out.frames = value;
   }
   RILL_ASSIGN(const Ready ready,
-              make_ready(*model.whole, out.inputs.bindings, true, args.program.threads));
+              make_ready(*model.whole, out.inputs.bindings, {true, common.program.threads, {}}));
   RILL_ASSIGN(out.want, run_once(ready.session.get(), out.inputs.values));
   return out;
 }
 
 /// One trial per bundle.
-Result<std::vector<Trial>> trials_of(const Args& args, const Log& log, const Model& model) {
+Result<std::vector<Trial>> trials_of(const CommonOptions& common, const Log& log,
+                                     const Model& model) {
   std::vector<Trial> out;
-  for (const std::string& bundle : args.values.input_bundles) {
-    Args own = args;
+  for (const std::string& bundle : common.values.input_bundles) {
+    CommonOptions own = common;
     own.values.input_bundles = {bundle};
     RILL_ASSIGN(const InputSource source, InputSource::make(own, log));
     auto inputs = source.resolve(*model.whole, 0);
     if (!inputs.ok()) return inputs.take_status().at(bundle, 0);
-    RILL_ASSIGN(Trial trial, trial_of(args, model, bundle, std::move(*inputs)));
+    RILL_ASSIGN(Trial trial, trial_of(common, model, bundle, std::move(*inputs)));
     out.push_back(std::move(trial));
   }
   return out;
@@ -81,7 +82,7 @@ int64_t frame_of(const Tensor& tensor, int axis, int64_t element) {
 }
 
 /// Stream the trials through a windowed graph.
-Result<Measured> measure(const Args& args, const Model& model, const Graph& slid,
+Result<Measured> measure(int64_t threads, const Model& model, const Graph& slid,
                          const std::vector<Trial>& trials, const Tolerance* tolerance) {
   Measured out;
   const std::vector<std::string>& names = model.whole->output_names;
@@ -89,8 +90,7 @@ Result<Measured> measure(const Args& args, const Model& model, const Graph& slid
   for (size_t i = 0; i < names.size(); ++i) out.outputs[i].difference.name = names[i];
   double frames = 0;
   for (const Trial& trial : trials) {
-    RILL_ASSIGN(const Ready ready,
-                make_ready(slid, trial.inputs.bindings, true, args.program.threads));
+    RILL_ASSIGN(const Ready ready, make_ready(slid, trial.inputs.bindings, {true, threads, {}}));
     const auto before = std::chrono::steady_clock::now();
     RILL_ASSIGN(const StreamResult got, run_stream(ready.session.get(), trial.inputs.values,
                                                    trial.frames, StreamOptions()));
@@ -120,9 +120,9 @@ Result<Measured> measure(const Args& args, const Model& model, const Graph& slid
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json("infinite"); }
 
-void print_json(const Args& args, const Model& model, const Measured& measured) {
+void print_json(const std::string& file, const Model& model, const Measured& measured) {
   const pulse::Window window = *pulse::window_of(model.graph);
-  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args.file}};
+  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", file}};
   out["symbol"] = model.stream_symbol;
   out["window"] = {{"left", window.left}, {"step", window.step}, {"right", window.right}};
   out["outputs"] = Json::array();
@@ -168,19 +168,20 @@ std::set<int64_t> contexts(int64_t frames, int64_t unit) {
 
 }  // namespace
 
-Status check_windows(const Args& args, const Log& log, const Model& model) {
-  RILL_ASSIGN(const std::vector<Trial> trials, trials_of(args, log, model));
+Status check_windows(const CommonOptions& common, const CheckOptions& checks,
+                     const ReportOptions& report, const Log& log, const Model& model) {
+  RILL_ASSIGN(const std::vector<Trial> trials, trials_of(common, log, model));
   if (trials.empty()) {
     return fail(Code::kArg, "check of a windowed model needs inputs")
         .hint("Add --io FILE.npz, once for each stream");
   }
-  RILL_ASSIGN(const Tolerance tolerance, tolerance_of(args));
-  const bool bounded = !args.checks.approx.empty() || tolerance.custom;
-  RILL_ASSIGN(const Measured measured,
-              measure(args, model, model.graph, trials, bounded ? &tolerance : nullptr));
-  if (args.view.json) {
-    print_json(args, model, measured);
-  } else if (!args.view.quiet) {
+  RILL_ASSIGN(const Tolerance tolerance, tolerance_of(checks));
+  const bool bounded = !checks.approx.empty() || tolerance.custom;
+  RILL_ASSIGN(const Measured measured, measure(common.program.threads, model, model.graph, trials,
+                                               bounded ? &tolerance : nullptr));
+  if (report.json) {
+    print_json(common.file, model, measured);
+  } else if (!report.quiet) {
     print_text(model, measured);
   }
   bool compared = false;
@@ -192,20 +193,22 @@ Status check_windows(const Args& args, const Log& log, const Model& model) {
         .hint("Give --window more frames of context; inspect shows the effect");
   }
   if (!compared) {
-    return fail(Code::kState, "no output was compared: each has a row for each window, and the "
-                "whole run one value");
+    return fail(
+        Code::kState,
+        "no output was compared: each output has a row for each window, but the whole run gives "
+        "one value");
   }
   return {};
 }
 
-Result<std::vector<SweptWindow>> sweep_windows(const Args& args, const Log& log,
+Result<std::vector<SweptWindow>> sweep_windows(const CommonOptions& common, const Log& log,
                                                const Model& model) {
   constexpr double kSeconds = 10;
   const audit::Deadline until(kSeconds);
   const pulse::Window asked = *pulse::window_of(model.graph);
-  RILL_ASSIGN(std::vector<Trial> trials, trials_of(args, log, model));
+  RILL_ASSIGN(std::vector<Trial> trials, trials_of(common, log, model));
   if (trials.empty()) {
-    audit::Draw draw(static_cast<uint64_t>(args.values.seed) + 1);
+    audit::Draw draw(static_cast<uint64_t>(common.values.seed) + 1);
     InputValues inputs;
     for (const std::string& symbol : symbols_of(*model.whole)) {
       if (symbol != model.stream_symbol) inputs.bindings.emplace_back(symbol, 1);
@@ -218,7 +221,7 @@ Result<std::vector<SweptWindow>> sweep_windows(const Args& args, const Log& log,
     inputs.bindings.emplace_back(model.stream_symbol, frames);
     RILL_ASSIGN(inputs.values,
                 audit::noise_inputs(whole, model.stream_symbol, frames, &draw));
-    RILL_ASSIGN(Trial trial, trial_of(args, model, "noise", std::move(inputs)));
+    RILL_ASSIGN(Trial trial, trial_of(common, model, "noise", std::move(inputs)));
     trials.push_back(std::move(trial));
   }
   int64_t unit = 1;
@@ -237,7 +240,7 @@ Result<std::vector<SweptWindow>> sweep_windows(const Args& args, const Log& log,
       row.window = {left, asked.step, right};
       const auto slid = pulse::slide(*model.whole, model.stream_symbol, row.window);
       if (!slid.ok()) continue;
-      auto measured = measure(args, model, *slid, trials, nullptr);
+      auto measured = measure(common.program.threads, model, *slid, trials, nullptr);
       if (!measured.ok()) continue;
       row.us_per_frame = measured->us_per_frame;
       for (const Distance& each : measured->outputs) {

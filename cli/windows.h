@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/args.h"
 #include "cli/log.h"
 #include "cli/pipeline.h"
 
@@ -12,7 +11,8 @@ namespace rill::cli {
 /// `check` of a windowed model: print the distance of each output from the whole run, over the
 /// given bundles. Errors: kState if an output differs by more than a given `--approx` allows, or if
 /// no output was compared.
-Status check_windows(const Args& args, const Log& log, const Model& model);
+Status check_windows(const CommonOptions& common, const CheckOptions& checks,
+                     const ReportOptions& report, const Log& log, const Model& model);
 
 /// One window of a sweep.
 struct SweptWindow {
@@ -27,7 +27,7 @@ struct SweptWindow {
 
 /// Measure windows with less and more context than the one of the model, on the given bundles or on
 /// noise, for some seconds. Errors: those of the whole run.
-Result<std::vector<SweptWindow>> sweep_windows(const Args& args, const Log& log,
+Result<std::vector<SweptWindow>> sweep_windows(const CommonOptions& common, const Log& log,
                                                const Model& model);
 
 }  // namespace rill::cli

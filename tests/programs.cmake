@@ -136,6 +136,11 @@ if(TARGET rill_program)
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/compiled/commands.py"
                    "$<TARGET_FILE:rill_program>" "${models}")
   set_tests_properties(compiled_commands PROPERTIES LABELS models TIMEOUT 300)
+  # Each limit of the command line, on models and on compiled models.
+  add_test(NAME limits_of_commands
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/limits/limits.py"
+                   "$<TARGET_FILE:rill_program>" "${models}" "${CMAKE_CURRENT_SOURCE_DIR}/pages")
+  set_tests_properties(limits_of_commands PROPERTIES LABELS models TIMEOUT 300)
   # Pages of profiles in a browser; skipped where there is none.
   add_test(NAME profile_page
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/profile/page.py"

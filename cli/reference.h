@@ -3,8 +3,8 @@
 #include <span>
 #include <string>
 
-#include "cli/args.h"
 #include "cli/bundle.h"
+#include "cli/options.h"
 #include "cli/specs.h"
 #include "core/graph/graph.h"
 
@@ -14,12 +14,12 @@ using audit::first_bad_frame;
 using audit::mismatch;
 
 /// Return the tolerance of the command line.
-Result<Tolerance> tolerance_of(const Args& args);
+Result<Tolerance> tolerance_of(const CheckOptions& checks);
 
 /// References of outputs: bundles, and values written on the command line.
 class Reference {
  public:
-  static Result<Reference> read(const Args& args);
+  static Result<Reference> read(const CommonOptions& common, const CheckOptions& checks);
   bool any() const { return asked_; }
 
   /// Find the value for an output by its label, then by its node. Null if there is none and none is
@@ -40,9 +40,9 @@ class Reference {
 };
 
 /// Check the model against `--assert-output-count` and `--assert-output-fact`.
-Status check_output_facts(const Args& args, const Graph& graph);
+Status check_output_facts(const CheckOptions& checks, const Graph& graph);
 /// As above, for the computed values.
-Status check_value_facts(const Args& args, std::span<const Tensor> values,
+Status check_value_facts(const CheckOptions& checks, std::span<const Tensor> values,
                          std::span<const std::string> names);
 
 }  // namespace rill::cli
