@@ -162,7 +162,7 @@ Dim RecordReader::dim() {
       waiting.back() = joined(code, waiting.back(), last);
     }
   }
-  fail("an expression makes no sense");
+  fail("an expression is malformed");
   return Dim::invalid();
 }
 
@@ -176,7 +176,7 @@ Extent RecordReader::extent() {
   if (!good() || !known) return {};
   Extent out{List<Extent::Part>(parts)};
   if (out.valid() && out.sound()) return out;
-  fail("an expression makes no sense");
+  fail("an expression is malformed");
   return {};
 }
 

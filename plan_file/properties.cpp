@@ -22,7 +22,7 @@ Property read_property(Record* from, int64_t most_values) {
     } else if (is_int(out.dtype) || out.dtype == DType::kBool) {
       out.ints.push_back(from->number());
     } else {
-      from->fail("a property has values of a type without any");
+      from->fail("a property has a type that has no values");
     }
   }
   return out;
@@ -40,11 +40,11 @@ Result<std::vector<Property>> read_properties(std::span<const std::byte> record)
     Property each = read_property(&from, left);
     left -= static_cast<int64_t>(each.count());
     if (i > 0 && from.good() && each.key <= out.back().key) {
-      from.fail("its properties are not in the order of their keys");
+      from.fail("its properties are not sorted by key");
     }
     out.push_back(std::move(each));
   }
-  if (from.good() && from.left() > 0) from.fail("a record is longer than its contents");
+  if (from.good() && from.left() > 0) from.fail("a record has bytes after its contents");
   if (from.good()) return out;
   return fail(Code::kParse, "not a plan file of rill: ", from.field() ? from.field() : "",
               from.field() ? ": " : "", from.why())

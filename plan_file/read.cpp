@@ -47,7 +47,7 @@ class PlanReader {
     for (PlanState& state : plan_->states) state.value = steps.operand();
     plan_->steps = steps.steps();
     RILL_TRY(steps.status());
-    if (from_.good() && from_.left() > 0) from_.fail("a record is longer than what it holds");
+    if (from_.good() && from_.left() > 0) from_.fail("a record has bytes after its contents");
     if (!from_.good()) return damaged(from_);
     if (tables_.owner) plan_->owned.push_back(std::const_pointer_cast<void>(tables_.owner));
     RILL_TRY(check(*plan_, limits).status());
@@ -80,7 +80,7 @@ class PlanReader {
     if (number >= 0) bytes = tables_.constants[static_cast<size_t>(number)];
     if (buffer.kind == BufferKind::kConst) {
       if (static_cast<int64_t>(bytes.size()) != buffer.bytes) {
-        from_.fail("a buffer has other bytes than its constant");
+        from_.fail("a buffer and its constant have different sizes");
       }
       if (!bytes.empty()) buffer.data = {tables_.owner, bytes.data()};
       plan_->const_bytes += buffer.bytes;
@@ -169,7 +169,8 @@ Status read_notes(std::span<const std::byte> record, Plan* plan) {
       list->resize(static_cast<size_t>(from.count()));
       for (uint32_t& buffer : *list) {
         buffer = static_cast<uint32_t>(from.natural());
-        if (buffer >= plan->buffers.size()) from.fail("its notes name a buffer that is not there");
+        if (buffer >= plan->buffers.size())
+          from.fail("its notes name a buffer that does not exist");
       }
     }
     const int64_t inputs = from.count();
@@ -202,7 +203,7 @@ Result<Head> read_head(std::span<const std::byte> bytes) {
   Header& header = head.header;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.byte_order != kByteOrder) {
-    return fail(Code::kAbi, "a plan file for machines with another order of bytes");
+    return fail(Code::kAbi, "the plan file is for machines of another byte order");
   }
   if (header.version != kVersion) {
     return fail(Code::kAbi, "a plan file of version ", header.version, ": this library reads ",

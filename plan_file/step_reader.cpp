@@ -13,7 +13,7 @@ constexpr int64_t kMostElementsOfLists = 1 << 16;
 template <class T>
 T entry_of(const std::vector<T>& table, RecordReader* from) {
   if (table.empty()) {
-    from->fail("a step refers to what the file does not have");
+    from->fail("a step refers to a part that the file does not have");
     return T{};
   }
   return table[static_cast<size_t>(from->number(0, static_cast<int64_t>(table.size()) - 1))];
@@ -23,7 +23,7 @@ T entry_of(const std::vector<T>& table, RecordReader* from) {
 
 List<Step> StepReader::steps() {
   List<Step> out;
-  if (++depth_ > kMaxLoopDepth) from_.fail("it has too many loops in one another");
+  if (++depth_ > kMaxLoopDepth) from_.fail("its loops are nested too deep");
   const int64_t count = from_.count();
   out.reserve(static_cast<size_t>(std::min<int64_t>(count, kMostElementsOfLists)));
   for (int64_t i = 0; i < count && from_.good(); ++i) {

@@ -84,7 +84,7 @@ void StepWriter::ref(const Ref& value) {
 
 void StepWriter::operand(const PlacedView& value) {
   if (!is_plain(value.dtype)) {
-    refuse(str_cat("values of ", dtype_name(value.dtype), ": files hold numbers alone"));
+    refuse(str_cat("values of ", dtype_name(value.dtype), ": a file holds only numbers"));
   }
   const auto rank = static_cast<size_t>(value.rank);
   write_type(&to_, value.dtype, value.q, {value.shape.data(), rank});
@@ -96,7 +96,7 @@ void StepWriter::tensor(const TensorPtr& value) {
   to_.number(value ? 1 : 0);
   if (!value) return;
   if (!is_plain(value->dtype())) {
-    refuse(str_cat("a tensor of ", dtype_name(value->dtype()), ": files hold numbers alone"));
+    refuse(str_cat("a tensor of ", dtype_name(value->dtype()), ": a file holds only numbers"));
     return;
   }
   write_type(&to_, value->dtype(), value->qparams(), value->shape());

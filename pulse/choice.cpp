@@ -206,8 +206,8 @@ Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
     return fail(Code::kPulse, "no legal pulse from ", bounds.least, " to ", bounds.most,
                 ": legal pulses are multiples of ", unit);
   }
-  return fail(Code::kPulse, "no pulse is as early as asked: the earliest, ", earliest->pulse,
-              ", has a delay of ", earliest->delay, " frames and a latency of ",
+  return fail(Code::kPulse, "no pulse is within the bounds: the earliest, ", earliest->pulse,
+              ", has a delay (in frames) of ", earliest->delay, " and a latency of ",
               earliest->latency())
       .hint("`rill MODEL --pulse auto inspect` lists pulses with their latency");
 }

@@ -210,8 +210,8 @@ Result<Graph> with_context(const Graph& model, std::string_view input, int64_t f
   const auto symbol = whole.as_symbol();
   const auto number = whole.to_int();
   if (frames < 1 || axis < 0 || (!symbol && (!number || *number <= frames))) {
-    return fail(Code::kShape, "a context of ", frames, " frames for input \"", input, "\" of ", own,
-                ": expected 1 or more, and fewer than the input has");
+    return fail(Code::kShape, "a context of ", counted(frames, "frame"), " for input \"", input,
+                "\" of ", own, ": expected 1 or more, and fewer than the input has");
   }
   // Loops inside a step restart in each step.
   Graph wider = model.streaming ? model : model.stateless();
@@ -418,7 +418,7 @@ Result<Graph> with_frames(const Graph& model, std::span<const FrameAxis> axes) {
 }
 
 Result<Graph> with_step_frames(const Graph& graph, int64_t frames) {
-  if (!graph.streaming) return fail(Code::kPulse, "the model is no stream");
+  if (!graph.streaming) return fail(Code::kPulse, "the model does not stream");
   Graph out = graph;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const int axis = graph.streaming->input_axis(i);
@@ -426,7 +426,7 @@ Result<Graph> with_step_frames(const Graph& graph, int64_t frames) {
     const Dim own = out.fact(out.inputs[i]).dim(axis);
     if (const auto number = own.to_int()) {
       if (*number == frames) return out;
-      return fail(Code::kShape, "a step takes ", *number, " frames of input \"",
+      return fail(Code::kShape, "a step takes ", counted(*number, "frame"), " of input \"",
                   graph.input_name(i), "\", not ", frames);
     }
     const auto symbol = own.as_symbol();

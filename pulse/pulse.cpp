@@ -148,10 +148,11 @@ void Pulsifier::node(int id) {
   if (const auto length = only_length(node.outputs, options_.symbol)) {
     std::vector<std::string> inputs;
     for (const OutletId& input : node.inputs) inputs.push_back(whole_.fact(input).to_string());
-    status = builder_.refuse("Export it with a dynamic axis, and take sizes from the shape of the "
-                             "input in place of numbers",
-                             "the file was written for ", *length, " frames: its inputs are ",
-                             join(inputs, " and "));
+    status = builder_.refuse(
+        "Export it with a dynamic axis, and take sizes from the shape of the "
+        "input in place of numbers",
+        "the file was written for ", counted(*length, "frame"), ": its inputs are ",
+        join(inputs, " and "));
   }
   refusals_.push_back(std::move(status).in_node(node.name, node.op->name()).at("", node.line));
   poison(id);

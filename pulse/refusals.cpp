@@ -61,7 +61,10 @@ std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol) 
   for (const OutletId& input : whole.inputs) {
     for (const Dim& dim : whole.fact(input).shape) dim.collect_symbols(&symbols);
   }
-  if (!symbols.empty()) return str_cat("Its inputs have: ", join(symbols, ", "));
+  if (!symbols.empty()) {
+    return str_cat("The inputs have the symbol", symbols.size() == 1 ? " " : "s ",
+                   join(symbols, ", "));
+  }
   return str_cat(
       "All its extents are numbers: export it with a dynamic axis, as in "
       "dynamic_axes={\"x\": {1: \"",

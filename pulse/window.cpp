@@ -108,7 +108,7 @@ Result<OutletId> Builder::materialise(OutletId wire, StreamFact* stream) {
 Status Builder::check_stride(int64_t frames, int64_t stride) {
   if (frames % stride == 0) return {};
   return refuse_pulse(frames, stride, "its input has ", counted(frames, "frame"),
-                      " per pulse, no multiple of the stride ", stride);
+                      " per pulse, not a multiple of the stride ", stride);
 }
 
 /// Return the result of windows of one known frame, null for zeros; nothing if it is unknown.

@@ -238,7 +238,7 @@ Result<Tensor> read(std::span<const std::byte> bytes) {
   std::memcpy(&length, bytes.data() + kPreludeBytes, length_bytes);
   const std::span<const std::byte> rest = bytes.subspan(kPreludeBytes + length_bytes);
   if (rest.size() < length) {
-    return fail(Code::kParse, "npy header of ", length, " bytes, ", rest.size(), " are there");
+    return fail(Code::kParse, "npy header of ", counted(length, "byte"), ", found ", rest.size());
   }
   const std::string_view text(reinterpret_cast<const char*>(rest.data()), length);
   RILL_ASSIGN(const NpyHeader header, HeaderReader(text).read());

@@ -173,7 +173,7 @@ rill_status check_sizes(const rill_session_step* steps) {
   const rill_status known = check_size(steps, "rill_session_step");
   if (known != RILL_OK) return known;
   if (steps->size % alignof(rill_session_step) == 0) return RILL_OK;
-  return refuse(RILL_E_ABI, "rill_session_step: size %u is no multiple of %zu",
+  return refuse(RILL_E_ABI, "rill_session_step: size %u is not a multiple of %zu",
                 static_cast<unsigned>(steps->size), alignof(rill_session_step));
 }
 

@@ -22,7 +22,7 @@ Result<std::unique_ptr<Feed>> Feed::make(Session* session, int64_t max_push) {
         static_cast<size_t>(kSessionAlignment), static_cast<uint64_t>(room->all)));
   }
   if (!feed || feed->memory_ == nullptr) {
-    return fail(Code::kNoMem, "no memory to hold the outputs of ", max_push, " frames");
+    return fail(Code::kNoMem, "no memory to hold the outputs of ", counted(max_push, "frame"));
   }
   std::fill_n(feed->memory_, feed->bytes_, std::byte{0});
   feed->begin(max_push, feed->memory_);

@@ -242,7 +242,7 @@ Status SavedState::read(StateReader* reader, Parsed* out) const {
     const int64_t rank = reader->number();
     if (dtype < 0 || dtype > static_cast<int64_t>(DType::kBlob) || rank < 0 || rank > kMaxRank ||
         entry.axis < -1 || entry.axis >= rank) {
-      return damaged("a type, rank or axis makes no sense");
+      return damaged("a type, rank or axis is invalid");
     }
     entry.value.dtype = static_cast<DType>(dtype);
     entry.value.rank = static_cast<int>(rank);
@@ -282,7 +282,7 @@ Status SavedState::check_position(const Header& header) const {
   const int64_t unit = plan.stream_pulse;
   const bool sane = header.position >= 0 && header.position <= kMostPosition && header.end >= -1 &&
                     header.end <= kMostPosition;
-  if (!sane) return damaged("a position makes no sense");
+  if (!sane) return damaged("a position is invalid");
   const auto suits = [&](int64_t pulse) {
     const auto scaled = checked_mul(header.position, pulse);
     return scaled && *scaled % unit == 0;

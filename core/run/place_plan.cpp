@@ -86,7 +86,7 @@ class PlanReader final : public StepFields {
       if (stores()) plan->states[static_cast<size_t>(i)].value = value;
     }
     plan->steps = steps();
-    if (good() && from_.left() > 0) from_.fail("a record is longer than what it holds");
+    if (good() && from_.left() > 0) from_.fail("a record has bytes after its contents");
     if (good() && runner_.names) read_nodes(notes, plan);
     if (refused_.ok() && !from_.good()) {
       const char* const field = from_.field();
@@ -121,7 +121,7 @@ class PlanReader final : public StepFields {
     const std::span<const std::byte> bytes = constant(from_.number(-1, INT32_MAX));
     const bool is_constant = buffer.kind == BufferKind::kConst;
     if (is_constant && stores() && static_cast<int64_t>(bytes.size()) != buffer.bytes) {
-      from_.fail("a buffer has other bytes than its constant");
+      from_.fail("a buffer and its constant have different sizes");
     }
     if (bytes.empty()) return;
     if (is_constant) {
@@ -228,7 +228,7 @@ class PlanReader final : public StepFields {
   std::string_view name_of(Record names, int64_t number) {
     const int64_t count = names.count();
     if (number >= count) {
-      from_.fail("a step refers to what the file does not have");
+      from_.fail("a step refers to a part that the file does not have");
       return {};
     }
     std::string_view name;
@@ -246,7 +246,8 @@ class PlanReader final : public StepFields {
   }
   /// The bytes of a constant; none for -1, and where nothing is stored.
   std::span<const std::byte> constant(int64_t number) {
-    if (number >= constant_count_) from_.fail("a buffer refers to what the file does not have");
+    if (number >= constant_count_)
+      from_.fail("a buffer refers to a part that the file does not have");
     if (number < 0 || !good() || !stores()) return {};
     return all_constants_[static_cast<size_t>(number)];
   }
@@ -269,7 +270,7 @@ class PlanReader final : public StepFields {
     plan->nodes = to_.list<PlanNode>(nodes_);
     if (notes.empty()) return;
     from_ = Record(notes);
-    if (from_.count() != nodes_) from_.fail("its notes are of another plan");
+    if (from_.count() != nodes_) from_.fail("its notes belong to another plan");
     for (int64_t i = 0; i < nodes_ && good(); ++i) {
       Text name = to_.text(from_.text());
       Text op = to_.text(from_.text());
@@ -294,12 +295,12 @@ class PlanReader final : public StepFields {
       ++at;
     });
     Extent out(std::move(parts));
-    if (good() && !out.sound()) from_.fail("an expression makes no sense");
+    if (good() && !out.sound()) from_.fail("an expression is malformed");
     return out;
   }
 
   List<Step> steps() {
-    if (++depth_ > kMaxLoopDepth) from_.fail("it has too many loops in one another");
+    if (++depth_ > kMaxLoopDepth) from_.fail("its loops are nested too deep");
     List<Step> all = list<Step>([&](Step* step) { read_step(step); });
     --depth_;
     return all;
@@ -315,7 +316,8 @@ class PlanReader final : public StepFields {
     field({}, step->parts.scratch);
     void* const place = to_.take(static_cast<int64_t>(kind->args_bytes), kind->args_alignment);
     alignas(64) std::byte counted[kMostArgs];
-    if (kind->args_bytes > kMostArgs) return from_.fail("a step has more arguments than there are");
+    if (kind->args_bytes > kMostArgs)
+      return from_.fail("a step has more arguments than its record");
     void* const args = stores() ? place : counted;
     kind->construct(args);
     kind->describe(args, *this);
@@ -351,7 +353,7 @@ Refusal find_target(std::span<const std::byte> file, const Runner& runner, Heade
   }
   std::memcpy(header, file.data(), sizeof *header);
   if (header->byte_order != plan_file::kByteOrder) {
-    return refusal(Code::kAbi, "", "a plan file for machines with another order of bytes");
+    return refusal(Code::kAbi, "", "the plan file is for machines of another byte order");
   }
   if (header->version != plan_file::kVersion) {
     return refusal(Code::kAbi, "Compile the model with the version of rill that opens the file",

@@ -81,7 +81,7 @@ template <class From>
 ReadType read_type(From& from) {
   ReadType out;
   out.dtype = static_cast<DType>(from.number(0, static_cast<int64_t>(DType::kBlob)));
-  if (!is_plain(out.dtype)) from.fail("a type of elements makes no sense");
+  if (!is_plain(out.dtype)) from.fail("a type of elements is invalid");
   if (is_quantised(out.dtype)) {
     out.q.scale = static_cast<float>(from.real());
     out.q.zero_point = static_cast<int32_t>(from.number());

@@ -22,7 +22,7 @@ void walk_extent(Record* from, const Take& take) {
     const uint64_t code = from->natural();
     const auto known = static_cast<DimCode>(std::min<uint64_t>(code, kCount));
     if (known == DimCode::kEnd) return;
-    if (code > kCount) from->fail("an expression makes no sense");
+    if (code > kCount) from->fail("an expression is malformed");
     Extent::Part part{code < kCount ? kCodes[code] : Do::kEq, 0};
     if (known == DimCode::kSymbol) from->text();
     if (known == DimCode::kNumber || known == DimCode::kDivide) part.number = from->number();

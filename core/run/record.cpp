@@ -59,7 +59,7 @@ uint64_t Record::raw() {
 int64_t Record::count(int64_t most) {
   const auto value = static_cast<int64_t>(natural());
   if (value >= 0 && value <= most && static_cast<uint64_t>(value) <= bytes_.size()) return value;
-  fail("it has more of something than it can hold");
+  fail("it has fewer bytes than its counts need");
   return 0;
 }
 

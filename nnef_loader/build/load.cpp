@@ -70,7 +70,10 @@ Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpModule*
 Result<Graph> load(const std::string& path, std::span<const OpModule* const> ops,
                    const LoadOptions& options) {
   RILL_ASSIGN(std::vector<Entry> entries, read_archive(path, options.limits, options.map_files));
-  return load_entries(std::move(entries), ops, options);
+  auto graph = load_entries(std::move(entries), ops, options);
+  // Refusals without a line are about the archive.
+  if (!graph.ok() && graph.error().code == Code::kParse) return graph.take_status().at(path, 0);
+  return graph;
 }
 
 Result<Graph> load_memory(std::span<const std::byte> bytes, std::span<const OpModule* const> ops,

@@ -28,8 +28,8 @@ Result<File> read_header(std::span<const std::byte> bytes, const MappedBytes& ma
   File file;
   TensorHeader& header = file.header;
   if (bytes.size() < sizeof header) {
-    return fail(Code::kParse, "tensor file of ", bytes.size(), " bytes, expected at least ",
-                sizeof header);
+    return fail(Code::kParse, "tensor file of ", counted(bytes.size(), "byte"),
+                ", expected at least ", sizeof header);
   }
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.magic[0] != 0x4E || header.magic[1] != 0xEF) {
@@ -118,7 +118,8 @@ Status check_payload(const File& file, std::optional<int64_t> needed) {
                 " bits per item does not fit ", stated, " bytes of payload");
   }
   if (static_cast<int64_t>(file.payload.size()) < stated) {
-    return fail(Code::kParse, "payload of ", file.payload.size(), " bytes, expected ", stated);
+    return fail(Code::kParse, "payload of ", counted(file.payload.size(), "byte"), ", expected ",
+                stated);
   }
   return {};
 }

@@ -33,7 +33,7 @@ TensorPtr blocks_of(const Fact& fact) {
 }
 
 Status expect_count(FactSpan in, size_t count) {
-  RILL_CHECK(in.size() == count, "expected ", count, " inputs, found ", in.size());
+  RILL_CHECK(in.size() == count, "expected ", counted(count, "input"), ", found ", in.size());
   return {};
 }
 

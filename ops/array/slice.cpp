@@ -357,7 +357,7 @@ Status Downsample::pulsify(PulseBuilder& b) const {
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(b.wire(0), stream->axis));
   if (pulse % stride != 0) {
     return b.refuse_pulse(pulse, stride, "a pulse of ", counted(pulse, "frame"),
-                          " is no multiple of the stride ", stride);
+                          " is not a multiple of the stride ", stride);
   }
   b.reads_from(0, stride, modulo);
   StreamFact out = *stream;

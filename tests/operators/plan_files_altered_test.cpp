@@ -48,7 +48,7 @@ TEST(AlteredPlanFiles, AreToldWhatIsWrong) {
   EXPECT_NE(message(bytes).find("version 10: this library reads 9"), std::string::npos);
   bytes = good;
   put(&bytes, 12, 0x04030201);
-  EXPECT_NE(message(bytes).find("another order of bytes"), std::string::npos);
+  EXPECT_NE(message(bytes).find("another byte order"), std::string::npos);
   bytes = good;
   bytes.pop_back();
   EXPECT_NE(message(bytes).find("bytes of"), std::string::npos) << message(bytes);

@@ -188,14 +188,14 @@ TEST(PlanProperties, HostileRecordsAreRefused) {
   constexpr int kText = static_cast<int>(DType::kString) * 2;  // as numbers are written
   constexpr int kBlob = static_cast<int>(DType::kBlob) * 2;
   const std::pair<Bytes, const char*> kRecords[] = {
-      {bytes_of({0, 0}), "longer"},
-      {bytes_of({0xFF, 0xFF, 0xFF, 0xFF, 0x0F}), "more of something"},
+      {bytes_of({0, 0}), "after its contents"},
+      {bytes_of({0xFF, 0xFF, 0xFF, 0xFF, 0x0F}), "fewer bytes than its counts"},
       {bytes_of({1, 0, kBlob + 2, 0, 0}), "type of a property"},
-      {bytes_of({1, 0, kBlob, 0, 1, 0}), "without any"},
+      {bytes_of({1, 0, kBlob, 0, 1, 0}), "no values"},
       {bytes_of({1, 5, 'a', 'b'}), "in the middle"},
-      {bytes_of({1, 0, kText, 0, 9, 0}), "more of something"},
-      {bytes_of({2, 1, 'a', kText, 0, 0, 1, 'a', kText, 0, 0}), "order"},
-      {bytes_of({2, 1, 'b', kText, 0, 0, 1, 'a', kText, 0, 0}), "order"},
+      {bytes_of({1, 0, kText, 0, 9, 0}), "fewer bytes than its counts"},
+      {bytes_of({2, 1, 'a', kText, 0, 0, 1, 'a', kText, 0, 0}), "sorted by key"},
+      {bytes_of({2, 1, 'b', kText, 0, 0, 1, 'a', kText, 0, 0}), "sorted by key"},
       {bytes_of({1, 0, kText, 0, 0}), nullptr},
   };
   const auto base = written_with({});

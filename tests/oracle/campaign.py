@@ -116,7 +116,7 @@ class Campaign:
                 unit = base
             except Refusal as refusal:
                 why = refusal
-                told = re.search(r"no multiple of the stride (\d+)|multiple of (\d+)", str(refusal))
+                told = re.search(r"not a multiple of the stride (\d+)|multiple of (\d+)", str(refusal))
                 more = int(next((k for k in told.groups() if k), 1)) if told else 1
                 if base * more > 100_000 or more == 1:
                     break
