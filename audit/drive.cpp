@@ -5,7 +5,7 @@
 
 #include "audit/values.h"
 #include "core/base/search.h"
-#include "core/run/denormals.h"
+#include "core/run/together.h"
 
 namespace rill::audit {
 
@@ -233,22 +233,16 @@ Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
     streams.emplace_back(lane.session, lane.inputs, lane.frames, options);
     RILL_TRY(streams.back().begin());
   }
-  const size_t layers = lanes.empty() ? 0 : lanes[0].session->plan().steps.size();
   const auto going = [](const Streamer& stream) { return !stream.ended(); };
   while (any_of(streams, going) && !options.until.passed()) {
-    const FlushDenormals flush;
     for (Streamer& stream : streams) {
       if (going(stream)) stream.feed();
     }
-    for (size_t layer = 0; layer < layers; ++layer) {
-      for (Streamer& stream : streams) {
-        if (going(stream)) stream.session().run_layer(layer);
-      }
-    }
+    step_together(lanes[0].session->plan(), streams.size(), [&](size_t i) {
+      return going(streams[i]) ? &streams[i].session() : nullptr;
+    });
     for (Streamer& stream : streams) {
-      if (!going(stream)) continue;
-      stream.session().end_step();
-      RILL_TRY(stream.take());
+      if (going(stream)) RILL_TRY(stream.take());
     }
   }
   std::vector<StreamResult> out;

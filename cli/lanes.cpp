@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "core/run/denormals.h"
+#include "core/run/together.h"
 
 namespace rill::cli {
 namespace {
@@ -94,12 +94,8 @@ Result<Lanes> Lanes::make(const std::shared_ptr<const Plan>& plan, size_t count)
 
 void Lanes::step_together() {
   if (sessions_.empty()) return;
-  const FlushDenormals flush;
-  const size_t steps = sessions_[0]->plan().steps.size();
-  for (size_t step = 0; step < steps; ++step) {
-    for (const auto& session : sessions_) session->run_layer(step);
-  }
-  for (const auto& session : sessions_) session->end_step();
+  rill::step_together(sessions_[0]->plan(), sessions_.size(),
+                      [&](size_t i) { return sessions_[i].get(); });
 }
 
 }  // namespace rill::cli

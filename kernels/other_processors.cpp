@@ -90,8 +90,8 @@ RILL_UPCAST(neon)
 #undef RILL_KERNEL
 
 #define RILL_KERNEL(needs, suffix, lanes)                           \
-  void gru_f32_##suffix(const GruF32Args&) RILL_STANDS_IN            \
-  void lstm_f32_##suffix(const LstmF32Args&) RILL_STANDS_IN          \
+  void gru_f32_##suffix(const RnnF32Args&) RILL_STANDS_IN            \
+  void lstm_f32_##suffix(const RnnF32Args&) RILL_STANDS_IN           \
   void rnn_f32_##suffix(const RnnF32Args&) RILL_STANDS_IN            \
   void small_gru_f32_##suffix(const SmallRnnF32Args&) RILL_STANDS_IN \
   void small_lstm_f32_##suffix(const SmallRnnF32Args&) RILL_STANDS_IN \

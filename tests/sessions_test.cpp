@@ -365,6 +365,61 @@ TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
   }
 }
 
+/// Return the bytes of the outputs of a session.
+std::string outputs_of(const Session& session) {
+  std::string out;
+  for (size_t i = 0; i < session.plan().outputs().size(); ++i) {
+    rill_view view = {};
+    view.size = sizeof(view);
+    EXPECT_EQ(rill_output_buffer(session.get(), i, &view), RILL_OK);
+    int64_t bytes = sizeof(float);
+    for (uint32_t axis = 0; axis < view.rank; ++axis) bytes *= view.shape[axis];
+    out.append(static_cast<const char*>(view.data), static_cast<size_t>(bytes));
+  }
+  return out;
+}
+
+/// Fill the first input of a session, of floats, with noise.
+void fill_input(Session* session, uint32_t seed) {
+  const auto to = session->input<float>(0);
+  const Array noise = Array::noise({to.size()}, seed);
+  std::memcpy(to.data(), noise.bytes.data(), noise.bytes.size());
+}
+
+TEST(StepTogether, StreamsAtDifferentPlacesHaveTheBitsOfStepsAlone) {
+  for (const char* name : {"kws_gru", "crnn_lstm", "tcn_dilated", "unet_denoiser", "vad_speech"}) {
+    SCOPED_TRACE(name);
+    const std::string folder = RILL_SOURCE_DIR "/tests/models/";
+    auto model = Model::load(folder + name + "/model.nnef.tgz");
+    ASSERT_TRUE(model) << model.error().text;
+    (void)model->set("B", "1");  // of those that have it
+    const int64_t pulse = std::string(name) == "vad_speech" ? 160 : 8;
+    ASSERT_TRUE(model->pulse("S", pulse));
+    auto plan = model->prepare();
+    ASSERT_TRUE(plan) << plan.error().text;
+    constexpr size_t kStreams = 37;  // more than run at once
+    std::vector<Session> alone, together;
+    for (size_t i = 0; i < kStreams; ++i) {
+      alone.push_back(std::move(*Session::make(*plan)));
+      together.push_back(std::move(*Session::make(*plan)));
+    }
+    for (uint32_t step = 0; step < 5; ++step) {
+      std::vector<rill_session_step> steps;
+      for (size_t i = step % 2; i < kStreams; i += 1 + i % 2) {
+        const uint32_t seed = 100 * step + static_cast<uint32_t>(i);
+        fill_input(&alone[i], seed);
+        fill_input(&together[i], seed);
+        ASSERT_TRUE(alone[i].step());
+        steps.push_back({sizeof(rill_session_step), RILL_STEP_FULL, together[i].get(), 0});
+      }
+      ASSERT_EQ(rill_step_together(steps.data(), steps.size()), RILL_OK) << rill_last_error();
+      for (size_t i = 0; i < kStreams; ++i) {
+        ASSERT_TRUE(outputs_of(alone[i]) == outputs_of(together[i])) << "stream " << i;
+      }
+    }
+  }
+}
+
 TEST(StepTogether, TurnsOfALaterHeaderLieFurtherApart) {
   const Arrays first = {{"mel", Array::noise({1, 40, 40}, 3)}};
   const Opened stream = open_stream(kArchive, first, "S", 8);

@@ -28,6 +28,7 @@ constexpr size_t kMostOfPulse = 50 * kKiB;
 constexpr size_t kMostOfPrepare = 24 * kKiB;
 constexpr size_t kMostOfSession = 26 * kKiB;
 constexpr size_t kMostOfStep = 26 * kKiB;
+constexpr size_t kMostOfStepsTogether = 38 * kKiB;
 
 struct Stage {
   const char* name;
@@ -56,6 +57,7 @@ void expect_small(const std::vector<char>& archive, const std::string& symbol, i
   rill_model* model = nullptr;
   rill_plan* plan = nullptr;
   rill_session* session = nullptr;
+  rill_session* other = nullptr;
   const auto load = [&] {
     const rill_status status = rill_load_memory(archive.data(), archive.size(), nullptr, &model);
     const char* name = nullptr;
@@ -75,8 +77,17 @@ void expect_small(const std::vector<char>& archive, const std::string& symbol, i
       {"prepare", kMostOfPrepare, [&] { return rill_prepare(model, nullptr, &plan); }});
   stages.push_back({"session", kMostOfSession, [&] { return rill_session_new(plan, &session); }});
   stages.push_back({"step", kMostOfStep, [&] { return rill_step(session); }});
+  stages.push_back(
+      {"other session", kMostOfSession, [&] { return rill_session_new(plan, &other); }});
+  stages.push_back({"steps together", kMostOfStepsTogether, [&] {
+                      const rill_session_step steps[] = {
+                          {sizeof(rill_session_step), RILL_STEP_FULL, session, 0},
+                          {sizeof(rill_session_step), RILL_STEP_FULL, other, 0}};
+                      return rill_step_together(steps, 2);
+                    }});
   expect_within(stages, stack);
   rill_session_free(session);
+  rill_session_free(other);
   rill_plan_release(plan);
   rill_model_free(model);
 }

@@ -6,7 +6,7 @@
 
 #include "api/src/errors.h"
 #include "api/src/handles.h"
-#include "core/run/denormals.h"
+#include "core/run/together.h"
 
 namespace rill::api {
 namespace {
@@ -156,17 +156,11 @@ rill_status announce_ends(const SessionSteps& steps) {
 }
 
 void run_layers(const SessionSteps& steps) {
-  const FlushDenormals flush;
-  const size_t layers = steps[0].session->plan->plan->steps.size();
-  const auto runs = [&](size_t i) { return steps[i].session->stage.gave_frames; };
-  for (size_t layer = 0; layer < layers; ++layer) {
-    for (size_t i = 0; i < steps.size(); ++i) {
-      if (runs(i)) steps[i].session->session->run_layer(layer);
-    }
-  }
-  for (size_t i = 0; i < steps.size(); ++i) {
-    if (runs(i)) steps[i].session->session->end_step();
-  }
+  const auto session = [&](size_t i) -> PlacedSession* {
+    const rill_session& own = *steps[i].session;
+    return own.stage.gave_frames ? own.session : nullptr;
+  };
+  step_together(*steps[0].session->plan->plan, steps.size(), session);
 }
 
 rill_status check_sizes(const rill_session_step* steps) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "core/base/list.h"
@@ -89,6 +90,10 @@ class StepTouches;
 
 template <class Args>
 using RunStep = void (*)(const Args&, const Frame&) noexcept RILL_NONBLOCKING;
+/// Runs a step for several streams of a plan; returns false, and has run nothing, where these share
+/// no weights.
+template <class Args>
+using RunTogether = bool (*)(const Args&, std::span<const Frame>) noexcept RILL_NONBLOCKING;
 template <class Args>
 using TouchStep = void (*)(const Args&, StepTouches&);
 template <class Args>
@@ -101,6 +106,10 @@ struct StepKind {
   /// Runs a share of the work; null if the work cannot be split.
   void (*run_share)(const void* args, const Frame& frame,
                     const Share& share) noexcept RILL_NONBLOCKING = nullptr;
+  /// Runs the step for several streams, which read weights once; null if the streams run one after
+  /// the other.
+  bool (*run_together)(const void* args,
+                       std::span<const Frame> frames) noexcept RILL_NONBLOCKING = nullptr;
   size_t args_bytes = 0;
   size_t args_alignment = 1;
   void (*construct)(void* memory) = nullptr;  ///< arguments, to be filled by a visitor

@@ -43,11 +43,12 @@ class PlacedSession {
   /// Run once: the whole graph, or the next pulse. Real-time: no allocation, lock or system call;
   /// denormals are flushed meanwhile.
   void step() noexcept RILL_NONBLOCKING;
-  /// Run one step of the plan, or finish the run after the last one. Several sessions of a plan can
-  /// thus run layer by layer, and read weights once. Real-time: as `step`, inside `FlushDenormals`.
+  /// Run one step of the plan, or finish the run after the last one: several sessions can thus run
+  /// layer by layer (`step_together`). Real-time: as `step`, inside `FlushDenormals`.
   void run_layer(size_t step) noexcept RILL_NONBLOCKING {
     rill::run_step(plan_->steps[step], frame());
   }
+  Frame frame() noexcept RILL_NONBLOCKING;
   void end_step() noexcept RILL_NONBLOCKING {
     advance_rings();
     ++progress_.clock.tick;
@@ -106,7 +107,6 @@ class PlacedSession {
   }
   /// Set up the session in a block of `SessionParts::bytes_for(plan)` bytes.
   void begin(const Plan& plan, std::byte* block) noexcept RILL_NONBLOCKING;
-  Frame frame() noexcept RILL_NONBLOCKING;
 
  private:
   friend class SavedState;

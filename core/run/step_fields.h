@@ -243,21 +243,43 @@ constexpr void see_step(StepKind* kind) {
   }
 }
 
-/// Describe a kind of step: its function, the memory that it touches, and its argument visitor.
-template <class Args, RunStep<Args> kRun, TouchStep<Args> kTouch = nullptr>
+#if defined(RILL_NO_HEAP)
+inline constexpr bool kStepsTogether = false;
+#else
+inline constexpr bool kStepsTogether = true;
+#endif
+
+/// Set how a step runs for several streams. Programs without a heap have no `rill_step_together`,
+/// and omit this.
+template <class Args, RunTogether<Args> kTogether>
+constexpr void together_of(StepKind* kind) {
+  if constexpr (kTogether != nullptr && kStepsTogether) {
+    kind->run_together = [](const void* args,
+                            std::span<const Frame> frames) noexcept RILL_NONBLOCKING {
+      return kTogether(*static_cast<const Args*>(args), frames);
+    };
+  }
+}
+
+/// Describe a kind of step: its function, the memory that it touches, its argument visitor, and its
+/// function for several streams.
+template <class Args, RunStep<Args> kRun, TouchStep<Args> kTouch = nullptr,
+          RunTogether<Args> kTogether = nullptr>
 constexpr StepKindOf<Args> step_kind(const char* name) {
   StepKindOf<Args> kind;
   kind.name = name;
   kind.run = [](const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING {
     kRun(*static_cast<const Args*>(step.args), frame);
   };
+  together_of<Args, kTogether>(&kind);
   see_step<Args, kTouch>(&kind);
   return kind;
 }
 
 /// Describe a kind of step whose units may run in any order and at the same time: `kRun` runs a
 /// share. The result of a unit must not depend on its share.
-template <class Args, RunShare<Args> kRun, TouchStep<Args> kTouch = nullptr>
+template <class Args, RunShare<Args> kRun, TouchStep<Args> kTouch = nullptr,
+          RunTogether<Args> kTogether = nullptr>
 constexpr PartedStepKindOf<Args> step_kind(const char* name) {
   PartedStepKindOf<Args> kind;
   kind.name = name;
@@ -270,6 +292,7 @@ constexpr PartedStepKindOf<Args> step_kind(const char* name) {
                       const Share& share) noexcept RILL_NONBLOCKING {
     kRun(*static_cast<const Args*>(args), frame, share);
   };
+  together_of<Args, kTogether>(&kind);
   see_step<Args, kTouch>(&kind);
   return kind;
 }

@@ -218,6 +218,7 @@ struct Recurrent {
     rnn_f32_pack(rnn_f32(tier), gates, hidden, plain.data(), w.data());
   }
   Floats x, w, h, c, y, scratch;
+  RnnLane lane{{}, {h.data(), scratch.data()}, c.data(), y.data()};
 };
 
 ReachCase rnn_case(int64_t steps, int64_t hidden, bool lstm) {
@@ -232,28 +233,20 @@ ReachCase rnn_case(int64_t steps, int64_t hidden, bool lstm) {
     const GruF32& loop = gru_f32(tier);
     const LstmF32& cells = lstm_f32(tier);
     auto data = std::make_shared<Recurrent>(tier, gates, steps, hidden);
-    const float* x = data->x.data();
-    const int64_t n = gates * hidden;
-    const GruF32Args gru{steps,          hidden,         x,
-                         x + hidden,     x + 2 * hidden, n,
-                         data->w.data(), data->h.data(), data->h.data(),
-                         data->y.data(), hidden,         data->scratch.data()};
-    const LstmF32Args cell{steps,
-                           hidden,
-                           x,
-                           x + hidden,
-                           x + 2 * hidden,
-                           x + 3 * hidden,
-                           n,
-                           data->w.data(),
-                           data->h.data(),
-                           data->c.data(),
-                           data->y.data(),
-                           hidden,
-                           data->scratch.data()};
+    for (int64_t gate = 0; gate < gates; ++gate) {
+      data->lane.x[gate] = data->x.data() + gate * hidden;
+    }
+    RnnF32Args args;
+    args.steps = steps;
+    args.hidden = hidden;
+    args.x_stride = gates * hidden;
+    args.y_stride = hidden;
+    args.w = data->w.data();
+    if (!lstm) args.b_hn = data->h.data();
+    args.lane = &data->lane;
     return ReachRun{lstm ? cells.name : loop.name, [=, &loop, &cells] {
                       static_cast<void>(data);
-                      lstm ? cells.run(cell) : loop.run(gru);
+                      lstm ? cells.run(args) : loop.run(args);
                     }};
   };
   return work;

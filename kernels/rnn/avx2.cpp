@@ -3,9 +3,9 @@
 
 namespace rill::kernels {
 
-void gru_f32_avx2(const GruF32Args& a) noexcept { recurrent<Avx2>(GruCell<Avx2>{a}); }
+void gru_f32_avx2(const RnnF32Args& a) noexcept { recurrent<Avx2>(GruCell<Avx2>{a}); }
 
-void lstm_f32_avx2(const LstmF32Args& a) noexcept { recurrent<Avx2>(LstmCell<Avx2>{a}); }
+void lstm_f32_avx2(const RnnF32Args& a) noexcept { recurrent<Avx2>(LstmCell<Avx2>{a}); }
 
 void rnn_f32_avx2(const RnnF32Args& a) noexcept { recurrent<Avx2>(RnnCell<Avx2>{a}); }
 

@@ -17,40 +17,39 @@ struct UnitSums {
   float gate[kGates] = {};
 };
 
-template <int kGates, class Args>
-UnitSums<kGates> unit_sums(const Args& a, int64_t lane, int64_t unit) {
+template <int kGates>
+UnitSums<kGates> unit_sums(const RnnF32Args& a, const RnnLane& lane, int64_t unit) {
   const bool wide = a.few_bits.upcast != nullptr;
   const float* w = wide ? a.few_bits.wide : a.w + unit * a.hidden * kGates;
   UnitSums<kGates> sums;
-  add_chains<kGates>(a.hidden, a.h + lane * a.hidden, w, sums.gate);
+  add_chains<kGates>(a.hidden, lane.h[0], w, sums.gate);
   return sums;
 }
 
 /// Unpack all gates of a unit's W if it has reduced precision.
-template <class Args>
-void place_unit(const Args& a, int64_t gates, int64_t unit) {
+void place_unit(const RnnF32Args& a, int64_t gates, int64_t unit) {
   const RnnFewBits& few = a.few_bits;
   if (few.upcast == nullptr) return;
   few.upcast(few.w + unit * few.block_bytes, a.hidden, gates, few.wide);
 }
 
-/// Run all steps: `f(lane, i, x)` returns the next state of unit i of a lane, given its projections
-/// at x.
-template <class Args, class F>
-void over_steps(const Args& a, int64_t gates, F f) {
+/// Run all steps: `f(lane, i, x)` returns the next state of unit i of a lane, given the offset of
+/// its projections.
+template <class F>
+void over_steps(const RnnF32Args& a, int64_t gates, F f) {
   for (int64_t step = 0; step < a.steps; ++step) {
     for (int64_t i = 0; i < a.hidden; ++i) {
       place_unit(a, gates, i);
       for (int64_t lane = 0; lane < a.lanes; ++lane) {
-        const int64_t x = step * a.x_stride + lane * a.x_lane;
-        a.scratch[lane * a.hidden + i] = f(lane, i, x + i);
+        const RnnLane& own = a.lane[lane];
+        own.h[1][i] = f(own, i, step * a.x_stride + i);
       }
     }
     for (int64_t lane = 0; lane < a.lanes; ++lane) {
+      const RnnLane& own = a.lane[lane];
       for (int64_t i = 0; i < a.hidden; ++i) {
-        const float next = a.scratch[lane * a.hidden + i];
-        a.h[lane * a.hidden + i] = next;
-        if (a.y != nullptr) a.y[step * a.y_stride + lane * a.y_lane + i] = next;
+        own.h[0][i] = own.h[1][i];
+        if (own.y != nullptr) own.y[step * a.y_stride + i] = own.h[1][i];
       }
     }
   }
@@ -92,14 +91,15 @@ constexpr SmallLstmF32 kSmallLstms[] = {
 };
 #undef RILL_KERNEL
 
-/// Run all steps of a small layer: `f(unit, x, sum, h)` returns the next state of a unit from the
-/// products of its gates. `unit` counts the units of all lanes.
+/// Run all steps of a small layer: `f(lane, unit, x, h, b_hn)` returns the next state of a unit
+/// of a lane from the products of its gates with the input and the states.
 template <int kGates, class F>
 void small_steps(const SmallRnnF32Args& a, F f) {
   for (int64_t lane = 0; lane < a.lanes; ++lane) {
-    float* const h = a.h + lane * a.hidden;
+    const RnnLane& own = a.lane[lane];
+    float* const h = own.h[0];
     for (int64_t step = 0; step < a.steps; ++step) {
-      const float* const x = a.x + lane * a.x_lane + step * a.x_stride;
+      const float* const x = own.x[0] + step * a.x_stride;
       float next[kSmallRnnUnits];
       const float* w = a.w;
       for (int64_t i = 0; i < a.hidden; ++i) {
@@ -111,11 +111,11 @@ void small_steps(const SmallRnnF32Args& a, F f) {
         w += a.inputs * kGates;
         add_chains<kGates>(a.hidden, h, w, from_h);
         w += a.hidden * kGates;
-        next[i] = f(lane * a.hidden + i, from_x, from_h, b_hn);
+        next[i] = f(own, i, from_x, from_h, b_hn);
       }
       for (int64_t i = 0; i < a.hidden; ++i) h[i] = next[i];
-      if (a.y == nullptr) continue;
-      for (int64_t i = 0; i < a.hidden; ++i) a.y[lane * a.y_lane + step * a.y_stride + i] = next[i];
+      if (own.y == nullptr) continue;
+      for (int64_t i = 0; i < a.hidden; ++i) own.y[step * a.y_stride + i] = next[i];
     }
   }
 }
@@ -131,45 +131,46 @@ void q8_sums_scalar(const FewBitsRow&, const FewBitsVector*, int, float*) noexce
 }
 
 void small_gru_f32_scalar(const SmallRnnF32Args& a) noexcept {
-  small_steps<3>(a, [&](int64_t unit, const float* x, const float* h, float b_hn) {
+  small_steps<3>(a, [&](const RnnLane& lane, int64_t unit, const float* x, const float* h,
+                        float b_hn) {
     const GruSums<One> sums{h[0], h[1], a.has_bias ? h[2] + b_hn : h[2]};
-    return gru_step<One>(x[0], x[1], x[2], sums, a.h[unit]).v;
+    return gru_step<One>(x[0], x[1], x[2], sums, lane.h[0][unit]).v;
   });
 }
 
 void small_lstm_f32_scalar(const SmallRnnF32Args& a) noexcept {
-  small_steps<4>(a, [&](int64_t unit, const float* x, const float* h, float) {
+  small_steps<4>(a, [&](const RnnLane& lane, int64_t unit, const float* x, const float* h, float) {
     const LstmStates<One> next =
-        lstm_step<One>(x[0] + h[0], x[1] + h[1], x[2] + h[2], x[3] + h[3], a.c[unit]);
-    a.c[unit] = next.c.v;
+        lstm_step<One>(x[0] + h[0], x[1] + h[1], x[2] + h[2], x[3] + h[3], lane.c[unit]);
+    lane.c[unit] = next.c.v;
     return next.h.v;
   });
 }
 
-void gru_f32_scalar(const GruF32Args& a) noexcept {
-  over_steps(a, 3, [&](int64_t lane, int64_t i, int64_t x) {
+void gru_f32_scalar(const RnnF32Args& a) noexcept {
+  over_steps(a, 3, [&](const RnnLane& lane, int64_t i, int64_t x) {
     const auto [gate] = unit_sums<3>(a, lane, i);
     const float n = a.b_hn == nullptr ? gate[2] : gate[2] + a.b_hn[i];
     const GruSums<One> sums{gate[0], gate[1], n};
-    return gru_step<One>(a.x_r[x], a.x_z[x], a.x_n[x], sums, a.h[lane * a.hidden + i]).v;
+    return gru_step<One>(lane.x[0][x], lane.x[1][x], lane.x[2][x], sums, lane.h[0][i]).v;
   });
 }
 
-void lstm_f32_scalar(const LstmF32Args& a) noexcept {
-  over_steps(a, 4, [&](int64_t lane, int64_t i, int64_t x) {
+void lstm_f32_scalar(const RnnF32Args& a) noexcept {
+  over_steps(a, 4, [&](const RnnLane& lane, int64_t i, int64_t x) {
     const auto [sum] = unit_sums<4>(a, lane, i);
-    float& c = a.c[lane * a.hidden + i];
-    const LstmStates<One> next = lstm_step<One>(a.x_i[x] + sum[0], a.x_f[x] + sum[1],
-                                                a.x_g[x] + sum[2], a.x_o[x] + sum[3], c);
-    c = next.c.v;
+    const LstmStates<One> next = lstm_step<One>(lane.x[0][x] + sum[0], lane.x[1][x] + sum[1],
+                                                lane.x[2][x] + sum[2], lane.x[3][x] + sum[3],
+                                                lane.c[i]);
+    lane.c[i] = next.c.v;
     return next.h.v;
   });
 }
 
 void rnn_f32_scalar(const RnnF32Args& a) noexcept {
   const bool relu = a.activation == RnnActivation::kRelu;
-  over_steps(a, 1, [&](int64_t lane, int64_t i, int64_t x) {
-    return rnn_step<One>(a.x[x] + unit_sums<1>(a, lane, i).gate[0], relu).v;
+  over_steps(a, 1, [&](const RnnLane& lane, int64_t i, int64_t x) {
+    return rnn_step<One>(lane.x[0][x] + unit_sums<1>(a, lane, i).gate[0], relu).v;
   });
 }
 

@@ -11,8 +11,8 @@ namespace rill::kernels {
 /// once, as separate elementwise operations would: so a loop has the bits of the graph that it
 /// replaces.
 ///
-/// Shapes: x_*, y [lanes, steps, hidden] by strides; h, c [lanes, hidden]; any may be 0.
-/// Types: f32; no alignment but that of `w`. h, c and scratch overlap nothing else.
+/// Shapes: per lane, x and y [steps, hidden] by strides; h and c [hidden]; any may be 0.
+/// Types: f32; no alignment but that of `w`. h and c overlap nothing else.
 /// Accuracy: sigmoid and tanh are those of kernels/math. The same bits for any division of a stream
 /// into steps, and for a lane alone.
 /// Real-time: yes.
@@ -25,12 +25,12 @@ struct RnnKernel {
 /// A GRU: r = sigmoid(x_r + h W_r), z = sigmoid(x_z + h W_z), n = tanh(x_n + r * (h W_n + b_hn)),
 /// h = (1 - z) * n + z * h.
 struct GruF32 : RnnKernel {
-  void (*run)(const GruF32Args& args) noexcept RILL_NONBLOCKING;
+  void (*run)(const RnnF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
 /// An LSTM: i, f, o = sigmoid(x + h W), g = tanh(x_g + h W_g), c = f * c + i * g, h = o * tanh(c).
 struct LstmF32 : RnnKernel {
-  void (*run)(const LstmF32Args& args) noexcept RILL_NONBLOCKING;
+  void (*run)(const RnnF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
 /// A simple recurrent layer: h = tanh(x + h W), or relu, which propagates NaN.

@@ -36,43 +36,13 @@ struct RnnFewBits {
   FewBitsSums sums = nullptr;
 };
 
-/// Arguments of a GRU over `lanes` parallel streams, which share the weights. x_r, x_z and x_n
-/// point to the first step's input projections with their biases, `hidden` floats a step; a
-/// negative stride runs backwards in time.
-struct GruF32Args {
-  int64_t steps = 0, hidden = 0;
-  const float* x_r = nullptr;
-  const float* x_z = nullptr;
-  const float* x_n = nullptr;
-  int64_t x_stride = 0;         // floats between steps
-  const float* w = nullptr;     // [hidden] x [3 * hidden], columns r, z, n, as rnn_f32_pack writes
-  const float* b_hn = nullptr;  // `hidden` floats, or null
-  float* h = nullptr;           // the states, [lanes, hidden]
-  float* y = nullptr;           // every h, or null
-  int64_t y_stride = 0;         // floats between steps
-  float* scratch = nullptr;     // [lanes, hidden]
-  int64_t lanes = 1;
-  int64_t x_lane = 0, y_lane = 0;  // floats between lanes
-  RnnFewBits few_bits = {};
-};
-
-/// Arguments of an LSTM over `lanes` streams; see `GruF32Args`.
-struct LstmF32Args {
-  int64_t steps = 0, hidden = 0;
-  const float* x_i = nullptr;
-  const float* x_f = nullptr;
-  const float* x_g = nullptr;
-  const float* x_o = nullptr;
-  int64_t x_stride = 0;
-  const float* w = nullptr;  // [hidden] x [4 * hidden], columns i, f, g, o
-  float* h = nullptr;        // the states, [lanes, hidden] each
-  float* c = nullptr;
-  float* y = nullptr;
-  int64_t y_stride = 0;
-  float* scratch = nullptr;  // [lanes, hidden]
-  int64_t lanes = 1;
-  int64_t x_lane = 0, y_lane = 0;
-  RnnFewBits few_bits = {};
+/// The operands of one lane, which is a stream that runs with others and shares their weights. x
+/// and y point to the step that runs first.
+struct RnnLane {
+  const float* x[4];  // the projections of the gates with their biases; of a small layer, its input
+  float* h[2];        // the states, `hidden` floats; and as many for those of every second step
+  float* c;           // of an LSTM, the cells
+  float* y;           // every h, or null
 };
 
 /// The adjacent vectors of units in the packed W of a simple layer, whose units have one column
@@ -84,43 +54,38 @@ constexpr int kRnnTileVecs = 12;
 
 enum class RnnActivation : uint8_t { kTanh, kRelu };
 
-/// Arguments of a simple recurrent layer over `lanes` streams; see `GruF32Args`.
+/// Arguments of a recurrent layer over `lanes` streams. x and y hold `hidden` floats a step; a
+/// negative stride runs backwards in time.
 struct RnnF32Args {
   int64_t steps = 0, hidden = 0;
-  RnnActivation activation = RnnActivation::kTanh;
-  const float* x = nullptr;
-  int64_t x_stride = 0;
-  const float* w = nullptr;  // [hidden] x [hidden]
-  float* h = nullptr;
-  float* y = nullptr;
-  int64_t y_stride = 0;
-  float* scratch = nullptr;  // [lanes, hidden]
+  int64_t x_stride = 0, y_stride = 0;  // floats between steps
+  // [hidden] x [gates * hidden], as rnn_f32_pack writes it. The gates, in x and in columns: r, z, n
+  // of a GRU; i, f, g, o of an LSTM; one of a simple layer.
+  const float* w = nullptr;
+  const float* b_hn = nullptr;                          // of a GRU: `hidden` floats, or null
+  RnnActivation activation = RnnActivation::kTanh;      // of a simple layer
+  const RnnLane* lane = nullptr;
   int64_t lanes = 1;
-  int64_t x_lane = 0, y_lane = 0;
   RnnFewBits few_bits = {};
 };
 
 /// The maximum number of units, and of inputs, of a small layer.
 constexpr int64_t kSmallRnnUnits = 48;
 
-/// Arguments of a small GRU or LSTM, which computes the products with its input itself.
+/// Arguments of a small GRU or LSTM, which computes the products with its input itself. Its lanes
+/// have x[0], h[0], c and y alone.
 struct SmallRnnF32Args {
   int64_t steps = 0, inputs = 0, hidden = 0;
-  const float* x = nullptr;  // [lanes, steps, inputs] by strides
-  int64_t x_stride = 0;      // floats between steps
-  const float* w = nullptr;  // as `small_rnn_f32_pack` writes it
-  bool has_bias = false;     // of a GRU: b_hn is added
-  float* h = nullptr;        // the states, [lanes, hidden] each
-  float* c = nullptr;        // null for a GRU
-  float* y = nullptr;        // every h, or null
-  int64_t y_stride = 0;
+  int64_t x_stride = 0, y_stride = 0;  // floats between steps
+  const float* w = nullptr;            // as `small_rnn_f32_pack` writes it
+  bool has_bias = false;               // of a GRU: b_hn is added
+  const RnnLane* lane = nullptr;
   int64_t lanes = 1;
-  int64_t x_lane = 0, y_lane = 0;
 };
 
 #define RILL_KERNEL(needs, suffix, lanes)                                               \
-  void gru_f32_##suffix(const GruF32Args& a) noexcept RILL_NONBLOCKING;                 \
-  void lstm_f32_##suffix(const LstmF32Args& a) noexcept RILL_NONBLOCKING;               \
+  void gru_f32_##suffix(const RnnF32Args& a) noexcept RILL_NONBLOCKING;                 \
+  void lstm_f32_##suffix(const RnnF32Args& a) noexcept RILL_NONBLOCKING;                \
   void rnn_f32_##suffix(const RnnF32Args& a) noexcept RILL_NONBLOCKING;                 \
   void small_gru_f32_##suffix(const SmallRnnF32Args& a) noexcept RILL_NONBLOCKING;      \
   void small_lstm_f32_##suffix(const SmallRnnF32Args& a) noexcept RILL_NONBLOCKING;     \

@@ -35,11 +35,16 @@ void run(benchmark::State& state, Tier tier, Kind kind) {
   } else {
     rnn_f32_pack(kernel, gates, hidden, b.data(), w);
   }
-  const float* p = x.data();
-  const GruF32Args gru{kSteps, hidden,   p,        p + hidden, p + 2 * hidden, n,
-                       w,      h.data(), h.data(), y.data(),   hidden,         scratch.data()};
-  const LstmF32Args lstm{kSteps, hidden,   p,        p + hidden, p + 2 * hidden, p + 3 * hidden, n,
-                         w,      h.data(), c.data(), y.data(),   hidden,         scratch.data()};
+  RnnLane lane{{}, {h.data(), scratch.data()}, c.data(), y.data()};
+  for (int64_t gate = 0; gate < gates; ++gate) lane.x[gate] = x.data() + gate * hidden;
+  RnnF32Args layer;
+  layer.steps = kSteps;
+  layer.hidden = hidden;
+  layer.x_stride = n;
+  layer.y_stride = hidden;
+  layer.w = w;
+  if (kind == Kind::kGru) layer.b_hn = h.data();
+  layer.lane = &lane;
   MatmulF32Args product;
   product.m = 1;
   product.n = n;
@@ -48,8 +53,8 @@ void run(benchmark::State& state, Tier tier, Kind kind) {
   product.b = w;
   product.c = scratch.data();
   for (auto _ : state) {
-    if (kind == Kind::kGru) gru_f32(tier).run(gru);
-    if (kind == Kind::kLstm) lstm_f32(tier).run(lstm);
+    if (kind == Kind::kGru) gru_f32(tier).run(layer);
+    if (kind == Kind::kLstm) lstm_f32(tier).run(layer);
     for (int64_t step = 0; kind == Kind::kProduct && step < kSteps; ++step) matmul.run(product);
     benchmark::ClobberMemory();
   }

@@ -29,26 +29,21 @@ struct Units {
   }
 };
 
-/// The pointers of a lane in one step: its projections and its states.
-struct LanePlace {
-  int64_t x, state;
-};
-
 // A cell: its gates, the vectors of units in a block of W, and its step for one vector of units,
-// from the products h W of the gates.
+// from the products h W of the gates. `x` is the offset of the step in the projections.
 
 template <class Arch>
 struct GruCell {
   using V = Lanes<Arch>;
   static constexpr int kGates = 3, kVecs = 1;
-  const GruF32Args& a;
+  const RnnF32Args& a;
 
   template <class U>
-  RILL_INLINE V step(const U& u, LanePlace at, const V* s, V h) const {
+  RILL_INLINE V step(const U& u, const RnnLane& lane, int64_t x, const V* s, V h) const {
     V n = s[2];
     if (a.b_hn != nullptr) n = n + u.get(a.b_hn);
     const GruSums<V> sums{s[0], s[1], n};
-    return gru_step(u.get(a.x_r + at.x), u.get(a.x_z + at.x), u.get(a.x_n + at.x), sums, h);
+    return gru_step(u.get(lane.x[0] + x), u.get(lane.x[1] + x), u.get(lane.x[2] + x), sums, h);
   }
 };
 
@@ -56,14 +51,14 @@ template <class Arch>
 struct LstmCell {
   using V = Lanes<Arch>;
   static constexpr int kGates = 4, kVecs = 1;
-  const LstmF32Args& a;
+  const RnnF32Args& a;
 
   template <class U>
-  RILL_INLINE V step(const U& u, LanePlace at, const V* s, V) const {
-    const V i = u.get(a.x_i + at.x) + s[0], f = u.get(a.x_f + at.x) + s[1];
-    const V g = u.get(a.x_g + at.x) + s[2], o = u.get(a.x_o + at.x) + s[3];
-    const LstmStates<V> next = lstm_step(i, f, g, o, u.get(a.c + at.state));
-    u.set(a.c + at.state, next.c);
+  RILL_INLINE V step(const U& u, const RnnLane& lane, int64_t x, const V* s, V) const {
+    const V i = u.get(lane.x[0] + x) + s[0], f = u.get(lane.x[1] + x) + s[1];
+    const V g = u.get(lane.x[2] + x) + s[2], o = u.get(lane.x[3] + x) + s[3];
+    const LstmStates<V> next = lstm_step(i, f, g, o, u.get(lane.c));
+    u.set(lane.c, next.c);
     return next.h;
   }
 };
@@ -75,17 +70,16 @@ struct RnnCell {
   const RnnF32Args& a;
 
   template <class U>
-  RILL_INLINE V step(const U& u, LanePlace at, const V* s, V) const {
-    return rnn_step(u.get(a.x + at.x) + s[0], a.activation == RnnActivation::kRelu);
+  RILL_INLINE V step(const U& u, const RnnLane& lane, int64_t x, const V* s, V) const {
+    return rnn_step(u.get(lane.x[0] + x) + s[0], a.activation == RnnActivation::kRelu);
   }
 };
 
 /// The rows and blocks of units of one tile, in one step. Blocks are visited from `block` on, up or
 /// down.
 struct CellTile {
-  const float* h;  // of lane 0
-  float* next;
   int64_t step, lane, block, direction;
+  int now = 0;               // which h of a lane the step reads; it writes the other
   const float* w = nullptr;  // of the first block
   int64_t w_stride = 0;      // to the next one
 };
@@ -101,13 +95,16 @@ template <class Arch, class Cell>
                                   CellShape shape) RILL_NONBLOCKING {
   constexpr int kLanes = Ops<Arch>::kLanes;
   const auto& a = cell.a;
-  for (int64_t lane = t.lane; lane < t.lane + shape.rows; ++lane) {
-    const LanePlace at{t.step * a.x_stride + lane * a.x_lane, lane * a.hidden};
-    float* y = a.y;
-    if (y != nullptr) y += t.step * a.y_stride + lane * a.y_lane;
+  const int64_t x = t.step * a.x_stride;
+  for (int row = 0; row < shape.rows; ++row) {
+    const RnnLane lane = a.lane[t.lane + row];
+    const float* const h = lane.h[t.now];
+    float* const next = lane.h[1 - t.now];
+    float* y = lane.y;
+    if (y != nullptr) y += t.step * a.y_stride;
     const auto gates = [&](auto u) __attribute__((always_inline)) {
-      const Lanes<Arch> out = cell.step(u, at, s, u.get(t.h + at.state));
-      u.set(t.next + at.state, out);
+      const Lanes<Arch> out = cell.step(u, lane, x, s, u.get(h));
+      u.set(next, out);
       if (y != nullptr) u.set(y, out);
     };
     for (int j = 0; j < shape.blocks * Cell::kVecs; ++j, s += Cell::kGates) {
@@ -200,7 +197,7 @@ template <class Arch, class Cell, int kRows, int kBlocks>
   const int64_t hidden = cell.a.hidden;
   const float* lanes[kRows];
 #pragma GCC unroll 32
-  for (int r = 0; r < kRows; ++r) lanes[r] = t.h + (t.lane + r + 1) * hidden;
+  for (int r = 0; r < kRows; ++r) lanes[r] = cell.a.lane[t.lane + r].h[t.now] + hidden;
   Blocks<Arch, kBlocks, Ops<Arch>::kManyPointers> blocks(t);
   V acc[kRows][kWide];
 #pragma GCC unroll 32
@@ -297,7 +294,7 @@ void few_bits_lane(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
   constexpr int kRow = Cell::kGates * Cell::kVecs, kMost = kRnnTileVecs / kRow;
   constexpr int64_t kUnits = Cell::kVecs * Ops<Arch>::kLanes;
   const auto& a = cell.a;
-  const FewBitsRow row{t.h + t.lane * a.hidden, a.hidden, kRow * Ops<Arch>::kLanes};
+  const FewBitsRow row{a.lane[t.lane].h[t.now], a.hidden, kRow * Ops<Arch>::kLanes};
   int64_t left = (a.hidden + kUnits - 1) / kUnits;
   t.direction = down ? -1 : 1;
   t.block = down ? left - 1 : 0;
@@ -340,16 +337,14 @@ void cell_step(const Cell& cell, CellTile t, bool* down) RILL_NONBLOCKING {
 template <class Arch, class Cell>
 void recurrent(const Cell& cell) {
   const auto& a = cell.a;
-  CellTile t{a.h, a.scratch, 0, 0, 0, 1};
+  CellTile t{0, 0, 0, 1};
   bool down = false;
-  for (; t.step < a.steps; ++t.step) {
-    cell_step<Arch>(cell, t, &down);
-    float* from = t.next;
-    t.next = const_cast<float*>(t.h);
-    t.h = from;
+  for (; t.step < a.steps; ++t.step, t.now = 1 - t.now) cell_step<Arch>(cell, t, &down);
+  for (int64_t lane = 0; t.now == 1 && lane < a.lanes; ++lane) {
+    float* const h = a.lane[lane].h[0];
+    const float* const last = a.lane[lane].h[1];
+    for (int64_t i = 0; i < a.hidden; ++i) h[i] = last[i];
   }
-  if (t.h == a.h) return;
-  for (int64_t i = 0; i < a.lanes * a.hidden; ++i) a.h[i] = t.h[i];
 }
 
 }  // namespace

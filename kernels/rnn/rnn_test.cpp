@@ -90,19 +90,30 @@ struct Layer {
 
   void call(Tier tier, int64_t count, const float* from, int64_t sign,
             const float* packed, float* to, float* scratch, Result& r) const {
-    if (kind == Kind::kGru) {
-      gru_f32(tier).run({count, hidden, from, from + hidden, from + 2 * hidden, sign * row(),
-                         packed, bias ? b_hn.data() : nullptr, r.h.data(), to, sign * y_row(),
-                         scratch});
-    } else if (kind == Kind::kLstm) {
-      lstm_f32(tier).run({count, hidden, from, from + hidden, from + 2 * hidden,
-                          from + 3 * hidden, sign * row(), packed, r.h.data(), r.c.data(), to,
-                          sign * y_row(), scratch});
-    } else {
-      const auto act = kind == Kind::kRelu ? RnnActivation::kRelu : RnnActivation::kTanh;
-      rnn_f32(tier).run({count, hidden, act, from, sign * row(), packed, r.h.data(), to,
-                         sign * y_row(), scratch});
-    }
+    RnnLane lane{{}, {r.h.data(), scratch}, r.c.data(), to};
+    for (int64_t gate = 0; gate < gates(); ++gate) lane.x[gate] = from + gate * hidden;
+    RnnF32Args a = arguments();
+    a.steps = count;
+    a.x_stride = sign * row();
+    a.y_stride = sign * y_row();
+    a.w = packed;
+    a.lane = &lane;
+    run_kernel(tier, a);
+  }
+
+  /// The arguments that all calls share.
+  RnnF32Args arguments() const {
+    RnnF32Args a;
+    a.hidden = hidden;
+    if (kind == Kind::kGru && bias) a.b_hn = b_hn.data();
+    if (kind == Kind::kRelu) a.activation = RnnActivation::kRelu;
+    return a;
+  }
+
+  void run_kernel(Tier tier, const RnnF32Args& a) const {
+    if (kind == Kind::kGru) return gru_f32(tier).run(a);
+    if (kind == Kind::kLstm) return lstm_f32(tier).run(a);
+    rnn_f32(tier).run(a);
   }
 
   /// The formulas of rnn.h as separate operations: W times h by the matrix product of the tier,
@@ -179,48 +190,31 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
     r.c.insert(r.c.end(), layer.c0.begin(), layer.c0.end());
   }
   const int64_t sign = like.backwards ? -1 : 1, first = like.backwards ? like.steps - 1 : 0;
-  const float* from = x.data() + first * like.row();
-  const auto common = [&](auto args) {
-    args.steps = like.steps;
-    args.hidden = hidden;
-    args.x_stride = sign * like.row();
-    args.w = packed.data();
-    if (format) {
-      args.w = nullptr;
-      args.few_bits = {matmul_packed(tier, *format).upcast, few.data(),
-                       rnn_few_bits_block_bytes(kernel, *format, like.gates(), hidden),
-                       wide.data(), few_bits_sums(kernel, *format)};
+  std::vector<RnnLane> places(layers.size());
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    const int64_t frame = lane * like.steps + first;
+    RnnLane& place = places[size_t(lane)];
+    for (int64_t gate = 0; gate < like.gates(); ++gate) {
+      place.x[gate] = x.data() + frame * like.row() + gate * hidden;
     }
-    args.h = r.h.data();
-    args.y = r.y.data() + first * like.y_row();
-    args.y_stride = sign * like.y_row();
-    args.scratch = scratch.data();
-    args.lanes = lanes;
-    args.x_lane = like.steps * like.row();
-    args.y_lane = like.steps * like.y_row();
-    return args;
-  };
-  if (like.kind == Kind::kGru) {
-    GruF32Args a = common(GruF32Args{});
-    a.x_r = from;
-    a.x_z = from + hidden;
-    a.x_n = from + 2 * hidden;
-    a.b_hn = like.bias ? like.b_hn.data() : nullptr;
-    gru_f32(tier).run(a);
-  } else if (like.kind == Kind::kLstm) {
-    LstmF32Args a = common(LstmF32Args{});
-    a.x_i = from;
-    a.x_f = from + hidden;
-    a.x_g = from + 2 * hidden;
-    a.x_o = from + 3 * hidden;
-    a.c = r.c.data();
-    lstm_f32(tier).run(a);
-  } else {
-    RnnF32Args a = common(RnnF32Args{});
-    a.x = from;
-    a.activation = like.kind == Kind::kRelu ? RnnActivation::kRelu : RnnActivation::kTanh;
-    rnn_f32(tier).run(a);
+    place.h[0] = r.h.data() + lane * hidden;
+    place.h[1] = scratch.data() + lane * hidden;
+    place.c = r.c.data() + lane * hidden;
+    place.y = r.y.data() + frame * like.y_row();
   }
+  RnnF32Args a = like.arguments();
+  a.steps = like.steps;
+  a.x_stride = sign * like.row();
+  a.y_stride = sign * like.y_row();
+  a.lane = places.data();
+  a.lanes = lanes;
+  a.w = format ? nullptr : packed.data();
+  if (format) {
+    a.few_bits = {matmul_packed(tier, *format).upcast, few.data(),
+                  rnn_few_bits_block_bytes(kernel, *format, like.gates(), hidden), wide.data(),
+                  few_bits_sums(kernel, *format)};
+  }
+  like.run_kernel(tier, a);
   return r;
 }
 
@@ -284,17 +278,21 @@ struct SmallLayers {
       a.steps = std::min(steps_per_call, like.steps - done);
       a.inputs = inputs;
       a.hidden = like.hidden;
-      a.x = x.data() + (first() + sign() * done) * x_row();
       a.x_stride = sign() * x_row();
       a.w = packed.data();
       a.has_bias = is_gru && like.bias;
-      a.h = r.h.data();
-      a.c = is_gru ? nullptr : r.c.data();
-      if (with_y) a.y = r.y.data() + (first() + sign() * done) * like.y_row();
       a.y_stride = sign() * like.y_row();
+      std::vector<RnnLane> places(static_cast<size_t>(lanes));
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        const int64_t frame = lane * like.steps + first() + sign() * done;
+        RnnLane& place = places[size_t(lane)];
+        place.x[0] = x.data() + frame * x_row();
+        place.h[0] = r.h.data() + lane * like.hidden;
+        place.c = is_gru ? nullptr : r.c.data() + lane * like.hidden;
+        place.y = with_y ? r.y.data() + frame * like.y_row() : nullptr;
+      }
+      a.lane = places.data();
       a.lanes = lanes;
-      a.x_lane = x_lane();
-      a.y_lane = like.steps * like.y_row();
       (is_gru ? gru.run : lstm.run)(a);
     }
     return r;
@@ -424,7 +422,7 @@ TEST_P(SmallRnn, GivesTheBitsOfTheProductAndTheLoop) {
   for (const Kind kind : {Kind::kGru, Kind::kLstm}) {
     for (const int64_t inputs : {int64_t{1}, int64_t{2}, random_int(rng, 3, kSmallRnnUnits)}) {
       const Layer layer(rng, kind, 6, GetParam());
-      const SmallLayers small(rng, layer, random_int(rng, 1, 3), inputs);
+      const SmallLayers small(rng, layer, random_int(rng, 1, 5), inputs);
       for (Tier tier : tiers()) {
         const Layer::Result want = run_together(small.apart(tier), tier);
         const Layer::Result got = small.together(tier, layer.steps);

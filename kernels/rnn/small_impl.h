@@ -38,7 +38,7 @@ struct SmallLstmCell {
   }
 };
 
-/// The pointers of a step: the states, padded to whole vectors, and the units of `y`.
+/// The pointers of a lane in a step: the states, padded to whole vectors, and the units of `y`.
 struct SmallPlace {
   const float* x;
   const float* h;
@@ -47,46 +47,76 @@ struct SmallPlace {
   float* y;  // or null
 };
 
-/// Add the products of `count` values with the columns of kBlocks blocks of units.
-template <class Arch, int kGates, int kBlocks>
-RILL_INLINE void add_values(const float* values, int64_t count, const float* w, int64_t stride,
-                            Lanes<Arch> (&sums)[kBlocks * kGates]) {
+/// The number of lanes that run side by side and share the weights that they read: one where the
+/// registers hold no sums of a second lane. Programs without a heap step no streams together.
+template <class Arch>
+#if defined(RILL_NO_HEAP)
+constexpr int kSmallLanes = 1;
+#else
+constexpr int kSmallLanes = Ops<Arch>::kLanes >= 8 || Ops<Arch>::kRegisters >= 32 ? 2 : 1;
+#endif
+
+/// The vectors of units of two lanes whose products are in registers at the same time.
+template <class Arch>
+constexpr int kBlocksOfTwo = Ops<Arch>::kRegisters >= 32 ? 2 : 1;
+
+/// Add the products of `count` values of each lane with the columns of kBlocks blocks of units.
+template <class Arch, int kGates, int kRows, int kBlocks>
+RILL_INLINE void add_values(const float* const (&values)[kRows], int64_t count, const float* w,
+                            int64_t stride, Lanes<Arch> (&sums)[kRows][kBlocks * kGates]) {
   using V = Lanes<Arch>;
   constexpr int kLanes = Ops<Arch>::kLanes;
 #pragma GCC unroll 1
   for (int64_t k = 0; k < count; ++k, w += kGates * kLanes) {
-    const V value(values[k]);
+    V value[kRows];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) value[r] = V(values[r][k]);
 #pragma GCC unroll 16
     for (int j = 0; j < kBlocks * kGates; ++j) {
-      const float* from = w + j / kGates * stride + j % kGates * kLanes;
-      sums[j] = Ops<Arch>::madd(value, V::load_aligned(from), sums[j]);
+      const V column = V::load_aligned(w + j / kGates * stride + j % kGates * kLanes);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) sums[r][j] = Ops<Arch>::madd(value[r], column, sums[r][j]);
     }
   }
 }
 
-/// Compute the products of kBlocks vectors of units in one step: those with the input, then those
-/// with the states.
-template <class Arch, class Cell, int kBlocks>
-RILL_INLINE void small_products(const SmallRnnF32Args& a, const SmallPlace& at, const float* w,
-                                int64_t stride, float* products) {
+/// Compute the products of kRows lanes with kBlocks vectors of units in one step: those with the
+/// input, then those with the states, lane by lane and block by block.
+template <class Arch, class Cell, int kRows, int kBlocks>
+RILL_INLINE void small_products(const SmallRnnF32Args& a, const SmallPlace (&at)[kRows],
+                                const float* w, int64_t stride, float* products) {
   using V = Lanes<Arch>;
-  constexpr int kLanes = Ops<Arch>::kLanes, kGates = Cell::kGates;
-  V x[kBlocks * kGates], h[kBlocks * kGates];
+  constexpr int kLanes = Ops<Arch>::kLanes, kGates = Cell::kGates, kWide = kBlocks * kGates;
+  const float* inputs[kRows];
+  const float* states[kRows];
+  V x[kRows][kWide], h[kRows][kWide];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    inputs[r] = at[r].x;
+    states[r] = at[r].h;
 #pragma GCC unroll 16
-  for (int j = 0; j < kBlocks * kGates; ++j) {
-    x[j] = V::load_aligned(w + j / kGates * stride + (1 + j % kGates) * kLanes);
-    h[j] = V(0.0f);
+    for (int j = 0; j < kWide; ++j) {
+      x[r][j] = V::load_aligned(w + j / kGates * stride + (1 + j % kGates) * kLanes);
+      h[r][j] = V(0.0f);
+    }
   }
   const float* filters = w + (1 + kGates) * kLanes;
-  add_values<Arch, kGates, kBlocks>(at.x, a.inputs, filters, stride, x);
-  filters += a.inputs * kGates * kLanes;
-  add_values<Arch, kGates, kBlocks>(at.h, a.hidden, filters, stride, h);
+  const auto keep = [&](const V(&sums)[kRows][kWide], float* to) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
-  for (int j = 0; j < kBlocks * kGates; ++j) {
-    float* const to = products + (j / kGates * 2 * kGates + j % kGates) * kLanes;
-    x[j].store_aligned(to);
-    h[j].store_aligned(to + kGates * kLanes);
-  }
+      for (int j = 0; j < kWide; ++j) {
+        const int block = r * kBlocks + j / kGates;
+        sums[r][j].store_aligned(to + (block * 2 * kGates + j % kGates) * kLanes);
+      }
+    }
+  };
+  add_values<Arch, kGates, kRows, kBlocks>(inputs, a.inputs, filters, stride, x);
+  if constexpr (kRows > 1) keep(x, products);  // before the sums of the states fill the registers
+  filters += a.inputs * kGates * kLanes;
+  add_values<Arch, kGates, kRows, kBlocks>(states, a.hidden, filters, stride, h);
+  if constexpr (kRows == 1) keep(x, products);
+  keep(h, products + kGates * kLanes);
 }
 
 /// Compute the states of a vector of units.
@@ -109,51 +139,111 @@ RILL_INLINE void small_units(const SmallRnnF32Args& a, const SmallPlace& at, con
   }
 }
 
-/// Compute all units in one step. The products of two vectors of units hide the latency of each
-/// other's chains.
+/// The same out of line, for steps of two lanes: inlined twice, the gates would take more memory
+/// than the rest of the loop.
 template <class Arch, class Cell>
-RILL_INLINE void small_step(const SmallRnnF32Args& a, const SmallPlace& at, int64_t stride) {
+[[gnu::noinline]] void small_units_apart(const SmallRnnF32Args& a, const SmallPlace& at,
+                                         const float* bias, const float* products,
+                                         int64_t unit) RILL_NONBLOCKING {
+  small_units<Arch, Cell>(a, at, bias, products, unit);
+}
+
+/// Compute all units of kRows lanes in one step, kMost vectors of units at a time: their products
+/// hide the latency of each other's chains.
+template <class Arch, class Cell, int kRows, int kMost>
+RILL_INLINE void small_step(const SmallRnnF32Args& a, const SmallPlace (&at)[kRows],
+                            int64_t stride) {
   constexpr int kLanes = Ops<Arch>::kLanes, kProducts = 2 * Cell::kGates * kLanes;
   const float* w = a.w;
   for (int64_t unit = 0; unit < a.hidden;) {
-    alignas(64) float products[2 * kProducts];
-    const int blocks = unit + kLanes < a.hidden ? 2 : 1;
-    if (blocks == 2) {
-      small_products<Arch, Cell, 2>(a, at, w, stride, products);
+    alignas(64) float products[kRows * kMost * kProducts];
+    const int blocks = kMost == 2 && unit + kLanes < a.hidden ? 2 : 1;
+    if (blocks == kMost) {
+      small_products<Arch, Cell, kRows, kMost>(a, at, w, stride, products);
     } else {
-      small_products<Arch, Cell, 1>(a, at, w, stride, products);
+      small_products<Arch, Cell, kRows, 1>(a, at, w, stride, products);
     }
 #pragma GCC unroll 1
     for (int b = 0; b < blocks; ++b, unit += kLanes, w += stride) {
-      small_units<Arch, Cell>(a, at, w, products + b * kProducts, unit);
+      const float* own = products + b * kProducts;
+      if constexpr (kRows == 1) {
+        small_units<Arch, Cell>(a, at[0], w, own, unit);
+      } else {
+        small_units_apart<Arch, Cell>(a, at[0], w, own, unit);
+        small_units_apart<Arch, Cell>(a, at[1], w, own + blocks * kProducts, unit);
+      }
     }
   }
 }
 
-/// Run all steps of every lane. Units past the last stay 0.
+/// Copy a state into whole vectors, with zeros past the last unit.
+template <class Arch>
+RILL_INLINE void load_units(const float* from, int64_t units, float* to) {
+  constexpr int kLanes = Ops<Arch>::kLanes;
+  int64_t i = 0;
+  for (; i + kLanes <= units; i += kLanes) {
+    Lanes<Arch>::load_unaligned(from + i).store_aligned(to + i);
+  }
+  if (i < units) Ops<Arch>::load_partial(from + i, units - i).store_aligned(to + i);
+}
+
+/// Copy a state back.
+template <class Arch>
+RILL_INLINE void store_units(const float* from, int64_t units, float* to) {
+  constexpr int kLanes = Ops<Arch>::kLanes;
+  int64_t i = 0;
+  for (; i + kLanes <= units; i += kLanes) {
+    Lanes<Arch>::load_aligned(from + i).store_unaligned(to + i);
+  }
+  if (i < units) Ops<Arch>::store_partial(to + i, Lanes<Arch>::load_aligned(from + i), units - i);
+}
+
+/// Run all steps of kRows lanes. Units past the last stay 0.
+template <class Arch, class Cell, int kRows, int kMost>
+RILL_INLINE void small_lanes(const SmallRnnF32Args& a, const RnnLane* lanes) {
+  constexpr bool kHasCells = Cell::kGates == 4;
+  const int64_t stride = (1 + Cell::kGates * (1 + a.inputs + a.hidden)) * Ops<Arch>::kLanes;
+  alignas(64) float states[kRows][2][kSmallRnnUnits], cells[kRows][kSmallRnnUnits];
+  SmallPlace at[kRows];
+#pragma GCC unroll 2
+  for (int r = 0; r < kRows; ++r) {
+    load_units<Arch>(lanes[r].h[0], a.hidden, states[r][0]);
+    if (kHasCells) load_units<Arch>(lanes[r].c, a.hidden, cells[r]);
+    at[r] = {lanes[r].x[0], states[r][0], states[r][1], cells[r], lanes[r].y};
+  }
+  for (int64_t step = 0; step < a.steps; ++step) {
+    small_step<Arch, Cell, kRows, kMost>(a, at, stride);
+#pragma GCC unroll 2
+    for (int r = 0; r < kRows; ++r) {
+      float* const from = at[r].next;
+      at[r].next = const_cast<float*>(at[r].h);
+      at[r].h = from;
+      at[r].x += a.x_stride;
+      if (at[r].y != nullptr) at[r].y += a.y_stride;
+    }
+  }
+#pragma GCC unroll 2
+  for (int r = 0; r < kRows; ++r) {
+    store_units<Arch>(at[r].h, a.hidden, lanes[r].h[0]);
+    if (kHasCells) store_units<Arch>(cells[r], a.hidden, lanes[r].c);
+  }
+}
+
+/// If lanes of more than two vectors of units run this many steps or more, a pair of them gains
+/// nothing.
+constexpr int64_t kStepsAlone = 16;
+
+/// Run all steps of every lane, two lanes side by side where that is faster.
 template <class Arch, class Cell>
 void small_recurrent(const SmallRnnF32Args& a) {
-  constexpr int kLanes = Ops<Arch>::kLanes;
-  const int64_t stride = (1 + Cell::kGates * (1 + a.inputs + a.hidden)) * kLanes;
-  for (int64_t lane = 0; lane < a.lanes; ++lane) {
-    alignas(64) float states[2][kSmallRnnUnits] = {}, cells[kSmallRnnUnits] = {};
-    float* const kept = a.h + lane * a.hidden;
-    float* const kept_cells = a.c == nullptr ? nullptr : a.c + lane * a.hidden;
-    for (int64_t i = 0; i < a.hidden; ++i) states[0][i] = kept[i];
-    for (int64_t i = 0; kept_cells != nullptr && i < a.hidden; ++i) cells[i] = kept_cells[i];
-    SmallPlace at{a.x + lane * a.x_lane, states[0], states[1], cells,
-                  a.y == nullptr ? nullptr : a.y + lane * a.y_lane};
-    for (int64_t step = 0; step < a.steps; ++step) {
-      small_step<Arch, Cell>(a, at, stride);
-      float* const from = at.next;
-      at.next = const_cast<float*>(at.h);
-      at.h = from;
-      at.x += a.x_stride;
-      if (at.y != nullptr) at.y += a.y_stride;
+  int64_t lane = 0;
+  if constexpr (kSmallLanes<Arch> == 2) {
+    const bool pairs = a.steps < kStepsAlone || a.hidden <= 2 * Ops<Arch>::kLanes;
+    for (; pairs && lane + 1 < a.lanes; lane += 2) {
+      small_lanes<Arch, Cell, 2, kBlocksOfTwo<Arch>>(a, a.lane + lane);
     }
-    for (int64_t i = 0; i < a.hidden; ++i) kept[i] = at.h[i];
-    for (int64_t i = 0; kept_cells != nullptr && i < a.hidden; ++i) kept_cells[i] = cells[i];
   }
+  for (; lane < a.lanes; ++lane) small_lanes<Arch, Cell, 1, 2>(a, a.lane + lane);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 
 namespace rill::kernels {
 
-void gru_f32_sse42(const GruF32Args& a) noexcept { recurrent<Sse42>(GruCell<Sse42>{a}); }
+void gru_f32_sse42(const RnnF32Args& a) noexcept { recurrent<Sse42>(GruCell<Sse42>{a}); }
 
-void lstm_f32_sse42(const LstmF32Args& a) noexcept { recurrent<Sse42>(LstmCell<Sse42>{a}); }
+void lstm_f32_sse42(const RnnF32Args& a) noexcept { recurrent<Sse42>(LstmCell<Sse42>{a}); }
 
 void rnn_f32_sse42(const RnnF32Args& a) noexcept { recurrent<Sse42>(RnnCell<Sse42>{a}); }
 

@@ -59,6 +59,55 @@ void run_pointwise_step(const PointwiseStep& step, const Frame& frame,
 
 namespace {
 
+constexpr int kRow = kernels::kPointwiseAxes - 2;
+constexpr int kInner = kernels::kPointwiseAxes - 1;
+
+/// The floats of the operands of all streams. Longer rows take longer than the calls.
+constexpr int64_t kGatheredFloats = 4096;
+
+/// Return whether a call is one operation over adjacent values, which needs no scratch memory.
+bool is_one_row(const PointwiseLoops& loops) {
+  const PointwiseArgs& args = loops.args;
+  const bool is_row = std::all_of(args.extent, args.extent + kInner,
+                                  [](int64_t extent) { return extent == 1; });
+  return loops.outer == 0 && args.code_len == 1 && is_row && args.out_stride[kInner] == 1 &&
+         std::all_of(args.in, args.in + args.inputs,
+                     [](const auto& in) { return in.stride[kInner] == 1; });
+}
+
+}  // namespace
+
+bool run_pointwise_steps(const PointwiseStep& step, std::span<const Frame> frames) noexcept {
+  const int64_t n = step.loops.args.extent[kInner];
+  const auto rows = static_cast<int64_t>(frames.size());
+  if (!is_one_row(step.loops) || n > kGatheredFloats) return false;
+  if ((step.loops.args.inputs + 1) * rows * n > kGatheredFloats) return false;
+  alignas(64) float values[kGatheredFloats];
+  const size_t row_bytes = static_cast<size_t>(n) * sizeof(float);
+  CallArgs call(step.loops.args);
+  PointwiseArgs& args = call.args;
+  args.extent[kRow] = rows;
+  float* to = values;
+  for (int k = 0; k < args.inputs; ++k) {
+    args.in[k].ptr = to;
+    args.in[k].stride[kRow] = n;
+    for (const Frame& frame : frames) {
+      std::memcpy(to, frame.ptr<const float>(step.in[k]), row_bytes);
+      to += n;
+    }
+  }
+  args.out = to;
+  args.out_stride[kRow] = n;
+  step.run(args, nullptr);
+  for (const Frame& frame : frames) {
+    std::memcpy(frame.ptr<float>(step.out), to, row_bytes);
+    to += n;
+  }
+  return true;
+}
+
+namespace {
+
 /// Return whether a program reads nothing but inputs and what it wrote.
 bool is_sound(const PointwiseArgs& args) {
   if (args.inputs < 0 || args.inputs > kernels::kPointwiseMaxInputs || args.code_len < 1 ||

@@ -41,9 +41,13 @@ void run_pointwise_loops(const PointwiseLoops& loops, int axis, kernels::Pointwi
 
 void run_pointwise_step(const PointwiseStep& step, const Frame& frame,
                         const Share& share) noexcept RILL_NONBLOCKING;
+/// Run one operation over short rows of several streams as one call.
+bool run_pointwise_steps(const PointwiseStep& step,
+                         std::span<const Frame> frames) noexcept RILL_NONBLOCKING;
 void touch_pointwise(const PointwiseStep& step, StepTouches& touches);
 
 inline constexpr auto kPointwise =
-    step_kind<PointwiseStep, run_pointwise_step, touch_pointwise>("pointwise");
+    step_kind<PointwiseStep, run_pointwise_step, touch_pointwise, run_pointwise_steps>(
+        "pointwise");
 
 }  // namespace rill::ops

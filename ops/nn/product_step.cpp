@@ -1,6 +1,8 @@
 #include "ops/nn/product_step.h"
 
 #include "core/run/share.h"
+#include "core/run/together.h"
+#include "ops/nn/gathered_step.h"
 
 namespace rill::ops {
 namespace {
@@ -116,6 +118,33 @@ void run_share(const ProductArgs& product, const kernels::MatmulPacked* few_bits
 
 void run_product(const ProductArgs& product, const Frame& frame, const Share& share) noexcept {
   run_share(product, nullptr, frame, share);
+}
+
+bool run_products(const ProductArgs& product, std::span<const Frame> frames) noexcept {
+  if (product.pack || !is_shared(product.b, frames)) return false;
+  if (product.has_bias && !is_shared(product.bias, frames)) return false;
+  const auto turns = [&](int loop) { return product.loops[loop].count; };
+  int64_t all = 1;
+  for (int l = 0; l < product.loop_count; ++l) all *= turns(l);
+  const auto run = [&](const auto& index, int64_t, int64_t) {
+    ProductLoop at;
+    for (int l = 0; l < product.loop_count; ++l) {
+      at.move(index[static_cast<size_t>(l)], product.loops[l]);
+    }
+    StreamRows rows[kMostTogether];
+    for (size_t i = 0; i < frames.size(); ++i) {
+      rows[i].a = frames[i].ptr<const float>(product.a) + at.a;
+      rows[i].c = frames[i].ptr<float>(product.y) + at.y;
+      if (!product.has_residual) continue;
+      rows[i].residual = frames[i].ptr<const float>(product.residual) + at.residual;
+    }
+    MatmulF32Args args = product.args;
+    args.b = frames[0].ptr<const float>(product.b) + at.b;
+    if (product.has_bias) args.bias = frames[0].ptr<const float>(product.bias);
+    run_gathered(*product.kernel, args, {rows, frames.size()});
+  };
+  walk_share<kProductLoops>({0, all}, product.loop_count, turns, 1, run);
+  return true;
 }
 
 void run_few_bits_product(const FewBitsProductArgs& args, const Frame& frame,

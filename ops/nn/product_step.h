@@ -12,6 +12,13 @@ struct ProductLoop {
   int64_t b = 0;  ///< in the packed weights, or in the operand that is packed on the way
   int64_t y = 0;
   int64_t residual = 0;
+
+  void move(int64_t turns, const ProductLoop& loop) {
+    a += turns * loop.a;
+    b += turns * loop.b;
+    y += turns * loop.y;
+    residual += turns * loop.residual;
+  }
 };
 
 RILL_STEP_FIELDS(ProductLoop, count, a, b, y, residual)
@@ -53,6 +60,9 @@ RILL_STEP_FIELDS(FewBitsProductArgs, product, few_bits)
 /// Scratch: a packed B where columns are packed on the way, what the kernel of few bits needs.
 void run_product(const ProductArgs& product, const Frame& frame,
                  const Share& share) noexcept RILL_NONBLOCKING;
+/// Run the matmul for several streams, unless they pack columns.
+bool run_products(const ProductArgs& product,
+                  std::span<const Frame> frames) noexcept RILL_NONBLOCKING;
 void run_few_bits_product(const FewBitsProductArgs& args, const Frame& frame,
                           const Share& share) noexcept RILL_NONBLOCKING;
 
@@ -60,7 +70,8 @@ void run_few_bits_product(const FewBitsProductArgs& args, const Frame& frame,
 void touch_product(const ProductArgs& product, StepTouches& touches);
 void touch_few_bits_product(const FewBitsProductArgs& args, StepTouches& touches);
 
-inline constexpr auto kProduct = step_kind<ProductArgs, run_product, touch_product>("product");
+inline constexpr auto kProduct =
+    step_kind<ProductArgs, run_product, touch_product, run_products>("product");
 inline constexpr auto kFewBitsProduct =
     step_kind<FewBitsProductArgs, run_few_bits_product, touch_few_bits_product>(
         "few_bits_product");

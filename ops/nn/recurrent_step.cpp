@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/base/kept_count.h"
+#include "core/run/together.h"
 
 namespace rill::ops {
 
@@ -22,13 +23,10 @@ constexpr bool kHasCells =
 template <class Kernel>
 constexpr int kGates = kIsGru<Kernel> ? 3 : kHasCells<Kernel> ? 4 : 1;
 
-/// The frames of one evaluation, from the current pointers on.
+/// The frames of one evaluation.
 struct LiveFrames {
   int64_t steps = 0;
-  int64_t x = 0;  ///< from the first frame of a projection on
-  float* y = nullptr;
-  float* h = nullptr;
-  float* c = nullptr;
+  int64_t start = 0;  ///< the frame that runs first
 };
 
 /// Copies a row per lane from the state to an output, or from an input to the state.
@@ -75,116 +73,149 @@ void clear_frames(const RecurrentLayer& layer, float* y, Range frames) {
   }
 }
 
-/// Find the frames and states of an evaluation, and prepare both.
+/// Return the state of a layer in a stream: h of every lane, then c.
+float* state_of(const RecurrentLayer& layer, const Frame& frame) {
+  return frame.ptr<float>(layer.state) + kRecurrentHeaderFloats;
+}
+
+/// Find the frames of an evaluation, and prepare its states and outputs.
 LiveFrames begin_frames(const RecurrentLayer& layer, const Frame& frame, bool has_cells) {
   const int64_t first = first_frame(layer, frame);
-  LiveFrames out;
-  out.h = frame.ptr<float>(layer.state) + kRecurrentHeaderFloats;
-  out.c = out.h + layer.lanes * layer.hidden;
   if (first <= layer.skip || layer.reset_every_turn) {
+    float* const state = state_of(layer, frame);
     const auto* h = frame.ptr<const float>(layer.first_h);
-    copy_rows(layer, h, layer.first_h_lane, out.h, layer.hidden);
-    const auto* c = frame.ptr<const float>(layer.first_c);
-    if (has_cells) copy_rows(layer, c, layer.first_c_lane, out.c, layer.hidden);
+    copy_rows(layer, h, layer.first_h_lane, state, layer.hidden);
+    if (has_cells) {
+      const auto* c = frame.ptr<const float>(layer.first_c);
+      copy_rows(layer, c, layer.first_c_lane, state + layer.lanes * layer.hidden, layer.hidden);
+    }
   }
   const Range live = live_frames(layer, frame, first);
-  out.steps = live.to - live.from;
-  const int64_t start = layer.backward && out.steps > 0 ? live.to - 1 : live.from;
-  out.x = start * layer.x_step;
   if (layer.has_y) {
     auto* y = frame.ptr<float>(layer.y);
     clear_frames(layer, y, {0, live.from});
     clear_frames(layer, y, {live.to, layer.steps});
-    out.y = y + start * layer.y_step;
   }
-  return out;
+  const int64_t steps = live.to - live.from;
+  return {steps, layer.backward && steps > 0 ? live.to - 1 : live.from};
 }
 
 /// Give the last states to the outputs that are these.
-void give_states(const RecurrentLayer& layer, const Frame& frame, const LiveFrames& live) {
+void give_states(const RecurrentLayer& layer, const Frame& frame) {
+  const float* const h = state_of(layer, frame);
   if (layer.has_last_h) {
-    copy_rows(layer, live.h, layer.hidden, frame.ptr<float>(layer.last_h), layer.last_h_lane);
+    copy_rows(layer, h, layer.hidden, frame.ptr<float>(layer.last_h), layer.last_h_lane);
   }
   if (layer.has_last_c) {
-    copy_rows(layer, live.c, layer.hidden, frame.ptr<float>(layer.last_c), layer.last_c_lane);
+    copy_rows(layer, h + layer.lanes * layer.hidden, layer.hidden,
+              frame.ptr<float>(layer.last_c), layer.last_c_lane);
   }
 }
 
-using kernels::GruF32Args;
-using kernels::LstmF32Args;
 using kernels::RnnF32Args;
+using kernels::RnnLane;
 using kernels::SmallRnnF32Args;
 
-void place(GruF32Args* args, const RecurrentLayer& layer, const Frame& frame, const LiveFrames&,
-           const float* const* x) {
-  args->x_r = x[0];
-  args->x_z = x[1];
-  args->x_n = x[2];
-  args->b_hn = layer.has_bias ? frame.ptr<const float>(layer.bias) : nullptr;
+template <class Kernel>
+using KernelArgs = std::conditional_t<kIsSmall<Kernel>, SmallRnnF32Args, RnnF32Args>;
+
+/// Return the arguments of a layer, except for its lanes and steps.
+template <class Kernel>
+KernelArgs<Kernel> arguments(const RecurrentLayer& layer, const Frame& frame,
+                             const kernels::RnnFewBits& few_bits) {
+  const int64_t sign = layer.backward ? -1 : 1;
+  KernelArgs<Kernel> args;
+  args.hidden = layer.hidden;
+  args.x_stride = sign * layer.x_step;
+  args.y_stride = sign * layer.y_step;
+  args.w = frame.ptr<const float>(layer.weights);
+  if constexpr (kIsSmall<Kernel>) {
+    args.inputs = layer.inputs;
+    args.has_bias = layer.has_bias;
+  } else {
+    args.b_hn = layer.has_bias ? frame.ptr<const float>(layer.bias) : nullptr;
+    args.activation =
+        layer.relu ? kernels::RnnActivation::kRelu : kernels::RnnActivation::kTanh;
+    args.few_bits = few_bits;
+  }
+  return args;
 }
 
-void place(LstmF32Args* args, const RecurrentLayer&, const Frame&, const LiveFrames& live,
-           const float* const* x) {
-  args->x_i = x[0];
-  args->x_f = x[1];
-  args->x_g = x[2];
-  args->x_o = x[3];
-  args->c = live.c;
-}
+/// The lanes of streams that run side by side, and read the weights once.
+template <class Kernel>
+class SideBySide {
+ public:
+  SideBySide(const Kernel& kernel, const KernelArgs<Kernel>& args)
+      : kernel_(kernel), args_(args), count_(0) {}
 
-void place(RnnF32Args* args, const RecurrentLayer& layer, const Frame&, const LiveFrames&,
-           const float* const* x) {
-  args->x = x[0];
-  args->activation =
-      layer.relu ? kernels::RnnActivation::kRelu : kernels::RnnActivation::kTanh;
-}
+  /// Add the lanes of a stream; those that run over another number of steps run apart.
+  void add(const RecurrentLayer& layer, const Frame& frame, const LiveFrames& live) noexcept {
+    if (args_.steps != live.steps) run();
+    args_.steps = live.steps;
+    for (int64_t lane = 0; live.steps > 0 && lane < layer.lanes; ++lane) {
+      if (count_ == kMost) run();
+      place(layer, frame, live, lane, &lanes_[count_++]);
+    }
+  }
+  void run() noexcept {
+    if (count_ == 0) return;
+    args_.lane = lanes_;
+    args_.lanes = count_;
+    kernel_.run(args_);
+    count_ = 0;
+  }
 
-void place(SmallRnnF32Args* args, const RecurrentLayer& layer, const Frame&, const LiveFrames&,
-           const float* const* x) {
-  args->inputs = layer.inputs;
-  args->x = x[0];
-  args->has_bias = layer.has_bias;
-}
+ private:
+  static constexpr int64_t kMost = 24;
+  static constexpr int kPlaces = kIsSmall<Kernel> ? 1 : kGates<Kernel>;
 
-GruF32Args arguments(const kernels::GruF32&) { return {}; }
-LstmF32Args arguments(const kernels::LstmF32&) { return {}; }
-RnnF32Args arguments(const kernels::RnnF32&) { return {}; }
-SmallRnnF32Args arguments(const kernels::SmallGruF32&) { return {}; }
-SmallRnnF32Args arguments(const kernels::SmallLstmF32&) { return {}; }
+  static void place(const RecurrentLayer& layer, const Frame& frame, const LiveFrames& live,
+                    int64_t lane, RnnLane* to) noexcept {
+    const int64_t x = live.start * layer.x_step + lane * layer.x_lane;
+    for (int i = 0; i < kPlaces; ++i) to->x[i] = frame.ptr<const float>(layer.x[i]) + x;
+    float* const h = state_of(layer, frame);
+    to->h[0] = h + lane * layer.hidden;
+    to->h[1] = kIsSmall<Kernel> ? nullptr : frame.ptr<float>(layer.scratch) + lane * layer.hidden;
+    to->c = kHasCells<Kernel> ? h + (layer.lanes + lane) * layer.hidden : nullptr;
+    to->y = nullptr;
+    if (!layer.has_y) return;
+    to->y = frame.ptr<float>(layer.y) + live.start * layer.y_step + lane * layer.y_lane;
+  }
+
+  const Kernel& kernel_;
+  KernelArgs<Kernel> args_;
+  int64_t count_;
+  RnnLane lanes_[kMost];  // of which the first are set
+};
+
+/// Run a layer for streams, one or several: out of line, so that both share the code.
+template <class Kernel>
+[[gnu::noinline]] void run_layer(const RecurrentArgs<Kernel>& all, std::span<const Frame> frames,
+                                 const kernels::RnnFewBits& few_bits) noexcept RILL_NONBLOCKING {
+  const RecurrentLayer& layer = all.layer;
+  SideBySide<Kernel> lanes(*all.kernel, arguments<Kernel>(layer, frames[0], few_bits));
+  for (const Frame& frame : frames) {
+    lanes.add(layer, frame, begin_frames(layer, frame, kHasCells<Kernel>));
+  }
+  lanes.run();
+  for (const Frame& frame : frames) give_states(layer, frame);
+}
 
 template <class Kernel>
-void run_layer(const RecurrentArgs<Kernel>& all, const Frame& frame,
-               const kernels::RnnFewBits& few_bits) noexcept RILL_NONBLOCKING {
-  const RecurrentLayer& layer = all.layer;
-  const LiveFrames live = begin_frames(layer, frame, kHasCells<Kernel>);
-  if (live.steps > 0) {
-    constexpr int kPlaces = kIsSmall<Kernel> ? 1 : kGates<Kernel>;
-    const float* x[kPlaces];
-    for (int gate = 0; gate < kPlaces; ++gate) {
-      x[gate] = frame.ptr<const float>(layer.x[gate]) + live.x;
-    }
-    const int64_t sign = layer.backward ? -1 : 1;
-    auto args = arguments(*all.kernel);
-    args.steps = live.steps;
-    args.hidden = layer.hidden;
-    args.x_stride = sign * layer.x_step;
-    args.w = frame.ptr<const float>(layer.weights);
-    args.h = live.h;
-    args.y = live.y;
-    args.y_stride = sign * layer.y_step;
-    args.lanes = layer.lanes;
-    args.x_lane = layer.x_lane;
-    args.y_lane = layer.y_lane;
-    if constexpr (kIsSmall<Kernel>) {
-      args.c = kHasCells<Kernel> ? live.c : nullptr;
-    } else {
-      args.scratch = frame.ptr<float>(layer.scratch);
-      args.few_bits = few_bits;
-    }
-    place(&args, layer, frame, live, x);
-    all.kernel->run(args);
-  }
-  give_states(layer, frame, live);
+void run_layer(const FewBitsRecurrentArgs<Kernel>& args,
+               std::span<const Frame> frames) noexcept RILL_NONBLOCKING {
+  const RecurrentFewBits& few = args.few_bits;
+  const Frame& frame = frames[0];
+  run_layer(args.recurrent, frames,
+            {few.kernel->upcast, frame.ptr<const std::byte>(args.recurrent.layer.weights),
+             few.block_bytes, frame.ptr<float>(few.wide),
+             kernels::few_bits_sums(*args.recurrent.kernel, few.kernel->format)});
+}
+
+/// Return whether the streams have one copy of the weights, as those of a plan do.
+bool share_weights(const RecurrentLayer& layer, std::span<const Frame> frames) {
+  const bool has_own_bias = layer.has_bias && layer.inputs == 0;
+  return is_shared(layer.weights, frames) && (!has_own_bias || is_shared(layer.bias, frames));
 }
 
 /// Say where a W of few bits lies, and where it is written out.
@@ -238,16 +269,27 @@ void run_layer(const RecurrentArgs<Kernel>& all, const Frame& frame,
 
 template <class Kernel>
 void run_recurrent(const RecurrentArgs<Kernel>& args, const Frame& frame) noexcept {
-  run_layer(args, frame, {});
+  run_layer(args, {&frame, 1}, {});
+}
+
+template <class Kernel>
+bool run_recurrent(const RecurrentArgs<Kernel>& args, std::span<const Frame> frames) noexcept {
+  if (!share_weights(args.layer, frames)) return false;
+  run_layer(args, frames, {});
+  return true;
 }
 
 template <class Kernel>
 void run_recurrent(const FewBitsRecurrentArgs<Kernel>& args, const Frame& frame) noexcept {
-  const RecurrentFewBits& few = args.few_bits;
-  run_layer(args.recurrent, frame,
-            {few.kernel->upcast, frame.ptr<const std::byte>(args.recurrent.layer.weights),
-             few.block_bytes, frame.ptr<float>(few.wide),
-             kernels::few_bits_sums(*args.recurrent.kernel, few.kernel->format)});
+  run_layer(args, {&frame, 1});
+}
+
+template <class Kernel>
+bool run_recurrent(const FewBitsRecurrentArgs<Kernel>& args,
+                   std::span<const Frame> frames) noexcept {
+  if (!share_weights(args.recurrent.layer, frames)) return false;
+  run_layer(args, frames);
+  return true;
 }
 
 template <class Kernel>
@@ -277,8 +319,10 @@ void touch_recurrent(const FewBitsRecurrentArgs<Kernel>& args, StepTouches& touc
   touch_few_bits(own.layer, *own.kernel, kGates<Kernel>, args.few_bits, touches);
 }
 
-#define RILL_RECURRENT(Args)                                                                \
+#define RILL_RECURRENT(Args)                                                                   \
   template void run_recurrent(const Args& args, const Frame& frame) noexcept RILL_NONBLOCKING; \
+  template bool run_recurrent(const Args& args, std::span<const Frame> frames) noexcept        \
+      RILL_NONBLOCKING;                                                                        \
   template void touch_recurrent(const Args& args, StepTouches& touches);
 RILL_RECURRENT(RecurrentArgs<kernels::GruF32>)
 RILL_RECURRENT(RecurrentArgs<kernels::LstmF32>)

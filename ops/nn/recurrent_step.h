@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "core/run/frames_so_far.h"
 #include "kernels/matmul_packed/matmul_packed.h"
@@ -80,8 +81,14 @@ constexpr int64_t kRecurrentHeaderFloats = 16;  // the counter, and alignment of
 template <class Kernel>
 void run_recurrent(const RecurrentArgs<Kernel>& args, const Frame& frame) noexcept RILL_NONBLOCKING;
 template <class Kernel>
+bool run_recurrent(const RecurrentArgs<Kernel>& args,
+                   std::span<const Frame> frames) noexcept RILL_NONBLOCKING;
+template <class Kernel>
 void run_recurrent(const FewBitsRecurrentArgs<Kernel>& args,
                    const Frame& frame) noexcept RILL_NONBLOCKING;
+template <class Kernel>
+bool run_recurrent(const FewBitsRecurrentArgs<Kernel>& args,
+                   std::span<const Frame> frames) noexcept RILL_NONBLOCKING;
 template <class Kernel>
 void touch_recurrent(const RecurrentArgs<Kernel>& args, StepTouches& touches);
 template <class Kernel>
@@ -89,6 +96,8 @@ void touch_recurrent(const FewBitsRecurrentArgs<Kernel>& args, StepTouches& touc
 
 #define RILL_RECURRENT(Args)                                                                \
   extern template void run_recurrent(const Args& args, const Frame& frame) noexcept         \
+      RILL_NONBLOCKING;                                                                     \
+  extern template bool run_recurrent(const Args& args, std::span<const Frame> frames) noexcept \
       RILL_NONBLOCKING;                                                                     \
   extern template void touch_recurrent(const Args& args, StepTouches& touches);
 RILL_RECURRENT(RecurrentArgs<kernels::GruF32>)
@@ -109,18 +118,17 @@ using SmallLstmArgs = RecurrentArgs<kernels::SmallLstmF32>;
 using FewBitsGruArgs = FewBitsRecurrentArgs<kernels::GruF32>;
 using FewBitsLstmArgs = FewBitsRecurrentArgs<kernels::LstmF32>;
 using FewBitsRnnArgs = FewBitsRecurrentArgs<kernels::RnnF32>;
-inline constexpr auto kGru = step_kind<GruArgs, run_recurrent, touch_recurrent>("gru");
-inline constexpr auto kLstm = step_kind<LstmArgs, run_recurrent, touch_recurrent>("lstm");
-inline constexpr auto kRnn = step_kind<RnnArgs, run_recurrent, touch_recurrent>("rnn");
-inline constexpr auto kSmallGru =
-    step_kind<SmallGruArgs, run_recurrent, touch_recurrent>("small_gru");
-inline constexpr auto kSmallLstm =
-    step_kind<SmallLstmArgs, run_recurrent, touch_recurrent>("small_lstm");
-inline constexpr auto kFewBitsGru =
-    step_kind<FewBitsGruArgs, run_recurrent, touch_recurrent>("few_bits_gru");
-inline constexpr auto kFewBitsLstm =
-    step_kind<FewBitsLstmArgs, run_recurrent, touch_recurrent>("few_bits_lstm");
-inline constexpr auto kFewBitsRnn =
-    step_kind<FewBitsRnnArgs, run_recurrent, touch_recurrent>("few_bits_rnn");
+template <class Args>
+constexpr auto recurrent_kind(const char* name) {
+  return step_kind<Args, run_recurrent, touch_recurrent, run_recurrent>(name);
+}
+inline constexpr auto kGru = recurrent_kind<GruArgs>("gru");
+inline constexpr auto kLstm = recurrent_kind<LstmArgs>("lstm");
+inline constexpr auto kRnn = recurrent_kind<RnnArgs>("rnn");
+inline constexpr auto kSmallGru = recurrent_kind<SmallGruArgs>("small_gru");
+inline constexpr auto kSmallLstm = recurrent_kind<SmallLstmArgs>("small_lstm");
+inline constexpr auto kFewBitsGru = recurrent_kind<FewBitsGruArgs>("few_bits_gru");
+inline constexpr auto kFewBitsLstm = recurrent_kind<FewBitsLstmArgs>("few_bits_lstm");
+inline constexpr auto kFewBitsRnn = recurrent_kind<FewBitsRnnArgs>("few_bits_rnn");
 
 }  // namespace rill::ops

@@ -4,6 +4,8 @@
 
 #include "core/base/checked.h"
 #include "core/run/share.h"
+#include "core/run/together.h"
+#include "ops/nn/gathered_step.h"
 
 namespace rill::ops {
 
@@ -82,6 +84,30 @@ void run_all(const ConvCalls<Args>& all, const MatmulPacked* few_bits, const Fra
     if (first < end) run_conv(conv, few_bits, frame, {first - begin, end - begin, share.scratch});
     begin += conv.units;
   }
+}
+
+/// Run a call for several streams.
+void run_conv(const ConvArgs<MatmulF32Args>& conv,
+              std::span<const Frame> frames) noexcept RILL_NONBLOCKING {
+  const auto turns = [&](int loop) { return conv.loops[loop].count; };
+  int64_t all = 1;
+  for (int l = 0; l < conv.loop_count; ++l) all *= turns(l);
+  const auto run = [&](const auto& index, int64_t, int64_t) {
+    WindowLoop at;
+    for (int l = 0; l < conv.loop_count; ++l) at.move(index[static_cast<size_t>(l)], conv.loops[l]);
+    StreamRows rows[kMostTogether];
+    for (size_t i = 0; i < frames.size(); ++i) {
+      rows[i].a = frames[i].ptr<const float>(conv.x) + at.x;
+      rows[i].c = frames[i].ptr<float>(conv.y) + at.y;
+      if (!conv.has_residual) continue;
+      rows[i].residual = frames[i].ptr<const float>(conv.residual) + at.residual;
+    }
+    MatmulF32Args args = conv.kernel;
+    args.b = frames[0].ptr<const float>(conv.weights) + at.weights;
+    if (conv.has_bias) args.bias = frames[0].ptr<const float>(conv.bias) + at.bias;
+    run_gathered(*conv.how, args, {rows, frames.size()});
+  };
+  walk_share<kWindowLoops>({0, all}, conv.loop_count, turns, 1, run);
 }
 
 /// The regions of one call without its loops.
@@ -174,6 +200,15 @@ template <class Args>
 template <class Args>
 void run_calls(const ConvCalls<Args>& all, const Frame& frame, const Share& share) noexcept {
   run_all(all, nullptr, frame, share);
+}
+
+bool run_windows(const ConvCalls<MatmulF32Args>& all, std::span<const Frame> frames) noexcept {
+  const auto is_own = [&](const ConvArgs<MatmulF32Args>& conv) {
+    return !is_shared(conv.weights, frames) || (conv.has_bias && !is_shared(conv.bias, frames));
+  };
+  if (any_of(all.calls, is_own)) return false;
+  for (const ConvArgs<MatmulF32Args>& conv : all.calls) run_conv(conv, frames);
+  return true;
 }
 
 template <class Args>

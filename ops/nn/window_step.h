@@ -80,6 +80,9 @@ extern template void run_calls(const ConvCalls<kernels::DepthwiseF32Args>& all, 
                                const Share& share) noexcept RILL_NONBLOCKING;
 extern template void run_calls(const ConvCalls<kernels::MatmulF32Args>& all, const Frame& frame,
                                const Share& share) noexcept RILL_NONBLOCKING;
+/// Run the matmuls for several streams.
+bool run_windows(const ConvCalls<kernels::MatmulF32Args>& all,
+                 std::span<const Frame> frames) noexcept RILL_NONBLOCKING;
 template <class Args>
 void touch_calls(const ConvCalls<Args>& all, StepTouches& touches);
 
@@ -92,7 +95,7 @@ inline constexpr auto kDepthwise =
               touch_calls<kernels::DepthwiseF32Args>>("depthwise");
 inline constexpr auto kWindows =
     step_kind<ConvCalls<kernels::MatmulF32Args>, run_calls<kernels::MatmulF32Args>,
-              touch_calls<kernels::MatmulF32Args>>("windows");
+              touch_calls<kernels::MatmulF32Args>, run_windows>("windows");
 inline constexpr auto kFewBitsWindows =
     step_kind<FewBitsWindows, run_few_bits_windows, touch_few_bits_windows>("few_bits_windows");
 
