@@ -23,13 +23,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kUsage[] =
     "usage: rill-bench [--set SYMBOL=VALUE] [--pulse SYMBOL=FRAMES] [--steps N] [--loads N]\n"
-    "                  [--cpu TIER] [--threads N] MODEL ...\n"
+    "                  [--cpu TIER] [--threads N] [--together N] MODEL ...\n"
     "Binds symbols, pulses if asked to, and times steps on noise. Symbols that a model does not "
     "have\n"
     "are passed over. Several --pulse give a line each. Times are of one thread, or of N that "
     "share\n"
     "large steps; take the least of several runs on a machine that does nothing else. With "
-    "--loads,\n"
+    "--together,\n"
+    "a step is one of N streams that step together. With --loads,\n"
     "the least of N for what comes before the steps. 'unpack' is what libarchive alone takes to "
     "read\n"
     "the archive, which is part of 'load'; 'pulse' is the binding of symbols too.\n";
@@ -40,6 +41,7 @@ struct Options {
   int64_t steps = 2000;
   int64_t loads = 1;
   uint32_t threads = 1;
+  size_t together = 1;
   std::vector<std::string> models;
 };
 
@@ -63,6 +65,10 @@ bool parse(int argc, char** argv, Options* options) {
     if (word == "--cpu" && rill_set_cpu_limit(argv[i]) == RILL_OK) continue;
     if (word == "--threads") {
       options->threads = static_cast<uint32_t>(std::atoi(argv[i]));
+      continue;
+    }
+    if (word == "--together") {
+      options->together = static_cast<size_t>(std::max(1, std::atoi(argv[i])));
       continue;
     }
     if (word == "--loads" && (options->loads = std::atoll(argv[i])) > 0) continue;
@@ -92,12 +98,41 @@ struct Timed {
   int64_t heap_calls = 0;        ///< in the steps, the first included
 };
 
-rill::Status time_steps(rill::Session* session, int64_t steps, Timed* out) {
+/// The streams that step: one, or several together.
+class Streams {
+ public:
+  static rill::Result<Streams> make(const rill::Plan& plan, const Options& options) {
+    Streams out;
+    for (size_t i = 0; i < options.together; ++i) {
+      auto session = rill::Session::make(plan);
+      if (!session) return session.error();
+      if (options.threads != 1) {
+        auto threads = rill::Threads::make(options.threads);
+        if (!threads) return threads.error();
+        if (auto given = session->set_threads(*threads); !given) return given.error();
+      }
+      fill_inputs(&*session);
+      out.steps_.push_back({sizeof(rill_session_step), RILL_STEP_FULL, session->get(), 0});
+      out.sessions_.push_back(std::move(*session));
+    }
+    return out;
+  }
+  rill::Status step() {
+    if (sessions_.size() == 1) return sessions_[0].step();
+    return rill::Status::of(rill_step_together(steps_.data(), steps_.size()));
+  }
+
+ private:
+  std::vector<rill::Session> sessions_;
+  std::vector<rill_session_step> steps_;
+};
+
+rill::Status time_steps(Streams* streams, int64_t steps, Timed* out) {
   out->steps_us.reserve(static_cast<size_t>(steps));
   for (int64_t i = 0; i <= steps; ++i) {
     const int64_t calls = rill::test::heap_calls();
     const auto begin = Clock::now();
-    auto ran = session->step();
+    auto ran = streams->step();
     const double us = us_since(begin);
     out->heap_calls += rill::test::heap_calls() - calls;
     if (!ran) return ran;
@@ -188,16 +223,10 @@ rill::Status measure(const std::string& path, const Options& options,
   Start started;
   if (auto ready = start(path, options, pulse, &started); !ready) return ready;
   const rill::Plan& plan = *started.plan;
-  auto session = rill::Session::make(plan);
-  if (!session) return session.error();
-  if (options.threads != 1) {
-    auto threads = rill::Threads::make(options.threads);
-    if (!threads) return threads.error();
-    if (auto given = session->set_threads(*threads); !given) return given;
-  }
-  fill_inputs(&*session);
+  auto streams = Streams::make(plan, options);
+  if (!streams) return streams.error();
   Timed timed;
-  if (auto ran = time_steps(&*session, options.steps, &timed); !ran) return ran;
+  if (auto ran = time_steps(&*streams, options.steps, &timed); !ran) return ran;
   const auto at = [&](double q) {
     const auto last = static_cast<double>(timed.steps_us.size() - 1);
     return timed.steps_us[static_cast<size_t>(std::lround(q * last))];

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Count the instructions of a step, model by model, and compare with the counts in counts.json.
 
-usage: gate.py BENCH MODELS COMPILER [--update]
+usage: gate.py BENCH MODELS COMPILER [--nnef-alone] [--update]
 
 BENCH is rill-bench, MODELS the folder of models, COMPILER what the build was made with. Fails where
 a step takes over 3 % more instructions than written down. A change that is meant, or a gain, is
 written down with --update. Counts hold for one compiler and the AVX2 tier; elsewhere this is skipped (exit status 77).
+--nnef-alone is for a build that reads no ONNX.
 """
 
 import json
@@ -28,6 +29,18 @@ STREAMS = [
     ("vad_marblenet_audio", 1600),
     ("vad_speech", 1600),
 ]
+# Models of plugins, as bench/plugins/models.py writes them.
+PLUGINS = [
+    ("lstm1x16", 64),
+    ("lstm1x40", 1),
+    ("gru1x16", 1),
+    ("dense2x16", 64),
+    ("tcn8x8", 1),
+    ("wavenet8x10", 64),
+]
+TOGETHER = 16
+# Streams that step together, with the weights read once.
+SIDE_BY_SIDE = [("lstm1x40", 1), ("dense2x16", 1)]
 
 
 def skip(why):
@@ -35,16 +48,31 @@ def skip(why):
     sys.exit(77)
 
 
-def instructions(bench, archive, pulse):
-    """Instructions inside rill_step, all steps together; the arithmetic of the count is exact."""
+def rows(models, nnef_alone):
+    """Yield the name of a row, its model, its pulse and its streams that step together."""
+    for model, pulse in STREAMS:
+        yield f"{model} pulse {pulse}", next((models / model).glob("*.nnef.tgz")), pulse, 1
+    if nnef_alone:
+        return
+    plugins = pathlib.Path(__file__).with_name("plugins")
+    for model, pulse in PLUGINS:
+        yield f"{model} pulse {pulse}", plugins / f"{model}.onnx", pulse, 1
+    for model, pulse in SIDE_BY_SIDE:
+        name = f"{model} pulse {pulse} x {TOGETHER}"
+        yield name, plugins / f"{model}.onnx", pulse, TOGETHER
+
+
+def instructions(bench, model, pulse, together):
+    """Instructions inside the steps, all of them; the arithmetic of the count is exact."""
+    function = "rill_step" if together == 1 else "rill_step_together"
     run = subprocess.run(
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
-         "--toggle-collect=rill_step", bench, "--cpu", "avx2", "--steps", str(STEPS),
-         "--set", "B=1", "--pulse", f"S={pulse}", archive],
+         f"--toggle-collect={function}", bench, "--cpu", "avx2", "--steps", str(STEPS),
+         "--together", str(together), "--set", "B=1", "--pulse", f"S={pulse}", str(model)],
         capture_output=True, text=True, check=False)
     found = re.search(r"Collected : (\d+)", run.stderr)
     if run.returncode != 0 or not found or int(found[1]) == 0:
-        sys.exit(f"{archive}: cannot count\n{run.stdout}\n{run.stderr}")
+        sys.exit(f"{model}: cannot count\n{run.stdout}\n{run.stderr}")
     return int(found[1])
 
 
@@ -60,9 +88,8 @@ def main():
         skip(f"counts are those of {known['compiler']}, this build is by {compiler}")
     found = {}
     failed = False
-    for model, pulse in STREAMS:
-        name = f"{model} pulse {pulse}"
-        count = instructions(bench, str(next(pathlib.Path(models, model).glob("*.nnef.tgz"))), pulse)
+    for name, model, pulse, together in rows(pathlib.Path(models), "--nnef-alone" in sys.argv):
+        count = instructions(bench, model, pulse, together)
         found[name] = count
         before = known["counts"].get(name, 0)
         change = count / before - 1 if before else float("inf")
