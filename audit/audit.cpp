@@ -304,9 +304,9 @@ std::string Report::to_string() const {
 namespace {
 
 Result<std::shared_ptr<const Plan>> planned(const Graph& graph, const std::string& symbol,
-                                            const Bindings& values) {
+                                            const Bindings& values, SharedWeights* weights) {
   RILL_ASSIGN(const Graph simple, bound(graph, symbol, values));
-  return prepare(simple);
+  return prepare_sharing(weights, simple);
 }
 
 }  // namespace
@@ -315,8 +315,9 @@ Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& opt
   if (!pulsed.streaming) return fail(Code::kPulse, "the graph to audit is not pulsed");
   const Deadline until(options.seconds);
   const std::string symbol = pulsed.streaming->symbol();
+  SharedWeights weights;
   std::vector<std::shared_ptr<const Plan>> plans(1);
-  RILL_ASSIGN(plans[0], planned(pulsed, symbol, options.others));
+  RILL_ASSIGN(plans[0], planned(pulsed, symbol, options.others, &weights));
   const int64_t bytes = PlacedSession::bytes_for(*plans[0]);
   if (bytes > options.session_bytes) {
     return fail(Code::kNoMem, "a stream takes ", bytes, " bytes, and an audit holds several: "
@@ -330,12 +331,13 @@ Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& opt
     other.pulse = Dim(times * plans[0]->stream_pulse);
     const auto graph = pulse::pulsify(whole, other);
     if (!graph.ok()) continue;
-    RILL_ASSIGN(std::shared_ptr<const Plan> plan, planned(*graph, symbol, options.others));
+    RILL_ASSIGN(std::shared_ptr<const Plan> plan,
+                planned(*graph, symbol, options.others, &weights));
     if (PlacedSession::bytes_for(*plan) > options.session_bytes) continue;
     plans.push_back(std::move(plan));
   }
   RILL_ASSIGN(const Graph simple, bound(whole, symbol, options.others));
-  RILL_ASSIGN(Modes modes, Modes::make(simple, pulsed, std::move(plans), options, until));
+  RILL_ASSIGN(Modes modes, Modes::make(simple, pulsed, std::move(plans), &weights, options, until));
   return Auditor(std::move(modes), simple, options, until).run();
 }
 

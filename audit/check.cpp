@@ -77,6 +77,7 @@ class Check {
   Bindings others_;  ///< all but the stream symbol
   std::vector<Tensor> want_;
   std::vector<int64_t> pulses_;
+  SharedWeights weights_;
   std::vector<Pulsed> pulsed_;
   bool out_of_memory_ = false;
   CheckReport report_;
@@ -139,7 +140,7 @@ void Check::check_references() {
 }
 
 Status Check::run_whole() {
-  RILL_ASSIGN(const Ready ready, make_ready(whole_, bindings_, true));
+  RILL_ASSIGN(const Ready ready, make_ready(whole_, bindings_, true, 1, &weights_));
   RILL_ASSIGN(want_, run_once(ready.session.get(), inputs_));
   check_references();
   RILL_ASSIGN(const auto session, Session::make(ready.plan));
@@ -273,7 +274,7 @@ void Check::run_pulse(int64_t pulse) {
     if (bound.ok()) graph = pulse::pulsify(*bound, options, nullptr);
   }
   if (!graph.ok()) return add_failed(std::move(mode), graph.error());
-  auto ready = make_ready(*graph, others_, true, options_.threads);
+  auto ready = make_ready(*graph, others_, true, options_.threads, &weights_);
   if (!ready.ok()) return add_failed(std::move(mode), ready.error());
   pulsed_.push_back({pulse, std::move(ready).value()});
   run_ways(&pulsed_.back());

@@ -40,8 +40,9 @@ std::optional<FirstNode> first_node_of(const Graph& whole, const pulse::Options&
   std::erase_if(others, [&](const auto& each) { return each.first == options.symbol; });
   const auto graph = pulse::pulsify(watched, options);
   if (!graph.ok()) return std::nullopt;
-  const auto streamed = make_ready(*graph, others, optimize);
-  const auto batch = make_ready(watched, bindings, optimize);
+  SharedWeights weights;
+  const auto streamed = make_ready(*graph, others, optimize, 1, &weights);
+  const auto batch = make_ready(watched, bindings, optimize, 1, &weights);
   if (!streamed.ok() || !batch.ok()) return std::nullopt;
   const auto want = run_once(batch->session.get(), inputs);
   StreamOptions nan;

@@ -43,14 +43,14 @@ bool asserts_otherwise(const Graph& whole, const std::string& symbol, int64_t le
 }  // namespace
 
 Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
-                  std::span<const Tensor> inputs, Deadline until) {
+                  std::span<const Tensor> inputs, SharedWeights* weights, Deadline until) {
   if (asserts_otherwise(graph, symbol, length)) {
     return fail(Code::kShape, "the model asserts that there is no stream of ",
                 counted(length, "frame"));
   }
   RILL_ASSIGN(const Graph bound, graph.with_symbol(symbol, Dim(length)));
   RILL_ASSIGN(const Graph simple, declutter(bound));
-  RILL_ASSIGN(std::shared_ptr<const Plan> plan, prepare(simple));
+  RILL_ASSIGN(std::shared_ptr<const Plan> plan, prepare_sharing(weights, simple));
   if (takes_too_much(*plan, until)) return Outputs(std::nullopt);
   RILL_ASSIGN(const auto session, Session::make(std::move(plan)));
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -67,9 +67,9 @@ Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
 }
 
 Result<Modes> Modes::make(const Graph& whole, const Graph& pulsed,
-                          std::vector<std::shared_ptr<const Plan>> plans, const Options& options,
-                          Deadline until) {
-  Modes out(whole, pulsed, std::move(plans), until);
+                          std::vector<std::shared_ptr<const Plan>> plans, SharedWeights* weights,
+                          const Options& options, Deadline until) {
+  Modes out(whole, pulsed, std::move(plans), weights, until);
   if (pulse::window_of(pulsed)) {
     out.windows_ = options.windows;
     if (!out.windows_) {
@@ -140,7 +140,7 @@ Result<bool> Modes::draw_case(int64_t length, Draw* draw, Case* out) {
   RILL_ASSIGN(out->inputs, noise_inputs(whole_, symbol, length, draw, kind));
   RILL_ASSIGN(auto want,
               windows_ ? windows_(whole_, pulsed_, length, out->inputs, until_)
-                       : run_whole(whole_, symbol, length, out->inputs, until_));
+                       : run_whole(whole_, symbol, length, out->inputs, weights_, until_));
   if (!want) return false;
   out->want = std::move(*want);
   return true;

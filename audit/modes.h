@@ -9,21 +9,23 @@
 #include "audit/audit.h"
 #include "audit/drive.h"
 #include "audit/values.h"
+#include "core/exec/shared_weights.h"
 
 namespace rill::audit {
 
-/// Run the whole graph once with the stream symbol bound. Errors: if the graph is undefined for
-/// that length.
+/// Run the whole graph once with the stream symbol bound. `weights`: those of other plans of the
+/// graph. Errors: if the graph is undefined for that length.
 Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
-                  std::span<const Tensor> inputs, Deadline until);
+                  std::span<const Tensor> inputs, SharedWeights* weights, Deadline until);
 
 /// The modes of driving a stream, each compared to the whole run.
 class Modes {
  public:
-  /// `pulsed`: the graph that the first plan is of. `until`: comparisons stop then.
+  /// `pulsed`: the graph that the first plan is of. `weights`: those of the plans; it outlives the
+  /// modes. `until`: comparisons stop then.
   static Result<Modes> make(const Graph& whole, const Graph& pulsed,
-                            std::vector<std::shared_ptr<const Plan>> plans, const Options& options,
-                            Deadline until);
+                            std::vector<std::shared_ptr<const Plan>> plans, SharedWeights* weights,
+                            const Options& options, Deadline until);
   const Plan& plan() const { return *plans_[0]; }
   /// Set the deadline of the comparisons that follow; later ones are given up.
   void end_by(Deadline until) { until_ = until; }
@@ -43,10 +45,11 @@ class Modes {
   };
 
   Modes(const Graph& whole, const Graph& pulsed, std::vector<std::shared_ptr<const Plan>> plans,
-        Deadline until)
+        SharedWeights* weights, Deadline until)
       : whole_(whole),
         pulsed_(pulsed),
         plans_(std::move(plans)),
+        weights_(weights),
         until_(until) {}
   Outputs stepped(const Case& at);
   Outputs pushed(const Case& at, Event event, Draw* draw, Report* report);
@@ -64,6 +67,7 @@ class Modes {
   /// Of `Options`, for a graph that computes whole windows; else null.
   decltype(Options::windows) windows_ = nullptr;
   std::vector<std::shared_ptr<const Plan>> plans_;
+  SharedWeights* weights_;
   Deadline until_;
   std::unique_ptr<Session> session_;  ///< reset between lengths, so that a reset is held to all
   std::vector<double> rounding_;      ///< per output of the whole graph

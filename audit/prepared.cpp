@@ -44,12 +44,13 @@ Status use_threads(int64_t threads, Session* session) {
 }
 
 Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize,
-                         int64_t threads, const std::function<Status(const Plan&)>& check) {
+                         int64_t threads, SharedWeights* weights,
+                         const std::function<Status(const Plan&)>& check) {
   Ready out;
   RILL_ASSIGN(out.graph, bind_symbols(graph, bindings));
   PrepareOptions options;
   options.optimize = optimize;
-  RILL_ASSIGN(out.plan, prepare(out.graph, options));
+  RILL_ASSIGN(out.plan, prepare_sharing(weights, out.graph, options));
   if (check) RILL_TRY(check(*out.plan));
   RILL_ASSIGN(out.session, Session::make(out.plan));
   RILL_TRY(use_threads(threads, out.session.get()));

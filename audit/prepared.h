@@ -8,6 +8,7 @@
 
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
+#include "core/exec/shared_weights.h"
 #include "core/graph/graph.h"
 
 namespace rill::audit {
@@ -28,10 +29,11 @@ Result<Graph> bind_symbols(const Graph& graph, const Bindings& bindings);
 /// Let `threads` threads run the steps of a session; 0 means one per core. Errors: kArg, kNoMem.
 Status use_threads(int64_t threads, Session* session);
 /// Bind symbols, prepare, and make a session. `optimize`: false keeps every node a separate step.
-/// `threads`: as for `use_threads`. `check`: called with the plan before the session takes memory.
+/// `threads`: as for `use_threads`. `weights`: those of other plans of the model; null shares none.
+/// `check`: called with the plan before the session takes memory.
 /// Errors: kSymbol if symbols stay free; those of `prepare` and `check`.
 Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize,
-                         int64_t threads = 1,
+                         int64_t threads = 1, SharedWeights* weights = nullptr,
                          const std::function<Status(const Plan&)>& check = nullptr);
 
 /// Copy values into the inputs of a session. Errors: kShape, naming the input.

@@ -29,6 +29,7 @@ target_sources(rill_core PRIVATE
   exec/op_fields.cpp
   exec/plan.cpp
   exec/plan_streams.cpp
+  exec/shared_weights.cpp
   exec/touches.cpp
   exec/weights.cpp
 )

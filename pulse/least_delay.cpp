@@ -9,6 +9,7 @@
 #include "core/base/splitmix.h"
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
+#include "core/exec/shared_weights.h"
 #include "core/optim/optim.h"
 #include "core/tensor/frames.h"
 #include "core/tensor/visit_number.h"
@@ -124,11 +125,11 @@ bool is_small(const Graph& graph) {
 }
 
 Result<std::unique_ptr<Session>> session_for(const Graph& graph, const std::string& symbol,
-                                             int64_t length) {
+                                             int64_t length, SharedWeights* weights) {
   RILL_ASSIGN(const Graph bound, graph.with_symbol(symbol, Dim(length)));
   if (!is_small(bound)) return fail(Code::kNoMem, "a run of ", length, " frames is too large");
   RILL_ASSIGN(const Graph simple, declutter(bound));
-  RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(simple));
+  RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare_sharing(weights, simple));
   return Session::make(plan);
 }
 
@@ -220,10 +221,11 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   for (const Wire& wire : report.wires) {
     if (wire.pulse > 0) pulses = std::max(pulses, wire.delay / wire.pulse + kTries + 2);
   }
+  SharedWeights weights;
   std::unique_ptr<Session> session;
   // A model may be defined only for short streams.
   for (; pulses >= 2; pulses /= 2) {
-    auto made = session_for(wired, options.symbol, pulses * pulse);
+    auto made = session_for(wired, options.symbol, pulses * pulse, &weights);
     if (!made.ok()) continue;
     session = std::move(made).value();
     break;
@@ -247,7 +249,7 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   }
   for (int64_t rest = 1; rest <= pulse && pulses >= 3 && !late(); ++rest) {
     if (rest > 1 && rest < pulse && pulse > kTries) continue;
-    auto shorter = session_for(wired, options.symbol, (pulses - 2) * pulse + rest);
+    auto shorter = session_for(wired, options.symbol, (pulses - 2) * pulse + rest, &weights);
     if (shorter.ok()) runs.end(shorter->get(), pulses - 2, seen);
   }
   for (size_t i = 0; i < report.wires.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "core/exec/constant_steps.h"
 #include "core/exec/lowering.h"
+#include "core/exec/shared_weights.h"
 #include "core/exec/weights.h"
 
 namespace rill {
@@ -23,6 +24,8 @@ class PlanBuilder {
   void lay_out_memory();
   /// Store the recorded uses of its steps in the plan, if the options request them.
   void keep_uses();
+  /// Share packed weights with other plans. Null: share none.
+  void share_weights(SharedWeights* shared) { shared_ = shared; }
   /// Make the buffer of a model output; the producing step may write to it directly.
   uint32_t add_output_buffer(int index, OutletId outlet, int64_t bytes);
 
@@ -58,6 +61,10 @@ class PlanBuilder {
   /// Return the weight report of a node.
   WeightLayer& weight_layer(const Node& node);
   Weights& weights() { return outer_ ? outer_->weights() : weights_; }
+  /// Return memory for a constant that a node packs.
+  std::shared_ptr<void> take_packed(uint32_t buffer, int64_t bytes);
+  /// Let the constants that the last node packed use memory of other plans that has the same bytes.
+  void share_packed();
   List<Step>& steps();
   bool is_read_by_channels(int node) const {
     return by_channels_[static_cast<size_t>(node)] != 0;
@@ -71,6 +78,8 @@ class PlanBuilder {
   Plan* plan_;
   PlanBuilder* outer_;
   Weights weights_;
+  SharedWeights* shared_ = nullptr;
+  std::vector<uint32_t> packed_;  ///< buffers that the current node packed, to share
   std::string scope_;    ///< of a loop body: the names of the loops around it
   int outer_node_ = -1;  ///< of a loop body: the outermost loop
   std::vector<std::vector<Operand>> operands_;

@@ -10,7 +10,6 @@
 #include "core/exec/extents.h"
 #include "core/graph/rewrite.h"
 #include "core/run/copy_step.h"
-#include "core/tensor/small.h"
 
 namespace rill {
 namespace {
@@ -235,14 +234,8 @@ Ref Lowering::state(int64_t bytes, std::vector<std::byte> initial) {
 }
 
 std::pair<Ref, void*> Lowering::constant_bytes(int64_t bytes) {
-  // Zeros, including the bytes that kernels read beyond the end.
-  constexpr int64_t kReadBeyond = 64;
-  std::shared_ptr<void> memory = builder_.weights().take(bytes + kReadBeyond);
-  if (!memory) {
-    auto owner = std::make_shared<Tensor>(small_zeros(DType::kU8, {bytes}));
-    memory = std::shared_ptr<void>(owner, owner->mutable_raw());
-  }
   const uint32_t id = builder_.new_buffer(BufferKind::kConst, bytes);
+  std::shared_ptr<void> memory = builder_.take_packed(id, bytes);
   void* data = memory.get();
   builder_.plan_->buffers[id].data = std::move(memory);
   builder_.plan_->const_bytes += bytes;

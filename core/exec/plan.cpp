@@ -13,9 +13,12 @@
 #include "core/exec/plan_streams.h"
 #include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
+#include "core/tensor/small.h"
 
 namespace rill {
 namespace {
+
+constexpr int64_t kReadBeyond = 64;
 
 /// Fills the history of a ring with its start value, lane by lane.
 std::vector<std::byte> ring_image(const Operand& placed, const HistoryNeed& need, const Ring& ring,
@@ -273,6 +276,7 @@ Status PlanBuilder::run(std::span<const Operand> body_sources) {
     Status lowered = node.op->lower(lowering);
     if (!refused_.ok()) lowered = std::move(refused_);
     RILL_TRY(std::move(lowered).in_node(node.name, node.op->name()).at("", node.line));
+    if (shared_) share_packed();
   }
   return {};
 }
@@ -290,6 +294,32 @@ void PlanBuilder::place_constant(int id, TensorPtr value) {
   placed.ref = {buffer, 0};
   placed.konst = std::move(value);
   operand({id, 0}) = std::move(placed);
+}
+
+std::shared_ptr<void> PlanBuilder::take_packed(uint32_t buffer, int64_t bytes) {
+  if (outer_) return outer_->take_packed(buffer, bytes);
+  if (shared_) packed_.push_back(buffer);
+  // Zeros, including the bytes that kernels read beyond the end.
+  std::shared_ptr<void> memory = weights_.take(bytes + kReadBeyond);
+  if (memory) return memory;
+  auto owner = std::make_shared<Tensor>(small_zeros(DType::kU8, {bytes}));
+  return {owner, owner->mutable_raw()};
+}
+
+void PlanBuilder::share_packed() {
+  // The block takes back its last memory only.
+  for (size_t i = packed_.size(); i-- > 0;) {
+    PlanBuffer& buffer = plan_->buffers[packed_[i]];
+    if (!buffer.data) continue;
+    std::shared_ptr<const void> known = shared_->find(buffer.data.get(), buffer.bytes);
+    if (known) {
+      weights_.give_back(buffer.data.get(), buffer.bytes + kReadBeyond);
+      buffer.data = std::move(known);
+    } else {
+      shared_->add(buffer.data, buffer.bytes);
+    }
+  }
+  packed_.clear();
 }
 
 void PlanBuilder::write_out(OutletId outlet) {
@@ -383,6 +413,11 @@ std::shared_ptr<void> make_args(const StepKind& kind) {
 }
 
 Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOptions& options) {
+  return prepare_sharing(nullptr, graph, options);
+}
+
+Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, const Graph& graph,
+                                                    const PrepareOptions& options) {
   Graph ready = graph.streaming ? graph : graph.stateless();
   if (options.optimize) {
     const bool few_bits = options.weights && options.weights->format != WeightFormat::kF32;
@@ -393,6 +428,7 @@ Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOpt
     plan->nodes.push_back({node.name, std::string(node.op->name())});
   }
   PlanBuilder builder(ready, options, plan.get(), nullptr);
+  builder.share_weights(weights);
   for (size_t i = 0; i < ready.outputs.size(); ++i) {
     const Fact& fact = ready.fact(ready.outputs[i]);
     auto shape = fact.concrete_shape();

@@ -1,5 +1,7 @@
 #include "core/exec/weights.h"
 
+#include <cstring>
+
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -22,6 +24,8 @@ constexpr bool kApart = false;
 
 constexpr int64_t kPage = int64_t{2} << 20;
 constexpr int64_t kAlign = 64;
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 [[maybe_unused]] int64_t pages(int64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -56,11 +60,18 @@ Weights::Weights(int64_t expected) {
 }
 
 std::shared_ptr<void> Weights::take(int64_t bytes) {
-  const int64_t rounded = (bytes + kAlign - 1) / kAlign * kAlign;
+  const int64_t rounded = aligned(bytes);
   if (bytes <= 0 || rounded > bytes_ - used_) return nullptr;
   std::byte* const at = block_.get() + used_;
   used_ += rounded;
   return {block_, at};
+}
+
+void Weights::give_back(const void* taken, int64_t bytes) {
+  const int64_t rounded = aligned(bytes);
+  if (!block_ || rounded > used_ || taken != block_.get() + used_ - rounded) return;
+  used_ -= rounded;
+  std::memset(block_.get() + used_, 0, static_cast<size_t>(rounded));
 }
 
 }  // namespace rill

@@ -42,5 +42,20 @@ TEST(Weights, ManyLieInOneBlockOfZerosThatTheyKeep) {
   }
 }
 
+TEST(Weights, TheLastOnesAreTakenBackAsZeros) {
+  constexpr int64_t kBytes = int64_t{3} << 20;
+  Weights weights(kBytes);
+  const std::shared_ptr<void> first = weights.take(1000);
+  if (!first) return;  // no block
+  std::shared_ptr<void> last = weights.take(5000);
+  std::memset(last.get(), 0xFF, 5000);
+  weights.give_back(first.get(), 1000);  // not the last: it stays
+  weights.give_back(last.get(), 5000);
+  const std::shared_ptr<void> again = weights.take(64);
+  EXPECT_EQ(again, last);
+  const auto* const at = static_cast<const std::byte*>(again.get());
+  EXPECT_TRUE(std::all_of(at, at + 5000, [](std::byte b) { return b == std::byte{0}; }));
+}
+
 }  // namespace
 }  // namespace rill

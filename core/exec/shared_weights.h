@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "core/exec/plan.h"
+
+namespace rill {
+
+/// The packed weights of plans of one model, with several pulses or lengths: those that are equal
+/// lie in memory once, as long as one of the plans lives.
+/// Thread: one at a time.
+class SharedWeights {
+ public:
+  /// Return memory of another plan with the same bytes; null if there is none. `data` must have
+  /// `bytes` bytes.
+  std::shared_ptr<const void> find(const void* data, int64_t bytes);
+  /// Offer packed weights to plans that are prepared later. Ignores small ones.
+  void add(const std::shared_ptr<const void>& data, int64_t bytes);
+
+ private:
+  std::multimap<int64_t, std::weak_ptr<const void>> by_size_;
+};
+
+/// As above, sharing packed weights with plans that were prepared with the same `weights`, which
+/// may be null. Errors: those of `prepare`.
+Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, const Graph& graph,
+                                                    const PrepareOptions& options = {});
+
+}  // namespace rill
