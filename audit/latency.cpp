@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 #include "audit/prepared.h"
+#include "core/base/progress.h"
 #include "core/base/search.h"
 #include "core/base/sorted.h"
 #include "core/run/feed.h"
@@ -28,6 +30,7 @@ class Inspection {
   Result<std::optional<pulse::LeastDelays>> least_delays(double most_seconds) const;
   Status add_least(const pulse::LeastDelays& least);
   void add_losing(int wire, OutputLatency* row) const;
+  Status find_chunk();
   std::vector<int> path_to(size_t output) const;
   double in_frames(int64_t delay, int64_t pulse) const {
     return pulse::symbol_frames(delay, pulse, input_pulse_);
@@ -155,6 +158,25 @@ void Inspection::add_losing(int wire, OutputLatency* row) const {
   sort_list(row->losing);
 }
 
+/// Find the pulse that fills the chunks for which several layers wait.
+Status Inspection::find_chunk() {
+  const auto loses = [](const OutputLatency& output) { return !output.losing.empty(); };
+  if (none_of(out_.outputs, loses) || out_.pulse_multiple == 0) return {};
+  const int64_t pulse = out_.plan->stream_pulse;
+  RILL_ASSIGN(const pulse::ChunkPulse found,
+              pulse::chunk_pulse(*whole_, options_, out_.pulse_multiple));
+  if (found.pulse <= pulse) return {};
+  double latest = 0;
+  for (const OutputLatency& output : out_.outputs) {
+    latest = std::max(latest,
+                      pulse::symbol_frames(output.stream.delay, output.stream.pulse, pulse));
+  }
+  // The frames of a chunk come out with the push that completes it.
+  const auto waits = static_cast<double>(found.pulse - std::gcd(found.pulse, pulse));
+  if (waits + found.delay < latest) out_.chunk = {found.pulse, waits + found.delay};
+  return {};
+}
+
 std::vector<int> Inspection::path_to(size_t output) const {
   std::vector<int> path;
   if (!whole_ || output >= whole_->outputs.size()) return path;
@@ -180,6 +202,7 @@ std::vector<int> Inspection::path_to(size_t output) const {
 }
 
 Result<Latency> Inspection::run(double most_seconds) {
+  const ProgressStage stage(Stage::kCheck);
   for (const std::string& symbol : symbols_of(pulsed_)) {
     if (symbol != options_.symbol) out_.others.emplace_back(symbol, 1);
   }
@@ -205,7 +228,11 @@ Result<Latency> Inspection::run(double most_seconds) {
     }
     out_.outputs.push_back(std::move(row));
   }
-  if (least) RILL_TRY(add_least(*least));
+  if (least) {
+    RILL_TRY(add_least(*least));
+    RILL_TRY(find_chunk());
+  }
+  RILL_TRY(progress(1));
   return std::move(out_);
 }
 

@@ -37,6 +37,12 @@ struct OutputLatency {
   std::vector<int> losing;       ///< upstream wires whose nodes lose the difference
 };
 
+/// A longer pulse with which the model waits once for a chunk of frames, not once per layer.
+struct ChunkLatency {
+  int64_t pulse = 0;
+  double latency = 0;  ///< if frames are pushed by the shorter pulse, in frames of the stream symbol
+};
+
 /// Streaming of a pulsed model, and why it lags.
 struct Latency {
   std::shared_ptr<const Plan> plan;  ///< of the pulsed model, with `others` bound
@@ -44,6 +50,7 @@ struct Latency {
   int64_t pulse_multiple = 0;        ///< legal pulses are the multiples of it; 0: unknown
   std::vector<WireLatency> wires;    ///< in the order of the whole graph
   std::vector<OutputLatency> outputs;
+  std::optional<ChunkLatency> chunk;  ///< if outputs of the model itself lag more
   std::map<std::string, int64_t> other_states;  ///< of nodes that are no wires of the whole model
 
   /// Return the wires on the slowest paths that add latency, the most expensive first.

@@ -205,6 +205,11 @@ void Inspection::print_text() const {
     if (!path.empty()) say("  critical path: {}\n", path);
     put(stdout, {least_text(output)});
   }
+  if (const auto& chunk = latency_.chunk) {
+    say("pulse {}={} waits once for all layers: pushed {} at a time, its outputs lag {:.6g}\n",
+        plan.stream_symbol.view(), chunk->pulse, str_cat(counted(plan.stream_pulse, "frame")),
+        chunk->latency);
+  }
   print_wires();
   say(
       "delay, and the least that is proven, in frames of the wire; in and out in input frames; "
@@ -299,6 +304,10 @@ std::string Inspection::json() const {
   out["pulse_multiple_of"] = multiple > 0 ? Json(multiple) : Json(nullptr);
   if (options_.frame_ms > 0) out["frame_ms"] = options_.frame_ms;
   out["outputs"] = outputs_json();
+  out["chunk"] = nullptr;
+  if (const auto& chunk = latency_.chunk) {
+    out["chunk"] = {{"pulse", chunk->pulse}, {"latency_frames", chunk->latency}};
+  }
   out["nodes"] = nodes_json();
   out["other_states"] = Json::object();
   for (const auto& [name, bytes] : latency_.other_states) out["other_states"][name] = bytes;

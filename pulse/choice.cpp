@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/checked.h"
+#include "core/base/progress.h"
 #include "core/base/search.h"
 #include "core/exec/plan.h"
 #include "core/optim/optim.h"
@@ -90,28 +91,6 @@ std::set<int64_t> chunk_candidates(const Report& report, int64_t unit) {
   return out;
 }
 
-/// Return the shortest pulse with less latency than all shorter ones because it fills chunks; 0 if
-/// there is none.
-Result<int64_t> chunk_of(const Graph& graph, Options options, int64_t unit) {
-  constexpr size_t kMostTried = 8;
-  options.pulse = Dim(unit);
-  Report report;
-  RILL_TRY(pulsify(graph, options, &report).status());
-  double least = delay_of(report, unit);
-  int64_t out = 0;
-  size_t tried = 0;
-  for (const int64_t pulse : chunk_candidates(report, unit)) {
-    if (least <= 0 || ++tried > kMostTried) break;
-    options.pulse = Dim(pulse);
-    Report other;
-    if (!pulsify(graph, options, &other).ok()) continue;
-    const double delay = delay_of(other, pulse);
-    if (delay < least) out = pulse;
-    least = std::min(least, delay);
-  }
-  return out;
-}
-
 Result<Choice> choice_of(const Graph& graph, Options options, int64_t pulse) {
   options.pulse = Dim(pulse);
   Report report;
@@ -177,8 +156,29 @@ Result<std::optional<Bounds>> parse_bounds(std::string_view text) {
   return std::optional(out);
 }
 
+Result<ChunkPulse> chunk_pulse(const Graph& graph, Options options, int64_t unit) {
+  constexpr size_t kMostTried = 8;
+  options.pulse = Dim(unit);
+  Report report;
+  RILL_TRY(pulsify(graph, options, &report).status());
+  double least = delay_of(report, unit);
+  ChunkPulse out;
+  size_t tried = 0;
+  for (const int64_t pulse : chunk_candidates(report, unit)) {
+    if (least <= 0 || ++tried > kMostTried) break;
+    options.pulse = Dim(pulse);
+    Report other;
+    if (!pulsify(graph, options, &other).ok()) continue;
+    const double delay = delay_of(other, pulse);
+    if (delay < least) out = {pulse, delay};
+    least = std::min(least, delay);
+  }
+  return out;
+}
+
 Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
                                     const Bounds& bounds) {
+  const ProgressStage stage(Stage::kPulse);
   RILL_ASSIGN(const int64_t unit, least_pulse(graph, options));
   const int64_t first = (bounds.least - 1) / unit + 1;
   std::set<int64_t> pulses;
@@ -187,14 +187,20 @@ Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
     if (first > bounds.most / unit / multiple) break;
     pulses.insert(first * multiple * unit);
   }
-  RILL_ASSIGN(const int64_t chunk, pulses.empty() ? 0 : chunk_of(graph, options, unit));
+  int64_t chunk = 0;
+  if (!pulses.empty()) {
+    RILL_ASSIGN(const ChunkPulse found, chunk_pulse(graph, options, unit));
+    chunk = found.pulse;
+  }
   for (const int64_t multiple : kChunks) {
     if (chunk == 0 || multiple > bounds.most / chunk) break;
     if (multiple * chunk >= bounds.least) pulses.insert(multiple * chunk);
   }
   std::vector<Choice> out;
   std::optional<Choice> earliest;
+  size_t tried = 0;
   for (const int64_t pulse : pulses) {
+    RILL_TRY(progress(tried++, pulses.size()));
     if (earliest && pulse - 1 > bounds.max_latency) break;
     RILL_ASSIGN(const Choice choice, choice_of(graph, options, pulse));
     // If a layer reads chunks of frames, longer pulses may have less latency than shorter ones.

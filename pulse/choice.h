@@ -45,6 +45,17 @@ Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
 /// Return the pulse of least latency among those whose cost per frame is close to the least.
 const Choice& best(const std::vector<Choice>& choices);
 
+/// A pulse that fills the chunks of frames for which layers wait.
+struct ChunkPulse {
+  int64_t pulse = 0;  ///< 0: there is none
+  double delay = 0;   ///< of the output that lags most, in frames of the stream symbol
+};
+
+/// Return the shortest pulse with less latency than all shorter ones because it fills chunks: with
+/// it the stream waits once for a chunk, otherwise once per layer. `unit`: the least pulse. Errors:
+/// those of `pulsify`.
+Result<ChunkPulse> chunk_pulse(const Graph& graph, Options options, int64_t unit);
+
 /// Return the delay of a wire in frames of the stream symbol.
 double symbol_frames(int64_t delay, int64_t wire_pulse, int64_t pulse);
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <map>
+#include <set>
 
+#include "core/base/progress.h"
 #include "core/base/search.h"
 #include "core/base/splitmix.h"
 #include "core/exec/plan.h"
@@ -133,6 +136,20 @@ Result<std::unique_ptr<Session>> session_for(const Graph& graph, const std::stri
   return Session::make(plan);
 }
 
+/// Return the pulses with which first frames of outputs, and of the wires that wait least, come: a
+/// first frame may wait alone, or for the last frame of a chunk that no other pulse has.
+std::set<int64_t> first_frames(const Report& report) {
+  std::set<int64_t> out;
+  for (const Wire& wire : report.wires) {
+    if (wire.pulse > 0) out.insert(wire.delay / wire.pulse);
+  }
+  while (out.size() > kTries) out.erase(std::prev(out.end()));
+  for (const Stream& output : report.outputs) {
+    if (output.pulse > 0) out.insert(output.delay / output.pulse);
+  }
+  return out;
+}
+
 /// One run of the whole graph, and others whose inputs differ from some pulse on.
 class Runs {
  public:
@@ -236,16 +253,12 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   RILL_TRY(runs.begin());
   const auto late = [&] {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    return spent.count() > most_seconds;
+    const bool goes_on = progress(std::min(1.0, spent.count() / most_seconds)).ok();
+    return !goes_on || spent.count() > most_seconds;
   };
-  // The first frame of an output may wait alone.
-  const auto begins = [&](int64_t at) {
-    return any_of(report.outputs, [&](const Stream& output) {
-      return output.pulse > 0 && output.delay / output.pulse == at;
-    });
-  };
+  const std::set<int64_t> begins = first_frames(report);
   for (int64_t at = pulses - 1; at >= 1 && !late(); --at) {
-    if (at <= kTries || at >= pulses - kTries || begins(at)) RILL_TRY(runs.change(at, seen));
+    if (at <= kTries || at >= pulses - kTries || begins.contains(at)) RILL_TRY(runs.change(at, seen));
   }
   for (int64_t rest = 1; rest <= pulse && pulses >= 3 && !late(); ++rest) {
     if (rest > 1 && rest < pulse && pulse > kTries) continue;

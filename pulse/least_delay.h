@@ -18,7 +18,7 @@ struct LeastDelays {
 /// an end in some pulse. A frame that differs depends on that pulse, so it cannot be computed
 /// earlier: this proves a bound by example. A hidden dependence, for example behind a closed
 /// rectifier, proves nothing. The other symbols of the graph are bound. Not real-time: runs the
-/// graph up to sixty times, and starts no run after `most_seconds`. Without a run, there are no
+/// graph up to eighty times, and starts no run after `most_seconds`. Without a run, there are no
 /// bounds. Errors: those of rewriting the graph.
 Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report,
                                  double most_seconds);

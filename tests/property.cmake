@@ -13,6 +13,8 @@ rill_test(varied_property_test SOURCES property/varied_property_test.cpp
 rill_test(pulse_lengths_test SOURCES ../pulse/lengths_test.cpp DEPENDS rill_pulse)
 rill_test(least_delay_test SOURCES property/least_delay_test.cpp DEPENDS rill_property
           LABELS property)
+rill_test(chunk_latency_test SOURCES property/chunk_latency_test.cpp property/pulse_cases.cpp
+          DEPENDS rill_property LABELS property)
 rill_test(audit_test SOURCES ../audit/audit_test.cpp DEPENDS rill_property LABELS property)
 rill_test(mismatch_test SOURCES ../audit/mismatch_test.cpp DEPENDS rill_audit)
 rill_test(windows_test SOURCES property/windows_test.cpp DEPENDS rill_property LABELS property)
