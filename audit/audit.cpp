@@ -85,6 +85,7 @@ class Auditor {
   Lengths known_;
   std::set<int64_t> tried_;
   Deadline until_;
+  const double seconds_ = until_.left();
   double seconds_per_frame_ = 0;  ///< of one stream
   bool out_of_room_ = false;
 };
@@ -102,6 +103,8 @@ bool Auditor::time_for(int64_t length) {
 void Auditor::try_length(int64_t length, int64_t* compared) {
   if (length < 1 || length > report_.longest || tried_.contains(length)) return;
   if (!time_for(length)) return;
+  // Whoever cancels is asked again at the end.
+  if (!progress(1 - until_.left() / seconds_).ok()) return;
   tried_.insert(length);
   const double left = until_.left();
   const int64_t before = streams_of(report_);
@@ -199,6 +202,7 @@ Result<Report> Auditor::run() {
   report_.edges -= std::count_if(edges.begin(), edges.end(),
                                  [&](int64_t edge) { return tried_.contains(edge); });
   report_.edges += report_.edges_compared;
+  RILL_TRY(progress(1));
   if (report_.finding || !report_.varied.empty()) return std::move(report_);
   Status nothing = fail(Code::kState, "the audit compared no output: ", report_.lengths.size(),
                         " lengths gave none, ", report_.undefined, " are not defined, ",
@@ -313,6 +317,7 @@ Result<std::shared_ptr<const Plan>> planned(const Graph& graph, const std::strin
 
 Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& options) {
   if (!pulsed.streaming) return fail(Code::kPulse, "the graph to audit is not pulsed");
+  const ProgressStage stage(Stage::kAudit);
   const Deadline until(options.seconds);
   const std::string symbol = pulsed.streaming->symbol();
   SharedWeights weights;

@@ -5,6 +5,7 @@
 #include "audit/drive.h"
 #include "audit/prepared.h"
 #include "audit/values.h"
+#include "core/base/progress.h"
 #include "core/base/search.h"
 #include "core/exec/feed.h"
 #include "core/exec/saved.h"
@@ -310,14 +311,20 @@ void Check::find_first_node() {
 }
 
 Result<CheckReport> Check::run() {
+  const ProgressStage stage(Stage::kCheck);
   RILL_TRY(read_bindings());
   RILL_TRY(choose_pulses());
   RILL_TRY(run_whole());
   pulsed_.reserve(pulses_.size());
-  for (const int64_t pulse : pulses_) run_pulse(pulse);
+  for (const int64_t pulse : pulses_) {
+    RILL_TRY(progress(1 + pulsed_.size(), pulses_.size() + 2));
+    run_pulse(pulse);
+  }
+  RILL_TRY(progress(1 + pulses_.size(), pulses_.size() + 2));
   run_moves();
   if (out_of_memory_) return fail(Code::kNoMem, "no memory to run all modes of the check");
   find_first_node();
+  RILL_TRY(progress(1));
   return std::move(report_);
 }
 

@@ -2,9 +2,12 @@
 
 #include <chrono>
 
+#include "core/base/progress.h"
+
 namespace rill::audit {
 
-/// The time at which work is abandoned: never, unless seconds are given.
+/// The time at which work is abandoned: never, unless seconds are given, or when the function that
+/// receives progress asks for it.
 class Deadline {
  public:
   Deadline() = default;
@@ -14,14 +17,23 @@ class Deadline {
     at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
   }
 
-  bool passed() const { return at_ != Clock::time_point::max() && Clock::now() >= at_; }
+  bool passed() const {
+    const auto now = Clock::now();
+    if (now >= ask_) {
+      ask_ = now + kAskEvery;
+      if (!progress(0).ok()) return true;
+    }
+    return now >= at_;
+  }
   /// Return the remaining seconds; negative after the deadline.
   double left() const { return std::chrono::duration<double>(at_ - Clock::now()).count(); }
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kAskEvery{20};
 
   Clock::time_point at_ = Clock::time_point::max();
+  mutable Clock::time_point ask_ = Clock::time_point::min();
 };
 
 }  // namespace rill::audit

@@ -40,7 +40,7 @@ struct OutputLatency {
 /// A longer pulse with which the model waits once for a chunk of frames, not once per layer.
 struct ChunkLatency {
   int64_t pulse = 0;
-  double latency = 0;  ///< if frames are pushed by the shorter pulse, in frames of the stream symbol
+  double latency = 0;  ///< with pushes of the shorter pulse, in frames of the stream symbol
 };
 
 /// Streaming of a pulsed model, and why it lags.

@@ -7,6 +7,7 @@
 #include "cli/plan_files.h"
 #include "cli/plan_sources.h"
 #include "cli/small_weights.h"
+#include "core/base/progress.h"
 #include "nnef_loader/archive/atomic_file.h"
 #include "nnef_loader/properties.h"
 #include "ops/op_table.h"
@@ -82,7 +83,14 @@ Status compile_model(CommonOptions common, const CompileCommandOptions& options,
   compile.notes = !options.no_notes;
   WeightChoice choice = weights.choice;
   if (small) compile.weights = &choice;
-  auto made = plan_file::compile(graph, ops::op_table(), compile);
+  // Preparing takes most of the time; writing the file takes the rest.
+  constexpr double kPreparing = 0.6;
+  const ProgressStage stage(Stage::kCompile);
+  const auto prepare = [&] {
+    const ProgressPart part(0, kPreparing);
+    return plan_file::compile(graph, ops::op_table(), compile);
+  };
+  auto made = prepare();
   if (!made.ok() && made.error().code == Code::kSymbol) {
     return made.take_status().hint("Bind it with --set SYMBOL=N, or stream along it with --pulse");
   }
@@ -95,7 +103,10 @@ Status compile_model(CommonOptions common, const CompileCommandOptions& options,
   if (small) written.weights = weights_line(weights);
   RILL_ASSIGN(const plan_file::PlanFile file,
               plan_file::make_file(plans, ops::op_table(), written));
-  RILL_TRY(write_compiled(common.file, options, file, plans, written));
+  {
+    const ProgressPart part(kPreparing, 1);
+    RILL_TRY(write_compiled(common.file, options, file, plans, written));
+  }
   if (small) print_weights(options.report, weights);
   std::vector<std::string> names;
   for (const plan_file::TargetPlan& each : plans) names.push_back(each.target);

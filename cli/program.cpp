@@ -4,13 +4,17 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <variant>
+#include <vector>
 
 #include "cli/args.h"
 #include "cli/crash.h"
+#include "cli/progress_bar.h"
 #include "cli/say_impl.h"
 #include "cli/system/process.h"
 
@@ -46,13 +50,29 @@ Flavor flavor_of(std::string_view program, Flavor built) {
   return program == "tract" || program == "tract.exe" ? Flavor::kTract : built;
 }
 
+/// Return whether a command has an option --quiet that is given.
+bool is_quiet(Command* command) {
+  std::vector<Option> options;
+  command->add_options(&options);
+  for (const Option& each : options) {
+    const auto* const given = std::get_if<bool*>(&each.value);
+    if (given && std::string_view(each.names) == "-q,--quiet") return **given;
+  }
+  return false;
+}
+
 int run(int argc, char** argv, Flavor flavor) {
   ParsedArgs parsed = parse_args(argc, argv, flavor);
   if (parsed.done) return parsed.exit_status;
   const ProgramOptions& program = parsed.common.program;
   const Log log(flavor, program.verbosity);
   start_timeout(program.timeout_s);
-  const Status status = parsed.command->run(parsed.common, log);
+  Status status;
+  {
+    std::optional<ProgressBar> bar;
+    if (flavor == Flavor::kRill && !is_quiet(parsed.command.get())) bar.emplace();
+    status = parsed.command->run(parsed.common, log);
+  }
   // Unwritten output, because of a full disk or a closed pipe, is a failure.
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!status.ok()) {

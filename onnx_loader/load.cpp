@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/checked.h"
+#include "core/base/progress.h"
 #include "core/base/search.h"
 #include "nnef_loader/archive/source.h"
 #include "nnef_loader/system/files.h"
@@ -42,6 +43,7 @@ Status check_shapes(const Graph& graph, const LoadOptions& options, const Findin
 Result<Graph> load_bytes(Bytes bytes, bool mapped, const std::string& folder,
                          const std::string& file, const Operators& ops,
                          const LoadOptions& options) {
+  const ProgressStage stage(Stage::kLoad);
   const int64_t values = (checked(options.limits.max_nodes) * 2).at_most(INT64_MAX);
   ProtoBudget budget{options.limits.max_nodes, values, options.limits.max_nodes};
   auto model = read_model(bytes, &budget);
@@ -72,6 +74,7 @@ Result<Graph> load_bytes(Bytes bytes, bool mapped, const std::string& folder,
     return status;
   }
   RILL_TRY(check_shapes(*graph, options, findings));
+  RILL_TRY(progress(1));
   return graph;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/progress.h"
 #include "core/base/search.h"
 
 namespace rill::plan_file {
@@ -99,7 +100,10 @@ Result<std::vector<TargetPlan>> compile(const Graph& graph,
   std::vector<TargetPlan> plans;
   WeightChoice others;
   if (options.weights) others = *options.weights;
+  const auto count = static_cast<double>(targets.size());
   for (size_t i = 0; i < targets.size(); ++i) {
+    const auto at = static_cast<double>(i);
+    const ProgressPart part(at / count, (at + 1) / count);
     // All targets have the same layers; report those of the first one.
     WeightChoice* weights = !options.weights ? nullptr : i == 0 ? options.weights : &others;
     if (weights) weights->layers.clear();

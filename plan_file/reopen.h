@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "core/base/progress.h"
 #include "plan_file/read.h"
 #include "plan_file/write.h"
 
@@ -21,6 +22,9 @@ Status expect_file_reopens(const std::string& path, std::span<const TargetPlan> 
                            std::span<const StepKind* const> steps,
                            std::span<const OpModule* const> modules, const WriteOptions& options);
 
+/// The part of the time that writing takes; reading it back takes the rest.
+inline constexpr double kWriting = 0.4;
+
 /// Write a file of plans, and check that it reopens before it gets its name. `to`: a file that
 /// appears when it is committed, such as nnef::AtomicFile.
 template <class File>
@@ -30,10 +34,17 @@ Status write_reopened(File to, const PlanFile& file, std::span<const TargetPlan>
   const std::string& written = to.temporary();
   // A pipe, or another path that is written to directly, cannot be read again.
   if (written.empty()) RILL_TRY(expect_reopens(file.joined(), plans, steps, modules, options));
-  RILL_TRY(file.each_piece([&](std::span<const std::byte> piece) { return to.write(piece); }));
+  int64_t bytes = 0;
+  const auto write = [&](std::span<const std::byte> piece) -> Status {
+    bytes += static_cast<int64_t>(piece.size());
+    RILL_TRY(progress(kWriting * static_cast<double>(bytes) / static_cast<double>(file.bytes())));
+    return to.write(piece);
+  };
+  RILL_TRY(file.each_piece(write));
   if (!written.empty()) {
     RILL_TRY(expect_file_reopens(written, plans, steps, modules, options));
   }
+  RILL_TRY(progress(1));
   return to.commit();
 }
 

@@ -258,7 +258,8 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   };
   const std::set<int64_t> begins = first_frames(report);
   for (int64_t at = pulses - 1; at >= 1 && !late(); --at) {
-    if (at <= kTries || at >= pulses - kTries || begins.contains(at)) RILL_TRY(runs.change(at, seen));
+    const bool is_tried = at <= kTries || at >= pulses - kTries || begins.contains(at);
+    if (is_tried) RILL_TRY(runs.change(at, seen));
   }
   for (int64_t rest = 1; rest <= pulse && pulses >= 3 && !late(); ++rest) {
     if (rest > 1 && rest < pulse && pulse > kTries) continue;

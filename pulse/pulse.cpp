@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/limits.h"
+#include "core/base/progress.h"
 #include "core/base/search.h"
 #include "core/dim/pattern.h"
 #include "core/graph/course.h"
@@ -27,6 +28,9 @@
 
 namespace rill::pulse {
 namespace {
+
+/// The part of the time that the first run over the nodes takes; another one may follow.
+constexpr double kFirstRun = 0.6;
 
 /// Translates a graph node by node, collecting every reason to refuse.
 class Pulsifier {
@@ -411,6 +415,7 @@ Result<Graph> Pulsifier::run(Report* report) {
   for (size_t i = 0; i < whole_.nodes.size(); ++i) {
     const int id = static_cast<int>(i);
     const Node& each = whole_.nodes[i];
+    RILL_TRY(progress(i, whole_.nodes.size()));
     builder_.enter(id);
     made_.emplace_back(pulsed_.nodes.size(), pulsed_.nodes.size());
     if (source_of(*each.op)) {
@@ -519,12 +524,17 @@ Result<int64_t> least_pulse_of(const Graph& graph, const Options& options) {
 
 Result<Graph> pulse_ready(const Graph& whole, const Options& options, Report* report) {
   Pulsifier pulsifier(whole, options, all_read(whole));
-  auto pulsed = pulsifier.run(report);
+  const auto run = [&](Pulsifier* each, double begin, double end) {
+    const ProgressPart part(begin, end);
+    return each->run(report);
+  };
+  auto pulsed = run(&pulsifier, 0, kFirstRun);
   if (pulsed.ok()) {
     // The reads of frames are known after every node was pulsed.
     auto unread = pulsifier.unread();
     if (!unread) return pulsed;
-    auto earlier = Pulsifier(whole, options, *std::move(unread)).run(report);
+    Pulsifier again(whole, options, *std::move(unread));
+    auto earlier = run(&again, kFirstRun, 1);
     return earlier.ok() ? std::move(earlier) : std::move(pulsed);
   }
   if (pulsifier.unit() == 1) return pulsed;
@@ -572,6 +582,7 @@ auto for_some_streams_at_least(const Graph& graph, const Options& options, const
 }  // namespace
 
 Result<int64_t> least_pulse(const Graph& graph, const Options& options) {
+  const ProgressStage stage(Stage::kPulse);
   auto least = for_some_streams_at_least(graph, options, [&](const Graph& each) {
     return least_pulse_of(each, options);
   });
@@ -580,6 +591,7 @@ Result<int64_t> least_pulse(const Graph& graph, const Options& options) {
 }
 
 Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report) {
+  const ProgressStage stage(Stage::kPulse);
   const auto pulse = options.pulse.to_int();
   if (!pulse) {
     return fail(Code::kPulse, "pulse ", options.pulse, ": expected a number of frames");
@@ -596,6 +608,7 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
     take_empty_extents(graph, again, &*pulsed, report);
     take_streams_of_no_output(graph, &*pulsed);
   }
+  RILL_TRY(progress(1));
   return pulsed;
 }
 

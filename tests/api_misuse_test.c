@@ -617,6 +617,7 @@ int main(int argc, char** argv) {
   models_alone(argv[1]);
   pulsed(argv[1]);
   whole(argv[1]);
+  cancelled(argv[1]);
   verified(argv[1], argv[2]);
   printf("%d checks, %d failures\n", checks, failures);
   return failures != 0;

@@ -4,8 +4,33 @@
 #include <stdint.h>
 
 #include "rill/compile.h"
+#include "rill/progress.h"
 #include "rill/verify.h"
 #include "tests/api_misuse.h"
+
+static int stop(void* user, rill_stage stage, double fraction) {
+  ++*(int*)user;
+  return stage != RILL_STAGE_LOAD || fraction < 0;
+}
+
+static void cancelled(const char* models) {
+  int stops = 0;
+  rill_model* model = NULL;
+  const char* archive = path_of(0, models, "tcn_dilated/model.nnef.tgz");
+  TRUE(strcmp(rill_stage_name(RILL_STAGE_AUDIT), "audit") == 0);
+  TRUE(strcmp(rill_stage_name((rill_stage)99), "unknown") == 0);
+  TRUE(strcmp(rill_stage_name((rill_stage)-1), "unknown") == 0);
+  rill_set_progress(NULL, &stops);
+  FINE(rill_load(archive, NULL, &model));
+  rill_model_free(model);
+  rill_set_progress(stop, &stops);
+  REFUSED(CANCELLED, "rill_load: cancelled", rill_load(archive, NULL, &model));
+  TRUE(model == NULL && stops == 1);
+  REFUSED(IO, "", rill_load("/no/such/file", NULL, &model));
+  rill_set_progress(NULL, NULL);
+  FINE(rill_load(archive, NULL, &model));
+  rill_model_free(model);
+}
 
 static void verified(const char* models, const char* scratch) {
   rill_model* model = NULL;

@@ -28,10 +28,11 @@ rill_test(session_fuzz_test
                   session_fuzz/wander.cpp session_fuzz/wander_streams.cpp
           DEPENDS rill_test_bundles rill_property rill_nnef rill_ops LABELS models)
 # They interpose on malloc, so each is a separate program.
-foreach(name realtime soak memory)
+foreach(name realtime soak memory progress)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
 endforeach()
+rill_define_source_dir(progress_test.cpp)
 if(RILL_PLAN_FILES)
   rill_test(compile_test SOURCES compile_test.cpp DEPENDS rill_test_bundles LABELS models)
 endif()

@@ -3,6 +3,7 @@
 #include "api/src/errors.h"
 #include "api/src/guard.h"
 #include "api/src/model_handle.h"
+#include "api/src/progress.h"
 
 #ifndef RILL_WITHOUT_AUDIT
 namespace {
@@ -31,6 +32,10 @@ rill_status run_audit(const rill_model& whole, const rill_model& pulsed,
   if (!done.ok()) return rill::api::report(done.status());
   if (report) report_to(*done, report);
   const rill::Status verdict = done->verdict();
+  if (done->outcome() == rill::audit::Outcome::kNotReached) {
+    return rill::api::refuse(RILL_E_NOT_REACHED, "%s. %s", verdict.error().message.c_str(),
+                             verdict.error().hint.c_str());
+  }
   return verdict.ok() ? RILL_OK : rill::api::report(verdict);
 }
 
@@ -62,7 +67,7 @@ rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
     const rill_status known = rill::api::check_size(report, "rill_audit_report");
     if (known != RILL_OK) return known;
   }
-  return rill::api::guarded("rill_model_audit", [&] {
+  return rill::api::guarded_with_progress("rill_model_audit", [&] {
     rill::audit::Options options;
     if (opts && opts->seconds > 0) options.seconds = opts->seconds;
     if (opts) options.seed = opts->seed;

@@ -6,6 +6,7 @@
 #include "api/src/errors.h"
 #include "api/src/guard.h"
 #include "api/src/model_handle.h"
+#include "api/src/progress.h"
 #ifndef RILL_WITHOUT_PLAN_FILES
 #include "nnef_loader/archive/atomic_file.h"
 #include "nnef_loader/properties.h"
@@ -59,13 +60,20 @@ void report_to(const rill::WeightChoice& choice, const rill_compile_opts& opts) 
 }
 
 Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const char* path) {
+  // Preparing takes most of the time; writing the file takes the rest.
+  constexpr double kPreparing = 0.6;
+  const rill::ProgressStage stage(rill::Stage::kCompile);
   RILL_ASSIGN(rill::WeightChoice choice, choice_of(opts));
   plan_file::CompileOptions compile;
   RILL_ASSIGN(compile.targets,
               plan_file::targets_named(opts.targets ? opts.targets : "native", "targets"));
   compile.weights = &choice;
   compile.notes = opts.no_notes == 0;
-  auto made = plan_file::compile(graph, rill::ops::op_table(), compile);
+  const auto prepare = [&] {
+    const rill::ProgressPart part(0, kPreparing);
+    return plan_file::compile(graph, rill::ops::op_table(), compile);
+  };
+  auto made = prepare();
   if (!made.ok() && made.error().code == Code::kSymbol) {
     return made.take_status().hint(
         "Bind it with rill_model_set_symbol, or stream along it with rill_model_pulse");
@@ -79,6 +87,7 @@ Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const c
   if (opts.weights) options.weights = plan_file::weights_text(choice);
   RILL_ASSIGN(const plan_file::PlanFile file,
               plan_file::make_file(plans, rill::ops::op_table(), options));
+  const rill::ProgressPart part(kPreparing, 1);
   RILL_ASSIGN(rill::nnef::AtomicFile to, rill::nnef::AtomicFile::create(path));
   RILL_TRY(plan_file::write_reopened(std::move(to), file, plans, rill::ops::step_table(),
                                      rill::ops::op_table(), options));
@@ -106,7 +115,7 @@ rill_status rill_compile(const rill_model* model, const rill_compile_opts* opts,
                 "rill_compile: this build does not write plan files; RILL_PLAN_FILES=ON makes one "
                 "that does");
 #else
-  return rill::api::guarded("rill_compile", [&] {
+  return rill::api::guarded_with_progress("rill_compile", [&] {
     const Status status = compiled(model->graph, opts ? *opts : rill_compile_opts{}, path);
     return status.ok() ? RILL_OK : rill::api::report(status);
   });

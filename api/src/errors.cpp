@@ -194,6 +194,8 @@ rill_status rill_last_error_info(rill_error_info* info) {
 }
 
 const char* rill_status_name(rill_status status) {
+  if (status == RILL_E_CANCELLED) return "cancelled";
+  if (status == RILL_E_NOT_REACHED) return "not reached";
   if (status < RILL_OK || status > RILL_E_INTERNAL) return "unknown";
   return rill::code_name(static_cast<rill::Code>(status)).data();
 }

@@ -11,6 +11,7 @@
 #include "api/src/log.h"
 #include "api/src/lookup.h"
 #include "api/src/model_handle.h"
+#include "api/src/progress.h"
 #include "api/src/pulsed.h"
 #include "core/base/search.h"
 #include "core/optim/optim.h"
@@ -30,6 +31,7 @@ using rill::Status;
 using rill::api::alive;
 using rill::api::change;
 using rill::api::guarded;
+using rill::api::guarded_with_progress;
 using rill::api::kNotAModel;
 using rill::api::refuse;
 using rill::api::report;
@@ -96,6 +98,23 @@ Result<Graph> simplified(Result<Graph> graph) {
 }  // namespace rill::api
 
 namespace {
+
+/// The part of the time that loading and pulsing take; simplifying the graph takes the rest.
+constexpr double kMostWork = 0.9;
+
+/// Load a model and simplify it.
+template <class Source>
+Result<Graph> loaded(const Source& source, const rill::nnef::LoadOptions& options,
+                     const char* constants) {
+  const rill::ProgressStage stage(rill::Stage::kLoad);
+  const auto load = [&] {
+    const rill::ProgressPart part(0, kMostWork);
+    return rill::api::load_any(source, options, constants);
+  };
+  RILL_ASSIGN(Graph graph, simplified(load()));
+  RILL_TRY(rill::progress(1));
+  return graph;
+}
 
 rill_status hand_out(Result<Graph> graph, rill_model** model) {
   if (!graph.ok()) return report(graph.status());
@@ -259,17 +278,25 @@ Result<Graph> shaped(const rill_model& model, std::span<const rill_view> inputs)
 Result<rill::api::PulsedModel> rill::api::pulse_model(const rill_model& model,
                                                       const std::string& symbol,
                                                       std::string_view pulse) {
+  const ProgressStage stage(rill::Stage::kPulse);
   PulsedModel out;
   out.options.symbol = symbol;
   RILL_TRY(check_symbols(model, {symbol}));
   RILL_ASSIGN(const auto bounds, rill::pulse::parse_bounds(pulse));
+  const double chosen = bounds ? kMostWork : 0;
   if (bounds) {
+    const ProgressPart part(0, chosen);
     RILL_ASSIGN(out.choices, rill::pulse::choices(model.graph, out.options, *bounds));
     out.options.pulse = Dim(rill::pulse::best(out.choices).pulse);
   } else {
     RILL_ASSIGN(out.options.pulse, rill::parse_dim(pulse));
   }
-  RILL_ASSIGN(out.graph, simplified(rill::pulse::pulsify(model.graph, out.options, &out.report)));
+  const auto pulse_it = [&] {
+    const ProgressPart part(chosen, 1);
+    return rill::pulse::pulsify(model.graph, out.options, &out.report);
+  };
+  RILL_ASSIGN(out.graph, simplified(pulse_it()));
+  RILL_TRY(progress(1));
   return out;
 }
 
@@ -300,10 +327,10 @@ rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model**
   rill::nnef::LoadOptions options;
   const rill_status known = load_options(opts, &options);
   if (known != RILL_OK) return known;
-  return guarded("rill_load", [&] {
+  return guarded_with_progress("rill_load", [&] {
     const Status loads = rill::api::no_plan_file(path);
     if (!loads.ok()) return report(loads);
-    return hand_out(simplified(rill::api::load_any(path, options, constants_of(opts))), model);
+    return hand_out(loaded(path, options, constants_of(opts)), model);
   });
 }
 
@@ -316,10 +343,10 @@ rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opt
   const rill_status known = load_options(opts, &options);
   if (known != RILL_OK) return known;
   const std::span<const std::byte> span(static_cast<const std::byte*>(bytes), size);
-  return guarded("rill_load_memory", [&] {
+  return guarded_with_progress("rill_load_memory", [&] {
     const Status loads = rill::api::no_plan_file(span);
     if (!loads.ok()) return report(loads);
-    return hand_out(simplified(rill::api::load_any(span, options, constants_of(opts))), model);
+    return hand_out(loaded(span, options, constants_of(opts)), model);
   });
 }
 
@@ -414,7 +441,7 @@ rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* 
     return refuse(RILL_E_STATE, "the model is pulsed already, along %s",
                   model->stream_symbol.c_str());
   }
-  return guarded("rill_model_pulse", [&] {
+  return guarded_with_progress("rill_model_pulse", [&] {
     const std::string named(symbol ? symbol : rill::kDefaultStreamSymbol);
     return change(model, pulsed(*model, named, pulse));
   });

@@ -3,12 +3,13 @@
 #include "api/src/errors.h"
 #include "api/src/guard.h"
 #include "api/src/model_handle.h"
+#include "api/src/progress.h"
 #include "core/base/raise_limit.h"
 #include "core/exec/plan.h"
 #include "nnef_loader/properties.h"
 
 using rill::api::alive;
-using rill::api::guarded;
+using rill::api::guarded_with_progress;
 using rill::api::refuse;
 using rill::api::report;
 
@@ -59,7 +60,8 @@ rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts, ri
     options.optimize = opts->plain == 0;
     limit = opts->max_session_bytes;
   }
-  return guarded("rill_prepare", [&] { return make_plan(*model, options, limit, plan); });
+  return guarded_with_progress("rill_prepare",
+                               [&] { return make_plan(*model, options, limit, plan); });
 }
 
 }  // extern "C"

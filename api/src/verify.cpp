@@ -8,6 +8,7 @@
 #include "api/src/errors.h"
 #include "api/src/guard.h"
 #include "api/src/model_handle.h"
+#include "api/src/progress.h"
 #include "api/src/pulsed.h"
 #include "core/base/checked.h"
 #ifndef RILL_WITHOUT_AUDIT
@@ -287,7 +288,7 @@ rill_status rill_check(const rill_model* whole, const rill_view* inputs, size_t 
     const rill_status same = check_size(report, "rill_check_report");
     if (same != RILL_OK) return same;
   }
-  return rill::api::guarded("rill_check", [&] {
+  return rill::api::guarded_with_progress("rill_check", [&] {
     const Status status = checked(*whole, {inputs, input_count}, opts, report);
     return status.ok() ? RILL_OK : rill::api::report(status);
   });
@@ -317,7 +318,7 @@ rill_status rill_inspect(const rill_model* whole, const char* symbol, const char
     const rill_status known = check_size(report, "rill_inspect_report");
     if (known != RILL_OK) return known;
   }
-  return rill::api::guarded("rill_inspect", [&] {
+  return rill::api::guarded_with_progress("rill_inspect", [&] {
     const std::string named(symbol ? symbol : rill::kDefaultStreamSymbol);
     const Status status = inspected(*whole, named, pulse, opts, report);
     return status.ok() ? RILL_OK : rill::api::report(status);

@@ -9,7 +9,7 @@ namespace rill {
 /// Work that takes long. The values mirror `rill_stage` of the C ABI.
 enum class Stage : uint8_t { kLoad, kPulse, kPrepare, kCompile, kCheck, kAudit };
 
-/// Receives the fraction of a stage that is done. Returns whether to go on.
+/// Receives the fraction of a stage that is done. Returns whether to continue.
 using ProgressFn = bool (*)(void* user, Stage stage, double fraction);
 
 /// Fractions of a stage to which those of the current work are mapped.
@@ -46,7 +46,7 @@ class ProgressScope {
 };
 
 /// Names the stage of the work that follows. Within another stage it has the range of the
-/// `ProgressPart` around it; without one it asks whether to go on, and advances nothing.
+/// `ProgressPart` around it; without one it asks whether to continue, and advances nothing.
 class ProgressStage {
  public:
   explicit ProgressStage(Stage stage);
@@ -71,7 +71,7 @@ class ProgressPart {
 };
 
 /// Report the fraction of the current part that is done; a smaller one than before counts as that
-/// one. Errors: kState if the function does not want the work to go on, from then on.
+/// one. Errors: kState if the function does not want the work to continue, from then on.
 Status progress(double fraction);
 
 /// As above, for `done` of `count` equal pieces.

@@ -7,6 +7,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/limits.h"
+#include "core/base/progress.h"
 #include "core/base/search.h"
 #include "core/exec/builder.h"
 #include "core/exec/layout.h"
@@ -253,6 +254,7 @@ Status PlanBuilder::run(std::span<const Operand> body_sources) {
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     const Node& node = graph_.nodes[i];
     const int id = static_cast<int>(i);
+    if (!outer_) RILL_TRY(progress(i, graph_.nodes.size()));
     if (const auto* constant = node.op->as<Const>()) {
       TensorPtr value = constant->value;
       if (value->dtype() == DType::kDim) {
@@ -418,6 +420,8 @@ Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOpt
 
 Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, const Graph& graph,
                                                     const PrepareOptions& options) {
+  const ProgressStage stage(Stage::kPrepare);
+  RILL_TRY(progress(0));
   Graph ready = graph.streaming ? graph : graph.stateless();
   if (options.optimize) {
     const bool few_bits = options.weights && options.weights->format != WeightFormat::kF32;
@@ -458,6 +462,7 @@ Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, cons
     // If the model was pulsed elsewhere, the pulsed graph itself counts as the model.
     plan->model = ready.streaming->model ? *ready.streaming->model : fingerprint(graph);
   }
+  RILL_TRY(progress(1));
   return std::shared_ptr<const Plan>(std::move(plan));
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/checked.h"
+#include "core/base/progress.h"
 #include "core/base/raise_limit.h"
 #include "core/base/status.h"
 #include "nnef_loader/archive/archive.h"
@@ -38,7 +39,9 @@ class Budget {
     return std::clamp<int64_t>(claimed, 0, std::min(plausible, left()));
   }
 
+  /// Errors: kParse beyond the budget; kState if whoever receives progress cancels.
   Status take(int64_t bytes) {
+    RILL_TRY(progress(0));
     if (bytes > left()) return refuse(checked_add(taken_, bytes));
     taken_ += bytes;
     return {};

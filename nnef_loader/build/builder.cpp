@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/base/checked.h"
+#include "core/base/progress.h"
 #include "core/base/raise_limit.h"
 #include "core/base/search.h"
 #include "core/optim/precision.h"
@@ -182,8 +183,9 @@ Result<Graph> Builder::build() {
   Scope scope;
   scope.target = &main_;
   scope.is_graph_body = true;
-  for (const Assignment& statement : decl.body) {
-    Status read = run_statement(statement, scope);
+  for (size_t i = 0; i < decl.body.size(); ++i) {
+    RILL_TRY(progress(i, decl.body.size()));
+    Status read = run_statement(decl.body[i], scope);
     if (!read.ok() && options_.read_so_far) *options_.read_so_far = std::move(main_.graph);
     RILL_TRY(std::move(read));
   }
@@ -206,6 +208,7 @@ Result<Graph> Builder::build() {
   }
   for (size_t i = 0; i < added.size(); ++i) main_.graph.add_output(added_names[i], added[i]);
   RILL_TRY(check_input_shapes(main_.graph));
+  RILL_TRY(progress(1));
   return upcast_chains(std::move(main_.graph), modules_, is_by_rill(main_.graph));
 }
 

@@ -1,5 +1,6 @@
 #include "nnef_loader/load.h"
 
+#include "core/base/progress.h"
 #include "core/base/raise_limit.h"
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/load_entries.h"
@@ -69,6 +70,7 @@ Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpModule*
 
 Result<Graph> load(const std::string& path, std::span<const OpModule* const> ops,
                    const LoadOptions& options) {
+  const ProgressStage stage(Stage::kLoad);
   RILL_ASSIGN(std::vector<Entry> entries, read_archive(path, options.limits, options.map_files));
   auto graph = load_entries(std::move(entries), ops, options);
   // Refusals without a line are about the archive.
@@ -78,6 +80,7 @@ Result<Graph> load(const std::string& path, std::span<const OpModule* const> ops
 
 Result<Graph> load_memory(std::span<const std::byte> bytes, std::span<const OpModule* const> ops,
                           const LoadOptions& options) {
+  const ProgressStage stage(Stage::kLoad);
   RILL_ASSIGN(std::vector<Entry> entries, read_archive_memory(bytes, "model", options.limits));
   return load_entries(std::move(entries), ops, options);
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/limits.h"
+#include "core/base/progress.h"
 #include "core/base/search.h"
 #include "core/graph/walk.h"
 #include "core/optim/precision.h"
@@ -239,7 +240,9 @@ Status Loader::run_graph(const GraphProto& graph, Env* env) {
   const auto masked = without_places(graph);
   if (!masked) return run_nodes(graph.nodes, env);
   RILL_ASSIGN(const std::vector<const NodeProto*> ordered, in_order(masked->nodes, budget_));
-  for (const NodeProto* node : ordered) {
+  for (size_t i = 0; i < ordered.size(); ++i) {
+    const NodeProto* const node = ordered[i];
+    if (!env->outer) RILL_TRY(progress(i, ordered.size()));
     if (!node->outputs.empty() && masked->selected.contains(node->outputs[0])) {
       RILL_TRY(check_selection(*node, env));
     }
@@ -266,7 +269,10 @@ Status Loader::check_selection(const NodeProto& node, Env* env) {
 
 Status Loader::run_nodes(const std::vector<NodeProto>& nodes, Env* env) {
   RILL_ASSIGN(const std::vector<const NodeProto*> ordered, in_order(nodes, budget_));
-  for (const NodeProto* node : ordered) RILL_TRY(run_node(*node, env));
+  for (size_t i = 0; i < ordered.size(); ++i) {
+    if (!env->outer) RILL_TRY(progress(i, ordered.size()));
+    RILL_TRY(run_node(*ordered[i], env));
+  }
   return {};
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare the functions, numbers and struct layouts of rill.h, compile.h and verify.h with
+"""Compare the functions, numbers and struct layouts of rill.h, compile.h, progress.h and verify.h with
 tests/abi/rill.txt, which programs that are built already rely on. Layouts are those of 64-bit machines.
 
     check.py ROOT CC [--write]
@@ -28,8 +28,8 @@ def members(body):
 
 
 def program(text):
-    lines = ['#include "rill/compile.h"', '#include "rill/verify.h"', "#include <stddef.h>", "#include <stdio.h>",
-             "int main(void) {", '  printf("RILL_ABI %u\\n", RILL_ABI);']
+    lines = ['#include "rill/compile.h"', '#include "rill/progress.h"', '#include "rill/verify.h"',
+             "#include <stddef.h>", "#include <stdio.h>", "int main(void) {", '  printf("RILL_ABI %u\\n", RILL_ABI);']
     for body in ENUM.findall(text):
         for name in re.findall(r"\bRILL_\w+", body):
             lines.append(f'  printf("{name} %d\\n", (int){name});')
@@ -42,7 +42,7 @@ def program(text):
 
 
 def described(root, compiler):
-    headers = [(root / "api/include/rill" / name).read_text() for name in ("rill.h", "compile.h", "verify.h")]
+    headers = [(root / "api/include/rill" / name).read_text() for name in ("rill.h", "compile.h", "progress.h", "verify.h")]
     text = COMMENT.sub("", "".join(headers))
     functions = sorted(" ".join(found.split()) for found in FUNCTION.findall(text))
     with tempfile.TemporaryDirectory() as folder:

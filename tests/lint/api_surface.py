@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check the public interface: librill.so exports the functions of rill.h, compile.h and verify.h and
+"""Check the public interface: librill.so exports the functions of rill.h, compile.h, progress.h and verify.h and
 nothing else, and the misuse test calls every one of them.
 
     api_surface.py ROOT [NM LIBRILL.SO]
@@ -39,7 +39,7 @@ def main():
     if library:
         lines = common.output(library[0], "-D", "--defined-only", library[1]).splitlines()
         exported = {line.split()[-1] for line in lines}
-    headers = [(root / "api/include/rill" / name).read_text() for name in ("rill.h", "compile.h", "verify.h")]
+    headers = [(root / "api/include/rill" / name).read_text() for name in ("rill.h", "compile.h", "progress.h", "verify.h")]
     findings = compare("".join(headers),
                        "".join(path.read_text() for path in sorted((root / "tests").glob("api_misuse*"))),
                        exported)

@@ -20,7 +20,7 @@ import zipfile
 
 ROWS, LAYERS = 1024, 24
 WEIGHTS = LAYERS * ROWS * ROWS * 4
-# What an audit holds of streams of two thousand frames, side by side.
+# Streams of two thousand frames, which an audit holds side by side.
 STREAMS = 64 << 20
 # The program, its libraries, tables of the model, and what a test machine adds.
 OVER = 24 << 20

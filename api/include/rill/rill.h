@@ -85,7 +85,9 @@ typedef enum rill_status RILL_ANY_INT {
   RILL_E_STATE = 9,  /**< a call that the current state does not allow */
   RILL_E_NOMEM = 10,
   RILL_E_ABI = 11, /**< a struct size that this library does not know */
-  RILL_E_INTERNAL = 12
+  RILL_E_INTERNAL = 12,
+  RILL_E_CANCELLED = 13, /**< the function of rill_set_progress ended the call */
+  RILL_E_NOT_REACHED = 14 /**< an audit compared no stream that is long enough */
 } rill_status;
 
 typedef enum rill_dtype RILL_ANY_INT {
@@ -288,10 +290,10 @@ typedef struct rill_audit_report {
 /** Compare a pulsed model with `whole`, its clone from before `rill_model_pulse`, on noise of
  *  magnitudes from 1e-3 to 1e4: streams of many lengths, in every mode of this interface, with NaN
  *  after their ends. Symbols that are free in both become 2. `opts` and `report` may be null.
- *  Errors: RILL_E_STATE if a frame differs, with length, mode, output and place; if nothing could
- *  be compared; if no compared stream was long enough to fill every window of frames, which takes
- *  more seconds; and if an output is not proven because it never varied or was not finite.
- *  RILL_E_PULSE if `pulsed` is not pulsed, runs over windows, or has other inputs. */
+ *  Errors: RILL_E_STATE if a frame differs, with length, mode, output and place; if nothing was
+ *  compared; if an output is not proven, as it never varied or was not finite. RILL_E_NOT_REACHED
+ *  if nothing differs, but no compared stream filled every window of frames. RILL_E_PULSE if
+ *  `pulsed` is not pulsed, runs over windows, or has other inputs. */
 RILL_API rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
                                       const rill_audit_opts* opts, rill_audit_report* report);
 
@@ -369,8 +371,7 @@ RILL_API rill_status rill_plan_map_opts(const void* bytes, size_t size, const ri
                                         rill_plan** plan);
 /** Add an owner and return the plan; null for an invalid handle. Thread: any. */
 RILL_API rill_plan* rill_plan_retain(rill_plan* plan);
-/** Remove an owner; the last one frees the plan. Sessions are owners. Null is allowed. Thread: any.
- *  */
+/** Remove an owner; the last one frees the plan. Sessions are owners; null is fine. Thread: any. */
 RILL_API void rill_plan_release(rill_plan* plan);
 
 /** Return the number of inputs or outputs; 0 for an invalid handle. */
@@ -590,8 +591,7 @@ RILL_API rill_status rill_state_save(const rill_session* session, void* bytes, s
 /** Continue a saved stream. The plan may differ in pulse, options or machine, but not in the model
  *  or in the values of its symbols.
  *  Errors: RILL_E_PARSE for bytes that are no state, truncated, damaged, or of another version;
- *  RILL_E_STATE for the state of another model, and if the pulses differ in the delay of a node,
- *  with its name. */
+ *  RILL_E_STATE for the state of another model, and, with its name, if a node's delay differs. */
 RILL_API rill_status rill_state_load(rill_session* session, const void* bytes, size_t size);
 
 /** Run a plan that does not stream: copy inputs, step, copy outputs. Views may have any strides.
