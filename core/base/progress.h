@@ -71,7 +71,7 @@ class ProgressPart {
 };
 
 /// Report the fraction of the current part that is done; a smaller one than before counts as that
-/// one. Errors: kState if the function does not want the work to continue, from then on.
+/// one. Errors: kState once the function does not want the work to continue.
 Status progress(double fraction);
 
 /// As above, for `done` of `count` equal pieces.

@@ -17,7 +17,7 @@ namespace rill::test {
 namespace {
 
 struct Drawn {
-  int64_t size = 0;    ///< frames of a chunk, behind the stride
+  int64_t size = 0;    ///< frames of a chunk, after the stride
   int64_t right = 0;   ///< chunks to the right that a query sees
   int64_t layers = 0;
   int64_t stride = 1;
@@ -26,7 +26,7 @@ struct Drawn {
   int64_t chunk() const { return size * stride; }
 };
 
-/// Layers that attend to chunks, one behind the other, behind a pool of every `stride` frames.
+/// Layers that attend to chunks, one after the other, after a pool of every `stride` frames.
 std::string document_of(const Drawn& drawn) {
   std::string text = str_cat(
       "  z0 = transpose(max_pool(transpose(x, axes = [0, 2, 1]), size = [1, 1, ", drawn.stride,
