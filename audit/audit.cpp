@@ -103,7 +103,7 @@ bool Auditor::time_for(int64_t length) {
 void Auditor::try_length(int64_t length, int64_t* compared) {
   if (length < 1 || length > report_.longest || tried_.contains(length)) return;
   if (!time_for(length)) return;
-  // Whoever cancels is asked again at the end.
+  // A cancelled audit ends with an error in any case: see `run`.
   if (!progress(1 - until_.left() / seconds_).ok()) return;
   tried_.insert(length);
   const double left = until_.left();

@@ -16,7 +16,7 @@ class Weights {
 
   /// Return zeros, aligned to 64 bytes, that live as long as the block; null if it is full.
   std::shared_ptr<void> take(int64_t bytes);
-  /// Take back memory of `bytes` bytes if it is what `take` gave last; nobody uses it any more.
+  /// Take back memory of `bytes` bytes if it is what `take` gave last. It has no user any more.
   void give_back(const void* taken, int64_t bytes);
 
  private:
