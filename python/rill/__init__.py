@@ -10,10 +10,11 @@ Arrays are NumPy arrays, or objects with ``__dlpack__`` or ``__array__``. Failur
 this module with code, node, expected, found and hint.
 """
 
-from ._errors import (ArgumentError, DTypeError, Error, FileError, InternalError, OutOfMemory,
-                      ParseError, PulseError, ShapeError, StateError, SymbolError,
-                      UnsupportedError)
+from ._errors import (ArgumentError, Cancelled, DTypeError, Error, FileError, InternalError,
+                      NotReachedError, OutOfMemory, ParseError, PulseError, ShapeError, StateError,
+                      SymbolError, UnsupportedError)
 from ._io import Io
+from ._progress import progress
 from ._rill import build_info, cpu, version
 from .checks import CheckError, CheckReport
 from .compiled import CompiledModel, CompileReport, load_plan
@@ -26,9 +27,9 @@ from .stream import Stream, step_together
 __version__ = version()
 
 __all__ = [
-    "ArgumentError", "CheckError", "CheckReport", "CompileReport", "CompiledModel",
+    "ArgumentError", "Cancelled", "CheckError", "CheckReport", "CompileReport", "CompiledModel",
     "DTypeError", "Effect", "Error", "FileError", "InternalError", "Io", "LatencyReport",
-    "Listener", "Model", "OutOfMemory", "ParseError", "Profile", "PulseError", "ShapeError",
-    "StateError", "Stream", "SymbolError", "UnsupportedError", "build_info", "cpu", "load",
-    "load_plan", "step_together", "version",
+    "Listener", "Model", "NotReachedError", "OutOfMemory", "ParseError", "Profile", "PulseError",
+    "ShapeError", "StateError", "Stream", "SymbolError", "UnsupportedError", "build_info", "cpu",
+    "load", "load_plan", "progress", "step_together", "version",
 ]

@@ -169,9 +169,20 @@ class InternalError(Error, RuntimeError):
     code = "internal"
 
 
+class Cancelled(Error):
+    """The function of ``rill.progress`` ended the call."""
+    code = "cancelled"
+
+
+class NotReachedError(StateError):
+    """No stream that an audit compared was long enough to fill every window of frames."""
+    code = "not reached"
+
+
 _CLASSES = {each.code: each for each in (
     ArgumentError, FileError, ParseError, UnsupportedError, ShapeError, DTypeError, SymbolError,
-    PulseError, StateError, OutOfMemory, AbiError, InternalError)}
+    PulseError, StateError, OutOfMemory, AbiError, InternalError, Cancelled,
+    NotReachedError)}
 
 
 def _again(kind, message, parts):

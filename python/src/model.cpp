@@ -3,10 +3,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <memory>
 
 #include "errors.h"
 #include "handles.h"
 #include "interpreter.h"
+#include "interruption.h"
 #include "rill/compile.h"
 
 namespace nb = nanobind;
@@ -76,15 +78,18 @@ nb::list symbols(const Model& model) {
 template <class Change>
 Model* changed(const Model& model, Change&& change) {
   rill_model* copy = nullptr;
-  const rill_status status = unlocked([&] {
-    const rill_status cloned = rill_model_clone(model.get(), &copy);
-    return cloned == RILL_OK ? change(copy) : cloned;
-  });
-  auto* const out = copy ? new Model(copy) : nullptr;
-  if (status == RILL_OK) return out;
-  const Failure failure = last_failure(status);
-  delete out;
-  throw failure;
+  rill_status status = RILL_OK;
+  {
+    const Interruption interruption;
+    status = unlocked([&] {
+      const rill_status cloned = rill_model_clone(model.get(), &copy);
+      return cloned == RILL_OK ? change(copy) : cloned;
+    });
+  }
+  std::unique_ptr<Model> out(copy ? new Model(copy) : nullptr);
+  Interruption::rethrow();
+  check(status);
+  return out.release();
 }
 
 Model* with_symbols(const Model& model, const Settings& settings) {
@@ -186,14 +191,14 @@ rill_load_opts load_opts(const std::string& constants, const nb::dict& limits) {
 Model* load(const nb::bytes& path, const std::string& constants, const nb::dict& limits) {
   const rill_load_opts options = load_opts(constants, limits);
   rill_model* model = nullptr;
-  check(unlocked([&] { return rill_load(path.c_str(), &options, &model); }));
+  check(interruptible([&] { return rill_load(path.c_str(), &options, &model); }));
   return new Model(model);
 }
 
 Model* load_bytes(const nb::bytes& bytes, const std::string& constants, const nb::dict& limits) {
   const rill_load_opts options = load_opts(constants, limits);
   rill_model* model = nullptr;
-  check(unlocked(
+  check(interruptible(
       [&] { return rill_load_memory(bytes.data(), bytes.size(), &options, &model); }));
   return new Model(model);
 }
@@ -203,7 +208,7 @@ Plan* prepare(const Model& model, bool plain, int64_t max_session_bytes) {
   options.plain = plain ? 1 : 0;
   options.max_session_bytes = max_session_bytes;
   rill_plan* plan = nullptr;
-  check(unlocked([&] { return rill_prepare(model.get(), &options, &plan); }));
+  check(interruptible([&] { return rill_prepare(model.get(), &options, &plan); }));
   return new Plan(plan);
 }
 
@@ -228,7 +233,7 @@ nb::list compile(const Model& model, const nb::bytes& path, const std::string& t
         {layer->node, layer->op, layer->kept, layer->f32_bytes, layer->bytes});
   };
   options.user = &layers;
-  check(unlocked([&] { return rill_compile(model.get(), &options, path.c_str()); }));
+  check(interruptible([&] { return rill_compile(model.get(), &options, path.c_str()); }));
   nb::list out;
   for (const Layer& layer : layers) {
     out.append(nb::make_tuple(layer.node, layer.op, layer.f32_bytes, layer.bytes, layer.kept));
@@ -241,7 +246,7 @@ nb::dict audit(const Model& whole, const Model& pulsed, double seconds, uint64_t
   options.seconds = seconds;
   options.seed = seed;
   auto report = sized<rill_audit_report>();
-  check(unlocked(
+  check(interruptible(
       [&] { return rill_model_audit(whole.get(), pulsed.get(), &options, &report); }));
   nb::dict out;
   out["lengths"] = report.lengths;

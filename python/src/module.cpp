@@ -42,7 +42,7 @@ NB_MODULE(_rill_of_main, module) {
       "status_names",
       [] {
         nb::list names;
-        for (int status = RILL_OK + 1; status <= RILL_E_INTERNAL; ++status) {
+        for (int status = RILL_OK + 1; status <= RILL_E_NOT_REACHED; ++status) {
           names.append(rill_status_name(static_cast<rill_status>(status)));
         }
         return names;
