@@ -162,6 +162,17 @@ class AuditCommand final : public ModelCommand {
 
 std::unique_ptr<Command> audit_command() { return std::make_unique<AuditCommand>(); }
 
+namespace {
+
+/// Say how to run the audit that the time for writing did not allow.
+std::string how_to_complete(double seconds) {
+  return escaped_format(
+      "; to complete it, run the options before this subcommand with `audit --seconds {:g}`",
+      kMoreSeconds * seconds);
+}
+
+}  // namespace
+
 Status audit_before_writing(const CommonOptions& common, const ProofOptions& proof,
                             bool deterministic, const Log& log, const Model& model, Graph* graph) {
   if (proof.no_audit || common.flavor == Flavor::kTract || model.stream_symbol.empty()) return {};
@@ -172,7 +183,10 @@ Status audit_before_writing(const CommonOptions& common, const ProofOptions& pro
   const double seconds = seconds_of(proof, kWritingSeconds);
   const auto report = audit_model(common, log, model, seconds);
   if (!report.ok()) {
-    log.notice(str_cat("Written without an audit: ", report.error().to_string()));
+    // Large models take longer than that for their first stream.
+    const bool slow = report.error().code == Code::kState;
+    log.notice(str_cat("Written without an audit: ", report.error().to_string(),
+                       slow ? how_to_complete(seconds) : ""));
     return {};
   }
   const Status verdict = report->verdict();
@@ -180,7 +194,7 @@ Status audit_before_writing(const CommonOptions& common, const ProofOptions& pro
   if (!reached) {
     const bool slow = report->windows[0].crossed <= report->longest;
     log.notice(str_cat("The audit is not complete: ", verdict.error().to_string(),
-                       slow ? escaped_format(": `--seconds {:g}`", kMoreSeconds * seconds) : ""));
+                       slow ? how_to_complete(seconds) : ""));
   } else if (!verdict.ok()) {
     Error error = verdict.error();
     error.hint = "--no-audit writes the model all the same";

@@ -217,6 +217,33 @@ INSTANTIATE_TEST_SUITE_P(Models, Inspect,
                                            "vad_marblenet_audio", "conv_tasnet"));
 
 /// The C++ interface reports the same as the C interface.
+TEST(Audit, AWindowThatNoStreamFillsHasAStatus) {
+  // No audit makes streams of more than 2^21 frames, whatever its time.
+  constexpr char kText[] =
+      "version 1.0;\n\nextension tract_registry tract_core;\nextension tract_symbol S;\n\n"
+      "graph network(x) -> (y)\n{\n  x = external<scalar>(shape = [1, 1, S]);\n"
+      "  p = pad(x, padding = [(0, 0), (0, 0), (3000000, 0)], border = 'constant', value = 0.0);\n"
+      "  y = max_pool(p, size = [1, 1, 2], stride = [1, 1, 1], dilation = [1, 1, 3000000], "
+      "padding = [(0, 0), (0, 0), (0, 0)], border = 'ignore');\n}\n";
+  rill_model* raw = nullptr;
+  ASSERT_EQ(rill_load_memory(kText, sizeof(kText) - 1, nullptr, &raw), RILL_OK)
+      << rill_last_error();
+  const ModelPtr whole(raw);
+  ASSERT_EQ(rill_model_clone(raw, &raw), RILL_OK);
+  const ModelPtr pulsed(raw);
+  ASSERT_EQ(rill_model_pulse(raw, "S", "1"), RILL_OK) << rill_last_error();
+  rill_audit_opts opts = {};
+  opts.size = sizeof(opts);
+  opts.seconds = 3;
+  rill_audit_report report = {};
+  report.size = sizeof(report);
+  EXPECT_EQ(rill_model_audit(whole.get(), pulsed.get(), &opts, &report), RILL_E_NOT_REACHED);
+  const std::string text = rill_last_error();
+  EXPECT_NE(text.find("cross the window of 3000000 frames"), std::string::npos) << text;
+  EXPECT_GT(report.lengths, 0);
+  EXPECT_EQ(std::string(rill_status_name(RILL_E_NOT_REACHED)), "not reached");
+}
+
 TEST(VerifyInCpp, ChecksAndInspects) {
   const std::string folder = std::string(kFolder) + "kws_gru/";
   Result<Model> model = Model::load(folder + "model.nnef.tgz");

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from . import _rill
 from ._arrays import in_order, out_of
-from ._errors import ArgumentError, StateError, bytes_of, number, path_bytes, thread_count
+from ._errors import ArgumentError, NotReachedError, bytes_of, number, path_bytes, thread_count
 from ._html import cell, folded, page, table
 from ._io import Described
 from ._lazy import np
@@ -174,7 +174,8 @@ class Model(Described):
     def audit(self, symbol: str = "S", pulse: Union[int, str] = "auto", *, seconds: float = 2.0,
               seed: int = 0) -> Dict[str, int]:
         """Compare streams of noise with whole runs, in every mode, at the lengths that the model
-        itself names. Returns the counts of comparisons. Errors: StateError if a frame differs or
+        itself names. Returns the counts of comparisons. Errors: NotReachedError if no stream in that
+        time was long enough to fill every window of frames; StateError if a frame differs or
         nothing could be compared; PulseError."""
         pulsed = self._open.pulsed(_text("symbol", symbol), _pulse(pulse))
         return self._open.audit(pulsed, number("seconds", seconds), _whole("seed", seed) % (1 << 64))
@@ -226,9 +227,7 @@ class Model(Described):
             if seconds > 0 and window is None:
                 try:
                     audited = handle.audit(pulsed, seconds, 0)
-                except StateError as error:
-                    if "not compared: " not in str(error):
-                        raise
+                except NotReachedError as error:
                     warnings.warn(f"the audit of {path} is not complete: {error}", stacklevel=2)
             handle = pulsed
         layers = handle.compile(path_bytes(path), ",".join(_texts("target", target)),
