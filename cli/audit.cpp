@@ -164,7 +164,7 @@ std::unique_ptr<Command> audit_command() { return std::make_unique<AuditCommand>
 
 namespace {
 
-/// Say how to run the audit that the time for writing did not allow.
+/// Return the remedy for an audit that the time for writing did not allow.
 std::string how_to_complete(double seconds) {
   return escaped_format(
       "; to complete it, run the options before this subcommand with `audit --seconds {:g}`",
