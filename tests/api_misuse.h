@@ -1,4 +1,5 @@
-/* How a test of the C interface judges a call: refused, with code and message, or fine. */
+/* Check a call of the C interface: either refused with the expected code and message, or
+ * successful. */
 #pragma once
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ static void expect_true(int line, const char* what, int holds) {
   printf("line %d: %s does not hold\n", line, what);
 }
 
-/* One line of the table: the status wanted, a part of the message, the call. */
+/* One row of the table: the expected status, a part of the message, the call. */
 #define REFUSED(code, text, call) expect(__LINE__, #call, RILL_E_##code, text, call)
 #define FINE(call) expect(__LINE__, #call, RILL_OK, "", call)
 #define TRUE(condition) expect_true(__LINE__, #condition, condition)

@@ -1,4 +1,4 @@
-/* Calls of the C interface on models: what is refused, and with which text. */
+/* Refused calls of the C interface on models, with their messages. */
 #pragma once
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Calls every function of rill.h and verify.h with null pointers, wrong handles, wrong indices,
- * wrong sizes and at wrong times. Each call must be refused with its code and a message, and change
- * nothing.
+ * wrong sizes and at wrong times. Each call must be refused with its code and a message, and
+ * must change nothing.
  *   api_misuse_test <folder of models> <folder to write to> */
 #include <stdint.h>
 #include <stdio.h>

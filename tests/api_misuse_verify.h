@@ -1,4 +1,4 @@
-/* Calls of verify.h and compile.h: what is refused, and with which text. */
+/* Refused calls of verify.h and compile.h, with their messages. */
 #pragma once
 
 #include <stdint.h>

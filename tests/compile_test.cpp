@@ -1,5 +1,5 @@
-// rill_compile: its files open, and run like the results of rill_prepare; it reports what it cannot
-// do.
+// The files of rill_compile open, and run like the plans of rill_prepare. Errors name what it
+// cannot compile.
 
 #include "rill/compile.h"
 
@@ -118,7 +118,7 @@ TEST_F(Compile, KeepsThePropertiesOfTheModel) {
   ASSERT_EQ(rill_compile(model_.get(), nullptr, path_.c_str()), RILL_OK) << rill_last_error();
   EXPECT_EQ(properties_of(opened().plan.get()), expected);
   EXPECT_EQ(properties_of(open_session(model_.get()).plan.get()), expected);
-  // A plan without a graph reads the same ones.
+  // A plan without a graph has the same properties.
   rill_property found = {};
   found.size = sizeof(found);
   const Opened again = opened();
@@ -159,7 +159,7 @@ TEST_F(Compile, TellsTheLayersWhoseWeightsHaveFewerBits) {
   opts_.keep_count = 1;
   ASSERT_EQ(rill_compile(model_.get(), &opts_, path_.c_str()), RILL_OK) << rill_last_error();
   EXPECT_EQ(layers_.small.size(), small - 1);
-  // Two CPUs have the same layers, which are reported once.
+  // Both CPUs have the same layers, so these are reported once.
   const Layers once = std::move(layers_);
   layers_ = {};
   opts_.targets = "native,scalar";

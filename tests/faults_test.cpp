@@ -1,4 +1,4 @@
-// Archives that are cut or altered, and disks that fail: an error each time, and nothing half done.
+// Cut or altered archives and failing disks give an error each time, and leave no partial result.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ rill_status load(const std::vector<char>& bytes, size_t count) {
   return status;
 }
 
-/// Every place of a small file; of a large one both ends, and places in between.
+/// Return all offsets of a small file; of a large one both ends and a sample in between.
 std::vector<size_t> places(size_t size) {
   std::vector<size_t> out;
   const size_t edge = size < 6000 ? size : 40;
@@ -164,7 +164,7 @@ TEST_F(Writing, APipeThatNobodyReadsIsAnErrorAndNoSignal) {
 }
 
 TEST(Reading, AReadThatFailsIsAnErrorThatSaysSo) {
-  const char* const path = "/proc/self/mem";  // nothing lies at its first byte
+  const char* const path = "/proc/self/mem";  // reading its first byte fails
   if (!fs::exists(path)) GTEST_SKIP() << "no " << path;
   rill_model* raw = nullptr;
   const rill_status status = rill_load(path, nullptr, &raw);

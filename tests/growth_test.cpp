@@ -1,6 +1,6 @@
-// Graphs as large as the limits allow: they load, pulse and prepare on the smallest of stacks, by
-// work that grows like the graph, for any operators and wiring. Work is counted in heap allocations
-// and their bytes, which are the same in every run.
+// Graphs of the maximal size load, pulse and prepare on the smallest stack. The work grows linearly
+// with the graph for any operators and wiring. It is counted in heap allocations and bytes, which
+// are equal in every run.
 
 #include <gtest/gtest.h>
 
@@ -19,12 +19,12 @@ namespace rill::test {
 namespace {
 
 #if defined(RILL_SANITIZED)
-constexpr size_t kStack = size_t{8} << 20;  // frames are several times as large
+constexpr size_t kStack = size_t{8} << 20;  // instrumented stack frames are several times as large
 #else
 constexpr size_t kStack = size_t{64} << 10;
 #endif
 
-/// All that an app asks of the library until a model runs: empty, or the error.
+/// Run every call of an app from the archive to the first step. Return the error, or "".
 std::string run(const std::string& archive, bool streams) {
   rill_model* model = nullptr;
   rill_status status = rill_load_memory(archive.data(), archive.size(), nullptr, &model);
@@ -60,9 +60,9 @@ Run run_on_small_stack(Growth growth, const Statement& statement, size_t count) 
   return out;
 }
 
-/// Expect work to grow like the size: by four, plus a logarithm, plus walks back through up to 1024
-/// nodes, which most statements of the smaller graph do not have before them. Quadratic work would
-/// grow by sixteen.
+/// Expect linear growth of work. A graph of 4 times the size may take 4 times the work, a logarithm
+/// more, and walks back through up to 1024 nodes, for which most statements of the smaller graph
+/// have too few predecessors. Quadratic work would grow 16-fold.
 void expect_linear(Growth growth, const Statement& statement, size_t count) {
   constexpr double kMost = 9;
   const Run one = run_on_small_stack(growth, statement, count);
@@ -90,7 +90,7 @@ constexpr char kLoop[] =
     "fragment step(a: tensor<scalar>, h: tensor<scalar>) -> (n: tensor<scalar>) "
     "{ n = tanh(a + h); }\n";
 
-/// One or more of every group of operators.
+/// At least one operator of every group.
 std::vector<Group> groups() {
   return {
       {"math", {"@*1.#"}},
@@ -141,7 +141,7 @@ const auto kGrowths = ::testing::Values(Growth::kChain, Growth::kFan, Growth::kD
 INSTANTIATE_TEST_SUITE_P(Operators, Groups,
                          ::testing::Combine(kGrowths, ::testing::ValuesIn(groups())), GroupName());
 
-/// Enough statements for about 32 768 nodes, a quarter of the limit, and a quarter of them.
+/// Graphs of about 32 768 nodes, a quarter of the limit, and of a quarter of that size.
 class Large : public ::testing::TestWithParam<Growth> {};
 
 TEST_P(Large, GraphsTakeWorkAsTheyGrow) {

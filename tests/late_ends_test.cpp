@@ -1,7 +1,7 @@
-// Ends of streams, announced in every way: with the last frames, a step later, by steps of several
-// sessions, by pushes, and after the state of a stream was loaded. On graphs drawn at random, whose
-// wires may end before their inputs do, each way gives the frames of the whole run or is refused.
-// RILL_PROPERTY_SEEDS=first:count selects other seeds than those below.
+// Ends of streams, announced in every mode: with the last frames, a step later, by common steps of
+// several sessions, by pushes, and after loading the state of a stream. The graphs are random, and
+// their wires may end before their inputs do. Each mode gives the frames of the whole run or is
+// refused. RILL_PROPERTY_SEEDS=first:count selects other seeds.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ struct Model {
   int64_t unit = 1;  ///< pulses are multiples of it
 };
 
-/// A chain of layers, some of which cut frames off the end, and some of which add frames there.
+/// A chain of layers. Some cut frames off the end, and some append frames.
 class Chain {
  public:
   explicit Chain(audit::Draw* draw) : draw_(draw) {}
@@ -57,7 +57,7 @@ class Chain {
   static constexpr int64_t kConv = 3;
   static constexpr int64_t kBothEnds = 8;
 
-  /// A third of the chains read an early end behind windows over frames in front.
+  /// In a third of the chains, windows over a prefix precede an early end.
   std::vector<int64_t> drawn_kinds() {
     if (draw_->chance(33)) return {kBothEnds, kConv, kSlice, kPad};
     std::vector<int64_t> out(static_cast<size_t>(draw_->in(1, 5)));
@@ -71,7 +71,7 @@ class Chain {
            ")], border = " + attributes + ")";
   }
 
-  /// Windows of every stride up to 3 whose pulses stay small.
+  /// Convolutions of strides 1 to 3, as long as the unit of pulses stays small.
   std::string conv() {
     const int64_t stride = out_.unit <= 2 ? draw_->in(1, 3) : 1;
     out_.unit *= stride;
@@ -139,7 +139,7 @@ rill_view view_of(Frames* frames, const int64_t* shape) {
   return view;
 }
 
-/// The whole run; nothing where it is refused.
+/// Run the whole graph. Return false if it refuses the length.
 bool whole_run(const std::string& text, Frames in, Frames* out) {
   const auto length = static_cast<int64_t>(in.size());
   const Opened whole = opened(text, nullptr, length);
@@ -156,10 +156,10 @@ bool whole_run(const std::string& text, Frames in, Frames* out) {
   return out->empty() || rill_run(whole.session.get(), &from, 1, &to, 1) == RILL_OK;
 }
 
-/// How the end of a stream is announced.
+/// When and how a stream announces its end.
 enum class End { kWithFrames, kAStepLater, kTogether, kPushed, kLoadedAndFinished, kLast };
 
-/// A stream of one session, with all frames that it gave.
+/// A stream of one session, with all its output frames.
 class Stream {
  public:
   Stream(const std::string& text, int64_t pulse)
@@ -168,7 +168,7 @@ class Stream {
   explicit operator bool() const { return open_.session != nullptr; }
   rill_session* session() { return open_.session.get(); }
 
-  /// Run steps, and announce the end. Return the status of the call that announces it.
+  /// Run the steps and announce the end. Return the status of the announcing call.
   rill_status run(const Frames& in, End end);
   rill_status flush();
   Frames frames(size_t most) const {
@@ -246,7 +246,7 @@ rill_status Stream::push(const Frames& in) {
   return status;
 }
 
-/// Goes on from its own state in a new session, which is finished at once.
+/// Continue from the saved state in a new session, and finish it at once.
 rill_status Stream::finish_loaded() {
   size_t size = 0;
   size_t used = 0;
@@ -308,8 +308,7 @@ struct Tally {
   int64_t late = 0;  ///< ends that were announced a step later, and accepted
 };
 
-/// One stream of one length. `must`: whether its end must be accepted when it is announced with the
-/// last frames.
+/// Try one stream of one length. `must`: an end that comes with the last frames must be accepted.
 void try_end(const std::string& text, int64_t pulse, const Frames& in, const Frames& want, End end,
              bool must, Tally* tally) {
   SCOPED_TRACE("way " + std::to_string(static_cast<int>(end)));
@@ -332,7 +331,7 @@ void try_end(const std::string& text, int64_t pulse, const Frames& in, const Fra
   ASSERT_NE(std::string(rill_last_error()).find("together with its last frames"), std::string::npos)
       << rill_last_error();
   if (end == End::kLoadedAndFinished) return;
-  // The refusal changed nothing: the stream continues, and ends with other frames.
+  // The refusal changed nothing: the stream continues, and ends after further frames.
   Frames longer = in;
   longer.insert(longer.end(), {0.25F, -0.5F, 0.75F});
   Frames more;
@@ -378,7 +377,7 @@ TEST(LateEnds, GiveTheFramesOfTheWholeRunOrAreRefused) {
   EXPECT_GT(tally.refused, 0);
 }
 
-/// Ends are refused where a step had to know them, and taken with the last frames.
+/// Expect that an end is refused if an earlier step needed it, and accepted with the last frames.
 void expect_ends_in_time(const std::string& text, const std::vector<int64_t>& pulses,
                          const Frames& in, const Frames& want) {
   for (const int64_t pulse : pulses) {

@@ -1,5 +1,5 @@
-// Memory that the system does not have: an error from the call that asked for it, nothing half
-// done, nothing lost, and all works again when there is memory again.
+// If the system has no memory, the call that needs it returns an error. It leaves no partial result
+// and no leak, and succeeds once there is memory again.
 
 #include <gtest/gtest.h>
 #if defined(__GLIBC__)
@@ -17,7 +17,7 @@
 namespace rill::test {
 namespace {
 
-/// All that an app asks of the library before it streams, up to the first call that fails.
+/// Make every call of an app before its first step. Return the first failure.
 rill_status start(const ModelFolder& folder) {
   rill_model* model = nullptr;
   rill_status status = rill_load(folder.archive.c_str(), nullptr, &model);
@@ -47,10 +47,11 @@ rill_status start(const ModelFolder& folder) {
   return status;
 }
 
-/// The first requests each, and fewer and fewer of the later ones.
+/// Visit each of the first requests, then a falling share of the later ones.
 int64_t next(int64_t n) { return n + 1 + (n < 200 ? 0 : n / 16); }
 
-/// Make a call with each request for memory refused in turn, until none is left to refuse.
+/// Make a call repeatedly, each time with another refused request, until every request has been
+/// refused.
 void refuse_each(const std::function<rill_status()>& call, bool all, Tally* tally) {
   ASSERT_EQ(call(), RILL_OK) << rill_last_error();
   const int64_t blocks = heap_blocks();
@@ -65,7 +66,7 @@ void refuse_each(const std::function<rill_status()>& call, bool all, Tally* tall
     fail_heap_after(-1);
     tally->add(status);
     ASSERT_EQ(heap_blocks(), blocks) << "request " << n << ": " << rill_last_error();
-    if (status == RILL_OK) continue;  // as where a smaller block does as well
+    if (status == RILL_OK) continue;  // a smaller block was enough
     ASSERT_EQ(status, RILL_E_NOMEM) << "request " << n << ": " << rill_last_error();
     ++refusals;
   }
@@ -101,7 +102,7 @@ TEST_P(Memory, ASessionTellsTheBytesThatItTakes) {
   const ModelFolder& model = GetParam();
   if (model.symbol.empty()) GTEST_SKIP() << "no stream";
 #if defined(__GLIBC__)
-  // Blocks on separate pages would be rounded up to pages.
+  // Above the threshold, malloc would round blocks up to pages.
   ASSERT_EQ(mallopt(M_MMAP_THRESHOLD, 1 << 25), 1);
 #endif
   const Opened stream =
@@ -189,7 +190,7 @@ TEST_P(Memory, AModelIsAsItWasWhereItCouldNotBeChanged) {
   info.size = sizeof(info);
   ASSERT_EQ(rill_model_io(raw, RILL_INPUT, 0, &info), RILL_OK);
   const std::string before = info.text;
-  // Frames that a model learned for one batch meet batches of one only.
+  // These models contain frames learned for one batch, so only B = 1 fits.
   const char* value = name == "B" ? "1" : "64";
   Tally tally("memory is refused while a symbol is set");
   for (int64_t n = 0;; n = next(n)) {

@@ -1,5 +1,5 @@
-// States of models move between any two pulses, or say by name why they do not: streams are pushed
-// through sessions of random pulses in turn, by way of states that are saved at random frames.
+// States of models move between any two pulses, or a refusal names the reason. Streams pass through
+// sessions of random pulses, with states saved at random frames.
 
 #include <gtest/gtest.h>
 
@@ -17,15 +17,15 @@
 namespace rill::test {
 namespace {
 
-/// Models with larger archives take minutes: layers of theirs are in smaller ones as well.
+/// Larger archives take minutes; smaller models have the same layers.
 constexpr uintmax_t kMostBytes = 40000;
 constexpr int kJourneys = 4;
-/// Attention sums over other keys at another pulse: its last bits differ.
+/// Attention sums over other keys at another pulse, so its last bits differ.
 constexpr double kAttentionTolerance = 1e-4;
 
-/// Models some of whose states cannot move between pulses: chunks of attention that a pulse does
-/// not fill lag by the difference, and where a first frame is repeated, whole pulses count until it
-/// arrives.
+/// Models with states that cannot move between some pulses. In chunked attention, a pulse that does
+/// not fill a chunk adds delay. Where the first frame is repeated, states move only at whole pulses
+/// until that frame has arrived.
 const std::set<std::string> kStay = {"attention_clamped", "conformer_distances",
                                      "ends_joined",       "first_frames_joined",
                                      "low_frame_rate",    "transformer_chunks"};

@@ -1,5 +1,5 @@
-// ONNX files on small stacks and without memory: long chains and graphs in graphs load and run on
-// threads of 64 KiB, and each request for memory may be refused.
+// ONNX files on small stacks and without memory: long chains and nested graphs load and run on
+// threads of 64 KiB, with each memory request refused in turn.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using onnx::GraphParts;
 using onnx::Message;
 
 #if defined(RILL_SANITIZED)
-constexpr size_t kStack = size_t{8} << 20;  // frames are several times as large
+constexpr size_t kStack = size_t{8} << 20;  // instrumented stack frames are several times as large
 #else
 constexpr size_t kStack = size_t{64} << 10;
 #endif
@@ -58,7 +58,7 @@ std::string chain(size_t nodes) {
   return onnx::model_of(parts).bytes();
 }
 
-/// x through `levels` of If in one another, whose conditions are constants or an input.
+/// x through `levels` nested If nodes, whose conditions are constants or an input.
 std::string branches(int levels, bool constant) {
   GraphParts inner;
   inner.nodes = {onnx::node_of("Tanh", {"x"}, {"c0"})};

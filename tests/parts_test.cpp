@@ -1,5 +1,5 @@
-// Steps whose work is done in parts give the bits of steps that one thread does, for any number of
-// parts and any pool.
+// Steps that are split into parts give the bits of single-threaded steps, for any number of parts
+// and any pool.
 
 #include <gtest/gtest.h>
 
@@ -21,14 +21,14 @@ namespace {
 
 const char* const kTiers[] = {"scalar", "sse42", "avx2", "avx512", "neon"};
 
-/// Steps are parted however small they are.
+/// Split even the smallest steps.
 PrepareOptions every_step() {
   PrepareOptions options;
   options.part_work = 1e-9;
   return options;
 }
 
-/// All parts on the thread that asks, the last one first.
+/// Run all parts on the calling thread, the last one first.
 std::shared_ptr<const Pool> backwards(uint32_t threads) {
   Pool pool;
   pool.threads = threads;
@@ -38,7 +38,7 @@ std::shared_ptr<const Pool> backwards(uint32_t threads) {
   return std::make_shared<const Pool>(pool);
 }
 
-/// A new thread for every part.
+/// Start a new thread for every part.
 std::shared_ptr<const Pool> new_threads(uint32_t threads) {
   Pool pool;
   pool.threads = threads;
@@ -63,14 +63,14 @@ void fill(const View& view, uint64_t seed) {
   for (int64_t i = 0; i < size; ++i) bytes[i] = std::byte(0);
   if (view.dtype != DType::kF32) return;
   for (int64_t i = 0; i < view.volume(); ++i) {
-    const bool tiny = random.chance(2);  // denormals count as zero, on every thread
+    const bool tiny = random.chance(2);  // denormals count as zero on every thread
     view.as<float>()[i] = static_cast<float>(random.in(-999, 999)) * (tiny ? 1e-41F : 1e-3F);
   }
 }
 
 using Outputs = std::vector<std::vector<std::byte>>;
 
-/// A few steps from the start, on inputs that follow from the seed unless some are given.
+/// Run a few steps from the start. Inputs are derived from the seed unless given.
 Outputs run(const std::shared_ptr<const Plan>& plan, std::shared_ptr<const Pool> pool,
             const Arrays* inputs = nullptr) {
   auto session = std::move(Session::make(plan)).value();
@@ -98,7 +98,7 @@ int64_t parted_steps(const Plan& plan) {
                        [](const Step& step) { return step.parts.most > 1; });
 }
 
-/// Return how many steps of the graph run in parts.
+/// Return the number of steps that run in parts.
 int64_t expect_same_bits(const Graph& graph, std::initializer_list<uint32_t> counts,
                          const Arrays* inputs = nullptr) {
   const auto plan = prepare(graph, every_step());
@@ -127,7 +127,7 @@ TEST_P(PartsOfModel, WholeRunsOnNewThreadsAreTheSame) {
   const Arrays bundle = read_bundle(GetParam().bundles[0]);
   const ModelPtr model = load_bound(GetParam().archive, bundle, "");
   ASSERT_TRUE(model) << rill_last_error();
-  // Steps of loops with hundreds of iterations would start a thread too many.
+  // Loops of hundreds of iterations would start too many threads.
   const auto plan = prepare(model->graph);
   ASSERT_TRUE(plan.ok()) << plan.error().to_string();
   EXPECT_TRUE(run(*plan, new_threads(3), &bundle) == run(*plan, nullptr, &bundle));
@@ -152,7 +152,7 @@ TEST(Parts, RandomGraphsAreTheSame) {
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(seed);
     auto graph = load_text(generate(recipe(seed)).text);
-    if (!graph.ok()) continue;  // not every chain makes sense
+    if (!graph.ok()) continue;  // some chains are invalid
     const auto bound = graph->with_symbol("S", Dim(29));
     if (!bound.ok()) continue;
     const auto simple = declutter(*bound);
@@ -162,7 +162,7 @@ TEST(Parts, RandomGraphsAreTheSame) {
   EXPECT_GT(parted, 300);
 }
 
-/// Numbers in brackets, of these extents.
+/// Random numbers of this shape as an NNEF literal.
 std::string literal(Random* random, std::vector<int64_t> shape) {
   if (shape.empty()) return str_cat(random->chance(50) ? "-0." : "0.", random->in(1, 999));
   const int64_t count = shape.front();
@@ -177,7 +177,7 @@ class PartsOfTier : public ::testing::TestWithParam<const char*> {
   void SetUp() override { ASSERT_EQ(rill_set_cpu_limit(GetParam()), RILL_OK); }
   void TearDown() override { (void)rill_set_cpu_limit(nullptr); }
 
-  /// `statements` on x of this shape, by numbers of parts below and above that of its rows.
+  /// Run `statements` on x of this shape, with fewer and with more parts than rows.
   void expect_parts(const std::string& shape, const std::string& statements, int64_t least_steps) {
     SCOPED_TRACE(str_cat(shape, "\n", statements.substr(0, 200)));
     const auto graph = load_text(document(shape, statements));
@@ -194,7 +194,7 @@ TEST_P(PartsOfTier, ProductsWithWeights) {
     for (const int64_t columns : {1, 3, 33, 70}) {
       const int64_t k = random.in(1, 40);
       const std::string weights = literal(&random, {1, k, columns});
-      // From two tiles on, of rows or of columns.
+      // Split from two tiles of rows or columns.
       const auto steps = [&](int64_t m) { return m > 8 || columns > 32 ? 1 : 0; };
       expect_parts(str_cat("1, ", rows, ", ", k), str_cat("  y = matmul(x, ", weights, ");\n"),
                    steps(rows));
@@ -203,7 +203,7 @@ TEST_P(PartsOfTier, ProductsWithWeights) {
                    steps(3 * rows));
     }
   }
-  // A sum that is split into blocks, each of which continues from the previous one.
+  // This sum is split into blocks, each continuing the previous one.
   const std::string weights = literal(&random, {1, 1200, 40});
   expect_parts("1, 30, 1200", str_cat("  y = matmul(x, ", weights, ");\n"), 1);
 }
@@ -217,7 +217,7 @@ TEST_P(PartsOfTier, ProductsOfWhatIsComputed) {
                    "  s = x * 0.5;\n  a = matmul(x, s, transposeB = true);\n"
                    "  w = softmax(a, axes = [2]);\n  y = matmul(w, s);\n",
                    batch > 1 || rows > 8 ? 2 : 0);
-      // The columns of one batch serve the rows of all.
+      // The columns of one batch element are shared by the rows of all.
       expect_parts(str_cat(batch, ", ", rows, ", ", k),
                    "  s = slice(x, axes = [0], begin = [0], end = [1]);\n"
                    "  y = matmul(x, s * 0.5, transposeB = true);\n",
@@ -286,7 +286,7 @@ TEST(Parts, LargeStepsTakeNoMorePartsThanThereAreThreadsOrIsWork) {
   counting.context = &seen;
   counting.run = [](void* context, Task task, void* argument, uint32_t parts) {
     *static_cast<uint32_t*>(context) = parts;
-    // One part more than there are changes nothing.
+    // A part index past the last one must have no effect.
     for (uint32_t part = 0; part <= parts; ++part) task(argument, part);
   };
   const int64_t alone = session->memory_bytes();
@@ -295,7 +295,7 @@ TEST(Parts, LargeStepsTakeNoMorePartsThanThereAreThreadsOrIsWork) {
     ASSERT_TRUE(session->use_threads(std::make_shared<const Pool>(counting)).ok());
     EXPECT_GT(session->memory_bytes(), alone);
     session->step();
-    // 256 x 256 x 32 multiply-adds are 8 times what is worth a thread.
+    // 256 x 256 x 32 multiply-adds are 8 times the threshold for one thread.
     EXPECT_EQ(seen, parts);
   }
   seen = 0;

@@ -1,5 +1,5 @@
-// Sessions in the caller's memory: from placing to the end they never allocate, and give the bits
-// of a session that allocates its memory.
+// Sessions in the caller's memory never allocate, and give the bits of sessions that allocate their
+// own memory.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ struct FreeMemory {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-/// A plan that streams, for a batch of one.
+/// A plan that streams, with a batch of 1.
 PlanPtr plan_of(const ModelFolder& folder) {
   rill_model* model = nullptr;
   EXPECT_EQ(rill_load(folder.archive.c_str(), nullptr, &model), RILL_OK) << rill_last_error();
@@ -42,7 +42,7 @@ PlanPtr plan_of(const ModelFolder& folder) {
   return PlanPtr(plan);
 }
 
-/// Fill the inputs of two sessions alike.
+/// Fill the inputs of two sessions with equal values.
 void fill(const rill_plan* plan, rill_session* one, rill_session* other, int step) {
   for (size_t i = 0; i < rill_plan_count(plan, RILL_INPUT); ++i) {
     rill_view a = {};
@@ -111,7 +111,7 @@ TEST_P(PlacedSessions, AskTheHeapForNothingAndGiveTheSameBits) {
   EXPECT_EQ(heap_calls(), at_free);
 }
 
-/// Return the state of a stream that took a frame of each input and has stepped nothing.
+/// Return the state of a stream that holds one frame of each input and has not stepped.
 std::vector<char> state_with_waiting_frames(rill_plan* plan) {
   rill_session* session = nullptr;
   EXPECT_EQ(rill_session_new(plan, &session), RILL_OK) << rill_last_error();

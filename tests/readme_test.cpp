@@ -1,4 +1,4 @@
-// Pieces of C++ of README.md and docs/sessions.md inside functions of an app: no frame gets lost.
+// The C++ snippets of README.md and docs/sessions.md inside functions of an app lose no frame.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Over many steps of every model that streams, by all ways to run one, nothing is asked of the
-// heap, of locks or of the system.
+// Thousands of steps of every streaming model, in every mode, call neither the heap nor locks nor
+// the system.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ constexpr int64_t kSteps = 2'000;  // sanitizers have their own allocator and lo
 constexpr int64_t kSteps = 100'000;
 #endif
 
-/// Results of a run, in memory that outlives its process.
+/// Results of a run, in shared memory that outlives the process.
 struct Ledger {
   int64_t steps = 0;
   int64_t lives = 0;   ///< from the start of a stream, or a reset, to the end of its tail
@@ -37,7 +37,7 @@ struct Ledger {
   rill_status failed = RILL_OK;
 };
 
-/// Runs one session as apps do: some streams pulse by pulse, some pushed, each to its end.
+/// Runs one session as apps do: some streams in steps, some by pushes, each to its end.
 class Driver {
  public:
   Driver(rill_session* session, const ModelFolder& model, const Array& in, const Array& out)

@@ -1,4 +1,4 @@
-// No step of a stream allocates: not the first one, nor those of the tail.
+// No step of a stream allocates, including the first step and those of the tail.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ TEST(HeapCalls, AreSeen) {
   EXPECT_EQ(heap_calls(), before + 4);
 }
 
-/// A stream of x [1, 1, S] at a pulse of 4, with a specific refusal of its end.
+/// A stream of x [1, 1, S] at a pulse of 4, and the expected refusal of its end.
 struct RefusedEnd {
   const char* name;
   const char* assertions;
@@ -183,7 +183,7 @@ TEST(SharedSteps, LeaveTheHeapAlone) {
   ASSERT_TRUE(model) << rill_last_error();
   const Opened whole = open_session(model.get());
   ASSERT_TRUE(whole.session) << rill_last_error();
-  // Heap calls are counted by thread: so all parts run on this one, too.
+  // The counter is per thread, so run all parts on this thread.
   int shared = 0;
   rill_pool pool = {};
   pool.size = sizeof(pool);

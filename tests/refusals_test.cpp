@@ -1,6 +1,6 @@
-// Every function of rill.h, compile.h and verify.h, with each of its allocations refused in turn:
-// it reports the error, nothing is lost, and the same call works when there is memory again. A
-// function of the headers without a row in the table here is a failure.
+// Every function of rill.h, compile.h and verify.h, with each of its allocations refused in turn.
+// The function reports the error, leaks nothing, and succeeds once there is memory again. A
+// declared function without a row in the table fails the test.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ struct Row {
   std::function<rill_status(World&)> call;
 };
 
-/// For functions that return no status.
+/// Adapts functions that return no status.
 template <class Call>
 std::function<rill_status(World&)> plain(Call call) {
   return [call](World& world) {
@@ -62,7 +62,7 @@ rill_status on_clone(World& world, const std::function<rill_status(rill_model*)>
   return world.refused([&] { return call(copy); });
 }
 
-/// Call something on a model of two inputs of equal shapes.
+/// Make a call on a model of two inputs of equal shapes.
 rill_status on_state(World& world, const std::function<rill_status(rill_model*)>& call) {
   constexpr char kGraph[] =
       "version 1.0;\ngraph g(x, state) -> (y, next) {\n"
@@ -555,7 +555,7 @@ class Refusals : public ::testing::TestWithParam<Row> {
   }
 };
 
-/// The first requests each, and fewer and fewer of the later ones.
+/// Visit each of the first requests, then a falling share of the later ones.
 int64_t next(int64_t n) { return n + 1 + (n < 100 ? 0 : n / 8); }
 
 TEST_P(Refusals, EachRequestMayBeRefused) {
@@ -573,7 +573,7 @@ TEST_P(Refusals, EachRequestMayBeRefused) {
       world.refuse_after = n;
       const rill_status status = row.call(world);
       ASSERT_EQ(heap_blocks(), blocks) << "request " << n << ": " << rill_last_error();
-      // A smaller block may do as well; a message may do without.
+      // A smaller block may suffice, and an error may come without its message.
       if (status != row.expected) {
         ASSERT_EQ(status, RILL_E_NOMEM) << "request " << n << ": " << rill_last_error();
       }
@@ -593,8 +593,8 @@ struct RowName {
 
 INSTANTIATE_TEST_SUITE_P(Functions, Refusals, ::testing::ValuesIn(all_rows()), RowName());
 
-/// A pulse that does not fit is tried at others, to name one that does, and described where it
-/// fits.
+/// For a pulse that does not fit, rill tries others to name one that fits, and describes a pulse
+/// that fits.
 TEST(Refusals, APulseThatDoesNotFitIsRefusedWithoutMemoryToo) {
   if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
   const std::string text =

@@ -20,7 +20,7 @@ namespace rill::test {
 inline constexpr char kModel[] = RILL_SOURCE_DIR "/tests/models/tcn_dilated/model.nnef.tgz";
 inline constexpr char kPulse[] = "8";
 
-/// The objects of the calls, and which of their allocations is refused.
+/// The objects of the calls, and the choice of the refused allocation.
 class World {
  public:
   World() {
@@ -76,7 +76,7 @@ class World {
     EXPECT_EQ(rill_session_new(plan, &made), RILL_OK) << rill_last_error();
     return SessionPtr(made);
   }
-  /// A stream with frames that wait to be stepped.
+  /// A stream with frames that wait for a step.
   SessionPtr pushed() const {
     SessionPtr made = new_session();
     int64_t taken = 0;
@@ -84,7 +84,7 @@ class World {
     EXPECT_EQ(taken, kFrames);
     return made;
   }
-  /// Return one that continues from the saved state of such a stream.
+  /// Return a session that continues from the saved state of `pushed`.
   SessionPtr loaded() const {
     SessionPtr made = new_session();
     EXPECT_EQ(rill_state_load(made.get(), state.data(), state.size() * 8), RILL_OK)
@@ -101,7 +101,7 @@ class World {
     return bytes;
   }
 
-  /// Make the call that is looked at.
+  /// Make the call under test.
   template <class Call>
   auto refused(Call&& call) {
     const int64_t before = heap_requests();

@@ -1,5 +1,5 @@
 // Calls of a session in every state of a stream: the content of a clone, the effect of a failed
-// call, the place of waiting frames, and the outputs of a stream without frames.
+// call, the position of waiting frames, and the outputs of a stream without frames.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ graph network(x) -> (t)
 }
 )";
 
-/// A model along S with equal numbers of frames in and out, and assertions on S.
+/// A model along S with equal numbers of input and output frames, and assertions on S.
 std::string copied(const std::string& assertions, const std::string& statements) {
   return "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n" +
          assertions +
@@ -113,7 +113,7 @@ std::vector<float> pull(rill_session* session, size_t output, std::vector<int64_
   const rill_view view = frames.view();
   int64_t given = -1;
   EXPECT_EQ(rill_pull(session, output, &view, &given), RILL_OK) << rill_last_error();
-  // Of a single row, so that the frames lie one behind the other.
+  // A single row makes the frames contiguous.
   frames.values.resize(static_cast<size_t>(given));
   return frames.values;
 }
@@ -262,14 +262,15 @@ TEST(StateOfAFinishedStream, HoldsValuesThatAreKnownAtTheEnd) {
     size_t used = 0;
     const auto state = saved(stream.session.get(), &used);
     const rill_status loaded = rill_state_load(other.session.get(), state.data(), used);
-    if (pulse != 4 && loaded == RILL_E_STATE) continue;  // it stands where no pulse of 3 begins
+    if (pulse != 4 && loaded == RILL_E_STATE) continue;  // no pulse of 3 begins at its position
     ASSERT_EQ(loaded, RILL_OK) << rill_last_error();
     EXPECT_EQ(output(other.session.get(), 0), (std::vector<float>{78, 222}));
     EXPECT_EQ(output(clone(other.session.get()).get(), 0), (std::vector<float>{78, 222}));
   }
 }
 
-/// The end of a stream of no frames, announced in either way, over a buffer of filler.
+/// The end of a stream without frames, announced in one of two modes, with buffers prefilled by
+/// filler values.
 struct NoFrames {
   rill_status status = RILL_OK;
   std::vector<float> frames;
@@ -303,7 +304,7 @@ NoFrames pushed_without_frames(const std::string& text, int64_t pulse) {
   return out;
 }
 
-/// The whole run of no frames; its status where the model is not defined for them.
+/// The whole run of 0 frames, or its status if the model is undefined for them.
 NoFrames whole_without_frames(const std::string& text) {
   rill_model* raw = nullptr;
   NoFrames out;
@@ -362,7 +363,7 @@ TEST(StreamWithoutFrames, IsRefusedWhereAWholeRunWouldGiveAValue) {
   EXPECT_EQ(push(stream.session.get(), 0, Floats({1, 2, 1}, 7)), 1) << "the stream continues";
 }
 
-/// z has three frames more than the stream, which come in the steps of the tail.
+/// z has three frames more than the stream; the tail supplies them.
 constexpr char kLonger[] = R"(version 1.0;
 extension tract_registry tract_core;
 extension tract_symbol S;
@@ -384,7 +385,7 @@ void take_valid(rill_session* session, std::vector<float>* to) {
 
 constexpr float kPastTheEnd = std::numeric_limits<float>::quiet_NaN();
 
-/// Step x of 1 to 6 and z of 10 to 18, up to the end of x.
+/// Step to the end of x, with x = 1 to 6 and z = 10 to 18.
 void step_to_the_end(rill_session* session, std::vector<float>* got) {
   fill(session, 0, {10, 11, 12, 13});
   fill(session, 1, {1, 2, 3, 4});
@@ -445,8 +446,8 @@ TEST(LongerInput, IsNotTakenForGivenWhereItsFramesAreMissing) {
   EXPECT_EQ(got, (std::vector<float>{14, 16, 18, 20, 22, 24}));
 }
 
-/// Return the steps after the last input of a stream of one channel and equal numbers of frames in
-/// and out.
+/// Return the number of steps after the last input, for a stream of one channel and equal numbers
+/// of input and output frames.
 int64_t steps_of_the_tail(rill_session* session, int64_t pulse, int64_t length) {
   EXPECT_EQ(rill_session_reset(session), RILL_OK);
   const int64_t last = (length - 1) % pulse + 1;

@@ -1,5 +1,5 @@
-// The table of docs/sessions.md: which call is allowed in which session state, and where it leads.
-// Every pair of calls is made in every session state.
+// The table of docs/sessions.md: the calls that each session state allows, and the state after
+// each. The test makes every pair of calls in every state.
 
 #include <gtest/gtest.h>
 
@@ -68,11 +68,11 @@ Opened open(bool streams) {
   return ready == RILL_OK ? open_session(raw) : Opened{};
 }
 
-/// A session, and one call of each kind.
+/// A session with one call of each kind.
 class Calls {
  public:
   explicit Calls(bool streams) : opened_(open(streams)) {
-    // A state with a frame that waits, for sessions that load one.
+    // A state with a waiting frame, for sessions that load one.
     if (streams) save();
     session_ = opened_.session.get();
   }
@@ -111,7 +111,7 @@ class Calls {
     return found == calls.end() ? RILL_E_INTERNAL : found->second();
   }
 
-  /// Come to a state, from a new session.
+  /// Move a new session into a state.
   void reach(const std::string& state) {
     const std::map<std::string, std::vector<std::string>> ways = {
         {"whole", {}},
@@ -132,7 +132,7 @@ class Calls {
     if (state == "ended") save();
   }
 
-  /// The session state to which a state of `save` leads.
+  /// The session state after loading the state that `save` stored.
   static std::string saved_state() { return "pushed"; }
 
  private:
@@ -206,7 +206,7 @@ std::string expect_call(Calls* calls, const std::map<std::string, Row>& table,
   return told == "as saved" ? Calls::saved_state() : told;
 }
 
-/// The functions of the header with a session argument, except those that make or free one.
+/// Return the functions of the header with a session argument, except those that make or free one.
 std::set<std::string> functions_of_sessions() {
   std::ifstream in(RILL_SOURCE_DIR "/api/include/rill/rill.h");
   std::stringstream header;

@@ -1,5 +1,5 @@
-// Sessions over the public interface: frames pushed and pulled in any number, saved states that
-// continue elsewhere, many streams on one plan, and steps that several of them take together.
+// Sessions through the public interface: pushes and pulls of any size, saved states that continue
+// in another session, many streams on one plan, and common steps.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kManySessions = 2000;
 
-/// One stream of a session: pushes an array of frames, keeps what is pulled.
+/// One stream of a session: pushes an array of frames, and collects the pulled ones.
 class Pushed {
  public:
   explicit Pushed(rill_session* session, const Opened& opened) : session_(session) {
@@ -86,7 +86,7 @@ class Pushed {
   Arrays outputs_;
 };
 
-/// Memory aligned as rill_state_save asks for.
+/// The saved state, in memory aligned as rill_state_save requires.
 std::vector<uint64_t> saved(const rill_session* session, size_t* used) {
   size_t size = 0;
   EXPECT_EQ(rill_state_size(session, &size), RILL_OK) << rill_last_error();
@@ -101,7 +101,7 @@ bool same_bits(const Arrays& found, const Arrays& want) {
   });
 }
 
-/// `rounds`: only within what the sums of attention may round where pulses differ.
+/// Compare; `rounds` allows the rounding of attention sums at different pulses.
 void expect_same(const Arrays& found, const Arrays& want, bool rounds = false) {
   for (const auto& [name, output] : want) {
     ASSERT_TRUE(found.contains(name)) << name;
@@ -187,7 +187,7 @@ TEST_P(Sessions, GoOnFromASavedStateAtAnotherPulse) {
   const ModelFolder& model = GetParam();
   const Opened other = open_stream(model.archive, bundle_, model.symbol, 3 * model.pulse);
   ASSERT_TRUE(other.session) << rill_last_error();
-  // A stream of that pulse has the same bits from the beginning, or not in the middle either.
+  // If whole streams of the two pulses differ in bits, the moved stream may differ too.
   const bool rounds = !same_bits(run_stream(other, bundle_), want_);
   ASSERT_EQ(rill_session_reset(other.session.get()), RILL_OK);
   Pushed stream(stream_.session.get(), stream_);
@@ -198,7 +198,7 @@ TEST_P(Sessions, GoOnFromASavedStateAtAnotherPulse) {
   rill_status loaded = rill_state_load(other.session.get(), state.data(), used);
   int64_t pushed = middle;
   if (loaded == RILL_E_STATE) {
-    // Frames that are repeated at the beginning are laid out by whole pulses.
+    // Repeated frames at the beginning are stored by whole pulses.
     EXPECT_NE(std::string(rill_last_error()).find("only at multiples of"), std::string::npos);
     pushed = (middle / (3 * model.pulse) + 1) * 3 * model.pulse;
     ASSERT_LE(pushed, frames_);
@@ -265,7 +265,8 @@ TEST(ManySessions, ShareAPlanAndKeepApart) {
   std::printf("%zu sessions of %lld bytes each, %lld bytes of weights once\n", kManySessions,
               static_cast<long long>(each), static_cast<long long>(memory.weight_bytes));
   EXPECT_LE(each, memory.state_bytes + memory.arena_bytes + memory.io_bytes + 2048);
-  // A frame each in turn; then some of them to the end, compared with a separate stream.
+  // Step the lanes by one frame in turn, then some of them to their ends. Compare with separate
+  // streams.
   std::vector<Array> inputs;
   for (size_t i = 0; i < kManySessions; ++i) {
     inputs.push_back(Array::noise({1, 12, 40}, static_cast<uint32_t>(i)));
@@ -283,7 +284,7 @@ TEST(ManySessions, ShareAPlanAndKeepApart) {
   }
 }
 
-/// A lane of a common step: a stream with its own length and begin.
+/// A lane of a common step: a stream with its own length and start.
 struct Lane {
   SessionPtr session;
   Array input;
@@ -315,7 +316,7 @@ TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
     lane.got.bytes.clear();
     lane.begin = static_cast<int64_t>(i % 4);
     if (i % 3 == 0) {
-      // Earlier work of a lane leaves nothing behind when it restarts.
+      // A restarted lane must not depend on its earlier stream.
       const rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, session, 0};
       ASSERT_EQ(rill_step_together(&turn, 1), RILL_OK) << rill_last_error();
       ASSERT_EQ(rill_session_reset(session), RILL_OK);

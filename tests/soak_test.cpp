@@ -1,6 +1,5 @@
-// Long streams, through noise, silence, bursts of NaN and of infinity, and resets: memory stays
-// constant, and the frames equal those of a stream in pulses of another size, and after a reset
-// those of a new session.
+// Long streams of noise, silence, bursts of NaN and infinity, with resets. Memory stays constant.
+// The frames equal those of a stream at another pulse, and after a reset those of a new session.
 // RILL_SOAK_PULSES sets the number of pulses, see scripts/soak.sh.
 
 #include <gtest/gtest.h>
@@ -26,7 +25,7 @@ namespace rill::test {
 namespace {
 
 constexpr int64_t kShort = 3000;
-constexpr int64_t kTolerated = 256 * 1024;  // pages that the system itself touches
+constexpr int64_t kTolerated = 256 * 1024;  // pages that the system itself may touch
 
 int64_t pulses_to_run() {
   const char* text = std::getenv("RILL_SOAK_PULSES");
@@ -39,13 +38,14 @@ int64_t resident_bytes() {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-/// The kind of noise in a stretch of the stream.
+/// The signal of a stretch of the stream.
 enum class Weather : uint8_t { kNoise, kSilence, kNan, kInfinity };
 
 constexpr int64_t kStretches = 50;  ///< between two resets
 constexpr int64_t kKeptSteps = 8;   ///< whose values are kept at most
 
-/// `calm`: without bursts, which attention would keep for a time that depends on the pulse.
+/// Return the signal of a stretch. `calm`: no bursts, because attention keeps them for a time that
+/// depends on the pulse.
 Weather weather_of(int64_t stretch, bool calm) {
   if (calm) return stretch % 5 == 4 ? Weather::kSilence : Weather::kNoise;
   if (stretch % kStretches == kStretches - 3) return Weather::kNan;
@@ -53,10 +53,10 @@ Weather weather_of(int64_t stretch, bool calm) {
   return stretch % 5 == 4 ? Weather::kSilence : Weather::kNoise;
 }
 
-/// Steps one session, and folds what comes out into a number. All memory is taken beforehand.
+/// Steps one session and hashes its output. The constructor allocates all memory.
 class EndlessStream {
  public:
-  /// `stretch`: the frames for which the weather lasts, a multiple of the pulse.
+  /// `stretch`: the duration of one signal in frames, a multiple of the pulse.
   EndlessStream(const Opened& opened, const Array& noise, int64_t stretch, bool calm)
       : session_(opened.session.get()), stretch_(stretch), calm_(calm) {
     rill_stream_info info = {};
@@ -99,7 +99,7 @@ class EndlessStream {
   int64_t seen() const { return seen_; }
   int64_t given() const { return given_; }
   uint64_t folded() const { return folded_; }
-  /// The values since the last `forget`.
+  /// Return the values since the last `forget`.
   const std::vector<float>& latest() const { return latest_; }
   void forget() { latest_.clear(); }
 
@@ -127,7 +127,7 @@ class EndlessStream {
     for (uint32_t i = static_cast<uint32_t>(axis) + 1; i < view.rank; ++i) bytes *= view.shape[i];
     return bytes;
   }
-  /// Frame by frame, so that it does not matter how they are cut into pulses.
+  /// Hash per frame, so that the division into pulses does not matter.
   void fold(int64_t first, int64_t count) {
     const int64_t row = inner(out_, out_axis_);
     const int64_t frames = out_.shape[out_axis_];
@@ -141,7 +141,7 @@ class EndlessStream {
           uint32_t word = 0;
           std::memcpy(&word, at + b, sizeof word);
           latest_.push_back(__builtin_bit_cast(float, word));
-          if ((word & 0x7FFFFFFFU) > 0x7F800000U) word = 0x7FC00000U;  // any NaN is as good
+          if ((word & 0x7FFFFFFFU) > 0x7F800000U) word = 0x7FC00000U;  // all NaNs hash alike
           folded_ = (folded_ ^ word) * 0x9E3779B97F4A7C15U;
           folded_ ^= folded_ >> 29U;
         }
@@ -169,7 +169,7 @@ class EndlessStream {
   std::vector<float> latest_;
 };
 
-/// Models whose tables of positions end: the longest stream that each takes.
+/// The longest stream of each model whose table of positions ends.
 const std::map<std::string_view, int64_t> kLongest = {
     {"attention_tables", 256},
     {"conformer_chunks", 2048},
@@ -177,11 +177,11 @@ const std::map<std::string_view, int64_t> kLongest = {
     {"conformer_sdpa", 2048},
 };
 
-/// Models whose attention sums over other keys at other pulses, so that last bits differ.
+/// Models whose attention sums over other keys at other pulses, so that the last bits differ.
 const std::set<std::string_view> kRounded = {"attention_sinks", "shifted_distances",
                                              "talking_convolutions"};
 
-/// The largest difference of values; infinity where there are not as many, or one is NaN.
+/// Return the largest difference of values; infinity if the counts differ or a value is NaN.
 float distance(const std::vector<float>& a, const std::vector<float>& b) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   if (a.size() != b.size()) return kInf;
@@ -220,7 +220,7 @@ TEST_P(Soak, KeepsItsMemoryAndItsFrames) {
   ASSERT_EQ(rill_plan_stream(small.plan.get(), 0, &info), RILL_OK);
   ASSERT_EQ(rill_plan_io(small.plan.get(), RILL_INPUT, static_cast<size_t>(info.input), &io),
             RILL_OK);
-  // A prime number of frames, so that pulses never see the same ones again soon.
+  // A prime number of frames, so that pulses rarely repeat.
   std::vector<int64_t> shape(io.shape, io.shape + io.rank);
   shape[static_cast<size_t>(info.input_axis)] = 9973;
   const Array noise = Array::noise(shape, 11);

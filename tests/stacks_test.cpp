@@ -1,5 +1,5 @@
-// The stack use of the library, stage by stage, within the figures of docs/reliability.md, on
-// threads of 64 KiB: every model of tests/models, deep attention, and texts nested to the limit.
+// The stack use of each stage stays within the figures of docs/reliability.md on threads of 64 KiB,
+// for every model of tests/models, deep attention, and texts nested to the limit.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kKiB = 1024;
 constexpr size_t kSmall = 64 * kKiB;
 
-/// The figures of docs/reliability.md.
+/// The limits that docs/reliability.md states.
 constexpr size_t kMostOfLoad = 46 * kKiB;
 constexpr size_t kMostOfPulse = 50 * kKiB;
 constexpr size_t kMostOfPrepare = 24 * kKiB;
@@ -36,7 +36,7 @@ struct Stage {
   std::function<rill_status()> call;
 };
 
-/// Make the calls one after the other, each on a separate thread, as far as they succeed.
+/// Make the calls in order, each on a separate thread, until one fails.
 void expect_within(const std::vector<Stage>& stages, size_t stack) {
   for (const Stage& stage : stages) {
     rill_status status = RILL_OK;
@@ -51,7 +51,7 @@ void expect_within(const std::vector<Stage>& stages, size_t stack) {
   }
 }
 
-/// All from an archive to a step.
+/// Check all stages from an archive to a step.
 void expect_small(const std::vector<char>& archive, const std::string& symbol, int64_t pulse,
                   size_t stack) {
   rill_model* model = nullptr;
@@ -113,7 +113,7 @@ std::string graph_text(const std::string& body, const std::string& before = "") 
          before + "graph g(x)->(y){\nx=external(shape=[1,4,S]);\n" + body + "}\n";
 }
 
-/// Texts that nest as deep as they are let to, and deeper: each is loaded or refused.
+/// Texts nested to the limit and beyond; each is loaded or refused.
 std::vector<std::string> nested_texts() {
   std::vector<std::string> out;
   for (const int levels : {8, 15, 19, 30, 38, 46, 60, 66, 100, 5000}) {
@@ -129,7 +129,7 @@ std::vector<std::string> nested_texts() {
     nest("x if true else (", ")");
     nest("concat([", "],axis=0)");
     nest("x + ", "");
-    // Constants that loading computes, at the bottom of the calls.
+    // Loading folds these constants in its deepest calls.
     for (const char* bottom : {"matmul([[1.0,2.0]],[[3.0],[4.0]])", "([[1.0,2.0]]*[[3.0],[4.0]])",
                                "softmax([[1.0,2.0]],axes=[1])"}) {
       out.push_back(graph_text("y=x+" + repeated("sum_reduce(", levels) + bottom +
@@ -155,7 +155,7 @@ std::vector<std::string> nested_texts() {
              ",2,1)],full=[],state=[('h',h,'n')],output=[('n','full',2,1)],skip=0,"
              "reset_every_turn=false)";
     };
-    const int depth = std::min(levels, 19) - 6;  // 2 of them are loaded
+    const int depth = std::min(levels, 19) - 6;  // 2 of these texts load
     for (int i = 0; i < depth; ++i) {
       loops += "fragment l" + std::to_string(i) +
                "(a: tensor<scalar>, h: tensor<scalar>)->(n: tensor<scalar>) { n = " +
@@ -163,7 +163,7 @@ std::vector<std::string> nested_texts() {
     }
     const std::string state = "h=[[[0.0],[0.0],[0.0],[0.0]]];\n";
     out.push_back(graph_text(state + "y=" + loop(0, "x") + ";\n", loops));
-    // Loops within fragments.
+    // Loops nested in fragments.
     std::string within = loops;
     for (int i = 0; i < std::min(levels, 9) - 3; ++i) {
       within += "fragment w" + std::to_string(i) +
@@ -190,7 +190,7 @@ std::vector<std::string> nested_texts() {
   return out;
 }
 
-/// Attention whose mask of positions, or what lies between scores and softmax, is that deep.
+/// Attention with N operators in its mask of positions, and N between scores and softmax.
 std::string attention_text(int in_mask, int in_scores) {
   std::string body =
       "r=tract_core_cast(tract_core_range(0,S,1),to='f32');\n"

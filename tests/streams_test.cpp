@@ -19,12 +19,13 @@
 namespace rill::test {
 namespace {
 
-// Fourier transforms of several frames at once may round differently from one at a time; results
-// stay within this of the whole run.
+// A Fourier transform of several frames at once may round differently from single ones; the
+// tolerance against the whole run.
 constexpr double kFftAtol = 1e-5;
 constexpr double kFftRtol = 1e-4;
 
-/// All of a list; under sanitizers, where a run takes fifty times as long, every fourth.
+/// Return the list, or every fourth element under sanitizers, where a run takes fifty times as
+/// long.
 std::vector<int64_t> sampled(std::vector<int64_t> all) {
 #ifdef RILL_SANITIZED
   size_t at = 0;
@@ -37,7 +38,7 @@ bool has_fft(const ModelFolder& model) {
   return model.name == "vad_speech" || model.name == "vad_marblenet_audio";
 }
 
-/// Lengths that suit the model, by the README's conditions on S.
+/// The lengths that the conditions on S in the model's README allow.
 struct Lengths {
   int64_t unit = 1;
   int64_t least = 1;
@@ -149,7 +150,7 @@ TEST_P(Stream, GivesTheBitsOfTheWholeRunAtAnyLength) {
       ASSERT_EQ(rill_session_reset(stream.session.get()), RILL_OK);
       const Arrays streamed = run_stream(stream, noise);
       const Arrays whole = run_whole(model.archive, noise);
-      // Too short for one frame: the whole run has no shape to give.
+      // The stream is too short for one output frame, so the whole run has no shape to compare.
       whole.empty() ? expect_no_frames(streamed) : expect_same(model, streamed, whole);
     }
   }
@@ -165,7 +166,7 @@ TEST_P(Stream, GivesTheBitsOfTheWholeRunAtEveryLegalPulse) {
   const Arrays bundle = read_bundle(model.bundles[0]);
   const std::string& input = streaming_input(bundle, model);
   const auto [unit, least] = lengths_of(model);
-  // Of sound, a tenth of the reference pulse is a unit: a frame of features, as a rule.
+  // For audio, a tenth of the reference pulse is one unit: usually one frame of features.
   const int64_t pulse_unit = model.pulse > 64 ? model.pulse / 10 : 1;
   std::vector<int64_t> shape = bundle.at(input).shape;
   std::vector<std::pair<Arrays, Arrays>> runs;
@@ -229,7 +230,7 @@ TEST_P(Stream, GoesOnInACloneAsInTheOriginal) {
   const Arrays bundle = read_bundle(model.bundles[0]);
   Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
   ASSERT_TRUE(stream.session) << rill_last_error();
-  // A stream that has begun with other frames: both continue from the same state.
+  // The stream starts with other frames, so that both sessions continue from one state.
   ASSERT_EQ(rill_step(stream.session.get()), RILL_OK);
   rill_session* copy = nullptr;
   ASSERT_EQ(rill_session_clone(stream.session.get(), &copy), RILL_OK) << rill_last_error();
@@ -258,7 +259,7 @@ TEST_P(Stream, MayLearnOfItsEndAStepLater) {
 
 INSTANTIATE_TEST_SUITE_P(, Stream, ::testing::ValuesIn(streaming_models()), ModelName());
 
-/// A smoothing filter that sees 3 frames ahead and halves the rate, at a pulse that rill chooses.
+/// A smoothing filter with 3 frames of lookahead and stride 2, at a pulse that rill chooses.
 ModelPtr chosen(const char* pulse, rill_status* status) {
   constexpr std::string_view kText =
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
@@ -299,7 +300,7 @@ TEST(ChosenPulse, IsWithinItsBounds) {
 }
 
 TEST(ChosenPulse, MayBeLongerThanOnesThatAreLater) {
-  // Layers that see chunks of 16 frames wait for them at every pulse that ends in between.
+  // Layers over chunks of 16 frames wait for a whole chunk at every pulse that ends within one.
   rill_model* raw = nullptr;
   const char* archive = RILL_SOURCE_DIR "/tests/models/conformer_chunks/model.nnef.tgz";
   ASSERT_EQ(rill_load(archive, nullptr, &raw), RILL_OK) << rill_last_error();
@@ -326,7 +327,7 @@ TEST(ChosenPulse, ThatThereIsNotIsRefused) {
     const ModelPtr model = chosen(text, &status);
     EXPECT_NE(status, RILL_OK) << text;
     EXPECT_NE(std::string(rill_last_error()), "") << text;
-    // The model is as it was.
+    // The refusal left the model unchanged.
     EXPECT_EQ(rill_model_pulse(model.get(), "S", "4"), RILL_OK) << text;
   }
 }
@@ -384,7 +385,7 @@ TEST(StreamLength, ThatIsAssertedOtherwiseIsRefused) {
   EXPECT_EQ(rill_step_partial(session, 0), RILL_E_SHAPE) << "at least 4, and no frames are none";
 }
 
-// A table of 20 rows, from the third on.
+// A table of 20 rows, read from row 2.
 TEST(StreamLength, OfMoreFramesThanATableHasRowsIsRefused) {
   const std::string folder = RILL_SOURCE_DIR "/tests/graphs/position_table";
   const Opened stream = open_stream(folder, {{"x", Array::noise({18, 4}, 1)}}, "S", 4);

@@ -1,5 +1,5 @@
-// Effects of the surrounding process: float modes, signals, forks, and a library that is opened and
-// closed while it runs.
+// rill in its process: float modes, signals, forks, and a library that is loaded and unloaded at
+// run time.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -156,7 +156,7 @@ TEST(Surroundings, AForkedChildGoesOnWithoutTheThreadsOfItsParent) {
 
 #ifdef RILL_SHARED_LIBRARY
 
-/// The library as an app opens it while it runs.
+/// The library as an app loads it at run time.
 struct Library {
   void* handle = dlopen(RILL_SHARED_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   template <class Function>
@@ -208,7 +208,7 @@ TEST(Surroundings, ALibraryIsClosedAndOpenedAgain) {
     EXPECT_EQ(new_threads(3, &threads), RILL_OK);
     free_threads(threads);
     free_model(model);
-    // A thread that had a failure, and ends once the library is closed.
+    // This thread has seen an error, and ends after the library is unloaded.
     std::atomic<bool> refused{false};
     std::atomic<bool> closed{false};
     std::thread late([&] {

@@ -1,5 +1,5 @@
-// Threads share a plan, each with a separate session, and load and free models at the same time;
-// threads share the steps of a session.
+// Threads share a plan with a session each, load and free models concurrently, and share the steps
+// of one session.
 
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ ThreadsPtr new_threads(uint32_t count) {
   return ThreadsPtr(threads);
 }
 
-/// A model whose whole run has steps that are worth several threads.
+/// A model with steps that are large enough for several threads.
 class SharedSteps : public ::testing::Test {
  protected:
   void SetUp() override {

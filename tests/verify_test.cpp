@@ -1,4 +1,4 @@
-// rill_check and rill_inspect: their reports agree with other calls of the interface, and they find
+// The reports of rill_check and rill_inspect agree with other calls of the interface, and expose
 // differences.
 
 #include "rill/verify.h"
@@ -151,8 +151,8 @@ rill_inspect_opts into(Inspected* out) {
 
 class Inspect : public ::testing::TestWithParam<const char*> {};
 
-/// Delays are those that a plan of the pulsed model reports; the sum over the wires of the slowest
-/// path is the latency of the output.
+/// The delays equal those that a plan of the pulsed model reports. The sum over the wires of the
+/// slowest path is the latency of the output.
 TEST_P(Inspect, TellsTheDelaysOfThePlan) {
   rill_model* model = nullptr;
   const std::string path = std::string(kFolder) + GetParam() + "/model.nnef.tgz";

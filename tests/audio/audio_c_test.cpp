@@ -1,5 +1,5 @@
-// rill/audio.h gives the sound of rill/audio.hpp; effects are bypassed in time, saved and
-// continued.
+// rill/audio.h gives the same sound as rill/audio.hpp. Effects are bypassed, saved and continued
+// without a shift in time.
 
 #include "rill/audio.h"
 
@@ -20,7 +20,8 @@ namespace {
 using EffectPtr = std::unique_ptr<rill_effect, decltype(&rill_effect_free)>;
 using ListenerPtr = std::unique_ptr<rill_listener, decltype(&rill_listener_free)>;
 
-/// A model that halves its input and mixes in the frames before: its state is in what comes later.
+/// A model that halves its input and mixes in earlier frames, so that later output shows a lost
+/// state.
 Result<Plan> smoothing(int64_t pulse, const std::string& rate = "") {
   std::string text = R"(version 1.0;
 extension tract_registry tract_core;
@@ -80,7 +81,7 @@ EffectPtr effect_of(const Plan& plan, const rill_audio_opts& opts) {
   return {effect, rill_effect_free};
 }
 
-/// Pass frames in blocks of drawn sizes, in place.
+/// Pass frames in place, in blocks of random sizes.
 void pass(rill_effect* effect, float* data, int32_t channels, int64_t frames,
           std::mt19937& random) {
   for (int64_t at = 0; at < frames;) {
@@ -143,7 +144,7 @@ TEST(AudioInC, SavedEffectsContinueWithTheSameBits) {
     EXPECT_EQ(rill_effect_save(first.get(), state.data(), 16, &written), RILL_E_ARG);
     ASSERT_EQ(rill_effect_save(first.get(), state.data(), size, &written), RILL_OK);
     ASSERT_LE(written, size);
-    // Another stream is left behind.
+    // The load must overwrite the state of this other stream.
     std::vector<float> other = noise(500 * each.channels, 9);
     pass(second.get(), other.data(), each.channels, 500, random);
     ASSERT_EQ(rill_effect_load(second.get(), state.data(), written), RILL_OK);
@@ -253,8 +254,8 @@ TEST(AudioInC, SwitchingTheBypassFadesAndKeepsTheStream) {
     }
     if (i > latency + 10) most = std::max(most, std::abs(out[at] - out[at - 1]));
   }
-  // The sine moves by 0.02 times 1.875, the gain of the model, at most; the fade adds (1.875 + 1)
-  // / 81.
+  // The gain of the model is 1.875, so the sine moves by at most 0.02 * 1.875 per frame. The fade
+  // adds (1.875 + 1) / 81.
   EXPECT_LT(most, 0.02f * 1.875f + 2.875f / 81);
 }
 

@@ -1,4 +1,5 @@
-// Sound in a callback asks nothing of heap, locks or the system; a ring carries it to a thread.
+// A callback that processes sound calls neither the heap nor locks nor the system. A ring buffer
+// carries the sound to a thread.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ Plan plan_of(const char* name, int64_t pulse) {
   return model->prepare().value();
 }
 
-/// Results of a run, in memory that outlives its process.
+/// Results of a run, in shared memory that outlives the process.
 struct Ledger {
   int64_t heap = 0;
   int64_t locks = 0;
@@ -29,7 +30,7 @@ struct Ledger {
   rill_status failed = RILL_OK;
 };
 
-/// Calls an effect and a listener with blocks of all sizes and formats, wrong ones too.
+/// Calls an effect and a listener with blocks of all sizes and formats, including invalid ones.
 class Callbacks {
  public:
   Callbacks(AudioEffect& effect, AudioListener& listener)
@@ -51,7 +52,7 @@ class Callbacks {
       ConstSound wrong = whole;
       wrong.channels = 3;
       if (listener_.push(wrong, count) == RILL_OK) ledger->failed = RILL_E_INTERNAL;
-      if (block < 2000) continue;  // of a stream that short, the model has no frames
+      if (block < 2000) continue;  // the model has no frames for such a short stream
       keep(ledger, listener_.finish(count));
       keep(ledger, listener_.reset());
       keep(ledger, effect_.reset());

@@ -1,5 +1,5 @@
-// Sound passes through models in any format, layout, rate and block size, late by the reported
-// frames.
+// Sound passes through models in any format, layout, rate and block size, delayed by the reported
+// latency.
 
 #include "rill/audio.hpp"
 
@@ -29,7 +29,7 @@ graph network(x) -> (y)
 }
 )";
 
-/// A model that halves its input, which has this shape past the batch.
+/// A model that halves its input; `shape` is that of the input without the batch.
 Result<Model> half_model(const std::string& shape) {
   std::string text = kHalf;
   text.replace(text.find("SHAPE"), 5, shape);
@@ -56,7 +56,7 @@ std::vector<float> noise(size_t count, unsigned seed) {
   return out;
 }
 
-/// Pass mono floats through an effect in blocks of up to `largest` frames, in place.
+/// Pass mono floats in place through an effect, in blocks of up to `largest` frames.
 std::vector<float> pass(AudioEffect& effect, std::vector<float> sound, int64_t largest,
                         int64_t unit = 1) {
   std::mt19937 random(static_cast<unsigned>(largest));
@@ -73,7 +73,7 @@ std::vector<float> pass(AudioEffect& effect, std::vector<float> sound, int64_t l
   return sound;
 }
 
-/// Expect silence of `latency` frames, then `want` within `atol`.
+/// Expect `latency` frames of silence, then `want` within `atol`.
 void expect_late(const std::vector<float>& found, const std::vector<float>& want, int64_t latency,
                  float atol) {
   ASSERT_GT(static_cast<int64_t>(found.size()), latency);
@@ -98,7 +98,8 @@ TEST(AudioEffect, ChainOfTwoRatesIsThatOfScipy) {
       ASSERT_EQ(effect->reset(), RILL_OK);
       std::vector<float> sound(in.as<float>(), in.as<float>() + in.volume());
       for (int64_t i = 0; i < effect->latency(); ++i) sound.push_back(0);
-      // Beyond the end of the resampled signal the second one still has the tail of its filter.
+      // After the end of the first resampler's signal, the second resampler still outputs its
+      // filter's tail.
       auto found = pass(*effect, std::move(sound), largest);
       found.erase(found.end() - 200, found.end());
       expect_late(found, want, effect->latency(), 1e-5f);
@@ -114,8 +115,8 @@ TEST(AudioEffect, OutputsOfAnotherRateComeBackAtTheRateOfTheDevice) {
     double gain;   // at 300 Hz
     double image;  // of the output at 15700 Hz, which devices of higher rates play
   };
-  // A repeated sample is a sum of 2 neighbours at 32 kHz: half a sample late, and weaker by a
-  // cosine.
+  // A repeated sample is the sum of 2 neighbours at 32 kHz, which delays by half a sample and
+  // attenuates by a cosine.
   const double pi = 3.14159265358979323846;
   const Layer layers[] = {{"[[[1.0, 1.0]]]", "deconv(x, kernel, 0.0, stride = [2])", 0.5 / 32000,
                            std::cos(pi * 300 / 32000), std::cos(pi * 15700 / 32000)},
@@ -144,7 +145,7 @@ graph network(x) -> (y)
           sound.push_back(static_cast<float>(sine(i / static_cast<double>(device))));
         }
         const auto found = block == 0 ? pass(*effect, sound, 500) : pass(*effect, sound, 1, block);
-        // Twice the ripple of a resampler's pass band, and the image.
+        // The tolerance is twice the ripple of a resampler's pass band, plus the image.
         const double most = 1e-3 + (device > 16000 ? layer.image : 0);
         for (size_t i = static_cast<size_t>(effect->latency()) + 800; i < found.size(); ++i) {
           const double t = static_cast<double>(static_cast<int64_t>(i) - effect->latency()) /
@@ -157,8 +158,8 @@ graph network(x) -> (y)
 }
 
 TEST(AudioEffect, LatencyIsTheLeastThatNeverRunsDry) {
-  // Of equal rates, it is known: a pulse less a frame where blocks are any, nothing where they are
-  // pulses; and the delay of the model on top.
+  // With equal rates the latency has a closed form. It is the delay of the model, plus pulse - 1
+  // frames if blocks have any size, or 0 if blocks are whole pulses.
   auto plan = half("S", 480);
   ASSERT_TRUE(plan) << plan.error().text;
   EXPECT_EQ(AudioEffect::make(*plan, {16000, 16000, 1, 0})->latency(), 479);
@@ -167,7 +168,7 @@ TEST(AudioEffect, LatencyIsTheLeastThatNeverRunsDry) {
   EXPECT_EQ(AudioEffect::make(*plan, {16000, 16000, 1, 160})->latency(), 320);
   EXPECT_EQ(AudioEffect::make(*plan, {16000, 16000, 1, 100})->latency(), 460);
   EXPECT_EQ(AudioEffect::make(*plan, {16000, 16000, 1, 512})->latency(), 448);
-  // Of others, it is what a count, frame by frame, finds missing.
+  // With other rates, a frame-by-frame count of missing frames gives the latency.
   for (const auto& [device, model, pulse, block] : {std::array<int64_t, 4>{48000, 16000, 160, 0},
                                                     {48000, 16000, 160, 480},
                                                     {44100, 16000, 160, 0},
@@ -220,7 +221,7 @@ TEST(AudioEffect, ChannelsStayApartInEveryLayout) {
   constexpr int64_t kFrames = 2000;
   const std::vector<float> left = noise(kFrames, 2);
   const std::vector<float> right = noise(kFrames, 3);
-  // A mono model for each channel, one with channels before time, and one with time before them.
+  // A mono model per channel, a model with channels before time, and one with time before channels.
   for (const char* shape : {"S", "2, S", "S, 2"}) {
     auto plan = half(shape, 64);
     ASSERT_TRUE(plan) << plan.error().text;
@@ -284,7 +285,7 @@ TEST(AudioEffect, RefusesWhatItDoesNotHave) {
   EXPECT_EQ(code({48000, 16000, 1, -1}), RILL_E_ARG);
   EXPECT_EQ(code({999983, 16001, 1, 0}), RILL_E_UNSUPPORTED);
   EXPECT_EQ(AudioEffect::make(*half("3, S", 100), {48000, 16000, 2, 0}).error().code, RILL_E_ARG);
-  // Features of a listener are no sound.
+  // The output of a listener is features, so an effect refuses the model.
   EXPECT_EQ(AudioEffect::make(*tests_model("vad_speech", 1600), {48000, 16000, 1, 0}).error().code,
             RILL_E_ARG);
 

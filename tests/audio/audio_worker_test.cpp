@@ -1,5 +1,5 @@
-// Effects whose steps run in another thread: the same frames a pulse later, or silence that is
-// reported.
+// Effects whose steps run in another thread give the same frames one pulse later, or silence that
+// they report.
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ std::vector<float> noise(size_t count, unsigned seed) {
   return out;
 }
 
-/// The frame that the model gives, by its definition; no frame of `noise` gives 0.
+/// The output of the model by its definition. No sample of `noise` is 0.
 float wanted(const std::vector<float>& sound, int64_t ahead, int64_t t) {
   const auto at = [&](int64_t i) {
     return i < static_cast<int64_t>(sound.size()) ? sound[static_cast<size_t>(i)] : 0.0f;
@@ -96,7 +96,7 @@ TEST(AudioWorker, GivesTheWholeRunAPulseLater) {
         std::mt19937 random(static_cast<unsigned>(pulse));
         Player player{*effect, noise(9600, 5)};
         while (player.left() > 0) {
-          // One pulse at most is filled between two calls of `work`.
+          // At most one pulse is filled between two calls of `work`.
           const int64_t most = std::min<int64_t>(pulse, player.left());
           const int64_t any = 1 + static_cast<int64_t>(random()) % most;
           if (block > pulse) effect->offline(true);
@@ -137,7 +137,7 @@ TEST(AudioWorker, AtAnotherRateGivesTheFramesOfAnEffectWithoutOne) {
   }
 }
 
-/// Expect the frames of the model, or silence in as many pulses as were late.
+/// Expect the frames of the model, but silence in `late` pulses.
 void expect_frames_or_silence(const Player& player, int64_t ahead, int64_t pulse, int64_t late) {
   const int64_t latency = player.effect.latency();
   int64_t silent = 0;
@@ -155,7 +155,7 @@ void expect_frames_or_silence(const Player& player, int64_t ahead, int64_t pulse
 
 TEST(AudioWorker, LatePulsesAreSilenceAndTheStreamKeepsItsPlace) {
   for (const int64_t pulse : {1, 50, 160}) {
-    // Up to 7 pulses wait. Where more would, the last one is lost, and its frames are late too.
+    // Up to 7 pulses can wait. A further pulse is dropped, and counts as late too.
     for (const int64_t lag : {1, 2, 6, 7, 8, 9, 30}) {
       auto effect = AudioEffect::make(ahead_plan(0, pulse), options(16000, 16000, 1, 0));
       ASSERT_TRUE(effect);
@@ -163,7 +163,7 @@ TEST(AudioWorker, LatePulsesAreSilenceAndTheStreamKeepsItsPlace) {
       for (int64_t i = 0; i < 200; ++i) {
         const bool idle = i >= 50 && i < 50 + lag;
         const rill_status status = player.play(pulse);
-        // The pulse that was handed on before is late if nothing has run since.
+        // The previous pulse is late if the worker has not run since.
         const bool late = i > 50 && i <= 50 + lag + (lag >= 7 ? 1 : 0);
         ASSERT_EQ(status, late ? RILL_E_STATE : RILL_OK) << "pulse " << i << ", lag " << lag;
         if (!idle) (void)effect->work();
@@ -189,7 +189,7 @@ TEST(AudioWorker, ThreadsGiveFramesOrReportedSilence) {
     }
     worker.stop();
     EXPECT_EQ(effect->late(), reported);
-    // A pulse that is lost shifts what the model hears by a pulse.
+    // A dropped pulse shifts the input of the model by one pulse.
     if (reported == 0) expect_frames_or_silence(player, 40, pulse, 0);
     ASSERT_EQ(effect->reset(), RILL_OK);
     EXPECT_EQ(effect->late(), 0);

@@ -1,5 +1,5 @@
-// Every call of audio.hpp that is meant for a callback, for the compiler that proves it:
-// scripts/check_nonblocking.sh.
+// Calls every function of audio.hpp that callbacks may use, so that the compiler proves them
+// nonblocking: scripts/check_nonblocking.sh.
 
 #include "rill/audio.hpp"
 

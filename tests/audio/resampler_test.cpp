@@ -1,5 +1,5 @@
-// Resampled sound is what scipy and libsoxr make of it, in any pieces, and to the frame.
-// expected.py makes the values.
+// Resampled sound equals the results of scipy and libsoxr, for pieces of any size, and has the
+// exact number of frames. expected.py makes the values.
 
 #include "rill/resampler.hpp"
 
@@ -30,7 +30,7 @@ std::vector<float> floats(const std::string& name) {
   return {first, first + found->second.volume()};
 }
 
-/// Resample in pieces of 1 to `largest` frames, and to the end.
+/// Resample to the end, in pieces of 1 to `largest` frames.
 std::vector<float> resample(Resampler& resampler, const std::vector<float>& in, int64_t largest) {
   std::mt19937 random(static_cast<unsigned>(largest));
   std::vector<float> out;
@@ -114,7 +114,7 @@ TEST(Resampler, TonesAboveTheLowerRateAreGone) {
       tone[i] = static_cast<float>(std::sin(static_cast<double>(i) * step));
     }
     const std::vector<float> found = resample(*resampler, tone, 1000);
-    // The tone begins and ends at once, which makes other ones.
+    // The abrupt begin and end of the tone add other frequencies, so skip 40 frames there.
     for (size_t i = 40; i + 40 < found.size(); ++i) ASSERT_LT(std::fabs(found[i]), 6e-5f) << i;
   }
 }
@@ -123,7 +123,7 @@ TEST(Resampler, CountsItsFramesAtAnyRates) {
   std::mt19937 random(7);
   int made = 0;
   for (int round = 0; round < 60; ++round) {
-    // Log-uniform rates of 100 Hz to 200 kHz, some of them common.
+    // Log-uniform rates of 100 Hz to 200 kHz, mixed with common rates.
     const auto draw = [&] {
       const double rate = 100 * std::exp(std::uniform_real_distribution<>(0, 7.6)(random));
       return random() % 2 ? static_cast<int64_t>(rate) / 100 * 100 : static_cast<int64_t>(rate);

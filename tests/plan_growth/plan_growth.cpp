@@ -1,5 +1,5 @@
-// Plan files with N, 2N and 4N of each kind of record, and a program that opens them: count.py
-// counts the instructions that this takes.
+// Writes plan files with N, 2N and 4N of each kind of record, and opens them. count.py counts the
+// instructions of opening.
 //   plan_growth write FOLDER    write the files
 //   plan_growth open FOLDER     open each file by both readers, run it, and print its name
 
@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t kFewest = 250;
 constexpr int64_t kFewestSteps = 16;
 
-/// S + S/2 + S/3 and so on, without cancellation.
+/// S + S/2 + S/3 + ..., where no two terms merge.
 Extent sum_of(int64_t count) {
   List<Extent::Part> parts{{Extent::Do::kSymbol, 0}};
   for (int64_t i = 0; i < count; ++i) {
@@ -93,7 +93,7 @@ void add_states(Plan* plan, int64_t count) {
   }
 }
 
-/// States that begin with one constant, which the file has once.
+/// States that all start from one constant, stored once.
 void add_shared(Plan* plan, int64_t count) {
   static std::byte shared[64] = {std::byte{1}};
   for (int64_t i = 0; i < count; ++i) {
@@ -103,7 +103,7 @@ void add_shared(Plan* plan, int64_t count) {
   }
 }
 
-/// States that begin with a constant each.
+/// States that each start from a separate constant.
 void add_constants(Plan* plan, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     PlanBuffer buffer = state_buffer(plan, BufferKind::kState, sizeof i);
@@ -205,15 +205,15 @@ void write_file(const std::filesystem::path& folder, const std::string& name, in
             static_cast<std::streamsize>(file->size()));
 }
 
-/// The kinds of steps of a plan, without those of loops.
+/// The kinds of steps of a plan, without those in loop bodies.
 std::set<std::string> kinds_of(const Plan& plan) {
   std::set<std::string> out;
   for (const Step& step : plan.steps) out.insert(step.kind->name);
   return out;
 }
 
-/// One file for each kind of step that the cases of operators have, with all steps of a plan of it
-/// repeated.
+/// Write one file per kind of step in the cases of operators, in which all steps of a plan with
+/// this kind are repeated.
 void write_steps(const std::filesystem::path& folder) {
   std::set<std::string> seen;
   for (size_t number = 0; number < plan_bases(); ++number) {
@@ -264,8 +264,8 @@ bool runs(const std::shared_ptr<const Plan>& plan) {
   return true;
 }
 
-/// The file as `map` has it, opened by both readers and run; count.py counts from its start to its
-/// end.
+/// Open the mapped file by both readers, and run it. count.py counts the instructions of this
+/// function.
 extern "C" [[gnu::noinline]] bool plan_growth_opens(const Mapped& map) {
   const auto opened = plan_file::open(map.bytes, map.memory, known_here(), no_limits());
   (void)placed_here(map);
@@ -292,7 +292,7 @@ int open_all(const std::filesystem::path& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Valgrind runs it on every machine.
+  // Valgrind supports the scalar tier on every machine.
   kernels::set_tier_limit(kernels::Tier::kScalar);
   const std::string verb = argc == 3 ? argv[1] : "";
   if (verb == "open") return open_all(argv[2]);

@@ -1,5 +1,5 @@
-// The least program that streams: it places a plan, a session and a feed in its own memory. Its
-// size is that of the run layer. Run with a plan file, it prints sums of the outputs.
+// The smallest program that streams: it places a plan, a session and a feed in its own memory, so
+// its size is the size of the run layer. Given a plan file, it prints sums of the outputs.
 
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,6 @@
-// Preloaded in front of librill.so: refuses the n-th request for memory that librill.so, or the
-// library of C++ on its behalf, makes in this thread. Requests of the program itself are granted.
+// Preloaded before librill.so: refuses the N-th memory request of librill.so in this thread,
+// including requests that the C++ library makes on its behalf. Requests of the program itself
+// succeed.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -66,15 +67,16 @@ void* thrown(size_t size, size_t alignment, const void* caller) {
 
 extern "C" {
 
-/// Call once librill.so is loaded.
+/// Start counting; call this after librill.so is loaded.
 void refuse_begin() { dl_iterate_phdr(add, nullptr); }
-/// Refuse the request after `count` more, alone or with all that follow; -1: none.
+/// Refuse the request after the next `count`: only this one, or with `every` all later ones too;
+/// -1: none.
 void refuse_after(int64_t count, int every) {
   seen = 0;
   all = every != 0;
   left = count;
 }
-/// Requests since then.
+/// Return the number of requests since then.
 int64_t refuse_seen() { return seen; }
 
 void* malloc(size_t size) {

@@ -1,6 +1,5 @@
-/* Streams a model for a while, then tells the memory of the process that no file stands behind, and
- * the weights, in bytes. Without a model: the memory of a program that has the library, and nothing
- * else. */
+/* Streams a model for a while, then prints in bytes the process memory that no file backs, and
+ * the weights. Without a model, prints the memory of a program that only links the library. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +39,7 @@ static int stream(const char* path, long long* weights) {
   memory.size = sizeof memory;
   if (rill_plan_memory(plan, &memory) != RILL_OK) return fail();
   *weights = memory.weight_bytes;
-  return 0; /* all of it is still there when memory is told */
+  return 0; /* keep the session until its memory is printed */
 }
 
 int main(int argc, char** argv) {

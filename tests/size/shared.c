@@ -1,8 +1,8 @@
-/* Streams a compiled model for a while, says so, waits for a line, and tells the memory that is
- * this process's own, in bytes: what lies in no file or was written here, anywhere and in the
- * model's file. Other pages of programs and libraries belong to the system's cache: they count as
- * shared or not by what the other processes did last. Without a model: a program that has the
- * library, and nothing else. */
+/* Streams a compiled model for a while, prints a line, waits for a line, and prints in bytes the
+ * memory private to this process: pages that no file backs or that it wrote, in total and in the
+ * model's file. Other pages of programs and libraries belong to the page cache; whether they
+ * count as shared depends on other processes. Without a model, measures a program that only
+ * links the library. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static int tell(const char* path) {
       if (strchr(line, '-')) in_file = path && strstr(line, path) != NULL;
       continue;
     }
-    /* Memory in no file, or written by this process. A file that was just made is "dirty". */
+    /* Pages without a file, or written by this process. A freshly created file is also "dirty". */
     if (strcmp(name, "Anonymous") == 0) of_all += kib;
     if (in_file && strcmp(name, "Anonymous") == 0) of_file += kib;
     if (in_file && strncmp(name, "Shared_", 7) == 0 && strcmp(name, "Shared_Hugetlb") != 0) {

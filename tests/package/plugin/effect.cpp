@@ -1,5 +1,5 @@
-// A plugin in C++ with rill/audio.hpp and templates of the standard library: its host sees its
-// entry alone.
+// A C++ plugin built from rill/audio.hpp and standard templates. Its host sees only its entry
+// point.
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// A static variable of an inline function and one of a template: GCC makes unique symbols of both.
+/// Static variables of inline functions and templates, for which GCC makes unique symbols.
 inline int& calls() {
   static int count = 0;
   return count;
@@ -60,7 +60,7 @@ int plugin_entry(int argc, char** argv) {
   static std::once_flag once;
   std::call_once(once, [] { ++calls(); });
   if (argc < 2) return fail("plugin_entry: no model");
-  // A failed call leaves an error of this thread behind.
+  // A failed call stores an error for this thread.
   if (rill::Model::load("/nowhere/model.nnef.tgz")) return fail("a model at /nowhere");
   auto model = rill::Model::load(argv[1]);
   if (!model) return fail(model.error().text);

@@ -1,11 +1,11 @@
-/* host PLUGIN [argument ...]: runs the entry of a plugin twice, as a host that loads it again, and
- * checks that the system unloads it after each run. */
+/* host PLUGIN [argument ...]: loads and runs a plugin twice, and checks that the system unloads
+ * it after each run. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a file is mapped, by its whole path; 0 where the system does not list maps. */
+/* Return whether a file is mapped, by its full path; 0 if the system does not list maps. */
 static int is_mapped(const char* path) {
   char line[8192];
   int found = 0;

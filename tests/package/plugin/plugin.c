@@ -1,4 +1,4 @@
-/* A plugin with rill inside: its host sees its own entry alone. */
+/* A plugin that contains rill. Its host sees only its entry point. */
 #define main run_stream
 #include STREAM_C
 #undef main
