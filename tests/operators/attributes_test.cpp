@@ -1,4 +1,4 @@
-// Properties of operators' attributes, over the cases of tests/operators/cases.
+// Properties of operator attributes, over the cases of tests/operators/cases.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 class AttributeProperties : public ::testing::TestWithParam<Case> {};
 
-/// The numbers, truths and texts in the statements of a case: where each begins and ends.
+/// Find the numbers, booleans and strings in the statements of a case. Return the range of each.
 std::vector<std::pair<size_t, size_t>> attributes_in(const std::string& text) {
   std::vector<std::pair<size_t, size_t>> out;
   for (size_t at = 0; at < text.size();) {
@@ -33,7 +33,7 @@ std::vector<std::pair<size_t, size_t>> attributes_in(const std::string& text) {
   return out;
 }
 
-/// Other values that replace a written one.
+/// Return other values to put in the place of a written one.
 std::vector<std::string> others_than(const std::string& written) {
   if (written == "true") return {"false"};
   if (written == "false") return {"true"};
@@ -51,7 +51,7 @@ std::vector<std::string> others_than(const std::string& written) {
   return {"0", "1", "2", "3", "5"};
 }
 
-/// Name, attributes and inputs of every node: equal nodes are merged by these.
+/// Return the name, attributes and inputs of every node. Nodes that are equal in these are merged.
 std::vector<std::string> identity_of(const Graph& graph) {
   std::vector<std::string> out;
   for (const Node& node : graph.nodes) {
@@ -63,8 +63,8 @@ std::vector<std::string> identity_of(const Graph& graph) {
   return out;
 }
 
-/// Nodes with one name, one text of attributes and the same inputs are merged, so two graphs that
-/// are written differently must have a node that differs in these.
+/// Nodes with equal names, attribute texts and inputs are merged. So two graphs that are written
+/// differently must have a node that differs in one of these.
 TEST_P(AttributeProperties, NodesThatAreWrittenDifferentlyDiffer) {
   auto loaded = load_case(GetParam());
   ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();

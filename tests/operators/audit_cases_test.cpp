@@ -1,7 +1,7 @@
-// Audits every operator whose case streams: alone, after frames that are cut off at both ends, and
-// after a shift, by numbers log-uniform up to 2000. Reports which operators were compared, and
-// which are refused.
-// RILL_PROPERTY_SEEDS=first:count draws count variants of each case from other seeds.
+// Audits every operator whose case streams: alone, after a slice that cuts both ends, and after a
+// shift, by log-uniform numbers up to 2000. Reports which operators were compared, and which are
+// refused.
+// RILL_PROPERTY_SEEDS=first:count draws `count` variants of each case from other seeds.
 
 #include <gtest/gtest.h>
 
@@ -24,10 +24,10 @@ namespace {
 constexpr int64_t kFirstSeed = 1;
 constexpr int64_t kSeeds = 1;
 constexpr int64_t kMostFrames = 2000;
-/// Cases have sums of many terms, which rounds otherwise behind a window of another place.
+/// Some cases have long sums, which round differently if a window starts elsewhere.
 constexpr double kRounding = 5e-4;
 
-/// The axis of an input that is as long as the stream; -1 if there is none.
+/// Return the axis of an input with extent S; -1 if there is none.
 int stream_axis(const Operand& input) {
   const auto axis = std::find(input.shape.begin(), input.shape.end(), "S");
   return axis == input.shape.end() ? -1 : static_cast<int>(axis - input.shape.begin());
@@ -41,8 +41,8 @@ std::string padding(const Operand& input, int axis, int64_t before, int64_t afte
   return out;
 }
 
-/// The case behind frames cut off at both ends, or behind a shift; nothing where an input that
-/// streams is not as long as the stream.
+/// Put the case after a slice that cuts both ends, or after a shift. Return nothing if a streaming
+/// input has another length than S.
 std::optional<Case> behind(Case a_case, bool shift, audit::Draw* draw) {
   std::string front;
   const int64_t begin = draw->log_in(1, kMostFrames);
@@ -85,7 +85,7 @@ Outcome audited(const Case& a_case, int64_t pulse, uint64_t seed) {
   if (!pulsed.ok()) return out;
   audit::Options how;
   how.lengths = 14;
-  how.seconds = 100;  // the number of lengths ends an audit
+  how.seconds = 100;  // the audit ends at its number of lengths
   how.seed = seed;
   how.attention_rounding = kRounding;
   const auto report = audit::audit(*graph, *pulsed, how);
@@ -115,7 +115,7 @@ std::vector<std::string> operator_names() {
 
 TEST(AuditedCases, StreamTheFramesOfTheWholeRun) {
   const auto [first, count] = seeds_or(kFirstSeed, kSeeds);
-  std::map<std::string, int64_t> compared;  // by the text of the case
+  std::map<std::string, int64_t> compared;  // keyed by the text of the case
   int64_t variants = 0;
   for (const Case& a_case : all_cases()) {
     if (a_case.pulses.empty() || a_case.pulsed) continue;

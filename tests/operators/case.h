@@ -19,7 +19,7 @@ struct Operand {
   double high = 2;
 };
 
-/// A small graph to hold the property tests against, as tests/operators/README.md describes.
+/// A small graph for the property tests; tests/operators/README.md describes the format.
 struct Case {
   std::string name;
   std::string file;
@@ -41,12 +41,13 @@ struct Case {
   std::string text() const;
 };
 
-/// Read all cases of tests/operators/cases. An unreadable one becomes a case named after the error.
+/// Read all cases of tests/operators/cases. An unreadable file becomes a case named after its
+/// error.
 std::vector<Case> all_cases();
 
-/// Load the graph of a case, with noise for weights.
+/// Load the graph of a case, with noise as weights.
 Result<Graph> load_case(const Case& a_case);
-/// Make the inputs of a graph: numbers from the ranges of the case; `bindings` has S.
+/// Make the inputs of a graph from the ranges of the case; `bindings` must bind S.
 Result<std::vector<Tensor>> case_inputs(const Case& a_case, const Graph& graph,
                                         const Bindings& bindings, uint64_t seed);
 

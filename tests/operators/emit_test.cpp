@@ -1,4 +1,4 @@
-// Plans as C: each is compiled by a C compiler, and steps as its plan does, bit for bit.
+// Plans as C: a C compiler compiles each one, and its steps give the bits of the plan's steps.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ struct Model {
 
 emit_c::Arithmetic arithmetic_here() { return ops::arithmetic_of(kernels::running_tier()); }
 
-/// Numbers of all sizes, and now and then one that is none.
+/// Return numbers of all magnitudes, some of them NaN.
 float number(uint64_t at, int step) {
   uint64_t bits =
       (at + 1) * 0x9E3779B97F4A7C15U + static_cast<uint64_t>(step) * 0xD1B54A32D192ED03U;
@@ -54,7 +54,7 @@ float number(uint64_t at, int step) {
   if (step < 2) return plain;
   switch (bits >> 40U & 63U) {
     case 0:
-      return plain * 1e-34F;  // a denormal that passes through an extreme has no defined bits
+      return plain * 1e-34F;  // the bits of a denormal are undefined after a min or max
     case 1:
       return plain * 1e-30F;
     case 2:
@@ -75,7 +75,7 @@ Floats of_view(const View& view) {
   return {data, data + view.volume()};
 }
 
-/// Run a plan for a few steps; a stream ends before the last ones.
+/// Run a plan for a few steps. If `ends`, the stream ends before the last ones.
 std::vector<Step> run_plan(const Plan& plan, bool ends) {
   auto session = Session::make({std::shared_ptr<void>(), &plan});
   EXPECT_TRUE(session.ok());
@@ -126,7 +126,7 @@ bool same(const Floats& a, const Floats& b) {
   return a.size() == b.size();
 }
 
-/// Stream through an emitted model and compare with what its plan gave.
+/// Stream through an emitted model, and compare with the results of its plan.
 void compare(const Model& model, void* library) {
   const auto find = [&](const char* what) { return dlsym(library, (model.name + what).c_str()); };
   const auto bytes = reinterpret_cast<unsigned long (*)()>(find("_bytes"));
@@ -155,7 +155,7 @@ void compare(const Model& model, void* library) {
   }
 }
 
-/// Compiles models in batches, with other flags each time, and compares them.
+/// Compiles models in batches, each time with other compiler flags, and compares them.
 class Batches {
  public:
   Batches() : folder_(fs::temp_directory_path() / str_cat("rill_emit_", ::getpid())) {
@@ -197,7 +197,7 @@ class Batches {
   int batch_ = 0;
 };
 
-/// Emits the plans that it sees, and counts those that are refused by their reasons.
+/// Emits each plan, and counts refused plans by reason.
 class Emitted {
  public:
   SeePlan see(const std::string& about) {
@@ -254,7 +254,7 @@ TEST(EmittedC, HasTheBitsOfThePlansOfAllOperators) {
   EXPECT_GT(emitted.count(), 100);
 }
 
-/// A plan whose names come from a hostile file.
+/// The names in this plan come from a hostile file.
 TEST(EmittedC, CompilesWhateverTheNamesAre) {
   Emitted emitted;
   const auto see = [&](const PreparedFrom&, const Plan& plan, int) {

@@ -205,7 +205,7 @@ TEST_P(Operators, AllThatASessionKeepsIsFoundInACopy) {
       const std::span<std::byte> own = bytes_of(original, part);
       if (part.use == PartUse::kPlaces) {
         const std::span<int64_t> places(reinterpret_cast<int64_t*>(own.data()), own.size() / 8);
-        for (int64_t& place : places) place = 1 + value++ % 3;  // frames, which have to make sense
+        for (int64_t& place : places) place = 1 + value++ % 3;  // a plausible count of frames
       } else if (is_kept(part.use)) {
         for (std::byte& byte : own) byte = static_cast<std::byte>(1 + value++ % 251);
       }
@@ -248,7 +248,7 @@ TEST_P(Operators, StepsReadNothingThatASessionDoesNotKeep) {
   }
 }
 
-/// A whole graph keeps no state: a run does not depend on earlier ones.
+/// A whole graph keeps no state, so a run does not depend on earlier runs.
 TEST_P(Operators, EveryRunOfAWholeGraphIsTheFirst) {
   if (GetParam().pulsed) return;
   for (const int64_t length : lengths_) {
@@ -271,8 +271,8 @@ TEST_P(Operators, EveryRunOfAWholeGraphIsTheFirst) {
   }
 }
 
-/// The results of a graph for inputs that do not stream are the same in every step of a stream, and
-/// do not depend on the caller's inputs to earlier steps.
+/// If no input streams, every step of a stream gives the same results, and the inputs of earlier
+/// steps do not matter.
 TEST_P(Operators, WithoutFramesEveryStepIsAWholeRun) {
   if (GetParam().pulsed) return;
   for (const int64_t length : lengths_) {
@@ -323,7 +323,7 @@ TEST_P(Operators, StepsAskNothingOfTheHeap) {
   EXPECT_EQ(heap_calls(), before) << GetParam().text();
 }
 
-/// The bytes of all that a plan shares between its sessions.
+/// Return the bytes that a plan shares between its sessions.
 std::vector<std::byte> constants_of(const Plan& plan) {
   std::vector<std::byte> bytes;
   for (const PlanBuffer& buffer : plan.buffers) {
@@ -360,7 +360,7 @@ TEST_P(Operators, EveryTierAgreesWithScalar) {
   }
 }
 
-/// Load, simplify, prepare and run; every failure on the way is fine, a crash is not.
+/// Load, simplify, prepare and run. Every stage may return an error; none may crash.
 void try_out(const Case& a_case, int64_t length) {
   auto graph = load_case(a_case);
   if (!graph.ok()) {

@@ -1,4 +1,4 @@
-// Plan files that were cut, altered or meant for others.
+// Plan files that are cut, altered or made for another use.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// The file of a small stream: a delay, a product, a loop's worth of arguments.
+/// A file of a small stream with a delay, a matmul, and a loop.
 Bytes small_file() {
   const auto graph = load_text(document(
       "1, S, 3", "  d = x - tract_core_cast(0.25, to = 'f32');\n  y = tanh(d) * 2.0;\n"));
@@ -89,7 +89,7 @@ TEST(AlteredPlanFiles, ThatAreCutAreNeverOpened) {
   }
 }
 
-/// With its checksums made right each time, as one who means harm would.
+/// Checksums are corrected each time, as an attacker would do.
 TEST(AlteredPlanFiles, OfEveryByteStayInsideTheirMemory) {
   const Bytes good = small_file();
   int opened = 0;

@@ -1,4 +1,4 @@
-// Plan files with right checksums that somebody made to do harm.
+// Hostile plan files with valid checksums.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Return the error of a plan's file; nothing if it opens. Both functions that open it agree.
+/// Return the error of opening a plan's file; empty if it opens. Both readers must agree.
 std::string refusal_of(const Plan& plan, const plan_file::Limits& limits = {}) {
   const auto file = written(plan);
   EXPECT_TRUE(file.ok()) << file.error().to_string();
@@ -119,7 +119,7 @@ struct HostileName {
 };
 INSTANTIATE_TEST_SUITE_P(All, HostilePlanFiles, ::testing::ValuesIn(kHostile), HostileName());
 
-// The sum of the delay and of the frames of the longest stream is beyond 64 bits.
+// The delay plus the length of the longest stream overflows 64 bits.
 TEST(HostilePlanFiles, OfTheLongestStreamsGiveNoMoreFramesThanAStepHas) {
   Plan plan = *small_plan();
   plan.outputs[0].stream.most = INT64_MAX - 1;
@@ -251,7 +251,7 @@ TEST(PlanFileLimits, AreFarAboveTheCostOfASession) {
   EXPECT_LT(cost->step_work, plan_file::Limits::kStreamWork / 1000);
 }
 
-// Nothing done to a file that was read is of any effect.
+// A later change of a file does not affect the copy that was read.
 TEST(PlanFiles, ThatAreReadMayBeCut) {
   const auto file = written(*small_plan());
   ASSERT_TRUE(file.ok());
@@ -272,7 +272,7 @@ TEST(PlanFiles, ThatAreReadMayBeCut) {
   EXPECT_FALSE(large.ok());
 }
 
-/// Sets fields to any values that a file may contain.
+/// Sets fields to any value that a file may contain.
 class AnyFields final : public FieldVisitor {
  public:
   explicit AnyFields(audit::Draw* draw) : draw_(*draw) {}
@@ -338,8 +338,8 @@ class AnyFields final : public FieldVisitor {
   audit::Draw& draw_;
 };
 
-// An operator refuses unsuitable operands before it runs: any number of them, of any rank and type,
-// with any fields.
+// An operator refuses unsuitable operands before it runs: any number of operands, ranks, types and
+// fields.
 TEST(OperatorsOfSteps, RefuseWhatTheyDoNotTake) {
   for (const OpModule* module : known_here().modules) {
     for (const OpClass& known : module->classes) {
@@ -370,7 +370,7 @@ TEST(OperatorsOfSteps, RefuseWhatTheyDoNotTake) {
   }
 }
 
-// Any calls of rill.h in any order, on plans of every operator as they are and changed.
+// Any calls of rill.h in any order, on original and changed plans of every operator.
 TEST(HostilePlanFiles, TakeAnyCallsInAnyOrder) {
   const auto [first, count] = seeds_or(1, 12);
   const std::vector<kernels::Tier> tiers = tiers_here();
@@ -400,7 +400,7 @@ TEST(HostilePlanFiles, TakeAnyCallsInAnyOrder) {
   EXPECT_GT(succeeded, calls / 4) << "calls in a wrong state are most of them";
 }
 
-// A number of every record of every operator is an extreme, or not in its place.
+// One to three numbers in a record of every operator become extreme, swapped, dropped or repeated.
 TEST(HostilePlanFiles, OfEveryOperatorStayInsideTheirMemory) {
   const auto [first, count] = seeds_or(1, 24);
   const std::vector<kernels::Tier> tiers = tiers_here();

@@ -1,4 +1,4 @@
-// Plan files for processors that are not here.
+// Plan files for other processors.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 using kernels::Target;
 using kernels::Tier;
 
-/// Targets that this build compiles for and that no CPU of its kind runs.
+/// Targets that this build can compile for but has no kernels of.
 std::vector<Target> targets_elsewhere() {
   std::vector<Target> out;
   for (const Tier tier : kernels::kAllTiers) {
@@ -47,14 +47,14 @@ std::string refusal(std::span<const std::byte> bytes) {
   return opened.ok() ? "" : opened.error().to_string();
 }
 
-/// Return whether steps call kernels of a tier.
+/// Return whether the steps of a file call kernels of a tier.
 bool has_kernels_of(std::span<const std::byte> bytes, const char* tier) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return text.find(std::string("_f32_") + tier) != std::string_view::npos;
 }
 
-/// A file for another processor is refused here, under its name and under that of a target that
-/// runs here.
+/// Expect that a file for another processor is refused here, both under its own target name and
+/// renamed to a target of this CPU.
 void expect_stays_elsewhere(const PreparedFrom& from, int* with_kernels) {
   for (const Target& target : targets_elsewhere()) {
     SCOPED_TRACE(kernels::target_name(target));
@@ -87,7 +87,7 @@ TEST(PlanFilesForOthers, OfModelsAreMadeAndRefusedHere) {
   }
 }
 
-/// Nothing that prepares an operator calls a kernel that is not here.
+/// Preparing an operator for another target calls no kernel of that target.
 TEST(PlanFilesForOthers, OfOperatorsAreMadeAndRefusedHere) {
   int with_kernels = 0;
   for (const Case& each : all_cases()) {

@@ -1,4 +1,4 @@
-// Properties of models in plan files: as they were written, by both readers, and nothing else.
+// Properties of models in plan files: both readers return exactly the written properties.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ Property random_property(Random& random) {
   return out;
 }
 
-/// Some properties under ascending keys.
+/// Return some properties with ascending keys.
 std::vector<Property> random_properties(Random& random) {
   std::map<std::string, Property> all;
   for (uint64_t i = random() % 8; i > 0; --i) all[random_text(random)] = random_property(random);
@@ -95,7 +95,7 @@ void expect_same(const std::vector<Property>& expected, const std::vector<Proper
   }
 }
 
-/// Give a file another record of properties behind its own records, before its constants.
+/// Add another record of properties to a file, between its own records and its constants.
 Bytes with_record(const Bytes& file, const Bytes& record) {
   plan_file::Header header;
   std::memcpy(&header, file.data(), sizeof header);
@@ -116,7 +116,7 @@ Bytes with_record(const Bytes& file, const Bytes& record) {
   return out;
 }
 
-/// The record of a file's properties.
+/// Return the record of a file's properties.
 Bytes record_in(const Bytes& file) {
   plan_file::TargetEntry entry;
   std::memcpy(&entry, file.data() + sizeof(plan_file::Header), sizeof entry);
@@ -142,7 +142,7 @@ TEST(PlanProperties, AreReadAsTheyWereWritten) {
   }
 }
 
-// A damaged record with a right checksum is refused, or read as other properties; both readers
+// A damaged record with a valid checksum is refused, or read as other properties; both readers
 // agree.
 TEST(PlanProperties, OfDamagedRecordsAreRefusedOrOthers) {
   const auto base = written_with({});
@@ -185,7 +185,7 @@ Bytes bytes_of(std::initializer_list<int> all) {
 }
 
 TEST(PlanProperties, HostileRecordsAreRefused) {
-  constexpr int kText = static_cast<int>(DType::kString) * 2;  // as numbers are written
+  constexpr int kText = static_cast<int>(DType::kString) * 2;  // encoded as numbers are written
   constexpr int kBlob = static_cast<int>(DType::kBlob) * 2;
   const std::pair<Bytes, const char*> kRecords[] = {
       {bytes_of({0, 0}), "after its contents"},

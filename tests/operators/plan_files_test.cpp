@@ -27,7 +27,7 @@ namespace {
 
 using kernels::Tier;
 
-/// The plan as it is written and opened again; null where that failed.
+/// Return the plan after writing and opening it; null if that failed.
 std::shared_ptr<const Plan> reopened(const Plan& plan) {
   const auto file = written(plan);
   if (!file.ok()) {
@@ -49,7 +49,7 @@ std::shared_ptr<const Plan> reopened(const Plan& plan) {
   return opened->plan;
 }
 
-/// A stream that begins in a session of the first plan continues in one of the second.
+/// Expect that a stream of the first plan continues in a session of the second.
 void expect_states_move(const Plan& plan, const std::shared_ptr<const Plan>& other) {
   if (plan.stream_pulse == 0) return;
   auto first = Session::make({std::shared_ptr<void>(), &plan});
@@ -82,7 +82,7 @@ void expect_states_move(const Plan& plan, const std::shared_ptr<const Plan>& oth
   }
 }
 
-/// Without graphs and operators, unless a step is one of an operator.
+/// Open with the run library, without graphs and operators. Skip plans with a step of an operator.
 void expect_placed_runs_the_same(const Plan& plan, int steps) {
   const auto file = written(plan);
   ASSERT_TRUE(file.ok());
@@ -103,7 +103,7 @@ void expect_file_gives_the_same(const PreparedFrom& from, const Plan& plan, int 
   expect_same_runs(plan, other, steps);
   expect_states_move(plan, other);
   expect_placed_runs_the_same(plan, steps);
-  // The same graph gives the same bytes.
+  // The same graph must give the same bytes.
   const auto again = prepare(from.graph, from.options);
   ASSERT_TRUE(again.ok()) << again.error().to_string();
   const auto first = written(plan);
@@ -200,7 +200,7 @@ TEST(PlanFiles, OfEveryTierAreThoseOfACpuThatHasIt) {
   EXPECT_GT(for_each_plan_of_models(see), 40);
 }
 
-/// Notes where steps read and write, as addresses.
+/// Records the addresses that steps read and write.
 class Ranges final : public StepTouches {
  public:
   Ranges(const Step& step, const Plan& plan, std::byte* const* base)
@@ -226,7 +226,7 @@ class Ranges final : public StepTouches {
   void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t,
             std::span<const PlacedView> operands) override {
     for (const Slot& slot : slots) {
-      // All bytes from there on, since chunks have no separate size.
+      // Count all bytes from the slot's start, since chunks have no separate size.
       read.emplace_back(base_[slot.from.buffer],
                         base_[slot.from.buffer] + plan_.buffers[slot.from.buffer].bytes);
     }
@@ -260,8 +260,8 @@ bool is_in(const std::vector<Ranges::Range>& ranges, const std::byte* at) {
   });
 }
 
-/// Run a step twice, the second time with other bytes wherever it does not read. Only the memory
-/// that it writes may change, and equally both times.
+/// Run a step twice, the second time with changed bytes outside its reported reads. Only its
+/// reported writes may change, and must be equal in both runs.
 void expect_honest(const Step& step, Session* session) {
   const Plan& plan = session->plan();
   const SessionPart& addresses = session->parts().of(PartUse::kAddresses);
@@ -280,7 +280,7 @@ void expect_honest(const Step& step, Session* session) {
     for (int64_t i = part.offset; i < part.offset + part.bytes; ++i) {
       const auto at = static_cast<size_t>(i);
       is_hidden[at] = !is_in(told.read, block + i);
-      // Also where it writes: nothing may depend on what was there.
+      // Change written bytes too: the results must not depend on their old values.
       if (is_hidden[at]) block[i] = static_cast<std::byte>(0x5A + i % 7);
     }
   }

@@ -1,5 +1,5 @@
-// Written models read back node by node, and stream as before: every case of the property tests, as
-// it is and pulsed.
+// Written models read back node by node, and stream as before: every case of the property tests,
+// both original and pulsed.
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@
 namespace rill::test {
 namespace {
 
-/// The graph as readers have it; fails the test where it is another one. An operator that has no
-/// form is refused, which is no failure.
+/// Return the graph as a reader gets it; fail the test if it differs. A refusal of an operator
+/// without an NNEF form is not a failure.
 Result<Graph> read_back(const Graph& graph) {
   nnef::SaveOptions options;
   options.read_back = ops::op_table();
@@ -76,7 +76,7 @@ TEST_P(ReadBackProperties, APulsedGraphStreamsAsItDid) {
   }
 }
 
-/// Replace S by expressions for which NNEF has no form, wherever an attribute has it.
+/// Replace S in every attribute by expressions without an NNEF form.
 TEST_P(ReadBackProperties, AttributesOfPulsedGraphsHoldAnyLength) {
   const auto graph = load_case(GetParam());
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
@@ -93,7 +93,7 @@ TEST_P(ReadBackProperties, AttributesOfPulsedGraphsHoldAnyLength) {
   for (const Graph& each : pulsed) {
     for (const Dim& length : lengths) {
       auto other = each.with_symbol("S", length);
-      // Some lengths do not suit a graph.
+      // Some lengths do not fit a graph.
       if (!other.ok()) continue;
       other->scope.declare("S");
       EXPECT_TRUE(is_read_back(*other)) << str_cat(length, "\n") << GetParam().text();
@@ -103,7 +103,7 @@ TEST_P(ReadBackProperties, AttributesOfPulsedGraphsHoldAnyLength) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, ReadBackProperties, ::testing::ValuesIn(all_cases()), CaseName());
 
-/// A graph whose streams end at positions that NNEF has no expression for.
+/// The streams of these graphs end at positions without an NNEF expression.
 TEST(ReadBack, EndsThatHoldBroadcastsAndComparisons) {
   const char* bodies[] = {
       "y = pad(slice(x, axes = [2], begin = [1], end = [-1]) + slice(x, axes = [2], begin = [2], "
@@ -128,7 +128,8 @@ TEST(ReadBack, EndsThatHoldBroadcastsAndComparisons) {
   }
 }
 
-/// Limits that take the number, which quantisation has of a constant, are written as selections.
+/// Quantization uses kMaxNumber and kMinNumber with a constant operand. They are written as
+/// selections.
 TEST(ReadBack, MaximaAndMinimaOfBothKinds) {
   using ops::BinaryKind;
   for (const DType type : {DType::kF32, DType::kF16}) {
@@ -160,7 +161,7 @@ TEST(ReadBack, MaximaAndMinimaOfBothKinds) {
   }
 }
 
-/// Differing attributes are found, and reported with the node.
+/// A differing attribute is found, and reported with its node.
 TEST(ReadBack, ANodeThatDiffersIsNamed) {
   const auto graph = [](const char* statement) {
     return load_text(document("1, 2, S", statement)).value();

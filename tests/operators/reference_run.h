@@ -7,19 +7,21 @@
 
 namespace rill::test {
 
-/// Evaluate node by node, as the graph was written: nothing simplified, planned or chosen.
+/// Evaluate the graph as written, node by node, with no simplification, planning or choice of
+/// kernels.
 Result<std::vector<Tensor>> reference_run(const Graph& graph, const std::vector<Tensor>& inputs);
 
-/// The greatest difference between two ways to compute an element: `relative` of the element, and
-/// `cancelled` of the output's largest element, since a sum whose terms cancel rounds like them.
+/// The greatest difference between two methods for an element. `relative` scales with the element.
+/// `cancelled` scales with the largest element of the output, because a sum with cancelling terms
+/// rounds like its terms.
 struct Allowance {
   double relative = 0;
   double cancelled = 0;
 };
 
-/// Return how much two ways to compute a graph may differ: 0, if nothing rounds.
+/// Return the allowed difference between two methods for a graph; 0 if no operator rounds.
 Allowance allowance(const Graph& graph, DType dtype);
-/// Return what two tensors differ in, beyond what is allowed; empty if in nothing.
+/// Return the first difference of two tensors beyond `allowed`; empty if there is none.
 std::string difference_within(const Tensor& found, const Tensor& expected, Allowance allowed);
 
 }  // namespace rill::test

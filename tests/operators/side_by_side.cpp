@@ -66,14 +66,14 @@ void expect_same_runs(const Plan& plan, const std::shared_ptr<const Plan>& other
 
 namespace {
 
-/// The graph that a whole run of that length prepares.
+/// Return the graph that a whole run of `length` frames prepares.
 Result<Graph> bound(const Graph& graph, int64_t length) {
   RILL_ASSIGN(const Graph loaded, declutter(graph));
   RILL_ASSIGN(const Graph with_length, loaded.with_symbol("S", Dim(length)));
   return declutter(with_length);
 }
 
-/// Show the plan with weights of few bits, if there are such weights.
+/// Visit the plan with quantized weights, if it has any.
 void show_few_bits(const Graph& graph, int steps, const SeePlan& see) {
   SCOPED_TRACE("weights of 8 bits");
   WeightChoice choice;

@@ -1,5 +1,5 @@
-// The arguments of a step are data: a plan whose steps are rebuilt from the fields that a visitor
-// saw gives the same bits.
+// The arguments of a step are data: a plan rebuilt from the fields that a visitor saw gives the
+// same bits.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ struct SeenStep;
 using Value = std::variant<int64_t, double, Text, Dim, TensorPtr, Extent, Ref, PlacedView, OpPtr,
                            std::vector<SeenStep>>;
 
-/// The fields of a step that a visitor saw.
+/// The fields of a step, as a visitor saw them.
 struct SeenStep {
   const StepKind* kind = nullptr;
   int node = -1;
@@ -141,7 +141,7 @@ List<Step> made_anew(const std::vector<SeenStep>& all,
   return steps;
 }
 
-/// A plan like another, of whose steps nothing is left but what a visitor saw.
+/// Return a copy of a plan, with steps built only from the fields that a visitor saw.
 std::shared_ptr<const Plan> anew(const Plan& plan, std::map<std::string, const StepKind*>* kinds) {
   std::vector<SeenStep> all;
   for (const Step& step : plan.steps) {
@@ -157,7 +157,7 @@ std::shared_ptr<const Plan> anew(const Plan& plan, std::map<std::string, const S
 
 using Kinds = std::map<std::string, const StepKind*>;
 
-/// Run a plan next to one that is rebuilt from a visitor's fields.
+/// Run a plan next to its copy from a visitor's fields.
 SeePlan made_anew_gives_the_same(Kinds* kinds) {
   return [kinds](const PreparedFrom&, const Plan& plan, int steps) {
     expect_same_runs(plan, anew(plan, kinds), steps);
@@ -172,7 +172,7 @@ TEST_P(StepProperties, StepsMadeAnewFromTheirFieldsGiveTheSameBits) {
   for_each_plan(GetParam(), made_anew_gives_the_same(&kinds));
 }
 
-/// The bytes of the arena, the states, the inputs and the outputs of a session that a step lists.
+/// Mark the bytes that a step lists: of the arena, states, inputs and outputs of a session.
 std::map<PartUse, std::vector<bool>> listed_bytes(const Session& session, const StepUse& use) {
   std::map<PartUse, std::vector<bool>> out;
   const auto add = [&](PartUse part, size_t index, int64_t offset, int64_t bytes) {
@@ -208,12 +208,12 @@ std::map<PartUse, std::vector<bool>> listed_bytes(const Session& session, const 
   return out;
 }
 
-/// A byte that makes numbers of every float type NaN, and integers large.
+/// A byte that makes NaN of every float type, and large integers.
 constexpr std::byte kPoison{0xFF};
 
-/// Run each step next to one that finds poison in all memory that it does not list: it must leave
-/// that unchanged, and write the same as the other one to the memory that it lists. Return the step
-/// that does not.
+/// Run each step in two sessions, one of which has poison in all memory that the step does not
+/// list. The step must leave the poison unchanged, and write the same listed bytes in both
+/// sessions. Return the first step that fails.
 std::string unlisted(const Plan& plan, int turns) {
   if (plan.uses.size() != plan.steps.size()) return "nothing is listed";
   auto clean = Session::make({std::shared_ptr<void>(), &plan});
@@ -283,7 +283,7 @@ TEST_P(StepProperties, StepsTouchNothingThatTheyDoNotList) {
   }
 }
 
-// A buffer that is left out of any list is found.
+// A buffer that is missing from any list is found.
 TEST(StepLists, WithoutABufferAreFoundOut) {
   const auto graph = load_text(document(
       "1, 2, S",
@@ -306,7 +306,7 @@ TEST(StepLists, WithoutABufferAreFoundOut) {
         const uint32_t buffer = (use.*list)[i];
         const BufferKind kind = changed.buffers[buffer].kind;
         if (kind == BufferKind::kConst) continue;
-        // Few elements need no scratch.
+        // Few elements need no scratch memory.
         const bool scratch = buffer == changed.steps[step].parts.scratch.buffer;
         if (scratch && kind == BufferKind::kArena) continue;
         for (List<uint32_t>* each : {&use.reads, &use.writes}) {
@@ -329,7 +329,7 @@ struct CaseName {
 
 INSTANTIATE_TEST_SUITE_P(Cases, StepProperties, ::testing::ValuesIn(all_cases()), CaseName());
 
-/// The names of all kinds, as the sources give them.
+/// The names of all step kinds in the sources.
 std::set<std::string> kinds_of_the_sources() {
   const std::regex given("step_kind<[^;]*>\\(\\s*\"(\\w+)\"\\)");
   std::set<std::string> out;
@@ -348,7 +348,7 @@ std::set<std::string> kinds_of_the_sources() {
   return out;
 }
 
-// A kind of step that nothing emits here is held to nothing.
+// A kind that no case emits would go untested.
 TEST(StepKinds, AreAllHeldToTheirFields) {
   Kinds kinds;
   const SeePlan see = made_anew_gives_the_same(&kinds);

@@ -1,5 +1,5 @@
-// Properties of every operator on every type that it accepts, over the cases of
-// tests/operators/cases with their operands in other types.
+// Properties of every operator on every type that it accepts: the cases of tests/operators/cases
+// with operands of other types.
 
 #include <gtest/gtest.h>
 
@@ -44,14 +44,15 @@ Case with_type(Case of, DType from, DType to) {
   return of;
 }
 
-/// Weights as inputs: those have every type, and reach what nothing known ahead does.
+/// Turn weights into inputs. Inputs may have every type, and no constant folding bypasses their
+/// kernels.
 Case with_weights_given(Case of) {
   of.inputs.insert(of.inputs.end(), of.weights.begin(), of.weights.end());
   of.weights.clear();
   return of;
 }
 
-/// A case of other types that loads, with its inputs and outputs.
+/// A case with other types, after loading, with its inputs and outputs.
 struct Typed {
   Case a_case;
   DType from;
@@ -90,14 +91,14 @@ class TypeProperties : public ::testing::TestWithParam<Case> {
       for (const DType to : kTypes) {
         const Case other = with_type(GetParam(), from, to);
         if (const auto typed = loaded(other, from, to)) see(*typed);
-        // An input has the type that it is declared with, and not that of graph.quant.
+        // An input has its declared type, which would ignore graph.quant.
         if (other.weights.empty() || !other.quant.empty()) continue;
         if (const auto typed = loaded(with_weights_given(other), from, to)) see(*typed);
       }
     }
   }
 
-  /// Operators that compute in f32 whatever they are given do so for f64 too.
+  /// Operators that always compute in f32 do so for f64 operands too.
   static Allowance allowed(const Typed& typed, DType type) {
     if (type == DType::kBF16) return {3e-2, 1e-2};
     return allowance(typed.bound, type == DType::kF64 ? DType::kF32 : type);
@@ -138,7 +139,7 @@ TEST_P(TypeProperties, AStreamGivesTheFramesOfTheWholeRun) {
   });
 }
 
-/// Values that are equal in every width round alike, so that only computed values differ.
+/// Both runs read the same values, so that only the rounding of computed values differs.
 TEST_P(TypeProperties, NarrowFloatsGiveTheNumbersOfWideOnes) {
   const auto wide = loaded(with_weights_given(with_type(GetParam(), DType::kF32, DType::kF64)),
                            DType::kF32, DType::kF64);

@@ -10,7 +10,7 @@
 
 namespace rill::test {
 
-/// A row-major array, apart from all classes of the library under test.
+/// A row-major array, independent of the library under test.
 struct Array {
   rill_dtype dtype = RILL_F32;
   std::vector<int64_t> shape;
@@ -26,7 +26,8 @@ struct Array {
   const T* as() const {
     return reinterpret_cast<const T*>(bytes.data());
   }
-  /// Keep indices [first, first + count) of an axis; those past the end are NaN, or 0.
+  /// Return indices [first, first + count) of an axis; indices past the end give NaN, or 0 for
+  /// integers.
   Array part(int axis, int64_t first, int64_t count) const;
   /// Append along an axis.
   void append(const Array& more, int axis);

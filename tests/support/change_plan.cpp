@@ -14,7 +14,7 @@ namespace {
 using plan_file::Header;
 using plan_file::TargetEntry;
 
-// As they are written: a number has its sign in the lowest bit, so that both forms are here.
+// In encoded form: the sign is the lowest bit, so both signs of each extreme are listed.
 constexpr uint64_t kExtremes[] = {
     0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 31, 63, 64, 127, 128, 255, 256, 511,
     1U << 15U, 1U << 16U,
@@ -26,7 +26,7 @@ constexpr uint64_t kExtremes[] = {
     uint64_t{1} << 57U, uint64_t{1} << 61U, uint64_t{1} << 62U, uint64_t{1} << 63U,
     (uint64_t{1} << 63U) - 1, (uint64_t{1} << 63U) + 1, UINT64_MAX - 1, UINT64_MAX};
 
-/// A number of a record, and how it is written there; nothing once it has another value.
+/// A number of a record with its encoded bytes, which are empty once the value changes.
 struct Number {
   uint64_t value = 0;
   std::span<const std::byte> written;
@@ -37,7 +37,7 @@ struct Number {
   }
 };
 
-/// Texts and fingerprints are taken for numbers as well, which changes nothing where they stay.
+/// Texts and fingerprints are parsed as numbers too; unchanged numbers keep their bytes.
 std::vector<Number> numbers_of(std::span<const std::byte> record) {
   constexpr size_t kLongest = 10;
   std::vector<Number> out;
@@ -58,7 +58,7 @@ std::vector<Number> numbers_of(std::span<const std::byte> record) {
   return out;
 }
 
-/// Repeat or leave out some numbers behind a count.
+/// Repeat or drop `few` numbers after a count, and adjust the count by one.
 void change_list(std::vector<Number>* numbers, size_t at, size_t few, bool repeats) {
   const size_t first = std::min(at + 1, numbers->size());
   const size_t end = std::min(first + few, numbers->size());
@@ -114,7 +114,7 @@ void put(std::vector<std::byte>* to, size_t at, const T& value) {
   std::memcpy(to->data() + at, &value, sizeof value);
 }
 
-/// The header, and the entry of the first target; false if the bytes are no complete plan file.
+/// Read the header and the entry of the first target; false if the file is incomplete.
 bool read_head(std::span<const std::byte> file, Header* header, TargetEntry* entry) {
   if (file.size() < sizeof *header + sizeof *entry) return false;
   std::memcpy(header, file.data(), sizeof *header);

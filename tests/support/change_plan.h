@@ -7,7 +7,7 @@
 
 namespace rill::test {
 
-/// A change to the numbers of a plan file, whose records are one number after the other.
+/// A change to the numbers of a plan file, whose records are sequences of numbers.
 struct PlanChange {
   enum class Kind : uint8_t {
     kExtreme,    ///< set a number to one at the end of some range, `value`
@@ -29,11 +29,11 @@ struct PlanChange {
   uint32_t place = 0;  ///< of the number, modulo how many there are
 };
 
-/// Return the file after some changes to the record of its first plan, with corrected sizes and
-/// checksums, so that a reader refuses the numbers themselves. Notes are left out.
+/// Return the file with changes to the record of its first plan. Sizes and checksums are corrected,
+/// so that a reader must refuse the numbers themselves. Notes are dropped.
 std::vector<std::byte> changed(std::span<const std::byte> file, std::span<const PlanChange> all);
 
-/// How many numbers the record of the first plan has.
+/// Return how many numbers the record of the first plan has.
 size_t numbers_in(std::span<const std::byte> file);
 
 }  // namespace rill::test

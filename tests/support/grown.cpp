@@ -75,7 +75,8 @@ const char* name_of(Growth growth) {
 }
 
 std::string archive_of(const std::string& text) {
-  // One entry of a tar file: a header of 512 bytes, then blocks of 512 bytes, two of zeros last.
+  // A tar file of one entry: a header of 512 bytes, then blocks of 512 bytes, and two blocks of
+  // zeros.
   std::string out(512, '\0');
   char* const header = out.data();
   std::strcpy(header, "graph.nnef");

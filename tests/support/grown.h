@@ -7,7 +7,7 @@
 
 namespace rill::test {
 
-/// How statements of one kind are put together to a graph of any size.
+/// How to combine statements of one kind into a graph of any size.
 enum class Growth {
   kChain,    ///< each on the one before
   kFan,      ///< each on the input; their sum is a chain
@@ -18,8 +18,8 @@ enum class Growth {
 };
 const char* name_of(Growth growth);
 
-/// Something that is done to one wire and gives a wire of the same shape: its input is written `@`,
-/// a number that differs from statement to statement `#`.
+/// An operation on one wire that gives a wire of the same shape. `@` is its input, `#` a number
+/// that differs from statement to statement.
 struct Statement {
   std::string text;               ///< of an expression
   std::string before = {};        ///< statements in front of them all
@@ -28,9 +28,9 @@ struct Statement {
   std::string axis = "1";         ///< along which `kConcat` puts results together
 };
 
-/// Write the archive of a graph with that many statements, as the bytes of a tar file.
+/// Write the archive of a graph with `count` statements, as the bytes of a tar file.
 std::string grown_archive(Growth growth, const Statement& statement, size_t count);
-/// Put a text into an archive as its graph.nnef.
+/// Put a text into an archive as graph.nnef.
 std::string archive_of(const std::string& text);
 
 }  // namespace rill::test

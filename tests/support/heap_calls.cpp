@@ -8,7 +8,7 @@
 
 namespace {
 
-// In the program itself, so that reaching it allocates nothing.
+// Static TLS of the program itself, so that the first access does not allocate.
 thread_local int64_t calls = 0;
 thread_local int64_t requests = 0;
 thread_local int64_t bytes_asked = 0;
@@ -21,7 +21,7 @@ int64_t rill::test::heap_bytes_asked() { return bytes_asked; }
 
 #if defined(RILL_SANITIZED)
 
-// Sanitizers have their own allocator, with hooks.
+// Sanitizers replace the allocator, but offer hooks.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*,
                                                                              size_t),
                                                          void (*free_hook)(const volatile void*));
@@ -59,7 +59,7 @@ namespace {
 
 thread_local int64_t blocks = 0;
 thread_local int64_t bytes = 0;
-thread_local int64_t left = -1;  // requests until one is refused
+thread_local int64_t left = -1;  // requests until the refused one
 thread_local bool refuse_all = false;
 
 bool refused() {
@@ -123,7 +123,7 @@ void free(void* pointer) {
 
 }  // extern "C"
 
-// The other forms of new and delete of the C++ library call these.
+// The other forms of new and delete call these.
 void* operator new(size_t size) {
   void* block = refused() ? nullptr : malloc(size == 0 ? 1 : size);
   if (!block) throw std::bad_alloc();

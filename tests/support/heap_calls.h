@@ -4,28 +4,28 @@
 
 namespace rill::test {
 
-/// Return how often this thread has asked the heap for memory or given some back: malloc and its
-/// kin, and so operator new and delete. Counting never stops; take the difference of two calls.
+/// Return how often this thread has called the heap: malloc, free and their kin, and so operator
+/// new and delete. Counting never stops; take the difference of two calls.
 int64_t heap_calls();
 
-/// Return how many blocks this thread has asked for and not given back; -1 where that is not known,
-/// as with sanitizers, which find leaks themselves.
+/// Return how many blocks this thread holds: allocated and not freed. -1 if that is unknown, as
+/// with sanitizers, which find leaks themselves.
 int64_t heap_blocks();
 
-/// Return how many bytes these blocks have, as the heap rounds them up; -1 where that is not known.
+/// Return the total size of these blocks, as the heap rounds them up; -1 if unknown.
 int64_t heap_bytes();
 
-/// Return how many bytes this thread has asked for since it began, given back or not, as the heap
+/// Return how many bytes this thread has allocated since its start, freed or not, as the heap
 /// rounds them up. Take the difference of two calls.
 int64_t heap_bytes_asked();
 
-/// Count the requests that fail_heap_after counts.
+/// Return the number of requests that count for fail_heap_after.
 int64_t heap_requests();
 
-/// Refuse this thread's requests for memory after the next `count`: one of them, or all from there
-/// on. Negative: none. Meant are those of C++, `operator new` and `aligned_alloc`: libarchive ends
-/// the process, or worse, where `malloc` refuses it a few bytes. No effect where heap_blocks is not
-/// known.
+/// Refuse this thread's memory requests after the next `count`: one request, or with `all` every
+/// later one. A negative count refuses none. Only `operator new` and `aligned_alloc` count, because
+/// libarchive aborts or worse if `malloc` refuses it a few bytes. No effect where heap_blocks is
+/// unknown.
 void fail_heap_after(int64_t count, bool all = false);
 
 }  // namespace rill::test

@@ -14,7 +14,7 @@ int64_t rill::test::lock_calls() { return -1; }
 
 namespace {
 
-// In the program itself, so that reaching it takes no lock.
+// Static TLS of the program itself, so that the first access takes no lock.
 thread_local int64_t calls = 0;
 
 template <class Function>
@@ -26,7 +26,7 @@ Function next(const char* name) {
 
 int64_t rill::test::lock_calls() { return calls; }
 
-// The function of that name counts, then does what the C library's does.
+// Replace a function of the C library by one that counts, then calls the original.
 #define RILL_COUNTED(name, parameters, arguments)            \
   extern "C" int name parameters {                           \
     ++calls;                                                 \

@@ -17,24 +17,24 @@ struct ModelFolder {
   std::string symbol;          ///< empty if the README does not describe a stream
   int64_t pulse = 0;           ///< the README's reference pulse
   int64_t unit = 1;            ///< lengths are multiples of it, by the README
-  /// Of its output at any pulse, in its frames, if the README states it
+  /// Delay of its output at any pulse, in output frames, if the README states it.
   int64_t delay = -1;
   bool bidirectional = false;  ///< its backward half sees the future, so that streams differ
 };
 
 /// List the folders of tests/models, sorted.
 std::vector<ModelFolder> all_models();
-/// List the models that are meant to stream, and can.
+/// List the models that the README describes as streaming, and that can stream.
 std::vector<ModelFolder> streaming_models();
 
-/// Count the frames of about half a pulse that a stream of the model may end with.
+/// Return a number of frames, about half a pulse, with which a stream of the model may end.
 int64_t part_of_pulse(const ModelFolder& model);
 
-/// Return whether a model attends. Its streams sum over fewer keys than the whole run does: those
-/// that it hides are missing.
+/// Return whether a model has attention. Its streams skip the hidden keys, over which the whole run
+/// sums.
 bool has_attention(const ModelFolder& model);
 
-/// Name tests after the model.
+/// Name a parameterised test after its model.
 struct ModelName {
   template <class Info>
   std::string operator()(const Info& info) const {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kSessions = 3;
 constexpr int64_t kMostElements = 1 << 16;
-/// Steps that an end may bring out, so that a case takes milliseconds.
+/// The most steps of a tail, so that a case takes milliseconds.
 constexpr int64_t kMostLate = 1000;
 
 template <class T>
@@ -110,7 +110,7 @@ class Caller {
     if (status == RILL_OK) ++succeeded_;
     if (status != RILL_OK && rill_last_error()[0] == '\0') std::abort();
   }
-  /// On the heap, or in memory of exactly the bytes that are needed.
+  /// Make a session on the heap, or in memory of exactly the required size.
   void make(uint8_t with, rill_session** session) {
     auto opts = sized<rill_session_opts>();
     opts.max_push = with % 7;
@@ -132,7 +132,7 @@ class Caller {
     std::array<int64_t, RILL_MAX_RANK> shape{};
     std::copy(io.shape, io.shape + io.rank, shape.begin());
     if (io.stream_axis >= 0) shape[static_cast<size_t>(io.stream_axis)] += with % 4 - 1;
-    // Extents of one element each may be huge beside one of none.
+    // Other extents may be huge if one of them is 0.
     int64_t volume = 1;
     for (uint32_t i = 0; i < io.rank; ++i) {
       volume *= std::max<int64_t>(1, shape[i]);

@@ -56,7 +56,7 @@ void fill(Session* session, int step) {
   }
 }
 
-/// Steps, with the end of a stream in the last ones.
+/// Run a few steps; the stream ends in the last ones.
 void run(Session* session) {
   const Plan& plan = session->plan();
   for (int step = 0; step < 5; ++step) {
@@ -99,7 +99,7 @@ Result<std::shared_ptr<const Plan>> placed_here(const Mapped& file) {
 
 namespace {
 
-/// Push and pull frames, in pieces that are no pulses, and bring out the tail.
+/// Push and pull frames in pieces of other sizes than the pulse, and run the tail.
 void stream(Session* session) {
   const Plan& plan = session->plan();
   auto made = Feed::make(session, 0);
@@ -107,7 +107,7 @@ void stream(Session* session) {
   Feed& feed = **made;
   constexpr int64_t kMostElements = 1 << 16;
   std::vector<std::vector<int64_t>> buffers;
-  // A row-major view of a few frames of an input or output.
+  // Return a row-major view of a few frames of an input or output.
   const auto frames_of_io = [&](const PlanIo& io, int64_t frames) {
     View view;
     view.dtype = io.dtype;
@@ -147,7 +147,7 @@ void stream(Session* session) {
   for (int turn = 0; turn < 4; ++turn) pull_all();
 }
 
-/// Queries that programs make of a plan before they make a session.
+/// Make the queries that programs make before they create a session.
 void ask(std::span<const std::byte> bytes) {
   rill_plan* plan = nullptr;
   if (rill_plan_map(bytes.data(), bytes.size(), &plan) != RILL_OK) return;
@@ -162,7 +162,7 @@ void ask(std::span<const std::byte> bytes) {
   rill_plan_release(plan);
 }
 
-/// Fill what the next calls find on the stack and in new memory on the heap.
+/// Fill the stack below this call, and later allocations of the heap, with a byte.
 [[gnu::noinline]] void paint(int byte) {
   std::array<volatile unsigned char, size_t{1} << 17> stack;
   for (auto& each : stack) each = static_cast<unsigned char>(byte);
@@ -171,7 +171,7 @@ void ask(std::span<const std::byte> bytes) {
 #endif
 }
 
-/// The outputs of some steps over memory that holds `byte` everywhere.
+/// Return the outputs of some steps over memory that was filled with `byte`.
 std::vector<std::byte> outputs_over(int byte, const std::shared_ptr<const Plan>& plan) {
   std::vector<std::byte> out;
   paint(byte);
@@ -195,9 +195,9 @@ std::vector<std::byte> outputs_over(int byte, const std::shared_ptr<const Plan>&
   return out;
 }
 
-/// Run an opened plan that may be anything, if it runs quickly.
+/// Run any opened plan that runs quickly.
 void try_plan(const std::shared_ptr<const Plan>& opened) {
-  // Far below the limits, so that very many are tried.
+  // Far below the limits of plan files, so that many plans are tried per second.
   constexpr int64_t kMostBytes = int64_t{1} << 24;
   constexpr int64_t kMostWork = 1 << 20;
   const Plan& plan = *opened;

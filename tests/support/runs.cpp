@@ -27,7 +27,7 @@ bool feed(const Opened& stream, const Arrays& inputs, int64_t tick, int axis, in
   return true;
 }
 
-/// Append the frames that the last step made valid.
+/// Append the valid frames of the last step.
 bool collect(const Opened& stream, Arrays* outputs) {
   for (size_t i = 0; i < rill_plan_count(stream.plan.get(), RILL_OUTPUT); ++i) {
     auto io = sized<rill_io_info>();

@@ -16,8 +16,8 @@ using ModelPtr = std::unique_ptr<rill_model, Release>;
 using PlanPtr = std::unique_ptr<rill_plan, Release>;
 using SessionPtr = std::unique_ptr<rill_session, Release>;
 
-/// Load a model and bind every symbol that is an extent of one of these inputs, but for
-/// `streaming`. Null on failure; rill_last_error tells why.
+/// Load a model and bind every symbol in the shapes of `inputs`, except `streaming`. Null on
+/// failure; rill_last_error has the reason.
 ModelPtr load_bound(const std::string& archive, const Arrays& inputs, const std::string& streaming);
 
 /// A session with its plan; both null on failure.
@@ -30,15 +30,15 @@ Opened open_session(rill_model* model);
 Opened open_stream(const std::string& archive, const Arrays& inputs, const std::string& symbol,
                    int64_t pulse);
 
-/// Run a session of a whole graph once. Empty on failure; rill_last_error tells why.
+/// Run a session of a whole graph once. Empty on failure; rill_last_error has the reason.
 Arrays run_once(const Opened& opened, const Arrays& inputs);
-/// Run the whole graph. Empty on failure; rill_last_error tells why.
+/// Run the whole graph. Empty on failure; rill_last_error has the reason.
 Arrays run_whole(const std::string& archive, const Arrays& inputs);
 /// When a stream announces its end.
 enum class EndTold { kWithTheLastFrames, kAStepLater };
 
 /// Run a session pulse by pulse; input past the end is NaN. Return the valid frames, concatenated.
-/// Empty on failure; rill_last_error tells why.
+/// Empty on failure; rill_last_error has the reason.
 Arrays run_stream(const Opened& stream, const Arrays& inputs,
                   EndTold end_told = EndTold::kWithTheLastFrames);
 

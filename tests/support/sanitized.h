@@ -1,6 +1,6 @@
 #pragma once
 
-// RILL_SANITIZED is defined if a sanitizer replaces the allocator and the system calls of programs.
+// RILL_SANITIZED is defined if a sanitizer replaces the allocator and wraps system calls.
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

@@ -5,15 +5,15 @@
 
 namespace rill::test {
 
-/// A thread's use of its stack.
+/// The stack use of a thread.
 struct StackTaken {
   size_t of_the_thread = 0;  ///< bytes that were gone when the call began, thread-local storage
                              ///< first
   size_t of_the_call = 0;    ///< bytes that the call took below them, at its deepest
 };
 
-/// Make a call on a separate thread whose stack has that many bytes, a multiple of the page; a page
-/// below it ends the process on access.
+/// Make a call on a thread with a stack of `bytes`, a multiple of the page size. Access to the
+/// guard page below it ends the process.
 StackTaken on_stack_of(size_t bytes, const std::function<void()>& call);
 
 }  // namespace rill::test

@@ -32,8 +32,8 @@ void on_call(int, siginfo_t* info, void*) {
   if (seen->count++ == 0) seen->first = info->si_syscall;
 }
 
-/// From here on all calls of the system but the end of the process and the return from a signal
-/// come to `on_call`, and are not done.
+/// Route all system calls of this process to `on_call` instead of the kernel, except exit and the
+/// return from a signal.
 bool watch_calls() {
   struct sigaction action = {};
   action.sa_sigaction = on_call;

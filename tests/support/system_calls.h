@@ -11,12 +11,12 @@ struct SystemCalls {
   bool finished = false;  ///< whether the body came to its end
 };
 
-/// Run a body in a child process in which the system counts its calls, and does none of them. The
-/// body calls rill, and can only report through shared memory. False if the system does not let a
-/// process watch itself, or if a sanitizer makes its own calls.
+/// Run `body` in a child process whose system calls are counted and not executed. The body calls
+/// rill, and can only report through shared memory. False if the system does not allow a process to
+/// watch itself, or if a sanitizer makes system calls.
 bool count_system_calls(const std::function<void()>& body, SystemCalls* out);
 
-/// Memory that a child process shares with the one that took it; zeros. Null if there is none.
+/// Allocate zeroed memory that a child process shares with this one. Null on failure.
 void* shared_memory(int64_t bytes);
 
 }  // namespace rill::test

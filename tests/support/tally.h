@@ -6,7 +6,7 @@
 
 namespace rill::test {
 
-/// Results of the faults of one kind that a test injected; `scripts/faults.py` adds them up.
+/// Counts the results of one kind of injected fault; `scripts/faults.py` adds them up.
 class Tally {
  public:
   explicit Tally(const char* fault) : fault_(fault) {}
