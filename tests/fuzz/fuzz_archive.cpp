@@ -1,4 +1,4 @@
-// Any bytes as an archive; an accepted one is written and read back.
+// The input is an archive. An accepted archive is written and read back.
 
 #include "nnef_loader/archive/archive.h"
 #include "tests/fuzz/target.h"

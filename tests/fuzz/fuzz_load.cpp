@@ -1,4 +1,5 @@
-// Any text as a graph, well formed as a rule: load, simplify, pulse, prepare, run, stream, write.
+// The input is the text of a graph, usually well formed: load, simplify, pulse, prepare, run,
+// stream, write.
 
 #include "core/exec/plan.h"
 #include "core/exec/session.h"

@@ -1,5 +1,6 @@
-// Any text as a graph, well formed as a rule: audit its streams, compare them on inputs, and prove
-// least delays. No graph may crash these, and no stream may differ from its whole run.
+// The input is the text of a graph, usually well formed: audit its streams, compare them on inputs,
+// and prove least delays. No graph may crash these functions, and no stream may differ from its
+// whole run.
 
 #include "audit/audit.h"
 #include "kernels/cpu.h"

@@ -1,4 +1,4 @@
-// Any bytes as an ONNX file: load, simplify, write, tie outputs to inputs, prepare and run.
+// The input is an ONNX file: load, simplify, write, tie outputs to inputs, prepare and run.
 
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
@@ -15,7 +15,7 @@ using namespace rill;
 
 namespace {
 
-/// Keeps a run short: no wire of more elements than this.
+/// The largest number of elements of a wire, so that a run stays short.
 constexpr int64_t kMaxVolume = 4096;
 constexpr int64_t kMaxElementsOfAll = int64_t{1} << 18;
 

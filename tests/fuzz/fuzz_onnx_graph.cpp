@@ -1,5 +1,5 @@
-// Any ONNX model, mostly well formed: a model that loads gives the same bits when written as NNEF
-// and read back, and one that streams gives the frames of the whole run.
+// The input is an ONNX model, usually well formed. A model that loads gives the same bits after a
+// round trip through NNEF, and one that streams gives the frames of the whole run.
 
 #include <unistd.h>
 
@@ -25,10 +25,10 @@ using namespace rill;
 
 namespace {
 
-/// Keeps a run short: no wire of more elements than this.
+/// The largest number of elements of a wire, so that a run stays short.
 constexpr int64_t kMaxVolume = 4096;
 constexpr int64_t kMaxElementsOfAll = int64_t{1} << 18;
-/// Chains of attention and softmax may differ by their last bits, which other layers enlarge.
+/// Attention and softmax may differ in their last bits, which later layers amplify.
 constexpr double kToleranceOfAttention = 1e-3;
 
 bool is_small(const Graph& graph, int64_t length) {
@@ -43,7 +43,7 @@ bool is_small(const Graph& graph, int64_t length) {
   return all <= kMaxElementsOfAll;
 }
 
-/// Without a seed, every loaded model draws different numbers.
+/// Return whether a graph draws random numbers, which differ between loads if it has no seed.
 bool draws_numbers(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const Node& node) {
     const Graph* const nested = node.op->nested();
@@ -59,7 +59,7 @@ Result<Graph> load(const uint8_t* data, size_t size) {
   auto graph =
       onnx::load_memory(test::bytes_of(data, size), {ops::op_table(), ops::onnx_table()}, options);
   if (!graph.ok()) return graph;
-  // One symbol streams, S if it is there; the others are bound.
+  // Stream along one symbol, S if present, and bind the others.
   std::vector<std::string> symbols = symbols_of(*graph);
   if (symbols.empty()) return graph;
   if (std::erase(symbols, "S") == 0) {
@@ -86,8 +86,8 @@ Result<Graph> through_nnef(const Graph& graph) {
   return loaded;
 }
 
-/// A step treats denormal inputs and outputs as zero; a denormal constant that is only moved may
-/// come out unchanged.
+/// A step flushes denormal inputs and outputs to zero, but a denormal constant that is only copied
+/// may keep its value. So compare without denormals.
 Tensor without_denormals(Tensor tensor) {
   const auto flush = [&](auto zero) {
     using T = decltype(zero);
@@ -156,7 +156,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 namespace {
 
-/// Where a model crashes the loader in here, it stays in the folder of temporary files.
+/// If a model crashes the loader here, its file remains in the folder of temporary files.
 bool loads(const std::string& model) {
   const auto path = temporary("rill_fuzzed_", ".onnx");
   std::ofstream(path, std::ios::binary) << model;
@@ -165,12 +165,12 @@ bool loads(const std::string& model) {
   return loaded;
 }
 
-/// A graph that grows from join to join is usually refused for one of its parts.
+/// The largest size of a joined graph. Larger ones are usually refused for one of their parts.
 constexpr size_t kMostJoined = 8192;
 
 }  // namespace
 
-/// Most changes are refused: several are tried for one that loads, where the model did.
+/// Most changes are refused. If the original model loads, try several until one loads.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                           unsigned int seed) {
   const std::string model(test::text_of(data, size));

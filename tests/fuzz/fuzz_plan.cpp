@@ -1,6 +1,6 @@
-// Plan files: whatever is in them, opening ends in an error or in a plan whose runs stay inside of
-// their memory. The input is a file; or else the seed of a graph and changes to its file, each a
-// place, a width and a value.
+// Opening any plan file ends in an error, or in a plan whose runs stay inside their memory. The
+// input is a plan file, or the seed of a graph followed by changes to its file, each of an offset,
+// an operation and a value.
 
 #include <cstring>
 
@@ -22,7 +22,7 @@ struct Change {
 
 void alter(const Change& change, std::vector<std::byte>* file) {
   if (file->empty()) return;
-  // Half of the changes go to the records, which lie in front of the constants.
+  // Half of the changes go to the records, which precede the constants.
   const size_t span = change.how % 2 == 0 ? std::min<size_t>(file->size(), 4096) : file->size();
   std::byte& at = (*file)[change.place * size_t{31} % span];
   switch (change.how / 2 % 4) {

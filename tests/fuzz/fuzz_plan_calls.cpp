@@ -1,6 +1,6 @@
-// Random calls of rill.h on plan files of every operator, whose numbers are changed as
-// fuzz_plan_numbers does. The input is the number of a case, of one of its plans, of a tier and of
-// changes, then the changes, and then two bytes for each call.
+// Random calls of rill.h on plan files of every operator, with numbers changed as in
+// fuzz_plan_numbers. The input has the indices of a case, of one of its plans and of a tier, the
+// number of changes, the changes, and then two bytes per call.
 
 #include <cstring>
 

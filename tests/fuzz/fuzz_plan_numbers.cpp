@@ -1,7 +1,7 @@
-// Plan files of every operator, whose numbers are set to extremes, swapped, dropped and repeated,
-// with right checksums: opening ends in an error or in a plan whose runs stay inside of their
-// memory. The input is the number of a case, of one of its plans and of a tier, and then changes;
-// or a plan file.
+// Plan files of every operator, with numbers set to extremes, swapped, dropped and repeated, and
+// valid checksums. Opening ends in an error, or in a plan whose runs stay inside their memory. The
+// input is a plan file, or the indices of a case, of one of its plans and of a tier, followed by
+// changes.
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Any bytes as graph.quant.
+// The input is a graph.quant.
 
 #include "nnef_loader/syntax/quant.h"
 #include "tests/fuzz/target.h"

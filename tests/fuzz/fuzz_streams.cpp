@@ -1,5 +1,5 @@
-// A valid graph, drawn from the bytes: every pulse gives the frames of the whole run, and every
-// tier the same ones streamed as whole.
+// The input draws a valid graph. Every pulse gives the frames of the whole run, and every tier
+// streams the frames of its own whole run.
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Any bytes as an expression of symbols: it prints, reads back, and has the same values.
+// The input is an expression of symbols. It prints, reads back, and keeps its values.
 
 #include "core/dim/dim.h"
 #include "tests/fuzz/target.h"

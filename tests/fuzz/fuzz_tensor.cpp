@@ -1,4 +1,4 @@
-// Any bytes as a .dat file; an accepted one reads back unchanged after writing.
+// The input is a .dat file. An accepted file reads back unchanged after writing.
 
 #include "nnef_loader/tensor_file/tensor_file.h"
 #include "tests/fuzz/target.h"

@@ -1,4 +1,4 @@
-// Any bytes as graph.nnef; an accepted text prints, and the print parses to the same print.
+// The input is a graph.nnef. An accepted text prints, and the print parses to the same print.
 
 #include "nnef_loader/syntax/parser.h"
 #include "nnef_loader/syntax/printer.h"

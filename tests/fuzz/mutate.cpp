@@ -13,7 +13,7 @@ namespace {
 
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
 
-/// Words, numbers, strings, blanks, and single characters for the rest.
+/// Split a text into words, numbers, strings, blanks, and single characters.
 std::vector<std::string> tokens_of(std::string_view text) {
   std::vector<std::string> out;
   for (size_t at = 0; at < text.size();) {
@@ -70,7 +70,7 @@ size_t some_token(const std::vector<std::string>& tokens, Random* random, const 
   return places[static_cast<size_t>(random->in(0, static_cast<int64_t>(places.size()) - 1))];
 }
 
-/// The range of a statement: from after one ';' or '{' up to the next ';'.
+/// Return the token range of a random statement: from after a ';' or '{' up to the next ';'.
 std::pair<size_t, size_t> some_statement(const std::vector<std::string>& tokens, Random* random) {
   const size_t end = some_token(tokens, random, [&](size_t i) { return tokens[i] == ";"; });
   if (end == tokens.size()) return {0, 0};

@@ -10,7 +10,7 @@
 namespace rill::test {
 namespace {
 
-// Numbers of fields in onnx.proto.
+// Field numbers of onnx.proto.
 constexpr int kModelGraph = 7;
 constexpr int kModelOpset = 8;
 constexpr int kNode = 1;
@@ -27,7 +27,7 @@ constexpr int kAttributeTensor = 5;
 constexpr int kAttributeGraph = 6;
 constexpr int kInfoName = 1;
 
-/// The wires of one graph, and one change to it.
+/// A graph's fields and wires, with one change to them.
 class GraphChange {
  public:
   GraphChange(Fields* graph, Random* random) : graph_(*graph), random_(*random) {}
@@ -48,7 +48,8 @@ class GraphChange {
     edit_node([&](Fields* node) { change_arity(node); });
   }
 
-  /// Take the nodes, weights and inputs of another graph, whose first input is a wire of this one.
+  /// Append the nodes, weights and inputs of another graph. Its first input becomes a wire of this
+  /// graph.
   void join(const Fields& other) {
     const std::string prefix = new_name();
     const std::string from = some_wire();
@@ -184,7 +185,7 @@ class GraphChange {
     });
     forget_shapes();
   }
-  /// Shapes that a file states are looked at as often as not.
+  /// Drop the shapes that a file states, half of the time.
   void forget_shapes() {
     if (random_.chance(30)) return;
     std::erase_if(graph_, [](const Field& field) { return field.number == kValueInfo; });
@@ -234,7 +235,7 @@ class GraphChange {
     replace_uses(read, name, random_.chance(50));
     graph_.push_back(text_field(kNode, message_of(node)));
   }
-  /// Nodes that read a wire, and outputs that are it, take another: all, or the first one.
+  /// Make the nodes and outputs that read a wire read another: all of them, or the first.
   void replace_uses(const std::string& from, const std::string& to, bool all) {
     for (Field& field : graph_) {
       if (field.number != kNode && field.number != kOutput) continue;

@@ -6,11 +6,11 @@
 
 namespace rill::test {
 
-/// Change an ONNX model by its nodes, wires, attributes, weights and shapes, so that it mostly
-/// still loads. Bytes that are no such model come back as they are.
+/// Change the nodes, wires, attributes, weights and shapes of an ONNX model, so that it usually
+/// still loads. Bytes that are not an ONNX model are returned unchanged.
 std::string mutated_model(std::string_view model, uint64_t seed);
 
-/// Put the graph of another model behind that of a model.
+/// Append the graph of another model to that of a model.
 std::string joined_models(std::string_view model, std::string_view other, uint64_t seed);
 
 }  // namespace rill::test

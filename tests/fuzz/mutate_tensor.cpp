@@ -8,7 +8,7 @@
 namespace rill::test {
 namespace {
 
-// Numbers of fields in onnx.proto.
+// Field numbers of onnx.proto.
 constexpr int kName = 1;
 constexpr int kFloat = 2;
 constexpr int kInteger = 3;
@@ -26,7 +26,7 @@ constexpr int kDim = 1;
 constexpr int kDimValue = 1;
 constexpr int kDimParam = 2;
 
-// Numbers of types of elements there.
+// Element type numbers of onnx.proto.
 constexpr int64_t kF32 = 1;
 constexpr int64_t kI64 = 7;
 constexpr int64_t kF16 = 10;
@@ -146,7 +146,7 @@ std::vector<int64_t> extents_of(const Fields& tensor) {
   return out;
 }
 
-/// Values, or too few of them where there would be many.
+/// Encode values of this type, or too few if the shape is large.
 std::string values_of(int64_t type, const std::vector<int64_t>& extents, Random* random) {
   constexpr int64_t kMost = 4096;
   int64_t count = 1;

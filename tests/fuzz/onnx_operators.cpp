@@ -7,7 +7,7 @@
 namespace rill::test {
 namespace {
 
-/// The parts between the commas that are in no brackets.
+/// Split a text at the commas outside of brackets.
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> out;
   int depth = 0;

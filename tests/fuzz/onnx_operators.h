@@ -5,7 +5,7 @@
 
 namespace rill::test {
 
-/// The declaration of an operator of ai.onnx, from its module.
+/// The declaration of an ai.onnx operator, as its module states it.
 struct Declared {
   struct Attribute {
     std::string name;
@@ -16,7 +16,7 @@ struct Declared {
   std::vector<Attribute> attributes;
 };
 
-/// List every form of every operator of this build.
+/// Return every form of every operator of this build.
 const std::vector<Declared>& declared_operators();
 
 }  // namespace rill::test

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-// Messages in the wire format of protocol buffers, taken apart and put together again.
+// Split messages in the wire format of protocol buffers into fields, and join fields to messages.
 
 namespace rill::test {
 
@@ -19,21 +19,21 @@ struct Field {
 };
 using Fields = std::vector<Field>;
 
-/// Take a message apart, one level deep; nothing if the bytes are no message.
+/// Split a message, one level deep; nothing if the bytes are not a message.
 std::optional<Fields> fields_of(std::string_view message);
 std::string message_of(const Fields& fields);
 
 Field integer_field(int number, int64_t value);
 Field text_field(int number, std::string_view content);
 
-/// The first field of that number; null if there is none.
+/// Return the first field with a number; null if there is none.
 Field* find_field(Fields* fields, int number);
-/// As above, made at the end if there is none.
+/// As above; append the field if there is none.
 Field* need_field(Fields* fields, int number, int type);
 std::vector<size_t> places_of(const Fields& fields, int number);
 std::string text_of_field(const Fields& fields, int number);
 
-/// Let `change` work on the message inside a field. Tell whether there was one.
+/// Apply `change` to the message inside a field. Return false if the field has none.
 bool edit(Field* field, const std::function<void(Fields*)>& change);
 
 }  // namespace rill::test

@@ -9,15 +9,15 @@
 #include "ops/op_table.h"
 #include "tests/fuzz/mutate.h"
 
-// Graphs of the text that a fuzzer writes, and bounds of what it runs.
+// Graphs from the text that a fuzzer writes, and limits on what is run.
 
 namespace rill::test {
 
-/// Keeps a run short: no wire of more elements than this.
+/// The largest number of elements of a wire, so that a run stays short.
 inline constexpr int64_t kMaxVolume = 4096;
 inline constexpr int64_t kMaxElementsOfAll = int64_t{1} << 18;
 
-/// Every `variable` whose label is a plain word gets ramps of these shapes.
+/// Give every `variable` with a plain word as label a ramp of its shape.
 inline std::vector<nnef::Entry> entries_of(std::string_view text) {
   std::vector<nnef::Entry> entries(1);
   entries[0].name = "graph.nnef";

@@ -1,5 +1,5 @@
-// The graphs of docs/beside-tract.md, which compares rill with tract: rill streams each of them, or
-// refuses it, as the table says. tests/tract/defects.py runs tract on them if it is installed.
+// The graphs of docs/beside-tract.md, which compares rill with tract. rill streams or refuses each
+// graph as its table states. tests/tract/defects.py runs tract on them if it is installed.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ Defect defect(const std::string& name) {
   return out;
 }
 
-/// Frames of every length; an output that is known only at the end has no delay.
+/// Stream at every length. An output that is known only at the end has no delay.
 void expect_right(const Defect& defect) {
   const Graph graph = loaded(defect.text);
   auto streamed = StreamedRun::make(graph, defect.pulse());
@@ -99,7 +99,7 @@ TEST(Pulses, PulsesArePositive) {
   }
 }
 
-// Whoever reads frames that do not count finds the same each time.
+// Frames before the first valid one are reproducible.
 TEST(Pulses, LoopsGiveZerosBeforeTheFirstFrame) {
   const std::string body =
       "fragment loop(h: tensor<scalar>, a: tensor<scalar>) -> (h_t: tensor<scalar>) {\n"

@@ -1,5 +1,5 @@
-// Norms and reductions of f16, drawn over kinds, axes, sizes, epsilons and amplitudes, against sums
-// in f64: as a file of f16, and as one of f32 that is converted.
+// Norms and reductions of f16 against sums in f64, over random kinds, axes, sizes, epsilons and
+// amplitudes. The model is a file of f16, or one of f32 that is converted.
 
 #include <gtest/gtest.h>
 
@@ -20,12 +20,12 @@ namespace {
 
 using ops::test::typed;
 
-// Half a step of f16 at 1 is 2^-11: inputs and outputs are rounded once each.
+// Half a step of f16 at 1 is 2^-11. Inputs and outputs are rounded once each.
 constexpr double kRelative = 2e-3;
 constexpr double kLeastHalf = 0x1p-24;
 constexpr double kMostHalf = 65504;
 
-/// The elements that one result of a reduction is made of.
+/// The elements that a reduction reduces to one result.
 using Group = std::vector<double>;
 
 double mean(const Group& x) {
@@ -56,11 +56,11 @@ double to_half(double x) {
   return *element_as_double(typed(DType::kF16, {}, {x}), 0);
 }
 
-/// A way to write a norm or a reduction, and what it gives for one element of a group.
+/// A form of a norm or a reduction, with its expected value for one element of a group.
 struct Kind {
   const char* name;
-  /// Statements over `x`, which may use EPS, AXES (a list), AXIS (the first of them), COUNT and
-  /// LESS (the elements of a group, and one less).
+  /// Statements over `x`. EPS, AXES (a list), AXIS (the first axis), COUNT (the elements of a
+  /// group) and LESS (COUNT - 1) are substituted.
   const char* text;
   bool one_axis;
   double most;  ///< the largest amplitude for which results in f32 are finite
@@ -138,7 +138,7 @@ const Kind kKinds[] = {
      [](const Group&, double x, double) { return x * 3; }},
 };
 
-/// A random member of the class.
+/// A random instance.
 struct Draw {
   const Kind* kind = nullptr;
   std::vector<int64_t> shape;
@@ -175,7 +175,7 @@ Draw drawn(Splitmix64& random) {
   const auto below = [&](size_t n) { return random.in(0, static_cast<int64_t>(n) - 1); };
   Draw out;
   out.kind = &kKinds[below(std::size(kKinds))];
-  // The reference takes all elements of a group for each of its elements.
+  // The reference loops over a whole group for each element, so large groups are rare.
   const bool large = below(4) == 0;
   out.shape = {1 + below(2), 2 + below(9), 2 + below(40)};
   if (large) out.shape = {1, 2, 300 + below(1800)};
@@ -195,7 +195,7 @@ Draw drawn(Splitmix64& random) {
   return out;
 }
 
-/// Expected elements of the full shape, by sums in f64.
+/// Return the expected elements of the full shape, from sums in f64.
 std::vector<double> expected(const Draw& draw) {
   const auto& s = draw.shape;
   const double eps = static_cast<double>(std::strtof(draw.eps.c_str(), nullptr));
@@ -220,13 +220,13 @@ std::vector<double> expected(const Draw& draw) {
   return out;
 }
 
-/// The first element that is too far from what is expected; empty if there is none.
+/// Return the first element beyond the tolerance; empty if there is none.
 std::string difference_of(const Draw& draw, const std::vector<double>& want, const Tensor& got) {
   const auto& s = draw.shape;
   double scale = 0;
   for (const double v : want) scale = std::max(scale, std::min(std::abs(v), kMostHalf));
   for (int64_t n = 0; n < s[0] * s[1] * s[2]; ++n) {
-    // Results of reductions have extent 1 where inputs have more.
+    // Reductions keep extent 1 on their axes.
     const int64_t at[] = {n / (s[1] * s[2]), n / s[2] % s[1], n % s[2]};
     int64_t place = 0;
     for (size_t axis = 0; axis < 3; ++axis) {
@@ -257,7 +257,7 @@ Graph graph_of(const Draw& draw, const char* type, bool open = false) {
   return ops::test::graph_of({{"x", shape, type}}, draw.statements());
 }
 
-/// Call `look` with a draw of each seed.
+/// Call `look` with the instance of each seed.
 template <class Look>
 void for_each_draw(int64_t count, Look look) {
   const auto [first, seeds] = seeds_or(1, count);
@@ -287,7 +287,8 @@ TEST(F16Norms, ConvertedFilesComputeThemAsInF32) {
   });
 }
 
-// Streams give the bits of the whole run, whether the model is pulsed or converted first.
+// Streams give the bits of the whole run, whether the model is pulsed before or after its
+// conversion.
 TEST(F16Norms, StreamsGiveTheBitsOfTheWholeRun) {
   int streams = 0;
   for_each_draw(300, [&](Draw draw, Splitmix64& random) {
@@ -314,7 +315,7 @@ TEST(F16Norms, StreamsGiveTheBitsOfTheWholeRun) {
   EXPECT_GT(streams, 30);
 }
 
-/// A loop as torch_to_nnef writes `torch.cumsum`.
+/// The loop that torch_to_nnef writes for `torch.cumsum`.
 Graph running_sum() {
   const char* const loop =
       "fragment add_frame(frame: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>)\n"
@@ -327,7 +328,7 @@ Graph running_sum() {
   return load_text(document("1, S", statements, "y", loop)).value();
 }
 
-// PyTorch adds halves in f32, and rounds each sum once.
+// PyTorch adds f16 values in f32, and rounds each sum once.
 TEST(F16Norms, LoopsThatAddFramesRoundEachSumOnce) {
   const auto half = transforms::with_float_type(running_sum(), DType::kF32, DType::kF16);
   ASSERT_TRUE(half.ok()) << half.error().to_string();

@@ -1,5 +1,5 @@
-// States that one output or input holds together, or that have another shape, against the same
-// model whose states are apart. A stream of the latter is held to a caller's in feedback_test.
+// States that share an output or input, or have another shape there, against the same model with
+// separate states. feedback_test compares such a model with a caller that passes its states on.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kFrames = 4;
 
-/// How an input holds a state that is an input alone.
+/// The shape of an input that holds one state.
 enum class Form : uint8_t { kSame, kReordered, kFlat, kUnitAxis };
 
 struct Drawn {
@@ -27,7 +27,7 @@ struct Drawn {
   bool joined_output = false;
   Form form = Form::kSame;
 
-  /// The extents of a state: 2 and 3 on the axes that do not join.
+  /// Return the shape of a state: `extent` on the joining axis, 2 and 3 on the others.
   std::vector<int64_t> shape(int64_t extent) const {
     if (axis == 0) return {extent, 2, 3};
     if (axis == 1) return {2, extent, 3};
@@ -66,7 +66,7 @@ int64_t sum(const std::vector<int64_t>& numbers) {
   return out;
 }
 
-/// The input that is state i, and what the step makes of it.
+/// Return the declaration of the input for state i, and append its conversion to `body`.
 std::string input_text(const Drawn& d, size_t i, std::string* body) {
   const std::vector<int64_t> shape = d.shape(d.extents[i]);
   std::vector<int64_t> has = shape;
@@ -92,7 +92,7 @@ std::string input_text(const Drawn& d, size_t i, std::string* body) {
                  ", datum_type = 'f32');\n");
 }
 
-/// The model, with states apart or as drawn.
+/// Return the model, with separate states if `plain`, else joined as drawn.
 std::string model(const Drawn& d, bool plain) {
   std::vector<std::string> inputs = {"x"};
   std::vector<std::string> outputs = {"y"};
@@ -146,7 +146,7 @@ std::string part_text(std::string_view name, int64_t axis, int64_t begin, int64_
                                    : str_cat(out, begin, ":", end, "]");
 }
 
-/// The pairs of outputs and inputs, in an order that is drawn.
+/// Return the pairs of outputs and inputs in random order.
 std::vector<std::pair<std::string, std::string>> pairs(const Drawn& d, Splitmix64* draw) {
   std::vector<std::pair<std::string, std::string>> out;
   int64_t place = 0;
@@ -172,7 +172,7 @@ Result<Graph> tied(const std::string& text,
   RILL_ASSIGN(Graph graph, load_text(text));
   for (const auto& [from, to] : pairs) {
     RILL_ASSIGN(graph, pulse::with_feedback(graph, from, to));
-    // The C interface simplifies after each pair, programs after all.
+    // The C interface simplifies after each pair, the programs after all pairs.
     if (draw->in(0, 1) == 1) {
       RILL_ASSIGN(graph, declutter(graph));
     }
@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(Seed, FeedbackParts, ::testing::Range<uint64_t>(0, 80))
 
 class NamedFrames : public ::testing::TestWithParam<uint64_t> {};
 
-/// A step of s = 0.5 * s + x, whose frames are on a drawn axis, against the same sum by hand.
+/// A step of s = 0.5 * s + x with frames on a random axis, against the same sum by hand.
 TEST_P(NamedFrames, StreamAlongTheAxisThatIsNamed) {
   Splitmix64 draw(GetParam());
   std::vector<int64_t> shape;
@@ -269,7 +269,7 @@ TEST_P(NamedFrames, StreamAlongTheAxisThatIsNamed) {
   ASSERT_TRUE(got.ok()) << got.error().to_string();
   const Tensor& found = got->outputs[0];
   ASSERT_EQ(found.volume(), wanted.volume());
-  // An element of y is the one of t whose indices are those of y, one place further if it moved.
+  // y is t transposed by `order`, so map the indices of y back to those of t.
   std::vector<int64_t> index(shape.size());
   for (int64_t i = 0; i < found.volume(); ++i) {
     int64_t left = i;
@@ -308,7 +308,7 @@ TEST(FeedbackParts, RefuseShapesThatLeaveAChoice) {
   EXPECT_EQ(refusal("[2, 2, 8]", "[8, 2, 2]", "t.transpose(2,1,0)", "s"), "made");
   EXPECT_EQ(refusal("[2, 3, 8]", "[8, 3, 2]", "t", "s"), "made");
   EXPECT_EQ(refusal("[2, 1, 8]", "[16]", "t", "s"), "made");
-  // Rows of one, columns of the other.
+  // One joins rows, the other columns.
   EXPECT_NE(refusal("[2, 3, 4]", "[3, 8]", "t", "s").find("expected the same"), std::string::npos);
   EXPECT_NE(refusal("[2, 3, 4]", "[4, 6]", "t", "s").find("expected the same"), std::string::npos);
   EXPECT_NE(refusal("[2, 3]", "[3, 2]", "t.transpose(1,1)", "s").find("each axis"),

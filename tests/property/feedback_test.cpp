@@ -1,5 +1,5 @@
-// Models whose outputs are fed back to their inputs, against the same models with a caller who
-// passes the values on.
+// Models with outputs fed back to inputs, against the same models with a caller that passes the
+// values on.
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ namespace {
 
 constexpr int64_t kStates = 3;
 
-/// A step with two states and a loop inside that restarts: y depends on all frames of the step, z
-/// on each.
+/// A step with two states and an inner loop that restarts: y depends on all frames of the step, z
+/// on each frame alone.
 std::string model(int64_t frames) {
   const std::string n = str_cat(frames);
   return "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol B;\n"
@@ -62,7 +62,7 @@ Tensor noise(const Case& c, int64_t count, uint64_t seed) {
   return x;
 }
 
-/// The frames [from, to) of a signal, zeros in front of it.
+/// Return frames [from, to) of a signal, with zeros before its start.
 Tensor window(const Tensor& x, int64_t from, int64_t to) {
   Tensor out = zeros({x.extent(0), to - from});
   for (int64_t b = 0; b < x.extent(0); ++b) {
@@ -73,7 +73,7 @@ Tensor window(const Tensor& x, int64_t from, int64_t to) {
   return out;
 }
 
-/// The outputs of a caller who passes the states on, step by step: y and z, concatenated.
+/// Return y and z, concatenated over the steps of a caller that passes the states on.
 std::vector<Tensor> by_hand(const Case& c, const Tensor& x) {
   const Graph graph = std::move(load_text(model(c.frames))).value();
   const Graph bound = std::move(graph.with_symbol("B", Dim(c.batch))).value();
@@ -121,7 +121,7 @@ class Feedback : public ::testing::TestWithParam<uint64_t> {};
 TEST_P(Feedback, GivesWhatACallerGetsWhoHandsTheStatesOn) {
   const Case c = drawn(GetParam());
   const int64_t fresh = c.frames - c.context;
-  // A partial step never runs.
+  // An incomplete step never runs.
   const int64_t count = c.steps * fresh + static_cast<int64_t>(GetParam()) % fresh;
   const Tensor x = noise(c, count, GetParam());
   const std::vector<Tensor> expected = by_hand(c, x);
@@ -162,7 +162,7 @@ TEST_P(Feedback, TakesFramesAsTheyComeAndGivesAStepAtOnce) {
     given += feed->push(0, frames_of(x.view(), 1, given, end - given));
     pulled += feed->pull(0, frames_of(y.view(), 1, pulled, c.steps - pulled));
     (void)feed->pull(1, rest.view());
-    // A step is run as soon as its frames are there.
+    // A step runs as soon as its frames have arrived.
     EXPECT_EQ(pulled, given / fresh);
   }
   EXPECT_EQ(difference(y, expected[0]), "");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kAttentionTolerance = 5e-4;
 
-// Loops of the exporter other than a GRU's, one layer each.
+// Single-layer loops of the exporter, other than its GRU.
 const char kLoops[] = R"(fragment lstm_loop(
     c: tensor<scalar>, h: tensor<scalar>, i_x: tensor<scalar>, f_x: tensor<scalar>,
     g_x: tensor<scalar>, o_x: tensor<scalar>, W_i: tensor<scalar>, W_f: tensor<scalar>,
@@ -60,7 +60,7 @@ Writer::Shape Writer::any_window() {
   return s;
 }
 
-/// Attributes; a pool has entries for batch and channel in front.
+/// Format the attributes of a window. A pool also has entries for batch and channel.
 std::string Writer::window(const Shape& s, bool pool, bool features) const {
   const std::string ones = pool ? "1, 1, " : "";
   const std::string one = features ? ", 1" : "";
@@ -113,7 +113,7 @@ Wire Writer::any_deconv(const Wire& x) {
   s.before = random_.in(0, std::min<int64_t>(random_.chance(20) ? 12 : 2, s.extent() - 1));
   s.after = random_.in(0, std::min<int64_t>(2, s.extent() - 1 - s.before));
   if (random_.chance(70)) return deconv(x, s);
-  // The pattern of a resampler: padding frames, whose results are cut off again.
+  // The pattern of a resampler: pad, then crop the results of the padding.
   const int64_t frames = random_.in(0, 4);
   const Wire wide = pad(x, frames, frames, std::to_string(random_.in(0, 1)));
   const Wire more = deconv(wide, s);
@@ -134,7 +134,7 @@ Wire Writer::pool(const Wire& x) {
                   ", border = '", max ? "ignore" : "constant", "')"});
 }
 
-/// Drops frames at both ends.
+/// Drop frames at both ends.
 Wire Writer::slice(const Wire& x, int64_t begin, int64_t end) {
   if (begin == 0 && end == 0) return x;
   return same(x, {"slice(", x.name, ", axes = [2], begin = [", begin, "], end = [",
@@ -153,7 +153,7 @@ Wire Writer::any_pad(const Wire& x) {
   return pad(x, before, after, random_.chance(50) ? "0.0" : number());
 }
 
-/// Frames that are all alike, but differ from channel to channel.
+/// Frames that are equal along time, but differ between channels.
 Wire Writer::constant_frames(const Wire& x) {
   if (x.features > 0) return any_pad(x);
   const auto frames = [&](int64_t count) {
@@ -201,7 +201,7 @@ Wire Writer::pointwise(const Wire& x) {
   }
 }
 
-/// Joins two wires of one length.
+/// Combine two wires of equal length.
 Wire Writer::combine(const Wire& a, const Wire& b) {
   const bool broadcast = a.channels == 1 || b.channels == 1 || a.channels == b.channels;
   if (!broadcast || random_.chance(30)) {
@@ -230,7 +230,7 @@ Wire Writer::residual(const Wire& x) {
   return combine(x, branch);
 }
 
-/// Two windows without padding, and the longer result cut to the length of the other.
+/// Two windows without padding; crop the longer result to the length of the other.
 Wire Writer::two_windows(const Wire& x) {
   if (x.features > 0) return residual(x);
   Shape a;
@@ -247,7 +247,7 @@ Wire Writer::two_windows(const Wire& x) {
   return random_.chance(50) ? combine(left, right) : combine(right, left);
 }
 
-/// The stream against itself some frames earlier or later.
+/// Combine the stream with itself, shifted by a few frames.
 Wire Writer::two_shifts(const Wire& x) {
   const int64_t by = random_.in(1, 3);
   const std::string value = random_.chance(50) ? "0.0" : number();
@@ -265,7 +265,7 @@ Wire Writer::two_shifts(const Wire& x) {
   }
 }
 
-/// Return the remainder of the frames in pairs; nothing if it depends on S.
+/// Return the frame count modulo 2; nothing if that depends on S.
 std::optional<int> Writer::rest_of_pairs(const Wire& x) const {
   const auto graph = load_text(document(shape_, text_, x.name, str_cat(kGruLoop, kLoops)));
   if (!graph.ok()) return std::nullopt;
@@ -276,7 +276,7 @@ std::optional<int> Writer::rest_of_pairs(const Wire& x) const {
   return std::nullopt;
 }
 
-/// A step of a U-Net, for even lengths only.
+/// A U-Net step, which needs an even length.
 Wire Writer::down_and_up(const Wire& x) {
   if (x.features > 0 || rest_of_pairs(x) == 1) return residual(x);
   Shape half;
@@ -354,7 +354,7 @@ Wire Writer::every_other(const Wire& x) {
                   ", modulo = ", random_.in(0, 2), ")"});
 }
 
-/// A product over the channels, frames in front as in a linear layer.
+/// A matmul over the channels, with frames as rows, as in a linear layer.
 Wire Writer::product(const Wire& x) {
   if (x.features > 0) return any_conv(x);
   const int64_t outputs = random_.in(1, 5);
@@ -364,7 +364,7 @@ Wire Writer::product(const Wire& x) {
   return {put({"transpose(", out, ", axes = [0, 2, 1])"}), outputs};
 }
 
-/// Features become channels.
+/// Merge features into channels.
 Wire Writer::flat(const Wire& x) {
   if (x.features == 0) return x;
   const std::string rows = put({"transpose(", x.name, ", axes = [0, 2, 1, 3])"});
@@ -421,7 +421,7 @@ Wire Writer::finish(Wire x) {
   if (x.features > 0 && random_.chance(50)) x = flat(x);
   text_ += str_cat("  y = copy(", x.name, ");\n");
   if (random_.chance(15)) {
-    // Known at the end of the stream.
+    // Outputs that are known at the end of the stream.
     const char* const ends[] = {"max_reduce(", "sum_reduce(", "argmax_reduce("};
     text_ += str_cat("  z = ", ends[random_.in(0, attends_ ? 1 : 2)], x.name, ", axes = [2]);\n");
     results_ = "y, z";

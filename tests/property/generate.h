@@ -9,7 +9,7 @@
 
 namespace rill::test {
 
-/// A random graph: one input that streams, and a chain of operators, of which some have branches.
+/// A random graph: one streaming input and a chain of operators, some with branches.
 struct Recipe {
   uint64_t seed = 0;
   std::vector<int> links;  ///< which operators of the seed's chain to take, ascending
@@ -18,19 +18,20 @@ struct Recipe {
 struct Generated {
   std::string text;        ///< of graph.nnef, weights written out
   int64_t pulse_unit = 1;  ///< the unit of legal pulses
-  /// The most by which a stream may differ: 0, unless there is attention, whose last bits other
-  /// layers amplify.
+  /// The largest difference of a stream: 0, except with attention, whose last bits other layers
+  /// amplify.
   double tolerance = 0;
 };
 
 using Random = audit::Draw;
 
-/// The recipe of a seed: 1 to 6 links.
+/// Return the recipe of a seed: 1 to 6 links.
 Recipe recipe(uint64_t seed);
-/// Equal recipes give equal graphs. Leaving out a link leaves the random choices of the others.
+/// Generate the graph of a recipe. Equal recipes give equal graphs. Without a link, the other links
+/// keep their random choices.
 Generated generate(const Recipe& recipe);
 
-/// Leave out links while `fails(recipe)` holds, the last ones first.
+/// Remove links while `fails(recipe)` holds, starting at the last one.
 template <class Fails>
 Recipe shrunk(Recipe recipe, const Fails& fails) {
   for (size_t i = recipe.links.size(); i-- > 0;) {

@@ -1,4 +1,4 @@
-// Links of random graphs that keep or number frames of the stream.
+// Links of random graphs that keep frames of the stream, or number them.
 
 #include <algorithm>
 
@@ -81,7 +81,7 @@ Wire Writer::resampled(const Wire& x) {
                   places[random_.in(0, 1)], "')"});
 }
 
-/// Frames against frames: a band around each, or chunks of them.
+/// Attention between frames: in a band around each frame, or within chunks.
 Wire Writer::attention(const Wire& x) {
   if (x.features > 0 || infinite_) return numbered(x);
   attends_ = true;

@@ -1,5 +1,5 @@
-// Inputs of other lengths than the stream's: of S + 3 frames, 2*S - 5, (S + 1)/2, next to one of S.
-// RILL_PROPERTY_SEEDS=first:count selects other seeds than those below.
+// Inputs of other lengths than the stream's: S + 3, 2*S - 5 or (S + 1)/2 frames, next to an input
+// of S frames. RILL_PROPERTY_SEEDS=first:count selects other seeds.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace rill::test {
 namespace {
 
-/// x of S frames and z of others; statements compute y from them.
+/// x of S frames and z of `frames`; the statements compute y from them.
 std::string two_inputs(const std::string& frames, const std::string& statements) {
   return "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
          "graph network(z, x) -> (y)\n{\n"
@@ -30,7 +30,7 @@ Graph loaded(const std::string& text) {
 
 constexpr double kEnough = 1000;  ///< seconds: the number of lengths ends an audit
 
-/// Every way of driving it gives the frames of the whole run.
+/// Expect that every mode of streaming gives the frames of the whole run.
 void expect_audited(const std::string& text, int64_t pulse, audit::Options how = {}) {
   SCOPED_TRACE(str_cat("pulse ", pulse, "\n", text));
   const Graph whole = loaded(text);
@@ -119,8 +119,8 @@ TEST(InputsApart, ByNumbersOfAnySize) {
   }
 }
 
-// Queries of S frames, keys of others. Where there is no key, a whole run gives zeros, and no
-// stream may give anything else.
+// S queries, and keys of another length. Without keys a whole run gives zeros, so a stream must
+// too.
 TEST(InputsApart, KeysOfOtherLengthsThanQueries) {
   const auto attention = [](const std::string& inputs, const std::string& keys) {
     return "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
@@ -165,7 +165,7 @@ TEST(InputsApart, EndTogetherOrNotAtAll) {
     auto values = Tensor::zeros(DType::kF32, {1, 2, frames});
     return (*feed)->push(input, values->view());
   };
-  EXPECT_EQ(push(1, 10), 4);  // z is behind by a pulse
+  EXPECT_EQ(push(1, 10), 4);  // z lags by a pulse
   EXPECT_EQ(push(0, 10), 10);
   EXPECT_EQ(push(1, 6), 6);
   EXPECT_FALSE((*feed)->finish().ok());
@@ -175,7 +175,7 @@ TEST(InputsApart, EndTogetherOrNotAtAll) {
   EXPECT_NE(std::string(apart.message).find("\"z\" has 13 frames, and 12 were pushed"),
             std::string::npos)
       << apart.message;
-  EXPECT_EQ(push(0, 5), 3);  // no stream has it so far ahead
+  EXPECT_EQ(push(0, 5), 3);  // no stream has z that far ahead
   EXPECT_FALSE((*feed)->finish().ok());
 }
 

@@ -17,7 +17,7 @@ struct Lane {
   std::unique_ptr<Feed> feed;
 };
 
-/// One stream, by pieces, through sessions of several pulses in turn.
+/// Pushes one stream in pieces through sessions of several pulses in turn.
 class Journey {
  public:
   Journey(const Graph& graph, std::vector<Lane>* lanes, int64_t length, uint64_t seed, Tally* tally,
@@ -26,11 +26,11 @@ class Journey {
     inputs_ = noise_inputs(graph, length, seed);
   }
 
-  /// Return the difference from the wanted frames; empty if there is none.
+  /// Return the first difference from the expected frames; empty if there is none.
   std::string run(const std::vector<Tensor>& want) {
     begin(static_cast<size_t>(random_.in(0, static_cast<int64_t>(lanes_.size()) - 1)));
     if (random_.chance(30)) {
-      // A stream that is given up in the middle leaves nothing behind.
+      // An abandoned stream must leave nothing behind.
       for (int i = 0; i < 20; ++i) act();
       begin(now_);
     }
@@ -42,9 +42,9 @@ class Journey {
     }
     const Status finished = lane().feed->finish().status();
     if (!finished.ok()) return finished.error().to_string();
-    // An output that is known at the end stays in the session that ran the last step.
+    // An output that is known at the end remains in the session that ran the last step.
     for (int i = 0; i < 50 && !known_at_the_end(); ++i) act();
-    // An output that gives nothing may wait for another one to be pulled.
+    // An output without frames may wait until another one is pulled.
     for (int64_t given = 1; given > 0;) {
       given = 0;
       for (size_t i = 0; i < got_.size(); ++i) given += pull_some(i, 7);
@@ -139,7 +139,7 @@ class Journey {
     return count;
   }
 
-  /// Save the state, and continue in another session, or in the same one after a reset.
+  /// Save the state. Load it in another session, or in the same one after a reset.
   void move() {
     const auto next = static_cast<size_t>(random_.in(0, static_cast<int64_t>(lanes_.size()) - 1));
     SavedState from(&lane().run.session(), lane().feed.get());
@@ -157,8 +157,8 @@ class Journey {
       return;
     }
     if (next == now_ || loaded.code() != Code::kState) problem_ = loaded.error().to_string();
-    // Pulses may differ in the delay of a wire, in where they begin, and in their wires, where one
-    // of them takes back a wait; nothing else keeps a state from moving.
+    // Two pulses may differ in a wire's delay, in the begin of a wire, or in their wires, if one
+    // pulse undoes a wait. Only these differences may prevent a move.
     const std::string& why = loaded.error().message;
     const bool differs = why.find("lags by") != std::string::npos ||
                          why.find("begins") != std::string::npos ||

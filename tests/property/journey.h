@@ -8,7 +8,7 @@
 
 namespace rill::test {
 
-/// Results of journeys.
+/// Counts the results of journeys.
 struct Tally {
   int64_t compared = 0;  ///< streams whose frames were compared
   int64_t moved = 0;     ///< states that went from one session to another
@@ -16,9 +16,9 @@ struct Tally {
   std::string why;       ///< the last reason for that
 };
 
-/// Push streams of several lengths in pieces of any size, through sessions of these pulses in turn
-/// by saved states, and compare the frames to those of the whole run. Skips refused pulses. Return
-/// the first problem, empty if there is none.
+/// Push streams of several lengths in pieces of any size through sessions of these pulses, moving
+/// between them by saved states, and compare with the frames of the whole run. Skip refused pulses.
+/// Return the first problem; empty if there is none.
 std::string journey_problem(const Graph& graph, const std::vector<int64_t>& pulses, uint64_t seed,
                             Tally* tally, double tolerance = 0);
 

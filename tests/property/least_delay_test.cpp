@@ -1,7 +1,7 @@
-// No output of a random graph lags more than its frames depend on later frames, except behind nodes
-// that `kExcuses` lists.
+// The delay of an output of a random graph is the least that its dependence on later frames allows,
+// except downstream of the nodes in `kExcuses`.
 //
-// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,8 @@ constexpr int64_t kWideSeeds = 120;
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();  ///< no clock ends a proof
 
-/// Nodes that may lose delay, they or downstream ones, by their operator in the pulsed graph.
+/// An operator of the pulsed graph whose nodes, or nodes downstream of them, may have more than the
+/// least delay.
 struct Excuse {
   const char* op;
   const char* reason;
@@ -49,8 +50,8 @@ constexpr Excuse kExcuses[] = {
     {"Reduce", "nor a frame less the mean of its one channel"},
 };
 
-/// The delay of each wire beyond the proven one, in frames of the stream symbol; that of its inputs
-/// where nothing is proven.
+/// Return the delay of each wire beyond the proven least one, in frames of the stream symbol. Where
+/// nothing is proven, return the largest of its inputs.
 std::vector<double> losses(const pulse::Report& report, const pulse::LeastDelays& least,
                            int64_t pulse) {
   std::vector<double> out;
@@ -65,23 +66,23 @@ std::vector<double> losses(const pulse::Report& report, const pulse::LeastDelays
   return out;
 }
 
-/// Return whether first frames that others in front of a wire wait for are padded, or joined to
-/// others.
+/// Return whether a node pads or joins a wire that lags, so that downstream wires wait for its
+/// first frames.
 bool is_upstream_of_wait(const pulse::Report& report, const pulse::Wire& wire) {
   if (wire.op != "Pad" && wire.op != "Concat") return false;
   return any_of(wire.inputs,
                 [&](int input) { return report.wires[static_cast<size_t>(input)].delay > 0; });
 }
 
-/// Return whether a node waits for a kept frame of the frames that it reads, which wait themselves:
-/// it is kept where these go by.
+/// Return whether a node reads one lagging wire and waits longer than that wire: it waits for a
+/// kept frame of the wire, which is stored only when it passes.
 bool waits_for_kept(const pulse::Report& report, const pulse::Wire& wire) {
   if (wire.inputs.size() != 1 || (wire.op != "Mul" && wire.op != "Sub")) return false;
   const int64_t read = report.wires[static_cast<size_t>(wire.inputs[0])].delay;
   return read > 0 && wire.delay > read;
 }
 
-/// Return whether every node that loses delay is excused, or one in front of it.
+/// Return whether every node that loses delay, or a node upstream of it, is excused.
 bool is_excused(const pulse::Report& report, const std::vector<double>& lost) {
   std::vector<char> behind(report.wires.size(), 0);
   for (size_t i = 0; i < report.wires.size(); ++i) {
@@ -94,7 +95,8 @@ bool is_excused(const pulse::Report& report, const std::vector<double>& lost) {
       excused |= behind[static_cast<size_t>(input)] != 0;
     }
     behind[i] = excused ? 1 : 0;
-    // Frames that stand at the begin are known at once; windows find them in their history.
+    // A wire with delay 0 loses nothing: its frames are known from the begin, and windows find them
+    // in their history.
     const bool stands = wire.delay == 0;
     if (lost[i] > before && !excused && !stands) return false;
   }
@@ -122,7 +124,7 @@ Outcome check_graph(const Graph& graph, const std::string& text, int64_t unit) {
       const auto& known = least->outputs[i];
       if (report.outputs[i].axis < 0 || !known) continue;
       ++out.compared;
-      // A stream that comes before what it depends on would be wrong.
+      // A delay below the least one would be wrong.
       EXPECT_GE(report.outputs[i].delay, *known) << text;
       if (report.outputs[i].delay == *known) continue;
       out.late = str_cat("pulse ", pulse, ": output ", i, " lags ", report.outputs[i].delay,
@@ -166,9 +168,9 @@ TEST(RandomGraph, LagsNoMoreThanItsFramesDependOnThoseToCome) {
               static_cast<long>(compared), static_cast<long>(excused));
 }
 
-/// Count graphs that lag, by whether they are excused. Of graphs with large numbers a few others
-/// are known: kept frames that lie far into a stream, whose padding waits with them. Their share
-/// may not grow.
+/// Counts graphs with more than the least delay, and how many of these are excused. A few graphs
+/// with large numbers are not: their kept frames lie far into the stream, and padding waits with
+/// them. Their share may not grow.
 struct Tally {
   int64_t graphs = 0;
   int64_t compared = 0;

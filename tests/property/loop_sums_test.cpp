@@ -1,5 +1,5 @@
 // Loops that add up frames, as torch_to_nnef writes torch.cumsum: whole, pulsed here, and in models
-// that were pulsed before; and bodies that a symbol does not fit.
+// that were pulsed before. Also loop bodies that a symbol's value does not fit.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ constexpr char kAdd[] =
     "fragment add_frame(frame: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>)\n"
     "{\n  next = frame + sum;\n}\n";
 
-/// y, the sums of x that begin with `first`.
+/// Return y, the cumulative sums of x starting with `first`.
 std::string sums_from(const std::string& first) {
   return "  y = tract_core_scan(body = \"add_frame\", scan = [(\"frame\", x, 1, 1)], full = [],"
          " state = [(\"sum\", " + first + ", \"next\")], output = [(\"next\", \"full\", 1, 1)],"
@@ -29,7 +29,8 @@ Tensor frames(const std::vector<float>& values) {
   return Tensor::of<float>(DType::kF32, {1, static_cast<int64_t>(values.size())}, values).value();
 }
 
-// A frame less itself is written for a zero of its shape, which PyTorch begins with.
+// The exporter writes f - f for PyTorch's initial zero of a frame's shape. It must be 0 even if f
+// is infinite.
 TEST(LoopSums, BeginWithZeroWhateverTheFirstFrameIs) {
   const std::string first = "  f = slice(x, axes = [1], begin = [0], end = [1]);\n  z = f - f;\n";
   const auto graph = load_text(document("1, S", first + sums_from("z"), "y", kAdd));
@@ -49,7 +50,7 @@ TEST(LoopSums, BeginWithZeroWhateverTheFirstFrameIs) {
   }
 }
 
-// A sum weighed by a softmax is a quotient of sums in a stream, which has no value for no frames.
+// A stream computes a softmax-weighted sum as a quotient of sums, which is undefined for no frames.
 TEST(LoopSums, WeighedOverNoFramesAreZero) {
   const std::string pooled =
       "  f = slice(x, axes = [1], begin = [min(S, 5)], end = [S]);\n"
@@ -113,7 +114,7 @@ constexpr Statistic kStatistics[] = {
      log_sum_exp_of},
 };
 
-/// The elements of x [1, 3, frames, 2] that reach the output of row `at`.
+/// Return the elements of x [1, 3, frames, 2] that the output in row `at` reduces.
 std::vector<double> reduced_numbers(const Tensor& x, const std::vector<int>& axes, int64_t at) {
   const std::vector<int64_t> extents = {1, 3, x.shape()[2], 2};
   std::vector<double> out;
@@ -177,7 +178,7 @@ TEST(LoopSums, AreStatisticsOverSeveralAxes) {
   }
 }
 
-// What a body takes for equal while a symbol is open is looked at once it is a number.
+// Extents that a body assumes equal while a symbol is open are checked when the symbol is bound.
 TEST(LoopBodies, AreRefusedWhereASymbolDoesNotFit) {
   const std::string body =
       "fragment dot(frame: tensor<scalar>) -> (next: tensor<scalar>)\n{\n"
@@ -213,7 +214,7 @@ TEST(LoopSums, OfNoFramesAreNone) {
   }
 }
 
-// tract leaves the loop in its pulsed models.
+// tract keeps the loop in its pulsed models.
 TEST(LoopSums, OfAModelThatIsPulsedGoOn) {
   std::string text = document("1, 2", sums_from("[[0.0]]"), "y",
                               std::string(kAdd) +

@@ -1,7 +1,7 @@
-// Attention under masks made at random: a streamed run gives the whole run's frames, up to
-// rounding, or the mask is refused.
+// Attention under random masks: a streamed run gives the whole run's frames, up to rounding, or the
+// mask is refused.
 //
-// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds.
 
 #include <gtest/gtest.h>
 
@@ -19,12 +19,11 @@ namespace {
 
 constexpr double kTolerance = 3e-6;
 
-/// Writes what hides keys from queries: positions, compared and combined, and numbers in their
-/// place.
+/// Writes expressions that hide keys from queries: positions, compared and combined, and fill
+/// values.
 class MaskWriter {
  public:
-  /// Constants go up to `most`, small ones as often as large ones. `sinks`: the first keys are
-  /// seen from everywhere.
+  /// Constants reach `most`, log-uniform. `sinks`: all queries see the first keys.
   explicit MaskWriter(uint64_t seed, int64_t most = 6, bool sinks = false)
       : random_(seed), most_(most), sinks_(sinks) {}
 
@@ -69,7 +68,7 @@ class MaskWriter {
                                          "0.0"};
     return kFills[random_.in(0, 6)];
   }
-  /// Mostly a window of some kind, combined with another condition.
+  /// Usually a window of some kind, combined with another condition.
   std::string condition() {
     std::string out;
     if (random_.chance(85)) {
@@ -114,13 +113,13 @@ class MaskWriter {
   std::string compared(const std::string& apart, const std::string& op) {
     return str_cat(apart, " ", op, " ", bound(apart, -3, 3));
   }
-  /// A bound of a distance, of its type.
+  /// A bound for a distance, of the distance's type.
   std::string bound(const std::string& apart, int64_t low, int64_t high) {
     const int64_t whole = number(low, high);
     if (apart.find("f32") == std::string::npos) return str_cat(whole);
     return str_cat(whole, random_.chance(50) ? ".0" : ".7");
   }
-  /// A number of the range, or one as large as `most`.
+  /// A number of the range, or a log-uniform one up to `most`.
   int64_t number(int64_t low, int64_t high) {
     if (most_ <= 6 || random_.chance(40)) return random_.in(low, high);
     int64_t bound = 1;
@@ -144,7 +143,8 @@ class MaskWriter {
     }
   }
 
-  // One number is drawn per statement: compilers differ in the order of arguments.
+  // Draw one number per statement, because compilers differ in the order of evaluation of
+  // arguments.
   std::string turned(const std::string& op) {
     const char* const of = random_.chance(50) ? "row" : "column";
     const int64_t by = std::max<int64_t>(number(2, 4), 1);
@@ -197,7 +197,7 @@ TEST(RandomMask, StreamsTheFramesOfTheWholeRunOrIsRefused) { expect_masks(false)
 
 TEST(RandomMask, WithSinksStreamsTheFramesOfTheWholeRunOrIsRefused) { expect_masks(true); }
 
-// Checking every address makes scores of that many keys take hundreds of times as long.
+// Address checks make scores of that many keys hundreds of times as slow.
 #if defined(RILL_SANITIZED)
 constexpr int64_t kMostBytes = int64_t{1} << 20;
 constexpr int64_t kLongest = 800;
@@ -206,7 +206,7 @@ constexpr int64_t kMostBytes = int64_t{1} << 27;
 constexpr int64_t kLongest = 1800;
 #endif
 
-// Constants, pulses and lengths of any size: a band that is found holds for all queries.
+// Constants, pulses and lengths of any size: a band that is found must hold for all queries.
 TEST(RandomMask, OfLargeNumbersStreamsTheFramesOfTheWholeRunOrIsRefused) {
   const auto [first, count] = seeds_or(1, 24);
   int64_t compared = 0;

@@ -1,5 +1,5 @@
-// The comparison of streams with whole runs can fail: it detects a pulsed graph with a delay that
-// is off by one, a missing sync or mask, or a wrong reported delay.
+// The comparison of streams with whole runs can fail: it detects a delay that is off by one, a
+// missing delay or mask, and a wrong reported delay.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ struct Mutant {
   Graph graph;
 };
 
-/// More frames than any stream of these tests has.
+/// More frames than any stream of these tests.
 constexpr int64_t kNever = int64_t{1} << 40;
 
 template <class T, class Change>
@@ -37,7 +37,7 @@ Mutant changed(const Graph& graph, Kind kind, size_t node, std::string_view what
   return out;
 }
 
-/// Delays that are off by one or missing, of one node.
+/// Add mutants of one node whose delay is off by one or removed.
 void add_delays(const Graph& graph, size_t node, std::vector<Mutant>* out) {
   const auto* delay = graph.nodes[node].op->as<ops::Delay>();
   if (!delay) return;
@@ -50,7 +50,7 @@ void add_delays(const Graph& graph, size_t node, std::vector<Mutant>* out) {
   if (delay->delay > 1) set(0, "no sync");
 }
 
-/// Masks that end, or begin, late or never, of one node.
+/// Add mutants of one node whose mask begins or ends late, or never.
 void add_masks(const Graph& graph, size_t node, std::vector<Mutant>* out) {
   const auto* mask = graph.nodes[node].op->as<ops::PulseMask>();
   if (!mask) return;
@@ -82,7 +82,7 @@ std::vector<Mutant> mutants_of(const Graph& pulsed) {
   return out;
 }
 
-/// Lengths of streams for which the whole graph gives frames.
+/// Return lengths at which the whole graph gives frames.
 std::vector<int64_t> lengths_of(const Graph& graph, int64_t pulse) {
   std::vector<int64_t> out;
   for (const int64_t length : {5 * pulse + 1, 4 * pulse, 7 * pulse - 1, pulse, int64_t{17},
@@ -102,7 +102,7 @@ struct Count {
   int all = 0, alive = 0;
 };
 
-/// Counts the mutants of a seed at a pulse, of each kind.
+/// Count the mutants of a seed at a pulse, by kind.
 void count_mutants(uint64_t seed, const Graph& graph, int64_t pulse, Count* counts) {
   auto streamed = StreamedRun::make(graph, pulse);
   const std::vector<int64_t> lengths = lengths_of(graph, pulse);
@@ -132,10 +132,10 @@ TEST(Mutants, AreFoundOut) {
   const auto [delays, masks] = counts;
   std::printf("delays: %d mutants, %d alive; masks: %d, %d alive\n", delays.all, delays.alive,
               masks.all, masks.alive);
-  // Two live on: the delays of a wire from which the same wire was taken away.
+  // Two survive, both equivalent: each changes the delay of a wire that is subtracted from itself.
   EXPECT_GT(delays.all, 400);
   EXPECT_LE(delays.alive, 2);
-  // Masks repeat one another, and cut off what a later slice cuts off as well.
+  // Some masks are redundant: another mask or a later slice removes the same frames.
   EXPECT_GT(masks.all, 200);
   EXPECT_LE(masks.alive * 4, masks.all);
 }

@@ -1,6 +1,6 @@
-// Worked cases of attention: queries and keys of one stream, masks of many kinds.
-// The whole run sums over all keys, the stream over the visible ones and some without weight: the
-// order of the sums differs, and so may their last bits.
+// Worked cases of attention: queries and keys of one stream, with masks of many kinds. The whole
+// run sums over all keys, and the stream over the visible keys plus some of weight 0. The order of
+// the sums differs, and so may their last bits.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kTolerance = 2e-6;
 
-/// Attention of x [1, S, 4] to itself, with `mask` making `m` from `scores`, and `n` positions.
+/// Self-attention of x [1, S, 4]: `mask` makes `m` from `scores` and positions `n`.
 std::string attention(const std::string& mask, const std::string& x = "x") {
   return document("1, S, 4",
                   "  n = tract_core_range(0, S, 1);\n"
@@ -32,7 +32,8 @@ std::string attention(const std::string& mask, const std::string& x = "x") {
                       mask + "  y = matmul(softmax(m, axes = [2]), v);\n");
 }
 
-/// Chunks of `size` frames: each query sees its own, `left` to the left and `right` to the right.
+/// A mask of chunks of `size` frames: each query sees its own chunk, `left` earlier and `right`
+/// later ones.
 std::string chunks(int size, int left, int right) {
   return str_cat("  apart = row / ", size, " - column / ", size, ";\n  m = select((apart <= ", left,
                  ") && (apart >= ", -right, "), scores, -infinity);\n");
@@ -49,8 +50,8 @@ void expect_attends(const std::string& text, const Expected& expected) {
   expect_streams(with_infinity(text), expected, kTolerance);
 }
 
-// A run of 9000 frames has 81 million scores: an output that waits that long after attention
-// streams, but its least delay is unknown.
+// A run of 9000 frames has 81 million scores. An output that waits for 9000 frames streams, but its
+// least delay is unknown.
 TEST(PulseCases, NothingIsProvenByRunsThatAreTooLarge) {
   std::string text = with_infinity(attention(chunks(2, 1, 0)));
   text.replace(text.find("  y = matmul"), 5, "  o =");
@@ -67,7 +68,7 @@ TEST(PulseCases, NothingIsProvenByRunsThatAreTooLarge) {
   EXPECT_EQ(least->outputs[0], std::nullopt);
 }
 
-// Triangles of weights are windows, as masks are.
+// Triangular weights act as windows, as masks do.
 TEST(PulseCases, TrianglesOfWeights) {
   const std::string scores = "matmul(x, x, transposeB = true)";
   const std::string lower = "tract_core_trilu(" + scores + ", k = 1, upper = false)";
@@ -92,8 +93,8 @@ TEST(PulseCases, AttentionToChunksOfFour59) {
   expect_attends(attention(chunks(4, 1, 0)), {{4, 8}, 1, 1, 0, "S"});
 }
 
-// No query waits, and how far back it looks depends on its place in the chunk: a pulse that fills
-// chunks keeps fewer keys, as long as it begins with one.
+// No query waits. How far a query looks back depends on its position in the chunk, so a pulse of
+// whole chunks keeps fewer keys, if it begins with a chunk.
 TEST(PulseCases, AttentionToFormerChunksAndFrames) {
   const std::string text = with_infinity(
       attention("  apart = row / 4 - column / 4;\n"
@@ -102,7 +103,7 @@ TEST(PulseCases, AttentionToFormerChunksAndFrames) {
   expect_journeys(text, {1, 2, 4, 6}, kTolerance);
 }
 
-// A number that hides all keys of a query alike lets it see them all.
+// If one finite number hides all keys of a query, softmax weighs these keys equally.
 TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
   const auto apart = [](const std::string& seen, const std::string& fill) {
     return attention("  apart = column - row;\n  m = select(" + seen + ", scores, " + fill +
@@ -120,13 +121,14 @@ TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
   expect_refused(attention("  apart = column - row;\n  hidden = select(" + before +
                            ", 0.0, -1000000000.0);\n  m = scores + hidden;\n"),
                  4, "y", "Attention");
-  // Unless their weights are taken away behind the softmax.
+  // The model is accepted if a select after the softmax removes these weights.
   std::string zeroed = apart(before, "-10000.0");
   zeroed.replace(
       zeroed.find("softmax(m, axes = [2])"), 22,
       "select((column - row <= -1) && (column - row >= -3), softmax(m, axes = [2]), 0.0)");
   expect_attends(zeroed, {{1, 4}, 1, 1, 0, "S"});
-  // Nor do keys that frames hide, if they include all that positions leave.
+  // A mask computed from frames may hide keys by a number, if minus infinity hides all keys outside
+  // a window of positions.
   const std::string loud =
       "  loud = transpose(slice(z, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > 0.5;\n"
       "  apart = row - column;\n  near = (apart >= 0) && (apart <= 3);\n"
@@ -135,7 +137,7 @@ TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
   expect_attends(attention(loud + "-infinity);\n"), {{1, 4}, 1, 1, 0, "S"});
 }
 
-// Minus infinity together with numbers per head.
+// Minus infinity together with a bias per head.
 TEST(PulseCases, AttentionUnderABiasOfItsOwn) {
   const std::string text = attention(
       "  apart = row - column;\n"
@@ -145,7 +147,7 @@ TEST(PulseCases, AttentionUnderABiasOfItsOwn) {
   expect_attends(text, {{1, 4}, 1, 1, 0, "S"});
 }
 
-// The length of the stream is no number before its end.
+// The length of the stream is unknown before its end.
 TEST(PulseCases, TheLengthOfTheStreamAmongItsFrames) {
   const std::string left = "tract_core_cast(S - tract_core_range(0, S, 1), to = 'f32')";
   expect_refused(document("1, 1, S", "  y = x + unsqueeze(" + left + ", axes = [0, 1]);\n"), 4, "y",
@@ -162,7 +164,7 @@ TEST(PulseCases, AttentionToFormerFrames60) {
       "  m = scores + tract_core_trilu(tract_core_broadcast([[[-infinity]]], shape = [1, S, S]), k "
       "= "
       "1, upper = true);\n";
-  // All that went before, as far as streams may be long.
+  // All earlier keys, up to the asserted length of the stream.
   const std::string bounded = "extension tract_assert S <= 100;\n";
   std::string text = attention(triangle);
   text.insert(text.find("graph network"), bounded);
@@ -177,14 +179,14 @@ TEST(PulseCases, AttentionBehindAWindow61) {
       "dilation = [1, 1, 1], padding = [(0, 0), (0, 0), (2, 2)], border = 'ignore'), axes = [0, 2, "
       "1])";
   expect_attends(attention(chunks(2, 0, 0), pooled), {{2, 4}, 1, 1, 2, "S"});
-  // Frames that are dropped at both ends.
+  // A slice drops frames at both ends.
   const std::string shorter = "slice(x, axes = [1], begin = [2], end = [-1])";
   std::string text = attention(chunks(3, 1, 0), shorter);
   text.replace(text.find("range(0, S, 1)"), 14, "range(0, S - 3, 1)");
   for (const int64_t pulse : {1, 2, 3, 5}) expect_frames(with_infinity(text), pulse, kTolerance);
 }
 
-// A query waits for the end of the last chunk that it sees, as far as pulses do not bring it.
+// A query waits for the end of the last chunk that it sees, unless its pulse includes that end.
 TEST(PulseCases, AttentionWaitsNoLongerThanItMust) {
   for (int size = 1; size <= 4; ++size) {
     for (const auto& [left, right] : {std::pair{0, 0}, {1, 1}, {0, 2}}) {
@@ -205,7 +207,7 @@ TEST(PulseCases, AttentionWaitsNoLongerThanItMust) {
   }
 }
 
-/// Layers that attend to chunks, one behind the other, behind a pool of every `stride` frames.
+/// A stack of layers with chunked attention, downstream of a pool of stride `stride`.
 std::string stacked(int size, int right, int layers, int stride) {
   std::string text = str_cat(
       "  z0 = transpose(max_pool(transpose(x, axes = [0, 2, 1]), size = [1, 1, ", stride,
@@ -252,7 +254,7 @@ std::string where(const std::string& seen, const std::string& before = "") {
   return with_infinity(attention(before + "  m = select(" + seen + ", scores, -infinity);\n"));
 }
 
-// The frames of the whole run for streams that are longer than every number of the mask.
+// Expect the frames of the whole run for streams that are longer than every number of the mask.
 void expect_long_streams(const std::string& text, int64_t pulse, std::vector<int64_t> lengths) {
   const Graph graph = loaded(text);
   auto streamed = StreamedRun::make(graph, pulse);
@@ -264,7 +266,7 @@ void expect_long_streams(const std::string& text, int64_t pulse, std::vector<int
 
 TEST(PulseCases, AttentionWithConstantsInTheHundreds) {
 #if !defined(RILL_SANITIZED)
-  // Scores of 3200 frames take a minute where every address is checked.
+  // Address checks would take a minute for scores of 3200 frames.
   expect_shape(with_infinity(attention(chunks(400, 1, 0))), {{400}, 1, 1, 0, "S"});
 #endif
   expect_long_streams(with_infinity(attention(chunks(400, 1, 0))), 400, {399, 1203});
@@ -280,8 +282,7 @@ TEST(PulseCases, AttentionWithConstantsInTheHundreds) {
                       50, {249, 760});
 }
 
-// Products and quotients of floats are rounded: the rounded number decides whether a key is
-// visible.
+// Floats round products and quotients; the rounded distance decides whether a key is visible.
 TEST(PulseCases, AttentionToDistancesThatFloatsRound) {
   const std::string apart = "  apart = tract_core_cast(row - column, to = 'f32')";
   expect_long_streams(where("(row >= column) && (apart <= 30.0)", apart + " * 0.1;\n"), 16, {700});
@@ -294,7 +295,7 @@ TEST(PulseCases, AttentionToDistancesThatFloatsRound) {
                  "no known function of positions");
 }
 
-// Keys far behind a gap are visible, which no small distance shows.
+// Keys beyond a gap are visible, although no small distance shows it.
 TEST(PulseCases, AttentionToKeysFarBehindAGap) {
   const std::string apart = "  apart = tract_core_cast(row - column, to = 'f32');\n";
   const std::string root = apart + "  far = sqrt(max(apart, 0.0));\n";
@@ -308,7 +309,8 @@ TEST(PulseCases, AttentionToKeysFarBehindAGap) {
                  "all keys that went before");
 }
 
-// A choice by one position that turns late: the proof reaches as far as the numbers do, or ends.
+// A select by one position that changes late: the analysis covers all constants of the mask, or
+// refuses.
 TEST(PulseCases, AttentionThatWidensLate) {
   const auto widened = [](const std::string& late) {
     return where("(row >= column) && (row - column <= 5 + wide)",
@@ -330,19 +332,19 @@ TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
   std::string behind = attention(hidden);
   behind.replace(behind.find("softmax(m, axes = [2])"), 22,
                  "select(row - column < 3, softmax(m, axes = [2]), 0.0)");
-  // The softmax runs over all that went before.
+  // The softmax sums over all earlier keys.
   expect_refused(with_infinity(behind), 4, "y", "Attention");
-  // A mask of the frames themselves combined with one of positions.
+  // A mask computed from frames, combined with one of positions.
   const std::string both =
       "  loud = transpose(slice(z, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > -1.0;\n"
       "  apart = row - column;\n"
       "  m = select((loud || (apart == 0)) && (apart >= 0) && (apart <= 3), scores, -infinity);\n";
   expect_attends(attention(both), {{1, 4}, 1, 1, 0, "S"});
-  // Where all keys are hidden by one number, the whole run takes their mean.
+  // If one number hides all keys, the whole run averages over all keys.
   std::string mean = both;
   mean.replace(mean.find("-infinity"), 9, "-1000000.0");
   expect_refused(attention(mean), 4, "y", "Attention");
-  // Unless these queries get no weight at all.
+  // The model is accepted if these queries get no weight.
   std::string none = attention(
       "  loud = transpose(slice(z, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > 0.5;\n"
       "  apart = row - column;\n  seen = loud && (apart >= 0) && (apart <= 3);\n"
@@ -352,13 +354,13 @@ TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
   expect_attends(none, {{1, 4}, 1, 1, 0, "S"});
 }
 
-// Chunks as exporters count them: in floats, cut towards zero, and spread over both axes.
-// Numbers of positions are computed by the operators that make them, whichever these are.
+// Chunk numbers as exporters compute them, in floats truncated towards zero and broadcast over both
+// axes, and any elementwise operator: the analysis evaluates masks with the operators themselves.
 TEST(PulseCases, AttentionUnderMasksOfAnyElementwiseOperator) {
   const std::string squashed =
       "  f = tract_core_cast(row - column, to = 'f32');\n"
       "  t = tanh(min(max(f, -40.0), 40.0) * 0.1);\n";
-  // tanh(0.8) is 0.664, tanh(0.9) is 0.716, and so for distances ahead.
+  // tanh(0.8) is 0.664 and tanh(0.9) is 0.716; the same holds for later keys.
   expect_attends(attention(squashed + "  m = select((t >= 0.0) && (t <= 0.7), scores, "
                                       "-infinity);\n"),
                  {{1, 4}, 1, 1, 0, "S"});
@@ -379,32 +381,32 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
       "  b = tile(reshape(n, shape = [1, -1]), repeats = [S, 1]) / 2;\n"
       "  m = select(unsqueeze(not((b > a) || (b < a - 1)), axes = [0]), scores, -infinity);\n";
   expect_attends(attention(spread), {{2, 4}, 1, 1, 0, "S"});
-  // The conditions of the first frames do not matter to those that follow.
+  // Conditions on the first rows do not affect later queries.
   const std::string early =
       "  m = select((row < 5 || row - column < 3) && column <= row, scores, -infinity);\n";
   expect_attends(attention(early), {{1, 4}, 1, 1, 0, "S"});
-  // A first chunk before the stream is cut off by a choice of numbers.
+  // A select clips the chunk before the begin of the stream.
   const std::string chosen =
       "  from = (row / 4 - 1) * 4;\n  first = select(from < 0, 0, from);\n"
       "  m = select((column < (row / 4 + 1) * 4) && (column >= first), scores, -infinity);\n";
   expect_attends(attention(chosen), {{4, 8}, 1, 1, 0, "S"});
-  // Choices that take turns do not settle.
+  // A select that alternates by row never settles.
   const std::string turns =
       "  first = select(row - row / 2 * 2 < 1, 0, row);\n"
       "  m = select((column <= row) && (column >= first), scores, -infinity);\n";
   expect_refused(with_infinity(attention(turns)), 4, "y", "without end");
-  // Frames from the hundredth on see all that went before.
+  // Rows from about 100 see all earlier keys.
   const std::string late =
       "  m = select((tract_core_cast(row, to = 'f32') * 0.03 > 3.0 || row - column < 3) && "
       "(column <= row), scores, -infinity);\n";
   expect_refused(with_infinity(attention(late)), 4, "y", "without end");
-  // So do all except the first ten; or those that lie before half of themselves.
+  // The same holds if the mask hides the first ten keys, or compares keys with twice the row.
   for (const std::string hidden : {"column >= 10", "row * 2 - column > 50 || row - column < 3"}) {
     const std::string behind =
         "  m = select((" + hidden + ") && (column <= row), scores, -infinity);\n";
     expect_refused(with_infinity(attention(behind)), 4, "y", "without end");
   }
-  // Keys that the first pair hides do not make the others numbers.
+  // Minus infinity of the first mask remains in effect under the second mask.
   const std::string twice =
       "  m1 = select(column < row, scores, -infinity);\n"
       "  m = select((row - column < 4) && (row - column > -2), m1, -infinity);\n";
@@ -416,7 +418,7 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
   expect_attends(weighed, {{1, 4}, 1, 1, 0, "S"});
 }
 
-/// Rows of numbers as text, with that number at each place.
+/// Format a matrix with `number(i, j)` as elements.
 template <typename Number>
 std::string square_table(int size, const Number& number) {
   std::string out = "[[";
@@ -443,7 +445,7 @@ TEST(PulseCases, AttentionUnderAMaskThatWasMadeBeforehand) {
   expect_attends(cut(chunked, 0), {{4, 8}, 1, 1, 0, "S"});
   expect_attends(cut(chunked, 0), {{2}, 1, 1, 2, "S"});
   expect_attends(cut(chunked, 1), {{4}, 1, 1, 1, "S"});
-  // The stream keeps as many keys as the table has rows.
+  // A causal table needs a bound on S: the stream then keeps as many keys as the table has rows.
   const std::string causal = square_table(48, [](int i, int j) { return i >= j ? "1.0" : "0.0"; });
   expect_refused(with_infinity(cut(causal, 0)), 4, "y", "without end");
   std::string bounded = cut(causal, 0);
@@ -454,7 +456,7 @@ TEST(PulseCases, AttentionUnderAMaskThatWasMadeBeforehand) {
   expect_refused(with_infinity(cut(irregular, 0)), 4, "y", "Attention");
 }
 
-// A table that was made beforehand may differ from head to head: biases that fade, and bands.
+// A constant table may differ between heads: decaying biases and bands.
 TEST(PulseCases, AttentionUnderATableOfEachHead) {
   constexpr int kRows = 40;
   const auto under = [](const std::string& first, const std::string& second, const char* bound) {
@@ -490,7 +492,8 @@ TEST(PulseCases, AttentionUnderATableOfEachHead) {
   expect_refused(under(band(2, 0), band(2, 40), ""), 4, "y", "Attention");
 }
 
-// Frames that meet rows of a table end with it. The file was not written for this length.
+// The sum with rows of a table limits the stream to the table's length, which the file does not
+// assert.
 TEST(PulseCases, AttentionToAllBehindATableNamesTheAttention) {
   std::string rows;
   for (int i = 0; i < 40; ++i) rows += str_cat(i == 0 ? "" : ", ", "[0.5, 0.25, ", i, ".0, 1.0]");
@@ -501,7 +504,7 @@ TEST(PulseCases, AttentionToAllBehindATableNamesTheAttention) {
   expect_refused(document("1, S, 4", table), 4, "y", "no upstream mask hides any");
 }
 
-// The bias of visible scores differs from head to head; the mask does not.
+// The bias of visible scores differs between heads; the mask does not.
 TEST(PulseCases, AttentionWithABiasOfEachHead) {
   expect_attends(
       document("1, 2, S, 4",
@@ -514,7 +517,7 @@ TEST(PulseCases, AttentionWithABiasOfEachHead) {
       {{1, 4}, 1, 1, 0, "S"});
 }
 
-// Values that depend on both positions, such as those of relative positions.
+// Values that depend on both positions, such as relative positions.
 TEST(PulseCases, AttentionToValuesOfDistances) {
   std::string text = attention(
       "  apart = row - column;\n  m = select((apart >= 0) && (apart <= 3), scores, -infinity);\n");
@@ -529,7 +532,7 @@ TEST(PulseCases, AttentionToValuesOfDistances) {
   expect_attends(text, {{1, 4}, 1, 1, 0, "S"});
 }
 
-// No softmax takes away what keys that do not exist give.
+// Without a softmax, no normalisation removes the contribution of missing keys.
 TEST(PulseCases, SumsOverABandOfFrames62) {
   const auto banded = [](const std::string& apart, int axis) {
     return document("S, 4",
@@ -542,7 +545,8 @@ TEST(PulseCases, SumsOverABandOfFrames62) {
                                 "]), axes = [", axis, "]);\n"));
   };
   const std::string before = "and(ge(apart, 0), le(apart, 1))";
-  // Every key sums over the queries of its chunk and of the next one, or a query over its keys.
+  // Sums over queries (axis 0) reach the next chunk; sums over keys (axis 1) reach the previous
+  // one.
   expect_streams(banded(before, 0), {{2, 4}, 1, 1, 2, "S"}, kTolerance);
   expect_streams(banded(before, 1), {{2, 4}, 1, 1, 0, "S"}, kTolerance);
   expect_streams(banded(before, 1), {{1}, 1, 1, 1, "S"}, kTolerance);
@@ -569,7 +573,7 @@ TEST(PulseCases, CausalAttentionTellsWhichAssertionItNeeds) {
   expect_attends(text, {{1, 4}, 1, 1, 0, "S"});
 }
 
-/// Attention of x [1, S, 4] to itself, by positions too: `table` makes `t`, a row of 4 numbers for
+/// Self-attention of x [1, S, 4] with relative positions: `table` makes `t`, a row of 4 numbers for
 /// each distance from 1 - S to S - 1.
 std::string relative(const std::string& table, const std::string& seen,
                      const std::string& padded = "pad(far, padding = [(0, 0), (0, 0), (1, 0)])") {
@@ -619,7 +623,7 @@ TEST(PulseCases, RelativePositionsFromATable) {
   }
   const std::string table = "  all = [[" + rows + "]]];\n  t = slice(all, axes = [1], begin = [";
   expect_attends(relative(table + "101 - S], end = [100 + S]);\n", kBand), {{1, 4}, 1, 1, 2, "S"});
-  // The distance 0 moves with the length of the stream.
+  // The row of distance 0 depends on the length of the stream.
   expect_refused(relative(table + "0], end = [2 * S - 1]);\n", kBand), 4, "y", "distance 0");
 }
 

@@ -1,5 +1,5 @@
-// Worked cases of matrices made of positions only: frames weighted by their distance.
-// The whole run sums over all frames, the stream over those with a weight: the order of the sums
+// Worked cases of matrices computed from positions only: frames weighted by distance. The whole run
+// sums over all frames, and the stream over the frames with a weight. The order of the sums
 // differs, and so may their last bits.
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kTolerance = 2e-6;
 
-/// The product of x [1, S, 4] with `weights` of rows and columns.
+/// The matmul of `weights` (rows by columns) with x [1, S, 4].
 std::string weighed(const std::string& weights) {
   return document("1, S, 4",
                   "  n = tract_core_range(0, S, 1);\n"
@@ -39,7 +39,8 @@ TEST(PulseCases, FramesTimesAMatrixWithABand) {
   expect_refused(weighed("distance"), 4, "y", "all keys that follow");
 }
 
-// Bands by squares, exponentials and their like, which pass a number once on either side.
+// Bands by monotonic curves, such as squares and exponentials, that cross a bound once on either
+// side.
 TEST(PulseCases, FramesWeighedByCurvesOfTheirDistance) {
   const auto seen_where = [](const char* seen) {
     return weighed(str_cat("select(", seen, ", 1.0, 0.0)"));
@@ -48,7 +49,7 @@ TEST(PulseCases, FramesWeighedByCurvesOfTheirDistance) {
     const char* seen;
     int64_t ahead;
   };
-  // Distances computed by hand: 3 * 3 <= 9; ln(5) > 1.5; exp(-0.1 * 4) < 0.7; tanh(0.3) < 0.3 <
+  // Expected distances by hand: 3 * 3 <= 9; ln(5) > 1.5; exp(-0.1 * 4) < 0.7; tanh(0.3) < 0.3 <
   // tanh(0.4).
   const Known known[] = {{"distance * distance <= 9.0", 3},
                          {"apart * apart <= 9", 3},
@@ -64,13 +65,14 @@ TEST(PulseCases, FramesWeighedByCurvesOfTheirDistance) {
   for (const Known& each : known) {
     expect_streams(seen_where(each.seen), {{1, 4}, 1, 1, each.ahead, "S"}, kTolerance);
   }
-  // A curve that never passes hides nothing; the operator of a curve that returns is named.
+  // A curve that never crosses hides nothing. For a curve that crosses back, the error names its
+  // operator.
   expect_refused(seen_where("tanh(distance) <= 2.0"), 4, "y", "all keys that follow");
   expect_refused(seen_where("sin(distance) <= 0.5"), 4, "y", "(Sin)");
   expect_refused(seen_where("distance * distance - distance * 4.0 <= 5.0"), 4, "y", "(Square)");
 }
 
-/// Whether a distance from 0 to `far` is a multiple of a number, in the ways of exporters.
+/// Forms in which exporters test whether a distance from 0 to `far` is a multiple of `of`.
 std::vector<std::string> multiples(int64_t of, int64_t far) {
   const std::string real = "tract_core_cast(apart, to = 'f32')";
   std::vector<std::string> out;
@@ -89,8 +91,8 @@ TEST(PulseCases, EveryFewFramesCount) {
   for (const std::string& few : multiples(7, 30)) expect_frames(weighed(few), 5, kTolerance);
 }
 
-// Rows of such masks have some hundred steps, however many keys they have: a number for each key
-// would be more than are computed for a mask.
+// Rows of these masks have a few hundred runs of equal values, however many keys they have. A
+// number per key would exceed the limit on a mask's numbers.
 TEST(PulseCases, EveryFewFramesOfManyCount) {
   for (const std::string& few : multiples(997, 150000)) {
     const auto streamed = StreamedRun::make(loaded(weighed(few)), 8);

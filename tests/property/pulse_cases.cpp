@@ -81,7 +81,7 @@ void expect_shape(const std::string& text, const Expected& expected, size_t outp
       const auto frames = stream.length.eval({{"S", s}});
       const auto wanted = length.eval({{"S", s}});
       ASSERT_TRUE(frames && wanted);
-      // A stream that is shorter than a window has no frames.
+      // A stream shorter than a window has no frames.
       EXPECT_EQ(std::max<int64_t>(0, *frames), std::max<int64_t>(0, *wanted))
           << stream.length.to_string() << " for " << s;
     }
@@ -104,7 +104,7 @@ void expect_reloads(const std::string& text, int64_t pulse, double tolerance) {
   }
 }
 
-/// States move between these pulses, between them and larger ones, and back.
+/// Move states between these pulses, and between them and larger ones, both ways.
 void expect_moves(const std::string& text, std::vector<int64_t> pulses, double tolerance) {
   pulses.push_back(3 * pulses[0]);
   Tally tally;

@@ -5,7 +5,7 @@
 
 #include "tests/property/streaming.h"
 
-// Graphs of one or two statements, and the expected delay, pulse and length when they stream.
+// Graphs of one or two statements, with the expected delay, pulse and length of their streams.
 
 namespace rill::test {
 
@@ -33,19 +33,20 @@ std::string pool(const std::string& op, const Window& w, const std::string& bord
 std::string pad(const std::string& x, int64_t before, int64_t after, const std::string& value,
                 const std::string& border = "constant");
 std::string slice(const std::string& x, int64_t begin, int64_t end);
-/// N weights, none of them round in binary.
+/// N weights, none of them exact in binary.
 std::string weights(int64_t n);
-/// A document over x [1, 1, S] that gives y.
+/// A document over x [1, 1, S] that outputs y.
 std::string y(const std::string& expression);
 
 Graph loaded(const std::string& text);
-/// Run streams of every length up to three pulses and some; bit for bit without a tolerance.
+/// Compare streams of every length up to a little over three pulses; bit for bit without a
+/// tolerance.
 void expect_frames(const std::string& text, int64_t pulse, double tolerance = 0);
-/// Pulse, delay and length; also that no stream of the pulse can have less delay.
+/// Check pulse, delay and length, and prove that no stream at this pulse has less delay.
 void expect_shape(const std::string& text, const Expected& expected, size_t output = 0);
-/// Both of these, also of the pulsed graph written and read back.
+/// Check all of this, also after writing and reading back the pulsed graph.
 void expect_streams(const std::string& text, const Expected& expected, double tolerance = 0);
-/// Move states between these pulses at many places of many streams.
+/// Move states between these pulses at many positions of many streams.
 void expect_journeys(const std::string& text, const std::vector<int64_t>& pulses,
                      double tolerance = 0);
 /// Fail unless the graph is refused with a message that names node, operator, cause and remedy.

@@ -1,6 +1,6 @@
-// The worked cases that streaming is built by: pulse, delay and length of the output, and its
-// frames. A test's name ends in the numbers of its cases in the table that the design is checked
-// against; delays and lengths follow from D' = max(0, ceil((D + K - stride - before) / stride)).
+// The worked cases behind the design of streaming: pulse, delay and length of an output, and its
+// frames. A test's name ends in the numbers of its cases in the design's table. Delays and lengths
+// follow from D' = max(0, ceil((D + K - stride - before) / stride)).
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(PulseCases, BordersOfAStreamThatBeginsLaterAndEndsEarlier) {
 
 TEST(PulseCases, SlicesMoveNothing23To26) {
   expect_streams(y(slice("x", 3, -2)), {{4}, 1, 1, 3, "S-5"});
-  // The padding is there even where nothing else is.
+  // The padding exists even for a stream without other frames.
   expect_streams(y(pad(slice("x", 0, -2), 0, 2, "0.0")), {{1}, 1, 1, 1, "max(S-2,0)+2"});
   const auto every = [](const std::string& x, int stride) {
     return str_cat("tract_core_downsample(", x, ", axis = 2, stride = ", stride, ")");
@@ -145,7 +145,7 @@ TEST(PulseCases, Deconvolutions32To36) {
   expect_streams(y(deconv(conv("x", {3, 1, 1, 0, 2}), {2, 2})), {{4}, 2, 1, 4, "2*S"});
 }
 
-// Padding whose remaining part the convolution reads.
+// Padding of which the convolution reads a part after a crop.
 TEST(PulseCases, DeconvolutionsBehindABorder) {
   for (const char* value : {"0.0", "0.5"}) {
     expect_streams(y(slice(deconv(pad("x", 5, 5, value), {12, 2}), 15, -15)),
@@ -155,8 +155,7 @@ TEST(PulseCases, DeconvolutionsBehindABorder) {
   expect_streams(y(slice(deconv(edge, {12, 2}), 15, -15)), {{1, 4}, 2, 1, 5, "2*S"});
 }
 
-// Padding that keeps the size is fixed where it is known how far the length lies beyond whole
-// strides.
+// Padding that keeps the size is constant if the length modulo the stride is known.
 TEST(PulseCases, PaddingThatKeepsTheSizeWithAStride) {
   const auto same = [](const std::string& x, int64_t kernel, int64_t stride) {
     std::string text = conv(x, {kernel, stride});
@@ -185,7 +184,7 @@ TEST(PulseCases, UNet37) {
   expect_streams(text, {{4}, 2, 1, 3, "2*S"});
 }
 
-// A crop of frames that were laid around waits for none of them.
+// A crop that removes padded frames does not wait for them.
 TEST(PulseCases, BordersThatAreCutOffAgain) {
   for (const char* border : {"replicate", "reflect", "constant"}) {
     const std::string wide = pad("x", 2, 2, "0.5", border);
@@ -265,7 +264,7 @@ TEST(PulseCases, Loops49To50) {
 TEST(PulseCases, Reshapes52) {
   const std::string split = "reshape(t, shape = [S, 8])";
   expect_streams(document("2*S, 4", "  t = copy(x);\n  y = " + split + ";\n"), {{4}, 1, 1, 0, "S"});
-  // The same, one frame later and one before the end.
+  // The same, shifted by one frame, with one frame appended at the end.
   const std::string later =
       "  t = pad(slice(x, axes = [0], begin = [1], end = [0]), padding = [(0, 1), (0, 0)]);\n";
   expect_streams(document("2*S, 4", later + "  y = " + split + ";\n"), {{4}, 1, 1, 1, "S"});
@@ -294,8 +293,8 @@ TEST(PulseCases, PaddingInFrontOfAShortTimeTransform54) {
                {{1600}, 1, 160, 1, "1+S/160"});
 }
 
-// The exporter's inverse: a transform back, a window, and frames added where they overlap, by a
-// transposed convolution whose filter puts every sample in its place.
+// The exporter's inverse STFT: an inverse transform, a window, and an overlap-add by a transposed
+// convolution with an identity filter.
 TEST(PulseCases, FramesOfAShortTimeTransformAreAddedAgain) {
   std::string places;
   for (int sample = 0; sample < 8; ++sample) {
@@ -406,7 +405,7 @@ TEST(Regression, FirstFramesOfAProductAreRoundedAsTheOthers) {
                 1);
 }
 
-// A hold behind the mask of the begin leaves zeros in front of it: ops/array/extend_stream.
+// A hold downstream of the begin mask leaves zeros before the first frame: ops/array/extend_stream.
 TEST(Regression, ConstantFramesAroundAStreamThatEndsEarly) {
   expect_frames(y(pad(slice("x", 2, -3), 3, 1, "0.569")), 1);
 }
@@ -421,7 +420,7 @@ TEST(Regression, SumsOverChannelsRoundAlikeForAnyPulse) {
   expect_frames(document("1, 3, S", "  y = x - mean_reduce(x, axes = [1]);\n"), 1);
 }
 
-// Axes that are merged around products and elementwise operators stay apart.
+// Merged axes remain separable through matmuls and elementwise operators.
 TEST(PulseCases, AxesMergedInFrontOfTheStream) {
   const auto around = [](const std::string& between) {
     return document("3, S, 4", "  flat = reshape(x, shape = [3 * S, 4]);\n" + between +
@@ -434,12 +433,12 @@ TEST(PulseCases, AxesMergedInFrontOfTheStream) {
   expect_streams(around(product + "  z = w + matmul(flat, [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], "
                                   "[0.7, 0.8]]);\n"),
                  {{1, 4}, 1, 1, 0, "S"}, 0);
-  // A bias behind the split is added behind the product, as in the whole run.
+  // A bias after the split is added after the matmul, as in the whole run.
   expect_streams(document("5, S, 2, 4",
                           "  flat = reshape(x, shape = [5 * S * 2, 4]);\n" + product +
                               "  y = reshape(w, shape = [5, S, 2, 2]) + 1.0;\n"),
                  {{1, 3}, 1, 1, 0, "S"}, 0);
-  // Operators that treat rows differently: they read several, or their numbers.
+  // These operators distinguish rows: they read several rows, or row numbers.
   for (const char* const mixing :
        {"softmax(w, axes = [0])", "w + slice(w, axes = [0], begin = [0], end = [1])",
         "tract_core_cumsum(w, axis = 0)",
@@ -450,7 +449,7 @@ TEST(PulseCases, AxesMergedInFrontOfTheStream) {
   }
 }
 
-// A reduction combines rows in any order, so that channels and frames may be merged before it.
+// A reduction does not depend on the order of rows, so channels and frames may be merged before it.
 TEST(PulseCases, ReductionsOverChannelsMergedWithFrames) {
   for (const char* const kind :
        {"sum_reduce", "mean_reduce", "max_reduce", "min_reduce", "tract_core_product_reduce"}) {
@@ -474,7 +473,7 @@ TEST(PulseCases, ReductionsOverChannelsMergedWithFrames) {
       }
     }
   }
-  // The index of an extreme depends on the order.
+  // The index of an extreme depends on the order of rows.
   expect_refused(document("1, 6, S", "  r = reshape(x, shape = [1, 6*S]);\n"
                                      "  y = argmax_reduce(r, axes = [1]);\n"),
                  4, "y", "Reshape");
@@ -485,7 +484,7 @@ TEST(PulseCases, ReductionsOverChannelsMergedWithFrames) {
                  4, "n", "known at the end");
 }
 
-// Layers that see one row each, behind strides, in rows of several frames, and in several units.
+// Layers over single rows: over pieces of a row, over rows of several frames, and after a slice.
 TEST(PulseCases, RowsOfABatchAndFrames) {
   const auto rows = [](const std::string& text) { return document("2, S, 6", text); };
   expect_streams(rows("  a = reshape(x, shape = [2 * S * 3, 2]);\n"
@@ -505,7 +504,8 @@ TEST(PulseCases, RowsOfABatchAndFrames) {
                  {{1, 4}, 1, 1, 3, "S-3"}, 0);
 }
 
-// A centred Fourier transform: operators between the mirrored frames and the window cost no delay.
+// In a centred Fourier transform, operators between the mirrored frames and the window add no
+// delay.
 TEST(PulseCases, MirroredFramesReachTheirWindow) {
   const std::string centred =
       document("1, S",
@@ -513,7 +513,7 @@ TEST(PulseCases, MirroredFramesReachTheirWindow) {
                "  c = pad(unsqueeze(p * 0.5, axes = [2]), padding = [(0, 0), (0, 0), (0, 1)]);\n"
                "  y = tract_core_stft(c, axis = 1, frame = 8, stride = 2);\n");
   expect_streams(centred, {{8}, 1, 2, 1, "S/2+1"}, 1e-5);
-  // Two that see them: each has its own.
+  // Two readers of the padding each get their own.
   const std::string both =
       document("1, 1, S",
                "  p = pad(x, padding = [(0, 0), (0, 0), (2, 2)], border = 'replicate');\n"

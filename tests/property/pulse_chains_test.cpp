@@ -1,5 +1,5 @@
-// Worked cases of the delay of whole chains: a slice, a window or a sum after a wait reduces it, as
-// far as the waiting frames have no reader. Delays are derived by hand, from the last input frame
+// Worked cases of delays through chains: a slice, a window or a sum after a wait reduces the delay,
+// as far as no node reads the waiting frames. Delays are derived by hand from the last input frame
 // that an output frame depends on.
 
 #include <gtest/gtest.h>
@@ -14,19 +14,19 @@ namespace {
 /// The statements of a graph over x [1, 1, S].
 std::string statements(const std::string& text) { return document("1, 1, S", text); }
 
-// Frame n is x[n + 1]: the joined prefix is cut off again.
+// Frame n is x[n + 1]: the slice removes the joined prefix.
 TEST(PulseChains, ASliceCutsOffWhatWasJoinedInFront) {
   const std::string joined = "concat([" + slice("x", 4, 6) + ", x], axis = 2)";
   expect_streams(y(slice(joined, 3, 0)), {{1, 4}, 1, 1, 1, "S-1"});
   expect_streams(y(slice("relu(" + joined + ")", 3, 0)), {{1, 4}, 1, 1, 1, "S-1"});
-  // Frame 0 is x[4], and frame 1, which is x[5], comes a frame later.
+  // Frame 0 is x[4]; frame 1 is x[5], which arrives a frame later.
   expect_streams(y(joined), {{1, 4}, 1, 1, 4, "S+2"});
-  // Frame 0 is x[5], known once x[5] has come.
+  // Frame 0 is x[5], known once x[5] has arrived.
   expect_streams(y(slice(joined, 1, 0)), {{1}, 1, 1, 5, "S+1"});
   expect_streams(y(slice(joined, 1, 0)), {{4}, 1, 1, 4, "S+1"});
 }
 
-// Frame n is x[n + 2] - x[3]: frame 0 waits for x[3], and the frames behind it for x[n + 2].
+// Frame n is x[n + 2] - x[3]: frame 0 waits for x[3], later frames for x[n + 2].
 TEST(PulseChains, ASliceOfWhatWaitsForAKeptFrame) {
   const std::string less = "x - " + slice("x", 3, 4);
   expect_streams(y(slice(less, 2, 0)), {{1}, 1, 1, 3, "S-2"});
@@ -42,7 +42,7 @@ TEST(PulseChains, WindowsOfPaddingAloneThatNobodyReads) {
   expect_streams(y(slice(pool("max_pool", {2, 1, 1, 1, 0}), 1, 0)), {{1, 4}, 1, 1, 1, "S-1"});
 }
 
-// Output n is made of x[n] and of frames before it.
+// Output n depends on x[n] and earlier frames.
 TEST(PulseChains, PaddingOnceInFrontOfSeveralWindows) {
   for (const char* value : {"0.0", "0.75"}) {
     const std::string once = "  p = " + pad("x", 6, 0, value) + ";\n";
@@ -62,7 +62,7 @@ TEST(PulseChains, PaddingOnceInFrontOfSeveralWindows) {
                  {{1, 4}, 1, 1, 0, "S"});
 }
 
-// Padding of a window in front of frames that are padding of another value.
+// Padding of a window before frames that are themselves padding, of another value.
 TEST(PulseChains, PaddingInFrontOfPadding) {
   expect_streams(y(conv(conv(pad("x", 3, 0, "0.5"), {3, 1, 1, 2, 0}), {4})),
                  {{1, 4}, 1, 1, 0, "S"});
@@ -78,7 +78,7 @@ TEST(PulseChains, PaddingAroundPadding) {
   expect_streams(y(conv(conv(pad(joined, 3, 0, "0.25"), {3}), {4})), {{1, 4}, 1, 1, 0, "S"});
 }
 
-// Windows with their own padding, one after the other, over a cache and over padding.
+// A chain of windows with their own padding, over a cache and over padding.
 TEST(PulseChains, WindowsWithPaddingBehindFramesInFront) {
   const std::string joined = "concat([[[[0.5, -2.0, 0.25, 1.5]]], x], axis = 2)";
   expect_streams(y(conv(conv(conv(joined, {3, 1, 1, 1, 1}), {3, 1, 1, 2, 0}), {3, 1, 1, 0, 2})),
@@ -91,7 +91,7 @@ TEST(PulseChains, WindowsWithPaddingBehindFramesInFront) {
                  {{1, 4}, 1, 1, 0, "S+4"});
 }
 
-// A short stream ends among the frames in front: padding behind it takes their place.
+// A short stream ends within the prefix, so a later padding replaces frames of the prefix.
 TEST(PulseChains, PaddingBehindAStreamThatEndsAmongFramesInFront) {
   const std::string joined = "concat([[[[0.5, -2.0, 0.25]]], x], axis = 2)";
   for (const std::string& front : {joined, pad("x", 3, 0, "0.5")}) {
@@ -104,7 +104,7 @@ TEST(PulseChains, PaddingBehindAStreamThatEndsAmongFramesInFront) {
   }
 }
 
-// The results of a transposed convolution for the padding alone are cut off.
+// The slice removes the results that a transposed convolution computes from padding alone.
 TEST(PulseChains, ATransposedConvolutionOfPaddingThatNobodyReads) {
   const auto up = [](int64_t stride) {
     return str_cat("deconv(", pad("x", 2, 0, "0.5"), ", [[[0.5, -2.0]]], 0.25, stride = [", stride,
@@ -114,7 +114,7 @@ TEST(PulseChains, ATransposedConvolutionOfPaddingThatNobodyReads) {
   expect_streams(y(slice(up(2), 4, 0)), {{1, 4}, 2, 1, 0, "2*S"});
 }
 
-// Output n is a sum of x[0] to x[n].
+// Output n is the sum of x[0] to x[n].
 TEST(PulseChains, SumsThatBeginWithFramesInFront) {
   const auto sum = [](const std::string& x) { return "tract_core_cumsum(" + x + ", axis = 2)"; };
   expect_streams(y(slice(sum(pad("x", 1, 0, "0.5")), 1, 0)), {{1, 4}, 1, 1, 0, "S"});
@@ -125,7 +125,7 @@ TEST(PulseChains, SumsThatBeginWithFramesInFront) {
   expect_streams(y(slice(sum(late), 2, 0)), {{1, 4}, 1, 1, 2, "S-2"});
 }
 
-/// Statements on x [1, 1, S] and a cache c [1, 1, 6] that is an input.
+/// Statements on x [1, 1, S] with a cache c [1, 1, 6] as an input.
 std::string cached(const std::string& statements) {
   std::string text = document("1, 1, S", "  p = concat([c, x], axis = 2);\n" + statements);
   text.replace(text.find("graph network(x)"), 16, "graph network(x, c)");
@@ -133,7 +133,7 @@ std::string cached(const std::string& statements) {
   return text;
 }
 
-// The results of several layers for the cache alone are computed separately.
+// Several layers compute their results for the cache alone separately.
 TEST(PulseChains, ACacheOnceInFrontOfSeveralWindows) {
   expect_streams(cached("  y = " + conv(conv(conv("p", {3}), {3}), {3}) + ";\n"),
                  {{1, 4}, 1, 1, 0, "S"});
@@ -147,7 +147,7 @@ TEST(PulseChains, ACacheOnceInFrontOfSeveralWindows) {
                  {{2, 4}, 1, 2, 0, "(S+5)/2-2"});
 }
 
-// Filters of extent 1 between them keep what is known.
+// Filters of extent 1 preserve known frames.
 TEST(PulseChains, PointwiseFiltersBetweenTheWindows) {
   expect_streams(statements("  p = " + pad("x", 4, 0, "0.5") + ";\n  a = conv(" +
                             conv("p", {3}) + ", [[[0.5]], [[-2.0]]], [[0.25, 1.5]]);\n  y = "
@@ -168,7 +168,7 @@ TEST(PulseChains, SlicesOfOneJoinedWireThatBeginApart) {
                  {{1, 4}, 1, 1, 0, "S"});
 }
 
-// x[8 - n] for the first frames: cut off, they wait for none.
+// p begins with x[4 - n], n < 4. Cut off, these frames are not waited for.
 TEST(PulseChains, SlicesOfAMirroredStream) {
   const std::string wide = "  p = " + pad("x", 4, 0, "0.0", "reflect") + ";\n";
   expect_streams(statements(wide + "  y = " + slice("p", 0, -4) + " + " + slice("p", 4, 0) + ";\n"),

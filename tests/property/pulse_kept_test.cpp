@@ -1,5 +1,5 @@
-// Worked cases of state beyond windows: the first frames of a stream, positions of frames, states
-// of loops.
+// Worked cases of state beyond windows: the first frames of a stream, positions of frames, loop
+// states.
 
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ TEST(PulseCases, FirstFramesMeetAllOthers44) {
   expect_streams(y(conv("x", {3}) + " * " + slice(slice("x", 2, 0), 1, 2)), {{4}, 1, 1, 2, "S-2"});
 }
 
-// The wait of the window hides when the first frames are known: states that move between pulses
-// must not find them unknown.
+// The delay of the window hides when the first frames become known. A state that moves between
+// pulses must not find them unknown.
 TEST(PulseCases, FirstFramesBehindADelayOfAllPulses) {
   const std::string text =
       y(conv("x", {5}) + " - mean_reduce(" + slice("x", 0, 6) + ", axes = [2])");
@@ -53,8 +53,8 @@ TEST(PulseCases, NoMoreFramesThanSoMany) {
   }
 }
 
-/// Streams of at least `least` frames are right, and shorter ones are refused, unless the whole run
-/// has no frames either.
+/// Expect correct streams of at least `least` frames. Shorter ones are refused, unless the whole
+/// run has no frames either.
 void expect_long_streams(const std::string& text, int64_t pulse, int64_t least) {
   const Graph graph = loaded(text);
   auto streamed = StreamedRun::make(graph, pulse);
@@ -71,7 +71,7 @@ void expect_long_streams(const std::string& text, int64_t pulse, int64_t least) 
   }
 }
 
-// As the exporter writes x[:, :, :3]: no more frames than there are.
+// The exporter's form of x[:, :, :3]: at most as many frames as there are.
 TEST(PulseCases, FirstFramesOfAStreamThatIsLongEnough) {
   std::string text =
       document("1, 1, S",
@@ -90,9 +90,8 @@ TEST(PulseCases, FirstFramesOfAStreamThatIsLongEnough) {
   }
 }
 
-// Like a causal pad that was written by hand, from the stream's own frames. A slice that begins at
-// min(c, S) begins at c wherever it has frames, however large c is, and so does a slice of the
-// rest.
+// A slice from min(c, S) begins at c if it has frames at all, however large c is. So does a slice
+// of the rest of the stream.
 TEST(PulseCases, SlicesThatBeginWithinTheStream) {
   const auto cut = [](const std::string& x, const std::string& begin, const std::string& end) {
     return "slice(" + x + ", axes = [2], begin = [" + begin + "], end = [" + end + "])";
@@ -108,16 +107,16 @@ TEST(PulseCases, SlicesThatBeginWithinTheStream) {
   const std::string trimmed = cut("x", "min(S, 7)", "max(min(S, 7), S - 5)");
   const std::string left = "max(min(S, 7), S - 5) - min(S, 7)";
   expect_frames(y(cut(trimmed, "min(" + left + ", 1)", left)), 3);
-  // The rest is numbered like the stream, from its first frame.
+  // The rest of the stream is numbered from its own first frame.
   const auto numbered = [](const std::string& x, const std::string& frames) {
     return y(x + " + unsqueeze(tract_core_cast(tract_core_range(0, " + frames +
              ", 1), to = 'f32'), axes = [0, 1])");
   };
   expect_frames(numbered(cut("x", "min(S, 47)", "S"), "S - min(S, 47)"), 6);
   expect_frames(numbered(trimmed, left), 4);
-  // With six frames it begins at 2, with ten at 5: streams must have nine.
+  // With 6 frames the slice begins at 2, with 10 frames at 5. It begins at 5 for all S >= 9.
   expect_long_streams(y(cut("x", "min(S, 9) - min(S, 4)", "S")), 3, 9);
-  // The mean of the first frames is known when they are, unless the stream may be shorter.
+  // The mean of the first frames is known when they have arrived, if the stream cannot be shorter.
   const std::string few = y("x - mean_reduce(" + cut("x", "0", "min(S, 3901)") + ", axes = [2])");
   for (const int64_t pulse : {1, 7, 5000}) expect_long_streams(few, pulse, 3901);
 }
@@ -126,7 +125,7 @@ TEST(PulseCases, ZerosLikeTheFirstFramesInFront) {
   const auto text = [](const std::string& first, int frames) {
     return y(conv("concat([" + first + " * 0.0, x], axis = 2)", {frames + 1}));
   };
-  // Frames in front lie in the history of the window, which waits for the last one only.
+  // The prefix is part of the window's history, so only the last frame of a window adds a wait.
   expect_streams(text(slice("x", 0, 1), 1), {{1, 4}, 1, 1, 0, "S"});
   std::string two = text("slice(x, axes = [2], begin = [0], end = [min(2, S)])", 2);
   expect_long_streams(two, 4, 2);
@@ -158,7 +157,7 @@ TEST(PulseCases, FramesJoinedInFrontCostWhatAPadCosts) {
   expect_streams(joined("tile(" + first + ", repeats = [1, 1, 3])", {7, 6}),
                  {{6, 12}, 1, 6, 0, "(S+2)/6"});
   expect_streams(joined("tile([[[0.0]]], repeats = [1, 1, 2])", {3}), {{1, 4}, 1, 1, 0, "S"});
-  // A stream that begins two frames later has room for two.
+  // A stream that begins two frames later has room for the two joined frames.
   const std::string late = slice("x", 2, 0);
   expect_streams(y(conv("concat([" + learned + ", " + late + "], axis = 2)", {3})),
                  {{1, 4}, 1, 1, 2, "max(S,2)-2"});
@@ -170,7 +169,7 @@ TEST(PulseCases, EndsJoinedByHandArePads) {
   expect_streams(y(conv("concat([" + first + ", x, " + last + "], axis = 2)", {3})),
                  {{1, 4}, 1, 1, 1, "S"});
   expect_streams(y("concat([x, " + last + ", " + last + "], axis = 2)"), {{1, 4}, 1, 1, 0, "S+2"});
-  // The nearest frame of the joined wires is a constant here.
+  // The frame next to the joined ones is a constant here.
   expect_refused(y("concat([x, [[[0.5]]], " + last + "], axis = 2)"), 4, "y", "mode='replicate'");
 }
 
@@ -214,7 +213,7 @@ TEST(PulseCases, FramesAreNumbered45) {
   expect_streams(document("S, 4", "  y = x + " + even + ";\n"), {{3}, 1, 1, 0, "S"});
 }
 
-/// A table of 200 rows of one number each.
+/// A table of 200 rows with one number each.
 std::string table() {
   std::string rows;
   for (int i = 0; i < 200; ++i) rows += str_cat(i == 0 ? "" : ", ", "[", 0.01 * i * i, "]");
@@ -249,7 +248,7 @@ TEST(PulseCases, RepeatedConstantsMeetAnyDelay46To47) {
                               ";\n  y = c + tract_core_broadcast([[[0.5]]], shape = [1, 1, S "
                               "/ 2 + 1]);\n"),
       {{4}, 1, 2, 0, "1+S/2"});
-  // A causal model stays causal where a constant joins it.
+  // A causal model remains causal if a constant is added to its padded input.
   expect_streams(document("1, 1, S",
                           "  o = tract_core_broadcast([[[0.5]]], shape = [1, 1, S + 2]);\n"
                           "  p = " +
@@ -287,7 +286,7 @@ TEST(PulseCases, LoopsTakeWholeChunks) {
   const std::string sums =
       loop("1, 1, 2*S", "('a', x, 2, 2)", start, "('h_t', 'full', 2, 1)", "pairs");
   expect_streams(sums, {{1, 3}, 1, 1, 0, "S"});
-  // One frame later, and of whole chunks again.
+  // Shifted by one frame, and in whole chunks again.
   const std::string later =
       "  z = pad(slice(x, axes = [2], begin = [1], end = [0]), padding = [(0, "
       "0), (0, 0), (0, 1)]);\n";
@@ -301,7 +300,7 @@ TEST(PulseCases, LoopsTakeWholeChunks) {
                  "Scan");
 }
 
-// The loop runs over features, forwards and backwards; frames lie side by side.
+// The loop runs over features, forwards and backwards, with all frames in parallel.
 TEST(PulseCases, LoopsAcrossAStream) {
   for (const int step : {1, -1}) {
     const std::string text =
@@ -317,7 +316,7 @@ TEST(PulseCases, LoopsAcrossAStream) {
   expect_streams(last, {{1, 4}, 1, 1, 2, "S-2"});
 }
 
-// An assertion limits the length of a stream, not the frames of a pulse.
+// An assertion bounds the length of a stream, not the frames of a pulse.
 TEST(PulseCases, LoopsAcrossAStreamOfAnAssertedLength) {
   for (const char* const least : {"S >= 12", "S > 12", "2*S >= 25"}) {
     std::string text = loop("1, S, 5", "('a', x, 2, 1)",
@@ -391,8 +390,8 @@ TEST(PulseCases, TheLengthIsNoNumberOfAStream67To68) {
   expect_refused(both, 4, "y", "Add");
 }
 
-// Where two branches have one frame and several, a whole run repeats the one, and no stream could
-// know.
+// If one branch has one frame and the other several, a whole run broadcasts it. A stream cannot
+// know that in time, so it refuses the end.
 TEST(PulseCases, StreamsOfLengthsThatDoNotMeetEndWithAnError) {
   const std::string text =
       document("1, 1, S",
@@ -430,8 +429,7 @@ TEST(PulseCases, AModelStreamsAlongOneSymbol) {
   expect_refused(document("S, S", "  y = relu(x);\n"), 4, "x", "two axes");
 }
 
-// tract folds no list of 16 integers or more, and refuses properties that it cannot fold. An
-// assertion says how a symbol depends on that of the stream, and so does the remedy.
+// The assertion ties symbol R to S, so the model streams.
 TEST(PulseCases, SymbolsThatAreTiedByAnAssertion) {
   std::string text = document(
       "1, 1, S",
@@ -449,6 +447,7 @@ TEST(PulseCases, SymbolsThatAreTiedByAnAssertion) {
   }
 }
 
+// tract folds no list of 16 integers or more, and refuses properties that it cannot fold.
 TEST(PulseCases, IntegerPropertiesAreShort) {
   std::string statements = "  w0 = x;\n";
   for (int i = 1; i <= 40; ++i) statements += str_cat("  w", i, " = sigmoid(w", i - 1, ");\n");
@@ -505,13 +504,13 @@ TEST(PulseCases, ReductionsAreKnownAtTheEnd) {
   expect_refused(y("x - mean_reduce(x, axes = [2])"), 4, "y", "Reduce");
 }
 
-// Every frame that is compared lies in front of the end; those behind it may go by before it is
+// A reduction compares only frames before the end, even if later frames pass before the end is
 // known.
 TEST(PulseCases, ReductionsOfAllTypesAreKnownAtTheEnd) {
   for (const char* reduce : {"argmax_reduce", "argmin_reduce", "tract_core_argmax_reduce_last",
                              "tract_core_argmin_reduce_last"}) {
     const std::string over = std::string(reduce) + "(c, axes = ";
-    // Few distinct numbers, so that many are equal.
+    // Few distinct values, so that many elements are equal.
     const std::string rounded = "  c = round(x * 1.5);\n  y = " + over;
     expect_known_at_the_end(document("1, 1, S", rounded + "[2]);\n"), {1, 4, 16});
     expect_known_at_the_end(document("2, S, 3", rounded + "[1, 2]);\n"), {1, 5});
@@ -538,7 +537,8 @@ TEST(PulseCases, ReductionsOfAllTypesAreKnownAtTheEnd) {
   }
 }
 
-// A whole reduction of f16 runs by the lanes of f32. These choose between 0 and -0, and round sums.
+// A whole reduction of f16 runs in the lanes of f32. The order decides between 0 and -0, and rounds
+// sums.
 TEST(PulseCases, ReductionsOfHalvesKeepTheOrderOfTheWholeRun) {
   for (const char* reduce :
        {"sum_reduce", "max_reduce", "min_reduce", "tract_core_product_reduce"}) {
@@ -592,7 +592,7 @@ struct Gathered {
   std::vector<float> frames;
 };
 
-/// The expected results for frames 1 to 6, pulse by pulse.
+/// Compare the stream of frames 1 to 6 with the expected values.
 void expect_gathered(const Gathered& known) {
   auto streamed = StreamedRun::make(loaded(gathered(known.indices)), 2);
   ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
@@ -609,7 +609,7 @@ void expect_gathered(const Gathered& known) {
   }
 }
 
-// As frames are spliced: x[:, clamp(arange(n) + k, 0, n - 1)].
+// Frame splicing: x[:, clamp(arange(n) + k, 0, n - 1)].
 TEST(PulseCases, FramesAtPlacesThatStopAtTheEnds) {
   expect_streams(gathered("max(r - 3, 0)"), {{1, 4}, 1, 1, 0, "S"});
   expect_streams(gathered("min(r + 2, n - 1)"), {{1, 3}, 1, 1, 2, "S"});
@@ -617,31 +617,31 @@ TEST(PulseCases, FramesAtPlacesThatStopAtTheEnds) {
   expect_frames(gathered("max(min(r - 40, n - 1), 0)"), 7);
   expect_frames(gathered("max(min(r - 40, n - 1), 0)"), 64);
   expect_journeys(gathered("min(r + 2, n - 1)"), {1, 2, 5});
-  // One that stops within the stream is no end of it.
+  // An index clamped to a position within the stream is refused.
   expect_refused(gathered("max(r - 3, 1)"), 4, "y", "count up within its frames");
-  // NumPy: x[np.clip(np.arange(6) + k, 0, 5)] of 1 to 6.
+  // NumPy: x[np.clip(np.arange(6) + k, 0, 5)] for x = 1 to 6.
   expect_gathered({"max(r - 3, 0)", {1, 1, 1, 1, 2, 3}});
   expect_gathered({"min(r + 2, n - 1)", {3, 4, 5, 6, 6, 6}});
   expect_gathered({"min(max(r - 9, 0), n - 1)", {1, 1, 1, 1, 1, 1}});
 }
 
-// As x[:, -1] and x[:, [0, 5]] are exported: places that are written out, from either end.
+// Exports of x[:, -1] and x[:, [0, 5]]: constant indices from either end.
 TEST(PulseCases, FramesAtPlacesThatAreWrittenOut) {
   for (const char* indices : {"[-1]", "-1", "n - 1", "[-1, -2, 0]", "max(n - 3, 0)",
                               "(n + 3) / 4 * 4 - 4", "[7, 8, -1]"}) {
     expect_known_at_the_end(gathered(indices), {1, 4, 7});
   }
   expect_streams(y("x - tract_core_gather(x, [0], axis = 2)"), {{1, 4}, 1, 1, 0, "S"});
-  // A place that may lie in front of the first frame counts from the end then.
+  // An index that may be negative then counts from the end.
   expect_refused(gathered("n / 4 * 4 - 1"), 4, "y", "count from either end");
-  // NumPy: x[places] of 1 to 6.
+  // NumPy: x[indices] for x = 1 to 6.
   expect_gathered({"[-1, 0, 5, 1, 2, -6]", {6, 1, 6, 2, 3, 1}});
   expect_gathered({"(n + 3) / 4 * 4 - 4", {5}});
   expect_gathered({"max(n - 9, 0)", {1}});
 }
 
-// x[:, n // 4 * 4 - 4 : n // 4 * 4] and similar: a fixed number of frames, whose place depends on
-// the length.
+// x[:, n // 4 * 4 - 4 : n // 4 * 4] and similar: a fixed number of frames at a position that
+// depends on the length.
 TEST(PulseCases, FramesNearTheEnd) {
   const auto taken = [](const char* begin, const char* end) {
     return document("1, 1, S",

@@ -1,7 +1,6 @@
-// Worked cases of attention whose keys are no window of the frames of queries: the first keys of a
-// stream, which are visible from anywhere, fewer keys than queries, keys of another rate,
-// distances.
-// The whole run sums over all keys, the stream over the visible ones and some without weight: the
+// Worked cases of attention whose keys are not a window of the query frames: the first keys of a
+// stream, which all queries see; fewer keys than queries; keys of another rate; distances. The
+// whole run sums over all keys, and the stream over the visible keys plus some of weight 0. The
 // order of the sums differs, and so may their last bits.
 
 #include <gtest/gtest.h>
@@ -15,7 +14,7 @@ namespace {
 
 constexpr double kTolerance = 2e-6;
 
-/// A graph of x [1, S, 4] with `statements`, which may use positions, scores and values.
+/// A graph of x [1, S, 4] with `statements` over positions, scores and values.
 std::string of_positions(const std::string& statements) {
   return document("1, S, 4",
                   "  n = tract_core_range(0, S, 1);\n"
@@ -25,7 +24,7 @@ std::string of_positions(const std::string& statements) {
                       statements);
 }
 
-/// Attention under a mask, which hides with `fill`.
+/// Attention under a mask, with `fill` for hidden scores.
 std::string attention(const std::string& seen, const std::string& fill = "(0.0 - 1.0 / 0.0)") {
   return of_positions(str_cat("  w = softmax(select(", seen, ", s, ", fill,
                               "), axes = [2]);\n  y = matmul(w, x + 0.25);\n"));
@@ -39,7 +38,7 @@ TEST(Sinks, StayInSight) {
   expect("apart >= 0 && apart < 2 || column < 1", 0);
   expect("abs(apart) < 4 || column < 4", 3);
   expect("apart >= 0 && (apart < 3 || column < 40)", 0);
-  // Every third of the first keys, chunks of frames, and a window that begins away from the query.
+  // Every third of the first keys, chunks of frames, and a window that excludes the query itself.
   expect("apart >= 0 && (apart < 3 || (column < 9 && column - column / 3 * 3 == 0))", 0);
   expect("apart >= 0 && (apart > 2 && apart < 6 || column < 2)", 0);
   expect_streams(attention("row / 4 == column / 4 || column < 4"), {{4, 8}, 1, 1, 0, "S"},
@@ -48,11 +47,11 @@ TEST(Sinks, StayInSight) {
                  kTolerance);
 }
 
-// The first query waits for the last of the first keys, and all others with it.
+// The first query waits for the last of the first keys, and all later queries wait as long.
 TEST(Sinks, AreWaitedForWhereTheFirstQuerySeesThem) {
   const std::string text = attention("(apart >= 0 && apart < 2) || column < 6");
   expect_streams(text, {{1}, 1, 1, 5, "S"}, kTolerance);
-  // Its pulse brings two more keys.
+  // The pulse of the first query includes two more keys.
   expect_streams(text, {{4}, 1, 1, 4, "S"}, kTolerance);
   expect_streams(text, {{6, 8}, 1, 1, 0, "S"}, kTolerance);
 }
@@ -71,25 +70,25 @@ TEST(Sinks, MayBeHiddenByNumbersAndBehindTheSoftmax) {
 TEST(Sinks, MoveWithTheStateOfAStream) {
   expect_journeys(attention("apart >= 0 && (apart < 3 || column < 5)"), {1, 2, 5}, kTolerance);
   expect_journeys(attention("abs(apart) < 9 || column < 7"), {1, 4, 6}, kTolerance);
-  // Both wait for six frames, and count on pulses that begin with the stream until then: [6, 8) and
-  // [6, 9) bring the first query and key 7, which [4, 7) does not.
+  // At both pulses the delay is six frames, which relies on pulses that are aligned with the begin
+  // of the stream: [6, 8) and [6, 9) contain the first query and key 7, but [4, 7) does not.
   expect_journeys(attention("(apart >= 0 && apart < 2) || column < 8"), {2, 3}, kTolerance);
 }
 
-// Other keys that are visible from everywhere are still refused.
+// Other keys that all queries see are still refused.
 TEST(Sinks, AreNoWayToSeeEverything) {
   expect_refused(attention("column < 4 || apart >= 0"), 4, "y", "all keys that went before");
   expect_refused(attention("column >= 4 && apart >= 0"), 4, "y", "all keys that went before");
   expect_refused(attention("row < 4 || abs(apart) < 3"), 4, "y", "all keys that follow");
 }
 
-/// `text`, with streams of at most `most` frames.
+/// `text` with an assertion that S <= `most`.
 Graph bounded(std::string text, int64_t most) {
   text.insert(text.find("graph network"), str_cat("extension tract_assert S <= ", most, ";\n"));
   return loaded(text);
 }
 
-// The last query looks back at the first key, which lies farther behind than there are keys.
+// The last query sees the first key at a distance larger than the number of keys.
 TEST(Keys, MayBeFewerThanTheQueriesThatSeeThemAll) {
   for (const int64_t fewer : {1, 5, 19}) {
     const Graph graph = bounded(
@@ -110,7 +109,7 @@ TEST(Keys, MayBeFewerThanTheQueriesThatSeeThemAll) {
   }
 }
 
-/// Attention of every `query`-th frame to every `key`-th, whose times are those of their frames.
+/// Attention of every `query`-th frame to every `key`-th, with frame numbers as times.
 std::string at_rates(int64_t query, int64_t key, const std::string& seen) {
   const auto every = [](const std::string& name, int64_t step) {
     const std::string frames = str_cat("(S + ", step - 1, ") / ", step);
@@ -132,7 +131,7 @@ TEST(Keys, RunAtRatesOfTheirOwn) {
   };
   expect(at_rates(1, 2, "apart >= 0 && apart < 6"), 2, 1, 0);
   expect(at_rates(2, 1, "apart >= 0 && apart < 6"), 2, 2, 0);
-  // A frame waits for the key two frames ahead, with the pulse that brings it.
+  // A frame waits for a key two frames ahead, as far as its pulse does not include that key.
   expect(at_rates(1, 2, "apart >= -2 && apart < 6"), 2, 1, 2);
   expect(at_rates(2, 1, "abs(apart) < 4"), 2, 2, 1);
   expect(at_rates(3, 2, "apart >= 0 && apart < 9"), 6, 3, 0);
@@ -142,7 +141,7 @@ TEST(Keys, RunAtRatesOfTheirOwn) {
   expect_journeys(at_rates(3, 2, "apart >= 0 && apart < 12"), {6, 12}, kTolerance);
 }
 
-// The last queries see no key, and a finite number makes all keys count alike there.
+// Replace minus infinity by a number, with which the last queries would weigh all keys equally.
 std::string with_numbers(std::string text) {
   text.replace(text.find("(0.0 - 1.0 / 0.0)"), 17, "-10000.0");
   return text;
@@ -166,7 +165,7 @@ TEST(Keys, MayEndBeforeQueriesWhereMinusInfinityHidesThem) {
   expect_refused(with_numbers(rates), 3, "y", "may see no key");
 }
 
-// Numbers of frames that are not times drift apart for ever.
+// Numbers of frames at different rates that are not converted to times drift apart without bound.
 TEST(Keys, OfAnotherRateAreComparedByTimes) {
   std::string drifts = at_rates(1, 2, "apart >= 0 && apart < 6");
   drifts.erase(drifts.rfind(" * 2;"), 4);
@@ -177,7 +176,7 @@ TEST(Keys, OfAnotherRateAreComparedByTimes) {
   expect_refused(triangle, 4, "y", "does not distinguish");
 }
 
-/// Scores of queries against n distances, of which the last is 0, shifted to queries against keys.
+/// Scores of queries against n distances, the last of which is 0, skewed to queries against keys.
 std::string shifted(const std::string& seen) {
   return of_positions(str_cat(
       "  far = tract_core_cast(tract_core_range(S - 1, -1, -1), to = 'f32') * 0.01;\n"
@@ -192,18 +191,18 @@ std::string shifted(const std::string& seen) {
 TEST(Keys, LieAtDistancesBehindTheirQuery) {
   expect_streams(shifted("apart >= 0 && apart < 4"), {{1, 3, 8}, 1, 1, 0, "S"}, kTolerance);
   expect_streams(shifted("apart > 1 && apart < 9"), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
-  // Scores of following keys are those of another query.
+  // The score of a later key belongs to another query.
   expect_refused(shifted("abs(apart) < 4"), 4, "y", "n distances leaves scores of keys");
   expect_refused(shifted("apart >= -1 && apart < 4"), 4, "y", "keys that follow");
 }
 
-/// The delay of attention at a pulse of one frame; -1 where it is refused.
+/// Return the delay of attention at a pulse of one frame; -1 if it is refused.
 int64_t delay_of(const std::string& seen) {
   const auto streamed = StreamedRun::make(loaded(attention(seen)), 1);
   return streamed.ok() ? streamed->output().delay : -1;
 }
 
-// Masks are known for all queries, or refused, however far they reach and however long their
+// The extent of a mask is proven for all queries, or the mask is refused, whatever its reach and
 // period.
 TEST(Keys, AreToldHoweverFarAwayTheyAre) {
   EXPECT_EQ(delay_of("row / 65536 == column / 65536"), 65535);

@@ -15,7 +15,7 @@ std::string upsample(int factor, const std::string& method, const std::string& x
   return str_cat("multilinear_upsample(", x, ", factor = [", factor, "], method = '", method, "')");
 }
 
-/// A document over x [1, 1, S] that gives y by an operator that ONNX has.
+/// A document over x [1, 1, S] that computes y by an operator of ONNX.
 std::string onnx(const std::string& expression) {
   std::string text = y(expression);
   text.insert(text.find("graph network"), "extension tract_registry tract_onnx;\n");
@@ -37,7 +37,7 @@ TEST(PulseResample, LinearUpsamplingBetweenTheCentresOfFrames) {
   expect_streams(y(upsample(7, "symmetric")), {{2}, 7, 1, 3, "7*S"});
 }
 
-// Whole factors leave the places of the symmetric form where they are.
+// For whole factors, the symmetric form has the same positions.
 TEST(PulseResample, SymmetricUpsamplingByWholeFactors) {
   for (const char* kind : {kLinear, kCubic}) {
     const std::string how = std::string(kind) + ", coord_transformer = 'half_pixel_symmetric'";
@@ -48,7 +48,7 @@ TEST(PulseResample, SymmetricUpsamplingByWholeFactors) {
   }
 }
 
-// The form of PyTorch differs where several frames become one.
+// The PyTorch form differs where several frames become one.
 TEST(PulseResample, UpsamplingAsPyTorchDoes) {
   const std::string how = std::string(kLinear) + ", coord_transformer = 'pytorch_half_pixel'";
   expect_streams(onnx(resize("1.5", how)), {{2, 4}, 3, 2, 1, "S+S/2"});
@@ -65,7 +65,7 @@ TEST(PulseResample, BehindAndBeforeOtherDelays) {
   expect_streams(y(upsample(2, "symmetric", slice("x", 1, 0))), {{1, 4}, 2, 1, 3, "2*S-2"});
   expect_streams(y(upsample(2, "symmetric", conv("x", {3, 1, 1, 1, 1}))), {{4}, 2, 1, 3, "2*S"});
   expect_streams(y(conv(upsample(2, "symmetric"), {4, 2, 1, 1, 1})), {{1, 4}, 1, 1, 1, "S"});
-  // Frames are cut off the end; some of them pass before it is known.
+  // A slice drops the last frames, some of which pass before the end is known.
   expect_streams(y(upsample(2, "symmetric", slice("x", 0, -3))), {{1}, 2, 1, 5, "2*S-6"});
   expect_frames(y(upsample(2, "symmetric", slice("x", 0, -3))), 4);
   expect_streams(y(upsample(2, "symmetric", pad("x", 2, 1, "0.5"))), {{1, 4}, 2, 1, 0, "2*S+6"});
@@ -90,7 +90,7 @@ TEST(PulseResample, NearestFramesThatAreNotRepeatedAsTheyAre) {
   expect_streams(onnx(resize("0.5", up + "'floor'")), {{2, 4}, 1, 2, 0, "S/2"});
 }
 
-// Three frames for two: those of a period lie at -1/6, 1/2 and 7/6, so the last one waits.
+// Three output frames per two input frames, at positions -1/6, 1/2 and 7/6, so the last one waits.
 TEST(PulseResample, FractionsOfTheFrames) {
   expect_streams(onnx(resize("1.5", kLinear)), {{2, 4, 10}, 3, 2, 1, "S+S/2"});
   expect_streams(onnx(resize("2.5", kLinear)), {{2, 6}, 5, 2, 1, "2*S+S/2"});
@@ -109,7 +109,7 @@ struct Interpolated {
   std::vector<float> frames;
 };
 
-// torch.nn.functional.interpolate(squares of 1 to 7, scale_factor, mode="linear").
+// torch.nn.functional.interpolate([1, 4, 9, ..., 49], scale_factor, mode="linear").
 TEST(PulseResample, FractionsAreThoseOfPyTorch) {
   const Interpolated cases[] = {
       {"1.5",
@@ -146,7 +146,7 @@ std::string exported(const std::string& expression) {
 }
 
 // `F.interpolate(x, scale_factor=0.5, mode="linear")` of 2 or 3 frames is the mean of the first
-// two; files of others mean what ONNX does by that name: the first frame.
+// two. In files of other exporters, this mode has the ONNX meaning: the first frame.
 TEST(PulseResample, OneFrameOfPyTorchLiesBetweenTwo) {
   const std::string half =
       "tract_core_resize(x, scales = [1.0, 1.0, 0.5], coord_transformer = 'pytorch_half_pixel', "
@@ -168,7 +168,7 @@ TEST(PulseResample, OneFrameOfPyTorchLiesBetweenTwo) {
   expect_refused(y(half), 4, "y", "Resize");
 }
 
-// As interpolate(scale_factor) and interpolate(size) are written.
+// interpolate(scale_factor) and interpolate(size) as exporters write them.
 TEST(PulseResample, SizesThatAreAMultiple) {
   const std::string sized =
       "tract_core_resize(x, sizes = [1, 1, 2 * S], coord_transformer = 'half_pixel', interpolator "
@@ -183,7 +183,7 @@ TEST(PulseResample, PlacesThatDependOnTheLengthAreRefused) {
                  "Resize");
 }
 
-/// x at floor(n / places) * hop for n below `count`, as torch_to_nnef writes integer division.
+/// x at floor(n / places) * hop for n < `count`, in torch_to_nnef's form of integer division.
 std::string held(int64_t places, int64_t hop, const std::string& count) {
   return document("1, 1, S", str_cat("  n = tract_core_cast(tract_core_range(0, ", count,
                                      ", step = 1), to = 'f32');\n  b = floor(n / ", places,
@@ -191,7 +191,7 @@ std::string held(int64_t places, int64_t hop, const std::string& count) {
                                      ";\n  y = tract_core_gather(x, i, axis = 2);\n"));
 }
 
-/// The whole run takes the rows that are counted here, and a stream what it takes.
+/// The whole run must gather rows `row(i)`, and the stream must agree.
 void expect_rows(const std::string& text, int64_t pulse, int64_t length,
                  const std::function<int64_t(int64_t)>& row) {
   SCOPED_TRACE(str_cat("pulse ", pulse, ", length ", length, "\n", text));
@@ -219,11 +219,11 @@ TEST(PulseResample, RowsThatAreHeldOrTakenSeveralTimes) {
       expect_rows(held(places, places, "S"), places, length, row);
     }
   }
-  // The last of these rows may lie beyond the end of the table.
+  // The last of these rows may lie beyond the end of the input.
   expect_refused(held(2, 3, "S"), 6, "\"y\"", "Gather");
 }
 
-// The least delay is found among more than 240000, for pulses of that many frames.
+// With a pulse of 30000 frames, the search for the least delay covers more than 240000 candidates.
 TEST(PulseResample, LateStreamsOfLargePulses) {
   constexpr int64_t kFar = 30000;
   const std::string late = conv("x", {2, 1, kFar, 0, kFar});

@@ -1,5 +1,5 @@
-// Worked cases of operator states: over inputs that do not stream, of streams that end early, and
-// within pulses.
+// Worked cases of operator states: over static inputs, in streams that end early, and within
+// pulses.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ std::string along(const std::string& statements, const std::string& results = "y
   return document("1, S, 2", statements, results, kLeaky);
 }
 
-/// Stream a graph at lengths from `least` on, also after it was written and read.
+/// Compare streams of lengths from `least`, also after writing and reading the graph.
 void expect_frames_of_all(const std::string& text, const std::vector<int64_t>& pulses,
                           int64_t least) {
   const Graph graph = loaded(text);
@@ -62,7 +62,7 @@ void expect_whole(const std::string& text, const std::vector<int64_t>& pulses, i
   EXPECT_GT(tally.compared, 0) << text;
 }
 
-/// The outputs of the whole graph for inputs 1, 2, 3 and so on.
+/// Return the outputs of the whole graph for inputs 1, 2, 3, ...
 std::vector<Tensor> counted(const std::string& text, int64_t length) {
   const Graph graph = loaded(text);
   auto whole = WholeRun::make(graph, length);
@@ -82,7 +82,7 @@ void expect_values(const Tensor& found, const std::vector<float>& expected) {
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(found.data<float>()[i], expected[i]) << i;
 }
 
-// x = 1, 2, 3 moves through two states: the frame before, and the one before that.
+// x = 1, 2, 3 moves through two states: the previous frame and the one before it.
 TEST(States, ThatTakeOtherStatesTakeThoseBeforeTheTurn) {
   struct Shift {
     const char* body;
@@ -112,7 +112,7 @@ TEST(States, ThatTakeOtherStatesTakeThoseBeforeTheTurn) {
   }
 }
 
-// h = 0 at the begin of every turn of the outer loop: 1 + 2 + 3 + 4, and 5 + 6 + 7 + 8.
+// h = 0 at the begin of every iteration of the outer loop: 1 + 2 + 3 + 4, and 5 + 6 + 7 + 8.
 TEST(States, OfALoopWithinALoopBeginAnewInEveryTurn) {
   const std::string text = document(
       "S, 4",
@@ -144,13 +144,13 @@ TEST(States, OfALoopWithoutTurnsAreTheFirstOnes) {
 TEST(States, OfSkippedTurnsDoNotChange) {
   const std::string both = str_cat(kFull, ", ", kLast);
   const std::string text = along(str_cat("  (y, z) = ", loop("x", both, 1, 2), ";\n"), "y, z");
-  // Turns 0 and 1 do not run: 0.5 / 2 + 5, then 5.25 / 2 + 7; -1 / 2 + 6, then 5.5 / 2 + 8.
+  // Iterations 0 and 1 are skipped: 0.5 / 2 + 5, then 5.25 / 2 + 7; -1 / 2 + 6, then 5.5 / 2 + 8.
   const std::vector<Tensor> found = counted(text, 4);
   ASSERT_EQ(found.size(), 2U);
   expect_values(found[0], {0.0F, 0.0F, 0.0F, 0.0F, 5.25F, 5.5F, 9.625F, 10.75F});
   expect_values(found[1], {9.625F, 10.75F});
   expect_whole(text, {1, 2, 3});
-  // Over features it skips them in every pulse.
+  // A loop over features skips them in every pulse.
   expect_whole(document("S, 3, 2",
                         "  y = tract_core_scan('leaky', scan = [('v', x, 1, 1)], full = [], "
                         "state = [('h', 0.0 * slice(x, axes = [1], begin = [0], end = [1]), "
@@ -168,7 +168,7 @@ TEST(States, OfInputsThatEndEarly) {
                  cut + 1);
     const std::string frames = along(str_cat(c, "  (y, z) = ", loop("c", both), ";\n"), "y, z");
     expect_whole(frames, {1, 2, 4}, cut + 1);
-    // The output that is known at the end waits for it; the frames do not.
+    // Only the output that is known at the end waits for the end; the frames do not.
     auto streamed = StreamedRun::make(loaded(frames), 1);
     ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
     EXPECT_EQ(streamed->output(0).delay, 0);
@@ -188,7 +188,7 @@ TEST(States, OfFramesThatAreKept) {
   }
 }
 
-// The last of the frames that are kept arrives after the end of the input.
+// The last of the kept frames arrives after the end of the input.
 TEST(StillWires, OfFramesThatAreKeptAreKnownOnceTheseArrive) {
   for (const int last : {1, 3, 4}) {
     const std::string window = conv("x", {6, 1, 1, 0, 5});
@@ -198,7 +198,8 @@ TEST(StillWires, OfFramesThatAreKeptAreKnownOnceTheseArrive) {
   }
 }
 
-// In pulses of one frame the loop waits for its first state, and lags: its state does not move.
+// At a pulse of 1 the loop waits for its first state and lags, so its state does not move to other
+// pulses.
 TEST(States, ThatWaitForFramesMoveBetweenPulsesThatWaitAlike) {
   std::string text = along(str_cat("  z = ", loop("x", kLast), ";\n  y = x * 2.0;\n"), "y, z");
   const std::string first = "[[[0.5, -1.0]]]";
@@ -206,7 +207,7 @@ TEST(States, ThatWaitForFramesMoveBetweenPulsesThatWaitAlike) {
   expect_whole(text, {1, 2, 3, 5}, 3);
 }
 
-// The last pulse of a stream may hold any number of frames; NaN follows them.
+// The last pulse of a stream may hold any number of frames; NaN fills the rest.
 TEST(States, OfBackwardLoopsWithinPulsesBeginAtTheEndOfTheStream) {
   const std::string text =
       along(str_cat("  c = ", trimmed("x", 0, -2),
@@ -239,7 +240,7 @@ TEST(States, OfBackwardLoopsWithinPulsesBeginAtTheEndOfTheStream) {
   }
 }
 
-/// Frames [begin, end) of a tensor [lanes, frames, features].
+/// Return frames [begin, end) of a tensor [lanes, frames, features].
 Tensor part_of(const Tensor& x, int64_t begin, int64_t end) {
   const int64_t lanes = x.extent(0);
   const int64_t width = x.extent(2);
@@ -251,7 +252,7 @@ Tensor part_of(const Tensor& x, int64_t begin, int64_t end) {
   return out;
 }
 
-// Each pulse gives what a whole run gives for its frames alone, as one kernel too.
+// Each pulse gives the results of a whole run over its frames alone, also for a fused layer.
 TEST(States, OfBackwardLayersWithinPulsesAreThoseOfRunsOverTheirFrames) {
   const Graph graph = loaded(document(
       "2, S, 6",
@@ -285,7 +286,7 @@ TEST(States, OfLoopsThatReadAndWriteInTwoDirectionsAreRefused) {
   expect_refused(along(str_cat("  y = ", reversed, ";\n")), 4, "y", "Scan");
 }
 
-// In pulses of one frame the last row of the product has the shape of the frames that it meets.
+// At a pulse of 1 the last row of the matmul has the shape of a frame.
 TEST(StillWires, HaveTheSameBitsWhateverThePulse) {
   std::string text = document(
       "2, S, 3",
@@ -298,7 +299,7 @@ TEST(StillWires, HaveTheSameBitsWhateverThePulse) {
   expect_whole(text, {1, 2, 5});
 }
 
-/// Whole chunks of the stream, n / chunk * chunk frames of n.
+/// Crop the stream to whole chunks: n / chunk * chunk of n frames.
 std::string whole_chunks(int chunk) {
   return str_cat(
       "  n = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [1], end = [2]), "
@@ -306,8 +307,8 @@ std::string whole_chunks(int chunk) {
       chunk, ") * ", chunk, "]);\n");
 }
 
-// With pulses of 24 from frame 0 on every pulse ends with a chunk of 12, so that nothing waits for
-// the end. From frame 8 on none does: 8 of the first 32 frames may lie behind the end.
+// With pulses of 24 from frame 0, every pulse ends with a chunk of 12, so that no chunk waits for
+// the end. From frame 8 none does: 8 of the first 32 frames may lie after the end.
 TEST(States, OfStreamsThatAreCutToWholeChunksMoveWhereAsMuchIsHeld) {
   for (const int chunk : {3, 12, 35}) {
     // Frames that pass before the end is announced wait at the output, before joined frames, and
@@ -325,7 +326,7 @@ TEST(States, OfStreamsThatAreCutToWholeChunksMoveWhereAsMuchIsHeld) {
   }
 }
 
-// Of the frames x[4:-1] of 5, none is the last one: x[3] is no frame of theirs.
+// For S = 5, x[4:-1] is empty, so it has no last frame; x[3] is not a frame of it.
 TEST(States, ThereIsNoLastFrameOfNone) {
   const std::string text =
       along(str_cat("  v = ", trimmed("x", 4, -1), ";\n  y = concat([v, ", trimmed("v", -1, 0),
@@ -340,8 +341,8 @@ TEST(States, ThereIsNoLastFrameOfNone) {
   }
 }
 
-// At S=1 the convolution has no frames; the 4 joined frames stay, and the slice drops one: 3. A
-// negative frame count would keep 2.
+// At S=1 the convolution has no frames. The 4 joined frames remain, and the slice drops one: 3. A
+// negative frame count would leave 2.
 TEST(States, FramesOfStreamsShorterThanAWindowAreNotCountedAsLessThanNone) {
   const std::string joined =
       "  v = conv(x, [[[1.0, 2.0, 1.0]]], 0.0, padding = [(0, 0)], border = 'constant');\n"
@@ -379,8 +380,8 @@ TEST(States, FramesOfStreamsShorterThanAWindowAreNotCountedAsLessThanNone) {
   }
 }
 
-// Without frames, the first convolution gives none, the second as many as its padding has: 3, and
-// the last one 1. A negative frame count would give none.
+// For S=0 the first convolution gives 0 frames, the second gives 3 from its padding, and the last
+// gives 1. A negative frame count would give 0.
 TEST(States, FramesThatAWholeRunMakesOfNoneAreNotLeftOut) {
   const std::string window = ", border = 'constant', padding = [";
   const std::string text =
@@ -404,7 +405,7 @@ TEST(States, FramesThatAWholeRunMakesOfNoneAreNotLeftOut) {
   }
 }
 
-// max(S - 3000, 0) frames meet S - 3000: they are equal from 3000 on, and not known to be before.
+// max(S - 3000, 0) equals S - 3000 only for S >= 3000.
 TEST(States, LengthsThatAreEqualFarOutMeet) {
   const Graph graph = loaded(document(
       "1, 1, S",
@@ -420,7 +421,7 @@ TEST(States, LengthsThatAreEqualFarOutMeet) {
   }
 }
 
-// A GRU of one turn, over a frame that does not stream, is a layer as one of many turns is.
+// A GRU of one iteration over a static frame is fused to a layer, as one of many iterations is.
 TEST(States, OfLayersThatTurnOnceHaveTheBitsOfLayers) {
   const auto text = [](const std::string& output) {
     return str_cat(
@@ -454,7 +455,7 @@ TEST(States, OfLayersThatTurnOnceHaveTheBitsOfLayers) {
   }
 }
 
-/// The most elements that a step of a stream copies from memory that it keeps.
+/// Return the most elements that a step of the stream copies from a ring.
 int64_t most_copied(const Plan& plan) {
   int64_t most = 0;
   for (const Step& step : plan.steps) {
@@ -466,7 +467,7 @@ int64_t most_copied(const Plan& plan) {
   return most;
 }
 
-// A ring lies as those who read windows of it want it, in whatever order its frames come.
+// A ring has the layout that its windows read, whatever the order in which frames arrive.
 TEST(KeptFrames, AreReadWhereTheyLie) {
   const std::string to_end = ", padding = [(0, 0), (0, 0), (28, 0)], border = 'constant')";
   for (const std::string x : {"x", "tanh(x)"}) {

@@ -1,7 +1,6 @@
-// Weights made of several softmaxes, and masks that differ from head to head.
-// Each softmax needs all the keys that it sees, wherever it stands between scores and values: as a
-// term of the weights, as a factor, as a score, or in a condition. The keys that the weights keep
-// do not decide that.
+// Weights made of several softmaxes, and masks that differ between heads. Each softmax needs all
+// the keys that it sees, wherever it stands between scores and values: as a term of the weights, a
+// factor, a score, or in a condition. Keys that a later mask hides count too.
 
 #include <gtest/gtest.h>
 
@@ -17,8 +16,8 @@ namespace {
 
 constexpr double kTolerance = 2e-6;
 
-/// Weights `w` over the frames of x [1, S, 4], made of scores `a` and `b`, which are `near` and
-/// `wide` where a mask of 5 and of 9 frames hides all others.
+/// Weights `w` over the frames of x [1, S, 4], made of scores `a` and `b`. `near` and `wide` are
+/// these scores under masks of 6 and of 11 frames.
 std::string weighed(const std::string& weights) {
   return document("1, S, 4",
                   "  n = tract_core_range(0, S, 1);\n"
@@ -34,7 +33,7 @@ std::string weighed(const std::string& weights) {
 
 std::string soft(const std::string& scores) { return "softmax(" + scores + ", axes = [2])"; }
 
-// A mask behind a softmax, or of another one, takes no key away from its sum.
+// A mask after a softmax, or of another softmax, does not remove a key from its sum.
 TEST(PulseWeights, EverySoftmaxNeedsTheKeysThatItSees) {
   const std::string not_seen = ", 0.0)";
   for (const std::string& weights : {
@@ -62,7 +61,7 @@ TEST(PulseWeights, EveryTermHasAMaskOfItsOwn) {
   expect_refused(weighed("  w = 0.1 * b + " + soft("near") + ";\n"), 4, "y", "Attention");
 }
 
-// 0.9**d is small in the end, and never 0: how far back keys count must be said.
+// 0.9**d approaches 0 but never reaches it, so the model must bound how far back keys count.
 TEST(PulseWeights, ThatFadeNeedAnEnd) {
   const std::string d = "  f = tract_core_cast(d, to = 'f32');\n";
   const auto fading = [&](const std::string& factor) {
@@ -88,7 +87,7 @@ TEST(PulseWeights, ThatFadeNeedAnEnd) {
   streams("select(d <= 17, " + before + ", 0.0)", 0);
   streams(before + " * select(d <= 17, 1.0, 0.0)", 0);
   streams("select((d >= -3) && (d <= 17), pow(0.9, abs(f)), 0.0)", 3);
-  // A stream of a certain length at most keeps all of its keys.
+  // With an asserted maximal length, the stream keeps all keys.
   std::string asserted = fading(before);
   asserted.insert(asserted.find("graph network"), "extension tract_assert S <= 60;\n");
   expect_streams(asserted, {{1, 4}, 1, 1, 0, "S"}, kTolerance);
@@ -109,7 +108,8 @@ TEST(PulseWeights, TermsOfWeights) {
   streams("(" + soft("near") + " - " + soft("wide") + ") * one", 1);
 }
 
-/// Two heads of x [1, S, 4]: `mask` makes `m` [1, 2, S, S] of `scores`; `weigh` makes `w` of `p`.
+/// Two heads of x [1, S, 4]: `mask` makes `m` [1, 2, S, S] from `scores`; `weigh` makes `w` from
+/// `p`.
 std::string heads(const std::string& mask, const std::string& weigh) {
   return document(
       "1, S, 4",
@@ -123,7 +123,7 @@ std::string heads(const std::string& mask, const std::string& weigh) {
           "  y = reshape(transpose(o, axes = [0, 2, 1, 3]), shape = [1, S, 4]);\n");
 }
 
-// Weights that are mixed across heads, as by talking heads, have the keys of all heads.
+// Weights mixed across heads, as in talking heads, need the keys of all heads.
 TEST(PulseWeights, WeightsMixedAcrossHeads) {
   const std::string mask = "  m = select((d >= 0) && (d <= 5), scores, hidden);\n";
   const std::string mixed =
@@ -133,7 +133,7 @@ TEST(PulseWeights, WeightsMixedAcrossHeads) {
   const std::string mean =
       "  w = tile(0.5 * sum_reduce(p, axes = [1]), repeats = [1, 2, 1, 1]);\n";
   expect_streams(heads(mask, mean), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
-  // Across heads, minus infinity in all of them is NaN, which no 0 takes away.
+  // In a softmax across heads, minus infinity in all heads gives NaN, and NaN * 0 is NaN.
   expect_refused(heads(mask, "  w = softmax(m, axes = [1]) * select((d >= 0) && (d <= 5), 1.0, "
                              "0.0);\n"),
                  4, "o", "Attention");
@@ -146,12 +146,12 @@ TEST(PulseWeights, MasksOfHeads) {
     SCOPED_TRACE(mask);
     expect_streams(heads(mask, "  w = p;\n"), {{1, 4}, 1, 1, delay, "S"}, kTolerance);
   };
-  // Constants that differ from head to head.
+  // Constants per head.
   const std::string left = "[[[[3]], [[7]]]]";
   const std::string right = "[[[[2]], [[0]]]]";
   streams("  m = select((d >= 0) && (d <= " + left + "), scores, hidden);\n", 0);
   streams("  m = select((0 - d <= " + right + ") && (d <= " + left + "), scores, hidden);\n", 2);
-  // Masks that are joined.
+  // Concatenated masks.
   streams("  m = select(concat([(d >= 0) && (d <= 3), (d >= -1) && (d <= 8)], axis = 1), scores, "
           "hidden);\n",
           1);
@@ -160,14 +160,14 @@ TEST(PulseWeights, MasksOfHeads) {
           "  bias = tract_core_cast(far, to = 'F32') * [[[[-0.5]], [[-0.25]]]];\n"
           "  m = scores + select(!((d >= 0) && (d <= 5)), hidden, bias);\n",
           0);
-  // One head sees all keys.
+  // One head sees all earlier keys.
   expect_refused(
       heads("  m = select(concat([(d >= 0) && (d <= 3), d >= 0], axis = 1), scores, hidden);\n",
             "  w = p;\n"),
       4, "o", "Attention");
 }
 
-/// Draws weights: scores and masks under operators that keep what is hidden, or do not.
+/// Draws weights: scores and masks under operators that preserve hidden keys, or do not.
 class Weights {
  public:
   explicit Weights(uint64_t seed) : dice_(seed) {}

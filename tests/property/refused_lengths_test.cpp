@@ -1,7 +1,7 @@
-// A stream has the frames of its whole run at every length, or both are refused: on graphs drawn at
-// random of layers that take more frames than short streams have.
+// A stream has the frames of its whole run at every length, or both are refused. The graphs are
+// random, with layers that need more frames than short streams have.
 //
-// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::string deconv(const std::string& x, int64_t kernel, int64_t stride, int64_t
                  "], padding = [(", before, ", ", after, ")])");
 }
 
-/// One layer over a wire [1, 1, frames].
+/// Return one layer over a wire [1, 1, frames].
 std::string layer(const std::string& x, audit::Draw* draw) {
   const int64_t kernel = draw->in(1, 6);
   switch (draw->in(0, 12)) {
@@ -124,8 +124,8 @@ TEST(RefusedLengths, AreThoseOfWholeRuns) {
   EXPECT_GT(tally.refused, 0);
 }
 
-// torch.nn.functional.conv_transpose1d refuses the output of -1 frames that a stream of 1 to 4
-// frames has behind the pool.
+// torch.nn.functional.conv_transpose1d refuses the output of -1 frames that streams of 1 to 4
+// frames have after the pool.
 TEST(RefusedLengths, AreThoseOfADeconvolutionOfTooFewFrames) {
   const std::string text = document(
       "1, 1, S",

@@ -6,7 +6,7 @@
 
 namespace rill::test {
 
-/// The first seed and how many: those of RILL_PROPERTY_SEEDS=first:count where it is set.
+/// Return the first seed and the number of seeds, from RILL_PROPERTY_SEEDS=first:count if set.
 inline std::pair<int64_t, int64_t> seeds_or(int64_t first, int64_t count) {
   const char* const text = std::getenv("RILL_PROPERTY_SEEDS");
   if (!text) return {first, count};

@@ -1,5 +1,5 @@
-// Streams of hardly any frames, as exporters write them with bounds such as min(2, S): they give
-// what a whole run gives, and as PyTorch does.
+// Streams of very few frames, with bounds such as min(2, S) as exporters write them, equal the
+// whole run, and the whole run equals PyTorch.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace rill::test {
 namespace {
 
-/// x[:, :, begin:end] as the exporter writes it, negative numbers counted from the end.
+/// x[:, :, begin:end] in the exporter's form; negative numbers count from the end.
 std::string cut(const std::string& x, int64_t begin, const std::string& end) {
   const auto bound = [](int64_t at) {
     return at < 0 ? str_cat("min(S, max(S - ", -at, ", 0))") : str_cat("min(S, ", at, ")");
@@ -27,8 +27,8 @@ std::string joined(const std::string& a, const std::string& b) {
   return str_cat("concat([", a, ", ", b, "], axis = 2)");
 }
 
-/// Streams of these lengths have the frames of their whole runs, `count(length)` many: negative
-/// where neither is defined.
+/// Expect that streams of these lengths have `count(length)` frames, those of the whole run. A
+/// negative count means that neither is defined.
 void expect_counts(const std::string& text, const std::vector<int64_t>& pulses,
                    const std::function<int64_t(int64_t)>& count,
                    const std::vector<int64_t>& lengths) {
@@ -50,7 +50,7 @@ void expect_counts(const std::string& text, const std::vector<int64_t>& pulses,
   }
 }
 
-/// The same of every stream of 0, 1, 2, ... frames.
+/// As above, for every length from 0 to `most`.
 void expect_short_streams(const std::string& text, const std::vector<int64_t>& pulses,
                           const std::function<int64_t(int64_t)>& count, int64_t most = 12) {
   std::vector<int64_t> lengths(static_cast<size_t>(most + 1));
@@ -67,7 +67,7 @@ TEST(ShortStreams, HaveAFrameBesideTheOnlyOne) {
   expect_short_streams(y("x + " + joined(cut("x", 1, ""), last)), {1, 2, 5}, kAll);
 }
 
-/// The differences of frames so far apart, the last one twice.
+/// The differences of frames at distance `apart`, with the last one repeated.
 std::string differences(int64_t apart) {
   return document("1, 1, S", str_cat("  d = ", cut("x", apart, ""), " - ",
                                      cut("x", 0, std::to_string(-apart)), ";\n",
@@ -90,7 +90,7 @@ TEST(ShortStreams, GiveNothingWhereNothingIsThere) {
                        [](int64_t n) { return n == 0 ? 0 : (n + 1) / 2 + 1; });
 }
 
-// However long a stream of nothing may be, and whatever the lengths between have to fit.
+// An empty stream may be up to `apart` frames long, whatever lengths the wires in between have.
 TEST(ShortStreams, GiveNothingHoweverLongTheyAre) {
   for (const int64_t apart : {16384, 20000, 70001, 300007}) {
     expect_counts(differences(apart), {64, 4099},
@@ -108,7 +108,7 @@ TEST(ShortStreams, AreSlicedAsNumPyDoes) {
   expect_short_streams(y(cut("x", 1, "-1") + " * 2.0"), {1, 2, 5}, kept(2));
 }
 
-// A bound that is written as it is, not brought into the stream, may lie in front of it.
+// A bound that is not clamped to the stream may lie before its begin.
 TEST(ShortStreams, AreEmptyWhereASliceEndsInFrontOfThem) {
   const auto raw = [](const std::string& x, int64_t begin, int64_t end) {
     return str_cat("slice(", x, ", axes = [2], begin = [", begin, "], end = [", end, "])");
@@ -123,8 +123,7 @@ TEST(ShortStreams, AreEmptyWhereASliceEndsInFrontOfThem) {
   expect_short_streams(y(raw("x * 3.0", 0, -40)), {1, 4}, kept(40, 0), 44);
 }
 
-/// As `kept` with frames that are added: of no frames, a stream gives none, and is refused where
-/// its whole run gives some.
+/// As `kept`, with padding. A stream without frames is refused if its whole run gives some.
 TEST(ShortStreams, HaveThePaddingOfASliceThatIsEmpty) {
   const auto expect_padded = [](const std::string& text, int64_t less, int64_t more) {
     const auto frames = [=](int64_t n) { return std::max<int64_t>(0, n - less) + more; };
@@ -145,8 +144,9 @@ constexpr char kAdd[] =
     "fragment add_frame(frame: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>)\n"
     "{\n  next = frame * 0.5 + sum * 0.75;\n}\n";
 
-/// A loop over each whole chunk of a wire that restarts in each, as recurrent layers run on chunks.
-/// `frames`: the length of the wire; bounds that look at it cut off the rest of a chunk.
+/// A loop over each whole chunk of a wire, restarted in each, as chunked recurrent layers run.
+/// `frames`: the length of the wire, from which the bounds that drop the incomplete chunk are
+/// computed.
 std::string chunks(const std::string& wire, const std::string& frames, int64_t size) {
   const std::string kept = str_cat("min(", frames, ", ", size, " * ((", frames, ") / ", size, "))");
   return document(
@@ -161,7 +161,7 @@ std::string chunks(const std::string& wire, const std::string& frames, int64_t s
       "y", kAdd);
 }
 
-// The cropped wire has two readers, and is cropped once.
+// The cropped wire has two readers, but is cropped once.
 TEST(ShortStreams, RepeatTheLastFrameOfWhatIsCropped) {
   const std::string text = document(
       "1, 1, S",
@@ -172,8 +172,8 @@ TEST(ShortStreams, RepeatTheLastFrameOfWhatIsCropped) {
   expect_short_streams(text, {1, 2, 5}, [](int64_t n) { return n == 0 ? 0 : 2 * n + 1; });
 }
 
-// The first and the last frame are one where there is one: products of them stay apart, as each
-// takes in its bias.
+// In a stream of one frame, the first and last frame are equal. Their matmuls must not be merged,
+// because each absorbs its own bias.
 TEST(ShortStreams, RoundProductsOfTheirEndsAsLongOnesDo) {
   const auto numbers = [](int seed) {
     std::string out;

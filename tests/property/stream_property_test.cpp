@@ -1,7 +1,7 @@
 // A streamed run gives the whole run's frames after the reported delay, bit for bit, for every
-// pulse and every length, or the graph is refused: on graphs made at random.
+// pulse and length, or the graph is refused. The graphs are random.
 //
-// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds.
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ std::set<int64_t> lengths_of(const Recipe& recipe, int64_t pulse) {
   return lengths;
 }
 
-/// Seeds take turns: the best tier twice, then each of the lower ones.
+/// Return the tier of a seed: the best tier twice, then each lower tier in turn.
 kernels::Tier tier_of(uint64_t seed) {
   constexpr kernels::Tier kTurns[] = {kernels::Tier::kNeon, kernels::Tier::kNeon,
                                       kernels::Tier::kAvx2, kernels::Tier::kSse42,
@@ -100,7 +100,7 @@ TEST(RandomGraph, StreamsTheBitsOfTheWholeRun) {
   kernels::clear_tier_limit();
   RecordProperty("refused", static_cast<int>(refused));
   RecordProperty("compared", static_cast<int>(compared));
-  // More would mean that the generator draws graphs that cannot stream.
+  // A larger share would mean that the generator draws graphs that cannot stream.
   if (count >= 100) {
     EXPECT_LE(refused * 100, count * 5);
   }

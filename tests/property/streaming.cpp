@@ -108,7 +108,7 @@ std::string stream_problem(const Graph& graph, StreamedRun* streamed, int64_t le
                            double tolerance) {
   const std::vector<Tensor> inputs = noise_inputs(graph, length, static_cast<uint64_t>(length));
   auto whole = WholeRun::make(graph, length);
-  // Not defined for that length, such as a U-Net for odd ones: nothing to compare with.
+  // The graph is undefined for that length, such as a U-Net for odd ones: nothing to compare.
   if (!whole.ok() || !streamed->session().check_length(length).ok()) return {};
   auto frames = streamed->run(inputs, length);
   if (!frames.ok()) return frames.error().to_string();

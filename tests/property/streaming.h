@@ -14,15 +14,15 @@
 namespace rill::test {
 
 /// Put statements that read `x` and define `y` into a document with one input.
-/// `shape`: that of x, as in "1, 2, S". `fragments`: loop bodies.
+/// `shape`: the shape of x, as in "1, 2, S". `fragments`: loop bodies.
 std::string document(const std::string& shape, const std::string& statements,
                      const std::string& results = "y", const std::string& fragments = "");
 Result<Graph> load_text(const std::string& text);
 
-/// The graph with S bound, prepared and run once.
+/// The graph with S bound, prepared for a single run.
 class WholeRun {
  public:
-  /// Errors: where the graph is not defined for streams of that length.
+  /// Errors: the graph is undefined for streams of that length.
   static Result<WholeRun> make(const Graph& graph, int64_t length);
   std::vector<Tensor> run(const std::vector<Tensor>& inputs);
   const Plan& plan() const { return session_->plan(); }
@@ -31,17 +31,17 @@ class WholeRun {
   std::unique_ptr<Session> session_;
 };
 
-/// The graph pulsed and prepared.
+/// The graph, pulsed and prepared.
 class StreamedRun {
  public:
   static Result<StreamedRun> make(const Graph& graph, int64_t pulse);
   static Result<StreamedRun> make(const Graph& graph, const pulse::Options& options);
-  /// The same streams through another pulsed graph.
+  /// Return the same streams through another pulsed graph.
   Result<StreamedRun> through(Graph pulsed) const;
-  /// The same from the pulsed graph as it is written and read back.
+  /// Return the same streams after writing and reading back the pulsed graph.
   Result<StreamedRun> reloaded() const;
-  /// Reset; stream the inputs with NaN after their ends; step until every frame is out. Gives the
-  /// valid frames of each output.
+  /// Reset, stream the inputs with NaN after their ends, and step until every frame is out. Return
+  /// the valid frames of each output.
   /// Errors: kSymbol if the length of an output is unknown.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, int64_t length);
   const pulse::Stream& output(size_t index = 0) const { return report_.outputs[index]; }
@@ -55,19 +55,19 @@ class StreamedRun {
   std::unique_ptr<Session> session_;
 };
 
-/// Make the inputs of a graph for streams of that length: normal-like noise, integers where the
-/// type is one.
+/// Make the inputs of a graph for streams of `length`: noise of a roughly normal distribution, or
+/// integers for integer types.
 std::vector<Tensor> noise_inputs(const Graph& graph, int64_t length, uint64_t seed);
 
 using audit::difference;
 
-/// Return what is wrong with the stream of one length; empty if it gives the frames of the whole
-/// run, or the whole graph is not defined for that length.
+/// Return the fault of the stream of one length; empty if it gives the frames of the whole run, or
+/// if the whole graph is undefined for that length.
 std::string stream_problem(const Graph& graph, StreamedRun* streamed, int64_t length,
                            double tolerance = 0);
 
-/// Return whether the stream is too short for the whole graph: some wire would have fewer frames
-/// than none, or it has none and the outputs are made of borders alone.
+/// Return whether the stream is too short for the whole graph: a wire would have a negative number
+/// of frames, or it has none and the outputs consist of padding alone.
 bool is_too_short(const Graph& graph, int64_t length);
 
 }  // namespace rill::test

@@ -11,7 +11,7 @@
 
 namespace rill::test {
 
-/// The exporter's loop of a GRU, one layer.
+/// The exporter's loop of a single-layer GRU.
 inline constexpr char kGruLoop[] = R"(fragment gru_loop(
     h: tensor<scalar>, r_x: tensor<scalar>, z_x: tensor<scalar>, n_x: tensor<scalar>,
     W_r: tensor<scalar>, W_z: tensor<scalar>, W_n: tensor<scalar>, b_n: tensor<scalar>
@@ -23,7 +23,7 @@ inline constexpr char kGruLoop[] = R"(fragment gru_loop(
 }
 )";
 
-/// Print a number of thousandths; 0.001 for none, as a weight of 0 hides what depends on it.
+/// Format `count` thousandths; 0.001 for 0, because a weight of 0 hides its input.
 inline std::string thousandths(int64_t count) {
   char buffer[32];
   const auto shown = static_cast<double>(count == 0 ? 1 : count);
@@ -31,15 +31,15 @@ inline std::string thousandths(int64_t count) {
   return buffer;
 }
 
-/// Parts of a statement, joined. Braces around them fix the order in which they are drawn: every
-/// compiler writes the same graph from one seed.
+/// The joined parts of a statement. Braces around the parts fix their order of evaluation, so that
+/// every compiler writes the same graph from one seed.
 struct Statement {
   template <class... Parts>
   Statement(const Parts&... parts) : text(str_cat(parts...)) {}  // NOLINT(*-explicit-constructor)
   std::string text;
 };
 
-/// A list of lists of this shape, each number drawn independently.
+/// A nested list of this shape, with each number drawn independently.
 template <class Draw>
 std::string nested_list(std::vector<int64_t> shape, const Draw& draw) {
   if (shape.empty()) return draw();

@@ -11,7 +11,7 @@
 namespace rill::test {
 namespace {
 
-/// The storage of a wire's numbers.
+/// The storage type of a wire.
 struct Type {
   std::string name;  ///< "f32", "i64" or another; "q" of quantised bytes
   int64_t zero = 0;
@@ -40,7 +40,7 @@ class TypedWriter {
     statements_ += str_cat("  ", name, " = ", statement.text, ";\n");
     return name;
   }
-  /// The same type under the name of another wire.
+  /// Return the same type for another wire.
   TypedWire named(const std::string& name, int64_t channels, const Type& type) {
     if (type.quantised()) {
       quant_ += str_cat("\"", name, "\": zero_point_linear_quantize(zero_point = ", type.zero,
@@ -57,7 +57,7 @@ class TypedWriter {
   Type bytes();
   std::string number() { return thousandths(draw_.in(-999, 999)); }
   std::string whole(int64_t limit) { return str_cat(draw_.in(-limit, limit)); }
-  /// A number as an operand of a wire.
+  /// Format a random number as an operand of a wire.
   std::string operand(const Type& type) {
     if (type.is_float()) return number();
     return str_cat("tract_core_cast(", whole(9), ", to = '", type.name, "')");
@@ -100,7 +100,7 @@ TypedWire TypedWriter::to_floats(const TypedWire& x) {
 TypedWire TypedWriter::cast(const TypedWire& x) {
   const char* const others[] = {"f16", "i8", "u8", "i16", "i32", "i64", "f64"};
   const int64_t to = draw_.in(0, 12);
-  // Floats beyond the range of an integer have no value of that type.
+  // The conversion of a float beyond the integer's range is undefined.
   const std::string bounded = put({"clamp(", to_floats(x).name, " * 3.0, -100.0, 100.0)"});
   if (to >= 7) return named(put({"tract_core_cast(", bounded, ")"}), x.channels, bytes());
   const bool positive = std::string(others[to]) == "u8";
@@ -185,7 +185,7 @@ TypedWire TypedWriter::arithmetic(const TypedWire& x) {
   return same(x, {draw_.chance(50) ? "max(" : "min(", x.name, ", ", operand(x.type), ")"});
 }
 
-/// The stream against itself some frames earlier or later.
+/// Combine the stream with itself, shifted by a few frames.
 TypedWire TypedWriter::shifted(const TypedWire& x) {
   const int64_t by = draw_.in(1, 3);
   const bool later = draw_.chance(50);

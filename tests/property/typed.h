@@ -7,7 +7,7 @@
 
 namespace rill::test {
 
-/// A random chain on one stream of [1, channels, S], of floats, integers or quantised bytes.
+/// A random chain on one stream of [1, channels, S], of floats, integers or quantized bytes.
 struct TypedGraph {
   std::string text;   ///< of graph.nnef
   std::string quant;  ///< of graph.quant; may be empty

@@ -1,9 +1,9 @@
-// Random graphs in other types and forms: of f16, of integers and quantised bytes, written and read
-// back, on numbers of all magnitudes, with NaN and infinity, and with ends announced after the last
-// frames. A stream gives the bits of the whole run, or the graph is refused.
+// Random graphs in other types and forms: of f16, integers and quantized bytes, written and read
+// back, on numbers of all magnitudes with NaN and infinity, and with ends that are announced late.
+// A stream gives the bits of the whole run, or the graph is refused.
 //
-// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below; RILL_PROPERTY_VERBOSE prints
-// why graphs were refused.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds. RILL_PROPERTY_VERBOSE prints the reasons of
+// refusals.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ namespace {
 constexpr int64_t kFirstSeed = 1;
 constexpr int64_t kSeeds = 300;
 
-/// The changes of a graph, and the way of its stream.
+/// The changes to a graph, and the mode of its stream.
 struct Variation {
   bool typed = false;      ///< a chain of integers, bytes and floats, not one of f32
   bool half = false;       ///< every f32 becomes f16
@@ -57,7 +57,7 @@ Variation variation_of(uint64_t seed) {
   return out;
 }
 
-/// Replace floats by numbers of every exponent, and some by NaN and infinity.
+/// Replace floats by numbers of every exponent, and some by NaN or infinity.
 void make_wild(Tensor* tensor, Random* random) {
   if (!is_float(tensor->dtype())) return;
   const bool half = tensor->dtype() == DType::kF16;
@@ -155,7 +155,7 @@ Outcome check(const Recipe& recipe, const Variation& variation) {
     out.refusal = graph.error().to_string();
     return out;
   }
-  // The sums of attention are of another order in a stream, and numbers of all sizes show it.
+  // In a stream, attention sums in another order, which shows with numbers of all magnitudes.
   const bool attends = subject.tolerance > 0;
   Variation tamed = variation;
   tamed.wild &= !attends;
@@ -211,7 +211,7 @@ TEST(VariedGraph, StreamsTheBitsOfTheWholeRun) {
                   << subject_of(small, variation).text;
   }
   if (count >= 100) {
-    // More would mean that the generators draw graphs that cannot stream.
+    // A larger share would mean that the generators draw graphs that cannot stream.
     EXPECT_LE(refused * 100, count * 10);
   }
   std::printf("%ld graphs, %ld without a comparison, %ld comparisons\n", static_cast<long>(count),

@@ -1,8 +1,8 @@
 // A streamed run gives the whole run's frames, or the graph is refused: on random graphs whose
-// constants, lengths, batches and side inputs are drawn without a look at the code.
+// constants, lengths, batches and side inputs do not depend on the implementation.
 //
-// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below; RILL_FOUND names a folder to
-// write graphs to that differ; RILL_PROPERTY_VERBOSE tells why graphs were refused.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds. RILL_FOUND names a folder for graphs that
+// differ. RILL_PROPERTY_VERBOSE prints the reasons of refusals.
 
 #include <gtest/gtest.h>
 
@@ -23,11 +23,11 @@ namespace {
 
 constexpr int64_t kFirstSeed = 1;
 #if defined(RILL_SANITIZED)
-constexpr int64_t kSeeds = 40;  // each takes some seconds there
+constexpr int64_t kSeeds = 40;  // each takes seconds under sanitizers
 constexpr double kSeconds = 2;
 #else
 constexpr int64_t kSeeds = 200;
-constexpr double kSeconds = 0.5;  // most graphs take a tenth of it
+constexpr double kSeconds = 0.5;  // most graphs take 50 ms
 #endif
 
 struct Outcome {
@@ -37,7 +37,8 @@ struct Outcome {
 };
 
 std::vector<int64_t> pulses_of(uint64_t seed, int64_t unit) {
-  // A number of frames that is large for a small pulse is small for a large one.
+  // Numbers of the graph that are large relative to a small pulse are small relative to a large
+  // one.
   constexpr int64_t kSmall = 40;
   constexpr int64_t kLarge = 4096;
   audit::Draw draw(seed * 7919 + 7002);
@@ -88,7 +89,7 @@ Outcome check(const WideRecipe& recipe) {
   return out;
 }
 
-/// Leave out links as long as a problem remains, the last ones first.
+/// Remove links while a problem remains, starting at the last one.
 WideRecipe shrunk(WideRecipe recipe) {
   for (size_t i = recipe.links.size(); i-- > 0;) {
     WideRecipe fewer = recipe;
@@ -124,7 +125,7 @@ TEST(WideGraph, StreamsTheFramesOfTheWholeRun) {
     ADD_FAILURE() << "seed " << seed << ": " << least.problem << "\n" << wide_graph(small);
   }
   if (count >= 100) {
-    // More would mean that the generator draws graphs that cannot stream.
+    // A larger share would mean that the generator draws graphs that cannot stream.
     EXPECT_LE(refused * 100, count * 40);
     EXPECT_GE(outputs, count * 10);
   }

@@ -4,7 +4,7 @@
 
 namespace rill::test {
 
-/// Its own frames, or those of a table, as prefix or suffix.
+/// Join frames of the wire itself, or of a table, as prefix or suffix.
 WideWire WideWriter::joined(const WideWire& x) {
   const int64_t begin = size();
   const int64_t count = draw_.in(1, 3);
@@ -75,7 +75,7 @@ WideWire WideWriter::resized(const WideWire& x) {
                   "', nearest_mode = '", nearest[draw_.in(0, 3)], "')"});
 }
 
-/// [batch, f, n] -> [batch, 1, f * n] by way of a convolution to f channels.
+/// [batch, f, n] -> [batch, 1, f * n], after a convolution to f channels.
 WideWire WideWriter::regrouped(const WideWire& x) {
   const int64_t factor = rate();
   const std::string wide = put({"conv(", x.name, ", ", numbers({factor, x.channels, 1}),
@@ -132,7 +132,7 @@ WideWire WideWriter::with_static(const WideWire& x) {
   return {put({x.name, " + ", one}), 2};
 }
 
-/// A second input whose length is tied to that of the first.
+/// Add a second input whose length is tied to that of the first.
 WideWire WideWriter::with_stream(const WideWire& x) {
   const std::string name = str_cat("side", side_inputs_++);
   const auto frames = [&](int64_t times, int64_t more) {
@@ -186,7 +186,7 @@ WideWire WideWriter::last_state(const WideWire& x) {
   return x;
 }
 
-/// Frames that see those around them, from one number of frames behind to another one ahead.
+/// Attention to a band of frames, from a random distance before each frame to one after it.
 WideWire WideWriter::attention(const WideWire& x) {
   const std::string rows = put({"transpose(", x.name, ", axes = [0, 2, 1])"});
   const std::string scores = put({"matmul(", rows, ", ", rows, ", transposeB = true)"});

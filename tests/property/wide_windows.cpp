@@ -27,7 +27,7 @@ std::string WideWriter::frames_of(const std::string& x) {
   return put({"squeeze(", one, ", axes = [0])"});
 }
 
-/// The name of a new input [batch, 2, frames] that does not stream.
+/// Return the name of a new static input [batch, 2, frames].
 std::string WideWriter::static_input() {
   const std::string name = str_cat("side", side_inputs_++);
   input(name, str_cat(batch_, ", 2, ", draw_.in(1, 6)));

@@ -11,7 +11,7 @@
 
 namespace rill::test {
 
-/// Products of taps and frames stay below what a run of a second computes.
+/// The most taps of a window, so that a run takes under a second.
 inline constexpr int64_t kMostTaps = 48;
 inline constexpr int64_t kMostConstant = 100000;
 
@@ -46,7 +46,7 @@ class WideWriter {
         str_cat("  ", name, " = tract_core_external(shape = [", shape, "], datum_type = 'f32');\n");
   }
 
-  /// 0 to 4, or any number of digits up to 10^5.
+  /// Draw a size: 0 to 4, or log-uniform up to 10^5.
   int64_t size() {
     if (draw_.chance(45)) return draw_.in(0, 4);
     return draw_.log_in(1, draw_.chance(40) ? kMostConstant : 500);

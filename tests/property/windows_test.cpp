@@ -1,8 +1,8 @@
-// A windowed model gives, for each step, the frames of the whole model run over that window alone:
-// on random graphs and on graphs that cannot stream otherwise. The whole runs are made here, one
-// for each window, on slices of the input with zeros before and after it.
+// Each step of a windowed model gives the frames of the whole model over that window alone. The
+// graphs are random, or cannot stream otherwise. The expected values come from one whole run per
+// window, on slices of the input with zeros before and after it.
 //
-// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::string text_of(const Window& window) {
   return str_cat(window.left, ",", window.step, ",", window.right);
 }
 
-/// A multiple of all small numbers, past the lengths at which expressions settle.
+/// A multiple of all small numbers, beyond the lengths at which expressions settle.
 constexpr int64_t kFar = int64_t{720720} * 64;
 
 int64_t length_at(const Dim& dim, int64_t symbol) { return dim.eval({{"S", symbol}}).value_or(0); }
@@ -46,7 +46,7 @@ int axis_of(const Fact& fact) {
   return -1;
 }
 
-/// The frames [from, from + count) of a tensor, zeros where it has none.
+/// Return frames [begin, begin + count) of a tensor, with zeros where it has none.
 Tensor cut(const Tensor& from, int axis, int64_t begin, int64_t count) {
   std::vector<int64_t> shape(from.shape().begin(), from.shape().end());
   shape[static_cast<size_t>(axis)] = count;
@@ -63,7 +63,7 @@ Tensor cut(const Tensor& from, int axis, int64_t begin, int64_t count) {
   return out;
 }
 
-/// The outputs of a stream of windows, by whole runs.
+/// Return the expected outputs of a stream of windows, from whole runs.
 Result<std::vector<Tensor>> expected(const Graph& graph, const Window& window,
                                      const std::vector<Tensor>& inputs, int64_t length) {
   RILL_ASSIGN(WholeRun whole, WholeRun::make(graph, window.frames()));
@@ -96,7 +96,7 @@ Result<std::vector<Tensor>> expected(const Graph& graph, const Window& window,
       const int axis = axis_of(fact);
       std::vector<int64_t> shape(values[i].shape().begin(), values[i].shape().end());
       if (axis < 0) {
-        // A row for each window.
+        // One row per window.
         const int64_t rows = (length + window.step - 1) / window.step;
         shape.insert(shape.begin(), rows);
         if (step == 0) {
@@ -128,7 +128,7 @@ Result<std::vector<Tensor>> expected(const Graph& graph, const Window& window,
   return out;
 }
 
-/// Return whether the outputs of a whole run have a length.
+/// Return whether the graph is defined at a length.
 bool is_defined(const Graph& graph, int64_t length) {
   return std::all_of(graph.outputs.begin(), graph.outputs.end(), [&](OutletId output) {
     const Fact& fact = graph.fact(output);
@@ -151,7 +151,7 @@ Result<Slid> slid(const Graph& graph, const Window& window) {
   return out;
 }
 
-/// Return the fault of a stream of that length; empty if there is none.
+/// Return the fault of a stream of one length; empty if there is none.
 std::string problem(const Graph& graph, const Window& window, Slid* slid, int64_t length) {
   const std::vector<Tensor> inputs = noise_inputs(graph, length, static_cast<uint64_t>(length));
   const auto want = expected(graph, window, inputs, length);
@@ -168,7 +168,7 @@ std::string problem(const Graph& graph, const Window& window, Slid* slid, int64_
   return {};
 }
 
-/// Return the fault of the other modes: pushed, restarted, saved, cloned, side by side.
+/// Return the fault of the other modes: pushed, restarted, saved, cloned, stepped together.
 std::string audited(const Graph& graph, const Slid& slid, uint64_t seed) {
   audit::Options options;
   options.seconds = 20;
@@ -196,13 +196,13 @@ struct Tally {
   }
 };
 
-/// The number after a text; 0 if the text is not there.
+/// Return the number after `start`; 0 if the text does not contain `start`.
 int64_t number_after(const std::string& text, const std::string& start) {
   const size_t at = text.find(start);
   return at == std::string::npos ? 0 : std::atoll(text.c_str() + at + start.size());
 }
 
-/// The window that a refusal asks for, where it is short enough to be tried.
+/// Apply the window that a refusal asks for. Return false if it is too long to try.
 bool take_remedy(const std::string& hint, Window* window) {
   const int64_t unit = number_after(hint, "Use multiples of ");
   const int64_t right = number_after(hint, "Use a RIGHT of ");
@@ -215,7 +215,7 @@ bool take_remedy(const std::string& hint, Window* window) {
   return true;
 }
 
-/// Compares windows of a graph.
+/// Compare the streams of several lengths through one window.
 void compare(const Graph& graph, Window window, uint64_t seed, const std::string& text,
              Tally* tally) {
   auto made = slid(graph, window);
@@ -235,7 +235,7 @@ void compare(const Graph& graph, Window window, uint64_t seed, const std::string
   std::set<int64_t> lengths = {1, window.step, window.step + 1, 2 * window.frames() + 1};
   for (int i = 0; i < 2; ++i) lengths.insert(random.in(1, 3 * window.frames()));
   for (const int64_t length : lengths) {
-    // Two branches of other lengths, as a U-Net has for odd ones.
+    // Branches differ in length, as in a U-Net at odd lengths.
     if (!is_defined(graph, length)) continue;
     ++tally->compared;
     const std::string found = problem(graph, window, &*made, length);
@@ -295,7 +295,8 @@ TEST(Windows, OfSeveralInputsAndOutputsAreWholeRuns) {
   tally.print();
 }
 
-// A window of 24 frames has none of these: an empty stream would be wrong for longer ones.
+// A window of 24 frames contains none of these frames. An empty stream would be wrong for longer
+// ones.
 TEST(Windows, OfFramesFarIntoAStreamAreRefused) {
   for (const int64_t begin : {int64_t{100}, int64_t{1} << 25, int64_t{1} << 40}) {
     const auto graph = load_text(
@@ -309,7 +310,7 @@ TEST(Windows, OfFramesFarIntoAStreamAreRefused) {
   }
 }
 
-/// Layers that read the whole stream, each on x of [1, 3, S].
+/// Layers that need the whole stream, each on x of [1, 3, S].
 const char* const kWhole[] = {
     "  m = mean_reduce(x, axes = [2]);\n  y = sub(x, m);\n",
     "  y = softmax(x, axes = [2]);\n",

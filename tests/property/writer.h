@@ -17,7 +17,7 @@ struct Wire {
   int64_t features = 0;  ///< 0: no such axis
 };
 
-/// Writes statements; keeps count of the frames per input frame, as a fraction.
+/// Writes statements, and tracks the ratio of frames to input frames as a fraction.
 class Writer {
  public:
   explicit Writer(uint64_t seed) : random_(seed) {}
@@ -27,7 +27,7 @@ class Writer {
   Wire any_link(Wire x);
   Wire finish(Wire x);
   void reseed(uint64_t seed) { random_ = Random(seed); }
-  /// That of the input.
+  /// Return the shape of the input.
   std::string shape() const { return shape_; }
   std::string statements() const { return text_; }
   std::string results() const { return results_; }

@@ -49,8 +49,8 @@ rill_view Scattered::view() {
   return view;
 }
 
-/// Calls `each(index, at)` for every element of the first frames: `index` has the place along every
-/// axis, `at` is the byte where it lies.
+/// Call `each(index, at)` for every element of the first frames: `index` has its position along
+/// every axis, `at` is its byte offset.
 template <class Each>
 void Scattered::walk(int64_t count, const Each& each) const {
   std::vector<int64_t> shape = shape_;
@@ -72,7 +72,7 @@ void Scattered::walk(int64_t count, const Each& each) const {
 
 namespace {
 
-/// Where an element lies in a row-major array, `first` frames further along an axis.
+/// Return the offset of an element in a row-major array, `first` frames further along an axis.
 size_t row_major(const Array& all, const std::vector<int64_t>& index, int axis, int64_t first) {
   int64_t at = 0;
   for (size_t i = 0; i < index.size(); ++i) {

@@ -8,20 +8,20 @@
 
 namespace rill::test {
 
-/// Memory of a caller: frames in any order of axes, apart from each other, forwards or backwards,
-/// in the middle of other bytes.
+/// A caller's memory for frames: axes in any order, with gaps, forwards or backwards, inside a
+/// block of other bytes.
 class Scattered {
  public:
-  /// Room for frames as those of a port; `frames` along its axis, or its own where that is -1.
+  /// Allocate memory for frames of a port: `frames` along its axis, or the port's own extent for
+  /// -1.
   Scattered(const Port& port, int64_t frames, Random* random);
 
   rill_view view();
   /// Write frames [first, first + count) of a row-major array along the port's axis to the start.
   void put(const Array& all, int64_t first, int64_t count);
-  /// The first `count` frames, row-major. Takes them out: nothing but what was there at first is
-  /// left.
+  /// Return the first `count` frames, row-major, and restore the original bytes in their place.
   Array take(int64_t count);
-  /// Return whether all bytes are as they were at first.
+  /// Return whether all bytes have their original values.
   bool is_untouched() const;
 
  private:

@@ -7,17 +7,17 @@
 
 namespace rill::test {
 
-/// The first port that streams.
+/// Return the index of the first port that streams.
 inline size_t first_stream(const std::vector<Port>& ports) {
   size_t i = 0;
   while (ports[i].axis < 0) ++i;
   return i;
 }
 
-/// Its frames per step.
+/// Return the frames per step of a port.
 inline int64_t pulse_of(const Port& port) { return port.shape[static_cast<size_t>(port.axis)]; }
 
-/// Where a session has it.
+/// Return a session's buffer of a port.
 inline rill_view buffer_of(rill_session* session, rill_dir dir, size_t index) {
   rill_view view = {};
   view.size = sizeof(view);
@@ -26,7 +26,7 @@ inline rill_view buffer_of(rill_session* session, rill_dir dir, size_t index) {
   return view;
 }
 
-/// The buffer of a port as an array.
+/// Return the buffer of a port as an array.
 inline Array read_buffer(rill_session* session, rill_dir dir, size_t index, const Port& port) {
   Array out = Array::zeros(port.dtype, port.shape);
   const rill_view view = buffer_of(session, dir, index);

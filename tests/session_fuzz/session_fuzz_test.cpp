@@ -1,5 +1,5 @@
-// Random calls of sessions, against the whole run, bit for bit. RILL_CALLS sets how many calls, of
-// all models and graphs together; RILL_CALLS_SEED another seed than 1.
+// Random calls of sessions, compared with the whole run bit for bit. RILL_CALLS sets the total
+// number of calls; RILL_CALLS_SEED another seed than 1.
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ int64_t setting(const char* name, int64_t otherwise) {
   return text ? std::atoll(text) : otherwise;
 }
 
-/// Graphs with features that random ones lack: side inputs that do not stream, values known at the
-/// end, asserted lengths, several inputs and rates.
+/// Graphs with features that random graphs lack: static side inputs, values known at the end,
+/// asserted lengths, several inputs and rates.
 std::vector<std::string> small_graphs() {
   const std::string head =
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n";
@@ -56,7 +56,7 @@ class Subjects {
  public:
   explicit Subjects(uint64_t seed) : seed_(seed) {
     for (const ModelFolder& folder : streaming_models()) {
-      // Their streams sum over fewer keys than whole runs do.
+      // These streams sum over fewer keys than whole runs do.
       if (has_attention(folder)) continue;
       for (const Tiers tiers : {Tiers::kBest, Tiers::kPlain, Tiers::kMixed}) {
         if (tiers == Tiers::kBest || (seed + all_.size()) % 3 == 0) {
@@ -74,12 +74,12 @@ class Subjects {
     fixed_ = all_.size();
   }
 
-  /// One of the fixed subjects, or a random graph.
+  /// Return one of the fixed subjects, or a random graph.
   Subject* draw(Random* random) {
     if (random->chance(50)) {
       const auto last = static_cast<int64_t>(fixed_) - 1;
       Subject* subject = all_[static_cast<size_t>(random->in(0, last))].get();
-      // A step of the plain kernels takes many times as long, and its calls are the same.
+      // Reference kernels are far slower, and the calls are the same, so draw them less often.
       while (subject->has_plain() && !random->chance(15)) {
         subject = all_[static_cast<size_t>(random->in(0, last))].get();
       }
@@ -132,7 +132,7 @@ TEST(SessionFuzz, EveryFrameIsThatOfTheWholeRun) {
   EXPECT_GT(tally.streams, calls / 500);
 }
 
-// Each thread has its own sessions, and all share the plans.
+// Each thread has its own sessions; all threads share the plans.
 TEST(SessionFuzz, ThreadsSharePlans) {
   const auto seed = static_cast<uint64_t>(setting("RILL_CALLS_SEED", 1));
   const int64_t calls = setting("RILL_CALLS", kCalls) / 4;

@@ -11,7 +11,7 @@
 namespace rill::test {
 namespace {
 
-/// While it lives, models are loaded, pulsed and prepared for that tier; the best one if null.
+/// Limits the tier of models that are loaded, pulsed and prepared in its lifetime; null: no limit.
 class TierLimit {
  public:
   explicit TierLimit(const char* tier) { rill_set_cpu_limit(tier); }
@@ -20,11 +20,10 @@ class TierLimit {
   TierLimit& operator=(const TierLimit&) = delete;
 };
 
-/// The tier of whole runs: constants are folded when a model is loaded and pulsed, so that these
-/// are of the same one.
+/// Return the tier of whole runs. Loading and pulsing fold constants, so both must use one tier.
 const char* whole_tier(Tiers tiers) { return tiers == Tiers::kPlain ? "scalar" : nullptr; }
 
-/// The ports of a plan on one side.
+/// Return the inputs or the outputs of a plan.
 std::vector<Port> ports_of(const rill_plan* plan, rill_dir dir) {
   std::vector<Port> ports;
   rill_io_info io = {};
@@ -37,7 +36,7 @@ std::vector<Port> ports_of(const rill_plan* plan, rill_dir dir) {
   return ports;
 }
 
-/// Return a plan of the model with its current bindings; null if there is none.
+/// Return a plan of the model with its current bindings; null on failure.
 PlanPtr plan_of(const rill_model* model) {
   rill_plan* plan = nullptr;
   if (rill_prepare(model, nullptr, &plan) != RILL_OK) return nullptr;
@@ -50,7 +49,7 @@ ModelPtr copy_of(const ModelPtr& model) {
   return ModelPtr(copy);
 }
 
-/// Noise; of other types than floats the values that are given, over and over.
+/// Return noise; for other types than floats, the given values, repeated.
 Array input_of(const Port& port, const Arrays& given, uint64_t seed) {
   if (port.dtype == RILL_F32) return Array::noise(port.shape, static_cast<uint32_t>(seed));
   Array out = Array::zeros(port.dtype, port.shape);

@@ -22,12 +22,12 @@ struct Port {
   int64_t early = 0;           ///< frames behind the end that steps may give before they know it
 };
 
-/// The inputs and expected outputs of a stream of one length: the whole run.
+/// The inputs and expected outputs of the whole run of one length.
 struct Whole {
   int64_t length = 0;
   bool defined = false;    ///< whether the model is, for that length
   bool too_short = false;  ///< so short that borders are all that there is: nothing is compared
-  // Status of streams of that length at their end, which must always be the same.
+  // Whether ends at that length were accepted or refused. Both must never occur.
   std::atomic<bool> accepted = false;
   std::atomic<bool> refused = false;
   std::vector<Array> inputs;
@@ -43,16 +43,16 @@ struct Pulsed {
   bool late_end = false;  ///< whether the end may be announced after a full last pulse
 };
 
-/// The kernels of a subject's plans: all the best ones, all the reference ones, or some of each,
-/// whose last bits differ.
+/// The kernels of a subject's plans: the best ones, the reference ones, or a mix of both, whose
+/// last bits differ.
 enum class Tiers { kBest, kPlain, kMixed };
 
-/// A model with plans of several pulses and tiers, and what whole runs give.
+/// A model with plans of several pulses and tiers, and its whole runs.
 class Subject {
  public:
-  /// A model of tests/models; null where the machine cannot make it stream.
+  /// Return a model of tests/models; null if it cannot stream on this machine.
   static std::unique_ptr<Subject> of_model(const ModelFolder& folder, Tiers tiers, uint64_t seed);
-  /// A graph as text, with the symbol S; pulses are multiples of `unit`. Null where it has no
+  /// Return a graph of this text with symbol S; pulses are multiples of `unit`. Null if it has no
   /// pulse.
   static std::unique_ptr<Subject> of_text(const std::string& name, const std::string& text,
                                           int64_t unit, Tiers tiers, uint64_t seed);
@@ -60,15 +60,15 @@ class Subject {
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }  ///< of a graph
   const std::vector<Pulsed>& plans() const { return plans_; }
-  /// Return whether some of its plans have the plain kernels.
+  /// Return whether some plans have reference kernels.
   bool has_plain() const { return tiers_ != Tiers::kBest; }
-  /// Return the whole run for that value of the stream symbol; cached. Thread: any, if all plans
-  /// have the best kernels.
+  /// Return the whole run at a value of the stream symbol; cached. Thread: any, if all plans have
+  /// the best kernels.
   Whole& whole(int64_t length);
-  /// A length, log-uniform up to several of the longest pulses.
+  /// Draw a length, log-uniform up to several of the longest pulses.
   int64_t draw_length(uint64_t dice) const;
-  /// Return where two arrays differ; empty if they are the same, bit for bit unless tiers are
-  /// mixed.
+  /// Return the first difference of two arrays; empty if there is none. Bit for bit unless tiers
+  /// are mixed.
   std::string difference(const Array& found, const Array& want) const;
 
  private:

@@ -60,7 +60,7 @@ bool Wanderer::end_is_fine(Lane* lane, rill_status status, const char* call) {
     return false;
   }
   if (!whole.refused) return expect(status, RILL_OK, call);
-  // A model that repeats frames of short streams, say.
+  // For example, a model that repeats frames refuses short streams.
   expect(rill_session_reset(lane->session.get()), RILL_OK, "rill_session_reset");
   begin(lane);
   return false;
@@ -70,9 +70,9 @@ Whole& Wanderer::draw_whole() {
   for (int i = 0; i < 200; ++i) {
     Whole& whole = subject_.whole(subject_.draw_length(random_.next() >> 8));
     if (whole.refused && !random_.chance(5)) continue;
-    // Empty streams are refused or give nothing, unless a wire has a negative number of frames: the
-    // whole run is then refused for values that it computes from that number, which no stream
-    // computes.
+    // An empty stream is refused or gives nothing, except if a wire has a negative number of
+    // frames. The whole run then fails on values that it computes from that number, which a stream
+    // never computes.
     const bool is_told = whole.defined || !whole.too_short;
     if (whole.length == 0 && is_told && random_.chance(40)) return whole;
     if (whole.defined && (!whole.too_short || random_.chance(5))) return whole;
@@ -228,7 +228,7 @@ void Wanderer::bind(Lane* lane) {
   const bool in = random_.chance(50);
   const Pulsed& plan = plan_of(*lane);
   const size_t i = pick(in ? plan.inputs.size() : plan.outputs.size());
-  // The output of a step lies in the buffer that was bound when it ran.
+  // The output of the last step is in the buffer that was bound during that step.
   if (!in && lane->at.mode == Mode::kStepped && lane->at.ended) return;
   const Port& port = in ? plan.inputs[i] : plan.outputs[i];
   auto& bound = in ? lane->bound_in[i] : lane->bound_out[i];
@@ -243,7 +243,7 @@ void Wanderer::bind(Lane* lane) {
   note(*lane, std::string(in ? "rill_bind_input " : "rill_bind_output ") + std::to_string(i) +
                   (to ? "" : ", null"));
   expect(status, RILL_OK, "rill_bind");
-  // A previously bound buffer may change from now on.
+  // The caller may reuse a buffer that is no longer bound.
   std::fill(bound.begin(), bound.end(), 0xFFFFFFFFFFFFFFFF);
   bound = std::move(memory);
   if (in) set_side_inputs(lane);

@@ -20,8 +20,8 @@ struct Tally {
   int64_t refused = 0;  ///< calls that had to fail, and did
 };
 
-/// Makes random calls of the sessions of a subject, and compares every output frame and value to
-/// the whole run. The progress of each stream moves along with clones and states.
+/// Makes random calls of the sessions of a subject, and compares every output with the whole run.
+/// Clones and saved states carry the progress of their stream.
 class Wanderer {
  public:
   Wanderer(Subject* subject, uint64_t seed, Tally* tally);
@@ -86,10 +86,10 @@ class Wanderer {
   void misuse(Lane* lane);
   void set_side_inputs(Lane* lane);
 
-  /// Record the status of a stream's end; false if it was refused, and the stream restarted.
+  /// Record the status of a stream's end. Return false if it was refused, and the stream restarted.
   bool end_is_fine(Lane* lane, rill_status status, const char* call);
   bool all_in(const Lane& lane) const;
-  /// Frames of an output that the whole run has.
+  /// Return the number of frames of an output in the whole run.
   static int64_t wanted(const Lane& lane, const Port& port, size_t output);
   int64_t total(const Lane& lane, const Port& port, size_t input) const;
   void check_position(const Lane& lane);

@@ -1,4 +1,4 @@
-// How streams progress: pushed, stepped, and stepped together.
+// Modes of streams: pushed, stepped, and stepped together.
 
 #include <algorithm>
 #include <cstring>
@@ -62,7 +62,7 @@ void Wanderer::finish(Lane* lane) {
   if (!end_is_fine(lane, status, "rill_finish")) return;
   lane->at.mode = Mode::kPushed;
   lane->at.ended = true;
-  // Before it was saved and pushed, the stream may have been stepped, and given frames behind its
+  // Before its state was saved, the stream may have been stepped, and have given frames past its
   // end.
   const auto& ports = plan_of(*lane).outputs;
   for (size_t i = 0; i < ports.size(); ++i) {
@@ -71,7 +71,7 @@ void Wanderer::finish(Lane* lane) {
   }
 }
 
-/// Pulls, until nothing more is given.
+/// Pull until no output gives frames.
 void Wanderer::drain(Lane* lane) {
   const auto& ports = plan_of(*lane).outputs;
   if (random_.chance(70)) {
@@ -129,7 +129,8 @@ void Wanderer::fill_pulse(Lane* lane, bool beyond) {
   }
 }
 
-/// The turn that comes next, with its frames in the buffers; false in a stream that is pushed.
+/// Prepare the next common step, with its frames in the buffers. Return false if the stream is
+/// pushed.
 bool Wanderer::next_turn(Lane* lane, rill_session_step* turn) {
   if (lane->at.mode == Mode::kPushed || lane->at.over) return false;
   const auto& ports = plan_of(*lane).inputs;
