@@ -4,7 +4,7 @@ tests/abi/rill.txt, which programs that are built already rely on. Layouts are t
 
     check.py ROOT CC [--write]
 
-What differs is either mended, or RILL_ABI is raised and the list written anew with --write.
+After a difference, either fix the header, or raise RILL_ABI and rewrite the list with --write.
 """
 
 import difflib
@@ -22,7 +22,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 
 def members(body):
-    """The names of a struct's members; a pointer to a function is named in its brackets."""
+    """Return the names of a struct's members. The name of a function pointer is in its brackets."""
     body = re.sub(r"\(\*(\w+)\)\([^)]*\)", r"\1", body)
     return MEMBER.findall(body)
 

@@ -18,7 +18,7 @@ RATES = [(48000, 16000), (44100, 16000), (16000, 48000), (16000, 44100), (8000, 
 
 
 def coefficients(up, down):
-    """The low-pass filter at up times the input's rate, whose ends are 0."""
+    """Return a low-pass filter at `up` times the input's rate, with zeros at its ends."""
     half = math.ceil(CROSSINGS * max(1.0, down / up)) * up
     beta = 0.1102 * (ATTENUATION - 8.7)
     transition = (ATTENUATION - 7.95) / (2.285 * 2 * CROSSINGS * math.pi)
@@ -36,7 +36,7 @@ def resample(sound, in_rate, out_rate):
 
 
 def tones(rate, seconds, highest):
-    """Tones up to `highest` Hz, that fade in and out."""
+    """Return tones up to `highest` Hz that fade in and out."""
     time = numpy.arange(int(rate * seconds)) / rate
     fade = numpy.sin(numpy.pi * time / seconds) ** 4
     return fade * sum(numpy.sin(2 * numpy.pi * share * highest * time + share)

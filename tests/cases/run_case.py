@@ -1,24 +1,23 @@
 #!/usr/bin/env python3
-"""Run test cases that are data: command lines of the programs, and what they must do.
+"""Run test cases that are data: command lines of the programs, with their expected results.
 
     run_case.py BIN MODELS CASE_FOLDER     one case
-    run_case.py --all CASES NAME ...       the names must be all that is in the folder
+    run_case.py --all CASES NAME ...       check that the names are all cases of the folder
 
 A case is a folder with
-    setup    optional; one line each, before anything runs:
+    setup    optional; files to make before the commands, one a line:
                  head BYTES FROM TO              the first bytes of a file
                  flip OFFSET FROM TO             a file with one byte inverted
-                 pipe TO                         a pipe that nobody writes to
+                 pipe TO                         a pipe without a writer
                  npz TO NAME:DTYPE:SHAPE ...     arrays of zeros, as in mel:<f4:1,96,40
-    cmd      one command a line, behind NAME=VALUE for variables that it sees; the last one is
-             judged, the others must succeed in silence
+    cmd      one command a line, after NAME=VALUE for its environment; the test checks the
+             last one, and the others must succeed without output
     exit     optional; the exit status, 0 unless given
-    stdout   optional; what it prints, nothing unless given
+    stdout   optional; the expected output, none unless given
     stderr   the same
-    files    optional; the files that are left in $OUT, none unless given
-In cmd and setup, $MODELS, $CASE and $OUT stand for folders; $OUT is new and empty, what setup makes
-lies in $CASE_TMP. In stdout and stderr, `...` stands for anything within a line, and on a line of
-its own for any lines.
+    files    optional; the files that remain in $OUT, none unless given
+In cmd and setup, $MODELS, $CASE and $OUT are folders. $OUT is new and empty; setup writes to $CASE_TMP. In
+stdout and stderr, `...` matches any text within a line, and on a separate line any lines.
 """
 
 import io
@@ -98,7 +97,7 @@ def lines_of(case, name, folders):
 
 
 def run_case(binaries, models, case):
-    """Return what is wrong, as lines."""
+    """Return the differences from the expected results, as lines."""
     with tempfile.TemporaryDirectory() as scratch:
         out = pathlib.Path(scratch) / "out"
         made = pathlib.Path(scratch) / "made"

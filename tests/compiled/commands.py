@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Run the commands of rill on a compiled model beside the same commands on its model.
+"""Run the commands of rill on a compiled model, and compare with the same commands on its model.
 
     commands.py RILL MODELS
 
-inspect gives the properties of the model's file; bench times steps; a stream saved in the model continues in the
-compiled model and the other way round, with the bytes of a stream that was never saved.
+inspect reports the properties of the model's file, and bench times steps. A stream that is saved in the model
+continues in the compiled model and vice versa, with the bytes of a stream that was never saved.
 """
 
 import ast
@@ -29,7 +29,7 @@ def run(*command, fails=False):
 
 
 def arrays(path):
-    """Return the bytes of the frames of each array, whose only long axis is that of frames."""
+    """Return the bytes of each frame of each array; the only long axis is that of frames."""
     found = {}
     with zipfile.ZipFile(path) as file:
         for name in file.namelist():
@@ -86,7 +86,7 @@ def check_bench(rill, compiled):
 
 
 def check_states(rill, model, compiled, folder):
-    """Save after each of some lengths, in each of both, and continue in each of both."""
+    """Save after several lengths, in the model and in the compiled model, and continue in each."""
     draw = random.Random(1)
     mel = [[draw.gauss(0, 1) for _ in range(BINS)] for _ in range(67)]
     forms = {"model": [rill, model, "--set", "B=1", "--pulse", "S=8"], "compiled": [rill, compiled]}

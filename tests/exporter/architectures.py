@@ -1,6 +1,6 @@
 """Whole architectures of torchvision, torchaudio and transformers, small and with random weights.
 
-ARCHITECTURE_CASES is a list as `modules.py` tells. What a package that is not installed defines is
+ARCHITECTURE_CASES is a list as `modules.py` describes. Architectures of packages that are not installed are
 left out, and named in LEFT_OUT.
 """
 
@@ -16,7 +16,7 @@ made = ARCHITECTURE_CASES.made
 
 
 def settled(model):
-    """Norms of running statistics do something once the statistics are not 0 and 1."""
+    """Randomise running statistics, so that norms are not the identity."""
     for module in model.modules():
         if getattr(module, "running_mean", None) is not None:
             module.running_mean.normal_(std=0.2)
@@ -25,7 +25,7 @@ def settled(model):
 
 
 class Part(nn.Module):
-    """One output of a module, and some of its inputs fixed."""
+    """Return one output of a module, with some inputs fixed."""
 
     def __init__(self, module, pick, **options):
         super().__init__()
@@ -66,7 +66,7 @@ def vision():
 
 
 def audio():
-    torch.version.cuda = None  # torchaudio is told apart by CUDA, which nothing here uses
+    torch.version.cuda = None  # torchaudio checks for CUDA, which is not used here
     from torchaudio import models as zoo
     from torchaudio.models.wavernn import UpsampleNetwork
 
@@ -177,7 +177,7 @@ def text():
 
 
 class ResidualBlock(nn.Module):
-    """HiFi-GAN's."""
+    """The blocks of HiFi-GAN."""
 
     def __init__(self, channels, kernel, dilations):
         super().__init__()
@@ -212,7 +212,7 @@ class HifiGan(nn.Module):
 
 
 class DeepFilter(nn.Module):
-    """DeepFilterNet's stages: bands, gains of bands, and complex filters over frames."""
+    """The stages of DeepFilterNet: bands, gains of bands, and complex filters over frames."""
 
     def __init__(self, bins=9, bands=4, order=3):
         super().__init__()
@@ -257,7 +257,7 @@ class SqueezeExcite(nn.Module):
 
 
 class VaeMiddle(nn.Module):
-    """Attention over the places of an image, between group norms, as in decoders of images."""
+    """Attention over the positions of an image, between group norms, as in image decoders."""
 
     def __init__(self):
         super().__init__()

@@ -1,6 +1,6 @@
-"""Small networks of the kinds that people write themselves, each with what is special about its kind.
+"""Small networks of the kinds that people write themselves, each with a feature typical of its kind.
 
-BLOCK_CASES is a list as `modules.py` tells.
+BLOCK_CASES is a list as `modules.py` describes.
 """
 
 import math
@@ -37,7 +37,7 @@ class Seanet(nn.Module):
 
 
 class Demucs(nn.Module):
-    """Down and up again in time, with gated linear units and skips that are cut to fit."""
+    """Down- and upsampling in time, with gated linear units and cropped skips."""
 
     def __init__(self):
         super().__init__()
@@ -80,7 +80,7 @@ class Wavenet(nn.Module):
 
 
 class Ecapa(nn.Module):
-    """Speaker embedding: scales in a chain, squeeze and excite, statistics with attention."""
+    """Speaker embedding: a chain of scales, squeeze and excitation, attentive statistics."""
 
     def __init__(self):
         super().__init__()
@@ -134,7 +134,7 @@ class Rotary(nn.Module):
 
 
 class Alibi(nn.Module):
-    """Attention whose scores fall with the distance."""
+    """Attention with scores that decrease with distance."""
 
     def __init__(self):
         super().__init__()
@@ -151,7 +151,7 @@ class Alibi(nn.Module):
 
 
 class Codebook(nn.Module):
-    """Residual vector quantisation: the nearest of each book, then what is left."""
+    """Residual vector quantization: the nearest entry of each codebook, then the remainder."""
 
     def __init__(self):
         super().__init__()
@@ -169,7 +169,7 @@ class Codebook(nn.Module):
 
 
 class MaskedStft(nn.Module):
-    """A mask on the spectrum, made from its logarithm, and back to samples."""
+    """A mask on the spectrum, computed from its logarithm, and an inverse transform."""
 
     def __init__(self):
         super().__init__()
@@ -202,7 +202,7 @@ class Sinc(nn.Module):
 
 
 class Diffusion(nn.Module):
-    """One step of a denoiser of images, told how noisy they are."""
+    """One step of an image denoiser with the noise level as an input."""
 
     def __init__(self):
         super().__init__()
@@ -233,7 +233,7 @@ class GraphNet(nn.Module):
 
 
 class Crnn(nn.Module):
-    """Pictures of lines of text: columns become steps of two LSTMs."""
+    """Images of text lines: columns become steps of two LSTMs."""
 
     def __init__(self):
         super().__init__()
@@ -249,7 +249,7 @@ class Crnn(nn.Module):
 
 
 class Subsampled(nn.Module):
-    """An encoder's front: two strided convolutions over time and bins, then blocks."""
+    """The front of an encoder: two strided convolutions over time and bins, then blocks."""
 
     def __init__(self):
         super().__init__()
@@ -285,7 +285,7 @@ class StateSpace(nn.Module):
 
 
 class Cached(nn.Module):
-    """Attention to what a cache holds and to new frames, of which none sees those behind it."""
+    """Causal attention of new frames to a cache and to each other."""
 
     def __init__(self):
         super().__init__()

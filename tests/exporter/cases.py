@@ -1,6 +1,6 @@
 """Small PyTorch modules, one or more for each kind of operator that the exporter writes.
 
-CASES is a list as `modules.py` tells.
+CASES is a list as `modules.py` describes.
 """
 
 import torch

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Export small PyTorch modules with torch_to_nnef, with rill-tract as the runtime that it checks with.
+"""Export small PyTorch modules with torch_to_nnef, which checks each export with rill-tract.
 
 usage: check_io.py RILL_TRACT [--tract PROGRAM] [--architectures] [NAME ...]
 
-The exporter runs the module in PyTorch, writes archive and bundle, and has the program compare; its
-own rules decide. With --tract, what rill-tract fails is tried with that program, and counts only if
-that one passes. With --architectures, whole architectures of torchvision, torchaudio and transformers
-are exported instead, which takes minutes. Exit status 77 where torch or torch_to_nnef is not installed; run.sh installs them.
+The exporter runs the module in PyTorch, writes archive and bundle, and has the program compare them by its
+own rules. With --tract, that program repeats what fails in rill-tract, and a failure counts only if it
+succeeds. With --architectures, whole architectures of torchvision, torchaudio and transformers are exported
+instead, which takes minutes. Exit status 77 without torch or torch_to_nnef; run.sh installs them.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ from extended import EXTENDED_CASES
 from integers import INTEGER_CASES
 from rarer_cases import RARER_CASES
 
-# Errors of the exporter if the runtime fails or differs; the others are about its own writing.
+# Errors of the exporter if the runtime fails or differs. Its other errors concern its own writing.
 RUNTIME_ERRORS = ("T2NErrorIOPytorchTractNotISO", "T2NErrorTract")
 
 
@@ -54,7 +54,7 @@ def outcome(program, module, inputs, axes, options, folder):
             export_model_to_nnef(module, inputs, folder / "m.nnef.tgz", target, input_names=names,
                                  output_names=[f"output_{i}" for i in range(count)],
                                  log_level=logging.CRITICAL)
-    except Exception as error:  # the exporter raises many kinds
+    except Exception as error:  # the exporter raises many types
         return f"{type(error).__name__}: {error}"
     return ""
 

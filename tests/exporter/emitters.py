@@ -1,6 +1,6 @@
-"""Small PyTorch modules: what the exporter writes otherwise than `cases.py` and `rarer_cases.py` have.
+"""Small PyTorch modules for forms that the exporter does not write in `cases.py` and `rarer_cases.py`.
 
-EMITTER_CASES is a list as `modules.py` tells.
+EMITTER_CASES is a list as `modules.py` describes.
 """
 
 import torch

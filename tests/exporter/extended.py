@@ -1,7 +1,7 @@
-"""What the exporter writes beyond PyTorch's operators: quantised models and weights, its own operators,
+"""Exports beyond PyTorch's operators: quantized models and weights, the exporter's own operators, mixtures of
 experts, and the options of its target.
 
-EXTENDED_CASES is a list as `modules.py` tells.
+EXTENDED_CASES is a list as `modules.py` describes.
 """
 
 import copy
@@ -23,7 +23,7 @@ SUPER = {"check_io_tolerance": TractCheckTolerance.SUPER}
 
 
 def quantised(name, module, x):
-    """Add a module with its weights and activations in 8 bits, their ranges those of x."""
+    """Add a module with weights and activations of 8 bits, with ranges calibrated on x."""
     def make():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -84,7 +84,7 @@ def eight_bits():
 
 
 def four_bits(module):
-    """The module with the weights of all layers packed as Q4_0."""
+    """Return the module with the weights of all layers packed as Q4_0."""
     for layer in list(module.modules()):
         if isinstance(layer, (nn.Linear, nn.Embedding, nn.Conv1d, nn.Conv2d)):
             packed = fp_to_tract_q4_0_with_min_max_calibration(layer.weight.detach())

@@ -1,6 +1,6 @@
-"""Arithmetic of integers on both sides of 0, and of integers beside floats.
+"""Arithmetic of integers on both sides of 0, and of integers with floats.
 
-INTEGER_CASES is a list as `modules.py` tells.
+INTEGER_CASES is a list as `modules.py` describes.
 """
 
 import torch

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Export small language models with torch_to_nnef_llm, with rill-tract as the runtime it checks with.
+"""Export small language models with torch_to_nnef_llm, which checks each export with rill-tract.
 
 usage: language_models.py RILL_TRACT [--tract PROGRAM] [--keep FOLDER] [NAME ...]
 
-Models of transformers with random weights and a tokenizer of single letters are exported with their
-caches as inputs and outputs; then the bundles that the exporter writes for prompts, prompts with a
-past, and single tokens are run. With --tract, what rill-tract fails is tried with that program, and
-counts only if that one passes. With --keep, archives and bundles stay in that folder. Exit status 77
-where a package is not installed.
+Models of transformers with random weights and a tokenizer of single letters are exported with their caches as
+inputs and outputs. Then the program runs the bundles that the exporter writes for prompts, prompts with a
+past, and single tokens. With --tract, that program repeats what fails in rill-tract, and a failure counts
+only if it succeeds. With --keep, archives and bundles remain in that folder. Exit status
+77 if a package is not installed.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ import warnings
 
 try:
     import torch
-    torch.version.cuda = None  # a torchaudio for another CUDA would keep transformers from loading
+    torch.version.cuda = None  # with a torchaudio for another CUDA, transformers would not load
     import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers
     from torch_to_nnef.inference_target.tract import TractCheckTolerance
@@ -38,7 +38,7 @@ HEAD = dict(head_dim=16)
 EXPERTS = dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32)
 SUPER = {"tract_check_io_tolerance": TractCheckTolerance.SUPER}
 HALF = {"force_module_dtype": "f16", **SUPER}
-# name: kind of model, what its configuration has more, options of the export
+# name: kind of model, further configuration, options of the export
 MODELS = {
     "llama": ("Llama", {}, {}),
     "llama_tied": ("Llama", {"tie_word_embeddings": True}, {}),
@@ -129,7 +129,7 @@ def outcome(program, name, folder):
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             dump_llm(local_dir=folder / "model", export_dirpath=folder / "export",
                      tract_specific_path=pathlib.Path(program), log_level=logging.CRITICAL, **options)
-    except BaseException as error:  # the exporter raises many kinds, SystemExit among them
+    except BaseException as error:  # the exporter raises many types, including SystemExit
         return f"{type(error).__name__}: {error}"
     archive = next((folder / "export").glob("**/*.nnef.tgz"))
     return run(program, archive, next((folder / "export").glob("**/prompt_inputs.npz")).parent)

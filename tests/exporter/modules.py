@@ -1,4 +1,4 @@
-"""What the lists of modules share: a function as a module, and random inputs."""
+"""Shared code of the lists of modules: a function as a module, and random inputs."""
 
 import torch
 from torch import nn
@@ -16,8 +16,8 @@ class Fn(nn.Module):
 
 
 class Cases(list):
-    """Cases (name, module, inputs, open axes, options), or (name, what makes the next three, None,
-    None, options).
+    """A list of cases (name, module, inputs, open axes, options), or (name, function that returns module,
+    inputs and open axes, None, None, options).
 
     Open axes are None, those of the first input as {1: "S"}, or those of some as
     {"input_1": {1: "S"}}. Options are those of the exporter's target.
@@ -29,7 +29,7 @@ class Cases(list):
         self.append((name, module.eval(), inputs, axes, options))
 
     def made(self, name, make, **options):
-        """Add what is big: a function that returns module, inputs and open axes."""
+        """Add a large case: a function that returns module, inputs and open axes."""
         self.append((name, make, None, None, options))
 
 

@@ -1,4 +1,4 @@
-"""Modules composed at random of what speech models are made of. They take [batch, frames, features]."""
+"""Random compositions of the layers of speech models. They take [batch, frames, features]."""
 
 import torch
 import torch.nn.functional as F
@@ -6,7 +6,7 @@ from torch import nn
 
 
 class Channels(nn.Module):
-    """A module of [batch, channels, frames] among those of [batch, frames, features]."""
+    """Adapt a module of [batch, channels, frames] to [batch, frames, features]."""
 
     def __init__(self, inner):
         super().__init__()
@@ -30,7 +30,7 @@ class Causal(nn.Module):
 
 
 class Prefixed(nn.Module):
-    """Frames that are learned, or zeros, in front of a window."""
+    """A prefix of learned frames or zeros before a window."""
 
     def __init__(self, dice, features):
         super().__init__()
@@ -60,7 +60,7 @@ class Same(nn.Module):
 
 
 class Cropped(nn.Module):
-    """A valid window beside the frames that it is in the middle of."""
+    """A valid convolution plus the cropped input."""
 
     def __init__(self, dice, features):
         super().__init__()
@@ -73,7 +73,7 @@ class Cropped(nn.Module):
 
 
 class Halved(nn.Module):
-    """Down and up again, beside a way that stays."""
+    """Downsampling and upsampling, plus a skip connection."""
 
     def __init__(self, dice, features):
         super().__init__()
@@ -140,7 +140,7 @@ class Trimmed(nn.Module):
 
 
 class Delta(nn.Module):
-    """Differences of frames, as features have them."""
+    """Differences of neighbouring frames, as in feature extraction."""
 
     def __init__(self, dice, features):
         super().__init__()
@@ -157,7 +157,7 @@ class Delta(nn.Module):
 
 
 class First(nn.Module):
-    """The first frames against all."""
+    """Subtract a statistic of the first frames from all frames."""
 
     def __init__(self, dice, features):
         super().__init__()
@@ -181,7 +181,7 @@ class Running(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """Of [batch, frames, features]."""
+    """A recurrent layer over [batch, frames, features]."""
 
     def __init__(self, dice, features):
         super().__init__()
@@ -206,7 +206,7 @@ class Normed(nn.Module):
 
 
 class Stacked(nn.Module):
-    """Frames of the past beside each, by slices of a padded stream."""
+    """Concatenate each frame with its neighbours, by slices of a padded stream."""
 
     def __init__(self, dice, features):
         super().__init__()
@@ -220,7 +220,7 @@ class Stacked(nn.Module):
 
 
 class Attention(nn.Module):
-    """Heads that see frames around, by a band, by chunks, or all of the past up to a bound."""
+    """Attention heads over a band, over chunks, or over a chunk and its past."""
 
     def __init__(self, dice, features):
         super().__init__()
@@ -250,7 +250,7 @@ class Attention(nn.Module):
 
 
 class Positions(nn.Module):
-    """A table, or sines, by the number of the frame."""
+    """Add a table or sines, indexed by frame number."""
 
     def __init__(self, dice, features):
         super().__init__()
@@ -265,7 +265,7 @@ class Positions(nn.Module):
 
 
 class Folded(nn.Module):
-    """Pairs of frames as one, and apart again."""
+    """Merge pairs of frames, or split frames into pairs."""
 
     def __init__(self, dice, features):
         super().__init__()
@@ -282,7 +282,7 @@ class Folded(nn.Module):
 
 
 class Whole(nn.Module):
-    """Layers, the speaker that they are told, and what is known at the end."""
+    """Layers, a speaker input, and outputs that are known at the end."""
 
     def __init__(self, dice, features, layers, keep, side, ends):
         super().__init__()
@@ -324,7 +324,7 @@ OF_FRAMES = [Recurrent, Recurrent, Normed, Normed, Stacked, Attention, Positions
 
 
 def random_module(dice):
-    """A module and the shapes of its inputs, S standing for the stream."""
+    """Return a random module and the shapes of its inputs; S is the length of the stream."""
     features = dice.choice([2, 4])
     layers, keep = [], []
     for _ in range(dice.choice([1, 2, 3, 3, 4, 5])):

@@ -1,6 +1,6 @@
-"""Small PyTorch modules: the rarer types, ranks and parameters of what `cases.py` has.
+"""Small PyTorch modules: the rarer types, ranks and parameters of the operators in `cases.py`.
 
-RARER_CASES is a list as there.
+RARER_CASES is a list as `modules.py` describes.
 """
 
 import torch
@@ -362,7 +362,7 @@ def open_axes():
 
 
 class LastLayer(nn.Module):
-    """The state that a classifier reads: that of the last layer, of which there is one."""
+    """The last state of a one-layer RNN, as a classifier reads it."""
 
     def __init__(self):
         super().__init__()

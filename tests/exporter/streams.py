@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Export modules composed at random, stream them, and compare every frame with PyTorch.
+"""Export random modules, stream them, and compare every frame with PyTorch.
 
 usage: streams.py LIBRILL [--seed N] [--modules N] [--seconds N]
 
-Each module is exported with torch_to_nnef with an open axis S, pulsed at several pulses, and pushed
-in ragged pieces at lengths long and short. What rill refuses, and what the exporter cannot export,
-is counted with its reason. Exit status 1 where anything differs; 77 where PyTorch or torch_to_nnef
-is missing.
+Each module is exported by torch_to_nnef with an open axis S, pulsed at several pulses, and pushed in pieces
+of random size at short and long lengths. Refusals of rill and failures of the exporter are counted by reason.
+Exit status 1 if anything differs; 77 without PyTorch or torch_to_nnef.
 """
 
 import argparse
@@ -42,7 +41,7 @@ def exported(module, shapes, folder, least):
     with torch.no_grad():
         outputs = module(*example)
     count = 1 if isinstance(outputs, torch.Tensor) else len(outputs)
-    # The exporter asks a program for its version, and would download one where none is named.
+    # The exporter asks a program for its version, and would download one if none is given.
     version = TractNNEF.latest_version()
     program = folder / "version"
     program.write_text(f"#!/bin/sh\necho rill {version.to_str()}\n")
@@ -85,7 +84,7 @@ class Campaign:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 path = exported(module, shapes, pathlib.Path(folder), least)
-            except Exception as error:  # the exporter raises many kinds
+            except Exception as error:  # the exporter raises many types
                 return self.note("not exported", seed, error)
             try:
                 model = Model(self.library, path=path)
@@ -118,7 +117,7 @@ class Campaign:
             try:
                 with torch.no_grad():
                     outputs = module(*inputs)
-            except Exception:  # PyTorch has no value at this length
+            except Exception:  # PyTorch is undefined at this length
                 continue
             outputs = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
             expected = [x.numpy() for x in outputs]

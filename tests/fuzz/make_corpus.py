@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the seeds of the fuzz corpora from the tests' own models, cases and expressions.
 
-usage: make_corpus.py        (in the root of the project; findings in the corpora stay)
+usage: make_corpus.py        (run it in the root of the project; it keeps findings in the corpora)
 """
 
 import gzip
@@ -44,7 +44,7 @@ def archives():
 
 
 def graphs():
-    """Texts without their long lists of numbers, which only slow the fuzzer down."""
+    """Drop long lists of numbers from texts, since they only slow the fuzzer down."""
     for archive in sorted((ROOT / "tests/models").glob("*/model.nnef.tgz")):
         with tarfile.open(archive) as tar:
             for member in tar.getmembers():
@@ -94,7 +94,7 @@ def cases():
 
 
 def onnx_models():
-    """Small tests of the standard, one for each operator; kept as they are without the package."""
+    """Write small tests of the standard, one per operator. Without the package, keep the existing ones."""
     try:
         from onnx.backend.test import loader
     except ImportError:
@@ -123,11 +123,11 @@ def main():
         put("symbols", f"{number:02}", text.encode())
     for number in range(8):
         put("streams", f"{number}", struct.pack("<QQ", 1000 + number, 77 * number))
-    # Graphs, and changes to their plan files: a place, a width and a value each.
+    # Graphs, with changes to their plan files: an offset, an operation and a value each.
     draw = random.Random(1)
     for number in range(24):
         put("plan", f"{number:02}", bytes([10 * number, number]) + draw.randbytes(4 * (number % 5)))
-    # A case, one of its plans and a tier, and changes to the numbers of its file.
+    # A case, one of its plans and a tier, with changes to the numbers of its file.
     for number in range(64):
         head = struct.pack("<HBB", 7 * number, number, number)
         put("plan_numbers", f"{number:02}", head + draw.randbytes(8 * (number % 4)))

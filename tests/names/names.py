@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Give models hostile names to every command, and see that no terminal and no page obeys them.
+"""Give models with hostile names to every command, and check that no terminal or page interprets them.
 
     names.py RILL RILL_TRACT
 
-Each name stands for nodes, wires, symbols, tensors, attributes, operators, properties and metadata of an
-ONNX file, for the same in NNEF, and in what is compiled and written from these. Whatever a command
-prints has no control character but ends of lines of its own, no bidirectional override, and no line that
-a name began. JSON gives the names back as they are. Pages hold them as text alone.
+Each name is used for nodes, wires, symbols, tensors, attributes, operators, properties and metadata of an
+ONNX file, for the same in NNEF, and in files compiled and written from these. The output of a command must
+have no control character except its own line ends, no bidirectional override, and no line that starts inside
+a name. JSON must return the names unchanged. Pages must contain them as text only.
 """
 
 import json
@@ -74,8 +74,7 @@ def floats(name, *values):
 
 
 def onnx_model(name, symbol="time", op="Relu", attribute=b"", domain=""):
-    """Add a constant, then `op`; every name of the file is `name`, with something behind it where they
-    have to differ."""
+    """Add a constant, then `op`. Every name of the file is `name`, with a suffix where names must differ."""
     nodes = [onnx_node("Add", name, [name, name + "w"], [name + "y"]),
              onnx_node(op, name + "2", [name + "y"], [name + "z"], attribute, domain)]
     graph = (b"".join(field(1, each) for each in nodes) + field(2, name) + field(5, floats(name + "w", 1.0))
@@ -214,7 +213,7 @@ def every_command(look, rill, tract, what, model, symbol, name, folder):
 
 
 def refused_files(look, rill, tract, name, folder):
-    """Files whose names are in the error."""
+    """Return files whose names appear in an error."""
     files = {
         "operator": onnx_model("x", op=name),
         "domain": onnx_model("x", op="Relu", domain=name),

@@ -1,11 +1,11 @@
-"""Give rill ONNX files that are cut, altered and wrong in every part, and see that it tells so.
+"""Run rill on ONNX files that are cut, altered and wrong in every part, and check its errors.
 
     python altered.py PROGRAM [--seed N] [--count N] [FILE ...]
 
-Models of a few nodes, and FILEs, are changed as messages (a name, a type, an extent, an attribute, an
-edge that closes a circle, weights in files beside) and as bytes. Each has to run or be refused with
-one error, within a time and a memory that a file of its size can ask for. Ends with 1 where one
-crashes, hangs or says nothing; with 77 without onnx.
+Models of a few nodes, and FILEs, are changed as messages (a name, a type, an extent, an attribute, an edge
+that closes a cycle, external weights) and as bytes. Each must run or be refused with one error, within the
+time and memory that fit a file of its size. Exit status 1 if one crashes, hangs or fails silently; 77 without
+onnx.
 """
 import argparse
 import random
@@ -71,7 +71,7 @@ def models():
 
 
 def every(message):
-    """All messages in a message."""
+    """Yield all messages inside a message."""
     yield message
     for field, value in message.ListFields():
         if field.type == field.TYPE_MESSAGE:
@@ -80,7 +80,7 @@ def every(message):
 
 
 def altered(model, rng):
-    """Change one field of the message to something else of its kind."""
+    """Change one field of the message to another value of its type."""
     message = rng.choice(list(every(model)))
     fields = message.DESCRIPTOR.fields
     field = rng.choice(fields)

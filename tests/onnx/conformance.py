@@ -3,14 +3,13 @@
 
     conformance.py RILL [--at-least N] [--only REGEX] [--failures FILE] [--table FILE] [--keep FOLDER]
 
-The package `onnx` makes the tests: its cases of single nodes and the models that it ships. Each is
-run as
+The package `onnx` makes the tests: cases of single nodes, and the models that it contains. Each runs as
     rill model.onnx --input-facts-from-bundle I run --input-from-bundle I --assert-output-bundle O
-whose default is the tolerance of the cases; arrays of bfloat16 are floats there, and
---allow-float-casts is given, as no npz holds them. Prints how many pass, by kind, and every reason why others do not.
-Fails where fewer than N pass, or where one crashes. Exits with 77, which CTest takes for skipped,
-where there is no such package. The table is JSON: by operator, how many of its cases pass, of how
-many; a model of several nodes counts for the first.
+with the default tolerance of the cases. Arrays of bfloat16 become floats, with --allow-float-casts, because
+npz files cannot store them. Prints the passing cases by kind, and every reason for a failure. Fails if fewer
+than N pass, or if one crashes. Exit status 77, which CTest counts as skipped, without the package. The table
+is JSON: for each operator, the number of its cases that pass and their total; a model of several nodes counts
+for the first operator.
 """
 
 import argparse
@@ -38,7 +37,7 @@ def load_cases():
 
 
 def arrays_of(case):
-    """Pairs of inputs and outputs by name; None for what is no tensor."""
+    """Return pairs of inputs and outputs by name; None for values other than tensors."""
     import onnx
     from onnx import numpy_helper
     if case.data_sets is not None:
@@ -88,14 +87,14 @@ def write_npz(path, arrays):
 
 
 def narrowed(model):
-    """Whether bfloat16 goes in or out of the model."""
+    """Return whether the model has bfloat16 inputs or outputs."""
     from onnx import TensorProto
     return any(value.type.tensor_type.elem_type == TensorProto.BFLOAT16
                for value in [*model.graph.input, *model.graph.output])
 
 
 def run_case(rill, case, folder):
-    """None if the case passes, else why not."""
+    """Return None if the case passes, else the reason."""
     import onnx
     folder.mkdir(parents=True, exist_ok=True)
     model, sets = arrays_of(case)

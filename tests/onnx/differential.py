@@ -2,11 +2,10 @@
 
     python differential.py PROGRAM [--seed N] [--count N] [--open]
 
-Attributes, shapes and values are drawn: the conformance tests of the standard have one or two forms
-of each operator. Prints what differs. Ends with 77 without onnxruntime, with 1 where something
-differs or crashes; a refusal that names the operator is none. Left out, as rill follows the standard
-where onnxruntime has limits of its own: dilations together with auto_pad, windows larger than what
-they slide over.
+Attributes, shapes and values are random, since the conformance tests of the standard have only one or two
+forms of each operator. Prints differences. Exit status 1 if something differs or crashes; 77 without
+onnxruntime. A refusal that names the operator is accepted. Left out, because rill follows the standard and
+onnxruntime has limits: dilations together with auto_pad, and windows larger than their input.
 """
 import argparse
 import random
@@ -48,13 +47,13 @@ MAKERS = [
     drawn_images.bit_cast, drawn_images.linear_attention, drawn_images.flex_attention, drawn_lists.lists,
     drawn_counts.counts]
 
-# Operators that onnxruntime lacks, or has for some types only.
+# Operators that onnxruntime lacks, at least for some types.
 BY_REFERENCE = {"BitCast", "Det", "FlexAttention", "LinearAttention"}
 
 
 def expected(made, case):
-    """What onnxruntime makes of a case, or the reference of the standard where it lacks the operator;
-    None where neither runs it."""
+    """Return the results of onnxruntime, or of the standard's reference if it lacks the operator; None if
+    neither runs the case."""
     try:
         session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
         return session.run(None, case.inputs)
@@ -65,9 +64,9 @@ def expected(made, case):
 
 
 def outcome(case, opset, program, folder, is_open):
-    """What is wrong, None if nothing is, and "left" where onnxruntime does not run the case.
+    """Return the fault, None if there is none, or "left" if onnxruntime does not run the case.
 
-    `is_open`: most extents of the file are names, which become numbers after it is read."""
+    `is_open`: most extents of the file are symbols, which are bound after it is read."""
     model, given, found = folder / "m.onnx", folder / "in.npz", folder / "out.npz"
     named = {}
 
@@ -86,7 +85,7 @@ def outcome(case, opset, program, folder, is_open):
     settings = [part for name, number in named.items() for part in ("--set", f"{name}={number}")]
     run = subprocess.run([program, model, *settings, "run", "--input-from-bundle", given, "--save-outputs",
                           found], capture_output=True, text=True, timeout=120)
-    # An open axis is assumed to be long enough if its extent leads nowhere else.
+    # rill assumes that an open axis is long enough if its symbol has no other use.
     late = is_open and 'at stage "set"' in run.stderr
     if run.returncode == 1 and (late or f"{case.op}, opset" in run.stderr):
         return "refused"

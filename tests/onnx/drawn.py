@@ -1,4 +1,4 @@
-"""A node of ONNX with drawn attributes, shapes and values, as a model of its own."""
+"""A random ONNX node with random attributes, shapes and values, as a model."""
 import random
 
 import numpy as np
@@ -22,11 +22,11 @@ def bytes_of(kind, *shape):
 
 
 class Case:
-    """One node: inputs that are given, inputs that are constants, attributes.
+    """One node: its inputs, constants and attributes.
 
-    The opset is drawn by the caller unless it is at least `since`. Floats may differ by `loose` times
-    the usual. `ahead` are nodes whose outputs the node takes by name. `told` has, for outputs that are
-    not specified in whole, where they are. Extents of a `closed` one are always numbers."""
+    The caller draws the opset, unless it is at least `since`. Floats may differ by `loose` times the usual
+    tolerance. `ahead` are nodes whose outputs the node reads by name. `told` gives the specified positions of
+    outputs that are not specified everywhere. The extents of a `closed` case are always numbers."""
 
     def __init__(self, op, inputs, constants=None, order=None, outputs=1, since=0, domain="", loose=1,
                  ahead=(), told=None, closed=False, **attributes):
@@ -37,8 +37,8 @@ class Case:
         self.ahead, self.told, self.closed = ahead, told or {}, closed
 
     def model(self, opset, extent=lambda extent: extent):
-        """The node as a model. `extent` gives what the file states for an extent of an input: a number,
-        or a name."""
+        """Return the node as a model. `extent` returns the file's entry for an extent of an input: a
+        number or a name."""
         outputs = [f"y{i}" for i in range(self.outputs)]
         node = helper.make_node(self.op, self.order, outputs, domain=self.domain, **self.attributes)
         kind = onnx.helper.np_dtype_to_tensor_dtype

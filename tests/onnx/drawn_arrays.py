@@ -1,4 +1,4 @@
-"""Drawn nodes that compute with elements, move them, or run graphs of their own."""
+"""Random nodes that compute with elements, move them, or run subgraphs."""
 import random
 
 import numpy as np
@@ -39,8 +39,8 @@ def array():
         Case("DepthToSpace", {"x": noise(1, 8, 2, 3)}, blocksize=2, mode=pick(["DCR", "CRD"]))])
 
 
-# Infinities, halves to round, signs of zero, ends of exponentials, and magnitudes of floats. Subnormal
-# numbers are zeros in a step, and where one operand is no number, minima and maxima are the other.
+# Infinities, ties for rounding, signed zeros, ends of exponentials, and magnitudes of floats. A step flushes
+# subnormal numbers to zero. If one operand is NaN, minima and maxima return the other.
 EXTREMES = np.array([-np.inf, np.inf, -0.0, 0.0, 3e38, -3e38, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 88, -88, 89,
                      104, -104, 1000, -1000, 2**24, 5e9, -5e9, 1e-7, -1e-7, 1e-30], np.float32)
 
@@ -177,7 +177,7 @@ def einsum():
 
 
 class Sizes(Case):
-    """Arithmetic on the extents of an input, as integers of 64 or 32 bits, and what is cut with it."""
+    """Arithmetic on the extents of an input, as integers of 64 or 32 bits, with a slice by the result."""
 
     def __init__(self):
         frames = int(np.exp(np.random.uniform(0, np.log(3000))))
@@ -279,7 +279,7 @@ def control():
 
 
 class Nested(Case):
-    """A node with a graph that reads values of the graph around it, too."""
+    """A node with a subgraph that also reads values of the outer graph."""
 
     def __init__(self, op, inputs, constants=None, order=None, outputs=1, **attributes):
         names = {each for graph in attributes.values() if hasattr(graph, "node")

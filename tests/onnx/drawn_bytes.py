@@ -1,4 +1,4 @@
-"""Drawn nodes of com.microsoft on quantised numbers: products, attention, convolutions, pools, selections."""
+"""Random com.microsoft nodes on quantized numbers: matmuls, attention, convolutions, pools, selections."""
 import random
 
 import numpy as np
@@ -69,7 +69,7 @@ def qpool():
 def qconv():
     last, axes, group = pick([0, 1]), pick([1, 2]), pick([1, 1, 2, 3])
     kind = pick([np.uint8, np.int8])
-    # From some 250 terms of a sum on, f32 does not hold it.
+    # Sums of more than about 250 terms are not exact in f32.
     channels, filters = group * pick([about(4), about(4), about(160)]), group * about(4)
     kernel = [pick([1, 2, 3]) for _ in range(axes)]
     each = pick([(), (filters,)])

@@ -1,5 +1,4 @@
-"""Drawn nodes of com.microsoft that language models have: attentions with masks and caches, weights of
-few bits."""
+"""Random com.microsoft nodes of language models: attentions with masks and caches, and quantized weights."""
 import math
 import random
 
@@ -10,12 +9,12 @@ from drawn import Case, bytes_of, noise, pick
 
 
 def about(most, least=1):
-    """A number from `least` to `most`, log-uniformly."""
+    """Return a number from `least` to `most`, log-uniform."""
     return int(math.exp(random.uniform(math.log(least), math.log(most + 1))))
 
 
 def listed(names, given):
-    """Inputs in their order, empty where one is left out."""
+    """List the inputs in order, with "" for an omitted input."""
     order = [name if name in given else "" for name in names]
     while order[-1] == "":
         order.pop()
@@ -23,7 +22,7 @@ def listed(names, given):
 
 
 class Lengths:
-    """What is in a cache before and after a run of `group_query`, per batch."""
+    """The content of a cache before and after a run of `group_query`, per batch element."""
 
     def __init__(self):
         way = pick(["prompt", "prompt", "next", "next", "chunk", "ragged"])
@@ -31,7 +30,7 @@ class Lengths:
         self.frames = 1 if way == "next" else about(24)
         self.past = about(150) if way != "prompt" else pick([None, 0, self.frames + about(9) - 1])
         if way == "ragged" and pick([0, 1]):
-            self.past = self.frames  # where a shared buffer has room for the new frames alone
+            self.past = self.frames  # a shared buffer with room for the new frames only
         shared = self.past is not None and self.past >= self.frames and pick([0, 1])
         most = self.past if shared else (self.past or 0) + self.frames
         self.fresh = None
@@ -52,7 +51,7 @@ class Lengths:
         self.after = np.array(self.after, np.int32)
 
     def told(self, causal, size):
-        """Where the outputs are specified: not in the rows of a batch that are padding."""
+        """Return where the outputs are specified: not in rows that are padding."""
         fresh = np.full(self.batch, self.frames) if self.fresh is None else self.fresh
         before = np.maximum(self.after - fresh, 0)
         rows = before[:, None] + np.arange(self.frames) < self.after[:, None]
@@ -64,7 +63,7 @@ class Lengths:
 
 
 def mixed(lengths, kept, heads, size, causal):
-    """Attributes and inputs that change the scores, and their positions."""
+    """Return attributes and inputs that change the scores, and their positions."""
     more, given = {}, {}
     if pick([0, 0, 1]):
         more["scale"] = pick([0.3, 1.5])
@@ -111,7 +110,7 @@ def group_query():
     constants, ahead = {}, []
     if pick([0, 1]):
         constants["total"] = np.array(lengths.total, np.int32).reshape(pick([(), (1,)]))
-    else:  # as files have it that count the frames of a mask
+    else:  # the form of files that count the frames of a mask
         given["mask"] = np.ones((batch, lengths.total), np.int64)
         ahead = [helper.make_node("Shape", ["mask"], ["long"], start=1),
                  helper.make_node("Cast", ["long"], ["total"], to=TensorProto.INT32)]
@@ -124,7 +123,7 @@ def group_query():
 
 
 def padding(batch, queries, keys):
-    """A mask of integers in one of its forms, of which the first key is open."""
+    """Return an integer mask in one of its forms, with the first key visible."""
     ends = np.array([about(keys) for _ in range(batch)], np.int32)
     mask = np.random.randint(0, 2, (batch, queries, keys), np.int32)
     mask[:, :, 0] = 1
@@ -176,7 +175,7 @@ def heads_of_input():
         given["mask"] = np.concatenate([given["mask"], np.array(first, np.int32)])
     order = listed(["x", "w", "b", "mask", "past", "bias"], {**given, **constants})
     sizes = {} if width == size else {"qkv_hidden_sizes": [heads * size, heads * size, heads * width]}
-    # Where a query sees masked keys alone, its scores are rounded to what -10000 leaves.
+    # If a query sees masked keys only, adding -10000 rounds away the digits of its scores.
     return Case("Attention", given, constants, order, 2 if past else 1, domain="com.microsoft", closed=starts,
                 loose=300 if starts and one_way else 1, num_heads=heads, unidirectional=one_way, **sizes,
                 **pick([{}, {"scale": 0.4}]))
@@ -216,7 +215,7 @@ def few_bits():
         constants["b"] = noise(rows).astype(kind)
     order = listed(["x", "w", "s", "z", "g", "b"], {"x": 0, **constants})
     x = noise(*[about(5) for _ in range(pick([1, 2, 2, 3]) - 1)], length).astype(kind)
-    # Sums of many products; those of codes of 8 bits are large before they cancel.
+    # Sums of many products. With codes of 8 bits these are large before they cancel.
     return Case("MatMulNBits", {"x": x}, constants, order, domain="com.microsoft",
                 loose=(5 if kind is np.float16 else 1) * (10 if bits == 8 else 2), K=length, N=rows,
                 bits=bits, block_size=block)

@@ -1,4 +1,4 @@
-"""Drawn loops that end where what their turns count reaches a size."""
+"""Random loops that end when a counter reaches a size."""
 import numpy as np
 from onnx import TensorProto, helper
 
@@ -10,14 +10,14 @@ HUGE = np.iinfo(np.int64).max
 
 
 class Terms:
-    """Comparisons of a counter with an end, as many files as there are write them."""
+    """Comparisons of a counter with an end, in the forms that files use."""
 
     def __init__(self, up):
         self.strict, self.swapped, self.negated = (pick([True, False]) for _ in range(3))
         self.up = up
 
     def nodes(self, counter, end, out):
-        # i < end and its like; the reverse of each, negated.
+        # `i < end` and its variants, and the negated opposite of each.
         op = ("Less" if self.strict else "LessOrEqual") if self.up != self.swapped else (
             "Greater" if self.strict else "GreaterOrEqual")
         sides = [end, counter] if self.swapped else [counter, end]
@@ -29,7 +29,7 @@ class Terms:
 
 
 def computed(start, out, prefix, constants):
-    """Nodes that make a size of another one."""
+    """Nodes that compute one size from another."""
     nodes, wire = [], start
     for i in range(pick([0, 1, 1, 2, 3])):
         op = pick(["Add", "Sub", "Sub", "Div", "Mul", "Max", "Min"])
@@ -70,7 +70,7 @@ def counts():
         body, "body", [info("t", TensorProto.INT64, []), info("c", TensorProto.BOOL, []), info("s"),
                        *(info(name, TensorProto.INT64, []) for name in "ije")],
         [*(info(name) for name in ("on", "n", "i1", "j1", "e1")),
-         # Where there is no turn, the list has the shape that is told.
+         # Without an iteration, the list has its declared shape.
          *([info("n", TensorProto.FLOAT, [3])] * listed)])
     turns = pick(["most", "most", "", "few", "frames"])
     nodes.append(node("Loop", [turns, in_front, "h", first, first, end],

@@ -1,4 +1,4 @@
-"""Drawn nodes of regions, offsets, matrices and linear attention."""
+"""Random nodes of regions, offsets, matrices and linear attention."""
 import random
 
 import numpy as np
@@ -8,13 +8,13 @@ from drawn import Case, ints, noise, pick
 
 
 def extents(low, high):
-    """Spread evenly over orders of magnitude."""
+    """Draw a number evenly over orders of magnitude."""
     return int(round(low * (high / low) ** random.random()))
 
 
 def det():
     n = pick([0, 1, 2, 3, 5, 8, 13])
-    # Far from singular, where sums in f32 would lose digits, and with rows in any order.
+    # Far from singular, where f32 sums would lose digits, with rows in random order.
     x = noise(*pick([(), (1,), (3,), (2, 4)]), n, n) + np.float32(n) * np.eye(n, dtype="f4")
     x = x[..., np.random.permutation(n), :]
     if n > 1 and pick([0, 0, 0, 1]):
@@ -84,7 +84,7 @@ def bit_cast():
     size = pick([1, 2, 4, 8])
     kinds = {1: ["u1", "i1"], 2: ["u2", "i2", "f2"], 4: ["u4", "i4", "f4"], 8: ["u8", "i8", "f8"]}[size]
     shape = pick([(), (1,), (3, 4), (2, 0, 3)])
-    # Not all ones in an exponent: the payload of a NaN is no number that files of results keep apart.
+    # Not all exponent bits set: result files do not preserve the payload of a NaN.
     x = np.random.randint(0, 2**(8 * size - 2), shape, dtype="u8").astype(f"u{size}").view(pick(kinds))
     to = helper.np_dtype_to_tensor_dtype(np.dtype(pick(kinds)))
     return Case("BitCast", {"x": np.asarray(x)}, since=-26, to=to)

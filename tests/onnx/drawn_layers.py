@@ -1,4 +1,4 @@
-"""Drawn nodes with weights: convolutions, pools, recurrent layers, norms, attention, integers."""
+"""Random nodes with weights: convolutions, pools, recurrent layers, norms, attention, integers."""
 import random
 
 import numpy as np
@@ -7,7 +7,7 @@ from drawn import Case, bytes_of, ints, noise, pick
 
 
 def windows(axes, kernel, auto_pad):
-    """Pads of a window, or a way to find them."""
+    """Return the pads of a window, or a mode that computes them."""
     way = pick(["pads", "none", *(["SAME_UPPER", "SAME_LOWER"] if auto_pad else [])])
     if way == "pads":
         return {"pads": [random.randrange(k) for k in kernel] * 2}

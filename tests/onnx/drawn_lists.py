@@ -1,4 +1,4 @@
-"""Drawn loops whose turns append to sequences and to tensors, and what reads these."""
+"""Random loops that append to sequences and to tensors, with nodes that read these."""
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -9,7 +9,7 @@ node = helper.make_node
 
 
 def long(most):
-    """A length, as often short as long."""
+    """Draw a length, log-uniform."""
     return int(round(most ** np.random.rand()))
 
 
@@ -18,7 +18,7 @@ def info(name, kind=TensorProto.FLOAT, shape=None):
 
 
 class Lists(Case):
-    """Several nodes, the outputs of which are y0, y1 and so on."""
+    """Several nodes with the outputs y0, y1, ..."""
 
     def __init__(self, inputs, constants, nodes, outputs):
         super().__init__("Loop", inputs, constants, outputs=outputs)
@@ -38,8 +38,8 @@ class Lists(Case):
 
 
 def appended(body, prefix, values, starts_with):
-    """Nodes that append drawn values to the sequence `prefix`; the name of the grown one, and whether
-    the tensor that was appended last is read."""
+    """Return nodes that append drawn values to the sequence `prefix`, the name of the grown sequence, and
+    whether the last appended tensor is read."""
     if pick([True, False, False]):
         body.append(node("SequenceInsert", [prefix, pick(values), "zero"], [f"{prefix}1"]))
         return f"{prefix}1"
@@ -97,7 +97,7 @@ def lists():
 
 
 def read_again():
-    """Another loop over what the first one gave, backwards in half of the cases."""
+    """Another loop over the results of the first, backwards in half of the cases."""
     turned = node("Sub", ["last", "j"], ["at"]) if pick([True, False]) else node("Identity", ["j"], ["at"])
     body = [turned, node("SequenceAt", ["many", "at"], ["each"]), node("Mul", ["t", "half"], ["u"]),
             node("Add", ["u", "each"], ["v"]), node("SequenceInsert", ["m", "v"], ["m1"]),

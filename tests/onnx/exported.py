@@ -1,11 +1,11 @@
-"""Run what users' tools write in rill and in onnxruntime, whole and streamed.
+"""Run the files of users' tools in rill and in onnxruntime, whole and streamed.
 
     python exported.py PROGRAM [--only REGEX] [--keep FOLDER]
 
-PyTorch exports the modules of exported_modules.py by both of its exporters; other tools quantise,
-halve and optimise some of them. Each file is run whole with two sizes of its free axes against
-onnxruntime; where time streams, `audit` compares streams with whole runs as well. Ends with 1 where
-anything differs or is refused, with 77 without these packages.
+PyTorch exports the modules of exported_modules.py by both of its exporters. Other tools quantize, convert to
+f16 and optimise some of them. Each file runs whole with two sizes of its free axes against onnxruntime. If
+time streams, `audit` also compares streams with whole runs. Exit status 1 if anything differs or is refused;
+77 without these packages.
 """
 import argparse
 import contextlib
@@ -41,7 +41,7 @@ def tensors_of(value):
 
 
 def like(value, axes):
-    """A structure as `value`, of the axes of its tensors."""
+    """Return a structure with `value` of the axes of each tensor."""
     if isinstance(value, torch.Tensor):
         return next(axes)
     if isinstance(value, dict):
@@ -61,13 +61,13 @@ def export(module, exporter, path):
         shapes = like(module.inputs, iter(module.axes))
         if isinstance(made, exported_modules.Of):
             shapes = (shapes,)
-        # A dict at the end of the arguments would be taken for named ones.
+        # PyTorch would take a dict at the end of the arguments for keyword arguments.
         args = (*module.inputs, {}) if isinstance(module.inputs[-1], dict) else module.inputs
         torch.onnx.export(made, args, path, dynamo=True, dynamic_shapes=shapes)
 
 
 def drawn(path, given, random):
-    """Inputs of other sizes: every free axis has a size of its own name."""
+    """Return inputs of other sizes; every name of a free axis has a different size."""
     sizes = {}
     made = {}
     for info in onnx.load(path, load_external_data=False).graph.input:
@@ -109,15 +109,15 @@ def whole(program, file, inputs, folder):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     if re.search("qoperator|dynamic", Path(file.path).name):
-        # On CPUs of AVX2 alone its products of unsigned and signed bytes saturate, unless this pass makes both
-        # unsigned.
+        # On CPUs with AVX2 only, onnxruntime's products of unsigned and signed bytes saturate, unless this
+        # pass makes both unsigned.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         options.add_session_config_entry("session.x64quantprecision", "1")
     options.intra_op_num_threads = 1
     try:
         session = onnxruntime.InferenceSession(file.path, options, providers=["CPUExecutionProvider"])
         wanted = session.run(None, inputs)
-    except Exception as error:  # noqa: BLE001, onnxruntime raises many kinds
+    except Exception as error:  # onnxruntime raises many types
         return f"left: {str(error).splitlines()[0][:160]}"
     np.savez(folder / "in.npz", **inputs)
     run = subprocess.run([program, file.path, "run", "--input-from-bundle", folder / "in.npz",

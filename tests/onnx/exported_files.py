@@ -1,6 +1,6 @@
-"""Files that other tools write: quantised, halved and optimised models, layouts of TensorFlow.
+"""Files of other tools: quantized, f16 and optimised models, layouts of TensorFlow.
 
-`files(folder, exported)` gives Files made from models that PyTorch exported, and of nodes.
+`files(folder, exported)` returns Files made from models that PyTorch exported, and from nodes.
 """
 import dataclasses
 
@@ -12,11 +12,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 @dataclasses.dataclass
 class File:
-    """A model, its inputs, and how far from onnxruntime's its outputs may be.
+    """A model, its inputs, and the tolerance of its outputs against onnxruntime.
 
-    `share` is the part of the largest output that a value may differ by: two engines round what lies
-    between two integers either way. Where `refused` or `not_streamed` is in the message, a refusal to
-    run or to stream is right."""
+    `share` is the tolerance relative to the largest output, because two engines may round a value between two
+    integers differently. A refusal to run or to stream is right if its message contains `refused` or
+    `not_streamed`."""
 
     name: str
     path: object
@@ -30,7 +30,7 @@ class File:
 
 
 class Readings:
-    """The inputs that calibration sees."""
+    """Return the inputs for calibration."""
 
     def __init__(self, feeds):
         self.feeds = iter(feeds)
@@ -96,7 +96,7 @@ def model_of(nodes, inputs, outputs, constants, opset=13):
 
 
 def channels_last(random):
-    """Convolutions as tf2onnx writes them: frames first, turned around each of them."""
+    """Convolutions in the form of tf2onnx: frames first, with a transpose around each."""
     def noise(*shape):
         return random.standard_normal(shape).astype("f4")
     node = helper.make_node
@@ -123,7 +123,7 @@ def channels_last(random):
 
 
 def windowed_attention(random, opset, **attributes):
-    """Attention to the five frames before each one, as one node: by a mask, or by its attributes."""
+    """Attention to the five previous frames in one node, by a mask or by attributes."""
     node = helper.make_node
     constants = {name: random.standard_normal((16, 16)).astype("f4") / 4 for name in ("wq", "wk", "wv")}
     numbers = {"zero": 0, "one": 1, "six": 6, "down": [1], "along": [0]}
@@ -146,7 +146,7 @@ def windowed_attention(random, opset, **attributes):
 
 
 def files(folder, exported):
-    """`exported` has the path and inputs of models by name."""
+    """`exported` maps names to the path and inputs of a model."""
     random = np.random.default_rng(20)
     listed = []
     for name in ("tcn", "gru", "lstm_projected", "wake", "conformer", "stft_by_conv"):
@@ -163,8 +163,8 @@ def files(folder, exported):
                 given = inputs
                 if form == "f16":
                     given = {key: value.astype("f2") for key, value in inputs.items()}
-                # Ranges of whole inputs, and masked scores that are rounded to a finite range, are known
-                # at the end alone.
+                # Ranges of whole inputs, and masked scores rounded to a finite range, are known only at the
+                # end.
                 whole = form.startswith("dynamic") or (name == "conformer" and make is quantised)
                 listed.append(File(f"{name}.{form}", where, given, share=share,
                                    time=None if whole or form == "all" else "time",

@@ -1,6 +1,6 @@
-"""Loops as users script them in PyTorch, for exported_modules.py: frames that are appended to lists.
+"""Scripted PyTorch loops for exported_modules.py, which append frames to lists.
 
-The exporter writes them as Loop with sequences, or with tensors that grow.
+The exporter writes them as Loop with sequences, or with growing tensors.
 """
 from typing import List, Tuple
 
@@ -57,7 +57,7 @@ class Joined(WithCell):
 
 
 class Unbound(nn.Module):
-    """The LSTM of PyTorch's own benchmarks of scripts."""
+    """The LSTM of PyTorch's own script benchmarks."""
 
     def __init__(self):
         super().__init__()
@@ -239,7 +239,7 @@ class EveryOther(WithCell):
 
 
 def modules(module):
-    """What `module` makes of a name, a maker, inputs and axes, for each loop."""
+    """Return `module(name, maker, inputs, axes)` for each loop."""
     r = torch.randn
     frames, states, fixed = {0: "batch", 1: "time"}, {0: "batch"}, {0: "batch"}
 

@@ -1,6 +1,6 @@
 """Small PyTorch modules as users write them, for exported.py.
 
-Each entry of `modules()` is a Module: its arguments, the axes that are free, and the axis of time.
+Each entry of `modules()` is a Module: its arguments, its free axes, and its time axis.
 """
 import dataclasses
 import math
@@ -15,12 +15,11 @@ import exported_streams
 
 @dataclasses.dataclass
 class Module:
-    """A module and how it is exported.
+    """A module and the options of its export.
 
-    `axes` names the free axes of the inputs in order, as {axis: name}; `time` is the name of those
-    that stream, None where nothing does; `steps` of it are taken a pulse. `exporters` is what writes
-    it: PyTorch has two, and each has modules that it cannot write. `not_streamed` is why a module
-    does not stream from a file of the newer one."""
+    `axes` names the free axes of the inputs in order, as {axis: name}. `time` is the name of the streaming
+    axes, or None; a pulse has `steps` frames of it. `exporters` lists which of PyTorch's two exporters can
+    write the module. `not_streamed` is why it does not stream from a file of the newer one."""
 
     name: str
     make: object
@@ -34,7 +33,7 @@ class Module:
 
 
 class Of(nn.Module):
-    """A module of a plain function over parts."""
+    """A function as a module, with its parts."""
 
     def __init__(self, function, **parts):
         super().__init__()
@@ -70,7 +69,7 @@ class Cond(nn.Module):
 
 
 class Denoiser(nn.Module):
-    """A recurrent mask over bands, its state in the caller's hands."""
+    """A recurrent mask over bands, with its state held by the caller."""
 
     def __init__(self):
         super().__init__()
@@ -133,7 +132,7 @@ class Stft(nn.Module):
 
 
 class StftByConv(nn.Module):
-    """There and back by convolutions, as denoisers export it."""
+    """Forward and inverse transform by convolutions, as denoisers export them."""
 
     def __init__(self, size=32, hop=16):
         super().__init__()
@@ -174,7 +173,7 @@ class Rotary(nn.Module):
 
 
 class Masked(nn.Module):
-    """Sequences of several lengths: a mask, a mean over what is there."""
+    """Sequences of several lengths: a mask, and a mean over the valid frames."""
 
     def __init__(self):
         super().__init__()
@@ -228,7 +227,7 @@ class Speaker(nn.Module):
 
 
 class Wake(nn.Module):
-    """Two axes of convolutions over bands and time, as keyword spotters have them."""
+    """Convolutions over bands and time, as in keyword spotters."""
 
     def __init__(self):
         super().__init__()

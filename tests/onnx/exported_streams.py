@@ -1,4 +1,5 @@
-"""Modules with parts of streaming models, for exported.py: writes in place, tables of positions, reductions."""
+"""Modules with parts of streaming models, for exported.py: in-place writes, tables of positions,
+reductions."""
 import random
 
 import torch
@@ -9,7 +10,7 @@ ROWS = 64
 
 
 def written(draw):
-    """Writes at slices of channels and of time, of what is read there or at a shift."""
+    """Write to slices of channels and of time, from the same slice or from a shifted one."""
     writes = []
     for _ in range(draw.randint(1, 2)):
         channels = draw.choice([slice(None), slice(1, None, 2), slice(2, 4), slice(-2, None), slice(0, 3, 2)])
@@ -30,7 +31,7 @@ def written(draw):
 
 
 class Of(nn.Module):
-    """A module of a plain function."""
+    """A function as a module."""
 
     def __init__(self, function):
         super().__init__()
@@ -41,7 +42,7 @@ class Of(nn.Module):
 
 
 class Biased(nn.Module):
-    """Attention whose scores get a table of numbers, minus infinity among them where keys are hidden."""
+    """Attention with a table added to its scores, where minus infinity hides keys."""
 
     def __init__(self, hides, numbers):
         super().__init__()
@@ -61,7 +62,7 @@ class Biased(nn.Module):
 
 
 class Relative(nn.Module):
-    """Attention by distances from a table, shifted as Transformer-XL does, over chunks of 4 frames."""
+    """Attention by distances from a table, skewed as in Transformer-XL, over chunks of 4 frames."""
 
     def __init__(self, joined, centred):
         super().__init__()
@@ -87,7 +88,7 @@ class Relative(nn.Module):
 
 
 class Offset(nn.Module):
-    """Rows of a table at an offset that the caller hands on, as WeNet's steps read them."""
+    """Rows of a table at an offset from the caller, as in WeNet's steps."""
 
     def __init__(self, before):
         super().__init__()

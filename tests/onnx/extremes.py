@@ -1,12 +1,12 @@
-"""Give rill windows of extreme kernels, strides, dilations, pads and scales, and see that none hangs.
+"""Run windows of extreme kernels, strides, dilations, pads and scales, and check that none hangs.
 
     extremes.py PROGRAM [--seed N] [--count N] [--keep FOLDER]
 
-The operators that slide windows, resample or sample, over a few elements. A step's work is bounded by what
-its windows have of the data, so each model runs at once, or is refused with one error: a time limit finds
-loops over padding, and never measures. Outputs of pools and convolutions are held against NumPy over the
-part of each window that lies inside, through ONNX, and through NNEF that rill wrote of it. Ends with 1 where
-one hangs, crashes or differs; with 77 without onnx.
+The operators slide windows, resample or sample over a few elements. The work of a step depends on the data
+inside its windows, so each model runs at once, or is refused with one error. The time limit only detects
+loops over padding; it measures nothing. Outputs of pools and convolutions are compared with NumPy over the
+part of each window inside the data, through ONNX, and through the NNEF that rill writes. Exit status 1 if one
+hangs, crashes or differs; 77 without onnx.
 """
 import argparse
 import itertools
@@ -25,10 +25,10 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-SECONDS = 60  # of a loaded machine; the intended time is milliseconds
+SECONDS = 60  # for a loaded machine; the expected time is milliseconds
 BYTES = 6 << 30
 MOST = 2**31 - 1
-FEW = 4096  # outputs that are held against NumPy
+FEW = 4096  # outputs to compare with NumPy
 F32, U8, I64 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT64
 
 
@@ -48,7 +48,7 @@ class Window:
         if rng.random() < 0.2:
             self.pads = [*before, *[rng.choice([0, extent(rng)]) for _ in range(axes)]]
             return
-        # After the data, more frames, for a few outputs.
+        # Some frames after the data, for a few outputs.
         behind = []
         for i, n in enumerate(self.extents):
             before[i] = min(before[i], self.span(i) + 3 * self.strides[i])
@@ -63,13 +63,13 @@ class Window:
                 for i, n in enumerate(self.extents)]
 
     def fits(self):
-        """Whether all of it is within what a window may have."""
+        """Return whether the window is within the limits."""
         taps = np.prod([float(k) for k in self.kernel])
         return all(v <= MOST for v in [*self.strides, *self.dilations, *self.pads, *self.kernel]) and \
             taps <= 2**40 and all(n >= 1 for n in self.outputs())
 
     def inside(self, axis, output):
-        """The taps of an output that lie inside, and where."""
+        """Return the taps of an output that are inside the data, and their positions."""
         first = output * self.strides[axis] - self.pads[axis]
         d, n = self.dilations[axis], self.extents[axis]
         low = 0 if first >= 0 else -(first // d)
@@ -87,7 +87,7 @@ class Window:
 
 
 def whole(window, x, of):
-    """An output per place: of(taps and places that lie inside)."""
+    """Return one output per position: of(taps and positions inside the data)."""
     outputs = window.outputs()
     if np.prod([float(n) for n in outputs]) > FEW:
         return None
@@ -158,7 +158,7 @@ def conv_transpose(rng):
     x, w = noise(rng, 1, 2, *window.extents), noise(rng, 2, 3, *window.kernel)
     full = [(n - 1) * s + window.span(i) for i, (n, s) in enumerate(zip(window.extents, window.strides))]
     outs, pads = [], []
-    for n in full:  # a few frames anywhere in the output
+    for n in full:  # a few frames at random positions of the output
         before = rng.choice([0, rng.randrange(n), max(0, n - 5)])
         keep = min(n - before, rng.choice([1, 3, 9]))
         pads.append((before, n - before - keep))
@@ -322,7 +322,7 @@ def problem(program, case, folder):
     again, text = run(program, back, "run", "--input-from-bundle", given, "--save-outputs", found)
     if not again:
         return f"through NNEF: {text[-300:]}"
-    # NNEF has f32 scales for Resize, where ONNX may have sizes.
+    # NNEF has f32 scales for Resize; ONNX may have sizes.
     same = case.op.startswith("Resize") or np.load(found)["y"].tobytes() == have.tobytes()
     return None if same else "other bits through NNEF"
 

@@ -1,11 +1,11 @@
-"""Compile drawn GRUs and LSTMs with weights of fewer bits; compare numbers and sizes of files.
+"""Compile random GRUs and LSTMs with quantized weights; compare numbers and file sizes.
 
     python few_bits_layers.py PROGRAM [--seed N] [--count N]
 
-The expected numbers are NumPy's in f64, from weights rounded here as docs/compiled.md says: each weight of
-f16 to the nearest half; each 32 weights of a unit to whole multiples of a scale of 8 significant bits. Small
-layers, which run as one kernel in f32, are drawn most. Ends with 1 where numbers differ, a file is as large
-as that of f32, or a layer stays in f32; with 77 without onnx.
+The expected numbers are NumPy's in f64, from weights rounded by the rules of docs/compiled.md: f16 weights to
+the nearest half; each block of 32 weights of a unit to multiples of a scale with 8 significant bits. Small
+layers, which run as one kernel in f32, are drawn most often. Exit status 1 if numbers differ, if a file is
+not smaller than that of f32, or if a layer remains in f32; 77 without onnx.
 """
 import argparse
 import subprocess
@@ -25,7 +25,8 @@ BLOCK = 32
 
 
 def scale_of(block, kind):
-    """The scale of a block: |w| / 127 rounded up, or the farthest weight / -8 rounded to nearest."""
+    """Return the scale of a block: max |w| / 127 rounded up, or the farthest weight / -8 rounded to
+    nearest."""
     farthest = block[np.argmax(np.abs(block))]
     if farthest == 0:
         return 0.0
@@ -35,7 +36,7 @@ def scale_of(block, kind):
 
 
 def rounded(weights, kind):
-    """Round each row of f32 weights; f64."""
+    """Round each row of f32 weights. Return f64."""
     if kind == "f16":
         return weights.astype("f2").astype("f8")
     out = np.zeros(weights.shape)
@@ -129,7 +130,7 @@ def check(program, rng, work):
             got = np.load(work / "y.npz")["y"].reshape(frames, hidden)
             w, r = (rounded(each, kind) for each in weights[:2])
             want = (gru if cell == "GRU" else lstm)(x[:, 0].astype("f8"), w, r, weights[2].astype("f8"), hidden)
-            # Sums of f32 err by a unit in the last place for each term, and more by each frame.
+            # f32 sums err by one unit in the last place per term, and by more per frame.
             worst, allowed = np.abs(got - want).max(), 2.0 ** -24 * (inputs + hidden + 16) * 4
             if not worst <= allowed:
                 wrong.append(f"{what}: numbers differ by {worst:.3g}, at most {allowed:.3g}")

@@ -30,12 +30,13 @@ FRAMES = 512
 
 
 def flushed(x):
-    """A step counts what is less than the least normal number as 0."""
+    """Flush denormals to 0, as a step does."""
     return math.copysign(0.0, x) if abs(x) < LEAST else x
 
 
 def rest(a, b, down):
-    """The exact rest of a / b, rounded down or to zero, as PyTorch's remainder and fmod give it."""
+    """Return the exact remainder of a / b, rounded down or to zero, as PyTorch's remainder and fmod define
+    it."""
     if math.isnan(a) or math.isnan(b) or math.isinf(a) or b == 0:
         return math.nan
     if math.isinf(b):
@@ -125,7 +126,7 @@ def save_nnef(path, text):
 
 
 def run(program, model, given, folder):
-    """The results of a whole run, which a stream must have bit for bit."""
+    """Return the results of a whole run, which a stream must have bit for bit."""
     out = folder / "out.npz"
     for more in (["run", "--save-outputs-npz", out], ["--pulse", "S=7", "run", "--assert-output-bundle", out,
                                                       "--approx", "exact"]):

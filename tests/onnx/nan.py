@@ -1,12 +1,12 @@
-"""Give NaN to operators of ONNX, and compare with the reference of the standard.
+"""Give NaN to ONNX operators, and compare with the reference of the standard.
 
     python nan.py PROGRAM
 
-At several lengths, as vector code has tails, and with NaN at the first, an inner and the last place.
-What is expected comes from `onnx.reference`, which is NumPy, and of pools from NumPy itself;
-onnxruntime gives the same but for pools, and for reductions, where a NaN counts in the first place
-alone. Graphs are run as they are, on the best tier and on lower ones, and written as NNEF and read
-back, with the same bits. Ends with 77 without these packages, with 1 where something differs.
+Lengths vary, because vector code has tails. NaN is at the first, an inner or the last position. The expected
+values come from `onnx.reference`, which uses NumPy, and for pools from NumPy itself. onnxruntime agrees
+except for pools, and for reductions, where it propagates only a NaN at the first position. Graphs run on the
+best tier and on lower ones, and after a round trip through NNEF with the same bits. Exit status 1 if
+something differs; 77 without these packages.
 """
 import argparse
 import os
@@ -37,16 +37,16 @@ REDUCED = ["ReduceMax", "ReduceMin", "ReduceSum", "ReduceMean", "ReduceProd", "R
 
 
 class Graph:
-    """Nodes on inputs x0, x1, ... that give y0, y1, ...; constants are initialisers."""
+    """Nodes on inputs x0, x1, ... with outputs y0, y1, ...; constants are initialisers."""
 
     def __init__(self, said, nodes, inputs, outputs=1, constants=(), want=None):
         self.said, self.nodes, self.outputs = said, nodes, [f"y{i}" for i in range(outputs)]
-        self.want = want  # of the first output, where the reference differs
+        self.want = want  # expected first output, if the reference differs
         self.inputs = {f"x{i}": value for i, value in enumerate(inputs)}
         self.constants = {f"c{i}": value for i, value in enumerate(constants)}
 
     def prefixed(self, prefix):
-        """The same under other names, so that many run at once."""
+        """Return the same under other names, so that many run in one graph."""
         nodes = []
         for made in self.nodes:
             copied = onnx.NodeProto()
@@ -78,7 +78,7 @@ def node(op, inputs, outputs=("y0",), **attributes):
 
 
 def spoiled(length, at, dtype, columns=0):
-    """Numbers of both signs with NaN at one place, in the middle one of several columns."""
+    """Return numbers of both signs with one NaN, in the middle column if there are several."""
     shape = (length, columns) if columns else (length,)
     x = (np.arange(np.prod(shape)) * 7 % 11 - 5).astype(dtype).reshape(shape) / 4
     x[(at, columns // 2) if columns else at] = np.nan
@@ -86,7 +86,7 @@ def spoiled(length, at, dtype, columns=0):
 
 
 def layers(length, random):
-    """A relu and a clip behind products and convolutions, which kernels take in."""
+    """A relu and a clip after matmuls and convolutions, whose kernels absorb them."""
     low, high = np.float32(0), np.float32(6)
     ends = {"relu": ("Relu", ["m"]), "clip": ("Clip", ["m", "c2", "c3"]), "least": ("Max", ["m", "c2"])}
     for said, (op, names) in ends.items():
@@ -154,7 +154,7 @@ def graphs():
 
 
 def run(program, model, folder, tier=None):
-    """The outputs by name, or what is wrong."""
+    """Return the outputs by name, or the fault."""
     found = folder / "out.npz"
     environment = dict(os.environ, RILL_CPU=tier) if tier else None
     ran = subprocess.run([program, model, "run", "--input-from-bundle", folder / "in.npz",
@@ -180,7 +180,7 @@ def difference(graph, have, want):
 
 
 def problems(program, batch, folder):
-    """Yield what is wrong with some graphs, which run as one."""
+    """Yield the faults of several graphs, which run as one."""
     made = model_of(batch)
     inputs = {name: value for graph in batch for name, value in graph.inputs.items()}
     names = [name for graph in batch for name in graph.outputs]

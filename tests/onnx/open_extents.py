@@ -2,10 +2,10 @@
 
     python open_extents.py PROGRAM [--seed N] [--count N] [--only MAKER]
 
-Kernels, strides, pads, rounding up, dilations, scales and lengths are drawn. The file is read once for
-all lengths: shapes that depend on them stay expressions. Every length has onnxruntime's numbers; whole
-runs of the node are never refused where onnxruntime runs it, and streams of a case that says so neither.
-Prints what differs. Ends with 77 without onnxruntime, with 1 where something differs.
+Kernels, strides, pads, ceil modes, dilations, scales and lengths are random. The file is read once for all
+lengths, so shapes that depend on them remain expressions. Every length must give onnxruntime's numbers. A
+whole run is never refused if onnxruntime runs it, nor is a stream of a case marked `streams`. Prints
+differences. Exit status 1 if something differs; 77 without onnxruntime.
 """
 import argparse
 import math
@@ -25,14 +25,14 @@ except ImportError:
     sys.exit(77)
 
 pick = random.choice
-PULSE = 60  # a multiple of all strides and periods that are drawn
+PULSE = 60  # a multiple of all strides and periods
 
 
 class Case:
-    """Nodes from x [1, channels, S] (or [1, channels, 4, S]) to y, at lengths of which `suits` holds.
+    """Nodes from x [1, channels, S] (or [1, channels, 4, S]) to y, at lengths for which `suits` holds.
 
-    `streams`: the case is one that streams at every such length. `refused`: lengths that may be refused, by an
-    assertion. `within`: how far numbers may differ."""
+    `streams`: the case streams at every such length. `refused`: lengths that an assertion may refuse.
+    `within`: the tolerance."""
 
     def __init__(self, nodes, constants=None, streams=False, suits=lambda n: True, rows=0, note="", within=3e-6,
                  refused=lambda n: False):
@@ -74,22 +74,22 @@ def pool():
             "ceil_mode": pick([0, 1, 1])}
     if op == "AveragePool":
         more["count_include_pad"] = pick([0, 1])
-    # onnxruntime outputs frames for windows longer than their input; the standard has none. The
-    # largest of a window of padding alone is the lowest f32 there, and -inf in PyTorch.
+    # onnxruntime outputs frames for windows longer than their input; the standard has none. In a window of
+    # padding alone the largest element is the lowest f32 there, and -inf in PyTorch.
     padded = 0 if op == "MaxPool" and dilation > 1 else sum(pads)
     return Case([helper.make_node(op, ["x"], ["y"], **more)], streams=True,
                 suits=lambda n: n + padded >= reach)
 
 
 def same():
-    """auto_pad: the padding depends on what is left of the length beyond whole strides."""
+    """auto_pad: the padding depends on the remainder of the length modulo the stride."""
     op, way = pick(["MaxPool", "AveragePool", "Conv"]), pick(["SAME_LOWER", "SAME_LOWER", "SAME_UPPER"])
     kernel, stride = pick([1, 2, 3, 4, 5]), pick([1, 2, 3])
     more, inputs, constants = {"kernel_shape": [kernel], "strides": [stride], "auto_pad": way}, ["x"], {}
     if op == "Conv":
         inputs, constants = ["x", "w"], {"w": np.random.randn(3, 2, kernel).astype(np.float32)}
     if op == "AveragePool":
-        # Padding that does not count cannot be added to the input: only fixed padding is read.
+        # Padding that does not count cannot be added to the input, so only fixed padding is read.
         more["count_include_pad"] = 1
 
     def front(total):
@@ -102,11 +102,10 @@ def same():
 def resize():
     way = pick(["half_pixel", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners"])
     mode = pick(["nearest", "linear"])
-    # The floats of 3 / 5 and 5 / 3 are so inexact that onnxruntime takes frames next to those of
-    # the fraction.
+    # As f32, 3 / 5 and 5 / 3 are so inexact that onnxruntime picks neighbouring frames.
     inexact = [] if mode == "nearest" else [3 / 5, 5 / 3]
     scale = pick([1 / 3, 2 / 3, 1 / 5, 2 / 5, 0.5, 0.75, 1.5, 2, 3, *inexact])
-    # Its floats miss places that are whole numbers: 2 * 24 / 3.
+    # Its floats miss positions that are whole numbers, such as 2 * 24 / 3.
     if mode == "nearest" and way == "half_pixel_symmetric":
         scale = pick([2, 3])
     more = {"mode": mode, "coordinate_transformation_mode": way}
@@ -116,13 +115,14 @@ def resize():
              (way == "half_pixel_symmetric" and scale in (2, 3)))
     return Case([helper.make_node("Resize", ["x", "", "scales"], ["y"], **more)],
                 {"scales": f32(1, 1, scale)}, streams=local, note=f"scale {scale}",
-                # Half a unit in the last place of a place below 600, times the rise from frame to frame.
+                # Half a unit in the last place of a position below 600, times the difference between frames.
                 within=3e-4 if mode == "linear" else 0.0,
                 suits=lambda n: int(np.float32(n) * np.float32(scale)) > 0)
 
 
 def known_while_read():
-    """What f32 makes of such a product is no expression: `run` reads the file with the input's extent."""
+    """f32 rounding of such a product is not an expression, so `run` reads the file with the input's
+    extent."""
     scale = pick([1.3, 0.91, 0.7310586, 2.3025851])
     return Case([helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="nearest", nearest_mode="floor",
                                   coordinate_transformation_mode="asymmetric")],
@@ -131,7 +131,7 @@ def known_while_read():
 
 
 def resize_of_few():
-    """Where no extent changes, onnxruntime copies; the file asserts that streams are longer."""
+    """onnxruntime copies if no extent changes. The file asserts that streams are longer."""
     p = pick([4, 5, 6])
     return Case([helper.make_node("Resize", ["x", "", "scales"], ["y"], mode=pick(["nearest", "linear"]),
                                   coordinate_transformation_mode=pick(["asymmetric", "half_pixel"]))],
@@ -146,10 +146,10 @@ def length_nodes():
 
 
 def resize_by_sizes():
-    """recompute_scale_factor of PyTorch: the sizes go through floats.
+    """PyTorch's recompute_scale_factor: the sizes go through floats.
 
-    Where a place is a whole number, as 41 * 124 / 82, onnxruntime's float may lie below it, and takes the
-    frame in front; such lengths are left out.
+    If a position is a whole number, such as 41 * 124 / 82, onnxruntime's float may be below it, which selects
+    the previous frame. Such lengths are left out.
     """
     def suits(n):
         out = math.floor(np.float32(n) * np.float32(scale))
@@ -172,7 +172,7 @@ def resize_by_sizes():
 
 
 def padded_to_windows():
-    """Pad the end so that strides are whole, as Mimi and EnCodec do: the amount goes through floats."""
+    """Pad the end to whole strides, as Mimi and EnCodec do; the amount goes through floats."""
     kernel, stride = pick([(7, 1), (4, 2), (8, 3), (10, 5), (6, 4), (3, 3)])
     rounding, before = pick(["Ceil", "Ceil", "Floor", "Round"]), kernel - stride
     mode = pick(["constant", "constant", "edge"])
@@ -213,7 +213,7 @@ def blocks():
 
 
 def windows():
-    """As many windows as whole ones fit, of as many frames as that leaves for each."""
+    """Split into N whole windows, with the window size computed from N and the length."""
     frames = pick([2, 4, 5])
     nodes = [*length_nodes()[:2],
              helper.make_node("Div", ["n", "frames"], ["count"]),
@@ -230,7 +230,7 @@ def windows():
 
 
 def padding_mask():
-    """Frames in front of the length, which is computed again: all of them."""
+    """A mask of frames below the length, which is computed in a second way: it keeps all frames."""
     through, floats = pick([0, 1]), pick([0, 1])
     kernel, stride = pick([(3, 2), (5, 1), (4, 3)])
     real = TensorProto.FLOAT if floats else TensorProto.INT64
@@ -258,7 +258,7 @@ def padding_mask():
 
 
 def written_slices():
-    """A write in place, y[:, channels, begin:end:step] = u, as PyTorch's exporter of scripts writes it."""
+    """An in-place write, y[:, channels, begin:end:step] = u, in the form of PyTorch's script exporter."""
     begin, back, step = pick([0, 0, 1, 3]), pick([0, 0, 0, 1, 2]), pick([1, 1, 2, 3])
     step = 1 if back else step
     channels = pick([[0], [1], [0, 1], [1, 0], [-1]])
@@ -298,7 +298,7 @@ def written_slices():
 
 
 class Chain:
-    """Nodes that are drawn one behind another, with constants of one type."""
+    """A chain of random nodes, with constants of one type."""
 
     def __init__(self, kind):
         self.kind, self.nodes = kind, length_nodes()
@@ -326,7 +326,7 @@ class Chain:
 
 
 def sizes_through_floats():
-    """As many elements as what floats make of the length, by any way of rounding."""
+    """A vector whose size is computed from the length in floats, with random rounding."""
     chain = Chain(np.float32)
     chain.factors = [2, 3, 4, 5, 6, 10, 0.5, 1.5, 0.2, 0.1, 0.6, 0.7, 1 / 3, 2 / 3]
     wire = chain.drawn("nf", ["Add", "Sub", "Mul", "Div", "Div", "Ceil", "Floor", "Round"], 4)
@@ -339,7 +339,7 @@ def sizes_through_floats():
 
 
 def compared_places():
-    """Places against sizes, or against other places, beside limits that change nothing."""
+    """Compare positions with sizes, or with other positions, under limits that change nothing."""
     chain = Chain(np.int64)
     chain.factors = [1, 2, 3, 4]
     ops = ["Add", "Sub", "Mul", "Div", "Min", "Max"]
@@ -360,7 +360,7 @@ MAKERS = [pool, pool, same, resize, resize, resize_of_few, resize_by_sizes, padd
 
 
 def compare(program, folder, case, n, pulse):
-    """What is wrong at a length, None if nothing is, "left" where onnxruntime does not run it."""
+    """Return the fault at a length, None if there is none, or "left" if onnxruntime does not run it."""
     given, wanted = folder / "in.npz", folder / "want.npz"
     x = np.random.randn(*case.shape(n)).astype(np.float32)
     try:

@@ -1,11 +1,11 @@
-"""Layers of bytes as quantisers of files write them, against NumPy's integers, and as streams.
+"""Byte layers in the forms of quantization tools, against NumPy's integers, and as streams.
 
     python quantised.py PROGRAM [--seed N] [--count N]
 
-Draws convolutions and products of matrices whose inputs are quantised while they run (DynamicQuantizeLinear),
-in nodes of bytes (QLinear..) or around nodes of real numbers (QuantizeLinear, DequantizeLinear). Runs each as
-it is and optimised, which must give the same bits; convolutions over time whose scales are constants are
-streamed and compared with whole runs, by `audit`. Ends with 77 without onnx, with 1 where anything differs.
+Draws convolutions and matmuls with dynamically quantized inputs (DynamicQuantizeLinear), as nodes of bytes
+(QLinear..), or as float nodes between QuantizeLinear and DequantizeLinear. Runs each unoptimised and
+optimised, which must give the same bits. `audit` compares streams of convolutions with constant scales with
+whole runs. Exit status 1 if anything differs; 77 without onnx.
 """
 import argparse
 import random
@@ -29,16 +29,16 @@ MOST_TERMS = 20_000_000  # of all sums of a case
 
 
 def about(most, least=1):
-    """A whole number up to `most`, each power of two as likely as the next."""
+    """Return an integer up to `most`, log-uniform."""
     return min(most, max(least, int(2 ** random.uniform(0, np.log2(most + 1)))))
 
 
 class Layer:
-    """A drawn layer: what its integers are, and the sums that NumPy makes of them."""
+    """A random layer: its integers, and the sums that NumPy computes from them."""
 
     def __init__(self):
         self.form = pick(["dynamic", "dynamic", "nodes", "pairs"])
-        self.axes = pick([0, 0, 1, 1, 1, 2])  # of a convolution; 0: a product of matrices
+        self.axes = pick([0, 0, 1, 1, 1, 2])  # of a convolution; 0: a matmul
         self.type = np.uint8 if self.form == "dynamic" else pick([np.uint8, np.int8])
         self.filter_type = pick([np.uint8, np.int8]) if self.type is np.uint8 else np.int8
         self.kernel = [pick([1, 2, 3, 5]) for _ in range(self.axes)]
@@ -55,14 +55,14 @@ class Layer:
         batch = about(3) if self.axes else 1
         self.x_shape = (batch, channels * self.groups, *sizes) if self.axes else (*pick([(), (2,)]), *sizes, channels)
         shape = (outputs * self.groups, channels, *self.kernel) if self.axes else (channels, outputs)
-        # A vector on the left is a row, whose axis goes again.
+        # A vector on the left is a row, and its axis is removed again.
         if not self.axes and self.form == "dynamic" and pick([0, 0, 1]):
             self.x_shape = (channels,)
         self.filter = bytes_of(self.filter_type, *shape)
         many = (self.form != "dynamic" or not self.axes) and pick([0, 1])
         self.columns = outputs * self.groups
         each = (self.columns,) if many else ()
-        # Quantisers write symmetric filters, or bytes around one zero point or one of each column.
+        # Tools write symmetric filters, or bytes with one zero point, or with one per column.
         middle = 0 if self.filter_type is np.int8 else 128
         own = pick([middle, random.randrange(middle - 128, middle + 128)])
         self.filter_zero = np.full(each, own if not many else middle, self.filter_type)
@@ -84,7 +84,7 @@ class Layer:
                 "group": self.groups} if self.axes else {}
 
     def along(self, values):
-        """Numbers per column, as they meet the output."""
+        """Return values per column in the shape that broadcasts to the output."""
         return values.reshape(-1, *[1] * self.axes) if self.axes and values.ndim else values
 
     def problem(self, program, folder):
@@ -101,7 +101,7 @@ class Layer:
             return f"shape {found.shape}, expected {want.shape}"
         off = np.abs(found.astype(np.float64) - want)
         near = 1e-5 * np.abs(want).max() + 1e-6
-        # Half way between two steps, f32 may fall to the other one.
+        # At a tie between two steps, f32 may round to either.
         if not ((off <= near).mean() >= 0.99 if step else (off <= near).all()) or (off > near + step * 1.001).any():
             at = tuple(int(i) for i in np.argwhere(off == off.max())[0])
             return f"at {at}: {found[at]}, expected {want[at]}; {(off > near).mean():.2%} differ"
@@ -147,7 +147,7 @@ def own_range(x):
 
 
 def behind(layer, real, name):
-    """Nodes for the bias and the function behind it; NumPy's numbers."""
+    """Return nodes for the bias and the following function, and NumPy's numbers."""
     nodes, constants = [], {}
     if layer.bias is not None:
         constants["bias"] = layer.along(layer.bias)
@@ -174,7 +174,8 @@ def dynamic(layer, x):
 
 
 def constant(layer, x):
-    """Scales are constants: nodes of bytes, or real numbers between pairs that say what they stand for."""
+    """With constant scales: nodes of bytes, or float nodes between pairs of QuantizeLinear and
+    DequantizeLinear."""
     scale = np.float32(np.abs(x).max() / 120 + 1e-6)
     zero = np.asarray(np.random.randint(100, 150) if layer.type is np.uint8 else np.random.randint(-20, 20), layer.type)
     steps = quantised(x, scale, zero, layer.type)
@@ -212,7 +213,7 @@ def constant(layer, x):
 
 
 class Recurrent:
-    """A drawn LSTM that quantises its input and its state, as it is and optimised."""
+    """A random LSTM that quantizes its input and its state, unoptimised and optimised."""
 
     def __init__(self):
         self.hidden, self.inputs, self.batch, self.steps = about(600), about(300), about(3), about(12)
@@ -245,7 +246,7 @@ class Recurrent:
 
 
 def both_ways(nodes, constants, name, x, stated, program, folder):
-    """What is wrong, and the output as a model gives it as it is."""
+    """Return the fault, and the output of the unoptimised model."""
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, stated)],
                               [helper.make_tensor_value_info(name, F32, None)],
                               [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()])

@@ -1,8 +1,8 @@
-"""Nodes that rill refuses, and what it says: each names the operator and the reason.
+"""Nodes that rill refuses: each error must name the operator and the reason.
 
     python refused.py PROGRAM
 
-Ends with 77 without onnx, with 1 where a node is read or refused for another reason.
+Exit status 1 if a node is accepted, or refused for another reason; 77 without onnx.
 """
 import subprocess
 import sys
@@ -20,7 +20,7 @@ from drawn import Case, noise
 
 
 def group_query(given=None, past=4, total=5, data_total=False, **more):
-    """A step of attention behind a cache of `past` frames, as it is read, and what is changed of it."""
+    """A valid attention step with a cache of `past` frames, and changes to it."""
     inputs = {"q": noise(2, 1, 32), "k": noise(2, 1, 16), "v": noise(2, 1, 16),
               **{name: noise(2, 2, past, 8) for name in ("pk", "pv")}, "last": np.array([4, 2], np.int32)}
     given, total = given or {}, {"total": np.array(total, np.int32)}
@@ -34,7 +34,7 @@ def group_query(given=None, past=4, total=5, data_total=False, **more):
 
 
 def few_bits(order=("x", "w", "s"), inputs=(), rows=3, **more):
-    """A product with weights of 4 bits, as it is read, and what is changed of it."""
+    """A valid matmul with weights of 4 bits, and changes to it."""
     all_of_it = {"x": noise(2, 32), "w": np.zeros((rows, 2, 8), np.uint8), "s": noise(3, 2),
                  "z": np.zeros((3, 1), np.uint8), "g": np.zeros(32, np.int32)}
     used = {name: all_of_it[name] for name in order if name}
@@ -48,14 +48,14 @@ def of_microsoft(op, given, constants=None, **more):
 
 
 def rows(**more):
-    """Rows of a table of 4 bits, as they are read, and what is changed of it."""
+    """A valid gather of rows of a table of 4 bits, and changes to it."""
     return of_microsoft("GatherBlockQuantized", {"i": np.array([1, 2])},
                         {"w": np.zeros((3, 16), np.uint8), "s": noise(3, 2)}, order=["w", "i", "s"],
                         **{"bits": 4, "block_size": 16, **more})
 
 
 def linear(order=("q", "k", "v", "", "g", "b"), gates=2, **more):
-    """Linear attention, as it is read, and what is changed of it."""
+    """A valid linear attention, and changes to it."""
     given = {"q": noise(1, 3, 8), "k": noise(1, 3, 8), "v": noise(1, 3, 6), "g": noise(1, 3, gates),
              "b": noise(1, 3, 2)}
     return Case("LinearAttention", {name: given[name] for name in order if name}, order=list(order), outputs=2,
@@ -68,7 +68,7 @@ def flex(keys=5, **more):
 
 
 def shortened():
-    """A graph that keeps the first key alone."""
+    """A graph that keeps only the first key."""
     scores, kept = (onnx.helper.make_tensor_value_info(name, 1, [None] * 4) for name in ("scores", "kept"))
     zero = onnx.helper.make_node("Constant", [], ["zero"], value_ints=[0])
     return onnx.helper.make_graph([zero, onnx.helper.make_node("Gather", ["scores", "zero"], ["kept"], axis=3)],

@@ -1,13 +1,12 @@
-"""Run the cases of the ONNX standard that are of float32 in other types of float.
+"""Run the float32 cases of the ONNX standard in other float types.
 
     typed.py PROGRAM [--only REGEX] [--all]
 
-The standard's cases try float64, float16 and bfloat16 on few operators. Each case of float32 is made one
-of these types as a whole, its inputs are rounded to it, and the result is held against the standard's
-reference, which computes in float32 from the same rounded inputs; in float16 also with inputs 300 times as
-large, whose squares and sums float16 does not hold. Prints what differs by more than sums of such numbers
-do. A type that an operator does not take has to be refused by name. Ends with 1 where
-something differs or crashes, with 77 without onnx.
+The standard tests float64, float16 and bfloat16 on few operators. This script converts each float32 case to
+one of these types and rounds its inputs. The result must match the standard's reference, which computes in
+float32 from the same rounded inputs. For float16 it also tries inputs 300 times as large, whose squares and
+sums overflow float16. Prints differences beyond the rounding of such sums. An operator that does not accept a
+type must refuse it by name. Exit status 1 if something differs or crashes; 77 without onnx.
 """
 import argparse
 import re
@@ -36,15 +35,15 @@ INTEGERS = {name: number for number, name in
             [(TensorProto.INT8, "int8"), (TensorProto.INT16, "int16"), (TensorProto.INT32, "int32"),
              (TensorProto.INT64, "int64"), (TensorProto.UINT8, "uint8"), (TensorProto.UINT16, "uint16"),
              (TensorProto.UINT32, "uint32"), (TensorProto.UINT64, "uint64")]}
-# Draws of numbers; and what steps where its input does, so that a rounded one may fall on the other side.
+# Random numbers, and step functions of their input, where a rounded input may fall on the other side.
 LEFT = re.compile("Random|Bernoulli|Multinomial|Dropout|Training|QuantizeLinear|Loop|Scan|If|Sequence|Optional|String"
                   "|Cast|BitCast|Integer|Window")
-# Where the reference itself is out of range for large inputs, or the case is of several operators of float16.
+# The reference itself overflows for large inputs, or the case consists of several float16 operators.
 LEFT_LARGE = re.compile("logsoftmax|_sce_|pow_types_int|_expanded")
 
 
 def always_float(model):
-    """Inputs that are float32 whatever the others are, such as the scales of Resize."""
+    """Return the inputs that are float32 whatever the other types are, such as the scales of Resize."""
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 1)
     names = set()
     for node in model.graph.node:
@@ -56,7 +55,7 @@ def always_float(model):
 
 
 def retyped(model, number, dtype, kept):
-    """The model with another type for float32, but for inputs that are kept."""
+    """Return the model with another type in place of float32, except for inputs that are kept."""
     made = onnx.ModelProto()
     made.CopyFrom(model)
 
@@ -77,7 +76,7 @@ def retyped(model, number, dtype, kept):
 
 
 def of_floats(model, name, kept, inputs):
-    """The inputs rounded to a type, as the file and as the reference take them."""
+    """Return the inputs rounded to a type, for the file and for the reference."""
     dtype = TYPES[name][1]
     rounded = {}
     for key, value in inputs.items():
@@ -103,7 +102,7 @@ def of_integers(made, name, kept, inputs):
 
 
 def allowed(model, name):
-    """Whether all operators take the type wherever they take float32 as one of several."""
+    """Return whether every operator accepts the type wherever it accepts float32 as one of several types."""
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 1)
     for node in model.graph.node:
         if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type):

@@ -3,10 +3,10 @@
 
 usage: campaign.py LIBRILL [--seed N] [--graphs N] [--seconds N] [--found FOLDER] [--verbose]
 
-Draws graphs from seeds N, N + 1, ...; pulses each, and streams it at lengths around those where a
-wire gets its first frames, pushed in pieces and step by step. What rill refuses is counted; what
-differs is told, with its seed, pulse, length and way, and its text is kept in FOLDER. Exit status 1
-where anything differs; 77 where NumPy is missing.
+Draws graphs from seeds N, N + 1, ...; pulses each, and streams it at lengths around those where a wire gets
+its first frames, pushed in pieces and step by step. Refusals of rill are counted. A difference is reported
+with its seed, pulse, length and mode, and its graph is saved in FOLDER. Exit status 1 if anything differs; 77
+without NumPy.
 """
 
 import argparse
@@ -35,7 +35,7 @@ MOST_STEPS = 60_000
 
 
 def lengths_of(graph, dice, count):
-    """Lengths of S around those where wires get frames, and others."""
+    """Return lengths of S around those where wires get their first frames, and others."""
     edges = set()
     for x in graph.all:
         for wanted in (1, 2):
@@ -67,7 +67,7 @@ def lengths_of(graph, dice, count):
 
 
 def first_difference(graph, expected, got):
-    """Text of the first output that differs, or empty."""
+    """Return a description of the first output that differs, or ""."""
     for i, (a, b) in enumerate(zip(expected, got)):
         if list(a.shape) != list(b.shape):
             return f"output {i}: {list(b.shape)}, NumPy {list(a.shape)}"
@@ -84,7 +84,7 @@ def first_difference(graph, expected, got):
 
 
 def reason_of(text):
-    """A refusal without its names and numbers."""
+    """Return a refusal without its names and numbers."""
     return re.sub(r"\d+", "#", re.sub(r'"[^"]*"|w\d+\S*', '""', text))[:150]
 
 
@@ -163,7 +163,7 @@ class Campaign:
         self.count["with a comparison"] += compared > 0
 
     def compare(self, seed, graph, model, plan, pulse, s, dice, wholes):
-        """The number of streams compared."""
+        """Return the number of compared streams."""
         if s not in wholes:
             wholes[s] = self.whole(seed, graph, model, s)
         values, expected = wholes[s]

@@ -1,4 +1,4 @@
-"""Whole streams through a plan: pushed in ragged pieces, or stepped with the end told."""
+"""Whole streams through a plan: pushed in random pieces, or stepped with the end announced."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def cut(array, axis, begin, end):
 
 
 class Taken:
-    """What comes out: streamed outputs joined, others as they stand at the end."""
+    """Collects outputs: streaming ones joined, others with their values at the end."""
 
     def __init__(self, plan):
         self.plan = plan
@@ -42,7 +42,7 @@ def set_static(session, inputs):
 
 
 def pushed(session, inputs, dice):
-    """All frames, in pieces of random size, several streams in turns of random size."""
+    """Push all frames in pieces of random size, alternating between streams."""
     plan = session.plan
     set_static(session, inputs)
     streams = [i for i, io in enumerate(plan.inputs) if io[3] >= 0]
@@ -50,7 +50,7 @@ def pushed(session, inputs, dice):
     total = {i: inputs[i].shape[plan.inputs[i][3]] for i in streams}
     taken = Taken(plan)
     outputs = [i for i, io in enumerate(plan.outputs) if io[3] >= 0]
-    # Pulses of the longest input.
+    # The number of pulses of the longest input.
     longest = max(total[i] // plan.inputs[i][2][plan.inputs[i][3]] for i in streams)
 
     def pull_all():
@@ -73,7 +73,7 @@ def pushed(session, inputs, dice):
         for i in streams:
             axis = plan.inputs[i][3]
             pulse = plan.inputs[i][2][axis]
-            # Some dozens of pieces, however long the stream is.
+            # At most a few dozen pieces, whatever the length.
             least = total[i] // 40
             most = least + int(dice.choice([1, pulse, 3 * pulse + 1, max(1, pulse - 1), 7]))
             want = min(int(dice.integers(least, most + 1)) or most, total[i] - at[i])
@@ -92,8 +92,8 @@ def pushed(session, inputs, dice):
 
 
 def stepped(session, inputs, dice):
-    """Pulse by pulse, NaN past the end, which is told with the last frames. Steps before may have
-    given frames that turn out to lie behind the end: the caller cuts them off."""
+    """Step pulse by pulse, with NaN past the end, which is announced with the last frames. Earlier steps
+    may have given frames that turn out to be past the end; the caller removes them."""
     plan = session.plan
     set_static(session, inputs)
     streams = [i for i, io in enumerate(plan.inputs) if io[3] >= 0]
@@ -129,7 +129,7 @@ def stepped(session, inputs, dice):
     left, tick = 1, whole_steps
     while left > 0:
         tick += 1
-        fill(tick)  # of inputs that continue after the end of others
+        fill(tick)  # inputs that continue after the end of others
         left = session.flush()
         collect()
     return taken.joined(session)

@@ -1,4 +1,4 @@
-"""Random graphs that stream, each as a text and as functions of NumPy."""
+"""Random graphs that stream, each as a text and as NumPy functions."""
 
 import numpy as np
 
@@ -40,11 +40,11 @@ class Graph:
         self.asserts = []
         self.outputs = []     # wires, or (name, exact) of outputs that do not stream
         self.batch = self.draw([1, 1, 1, 2, 3])
-        self.open_batch = self.chance(0.3)  # a symbol in the file, unless a literal has it
+        self.open_batch = self.chance(0.3)  # a symbol in the file, unless a literal contains the batch
         self.features = self.draw([0, 0, 0, 2, 3])
         self.most = self.draw([4, 4, 30, 30, 1000, 100000])
-        self.loops = False   # frames one by one in NumPy
-        self.square = False  # frames against frames
+        self.loops = False   # NumPy loops over frames
+        self.square = False  # attention between frames
         self.all = []
         self.count = 0
 
@@ -57,7 +57,7 @@ class Graph:
         return self.dice.random() < share
 
     def size(self, least=0):
-        """Log-uniform, as far as the graph goes."""
+        """Draw log-uniformly, up to a limit of the graph."""
         if least == 0 and self.chance(0.2):
             return 0
         return int(np.exp(self.dice.uniform(np.log(max(1, least)), np.log(self.most + 1))))
@@ -83,8 +83,8 @@ class Graph:
         return name
 
     def wire(self, x, text, function, **changes):
-        """A wire that is like x but for `changes`; `function` takes the value of x, or the whole
-        environment where it is written for that."""
+        """Return a wire like x, with `changes`. `function` takes the value of x, or the whole environment
+        if it is written for that."""
         out = Wire(self.put(text, function), x.channels, x.frames, x.bound, x.exact, x.features)
         for key, value in changes.items():
             setattr(out, key, value)
@@ -107,17 +107,17 @@ class Graph:
                          lambda env: env[x.name] - env[floor.name] * 8, bound=8)
 
     def ones(self, x, head, tail="1"):
-        """A list of one entry per axis: two of `head`, then that of the frames, then ones."""
+        """Return a list with one entry per axis: two of `head`, then the entry of the frames, then ones."""
         return ", ".join([*head, *([tail] * (1 if x.features else 0))])
 
     def frames_text(self, x):
-        """A scalar that holds the number of frames of a wire."""
+        """Return a scalar that holds the number of frames of a wire."""
         shape = self.put(f"tract_core_shape_of({x.name})", lambda env: None)
         one = self.put(f"slice({shape}, axes = [0], begin = [2], end = [3])", lambda env: None)
         return self.put(f"squeeze({one}, axes = [0])", lambda env: None)
 
     def fixed_batch(self):
-        """The batch, which a literal is going to have."""
+        """Return the batch, which a literal will contain."""
         self.open_batch = False
         return self.batch
 
@@ -133,7 +133,8 @@ class Graph:
         return name
 
     def stream(self, channels, factor, offset, features, kind="f32", divisor=1):
-        """An input of (factor * S + offset) / divisor frames, its axes in any order, as a wire."""
+        """Add an input of (factor * S + offset) / divisor frames, with axes in any order. Return it as a
+        wire."""
         frames = f"{factor}*S + {offset}" if offset else (f"{factor}*S" if factor > 1 else "S")
         frames = f"({frames})/{divisor}" if divisor > 1 else frames
         batch = self.batch
@@ -185,7 +186,7 @@ class Graph:
         return out.exact if isinstance(out, Wire) else out[1]
 
     def values(self, s):
-        """Random inputs for a length of S."""
+        """Return random inputs for a length of S."""
         self.stream_frames = s
         out = []
         for _, shape, _, kind in self.inputs:
@@ -194,7 +195,7 @@ class Graph:
         return out
 
     def run(self, values):
-        """The outputs of NumPy, or Undefined."""
+        """Return NumPy's outputs. Raises Undefined."""
         env = {name: value.astype(np.float64)
                for (name, _, _, _), value in zip(self.inputs, values)}
         for _, name, function in self.statements:
@@ -203,7 +204,7 @@ class Graph:
         return [env[self.output_name(i)] for i in range(len(self.outputs))]
 
     def longest(self, s):
-        """The most frames of any wire, None where one has no length."""
+        """Return the most frames of any wire; None if a wire has no length."""
         most = 0
         try:
             for x in self.all:
@@ -216,7 +217,7 @@ class Graph:
 # ---- links ---------------------------------------------------------------------------------------
 
 def sliced(g, x, begin, less):
-    """x[begin : frames - less], its end spelled in one of several ways."""
+    """x[begin : frames - less], with its end in one of several forms."""
     n = x.frames
     if less == 0 and begin == 0:
         return x
@@ -231,7 +232,7 @@ def sliced(g, x, begin, less):
 
     def length(s):
         if computed and n(s) < less:
-            raise Undefined  # an end in front of the first frame counts from the last one
+            raise Undefined  # an end before the first frame counts from the last one
         return max(0, n(s) - less - begin)
 
     def value(v):
@@ -266,7 +267,7 @@ def padded(g, x, before=None, after=None, border=None):
 
 
 def spread(g):
-    """Taps, their distance and extent."""
+    """Return the number of taps, their dilation and their extent."""
     taps = g.draw([1, 2, 2, 3, 3, 4, 5])
     dilation = max(1, g.size()) if g.chance(0.5) else 1
     return taps, dilation, (taps - 1) * dilation + 1
@@ -355,7 +356,7 @@ def strided(g, x):
 
 
 def kept(g, x):
-    """A few frames of the stream that stay: their wire, and how many."""
+    """Return a wire of a few kept frames, and their number."""
     begin, count = g.size(), g.draw([1, 1, 2, 3])
     n = x.frames
 
@@ -450,7 +451,7 @@ def running(g, x):
 
 
 def loop(g, x, output="full"):
-    """A loop over frames, whose state is an integer; `output`: "full" or "last"."""
+    """A loop over frames with an integer state; `output`: "full" or "last"."""
     if x.features or not x.exact:
         return x
     g.loops = True
@@ -516,7 +517,7 @@ def resized(g, x):
     scale = g.draw([2, 2, 4, 3, 0.5])
     kind = g.draw(["nearest", "nearest", "linear", "cubic"])
     place = g.draw(["half_pixel", "asymmetric"])
-    # By whole numbers, the symmetric form has the same places.
+    # For whole factors, the symmetric form has the same positions.
     named = g.draw([place, "half_pixel_symmetric"]) if place == "half_pixel" and scale > 1 else place
     nearest = g.draw(["floor", "round_prefer_ceil"])
     if kind == "nearest" and scale == 3 and place == "asymmetric" and nearest != "floor":
@@ -532,7 +533,7 @@ def resized(g, x):
 
 
 def regrouped(g, x):
-    """Channels become frames, or frames become channels where their number allows it."""
+    """Reshape channels to frames, or frames to channels if their number allows it."""
     n = x.frames
     if x.features:
         return x
@@ -578,7 +579,7 @@ def resized_nearest_2(g, x):
 
 
 def shaped(v, x):
-    """[frames] as a wire of one channel."""
+    """Return [frames] as a wire of one channel."""
     return v.reshape([1, 1, -1] + ([1] if x.features else []))
 
 
@@ -612,7 +613,7 @@ def by_position(g, x):
 
 
 def table(g, x):
-    """Rows of a constant, as many as there are frames."""
+    """One row of a constant table per frame."""
     rows = g.draw([5, 40, 300])
     values = g.dice.integers(-4, 5, [1, 1, rows] + ([1] if x.features else [])).astype(float)
     full = g.constant(values)
@@ -706,7 +707,7 @@ def pointwise(g, x):
 
 
 def static_side(g, x):
-    """What an input that does not stream makes of itself, met by the stream."""
+    """Combine the stream with a function of a static input."""
     count, channels = g.draw([1, 2, 3, 6]), x.channels
     name = g.external(f"@, {channels}, {count}", lambda s: [g.batch, channels, count], False)
     y = Wire(name, channels, lambda s: count, 4)
@@ -734,7 +735,7 @@ def static_conv(g, y):
 
 
 def tied(g, x):
-    """Another input with a symbol of its own, which an assertion ties to S."""
+    """Another input with a separate symbol, which an assertion ties to S."""
     k = g.draw([2, 3, 4])
     slower = g.chance(0.5)
     symbol = f"R{len(g.asserts)}"
@@ -761,7 +762,7 @@ def tied(g, x):
 
 
 def second_stream(g, x):
-    """Another input whose length is tied to that of the first, as an output or met by it."""
+    """Another input whose length is tied to that of the first, as an output or combined with it."""
     if g.chance(0.3):
         return tied(g, x)
     factor, offset = g.draw([(1, 0), (1, 0), (2, 0), (1, 3), (2, 1), (4, 0)])
@@ -777,7 +778,7 @@ def second_stream(g, x):
 
 
 def weighed(g, x):
-    """The mean of all frames, weighed by a softmax over them."""
+    """The mean of all frames, weighted by a softmax over them."""
     x = g.bounded(x)
     scores = g.of(x, f"{x.name} * 0.3", lambda v: v * 0.3)
     if g.chance(0.5):
@@ -836,7 +837,7 @@ def known_at_the_end(g, x):
 
 
 def gathered(g, x):
-    """Frames at indices that count up, moved, clamped at the ends."""
+    """Frames at indices that count up, shifted and clamped at the ends."""
     count = g.frames_text(x)
     by = g.draw([-1, 1]) * g.size(1)
     place = g.put(f"tract_core_range(0, {count}, 1)", lambda env: None)
@@ -859,7 +860,7 @@ def gathered(g, x):
 
 
 def stft(g, x):
-    """Frames of four, whose transform is made of integers."""
+    """A Fourier transform of four frames, which is exact in integers."""
     if x.features:
         return x
     hop = g.draw([1, 2, 3, 4, 5])
@@ -891,7 +892,7 @@ def stft(g, x):
 
 
 def attention(g, x):
-    """Each frame sees those of a band, or of chunks around its own."""
+    """Attention to a band of frames, or to chunks around each frame."""
     if x.features:
         return x
     x = g.bounded(x)
@@ -925,7 +926,7 @@ def attention(g, x):
 
 
 def length_as_data(g, x):
-    """The length of the wire among its frames: refused, or known."""
+    """Use the length of the wire among its frames: refused, or known."""
     count = g.frames_text(x)
     as_float = g.put(f"tract_core_cast({count}, to = 'f32')", lambda env: None)
     return g.wire(x, f"{x.name} + {as_float}", lambda env: env[x.name] + env[x.name].shape[2],
@@ -950,7 +951,7 @@ def normed(g, x):
 
 
 def steady(g, x):
-    """One frame repeated to the length of the stream, itself windowed and cut, met by the stream."""
+    """One frame, repeated to the length of the stream, with windows and slices, combined with the stream."""
     channels = x.channels
     if g.chance(0.5) or x.features:
         shape = [1, channels, 1] + ([x.features] if x.features else [])
@@ -965,7 +966,7 @@ def steady(g, x):
 
 
 def counted(g, x):
-    """The numbers of frames as a stream, itself windowed and cut, met by the stream."""
+    """The frame numbers as a stream, with windows and slices, combined with the stream."""
     place = g.put(f"tract_core_range(0, {g.frames_text(x)}, 1)",
                   lambda env: np.arange(env[x.name].shape[2]))
     axes = "[0, 1, 3]" if x.features else "[0, 1]"
@@ -983,7 +984,7 @@ def worked(g, y):
 
 
 def met(g, x, y):
-    """x with y added where they have as many frames; else both are outputs."""
+    """Add y to x if their lengths are equal; else output both."""
     if y.channels in (1, x.channels) and same_length(x, y):
         return added(g, x, y)
     g.all.append(y)
@@ -992,7 +993,7 @@ def met(g, x, y):
 
 
 def across(g, x):
-    """Each frame looks at the frames of an input that does not stream."""
+    """Attention of each frame to the frames of a static input."""
     if x.features:
         return x
     x = g.bounded(x)
@@ -1038,7 +1039,7 @@ def pair_loop(g, x):
 
 
 def picked(g, x):
-    """Frames at a few indices that are written out, in any order, met by all."""
+    """Gather a few constant indices, in any order, and combine with all frames."""
     at = [g.size() for _ in range(g.draw([1, 2, 3]))]
     n = x.frames
 
@@ -1058,7 +1059,7 @@ def picked(g, x):
 
 
 def at_most(g, x):
-    """The stream to a fixed number of frames, where it has as many."""
+    """Crop the stream to a fixed number of frames, if it has that many."""
     most = g.size(1)
     count = g.frames_text(x)
     n = x.frames
@@ -1068,7 +1069,7 @@ def at_most(g, x):
 
 
 def every_other(g, x):
-    """Frames by turns from two branches, laid side by side and joined again."""
+    """Interleave the frames of two branches."""
     k = g.draw([2, 3])
     x = resized_nearest(g, x, k)
     parts = [g.of(x, f"tract_core_downsample({x.name}, axis = 2, stride = {k}, modulo = {m})",

@@ -9,7 +9,7 @@ TYPES = {0: np.bool_, 5: np.int8, 6: np.int16, 7: np.int32, 8: np.int64, 11: np.
 
 
 class Refusal(Exception):
-    """What a call answered that failed."""
+    """The error of a failed call."""
 
 
 class View(c.Structure):
@@ -96,7 +96,7 @@ class Model(Owner):
         return Plan(self, plain)
 
     def whole(self, inputs, **symbols):
-        """The outputs of a run over arrays in the order of the inputs."""
+        """Return the outputs of a whole run over arrays in the order of the inputs."""
         model = self.clone()
         views = (View * len(inputs))(*[view_of(array) for array in inputs])
         self.library.call("rill_model_set_shapes", model.handle, views, c.c_size_t(len(inputs)))
@@ -124,7 +124,7 @@ def view_of(array):
     return view
 
 
-MOST_BYTES = 1 << 30  # of a session
+MOST_BYTES = 1 << 30  # limit of a session
 
 
 class Plan(Owner):
@@ -194,7 +194,7 @@ class Session(Owner):
         return taken.value
 
     def pull(self, index, room):
-        """At most `room` frames of an output."""
+        """Return at most `room` frames of an output."""
         _, dtype, shape, axis = self.plan.outputs[index]
         out = np.full([room if k == axis else n for k, n in enumerate(shape)], 77, TYPES[dtype])
         given = c.c_int64()

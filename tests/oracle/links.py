@@ -1,4 +1,4 @@
-"""More links of random graphs: what exporters write for splices, crops, bands and rates."""
+"""More links of random graphs: forms that exporters write for splices, crops, bands and rates."""
 
 import re
 
@@ -10,7 +10,7 @@ from wires import Undefined, Wire
 
 
 def rational(g, x):
-    """Resampled by a quotient, at places that integers tell."""
+    """Resampling by a fraction, at positions computed in integers."""
     p, q = g.draw([(3, 2), (5, 4), (3, 4), (5, 8), (5, 2), (7, 4), (1, 4), (3, 8)])
     kind = g.draw(["nearest", "nearest", "linear"])
     place = g.draw(["half_pixel", "asymmetric"])
@@ -45,7 +45,7 @@ def rational(g, x):
 
 
 def every_by_gather(g, x):
-    """x[:, by::k] as a gather of counted places."""
+    """x[:, by::k] as a gather of computed indices."""
     k = g.draw([2, 3])
     by = g.size()
     count = g.frames_text(x)
@@ -56,7 +56,7 @@ def every_by_gather(g, x):
 
 
 def later_by_gather(g, x):
-    """x[:, by:] as a gather of counted places."""
+    """x[:, by:] as a gather of computed indices."""
     by = g.size(1)
     count = g.frames_text(x)
     place = g.put(f"tract_core_range({by}, {count}, 1)", lambda env: None)
@@ -66,7 +66,7 @@ def later_by_gather(g, x):
 
 
 def turned_to(g, x):
-    """cat of two pieces that are worked on apart."""
+    """Concatenate two pieces that are processed separately."""
     a = g.size(1)
     n = x.frames
     left = g.of(x, f"slice({x.name}, axes = [2], begin = [0], end = [{a}])", lambda v: v[:, :, :a])
@@ -87,7 +87,7 @@ def turned_to(g, x):
 
 
 def rounded(g, x):
-    """Whole blocks of k frames, what is left over cut off."""
+    """Whole blocks of k frames, without the remainder."""
     k = g.draw([2, 3, 4, 7])
     count = g.frames_text(x)
     n = x.frames
@@ -110,7 +110,7 @@ def moving_sum(g, x):
 
 
 def prefix_attention(g, x):
-    """Keys that do not stream in front of a band of those that do."""
+    """A prefix of static keys before a band of streaming ones."""
     if x.features:
         return x
     x = g.bounded(x)
@@ -137,7 +137,7 @@ def prefix_attention(g, x):
     both = g.put(f"concat([{name}, {rows.name}], axis = 1)", lambda env: None)
     if how == "keys":
         scores = g.put(f"matmul({rows.name}, {both}, transposeB = true) * 0.05", lambda env: None)
-        # positions of keys: p in front
+        # key positions: p for the prefix
         kp = g.put(f"tract_core_range(0, {count} + {p}, 1)", lambda env: None)
         kq = g.put(f"({kp} - {p})" + (f" / {chunk}" if chunk > 1 else ""), lambda env: None)
         if chunk > 1:
@@ -170,7 +170,7 @@ def prefix_attention(g, x):
 
 
 def band_product(g, x):
-    """A matrix of zeros and ones by positions, times the frames."""
+    """A matmul of the frames with a matrix of zeros and ones computed from positions."""
     if x.features:
         return x
     x = g.bounded(x)
@@ -195,7 +195,7 @@ def band_product(g, x):
 
 
 def uneven_stream(g, x):
-    """A second input of other frames than those that go with S, such as S + 3, 2*S - 5, (S + 1)/2."""
+    """A second input of another length than S: S + 3, 2*S - 5, (S + 1)/2, ..."""
     offset = g.size(1) * g.draw([1, 1, -1])
     factor, divisor = g.draw([(1, 1), (1, 1), (2, 1), (3, 1), (1, 2), (2, 3)])
     y = g.stream(x.channels, factor, offset, x.features, divisor=divisor)
@@ -244,7 +244,7 @@ def batch_merged(g, x):
 
 
 def window_mean(g, x):
-    """Means of blocks, repeated, subtracted."""
+    """Means of blocks, repeated and subtracted."""
     k = g.draw([2, 3, 5])
     x = rounded(g, x) if g.chance(0.5) else x
     n = x.frames
@@ -270,7 +270,7 @@ def window_mean(g, x):
 
 
 def clipped_slice(g, x):
-    """x[max(n - k, 0):] dropped at the end: x[:max(n - k, 0)]."""
+    """Remove x[max(n - k, 0):] at the end: x[:max(n - k, 0)]."""
     k = g.size(1)
     count = g.frames_text(x)
     n = x.frames
@@ -280,7 +280,7 @@ def clipped_slice(g, x):
 
 
 def selected(g, x):
-    """By data: a stream of its own decides."""
+    """Select by data: the condition is a separate stream."""
     if not x.exact:
         return x
     y = G.shifted(g, x)
@@ -291,7 +291,7 @@ def selected(g, x):
 
 
 def rates_met(g, x):
-    """Up by 2, a window, down by 2, added."""
+    """Upsample, convolve, downsample and add."""
     k = g.draw([2, 3])
     y = G.resized_nearest(g, x, k)
     y = g.bounded(g.draw([G.conv, G.shifted, G.running, G.trim, G.padded])(g, y))
@@ -310,7 +310,7 @@ def chain(g, x):
 
 
 def aligned(g, x):
-    """Two branches of unequal length, each cut to the shorter: crop of U-nets."""
+    """Two branches of unequal length, each cropped to the shorter, as in U-Nets."""
     y = g.bounded(G.conv(g, x))
     y = y if y.channels == x.channels else x
     less = None
@@ -338,7 +338,7 @@ CURVES = [("d * d <= 9.0", lambda d: d * d <= 9),
 
 
 def curved_attention(g, x):
-    """Attention in a band whose edge is where a curve of the distance passes a number."""
+    """Attention in a band whose edge is where a curve of the distance crosses a bound."""
     if x.features:
         return x
     x = g.bounded(x)
@@ -368,7 +368,7 @@ def curved_attention(g, x):
 
 
 def near_the_end(g, x):
-    """Frames that are counted from the end, or lie where blocks near it begin."""
+    """Frames that are counted from the end, or from the start of a block near the end."""
     count = g.frames_text(x)
     k, m, far = g.draw([2, 4, 7]), g.size(1), g.draw([1, 2, 3])
     how = g.draw(["places", "block", "clamped", "up"])

@@ -1,19 +1,19 @@
-"""Operators of random graphs: what each writes into a graph, and what it means in NumPy.
+"""Operators of random graphs: the text of each, and its NumPy function.
 
-A wire is [batch, channels, frames], or [batch, channels, frames, features]. Whatever can be is made of small integers, so that float32
-and float64 agree in every bit.
+A wire is [batch, channels, frames], or [batch, channels, frames, features]. As many values as possible are
+small integers, so that float32 and float64 agree in every bit.
 """
 
 import numpy as np
 
 
 class Undefined(Exception):
-    """The graph has no value at this length."""
+    """The graph is undefined at this length."""
 
 
 class Wire:
-    """`frames` tells the length from the value of S, or raises Undefined; `bound` limits the
-    values; `exact`: all of them are integers of float32."""
+    """`frames` returns the length for a value of S, or raises Undefined. `bound` limits the values.
+    `exact`: all of them are integers that float32 represents."""
 
     def __init__(self, name, channels, frames, bound, exact=True, features=0):
         self.name, self.channels, self.frames = name, channels, frames
@@ -46,7 +46,7 @@ def windows(n, taps, dilation, stride, before, after):
 
 
 def taps_of(x, taps, dilation, stride, before, after, value):
-    """Of each tap: the frames that it meets, with `value` outside of the stream."""
+    """Return the frames under each tap, with `value` outside the stream."""
     n = windows(x.shape[2], taps, dilation, stride, before, after)
     x = pad(x, before, after, "constant", value)
     return [x[:, :, k * dilation:k * dilation + max(0, (n - 1) * stride + 1):stride][:, :, :n]
@@ -54,7 +54,7 @@ def taps_of(x, taps, dilation, stride, before, after, value):
 
 
 def conv(x, w, b, stride, dilation, before, after, groups=1):
-    """w: [out, in / groups, taps]."""
+    """w has the shape [out, in / groups, taps]."""
     pieces = taps_of(x, w.shape[2], dilation, stride, before, after, 0.0)
     per, outs = x.shape[1] // groups, w.shape[0] // groups
     total = [0.0] * groups
@@ -68,7 +68,7 @@ def conv(x, w, b, stride, dilation, before, after, groups=1):
 
 
 def deconv(x, w, b, stride, dilation, before, after):
-    """w: [out, in, taps]."""
+    """w has the shape [out, in, taps]."""
     taps = w.shape[2]
     n = x.shape[2]
     raw = (n - 1) * stride + (taps - 1) * dilation + 1
@@ -132,7 +132,7 @@ def sigmoid(x):
 
 
 def gru(rows, w, h):
-    """rows [frames, batch, channels]; w of gates r, z, n and of states, [channels, channels]."""
+    """rows: [frames, batch, channels]; weights of gates r, z, n and of states: [channels, channels]."""
     out = []
     for x in rows:
         r = sigmoid(x @ w["r"].T + h @ w["hr"].T)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Compile the public headers with clang as MSVC would read them.
+"""Compile the public headers with clang in MSVC's mode.
 
     msvc_headers.py CLANG INCLUDE
 
-Headers of C are compiled for Windows with the types of MSVC and no other header than clang's own. Headers of C++ are
-compiled in MSVC's dialect with this machine's C++ library, since MSVC's is not free to ship: this finds extensions of
-GNU and templates that MSVC reads otherwise, but no fault of MSVC's library.
+Clang compiles the headers of C for Windows, with the types of MSVC and only its own headers. It compiles the
+headers of C++ in MSVC's dialect, but with this machine's C++ library, because MSVC's may not be
+redistributed. This detects GNU extensions, and templates that MSVC parses differently, but no problem of
+MSVC's library.
 """
 
 import pathlib

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Check a shared object of ELF: it runs where pages have 16 KiB, and shows the given symbols alone.
+"""Check an ELF shared object: it runs on systems with pages of 16 KiB, and exports only the given symbols.
 
     shared_object.py FILE [SYMBOL ...]
 
-Without symbols only the pages are looked at. The file is read here, so that it may be of any machine.
+Without symbols, only the pages are checked. The script parses the file itself, so it may be of any machine.
 """
 
 import pathlib
@@ -23,7 +23,7 @@ class Elf:
         self.wide = data[4] == 2
 
     def loads(self):
-        """Yield (offset, address, alignment) of every segment that is loaded."""
+        """Yield (offset, address, alignment) of every loaded segment."""
         at, = struct.unpack_from("<Q" if self.wide else "<I", self.data, 32 if self.wide else 28)
         size, count = struct.unpack_from("<HH", self.data, 54 if self.wide else 42)
         for i in range(count):
@@ -52,7 +52,7 @@ class Elf:
             yield kind, offset, length, link, each
 
     def exported(self):
-        """Give the names that other objects may use."""
+        """Return the names that other objects may use."""
         sections = list(self.sections())
         names = set()
         for kind, offset, length, link, each in sections:

@@ -93,7 +93,7 @@ def run_commands(place, lines, files, rill):
 
 
 def unmarked(text):
-    """Return the first lines of blocks that have commands but no language, so that no test would run them."""
+    """Return the first lines of blocks that have commands but no language, because no test would run them."""
     fenced = re.sub(r"^ *```\w+\n.*?^ *```$", "", text, flags=re.M | re.S)
     return [block.splitlines()[0] for block in BARE.findall(fenced) if COMMAND.search(block)]
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Open pages of profiles in a browser without a window: all parts are drawn, and something is seen.
+"""Open pages of profiles in a headless browser, and check that all parts are drawn and visible.
 
 usage: page.py RILL MODELS [--browser PROGRAM] [--keep FOLDER]
 
-Exit status 77 where there is no Chromium. Models that the folder lacks are named and left out; all are
-in the folder of models that rill is developed with. --keep leaves the pages and pictures there.
+Exit status 77 without Chromium. Models that the folder lacks are named and left out. All are in the folder of
+models used for the development of rill. --keep keeps the pages and pictures in a folder.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def browse(browser, page, *options):
 
 
 def colours(png):
-    """How many colours a picture has, and its size."""
+    """Return the number of colours of a picture, and its size."""
     data = png.read_bytes()
     at, packed, width, height, channels = 8, b"", 0, 0, 4
     while at < len(data):

@@ -1,4 +1,4 @@
-"""A session as the oracle sees it: what a stream has taken and given, and where it may stand."""
+"""The oracle's view of a session: the frames its stream has taken and given, and its possible states."""
 
 import ctypes as c
 
@@ -19,7 +19,7 @@ class Plan:
 
 
 class Lane:
-    """A session, and what a stream of it has seen. `maybe`: the states it may be in."""
+    """A session and the progress of its stream. `maybe`: the states that it may be in."""
 
     def __init__(self, name, handle, plan, data, sides):
         self.name, self.handle, self.plan = name, handle, plan

@@ -1,4 +1,4 @@
-"""rill.h through ctypes: what the oracle calls, and nothing of rill but its header."""
+"""rill.h through ctypes: the calls of the oracle, which depends only on that header."""
 
 import ctypes as c
 import pathlib
@@ -28,7 +28,7 @@ class View(c.Structure):
         return view
 
     def array(self):
-        """The memory that the view shows."""
+        """Return the memory of the view as an array."""
         dtype = {number: dtype for dtype, number in DTYPES.items()}[self.dtype]
         shape = [self.shape[i] for i in range(self.rank)]
         if 0 in shape or not self.data:
@@ -72,8 +72,8 @@ class Library:
         return self.rill.rill_last_error().decode()
 
     def call(self, name, *args, refuse=None):
-        """Call a function: its status, and how many requests for memory it made (or -1).
-        `refuse`: (after, every) of these to refuse."""
+        """Call a function. Return its status and the number of its memory requests (or -1). `refuse`:
+        (after, every) of these requests to refuse."""
         function = getattr(self.rill, name)
         if not self.refuse:
             return function(*args), -1
@@ -85,7 +85,7 @@ class Library:
 
 
 def states(root):
-    """The table of docs/sessions.md: {call: {state: the state after, or None}}."""
+    """Return the table of docs/sessions.md: {call: {state: the state after, or None}}."""
     text = (pathlib.Path(root) / "docs/sessions.md").read_text()
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")]
             for line in text[text.index("| call |"):].splitlines() if line.startswith("|")]

@@ -1,5 +1,5 @@
-"""Streaming models as texts, each with what NumPy says of it: whole numbers in floats, so that every
-sum is exact, whatever its order."""
+"""Streaming models as texts, with NumPy references. All values are integers in floats, so that every sum
+is exact in any order."""
 
 import numpy as np
 
@@ -40,10 +40,11 @@ def deconv(x, w, stride):
 
 
 class Model:
-    """A text, its inputs as (name, shape of one frame with None along the stream, frames per S), side
-    inputs as (name, shape), and `ref(S, inputs, sides)`, which gives the outputs. Below `short` of S
-    an end may be refused: borders are all that there would be. `early`: of outputs that end before
-    their inputs, by how many frames: steps give as many before they learn of the end."""
+    """A text; its inputs as (name, shape of one frame with None along the stream, frames per S); side
+    inputs as (name, shape); and `ref(S, inputs, sides)`, which returns the outputs. An end may be refused
+    below `short` of S, where outputs would consist of padding alone. `early`: for outputs that end before
+    their inputs, the number of frames by which they do; steps may give these frames before the end is
+    announced."""
 
     def __init__(self, name, body, inputs, ref, sides=(), outputs=("y",), unit=1, short=0,
                  dtype=np.float32, early=()):

@@ -3,10 +3,9 @@
 
     oracle.py ROOT LIBRILL.SO [REFUSE.SO] [--rounds N | --seconds N] [--seed N]
 
-Unlike tests/session_fuzz this asks rill for nothing that it is held to: outputs are NumPy's, bit for
-bit; which call is allowed follows from the page. With REFUSE.SO, requests for memory are refused in
-the middle of everything, and calls that are real-time may make none. Each round has a seed of its
-own, which the failure names.
+Unlike tests/session_fuzz, this test takes no expected value from rill. Outputs must equal NumPy's bit for
+bit, and the page determines the allowed calls. With REFUSE.SO, memory requests are refused at random, and
+real-time calls may make none. Each round has a seed, which a failure reports.
 """
 
 import argparse
@@ -31,9 +30,9 @@ MAKES_MEMORY = {"rill_session_new", "rill_session_open", "rill_session_clone", "
                 "rill_session_set_threads"}
 
 
-CALLS = 400  # of a round
+CALLS = 400  # per round
 LONGEST = 300  # of a stream, in S
-BEHIND = 60  # frames of noise that a continuing stream may depend on
+BEHIND = 60  # frames of noise before a continued stream, on which it may depend
 
 
 class Round:
@@ -69,7 +68,7 @@ class Round:
             raise Wrong(f"{name}: {status}: {self.library.error()}")
 
     def on(self, lane, name, *args):
-        """A call of a session: whether it may be made now follows from the table."""
+        """Call a function of a session. The table determines whether it is allowed now."""
         status = self.call(name, lane.handle, *args)
         allowed = {m for m in lane.maybe if self.table[name][m] is not None}
         if status == STATE:
@@ -147,8 +146,8 @@ class Round:
         return self.model.ref(length, inputs, lane.sides)
 
     def compare(self, lane, final):
-        """Frames given so far are those of the whole run; of a stream that may go on, of one that
-        goes on for long."""
+        """Check that the frames given so far are those of the whole run. For a stream that may continue,
+        use the whole run of a long stream."""
         length = lane.length
         if length is None:
             length = max(t // self.rate(i) for i, t in enumerate(lane.taken)) + BEHIND
@@ -210,7 +209,7 @@ class Round:
         return LONGEST * self.rate(i) - lane.taken[i]
 
     def scattered(self, array):
-        """The same numbers in memory of another order."""
+        """Return the same numbers in memory with another order of axes."""
         order = self.random.sample(range(array.ndim), array.ndim)
         wide = np.zeros([n * 2 for n in np.transpose(array, order).shape], array.dtype)
         out = wide[tuple(slice(None, None, self.random.choice([2])) for _ in order)]
@@ -247,7 +246,7 @@ class Round:
         return given.value
 
     def fill(self, lane, frames, garbage):
-        """Write a pulse to the inputs; behind `frames` of S whatever."""
+        """Write a pulse to the inputs, with arbitrary values after `frames` of S."""
         if lane.stale:
             self.set_sides(lane)
         for i in range(len(lane.data)):
@@ -275,7 +274,7 @@ class Round:
         self.stepped(lane, self.on(lane, "rill_step"), lane.plan.pulse)
 
     def even(self, lane):
-        """Whether all inputs have come equally far, and how far in S."""
+        """Return whether all inputs have advanced equally, and how far in S."""
         ends = {t / self.rate(i) for i, t in enumerate(lane.taken)}
         return int(ends.pop()) if len(ends) == 1 and all(e % 1 == 0 for e in ends) else None
 
@@ -295,7 +294,7 @@ class Round:
         if lane.maybe & {"pushed", "pushed to the end"}:
             return
         frames = self.random.randrange(lane.plan.pulse + 1)
-        # A step before that was the last is exact unless outputs end before inputs.
+        # If the end comes a step late, the earlier step is exact unless outputs end before inputs.
         if frames == 0 and not lane.maybe & {"new"}:
             frames = 1
         if not self.fits(lane, frames):
@@ -398,7 +397,7 @@ class Round:
         direction = self.random.choice([INPUT, OUTPUT])
         i = self.random.randrange(inputs if direction == INPUT else len(lane.plan.outputs))
         name = "rill_bind_input" if direction == INPUT else "rill_bind_output"
-        # Values that steps have given lie where they were given.
+        # The values of a step remain where the step gave them.
         if direction == OUTPUT and lane.length is not None and not lane.maybe <= {"pushed to the end"}:
             return
         if self.random.random() < .3:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Check how large the library is, and what a process that streams keeps in memory.
+"""Check the size of the library, and the memory of a process that streams.
 
     check.py STRIP LIBRARY MOST_BYTES [RESIDENT MODEL MOST_OVER_WEIGHTS]
 
-LIBRARY, stripped, has at most MOST_BYTES. RESIDENT is a program that streams MODEL and tells its
-memory and the weights; with no model, what it has from the start. Skipped (77) without STRIP.
+LIBRARY, stripped, has at most MOST_BYTES. RESIDENT is a program that streams MODEL and prints its memory and
+the weights; without a model, the memory at its start. Skipped (77) without STRIP.
 """
 
 import pathlib

@@ -3,9 +3,9 @@
 
     peak.py PROGRAM
 
-PROGRAM is the command line. The model is a chain of products with 96 MiB of weights, as a folder and as a tar.
-The weights stay in their files, so that a process holds them once, as it packs them. Skipped (77) where
-the system does not report the memory of a process.
+PROGRAM is the command line. The model is a chain of matmuls with 96 MiB of weights, as a folder and as a tar.
+Weights stay in their files, so that a process holds each once, as a packed copy. Skipped (77) if the system
+does not report the memory of a process.
 """
 
 import os
@@ -30,7 +30,7 @@ def write_model(folder):
     lines = [f"    x = external<scalar>(shape = [1, S, {ROWS}]);"]
     last = "x"
     for layer in range(LAYERS):
-        # Any mantissas and signs, with numbers of a hundredth.
+        # Random mantissas and signs, with magnitudes of about 0.01.
         numbers = bytearray(random.Random(layer).randbytes(ROWS * ROWS * 4))
         numbers[3::4] = bytes(0x3C + 0x80 * (byte & 1) for byte in numbers[3::4])
         header = struct.pack("<BBBBII8IIHH", 0x4E, 0xEF, 1, 0, ROWS * ROWS * 4, 2, ROWS, ROWS, *[0] * 6, 32, 0, 0)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Check what a process that streams a compiled model has for itself, and that processes share weights.
+"""Check the private memory of a process that streams a compiled model, and that processes share weights.
 
     shared.py PROGRAM RILL MODEL PULSE...
 
-PROGRAM is tests/size/shared.c; RILL compiles MODEL. Two processes stream it while one that does nothing
-is there: each has at most state, arena, inputs and outputs, and 128 KiB more to itself than that one, and
-no page of the file. Skipped (77) where the system does not tell.
+PROGRAM is tests/size/shared.c; RILL compiles MODEL. Two processes stream it next to one that only links the
+library. Each may have 128 KiB more private memory than that one, plus state, arena, inputs and outputs, and
+no private page of the file. Skipped (77) if the system does not report this.
 """
 
 import pathlib
@@ -25,7 +25,7 @@ def started(*command):
 
 
 def told(process):
-    """The others are still there when one of them tells."""
+    """Let a process report while the others are still running."""
     process.stdin.write("\n")
     process.stdin.flush()
     return {name: int(value) for name, value in
@@ -50,7 +50,7 @@ def main():
         own = found["private"] - empty["private"]
         most = found["state"] + found["arena"] + found["io"] + OVER
         fits = own <= most
-        # Memory after the weights, and memory that no step reads, may be missing.
+        # Memory after the weights, and weights that no step reads, may not be resident.
         shares = found["private_of_file"] == 0 and found["shared_of_file"] >= found["weights"] * 9 // 10
         print(f"own memory over that of an empty process: {own} bytes, at most {most}; of the file "
               f"{found['private_of_file']} own and {found['shared_of_file']} shared, weights "

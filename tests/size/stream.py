@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Stream a model with a library of few operators, and have it refuse what it was built without.
+"""Stream a model with a library of few operators, and check its refusal of an operator that it lacks.
 
     stream.py LIBRARY MODEL OTHER OPERATOR MODULE
 
-LIBRARY is loaded as an app loads it, through the C interface. MODEL is a folder of tests/models:
-its archive is streamed, pulse by pulse, on every tier of this machine, beside the outputs that
-PyTorch gave. OTHER is such a folder too, of a model that calls OPERATOR, which is left out: the refusal
-names it, and the MODULE to add.
+LIBRARY is loaded as an app loads it, through the C interface. MODEL is a folder of tests/models. Its archive
+is streamed, pulse by pulse, on every tier of this machine, and compared with the outputs of PyTorch. OTHER is
+another such folder, with a model that calls OPERATOR, which is left out. The refusal must name it, and the
+MODULE to add.
 """
 
 import ast
@@ -16,7 +16,7 @@ import struct
 import sys
 import zipfile
 
-# Of the tests of whole models.
+# The tolerances of the tests of whole models.
 ATOL, RTOL = 1e-4, 5e-4
 
 
@@ -62,7 +62,7 @@ class Library:
 
 
 def frames_of(view, first, count):
-    """The elements of frames [first, first + count) of a packed [B, S, C] view, by row of B."""
+    """Return the elements of frames [first, first + count) of a packed [B, S, C] view, by row of B."""
     batch, frames, width = view.shape[:3]
     data = (ctypes.c_float * (batch * frames * width)).from_address(view.data)
     return [data[(b * frames + first) * width:(b * frames + first + count) * width]
@@ -70,7 +70,7 @@ def frames_of(view, first, count):
 
 
 def streamed(library, archive, pulse, shape, values):
-    """Stream [B, S, C] and give what comes out, by row of B."""
+    """Stream [B, S, C]. Return the output by row of B."""
     batch, total, width = shape
     status, model = library.load(archive)
     if status != 0:

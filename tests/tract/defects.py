@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Stream small graphs through rill and tract, and tell where the frames are those of the whole run.
+"""Stream small graphs through rill and tract, and report where the frames equal those of the whole run.
 
 usage: defects.py RILL [--tract PROGRAM] [NAME ...]
        defects.py --table
 
-defects/*.nnef are the graphs, each with what it is, a pulse, and what each program is known to do:
-`wrong frames`, `right, delay 2`, `refused: WORDS` of the message. The expected frames are those of
-tract's run of the whole graph, or of rill's where tract has none; no frame counts that is made after
-the end came in sight, but where a graph is about ends: tract's own comparison judges those. The
-table of docs/beside-tract.md is what --table prints; tests/property/defects_test.cpp streams the same
-graphs through rill alone, at every length. Exit status 77 where tract or NumPy is not installed.
+defects/*.nnef are the graphs, each with a description, a pulse, and the known result of each program: `wrong
+frames`, `right, delay 2`, or `refused: WORDS` of the message. The expected frames come from tract's run of
+the whole graph, or from rill's if tract has none. Frames that are computed after the end is in sight do not
+count, except in graphs about ends, which tract's own comparison judges. --table prints the table of
+docs/beside-tract.md. tests/property/defects_test.cpp streams the same graphs through rill alone, at every
+length. Exit status 77 without tract or NumPy.
 """
 
 import argparse
@@ -24,11 +24,11 @@ import tempfile
 GRAPHS = pathlib.Path(__file__).parent / "defects"
 REGISTRIES = ["--nnef-tract-core", "--nnef-tract-pulse", "--nnef-tract-extra",
               "--nnef-tract-transformers"]
-PULSES = 8  # of real frames
+PULSES = 8  # frames of the stream
 KEYS = ("row", "what", "pulse", "tract", "rill", "tolerance", "ends", "written", "frames")
 
-# Differences that no frames show: the behaviour of tract, that of rill, and rill's test of it. Rows
-# without a graph below are from tract's sources.
+# Differences that frames do not show: the behaviour of tract, that of rill, and rill's test of it. Rows
+# without a graph below come from tract's sources.
 OTHERS = [
     (28, "`run` of a pulsed model", "confuses the number of pulses with the length of the stream",
      "uses the length of the input", "GivesTheBitsOfTheWholeRunAtAnyLength"),
@@ -73,7 +73,7 @@ def cases():
 
 
 def told(outcome):
-    """An outcome as the table has it."""
+    """Return an outcome in the form of the table."""
     if outcome == "wrong frames":
         return "**wrong frames**"
     if outcome.startswith("refused"):
@@ -116,7 +116,7 @@ class Programs:
         self.np, self.rill, self.tract = np, rill, tract
 
     def whole(self, case, folder, length):
-        """The frames of the whole run, by tract if it can."""
+        """Return the frames of the whole run, by tract if it can."""
         status, _, words = run(self.tract, folder, *REGISTRIES, "--set", f"S={length}", "-O", "run",
                                "--input-from-bundle", folder / "whole.npz", "--save-outputs-npz",
                                folder / "expected.npz")
@@ -170,7 +170,7 @@ class Programs:
         return f"right, delay {delays[0]}"
 
     def to_the_end(self, case, pulsed, folder, expected, delay):
-        """As `run` streams a whole input: it knows the length where attention goes by chunks."""
+        """tract's `run` streams a whole input, so it knows the length; attention by chunks uses it."""
         status, _, words = run(*pulsed, "-O", "run", "--input-from-bundle", folder / "whole.npz",
                                "--assert-output-bundle", folder / "expected.npz", "--approx",
                                "approximate")
@@ -220,7 +220,7 @@ class Programs:
 
 
 def tried(programs, folder):
-    """What of OTHERS can be tried with tract."""
+    """Return the rows of OTHERS that tract can try."""
     np, tract = programs.np, programs.tract
     head = "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Write every model, whole and pulsed, with rill-tract, and have tract load it and give the same outputs.
+"""Write every model, whole and pulsed, with rill-tract, and check that tract loads it and gives the same
+outputs.
 
 usage: written.py RILL_TRACT MODELS [--tract PROGRAM] [NAME ...]
 
-Whole models are run on their bundles, with symbols left free: what a declutter pass of either program
-derived from a symbol does not follow facts that are put on the inputs later. Pulsed models are run for
-some pulses of numbers made here, and tract must tell the delay that was written. Models whose original
-tract does not run, and pulsed ones that need operators of rill's own, are skipped by name. Exit status
-77 where tract or NumPy is not installed.
+Whole models run on their bundles, with symbols left free: a fact that a declutter pass of either program
+derived from a symbol does not follow facts that are set on the inputs later. Pulsed models run for some
+pulses of random numbers, and tract must report the written delay. Models whose original tract does not run,
+and pulsed ones that need operators of rill, are skipped by name. Exit status 77 without tract or NumPy.
 """
 
 import argparse
@@ -27,7 +27,7 @@ except ImportError as error:
 
 REGISTRIES = ["--nnef-tract-core", "--nnef-tract-pulse", "--nnef-tract-extra",
               "--nnef-tract-transformers"]
-PULSES = (8, 1600)  # frames of features, samples of sound
+PULSES = (8, 1600)  # frames of features, samples of audio
 TURNS = 16  # beyond the longest delay
 
 
@@ -54,7 +54,7 @@ def numbers(text, key):
 
 
 def turns_of(text):
-    """Inputs of a few pulses, as a bundle has them."""
+    """Return inputs of a few pulses, in the form of a bundle."""
     rng = np.random.default_rng(7)
     turns = {}
     for name, shape, kind in re.findall(
@@ -68,7 +68,7 @@ def turns_of(text):
 
 
 def streams(bundle, axes, delays):
-    """Each output's turns in a row, without the frames before the first one."""
+    """Join the steps of each output, without the frames before the first valid one."""
     values = {}
     for key in sorted(bundle.files, key=lambda key: int(key.split("/")[0][5:])):
         values.setdefault(key.split("/")[1], []).append(bundle[key])
@@ -80,7 +80,7 @@ def streams(bundle, axes, delays):
 def difference(ours, theirs, axes, delays):
     pairs = list(zip(streams(np.load(ours), axes, delays), streams(np.load(theirs), axes, delays)))
     for (name, mine), (other_name, other) in pairs:
-        frames = len(other)  # rill-tract gives the tail as well
+        frames = len(other)  # rill-tract also gives the tail
         if name != other_name or frames == 0 or not np.allclose(mine[:frames], other, rtol=1e-3,
                                                                 atol=1e-4):
             return f"{name} and {other_name} differ"

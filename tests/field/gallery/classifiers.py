@@ -215,7 +215,7 @@ recipe("voice activity detector", "spectra, strided convolutions, an LSTM", Sile
 recipe("TCN", "chomped convolutions with weight norms", TCN, (1, 4, "S"), pulse=1, lengths=(40, 57, 64), delay=0)
 recipe("TC-ResNet", "features as channels, a mean over time", TcResNet, (1, 10, "S"), pulse=4,
        lengths=(40, 64, 96), whole="at the end")
-# Frame n reads as far as frame 4 n + 38.
+# Frame n reads input frames up to 4 n + 38.
 recipe("TC-ResNet, each frame", "strided convolutions that read later frames", lambda: TcResNet(False), (1, 10, "S"),
        pulse=4, lengths=(40, 64, 96), delay=9)
 recipe("BC-ResNet", "residuals from means over bands, a mean over both axes", BcResNet, (1, 12, "S"), pulse=4,
@@ -224,7 +224,7 @@ recipe("BC-ResNet, each frame", "residuals from means over bands", lambda: BcRes
        delay=0)
 recipe("CAM++", "masks from a mean over the whole stream", Campp, **{**FRAMES, "pulse": 20, "lengths": (40, 64, 96)},
        whole="known at the end", window=(40, 20, 0), **CEIL)
-# A segment of 10 frames at half of the rate.
+# A segment has 10 frames, at half the rate.
 recipe("CAM++, segments", "masks from means of segments, the last one shorter", lambda: Campp(pooled=False, whole_mean=False),
        **{**FRAMES, "pulse": 20, "lengths": (60, 73, 100)}, delay=0, **CEIL)
 recipe("ECAPA-TDNN", "gates from a mean over time", Ecapa, **{**FRAMES, "lengths": (30, 41, 64)},

@@ -332,7 +332,7 @@ FLOATS = {"doors": ("onnx",), "closed": "torch_to_nnef refuses padding computed 
 SOUND = {"shape": (1, 1, "S"), "pulse": 16, "lengths": (64, 96, 160)}
 recipe("EnCodec encoder", "padding computed by floats, LSTMs", encodec_encoder, **SOUND, delay=0,
        **FLOATS)
-# The last layer mirrors six frames, of which a step gives two.
+# The last layer mirrors six frames, and a step gives two of them.
 recipe("EnCodec encoder, reflected", "the first frames mirrored", lambda: encodec_encoder(StaticConv, "reflect"),
        **SOUND, delay=6)
 recipe("EnCodec decoder", "transposed convolutions that are cut, LSTMs", encodec_decoder, (1, 8, "S"), pulse=1,
@@ -341,10 +341,10 @@ recipe("Mimi encoder", "padding computed by floats, a transformer, the first fra
        delay=0, **FLOATS)
 recipe("Mimi decoder", "upsampling, a transformer with rotary positions", mimi_decoder, (1, 16, "S"), pulse=1,
        lengths=(12, 17, 30), delay=0)
-# The last sample of a unit needs 6 samples more, 12 at the lower rate and 3 frames: at most 59 samples.
+# The last sample of a unit needs 6 more samples, 12 at the lower rate and 3 frames: at most 59 samples.
 recipe("SNAC decoder", "snake activations, padding on both sides", snac_decoder, (1, 8, "S"), pulse=1,
        lengths=(20, 33, 48), delay=59)
-# 11 samples, 8 at the lower rate and 3 frames, through transposed convolutions: 7 frames.
+# 11 samples, 8 at the lower rate and 3 frames, through transposed convolutions, are 7 frames.
 recipe("HiFi-GAN", "sums of residual stacks, padding on both sides", HiFiGAN, (1, 8, "S"), pulse=1,
        lengths=(20, 33, 48), delay=56)
 recipe("Vocos", "ConvNeXt blocks, overlap and add divided by the sum of windows", Vocos, (1, 6, "S"), pulse=1,

@@ -358,7 +358,7 @@ recipe("GTCRN", "grouped blocks, unfolded bands, dual-path GRUs", GTCRN, (1, 17,
        doors=("onnx",), closed="torch_to_nnef bakes the length into unfold")
 recipe("DeepFilterNet", "complex filters over five frames, two of them later", DeepFilter, (1, "S", 12, 2), delay=2)
 recipe("CRN", "a convolutional U-Net over frequency with an LSTM", CRN, (1, "S", 19), delay=0)
-# Sample 16 k needs frame k of the neck, which reads as far as sample 16 k + 35: two steps more.
+# Sample 16 k needs frame k of the neck, which reads up to sample 16 k + 35, two more steps.
 recipe("Demucs", "a U-Net without padding, with an LSTM", Demucs, (1, 1, "S"), pulse=16,
        lengths=(56, 104, 152), delay=32)
 recipe("CleanUNet", "a causal U-Net with attention to a window", CleanUNet, (1, 1, "S"), pulse=4,

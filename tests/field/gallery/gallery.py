@@ -3,11 +3,11 @@
     python gallery.py PROGRAM [--only REGEX] [--part N/M] [--times] [--page FILE | --check FILE]
 
 Each recipe is exported as ONNX and as NNEF. At three lengths the whole run is compared with PyTorch, and
-streams of two pulses in every mode with the whole run. PyTorch also gives the least delay: frames after
-a pulse are replaced by others, and outputs that change had to wait. The delay by hand, this one and that
-of rill have to agree. --page writes the table with times to a page; --check compares all of it but the times
-with the page. Without torch_to_nnef the ONNX files alone are compared. Ends with 1 where anything differs, with
-77 without PyTorch and onnxruntime.
+streams of two pulses in every mode with the whole run. PyTorch also gives the least delay: later frames are
+replaced by others, and the outputs that change had to wait for them. The delay derived by hand, this one and
+rill's must agree. --page writes the table with times to a page; --check compares all of it except the times
+with the page. Without torch_to_nnef only the ONNX files are compared. Exit status 1 if anything differs; 77
+without PyTorch and onnxruntime.
 """
 
 import argparse
@@ -49,7 +49,7 @@ from windows import compare_windows  # noqa: E402
 
 
 class Run:
-    """One recipe through one exporter."""
+    """One recipe with one exporter."""
 
     def __init__(self, program, recipe, module, path, folder):
         self.program, self.recipe, self.module, self.path, self.folder = program, recipe, module, path, folder
@@ -67,7 +67,7 @@ class Run:
         return done.stdout
 
     def whole(self, frames, name):
-        """Compare a whole run; writes the bundle `name`, with the outputs that rill gave."""
+        """Compare a whole run. Write the bundle `name` with rill's outputs."""
         x = self.recipe.input(frames)
         want = outputs_of(self.module, x)
         exact = exact_outputs(self.doubled, x)
@@ -106,7 +106,8 @@ class Run:
 
 
 def one(program, recipe, door, folder, times):
-    """A row of the table: door, whole, streams, pulse, delay, state, times, reason. Raises Differs."""
+    """Return a row of the table: exporter, whole, streams, pulse, delay, state, times, reason. Raises
+    Differs."""
     module = recipe.module()
     path = export(recipe, recipe.module(), door, folder)  # exporters change modules
     run = Run(program, recipe, module, path, folder)
@@ -171,7 +172,7 @@ def main():
                     row = one(args.program, recipe, door, folder, args.times or args.page)
                     rows.append(row)
                     print(f"{recipe.name}, {door}: {describe(row)}", flush=True)
-                except Exception as error:  # one of PyTorch's or of an exporter's is a finding as well
+                except Exception as error:  # errors of PyTorch and of exporters are findings too
                     findings += 1
                     kind = "" if isinstance(error, Differs) else f"{type(error).__name__}: "
                     print(f"{recipe.name}, {door}: DIFFERS: {kind}{error}"[:700], flush=True)

@@ -1,11 +1,11 @@
-"""What PyTorch gives for a recipe: outputs, bounds on differences, and the least delay of a stream."""
+"""PyTorch's results for a recipe: outputs, bounds on differences, and the least delay of a stream."""
 
 import numpy as np
 import torch
 
 
 class Differs(Exception):
-    """A finding: its text."""
+    """A finding, as text."""
 
 
 def flat(outputs):
@@ -18,7 +18,7 @@ def outputs_of(module, *inputs):
 
 
 def apart(have, want, exact):
-    """The largest difference above what the type allows PyTorch itself; None if there is none."""
+    """Return the largest difference beyond PyTorch's own rounding for the type; None if there is none."""
     if have.shape != want.shape:
         return f"shape {have.shape}, expected {want.shape}"
     own = np.abs(want - exact)
@@ -30,7 +30,7 @@ def apart(have, want, exact):
 
 
 def exact_outputs(module, *inputs):
-    """The outputs in f64, of a module in f64."""
+    """Return the outputs of the module in f64."""
     before = torch.get_default_dtype()
     try:
         torch.set_default_dtype(torch.float64)
@@ -40,13 +40,14 @@ def exact_outputs(module, *inputs):
 
 
 def time_axis(module, recipe):
-    """The axis of the first output that grows with the stream, or None."""
+    """Return the axis of the first output that grows with the stream, or None."""
     a, b = (outputs_of(module, recipe.input(n))[0].shape for n in recipe.lengths[1:3])
     return next((i for i, (m, n) in enumerate(zip(a, b)) if m != n), None)
 
 
 def least_delay(recipe):
-    """The least delay of the first output at the recipe's pulse, by frames that PyTorch shows to wait."""
+    """Return the least delay of the first output at the recipe's pulse, which PyTorch shows by frames that
+    wait."""
     axis, frames = time_axis(recipe.module(), recipe), recipe.lengths[-1] // recipe.pulse * recipe.pulse
     if axis is None:
         return None
@@ -69,8 +70,8 @@ def least_delay(recipe):
             differs = exact_outputs(module, changed)[0] != full
             waits |= differs.any(axis=tuple(i for i in range(full.ndim) if i != axis))
         step_of[waits] = step
-    # An output frame that waits after step n comes in step n + 1 at the earliest.
+    # An output frame that depends on step n + 1 is available in step n + 1 at the earliest.
     delays = (step_of + 1) * per_step - np.arange(len(step_of))
-    # The last steps of the stream know of no later frames.
+    # Beyond the last steps of the stream there are no later frames to replace.
     inside = step_of + 1 < frames // recipe.pulse - 1
     return max(0, int(delays[inside].max(initial=0)))

@@ -36,7 +36,7 @@ def outcome(row):
 
 
 def cells(recipe, rows):
-    """The cells of a recipe, from its rows by exporter; None for one that was not run."""
+    """Return the cells of a recipe from its rows by exporter; None for an exporter that did not run."""
     first = rows[0]
     exports = ", ".join(DOORS[row["door"]] for row in rows)
     if recipe.closed:
@@ -56,7 +56,7 @@ def by_recipe(rows):
 
 
 def listed_in(path):
-    """The cells of the page by the model's name."""
+    """Return the cells of the page by model name."""
     listed = {}
     for line in path.read_text().splitlines() if path.exists() else ():
         row = [cell.strip() for cell in line.strip("|").split("|")]
@@ -66,7 +66,7 @@ def listed_in(path):
 
 
 def write_page(path, rows):
-    """Write the page; models that were not run keep their rows."""
+    """Write the page. Models that did not run keep their rows."""
     listed = listed_in(path)
     listed.update({recipe.name: cells(recipe, own) for recipe, own in by_recipe(rows)})
     lines = ["| " + " | ".join(listed[recipe.name]) + " |" for recipe in RECIPES if recipe.name in listed]
@@ -74,7 +74,7 @@ def write_page(path, rows):
 
 
 def check_page(path, rows):
-    """Compare all cells but the times with the page, and the models that it lists; return the findings."""
+    """Compare the models and all cells except times with the page. Return the findings."""
     listed = listed_in(path)
     findings = 0
     for name in sorted({recipe.name for recipe in RECIPES} ^ set(listed)):
@@ -82,7 +82,7 @@ def check_page(path, rows):
         print(f"{path}: {name} is listed or a recipe, not both")
     for recipe, own in by_recipe(rows):
         want, have = cells(recipe, own), listed.get(recipe.name)
-        # Exporters that were not there have no states either.
+        # Exporters that are not installed have no states either.
         compared = (0, 1, 3, 4, 8, *((2, 5) if len(own) == len(recipe.doors) else ()))
         if have and any(want[i] != have[i] for i in compared):
             findings += 1

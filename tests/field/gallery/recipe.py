@@ -1,4 +1,4 @@
-"""A recipe: a small model of a pattern of the field, its inputs, and the stream expected of it."""
+"""A recipe: a small model of a common pattern, its inputs, and its expected stream."""
 
 import dataclasses
 import math
@@ -14,15 +14,14 @@ RECIPES = []
 
 @dataclasses.dataclass
 class Recipe:
-    """`shape` is that of the first input, with "S" for the axis that streams, or "2*S" and the like.
+    """`shape` is that of the first input, with "S", "2*S" and the like for the streaming axis.
 
-    `pulse` is the number of frames of S per step, `lengths` are three streams. `delay` is the delay of
-    the first output, in its frames, by hand: the gallery compares it with the least delay that PyTorch
-    shows, and with rill's. `whole` says that outputs do not stream, or why a stream is refused, as a part
-    of the message. `states` maps outputs to inputs of the next step, `zeros` gives the shapes of these
-    inputs; `step` is the frames per step. `window` is (left, step, right) of a model that streams by
-    windows alone. `doors` are the exporters that can write the model, with the reason of the other one in
-    `closed`."""
+    `pulse` is the number of frames of S per step; `lengths` are three streams. `delay` is the delay of the
+    first output in its frames, derived by hand. The gallery compares it with the least delay that PyTorch
+    shows, and with rill's. `whole` states that outputs do not stream, or a part of the message of a refusal.
+    `states` maps outputs to inputs of the next step, and `zeros` gives the shapes of these inputs; `step` is
+    the number of frames per step. `window` is (left, step, right) of a model that streams by windows only.
+    `doors` are the exporters that can write the model; `closed` has the reason for each of the others."""
 
     name: str
     pattern: str
@@ -64,7 +63,7 @@ def recipe(name, pattern, make, shape, **more):
 
 
 class Apply(nn.Module):
-    """A function with the layers that it uses."""
+    """A function as a module, with the layers that it uses."""
 
     def __init__(self, function, *layers):
         super().__init__()
@@ -76,7 +75,7 @@ class Apply(nn.Module):
 
 
 class CausalConv(nn.Module):
-    """A convolution of [B, C, T] with its padding at the start."""
+    """A convolution of [B, C, T] with all its padding at the start."""
 
     def __init__(self, inputs, outputs, kernel, stride=1, dilation=1, groups=1):
         super().__init__()
@@ -88,19 +87,20 @@ class CausalConv(nn.Module):
 
 
 def in_time(layer, x):
-    """A layer of [B, C, T] for [B, T, C]."""
+    """Apply a layer of [B, C, T] to [B, T, C]."""
     return layer(x.transpose(1, 2)).transpose(1, 2)
 
 
 def window_mask(frames, left, right=0, chunk=1):
-    """True where a query sees a key: chunks of `chunk`, `left` chunks before and `right` after."""
+    """Return a mask, true where a query sees a key: chunks of `chunk`, `left` chunks before and `right`
+    after."""
     at = torch.arange(frames) // chunk
     apart = at.unsqueeze(1) - at.unsqueeze(0)
     return (apart <= left) & (apart >= -right)
 
 
 class Attention(nn.Module):
-    """Heads of attention over [B, T, D]; `mask` makes a mask of the number of frames, or is None."""
+    """Multi-head attention over [B, T, D]; `mask` makes a mask from the number of frames, or is None."""
 
     def __init__(self, size, heads=2, mask=None, bias=None):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Recipes of models that take their states as inputs, and the loop of PyTorch that they are compared with."""
+"""Recipes of models with their states as inputs, and the PyTorch loop to compare with."""
 
 import math
 
@@ -59,7 +59,7 @@ class CacheAware(nn.Module):
         q, k, v = (layer(part).view(batch, -1, self.heads, size // self.heads).transpose(1, 2)
                    for layer, part in ((self.q, y), (self.k, joined), (self.v, joined)))
         scores = q @ k.transpose(-1, -2) / math.sqrt(size // self.heads)
-        # Keys of before the stream are hidden: `seen` counts those of the cache that are frames.
+        # Keys before the stream are hidden: `seen` counts the real frames in the cache.
         hidden = torch.arange(self.left + count) < self.left - seen.view(1, 1, 1, 1)
         z = torch.softmax(scores.masked_fill(hidden, -1e4), -1) @ v
         x = x + self.out(z.transpose(1, 2).reshape(batch, count, size))
@@ -81,7 +81,7 @@ class Emformer(nn.Module):
         self.segment, self.right, self.left, self.memories = segment, right, left, memories
 
     def forward(self, x, ahead, memory, keys, values):
-        # The right context of a step is the segment of the next one: `ahead` are frames already given.
+        # The right context of a step is the segment of the next step: `ahead` holds frames already given.
         frames = torch.cat([ahead, x], 1)
         now, later = frames[:, :self.segment], frames[:, self.segment:]
         y = self.norm(torch.cat([later, now], 1))
@@ -130,7 +130,7 @@ class Zipformer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A decoder's step: attention to the last tokens, kept in a window, with rotary positions counted inside."""
+    """A decoder step: attention to a window of the last tokens, with rotary positions counted inside."""
 
     def __init__(self, size=16, kept=8):
         super().__init__()
@@ -159,7 +159,7 @@ class Decoder(nn.Module):
 
 
 class CachedConvs(nn.Module):
-    """Convolutions whose last frames are inputs, and a transposed one whose overlap is."""
+    """Convolutions with their last frames as inputs, and a transposed one with its overlap."""
 
     def __init__(self):
         super().__init__()
@@ -179,7 +179,7 @@ class CachedConvs(nn.Module):
 
 
 class SileroStep(nn.Module):
-    """A step of 16 samples: a context in front, spectra, an LSTM whose two states are one tensor."""
+    """A step of 16 samples: context samples, spectra, and an LSTM with both states in one tensor."""
 
     def __init__(self):
         super().__init__()

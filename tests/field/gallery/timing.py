@@ -1,4 +1,4 @@
-"""Times of steps: rill's, and those of onnxruntime over a window of the shortest stream."""
+"""Step times of rill, and of onnxruntime over a window as long as the shortest stream."""
 
 import re
 import time
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def step_times(run):
-    """Microseconds of a step: rill's median, and onnxruntime's, or None without an ONNX file."""
+    """Return the microseconds of a step: rill's median, and onnxruntime's, or None without an ONNX file."""
     recipe = run.recipe
     if recipe.states is not None:
         options = run.feedback

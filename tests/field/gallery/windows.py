@@ -1,4 +1,4 @@
-"""Whole windows of a model, against PyTorch over the same windows."""
+"""Compare windows of a model with PyTorch over the same windows."""
 
 import numpy as np
 import torch
