@@ -1,4 +1,4 @@
-// Times models as an app meets them: load and prepare, the first step, and the steps after it.
+// Times models as an app uses them: load and prepare, the first step, and the following steps.
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -145,7 +145,7 @@ rill::Status time_steps(Streams* streams, int64_t steps, Timed* out) {
   return {};
 }
 
-/// Read an archive and unfold all that is in it, and do nothing with it. A folder takes no time.
+/// Read and decompress all entries of an archive, and discard them. A folder takes no time.
 void unpack(const std::string& path) {
   archive* from = archive_read_new();
   archive_read_support_format_all(from);
@@ -171,7 +171,7 @@ rill::Status rewrite(const Options& options, const std::pair<std::string, std::s
   return model->pulse(pulse->first, std::atoll(pulse->second.c_str()));
 }
 
-/// The work done once, and its time.
+/// The one-time work and its time.
 struct Start {
   std::optional<rill::Plan> plan;
   double unpack_us = std::numeric_limits<double>::infinity();
@@ -205,7 +205,7 @@ rill::Status start(const std::string& path, const Options& options,
   return {};
 }
 
-/// Name a model after its folder where the file itself has the usual name.
+/// Return the folder's name if the file has the usual name, else the file's name.
 std::string short_name(const std::string& path) {
   std::vector<std::string> parts = {""};
   for (const char c : path) {

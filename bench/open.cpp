@@ -1,5 +1,5 @@
-// Times the start of an app that has librill_run: from opening a compiled model to the end of its
-// first step. The first start of the process, and the least of more.
+// Times the start of an app with librill_run, from opening a compiled model to the end of its first
+// step: the first start of the process, and the shortest of several more.
 
 #include <algorithm>
 #include <chrono>

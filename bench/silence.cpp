@@ -1,5 +1,5 @@
-// Times silence after speech: ten seconds in which states fade to denormals, which take many
-// processors a hundred times as long, and an input that consists of denormals.
+// Times silence after speech: ten seconds in which states decay to denormals, which are a hundred
+// times slower on many processors, and an input that consists of denormals.
 
 #include <algorithm>
 #include <chrono>
@@ -56,7 +56,7 @@ bool parse(int argc, char** argv, Options* options) {
 enum class Sound { kSpeech, kSilence, kDenormals };
 
 void fill(rill::Session* session, Sound sound, int step) {
-  // Syllables: four a second, at 100 steps a second.
+  // Syllables: four per second, at 100 steps per second.
   const float swell = 0.5F - 0.5F * std::cos(static_cast<float>(step) * 0.25F);
   const auto inputs = session->plan().inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -71,7 +71,7 @@ void fill(rill::Session* session, Sound sound, int step) {
   }
 }
 
-/// The median of the second half of the steps, when states have had time to fade.
+/// Return the median over the second half of the steps, when states have decayed.
 rill::Result<double> median_us(rill::Session* session, Sound sound, int steps) {
   std::vector<double> times;
   for (int step = 0; step < steps; ++step) {

@@ -1,5 +1,5 @@
-// Times the start of an app: from a model, which is loaded, pulsed and prepared, and from a
-// compiled one, which is opened; each until its first step is done. The two take turns.
+// Times the start of an app until its first step is done, alternately from a model, which is
+// loaded, pulsed and prepared, and from a compiled model, which is opened.
 
 #include <algorithm>
 #include <chrono>
@@ -25,7 +25,7 @@ constexpr char kUsage[] =
   std::exit(1);
 }
 
-/// The first step of a session of a plan, whose inputs are zeros. Gives when it was done.
+/// Run the first step of a plan on zeros. Return the time when it was done.
 Clock::time_point first_step(rill_plan* plan) {
   rill_session* session = nullptr;
   if (rill_session_new(plan, &session) != RILL_OK || rill_step(session) != RILL_OK) fail();

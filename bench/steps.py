@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tell how long streams take to start, and how much their steps differ, on one core.
+"""Report how long streams take to start, and how much their steps vary, on one core.
 
 usage: steps.py --bench BUILD/bin/rill-bench --models FOLDER [--rounds N] [--core N] [--page FILE]
 
-Every round starts each stream anew; of what is measured, the least over the rounds counts, since
-other work on the machine only ever adds time. The table goes to the terminal; --page puts it into a
-page, between the lines <!-- steps --> and <!-- end -->.
+Every round restarts each stream. The minimum over the rounds counts, since other work on the machine only
+ever adds time. The table goes to the terminal; --page puts it into a page, between the lines <!-- steps -->
+and <!-- end -->.
 """
 
 import argparse

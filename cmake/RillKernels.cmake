@@ -1,25 +1,25 @@
 # rill_kernels(<family> TIERS sse42 avx2 avx512 neon [SMALL sse42])
-# Adds kernels/<family>: <family>.cpp for every CPU, and one <tier>.cpp per tier of this
-# architecture, the only files that get -m flags. Each tier file sees xsimd under a name of its own:
-# xsimd 8.1 has inline functions that do not depend on the architecture, and a linker keeps one copy.
-# They are -O2 in every build type: at -O0 GCC 12 rejects parts of xsimd's AVX-512 code. Checks of
-# undefined behaviour would make them take minutes each; the scalar tier has them. Tiers that are
-# SMALL are for few CPUs, whose kernels of this family need few more instructions at -Os.
+# Adds kernels/<family>: <family>.cpp for every CPU, and one <tier>.cpp per tier of this architecture. Only
+# tier files get -m flags. Each tier file renames the namespace xsimd: xsimd 8.1 has inline functions that do
+# not depend on the architecture, and a linker keeps one copy. Tier files are compiled with -O2 in every build
+# type: at -O0 GCC 12 rejects parts of xsimd's AVX-512 code. They are built without checks of undefined
+# behaviour, which would take minutes each; the scalar tier has these checks. SMALL tiers are for few CPUs,
+# and lose little speed at -Os in this family.
 
 include(CheckCXXSourceCompiles)
 
 set(RILL_TIER_FLAGS_sse42 -msse4.2)
 set(RILL_TIER_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(RILL_TIER_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mf16c)
-# GCC writes tables for unwinding for this processor unless it is told twice not to.
+# For this processor, GCC writes unwind tables unless both flags forbid it.
 set(RILL_TIER_FLAGS_neon -fno-unwind-tables)
-# What some CPUs of a tier have beyond it.
+# Instructions that only some CPUs of a tier have.
 set(RILL_TIER_FLAGS_avxvnni ${RILL_TIER_FLAGS_avx2} -mavxvnni)
 set(RILL_TIER_FLAGS_avx512vnni ${RILL_TIER_FLAGS_avx512} -mavx512vnni)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(RILL_TIER_FLAGS_dotprod ${RILL_TIER_FLAGS_neon} -march=armv8.2-a+dotprod)
 else()
-  # The one spelling that Zig's Clang takes too.
+  # Zig's Clang accepts only this spelling.
   set(RILL_TIER_FLAGS_dotprod ${RILL_TIER_FLAGS_neon} -mcpu=generic+dotprod)
 endif()
 
@@ -28,8 +28,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(RILL_ARCH_TIERS neon dotprod)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm")
-  # 32-bit Arm has vectors with a fused multiply-add since Cortex-A7; programs ask the CPU before they
-  # use them. Smaller processors have none.
+  # 32-bit Arm has SIMD with fused multiply-add since Cortex-A7; programs check the CPU before they use it.
+  # Smaller processors lack it.
   set(flags -mfpu=neon-vfpv4)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     list(APPEND flags -mfp16-format=ieee)
@@ -46,7 +46,7 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm")
     list(APPEND RILL_TIER_DEFINITIONS RILL_NEON_32)
   endif()
 elseif(EMSCRIPTEN)
-  # The intrinsics of SSE4.2 are spelled in 128-bit SIMD of WebAssembly.
+  # WebAssembly's 128-bit SIMD implements the intrinsics of SSE4.2.
   set(RILL_ARCH_TIERS sse42)
   list(APPEND RILL_TIER_FLAGS_sse42 -msimd128)
   foreach(name AVX2 AVXVNNI AVX512 AVX512VNNI)
@@ -56,8 +56,7 @@ else()
   set(RILL_ARCH_TIERS "")
 endif()
 
-# The tiers that the library has, beside the scalar one; the lists of kernels are told of those that
-# are left out.
+# The tiers of the library besides the scalar one. The lists of kernels omit the others.
 if(RILL_TIERS)
   foreach(tier IN LISTS RILL_TIERS)
     if(NOT DEFINED RILL_TIER_FLAGS_${tier} AND NOT tier STREQUAL scalar)
@@ -73,14 +72,13 @@ if(RILL_TIERS)
   endforeach()
 endif()
 
-# A build of all tiers compiles plans for any processor: its lists have the kernels of the others too.
-# Modules for browsers run plans, and compile none.
+# A build of all tiers compiles plans for any processor, so its lists also have the kernels of the others.
+# Modules for browsers only run plans.
 if(RILL_PLAN_FILES AND NOT RILL_TIERS AND NOT EMSCRIPTEN)
   set(RILL_OTHER_PROCESSORS ON)
 endif()
 
-# Calls in the place of inlined checks keep the address sanitizer's code, and the time to compile it,
-# small.
+# Calls in place of inlined checks keep the address sanitizer's code small and quick to compile.
 set(RILL_TIER_SANITIZER_FLAGS -fno-sanitize=undefined)
 if(RILL_SANITIZE MATCHES address)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
@@ -89,14 +87,13 @@ if(RILL_SANITIZE MATCHES address)
     list(APPEND RILL_TIER_SANITIZER_FLAGS -mllvm -asan-instrumentation-with-call-threshold=0)
   endif()
 endif()
-# What fuzzing looks for new ways through is the scalar tier, which it runs.
+# Fuzzing runs the scalar tier, so only that tier needs coverage.
 if(RILL_FUZZ)
   list(APPEND RILL_TIER_SANITIZER_FLAGS -fno-sanitize=fuzzer-no-link)
 endif()
 
-# Where the linker sees all code, GCC 12 forgets which loops are to be unrolled: a tenth more
-# instructions in products with AVX2. Those of Arm are not unrolled. The smallest builds rather have
-# the module.
+# With link-time optimisation, GCC 12 drops unroll hints, which costs a tenth more instructions in AVX2
+# matmuls. Arm kernels are not unrolled. The smallest builds prefer the smaller module.
 set(RILL_TIER_LINK_FLAGS "")
 if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND NOT CMAKE_BUILD_TYPE STREQUAL MinSizeRel AND
    CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")
@@ -109,8 +106,8 @@ function(rill_kernels family)
   foreach(source IN LISTS ARG_SOURCES)
     target_sources(rill_kernels PRIVATE ${family}/${source})
   endforeach()
-  # Code of tiers asks for no memory, and would share symbols for unwinding between tiers. Nothing
-  # is thrown through it, so that tables for unwinding would only take room.
+  # Tier code neither allocates nor throws. Without unwind tables it is smaller, and tiers share no symbols
+  # for unwinding.
   foreach(tier IN LISTS ARG_TIERS)
     if(NOT tier IN_LIST RILL_ARCH_TIERS)
       continue()

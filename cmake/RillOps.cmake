@@ -7,17 +7,17 @@
 #   <name>_onnx.cpp    how ONNX operators are read; exports `const OnnxModule <name>_onnx`
 #   <name>_test.cpp    tests, in ops_test
 #
-# ONNX_ALONE names modules and shared code that only ONNX files lead to: a build without RILL_ONNX leaves
-# them out, and with them every onnx_<name>.cpp. STEPS names shared code of steps. From the modules CMake
-# writes the tables of operators, ONNX forms and steps: nothing registers before main, and a static link
-# cannot drop an operator.
+# ONNX_ALONE names modules and shared code that only ONNX files need: a build without RILL_ONNX leaves them
+# out, together with every onnx_<name>.cpp. STEPS names shared code of steps. From the modules CMake writes
+# the tables of operators, ONNX forms and steps. So nothing registers before main, and a static link cannot
+# drop an operator.
 #
-# RILL_OPS names the modules of the table, all if it is empty. The code of the others is compiled too, as
-# modules make operators of each other; the linker keeps what the table leads to. The library knows
-# the names of left-out operators, to say which module a model lacks.
+# RILL_OPS names the modules of the table; empty means all. The code of the others is compiled too, because
+# modules create operators of each other; the linker keeps what the table reaches. The library knows the names
+# of left-out operators, so that an error names the module that a model lacks.
 #
-# `if constexpr (built("module"))` (ops/built.h) drops code that only makes operators of left-out modules.
-# A form is such code that belongs to no single module.
+# `if constexpr (built("module"))` (ops/built.h) drops code that only creates operators of left-out modules. A
+# form is such code that belongs to no single module.
 
 set(RILL_OP_FORMS attention long_streams nested windows)
 set_property(GLOBAL PROPERTY RILL_OP_MODULES "")
@@ -84,7 +84,7 @@ function(rill_onnx_source source name)
   set_property(GLOBAL APPEND PROPERTY RILL_ONNX_MODULES ${module})
 endfunction()
 
-# Note in a list what brings the operators of a source back: the name of its module, or a setting.
+# Record which setting restores the operators of a left-out source: its module's name, or an option.
 function(rill_leave_out source way list)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
   rill_op_names("${source}" names)
@@ -93,7 +93,7 @@ function(rill_leave_out source way list)
   endforeach()
 endfunction()
 
-# Every operator of the dialect stands in its module as its registry and its name, in two literals.
+# Every module spells the registry and name of an operator as two literals.
 function(rill_op_names source out)
   file(READ "${source}" text)
   string(REGEX MATCHALL "\"(tract_(nnef|core|pulse|extra|onnx|transformers|resource)|rill_(pulse|onnx))\",[ \n]*\"(fragment )?[a-z_0-9]+" found "${text}")
@@ -137,7 +137,7 @@ function(rill_write_op_table file)
   target_include_directories(rill_ops PUBLIC "${PROJECT_BINARY_DIR}/generated")
 endfunction()
 
-# The kinds of steps, by the lines of the sources that hand them out: `const StepKind <name>_kind =`.
+# Find the kinds of steps by the line that defines each: `const StepKind <name>_kind =`.
 function(rill_write_step_table file run_file)
   get_target_property(sources rill_ops SOURCES)
   get_target_property(run_sources rill_run_steps SOURCES)
@@ -189,8 +189,7 @@ function(rill_write_step_table file run_file)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/run_steps.cpp.in" "${run_file}" @ONLY)
 endfunction()
 
-# The kinds of steps that have C, by the lines of the sources that write it:
-# `const emit_c::StepText <name>_text =`.
+# Find the kinds of steps with a C form by the line that defines each: `const emit_c::StepText <name>_text =`.
 function(rill_write_emit_table file)
   get_target_property(sources rill_emit_c SOURCES)
   set(declarations "")

@@ -1,6 +1,6 @@
-# Packages: librill0.1, librill-dev and rill for Debian, and one archive of all for any Linux.
+# Packages: librill0.1, librill-dev and rill for Debian, and one archive with everything for any Linux.
 #   cpack -G DEB; cpack -G TGZ
-# scripts/packages.sh makes them with the folders that Debian has, and tries them.
+# scripts/packages.sh makes them with Debian's folders, and tests them.
 
 set(CPACK_PACKAGE_VENDOR "The rill authors")
 set(CPACK_PACKAGE_CONTACT "The rill authors <rill@localhost>")

@@ -3,7 +3,7 @@
 add_library(rill_flags INTERFACE)
 target_compile_features(rill_flags INTERFACE cxx_std_20)
 target_include_directories(rill_flags INTERFACE "${PROJECT_SOURCE_DIR}")
-# xsimd is headers only. Where they lie among the headers of the host, they come without the rest.
+# xsimd consists of headers. If they are among the host's headers, copy only these.
 find_package(xsimd QUIET)
 if(TARGET xsimd)
   get_target_property(RILL_XSIMD_HINT xsimd INTERFACE_INCLUDE_DIRECTORIES)
@@ -13,14 +13,14 @@ mark_as_advanced(RILL_XSIMD)
 if(NOT RILL_XSIMD)
   message(FATAL_ERROR "xsimd was not found: install it, or set xsimd_DIR or RILL_XSIMD to where it is")
 endif()
-# Libraries in C++ of this machine are built for it and for one library of C++. Others take their
-# sources and headers alone.
+# Libraries in C++ are built for this machine and for one C++ standard library. Other targets use their
+# sources and headers only.
 set(RILL_FROM_SOURCES ${CMAKE_CROSSCOMPILING})
 if(CMAKE_CXX_FLAGS MATCHES "-stdlib=libc\\+\\+")
   set(RILL_FROM_SOURCES ON)
 endif()
 
-# rill_host_headers(<folder of this machine> <library> ...): headers that serve any target.
+# rill_host_headers(<folder of this machine> <library> ...): add headers that serve any target.
 function(rill_host_headers folder)
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/host_include")
   foreach(library IN LISTS ARGN)
@@ -33,26 +33,26 @@ if(RILL_FROM_SOURCES)
 else()
   target_include_directories(rill_flags SYSTEM INTERFACE "${RILL_XSIMD}")
 endif()
-# Contraction would fuse a*b+c in files with -mfma only, and the tiers would differ in the last bit.
 # Only plan files and the programs look at the arguments of steps.
 if(NOT RILL_PLAN_FILES AND NOT RILL_CLI)
   set(RILL_STEPS_UNSEEN ON)
   target_compile_definitions(rill_flags INTERFACE RILL_STEPS_UNSEEN)
 endif()
+# Contraction would fuse a*b+c in files with -mfma only, and the tiers would differ in the last bit.
 target_compile_options(rill_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow)
-# GCC 12 reports overlaps in std::string that are not there (its bug 105651).
+# GCC 12 reports overlaps in std::string that do not exist (its bug 105651).
 target_compile_options(rill_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(RILL_WERROR)
   target_compile_options(rill_flags INTERFACE -Werror)
 elseif(NOT PROJECT_IS_TOP_LEVEL)
-  # Flags of the project around: its warnings are for its own code, and its arithmetic would change
+  # Override flags of the outer project: its warnings are for its own code, and fast math would change
   # results.
   target_compile_options(rill_flags INTERFACE -w -fno-fast-math)
 endif()
 if(RILL_SANITIZE)
   target_compile_options(rill_flags INTERFACE -fsanitize=${RILL_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all -fno-sanitize=vptr)
-  # With checks in between, GCC 12 takes members of std::variant for uninitialised.
+  # With sanitizer checks, GCC 12 reports members of std::variant as uninitialised.
   target_compile_options(rill_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(rill_flags INTERFACE -fsanitize=${RILL_SANITIZE})
 endif()
@@ -63,34 +63,33 @@ endif()
 if(RILL_EXCEPTIONS)
   set(RILL_UNWIND -fexceptions)
 else()
-  # Nothing passes through the library then, so that tables for unwinding would only take room; so
-  # would chains of frames, which GCC makes for Arm unless it is told not to.
+  # No exception passes through the library, so unwind tables would waste space. So would frame pointers,
+  # which GCC keeps for Arm by default.
   set(RILL_UNWIND -fno-exceptions -fno-asynchronous-unwind-tables -fno-unwind-tables
                   -fomit-frame-pointer)
 endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 
-# Smaller still by one in a hundred. Clang makes slower code of it, which is for what is fetched before
-# it runs.
+# -Oz is 1 % smaller than -Os. With Clang it is slower, so Clang uses it only where code is downloaded.
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-Oz RILL_TAKES_OZ)
 set(RILL_FOR_SIZE -Os)
 if(RILL_TAKES_OZ AND (EMSCRIPTEN OR CMAKE_CXX_COMPILER_ID STREQUAL GNU))
   set(RILL_FOR_SIZE -Oz)
 endif()
-# Every source has its own copies of the templates that it uses, of which a library keeps one; but
-# not where GCC gives them fewer arguments in each source, which took a library 150 kB. What GCC
-# computes ahead of loops and branches waits in registers that are saved around calls: 1 % more.
+# Every source has its own copies of templates, of which a library keeps one. It cannot if GCC removes
+# arguments per source, which added 150 kB. Values that GCC hoists out of loops and branches occupy registers
+# that calls must save: 1 % more.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND RILL_FOR_SIZE -fno-ipa-sra -fno-gcse -fno-move-loop-invariants -fno-tree-loop-im)
-  # Threads of jumps copy blocks, and loops are rotated and peeled: 1 % more.
+  # Jump threading copies blocks, and loops are rotated and peeled: 1 % more.
   list(APPEND RILL_FOR_SIZE -fno-tree-dominator-opts -fno-tree-loop-optimize -fno-tree-tail-merge
               -fno-caller-saves -fno-expensive-optimizations)
 endif()
 set(RILL_FOR_SPEED -O2)
 
-# Sources of a library that is SMALL, but whose own loops are part of a step.
+# Sources of a SMALL library with loops that count for the time of a step.
 function(rill_fast_sources)
   foreach(source IN LISTS ARGN)
     set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
@@ -99,11 +98,11 @@ function(rill_fast_sources)
 endfunction()
 
 # rill_library(<name> SOURCES ... [SMALL] [FAST ...] [DEPENDS ...] [PRIVATE ...] [PRECOMPILE ...])
-# A static library of the runtime: hidden symbols, no RTTI. Nothing in it throws; with exceptions it
-# can be unwound where the system has no memory left. What is SMALL is optimised for size in release
-# builds, as its time does not count or goes to kernels, but for the sources that are FAST. With
-# RILL_PRECOMPILE the headers named are compiled once for all sources but these; with
-# RILL_PRECOMPILE_ALL the headers that most sources include are compiled once too, in every library.
+# A static library of the runtime: hidden symbols, no RTTI. It never throws; with exceptions enabled the stack
+# can unwind through it if memory runs out. A SMALL library is optimised for size in release builds, because
+# kernels take most of its time, except for its FAST sources. With RILL_PRECOMPILE the PRECOMPILE headers are
+# compiled once for the other sources. With RILL_PRECOMPILE_ALL the most included headers are precompiled too,
+# in every library.
 function(rill_library name)
   cmake_parse_arguments(ARG "SMALL" "" "SOURCES;FAST;DEPENDS;PRIVATE;PRECOMPILE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -114,12 +113,12 @@ function(rill_library name)
     target_compile_options(${name} PRIVATE $<$<CONFIG:MinSizeRel>:-Oz>)
   endif()
   if(ARG_SMALL)
-    # For size, GCC 12 takes values of std::optional for uninitialised.
+    # With -Os, GCC 12 reports values of std::optional as uninitialised.
     target_compile_options(${name} PRIVATE "$<$<CONFIG:Release,MinSizeRel>:${RILL_FOR_SIZE}>"
                            $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   endif()
   rill_fast_sources(${ARG_FAST})
-  # Sources of kernels have flags of their processors, with which a header compiles otherwise.
+  # Sources of kernels have processor flags, so they cannot share a precompiled header.
   if(RILL_PRECOMPILE_ALL AND NOT name STREQUAL rill_kernels)
     foreach(header algorithm array cmath functional map memory optional set span string vector)
       list(APPEND ARG_PRECOMPILE "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
@@ -133,18 +132,18 @@ function(rill_library name)
   endif()
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON
-                        UNITY_BUILD OFF)  # files have names of their own that are equal
+                        UNITY_BUILD OFF)  # some static names repeat between files
 endfunction()
 
-# rill_shared_object(<target>): what every shared object of rill is linked with, where the linker takes
-# it: without code that nothing reaches, and for pages of up to 16 KiB, as phones have.
+# rill_shared_object(<target>): options of every shared object of rill, if the linker supports them: drop
+# unreachable code, and align for pages of up to 16 KiB, as on phones.
 include(CheckLinkerFlag)
 check_linker_flag(CXX LINKER:--gc-sections RILL_LINKER_DROPS_SECTIONS)
 check_linker_flag(CXX LINKER:-z,max-page-size=16384 RILL_LINKER_SETS_PAGES)
 check_linker_flag(CXX LINKER:-z,noseparate-code RILL_LINKER_JOINS_SEGMENTS)
 function(rill_shared_object target)
   if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # In parts, which are linked side by side, what is small is not shared: 1 % more.
+    # Partitions are linked in parallel and do not share small functions: 1 % more.
     target_link_options(${target} PRIVATE -flto-partition=one)
   endif()
   if(RILL_LINKER_DROPS_SECTIONS)
@@ -153,15 +152,15 @@ function(rill_shared_object target)
   if(RILL_LINKER_SETS_PAGES)
     target_link_options(${target} PRIVATE LINKER:-z,max-page-size=16384)
     if(RILL_LINKER_JOINS_SEGMENTS)
-      # Each segment begins on a page of its own: code and what is only read share one.
+      # Each segment starts on a new page, so code and read-only data share one.
       target_link_options(${target} PRIVATE LINKER:-z,noseparate-code)
     endif()
   endif()
 endfunction()
 
 # rill_define_source_dir(<source> ...)
-# Define RILL_SOURCE_DIR for the sources that mention it, themselves or in a header beside them. Other
-# sources compile by the same command in every clone, so that clones share a compiler cache.
+# Define RILL_SOURCE_DIR for sources that mention it, directly or in a header of their folder. The command
+# line of all other sources is equal in every clone, so that clones share a compiler cache.
 function(rill_define_source_dir)
   foreach(source IN LISTS ARGN)
     get_filename_component(folder "${source}" ABSOLUTE)
@@ -195,7 +194,7 @@ function(rill_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE rill_flags ${ARG_DEPENDS} GTest::gtest_main)
   rill_define_source_dir(${ARG_SOURCES})
-  # Tests spend their time in the libraries; a test compiles in half the time with fewer optimisations.
+  # Tests spend their time in the libraries; with -O1 they compile in half the time.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(EMSCRIPTEN)
     # In node, tests see the machine's files, and end when main returns.

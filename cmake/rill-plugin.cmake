@@ -1,7 +1,7 @@
 # rill_plugin(<target> EXPORTS <function> ...)
-# Make a module or shared library that hosts can load beside other plugins, with other versions of rill, and unload:
-# it exports the named C functions alone, and no symbol that keeps it in memory. The package, FetchContent and
-# add_subdirectory define this function.
+# Create a module or shared library that hosts can load next to other plugins with other versions of rill, and
+# unload again. It exports only the named C functions, and no symbol that would keep it in memory. The
+# package, FetchContent and add_subdirectory define this function.
 
 # The file that lists exported functions for the linker of the platform.
 function(_rill_export_list path before each_before each_after after)
@@ -23,9 +23,9 @@ function(rill_plugin target)
   endif()
   set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON)
-  # The loader keeps a library with unique symbols for ever.
+  # The loader never unloads a library with unique symbols.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)
-  # Visibility does not reach templates of the standard library; a list for the linker does.
+  # Visibility flags do not cover templates of the standard library, but a linker list does.
   set(list "${CMAKE_CURRENT_BINARY_DIR}/${target}_exports")
   if(WIN32)
     _rill_export_list("${list}.def" "EXPORTS\n" "  " "" "" ${ARG_EXPORTS})

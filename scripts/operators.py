@@ -17,7 +17,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/operators.md"
 ROW = re.compile(r"^\| `(\w+)` \| (.*)$")
-TESTS = 3  # the column of tests, counted behind the name
+TESTS = 3  # the column of tests, counted after the name
 
 # Operators without known answers (ops/*/known_answers.txt), and the tests of their results.
 NO_ANSWER = {
@@ -33,7 +33,7 @@ NO_ANSWER = {
     "rill_onnx_resize_axis": "its test holds it to exact fractions, over all pairs of sizes to 64",
     "tract_transformers_quantized_kv_sdpa": "its test computes attention in doubles",
 }
-PULSED_ONLY = "rill_pulse_"  # parts of pulsed models, which are compared with whole models that have answers
+PULSED_ONLY = "rill_pulse_"  # parts of pulsed models, which are compared with whole models
 
 
 def listed(program):

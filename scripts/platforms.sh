@@ -4,11 +4,12 @@
 #   scripts/platforms.sh [-j JOBS] [--least] [NAME ...]
 #   scripts/platforms.sh --zlib NAME
 #   scripts/platforms.sh --zlib-sources FOLDER
-# NAME is a preset of platform/presets.json, or wasm; all of them unless given. --least: kernels, models and the
-# command line alone, without properties and streams. --zlib: only build zlib for that preset, as its package is not for
-# other machines. --zlib-sources: only put its sources into FOLDER. What lacks its compiler or emulator is skipped by name; those that cannot run here are
-# built and linked. RILL_PYTHON names a Python with the package ziglang. A line is printed for each, and
-# kept in build/platforms; lines that are not made anew stay in the table.
+# NAME is a preset of platform/presets.json, or wasm; default: all. --least: only kernels, models and the
+# command line, without properties and streams. --zlib: only build zlib for that preset, because packages have
+# it for this machine only. --zlib-sources: only put its sources into FOLDER. A target without its compiler or
+# emulator is skipped by name. A target that cannot run here is built and linked. RILL_PYTHON names a Python
+# with the package ziglang. Prints a line for each target, and keeps it in build/platforms; the table keeps
+# the lines of other targets.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -77,7 +78,7 @@ P
   zlib_sources "$source" || return 1
   mkdir -p "$folder/lib" "$folder/include" "$folder/zlib"
   for part in adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil; do
-    # zlib treats macOS like the system before X, and lacks fdopen unless it is defined.
+    # zlib treats macOS like Mac OS before X, and lacks fdopen unless it is defined.
     "$python" -m ziglang cc -w -target "$target" -O2 -fPIC -Dfdopen=fdopen -c "$source/$part.c" \
       -o "$folder/zlib/$part.o" || return 1
   done

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Make the files that users download, from a clean clone of HEAD, and try each in a clean folder.
 #   scripts/release.sh VERSION [--only NAME ...] [--out FOLDER] [--twice] [--url URL] [--page] [--list]
-# --only: these parts alone; --list prints them. --out: build/release-VERSION unless given. --twice: make each part again
-# in another folder, and compare the bytes. --url: the address that the files will have, for the recipes. --page: put
-# the table into docs/releases.md. A part whose tools are missing is skipped by name, and the table says why. The exit
-# status is 1 if a part fails, or if two runs differ.
+# --only: only these parts; --list prints them. --out: default build/release-VERSION. --twice: make each part
+# again in another folder, and compare the bytes. --url: the address of the files, for the recipes. --page:
+# put the table into docs/releases.md. A part whose tools are missing is skipped by name, and the table has
+# the reason. The exit status is 1 if a part fails, or if two runs differ.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [[ $# -eq 0 || $1 == -h || $1 == --help ]]; then

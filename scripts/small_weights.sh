@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compile some models with quantised weights, and write the table of sizes and differences in
+# Compile some models with quantized weights, and write the table of sizes and differences in
 # docs/compiled.md.
 #   scripts/small_weights.sh [--page]
 # Without --page, only print the table.

@@ -4,9 +4,9 @@
     python3 scripts/torch_modules.py > page.md && mv page.md docs/torch-modules.md
     python3 scripts/torch_modules.py --only GRU Conv1d
 
-Needs the package rill, PyTorch and its exporters. Each export that the report finds right is compared
-to PyTorch once more, at sizes and magnitudes that the report did not try; the exit status is 1 if one
-of them differs.
+Needs the package rill, PyTorch and its exporters. Each export that the report calls right is compared to
+PyTorch again, at sizes and magnitudes that the report did not try. The exit status is 1 if one of them
+differs.
 """
 
 import argparse
@@ -31,7 +31,7 @@ OTHERS = ((3, 57, 0.03), (2, 131, 40.0), (1, 96, 1.0))
 
 
 class Call(nn.Module):
-    """A function of frames, with the layers that it uses."""
+    """A function of frames as a module, with the layers that it uses."""
 
     def __init__(self, function, *layers):
         super().__init__()
@@ -102,7 +102,7 @@ class Encoder(nn.Module):
 
 
 class Snake(nn.Module):
-    """An activation with a parameter, as vocoders have."""
+    """A parametric activation, as in vocoders."""
 
     def __init__(self):
         super().__init__()
@@ -124,7 +124,7 @@ class Residual(nn.Module):
 
 
 class Gated(nn.Module):
-    """Gated convolutions with a skip, as WaveNet has."""
+    """Gated convolutions with a skip, as in WaveNet."""
 
     def __init__(self):
         super().__init__()
@@ -164,7 +164,7 @@ class Excite(nn.Module):
 
 
 class Named(nn.Module):
-    """Several outputs by name."""
+    """Several named outputs."""
 
     def __init__(self):
         super().__init__()
@@ -250,7 +250,7 @@ def scripted():
 
 
 def kinds():
-    """(group, name, module, how its inputs are laid out)."""
+    """Return rows of (group, name, module, layout of its inputs)."""
     rows = []
 
     def many(group, layout, entries):
@@ -386,7 +386,7 @@ def flat(outputs):
 
 
 def exact_or_none(module, x):
-    """The outputs in f64."""
+    """Return the outputs in f64."""
     import copy
     before = torch.get_default_dtype()
     try:
@@ -445,7 +445,7 @@ def one_line(text, most=150):
 
 
 def outcome(name, module, layout):
-    """(outcome, how or why, whether an export that the report calls right is wrong elsewhere)."""
+    """Return (outcome, mode or reason, whether an export that the report calls right is wrong elsewhere)."""
     torch.manual_seed(1)
     dynamic = FRAMES if name in WAVES else layout
     argument = next(iter(exports.exporting.Inputs(module, example(name, layout, 2, 40, 1.0, 1),

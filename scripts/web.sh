@@ -2,13 +2,12 @@
 # Build the package for browsers in web/dist, and test it in node and in Chromium.
 #   scripts/web.sh [--operators] [--seconds N] [--page]
 #   scripts/web.sh --modules
-# --modules: put the package together alone, without tests.
-# --operators: run the property tests of operators in node too. --seconds: how long the page hears a microphone, 60
-# unless given. --page: put the table of sizes into docs/browser.md. RILL names the program that
-# compiles models, build/release/bin/rill unless it is set, which is built where it is not there. Ends
-# with 77 where emscripten or node cannot be had; the page's tests are skipped by name without
-# Chromium. Apps of Vite, webpack, Rollup, esbuild and a plain folder are built and run in Chromium. Pictures of
-# all go to build/wasm/pictures.
+# --modules: only build the package, without tests. --operators: also run the property tests of operators in
+# node. --seconds: how long the page listens to a microphone, default 60. --page: put the table of sizes into
+# docs/browser.md. RILL names the program that compiles models, default build/release/bin/rill, which is built
+# if it is missing. Exits with 77 without emscripten or node; the tests of the page are skipped by name
+# without Chromium. Apps of Vite, webpack, Rollup, esbuild and a plain folder are built and run in Chromium.
+# All pictures go to build/wasm/pictures.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -48,7 +47,7 @@ if ((!modules)) && [[ ! -x $RILL ]]; then
 fi
 
 rill_use_ccache
-# Debian's emscripten finds its modules of node where Debian's node looks for them.
+# Debian's emscripten keeps its node modules where Debian's node looks for them.
 export NODE_PATH=/usr/share/nodejs
 cmake --preset wasm >/dev/null
 targets=(rill_web rill_web_onnx)
@@ -62,7 +61,7 @@ node web/package.mjs build/wasm/bin/rill.wasm build/wasm/bin/rill_onnx.wasm buil
 if ((modules)); then exit; fi
 cp tests/models/vad_speech/model.nnef.tgz web/demo/vad_speech.nnef.tgz
 table=$'| what pages fetch | bytes | compressed with gzip | at most | with Brotli |\n| --- | --- | --- | --- | --- |'
-# brotli_bytes FILE: the compressed bytes that a server sends; node has the code.
+# brotli_bytes FILE: print the compressed size that a server sends, computed by node.
 brotli_bytes() {
   node -e 'const { readFileSync } = require("fs"), { brotliCompressSync } = require("zlib");
     console.log(brotliCompressSync(readFileSync(process.argv[1])).length);' "$1"
@@ -83,7 +82,7 @@ at_most '`rill.wasm`' 775000 web/dist/rill.wasm
 at_most '`rill_onnx.wasm`' 1000000 web/dist/rill_onnx.wasm
 at_most '`rill_run.wasm`' 185000 web/dist/rill_run.wasm
 
-# Modules for one model, with f32 and with quantised weights.
+# Modules for one model, with f32 and with quantized weights.
 own=build/wasm_run/vad_speech
 for weights in f32 f16 q8; do
   mkdir -p "$own/$weights"
@@ -120,7 +119,7 @@ fi
 ln -sfn ../build/wasm/browser/node_modules web/node_modules
 node web/tests/browser.mjs build/wasm/pictures "$seconds"
 
-# Apps of the packed package. Without the bundlers the test names them and ends with 77.
+# Apps of the built package. Without the bundlers, the test names them and exits with 77.
 status=0
 node web/tests/bundlers.mjs build/wasm/bundlers build/wasm/pictures/bundlers || status=$?
 ((status == 0 || status == 77))

@@ -1,4 +1,4 @@
-# The public headers are read without a warning by apps whose compilers warn of more than most, and twice.
+# Apps whose compilers warn more than most can include the public headers without a warning, even twice.
 
 file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/api/include"
      "${PROJECT_SOURCE_DIR}/api/include/rill/*.h*")

@@ -7,7 +7,7 @@ rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs
 
 set(whole_library last_error late_ends models session_calls session_states sessions streams threads verify)
 if(RILL_EXCEPTIONS)
-  list(APPEND whole_library faults)  # lives on where memory does not
+  list(APPEND whole_library faults)  # expects refused memory requests
 endif()
 foreach(name IN LISTS whole_library)
   rill_test(${name}_test SOURCES ${name}_test.cpp DEPENDS rill_test_bundles LABELS models)
@@ -64,7 +64,7 @@ rill_test(audio_realtime_test
           DEPENDS rill_test_bundles LABELS models)
 rill_test(placed_sessions_test SOURCES placed_sessions_test.cpp support/heap_calls.cpp
           DEPENDS rill_test_bundles LABELS models)
-# 100 000 steps of every model: half a minute each of the largest ones.
+# 100 000 steps of every model: half a minute for each of the largest.
 rill_test(realtime_steps_test
           SOURCES realtime_steps_test.cpp support/heap_calls.cpp support/lock_calls.cpp
                   support/system_calls.cpp
@@ -73,13 +73,13 @@ if(TARGET realtime_steps_test)
   set_tests_properties(realtime_steps_test PROPERTIES TIMEOUT 3600)
 endif()
 
-# The misuse test and the C example are C99, and link what an app in C links.
+# The misuse test and the C example are C99, and are linked like an app in C.
 add_executable(api_misuse_test api_misuse_test.c)
 set_target_properties(api_misuse_test PROPERTIES C_STANDARD 99 LINKER_LANGUAGE CXX)
 target_link_libraries(api_misuse_test PRIVATE rill rill_flags)
 add_test(NAME api_misuse_test COMMAND api_misuse_test "${models}" "${CMAKE_CURRENT_BINARY_DIR}")
 
-# Out of flash, without a heap, under an emulator. Skipped where that or the compiler is not there.
+# Run from flash, without a heap, under an emulator. Skipped without the emulator or the compiler.
 if(TARGET rill_program AND NOT CMAKE_CROSSCOMPILING)
   foreach(board mps2-an500 mps3-an547)
     add_test(NAME mcu_${board}
@@ -89,8 +89,8 @@ if(TARGET rill_program AND NOT CMAKE_CROSSCOMPILING)
   endforeach()
 endif()
 
-# The run library, built for small programs, is within its sizes, here and, if the compiler is
-# installed, for aarch64.
+# Size limits of the run library, built for small programs, for this machine, and for aarch64 if the compiler
+# is installed.
 if(TARGET rill_program AND NOT CMAKE_CROSSCOMPILING AND NOT RILL_SANITIZE
    AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_test(NAME run_sizes
@@ -127,12 +127,12 @@ if(TARGET rill_program)
   add_test(NAME exporter
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/exporter/check_io.py"
                    "$<TARGET_FILE:rill_tract_program>")
-  # Hostile names through every command, and onto pages and pictures.
+  # Hostile names through every command, and in pages and pictures.
   add_test(NAME hostile_names
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/names/names.py"
                    "$<TARGET_FILE:rill_program>" "$<TARGET_FILE:rill_tract_program>")
   set_tests_properties(hostile_names PROPERTIES LABELS models TIMEOUT 900)
-  # Compiled models, command by command, beside their models.
+  # Compare commands on compiled models with those on their models.
   add_test(NAME compiled_commands
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/compiled/commands.py"
                    "$<TARGET_FILE:rill_program>" "${models}")

@@ -1,5 +1,5 @@
-# The property tests of ops; streams against whole runs: random graphs, and the cases of the table that streaming
-# is built by.
+# The property tests of operators, and of streams against whole runs: random graphs, and the worked cases
+# behind the design of streaming.
 
 rill_library(rill_property
              SOURCES property/generate.cpp property/generate_kept.cpp property/journey.cpp
@@ -51,7 +51,7 @@ if(NOT RILL_STEPS_UNSEEN)
   list(APPEND properties operators/steps_test.cpp)
 endif()
 rill_test(operators_test SOURCES ${properties} DEPENDS rill_operator_cases LABELS operators)
-# Emitted C is compiled by the compiler of the build, and loaded.
+# The build's C compiler compiles the emitted C, and the test loads it.
 if(TARGET rill_emit_c AND NOT RILL_SANITIZE AND NOT CMAKE_CROSSCOMPILING AND UNIX)
   rill_test(emit_test SOURCES operators/emit_test.cpp DEPENDS rill_operator_cases rill_emit_c
             LABELS operators)

@@ -1,4 +1,4 @@
-# The first pieces of C++ of README.md and docs/sessions.md are compiled as an app's would be, and run.
+# Compile the first C++ snippets of README.md and docs/sessions.md like an app's code, and run them.
 
 foreach(piece IN ITEMS streamer:README.md session:docs/sessions.md)
   string(REGEX REPLACE "^(.*):(.*)$" "\\1;\\2" piece "${piece}")
@@ -14,7 +14,7 @@ foreach(piece IN ITEMS streamer:README.md session:docs/sessions.md)
   string(SUBSTRING "${text}" ${at} -1 text)
   string(FIND "${text}" "```" end)
   string(SUBSTRING "${text}" 0 ${end} code)
-  # Headers stand at the top of the test.
+  # The test includes the headers at its top.
   string(REGEX REPLACE "#include[^\n]*\n" "" code "${code}")
   file(CONFIGURE OUTPUT "generated/readme/${name}.inc" CONTENT "${code}" @ONLY)
 endforeach()
@@ -31,7 +31,7 @@ endif()
 add_test(NAME readme_test COMMAND readme_test)
 set_tests_properties(readme_test PROPERTIES LABELS examples)
 
-# The commands of README.md and docs/, as printed.
+# The commands of README.md and docs/ run as printed.
 if(TARGET rill_program AND RILL_ONNX)
   add_test(NAME page_commands
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_LIST_DIR}/pages/commands.py"

@@ -13,7 +13,7 @@ def text(x, y, words, size=12, anchor="start", colour="#212529"):
 
 
 def draw(rows, head):
-    """Give an SVG. `rows` have name, goal and us: microseconds by program."""
+    """Return an SVG. `rows` have name, goal and us: microseconds by program."""
     most = max((us / row.us["rill"] for row in rows if "rill" in row.us for us in row.us.values()),
                default=2)
     scale = WIDTH / math.log(max(most, 2) * 1.6)

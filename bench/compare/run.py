@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""Time rill, tract and ONNX Runtime side by side, on one core, in turns.
+"""Time rill, tract and ONNX Runtime alternately on one core.
 
 usage: run.py --rill BUILD/bin/rill --models FOLDER [--twins FOLDER] [--rounds N] [--only ROW ...]
               [--core N] [--out FOLDER] [--page FILE]
 
-FOLDER has a folder per model with model.nnef.tgz and io.npz, or NAME.onnx and NAME.npz, a file of
-ONNX with its inputs, which all three read as it is. Twins are ONNX models with the same
-weights: FOLDER/MODEL/step.onnx takes one pulse and its states, batch.onnx a whole input. tract is
-found on the path or installed with cargo; ONNX Runtime is a Python package. What is missing is
-named and left out. Each program runs for a while on its own, then the next, for some rounds; the
-table has the least of the rounds, since other work on the machine only ever adds time.
-Writes compare.md, compare.json and compare.svg into --out; --page puts the table into a page,
-between the lines <!-- compare --> and <!-- end -->.
+FOLDER has a folder per model with model.nnef.tgz and io.npz, or NAME.onnx and NAME.npz: an ONNX file with its
+inputs, which all three read directly. Twins are ONNX models with the same weights: FOLDER/MODEL/step.onnx
+takes one pulse and its states, batch.onnx a whole input. The script finds tract on the path or installs it
+with cargo; ONNX Runtime is a Python package. Missing programs are named and left out. The programs take turns
+for several rounds. The table has the minimum over the rounds, since other work on the machine only ever adds
+time. Writes compare.md, compare.json and compare.svg into --out; --page puts the table into a page, between
+the lines <!-- compare --> and <!-- end -->.
 """
 
 import argparse
@@ -36,7 +35,7 @@ TRACT = ("cargo install tract-cli --version 0.23.9 --locked --no-default-feature
          "--features onnx,pulse,pulse-opl,transformers,extra")
 TRACT_FLAGS = ["--nnef-tract-core", "--nnef-tract-pulse", "--nnef-tract-extra",
                "--nnef-tract-transformers"]
-# model, pulse, frames of the pulse that step.onnx is for, the goal: times faster than the faster peer
+# model, pulse, frames of the pulse that step.onnx is for, goal: speed relative to the faster peer
 PULSES = [
     ("kws_gru", 8, True, 3), ("kws_gru", 2, False, 3), ("crnn_lstm", 8, True, 3),
     ("crnn_lstm", 2, False, 3), ("custom_deepspeech_causal", 8, True, 3),
@@ -116,7 +115,7 @@ def tract_us(program, row, ms):
 
 
 class Twin:
-    """A model in ONNX Runtime: one thread, no spinning, denormals flushed, memory bound once."""
+    """A model in ONNX Runtime: one thread, no spinning, denormals flushed, buffers bound once."""
 
     def __init__(self, ort, numpy, path, bundle):
         options = ort.SessionOptions()

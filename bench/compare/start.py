@@ -3,11 +3,11 @@
 
 usage: start.py --rill BUILD/bin --models FOLDER --twins FOLDER [--rounds N] [--page FILE]
 
-librill_run opens a compiled model, ONNX Runtime makes a session of the twin of that model (see run.py), tract
-reads the model itself. Each start has a process of its own, on one core, in turns, with the files in the
-page cache; programs of rill and ONNX Runtime start some more times in theirs. Of tract the whole
-process is timed, less one that does nothing. Prints the medians of the first start, the least of all,
-and how many times longer the others take; --page puts the table into a page.
+librill_run opens a compiled model, ONNX Runtime creates a session of that model's twin (see run.py), and
+tract reads the model itself. Each start is a new process on one core, alternating, with the files in the page
+cache. Programs of rill and ONNX Runtime start several more times in their process. For tract the time is that
+of the process, minus that of one that does nothing. Prints the medians of the first start, the minimum of
+all, and the ratios to rill; --page puts the table into a page.
 """
 
 import argparse
@@ -44,7 +44,7 @@ ROWS = [("crnn_lstm", 8), ("kws_gru", 8), ("unet_denoiser", 8), ("custom_deepspe
 
 
 def told(command):
-    """The first and the least start that a program tells, in ms."""
+    """Return the first and the shortest start that a program prints, in ms."""
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return tuple(float(word) for word in out.split())
 
@@ -56,7 +56,7 @@ def wall_ms(command):
 
 
 def commands(args, name, pulse, work):
-    """What starts a row in each program."""
+    """Return the commands that start a row in each program."""
     model, bundle = args.models / name / "model.nnef.tgz", args.models / name / "io.npz"
     plan = work / f"{name}.{pulse}.rill"
     how = ["--pulse", f"S={pulse}", "--set", "B=1"] if pulse else []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Count the instructions of a step, model by model, and compare with the counts in counts.json.
+"""Count the instructions of a step, model by model, and compare with counts.json.
 
 usage: gate.py BENCH MODELS COMPILER [--nnef-alone] [--update]
 

@@ -3,10 +3,10 @@
 
 usage: blocks.py --rill BUILD/bin/rill [--models FOLDER] [--rounds N] [--core N] [--page FILE]
 
-Every round times a new stream of each model for some milliseconds. The shortest step counts,
-since other work on the machine only ever adds time. Times include two readings of the clock per
-step, some 25 ns. The table goes to the terminal; --page puts it into a page, between the lines
-<!-- plugins --> and <!-- end -->. Without --models, models.py writes them into a temporary folder.
+Every round times a new stream of each model for some milliseconds. The shortest step counts, since other work
+on the machine only ever adds time. Times include two readings of the clock per step, about 25 ns. The table
+goes to the terminal; --page puts it into a page, between the lines <!-- plugins --> and <!-- end -->. Without
+--models, models.py writes them into a temporary folder.
 """
 
 import argparse

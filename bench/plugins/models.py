@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Write models of audio plugins as ONNX: recurrent, dense and convolutional ones, random weights.
+"""Write models of audio plugins as ONNX: recurrent, dense and convolutional, with random weights.
 
 usage: models.py FOLDER
 
-Shapes are those of amplifier and effect models in plugins. A stream is one channel of sound, x and
-y [1, S, 1]. The same names have the same weights in every run.
+Shapes are those of amplifier and effect models in plugins. A stream is one channel of sound: x and y are [1,
+S, 1]. Equal names have equal weights in every run.
 """
 
 import pathlib
@@ -90,7 +90,7 @@ def tcn(channels, layers):
 
 
 def wavenet(channels, layers, gated):
-    """A stack as amplifier models have: the condition is mixed in, heads of all layers are added."""
+    """A stack as in amplifier models: the condition is mixed in, and the heads of all layers are added."""
     to = Writer(f"wavenet{channels}x{layers}{'g' if gated else ''}")
     condition = to.node("Transpose", "x", perm=[0, 2, 1])
     x = causal(to, condition, 1, channels, 1)

@@ -3,11 +3,11 @@
 
     python3 scripts/known_answers/magnitudes.py > onnx_loader/magnitudes.inc
 
-Inputs run from denormals to the largest float, with both signs, ties, infinities and NaN. A step counts
-a denormal as zero, so that the answers do, too. A result is a double; the test rounds nothing.
-A row has a name, the expression of NNEF, the chain of ONNX nodes ("Add:1.0 Log": each takes the result
-of the one before, and a constant behind the colon), the bounds of the error (ulp, absolute, and relative
-to max(1, |x|)), and the answers. The bounds are those of docs/operators.md.
+Inputs range from denormals to the largest float, with both signs, ties, infinities and NaN. A step flushes
+denormals to zero, and so do the answers. A result is a double; the test does not round it. A row has a name,
+the NNEF expression, the chain of ONNX nodes ("Add:1.0 Log": each takes the previous result, and a constant
+after the colon), the bounds of the error (ulp, absolute, and relative to max(1, |x|)), and the answers. The
+bounds are those of docs/operators.md.
 """
 import math
 import struct
@@ -38,7 +38,7 @@ def flushed(x):
 
 
 def alike(y):
-    """A float64 near a number of mpmath; beyond its range, infinity."""
+    """Return the float64 nearest to an mpmath number; infinity beyond its range."""
     if isinstance(y, float):
         return y
     if mp.isnan(y):
@@ -49,7 +49,7 @@ def alike(y):
 
 
 def real(function, **ends):
-    """A function of a finite number; `low`, `high`: its values at the infinities."""
+    """Return a function of finite numbers; `low` and `high` are its values at the infinities."""
     def at(x):
         if math.isnan(x):
             return NAN
@@ -145,7 +145,7 @@ def functions():
 
 
 def special(name, a, b):
-    """IEEE 754's result where an operand, or the result, is no number."""
+    """Return IEEE 754's result if an operand or the result is infinite or NaN."""
     if name == "pow":
         try:
             return math.pow(a, b)

@@ -22,7 +22,7 @@ def determinants():
 
 
 def pixel(image, y, x):
-    """What bilinear interpolation gives at a place within a pixel of the image, which repeats its border."""
+    """Return the bilinear interpolation at a position of the image, which repeats its border."""
     rows, columns = image.shape
     if not (-1 <= y <= rows and -1 <= x <= columns):
         return np.zeros(4)
@@ -84,7 +84,7 @@ def pixels():
 
 
 def attended(q, k, v, s, decay=None, beta=None, scale=0.0):
-    """Frame by frame; heads of values share those of keys, and heads of queries those of values."""
+    """Compute frame by frame. Value heads share key heads, and query heads share value heads."""
     heads = v.shape[2]
     q, k, v, s = (wide(each) for each in (q, k, v, s))
     k = k.repeat(heads // k.shape[2], 2)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Write known_answers.txt in the folder of each operator group: NumPy's answers.
 
-    write.py                                   write the files
-    write.py --tract compare the dialect's answers with tract 0.23.9 write.py --tract
-    build/release/bin/rill-tract and with tract on the files that rill writes
+    write.py                                        write the files
+    write.py --tract                                compare the dialect's answers with tract 0.23.9
+    write.py --tract build/release/bin/rill-tract   also run tract on the files that rill writes
 """
 
 import sys

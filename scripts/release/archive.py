@@ -1,4 +1,4 @@
-"""Archives whose bytes depend on names, modes and contents of files alone."""
+"""Archives whose bytes depend only on the names, modes and contents of files."""
 
 import gzip
 import io

@@ -1,7 +1,8 @@
-"""The parts of a release: what each needs, how it is made, and how it is tried.
+"""The parts of a release: their requirements, how they are made, and how they are tested.
 
-A part is made from a clean clone. `lacks` returns the reason why it cannot be made here, or "". `make` writes files to
-`run.files` and returns them. `trial` installs a file in a clean folder, runs a stream with it, and returns what ran.
+A part is made from a clean clone. `lacks` returns the reason why it cannot be made here, or "". `make` writes
+files to `run.files` and returns them. `trial` installs a file in a clean folder, runs a stream with it, and
+returns a description of the run.
 """
 
 import os
@@ -58,7 +59,7 @@ class Part:
         return ""
 
     def try_program(self, run, program, emulator=()):
-        """Stream a model with the program, against the outputs of PyTorch."""
+        """Stream a model with the program, and compare with the outputs of PyTorch."""
         model = run.source / "tests/models/kws_gru"
         call([*emulator, program, model / "model.nnef.tgz", "--pulse", "S=8", "run",
               "--input-from-bundle", model / "io.npz", "--assert-output-bundle", model / "io.npz", "--approx", "approximate"])
@@ -86,7 +87,7 @@ class Source(Part):
 
 
 class Archive(Part):
-    """Headers, libraries and programs for one system, in an archive that can lie anywhere."""
+    """Headers, libraries and programs for one system, in a relocatable archive."""
 
     def __init__(self, name, preset, compiler, options=(), emulator=(), zig=False, parts=(),
                  own_zlib=False):
@@ -131,7 +132,7 @@ class Archive(Part):
         stage = fresh(run.scratch / self.name)
         call(["cmake", "--install", build, "--prefix", stage / title], log=log)
         if self.zig:
-            # Static libraries of libc++ serve no program of another library of C++.
+            # Static libraries built for libc++ serve no program of another C++ library.
             for path in [*stage.glob("*/lib/*.a"), *stage.glob("*/lib/cmake/rill/rill-*-targets*.cmake")]:
                 if "shared" not in path.name:
                     path.unlink()
@@ -160,7 +161,8 @@ class Archive(Part):
         return f"a stream by rill, and by a program in C{self.needs(root)}{' under ' + self.emulator[0] if self.emulator else ''}"
 
     def needs(self, root):
-        """The glibc that libraries and programs need. Raises Failure for another library than those of every Linux."""
+        """Return the glibc version that libraries and programs need. Raises Failure for a library that not
+        every Linux has."""
         if "linux" not in self.name or not shutil.which("objdump"):
             return ""
         found = set()

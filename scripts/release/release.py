@@ -63,12 +63,12 @@ def recipes(run, url):
 
 
 def compared(run, again, made):
-    """The names of files of which a second run gives other bytes."""
+    """Return the names of files whose bytes differ in a second run."""
     return [file.name for file in made if (again.files / file.name).read_bytes() != file.read_bytes()] if again else []
 
 
 def make_all(run, chosen, twice, folder):
-    """Make and try parts. Returns {file: parts inside}, rows of the table, and whether all went well."""
+    """Make and test parts. Return {file: parts inside}, rows of the table, and whether all succeeded."""
     contents, rows, well = {}, [], True
     again = Run(run.version, folder / "again", run.jobs) if twice else None
     os.environ["CCACHE_BASEDIR"] = str(run.source)

@@ -1,7 +1,7 @@
-"""The software bill of materials of a release (CycloneDX 1.5), and the licences of the code inside.
+"""The software bill of materials of a release (CycloneDX 1.5), and the licences of the included code.
 
-Third parties whose code is compiled into files of a release. `parts` says into which: library (librill), program
-(rill, rill-tract), python, or c++ (the compiler's library, where it is linked statically).
+Lists third parties whose code is compiled into files of a release. `parts` names these files: library
+(librill), program (rill, rill-tract), python, or c++ (the compiler's library, where it is linked statically).
 """
 
 import datetime

@@ -1,4 +1,4 @@
-# Command lines of the programs and what they must do, one folder each; see run_case.py.
+# Command lines of the programs with their expected results, one folder each; see run_case.py.
 
 set(cases
   attentive_pooling_streams

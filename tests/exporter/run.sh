@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Check exports of the current torch_to_nnef with rill-tract as its runtime.
 #   tests/exporter/run.sh RILL_TRACT [--architectures | --language-models] [NAME ...]
-# Uses the Python of RILL_EXPORTER_PYTHON if that is set; else makes an environment with torch,
-# torch_to_nnef and what the two options need from the package index: several GB, which clones share.
-# build/exporter leads to it. Exit status 77 where the packages cannot be had.
+# Uses the Python of RILL_EXPORTER_PYTHON if set. Otherwise makes an environment with torch, torch_to_nnef and
+# the packages of the two options from the package index: several GB, which clones share. build/exporter links
+# to it. Exit status 77 if the packages are not available.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 program=$(realpath "${1:?a rill-tract to check with}")

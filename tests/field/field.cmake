@@ -1,5 +1,5 @@
-# The models that packages of the field ship, against onnxruntime, and a part of the gallery of recipes, against
-# PyTorch; skipped where these cannot be had.
+# Tests of models from published packages against onnxruntime, and of a part of the gallery of recipes against
+# PyTorch. Skipped if these are not available.
 
 if(RILL_ONNX AND TARGET rill_program)
   add_test(NAME field_models

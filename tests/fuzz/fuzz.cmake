@@ -1,7 +1,6 @@
-# rill_fuzz(<target> DEPENDS ...): tests/fuzz/fuzz_<target>.cpp, replayed over its corpus in every
-# build, and linked with libFuzzer where RILL_FUZZ asks for it (Clang).
-# With OF it is the target of that name, over other libraries; with CORPUS it takes the seeds of
-# another one.
+# rill_fuzz(<target> DEPENDS ... [OF <target>] [CORPUS <target>]): tests/fuzz/fuzz_<target>.cpp, which replays
+# its corpus in every build, and is linked with libFuzzer if RILL_FUZZ is set (Clang). OF takes the source of
+# another target, with other libraries. CORPUS takes the seeds of another target.
 function(rill_fuzz target)
   cmake_parse_arguments(ARG "" "OF;CORPUS" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_OF)

@@ -1,4 +1,4 @@
-# Prints what RillOps.cmake reads as the names of operators in SOURCES, a line each.
+# Prints the operator names that RillOps.cmake reads from SOURCES, one a line.
 include("${CMAKE_CURRENT_LIST_DIR}/../../cmake/RillOps.cmake")
 foreach(source IN LISTS SOURCES)
   rill_op_names("${source}" names)

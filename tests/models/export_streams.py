@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Write the models of other kinds that stream, with PyTorch's outputs.
+"""Write other kinds of streaming models, with PyTorch's outputs.
 
     python export_streams.py [NAME ...]
 
-Needs torch and torch_to_nnef 0.24. For each model: model.nnef.tgz as the exporter writes it, io.npz and
-io_2.npz with inputs and outputs, README.md. Weights are random, with a seed from the name.
+Needs torch and torch_to_nnef 0.24. For each model: model.nnef.tgz in the exporter's form, io.npz and io_2.npz
+with inputs and outputs, README.md. Weights are random, with a seed from the name.
 """
 
 import logging
@@ -15,7 +15,7 @@ import tempfile
 import zlib
 from pathlib import Path
 
-if os.environ.get("PYTHONHASHSEED") != "0":  # the exporter numbers variables in the order of a set
+if os.environ.get("PYTHONHASHSEED") != "0":  # the exporter numbers variables in set order
     os.environ["PYTHONHASHSEED"] = "0"
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
@@ -284,7 +284,7 @@ class Rope(nn.Module):
 
 
 class Distances(nn.Module):
-    """Transformer-XL's relative positions from a table around its middle, chunks counted in floats."""
+    """Transformer-XL's relative positions from the middle of a table, with chunks counted in floats."""
     def __init__(self, d=16, h=2, chunk=2, left=2, most=160):
         super().__init__()
         self.q, self.k, self.v, self.o = (nn.Linear(d, d) for _ in range(4))
@@ -332,7 +332,7 @@ class ConformerDistances(nn.Module):
 
 
 class MaskMadeBeforehand(nn.Module):
-    """A mask of all lengths is kept, and cut; values of distances beside those of frames."""
+    """A constant mask of the maximal length, cropped; values of distances added to those of frames."""
     def __init__(self, d=16, most=256, left=5):
         super().__init__()
         self.qkv, self.r = nn.Linear(d, 3 * d), nn.Embedding(2 * left + 1, d)
@@ -352,7 +352,7 @@ class MaskMadeBeforehand(nn.Module):
 
 
 class Wavenet(nn.Module):
-    """Gated dilated convolutions without padding; what is skipped is cut to the last frames."""
+    """Gated dilated convolutions without padding; skips are cropped to the last frames."""
     def __init__(self, c=8, layers=4):
         super().__init__()
         self.i, self.o = nn.Conv1d(1, c, 1), nn.Conv1d(c, 4, 1)
@@ -370,7 +370,7 @@ class Wavenet(nn.Module):
 
 
 class Bands(nn.Module):
-    """Attention of the bands of each frame to one another, a GRU over time."""
+    """Attention between the bands of each frame, and a GRU over time."""
     def __init__(self, d=16, bands=10):
         super().__init__()
         self.i, self.a = nn.Linear(1, d), nn.TransformerEncoderLayer(d, 2, 32, batch_first=True)
@@ -393,7 +393,7 @@ class Norms(nn.Module):
 
 
 class FrameStacking(nn.Module):
-    """Three frames side by side are one to the first layer, two of its frames to the second."""
+    """Stack three frames for the first layer, two of whose frames are stacked for the second."""
     def __init__(self, m=8, h=12):
         super().__init__()
         self.n, self.a, self.b = nn.LayerNorm(3 * m), nn.LSTM(3 * m, h, batch_first=True), nn.GRU(2 * h, h, batch_first=True)
@@ -407,7 +407,7 @@ class FrameStacking(nn.Module):
 
 
 class LinearAttention(nn.Module):
-    """Sums over all frames so far in the place of softmax."""
+    """Sums over all frames so far in place of softmax."""
     def __init__(self, d=8):
         super().__init__()
         self.q, self.k, self.v, self.o = nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, 4)
@@ -432,7 +432,7 @@ class RunningMean(nn.Module):
         return self.o(self.p(y * gate))
 
 
-# name: (model, what it is, input, its shape for n frames, streaming axis, frames per bundle, pulse)
+# name: (model, description, input, its shape for n frames, streaming axis, frames per bundle, pulse)
 MODELS = {
     "conformer_chunks": (lambda: Conformer("where"), "conformer, two blocks: strided front, position table, attention to chunks of four and the one before, causal convolutions", "mel", lambda n: (1, n, 20), 1, (64, 97), 16),
     "conformer_sdpa": (lambda: Conformer("sdpa", layers=1), "conformer, one block, attention as scaled_dot_product_attention with a mask of truth values", "mel", lambda n: (1, n, 20), 1, (64, 97), 8),
@@ -460,7 +460,7 @@ MODELS |= JOINED | FOLDED | WEIGHED
 
 
 def target(axes, opset=OPSET):
-    """The exporter asks a program for its version only."""
+    """A program that only reports a version, for which the exporter asks."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "tract"
         program.write_text(f"#!/bin/sh\necho tract {opset}\n")
@@ -472,7 +472,7 @@ def target(axes, opset=OPSET):
 def export(name):
     build, what, source, shape, axis, lengths, pulse, *others = MODELS[name]
     options = others[0] if others else {}
-    # These fold their frames into the batch axis, or their batch into that of the frames.
+    # These merge their frames into the batch axis, or their batch into the frame axis.
     batched = name not in ("tru_net", "attention_bands", "frame_stacking")
     batched = options.get("batched", batched)
     torch.manual_seed(zlib.crc32(name.encode()))

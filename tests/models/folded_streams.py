@@ -1,6 +1,6 @@
 """Models that merge their batch with the stream, for export_streams.py; see JOINED in joined_streams.py.
 
-Layers inside of each frame, over its bands, are written for [B*T, F, C]: PyTorch has one batch axis.
+Layers inside each frame, over its bands, take [B*T, F, C], because PyTorch has one batch axis.
 """
 
 import torch
@@ -9,7 +9,7 @@ from torch import nn
 
 
 class DualPath(nn.Module):
-    """A GRU over the bands of each frame both ways, an LSTM over time of each band, as in DPCRN and GTCRN."""
+    """A bidirectional GRU over the bands of each frame, an LSTM over time per band, as in DPCRN and GTCRN."""
     def __init__(self, c=4, h=6, f=5):
         super().__init__()
         self.enc, self.dec = nn.Conv2d(2, c, 3, padding=(0, 1)), nn.ConvTranspose2d(c, 2, 3, padding=(2, 1))
@@ -28,7 +28,7 @@ class DualPath(nn.Module):
 
 
 class BandsOfBatches(nn.Module):
-    """Convolutions over the bands of each frame, attention of the bands to one another, products of rows."""
+    """Convolutions over the bands of each frame, attention between bands, matmuls over rows."""
     def __init__(self, d=8):
         super().__init__()
         self.c, self.u = nn.Conv1d(1, d, 3, padding=1), nn.ConvTranspose1d(d, d, 4, stride=2, padding=1)
@@ -45,7 +45,7 @@ class BandsOfBatches(nn.Module):
 
 
 class Segments(nn.Module):
-    """An LSTM inside of each segment of four frames, another over what the first remembers, as in SkiM."""
+    """An LSTM inside each segment of four frames, another LSTM over its last states, as in SkiM."""
     def __init__(self, k=4, c=3):
         super().__init__()
         self.k, self.inside, self.over = k, nn.LSTM(c, c, batch_first=True), nn.LSTM(c, c, batch_first=True)
@@ -59,7 +59,8 @@ class Segments(nn.Module):
 
 
 class MicrophonesAndFrames(nn.Module):
-    """Two LSTM layers both ways over the bands of each frame of each microphone, with their last states."""
+    """A two-layer bidirectional LSTM over the bands of each frame of each microphone, with its last
+    states."""
     def __init__(self):
         super().__init__(); self.r = nn.LSTM(1, 3, 2, batch_first=True, bidirectional=True)
 

@@ -1,7 +1,7 @@
-"""Models whose frames are joined, sized and picked by hand, for export_streams.py.
+"""Models that join, resize and gather frames by hand, for export_streams.py.
 
-JOINED has the entries of MODELS there, and what else the export needs: `delay`, in frames of the output,
-that every pulse must give; `opset`, where it is an older one; `batched`.
+JOINED has the entries of MODELS there, with further options of the export: `delay`, in frames of the output,
+the same at every pulse; `opset`, for an older one; `batched`.
 """
 
 import torch
@@ -10,7 +10,7 @@ from torch import nn
 
 
 class Resample(nn.Module):
-    """Band-limited interpolation from 3 to 2, as torchaudio.transforms.Resample computes it."""
+    """Band-limited interpolation from 3 to 2, in the form of torchaudio.transforms.Resample."""
     def __init__(self, old=3, new=2, width=10):
         super().__init__()
         self.old, self.new, self.width = old, new, width
@@ -26,7 +26,7 @@ class Resample(nn.Module):
 
 
 class JoinedTcn(nn.Module):
-    """Dilated convolutions, each of which zeros are joined in front of."""
+    """Dilated convolutions, each with a joined prefix of zeros."""
     def __init__(self, d=8, layers=4):
         super().__init__()
         self.c = nn.ModuleList(nn.Conv1d(d, d, 3, dilation=2 ** i) for i in range(layers))
@@ -39,7 +39,7 @@ class JoinedTcn(nn.Module):
 
 
 class LearnedPrefixes(nn.Module):
-    """Convolutions in front of which learned frames are joined."""
+    """Convolutions with a joined prefix of learned frames."""
     def __init__(self, d=8, layers=3):
         super().__init__()
         self.c = nn.ModuleList(nn.Conv1d(d, d, 3, dilation=2 ** i) for i in range(layers))
@@ -53,7 +53,7 @@ class LearnedPrefixes(nn.Module):
 
 
 class FirstFramesJoined(nn.Module):
-    """Convolutions in front of which the first frame is repeated, in three spellings."""
+    """Convolutions with the first frame repeated as prefix, in three forms."""
     def __init__(self, d=8):
         super().__init__()
         self.c = nn.ModuleList(nn.Conv1d(d, d, 3) for _ in range(3))
@@ -65,7 +65,7 @@ class FirstFramesJoined(nn.Module):
 
 
 class EndsJoined(nn.Module):
-    """Convolutions around which the first and the last frame are repeated."""
+    """Convolutions with the first and the last frame repeated at the ends."""
     def __init__(self, d=8):
         super().__init__()
         self.a, self.b = nn.Conv1d(d, d, 3), nn.Conv1d(d, d, 5)
@@ -76,7 +76,7 @@ class EndsJoined(nn.Module):
 
 
 class LowFrameRate(nn.Module):
-    """Seven frames side by side every six frames, the first one three times in front."""
+    """Stacks of seven frames, every six frames, with the first frame repeated three times as prefix."""
     def __init__(self, m=4):
         super().__init__()
         self.o = nn.Linear(7 * m, 6)
@@ -87,7 +87,7 @@ class LowFrameRate(nn.Module):
 
 
 class WholeBlocks(nn.Module):
-    """The frames of whole blocks of four, picked by their numbers."""
+    """Gather the frames of whole blocks of four by index."""
     def __init__(self, d=8):
         super().__init__()
         self.c = nn.Conv1d(d, d, 4, stride=4)
@@ -97,7 +97,7 @@ class WholeBlocks(nn.Module):
 
 
 class LaterFrames(nn.Module):
-    """Frames picked from the fourth on, less the running sum of the others."""
+    """Frames gathered from index 3, minus the running sum of the others."""
     def forward(self, x):
         at = torch.arange(x.shape[2] - 3)
         return x[:, :, at + 3] - torch.cumsum(x, 2)[:, :, at]

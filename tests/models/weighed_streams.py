@@ -1,6 +1,6 @@
-"""Models with attention whose weights or masks are made by hand, and pooling over all frames, for export_streams.py.
+"""Models with handmade attention weights or masks, and pooling over all frames, for export_streams.py.
 
-WEIGHED has the entries of MODELS there, and what else the export needs, as JOINED of joined_streams.py.
+WEIGHED has the entries of MODELS there, with further options of the export, as JOINED of joined_streams.py.
 """
 
 import torch
@@ -31,7 +31,7 @@ class Heads(nn.Module):
 
 
 class DifferentialAttention(Heads):
-    """The difference of two softmaxes, of which one sees farther, as in Differential Transformers."""
+    """The difference of two softmaxes, one with a wider window, as in Differential Transformers."""
     def __init__(self):
         super().__init__()
         self.q2, self.k2, self.weight = nn.Linear(8, 8), nn.Linear(8, 8), nn.Parameter(torch.tensor(0.4))
@@ -46,7 +46,7 @@ class DifferentialAttention(Heads):
 
 
 class DifferentialHeads(Heads):
-    """The same, of pairs of heads of one softmax that are taken apart again."""
+    """The same, with pairs of heads of one softmax that are separated again."""
     def __init__(self):
         super().__init__(h=4)
         self.weight = nn.Parameter(torch.tensor(0.4))
@@ -60,7 +60,7 @@ class DifferentialHeads(Heads):
 
 
 class TalkingHeads(Heads):
-    """Scores and weights are mixed across heads."""
+    """Scores and weights, mixed across heads."""
     def __init__(self):
         super().__init__()
         self.before, self.behind = nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False)
@@ -74,7 +74,7 @@ class TalkingHeads(Heads):
 
 
 class TalkingConvolutions(Heads):
-    """The same mixing, as filters of extent 1 over the square of frames."""
+    """The same mixing, as filters of extent 1 over the frame-by-frame matrix."""
     def __init__(self):
         super().__init__()
         self.before, self.behind = nn.Conv2d(2, 2, 1), nn.Conv2d(2, 2, 1, bias=False)
@@ -86,7 +86,7 @@ class TalkingConvolutions(Heads):
 
 
 class AttentionSinks(Heads):
-    """A window of frames on both sides, and the first four frames from anywhere."""
+    """A window of frames on both sides, and the first four frames visible to all."""
     def forward(self, x):
         t = x.shape[1]
         seen = band(t, 3, 3) | (torch.arange(t).unsqueeze(0) < 4)
@@ -95,7 +95,7 @@ class AttentionSinks(Heads):
 
 
 class ShiftedDistances(Heads):
-    """Scores against as many distances as frames, shifted as Transformer-XL does, under a window."""
+    """Scores against as many distances as frames, skewed as in Transformer-XL, under a window."""
     def __init__(self):
         super().__init__()
         self.r = nn.Linear(8, 8, bias=False)
@@ -113,7 +113,7 @@ class ShiftedDistances(Heads):
 
 
 class KeysAtHalfRate(Heads):
-    """Keys and values of two frames each, and a window in frames; then the other way round."""
+    """Keys and values of two frames each, with a window in frames; then the reverse."""
     def __init__(self):
         super().__init__()
         self.c, self.p = nn.Conv1d(8, 8, 2, stride=2), nn.Conv1d(8, 8, 2, stride=2)
@@ -133,7 +133,7 @@ class KeysAtHalfRate(Heads):
 
 
 class ContextOfHeads(Heads):
-    """Each head sees as far to the left as a buffer tells, with a bias of its own slope."""
+    """Each head has a window from a buffer, and a bias with its own slope."""
     def __init__(self):
         super().__init__()
         self.register_buffer("left", torch.tensor([3, 7]).view(2, 1, 1))
@@ -149,7 +149,7 @@ class ContextOfHeads(Heads):
 
 
 class MasksOfHeads(Heads):
-    """Each head has a mask of its own, and these are stacked."""
+    """Each head has a separate mask; the masks are stacked."""
     def forward(self, x):
         t = x.shape[1]
         seen = torch.stack([band(t, 3), band(t, 7, 1)])
@@ -158,7 +158,7 @@ class MasksOfHeads(Heads):
 
 
 class StatisticsPooling(nn.Module):
-    """Means and deviations over all frames, in three spellings, as x-vectors have them."""
+    """Means and deviations over all frames, in three forms, as in x-vectors."""
     def __init__(self, d=6):
         super().__init__()
         self.c, self.o = nn.Conv1d(d, d, 3), nn.Linear(4 * d, 5)
@@ -171,7 +171,7 @@ class StatisticsPooling(nn.Module):
 
 
 class AttentivePooling(nn.Module):
-    """Means and deviations weighed by a softmax over all frames, the deviations from that mean."""
+    """Softmax-weighted means and deviations over all frames, with deviations from that mean."""
     def __init__(self, d=6):
         super().__init__()
         self.a, self.b, self.o = nn.Conv1d(d, 4, 1), nn.Conv1d(4, d, 1), nn.Linear(3 * d, 5)

@@ -1,6 +1,6 @@
-# Random graphs through the shared library, with NumPy as the whole run, if it is installed.
+# Random graphs through the shared library, against NumPy as the whole run, if it is installed.
 
-if(RILL_SANITIZE)  # an interpreter without the sanitizer cannot open the library
+if(RILL_SANITIZE)  # an interpreter without the sanitizer cannot load the library
   return()
 endif()
 add_test(NAME oracle_streams

@@ -1,4 +1,4 @@
-# Install, build apps against what was installed, run them.
+# Install rill, build apps against the installation, and run them.
 #   cmake -DBUILD=... -DCONFIG=... -DEXAMPLES=... -DMODELS=... -DSCRATCH=... -DNM=... -P check.cmake
 
 include("${CMAKE_CURRENT_LIST_DIR}/run.cmake")
@@ -8,7 +8,7 @@ run("${CMAKE_COMMAND}" --install "${BUILD}" --config "${CONFIG}" --prefix "${SCR
 
 use(app "${SCRATCH}/installed")
 
-# Moved, as packages are on their way to a device; nothing may point at where it was.
+# Move the installation, as packages do; no path may refer to the old place.
 set(moved "${SCRATCH}/moved place")
 file(RENAME "${SCRATCH}/installed" "${moved}")
 use(app_moved "${moved}")

@@ -1,6 +1,6 @@
-# Make the packages, install them in roots of their own, and use what was installed.
+# Make the packages, install them in separate roots, and use the installations.
 #   cmake -DBUILD=... -DCONFIG=... -DEXAMPLES=... -DMODELS=... -DSCRATCH=... -DNM=... -P packages.cmake
-# It asks for a Debian, as the packages do.
+# Needs a Debian, as the packages do.
 
 include("${CMAKE_CURRENT_LIST_DIR}/run.cmake")
 find_program(DPKG_DEB dpkg-deb REQUIRED)
@@ -19,7 +19,7 @@ function(expect what found pattern)
   endif()
 endfunction()
 
-# one(<variable> <pattern>): the only package of that name.
+# one(<variable> <pattern>): return the only package that matches.
 function(one variable pattern)
   file(GLOB found "${SCRATCH}/packages/${pattern}")
   list(LENGTH found count)
@@ -47,7 +47,7 @@ if(depends_librill0.1 MATCHES "libarchive")
 endif()
 expect("what librill-dev needs" "${depends_librill-dev}" "librill0\\.1 \\(= .*zlib1g-dev")
 
-# The apps find it as they would in /usr.
+# Apps find it as if it were in /usr.
 use(app_debian "${root}/usr")
 use_pkg_config("${root}/usr")
 run("${root}/usr/bin/rill" "${MODELS}/kws_gru/model.nnef.tgz" --pulse S=8 inspect)

@@ -1,6 +1,6 @@
 # Shared by the scripts of this folder.
 
-# run(<command> ...): fail, with what it printed, unless it succeeds.
+# run(<command> ...): run a command; on failure print its output and fail.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
   if(NOT status EQUAL 0)
@@ -8,8 +8,8 @@ function(run)
   endif()
 endfunction()
 
-# check_plugin(<folder> [<programs>]): the plugins built there run in their host, which unloads them, and show their
-# entry alone.
+# check_plugin(<folder> [<programs>]): check that a host runs and unloads the plugins of the folder, and that
+# they export only their entry.
 function(check_plugin folder)
   set(programs "${folder}")
   if(ARGC GREATER 1)
@@ -27,7 +27,7 @@ function(check_plugin folder)
   endforeach()
 endfunction()
 
-# compile_models(<prefix>): compiled models, and the steps of one of them.
+# compile_models(<prefix>): make compiled models, and the step table of one of them.
 function(compile_models prefix)
   set(compile "${prefix}/bin/rill" compile)
   run(${compile} "${MODELS}/kws_gru/model.nnef.tgz" --set B=1 --pulse S=8 --no-audit
@@ -36,8 +36,8 @@ function(compile_models prefix)
       -o "${SCRATCH}/vad_speech.rill")
 endfunction()
 
-# check_runs_alone(<program with a table> <program> ...): they give the same frames, and that which has
-# the steps of one model refuses another.
+# check_runs_alone(<program with a table> <program> ...): check that the programs give equal frames, and that
+# the one with the steps of one model refuses another model.
 function(check_runs_alone table)
   set(expected "")
   foreach(program IN ITEMS ${table} ${ARGN})
@@ -91,12 +91,12 @@ function(use_pkg_config prefix)
   execute_process(COMMAND "${PKG_CONFIG}" --static --cflags --libs rill OUTPUT_VARIABLE flags
                   COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
   separate_arguments(flags UNIX_COMMAND "${flags}")
-  # Beside a shared library the linker takes the archive only by its whole name.
+  # If a shared library is present, the linker takes the archive only by its full name.
   list(TRANSFORM flags REPLACE "^-lrill$" "-l:librill.a")
   run("${C_COMPILER}" -DRILL_STATIC "${EXAMPLES}/stream_c.c" -o "${SCRATCH}/app_pc_static" ${flags})
   run("${SCRATCH}/app_pc_static" "${MODELS}/kws_gru/model.nnef.tgz")
 
-  # The run library alone needs nothing else.
+  # The run library alone has no dependencies.
   execute_process(COMMAND "${PKG_CONFIG}" --static --cflags --libs rill_run OUTPUT_VARIABLE flags
                   COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(flags MATCHES "-lz|-larchive|-lrill ")

@@ -1,6 +1,6 @@
-# Build rill as a part of another project, whose settings are hard on others, and run what that makes.
+# Build rill as a part of another project with difficult settings, and run the result.
 #   cmake [-DSCRATCH=FOLDER] [-DJOBS=N] -P tests/package/subproject.cmake
-# All of rill is built for it, which takes minutes.
+# This compiles all of rill, which takes minutes.
 
 include("${CMAKE_CURRENT_LIST_DIR}/run.cmake")
 get_filename_component(RILL "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
@@ -20,7 +20,7 @@ run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/subproject" -B "${SCRATCH}/
 run("${CMAKE_COMMAND}" --build "${SCRATCH}/build" -j ${JOBS})
 check_plugin("${SCRATCH}/build" "${SCRATCH}/build/programs")
 
-# The project around installs and tests what is its own.
+# The outer project installs and tests only its own targets.
 run("${CMAKE_COMMAND}" --install "${SCRATCH}/build" --prefix "${SCRATCH}/installed")
 file(GLOB_RECURSE installed RELATIVE "${SCRATCH}/installed" "${SCRATCH}/installed/*")
 if(NOT installed STREQUAL "bin/host")

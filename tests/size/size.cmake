@@ -1,5 +1,5 @@
-# rill_size_test(<name> <KiB>): the library, stripped, and what a process that streams kws_gru keeps
-# beside its weights, are within their sizes. Debug builds and those of other machines have none.
+# rill_size_test(<name> <KiB>): bound the size of the stripped library, and the memory besides weights of a
+# process that streams kws_gru. Not for debug builds, nor for other architectures.
 
 function(rill_size_test name kib)
   if(RILL_SANITIZE OR NOT CMAKE_BUILD_TYPE MATCHES "^(Release|MinSizeRel)$"
@@ -18,8 +18,7 @@ function(rill_size_test name kib)
   set_tests_properties(${name} PROPERTIES LABELS size SKIP_RETURN_CODE 77)
 endfunction()
 
-# The private memory of a process that streams a compiled model, and the memory that it shares with
-# others.
+# The private memory of a process that streams a compiled model, and the memory that it shares with others.
 if(TARGET rill_run_shared AND TARGET rill_program AND CMAKE_SYSTEM_NAME STREQUAL Linux
    AND NOT RILL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_executable(rill_shared_memory size/shared.c)
@@ -32,7 +31,7 @@ if(TARGET rill_run_shared AND TARGET rill_program AND CMAKE_SYSTEM_NAME STREQUAL
   set_tests_properties(shared_memory PROPERTIES LABELS size SKIP_RETURN_CODE 77)
 endif()
 
-# The most memory of a process that loads, prepares and compiles large weights.
+# The peak memory of a process that loads, prepares and compiles large weights.
 if(TARGET rill_program AND CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT RILL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME peak_memory
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/size/peak.py"

@@ -1,5 +1,5 @@
-# Tests of a library of few operators, in the place of all others, which expect every operator. They
-# are there for the modules of kws_gru.
+# Tests of a library of few operators. They replace all other tests, which expect every operator, and cover
+# the modules of kws_gru.
 
 include(size/size.cmake)
 set(modules axis_ops binary broadcast cast concat conv einsum scan slice softmax unary)

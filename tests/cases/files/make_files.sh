@@ -1,6 +1,6 @@
 #!/bin/sh
-# Write the small archives of this folder with GNU tar, gzip, zip and Python: bytes that other
-# programs make, links and hidden files among them.
+# Write the small archives of this folder with GNU tar, gzip, zip and Python, so that other programs than rill
+# make their bytes. Links and hidden files are among them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -18,7 +18,7 @@ touch -d @0 model/enc/w.dat model/graph.nnef model/._graph.nnef
 
 common="--sort=name --owner=0 --group=0 --numeric-owner --mtime=@0"
 for format in v7 ustar gnu pax; do
-  # Times of access would make the bytes differ from run to run.
+  # Access times would make the bytes differ from run to run.
   extra=
   [ $format != pax ] || extra="--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime"
   tar $common $extra --format=$format -C model -cf $here/$format.tar .
@@ -29,7 +29,7 @@ gzip -n9 <plain.tar >$here/plain.tgz
 # Two gzip members, cut where no tar block ends.
 head -c 700 plain.tar | gzip -n9 >$here/members.tgz
 tail -c +701 plain.tar | gzip -n9 >>$here/members.tgz
-# Zeros after the gzip data, as tapes leave them.
+# Zeros after the gzip data, as on tapes.
 { cat $here/plain.tgz; head -c 1000 /dev/zero; } >$here/padded.tgz
 
 # Files with holes, as GNU tar keeps them.
@@ -69,7 +69,7 @@ with tarfile.open(f"{here}/unicode.tar", "w", format=tarfile.PAX_FORMAT) as out:
     info.size = 1
     out.addfile(info, io.BytesIO(b"e"))
 
-# Names and sizes of pax; a number to base 256. The reader of Python tells what they say.
+# pax names and sizes, and a base-256 number. Python's reader confirms their meaning.
 with tarfile.open(f"{here}/pax_long.tar", "w", format=tarfile.PAX_FORMAT) as out:
     info = tarfile.TarInfo("p" * 150 + "/" + "é" * 150 + ".dat")
     info.size = 4
@@ -94,7 +94,7 @@ zip_("parent.zip", [("../x.dat", b"x")])
 zip_("keys.zip", [("/a/../b", b"1"), (".c", b"2"), ("é", b"3")], compression=zipfile.ZIP_DEFLATED)
 zip_("empty.zip", [])
 
-# Sizes and places of 64 bits, as in files beyond 4 GiB: the directory holds marks in their place.
+# 64-bit sizes and offsets, as in files beyond 4 GiB, where the directory has markers in their place.
 data = b"wide"
 local = struct.pack("<IHHHHHIIIHH", 0x04034B50, 45, 0, 0, 0, 33, zlib.crc32(data), 4, 4, 5, 0) + b"w.dat" + data
 wide = struct.pack("<HHQQQ", 1, 24, 4, 4, 0)

@@ -1,4 +1,4 @@
-# plugins_with(<library>): plugins in C and C++ with a library of rill inside, and the program that loads them.
+# plugins_with(<library>): plugins in C and C++ that contain a library of rill, and their host program.
 set(rill_plugin_sources "${CMAKE_CURRENT_LIST_DIR}")
 function(plugins_with library)
   add_library(plugin MODULE "${rill_plugin_sources}/plugin.c")
