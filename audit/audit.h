@@ -19,11 +19,11 @@ struct Options {
   Bindings others;         ///< values of the other symbols; 2 for those left out
   double seconds = 2;      ///< of wall clock; comparisons stop then
   int64_t lengths = 1000;  ///< to compare at most
-  int64_t longest = int64_t{1} << 18;  ///< no stream is longer, in the stream symbol
-  int64_t longest_crossing = int64_t{1} << 21;  ///< the same for the stream that crosses windows
-  int64_t session_bytes = int64_t{1} << 31;  ///< a stream takes no more; several are held at once
+  int64_t longest = int64_t{1} << 18;  ///< the most frames of a stream, in the stream symbol
+  int64_t longest_crossing = int64_t{1} << 21;  ///< the same for the stream that fills all windows
+  int64_t session_bytes = int64_t{1} << 31;  ///< the most memory of a stream; several coexist
   uint64_t seed = 1;
-  std::vector<int64_t> multiples = {2, 3};  ///< of the pulse, that states are moved to
+  std::vector<int64_t> multiples = {2, 3};  ///< states are moved to these multiples of the pulse
   /// The tolerance of outputs downstream of attention, absolute and relative: its sums have another
   /// order. All other outputs must have the same bits.
   double attention_rounding = 1e-5;
@@ -46,8 +46,8 @@ struct Finding {
 /// Frames of a wire that a session keeps between steps.
 struct Window {
   std::string wire;
-  int64_t frames = 0;   ///< that it keeps, in the stream symbol, rounded up
-  int64_t crossed = 0;  ///< the shortest stream that fills it and begins its memory again
+  int64_t frames = 0;   ///< the kept frames, in the stream symbol, rounded up
+  int64_t crossed = 0;  ///< the shortest stream that fills the window and overwrites its start
 };
 
 enum class Outcome {
@@ -62,13 +62,13 @@ struct Report {
   std::string symbol;
   int64_t pulse = 0;
   std::vector<Window> windows;  ///< by `crossed`, descending
-  int64_t longest = 0;          ///< no audit makes longer streams, however much time it has
+  int64_t longest = 0;          ///< the longest stream that an audit of any duration would make
   std::vector<int64_t> lengths;  ///< at which streams were compared, ascending
   int64_t undefined = 0;         ///< lengths at which the whole graph refuses to run
   std::string why_undefined;     ///< the last reason
-  int64_t refused = 0;           ///< lengths that the whole graph takes and the stream refuses
+  int64_t refused = 0;           ///< lengths that the whole graph accepts and the stream refuses
   std::string why_refused;       ///< the last reason
-  int64_t edges = 0;  ///< defined lengths at which something may begin or cease to hold
+  int64_t edges = 0;  ///< defined lengths at which a condition of the model may change
   int64_t edges_compared = 0;
   int64_t period = 1;            ///< past `settled` frames, the behaviour of wires repeats with it
   int64_t settled = 0;
@@ -78,7 +78,7 @@ struct Report {
   /// Compared outputs that were not empty and differed for another input. Elements that do not
   /// differ, or are not finite, prove nothing.
   int64_t outputs = 0;
-  int64_t frames = 0;                   ///< of these, with an element that proves something
+  int64_t frames = 0;                   ///< their frames with at least one element that varies
   std::map<std::string, int64_t> varied;  ///< the same frames, by output
   int64_t not_moved = 0;                ///< states that another pulse cannot continue
   int64_t given_up = 0;                 ///< streams that could not be ended in time

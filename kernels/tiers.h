@@ -1,9 +1,9 @@
 #pragma once
 
-// The tiers in the lists of kernels: `#if RILL_LISTS(AVX2)` in a kernels.inc. A build has the code
-// for its own processor, except for tiers that it leaves out (RILL_WITHOUT_...). With
-// RILL_OTHER_PROCESSORS, its lists have the kernels of all processors, so that it can compile plans
-// for them: other_processors.cpp, which sets RILL_OTHERS_ALONE, replaces their code.
+// The tiers that the lists of kernels contain: `#if RILL_LISTS(AVX2)` in a kernels.inc. A build
+// contains kernels for its own processor, except for left-out tiers (RILL_WITHOUT_...). With
+// RILL_OTHER_PROCESSORS the lists name the kernels of all processors, so that plans can be compiled
+// for them. other_processors.cpp defines RILL_OTHERS_ALONE to list only these, as placeholders.
 
 // Engines that compile the SIMD of WebAssembly also run it, so scalar kernels would waste space.
 #if defined(__wasm_simd128__) && !defined(RILL_WITHOUT_SSE42)

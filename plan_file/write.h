@@ -15,7 +15,7 @@ namespace rill::plan_file {
 
 /// A plan made for a target.
 struct TargetPlan {
-  std::string target;  ///< name of the tier whose kernels it has
+  std::string target;  ///< name of the target, such as "avx2"
   std::shared_ptr<const Plan> plan;
 };
 
@@ -29,13 +29,13 @@ struct WriteOptions {
 
 /// A constant of a file.
 struct FileConstant {
-  const std::byte* data = nullptr;  ///< where the plan has it
+  const std::byte* data = nullptr;  ///< in the memory of a plan
   int64_t begin = 0;                ///< from the start of the constants
   int64_t bytes = 0;
 };
 
-/// A file before it is written. Its constants stay where the plans have them, which must outlive
-/// it: weights are not in memory twice.
+/// A file before it is written. It refers to constants in the memory of the plans, which must
+/// outlive it, so that weights are in memory only once.
 class PlanFile {
  public:
   using Sink = std::function<Status(std::span<const std::byte>)>;
@@ -46,8 +46,8 @@ class PlanFile {
   /// Pass the bytes of all constants to `sink`, in pieces of a multiple of 64 bytes.
   Status each_constant_piece(const Sink& sink) const;
   std::vector<std::byte> joined() const;
-  /// Return whether both are the same bytes. Pages of `mapped`, where constants of the other one
-  /// may lie, are dropped after they are compared.
+  /// Return whether both files have the same bytes. `mapped` may contain constants of `other`; its
+  /// pages are released from memory after they are compared.
   bool is_same(const PlanFile& other, std::span<const std::byte> mapped) const;
 
   std::vector<std::byte> head;  ///< up to the first constant
@@ -55,9 +55,9 @@ class PlanFile {
   int64_t constant_bytes = 0;
 };
 
-/// Make a file that holds plans of one model. The same plans give the same bytes. `modules` are
-/// those of the operators that plans call. `mapped`: the file where the plans' constants lie, if
-/// they come from one.
+/// Make a file of plans of one model. The same plans give the same bytes. `modules` define the
+/// operators that plans call. `mapped`: the mapped file that contains the plans' constants, if they
+/// come from one.
 /// Errors: kUnsupported for a plan with values that no file holds, such as strings, and for more
 /// properties than a file holds.
 Result<PlanFile> make_file(std::span<const TargetPlan> plans,
@@ -65,7 +65,7 @@ Result<PlanFile> make_file(std::span<const TargetPlan> plans,
                            const WriteOptions& options = {},
                            std::span<const std::byte> mapped = {});
 
-/// Return whether bytes lie among others.
+/// Return whether `part` is a range inside `whole`.
 bool is_within(std::span<const std::byte> part, std::span<const std::byte> whole);
 
 /// Return the bytes of a file that holds plans of one model. The same plans give the same bytes.

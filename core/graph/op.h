@@ -26,8 +26,8 @@ struct Course;
 struct SizeRatio;
 using OpPtr = std::shared_ptr<const Op>;
 
-/// One axis that an op carries through, frame by frame: where it lies in each input and output,
-/// -1 where it is absent. Frame t of the outputs depends on frame t of the inputs alone.
+/// An axis along which an op works frame by frame: its index in each input and output, or -1 if it
+/// is absent. Frame t of the outputs depends only on frame t of the inputs.
 struct AxisTrack {
   std::vector<int> in;
   std::vector<int> out;
@@ -46,15 +46,15 @@ enum class Tolerance : uint8_t { kExact, kRounding, kRandom };
 struct HistoryNeed {
   int axis = 0;
   int64_t frames = 0;
-  TensorPtr pad_value;  ///< what they hold at the start of a stream; null means zeros
+  TensorPtr pad_value;  ///< their value at the start of a stream; null means zeros
 };
 
-/// The function of an elementwise operator with several inputs, as far as the rules of other
-/// operators distinguish it. The operator broadcasts inputs of extent 1 itself.
+/// The functions of elementwise operators with several inputs that rules of other operators
+/// distinguish. These operators broadcast inputs of extent 1 themselves.
 enum class Elementwise : uint8_t { kNo, kAdd, kSub, kMul, kMin, kMax, kOther, kPow };
 
-/// Whether an operator only moves frames along the axes that it tracks (`Op::axes`), and what it
-/// puts around them. A frame-by-frame operator downstream of it can move upstream of it.
+/// Whether an operator only moves frames along the axes that it tracks (`Op::axes`), and which
+/// frames it adds around them. A frame-by-frame operator downstream of it can move upstream.
 enum class Moves : uint8_t { kNo, kFrames, kAmongZeros, kAmongOthers };
 
 /// How an operator takes part in chains: adjacent operators on f16 or bf16 tensors that compute in
@@ -62,17 +62,17 @@ enum class Moves : uint8_t { kNo, kFrames, kAmongZeros, kAmongOthers };
 /// f16, although the norms and means made from them do not. `core/optim/precision.h` finds the
 /// chains.
 enum class Precision : uint8_t {
-  kRounds,       ///< It reads and gives rounded numbers: chains end in front of it.
-  kRoundsAtEnd,  ///< It rounds where a chain ends; in a chain, readers see what it reads.
+  kRounds,       ///< Its inputs and outputs are rounded: a chain ends before it.
+  kRoundsAtEnd,  ///< It rounds at the end of a chain; within one it passes its input on unrounded.
   kMoves,        ///< It only moves elements, in a chain or outside.
   kFollows,      ///< It belongs to the chain that it reads.
   kGrows,        ///< It begins a chain: its results may exceed the range of its inputs.
-  kSums,         ///< It begins a chain as well, and what computes its terms belongs to it.
+  kSums,         ///< It begins a chain, which also includes the operators that compute its terms.
 };
 
 /// Properties of an operator that rules of other operators ask for.
 struct OpTraits {
-  /// The output is the first input under other extents: the same elements in row-major order.
+  /// The output is the first input with other extents, and the same row-major order of elements.
   bool keeps_order = false;
   Elementwise elementwise = Elementwise::kNo;
   /// Each output element depends only on the input elements at its index, and not on the index.
@@ -80,8 +80,8 @@ struct OpTraits {
   /// For an operator max(x, slope * x): its slope, in (0, 1]. 0 for any other operator.
   float slope = 0.0F;
   Moves moves = Moves::kNo;
-  // Whether `absorb` fuses such a consumer in the fuse stage: limits, a slope below 0, a sum with
-  // another wire of its shape, a sum with a constant.
+  // Whether `absorb` fuses a consumer of this kind in the fuse stage: limits; a slope below 0; a
+  // sum with another wire of its shape; a sum with a constant.
   bool takes_limits = false;
   bool takes_slope = false;
   bool takes_sum = false;
@@ -155,8 +155,8 @@ class Op {
   /// Return the size that the single output element holds. Nothing if it is no size, or unknown. By
   /// default that of the input if the op keeps the order of elements.
   virtual std::optional<SizeRatio> size(const SizeTrace& trace) const;
-  /// Return the op that starts every evaluation like a stream and keeps nothing: its meaning if no
-  /// input streams. Null if it already is that op.
+  /// Return the op that starts every evaluation from its initial state, as this op does if none of
+  /// its inputs stream. Null if it already is that op.
   virtual OpPtr stateless() const { return nullptr; }
   /// Return which earlier frames of input i are read; `prepare` then keeps them in memory before
   /// the new ones.
@@ -200,11 +200,11 @@ class Op {
   /// caller adds the elements of operands.
   virtual Dim work(FactSpan in, FactSpan out) const { return cost(in, out).fma; }
   virtual Tolerance tolerance() const { return Tolerance::kExact; }
-  /// Write as NNEF statements.
+  /// Write the node as NNEF statements.
   virtual Status save(SaveCtx& ctx) const;
-  /// The graph that the op runs as its body, or null.
+  /// Return the graph that the op runs as its body, or null.
   virtual const Graph* nested() const { return nullptr; }
-  /// Lines for `dump --info`.
+  /// Return lines for `dump --info`.
   virtual std::vector<std::string> details() const { return {}; }
 
   template <class T>
@@ -213,8 +213,8 @@ class Op {
   }
 };
 
-/// Share an operator made by `new`. All operators share one reference-count class; one per operator
-/// class would be a tenth of their code.
+/// Share an operator made by `new`. All operators share one reference-count class, since a class
+/// per operator would add a tenth to their code.
 std::shared_ptr<Op> shared_op(Op* op);
 
 /// Make an operator from its constructor's arguments, or a copy of one.

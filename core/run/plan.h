@@ -60,8 +60,8 @@ struct Frame {
   const StreamClock* clock = nullptr;
   std::string_view symbol;            ///< the stream symbol; empty if there is none
   const Pool* pool = nullptr;         ///< threads that steps may use, if there are any
-  std::byte* part_scratch = nullptr;  ///< of every part but the first, one after the other
-  int64_t part_scratch_bytes = 0;     ///< of one of them
+  std::byte* part_scratch = nullptr;  ///< one block for each part after the first, contiguous
+  int64_t part_scratch_bytes = 0;     ///< of one block
 
   template <class T>
   T* ptr(const Ref& ref) const {
@@ -128,8 +128,8 @@ struct PartedStepKindOf : StepKind {};
 /// How the work of a step may be split into parts that run at the same time.
 struct StepParts {
   int64_t units = 0;
-  int64_t most = 1;  ///< parts that are each worth the call of a thread
-  Ref scratch;       ///< of the first part, and of all the work where it is not parted
+  int64_t most = 1;  ///< the most parts that still repay the cost of waking a thread
+  Ref scratch;       ///< of the first part, or of the whole step if it is not split
 };
 
 /// One unit of execution per run: a function and its arguments, resolved by `prepare`.
@@ -157,7 +157,7 @@ enum class BufferKind : uint8_t {
   kInput,   ///< bound by the caller, or owned by the session
   kOutput,  ///< bound by the caller, or owned by the session
   kState,   ///< kept between steps
-  kRing,    ///< kept between steps; its base moves on by one pulse after each
+  kRing,    ///< kept between steps; its base advances by one pulse per step
   kSlot,    ///< its base is set by a loop while it runs
 };
 
@@ -190,9 +190,9 @@ struct Ring {
 struct PlanState {
   Text name;          ///< of the wire whose frames it keeps, else of the node that keeps it
   int node = -1;      ///< in `Plan::nodes`
-  PlacedView value;   ///< of a ring, from the start of its window on; else bytes
-  int axis = -1;      ///< of a ring, the axis of its frames; -1: no ring
-  int64_t pulse = 0;  ///< of a ring, its new frames per step
+  PlacedView value;   ///< the window of a ring, else a block of bytes
+  int axis = -1;      ///< the frame axis of a ring; -1: not a ring
+  int64_t pulse = 0;  ///< the new frames per step of a ring
 };
 
 /// Streaming of an input or output of a pulsed plan; `axis` is -1 if it is static.
@@ -209,7 +209,7 @@ struct PlanStream {
   /// outputs before the end is known. For an input: the most frames that it holds beyond a full
   /// pulse while no step can run until the end is announced.
   int64_t early = 0;
-  int64_t most = INT64_MAX;  ///< frames that the longest of streams has
+  int64_t most = INT64_MAX;  ///< frames of the longest stream
 };
 
 struct PlanIo {
@@ -246,24 +246,24 @@ struct Plan {
   List<Ring> rings;
   List<PlanState> states;
   Text stream_symbol;        ///< empty unless pulsed
-  int64_t stream_pulse = 0;  ///< how much of the stream symbol one step takes
+  int64_t stream_pulse = 0;  ///< frames per step, in the stream symbol
   /// Whether the end of a stream of whole pulses may become known after its last step.
   bool late_end = false;
   /// The longest stream for which the model is defined, in the stream symbol: the length of its
   /// tables.
   int64_t longest = INT64_MAX;
-  List<Extent> asserted;            ///< of a stream of any length: none of these is negative
-  List<Text> asserted_texts;        ///< texts of these, for refusals in real-time threads
+  List<Extent> asserted;            ///< conditions on the length of a stream: each must be >= 0
+  List<Text> asserted_texts;        ///< their texts, for refusals in real-time threads
   std::array<uint64_t, 2> model{};  ///< fingerprint of the model before it was pulsed
-  List<Text> wires;                 ///< wires of the model before it was pulsed that stream
-  List<int64_t> wire_delays;        ///< how late each of them is
-  int64_t begin_unit = 1;  ///< a stream is gone on with at multiples of this in its symbol,
-  int64_t settled = 0;     ///< and before that position at whole pulses only
+  List<Text> wires;                 ///< streaming wires of the model before it was pulsed
+  List<int64_t> wire_delays;        ///< the delay of each of them
+  int64_t begin_unit = 1;  ///< a saved stream can continue at multiples of this position,
+  int64_t settled = 0;     ///< but before position `settled` only at whole pulses
   int64_t arena_bytes = 0;
   int64_t state_bytes = 0;
   int64_t const_bytes = 0;
-  int64_t part_scratch_bytes = 0;     ///< the most that a part of a step needs for itself
-  List<StepUse> uses;                 ///< by step; empty unless asked for
+  int64_t part_scratch_bytes = 0;     ///< the most scratch memory that a part of a step needs
+  List<StepUse> uses;                 ///< by step; empty unless requested
   List<std::shared_ptr<void>> owned;  ///< argument blocks, loop bodies
 };
 

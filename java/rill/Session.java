@@ -85,7 +85,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Run the last pulse, whose first `validFrames` frames end the stream. */
+  /** Run the last pulse. Its first `frames` frames end the stream; the rest is ignored. */
   public void stepPartial(long frames) {
     long session = handle.enter();
     try {

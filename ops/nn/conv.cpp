@@ -145,7 +145,7 @@ void eval_as(const Conv& op, EvalCtx& ctx) {
 Status Conv::eval(EvalCtx& ctx) const {
   const auto eval = [&](auto tag) {
     using Stored = decltype(tag);
-    // Sums of narrow integers take 32 bits.
+    // Accumulate narrow integers in 32 bits.
     using Sum = std::conditional_t<std::is_integral_v<Stored> && sizeof(Stored) < sizeof(int32_t),
                                    int32_t, Computed<Stored>>;
     eval_as<Stored, Sum>(*this, ctx);
@@ -211,8 +211,8 @@ Status Conv::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// Filters of extent 1 over frames against frames, as talking heads have them, mix channels alone:
-/// a product, which attention over a stream knows.
+/// Replace a convolution with filters of extent 1 over a queries-by-keys matrix, as in talking
+/// heads, by a matmul over the channels. Pulsing knows this matmul as a part of attention.
 Status mix_channels(const Conv& conv, Rewrite& rewrite) {
   const Fact& x = rewrite.in(0);
   const std::vector<int64_t> ones(2, 1);
@@ -229,7 +229,7 @@ Status mix_channels(const Conv& conv, Rewrite& rewrite) {
   const std::vector<OutletId> in = rewrite.mapped_inputs(rewrite.node());
   const std::string& name = rewrite.node().name;
   RILL_ASSIGN(OutletId out, rewrite.wire1(name, std::move(mixed), {in[0], in[1]}));
-  // A bias of zeros would seem to give weight to masked keys.
+  // Skip a bias of zeros: an addition would make weights of masked keys look nonzero.
   if (conv.has_bias && uniform_number(rewrite.in(2).konst) != 0.0) {
     std::vector<Dim> column = {Dim(1), rewrite.in(2).dim(0), Dim(1), Dim(1)};
     RILL_ASSIGN(const OutletId bias,
@@ -262,7 +262,7 @@ Status Conv::declutter(Rewrite& rewrite) const {
     simpler.window.padding[i].first += pad->pads[i + 2].first;
     simpler.window.padding[i].second += pad->pads[i + 2].second;
   }
-  if (!simpler.window.check(simpler.window.axes()).ok()) return {};  // beyond what it may pad
+  if (!simpler.window.check(simpler.window.axes()).ok()) return {};  // too much padding
   std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
   inputs[0] = rewrite.mapped(rewrite.producer(0).inputs[0]);
   return rewrite.replace_by(make_op<Conv>(simpler), inputs);
@@ -303,7 +303,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   }
   if (has_residual || slope != 1 || clip) return {};
   const Fact& weights = consumer.old_graph().fact(producer.inputs[1]);
-  // Their kernel does not support it.
+  // The depthwise kernel adds no residual.
   if (is_depthwise(groups, weights.dim(0).to_int().value_or(0),
                    weights.dim(1).to_int().value_or(0))) {
     return {};
@@ -320,7 +320,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
 
 OpTraits Conv::traits() const {
   const bool plain = !clip && slope == 1;
-  // Filters of single channels have a separate kernel, which takes no slope.
+  // Depthwise convolutions have a separate kernel, which supports no slope.
   return {.takes_limits = !clip,
           .takes_slope = plain && groups == 1,
           .takes_sum = plain && !has_residual,
@@ -345,7 +345,8 @@ Status Conv::save(SaveCtx& ctx) const {
   }
   const std::string text = window_text(window, 0, str_cat(", groups = ", groups));
   const std::string expression = str_cat("conv(", x, ", ", w, ", ", bias, text, ")");
-  // The name `output` is a synonym, as in tract's files.
+  // As in tract's files, the convolution gets a name with the suffix _conv, and the output's name
+  // becomes its alias.
   const std::vector<OutletId>& outputs = ctx.graph().outputs;
   const bool is_output = any_of(outputs, [&](const OutletId& output) {
     return &ctx.graph().node(output.node) == &ctx.node();

@@ -36,7 +36,7 @@ class Stream(_rill.Stream):
 
     @property
     def model(self) -> Union["Model", "CompiledModel"]:
-        """The pulsed model, to look at or save, or the compiled one."""
+        """The pulsed or compiled model of the stream."""
         return self._model
 
     @property
@@ -158,9 +158,9 @@ def step_together(streams: Sequence[Stream], frames: Sequence[Pulse]) -> List[Ou
     """Run the next step of several streams of one model: each layer runs for all of them before the
     next one does, so that its weights are fetched once.
 
-    ``frames``: for each stream one pulse, or a tuple with one of each input that streams. Returns one
-    result for each stream, with the bits of ``push``. Each stream starts, ends and is reset
-    independently, and may continue with ``push`` and ``finish``.
+    ``frames``: for each stream one pulse of frames, or a tuple with one pulse for each streaming
+    input. Returns one result for each stream, with the bits of ``push``. Each stream starts, ends
+    and is reset independently, and may continue with ``push`` and ``finish``.
 
     Errors: ArgumentError for streams of different plans, or one that occurs twice; ShapeError for
     frames that are not one pulse; StateError for a stream that has taken its last frames by ``push``.

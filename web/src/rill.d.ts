@@ -2,25 +2,26 @@
 export type Elements =
   | Float32Array | Float64Array | Int8Array | Int16Array | Int32Array | BigInt64Array
   | Uint8Array | Uint16Array | Uint32Array | BigUint64Array;
-/** Rows behind one another, the last axis the fastest. */
+/** A row-major tensor. */
 export interface Tensor { data: Elements; shape: number[] }
-/** An input or output: of a model, extents may be symbols; of a stream, `axis` is the one of frames. */
+/** An input or output. Extents of a model may be symbols: `shape` is null then, `dims` has the texts.
+ *  `axis` is the frame axis in a stream; -1: it does not stream. */
 export interface Port {
   name: string; type: string; text: string; dims: string[]; shape: number[] | null; axis: number;
 }
-/** How an output streams, in frames. */
+/** How an output streams, in frames. The fields are those of `rill_stream_info` in rill.h. */
 export interface StreamInfo {
   axis: number; pulse: number; delay: number; input: number; inputAxis: number; inputPulse: number;
   delayInputFrames: number; rateNumerator: number; rateDenominator: number; warmUpSteps: number;
   symbol: string; length: string;
 }
-/** Bytes. */
+/** Memory in bytes: of the plan's weights, and of each session. */
 export interface Memory { weights: number; state: number; arena: number; buffers: number }
 export type ErrorCode =
   | "argument" | "input/output" | "parse" | "unsupported" | "shape" | "type" | "symbol" | "pulse"
   | "state" | "memory" | "abi" | "internal" | (string & {});
 
-/** A failure: what happened, where, and what to do. */
+/** An error with its place and a remedy. */
 export class RillError extends Error {
   code: ErrorCode;
   detail: string;
@@ -47,15 +48,15 @@ export class Model {
   close(): void;
 }
 
-/** A model that `rill compile` made, for one pulse or whole. `with`, `pulse`, `feedback` and
- *  `context` are refused. */
+/** A model from `rill compile`, for one pulse or for whole runs. It refuses `with`, `pulse`,
+ *  `feedback` and `context`. */
 export class CompiledModel extends Model {
   inspect(): ReturnType<Model["inspect"]> &
     { streams: StreamInfo[]; memory: Memory; nodes: { name: string; op: string }[] };
   readonly streams: StreamInfo[];
   readonly memory: Memory;
   readonly nodes: { name: string; op: string }[];
-  /** Frames of the first input that a step takes; 0 where the model was compiled whole. */
+  /** Frames of the first input per step; 0 if the model was compiled for whole runs. */
   readonly pulsed: number;
 }
 
@@ -81,13 +82,13 @@ export class Stream {
   close(): void;
 }
 
-/** WebAssembly.Module, without the library of the DOM where a project has none. */
+/** WebAssembly.Module, or `object` in a project without the DOM types. */
 export type WasmModule =
   typeof globalThis extends { WebAssembly: { Module: { prototype: infer M } } } ? M : object;
-/** A compiled module, its bytes, or its address: a URL, or text relative to the page. */
+/** A compiled module, its bytes, or its address: a URL, or a string relative to the page. */
 export type Source = WasmModule | ArrayBuffer | ArrayBufferView | { readonly href: string } | string;
 export function compile(source?: Source, model?: Uint8Array): Promise<WasmModule>;
-/** Read addresses of files by this function. The module for node has called it. */
+/** Set the function that reads file addresses. The module for node sets it. */
 export function readFilesWith(read: (url: any) => Promise<ArrayBufferView>): void;
 
 /** An instance of the library with its own memory. */
@@ -96,17 +97,17 @@ export class Runtime {
   /** Functions of the module. */
   readonly calls: any;
 }
-/** Load a model that is not packed with gzip into an instance, without waiting. */
+/** Load a model into an instance synchronously. Gzip is not supported: call `unpacked` first. */
 export function loadInto(runtime: Runtime, bytes: Uint8Array,
                          symbols?: Record<string, number | string>,
                          constants?: Record<string, number | number[]>, limits?: Limits): Model;
 export function unpacked(bytes: ArrayBuffer | Uint8Array): Promise<Uint8Array>;
-/** What a compiled model may cost; 0 or nothing: the default of each. */
+/** Limits of a compiled model; 0 or undefined stands for the default. */
 export interface Limits {
   maxFileBytes?: number; maxSessionBytes?: number; maxStepWork?: number; maxOutputs?: number;
   maxBuffers?: number;
 }
-/** Gives a CompiledModel for what `rill compile` made. */
+/** Load a model; for the output of `rill compile`, the result is a CompiledModel. */
 export function load(bytes: ArrayBuffer | Uint8Array,
                      options?: {
                        symbols?: Record<string, number | string>;

@@ -237,30 +237,32 @@ RILL_API rill_status rill_model_set_shapes(rill_model* model, const rill_view* i
  *  delays and states keep the frames that later pulses need. The outputs of all pulses, joined and
  *  without their first `delay` frames, are those of the whole run.
  *  `pulse`: frames of the symbol ("8"), or "auto" for the smallest pulse whose time per frame is
- *  close to the least; "auto:min=8,max=64,max_delay=20,max_latency=40" adds bounds, each optional,
- *  in frames of the symbol: max_delay of the outputs' delay, max_latency of the time from the first
- *  frame of a pulse to its output. `rill_plan_stream` gives the chosen pulse.
+ *  close to the least. "auto:min=8,max=64,max_delay=20,max_latency=40" adds bounds in frames of the
+ *  symbol, each optional: min and max bound the pulse, max_delay the delay of the outputs, and
+ *  max_latency the delay plus pulse - 1. `rill_plan_stream` gives the chosen pulse.
  *  Errors: RILL_E_PULSE, with every node that cannot stream, the reason and a remedy. */
 RILL_API rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse);
 /** Run the model over windows of left + step + right frames of the symbol (null: "S"), with zeros
- *  around the stream: each step gives `step` frames, those in the middle, and an output without the
- *  symbol one row. They are not those of the whole run. Errors: RILL_E_PULSE, _STATE, _SYMBOL. */
+ *  before and after the stream. Each step outputs the `step` frames in the middle of its window; an
+ *  output without the symbol gets one row per window. The frames differ from the whole run's.
+ *  Errors: RILL_E_PULSE, _STATE, _SYMBOL. */
 RILL_API rill_status rill_model_window(rill_model* model, const char* symbol, int64_t left,
                                        int64_t step, int64_t right);
 
 /** Feed an output of each step to an input of the next. Both become state of the session, with
  *  zeros at first. The model becomes a stream whose steps are runs of it.
- *  Both may be parts, as "out[1]" and "in[:,0:2]"; the rest stays an output or input, named alike.
- *  Axes of extent 1 may differ, and extents may have another order: "out.transpose(1,0)" names it.
+ *  Either may be a part, as "out[1]" or "in[:,0:2]"; the rest stays an output or input, named with
+ *  its range. Shapes may differ in axes of extent 1. They may also differ in the order of axes:
+ *  "out.transpose(1,0)" states that order if the extents do not determine it.
  *  Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_PULSE if it is pulsed. */
 RILL_API rill_status rill_model_feedback(rill_model* model, const char* output, const char* input);
 /** Keep the last `frames` frames of an input and put them before the frames of the next step, with
  *  zeros at first: the caller gives `frames` frames fewer per step. Errors: as above. */
 RILL_API rill_status rill_model_context(rill_model* model, const char* input, int64_t frames);
-/** Name the axes that hold the frames of inputs and outputs, where the file has only numbers: a
- *  stream then takes any number of frames, and its pulse is that extent. One name is of an input.
- *  Inputs of the same shape have the same axis; the axes of outputs follow from it. States are fed
- *  back first, and a context is added last. The model becomes a stream whose steps are runs of it.
+/** State which axes of inputs and outputs hold frames, for a file without symbolic extents. A step
+ *  takes as many frames as the axis has, and a stream any number. `names` must have an input;
+ *  inputs of equal shapes get the same axis, and the axes of outputs are inferred from it. Call it
+ *  after rill_model_feedback and before rill_model_context. Each step is a run of the model.
  *  Errors: RILL_E_ARG; RILL_E_SHAPE for an input or output whose axis does not follow; RILL_E_PULSE
  *  if it is pulsed. */
 RILL_API rill_status rill_model_frames(rill_model* model, const char* const* names,
@@ -281,7 +283,7 @@ typedef struct rill_audit_report {
   int64_t refused;               /**< lengths that the whole model accepts and the stream refuses */
   int64_t edges, edges_compared; /**< lengths at which a condition of the model changes */
   int64_t period;                /**< of the extents of wires, beyond all edges */
-  int64_t remainders;            /**< compared remainders of a length by the period */
+  int64_t remainders;            /**< compared remainders of lengths modulo the period */
   int64_t streams; /**< stepped, pushed, reset, saved, cloned, moved or stepped together */
   /** Compared outputs, whose values are finite and vary with the input, and their frames. */
   int64_t outputs, frames;
@@ -383,8 +385,8 @@ RILL_API rill_status rill_plan_io(const rill_plan* plan, rill_dir dir, size_t in
 RILL_API rill_status rill_plan_find(const rill_plan* plan, rill_dir dir, const char* name,
                                     size_t* index);
 
-/** Return the number of properties of the model's file, which a prepared and a compiled plan keep,
- *  without those of streams, which rill_plan_stream reports; 0 for an invalid handle. */
+/** Return the number of properties of the model's file; 0 for an invalid handle. Prepared and
+ *  compiled plans keep them. Properties of streams are left out: see rill_plan_stream. */
 RILL_API size_t rill_plan_properties(const rill_plan* plan);
 /** Return the property at `index`; its texts are valid while the plan exists. A compiled model may
  *  come from anywhere: escape its texts before they are printed. Errors: RILL_E_ARG. */
@@ -399,7 +401,7 @@ typedef struct rill_stream_info {
   int32_t axis;               /**< streaming axis of the output; -1: it does not stream */
   int64_t pulse;              /**< frames of the output per step */
   int64_t delay;              /**< frames that the output lags behind: drop them at the start */
-  int32_t input;              /**< the first input with n frames for each S, least n; -1: none */
+  int32_t input;              /**< the first input of n*S frames with the least n; -1: none */
   int32_t input_axis;         /**< its streaming axis */
   int64_t input_pulse;        /**< its frames per step */
   int64_t delay_input_frames; /**< the delay in frames of that input, rounded up */
@@ -425,8 +427,8 @@ typedef struct rill_memory_info {
 /** Return the memory that the plan and each of its sessions take. Errors: RILL_E_ARG. */
 RILL_API rill_status rill_plan_memory(const rill_plan* plan, rill_memory_info* info);
 
-/** Return the names of the node that a step runs at `index`, and of its operator. Fused nodes count
- *  as one. `name` and `op` become null past the last one. */
+/** Return the name of a node and of its operator, where `index` counts the nodes in the order in
+ *  which a step runs them. Fused nodes count as one. Both become null past the last one. */
 RILL_API rill_status rill_plan_node(const rill_plan* plan, size_t index, const char** name,
                                     const char** op);
 
@@ -559,8 +561,8 @@ RILL_API rill_status rill_step_together(const rill_session_step* steps,
 
 /** Push any number of frames of a streaming input, 0 included. `frames` has the input's type and
  *  shape, with any extent along its streaming axis, and any strides. `taken` is the number of
- *  frames taken, first ones first. It is smaller than the extent if outputs have to be pulled
- *  before (see max_push), or if another input lags by a pulse plus the surplus frames of this one.
+ *  frames taken, first ones first. It is smaller than the extent if outputs must be pulled first
+ *  (see max_push), or if this input is ahead of another by a pulse plus its surplus frames.
  *  Real-time: yes. Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_STATE after rill_finish, or in a
  *  stream that rill_step runs. */
 RILL_API rill_status rill_push(rill_session* session, size_t input, const rill_view* frames,
@@ -573,11 +575,11 @@ RILL_API rill_status rill_pull(rill_session* session, size_t output, const rill_
                                int64_t* given) RILL_REAL_TIME;
 /** End the stream: all frames have been pushed. rill_pull then gives the tail. Outputs that do not
  *  stream are final when all others have been pulled.
- *  Real-time: yes. Errors: RILL_E_SHAPE if an input has another number of frames than the end of
- *  the input that rill_stream_info names requires, or if the model has no output for a stream of
- *  this length; RILL_E_STATE if it was called before, or if the session continues a saved stepped
- *  stream whose last step had to know the end (see rill_step_partial). Except after an earlier
- *  call, more frames may be pushed. */
+ *  Real-time: yes. Errors: RILL_E_SHAPE if the numbers of frames of two inputs do not fit together,
+ *  or if the model has no output for a stream of this length; RILL_E_STATE if it was called before,
+ *  or if the session continues a saved stepped stream whose last step had to know the end (see
+ *  rill_step_partial). After an error, the stream accepts more frames, unless rill_finish had
+ *  already succeeded. */
 RILL_API rill_status rill_finish(rill_session* session) RILL_REAL_TIME;
 
 /** Return the most bytes that rill_state_save writes, valid until a state is loaded. */
