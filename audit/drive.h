@@ -15,14 +15,14 @@
 namespace rill::audit {
 
 struct StreamOptions {
-  bool nan_filler = false;  ///< NaN after the end, to show who reads it; else zeros
-  bool keep_turns = false;  ///< keep what every step gave
+  bool nan_filler = false;  ///< fill with NaN after the end, to expose reads there; else zeros
+  bool keep_turns = false;  ///< keep the outputs of every step
   bool open_end = false;    ///< the stream continues after the inputs: its end is not announced
   /// Use the frames and steps that the session reports, like apps, not those computed from delays
   /// and lengths.
   bool ask_session = false;
   std::function<void(int64_t step, int64_t steps)> progress;  ///< called before each step
-  Deadline until;  ///< a stream that has steps left by then is given up
+  Deadline until;  ///< a stream with steps left at this time is abandoned
 };
 
 struct StreamResult {
@@ -31,13 +31,13 @@ struct StreamResult {
   std::vector<bool> exact_length;  ///< whether the number of frames is known, not estimated
   int64_t frames = 0;              ///< of the stream, in the stream symbol
   int64_t steps = 0;
-  bool given_up = false;  ///< before its end: the outputs are not whole
+  bool given_up = false;  ///< abandoned before its end: the outputs are incomplete
 };
 
 /// Run a stream from its start: feed the inputs pulse by pulse, announce the end with the last
 /// frames, and step until every frame is output.
 /// `frames`: the value of the stream symbol.
-/// Errors: kShape where the inputs do not fit, or the model is not defined for that length.
+/// Errors: kShape if the inputs do not fit, or if the model is undefined for that length.
 Result<StreamResult> run_stream(Session* session, std::span<const Tensor> inputs, int64_t frames,
                                 const StreamOptions& options);
 

@@ -15,13 +15,13 @@ namespace rill::audit {
 /// A wire of the whole model. Latencies are in frames of the first input that streams.
 struct WireLatency {
   pulse::Wire wire;
-  double before = 0;  ///< of the input that lags most
-  double after = 0;
-  std::optional<int64_t> least;  ///< delay of the wire that no stream of the pulse can be below
-  double lost = 0;               ///< latency beyond that, of this wire or one in front of it
-  double loses = 0;              ///< ... by its own node
+  double before = 0;  ///< the latency of the input that lags most
+  double after = 0;   ///< the latency of the wire
+  std::optional<int64_t> least;  ///< proven minimum of the wire's delay at this pulse
+  double lost = 0;               ///< latency beyond the minimum, by this node or upstream ones
+  double loses = 0;              ///< latency beyond the minimum, by this node alone
   int64_t state_bytes = 0;
-  /// Why the node delays its input, and which inputs wait for the latest one.
+  /// The reasons why the node delays its input, and the inputs that wait for the latest one.
   std::vector<std::string> causes;
 
   double added() const { return after - before; }
@@ -31,7 +31,7 @@ struct OutputLatency {
   std::string name;
   PlanStream stream;
   double latency = 0;     ///< in frames of the first input that streams
-  std::vector<int> path;  ///< from the input to the output, the slowest way; indices of wires
+  std::vector<int> path;  ///< the slowest path from the input to the output; indices of wires
   std::optional<int64_t> least;  ///< proven minimum of the delay
   double least_latency = 0;      ///< ... in frames of that input
   std::vector<int> losing;       ///< upstream wires whose nodes lose the difference

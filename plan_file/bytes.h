@@ -13,8 +13,9 @@
 
 namespace rill::plan_file {
 
-/// Appends numbers and texts to a record: whole numbers in groups of 7 bits, the lowest first, with
-/// the sign in the lowest bit; other numbers as their bytes in reverse, read as a whole number.
+/// Appends numbers and texts to a record. An integer is written in groups of 7 bits, the lowest
+/// first, with its sign in the lowest bit. A real number is written as the integer of its reversed
+/// bytes.
 class RecordWriter {
  public:
   void natural(uint64_t value);
@@ -39,7 +40,7 @@ class RecordReader : public Record {
   using Record::Record;
 
   Dim dim();
-  /// An expression of one symbol, in the form in which plans work it out.
+  /// Read an expression in one symbol, in its compiled form.
   Extent extent();
 
  private:

@@ -13,9 +13,9 @@
 namespace rill::plan_file {
 
 struct CompileOptions {
-  /// CPUs to make plans for; none stands for this one.
+  /// CPUs to make plans for; empty means this one.
   std::vector<kernels::Target> targets;
-  /// Requested formats of weights, and the report about them; null: keep all as they are.
+  /// Requested formats of weights, and the report about them; null: keep all in f32.
   WeightChoice* weights = nullptr;
   bool optimize = true;
   bool notes = true;  ///< names and operands for profiles
@@ -25,7 +25,7 @@ struct CompileOptions {
 /// Errors: kArg for unknown ones, kUnsupported for those without kernels in this build.
 Result<std::vector<kernels::Target>> targets_named(std::string_view list, std::string_view option);
 
-/// Return what an audit of a graph said; empty where none ran.
+/// Return the result of a graph's audit as text; empty if none ran.
 std::string audit_text(const Graph& graph);
 
 /// Make plans of a graph without free symbols, one per target, under the name of the least CPU that

@@ -21,7 +21,7 @@ struct Limits {
 
   int64_t file_bytes() const { return or_default(max_file_bytes, kFileBytes); }
   int64_t session_bytes() const { return or_default(max_session_bytes, kSessionBytes); }
-  /// A session of a stream runs a step when it is made.
+  /// Return the limit of a step. It is lower for a stream, because making a session runs a step.
   int64_t step_work(bool streams) const {
     return or_default(max_step_work, streams ? kStreamWork : kWholeWork);
   }
@@ -35,7 +35,7 @@ struct Limits {
 /// Upper bounds on the cost of a plan, known before anything is allocated for it.
 struct Cost {
   int64_t session_bytes = 0;  ///< with the queues of a stream that is pushed a pulse at a time
-  /// Of a step: an element that is touched counts 1, and so do 8 multiply-adds of a product.
+  /// An element that a step touches counts 1, and so do 8 multiply-adds of a matmul.
   int64_t step_work = 0;
 };
 

@@ -18,10 +18,11 @@ struct OpenedAlone {
   std::vector<Property> properties;
 };
 
-/// Open the plan of a file as `open` does, without graphs and operators: in one block of memory,
-/// but for the constants, which stay where they are as long as `owner` lives. The file need not be
-/// trusted: whatever a step could touch is checked, in time linear in the records.
-/// Errors: those of `open`; kUnsupported too for steps that only graphs can run.
+/// Open the plan of a file as `open` does, but without graphs and operators: in one block of
+/// memory, except for the constants, which remain in the file's bytes as long as `owner` lives. The
+/// file need not be trusted: all memory that a step could touch is checked, in time linear in the
+/// records.
+/// Errors: those of `open`; also kUnsupported for steps that only graphs can run.
 Result<OpenedAlone> place(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                           const Runner& runner, const Limits& limits = {});
 

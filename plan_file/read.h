@@ -25,7 +25,7 @@ struct Known {
   std::string_view cpu;  ///< features of the CPU, for refusals
 };
 
-/// A plan out of a file.
+/// A plan opened from a file.
 struct OpenedPlan {
   std::shared_ptr<const Plan> plan;
   std::string target;
@@ -39,20 +39,20 @@ struct OpenedPlan {
 bool is_plan_file(std::span<const std::byte> bytes);
 
 /// Open the plan of a file for the best target that runs here. The bytes must stay in place and
-/// unchanged as long as `owner` lives: the plan reads its constants there.
+/// unchanged as long as `owner` lives, because the plan reads its constants there.
 /// The file need not be trusted: the memory that steps touch is checked, in time linear in the
-/// records; `verify` checks whether constants are those that were written. Errors: kParse if it is
-/// no plan file, or incomplete; kAbi for another version; kUnsupported for targets, kernels or
-/// steps that this build or CPU lacks; kArg for bytes that are not aligned to 64; kNoMem for a plan
+/// records. Only `verify` checks the content of constants. Errors: kParse for a file that is
+/// damaged or not a plan file; kAbi for another version; kUnsupported for targets, kernels or steps
+/// that this build or CPU lacks; kArg for bytes that are not aligned to 64; kNoMem for a plan
 /// beyond the limits.
 Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                         const Known& known, const Limits& limits = {});
 
-/// Return the kinds of steps that the plans of a file have, for all of its targets, each once.
-/// Errors: kParse, kAbi, as `open` has them.
+/// Return the kinds of steps in the plans of a file, over all its targets. Errors: kParse, kAbi, as
+/// `open`.
 Result<std::set<std::string>> kinds_in(std::span<const std::byte> bytes);
 
-/// Read all of a file and check that it is the one that was written. Errors: kParse.
+/// Read a whole file and check its checksums. Errors: kParse.
 Status verify(std::span<const std::byte> bytes, std::span<const std::byte> mapped = {});
 
 }  // namespace rill::plan_file

@@ -10,14 +10,14 @@
 
 namespace rill::plan_file {
 
-/// Open what was written of plans, target by target, and compare it with them: both must be written
-/// as the same bytes. A plan with kernels that this CPU cannot run is checked as it is in memory.
+/// Open a written file, target by target, and compare it with its plans: both must be written as
+/// the same bytes. A plan whose kernels cannot run on this CPU is checked in memory instead.
 /// Errors: kInternal, with the node of the first step that differs; kNoMem and kUnsupported for a
 /// plan that the limits of `options` refuse.
 Status expect_reopens(std::span<const std::byte> file, std::span<const TargetPlan> plans,
                       std::span<const StepKind* const> steps,
                       std::span<const OpModule* const> modules, const WriteOptions& options);
-/// As above, of a file: its weights are not all in memory at once.
+/// As above, from a file on disk, whose weights are not all in memory at once.
 Status expect_file_reopens(const std::string& path, std::span<const TargetPlan> plans,
                            std::span<const StepKind* const> steps,
                            std::span<const OpModule* const> modules, const WriteOptions& options);
@@ -26,13 +26,13 @@ Status expect_file_reopens(const std::string& path, std::span<const TargetPlan> 
 inline constexpr double kWriting = 0.4;
 
 /// Write a file of plans, and check that it reopens before it gets its name. `to`: a file that
-/// appears when it is committed, such as nnef::AtomicFile.
+/// appears under its name on commit, such as nnef::AtomicFile.
 template <class File>
 Status write_reopened(File to, const PlanFile& file, std::span<const TargetPlan> plans,
                       std::span<const StepKind* const> steps,
                       std::span<const OpModule* const> modules, const WriteOptions& options) {
   const std::string& written = to.temporary();
-  // A pipe, or another path that is written to directly, cannot be read again.
+  // A pipe, or another path that is written directly, cannot be read back.
   if (written.empty()) RILL_TRY(expect_reopens(file.joined(), plans, steps, modules, options));
   int64_t bytes = 0;
   const auto write = [&](std::span<const std::byte> piece) -> Status {

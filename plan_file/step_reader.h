@@ -20,7 +20,7 @@ struct Tables {
   std::shared_ptr<const void> owner;
 };
 
-/// Reads steps that a writer wrote. Their arguments have the right types, and any values.
+/// Reads the steps that a writer wrote. Their arguments have the right types, but any values.
 class StepReader final : public StepFields {
  public:
   StepReader(RecordReader* from, const Tables& tables, Plan* plan)
@@ -28,7 +28,7 @@ class StepReader final : public StepFields {
 
   List<Step> steps();
   PlacedView operand();
-  /// Why the build cannot run a step, if it is not the file that is wrong.
+  /// Return why the build cannot run a step; ok if the fault is in the file.
   const Status& status() const { return status_; }
 
   void field(std::string_view, int64_t& value) override { value = from_.number(); }
@@ -46,7 +46,7 @@ class StepReader final : public StepFields {
   void begin(std::string_view) override {}
   void begin_list(std::string_view, int64_t& count) override;
   void end() override {}
-  /// A field of an operator has its name, which lives as long as the program.
+  /// The name of a field lives as long as the program.
   void wrong(std::string_view name) override {
     from_.fail("a step has a value that none of its kind has",
                name.empty() ? nullptr : name.data());

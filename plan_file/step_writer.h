@@ -14,10 +14,11 @@
 
 namespace rill::plan_file {
 
-/// The constants of a file, each once. They stay where they are.
+/// The constants of a file, each once. It refers to their memory.
 class Constants {
  public:
-  /// `mapped`: the bytes of a mapped file: pages of constants in it are dropped once they are read.
+  /// `mapped`: the bytes of a mapped file. Pages of constants in it are released once they are
+  /// read.
   explicit Constants(std::span<const std::byte> mapped = {}) : mapped_(mapped) {}
 
   /// Return the number of a constant with these bytes, which must outlive this object.
@@ -33,11 +34,11 @@ class Constants {
   std::unordered_multimap<uint64_t, size_t> by_sum_;
 };
 
-/// The constants that one plan has.
+/// The constants of one plan.
 class ConstantTable {
  public:
   explicit ConstantTable(Constants* all) : all_(all) {}
-  /// Gives the number of a constant in this plan.
+  /// Return the number of a constant in this plan.
   int64_t add(const void* data, int64_t bytes);
   void write(RecordWriter* to) const;
 
@@ -47,7 +48,7 @@ class ConstantTable {
   std::vector<int64_t> own_;
 };
 
-/// Names, each once, in the order in which they were met.
+/// Distinct names, in the order of their first use.
 class Names {
  public:
   int64_t add(std::string_view name);
@@ -72,7 +73,7 @@ class StepWriter final : public StepFields {
   const Names& kinds() const { return kinds_; }
   const Names& kernels() const { return kernels_; }
   const Names& classes() const { return classes_; }
-  /// Return whether a step, or what was given to `operand`, refers to a buffer.
+  /// Return whether a step, or an argument of `operand`, refers to a buffer.
   bool is_used(size_t buffer) const { return used_.count(static_cast<uint32_t>(buffer)) > 0; }
   const Status& status() const { return status_; }
 
@@ -113,7 +114,7 @@ class StepWriter final : public StepFields {
   Status status_;
 };
 
-/// Type and shape, as operands and tensors begin.
+/// Write type and shape, the start of operands and tensors.
 void write_type(RecordWriter* to, DType dtype, const QParams& q, std::span<const int64_t> shape);
 
 }  // namespace rill::plan_file

@@ -21,8 +21,8 @@ struct WeightTotals {
 };
 WeightTotals totals_of(const WeightChoice& choice);
 
-/// Return what `prepare` made of a choice, in one line: "q8, 3 of 4 layers, 100 bytes of f32 become
-/// 28; head in f32: asked to be".
+/// Describe the result of a choice in one line: "q8, 3 of 4 layers, 100 bytes of f32 become 28;
+/// head in f32: asked to be".
 std::string weights_text(const WeightChoice& choice);
 
 /// Refuse a choice without effect. `weights` and `keep`: the caller's names for the format and the

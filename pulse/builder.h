@@ -61,13 +61,13 @@ class Builder final : public PulseBuilder {
   /// Return the part of the stream symbol that must have passed before the value of a wire that
   /// does not stream is known; nothing if it always is.
   std::optional<Dim> known_after(OutletId whole_outlet) const;
-  /// Return the least lead of a wire's end over the frames that pass before the end is announced;
-  /// at most 0. Errors: kPulse if the lead shrinks without bound as the stream grows.
+  /// Return the least value of: the end of a wire minus the frames that have passed when the end is
+  /// announced; at most 0. Errors: kPulse if it falls without bound as the stream grows.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream) const;
   /// As above, for pulses that begin at multiples of `unit`, a divisor of the pulse.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream, int64_t unit) const;
-  /// Return whether streams of whole pulses may announce their end after the last step: no wire
-  /// whose end an operator reads has ended before. Outputs drop the frames behind theirs.
+  /// Return whether streams of whole pulses may announce their end after the last step: no operator
+  /// reads the end of a wire that ends earlier. Outputs drop the frames after their ends.
   bool late_end() const { return late_end_; }
   const std::vector<std::string>& approximations() const { return approximations_; }
   /// Return the known reads: for inputs of nodes, the first frames read.

@@ -35,8 +35,8 @@ class Lowering {
   int outputs() const { return static_cast<int>(node().outputs.size()); }
   /// Return the operand of an input; a block-quantised constant is unpacked for it.
   const Operand& in(int i) const;
-  /// As `in`, without unpacking: `konst` may be block-quantised, and the operand then has no
-  /// memory.
+  /// Return the operand without unpacking: `konst` may be block-quantised, and the operand then has
+  /// no memory.
   const Operand& as_it_lies(int i) const;
   /// Declare that the steps of this node do not read input i, a constant, because they have packed
   /// it. Constants without a reader are dropped.
@@ -44,9 +44,9 @@ class Lowering {
   /// Return the operand of an unplaced output: type and shape, no memory.
   Operand out_shape(int i) const;
 
-  /// Give output i memory. `order` lists the axes from the outermost to the innermost; empty means
-  /// row-major. The readers of the output see its strides; a copy at the end brings outputs of the
-  /// model to row-major order where needed.
+  /// Allocate output i. `order` lists the axes from the outermost to the innermost; empty means
+  /// row-major. Readers of the output see its strides; `prepare` copies outputs of the model to
+  /// row-major order where needed.
   Operand make_out(int i, std::span<const int> order = {});
   /// Make output i a view of existing memory.
   void set_out(int i, Operand operand);
@@ -83,9 +83,9 @@ class Lowering {
   /// Emit a copy between operands of one shape.
   void copy(const Operand& from, const Operand& to);
 
-  /// Return the axis order for the first output, given the op's preference. If its history is read
-  /// by channels and is longer than the new frames of a step, channels become innermost; otherwise
-  /// each step would copy the whole history.
+  /// Return the axis order for the first output, given the op's preference. If a reader reads its
+  /// history by channels, and the history is longer than the new frames of a step, channels become
+  /// innermost. In another order each step would copy the whole history.
   std::vector<int> order_read(std::vector<int> order) const;
 
   /// Return the history that output i must keep before its frames, for ops that place it

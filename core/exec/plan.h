@@ -24,7 +24,7 @@ struct PrepareOptions {
   /// Requested formats of weights, and the report about them; null keeps all weights unchanged.
   WeightChoice* weights = nullptr;
   /// The least multiply-adds for which a part is worth a thread. With AVX-512 they take 4
-  /// microseconds: as long as waking a thread, and ten times as long as calling one that polls.
+  /// microseconds: as long as waking a thread, or ten times as long as calling a polling one.
   double part_work = 256 * 1024;
 };
 

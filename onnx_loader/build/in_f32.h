@@ -18,7 +18,7 @@ class CallInF32 {
 
   /// Upcast the tensors among the arguments.
   Status upcast(std::vector<nnef::CallArgument>* arguments);
-  /// Name the results so that what they are rounded to gets their names.
+  /// Rename the f32 results, so that the rounded ones get the original names.
   void rename(nnef::Naming* naming);
   /// Cast each f32 result back to the type of the arguments.
   Status narrow(std::vector<OutletId>* results);

@@ -7,7 +7,7 @@ using emit_c::StepWriter;
 
 namespace {
 
-/// Frame by frame, what `run_border_stream` finds for runs of frames.
+/// Compute the source of each frame, where `run_border_stream` computes runs of frames.
 Status write_border(const BorderStreamArgs& args, StepWriter& to) {
   RILL_ASSIGN(const std::string from, to.floats(args.from));
   RILL_ASSIGN(const std::string into, to.floats(args.to));

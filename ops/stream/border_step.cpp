@@ -6,7 +6,7 @@ namespace rill::ops {
 
 namespace {
 
-/// Frames that follow one another, either way, or are the same: by `step` from one to the next.
+/// A run of source frames: consecutive, forwards or backwards, or one frame repeated (step 0).
 struct Run {
   int64_t place = 0;
   int64_t step = 0;
@@ -22,7 +22,8 @@ Run run_from(const BorderStreamArgs& op, int64_t at, int64_t frames, int64_t shi
   return {(at < 0 ? -at : 2 * (frames - 1) - at) + shift, -1, count};
 }
 
-/// The part of it that lies at places up to `last`. Outside of the padded stream any frame will do.
+/// Clip the first part of a run to places 0 to `last`. Frames outside the padded stream may have
+/// any content.
 Run within(Run run, int64_t last) {
   const bool low = run.place < 0;
   if (low || run.place > last) {
@@ -42,7 +43,7 @@ void run_border_stream(const BorderStreamArgs& args, const Frame& frame) noexcep
   const auto axis = static_cast<size_t>(args.axis);
   const int64_t start = frame.clock->position(args.pulse);
   const int64_t known = args.length.now(frame);
-  // The frame that output frame 0 shows, and how far it is from a frame to its place.
+  // The padded frame that output frame 0 shows, and the offset from a frame to its place in `from`.
   const int64_t first = start - args.shown - args.out_delay - args.before;
   const int64_t shift = args.delay - start + args.overlap;
   const int64_t count = to.extent(args.axis);

@@ -32,8 +32,8 @@ struct Delay final : OpBase<Delay> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Return the axis in the input of a node that only moves frames for an axis of its output; -1 if
-/// it does more to that axis.
+/// Map an axis of a node's output to the same axis of its input, if the node only moves frames
+/// along it; else return -1.
 int axis_upstream(const Graph& graph, const Node& node, int axis);
 
 }  // namespace rill::ops

@@ -9,7 +9,7 @@ using emit_c::StepWriter;
 
 namespace {
 
-/// The value of a mask for every element of a frame: axes of one element have no stride.
+/// Broadcast the value of a mask over the elements of a frame, by strides of 0.
 PlacedView spread(const PlacedView& value, const PlacedView& view, int axis) {
   PlacedView out = value;
   for (int i = 0; i < view.rank; ++i) {
@@ -52,7 +52,7 @@ Status write_pad(const PadStreamArgs& args, StepWriter& to) {
   PlacedView constant = args.value;
   constant.rank = args.view.rank;
   constant.stride.fill(0);
-  // The last frame lies as in the view: its place is that of a frame with the strides of the view.
+  // The kept frame has the strides of the view, so its elements have the same offsets.
   const std::string kept = args.edge ? to.floats(args.last_frame) : std::string();
   to.line(str_cat("{ const int64_t begin = ", to.position(frames - args.overlap), ", end = ", end,
                   ", after = ", after, ";"));

@@ -11,11 +11,11 @@
 namespace rill::ops {
 namespace {
 
-/// Overwrite the frames before `begin_input`, and after `end_input` once it is known, in pulses
-/// that repeat `overlap` frames of the pulse before.
+/// Overwrite the frames before `begin_input`, and after `end_input` once it is known. Each pulse
+/// begins with `overlap` frames of the previous pulse.
 /// Shapes: x -> x. Types: all plain ones.
 /// Errors: kShape for a missing axis, kDType for a value of another type.
-/// Stream: position counts from the start of the stream and moves on by the frames of a pulse less
+/// Stream: positions count from the start of the stream, and advance by the frames of a pulse minus
 /// the overlap. Border "replicated" repeats the first frame, which is in the pulse that contains
 /// `begin_input`, and the last.
 /// Source: tract_pulse_pulse_pad.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Iterable
 
-# Control characters of ASCII and Latin 1, lone surrogates, and what changes the direction of text or
-# ends a line: the same as `printable` of the library escapes.
+# Control characters of ASCII and Latin 1, lone surrogates, and characters that change the direction of
+# text or end a line: those that `printable` of the library escapes.
 _OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def printable(value: object) -> str:
-    """The text of a value in one line, with what a terminal obeys as escapes: \\n, \\x1b, \\u202e."""
+    """Return a value as text in one line, with escapes for control characters: \\n, \\x1b, \\u202e."""
     def escaped(found: "re.Match[str]") -> str:
         code = ord(found[0])
         return _SHORT.get(found[0]) or (f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}")

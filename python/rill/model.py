@@ -125,8 +125,7 @@ class Model(Described):
 
         The first step gets zeros. Both may be parts, as in ``feedback({"out[0]": "h", "out[1]":
         "c"})``. Streams, made by ``stream()``, own that state; it is reset, cloned and saved with
-        them. Errors:
-        ArgumentError, ShapeError, DTypeError; PulseError if the model is pulsed.
+        them. Errors: ArgumentError, ShapeError, DTypeError; PulseError if the model is pulsed.
         """
         pairs = [(_text("output", output), _text("input", value))
                  for output, value in {**_mapping("ties", ties), **named}.items()]
@@ -142,7 +141,7 @@ class Model(Described):
         return self._like(handle)
 
     def frames(self, axes: Optional[Mapping[str, int]] = None, **named: int) -> "Model":
-        """Name the frame axes of a model whose extents are numbers: ``frames(mix=2)``.
+        """State the frame axes of a model whose extents are numbers: ``frames(mix=2)``.
 
         Inputs of the same shape have the same axis. The axes of outputs are inferred, or named too.
         Call ``feedback`` first and ``stream()`` last; the stream takes any number of frames.
@@ -252,7 +251,7 @@ class Model(Described):
         return _unpickled, (self.to_nnef(), self._name, self._thread_count)
 
     def close(self) -> None:
-        """Let go of the memory. Streams live on; other calls raise StateError."""
+        """Free the memory. Streams stay usable; other calls raise StateError."""
         with self._lock:
             super().close()
             self._plans.clear()
@@ -348,7 +347,7 @@ def _text(what: Any, value: Any) -> str:
 
 
 def _texts(what: str, values: Union[str, Sequence[str]]) -> List[str]:
-    """One text or several."""
+    """Return a string or a sequence of strings as a list."""
     if isinstance(values, str):
         values = [values]
     try:

@@ -88,7 +88,7 @@ class Effect:
 
     @property
     def bypass(self) -> bool:
-        """Whether the input plays, as late as the output would. A change fades over 5 ms."""
+        """Whether the input plays instead of the output, with the same latency. A change fades over 5 ms."""
         return self._effect.bypassed()
 
     @bypass.setter
@@ -119,7 +119,8 @@ class Effect:
 
 
 class Listener:
-    """Frames of the model of a stream from sound of a device; a model of one channel hears the mean of the channels.
+    """Analyses the sound of a device: returns frames of the model's outputs. A model of one channel gets the mean of the
+    channels.
 
         listener = rill.Listener(stream, 48000, channels=2)
         speech = listener.push(block)            # new frames, the first axis; a tuple for several outputs
