@@ -53,8 +53,6 @@ BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```", re.M | re.S)
 # Blocks without a language, and lines in them that look like commands to run.
 BARE = re.compile(r"^ *```\n(.*?)^ *```", re.M | re.S)
 COMMAND = re.compile(r"^ *(?:rill(?:-tract)? (?!\[)|cmake |python3? |pip |scripts/|examples/|tests/|node )", re.M)
-# Pages whose bare blocks are still to be marked.
-UNMARKED = {"docs/apps.md", "docs/browser.md"}
 
 
 def commands(text):
@@ -102,8 +100,7 @@ def run_page(root, rill, page):
     files = {name: root / source for name, source in PAGES.get(page, {}).items()}
     text = (root / page).read_text(encoding="utf-8")
     findings, ran = run_commands(page, commands(text), files, rill)
-    if page not in UNMARKED:
-        findings += [f"{page}: mark the block as sh: {line}" for line in unmarked(text)]
+    findings += [f"{page}: mark the block as sh: {line}" for line in unmarked(text)]
     return findings, ran
 
 

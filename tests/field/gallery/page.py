@@ -8,7 +8,7 @@ BEGIN = """# Which models run
 
 `tests/field/gallery/gallery.py` writes this page, and checks it. Each model is a small one with random weights, of
 the layers that public models of its name have. PyTorch exports it as ONNX and torch_to_nnef as NNEF. At three
-lengths the whole run is compared with PyTorch, and streams with the whole run, bit for bit (within 1e-5 behind
+lengths the whole run is compared with PyTorch, and streams with the whole run, bit for bit (within 1e-5 downstream of
 attention). Models with states as inputs are compared with a loop of PyTorch.
 
 - **Pulse**: frames of the input per step. A step model takes this number.
