@@ -14,7 +14,7 @@
 namespace rill::ops {
 namespace {
 
-/// The view, or operand, whose axis i is axis `source[i]` of another; -1 is a new axis of extent 1.
+/// Return the view, or operand, whose axis i is axis `source[i]` of another; -1 adds a unit axis.
 template <class T>
 T with_axes(const T& from, std::span<const int64_t> source) {
   T out = from;
@@ -168,7 +168,7 @@ Status Transpose::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// Blocks follow the elements in memory, whatever the shape.
+/// Reshape block-quantised data: the order of blocks in memory does not depend on the shape.
 Result<Value> blocks_with_shape(LoadCtx& ctx, const Tensor& blocks, std::vector<int64_t> shape) {
   RILL_ASSIGN(Tensor reshaped, blocks.reshaped(std::move(shape)));
   return as_value(ctx.konst(std::move(reshaped), "blocks"));

@@ -35,7 +35,7 @@ Status refuse_table(const PulseBuilder& b) {
                   ", which depends on the length of the stream");
 }
 
-/// A static value is the same for all frames.
+/// A static value is the same in all frames.
 Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
   int axis = -1;
   for (int i = 0; i < b.out(0).rank(); ++i) {

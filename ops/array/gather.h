@@ -58,7 +58,7 @@ class GatherElements final : public OpBase<GatherElements> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Take slices of the first input at the places that the last axis of the second one spells out.
+/// Take slices of the first input at the positions that the last axis of the second one lists.
 /// Shapes: data [B0..Bb, D0..Dn], indices [B0..Bb, I0..Im, k] -> [B0..Bb, I0..Im, Dk..Dn].
 /// Types, Errors: as for `Gather`; k is a number.
 /// Stream: pointwise on the batch axes and on the axes of the indices but the last.

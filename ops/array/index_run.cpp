@@ -7,13 +7,13 @@
 namespace rill::ops {
 namespace {
 
-// Index arithmetic of real models is a handful of nodes deep.
+// Real models compute an index from its range in a handful of nodes.
 constexpr int kMostNodes = 24;
 
 // Keeps products of strides far from overflow.
 constexpr int64_t kMostStep = 1 << 24;
 
-/// Return the run after an operation with a number; nothing if the result is no run.
+/// Return the run after an operation with a number; nothing if the result is not a run.
 std::optional<IndexRun> run_with(Elementwise kind, IndexRun run, const Dim& by, bool number_first) {
   if (kind == Elementwise::kMax && !run.low) {
     run.low = by;

@@ -6,7 +6,7 @@
 
 namespace rill::ops {
 
-/// Indices that count up from a place, clamped to [`low`, `high`].
+/// Indices that count up from a start, clamped to [`low`, `high`].
 struct IndexRun {
   Dim begin;
   Dim end;
@@ -33,7 +33,7 @@ struct OffsetIndices {
 /// Return the constant offsets and the wire whose sum a wire is; nothing for other wires.
 std::optional<OffsetIndices> offset_indices_of(const Graph& graph, OutletId indices);
 
-/// Indices that are i * hop, each `times` in a row, for i = 0, 1, 2, ...
+/// The indices i * hop for i = 0, 1, 2, ..., each repeated `times` times.
 struct IndexHold {
   int64_t hop = 0;
   int64_t times = 0;  ///< 0: they are no such indices

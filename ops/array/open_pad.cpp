@@ -9,7 +9,7 @@
 namespace rill::ops {
 namespace {
 
-// More frames than any window has; padding that is cut afterwards costs time.
+// More frames than any window has, because padding that is cut afterwards costs time.
 constexpr int64_t kMostCut = 1 << 16;
 
 constexpr const char* kConstant = "constant";

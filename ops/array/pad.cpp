@@ -250,8 +250,8 @@ Result<TensorPtr> fill_of(LoadCtx& ctx) {
   return std::make_shared<const Tensor>(Tensor::scalar(number));
 }
 
-/// Pad axes by the amounts that depend on sizes, and give the others. Nothing where `padding` is no
-/// list of such pairs, one per axis.
+/// Pad axes by the amounts that depend on sizes, and return the others. Nothing if `padding` is not
+/// a list of such pairs, one per axis.
 Result<std::optional<Pads>> pad_by_sizes(LoadCtx& ctx, const std::string& border,
                                          const Tensor& value, OutletId* x) {
   RILL_ASSIGN(const Value written, ctx.value("padding"));

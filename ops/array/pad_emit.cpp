@@ -22,8 +22,7 @@ Status write_fill(const FillArgs& args, StepWriter& to) {
   return {};
 }
 
-/// Move the start of an operand by frames of an axis, of which it shows others: each lies `apart`
-/// frames after the previous one.
+/// Return a view of frames of an axis, or of frames past its ends, `apart` frames from each other.
 PlacedView frames_at(PlacedView box, int axis, int64_t first, int64_t frames, int64_t apart = 1) {
   box.advance(axis, first);
   box.shape[static_cast<size_t>(axis)] = frames;

@@ -15,7 +15,7 @@
 namespace rill::ops {
 namespace {
 
-/// The amounts for every axis of the input.
+/// Return the amounts for every axis of the input.
 Result<std::vector<Amounts>> amounts(OnnxCtx& ctx, int rank) {
   RILL_ASSIGN(const std::vector<Dim> written, ctx.dims("pads"));
   std::vector<int64_t> axes;

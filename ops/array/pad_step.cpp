@@ -12,7 +12,7 @@ void run_fill(const FillArgs& args, const Frame& frame) noexcept {
 
 namespace {
 
-/// Frames of a box along an axis, or beyond its ends, `apart` frames from each other.
+/// Return frames of a box along an axis, or past its ends, `apart` frames from each other.
 View frames_at(View box, size_t axis, int64_t first, int64_t frames, int64_t apart = 1) {
   box.data =
       static_cast<std::byte*>(box.data) + first * box.stride[axis] * dtype_size(box.dtype);

@@ -178,7 +178,7 @@ std::vector<AxisTrack> Reshape::axes(FactSpan in, FactSpan out) const {
 
 namespace {
 
-/// The place of the streaming axis in its group, and the elements of a frame before and after it.
+/// The streaming axis within its group, and the elements of a frame before and after it.
 struct StreamSplit {
   int to_axis = -1;
   int64_t from_inner = 1;
@@ -509,7 +509,7 @@ constexpr NnefOp kOps[] = {
      load_reshape},
 };
 
-// The one is what the other becomes in plans.
+// In plans, some reshapes become upsamplings.
 constexpr OpClass kClasses[] = {op_class<NearestUpsample>("NearestUpsample")};
 
 }  // namespace

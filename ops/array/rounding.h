@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Return the rounding that keeps within a type of integers, and does no more.
+/// Return the rounding that only clamps to the range of a type of integers.
 inline kernels::Rounding rounding_within(DType to) {
   kernels::Rounding rounding;
   if (to == DType::kQI8 || to == DType::kI8) {

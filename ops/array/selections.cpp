@@ -33,7 +33,7 @@ bool is_true(const View& x, int64_t at) {
   return truth;
 }
 
-/// List the places of nonzero elements in row-major order, one column for each.
+/// List the positions of nonzero elements in row-major order, one column for each.
 /// Shapes: [D0..Dn] -> [n + 1, `count`]. Types: bool and numbers -> i64. Errors: kDType; at prepare
 /// kUnsupported, unless the input is constant.
 /// Stream: refused.
@@ -231,7 +231,7 @@ Status NonMaxSuppression::save(SaveCtx& ctx) const {
   return {};
 }
 
-/// A symbol for the number of entries: the one that is named, or a new one.
+/// Return a symbol for the number of entries: the one that an argument names, or a new one.
 Result<Dim> count_symbol(LoadCtx& ctx, std::string_view argument, std::string_view stem) {
   SymbolScope& scope = ctx.graph().scope;
   std::string symbol = scope.fresh(stem);

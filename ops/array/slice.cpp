@@ -31,7 +31,7 @@ std::vector<AxisTrack> axes_but(int64_t axis, int rank) {
   return tracks;
 }
 
-/// Every `step`-th element from `first` on; the shape is that of `out`.
+/// Return every `step`-th element from `first` on, with the shape of `out`.
 template <class T>
 T strided(const T& from, const T& out, int64_t axis, int64_t step) {
   T view = from;
@@ -120,7 +120,7 @@ std::vector<AxisTrack> Slice::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// Return the size at a place of the sliced list.
+/// Return the size at an index of the sliced list.
 template <class Place>
 std::optional<SizeRatio> picked_size(const SizeTrace& trace, int64_t axis, Place&& place) {
   const Fact& from = trace.in_fact(0);
@@ -372,8 +372,8 @@ Status Downsample::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// Clamp a bound to [0, extent] by NumPy's rules, as far as its place is known. An undecided bound
-/// stays as written: min() around it would only hide that two extents agree.
+/// Clamp a bound to [0, extent] by NumPy's rules, if its sign is known. An undecided bound stays as
+/// written: min() around it would only hide that two extents agree.
 Dim resolved(const SymbolScope& scope, const Dim& bound, const Dim& extent) {
   Dim at = scope.simplify(bound);
   const auto number = at.to_int();
@@ -383,7 +383,7 @@ Dim resolved(const SymbolScope& scope, const Dim& bound, const Dim& extent) {
   return at;
 }
 
-/// The bounds after `slice` has resolved them.
+/// The bounds as `slice` resolves them.
 struct Bounds {
   Dim begin;
   Dim end;
@@ -391,8 +391,8 @@ struct Bounds {
 
 Bounds bounds_of(const SymbolScope& scope, const Dim& extent, const Dim& from, const Dim& to) {
   const Dim begin = resolved(scope, from, extent);
-  // An end of 0 behind `begin` means the end of the axis; a `begin` that is counted from there lies
-  // in front of it. Of an axis of one element, exporters write [0, 0) for the last one.
+  // An end of 0 means the end of the axis if `begin` is positive or counts from the end. To select
+  // the last element of an axis of one element, exporters write [0, 0).
   const bool from_behind = from.to_int().value_or(0) < 0;
   const bool to_the_end =
       to == Dim(0) && (from_behind || extent == Dim(1) || scope.proves_ge(begin, Dim(1)));
@@ -417,7 +417,7 @@ bool is_open(const Dim& bound) {
 std::optional<Tensor> counted_part(const Graph& graph, OutletId x, const Bounds& bounds) {
   constexpr int64_t kMost = 64;
   const Node& node = graph.node(x.node);
-  // A range between the numbers of inputs is not known here.
+  // The bounds of a range that come from inputs are unknown here.
   if (!node.inputs.empty() || node.op->name() != Range().name()) return std::nullopt;
   const auto* range = static_cast<const Range*>(node.op.get());
   const auto first = bounds.begin.to_int();

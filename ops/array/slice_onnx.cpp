@@ -17,11 +17,11 @@
 namespace rill::ops {
 namespace {
 
-// Exporters write the largest number of 32 or 64 bits for "to the end", and the least one for "to
-// the start" when reading backwards.
+// For "to the end" exporters write the largest number of 32 or 64 bits, and for "to the start",
+// when reading backwards, the least one.
 constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
 
-// Beyond any axis: jax writes a billion for "to the end".
+// Larger than any axis: jax writes a billion for "to the end".
 constexpr int64_t kBeyond = int64_t{1} << 28;
 
 /// Count a bound from the start, and bring it into the axis as far as that can be shown.
@@ -109,7 +109,7 @@ Result<OutletId> forwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wri
   return ctx.add1(make_op<Downsample>(axis, step, 0), {x}, "steps");
 }
 
-/// An integer from data plus a size.
+/// An integer computed from data, plus a size.
 struct DataOffset {
   OutletId from;
   Dim plus = 0;

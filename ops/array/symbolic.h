@@ -37,8 +37,8 @@ Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, const char* name);
 /// wire counts from the end, because wires have a frame. Other comparisons stay undecided.
 Dim presumed(Graph& graph, const Dim& bound, const Dim& extent);
 
-/// Write the assertion by which a size is 0 or more, as S >= 20 is for S - 20; S >= 16 where it is
-/// not one of a single symbol.
+/// Return an assertion that makes a size non-negative, such as S >= 20 for S - 20; S >= 16 as an
+/// example if the size has several symbols.
 std::string assertion_for(const Dim& size);
 
 /// Assert the unknown sign of a slice's bound, so that it counts from the start or from the end: as

@@ -44,7 +44,7 @@ class TopK final : public OpBase<TopK> {
     return Facts{std::move(values), std::move(indices)};
   }
   Dim work(FactSpan in, FactSpan) const override { return volume(in[0].shape) * (k + Dim(1)); }
-  /// Selection by insertion: right where k is small, and it needs no memory.
+  /// Selection by insertion is fast for a small k, and needs no memory.
   Status eval(EvalCtx& ctx) const override {
     const int on = static_cast<int>(axis);
     const View& x = ctx.in[0];

@@ -87,7 +87,8 @@ void for_each_element(const std::array<View, N>& views, Body&& body) {
   });
 }
 
-/// The type in which a type computes: f32 for f16, 64 bits of their signedness for integers.
+/// The type in which a type computes: f32 for f16, 64-bit integers of the same signedness for
+/// integers.
 template <class T>
 struct WideOf {
   using Type = std::conditional_t<

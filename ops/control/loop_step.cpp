@@ -83,7 +83,7 @@ void run_loop(const LoopArgs& loop, const Frame& frame) noexcept {
 
 namespace {
 
-/// A region of an operand in all iterations of a loop.
+/// Return the region of an operand over all iterations of a loop.
 Region in_iterations(const PlacedView& operand, int64_t iterations, int64_t chunk_bytes,
                 StepTouches& touches) {
   const int64_t size = dtype_size(operand.dtype);

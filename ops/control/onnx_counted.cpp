@@ -85,7 +85,7 @@ std::optional<CountedIterations> counted_iterations(const Graph& outer, const On
   if (runs->is_const()) {
     out.iterations = *runs == Dim(0) ? Dim(0) : Dim(1) + max(Dim(0), more);
   } else {
-    // The first iteration runs by the same comparison as all others.
+    // The first iteration depends on the same comparison as all others.
     const auto in_front = compared(*runs);
     if (!in_front || !(*in_front - behind_first == Dim(*falls))) return {};
     out.iterations = max(Dim(0), Dim(1) + more);

@@ -54,7 +54,7 @@ OpPtr Scan::with_symbol(std::string_view symbol, const Dim& by) const {
   copy->limit = limit.substitute(symbol, by);
   if (!mentions) return copy;
   Graph open = *body;
-  // The graph around checks its own assertions: a number here may be the frames of a pulse.
+  // The outer graph checks its own assertions: a number here may be the frames of a pulse.
   if (by.is_const()) open.scope.remove(symbol);
   auto bound = open.with_symbol(symbol, by);
   if (!bound.ok()) {
@@ -470,7 +470,7 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_TRY(find_parameter(ctx, parameter, scan, full, state, &wiring));
     facts.push_back(Scan::inner_fact(wiring.op.inputs.back(), ctx.fact(wiring.inputs.back())));
   }
-  // The j-th state among the parameters gets the j-th result that a state names.
+  // The state with index j among the parameters is updated by result j of those that states name.
   std::vector<int> stated;
   for (const Tuple& tuple : state) {
     RILL_ASSIGN(const std::string name, tuple.text(2));

@@ -42,8 +42,8 @@ struct Scan final : OpBase<Scan> {
   bool reset_every_turn = false;
   /// The caller keeps the states between runs: it reads the last values, and passes them in again.
   bool external_state = false;
-  /// The iteration of the stream after which no more run, so that last outputs stay; unlimited if
-  /// 0. May mention the stream symbol.
+  /// No iteration runs after this one of the stream, so last outputs keep their values; 0: no
+  /// limit. May mention the stream symbol.
   Dim limit = 0;
   /// The operator that this loop implements, for dumps.
   std::string called = "Scan";
@@ -75,7 +75,7 @@ struct Scan final : OpBase<Scan> {
   bool is_its_body(const Rewrite& rewrite) const;
   Status dissolve(Rewrite& rewrite) const;
 
-  /// Why the body is undefined for the number of a symbol; infer reports it
+  /// The reason why the body is undefined for the value of a symbol; infer reports it
   Status misfit_;
   bool settled_ = false;  ///< the body is simplified
   bool fused_ = false;

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// The state that takes a result of the body; -1 if none does.
+/// Return the state that a result of the body updates; -1 if there is none.
 int state_of(const Scan& scan, int result) {
   const Graph& body = *scan.body;
   for (size_t s = 0; s < scan.state_results.size(); ++s) {
@@ -23,7 +23,7 @@ int state_of(const Scan& scan, int result) {
   return -1;
 }
 
-/// A loop while it is lowered.
+/// Lowers one loop.
 class LoopLowering {
  public:
   LoopLowering(const Scan& scan, Lowering& lowering) : scan_(scan), lowering_(lowering) {}

@@ -26,7 +26,8 @@ Status depends_on_data() {
       .hint("Decide it: --constantize NAME=VALUE for the input that it depends on");
 }
 
-/// The list of an attribute, with one entry for each of `count`; all 0 if it is not given.
+/// Return the list of an attribute, one entry for each of `count` operands; zeros if it is not
+/// given.
 Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t count) {
   std::vector<int64_t> out(count, 0);
   if (!ctx.given(name)) return out;
@@ -143,7 +144,7 @@ Result<std::optional<bool>> known_truth(const Fact& condition) {
   return std::optional(known.values<bool>()[0]);
 }
 
-/// The outer values that bound a loop.
+/// The inputs that control a loop.
 struct Terms {
   std::optional<Dim> count;  ///< iterations at most
   OutletId condition;        ///< whether the first iteration runs; invalid if it does
@@ -201,8 +202,8 @@ Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
   return f.values(states);
 }
 
-/// Reads the loop as one over its iteration numbers. Data may end it early: then its states no
-/// longer change.
+/// Reads a loop as one over its iteration numbers. If data ends it early, its states no longer
+/// change.
 class LoopReader {
  public:
   LoopReader(OnnxCtx& ctx, const Terms& terms) : ctx_(ctx), terms_(terms) {
@@ -221,7 +222,7 @@ class LoopReader {
 
   OnnxCtx& ctx_;
   Terms terms_;
-  /// States that are numbers of the iteration, where the condition counts.
+  /// The counters that the condition bounds, by state: functions of the iteration number.
   std::vector<std::optional<Counter>> counters_;
   OutletId numbers_;
   bool may_end_ = false;
@@ -229,7 +230,7 @@ class LoopReader {
 };
 
 Result<OnnxCtx::Body> LoopReader::body() {
-  // An iteration only runs if the condition holds.
+  // The condition is true in every iteration that runs.
   Fact truth = Fact::of(DType::kBool, {});
   truth.konst = std::make_shared<const Tensor>(Tensor::scalar(true));
   Facts facts = {Fact::of(DType::kI64, {}), truth};
@@ -369,7 +370,7 @@ Result<Value> LoopReader::build() {
 Result<Value> loop(OnnxCtx& ctx) {
   RILL_ASSIGN(Terms terms, terms_of(ctx));
   for (OutletId& state : terms.states) {
-    // Sizes are counted as integers.
+    // ONNX's loops compute sizes as integers.
     if (ctx.fact(state).dtype != DType::kDim) continue;
     RILL_ASSIGN(state, cast_to(ctx, state, DType::kI64));
   }
@@ -381,7 +382,7 @@ Result<Value> loop(OnnxCtx& ctx) {
   return plain.ok() || !terms.count ? std::move(plain) : std::move(out);
 }
 
-/// A loop whose state is the running product.
+/// Read CumProd as a loop whose state is the running product.
 Result<Value> cumulative_product(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("x");

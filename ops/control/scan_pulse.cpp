@@ -34,7 +34,7 @@ class Along {
     const bool full = is_used(false);
     RILL_TRY(wait(backward || last));
     if (backward || !held_ || !full) return add("", all(), last, backward);
-    // Only outputs that are known at the end wait for it.
+    // Only outputs that are known at the end wait for the end of the stream.
     RILL_TRY(add("last", which(true), true, false));
     RILL_TRY(wait(false));
     return add("", which(false), false, false);
@@ -113,8 +113,8 @@ class Along {
     return {};
   }
 
-  /// Align all inputs to the begin of the same chunk. `ends`: frames after the end of the stream
-  /// arrive only once the end is known.
+  /// Delay all inputs until they begin with the same chunk. `ends`: frames after the end of the
+  /// stream arrive only once the end is known.
   Status wait(bool ends) {
     wires_.clear();
     iterations_ = 0;
@@ -183,14 +183,14 @@ struct Mixed {
   std::string_view remedy;
 };
 
-/// Tracks an axis through the body of a loop: its place in each wire, -1 if absent.
+/// Tracks an axis through the body of a loop: its index in each wire, -1 if absent.
 class BodyAxes {
  public:
   explicit BodyAxes(const Scan& scan) : scan_(scan) {
     for (const Node& node : scan.body->nodes) axes_.emplace_back(node.outputs.size(), -1);
   }
 
-  /// Start with the places of the axis in the body's inputs. Return nothing if no wire mixes its
+  /// Start with the index of the axis in the body's inputs. Return nothing if no wire mixes its
   /// entries.
   std::optional<Mixed> follow(const std::vector<int>& inputs) {
     const Graph& body = *scan_.body;

@@ -330,7 +330,7 @@ bool neutral(BinaryKind kind, double value) {
   }
 }
 
-/// Comparisons of dims that the assertions of the model decide.
+/// Replace comparisons of dims that the assertions of the model decide.
 Status decide_dims(BinaryKind kind, Rewrite& rewrite) {
   const TensorPtr& a = rewrite.in(0).konst;
   const TensorPtr& b = rewrite.in(1).konst;
@@ -345,7 +345,7 @@ Status decide_dims(BinaryKind kind, Rewrite& rewrite) {
   return rewrite.replace({rewrite.konst(rewrite.node().name, std::move(out))});
 }
 
-/// max(max(x, a), b) = max(x, max(a, b)), also for NaN, and the same for min.
+/// Merge constant bounds: max(max(x, a), b) = max(x, max(a, b)), also for NaN; likewise for min.
 Status merge_bounds(const Binary& outer, Rewrite& rewrite) {
   const auto* inner = rewrite.producer_as<Binary>(0);
   if (!inner || inner->kind_of != outer.kind_of) return {};
@@ -363,8 +363,8 @@ Status merge_bounds(const Binary& outer, Rewrite& rewrite) {
                             {rewrite.mapped(producer.inputs[0]), bound});
 }
 
-/// Replace operations that equal another one for this constant, bit for bit; and powers of 2 and
-/// 1/2, which are only then rounded correctly.
+/// Replace operations that equal another one for this constant, bit for bit. Replace also powers of
+/// 2 and 1/2: only the replacement rounds correctly.
 Status specialise(const Binary& op, double value, Rewrite& rewrite) {
   std::optional<UnaryKind> unary;
   if (op.kind_of == BinaryKind::kPow && value == 2.0) unary = UnaryKind::kSquare;
@@ -406,7 +406,7 @@ Status skip_broadcast(const Binary& op, Rewrite& rewrite) {
   return {};
 }
 
-/// True is neutral in a conjunction, false in a disjunction.
+/// Drop a neutral operand: true in a conjunction, false in a disjunction.
 Status skip_truth(BinaryKind kind, Rewrite& rewrite) {
   if (kind != BinaryKind::kAnd && kind != BinaryKind::kOr) return {};
   for (int i = 0; i < 2; ++i) {
@@ -419,7 +419,7 @@ Status skip_truth(BinaryKind kind, Rewrite& rewrite) {
 }
 
 /// Return whether an operand may equal one of the opposite sign: a zero, or a denormal, which
-/// counts as zero. Of two equal zeros, a limit returns the first.
+/// counts as zero. Of two equal zeros, a minimum or maximum returns the first.
 bool has_zeros(const Tensor& tensor) {
   const auto numbers = cast(tensor, DType::kF64);
   if (!numbers.ok()) return true;
@@ -527,9 +527,9 @@ Status Binary::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// PyTorch's exporter writes `div` for integer division that rounds down, and a slash for one that
-/// rounds to zero. Sizes round down. A value computed from inputs is not a size, even if it is
-/// known.
+/// Choose the rounding of an integer division. PyTorch's exporter writes `div` if it rounds down,
+/// and a slash if it rounds to zero. Sizes round down. A value computed from inputs is not a size,
+/// even if it is known.
 Status round_as_pytorch(LoadCtx& ctx, BinaryKind* kind, OutletId* a, OutletId* b) {
   if (!is_whole(ctx.fact(*a).dtype) || !is_whole(ctx.fact(*b).dtype)) return {};
   if (!ctx.infix()) {

@@ -44,18 +44,17 @@ bool is_comparison(BinaryKind kind);
 inline bool is_whole(DType t) { return is_int(t) || t == DType::kDim; }
 /// Return whether it is a minimum or a maximum.
 bool is_limit(BinaryKind kind);
-/// Return whether it returns the number if the other operand is NaN; all other kinds return NaN.
+/// Return whether the result for one NaN is the other operand; all other kinds return NaN.
 bool takes_number(BinaryKind kind);
 
-/// The value of a constant f32 tensor whose elements are all the same, bit for bit.
+/// Return the value of a constant f32 tensor whose elements are all the same, bit for bit.
 std::optional<float> uniform_f32(const Fact& fact);
 
-/// Add a binary operation while loading: types promoted, ranks aligned with unit axes behind the
-/// lower rank.
+/// Add a binary operation while loading: promote the types, and append unit axes to the lower rank.
 /// Errors: kDType if there is no common type.
 Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b,
                              std::string_view suffix = {});
-/// As above, for an operation of the file, with tract's names of its parts.
+/// As above, for an operation of the file; its parts get tract's names.
 Result<OutletId> load_written_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b);
 /// Align the ranks of wires by appending unit axes.
 Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wires);

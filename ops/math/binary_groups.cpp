@@ -26,7 +26,7 @@ using Lanes = typename LanesOf<T>::Type;
 
 enum class Comparison { kEqual, kLess, kAtMost };
 
-/// Integers of `kBytes` bytes: all bits are set where it is true.
+/// Integers of `kBytes` bytes for truth values: all bits are set for true.
 template <size_t kBytes>
 using Truths = Lanes<std::conditional_t<
     kBytes == 1, int8_t,
@@ -98,7 +98,7 @@ void compute_groups(int64_t groups, const void* a, const void* b, void* out,
   }
 }
 
-/// A loop, and how a comparison is one of the few that there are loops for.
+/// A loop, and how it serves other comparisons: with swapped operands, or a flipped result.
 struct Loop {
   GroupsFn run = nullptr;
   bool swaps = false;
@@ -150,7 +150,7 @@ Loop comparison_loop(BinaryKind kind, DType type) {
     const auto flip = static_cast<uint8_t>(kind == BinaryKind::kNe ? 1 : 0);
     return {floats ? of_floats<Comparison::kEqual>(type) : of_equal_bits(type), false, flip};
   }
-  // NaN is neither at most a number nor more than it; integers are one of the two.
+  // Floats have loops for < and <=, as NaN fails both; integers negate one of them.
   if (floats)
     return {or_equal ? of_floats<Comparison::kAtMost>(type) : of_floats<Comparison::kLess>(type),
             greater};

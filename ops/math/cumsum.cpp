@@ -62,7 +62,7 @@ std::vector<AxisTrack> CumSum::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// Return whether sums are kept in the type of the frames.
+/// Return whether the sum has the type of the frames.
 bool sums_as_it_is(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64;
 }
@@ -113,7 +113,7 @@ Status CumSum::pulsify(PulseBuilder& b) const {
   }
   StreamFact stream = *found;
   OutletId wire = b.wire(0);
-  // Virtual first frames of zeros sum to zeros, and stay virtual.
+  // A virtual prefix of zeros sums to zeros, and stays virtual.
   if (stream.has_prefix() && stream.pad_value) {
     RILL_ASSIGN(wire, b.materialise(wire, &stream));
   }

@@ -24,7 +24,7 @@ RILL_STEP_FIELDS(CumSumArgs, how, x, y, has_state, state)
 
 /// Return the bytes of the sums that a stream keeps.
 int64_t sum_bytes(const CumSumHow& how, const PlacedView& x) RILL_NONBLOCKING;
-/// Sum numbers; `kept` is null if nothing streams.
+/// Sum numbers. `kept`: the sums so far; null if nothing streams.
 void add_up(const CumSumHow& how, const View& x, const View& y, std::byte* kept) RILL_NONBLOCKING;
 
 void run_cumsum(const CumSumArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;

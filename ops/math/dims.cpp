@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-// A power of a dim with more factors is of no use as an extent.
+// Powers of a dim with more factors are useless as extents.
 constexpr int64_t kMaxPower = 8;
 
 std::optional<Dim> combined(BinaryKind kind, const Dim& a, const Dim& b) {

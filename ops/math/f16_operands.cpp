@@ -35,7 +35,7 @@ Operand in_floats(Lowering& lowering, const Operand& out, std::span<const int> o
 void narrow(Lowering& lowering, const Operand& wide, const Operand& out,
             std::span<const int> order) {
   if (out.dtype != DType::kF16) return;
-  // Frames with a history do not lie together.
+  // The frames of an operand with a history are not contiguous.
   if (!lowering.history(0)) return cast_f16(lowering, wide, out);
   const Operand dense = lowering.scratch(DType::kF16, extents_of(out), order);
   cast_f16(lowering, wide, dense);

@@ -14,7 +14,7 @@ Operand upcast(Lowering& lowering, const Operand& operand);
 
 /// Return f32 memory, with that order of axes, for an f16 output; for any other, the output itself.
 Operand in_floats(Lowering& lowering, const Operand& out, std::span<const int> order);
-/// Round that memory to output 0.
+/// Round that memory to f16, in output 0.
 void narrow(Lowering& lowering, const Operand& wide, const Operand& out,
             std::span<const int> order);
 

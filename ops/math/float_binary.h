@@ -25,7 +25,7 @@ W float_binary(BinaryKind kind, W a, W b) {
     case BinaryKind::kMax:
       return std::isnan(b) || b > a ? b : a;
     case BinaryKind::kHypot:
-      // As the kernels do: the formula gives NaN of an infinity and a NaN.
+      // Return NaN, as the kernels do: std::hypot is infinite for an infinity and a NaN.
       return std::isnan(a) || std::isnan(b) ? a + b : std::hypot(a, b);
     case BinaryKind::kAtan2:
       return std::atan2(a, b);

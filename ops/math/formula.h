@@ -16,15 +16,15 @@ class Formula : public Wiring {
  public:
   explicit Formula(OnnxCtx& ctx) : Wiring(ctx), onnx_(ctx) {}
 
-  /// An extent; 1 once something has failed.
+  /// Return an extent; 1 once something has failed.
   Dim dim(OutletId x, int axis) const;
   OutletId call(std::string_view nnef, std::initializer_list<OnnxCtx::Argument> arguments);
-  /// A number of the type of a wire.
+  /// Return a number of the type of a wire.
   OutletId number(double value, OutletId like);
   OutletId number(const Dim& value, OutletId like);
   /// Return f16 and bf16 wires as f32: their sums and squares may overflow.
   OutletId upcast(OutletId x);
-  /// 0, 1, ... of i64, up to an extent that may be symbolic.
+  /// Return 0, 1, ... as i64, up to an extent that may be symbolic.
   OutletId range(const Dim& count);
 
   OutletId binary(BinaryKind kind, OutletId a, OutletId b);
@@ -34,7 +34,7 @@ class Formula : public Wiring {
   OutletId over(OutletId a, OutletId b) { return binary(BinaryKind::kDiv, a, b); }
   OutletId select(OutletId condition, OutletId x, OutletId y);
 
-  /// Axes that are reduced stay, with extent 1; without axes, the input.
+  /// Reduce axes to extent 1. Without axes, return the input.
   OutletId reduce(ReduceKind kind, OutletId x, std::vector<int64_t> axes);
   OutletId mean(OutletId x, const std::vector<int64_t>& axes);
   OutletId transpose(OutletId x, std::vector<int64_t> order);

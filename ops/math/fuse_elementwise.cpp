@@ -199,7 +199,7 @@ class Builder {
     return chosen_.size() > 1;
   }
 
-  /// Give the number of a value.
+  /// Return the number of a value in the program: that of its input or instruction.
   int value_of(OutletId outlet) {
     if (contains(chosen_, outlet.node)) {
       emit(graph_.node(outlet.node));

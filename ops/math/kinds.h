@@ -81,7 +81,7 @@ enum class UnaryKind : uint8_t {
 enum class ReduceKind : uint8_t { kSum, kProduct, kMin, kMax, kArgMin, kArgMax, kAny, kAll };
 
 inline bool is_arithmetic(BinaryKind kind) { return kind <= BinaryKind::kHypot; }
-/// Return whether a function is of floats only, and runs element by element.
+/// Return whether an operation is elementwise, and defined only for floats.
 inline bool is_function_of_floats(BinaryKind kind) { return kind >= BinaryKind::kAtan2; }
 inline bool is_comparison(BinaryKind kind) {
   return kind >= BinaryKind::kEq && kind <= BinaryKind::kGe;

@@ -37,7 +37,7 @@ class PlaceComparison {
     return right ? decide(kind, *left, *right) : std::nullopt;
   }
 
-  /// The value of an element by its place, whose range becomes known.
+  /// Return the value of an element as a function of its place, and assert the range of that place.
   std::optional<Dim> value_of(OutletId wire, std::string_view name) {
     const Fact& fact = graph_.fact(wire);
     if (!is_size(fact.dtype)) return std::nullopt;
@@ -139,7 +139,7 @@ Status without_limit(Rewrite& rewrite, int i, const Limited& limited, int kept) 
   return rewrite.replace_by(rewrite.node().op->clone(), inputs);
 }
 
-/// `x < min(y, c)` is `x < y` where `x < c` holds everywhere, and so on.
+/// Replace `x < min(y, c)` by `x < y` if `x < c` holds everywhere; likewise for other comparisons.
 Status drop_limit(BinaryKind kind, Rewrite& rewrite, int i) {
   const Graph& graph = rewrite.old_graph();
   // A limit replaces a NaN.
@@ -147,7 +147,7 @@ Status drop_limit(BinaryKind kind, Rewrite& rewrite, int i) {
   const auto limited = limit_behind(graph, rewrite.input(i));
   if (!limited) return {};
   const Node& node = graph.node(limited->node);
-  // As `other kind limit`.
+  // The comparison as `other side, kind, limit`.
   const BinaryKind compared = i == 1 ? kind : turned(kind);
   const bool below = compared == BinaryKind::kLt || compared == BinaryKind::kLe;
   const bool holds = below == is_least(static_cast<const Binary&>(*node.op).kind_of);

@@ -5,9 +5,9 @@
 
 namespace rill::ops {
 
-/// Replace a comparison of sizes and of places, counted from the beginning, by its result if that
-/// is the same everywhere: arange(S) < S. Drop a limit on one side that changes nothing, such as S
-/// in arange(S) >= min(x, S).
+/// Replace a comparison of sizes and of places, counted from 0, if its result is constant, as in
+/// arange(S) < S. Drop a limit that changes nothing on one side, such as S in arange(S) >= min(x,
+/// S).
 Status compare_places(BinaryKind kind, Rewrite& rewrite);
 
 }  // namespace rill::ops

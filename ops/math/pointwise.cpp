@@ -95,11 +95,11 @@ PointwiseSlices slices_of(const PointwiseArgs& args) {
   return best;
 }
 
-/// The multiply-adds that take as long as reading or writing one value in the second cache level,
-/// maybe that of another core: so chains of small steps should be split alike.
+/// The multiply-adds that take as long as one access to the second cache level, maybe that of
+/// another core: so consecutive small steps should be split alike.
 constexpr double kWorkPerOperand = 7;
 
-/// Multiply-adds that take as long as an instruction at one position.
+/// Return the multiply-adds that take as long as an instruction at one position.
 double work_of(const PointwiseInstr& instr) {
   constexpr double kArithmetic = 2;
   constexpr double kFunction = 48;
@@ -187,7 +187,7 @@ int operand_count(PointwiseOp op) {
   return op == PointwiseOp::kSelect ? 3 : 2;
 }
 
-/// Return the values that an instruction reads.
+/// The values that an instruction reads.
 struct Reads {
   int count = 0;
   uint8_t value[3] = {};

@@ -16,9 +16,9 @@ namespace rill::ops {
 void run_pointwise(std::span<const kernels::PointwiseInstr> code, std::span<const View> in,
                    const View& out) noexcept RILL_NONBLOCKING;
 
-/// Lower a node whose inputs are all f32, or those that `inputs` lists, to a pointwise step; of i32
-/// the program reads the nearest floats. f16 is upcast before it and the result downcast after it.
-/// The output keeps the physical order of the largest input.
+/// Lower a node whose inputs are all f32, or those that `inputs` lists, to a pointwise step. The
+/// program reads i32 as the nearest floats. f16 is upcast before it and the result downcast after
+/// it. The output keeps the physical order of the largest input.
 Status lower_pointwise(Lowering& lowering, std::span<const kernels::PointwiseInstr> code,
                        std::span<const int> inputs);
 
@@ -51,7 +51,7 @@ class Pointwise final : public OpBase<Pointwise> {
   std::vector<std::string> details() const override;
 
   /// The bounds, if the output is the input limited by constants: max(x, low), then min(.., high),
-  /// or either alone. Infinite where there is none.
+  /// or either alone. A missing bound is infinite.
   struct Clip {
     float low;
     float high;
@@ -69,7 +69,7 @@ bool assign_registers(int64_t inputs, std::span<const kernels::PointwiseInstr> c
 /// if there are none, or if the program would be too long.
 Status fuse_elementwise(Rewrite& rewrite);
 
-/// Compute a cast of sums of I32 to F32 by a program.
+/// Replace a cast of sums of I32 to F32 by a program.
 Status fuse_nearest_floats(Rewrite& rewrite);
 
 }  // namespace rill::ops

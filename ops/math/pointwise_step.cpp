@@ -28,8 +28,8 @@ void run_pointwise_loops(const PointwiseLoops& loops, int axis, PointwiseArgs* a
 
 namespace {
 
-/// Arguments of one call: a copy of those parts that the program reads. The rest, as long as the
-/// longest program, stays as it is: setting it to zero takes longer than a short step.
+/// The arguments of one call: only those parts of them that the program reads. The rest has space
+/// for the longest program and stays uninitialised: clearing it takes longer than a short step.
 union CallArgs {
   explicit CallArgs(const PointwiseArgs& from) noexcept {
     static_assert(std::is_trivially_copyable_v<PointwiseArgs>);

@@ -35,7 +35,7 @@ struct PointwiseStep {
 
 RILL_STEP_FIELDS(PointwiseStep, run, loops, slices, in, out)
 
-/// Call the kernel for each turn of the loops, from `axis` on; `args` says where its operands lie.
+/// Call the kernel for each iteration of loops `axis` and above; `args` holds the operands.
 void run_pointwise_loops(const PointwiseLoops& loops, int axis, kernels::PointwiseArgs* args,
                          kernels::PointwiseFn run, float* scratch) noexcept RILL_NONBLOCKING;
 

@@ -8,7 +8,7 @@
 
 namespace rill::ops {
 
-/// The kernel's operation for one of ours; nothing if it has none.
+/// Return the kernel's operation for a kind; nothing if it has none.
 std::optional<kernels::PointwiseOp> pointwise_op(BinaryKind kind) RILL_NONBLOCKING;
 std::optional<kernels::PointwiseOp> pointwise_op(UnaryKind kind) RILL_NONBLOCKING;
 

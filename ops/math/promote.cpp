@@ -44,7 +44,7 @@ std::optional<DType> super_type(DType a, DType b) {
   return std::nullopt;
 }
 
-// The largest whole number below which f64 has all.
+// Up to here, f64 represents every whole number.
 constexpr double kMostExact = int64_t{1} << 53;
 
 struct Typed {
@@ -66,8 +66,8 @@ bool keeps_integers(BinaryKind kind, const Fact& floats, bool is_second) {
   return true;
 }
 
-/// Return the type in which PyTorch combines an integer and a float. Its exporter does not write
-/// all types: `arange` has none.
+/// Return the type in which PyTorch combines an integer and a float. Its exporter omits the types
+/// of some operations, such as `arange`.
 std::optional<DType> type_in_pytorch(BinaryKind kind, const Fact& a, const Fact& b) {
   const bool a_whole = is_whole(a.dtype);
   const Fact& whole = a_whole ? a : b;
@@ -100,19 +100,19 @@ Result<Typed> operating_type(LoadCtx& ctx, BinaryKind kind, OutletId wire_a, Out
   }
   const auto super = super_type(a.dtype, b.dtype);
   const auto is_one = [](const Fact& fact) { return fact.konst && fact.konst->volume() == 1; };
-  // Of two numbers without a common type, the first is taken to be written in that of the second.
+  // Without a common type, the first of two numbers takes the type of the second.
   if (!super && !dims && is_one(a) && is_one(b)) return Typed{b.dtype, b.q};
   if (!super) return no_type();
   return Typed{*super, {}};
 }
 
-/// Return whether a constant in f32 would leave the range of the narrow type that an operation has.
+/// Return whether casting a constant to `type`, a narrow float, would overflow.
 bool leaves_range(const Fact& operand, DType type) {
   return operand.konst && is_reduced_float(type) && is_float(operand.dtype) &&
          !is_reduced_float(operand.dtype) && !fits(*operand.konst, type, Fit::kEveryElement);
 }
 
-/// Compute an operation with such a constant in f32, and round the result at the end of a chain.
+/// Compute an operation with such a constant in f32; a cast ends the chain of such operations.
 Result<OutletId> load_binary_in_f32(LoadCtx& ctx, BinaryKind kind, DType type, OutletId a,
                                     OutletId b, std::string_view suffix) {
   RILL_ASSIGN(a, cast_to(ctx, a, DType::kF32));
@@ -148,7 +148,7 @@ Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId
     RILL_ASSIGN(b, cast_to(ctx, b, type.dtype, type.q));
   }
   RILL_ASSIGN(const std::vector<OutletId> aligned, align_ranks(ctx, {a, b}));
-  // PyTorch multiplies and adds booleans in this way.
+  // For booleans, PyTorch's product is a conjunction, and its sum a disjunction.
   if (type.dtype == DType::kBool && kind == BinaryKind::kMul) kind = BinaryKind::kAnd;
   if (type.dtype == DType::kBool && kind == BinaryKind::kAdd) kind = BinaryKind::kOr;
   QParams q = type.q;

@@ -40,7 +40,7 @@ struct Generator {
   }
 };
 
-/// A number unique to the model, for generators without a seed.
+/// Return a number unique to the model, for generators without a seed.
 uint64_t entropy() {
   std::random_device device;
   return (static_cast<uint64_t>(device()) << 32U) | device();

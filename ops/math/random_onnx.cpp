@@ -14,15 +14,15 @@ struct Draw {
   float second = 1.0F;
 };
 
-/// Seeds are floats in ONNX. A seed that is no whole number of this size counts by its bits, so
-/// that 0.25 and 0.75 give different numbers.
+/// Convert a seed, a float in ONNX. The bits of a fractional or very large seed become an integer,
+/// so that 0.25 and 0.75 give different numbers.
 int64_t whole_seed(float seed) {
   constexpr float kMost = 0x1p62F;
   if (std::abs(seed) < kMost && seed == std::trunc(seed)) return static_cast<int64_t>(seed);
   return static_cast<int64_t>(bit_cast<uint32_t>(seed));
 }
 
-/// A node without a seed gives other numbers in every session.
+/// Draw numbers. A node without a seed gives other numbers in every session.
 Result<Value> drawn(OnnxCtx& ctx, const Draw& draw, DType type, const std::vector<Dim>& shape) {
   std::vector<OnnxCtx::Argument> arguments = {
       {"datum_type", Value(std::string(dtype_lower_name(type)))},
@@ -72,7 +72,7 @@ Result<Value> like_input(OnnxCtx& ctx) {
   return drawn(ctx, draw, type, std::vector<Dim>(ctx.fact(x).shape));
 }
 
-/// 1 where a uniform number is below the probability.
+/// Draw 1 with the given probability, else 0.
 Result<Value> bernoulli(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId p = f.arg("input");

@@ -43,7 +43,7 @@ bool supports(ReduceKind kind, DType t) {
   return is_number(t);
 }
 
-/// The input in two parts: `outer` has the kept axes, with those of the output, and `inner` the
+/// A split of the axes: `outer` has the kept axes of the input and of the output, and `inner` the
 /// reduced axes in order.
 struct Split {
   View outer;
@@ -252,7 +252,8 @@ std::vector<AxisTrack> Reduce::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// Sums, products and extremes of f32 run by kernels, whose order a stream must keep.
+/// Make the reduction over a stream. Sums, products and extremes of f32 run by kernels, whose order
+/// a stream must keep.
 OpPtr over_stream(const Reduce& reduce, const Fact& in, const StreamFact& stream) {
   if (in.dtype == DType::kF32 && !is_arg(reduce.kind_of)) {
     return reduce_stream(reduce.kind_of, reduce.reduced, in.rank(), stream);

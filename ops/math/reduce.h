@@ -9,7 +9,7 @@
 
 namespace rill::ops {
 
-/// Sums and products can leave the range of their operands.
+/// Return the precision: sums and products can leave the range of their operands.
 inline Precision precision_of(ReduceKind kind) {
   const bool sums = kind == ReduceKind::kSum || kind == ReduceKind::kProduct;
   return sums ? Precision::kSums : Precision::kFollows;
@@ -21,7 +21,7 @@ inline Precision precision_of(ReduceKind kind) {
 /// argmax: numbers; any, all: bool. argmin and argmax give i64, the others the input's type.
 /// Errors: kShape if there is no such axis; kDType.
 /// Empty axes: sum 0, product 1, max the lowest number, min the highest, any false, all true.
-/// NaN: never the minimum or maximum; of nothing but NaNs, the least or greatest number.
+/// NaN: never the minimum or maximum. If all elements are NaN, as for empty axes.
 /// Stream: pointwise on the axes that are not reduced. Over the streaming axis, of numbers and
 /// bools: known at the end of the stream; static inputs give static results.
 /// Source: NNEF 1.0, `sum_reduce` and similar operators; tract, `tract_core_product_reduce`.

@@ -12,7 +12,7 @@ using kernels::ReduceOp;
 
 namespace {
 
-/// How an operation begins, takes an element `v` into `acc`, and joins two sums, as C.
+/// The C of an operation: its first accumulator, `acc` after an element `v`, and the join of two.
 struct Operation {
   const char* start;
   const char* add;
@@ -37,7 +37,7 @@ Operation operation_of(ReduceOp op, StepWriter& to) {
   }
 }
 
-/// The result of a chain or of lanes, `value`.
+/// Return the statement that returns `value`, the result of a chain or of lanes.
 std::string result_text(const Operation& operation, float scale) {
   const std::string value = str_cat(emit_c::c_float(scale), " * value");
   return operation.watches ? "  return missing ? NAN : " + value + ";\n"
@@ -94,7 +94,7 @@ std::string lanes_function(const ReduceF32Args& args, StepWriter& to) {
                      "}\n");
 }
 
-/// The axes that the kernel takes for others where one of them is alone.
+/// Swap a single inner axis with the outer one, as the kernel does.
 ReduceF32Args normalised(ReduceF32Args a) {
   if (a.inner != 1 || (a.x_outer == 1 && a.x_reduced == 1)) return a;
   a.inner = a.outer;
@@ -107,7 +107,7 @@ ReduceF32Args normalised(ReduceF32Args a) {
 Status write_reduce(const ReduceStep& step, StepWriter& to) {
   ReduceF32Args args = step.args;
   if (step.chains) {
-    // Chains of extremes have the bits of the kernel's, and no factor.
+    // Chains of extremes equal the kernel's, bit for bit, and have no factor.
     args.inner = 1;
     args.scale = 1.0F;
   } else {

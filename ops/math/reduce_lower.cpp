@@ -9,10 +9,11 @@
 #include "ops/math/nest.h"
 #include "ops/math/reduce_step.h"
 
-// The order in which elements are added is fixed by the logical axes and by how many are reduced,
-// never by strides or by the extents of axes that stay: a stream, whose pulses have other extents
-// and sometimes other strides, gives the bits of the whole. Few elements, and axes that are not the
-// last ones, make one chain in ascending order; many elements of the last axes are added by lanes.
+// The order in which elements are added follows from the logical axes and the number of reduced
+// elements, never from strides or from the extents of kept axes. So a stream, whose pulses have
+// other extents and sometimes other strides, gives the bits of the whole run. Few elements, and
+// axes that are not the last ones, make one chain in ascending order; many elements of the last
+// axes use lanes.
 
 namespace rill::ops {
 namespace {
@@ -23,7 +24,7 @@ using kernels::ReduceOp;
 // Below this, lanes would be mostly empty.
 constexpr int64_t kChainElements = 8;
 
-/// Multiply-adds that take as long as one element that is read, as for elementwise operators.
+/// The multiply-adds that take as long as reading one element, as for elementwise operators.
 constexpr double kWorkPerElement = 14;
 
 std::optional<ReduceOp> kernel_op(ReduceKind kind) {

@@ -15,7 +15,7 @@ namespace {
 
 enum class Form : uint8_t { kPlain, kMean, kL1, kL2, kSumSquare, kLogSum };
 
-/// The axes to reduce: all if none are given, or none at all where the node says so.
+/// Return the axes to reduce. Without axes: all, or none if the node says so.
 Result<std::vector<int64_t>> reduced_axes(OnnxCtx& ctx, int rank) {
   std::vector<int64_t> written;
   if (ctx.given("axes")) {
@@ -61,7 +61,7 @@ Result<Value> reduce_as(OnnxCtx& ctx, ReduceKind kind, Form form) {
   RILL_ASSIGN(const bool keep, ctx.boolean("keepdims"));
   Dim count = 1;
   for (const int64_t axis : axes) count *= ctx.fact(x).dim(static_cast<int>(axis));
-  // A root of whole numbers is a real number, whose part behind the point goes at the end.
+  // The L2 norm of integers is computed in reals, and truncated at the end.
   const DType type = ctx.fact(x).dtype;
   const bool as_reals = form == Form::kL2 && is_int(type);
   if (as_reals) {
@@ -105,7 +105,7 @@ Result<Value> arg(OnnxCtx& ctx) {
   return f.value(out);
 }
 
-/// The largest is taken out, so that the exponentials do not overflow.
+/// Compute log(sum(exp(x))) relative to the maximum, so that the exponentials do not overflow.
 Result<Value> log_sum_exp(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("data");
@@ -113,7 +113,7 @@ Result<Value> log_sum_exp(OnnxCtx& ctx) {
   RILL_ASSIGN(const std::vector<int64_t> axes, reduced_axes(ctx, f.rank(x)));
   RILL_ASSIGN(const bool keep, ctx.boolean("keepdims"));
   OutletId most = f.reduce(ReduceKind::kMax, x, axes);
-  // An infinity would make a NaN of the difference.
+  // The difference of two equal infinities would be NaN.
   const OutletId infinite = f.add(make_op<Unary>(UnaryKind::kIsInf, 3.0F), {most});
   most = f.select(infinite, f.number(0.0, most), most);
   const OutletId sum =
@@ -123,7 +123,7 @@ Result<Value> log_sum_exp(OnnxCtx& ctx) {
   return f.value(out);
 }
 
-// Axes are attributes up to the opset `inputs`, and an input from there on.
+// Axes are attributes before the opset `inputs`, and an input from it on.
 #define RILL_ONNX_REDUCE(name, inputs, ...)                                 \
   {"", 1,                                                                   \
    "fragment " name                                                         \

@@ -39,7 +39,7 @@ float start_of() {
   return kOp == ReduceOp::kMax ? -kInfinity : kInfinity;
 }
 
-/// Chains of contiguous elements, which the kernel would add by lanes.
+/// Reduce contiguous elements in ascending order, which the kernel would reduce by lanes.
 template <ReduceOp kOp>
 void run_chains(const ReduceStep& step, const Frame& frame,
                 const Share& share) noexcept RILL_NONBLOCKING {

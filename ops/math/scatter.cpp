@@ -58,11 +58,11 @@ T combined(BinaryKind kind, T a, T b) {
   }
 }
 
-/// Puts element j of one array into place i of another.
+/// Puts element j of one array at index i of another.
 using Store = void (*)(BinaryKind kind, void* to, const void* from, int64_t i,
                        int64_t j) noexcept RILL_NONBLOCKING;
 
-/// The one for the reduction and the type.
+/// Return the function for a reduction and a type.
 Store store_of(const std::string& reduction, DType dtype) {
   Store out = nullptr;
   if (reduction_of(reduction)) {
@@ -80,7 +80,7 @@ Store store_of(const std::string& reduction, DType dtype) {
     using T = decltype(tag);
     out = [](BinaryKind, void* to, const void* from, int64_t i,
              int64_t j) noexcept RILL_NONBLOCKING {
-      // Strings are gone once a plan is prepared; no other type asks for memory here.
+      // Plans hold no strings; no other type allocates here.
       RILL_NOT_IN_STEPS(static_cast<T*>(to)[i] = static_cast<const T*>(from)[j];)
     };
   });
@@ -146,12 +146,12 @@ class ScatterElements final : public OpBase<ScatterElements> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Copy the input, then put each slice of the updates at the place that the last axis of the
-/// indices spells out, in row-major order.
+/// Copy the input, then put each slice of the updates at the place given by the last axis of the
+/// indices, in row-major order.
 /// Shapes: data [D0..Dn], indices [I0..Im, k], updates [I0..Im, Dk..Dn] -> [D0..Dn].
 /// Types, Errors: as for `ScatterElements`; k is a number.
-/// Stream: where the indices count along each axis by its own, as those of y[:, 1:, ::2] = u do, it
-/// is made of slices and selections; refused elsewhere.
+/// Stream: if the indices along each axis are a separate range, as for y[:, 1:, ::2] = u, it
+/// becomes slices and selections; refused otherwise.
 /// Source: ONNX, `ScatterND`; tract, `tract_core_scatter_nd`.
 class ScatterNd final : public OpBase<ScatterNd> {
  public:
@@ -247,7 +247,8 @@ Result<Arguments> arguments_of(LoadCtx& ctx) {
   RILL_ASSIGN(out.reduction, ctx.text("reduction"));
   const DType data = ctx.fact(out.wires[0]).dtype;
   const DType updates = ctx.fact(out.wires[2]).dtype;
-  // Both go to the wider of two floats, or of two integers; otherwise to the input's.
+  // Floats promote to the wider float, integers to the wider integer; otherwise the input's type
+  // wins.
   const bool kin = (is_float(data) && is_float(updates)) || (is_int(data) && is_int(updates));
   const bool wider = kin && dtype_size(updates) > dtype_size(data);
   const QParams q = ctx.fact(out.wires[0]).q;

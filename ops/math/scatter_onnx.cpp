@@ -5,7 +5,7 @@
 namespace rill::ops {
 namespace {
 
-/// Opset 11 has "none" alone, 16 adds sum and product, 18 least and largest.
+/// Return the reduction: opset 11 has only "none", 16 adds sum and product, 18 minimum and maximum.
 Result<std::string> reduction_of(OnnxCtx& ctx) {
   if (!ctx.has("reduction")) return std::string("none");
   return ctx.text("reduction");

@@ -24,12 +24,12 @@
 namespace rill::ops {
 namespace {
 
-/// The indices of exporters are a handful of nodes away from their ranges.
+/// The maximum number of nodes between indices and their ranges; exporters need a handful.
 constexpr int kMostSteps = 24;
 constexpr int64_t kMostPlaces = 1 << 16;
 
-/// The target places of updates along one axis: a list for an axis of known extent, else `count`
-/// places from `begin`.
+/// The target places of updates along one axis: a list if its extent is known, else `count` places
+/// from `begin`, `step` apart.
 struct Course {
   int axis = 0;
   std::vector<int64_t> list;
@@ -49,7 +49,7 @@ bool is_run(const std::vector<int64_t>& list) {
   return true;
 }
 
-/// Reads the courses (target places per axis) of the indices of a `ScatterNd`.
+/// Finds the courses (target places per axis) of the indices of a `ScatterNd`.
 class Courses {
  public:
   explicit Courses(const Rewrite& rewrite) : rewrite_(rewrite), graph_(rewrite.old_graph()) {}
@@ -72,7 +72,7 @@ class Courses {
  private:
   const Dim& extent(int axis) const { return rewrite_.in(0).dim(axis); }
 
-  /// The course that a column of constant indices spells out.
+  /// Return the course of a column of constant indices.
   std::optional<Course> of_table(const Tensor& table, int axis, int column) const {
     const View view = table.view();
     if (view.volume() > kMostPlaces) return std::nullopt;
@@ -93,7 +93,7 @@ class Courses {
     return fits ? of_list(axis, std::move(list)) : std::nullopt;
   }
 
-  /// The course that one input of the concatenation of indices counts.
+  /// Return the course of one input of the concatenation of indices.
   std::optional<Course> of_part(int axis, int places) const {
     OutletId wire = rewrite_.input(1);
     if (places > 1) {
@@ -195,7 +195,7 @@ class Courses {
     return out;
   }
 
-  /// A run that begins within the axis.
+  /// Return the course of a run that begins within the axis.
   std::optional<Course> of_run(int axis, Dim begin, const Dim& count, int64_t step) const {
     const SymbolScope& scope = rewrite_.scope();
     if (step < 1) return std::nullopt;
@@ -210,13 +210,12 @@ class Courses {
   const Graph& graph_;
 };
 
-/// Puts updates at places of the data.
+/// Builds the graph that puts updates at places of the data.
 class Placing {
  public:
   explicit Placing(Rewrite* rewrite) : rewrite_(*rewrite) {}
 
-  /// Put them along the axes of `courses` from the one at `at` on. Nothing where that is no slice
-  /// and no selection.
+  /// Put updates along the axes of `courses[at..]`. Nothing if slices and selections cannot do it.
   Result<std::optional<OutletId>> put(OutletId data, OutletId updates,
                                       const std::vector<Course>& courses, size_t at) {
     if (at == courses.size()) return std::optional(updates);
@@ -260,7 +259,7 @@ class Placing {
     return cut(data, course.axis, Dim(course.list.front()), Dim(course.list.back() + 1));
   }
 
-  /// Return the concat of the data before `begin`, the updates, and the data from `end` on.
+  /// Return the concat of the data before `begin`, the updates, and the data after `end`.
   Result<OutletId> joined(OutletId data, OutletId updates, int axis, const Dim& begin,
                           const Dim& end) {
     const Dim extent = rewrite_.new_fact(data).dim(axis);
@@ -317,7 +316,7 @@ class Placing {
     return found(joined(data, updates, course.axis, course.begin, course.end()));
   }
 
-  /// The end as a number, where places behind the axis do not matter: of min(c, extent), it is c.
+  /// Return the end as a number if places past the axis do not matter: c for min(c, extent).
   std::optional<Dim> fixed_end(const Course& course, const Dim& extent) const {
     const Dim end = rewrite_.scope().simplify(course.end());
     if (end.is_const()) return end;
@@ -349,7 +348,7 @@ class Placing {
     return mask ? add(make_op<Select>(), {*mask, updates, data}) : Result<OutletId>(updates);
   }
 
-  /// Count places along the axis of a course, as one axis of the data.
+  /// Return the places 0, 1, ... along the axis of a course, with the rank of the data.
   Result<OutletId> places_of(OutletId data, const Course& course, const Dim& count) {
     RILL_ASSIGN(const OutletId places, add(make_op<Range>(Dim(0), count, 1), {}));
     std::vector<Dim> shape(rewrite_.new_fact(data).shape.size(), Dim(1));
@@ -391,8 +390,8 @@ class Placing {
     return mask;
   }
 
-  /// Whether a place is one of a course that ends in front of the last places: counts of its
-  /// frames are no less than 0, and padding is.
+  /// Return whether a place belongs to a course that ends before the last `behind` places: its
+  /// frames count from 0, and padding is -1.
   Result<std::optional<OutletId>> padded_mask(OutletId data, const Course& course,
                                               int64_t behind) {
     RILL_ASSIGN(OutletId places, places_of(data, course, course.count));
@@ -409,8 +408,8 @@ class Placing {
                {x});
   }
 
-  /// Frame i of the updates at place begin + i * step, and repeated up to the next one; padding in
-  /// front of the first and behind the last one.
+  /// Move frame i of the updates to place begin + i * step, repeat it up to the next frame, and pad
+  /// before the first and after the last one.
   Result<OutletId> moved_apart(OutletId updates, const Course& course, const Dim& extent,
                                int64_t behind) {
     const int axis = course.axis;

@@ -16,8 +16,8 @@ Result<Value> where(OnnxCtx& ctx) {
   return ctx.add_value(make_op<Select>(), wires);
 }
 
-/// Indices may be of any type of numbers, negative ones count from the end, and others give `off`
-/// everywhere. Both values come from a list of two, of any type.
+/// Read OneHot. Indices may be of any type of numbers, and negative ones count from the end; those
+/// out of range give `off` everywhere. Both values, of any type, come from a list.
 Result<Value> one_hot(OnnxCtx& ctx) {
   Formula f(ctx);
   OutletId indices = f.cast(f.arg("indices"), DType::kI64);
@@ -37,7 +37,7 @@ Result<Value> one_hot(OnnxCtx& ctx) {
   return f.value(f.select(hit, on, off));
 }
 
-/// Ones where the column is the row plus `k`.
+/// Read EyeLike: ones where the column is the row plus `k`.
 Result<Value> eye_like(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("input");
@@ -57,7 +57,7 @@ Result<Value> eye_like(OnnxCtx& ctx) {
   return f.value(f.cast(f.binary(BinaryKind::kEq, columns, rows), type));
 }
 
-/// Inference drops nothing, and the mask keeps everything.
+/// Read Dropout: inference drops nothing, and the mask keeps everything.
 Result<Value> dropout(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("data");

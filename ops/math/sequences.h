@@ -15,9 +15,9 @@ struct Sequences {
 /// Return which entries lie within their sequence: bools of the rank of x, with extent 1 on all
 /// axes but two.
 OutletId within(Formula& f, OutletId x, const Sequences& sequences);
-/// Reverse each sequence; entries after it stay.
+/// Reverse each sequence, and keep the entries after it.
 OutletId turned(Formula& f, OutletId x, const Sequences& sequences);
-/// Take the last entry of each sequence, with extent 1 along time; the first of an empty one.
+/// Return the last entry of each sequence, with extent 1 along time; the first of an empty one.
 OutletId last_of(Formula& f, OutletId x, const Sequences& sequences);
 
 }  // namespace rill::ops

@@ -1,4 +1,4 @@
-// Reads ONNX's operators with a length or a place for each entry of the batch.
+// Reads ONNX's operators with a length or a position for each entry of the batch.
 
 #include "ops/array/common.h"
 #include "ops/math/sequences.h"
@@ -6,7 +6,7 @@
 namespace rill::ops {
 namespace {
 
-/// Lengths that are known are no longer than an axis whose extent is.
+/// Check that known lengths fit an axis of known extent.
 Status check_lengths(const TensorPtr& lengths, const Dim& frames) {
   const auto most = frames.to_int();
   if (!lengths || !most) return {};
@@ -37,7 +37,7 @@ Result<Value> reverse_sequence(OnnxCtx& ctx) {
   return f.value(turned(f, x, sequences));
 }
 
-/// Write entries into a cache, from a place on that each entry of the batch has.
+/// Write entries into a cache, from the position given for each entry of the batch.
 Result<Value> tensor_scatter(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId cache = f.arg("past_cache");

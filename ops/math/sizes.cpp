@@ -11,13 +11,13 @@
 namespace rill::ops {
 namespace {
 
-/// Return a product without the common divisor of its factors.
+/// Return number / divisor, as a whole size if the division is exact.
 std::optional<SizeRatio> reduced(const Dim& number, int64_t divisor) {
   const auto whole = exact_div(number, Dim(divisor));
   return whole ? size_of(*whole) : size_of(number, divisor);
 }
 
-/// Return whether floats hold one factor, and the other is a constant that is rounded to a float
+/// Return whether one factor is exact in floats and the other is a constant, rounded to a float
 /// once.
 bool is_scaled(const SizeTrace& trace, const SizeRatio& a, const SizeRatio& b) {
   return (a.is_binary() && trace.in_fact(1).konst) || (b.is_binary() && trace.in_fact(0).konst);
@@ -42,7 +42,7 @@ std::optional<SizeRatio> quotient_of(const SizeRatio& a, const SizeRatio& b) {
   return reduced(number, a.divisor * std::abs(*by));
 }
 
-/// Sums of two rounded parts may miss a whole number by a bit.
+/// Add or subtract. The sum of two rounded parts may miss a whole number by a bit.
 std::optional<SizeRatio> sum_of(const SizeRatio& a, const SizeRatio& b, int64_t sign) {
   if (!a.is_whole() && !b.is_whole() && !(a.is_binary() && b.is_binary())) return std::nullopt;
   const Dim number = a.number * Dim(b.divisor) + Dim(sign) * b.number * Dim(a.divisor);
@@ -99,12 +99,12 @@ std::optional<Dim> combined(BinaryKind kind, const Dim& a, const Dim& b) {
 
 namespace {
 
-/// Round to the nearest integer, ties upwards.
+/// Round half up.
 Dim rounded_up(const SizeRatio& from) {
   return floor_div(Dim(2) * from.number + Dim(from.divisor), 2 * from.divisor);
 }
 
-/// As above, ties to even.
+/// Round half to even.
 Dim rounded_even(const SizeRatio& from) {
   const Dim up = rounded_up(from);
   if (from.divisor % 2 != 0) return up;
@@ -150,7 +150,7 @@ std::optional<SizeRatio> Binary::size(const SizeTrace& trace) const {
   const Dim by = trace.scope().simplify(second->number);
   const bool divides = kind_of == BinaryKind::kDiv || kind_of == BinaryKind::kFloorDiv;
   if (divides && !by.is_const()) trace.divides(by);
-  // Integers round to zero, like expressions if neither operand is negative.
+  // Integers round to zero, as expressions do if neither operand is negative.
   if (kind_of == BinaryKind::kDiv && trace.in_type(0) != DType::kDim) {
     const auto positive = [&](const Dim& dim) { return trace.scope().proves_ge(dim, Dim(0)); };
     if (!positive(first->number) || !positive(by)) return std::nullopt;

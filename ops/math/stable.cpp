@@ -22,7 +22,7 @@ bool only_moves(const Op& op) {
 
 namespace {
 
-/// The node that makes a wire, up to slices and other operators that only move frames.
+/// The producer of a wire, upstream of slices and other operators that only move frames.
 struct Origin {
   const Node* node = nullptr;
   std::vector<const Op*> moves;  ///< the last one first
@@ -61,7 +61,7 @@ bool is_all(const Fact& fact, double number) {
   return found && *found == number;
 }
 
-/// The input to which 1 is added, if the node is such a sum.
+/// Return the index of the other operand if the node adds 1.
 std::optional<size_t> beside_one(const Graph& graph, const Origin& origin) {
   if (!is_sum(origin)) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
@@ -71,8 +71,8 @@ std::optional<size_t> beside_one(const Graph& graph, const Origin& origin) {
   return std::nullopt;
 }
 
-/// Find the nodes of one kind whose results are added, up to moves; empty where one is stretched or
-/// of another kind.
+/// Return the operands of a sum, up to moves, if all are nodes of one kind and have the shape of
+/// the sum; else an empty list.
 std::vector<Origin> sides_of(const Graph& graph, const Origin& sum, UnaryKind kind) {
   std::vector<Origin> sides;
   if (!is_sum(sum)) return sides;
@@ -120,7 +120,7 @@ bool have_one_subtrahend(const Graph& graph, const std::vector<Origin>& sides) {
   return nodes[0]->inputs[1] == nodes[1]->inputs[1];
 }
 
-/// log(x + 1), log(exp(x) + 1), or log(exp(a) + exp(b)).
+/// Replace log(x + 1), log(exp(x) + 1), or log(exp(a) + exp(b)).
 Status stable_log(Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
   const Origin sum = origin_of(graph, rewrite.input(0));
@@ -133,7 +133,7 @@ Status stable_log(Rewrite& rewrite) {
   }
   const std::vector<Origin> powers = sides_of(graph, sum, UnaryKind::kExp);
   if (!powers.empty()) {
-    // `stable_sum` takes all of m + log(exp(a - m) + exp(b - m)).
+    // `stable_sum` replaces m + log(exp(a - m) + exp(b - m)) as a whole.
     if (have_one_subtrahend(graph, powers)) return {};
     RILL_ASSIGN(const OutletId a, moved_input(rewrite, powers[0], 0, "_a"));
     RILL_ASSIGN(const OutletId b, moved_input(rewrite, powers[1], 0, "_b"));
@@ -151,7 +151,7 @@ Status stable_log(Rewrite& rewrite) {
   return rewrite.replace_by(make_op<Unary>(UnaryKind::kLog1p), {x});
 }
 
-/// sqrt(a^2 + b^2) of two wires of one shape.
+/// Replace sqrt(a^2 + b^2) of two wires of one shape.
 Status stable_root(Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
   const Origin sum = origin_of(graph, rewrite.input(0));
@@ -178,7 +178,7 @@ const Node* made_by(const Graph& graph, OutletId wire, BinaryKind kind) {
   return node.op->name() == Binary(kind).name() ? &node : nullptr;
 }
 
-/// Whether a wire is a / b, or a times the inverse of a power of two.
+/// Return whether a wire is a / b, or a times the inverse of a power of two.
 bool is_quotient(const Graph& graph, OutletId wire, OutletId a, OutletId b) {
   const Node* over = made_by(graph, wire, BinaryKind::kDiv);
   if (over) return over->inputs[0] == a && same_operand(graph, over->inputs[1], b);
@@ -190,7 +190,7 @@ bool is_quotient(const Graph& graph, OutletId wire, OutletId a, OutletId b) {
   return by && divisor && *by * *divisor == 1.0 && std::abs(std::frexp(*by, &exponent)) == 0.5;
 }
 
-/// Whether a wire is 0, or 0 times another.
+/// Return whether a wire is 0, or 0 times another.
 bool is_zero(const Graph& graph, OutletId wire) {
   if (is_all(graph.fact(wire), 0.0)) return true;
   const Node* times = made_by(graph, wire, BinaryKind::kMul);
@@ -202,7 +202,7 @@ const Node* selection(const Graph& graph, OutletId wire) {
   return node.op->name() == Select().name() ? &node : nullptr;
 }
 
-/// The wire that is compared with 0; nothing for other conditions.
+/// Return the wire that a condition compares with 0 (x < 0); nothing for other conditions.
 std::optional<OutletId> below_zero(const Graph& graph, OutletId condition) {
   const Node* less = made_by(graph, condition, BinaryKind::kLt);
   return less && is_zero(graph, less->inputs[1]) ? std::optional(less->inputs[0]) : std::nullopt;
@@ -214,7 +214,7 @@ std::optional<OutletId> above_zero(const Graph& graph, OutletId condition) {
   return more && is_zero(graph, more->inputs[1]) ? std::optional(more->inputs[0]) : std::nullopt;
 }
 
-/// Whether a wire is another one plus `sign` times pi, as near as its type has it.
+/// Return whether a wire is a start plus `sign` times pi, up to the precision of its type.
 bool is_turned(const Graph& graph, OutletId wire, double sign, const auto& is_start) {
   for (const BinaryKind kind : {BinaryKind::kAdd, BinaryKind::kSub}) {
     const Node* sum = made_by(graph, wire, kind);
@@ -226,7 +226,7 @@ bool is_turned(const Graph& graph, OutletId wire, double sign, const auto& is_st
   return false;
 }
 
-/// Whether a wire is `start` plus pi where x is not negative, and less pi where it is.
+/// Return whether a wire is a start plus pi if x >= 0, and minus pi if x < 0.
 bool is_turned_by_side(const Graph& graph, OutletId wire, OutletId x, const auto& is_start) {
   const Node* choice = selection(graph, wire);
   if (!choice) return false;
@@ -236,7 +236,7 @@ bool is_turned_by_side(const Graph& graph, OutletId wire, OutletId x, const auto
          is_turned(graph, choice->inputs[below ? 1 : 2], -1, is_start);
 }
 
-/// The node x / y of atan(x / y).
+/// Return the node x / y of atan(x / y).
 const Node* ratio_of_angle(const Graph& graph, OutletId wire) {
   const Node* angle = made_by(graph, wire, UnaryKind::kAtan);
   return angle ? made_by(graph, angle->inputs[0], BinaryKind::kDiv) : nullptr;
@@ -247,7 +247,7 @@ Status replace_by_angle(Rewrite& rewrite, const Node& ratio) {
                             {rewrite.mapped(ratio.inputs[0]), rewrite.mapped(ratio.inputs[1])});
 }
 
-/// atan(x / y) + (y < 0 ? (x < 0 ? -pi : pi) : 0)
+/// Replace atan(x / y) + (y < 0 ? (x < 0 ? -pi : pi) : 0).
 Status angle_of_sum(Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
   for (int i = 0; i < 2; ++i) {
@@ -306,7 +306,7 @@ Status save_stable(SaveCtx& ctx, UnaryKind kind, const std::string& x) {
   const std::vector<int64_t> units(static_cast<size_t>(fact.rank()), 1);
   RILL_ASSIGN(const Tensor aligned, number.reshaped(units));
   RILL_ASSIGN(const std::string literal, ctx.literal(aligned));
-  // A constant stands where it is used first.
+  // Constants are written in the order of their first use.
   if (kind == UnaryKind::kLog1p) {
     const std::string one = ctx.temp("one", literal);
     ctx.assign(str_cat("log(", ctx.temp("sum", str_cat("add(", x, ", ", one, ")")), ")"));

@@ -15,29 +15,29 @@ namespace rill::ops {
 /// Return whether an operator only moves frames.
 bool only_moves(const Op& op);
 
-/// Recognise log(x + 1), log(exp(x) + 1), log(exp(a) + exp(b)), log(sigmoid(x)) and sqrt(a^2 + b^2)
-/// behind the node of a function.
+/// Replace log or sqrt if it completes log(x + 1), log(exp(x) + 1), log(exp(a) + exp(b)),
+/// log(sigmoid(x)) or sqrt(a^2 + b^2).
 Status stable_function(UnaryKind kind, Rewrite& rewrite);
 
-/// Recognise exp(x) - 1 behind the node of an operation whose second operand is this number.
+/// Replace an operation with the constant operand `second` if it completes exp(x) - 1.
 Status stable_difference(BinaryKind kind, double second, Rewrite& rewrite);
 
-/// Recognise m + log(exp(a - m) + exp(b - m)) behind the node of a sum: log(exp(a) + exp(b)),
-/// whatever m is; and the angle of a point, atan(x / y) + 0, pi or -pi.
+/// Replace a sum if it is m + log(exp(a - m) + exp(b - m)) for any m, by log(exp(a) + exp(b)); or
+/// if it is the angle of a point: atan(x / y) plus 0, pi or -pi.
 Status stable_sum(Rewrite& rewrite);
 
-/// Recognise m + log(..exp(x - m)..) behind the node of a sum, m a maximum of x and maybe others,
-/// as logsumexp and its running form are written out. x - m is NaN where both are one infinity; the
-/// differences are taken from a finite number there, so that the sum is 0 or infinite, and the
-/// result that infinity. Source: PyTorch, `logsumexp`.
+/// Replace the maximum in m + log(..exp(x - m)..) by a finite one; m is a maximum of x and maybe of
+/// other values. Exporters write logsumexp and its running form so. x - m is NaN if both are the
+/// same infinity; with a finite m the sum is 0 or infinite, and the result is that infinity.
+/// Source: PyTorch, `logsumexp`.
 Status stable_shift(Rewrite& rewrite);
 
-/// Recognise a - floor(a / b) * b and a - trunc(a / b) * b behind the node of a difference, whose
-/// quotients round to other whole numbers where they are large.
+/// Replace a difference if it is a - floor(a / b) * b or a - trunc(a / b) * b: large quotients
+/// round to wrong whole numbers.
 Status stable_rest(Rewrite& rewrite);
 
-/// Recognise the angle of a point behind the node of a selection, as exporters write atan2(x, y) by
-/// atan(x / y), which is NaN at (0, 0).
+/// Replace a selection if it is the angle of a point: exporters write atan2(x, y) as atan(x / y),
+/// which is NaN at (0, 0).
 Status stable_angle(Rewrite& rewrite);
 
 /// Write log(x + 1) or exp(x) - 1.

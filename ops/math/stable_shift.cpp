@@ -15,7 +15,7 @@ namespace {
 /// typical hand-written sums. Larger sums stay unchanged.
 constexpr size_t kMostNodes = 512;
 
-/// The node that makes a wire, up to operators that only move frames.
+/// Return the producer of a wire, upstream of operators that only move frames.
 OutletId behind_moves(const Graph& graph, OutletId wire) {
   while (only_moves(*graph.node(wire.node).op)) wire = graph.node(wire.node).inputs[0];
   return wire;
@@ -33,18 +33,18 @@ double largest(DType type) {
                              : static_cast<double>(std::numeric_limits<float>::max());
 }
 
-/// A sum of powers of differences from a maximum, and the same sum with a maximum that is finite.
+/// Rewrites a sum of exp(x - maximum) with a maximum that is finite.
 class Sums {
  public:
   Sums(Rewrite* rewrite, OutletId maximum) : rewrite_(*rewrite), maximum_(maximum) {}
 
-  /// Write a wire again with the finite maximum. Nothing if it holds no power.
+  /// Return a copy of a wire with the finite maximum; nothing if it contains no such power.
   Result<std::optional<OutletId>> finite(OutletId wire) {
     const auto known = made_.find(wire);
     if (known != made_.end()) return known->second;
     is_too_large_ |= made_.size() >= kMostNodes;
     if (is_too_large_) return std::optional<OutletId>();
-    // Its own inputs do not lead back to it.
+    // A graph has no cycles: the wire's inputs do not lead back to it.
     made_[wire] = std::nullopt;
     RILL_ASSIGN(const std::optional<OutletId> out, written(wire));
     made_[wire] = out;

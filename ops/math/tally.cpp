@@ -37,7 +37,7 @@ Status PulseTally::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "a reduction of a stream has memory: it runs in a plan only");
 }
 
-/// A whole reduction of f16 becomes one of f32 between casts, whose order a stream must keep.
+/// Fuse like a whole reduction: f16 becomes f32 between casts, and the stream keeps the order.
 Status PulseTally::fuse(Rewrite& rewrite) const {
   const auto which = static_cast<ReduceKind>(kind);
   const Fact& in = rewrite.in(0);
@@ -48,7 +48,7 @@ Status PulseTally::fuse(Rewrite& rewrite) const {
 
 namespace {
 
-/// A row-major operand seen with other extents.
+/// View a row-major operand with other extents.
 Operand seen_as(const Operand& x, std::vector<int64_t> shape) {
   Operand out = x;
   out.rank = static_cast<int>(shape.size());

@@ -14,8 +14,8 @@ namespace {
 
 bool is_largest(ReduceKind kind) { return kind == ReduceKind::kMax || kind == ReduceKind::kArgMax; }
 
-/// State per output: the number of elements seen, the chosen one, and a number of at most eight
-/// bytes.
+/// The state of an output: the number of elements seen, the index of the chosen one, and a number
+/// of at most eight bytes.
 struct Kept {
   int64_t seen;
   int64_t index;

@@ -33,7 +33,8 @@ Tensor boolean(std::vector<int64_t> shape, const std::vector<int>& values) {
 
 Tensor typed(DType dtype, std::vector<int64_t> shape, const std::vector<double>& values) {
   if (dtype == DType::kI64 || dtype == DType::kU64) {
-    // Through f64 the largest would lose digits; the tables hold none beyond 2^53 but the limits.
+    // Through f64, the largest integers would lose digits; tables hold none beyond 2^53 except
+    // limits.
     Tensor out = std::move(Tensor::zeros(DType::kI64, shape)).value();
     for (size_t i = 0; i < values.size(); ++i) {
       const double v = values[i];
@@ -183,7 +184,7 @@ void expect_near(const Tensor& got, const Tensor& want, double atol, double rtol
 
 namespace {
 
-/// The tensor with its axes in another order, which `perm` brings back to the first one.
+/// Return the tensor with its axes in another physical order, which `perm` reverses.
 Tensor reordered(const Tensor& tensor, const std::vector<int64_t>& order,
                  std::vector<int64_t>* perm) {
   perm->assign(order.size(), 0);
@@ -256,7 +257,7 @@ void expect_load_error(const std::vector<Input>& inputs, std::string_view statem
 
 namespace {
 
-/// Frames [from, to) of a tensor; those it does not have are NaN.
+/// Return frames [from, to) of a tensor; missing frames are NaN.
 Tensor frames(const Tensor& tensor, int axis, int64_t from, int64_t to) {
   std::vector<int64_t> shape = tensor.shape();
   shape[static_cast<size_t>(axis)] = to - from;

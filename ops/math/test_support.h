@@ -47,8 +47,8 @@ void expect_load_error(const std::vector<Input>& inputs, std::string_view statem
 
 /// Infer and evaluate one op.
 Result<std::vector<Tensor>> eval(const Op& op, const std::vector<Tensor>& inputs);
-/// Prepare and run a graph, its symbols bound by the shapes of the inputs. `weights`: in how few
-/// bits, if not as they are.
+/// Prepare and run a graph whose symbols are bound by the shapes of the inputs. `weights`: the
+/// formats of quantised weights, if any.
 Result<std::vector<Tensor>> run(const Graph& graph, const std::vector<Tensor>& inputs,
                                 bool optimize = true, WeightChoice* weights = nullptr);
 

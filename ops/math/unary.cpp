@@ -88,7 +88,7 @@ bool supports(UnaryKind kind, DType t) {
   }
 }
 
-/// The functions in the C library, for the types that the f32 kernels do not serve.
+/// Functions of the C library, for the types that the f32 kernels do not serve.
 RILL_NOT_IN_STEPS_BEGIN
 Status eval_dims(UnaryKind kind, const View& x, const View& out) RILL_NONBLOCKING {
   Status status;
@@ -291,7 +291,7 @@ Result<Value> load_kind(LoadCtx& ctx, UnaryKind kind) {
   RILL_ASSIGN(OutletId x, plain_wire(ctx, "x"));
   const DType dtype = ctx.fact(x).dtype;
   if (is_whole(dtype) && !supports(kind, dtype) && means_pytorch(ctx.graph())) {
-    // PyTorch has such functions of integers in f32.
+    // PyTorch computes such functions of integers in f32.
     RILL_ASSIGN(x, cast_to(ctx, x, DType::kF32));
   }
   return ctx.add_value(make_op<Unary>(kind), {x});

@@ -34,7 +34,7 @@ class Unary final : public OpBase<Unary> {
   Cost cost(FactSpan in, FactSpan out) const override;
   OpTraits traits() const override {
     const bool leaks = kind_of == UnaryKind::kLeakyRelu && alpha > 0.0F && alpha <= 1.0F;
-    // The difference of 1 and erf(x) is lost where erf(x) is rounded.
+    // 1 - erf(x) cancels: the rounding error of erf(x) remains.
     const bool grows = kind_of == UnaryKind::kSquare || kind_of == UnaryKind::kExp ||
                        kind_of == UnaryKind::kSinh || kind_of == UnaryKind::kCosh ||
                        kind_of == UnaryKind::kErf;

@@ -28,7 +28,7 @@ Result<Value> relu(OnnxCtx& ctx) {
   return as_value(numpy_binary(ctx, BinaryKind::kMax, x, zero));
 }
 
-/// max(0, min(1, alpha x + beta)), in which a NaN stays.
+/// Compute max(0, min(1, alpha x + beta)); NaN stays.
 Result<Value> hard_sigmoid(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
@@ -40,7 +40,7 @@ Result<Value> hard_sigmoid(OnnxCtx& ctx) {
   return f.value(f.binary(BinaryKind::kMax, below, f.number(0.0, x)));
 }
 
-/// x/2 (1 + erf(x / sqrt 2)), or with a hyperbolic tangent instead.
+/// Compute x/2 (1 + erf(x / sqrt 2)), or its approximation by a hyperbolic tangent.
 Result<Value> gelu_of(Formula& f, OutletId x, bool approximate) {
   if (approximate) return f.value(f.add(make_op<Unary>(UnaryKind::kGeluApprox), {x}));
   const OutletId bent = f.unary(UnaryKind::kErf, f.times(x, f.number(0.70710678118654752, x)));
@@ -60,7 +60,7 @@ Result<Value> gelu(OnnxCtx& ctx) {
   return gelu_of(f, x, approximate == "tanh");
 }
 
-/// A bias goes in front, as exporters fuse it.
+/// Compute GELU of x, or of x plus a bias: exporters fuse the sum.
 template <bool kApproximate>
 Result<Value> gelu_of_sum(OnnxCtx& ctx) {
   Formula f(ctx);
@@ -69,7 +69,7 @@ Result<Value> gelu_of_sum(OnnxCtx& ctx) {
   return gelu_of(f, x, kApproximate);
 }
 
-/// x above alpha, else 0.
+/// Compute x if x > alpha, else 0.
 Result<Value> thresholded_relu(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
@@ -79,8 +79,8 @@ Result<Value> thresholded_relu(OnnxCtx& ctx) {
   return f.value(f.select(above, x, f.number(0.0, x)));
 }
 
-/// Numbers beyond lambd brought closer to 0 by bias, the others 0. Whole numbers are real ones in
-/// between, as both may be.
+/// Move numbers beyond +-lambd towards 0 by bias, and set the others to 0. Integers are computed as
+/// reals, because both parameters may be fractions.
 Result<Value> shrink(OnnxCtx& ctx) {
   Formula f(ctx);
   OutletId x = f.arg("X");
@@ -97,8 +97,8 @@ Result<Value> shrink(OnnxCtx& ctx) {
   return f.value(is_int(type) ? f.cast(out, type) : out);
 }
 
-/// x tanh(log(1 + e^x)), which is x n / (n + 2) with n = e^x (e^x + 2). The quotient is 1 in f16
-/// beyond 5 and in f32 beyond 20, where n is still in range.
+/// Compute x tanh(log(1 + e^x)) as x n / (n + 2) with n = e^x (e^x + 2). The quotient rounds to 1
+/// in f16 beyond 5 and in f32 beyond 20, where n is still in range.
 Result<Value> mish(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");

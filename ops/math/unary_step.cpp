@@ -61,7 +61,7 @@ void change_elements(UnaryKind kind, float alpha, const View& x, const View& out
     nothing.data = &no;
     return combine_elements(BinaryKind::kEq, x, nothing, out);
   }
-  // NaN alone is not itself.
+  // Only NaN differs from itself.
   if (kind == UnaryKind::kIsNan) return combine_elements(BinaryKind::kNe, x, x, out);
   if (kind == UnaryKind::kIsInf) return test_infinities(alpha, x, out);
   change_numbers(kind, alpha, x, out);

@@ -14,7 +14,7 @@ struct UnaryArgs {
 };
 RILL_STEP_FIELDS(UnaryArgs, kind, alpha, x, out)
 
-/// Change numbers or bools of one type and shape; tests of numbers give bools.
+/// Map numbers or bools of one type and shape; tests of numbers give bools.
 void change_elements(UnaryKind kind, float alpha, const View& x, const View& out) RILL_NONBLOCKING;
 
 void run_unary(const UnaryArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;

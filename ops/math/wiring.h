@@ -21,12 +21,12 @@ class Wiring {
   /// Record a failure; the first one counts.
   void fail_with(Status status);
   LoadCtx& ctx() { return ctx_; }
-  /// The fact of a wire; that of an empty f32 scalar once something has failed.
+  /// Return the fact of a wire; that of an empty f32 scalar once something has failed.
   const Fact& fact(OutletId wire) const;
   DType dtype(OutletId wire) const { return fact(wire).dtype; }
   int rank(OutletId wire) const { return fact(wire).rank(); }
 
-  /// Read an argument of the call; block-quantised constants are expanded.
+  /// Read an argument of the call, with block-quantised constants expanded.
   OutletId arg(const char* name);
   /// Read an optional argument: invalid if it is not given.
   OutletId optional_arg(const char* name);
@@ -35,13 +35,13 @@ class Wiring {
   OutletId add(OpPtr op, WireList inputs);
   /// Add the node that carries the operator's name.
   OutletId unary(UnaryKind kind, OutletId x);
-  /// Combine two wires; lower ranks get unit axes behind, one-element constants the other's type.
+  /// Combine two wires: append unit axes to lower ranks, and cast one-element constants.
   OutletId binary(BinaryKind kind, OutletId a, OutletId b);
   OutletId plus(OutletId a, OutletId b) { return binary(BinaryKind::kAdd, a, b); }
   OutletId minus(OutletId a, OutletId b) { return binary(BinaryKind::kSub, a, b); }
   OutletId times(OutletId a, OutletId b) { return binary(BinaryKind::kMul, a, b); }
   OutletId cast(OutletId x, DType to, QParams q = {});
-  /// Sum over axes, which stay with extent 1.
+  /// Sum over axes, which keep extent 1.
   OutletId sum(OutletId x, std::vector<int64_t> axes);
   OutletId mean(OutletId x, std::vector<int64_t> axes);
   OutletId slice(OutletId x, int axis, const Dim& begin, const Dim& end);

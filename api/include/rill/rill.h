@@ -242,10 +242,9 @@ RILL_API rill_status rill_model_set_shapes(rill_model* model, const rill_view* i
  *  max_latency the delay plus pulse - 1. `rill_plan_stream` gives the chosen pulse.
  *  Errors: RILL_E_PULSE, with every node that cannot stream, the reason and a remedy. */
 RILL_API rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse);
-/** Run the model over windows of left + step + right frames of the symbol (null: "S"), with zeros
- *  before and after the stream. Each step outputs the `step` frames in the middle of its window; an
- *  output without the symbol gets one row per window. The frames differ from the whole run's.
- *  Errors: RILL_E_PULSE, _STATE, _SYMBOL. */
+/** Run the model over windows of left + step + right frames of the symbol (null: "S"), padded with
+ *  zeros. Each window gives its middle `step` frames, and one row of outputs without the symbol.
+ *  These differ from the whole run's. Errors: RILL_E_PULSE, _STATE, _SYMBOL. */
 RILL_API rill_status rill_model_window(rill_model* model, const char* symbol, int64_t left,
                                        int64_t step, int64_t right);
 
@@ -575,11 +574,10 @@ RILL_API rill_status rill_pull(rill_session* session, size_t output, const rill_
                                int64_t* given) RILL_REAL_TIME;
 /** End the stream: all frames have been pushed. rill_pull then gives the tail. Outputs that do not
  *  stream are final when all others have been pulled.
- *  Real-time: yes. Errors: RILL_E_SHAPE if the numbers of frames of two inputs do not fit together,
- *  or if the model has no output for a stream of this length; RILL_E_STATE if it was called before,
- *  or if the session continues a saved stepped stream whose last step had to know the end (see
- *  rill_step_partial). After an error, the stream accepts more frames, unless rill_finish had
- *  already succeeded. */
+ *  Real-time: yes. Errors: RILL_E_SHAPE if the frames of two inputs do not fit together, or if the
+ *  model has no output for a stream of this length; RILL_E_STATE if it was called before, or if the
+ *  session continues a saved stepped stream whose last step had to know the end (see
+ *  rill_step_partial). After an error, more frames may follow, except after an earlier call. */
 RILL_API rill_status rill_finish(rill_session* session) RILL_REAL_TIME;
 
 /** Return the most bytes that rill_state_save writes, valid until a state is loaded. */
