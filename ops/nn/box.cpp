@@ -23,7 +23,7 @@ struct SumPool final : OpBase<SumPool> {
   Window window;
   bool normalize = false;
   bool count_padding = true;
-  /// Made by pulsing only: the taps outside of the stream are not counted.
+  /// Set by pulsing only: taps outside of the stream are not counted.
   struct Counted {
     int64_t axis = -1;   ///< spatial; -1: nothing is counted
     int64_t before = 0;  ///< padding
@@ -146,7 +146,7 @@ struct SumPool final : OpBase<SumPool> {
   }
 };
 
-/// The taps of a window that lie in the stream.
+/// Counts the taps of a window that lie within the stream.
 class TapCounter {
  public:
   TapCounter(const SumPool& op, const EvalCtx& ctx) : op_(op), counts_(op.counted.axis >= 0) {
@@ -155,7 +155,7 @@ class TapCounter {
     const int64_t position = ctx.clock ? ctx.clock->position(frames) : 0;
     const Checked first =
         (checked(position) - op.counted.delay) * op.window.stride[at()] - op.counted.before;
-    // Farther away, no frame belongs to the stream.
+    // A position that overflows is outside of the stream.
     first_ = first.value(INT64_MIN / 4, INT64_MAX / 4).value_or(INT64_MIN / 4);
     const bool known = op.counted.length.is_const() || (ctx.clock && ctx.clock->end >= 0);
     if (known) length_ = ctx.value_of(op.counted.length).value_or(length_);
@@ -224,7 +224,7 @@ Result<Value> load_as(LoadCtx& ctx, bool normalize) {
   if (is_float(given.dtype)) {
     return ctx.add_value(make_op<SumPool>(op), {x});
   }
-  // Of whole and of quantised numbers: as real numbers, brought back to the type.
+  // Integers and quantised numbers are pooled as real numbers, and cast back.
   RILL_ASSIGN(OutletId real, cast_to(ctx, x, DType::kF32));
   RILL_ASSIGN(real, ctx.add1(make_op<SumPool>(op), {real}));
   RILL_ASSIGN(real, cast_to(ctx, real, given.dtype, given.q));

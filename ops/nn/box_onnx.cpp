@@ -10,7 +10,7 @@ Result<Value> average_pool(OnnxCtx& ctx) {
   return as_value(onnx_average_pool(ctx, x));
 }
 
-/// The root of sums of powers.
+/// Read LpPool: the root of sums of powers.
 Result<Value> lp_pool(OnnxCtx& ctx) {
   Formula f(ctx);
   OutletId x = f.arg("X");

@@ -185,20 +185,21 @@ Result<OutletId> load_quant_conv(LoadCtx& ctx, Window window, int64_t groups, Ou
 
 namespace {
 
-/// Bytes less a zero point, as real numbers that are whole.
+/// Bytes minus a zero point, as real numbers that are integers.
 struct Centered {
   OutletId bytes;
   OutletId zero;  ///< one number of the type of the bytes, if it is no constant
   int32_t number = 0;
 };
 
-/// Return whether a type holds every byte, and every difference of two.
+/// Return whether a type represents every byte, and every difference of two.
 bool holds_bytes(DType type) {
   return type == DType::kI16 || type == DType::kI32 || type == DType::kI64 ||
          type == DType::kF32 || type == DType::kF64;
 }
 
-/// The wire that casts, and for one number other shapes, give as it is.
+/// Return the input of casts, and of reshapes if `of_one` is set; the wire itself if there are
+/// none.
 OutletId behind_casts(const Graph& graph, OutletId wire, bool of_one) {
   while (holds_bytes(graph.fact(wire).dtype)) {
     const Node& node = graph.node(wire.node);

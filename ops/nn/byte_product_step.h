@@ -12,7 +12,7 @@ struct ByteProductArgs {
   kernels::QuantiseArgs rounding;
   int64_t groups = 1, x_step = 0, b_step = 0;
   Ref x, b, start, sums, scratch, y;
-  /// With a computed zero point of A: its factor in `start`, and the place of the sum.
+  /// If the zero point of A is computed: its factor in `start`, and the location of the sum.
   bool moves = false;
   Ref zero, per_zero, moved;
 };

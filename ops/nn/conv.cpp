@@ -38,7 +38,7 @@ void Conv::fields(FieldVisitor& visitor) {
 
 namespace {
 
-/// Visit the types that convolutions are computed for.
+/// Call a function with each type that convolutions compute in.
 template <class Visitor>
 bool visit_convolved(DType dtype, Visitor&& visitor) {
   return visit_one_of<float, double, Half, BFloat16, int8_t, uint8_t, int16_t, uint16_t, int32_t,

@@ -264,7 +264,7 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   StreamWindow frames;
   frames.kernel = history + 1;
   frames.before = history - skipped;
-  // Frames of zeros behind the last one, which the last outputs read.
+  // Zero frames after the last one, which the last outputs read.
   frames.after = std::max<int64_t>(0, (reach - 1 - after + extra[a]) / s);
   RILL_ASSIGN(frames.pad_value, Tensor::zeros(b.in(0).dtype, {}));
   frames.unread = std::max<int64_t>(0, (b.unread() + before) / s - skipped);
@@ -278,7 +278,7 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   pulsed.window.same = false;
   pulsed.window.padding.clear();
   for (int i = 0; i < window.axes(); ++i) pulsed.window.padding.push_back(cut(i));
-  // The pulse's own part of the results of its frames and their history.
+  // Of the outputs of its frames and their history, a pulse keeps its own part.
   pulsed.window.padding[a] = {history * s, std::max<int64_t>(0, reach - s)};
   pulsed.extra[a] = std::max<int64_t>(0, s - reach);
   std::vector<OutletId> inputs{x};
@@ -309,7 +309,7 @@ Status Deconv::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// Choose `extra` so that the spatial axes of the output have this shape.
+/// Set `extra` so that the spatial axes of the output have this shape.
 Status set_shape(Deconv* op, const Fact& in, std::span<const Dim> shape) {
   for (int i = 0; i < op->window.axes(); ++i) {
     const auto a = static_cast<size_t>(i);
@@ -347,8 +347,8 @@ Result<Value> load(LoadCtx& ctx) {
   return ctx.add_value(make_op<Deconv>(op), inputs);
 }
 
-/// Read `debox`: every input element is added to a whole window, channel by channel. `normalize`
-/// has no effect in tract, and none here.
+/// Read `debox`: add every input element to each element of a window, channel by channel.
+/// `normalize` has no effect, as in tract.
 Result<Value> load_debox(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   RILL_ASSIGN(const std::vector<int64_t> size, ctx.integers("size"));
@@ -371,7 +371,7 @@ Result<Value> load_debox(LoadCtx& ctx) {
   }
   std::vector<int64_t> filter_shape{op.groups, 1};
   filter_shape.insert(filter_shape.end(), size.begin() + 2, size.end());
-  constexpr int64_t kMostOnes = int64_t{1} << 26;  // they are made
+  constexpr int64_t kMostOnes = int64_t{1} << 26;  // allocated below
   const auto ones_count = checked_volume(filter_shape);
   RILL_CHECK(ones_count && *ones_count <= kMostOnes, "argument \"size\" is ", size, " for ",
              counted(op.groups, "channel"), ": expected at most ", kMostOnes, " taps in all");

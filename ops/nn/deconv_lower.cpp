@@ -10,7 +10,7 @@
 namespace rill::ops {
 namespace {
 
-/// Floor and ceiling of a / b, b > 0.
+/// Return the floor and the ceiling of a / b, for b > 0.
 int64_t floor_of(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 int64_t ceil_of(int64_t a, int64_t b) { return -floor_of(-a, b); }
 
@@ -80,7 +80,7 @@ std::pair<int64_t, int64_t> padding_of(const Deconv& op, int axis, int64_t frame
   return {std::max<int64_t>(0, -first), std::max<int64_t>(0, last - (frames - 1))};
 }
 
-/// Return whether the convolutions of the phases are few, and read data for the most part.
+/// Return whether there are few phases, and their convolutions read mostly data.
 bool phases_are_cheap(const Deconv& op, const Operand& x, const Operand& y, double products) {
   constexpr int64_t kMostPhases = 1 << 12;
   int64_t phases = 1;
@@ -103,7 +103,7 @@ bool phases_are_cheap(const Deconv& op, const Operand& x, const Operand& y, doub
   return padding_is_cheap(x, y, products, axes);
 }
 
-/// One convolution of a transposed one while it is being lowered: a phase of every axis.
+/// Lowers a transposed convolution as convolutions: one for each phase of every axis.
 class PhasedLowering {
  public:
   PhasedLowering(const Deconv& op, Lowering& lowering) : op_(op), lowering_(lowering) {}

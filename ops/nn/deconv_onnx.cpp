@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-/// [C, O / groups, K...] -> [O, C / groups, K...].
+/// Transpose [C, O / groups, K...] to [O, C / groups, K...].
 Result<OutletId> filter_of(Formula& f, OutletId w, int64_t groups) {
   if (!f.ok()) return f.take_status();
   const Fact in = f.fact(w);
@@ -96,9 +96,9 @@ Result<Value> conv_transpose(OnnxCtx& ctx) {
   return f.value(f.add(make_op<Deconv>(op), inputs));
 }
 
-/// A filter per entry of the window, which puts that entry where it belongs.
+/// Return one filter per entry of the window, which puts that entry at its position.
 Result<Tensor> one_of_each(const std::vector<int64_t>& kernel) {
-  constexpr int64_t kMostEntries = int64_t{1} << 14;  // the filters take their square
+  constexpr int64_t kMostEntries = int64_t{1} << 14;  // the filters have this number squared
   const int64_t entries = checked_volume(kernel).value_or(0);
   RILL_CHECK(entries > 0 && entries <= kMostEntries, "block_shape is ", kernel,
              ": expected 1 to ", kMostEntries, " entries in all");
@@ -109,7 +109,7 @@ Result<Tensor> one_of_each(const std::vector<int64_t>& kernel) {
   return Tensor::of<float>(DType::kF32, shape, std::span<const float>(ones));
 }
 
-/// Add up the windows of an image where they overlap: a transposed convolution.
+/// Read Col2Im: add up the overlapping windows of an image, as a transposed convolution does.
 Result<Value> col2im(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("input");

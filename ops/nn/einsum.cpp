@@ -408,9 +408,8 @@ Status EinSum::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// A product of wires that gives `to`. It is computed in that type, or, if it is `wide`, in f32:
-/// narrow sums are then rounded once, at the end, and factors that are wider than them keep their
-/// bits.
+/// Add a product of wires, of type `to`. It is computed in that type, or in f32 if `wide` is set:
+/// then sums are rounded once, at the end, and wider factors keep their precision.
 Result<Value> add_product(LoadCtx& ctx, std::shared_ptr<EinSum> op, std::vector<OutletId> wires,
                           DType to, bool wide) {
   for (OutletId& wire : wires) {
@@ -440,7 +439,7 @@ Result<Value> load_matmul(LoadCtx& ctx) {
   }
   auto op = draft_op<EinSum>();
   op->expr = expr;
-  // Blocks stand for numbers of the type that they meet, and are read as f32.
+  // Block-quantised numbers have the type of the other operand, and are read as f32.
   const bool left = blocks_of(ctx.fact(a)) != nullptr, right = blocks_of(ctx.fact(b)) != nullptr;
   const DType to = ctx.fact(left ? b : a).dtype;
   return add_product(ctx, std::move(op), {a, b}, to, (left || right) && to == DType::kF16);

@@ -77,10 +77,10 @@ int64_t stride_of(const Operand& operand, std::string_view letters, char letter)
 
 bool in_blocks(const Tensor& tensor) { return tensor.block_format() != BlockFormat::kNone; }
 
-/// Floats up to the next line of a cache.
+/// Round a number of floats up to whole cache lines.
 int64_t whole_lines(int64_t floats) { return (floats + 15) / 16 * 16; }
 
-/// One product while it is being lowered.
+/// Lowers one matmul.
 class ProductLowering {
  public:
   ProductLowering(const EinSum& op, Lowering& lowering, Roles roles)
@@ -124,8 +124,8 @@ class ProductLowering {
   }
 
  private:
-  /// Makes the summed axes of the rows' operand contiguous, and makes the output with the columns
-  /// innermost and the rows in their order.
+  /// Makes the summed axes of the rows' operand contiguous, and the output with the columns
+  /// innermost and the rows in the order of that operand.
   void place_operands() {
     const Operand& a = lowering_.in(roles_.rows);
     std::vector<int> order = Lowering::physical_order(a);
@@ -187,7 +187,7 @@ class ProductLowering {
     }
   }
 
-  /// Keeps weights of 4 bits as they are, but for their order.
+  /// Keeps 4-bit weights unconverted, only reordered.
   void place_blocks(ProductArgs* product) {
     b_ = lowering_.as_it_lies(roles_.columns);
     few_bits_ = &kernels::matmul_packed(kernels::active_tier(), kernels::PackedFormat::kQ4_0);
@@ -199,10 +199,10 @@ class ProductLowering {
     lowering_.packed(roles_.columns);
   }
 
-  /// Packs constant columns now, others in the step.
+  /// Packs constant columns now, and others when the step runs.
   void place_columns(ProductArgs* product) {
     const Operand& b = lowering_.in(roles_.columns);
-    // [batch..., k..., n...], each group dense, unless one stride says it all.
+    // Order [batch..., k..., n...] with contiguous groups, unless one stride per group is enough.
     Operand source = b;
     const bool simple = roles_.summed.size() <= 1 && roles_.column_letters.size() <= 1;
     if (!simple) {
@@ -235,7 +235,7 @@ class ProductLowering {
     lowering_.packed(roles_.columns);
   }
 
-  /// Constant columns of several axes are packed on the way.
+  /// Constant columns of several axes are packed during the step.
   void keep_as_it_is(const Tensor& weights) {
     lowering_.keep_weights("its weights have several axes that are summed");
     lowering_.report_weights(weights.shape(), weights.size_bytes(), weights.size_bytes());
@@ -270,13 +270,13 @@ class ProductLowering {
     }
   }
 
-  /// An axis of the output that the product loops over.
+  /// An axis of the output that becomes a loop around the matmul.
   struct LoopAxis {
     ProductLoop loop;
     bool has_columns;  ///< each of its entries has separate columns
   };
 
-  /// Turns rows and batches into the product's rows and loops around it.
+  /// Makes rows and batches the rows of the matmul and the loops around it.
   void place_loops(ProductArgs* product) {
     std::vector<LoopAxis> batches = batch_axes();
     std::vector<LoopAxis> rows;
@@ -303,7 +303,7 @@ class ProductLowering {
     }
   }
 
-  /// The batches, outermost first; packed columns lie one behind the other.
+  /// Return the batch axes, outermost first; their packed columns are contiguous.
   std::vector<LoopAxis> batch_axes() const {
     std::vector<LoopAxis> axes;
     int64_t packed_step = packed_floats_;
@@ -322,7 +322,7 @@ class ProductLowering {
     return axes;
   }
 
-  /// Makes one of two axes whose rows lie at equal distances.
+  /// Merges two axes if their rows are evenly spaced.
   void join_runs(std::vector<LoopAxis>* rows) const {
     for (size_t i = 0; i + 1 < rows->size();) {
       ProductLoop& outer = (*rows)[i].loop;
@@ -338,7 +338,7 @@ class ProductLowering {
     }
   }
 
-  /// Takes the innermost axis, if there is one, as the rows of the product.
+  /// Takes the innermost axis, if there is one, as the rows of the matmul.
   void take_rows(std::vector<LoopAxis>* axes, ProductArgs* product) const {
     ProductLoop rows{1, k_, 0, n_, n_};
     if (!axes->empty()) {
@@ -378,7 +378,7 @@ class ProductLowering {
   const kernels::MatmulPacked* few_bits_ = nullptr;  ///< reads the columns; null: they are f32
 };
 
-/// The operand whose columns are packed: a constant one if there is one, the right one otherwise.
+/// Return the operand whose columns are packed: a constant one if there is one, else the right one.
 int columns_operand(bool left_constant, bool right_constant) {
   return left_constant && !right_constant ? 0 : 1;
 }
@@ -387,7 +387,7 @@ int columns_operand(bool left_constant, bool right_constant) {
 
 namespace {
 
-/// Return whether the blocks of 4 bits run along the one summed axis, for one axis of columns.
+/// Return whether 4-bit blocks run along the only summed axis, and the columns are one axis.
 bool blocks_fit(const EinSum& op, const Lowering& lowering, int columns) {
   const Tensor& weights = *lowering.as_it_lies(columns).konst;
   const auto roles = roles_of(op, columns);

@@ -15,8 +15,8 @@ bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering);
 /// all other output axes.
 Status lower_einsum_f32(const EinSum& op, Lowering& lowering);
 
-/// If the consumer adds a constant that varies along the product's columns only, and the product
-/// can start from it: the axis of the output, and the values.
+/// If the consumer adds a constant that varies only along the matmul's columns, and the matmul can
+/// start from it, return the axis of the output and the values.
 std::optional<std::pair<int64_t, Tensor>> column_bias(const EinSum& op, const Node& producer,
                                                       const Rewrite& consumer, int input);
 

@@ -65,12 +65,12 @@ Result<std::optional<OutletId>> by_steps(OnnxCtx& ctx, OutletId a, OutletId b, b
   return {out};
 }
 
-/// The last two axes of either may change places first.
+/// Multiply matrices, after swapping the last two axes of an operand if requested.
 Result<OutletId> multiply(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a,
                           bool transpose_b) {
   RILL_ASSIGN(const std::optional<OutletId> exact, by_steps(ctx, a, b, transpose_a, transpose_b));
   if (exact) return *exact;
-  // A vector is a row on the left, and a column on the right; its axis goes again.
+  // A vector becomes a row on the left, and a column on the right; the added axis is removed.
   const bool row = ctx.fact(a).rank() == 1;
   const bool column = ctx.fact(b).rank() == 1;
   RILL_CHECK(ctx.fact(a).rank() > 0 && ctx.fact(b).rank() > 0, "a product with a scalar");
@@ -136,7 +136,7 @@ Result<Value> gemm(OnnxCtx& ctx) {
   RILL_ASSIGN(const float beta, ctx.number("beta"));
   RILL_ASSIGN(OutletId out, multiply(ctx, a, b, transpose_a, transpose_b));
   const DType type = ctx.fact(out).dtype;
-  // If a factor of whole numbers is not whole, the end drops the fraction.
+  // With fractional factors, integers are computed as reals, and truncated at the end.
   const bool as_reals = is_int(type) && (alpha != std::trunc(alpha) || beta != std::trunc(beta));
   const auto operand = [&](OutletId wire) {
     return as_reals ? cast_to(ctx, wire, DType::kF64) : Result<OutletId>(wire);
@@ -168,7 +168,7 @@ std::string implied(std::string equation, std::string_view ellipsis) {
   return std::move(equation) + "->" + result;
 }
 
-/// The axes that a term of an equation has beyond its letters, which an ellipsis stands for.
+/// Return the number of axes that the ellipsis of a term stands for.
 int beyond(std::string_view term, int rank) {
   return rank - static_cast<int>(std::count_if(term.begin(), term.end(), is_letter));
 }
@@ -236,7 +236,7 @@ Result<Value> fused_gemm(OnnxCtx& ctx) {
 }
 
 const OnnxOp kOps[] = {
-    // The name that onnxruntime gave it first.
+    // The name in early versions of onnxruntime.
     {"com.microsoft", 1,
      "fragment TransposeMatMul(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0, "
      "transA: logical = false, transB: logical = false) -> (Y: tensor<?>);",
@@ -255,7 +255,7 @@ const OnnxOp kOps[] = {
     {"", 12, "fragment Einsum(Inputs: tensor<?>[], equation: string) -> (Output: tensor<?>);",
      einsum, Rounding::kOnce},
     {"", 1, "fragment MatMul(A: tensor<?>, B: tensor<?>) -> (Y: tensor<?>);", matmul},
-    // Whether C repeats is an attribute first; that it has to be repeated shows in its shape.
+    // Before opset 7 an attribute says whether C is broadcast; its shape shows it too.
     {"", 6,
      "fragment Gemm(A: tensor<?>, B: tensor<?>, C: tensor<?>, alpha: scalar = 1.0, "
      "beta: scalar = 1.0, broadcast: logical = false, transA: logical = false, "

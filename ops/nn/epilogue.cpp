@@ -12,13 +12,13 @@ namespace {
 
 constexpr float kInfinity = __builtin_inff();
 
-/// The constant on the other side of a binary operation; null if it is no constant.
+/// Return the constant on the other side of a binary operation; null if it is not constant.
 const Fact* constant_beside(const Rewrite& consumer, int input) {
   const Fact& other = consumer.in(1 - input);
   return other.konst ? &other : nullptr;
 }
 
-/// One value per channel (axis 1), if the constant varies along no other axis.
+/// Return one value per channel (axis 1) if the constant varies along no other axis.
 std::optional<std::vector<float>> per_channel(const Tensor& tensor, int64_t channels) {
   if (tensor.dtype() != DType::kF32 || tensor.block_format() != BlockFormat::kNone) {
     return std::nullopt;
@@ -143,7 +143,7 @@ Result<std::optional<OutletId>> load_bias(LoadCtx& ctx, DType dtype, int64_t out
   }
   if (value->volume() == 1) {
     RILL_ASSIGN(const double number, element_as_double(*value, 0));
-    // The bias of one channel is written with its axis, and stays.
+    // A bias of one channel has an axis, and stays.
     if (number == 0.0 && value->rank() != 1) return std::optional<OutletId>();
     RILL_ASSIGN(Tensor spread, Tensor::zeros(dtype, {outputs}));
     RILL_ASSIGN(const Tensor one, cast(*value, dtype));

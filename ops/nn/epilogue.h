@@ -9,7 +9,7 @@
 
 namespace rill::ops {
 
-/// The limits [lo, hi] of an op's own result; none by default.
+/// The limits [lo, hi] of an op's result; none by default.
 struct Clip {
   bool clip = false;
   float lo = 0;
@@ -17,14 +17,14 @@ struct Clip {
 };
 
 /// If the consumer is a maximum or a minimum with a uniform f32 constant, return its limits
-/// combined with the op's own, as long as they mean the same for every number. A NaN stays.
+/// combined with the op's, if the combination is exact for every number. A NaN stays.
 std::optional<Clip> clip_with(const Clip& own, const Rewrite& consumer, int input);
 
-/// If the consumer is a leaky ReLU of f32 whose slope is above 0 and at most 1, the slope.
+/// Return the slope if the consumer is a leaky ReLU of f32 with a slope in (0, 1].
 std::optional<float> slope_of(const Rewrite& consumer);
 
-/// If the consumer adds another wire of the same type and shape to its input, that wire in the new
-/// graph.
+/// If the consumer adds another wire of the same type and shape to its input, return that wire in
+/// the new graph.
 std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact);
 
 /// Fold a consumer that scales or shifts each output channel (axis 1) by constants into the filter,

@@ -3,8 +3,8 @@
 namespace rill::ops {
 namespace {
 
-/// The fewest weights for which reading f16 and upcasting it takes less time than reading f32: more
-/// f32 weights than these do not fit the first-level cache of 32 KiB.
+/// The fewest weights for which reading and upcasting f16 is faster than reading f32: this many f32
+/// weights fill the first-level cache of 32 KiB.
 constexpr int64_t kManyWeights = 8 * 1024;
 
 }  // namespace

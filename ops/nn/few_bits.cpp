@@ -29,7 +29,7 @@ PackedFormat packed_format(WeightFormat format) {
 
 /// Return the reason why a format cannot represent a weight; empty if it can.
 std::string refusal(PackedFormat format, float value) {
-  // The largest half, and what is still a number when a scale was rounded up.
+  // The largest f16, and a number that stays finite when a scale is rounded up.
   const float most = format == PackedFormat::kF16 ? 65504.0F : 0x1p120F;
   if (std::isnan(value)) return "it has a weight that is no number";
   if (std::isinf(value)) return "it has an infinite weight";

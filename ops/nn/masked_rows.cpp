@@ -113,7 +113,7 @@ Status MaskedRows::lower(Lowering& lowering) const {
   return {};
 }
 
-/// The scores, their scale and the mask of a sum.
+/// The terms of a sum: scores with a scale, and a mask.
 struct Parts {
   OutletId x;
   OutletId mask;

@@ -31,10 +31,10 @@ struct MaskedRowsStep {
 RILL_STEP_FIELDS(MaskedRowsStep, combine, combination, normalise, scale, n, rows, loops, extent,
                  stride, row, element, refs)
 
-/// Floats of the rows that are done together: they stay in the first cache level.
+/// The floats of the rows that are computed together, so that they stay in the first-level cache.
 constexpr int64_t kMaskedFloatsAtOnce = 4096;
 
-/// From one row to the next in the scratch, where each begins at a full vector.
+/// The distance of two rows in scratch memory: each begins at a whole vector.
 inline int64_t masked_pitch(int64_t n) noexcept RILL_NONBLOCKING { return (n + 15) / 16 * 16; }
 inline int64_t masked_rows_at_once(int64_t n) noexcept RILL_NONBLOCKING {
   return std::max<int64_t>(1, kMaskedFloatsAtOnce / masked_pitch(n));

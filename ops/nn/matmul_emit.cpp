@@ -13,8 +13,8 @@ using kernels::MatmulF32Args;
 
 namespace {
 
-constexpr int64_t kWideRow = 64;   // columns of a chunk where there is one row
-constexpr int64_t kWideRows = 16;  // and of several rows, which are computed together
+constexpr int64_t kWideRow = 64;   // columns of a chunk, if there is one row
+constexpr int64_t kWideRows = 16;  // the same for several rows, which are computed together
 
 /// The weights and the bias of a chunk of columns, padded.
 struct Chunk {
@@ -107,9 +107,9 @@ std::string chunk_function(const EmittedProduct& product, const Chunk& chunk, in
 
 constexpr int64_t kMostTerms = 192;  // of a product of one row and one column without a loop
 
-/// Write the function of one row by one column. Its one chain takes the time of its terms one after
-/// the other, so that without a loop the steps around it run at the same time. Inlined, its terms
-/// would be taken out of vectors one by one.
+/// Write the function of one row by one column. Its chain of sums is sequential; without a loop,
+/// the CPU runs the surrounding steps at the same time. It is not inlined: compilers would then
+/// extract its terms from vectors one by one.
 std::string single_function(const EmittedProduct& product, StepWriter& to) {
   const MatmulF32Args& args = product.args;
   std::string text = str_cat(

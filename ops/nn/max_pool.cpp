@@ -27,8 +27,8 @@ namespace {
 struct MaxPool final : OpBase<MaxPool> {
   Window window;
   bool with_index = false;
-  /// Made by pulsing only: what is added to the index of an element whose window begins with the
-  /// first frame of the stream's axis, to count from the start of the stream.
+  /// Set by pulsing only: with the stream's clock, `delay` and `before` give the offset that makes
+  /// the index count from the start of the stream.
   bool streaming = false;
   int64_t delay = 0;   ///< position of frame 0 of the output
   int64_t before = 0;  ///< padding
@@ -137,10 +137,10 @@ struct MaxPool final : OpBase<MaxPool> {
 
 constexpr int64_t kNoElement = std::numeric_limits<int64_t>::min();
 
-/// How elements of one type are compared, by their places: one loop serves all types.
+/// How to compare elements of one type by their offsets, so that one loop serves all types.
 struct Elements {
-  /// Return whether an element is above the best one, or above the lowest number if there is none.
-  /// The last NaN is taken, as PyTorch does.
+  /// Return whether an element exceeds the best one, or the lowest number if there is none. As in
+  /// PyTorch, a NaN replaces the best one.
   bool (*is_better)(const View& x, int64_t at, int64_t best) RILL_NONBLOCKING;
   void (*put_lowest)(const View& y, int64_t at) RILL_NONBLOCKING;
 };
@@ -174,13 +174,13 @@ Status MaxPool::eval(EvalCtx& ctx) const {
     elements = {is_better_of<Stored>, put_lowest_of<Stored>};
   });
   const int64_t bytes = dtype_size(x.dtype);
-  // The stream's frame number of frame 0 of the input.
+  // The frame of the stream at which the input begins.
   int64_t row = 1;
   for (int i = 3; i < x.rank; ++i) row *= x.extent(i);
   int64_t earlier = 0;
   if (streaming && ctx.clock) {
     const int64_t position = ctx.clock->position(y.extent(2));
-    // Beyond 64 bits there is no index either.
+    // An index beyond 64 bits is arbitrary.
     const Checked frames = (checked(position) - delay) * window.stride[0] - before;
     earlier = (frames * row).value(INT64_MIN / 4, INT64_MAX / 4).value_or(0);
   }

@@ -1,4 +1,4 @@
-// Reads ONNX's pools that take the largest.
+// Reads ONNX's max pools.
 
 #include <algorithm>
 
@@ -42,8 +42,9 @@ OutletId at_tap(Formula& f, OutletId x, OutletId out, const Window& window,
   return x;
 }
 
-/// Return the place of each window's largest value in the whole input: the first one of several.
-/// Elements count with the last axis first, or of each channel with the first spatial axis first.
+/// Return the index of each window's largest value in the whole input: the first one of several.
+/// Indices count with the last axis fastest, or within each channel with the first spatial axis
+/// fastest.
 Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
   constexpr int64_t kMostTaps = 128;
   Formula f(ctx);
@@ -56,7 +57,7 @@ Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
                 " or of unknown size: expected at most ", kMostTaps)
         .hint("Drop it from the graph, if it has no reader");
   }
-  constexpr int64_t kMostPadding = int64_t{1} << 20;  // entries of padding have places, too
+  constexpr int64_t kMostPadding = int64_t{1} << 20;  // entries of padding have indices, too
   for (const auto& [before, after] : window.padding) {
     RILL_CHECK(before <= kMostPadding && after <= kMostPadding, "attribute \"pads\" is ",
                nnef_text(window.padding), " with an output \"Indices\": expected at most ",
@@ -108,8 +109,9 @@ Result<Value> max_pool(OnnxCtx& ctx) {
   return Value(std::vector<Value>{Value(out), Value(found)});
 }
 
-/// Place each element where it was the largest of its window, with zeros elsewhere. Places count in
-/// the extents from which the window makes those of X, and a larger output ends with zeros.
+/// Read MaxUnpool: put each element where it was the largest of its window, and zeros elsewhere.
+/// Indices count in the extents from which the window makes those of X; a larger output ends with
+/// zeros.
 Result<Value> max_unpool(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");

@@ -7,8 +7,8 @@ namespace rill::ops {
 /// Read a list of numbers that is an attribute; empty if it is not given.
 Result<std::vector<float>> numbers_of(OnnxCtx& ctx, std::string_view name);
 
-/// Apply the activation that a fused operator names, with its parameters: "Relu", "Clip". Errors:
-/// kUnsupported for others than those of com.microsoft.
+/// Apply the activation of a fused operator, by its name and parameters, such as "Relu" or "Clip".
+/// Errors: kUnsupported for names that com.microsoft does not define.
 Result<OutletId> activated(Formula& f, OutletId x, std::string_view name,
                            const std::vector<float>& parameters);
 

@@ -5,8 +5,7 @@
 namespace rill::ops {
 namespace {
 
-/// Sums of windows, or their averages. Elements that rounding up adds after the padding are never
-/// counted.
+/// Sum or average windows. Elements that rounding up adds after the padding are never counted.
 OutletId pooled(Formula& f, OutletId x, const Window& window, bool normalize, bool count_padding) {
   return f.call("box", {{"input", Value(x)},
                         {"size", onnx_list(window.kernel)},
@@ -17,7 +16,7 @@ OutletId pooled(Formula& f, OutletId x, const Window& window, bool normalize, bo
                         {"normalize", Value(normalize)}});
 }
 
-/// Pad the spatial axes with zeros that count like the input.
+/// Pad the spatial axes with zeros that are counted like the input.
 OutletId padded(Formula& f, OutletId x, Window* window) {
   OnnxCtx::Argument arguments[] = {{"input", Value(x)}, {"padding", onnx_padding(*window)}};
   for (auto& [before, after] : window->padding) before = after = 0;
@@ -52,7 +51,7 @@ Result<OutletId> onnx_average_pool(OnnxCtx& ctx, OutletId x, bool whole) {
     Window longer = window;
     onnx_round_up(f.fact(x), &longer);
     if (count_padding && !whole) {
-      constexpr int64_t kMostPadding = int64_t{1} << 24;  // it is made, as entries of the input
+      constexpr int64_t kMostPadding = int64_t{1} << 24;  // the padding becomes part of the input
       const Pads written = window.padding;
       for (const auto& [before, after] : written) {
         RILL_CHECK(before <= kMostPadding && after <= kMostPadding, "attribute \"pads\" is ",
@@ -76,7 +75,7 @@ Result<OutletId> onnx_average_pool(OnnxCtx& ctx, OutletId x, bool whole) {
 Result<OutletId> onnx_max_pool(OnnxCtx& ctx, OutletId x, Window* window) {
   RILL_ASSIGN(std::vector<int64_t> kernel, ctx.integers("kernel_shape"));
   if (ctx.wants(1)) {
-    // Places count in the input, without what is put around it.
+    // Indices count in the unpadded input.
     RILL_ASSIGN(*window, onnx_window(ctx, std::move(kernel), ctx.fact(x)));
   } else {
     RILL_ASSIGN(const Tensor lowest, lowest_of(ctx.fact(x)));

@@ -12,7 +12,7 @@ namespace rill::ops {
 Result<OutletId> onnx_average_pool(OnnxCtx& ctx, OutletId x, bool whole = false);
 Result<OutletId> onnx_max_pool(OnnxCtx& ctx, OutletId x, Window* window);
 
-/// Sum what each window holds; padding is 0.
+/// Sum each window; padding counts as 0.
 OutletId onnx_window_sums(Formula& f, OutletId x, const Window& window);
 
 }  // namespace rill::ops

@@ -54,7 +54,7 @@ Result<OutletId> surround_lower(OnnxCtx& ctx, OutletId x, int at, const Window& 
   const int64_t kernel = window.extent(at);
   const int64_t stride = window.stride[static_cast<size_t>(at)];
   const Dim extent = ctx.fact(x).dim(axis);
-  // Where the last window begins, and what the input has from there on.
+  // The start of the last window, whose kernel may reach past the extent.
   const Dim last = Dim(stride) * floor_div(extent - Dim(1), stride);
   const Dim total = max(Dim(kernel) - (extent - last), Dim(0));
   const std::vector<OpenPads> pads = {{axis, ceil_div(total, 2), Dim(kernel - 1)}};
@@ -62,8 +62,8 @@ Result<OutletId> surround_lower(OnnxCtx& ctx, OutletId x, int at, const Window& 
   return ctx.add1(make_op<Slice>(axis, Dim(0), last + Dim(kernel)), {x}, "windows");
 }
 
-/// An axis of known extent must fit one window. A symbolic extent that is too short gives no
-/// frames.
+/// Fail unless an axis of known extent fits one window. A symbolic extent that is too short gives
+/// no frames.
 Status check_fits(const Window& window, const Fact& input) {
   for (int axis = 0; axis < window.axes(); ++axis) {
     const auto extent = input.dim(axis + 2).to_int();
@@ -86,7 +86,7 @@ Status take_channels(OnnxCtx& ctx, OutletId input, const Dim& channels) {
 
 namespace {
 
-/// `open`: the axes that SAME_LOWER leaves to be padded.
+/// Read a window. `open` gets the axes whose SAME_LOWER padding is left to the caller.
 Result<Window> read_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,
                            WindowPads how, std::vector<int>* open) {
   Window window;
@@ -156,8 +156,8 @@ void onnx_round_up(const Fact& input, Window* window) {
     auto& [before, after] = window->padding[at];
     const int64_t stride = window->stride[at];
     if (!known) {
-      // The last window begins in the last stride that holds input or padding in front; with this
-      // padding, it is whole for every extent.
+      // The last window begins in the last stride that has input or leading padding. With this
+      // padding it is whole for every extent.
       const int64_t whole = window->extent(axis) - 1;
       after = std::max(after, std::min(after + stride - 1, whole));
       continue;

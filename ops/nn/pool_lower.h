@@ -5,9 +5,8 @@
 
 namespace rill::ops {
 
-/// Lower an f32 pool over up to three spatial axes, of the largest values or of sums; `border` is
-/// what padding holds. False if windows reach along all three, or would read padding for the most
-/// part.
+/// Lower an f32 pool of the largest values or of sums over up to three spatial axes; `border` is
+/// the value of the padding. False if windows reach along all three, or would read mostly padding.
 bool lower_pool_f32(Lowering& lowering, const Window& window, float border, float scale,
                     bool largest);
 

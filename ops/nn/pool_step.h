@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Axes around those that the kernel goes along: entries of the batch, and spatial ones.
+/// The axes of the loops around the kernel: entries of the batch, and spatial axes.
 constexpr int kPoolLoops = 3;
 
 struct PoolLoop {

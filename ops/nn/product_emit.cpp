@@ -8,7 +8,7 @@ using emit_c::StepWriter;
 
 namespace {
 
-/// Offsets of the operands in a turn of the loops.
+/// Offsets of the operands in an iteration of the loops.
 struct Turn {
   int64_t a = 0, b = 0, y = 0, residual = 0;
 };

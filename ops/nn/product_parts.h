@@ -18,11 +18,11 @@ struct ProductSlices {
 
 RILL_STEP_FIELDS(ProductSlices, count, columns, panel_bytes)
 
-/// Choose how to cut a product [m, n]. Rows are cut where they make 16 tiles or more and B takes 4
-/// MiB at most, so that each core keeps a copy of B in its cache: a thread then mostly reads rows
-/// that it wrote a step before. Otherwise the side with more tiles is cut, so that all parts read
-/// the smaller operand. Where panels of B are packed or unpacked on the way, columns are cut as
-/// soon as they make 16 panels: of rows, each part would have to pack all of B.
+/// Choose how to slice a matmul [m, n]. Slice the rows if they make 16 tiles or more and B takes at
+/// most 4 MiB: each core then keeps a copy of B in its cache, and mostly reads rows that it wrote a
+/// step before. Otherwise slice the side with more tiles, so that all slices read the smaller
+/// operand. If the step packs or unpacks B, slice the columns from 16 panels on: otherwise each
+/// slice of rows would have to pack all of B.
 inline ProductSlices slices_of(int64_t m, int64_t n, int nr, bool packs, int64_t panel_bytes) {
   constexpr int64_t kRowsOfTile = 8;
   constexpr int64_t kEnough = 16;
@@ -34,11 +34,11 @@ inline ProductSlices slices_of(int64_t m, int64_t n, int nr, bool packs, int64_t
   return {m, 0, 0};
 }
 
-/// The multiply-adds that take as long as loading one value of B, packed or not: matmuls of few
-/// rows are bound by these loads.
+/// The multiply-adds that take as long as loading one value of B, packed or not: these loads bound
+/// matmuls of few rows.
 constexpr double kWorkPerWeight = 16;
 
-/// The slices of a whole product. `packs`: B is packed on the way.
+/// Return the slices of a whole matmul. `packs`: the step packs B.
 inline ProductSlices slices_of(const kernels::MatmulF32Args& whole,
                                const kernels::MatmulF32& kernel, bool packs) {
   const int64_t k = whole.segments * whole.segment_len;
@@ -73,7 +73,7 @@ inline void touch_counts(const kernels::MatmulF32Args& args, StepTouches& touche
   touches.within(k, 0, kMostCounted);
 }
 
-/// The rows of A of a product, and C, by the strides of its rows.
+/// Return the region of the rows of A, or of the rows of C, which are `row_stride` apart.
 inline Region rows_of(const kernels::MatmulF32Args& args, const Ref& a) {
   return region<float>(a)
       .over(args.m, args.lda)
@@ -84,7 +84,7 @@ inline Region results_of(const kernels::MatmulF32Args& args, const Ref& c, int64
   return region<float>(c).over(args.m, row_stride).over(args.n);
 }
 
-/// The packed B of a product, by the kernel that reads it: f32, or fewer bits unless that is null.
+/// Return the region of the packed B: f32, or quantized if `few_bits` is not null.
 inline Region packed_columns(const kernels::MatmulF32Args& args, const kernels::MatmulF32& kernel,
                              const kernels::MatmulPacked* few_bits, const Ref& b) {
   const int64_t k = args.segments * args.segment_len;
@@ -105,7 +105,7 @@ inline void touch_few_bits(const kernels::MatmulF32Args& args,
   touches.scratch(4 * kernels::matmul_packed_scratch_floats(few_bits, args));
 }
 
-/// Narrow a product to `count` of its slices; `b`, unless it is null, to their panels.
+/// Narrow a matmul to `count` of its slices, and `b` to their panels unless it is null.
 inline void narrow(const ProductSlices& slices, int64_t first, int64_t count,
                    kernels::MatmulF32Args* args) noexcept {
   if (slices.columns == 0) {
@@ -116,7 +116,7 @@ inline void narrow(const ProductSlices& slices, int64_t first, int64_t count,
     return;
   }
   const int64_t column = first * slices.columns;
-  args->whole_panels = true;  // those of several
+  args->whole_panels = true;  // a slice of several whole panels
   args->n = std::min(args->n - column, count * slices.columns);
   args->c += column;
   if (args->bias) args->bias += column;

@@ -9,15 +9,15 @@ namespace {
 
 using kernels::MatmulF32Args;
 
-/// The scratch layout of a part that packs columns on the fly.
+/// The columns that a thread has packed into its scratch memory.
 struct PackedColumns {
   const float* from = nullptr;
   int64_t first = 0;
   int64_t count = 0;
 };
 
-/// Run some slices of one product: its rows and results begin where `args` says, its columns at
-/// `b`.
+/// Run some slices of one matmul. `args` has the addresses of its rows and results, `b` that of its
+/// columns.
 void run_slices(const ProductArgs& product, const kernels::MatmulPacked* few_bits, int64_t first,
                 int64_t count, const float* b, float* scratch, PackedColumns* packed,
                 MatmulF32Args* args) noexcept {
@@ -36,7 +36,7 @@ void run_slices(const ProductArgs& product, const kernels::MatmulPacked* few_bit
     *packed = {b, panel, count};
   }
   args->b = scratch;
-  args->whole_panels = false;  // packed by themselves
+  args->whole_panels = false;  // packed for this slice alone
   product.kernel->run(*args);
 }
 

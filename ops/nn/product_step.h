@@ -56,8 +56,8 @@ struct FewBitsProductArgs {
 
 RILL_STEP_FIELDS(FewBitsProductArgs, product, few_bits)
 
-/// Run the slices of a share, counted through all iterations of the loop.
-/// Scratch: a packed B where columns are packed on the way, what the kernel of few bits needs.
+/// Run the slices of a share, counted through all iterations of the loops.
+/// Scratch: a packed B if the step packs columns, or the scratch of the quantized kernel.
 void run_product(const ProductArgs& product, const Frame& frame,
                  const Share& share) noexcept RILL_NONBLOCKING;
 /// Run the matmul for several streams, unless they pack columns.

@@ -71,7 +71,7 @@ void store(const View& y, int64_t at, int32_t sum, double scale, bool positive) 
   }
 }
 
-/// The sum of one window for output channel `o`, wrapping like the hardware's.
+/// Return the sum of one window for output channel `o`; it wraps like the hardware's.
 int32_t sum_at(const QuantConv& op, const View& x, const View& w,
                const std::array<int64_t, kMaxRank>& out, int32_t start) {
   const int64_t o = out[1];
@@ -111,7 +111,7 @@ Status QuantConv::eval(EvalCtx& ctx) const {
 
 namespace {
 
-/// The windows of the output's frames as rows, [N, D'..., taps..., C].
+/// Return the windows of the output's frames as rows, [N, D'..., taps..., C].
 Operand windows_of(const Window& window, const Operand& x, const Operand& y) {
   Operand windows = x;
   const auto spatial = static_cast<size_t>(window.axes());
@@ -129,7 +129,7 @@ Operand windows_of(const Window& window, const Operand& x, const Operand& y) {
   return windows;
 }
 
-/// The filters as [groups][taps * channels][outputs of a group].
+/// Return the filters as [groups][taps * channels][outputs of a group].
 void take_filters(const Operand& w, int64_t groups, ByteProduct* product) {
   const bool is_unsigned = w.dtype == DType::kQU8;
   product->w_zero = w.q.zero_point - (is_unsigned ? 128 : 0);
@@ -154,8 +154,8 @@ void take_filters(const Operand& w, int64_t groups, ByteProduct* product) {
 bool take_windows(const Window& window, const Operand& x, const Operand& y, ByteProduct* product) {
   product->segments = product->run = 1;
   product->segment_len = x.extent(1) / product->groups;
-  // From the last axis on: taps that follow one another make longer segments, frames longer runs.
-  int64_t dense = x.extent(1);  // bytes of a segment, if nothing lies between its frames
+  // From the last axis to the first: contiguous taps make longer segments, and frames longer runs.
+  int64_t dense = x.extent(1);  // bytes of a segment, if its frames are contiguous
   for (int axis = x.rank - 1; axis >= 2; --axis) {
     const auto i = static_cast<size_t>(axis - 2);
     const int64_t taps = window.kernel[i], tap = window.dilation[i] * x.step(axis);

@@ -23,21 +23,21 @@ struct ByteConv {
   OutletId bias;  ///< I32 [outputs], in units of the sums, or no wire
 };
 
-/// The largest size of a number of a bias, a constant of I32; 0 without one, nothing for others.
+/// Return the largest magnitude in a bias of I32: 0 without a bias, nothing if it is not constant.
 std::optional<int64_t> largest_start(const Wiring& wiring, OutletId bias);
 
 /// Add an int8 convolution with exact I32 sums. Nothing if filters, bias or zero points are not
 /// constant, if there is more than one zero point, or if a sum may need more than 32 bits.
 Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& conv);
 
-/// Add the f64 sums of a convolution that is written in f64, computed by `add_byte_conv`. Nothing
-/// for other convolutions.
+/// Add a convolution that a file writes in f64 by `add_byte_conv`, and return its sums in f64.
+/// Nothing for other convolutions.
 Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& window, int64_t groups,
                                                OutletId x, OutletId w);
 
-/// Replace the current node, a cast to I32 or F32 of an f64 convolution of bytes minus a zero point
-/// (maybe computed) by integers, by an int8 convolution. In f32, mark a cast to I32 of sums that it
-/// holds.
+/// Replace the current node, a cast to I32 or F32, and its f64 convolution by an int8 convolution.
+/// The convolution is of bytes minus a zero point, which may be computed, by integers. If the type
+/// is f32, mark a cast of sums that I32 represents.
 Status take_as_bytes(const Conv& conv, const Node& producer, Rewrite& rewrite);
 
 }  // namespace rill::ops

@@ -13,7 +13,8 @@
 namespace rill::ops {
 namespace {
 
-/// The wire with unit axes so that each of its letters lies where `target` has it.
+/// Return the wire with its axes, named by `letters`, at their positions in `target`, with unit
+/// axes between.
 OutletId aligned(Wiring& w, OutletId wire, std::string_view letters, std::string_view target) {
   if (!w.ok()) return {};
   if (w.rank(wire) != static_cast<int>(letters.size())) {

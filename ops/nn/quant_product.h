@@ -12,14 +12,14 @@ struct QuantScales {
   OutletId scale[3];
 };
 
-/// Take a zero point from integers, in 32 bits.
+/// Subtract a zero point from integers, in 32 bits.
 OutletId less_zero_point(Wiring& w, OutletId x, OutletId zero);
 
-/// Scale sums to the output in f64, which holds every i32 and every product with a scale. An 8-bit
-/// output is rounded in f32, since tract does not round f64.
+/// Scale sums to the output in f64, which represents every i32 and every product with a scale. An
+/// 8-bit output is rounded in f32, since tract does not round f64.
 OutletId rescaled_sums(Wiring& w, OutletId sums, const QuantScales& scales, DType type);
 
-/// Give integers the quantised type that is asked for, whose parameters must be constants.
+/// Cast integers to the requested quantised type, whose parameters must be constants.
 Result<Value> as_quantised(Wiring& w, OutletId out, const QuantScales& scales, DType type);
 
 /// Add a sum of products of integers minus their zero points, with a bias, in the scale of `type`.

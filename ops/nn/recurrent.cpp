@@ -79,18 +79,18 @@ Cost Recurrent::cost(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// The fewest filters of a layer for which one lane reads f16 faster than f32: more of f32 do not
-/// fit a second-level cache of 1 MiB.
+/// The fewest filters of a layer for which one lane reads f16 faster than f32: in f32, this many
+/// fill a second-level cache of 1 MiB.
 constexpr int64_t kManyFilters = 256 * 1024;
 
-/// Return whether one lane reads these filters as f16, which holds each of them.
+/// Return whether one lane reads these filters as f16, without loss and faster.
 bool pays_as_f16(const RecurrentLayer& layer, std::span<const TensorPtr> filters) {
   const auto count = static_cast<int64_t>(filters.size());
   return layer.lanes == 1 && count * layer.hidden * layer.hidden >= kManyFilters &&
          all_of(filters, [](const TensorPtr& each) { return f16_product(*each); });
 }
 
-/// Packs the filters of all gates side by side, [hidden] x [gates * hidden], as the plan wants.
+/// Packs the filters of all gates side by side, [hidden] x [gates * hidden], in the plan's format.
 void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer,
                   RecurrentFewBits* few_bits) {
   constexpr int64_t kRows = 16;
@@ -143,8 +143,8 @@ struct LayerTouches {
   std::vector<Touched> writes;
 };
 
-/// Set the size of the layer, and the place of the projections of its gates, of which `x0` is the
-/// first; or that of its input.
+/// Set the size of the layer, and locate the projections of its gates, the first of which is `x0`;
+/// a small layer has its input instead.
 Status place_projections(Lowering& lowering, const Recurrent& op, const Operand& x0,
                          RecurrentLayer* layer, LayerTouches* touches) {
   const int feature = x0.rank - 1;
@@ -174,7 +174,7 @@ Status place_projections(Lowering& lowering, const Recurrent& op, const Operand&
   return {};
 }
 
-/// Places the first states behind the filters and the bias, and memory for the states.
+/// Locates the first states, which follow the filters and the bias, and allocates the states.
 void place_states(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer,
                   LayerTouches* touches) {
   const int feature = lowering.in(0).rank - 1;
@@ -199,7 +199,7 @@ void place_states(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
   touches->writes.emplace_back(layer->scratch);
 }
 
-/// Places the outputs, whose features lie together, in the order of the projections.
+/// Allocates the outputs, with contiguous features and the axis order of the projections.
 Status place_outputs(Lowering& lowering, const Recurrent& op, const Operand& x,
                      RecurrentLayer* layer, LayerTouches* touches) {
   const int feature = x.rank - 1;

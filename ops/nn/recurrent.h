@@ -36,7 +36,7 @@ struct Recurrent final : OpBase<Recurrent> {
   static constexpr int64_t kLastC = 2;
 
   int gates() const;
-  /// Where the recurrent filters begin among the inputs, the bias and the states.
+  /// The index of the first recurrent filter, and of the bias and the first state.
   int first_filter() const { return inputs > 0 ? 3 : gates(); }
   int bias_input() const { return first_filter() + gates(); }
   int first_state() const { return bias_input() + (has_bias ? 1 : 0); }

@@ -14,10 +14,10 @@ using emit_c::StepWriter;
 
 namespace {
 
-constexpr int64_t kBlockFloats = 96;  // sums of a block of units that vectors hold
+constexpr int64_t kBlockFloats = 96;  // sums of a block of units that fit the vector registers
 
-/// A cell: its gates, its states, and its step for one unit. The sums of gate g are x[g] and h[g],
-/// the unit's old states `old` and `cell`.
+/// A cell: its gates, its states, and its step for one unit. `x[g]` and `h[g]` are the sums of gate
+/// g, `old` and `cell` the unit's previous states.
 struct Cell {
   int64_t gates;
   bool has_cells;
@@ -49,7 +49,7 @@ struct Weights {
   const float* packed;
   int64_t units;  ///< in a packed block
 
-  /// The row r of [b_hn, bias, input, state] of a small layer.
+  /// Return a weight by its row in [b_hn, bias, input, state] of a small layer.
   float small(int64_t row, int64_t unit) const {
     const int64_t rows = 1 + cell.gates * (1 + layer.inputs + layer.hidden);
     return packed[(unit / units * rows + row) * units + unit % units];
@@ -65,7 +65,7 @@ struct Weights {
   }
 };
 
-/// A block of units, whose sums lie as [gate][units].
+/// A block of units; the layout of its sums is [gate][units].
 struct Block {
   int64_t first = 0;
   int64_t count = 0;
@@ -75,7 +75,7 @@ struct Block {
 std::vector<Block> blocks_of(const RecurrentLayer& layer, const Cell& cell) {
   std::vector<Block> out;
   const int64_t fit = std::max<int64_t>(8, kBlockFloats / cell.gates / 8 * 8);
-  // Blocks of nearly equal size: a small last one would wait on too few sums.
+  // Blocks have nearly equal sizes: in a small last one, each sum would wait for the previous one.
   const int64_t count = (layer.hidden + fit - 1) / fit;
   const int64_t most = (layer.hidden + 8 * count - 1) / (8 * count) * 8;
   for (int64_t unit = 0; unit < layer.hidden; unit += most) {
@@ -85,8 +85,8 @@ std::vector<Block> blocks_of(const RecurrentLayer& layer, const Cell& cell) {
   return out;
 }
 
-/// Units of a lane in the states. A small layer computes the units that fill its last block as
-/// well, whose weights and states are zeros, so that the loops over units are whole vectors.
+/// Return the units of a lane in the states. A small layer also computes the units that fill its
+/// last block, with weights and states of zero, so that loops over units use whole vectors.
 int64_t lane_units(const RecurrentLayer& layer, const Cell& cell) {
   if (layer.inputs == 0) return layer.hidden;
   const Block last = blocks_of(layer, cell).back();
@@ -110,8 +110,8 @@ std::string block_function(const RecurrentLayer& layer, const Cell& cell, const 
     }
   }
   text += ", int u) {\n";
-  // An array per gate: of one for all gates, compilers make vectors across gates, and the loop over
-  // units then waits for their parts.
+  // One array per gate. From one array for all gates, compilers make vectors across gates, and the
+  // loop over units would wait for their parts.
   const int64_t width = block.padded;
   const auto gates = [&](const auto& statement) {
     std::string out = str_cat("for (int j = 0; j < ", width, "; ++j) {");
@@ -172,15 +172,14 @@ std::vector<float> block_weights(const Weights& weights, const Block& block) {
   return out;
 }
 
-/// Return whether a layer runs over all frames of every step, from a constant state at the start of
-/// the stream on.
+/// Return whether a layer runs over all frames of every step and starts with a constant state.
 bool is_plain_stream(const RecurrentLayer& layer, const Cell& cell, const StepWriter& to) {
   return !layer.limit && !layer.reset_every_turn && !layer.backward && layer.skip == 0 &&
          to.contents(layer.first_h) != nullptr &&
          (!cell.has_cells || to.contents(layer.first_c) != nullptr);
 }
 
-/// Begin a state of all lanes with the rows that the layer begins with.
+/// Write the initial value of a state of all lanes; `first` has one row per lane.
 void begin_state(const std::string& name, const RecurrentLayer& layer, const float* first,
                  int64_t first_lane, int64_t units, StepWriter& to) {
   to.member(str_cat("float ", name, "[", layer.lanes * units, "];"));
@@ -198,7 +197,7 @@ struct Names {
   std::string h, c;
 };
 
-/// Write one frame of a lane, whose number is `frame`, "" for the only one.
+/// Write one frame of a lane. `frame` is its number, or "" if there is only one.
 std::string frame_lines(const Weights& weights, const Names& names, int64_t lane,
                         const std::string& frame, StepWriter& to) {
   const RecurrentLayer& layer = weights.layer;
@@ -235,7 +234,7 @@ std::string frame_lines(const Weights& weights, const Names& names, int64_t lane
   return out;
 }
 
-/// Write what hands the last states to outputs.
+/// Write the copy of the last states to outputs.
 void give_states(const RecurrentLayer& layer, const Names& names, int64_t lane, int64_t units,
                  StepWriter& to) {
   const auto give = [&](bool given, const Ref& ref, int64_t stride, const std::string& name) {
@@ -247,8 +246,8 @@ void give_states(const RecurrentLayer& layer, const Names& names, int64_t lane, 
   give(layer.has_last_c, layer.last_c, layer.last_c_lane, names.c);
 }
 
-/// Write the lines that find the live frames of a step, [from, to), and begin the states; as
-/// `begin_frames` of recurrent_step.cpp.
+/// Write the lines that find the live frames of a step, [from, to), and initialise the states, as
+/// `begin_frames` of recurrent_step.cpp does.
 Status begin_frames(const RecurrentLayer& layer, const Cell& cell, const Names& names,
                     StepWriter& to) {
   const int64_t units = lane_units(layer, cell);

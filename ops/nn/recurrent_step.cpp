@@ -29,7 +29,7 @@ struct LiveFrames {
   int64_t start = 0;  ///< the frame that runs first
 };
 
-/// Copies a row per lane from the state to an output, or from an input to the state.
+/// Copies one row per lane from the state to an output, or from an input to the state.
 void copy_rows(const RecurrentLayer& layer, const float* from, int64_t from_lane, float* to,
                int64_t to_lane) {
   for (int64_t lane = 0; lane < layer.lanes; ++lane) {
@@ -218,7 +218,7 @@ bool share_weights(const RecurrentLayer& layer, std::span<const Frame> frames) {
   return is_shared(layer.weights, frames) && (!has_own_bias || is_shared(layer.bias, frames));
 }
 
-/// Say where a W of few bits lies, and where it is written out.
+/// Report the memory of a quantized W, and the memory for its f32 copy.
 [[gnu::cold]] void touch_few_bits(const RecurrentLayer& layer, const kernels::RnnKernel& kernel,
                                   int gates, const RecurrentFewBits& few_bits,
                                   StepTouches& touches) {

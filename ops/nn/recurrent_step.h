@@ -51,7 +51,7 @@ RILL_STEP_FIELDS(RecurrentLayer, steps, hidden, inputs, lanes, skip, limit, back
                  first_c, first_h_lane, first_c_lane, state, scratch, y, has_y, y_step, y_lane,
                  last_h, last_c, has_last_h, has_last_c, last_h_lane, last_c_lane)
 
-/// A layer of one cell, by the kernel that runs it: a program links the cells of its models alone.
+/// A layer of one cell with its kernel: a program links only the cells of its models.
 template <class Kernel>
 struct RecurrentArgs {
   const Kernel* kernel = nullptr;

@@ -209,7 +209,7 @@ Status ResizeAxis::declutter(Rewrite& rewrite) const {
   }
   const int64_t times = repeats();
   if (times == 0 || !(from * Dim(times) == to)) return {};
-  // Every element, `times` times: a new axis behind it, repeated and merged. That streams.
+  // Add an axis after this one, repeat it, and merge the two: these operators stream.
   const std::string& name = rewrite.node().name;
   RILL_ASSIGN(OutletId wire, rewrite.wire1(name + "_axis", make_op<AddAxis>(axis + 1),
                                            {rewrite.mapped(rewrite.input(0))}));
@@ -241,8 +241,8 @@ std::string for_each_axis(const Fact& in, const Of& of) {
   return out;
 }
 
-/// Return whether `tract_core_resize` has all that an operator is; it reads an axis that stays as
-/// none.
+/// Return whether `tract_core_resize` expresses the operator; it ignores an axis that does not
+/// change.
 bool has_core_form(const ResizeAxis& op, const Fact& in) {
   const Dim& from = in.dim(static_cast<int>(op.axis));
   const bool extent_follows = op.scale == 0.0F ? !(from == op.to) : op.is_scaled(from);
@@ -258,7 +258,7 @@ Status ResizeAxis::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   const Fact& in = ctx.graph().fact(ctx.node().inputs[0]);
   const bool core = has_core_form(*this, in);
-  // Scales of f32 do not have every ratio of sizes, and the standard's form has no sizes.
+  // An f32 scale cannot express every ratio of sizes, and the standard's form has no sizes.
   const bool crops_alone = is_crop() || (roi_begin == 0.0F && roi_end == 1.0F);
   if (!core && !(is_scaled(in.dim(static_cast<int>(axis))) && crops_alone)) {
     return ctx.assign_declared(kResizeAxisForm);

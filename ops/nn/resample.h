@@ -20,12 +20,12 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
  public:
   int64_t axis = 0;
   Dim to;
-  /// Extent of the output per extent of the input; 0: the ratio of the extents
+  /// Extent of the output divided by that of the input; 0: the ratio of the extents
   float scale = 0.0F;
   std::string coord = "half_pixel";
   std::string interpolator = "nearest";
   std::string nearest = "floor";
-  // Options that only ONNX has.
+  // Options of ONNX only.
   float roi_begin = 0.0F;  ///< of `tf_crop_and_resize`: parts of the input, 0 to 1
   float roi_end = 1.0F;
   float cubic_a = -0.75F;
@@ -50,20 +50,20 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
   bool is_scaled(const Dim& from) const;
   bool is_nearest() const { return interpolator == "nearest"; }
   bool is_crop() const { return coord == "tf_crop_and_resize"; }
-  /// Return whether places follow from the scale alone, not from the extents.
+  /// Return whether coordinates depend only on the scale, not on the extents.
   bool is_local() const;
-  /// Return whether the symmetric form is `half_pixel`: no frame is cut off at the end, since the
-  /// scale is a whole number or that of the extents.
+  /// Return whether `half_pixel_symmetric` equals `half_pixel`: no fraction of a frame is cut off
+  /// at the end, because the scale is an integer or the ratio of the extents.
   bool is_centered() const;
-  /// Return how often each element is repeated; 0 if it does anything else.
+  /// Return how often each element is repeated; 0 if the operator is not a repeat.
   int64_t repeats() const;
 };
 
-/// The form of the dialect that has every attribute, by its name.
+/// The declared form with every attribute.
 extern const NnefOp kResizeAxisForm;
 
-/// Scale an extent: floor(extent * scale), the product rounded to f32 as onnxruntime has it.
-/// Errors: kSymbol if the extent is symbolic and the product is that of no fraction.
+/// Scale an extent: floor(extent * scale), with the product rounded to f32 as in onnxruntime.
+/// Errors: kSymbol if the extent is symbolic and the scale is not a fraction.
 Result<Dim> scaled_extent(const Dim& extent, float scale);
 
 }  // namespace rill::ops

@@ -14,7 +14,7 @@ namespace rill::ops {
 namespace {
 
 std::vector<Phase> phases_of(const ResizeAxis& how, int64_t up) {
-  // Far from both edges.
+  // Take an extent so large that no tap reaches an edge.
   Taps taps(how, int64_t{1} << 40, int64_t{1} << 40);
   std::vector<Phase> out(static_cast<size_t>(up));
   for (int64_t i = 0; i < up; ++i) {
@@ -34,8 +34,7 @@ std::vector<Phase> phases_of(const ResizeAxis& how, int64_t up) {
   return out;
 }
 
-/// Taps beyond the last frame fall back on it, which is no earlier than the beginning of the
-/// period.
+/// Taps past the last frame use that frame, which is not before the start of the period.
 int64_t first_of(const Phase& phase) {
   return std::min<int64_t>(0, *std::min_element(phase.at.begin(), phase.at.end()));
 }
@@ -43,7 +42,7 @@ int64_t last_of(const Phase& phase) {
   return *std::max_element(phase.at.begin(), phase.at.end());
 }
 
-/// Where the input frames of outputs lie, for outputs o = period * up + phase.
+/// Finds the input frames of outputs o = period * up + phase.
 class Places {
  public:
   Places(const ResizeAxis& how, int64_t up, int64_t down)
@@ -61,11 +60,11 @@ class Places {
   std::vector<Phase> phases_;
 };
 
-/// The delay of the output, in its frames: the smallest at which the last frame that an output is
-/// made of is there. Outputs in front of the first frame are made of that one.
+/// Return the smallest output delay, in frames, at which all frames that an output depends on have
+/// arrived. Outputs before the first frame depend on that frame.
 int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t up, int64_t down) {
   const int64_t out_pulse = pulse * up / down;
-  // An output a period later depends on later frames: of a pulse, only the last period matters.
+  // Outputs of later periods depend on later frames, so only the last period of a pulse matters.
   const auto waits = [&](int64_t out_delay) {
     for (int64_t at = out_pulse - up; at < out_pulse; ++at) {
       if (places.last(at - out_delay) + delay >= pulse) return true;
@@ -75,13 +74,14 @@ int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t 
     }
     return false;
   };
-  // With less delay the last one waits: its place lies at most a frame in front of o * down / up.
+  // With a smaller delay the last output waits: its coordinate is at most a frame before o * down /
+  // up.
   int64_t out_delay = std::max<int64_t>(0, (delay - 2) * up / down - up);
   while (waits(out_delay)) ++out_delay;
   return out_delay;
 }
 
-/// The scale that extents give whatever the symbols are; 0 where it depends on them.
+/// Return the scale by the extents if it is the same for all symbols; else 0.
 float scale_of_extents(const SymbolScope& scope, const Dim& from, const Dim& to) {
   constexpr int64_t kMostUp = 64;
   constexpr int64_t kMostDown = 16;
@@ -121,14 +121,14 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   const Places places(how, up, down);
   auto op = draft_op<PulseResize>();
   op->how = how;
-  op->how.to = 0;  // as many as there are frames
+  op->how.to = 0;  // the pulse decides it
   op->how.outside = 0.0F;
   op->up = up;
   op->down = down;
   op->delay = stream.delay;
   op->out_delay = least_delay(places, stream.delay, pulse, up, down);
   op->length = stream.dim;
-  // First frames that are known stand in front of the first pulse.
+  // Frames of a known prefix precede the first pulse.
   for (int64_t at = 0; at < up; ++at) {
     op->overlap = std::max(op->overlap, -(places.first(at - op->out_delay) + stream.delay));
   }

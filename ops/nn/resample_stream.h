@@ -6,7 +6,7 @@
 namespace rill::ops {
 
 /// Stream a resampling of the streaming axis.
-/// Errors: kPulse where the places of frames depend on the length of the stream.
+/// Errors: kPulse if coordinates depend on the length of the stream.
 Status resample_stream(const ResizeAxis& resize, PulseBuilder& b);
 
 /// Resample the frames of a stream: `up` of them for `down`.

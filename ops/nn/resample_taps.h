@@ -20,9 +20,9 @@ inline float cubic(float distance, float a) {
 
 /// The taps of one output element: inputs `first + k`, for k < count, with their weights.
 ///
-/// A coordinate is a fraction of whole numbers where the extents give the scale, or where the scale
-/// is such a fraction itself: 13/2 is a tie, which a quotient of floats misses. It is a float where
-/// a file gives the scale as one.
+/// A coordinate is an exact fraction if the scale is one, either given or as a ratio of extents:
+/// then 13/2 is a tie, which a float quotient may miss. It is a float if a file gives another
+/// scale.
 class Taps {
  public:
   Taps(const ResizeAxis& op, int64_t from, int64_t to)
@@ -34,7 +34,7 @@ class Taps {
         from_(from),
         to_(to) {
     scale_ = op.scale != 0.0F ? op.scale : static_cast<float>(to) / static_cast<float>(from);
-    // The only output of several inputs is the first one. An only input is every output.
+    // The only output of several inputs is the first one; a single input is copied to all outputs.
     one_sample_ = coord_ == Coord::kPytorch && to <= 1 && from > 1;
     if (op.is_centered()) coord_ = Coord::kHalfPixel;
     const bool has_ratio = op.scale == 0.0F || op.is_local() || coord_ == Coord::kSymmetric;
@@ -50,7 +50,7 @@ class Taps {
     stretch_ = op.antialias ? std::min(scale_, 1.0F) : 1.0F;
   }
 
-  /// A scale as `up` outputs for `down` inputs, whose places repeat; 0 if it is no such ratio.
+  /// A scale of `up` outputs for `down` inputs, whose weights repeat; 0 if it is no such ratio.
   struct Ratio {
     int64_t up = 0;
     int64_t down = 0;
@@ -72,7 +72,7 @@ class Taps {
 
   /// Move to an output element; false if it lies outside of the input.
   bool move_to(int64_t x) {
-    // Where frames repeat their places, weights do so to the last bit, however far they lie.
+    // If weights repeat, compute them within the first period: they are equal bit for bit then.
     const auto [up, down] = ratio_of_scale_;
     const int64_t base = up > 0 ? x / up * down : 0;
     const int64_t place = up > 0 ? x % up : x;
@@ -93,7 +93,7 @@ class Taps {
     return true;
   }
 
-  /// Where tap k lies, the edges not looked at.
+  /// Return the position of tap k, which may be outside of the input.
   int64_t tap(int64_t k) const { return first_ + k; }
   int64_t index(int64_t k) const { return std::clamp<int64_t>(first_ + k, 0, from_ - 1); }
 
@@ -103,7 +103,7 @@ class Taps {
   }
 
  private:
-  // Names are parsed once: every element is asked for its coordinate.
+  // Names are parsed once, not for every element.
   enum class Coord { kHalfPixel, kAsymmetric, kNearest, kPytorch, kAligned, kCrop, kSymmetric };
   enum class Nearest { kFloor, kCeil, kPreferFloor, kPreferCeil };
 
@@ -121,7 +121,7 @@ class Taps {
     return name == "round_prefer_ceil" ? Nearest::kPreferCeil : Nearest::kFloor;
   }
 
-  /// A place as a whole number; 0 for what no axis reaches.
+  /// Return a position as an integer; 0 for positions beyond any axis.
   static int64_t place_of(float at) { return std::abs(at) < 1e15F ? static_cast<int64_t>(at) : 0; }
   /// Return a scale as a whole number; 0 if it is not one.
   static int64_t whole(float scale) {
@@ -143,7 +143,7 @@ class Taps {
 
   bool is_exact() const { return exact_.up > 0; }
 
-  /// The scale as a ratio of whole numbers without rounding; 0 where it has none, or a large one.
+  /// Return the scale as an exact ratio of integers; 0 if there is none, or a large one.
   Ratio exact_ratio() const {
     constexpr int64_t kMostExtent = int64_t{1} << 30;  // products stay within 64 bits
     if (op_.scale != 0.0F) {
@@ -157,7 +157,7 @@ class Taps {
     return {to_ / common, from_ / common};
   }
 
-  /// The coordinate of an output element in the input: `coordinate` as a fraction.
+  /// Return the coordinate of an output element in the input, as `coordinate` but as a fraction.
   Fraction exact_coordinate(int64_t x) const {
     if (from_ == to_ && scale_ == 1.0F) return {x, 1};
     if (one_sample_) return {-1, 2};
@@ -194,13 +194,13 @@ class Taps {
   }
 
   float coordinate(float x) const {
-    // An axis that stays as it is is not sampled, whatever the modes say.
+    // An axis whose extent does not change is copied in all modes.
     if (coord_ != Coord::kCrop && from_ == to_ && scale_ == 1.0F) return x;
     const auto in = static_cast<float>(from_);
     if (coord_ == Coord::kAsymmetric) return x / scale_;
     if (coord_ == Coord::kNearest) return (x + 0.5F) / scale_;
     if (one_sample_) return -0.5F;
-    // A scale that the extents give would round once more on the way back to them.
+    // Use the extent itself: multiplying the scale back would round once more.
     const float width = op_.scale > 0.0F ? scale_ * in : static_cast<float>(to_);
     if (coord_ == Coord::kAligned) return width == 1.0F ? 0.0F : x * (in - 1.0F) / (width - 1.0F);
     if (coord_ == Coord::kCrop) {
@@ -222,8 +222,7 @@ class Taps {
     return std::clamp(1.0F - std::abs(distance), 0.0F, 1.0F);
   }
 
-  /// Return whether the neighbour on the right is the nearest. A fraction of 1 is the neighbour
-  /// itself.
+  /// Return whether the right neighbour is the nearest; a fraction of 1 is that neighbour.
   bool right() const {
     if (is_next_ || nearest_ == Nearest::kCeil) return true;
     if (nearest_ == Nearest::kPreferFloor) return side_ > 0;

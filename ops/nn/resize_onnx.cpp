@@ -10,7 +10,7 @@
 namespace rill::ops {
 namespace {
 
-/// The numbers of an input or attribute; none if it is left out or empty.
+/// Return the numbers of an input or attribute; none if it is absent or empty.
 Result<std::vector<float>> floats(OnnxCtx& ctx, std::string_view name) {
   std::vector<float> out;
   if (!ctx.has(name) || !ctx.given(name)) return out;
@@ -26,7 +26,8 @@ Result<std::vector<float>> floats(OnnxCtx& ctx, std::string_view name) {
   return out;
 }
 
-/// One scale for all axes, so that the image keeps its shape: the smallest, or the largest.
+/// Use one scale for all axes, the smallest or the largest, so that the image keeps its
+/// proportions.
 Status keep_aspect(std::string_view policy, std::vector<ResizeAxis>* steps, const Fact& in) {
   if (policy == "stretch") return {};
   const bool larger = policy == "not_smaller";
@@ -70,9 +71,8 @@ Result<ResizeAxis> modes_of(OnnxCtx& ctx) {
   return op;
 }
 
-/// Return whether no extent changes: onnxruntime copies the input then, whatever the scales are. A
-/// scale below 1.5 leaves an open extent as it is where there are few frames: that there are more
-/// is asserted.
+/// Return whether no extent changes: onnxruntime then copies the input, whatever the scales are. A
+/// scale in (1, 1.5) keeps short open extents; assert that the extent is long enough to grow.
 bool stays(OnnxCtx& ctx, const Fact& in, const std::vector<ResizeAxis>& steps) {
   SymbolScope& scope = ctx.graph().scope;
   std::string longer;
@@ -85,7 +85,7 @@ bool stays(OnnxCtx& ctx, const Fact& in, const std::vector<ResizeAxis>& steps) {
   return longer.empty() || !scope.assert_text(longer).ok();
 }
 
-/// One step per named axis, or per axis of the input.
+/// Return one resampling per named axis, or per axis of the input.
 Result<std::vector<ResizeAxis>> steps_of(OnnxCtx& ctx, const Fact& in) {
   RILL_ASSIGN(const ResizeAxis like, modes_of(ctx));
   std::vector<int64_t> axes(static_cast<size_t>(in.rank()));
@@ -112,8 +112,8 @@ Result<std::vector<ResizeAxis>> steps_of(OnnxCtx& ctx, const Fact& in) {
     if (scales.empty()) {
       op.to = sizes[i];
     } else {
-      // Where ends meet ends, the whole frames of both sides count, as in onnxruntime and PyTorch;
-      // the standard's reference has the fraction of a frame behind the last one as well.
+      // If ends are aligned, onnxruntime and PyTorch count the whole frames of both sides; the
+      // standard's reference also counts the fraction of a frame after the last one.
       const bool ends_meet = like.coord == "align_corners" || like.is_crop();
       op.scale = ends_meet ? 0.0F : scales[i];
       RILL_ASSIGN(op.to, scaled_extent(from, scales[i]));
@@ -150,7 +150,7 @@ Result<Value> resize(OnnxCtx& ctx) {
   return f.value(f.cast(x, own));
 }
 
-/// The common operands of both operators on blocks of an image.
+/// The common attributes of DepthToSpace and SpaceToDepth.
 struct Blocks {
   int64_t size = 0;
   std::string mode = "DCR";
@@ -169,7 +169,7 @@ Result<Blocks> blocks_of(OnnxCtx& ctx, const Fact& in) {
   return blocks;
 }
 
-/// Blocks of the image become channels, or channels blocks.
+/// Read DepthToSpace: channels become blocks of the image.
 Result<Value> depth_to_space(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("input");
@@ -202,7 +202,7 @@ Result<Value> space_to_depth(OnnxCtx& ctx) {
     const Dim count = floor_div(extent, block);
     if (ctx.graph().scope.simplify(count * Dim(block) - extent) == Dim(0)) return count;
     const std::string whole = str_cat(extent, " == ", count * Dim(block));
-    // There is no result for other extents.
+    // Other extents have no result.
     if (extent.is_const() || !ctx.graph().scope.assert_text(whole).ok()) return std::nullopt;
     return count;
   };

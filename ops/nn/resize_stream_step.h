@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-/// The taps of an output of a period: places relative to where the period begins in the input.
+/// The taps of an output, relative to the start of its period in the input.
 struct Phase {
   List<int64_t> at;
   List<float> weight;

@@ -9,7 +9,7 @@
 namespace rill::ops {
 namespace {
 
-/// x / sqrt(mean(x^2) + eps).
+/// Return x / sqrt(mean(x^2) + eps).
 OutletId normalised(Wiring& w, OutletId x, int64_t axis, float eps) {
   const OutletId mean = w.mean(w.unary(UnaryKind::kSquare, x), {axis});
   return w.times(x, w.unary(UnaryKind::kRsqrt, w.plus(mean, w.number(eps))));
@@ -57,7 +57,7 @@ Result<Value> load_scaled(LoadCtx& ctx) {
   std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
   shape[static_cast<size_t>(axis)] = features;
   scale = w.reshape(scale, shape);
-  // The casts are what the arguments ask for.
+  // The arguments name these casts.
   const OutletId y = normalised(w, w.cast(x, DType::kF32), axis, eps);
   return w.done(w.cast(w.times(w.cast(w.cast(y, rounded), DType::kF32), scale), out));
 }

@@ -8,20 +8,20 @@
 namespace rill::ops {
 namespace {
 
-/// All axes from `from` to before `to`.
+/// Return the axes [from, to).
 std::vector<int64_t> axes_between(int64_t from, int64_t to) {
   std::vector<int64_t> axes(static_cast<size_t>(std::max<int64_t>(0, to - from)));
   std::iota(axes.begin(), axes.end(), from);
   return axes;
 }
 
-/// One over the root of a variance that is never 0.
+/// Return 1 / sqrt(variance + epsilon).
 OutletId inverse_root(Formula& f, OutletId variance, double epsilon) {
   const OutletId positive = f.plus(variance, f.number(epsilon, variance));
   return f.unary(UnaryKind::kRecip, f.unary(UnaryKind::kSqrt, positive));
 }
 
-/// Center, and divide by the deviation.
+/// The parts of a normalisation: x minus its mean, divided by the deviation.
 struct Normalized {
   OutletId mean;
   OutletId inverse;
@@ -37,13 +37,13 @@ Normalized normalized(Formula& f, OutletId x, const std::vector<int64_t>& axes, 
   return parts;
 }
 
-/// A factor or summand per channel, along axis 1 of an input of that rank.
+/// Return a factor or summand per channel, along axis 1 of an input of that rank.
 OutletId per_channel(Formula& f, OutletId wire, int rank) {
   for (int axis = 2; axis < rank && f.ok(); ++axis) wire = f.with_axis(wire, 1);
   return wire;
 }
 
-/// The type that is computed in: that of the input, or f32 where the attribute asks for it.
+/// Return the type of the computation: f64 for f64, else that of the attribute.
 Result<DType> stash_type(OnnxCtx& ctx, DType own) {
   RILL_ASSIGN(const int64_t number, ctx.integer("stash_type"));
   const auto type = onnx_type(number);
@@ -93,22 +93,22 @@ Result<Value> rms_norm(OnnxCtx& ctx) {
   return f.value(f.times(f.cast(out, norm.own), f.arg("scale")));
 }
 
-/// The sum of the input, the skip connection and a bias.
+/// Return the sum of the input, the skip connection and a bias.
 OutletId skip_sum(OnnxCtx& ctx, Formula& f) {
   OutletId sum = f.plus(f.arg("input"), f.arg("skip"));
   if (ctx.given("bias")) sum = f.plus(sum, f.arg("bias"));
   return sum;
 }
 
-/// Rows of a table, one per index.
+/// Return the rows of a table at the indices.
 OutletId rows_at(Formula& f, const char* table, OutletId indices) {
   return f.call("tract_core_gather", {{"input", Value(f.arg(table))},
                                       {"indices", Value(indices)},
                                       {"axis", Value(Dim(0))}});
 }
 
-/// The normalised sum of the embeddings of words, places and segments; and the number of words of
-/// each row that the mask shows.
+/// Read EmbedLayerNormalization: the normalised sum of the embeddings of words, positions and
+/// segments, and the number of unmasked words of each row.
 Result<Value> embed_layer_norm(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId ids = f.arg("input_ids");
@@ -156,7 +156,7 @@ Result<Value> skip_rms_norm(OnnxCtx& ctx) {
   return f.values({out, squares, inverse, sum});
 }
 
-/// In training mode the statistics are those of the input, and the running ones are outputs.
+/// Read the training mode: statistics are those of the input, and running ones are outputs.
 Result<Value> batch_norm_of_batch(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
@@ -258,7 +258,7 @@ Result<Value> lp_norm(OnnxCtx& ctx) {
   const UnaryKind kind = p == 1 ? UnaryKind::kAbs : UnaryKind::kSquare;
   OutletId norm = f.reduce(ReduceKind::kSum, f.unary(kind, x), {axis});
   if (p == 2) norm = f.unary(UnaryKind::kSqrt, norm);
-  // Of nothing but zeros, zeros are left.
+  // A norm of 0 divides nothing: zeros stay.
   const OutletId zero = f.number(0.0, norm);
   const OutletId empty = f.binary(BinaryKind::kEq, norm, zero);
   return f.value(f.over(x, f.select(empty, f.number(1.0, norm), norm)));
@@ -270,10 +270,10 @@ Result<Value> mean_variance(OnnxCtx& ctx) {
   if (!f.ok()) return f.take_status();
   RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
   RILL_ASSIGN(const std::vector<int64_t> axes, axes_in(written, f.rank(x)));
-  // A second mean takes away what the first one was rounded by.
+  // Subtracting a second mean removes the rounding error of the first one.
   const OutletId nearly = f.minus(x, f.mean(x, axes));
   const OutletId centered = f.minus(nearly, f.mean(nearly, axes));
-  // The standard's mean of squares less the square of the mean cancels where the mean is large.
+  // The standard's E[x^2] - E[x]^2 cancels if the mean is large.
   const OutletId square = f.mean(f.unary(UnaryKind::kSquare, centered), axes);
   const OutletId deviation = f.unary(UnaryKind::kSqrt, square);
   return f.value(f.over(centered, f.plus(deviation, f.number(1e-9, deviation))));

@@ -52,7 +52,7 @@ std::optional<Projection> projection(const Rewrite& rewrite, int gate, int64_t h
   found.x = node.inputs[0];
   found.inputs = *inputs;
   found.filter = rewrite.old_graph().fact(node.inputs[1]).konst;
-  // With leading axes of extent 1 alone: the whole volume is that of the last two.
+  // Require that leading axes have extent 1: the volume is that of the last two axes.
   if (!is_plain(found.filter, hidden * *inputs)) return std::nullopt;
   if (op->has_bias) {
     found.bias = rewrite.old_graph().fact(node.inputs[2]).konst;
@@ -103,9 +103,8 @@ Result<Tensor> joined_biases(const std::vector<Projection>& gates, int64_t hidde
 
 }  // namespace
 
-/// Take in the projections of a small layer. Of several streams side by side, the loops over all of
-/// them read weights less often. The kernel of a small layer reads f32 alone: a plan of fewer bits
-/// keeps the layer and its products apart.
+/// Absorb the projections of a small layer. Not for several lanes: there the separate matmuls read
+/// weights less often. Not for quantized weights: the kernel of small layers reads only f32.
 Status Recurrent::fuse(Rewrite& rewrite) const {
   const auto own = static_cast<Cell>(cell);
   const bool has_small = own == Cell::kGru || own == Cell::kLstm;

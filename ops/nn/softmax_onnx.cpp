@@ -9,7 +9,7 @@
 namespace rill::ops {
 namespace {
 
-/// Before opset 13, all axes from `axis` on are one.
+/// Return the normalised axes. Before opset 13, they are all axes from `axis` on, jointly.
 Result<std::vector<int64_t>> joint_axes(OnnxCtx& ctx, int rank) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   if (ctx.opset() < 13 && written == rank) return std::vector<int64_t>();
@@ -26,7 +26,7 @@ Result<Value> softmax(OnnxCtx& ctx) {
   return ctx.add_value(make_op<Softmax>(std::move(axes), kLog), {x});
 }
 
-/// One at the first of the largest elements, else zero.
+/// Read Hardmax: 1 at the first of the largest elements, else 0.
 Result<Value> hardmax(OnnxCtx& ctx) {
   Formula f(ctx);
   OutletId x = f.arg("input");
@@ -46,7 +46,7 @@ Result<Value> hardmax(OnnxCtx& ctx) {
   return f.value(f.reshape(f.cast(hit, f.fact(x).dtype), shape));
 }
 
-/// Minus the scores of the targets, weighted by class; targets equal to `ignore_index` count as 0.
+/// Return the negative scores of the targets, weighted by class; `ignore_index` counts as 0.
 Result<OutletId> likelihood_loss(OnnxCtx& ctx, Formula& f, OutletId scores, OutletId target,
                                  const char* weights) {
   if (!f.ok()) return f.take_status();

@@ -74,7 +74,7 @@ std::optional<std::pair<int64_t, int64_t>> Window::pads_of_any(int axis, bool la
   const int64_t least = std::max<int64_t>(0, extent(axis) - stride[static_cast<size_t>(axis)]);
   const auto front = [&](int64_t total) { return (total + (larger_before ? 1 : 0)) / 2; };
   if (front(most) != front(least)) return std::nullopt;
-  // The window that begins in the last stride is whole; no window begins behind it.
+  // The window that begins in the last stride is whole, and no window begins after it.
   return std::pair(front(most), most - front(most));
 }
 
@@ -179,7 +179,7 @@ std::string window_text(const Window& window, int skip, std::string_view before_
 
 namespace {
 
-/// The number that an expression is known to equal, looked for below `limit`.
+/// Return the number that an expression is known to equal; one below `limit` if it is symbolic.
 std::optional<int64_t> number_of(const SymbolScope& scope, const Dim& dim, int64_t limit) {
   if (const auto number = scope.simplify(dim).to_int()) return number;
   for (int64_t i = 0; i < std::min<int64_t>(limit, 64); ++i) {
@@ -208,7 +208,7 @@ bool resolve_same(Window* window, const Fact& input, const SymbolScope* scope) {
       padding.push_back(*any);
       continue;
     }
-    // All extents with the same rest get the same padding.
+    // All extents with the same remainder get the same padding.
     padding.push_back(window->pads(i, stride + rest.value_or(0)));
   }
   window->same = false;
@@ -226,7 +226,7 @@ std::vector<int> channels_last(int rank) {
 
 namespace {
 
-/// The border has what `element` holds, or `number` without one.
+/// Pad x with the value of `element`, or with `number` if it is null.
 Operand with_padding(Lowering& lowering, const Operand& x, const Window& window, float number,
                      const Operand* element) {
   const std::vector<int> order = channels_last(x.rank);
@@ -237,7 +237,7 @@ Operand with_padding(Lowering& lowering, const Operand& x, const Window& window,
     any |= pads.back().first != 0 || pads.back().second != 0;
   }
   if (!any) {
-    // Rows may lie apart (a ring, a slice of channels); channels may not.
+    // Rows need not be contiguous (a ring, a slice of channels); channels must be.
     return lowering.innermost(x, 1);
   }
   std::vector<int64_t> shape(x.shape.begin(), x.shape.begin() + x.rank);
@@ -301,7 +301,7 @@ Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tenso
   on_stream.before = pulsed->padding[a].first;
   on_stream.after = pulsed->padding[a].second;
   on_stream.pad_value = pad_value;
-  // Every step reads the frames that a stream keeps, those in front of its beginning as well.
+  // Every step reads all kept frames, including those before the start of the stream.
   if (std::max({on_stream.kernel, on_stream.before, on_stream.after}) > kMostReach) {
     return b.refuse("Use a window that a stream can keep",
                     "its window reaches over ", on_stream.kernel, " frames of streaming axis ",

@@ -28,19 +28,19 @@ struct Window {
   bool same = false;  ///< pad so that the output has ceil(input / stride) frames
 
   int axes() const { return static_cast<int>(kernel.size()); }
-  /// Taps and gaps from the first tap to the last.
+  /// Return the distance from the first tap to after the last one.
   int64_t extent(int axis) const RILL_NONBLOCKING;
   /// Errors: kShape if counts differ, an entry is not below 2^31, or the taps of all axes are more
   /// than 2^40. No sum or product of entries overflows then.
   Status check(int spatial_axes, const WindowNames& names = {}) const;
   Dim output(int axis, const Dim& input) const;
-  /// The padding for an input extent; `same` splits it with the larger half at the end.
+  /// Return the padding for an input extent; `same` puts the larger half at the end.
   std::pair<int64_t, int64_t> pads(int axis, int64_t input) const RILL_NONBLOCKING;
-  /// Find padding that gives the windows of `same` for every input extent. Nothing if the part
-  /// before depends on the extent. `larger_before`: split it with the larger half in front.
+  /// Return padding that gives the windows of `same` for every input extent. Nothing if the part
+  /// before depends on the extent. `larger_before`: the larger half comes first.
   std::optional<std::pair<int64_t, int64_t>> pads_of_any(int axis, bool larger_before) const;
   bool padded() const;
-  /// Taps of all axes together; invalid where that is beyond all numbers.
+  /// Return the number of taps of all axes together; invalid if it overflows.
   Dim taps() const;
   void fields(FieldVisitor& visitor);
 };
@@ -52,25 +52,25 @@ Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip);
 /// Read the window of a pool: its `size`, which is 1 on batch and channel, and the rest as above.
 Result<Window> load_pool_window(LoadCtx& ctx);
 
-/// Fail unless padding is zeros, or ignored.
+/// Fail unless the padding is with zeros, or ignored.
 Status expect_constant_padding(LoadCtx& ctx);
 
-/// Format as attributes: ", dilation = [..], stride = [..], padding = [..]", with `skip` neutral
-/// entries in front.
+/// Format as attributes: ", dilation = [..], stride = [..], padding = [..]", each beginning with
+/// `skip` neutral entries.
 std::string window_text(const Window& window, int skip, std::string_view before_padding = "");
 
-/// Turn `same` into numbers where the input extents, or what is left of them beyond whole strides,
-/// are known.
+/// Replace `same` by numbers if the input extents, or their remainders modulo the strides, are
+/// known.
 bool resolve_same(Window* window, const Fact& input, const SymbolScope* scope = nullptr);
 
-/// Copy [N, C, spatial...] of f32 or bytes with channels innermost, borders filled with `value`;
-/// the operand itself if it already lies so and no border is asked for.
+/// Copy [N, C, spatial...] of f32 or bytes with channels innermost and borders of `value`. Return
+/// the operand itself if its layout is right and the window has no padding.
 Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value);
 /// As above, with a value that a step computes: one element of the type of `x`.
 Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window,
                     const Operand& value);
 
-/// The order [N, spatial..., C] of a tensor of that rank.
+/// Return the order [N, spatial..., C] for a rank.
 std::vector<int> channels_last(int rank);
 
 /// The maximum reach of a stream's windows in frames.
@@ -82,8 +82,8 @@ struct StreamAxis {
 };
 
 /// Do the part of a streaming rule that windowed ops share: refuse channels, prepare the input, and
-/// give the window without padding on the streaming axis. `stream` becomes that of the output.
-/// `padding_is_frames`: as `StreamWindow` has it.
+/// return in `pulsed` the window without padding on the streaming axis. `stream` becomes that of
+/// the output. `padding_is_frames`: as in `StreamWindow`.
 Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tensor& pad_value,
                               bool padding_is_frames, StreamFact* stream, Window* pulsed);
 

@@ -13,7 +13,7 @@ using kernels::MatmulF32Args;
 
 namespace {
 
-/// Call `body(offsets)` for each turn of the loops of a call, the offsets being those of that turn.
+/// Call `body(offsets)` for each iteration of the loops of a call.
 template <class Args, class Body>
 Status for_turns(const ConvArgs<Args>& conv, const Body& body, int loop = 0, WindowLoop at = {}) {
   if (loop == conv.loop_count) return body(at);

@@ -15,7 +15,7 @@ namespace {
 using kernels::DepthwiseF32Args;
 using kernels::MatmulF32Args;
 
-/// The calls of one step while they are put together.
+/// Collects the calls of one step.
 template <class Args>
 struct Calls {
   ConvCalls<Args> all;
@@ -46,7 +46,7 @@ struct Calls {
   }
 };
 
-/// The steps of an operator: one for each kind of call, and for each way to keep weights.
+/// The steps of an operator: one for each kind of call, and for each format of weights.
 struct StepCalls {
   struct Products {
     const kernels::MatmulPacked* few_bits = nullptr;  ///< reads the weights; null: they are f32
@@ -90,8 +90,8 @@ class WindowLowering {
   }
 
  private:
-  /// Finds the spatial axes that windows move or reach along. Sequences written as pictures of one
-  /// column have a single one, and their frames are one product.
+  /// Finds the spatial axes that windows move or reach along. Sequences written as images of one
+  /// column have only one such axis, and their frames are the rows of one matmul.
   void find_axes() {
     const int all = static_cast<int>(product_.axes.size());
     for (int axis = 0; axis < all; ++axis) {
@@ -156,7 +156,7 @@ class WindowLowering {
                                        scratch_bytes);
   }
 
-  /// The axes that windows reach along, outermost first.
+  /// Returns the axes that windows reach along, outermost first.
   std::vector<int> tap_axes() const {
     std::vector<int> out;
     for (int i = 0; i < spatial_; ++i) {
@@ -236,10 +236,10 @@ class WindowLowering {
     args->weights = ref;
   }
 
-  /// Describes a row of A: the windows as they lie, if they are evenly spaced segments.
+  /// Describes a row of A in place; false if windows are not evenly spaced segments.
   bool segments(MatmulF32Args* k) const {
     if (all_taps() == 0) return true;
-    // From the innermost axis outwards, taps join the segment while they follow one another.
+    // From the innermost axis outwards, contiguous taps extend the segment.
     int64_t len = channels_;
     int axis = spatial_ - 1;
     const bool dense = common_.groups == 1;
@@ -293,7 +293,7 @@ class WindowLowering {
     return loop;
   }
 
-  /// Copy the windows into rows first if they are no evenly spaced segments.
+  /// Copies the windows into rows first, because they are not evenly spaced segments.
   Status gathered_call() {
     int64_t rows = 1;
     std::vector<int64_t> shape{x_.extent(0)};
@@ -301,7 +301,7 @@ class WindowLowering {
       shape.push_back(y_.extent(place(i)));
       rows *= y_.extent(place(i));
     }
-    Operand windows = x_;  // [N, D'..., taps...] of channels, as they lie
+    Operand windows = x_;  // [N, D'..., taps...] of channels, in place
     const int64_t all_taps = this->all_taps();
     for (int i = 0; i < spatial_; ++i) shape.push_back(taps(i));
     shape.push_back(x_.extent(1));

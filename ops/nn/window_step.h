@@ -9,7 +9,7 @@
 
 namespace rill::ops {
 
-/// Loops around a kernel call, and how far each operand moves per turn, in floats.
+/// A loop around a kernel call, with the step of each operand per iteration, in floats.
 struct WindowLoop {
   int64_t count = 1;
   int64_t x = 0;
@@ -31,7 +31,7 @@ RILL_STEP_FIELDS(WindowLoop, count, x, y, residual, weights, bias)
 
 constexpr int kWindowLoops = 4;
 
-/// The kernel of a product, or of a depthwise window.
+/// The kernel of a matmul, or of a depthwise window.
 template <class Args>
 using KernelOf = std::conditional_t<std::is_same_v<Args, kernels::MatmulF32Args>,
                                     kernels::MatmulF32, kernels::DepthwiseF32>;

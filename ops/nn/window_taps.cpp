@@ -19,7 +19,7 @@ double product_of(const Operand& x) {
 TapSteps::TapSteps(int64_t dilation, int64_t stride) {
   shared_ = std::gcd(dilation, stride);
   step_ = stride / shared_;
-  // Extended Euclid: dilation / shared_ times `inverse_` leaves 1 of step_.
+  // By Euclid's extended algorithm: dilation / shared_ * inverse_ = 1 modulo step_.
   int64_t a = step_, b = dilation / shared_ % step_;
   int64_t for_a = 0, for_b = 1;
   while (b > 1) {

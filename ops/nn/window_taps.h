@@ -7,14 +7,14 @@
 
 namespace rill::ops {
 
-/// Some taps of a window along one axis, from `begin` to before `end`.
+/// The taps [begin, end) of a window along one axis.
 struct TapRange {
   int64_t begin = 0;
   int64_t end = 0;
 };
 
-/// The taps that lie inside an input of that extent when tap 0 lies at `first`. The range takes a
-/// few operations however large the kernel, so that nothing visits padding tap by tap.
+/// Return the taps inside an input of that extent if tap 0 is at `first`. It takes constant time,
+/// however large the kernel, so that padding is not visited tap by tap.
 inline TapRange taps_inside(int64_t first, int64_t dilation, int64_t kernel, int64_t extent) {
   if (first >= extent) return {};
   const int64_t begin = first >= 0 ? 0 : (dilation - 1 - first) / dilation;
@@ -59,13 +59,13 @@ void for_each_tap(const Window& window, const View& x, const std::array<int64_t,
   }
 }
 
-/// The taps of a transposed convolution that reach one output element: tap t gives element `raw`
-/// from frame (raw - t * dilation) / stride, if that is a whole number.
+/// The taps of a transposed convolution that contribute to an output element: tap t contributes to
+/// element `raw` from frame (raw - t * dilation) / stride if that is an integer.
 class TapSteps {
  public:
   TapSteps(int64_t dilation, int64_t stride) RILL_NONBLOCKING;
 
-  /// The distance from one such tap to the next.
+  /// Return the distance from one such tap to the next.
   int64_t step() const { return step_; }
   /// Return the first such tap, below `step()`; nothing if there is none.
   std::optional<int64_t> first(int64_t raw) const RILL_NONBLOCKING;
@@ -83,14 +83,14 @@ struct PaddedAxis {
   double padded = 1;   ///< elements of the copy
 };
 
-/// Return whether a step reads a padded copy of `x`, as kernels want it, in about the time that the
-/// data alone takes. If nearly all of the copy is padding, the step evaluates the operator
-/// element by element instead, and clips each window to the data. `products` is the number of
+/// Return whether a step reads a padded copy of `x`, as kernels require, in about the time of
+/// reading the data alone. If nearly all of the copy is padding, the step instead evaluates the
+/// operator element by element, and clips each window to the data. `products` is the number of
 /// operations per element of x or y that is read.
 bool padding_is_cheap(const Operand& x, const Operand& y, double products,
                       std::span<const PaddedAxis> axes);
 
-/// The same for a window that slides over x and gives y.
+/// As above for a window that slides over x and makes y.
 bool padding_is_cheap(const Window& window, const Operand& x, const Operand& y, double products);
 
 }  // namespace rill::ops
