@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-/// alpha * (A B + C), in units of both scales; as floats where the node has no scale for them.
+/// Read QGemm: alpha * (A B + C), in units of both scales; a float output if the node has no scale.
 Result<Value> qgemm(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const bool turn_a, ctx.boolean("transA"));
@@ -65,7 +65,7 @@ Result<Value> nhwc_max_pool(OnnxCtx& ctx) {
   return f.value(channels_last(f, out));
 }
 
-/// Each side is brought to the scale of the output.
+/// Read QLinearWhere: both sides are rescaled to the output.
 Result<Value> qlinear_where(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId zero = f.reshape(f.arg("z_zero_point"), {});
@@ -78,8 +78,7 @@ Result<Value> qlinear_where(OnnxCtx& ctx) {
   return f.value(bytes);
 }
 
-/// Take codes of a few bits apart that lie side by side on the last axis, the first in the low
-/// bits.
+/// Unpack codes of a few bits that are adjacent on the last axis, the first one in the low bits.
 OutletId unpacked(Formula& f, OutletId bytes, int64_t bits, const Dim& count) {
   if (bits == 8 || !f.ok()) return bytes;
   const int rank = f.rank(bytes);

@@ -21,7 +21,7 @@ namespace {
 
 using kernels::Rounding;
 
-/// Looks back along single inputs from the node that is rewritten.
+/// Walks upstream from the rewritten node, along one input per node.
 class Chain {
  public:
   explicit Chain(const Rewrite& rewrite) : old_(rewrite.old_graph()), at_(&rewrite.node()) {}
@@ -36,7 +36,7 @@ class Chain {
   void back(int input = 0) { at_ = &old_.node(at_->inputs[static_cast<size_t>(input)].node); }
 
   bool is_cast(DType to) const { return as<Cast>() && out().dtype == to; }
-  /// The constant that is on one side of a binary operation, and which side that is.
+  /// Return the constant on one side of a binary operation, and that side.
   TensorPtr other(BinaryKind kind, int* side) const {
     const auto* binary = as<Binary>();
     if (!binary || binary->kind_of != kind) return nullptr;
@@ -64,8 +64,8 @@ struct Found {
   int64_t largest = 0;  ///< the largest size of a sum
 };
 
-/// Return weights within 8 bits, minus a zero point if they do not fit without one. Weights of 9
-/// bits, as with separate zero points per column, are sums of two halves, [columns, 2 * k].
+/// Return weights in 8 bits, minus a zero point if they do not fit otherwise. Weights of 9 bits, as
+/// with separate zero points per column, become sums of two halves, [columns, 2 * k].
 std::optional<Tensor> as_bytes(const Tensor& matrix, int64_t columns, int64_t k, bool transposed,
                                int64_t* zero) {
   const auto values = matrix.values<int32_t>();
@@ -90,7 +90,7 @@ std::optional<Tensor> as_bytes(const Tensor& matrix, int64_t columns, int64_t k,
   return std::move(out).value();
 }
 
-/// Where x and the output of an einsum have their axes; nothing if it is no product of a matrix.
+/// Locate the axes of x and of the output of an einsum; false if it has no matrix form.
 bool place_axes(std::string_view x, std::string_view w, std::string_view y, const Tensor& matrix,
                 Found* found, bool* transposed) {
   char summed = 0, column = 0;
@@ -115,7 +115,7 @@ bool place_axes(std::string_view x, std::string_view w, std::string_view y, cons
   return std::count(y.begin(), y.end(), column) == 1;
 }
 
-/// The operands of a binary product: the constant one, and the other.
+/// The operands of a binary einsum: the constant one, and the other.
 struct Operands {
   const EinSum* product = nullptr;
   int columns = 0;  ///< which of them is the matrix
@@ -136,7 +136,7 @@ std::optional<Operands> operands_of(const Graph& graph, const Node& node, DType 
   return out;
 }
 
-/// Complete what is found, whose `x` lies as the operand does, by a matrix of I32.
+/// Complete `found`, whose `x` has the axes of the operand, with a matrix of I32.
 bool take_matrix(const Graph& graph, const Node& node, const Operands& operands,
                  const Tensor& matrix, Found* found) {
   const EinSum& product = *operands.product;
@@ -147,7 +147,7 @@ bool take_matrix(const Graph& graph, const Node& node, const Operands& operands,
   }
   const auto k = graph.fact(found->x).dim(static_cast<int>(found->op.summed)).to_int();
   if (!k || *k == 0 || matrix.volume() % *k != 0) return false;
-  // An axis of one frame may meet more of them.
+  // The operand may be broadcast along this axis.
   if (node.outputs[0].dim(found->column_axis).to_int() != matrix.volume() / *k) return false;
   auto weights = as_bytes(matrix, matrix.volume() / *k, *k, transposed, &found->op.w_zero);
   if (!weights) return false;
@@ -205,7 +205,7 @@ bool held_in_f32(const Found& found) {
   return true;
 }
 
-/// A product in f32 of bytes less one zero point, all of them computed as floats.
+/// Find an f32 matmul of bytes minus one zero point, all of them computed as floats.
 std::optional<Found> find_whole_sums(const Rewrite& rewrite, const Node& node) {
   const Graph& old = rewrite.old_graph();
   const auto operands = operands_of(old, node, DType::kF32);
@@ -229,7 +229,7 @@ std::optional<Found> find_whole_sums(const Rewrite& rewrite, const Node& node) {
   return found;
 }
 
-/// The bias per column, if the constant varies along that axis alone.
+/// Return the bias per column if the constant varies along that axis alone.
 std::optional<Tensor> bias_of(const Tensor& value, int axis, int64_t columns, int64_t* largest) {
   const bool fits =
       axis < value.rank() && value.extent(axis) == columns && value.volume() == columns;
@@ -246,13 +246,13 @@ std::optional<Tensor> bias_of(const Tensor& value, int axis, int64_t columns, in
   return std::move(out).value();
 }
 
-/// The whole pattern that ends in a cast to bytes.
+/// A whole pattern that ends in a cast to bytes.
 struct Rounded {
   Found found;
   std::optional<Tensor> bias;
 };
 
-/// Sums as QI32, a bias in the same scale, and the cast, which computes in f32.
+/// Match sums as QI32, a bias in the same scale, and the cast, which computes in f32.
 std::optional<Rounded> cast_of_sums(const Rewrite& rewrite, Chain chain, const QParams& to) {
   chain.back();
   int side = 0;
@@ -273,7 +273,7 @@ std::optional<Rounded> cast_of_sums(const Rewrite& rewrite, Chain chain, const Q
     out.bias = bias_of(*bias, out.found.column_axis, columns, &out.found.largest);
     if (!out.bias) return std::nullopt;
   }
-  // Sums that wrap are one thing before the bias is added, which limits them, and another after.
+  // Unfused, sums wrap and adding the bias saturates; fused, both wrap. So nothing may overflow.
   if (out.found.largest > INT32_MAX) return std::nullopt;
   out.found.op.rounding.mul = static_cast<double>(scale.scale);
   out.found.op.rounding.div = static_cast<double>(to.scale);
@@ -281,7 +281,7 @@ std::optional<Rounded> cast_of_sums(const Rewrite& rewrite, Chain chain, const Q
   return out;
 }
 
-/// Sums times a factor in f64, rounded in f32, and moved by the zero point.
+/// Match sums times a factor in f64, rounded in f32, plus the zero point.
 std::optional<Rounded> scaled_sums(const Rewrite& rewrite, Chain chain) {
   int side = 0;
   double zero = 0;
@@ -340,8 +340,7 @@ Status replace_by(Rewrite& rewrite, Rounded rounded) {
   const OutletId x = rewrite.mapped(rounded.found.x);
   const OutletId zero = op.has_zero ? rewrite.mapped(rounded.found.zero) : OutletId{};
   RILL_ASSIGN(const OutletId y, wire_sums(rewrite, std::move(rounded), x, zero));
-  // Where an axis of extent 1 was broadcast to more, the sum of bytes has another shape: left
-  // alone.
+  // The shape differs if an axis of extent 1 was broadcast: keep the node then.
   if (!(rewrite.new_fact(y).shape == out.shape)) return {};
   return rewrite.replace({y});
 }

@@ -4,11 +4,11 @@
 
 namespace rill::ops {
 
-/// Compute a product of integers, bytes minus their zero points, by constants that also fit bytes,
-/// as an int8 matmul.
+/// Compute a matmul of bytes minus their zero points by constants that also fit bytes, both as
+/// integers, as an int8 matmul.
 Status fuse_byte_sums(Rewrite& rewrite);
 
-/// As above, for an f32 product of numbers that were rounded to bytes as floats.
+/// As above, for an f32 matmul of numbers that were rounded to bytes as floats.
 Status fuse_whole_sums(Rewrite& rewrite);
 
 /// Absorb a constant that is added to an int8 matmul.

@@ -46,7 +46,7 @@ struct ByteSums final : OpBase<ByteSums> {
     int64_t zero_point = q.zero_point;
     visitor.field("zero_point", zero_point);
     visitor.field("narrow", rounding.narrow);
-    // Nodes that differ in their last bit are no equal nodes.
+    // Compare bits: nodes with different last bits are not equal.
     for (double* number : {&rounding.mul, &rounding.div, &rounding.before, &rounding.after}) {
       auto bits = bit_cast<int64_t>(*number);
       visitor.field("rounding", bits);

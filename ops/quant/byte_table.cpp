@@ -20,9 +20,9 @@ bool is_entry(DType type) { return is_byte(type) || type == DType::kF32; }
 constexpr int64_t kBytes = 256;
 
 /// Look every element up in a table of 256 entries. Made by `fuse` only.
-/// Shapes: x, table [256] in the order of the bytes as they lie in memory, 0 first -> that of x.
+/// Shapes: x, table [256], indexed by the byte as an unsigned number -> that of x.
 /// Types: U8, I8, QU8, QI8 -> the type of the table, which is one of these, or F32.
-/// Errors: kDType. Stream: pointwise. Accuracy: that of what the table was made from, exactly.
+/// Errors: kDType. Stream: pointwise. Accuracy: that of the replaced operations, exactly.
 /// Source: NNEF 1.0, elementwise operations between `linear_quantize`d tensors.
 struct ByteTable final : OpBase<ByteTable> {
   std::string_view name() const override { return "LookupTable"; }
@@ -91,8 +91,7 @@ Status ByteTable::lower(Lowering& lowering) const {
   return {};
 }
 
-/// Return whether a node is a function of one wire, element by element; gives the number of the
-/// input that is this wire.
+/// Return the only input of an elementwise node that varies; nothing if there are several.
 std::optional<size_t> wire_of(const Graph& graph, const Node& node) {
   if (node.op->as<ByteTable>()) return 0;
   if (!node.op->traits().per_element) return std::nullopt;
@@ -106,7 +105,7 @@ std::optional<size_t> wire_of(const Graph& graph, const Node& node) {
   return found;
 }
 
-/// A step of the way from bytes to bytes.
+/// A node on the path from bytes to bytes.
 struct Hop {
   const Node* node;
   size_t wire;
@@ -149,7 +148,7 @@ Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const 
   return way.fact(at).konst->reshaped({kBytes});
 }
 
-/// Replace the node under rewriting, which is the first hop, by a table.
+/// Replace the node under rewriting, the first hop, by a table.
 Status replace_by_table(Rewrite& rewrite, const std::vector<Hop>& hops) {
   const Graph& graph = rewrite.old_graph();
   const OutletId from = hops.back().node->inputs[hops.back().wire];

@@ -49,8 +49,8 @@ Result<Value> load_einsum_q(LoadCtx& ctx) {
   return quantised_einsum(w, expr, inputs[0], inputs[1], bias, scales, type);
 }
 
-/// The expression for six indices, of m and k in A, k and n in B, m and n in C: the other axes are
-/// batches, in order.
+/// Return the expression for six axis indices: of m and k in A, k and n in B, m and n in C. The
+/// other axes are batches, in order.
 Result<std::string> legacy_expr(LoadCtx& ctx, int rank) {
   RILL_ASSIGN(const std::vector<int64_t> axes, ctx.integers("axes"));
   RILL_CHECK(axes.size() == 6 && rank >= 2 && rank <= kMaxRank, "axes ", axes, " for rank ", rank,

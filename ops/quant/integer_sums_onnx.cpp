@@ -12,7 +12,7 @@
 namespace rill::ops {
 namespace {
 
-/// A list along an axis, or one number per block of entries along it, repeated for each entry.
+/// Broadcast a list along an axis; with a block size, each number counts for a block of entries.
 Result<OutletId> spread(OnnxCtx& ctx, Formula& f, OutletId list, OutletId x, int64_t written_axis) {
   int64_t block = 0;
   if (ctx.has("block_size")) {
@@ -75,7 +75,7 @@ Result<Value> dequantize(OnnxCtx& ctx) {
     type = *named;
   }
   if (!f.ok()) return f.take_status();
-  // Integers of 16 bits, and their differences, are floats as well; of bytes there are products.
+  // f32 represents 16-bit integers and their differences. Bytes stay integers for int8 kernels.
   const bool wide = is_int(f.dtype(x)) && dtype_size(f.dtype(x)) == 2;
   const DType within = wide ? DType::kF32 : DType::kI32;
   OutletId steps = f.cast(x, within);
@@ -131,7 +131,7 @@ Result<Value> qlinear_matmul(OnnxCtx& ctx) {
   return requantized(f, f.matmul(a, b), scale);
 }
 
-/// The product of integers in units of both scales, and a bias.
+/// Return the matmul of integers in units of both scales, plus a bias.
 Result<Value> scaled_product(OnnxCtx& ctx, Formula& f, OutletId a, OutletId a_scale) {
   RILL_ASSIGN(const OutletId b, centered(ctx, f, "B", "b_zero_point", -1, DType::kI32));
   const OutletId sums = f.cast(f.matmul(a, b), DType::kF32);
@@ -157,7 +157,7 @@ Result<Value> matmul_to_float(OnnxCtx& ctx) {
   return scaled_product(ctx, f, a, left);
 }
 
-/// Real numbers in the scale and the type that the node asks for.
+/// Quantise real numbers to the scale and the type that the node states.
 Result<Value> in_units(OnnxCtx& ctx, Formula& f, OutletId x, DType type) {
   OutletId zero;
   if (ctx.given("Y_zero_point")) zero = f.reshape(f.arg("Y_zero_point"), {});
@@ -175,8 +175,8 @@ Result<Value> qlinear_binary(OnnxCtx& ctx) {
   return in_units(ctx, f, f.binary(kKind, a, b), f.dtype(f.arg("A")));
 }
 
-/// The last axes of an older softmax are one. As in onnxruntime, 1 has a whole number of steps of
-/// the output's scale: 254 of a 255th, which is a little more than that in f32.
+/// Read QLinearSoftmax. Before opset 13, all axes from `axis` on are one. As in onnxruntime, 1 is a
+/// whole number of output steps: for a scale of 1/255, which f32 rounds up, 254 steps.
 Result<Value> qlinear_softmax(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const OutletId x, real(ctx, f, "X", "X_scale", "x_zero_point"));
@@ -240,8 +240,8 @@ Result<Value> qlinear_function(OnnxCtx& ctx) {
   return in_units(ctx, f, x, f.dtype(f.arg("X")));
 }
 
-/// Return whether all sums of a convolution of bytes less their zero points, and a bias, are whole
-/// numbers that f32 holds.
+/// Return whether f32 represents all sums of a convolution of bytes minus their zero points, and a
+/// bias.
 bool exact_in_f32(const Formula& f, const ByteConv& conv, std::span<const int64_t> filter) {
   if (dtype_size(f.dtype(conv.x)) != 1 || dtype_size(f.dtype(conv.w)) != 1) return false;
   constexpr int64_t kMostHeld = int64_t{1} << 24;
@@ -254,8 +254,8 @@ bool exact_in_f32(const Formula& f, const ByteConv& conv, std::span<const int64_
   return largest && *largest <= kMostHeld - most;
 }
 
-/// The sums of a convolution of integers, which are exact: in f32, where many groups have few terms
-/// each; by a kernel of bytes, where filters and zero points are constants; or in f64.
+/// Return the sums of a convolution of integers, exactly: in f32 for many groups with few terms, by
+/// an int8 kernel if filters and zero points are constant, else in f64.
 Result<OutletId> integer_conv(OnnxCtx& ctx, Formula& f, bool last, OutletId bias) {
   ByteConv conv;
   conv.x = last ? channels_second(f, f.arg("x")) : f.arg("x");
@@ -292,7 +292,7 @@ Result<OutletId> integer_conv(OnnxCtx& ctx, Formula& f, bool last, OutletId bias
   std::vector<OutletId> inputs{x, w};
   if (op.has_bias) inputs.push_back(f.cast(bias, type));
   const OutletId sums = f.add(make_op<Conv>(op), inputs);
-  // Whole numbers are no longer exact in f32 once a scale is taken into the filters.
+  // Cast, because a scale folded into the filters would make f32 sums inexact.
   return narrow ? f.cast(sums, DType::kI32) : sums;
 }
 

@@ -61,7 +61,7 @@ Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type) {
   RILL_ASSIGN(const Limits limits, limits_of_type(type));
   OutletId out = f.unary(UnaryKind::kRoundEven, x);
   if (zero.valid()) out = f.plus(out, f.cast(zero, f.dtype(out)));
-  // NaN, which integers have not, becomes the lowest.
+  // Integers have no NaN: it becomes the lowest number.
   out = f.binary(BinaryKind::kMaxNumber, out, f.number(limits.low, out));
   out = f.binary(BinaryKind::kMinNumber, out, f.number(limits.high, out));
   return f.cast(out, type);

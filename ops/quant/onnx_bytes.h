@@ -10,27 +10,27 @@ namespace rill::ops {
 /// nested list, or a missing axis.
 Result<OutletId> along(Formula& f, OutletId list, OutletId x, int64_t written_axis);
 
-/// Repeat each number for the `block` entries along an axis that it belongs to; -1 is the last.
-/// The last block ends at `count` entries.
+/// Repeat each number for its block of `block` entries along an axis; -1 is the last axis. The last
+/// block ends at `count` entries.
 OutletId over_blocks(Formula& f, OutletId numbers, int axis, int64_t block, const Dim& count);
 
-/// Round, move by the zero point if that is valid, and saturate. `x` is in units of the scale.
-/// Errors: kUnsupported for types other than integers of 8 and 16 bits.
+/// Round, add the zero point if it is valid, and saturate. `x` is in units of the scale. Errors:
+/// kUnsupported for types other than integers of 8 and 16 bits.
 Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type);
 
-/// Read integers less their zero point, which has one number or a list along an axis, of a type
-/// that sums them exactly.
+/// Read integers minus their zero point, one number or a list along an axis, in the type `wide`,
+/// which sums them exactly.
 Result<OutletId> centered(OnnxCtx& ctx, Formula& f, const char* x, const char* zero,
                           int64_t axis, DType wide);
 
-/// Read the numbers that integers with one scale stand for.
+/// Read integers with one scale as real numbers.
 Result<OutletId> real(OnnxCtx& ctx, Formula& f, const char* x, const char* scale,
                       const char* point);
 
 /// Requantise integer sums, in units of `scale`, to `y_scale` and the type of `y_zero_point`.
 Result<Value> requantized(Formula& f, OutletId sums, OutletId scale);
 
-/// Move the channels from the last axis to the second one, and back.
+/// Move the channels from the last axis to the second one, or back.
 OutletId channels_second(Formula& f, OutletId x);
 OutletId channels_last(Formula& f, OutletId x);
 

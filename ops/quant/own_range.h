@@ -9,19 +9,20 @@
 
 namespace rill::ops {
 
-/// Numbers in 8 bits over their own range, with 0 in it: `scale * (values - point)`, all floats.
+/// Numbers quantised to 8 bits over their own range, which includes 0: `scale * (values - point)`.
+/// All are floats.
 struct OwnRange {
   OutletId values;  ///< 0 to 255
   OutletId scale;   ///< rank of the input, axes of extent 1
   OutletId point;   ///< as `scale`
 };
 
-/// Quantise numbers to the range that they have over all axes, which `axes` lists.
-/// `Wires` is what adds nodes: `Formula`, or the writer of a body.
+/// Quantise numbers to their range over all axes, which `axes` lists. `Wires` adds nodes:
+/// `Formula`, or the writer of a body.
 /// Source: ONNX, `DynamicQuantizeLinear`.
 template <class Wires>
 OwnRange in_own_range(Wires& w, OutletId x, const std::vector<int64_t>& axes) {
-  // NaN, which bytes have not, becomes 0 here; the scale is NaN then.
+  // Bytes have no NaN: it becomes 0 here, and the scale becomes NaN.
   const auto limited = [&](OutletId value) {
     value = w.binary(BinaryKind::kMaxNumber, value, w.number(0.0, x));
     return w.binary(BinaryKind::kMinNumber, value, w.number(255.0, x));

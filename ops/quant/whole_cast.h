@@ -4,11 +4,10 @@
 
 namespace rill::ops {
 
-/// Return whether a wire of f32 holds whole numbers from 0 to 255 alone, and no NaN.
+/// Return whether all elements of an f32 wire are integers from 0 to 255.
 bool gives_whole_bytes(const Graph& graph, OutletId wire);
 
-/// Mark a cast of a rounded value to 8 or 16 bits: only the limits of the type are then left to
-/// apply.
+/// Mark a cast of a rounded value to 8 or 16 bits, so that it only saturates.
 Status fuse_whole_cast(Rewrite& rewrite);
 
 }  // namespace rill::ops

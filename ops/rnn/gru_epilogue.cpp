@@ -14,7 +14,7 @@ namespace {
 using kernels::PointwiseInstr;
 using kernels::PointwiseOp;
 
-/// Where each gate of x and r, and h, is read.
+/// The operands of the step: each gate of x and r, and h.
 enum Operand : uint8_t { kXz, kRz, kXr, kRr, kXn, kRn, kH, kOperands };
 
 /// Return gate `index`; gates are adjacent on the last axis.
@@ -40,7 +40,7 @@ constexpr PointwiseInstr binary(PointwiseOp op, uint8_t dst, uint8_t a, uint8_t 
   return instr;
 }
 
-/// The step in f32: values 7 and on are results.
+/// The step in f32; values from 7 on are results.
 constexpr PointwiseInstr kStep[] = {
     binary(PointwiseOp::kAdd, 7, kXz, kRz), unary(PointwiseOp::kSigmoid, 8, 7),
     binary(PointwiseOp::kAdd, 9, kXr, kRr), unary(PointwiseOp::kSigmoid, 10, 9),

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// The gates as `r`, `w` and `b` hold them, one below the other.
+/// The gates, in the order in which `r`, `w` and `b` stack them.
 enum Gate : int64_t { kZ, kR, kN, kGates };
 
 /// The cell in the form that `recognise.h` matches: per gate the input's term [B, 1, H] and a
@@ -73,7 +73,7 @@ class Cell {
   OutletId h_;
 };
 
-/// The biases of one gate, of the input's products or of the state's, as [1, 1, H].
+/// Return the biases of one gate, for the input or for the state, as [1, 1, H].
 OutletId biases_of(Wiring& w, OutletId biases, int64_t half, int64_t gate, int64_t hidden) {
   const int64_t begin = (half * kGates + gate) * hidden;
   const OutletId part = w.slice(biases, w.rank(biases) - 1, Dim(begin), Dim(begin + hidden));

@@ -1,4 +1,4 @@
-// The gates of one step of an LSTM, behind its products: read as the slices and elementwise
+// The gates of one step of an LSTM, downstream of its matmuls: read as the slices and elementwise
 // operations that they consist of. Source: tract, `tract_core_lstm_epilogue`; ONNX, `LSTM`.
 
 #include <array>

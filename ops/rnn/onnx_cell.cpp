@@ -16,7 +16,7 @@ struct Known {
   float alpha;
   float beta;
 };
-// With the parameters that they have by default.
+// The functions, and the defaults of their parameters.
 constexpr Known kKnown[] = {
     {"Relu", 0, 0},        {"Tanh", 0, 0},         {"Sigmoid", 0, 0},
     {"Affine", 1, 0},      {"LeakyRelu", 0.01F, 0}, {"ThresholdedRelu", 1, 0},
@@ -92,9 +92,9 @@ class Cell {
     return binary(BinaryKind::kMin, binary(BinaryKind::kMax, x, number(-form_.clip)),
                   number(form_.clip));
   }
-  /// The activation of that index, of a sum that is clipped before.
+  /// Apply the activation of that index to a clipped sum.
   OutletId act(size_t index, OutletId x) { return plain_act(index, clipped(x)); }
-  /// The same of a state, which is kept within no bounds: onnxruntime clips the sums alone.
+  /// As above, for a state, which is not clipped: onnxruntime clips only sums.
   OutletId plain_act(size_t index, OutletId x);
 
   Result<Graph> done(std::vector<OutletId> outputs) && {

@@ -32,14 +32,15 @@ struct CellForm {
   bool quantised = false;  ///< LSTM: h is rounded to 8 bits of its own range, filters are steps
 };
 
-/// Read the attributes. Errors: kArg for unknown functions, or another number than gates.
+/// Read the attributes. Errors: kArg for unknown functions, or a number of functions that does not
+/// fit.
 Result<CellForm> cell_form(OnnxCtx& ctx, CellKind kind, int64_t directions);
 
 /// Make the body of the loop: one step of one direction.
-/// Inputs: per gate what the input gives [1, B, H], per gate a filter [H, H], for a GRU that is
-/// linear before its reset the bias of the new value's product, for a quantised LSTM what a step of
-/// each filter stands for, three peepholes of an LSTM if there are any, h and c. Gates lie as ONNX
-/// has them: LSTM i, o, f, c; GRU z, r, h.
+/// Inputs: per gate the projected input [1, B, H]; per gate a filter [H, H]; for a GRU that is
+/// linear before its reset the bias of the new value's product; for a quantised LSTM the scale of
+/// each filter; three peepholes of an LSTM if there are any; h; and c. Gates have ONNX's order:
+/// LSTM i, o, f, c; GRU z, r, h.
 /// Outputs: the next h, and c.
 /// Source: ONNX, `LSTM`, `GRU`, `RNN`.
 Result<Graph> cell_body(CellKind kind, const CellForm& form, int64_t direction, bool peepholes,

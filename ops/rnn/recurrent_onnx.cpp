@@ -98,8 +98,8 @@ Status Layer::read_lengths() {
   return {};
 }
 
-/// The outputs of a direction whose sequences end at different steps: zeros behind the end, and the
-/// last states of each.
+/// Add the outputs of a direction whose sequences have different lengths: zeros after the end of
+/// each, and its last states.
 Status Layer::cut_to_lengths(const Direction& d, bool backward,
                              const std::vector<OutletId>& outs) {
   Formula f(ctx_);
@@ -116,7 +116,7 @@ Status Layer::cut_to_lengths(const Direction& d, bool backward,
   return f.take_status();
 }
 
-/// Of an operand [directions, rows of all gates, ..], if it is there.
+/// Check the rows of an operand [directions, rows of all gates, ..] if it is given.
 Status Layer::check_rows(const char* name, int rank, int64_t per_unit) {
   if (!ctx_.given(name)) return {};
   RILL_ASSIGN(const OutletId wire, ctx_.wire(name));
@@ -180,7 +180,7 @@ Status Layer::read() {
   return {};
 }
 
-/// A filter with a row per gate and unit. Of a quantised one, how many steps each entry is from 0.
+/// Return a filter with a row per gate and unit; a quantised one as integers minus its zero point.
 OutletId Layer::filter(const char* name) {
   OutletId wire = w_.arg(name);
   if (!quantised_) return wire;
@@ -243,7 +243,7 @@ OutletId Layer::state(const char* name, int64_t direction) {
   return first;
 }
 
-/// Biases of the gate, of the input's products and of the state's: [1, 1, H].
+/// Return the biases of the gate, for the input or for the state: [1, 1, H].
 OutletId Layer::bias(const Direction& d, int64_t at) {
   return w_.reshape(gate(d.b, at), {Dim(1), Dim(1), Dim(hidden_)});
 }
@@ -270,7 +270,7 @@ Status Layer::loop_inputs(const Direction& d, int64_t index, int64_t chunk, Scan
     inputs->push_back(wire);
     scan->inputs.push_back({kind, 0, kind == Kind::kScan ? chunk : 1});
   };
-  // The bias of the state's products waits for them where a gate is multiplied in between.
+  // If a gate multiplies the state's product, its bias is added to that product inside of the loop.
   const bool late = kind_ == CellKind::kGru && form_.linear_before_reset;
   for (int64_t g = 0; g < gates; ++g) {
     OutletId x = add_einsum(w_, "tbi,hi->tbh", {d.x, gate(d.w, g)});
@@ -358,14 +358,14 @@ Result<Value> recurrent(OnnxCtx& ctx) {
   return Layer(ctx, kKind).build();
 }
 
-/// The input is rounded to the range that it has over all steps, each state to that of its step and
+/// The input is quantised to its range over all steps, and each state to its range in that step and
 /// batch.
 /// Source: onnxruntime, `com.microsoft.DynamicQuantizeLSTM`.
 Result<Value> quantised_lstm(OnnxCtx& ctx) {
   return Layer(ctx, CellKind::kLstm, true).build();
 }
 
-// The operands and attributes that all three have.
+// The operands and attributes that all three operators have.
 #define RILL_ONNX_OPERANDS                                                                    \
   "X: tensor<scalar>, W: tensor<?>, R: tensor<?>, B: tensor<scalar> = false, "      \
   "sequence_lens: tensor<integer> = false, initial_h: tensor<scalar> = false"

@@ -11,13 +11,13 @@
 namespace rill::ops {
 namespace {
 
-/// The count of frames seen, in front of the averages.
+/// The count of frames seen, stored before the averages.
 constexpr int64_t kHeaderBytes = 8;
 
 /// Norm each frame by a running average of the frames so far, s <- m * (1 - alpha) + s * alpha.
 /// Unit norm: m = max(|x|, epsilon), y = x / sqrt(s); of pairs (re, im) one average, of their
 /// modulus. Mean norm: m = x, y = (x - s) / scaling.
-/// Frames before `skip` do not change the average, and are normed by it as it is.
+/// Frames before `skip` do not change the average, and are normed by it unchanged.
 /// Shapes: x [D0..T..Dn], first average [D0..Dn] without the axis T and that of the pairs -> x's.
 /// Types: f32. Errors: kShape, kDType.
 /// Stream: along `axis`, the average is kept from pulse to pulse; other axes are refused.

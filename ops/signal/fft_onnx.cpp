@@ -11,7 +11,8 @@
 namespace rill::ops {
 namespace {
 
-/// Pairs of real and imaginary parts on the last axis; real numbers get zeros for the latter.
+/// Return pairs of real and imaginary parts on the last axis; real numbers get zeros for the
+/// latter.
 Result<OutletId> pairs_of(Formula& f, OutletId x) {
   if (!f.ok()) return f.take_status();
   const int last = f.rank(x) - 1;
@@ -22,7 +23,7 @@ Result<OutletId> pairs_of(Formula& f, OutletId x) {
   return f.concat({x, f.times(x, f.number(0.0, x))}, last);
 }
 
-/// Cut an axis, or put zeros behind it, to that length.
+/// Cut an axis to a length, or append zeros up to it.
 OutletId with_length(Formula& f, const SymbolScope& scope, OutletId x, int64_t axis,
                      const Dim& length) {
   const Dim own = f.dim(x, static_cast<int>(axis));
@@ -39,7 +40,7 @@ OutletId transformed(Formula& f, OutletId x, int64_t axis, bool inverse) {
                 {{"input", Value(x)}, {"axis", Value(Dim(axis))}, {"inverse", Value(inverse)}});
 }
 
-/// The second half of the spectrum of real numbers: the first one, mirrored and conjugated.
+/// Append the second half of the spectrum of real numbers: the first one, mirrored and conjugated.
 OutletId mirrored(Formula& f, OutletId x, int64_t axis, const Dim& length) {
   const Dim kept = f.dim(x, static_cast<int>(axis));
   const int last = f.rank(x) - 1;
@@ -50,12 +51,12 @@ OutletId mirrored(Formula& f, OutletId x, int64_t axis, const Dim& length) {
   return f.concat({x, f.concat({real, f.unary(UnaryKind::kNeg, imaginary)}, last)}, axis);
 }
 
-/// The type of another wire: transforms are of f32, whatever is transformed.
+/// Cast to the type of another wire: transforms compute in f32 for every type.
 OutletId like(Formula& f, OutletId x, OutletId of) {
   return f.ok() && f.dtype(x) != f.dtype(of) ? f.cast(x, f.dtype(of)) : x;
 }
 
-/// Half of the spectrum determines the other half for real numbers only.
+/// Refuse half of a complex spectrum: only that of real numbers determines the other half.
 Status check_onesided(Formula& f, OutletId x) {
   if (!f.ok()) return f.take_status();
   const int last = f.rank(x) - 1;
@@ -137,8 +138,8 @@ Result<Value> stft(OnnxCtx& ctx) {
   return f.value(like(f, out, given));
 }
 
-/// a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), with N samples, or one less where the window is
-/// not periodic.
+/// Return a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N). N is the number of samples, or one less if
+/// the window is not periodic.
 Result<Value> cosine_window(OnnxCtx& ctx, const std::array<double, 3>& terms) {
   RILL_ASSIGN(const int64_t size, ctx.integer("size"));
   RILL_ASSIGN(const bool periodic, ctx.boolean("periodic"));
@@ -166,7 +167,7 @@ Result<Value> blackman(OnnxCtx& ctx) { return cosine_window(ctx, {0.42, 0.5, 0.0
 double mel_of(double hertz) { return 2595.0 * std::log10(1.0 + hertz / 700.0); }
 double hertz_of(double mel) { return 700.0 * (std::pow(10.0, mel / 2595.0) - 1.0); }
 
-/// Triangles over the lines of a spectrum, equally wide in mel.
+/// Return triangular filters over the bins of a spectrum, of equal widths in mel.
 Result<Value> mel_weights(OnnxCtx& ctx) {
   RILL_ASSIGN(const int64_t bins, ctx.integer("num_mel_bins"));
   RILL_ASSIGN(const int64_t length, ctx.integer("dft_length"));

@@ -132,7 +132,7 @@ Status Stft::lower(Lowering& lowering) const {
   for (int i = 0; i < pair; ++i) {
     if (i != time + 1) order.push_back(i);
   }
-  // Frames run after all other axes, and the bins of each part lie together.
+  // Frames come after all other axes, and the bins of each part are contiguous.
   std::stable_partition(order.begin(), order.end(), [&](int i) { return i != time; });
   order.push_back(pair);
   order.push_back(time + 1);

@@ -6,7 +6,7 @@
 namespace rill::ops {
 namespace {
 
-/// The layout of the node's inputs, and the distance of its taps.
+/// The layout of the node's inputs, and the dilation.
 struct Layout {
   bool channels_last = false;
   int64_t dilation = 1;

@@ -7,9 +7,9 @@ namespace rill::ops {
 
 /// Run linear attention over the frames of a stream: per frame and head of v
 /// S <- S exp(g), d = (v - k S) beta, S <- S + k d, y = q S scale.
-/// Without decay S stays as it is, without correction d is v. Normalised queries and keys have unit
-/// length first. A head of k belongs to as many of v as there are for each, and likewise a head of
-/// q; where q has more heads than v, those that belong to one head of v read the same S.
+/// Without decay S is not scaled, and without correction d is v. If requested, queries and keys are
+/// normalised to unit length first. Each head of k serves hv / hk heads of v, and likewise each
+/// head of q; if q has more heads than v, hq / hv heads of q read the same S.
 /// Shapes: q [B, T, hq, a], k [B, T, hk, a], v [B, T, hv, b], g [B, T, hv] or [B, T, hv, a],
 /// beta [B, T, hv], first S [B, hv, a, b] -> y [B, T, max(hq, hv), b], last S [B, hv, a, b].
 /// Types: all f32; or q, k, v, beta f16, g and S f32. y has the type of q; sums are in f32.
@@ -51,7 +51,7 @@ class LinearAttention final : public OpBase<LinearAttention> {
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 
-  /// Return whether the operator of tract has a form for it.
+  /// Return whether tract's operator can express it.
   bool is_gated_delta() const { return normalise && decays && corrects && scale == 0.0F; }
   size_t beta_input() const { return decays ? 4 : 3; }
   size_t state_input() const { return beta_input() + (corrects ? 1 : 0); }

@@ -21,12 +21,12 @@ void write(const View& view, int64_t at, float value) {
   }
 }
 
-/// Offsets of a head's frame in a view of three or four axes.
+/// Return the offset of a head's frame in a view of three or four axes.
 int64_t place(const View& view, int64_t b, int64_t t, int64_t h) {
   return b * view.step(0) + t * view.step(1) + h * view.step(2);
 }
 
-/// 1 / the length of a vector of `width` elements.
+/// Return 1 / the length of a vector of `width` elements.
 float inverse_length(const View& view, int64_t at, int64_t width) {
   float sum = 0.0F;
   for (int64_t i = 0; i < width; ++i) {
@@ -93,7 +93,7 @@ struct HeadFrame {
       write(y, at_y + col * y.step(3), sum);
     }
   }
-  /// Only read the state, for a further query.
+  /// Only read the state, for another query.
   void read_only(const Matrix& s) const {
     for (int64_t col = 0; col < s.columns; ++col) {
       float sum = 0.0F;

@@ -36,7 +36,7 @@ Result<Form> form_of(OnnxCtx& ctx) {
   return form;
 }
 
-/// [B, T, heads * size] -> [B, T, heads, size], in f32.
+/// Reshape [B, T, heads * size] to [B, T, heads, size], in f32.
 Result<OutletId> with_heads(OnnxCtx& ctx, Formula& f, const char* name, int64_t heads,
                             const Fact& query) {
   const OutletId x = f.cast(f.arg(name), DType::kF32);

@@ -1,9 +1,9 @@
 // Reads GroupQueryAttention of com.microsoft: causal attention over a cache of keys and values,
 // where several heads of queries share each head of keys.
-// The input cache begins with the `seqlens_k` frames of each batch, and may have unused room after
-// them. The output cache appends the new frames. It has the input's length if that has room for all
-// of them (a shared buffer), else the length of all frames together. Only the former works with
-// --feedback, as its extent stays the same.
+// The input cache begins with the `seqlens_k` frames of each batch, and may have unused space after
+// them. The output cache appends the new frames. It has the input's length if all of them fit (a
+// shared buffer), else the length of all frames together. Only the former works with --feedback, as
+// its extent stays the same.
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ struct Parts {
   OutletId v;
 };
 
-/// Positions in the cache, per batch, of i64.
+/// Positions in the cache, per batch, as i64.
 struct Places {
   OutletId before;  ///< [batch]: where the new frames begin
   OutletId behind;  ///< [batch]: where they end
@@ -71,7 +71,7 @@ Status refuse_the_rest(OnnxCtx& ctx) {
   return {};
 }
 
-/// Take extents as equal that the operator needs to be.
+/// Assert the equal extents that the operator requires.
 Status tie_extents(OnnxCtx& ctx, Formula& f) {
   const OutletId query = f.arg("query");
   RILL_CHECK(f.ok() && f.rank(query) == 3, "query ", f.fact(query), ": expected rank 3");
@@ -131,7 +131,7 @@ Parts parts_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
           f.slice(all, 2, values, values + Dim(counts.kept))};
 }
 
-/// Without a cache, all frames are new ones.
+/// Return the number of all frames; without a cache, all are new.
 Result<Dim> total_of(OnnxCtx& ctx, const Dim& frames) {
   if (!ctx.given("past_key")) return frames;
   RILL_ASSIGN(const TensorPtr total, ctx.constant("total_sequence_length"));
@@ -201,8 +201,8 @@ Status rotate(OnnxCtx& ctx, Formula& f, const Places& at, Parts* parts) {
   return f.take_status();
 }
 
-/// The sources of the output cache's frames: earlier frames, then the new ones, then zeros: [batch,
-/// kept, extent, 1].
+/// Return the sources of the output cache's frames: earlier frames, then the new ones, then zeros:
+/// [batch, kept, extent, 1].
 OutletId sources_of(Formula& f, const Counts& counts, const Places& at, const Dim& past) {
   const OutletId place = f.range(at.extent);
   const OutletId before = f.with_axis(at.before, 1);
@@ -252,8 +252,8 @@ Result<OutletId> masked(OnnxCtx& ctx, Formula& f, OutletId scores, const Counts&
   return f.select(f.binary(BinaryKind::kLt, distance, limit), scores, never);
 }
 
-/// Weights of the keys. One more score, which no key has, may take a part of each sum: that of the
-/// head, or 0.
+/// Return the weights of the keys. The softmax may include a score without a key: that of the head,
+/// or 0.
 Result<OutletId> weights_of(OnnxCtx& ctx, Formula& f, OutletId scores, const Counts& counts) {
   RILL_ASSIGN(const bool smooth, ctx.boolean("smooth_softmax"));
   const bool sink = ctx.given("head_sink");
@@ -283,8 +283,8 @@ OutletId bias_of(Formula& f, const Places& at) {
   return f.concat({bias, zeros}, 3);
 }
 
-/// Attention of queries [batch, frames, heads, size] over keys and values [batch, kept, keys,
-/// size]; the output joins the heads. Computed in f32, as onnxruntime does for f16.
+/// Compute the attention of queries [batch, frames, heads, size] over keys and values [batch, kept,
+/// keys, size], and join the heads. In f32, as onnxruntime does for f16.
 Result<OutletId> attended(OnnxCtx& ctx, Formula& f, const Counts& counts, const Places& at,
                           const Parts& parts) {
   RILL_ASSIGN(const float given, ctx.number("scale"));
@@ -294,7 +294,7 @@ Result<OutletId> attended(OnnxCtx& ctx, Formula& f, const Counts& counts, const 
   const DType own = f.dtype(parts.q);
   OutletId q = f.cast(parts.q, DType::kF32);
   q = f.transpose(f.times(q, f.number(scale, q)), {0, 2, 1, 3});
-  // Heads that share keys are rows of one product.
+  // Heads that share keys become rows of one matmul.
   const Dim rows = counts.frames * Dim(counts.heads / counts.kept);
   q = f.reshape(q, {counts.batch, Dim(counts.kept), rows, counts.size});
   OutletId scores = f.matmul(q, f.cast(parts.k, DType::kF32), true);

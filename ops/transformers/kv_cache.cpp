@@ -1,8 +1,8 @@
 // Caches that grow from run to run. Shapes are known before a run and a plan holds no memory that
 // grows, so the caller owns a cache: it becomes an input of the model with the cache's name, and
 // the grown cache an output, `<name>_concat`. tract's transform `unfold_kv_cache` does the same.
-// Caches that tract stores as integers keep their type here. Where the operator does not say how
-// long the past is, `past_symbol` may name it, which tract does not know; P if it is left out.
+// Caches that tract stores as integers keep their type here. If the operator does not state the
+// length of the past, `past_symbol` may name it, P by default; tract has no such argument.
 // Source: tract, `tract_transformers_dyn_kv_cache`, `tract_transformers_quantized_dyn_kv_cache`,
 // `tract_transformers_quantized_kv_sdpa`.
 
@@ -16,7 +16,7 @@
 namespace rill::ops {
 namespace {
 
-/// Add the input that holds the past, and the output that holds all.
+/// Add an input with the past, and an output with the past and the new frames.
 OutletId unfolded(Wiring& w, const std::string& name, Fact past, OutletId now, int axis) {
   if (!w.ok()) return {};
   Graph& graph = w.ctx().graph();
@@ -51,7 +51,7 @@ Result<Value> load_cache(LoadCtx& ctx) {
   return w.done(unfolded(w, name, Fact::of(type, past), x, static_cast<int>(axis)));
 }
 
-/// softmax(q k^T scale) v over all keys, with several heads of q for one of k and v.
+/// Return softmax(q k^T scale) v over all keys; several heads of q share one of k and v.
 OutletId attention(Wiring& w, OutletId q, OutletId k, OutletId v, const Dim& per, float scale) {
   const Fact query = w.fact(q);
   const std::vector<Dim> grouped{query.dim(0), w.fact(k).dim(1), per, query.dim(2), query.dim(3)};

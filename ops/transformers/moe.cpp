@@ -12,8 +12,8 @@
 namespace rill::ops {
 namespace {
 
-/// Send each token through the `k` experts that the router scores highest, and sum what they give,
-/// weighted by the gate.
+/// Send each token through the `k` experts with the highest logits of the router, and sum their
+/// outputs, weighted by the gate.
 /// Router: logits = x wg^T + bg. Gate: softmax over the chosen logits (softmax_topk) or over all of
 /// them (softmax_all), sigmoid, or the logits (raw); of equal logits the lower expert is chosen.
 /// Expert: h = act(x w1 + b1), times (x w3 + b3) where there is a w3; y = h w2 + b2. With a limit:
@@ -34,7 +34,7 @@ class MoeFfn final : public OpBase<MoeFfn> {
   bool clamped = false;
   float alpha = 1.0F;
   float limit = 0.0F;
-  // The inputs behind x, wg, w1 and w2, in this order.
+  // The optional inputs after x, wg, w1 and w2, in this order.
   bool has_w3 = false;
   bool has_bias_g = false;
   bool has_bias_1 = false;
@@ -56,7 +56,7 @@ class MoeFfn final : public OpBase<MoeFfn> {
     visitor.field("has_bias_3", has_bias_3);
     visitor.field("has_bias_2", has_bias_2);
   }
-  /// The input that comes after the given number of flags; -1 if its flag is not set.
+  /// Return the input of an optional flag; -1 if it is not set.
   int optional_input(int which) const {
     const bool flags[] = {has_w3, has_bias_g, has_bias_1, has_bias_3, has_bias_2};
     if (!flags[which]) return -1;
@@ -161,7 +161,7 @@ MoeHow how_of(const MoeFfn& op) {
   return how;
 }
 
-/// The reference form for one token, without memory: it recomputes instead of keeping values.
+/// The reference implementation for one token; it recomputes values, and so needs no memory.
 class PlainToken {
  public:
   PlainToken(const MoeFfn& op, const EvalCtx& ctx, const float* x, float* y)
@@ -205,7 +205,7 @@ class PlainToken {
     const View& x = ctx_.in[0];
     return x_[i * x.step(x.rank - 1)];
   }
-  /// Element of the matrix of an expert that maps `from` to `to`.
+  /// Return an element of the matrix of an expert that maps `from` to `to`.
   float entry(const View& w, int64_t expert, int64_t from, int64_t to) const {
     const int64_t row = op_.linear ? to : from;
     const int64_t column = op_.linear ? from : to;
@@ -336,7 +336,7 @@ Status MoeFfn::save(SaveCtx& ctx) const {
   return {};
 }
 
-/// Read a tensor as f32; a router may have a unit axis in front.
+/// Read a tensor as f32; a router may have a leading unit axis.
 Result<OutletId> in_f32(LoadCtx& ctx, const char* name) {
   RILL_ASSIGN(const OutletId wire, plain_wire(ctx, name));
   const DType type = ctx.fact(wire).dtype;

@@ -14,7 +14,7 @@ float activated(MoeActivation kind, float x) {
   return x / (1.0F + std::exp(-x));
 }
 
-/// y = x W + b of one expert: W is [from, to], or [to, from] if `linear`.
+/// Compute y = x W + b of one expert: W is [from, to], or [to, from] if `linear`.
 void product(const float* x, const float* w, const float* bias, bool linear, int64_t from,
              int64_t to, float* y) {
   for (int64_t j = 0; j < to; ++j) y[j] = bias ? bias[j] : 0.0F;
@@ -36,7 +36,7 @@ int64_t in_range(int64_t chosen, int64_t experts) {
   return std::clamp<int64_t>(chosen, 0, experts - 1);
 }
 
-/// The weight of a chosen expert, given the logits of all and which ones are chosen.
+/// Return the weight of a chosen expert, given the logits of all experts and the chosen ones.
 float gate_weight(MoeGate kind, const float* logits, int64_t experts,
                   const int64_t* chosen, int64_t k, float own) {
   if (kind == MoeGate::kRaw) return own;

@@ -7,8 +7,8 @@
 namespace rill::ops {
 namespace {
 
-/// Split a list of all biases into parts of these widths, and add them. Keys and values that are
-/// split into heads come from an earlier step, and already have theirs.
+/// Split a list of all biases into parts of these widths, and add them. Keys and values with an
+/// axis of heads come from an earlier step, and include their biases already.
 Status add_biases(Formula& f, OutletId bias, std::array<OutletId*, 3> parts) {
   Dim at = 0;
   for (OutletId* part : parts) {

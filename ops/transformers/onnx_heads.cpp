@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-/// Return the keys that a list shows: those before an end per batch and, if the list has two
+/// Return the unmasked keys of a list: those before an end per batch and, if the list has two
 /// entries per batch, from a start on. In a list of 3 * batch + 2 entries, the others are sums of
 /// the ends.
 Result<OutletId> open_keys(OnnxCtx& ctx, Formula& f, OutletId list, const OnnxHeads& heads) {
@@ -30,8 +30,8 @@ Result<OutletId> open_keys(OnnxCtx& ctx, Formula& f, OutletId list, const OnnxHe
   return f.binary(BinaryKind::kAnd, open, f.binary(BinaryKind::kGe, keys, limit(1)));
 }
 
-/// Return the keys that do not follow the query. Each key is of the past, or of a query;
-/// onnxruntime shows all surplus keys to the last query.
+/// Return the keys that do not follow the query. The keys are those of the past and one per query,
+/// as onnxruntime would show surplus keys to the last query.
 Result<OutletId> not_behind(OnnxCtx& ctx, Formula& f, OutletId scores, const Dim& past) {
   if (!f.ok()) return f.take_status();
   const Dim count = past + f.dim(scores, 2);
@@ -44,7 +44,7 @@ Result<OutletId> not_behind(OnnxCtx& ctx, Formula& f, OutletId scores, const Dim
   return f.binary(BinaryKind::kGe, rows, f.range(f.dim(scores, 3)));
 }
 
-/// Widths of queries, keys and values in the product of the input and the weights.
+/// Return the widths of queries, keys and values in the product of the input and the weights.
 Result<std::vector<Dim>> widths_of(OnnxCtx& ctx, const Fact& product) {
   if (ctx.has("qkv_hidden_sizes") && ctx.given("qkv_hidden_sizes")) {
     RILL_ASSIGN(const std::vector<Dim> widths, ctx.dims("qkv_hidden_sizes"));
@@ -99,7 +99,7 @@ Result<OutletId> onnx_attended(OnnxCtx& ctx, Formula& f, OnnxHeads heads) {
   OutletId scores = f.matmul(f.times(heads.q, f.number(scale, heads.q)), heads.k, true);
   if (heads.causal) {
     RILL_ASSIGN(const OutletId seen, not_behind(ctx, f, scores, heads.past));
-    // A query whose keys are all masked sees those behind it as little as these.
+    // If all keys of a query are masked, the later ones weigh as little as the masked ones.
     using Float = std::numeric_limits<float>;
     const bool masked = heads.mask.valid();
     const OutletId never = f.number(masked ? Float::lowest() : -Float::infinity(), scores);

@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-/// Queries, keys and values, [batch, heads, frames, size] each, and what weighs them.
+/// Queries, keys and values, [batch, heads, frames, size] each, and the masks of their scores.
 struct OnnxHeads {
   OutletId q;
   OutletId k;
@@ -15,7 +15,7 @@ struct OnnxHeads {
   Dim past;  ///< keys in front of the first query
 };
 
-/// [batch, frames, heads * size] -> [batch, heads, frames, size]. Errors: kShape.
+/// Reshape [batch, frames, heads * size] to [batch, heads, frames, size]. Errors: kShape.
 Result<OutletId> split_heads(Formula& f, OutletId x, int64_t heads);
 
 /// Return the term that an integer mask adds to the scores: `mask_filter_value` where it is 0.
@@ -24,7 +24,7 @@ Result<OutletId> split_heads(Formula& f, OutletId x, int64_t heads);
 /// kUnsupported for others.
 Result<OutletId> onnx_mask(OnnxCtx& ctx, Formula& f, OutletId mask, const OnnxHeads& heads);
 
-/// Scaled products, softmax and sums, with the heads side by side again.
+/// Compute scaled scores, softmax and weighted sums, and join the heads again.
 /// Errors: kUnsupported for one-way attention where some keys have no query.
 Result<OutletId> onnx_attended(OnnxCtx& ctx, Formula& f, OnnxHeads heads);
 

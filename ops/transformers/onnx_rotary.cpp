@@ -3,7 +3,7 @@
 namespace rill::ops {
 namespace {
 
-/// Every second element of the last axis, from the one of that number on.
+/// Return every second element of the last axis, beginning with element `first`.
 OutletId every_second(Formula& f, OutletId pairs, int64_t first) {
   return f.without_axis(f.slice(pairs, 4, Dim(first), Dim(first + 1)), 4);
 }

@@ -4,10 +4,10 @@
 
 namespace rill::ops {
 
-/// Turn the first elements of each head by angles whose cosines and sines are given, in pairs.
+/// Rotate pairs of elements at the start of each head by angles, given as cosines and sines.
 /// Shapes: x [batch, frames, heads, size], cos and sin [batch or 1, frames or 1, 1, half] -> that
-/// of x, whose first 2 * half elements are turned.
-/// `interleaved`: pairs lie side by side, not `half` apart.
+/// of x, whose first 2 * half elements are rotated.
+/// `interleaved`: the elements of a pair are adjacent, not `half` apart.
 OutletId rotated(Formula& f, OutletId x, OutletId cos, OutletId sin, int64_t half,
                  bool interleaved);
 

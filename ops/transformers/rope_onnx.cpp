@@ -5,7 +5,7 @@
 namespace rill::ops {
 namespace {
 
-/// The rows of a table for the positions: [batch, frames, 1, half].
+/// Return the rows of a table at the positions: [batch, frames, 1, half].
 OutletId rows_of(OnnxCtx& ctx, Formula& f, const char* name) {
   OutletId table = f.arg(name);
   if (ctx.given("position_ids")) {
@@ -16,7 +16,7 @@ OutletId rows_of(OnnxCtx& ctx, Formula& f, const char* name) {
   return f.with_axis(table, 2);
 }
 
-/// Heads of twice the width of the tables, where the node does not count them.
+/// Return the number of heads, each twice as wide as the tables, if the node does not state it.
 Result<int64_t> heads_of_tables(Formula& f, const Fact& in) {
   const OutletId table = f.arg("cos_cache");
   if (!f.ok()) return f.take_status();
@@ -57,7 +57,7 @@ Result<Value> rotary_embedding(OnnxCtx& ctx) {
   return f.value(f.reshape(out, in.shape));
 }
 
-/// One first position for all frames depends on data, and is not read.
+/// Read com.microsoft's form. A single first position for all frames depends on data: refused.
 Result<Value> rotary_of_caches(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId ids, ctx.wire("position_ids"));
   RILL_ASSIGN(const float scale, ctx.number("scale"));

@@ -18,7 +18,7 @@
 namespace rill::ops {
 namespace {
 
-/// Attention while its nodes are being added.
+/// Adds the nodes of an attention.
 class Attention {
  public:
   explicit Attention(LoadCtx& ctx) : ctx_(ctx) {}
@@ -85,7 +85,7 @@ class Attention {
     }
     RILL_ASSIGN(const Value scale, ctx_.value("scale"));
     if (scale.get<bool>()) {
-      // Queries and keys have one width, so either may state it.
+      // Queries and keys have the same width, so either may state it.
       const auto of_queries = ctx_.fact(q_).shape.back().to_int();
       RILL_ASSIGN(const int64_t width, of_queries ? Result<int64_t>(*of_queries)
                                                   : ctx_.fact(k_).shape.back().as_int());
@@ -96,7 +96,7 @@ class Attention {
     return {};
   }
 
-  /// A boolean mask shows the keys where it is true.
+  /// Turn a boolean mask into a summand: 0 where it is true, -infinity elsewhere.
   Status limit_where_false() {
     const std::vector<int64_t> one(static_cast<size_t>(ctx_.fact(mask_).rank()), 1);
     RILL_ASSIGN(Tensor zero, Tensor::zeros(DType::kF32, one));
@@ -116,7 +116,7 @@ class Attention {
     return *found;
   }
 
-  /// Several query heads may share one head of keys and values.
+  /// Group query heads that share one head of keys and values.
   Status group_heads() {
     if (rank_ != 4 || ctx_.fact(q_).dim(1) == ctx_.fact(k_).dim(1)) return {};
     heads_ = ctx_.fact(q_).dim(1);
@@ -143,7 +143,7 @@ class Attention {
     return ctx_.add1(op, {a, b}, suffix);
   }
 
-  /// 0 where key j may be seen by query i, j <= i + keys - queries, and -infinity elsewhere.
+  /// Return the causal mask: 0 where query i sees key j, j <= i + keys - queries, else -infinity.
   Result<OutletId> causal_mask() {
     const int time = rank_ - 2 + (grouped_ ? 1 : 0);
     const auto queries = ctx_.fact(q_).dim(time).to_int();
@@ -162,7 +162,7 @@ class Attention {
     return cast_to(ctx_, wire, ctx_.fact(q_).dtype);
   }
 
-  /// The mask where the extents are symbols: both sides are counted.
+  /// Return the causal mask for symbolic extents, by comparing positions.
   Result<OutletId> counted_mask(int time) {
     Wiring w(ctx_);
     const Dim queries = w.fact(q_).dim(time);

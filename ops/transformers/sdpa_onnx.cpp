@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-/// [B, T, heads * size] -> [B, heads, T, size], where the heads are not an axis yet.
+/// Reshape [B, T, heads * size] to [B, heads, T, size], unless the heads are an axis already.
 Result<OutletId> with_heads(OnnxCtx& ctx, Formula& f, OutletId x, std::string_view attribute) {
   if (!f.ok()) return f.take_status();
   const Fact in = f.fact(x);
@@ -38,12 +38,12 @@ OutletId repeated(Formula& f, OutletId x, int64_t times) {
   return f.reshape(open, {in.dim(0), in.dim(1) * Dim(times), in.dim(2), in.dim(3)});
 }
 
-/// 0 where the condition holds, minus infinity elsewhere.
+/// Return 0 where the condition holds, and minus infinity elsewhere.
 OutletId bias_of(Formula& f, OutletId allowed, OutletId like) {
   return f.select(allowed, f.number(0.0, like), f.number(kNever, like));
 }
 
-/// The mask of the file as a summand, with the keys that it leaves out masked.
+/// Return the mask of the file as a summand; keys past its end are masked.
 OutletId mask_bias(Formula& f, OutletId mask, OutletId scores) {
   mask =
       f.fact(mask).dtype == DType::kBool ? bias_of(f, mask, scores) : f.cast(mask, f.dtype(scores));
@@ -63,7 +63,7 @@ struct Windows {
   int64_t right = -1;
 };
 
-/// Sums of positions: of the query, [T, 1], counted from the first key, minus that of the key.
+/// Return the position of the query, [T, 1], counted from the first key, minus that of the key.
 OutletId distances(OnnxCtx& ctx, Formula& f, OutletId scores) {
   OutletId queries = f.with_axis(f.range(f.dim(scores, 2)), 1);
   const OutletId keys = f.range(f.dim(scores, 3));
@@ -107,7 +107,7 @@ OutletId softmax_of(Formula& f, OutletId scores) {
   return f.add(make_op<Softmax>(std::vector<int64_t>{3}, false), {scores});
 }
 
-/// A fully masked row gives zeros, not the NaN of a softmax over nothing. Each score decides this
+/// A fully masked row gives zeros, not the NaN of a softmax over nothing. Each score is selected
 /// separately, so that windows stream; in a row with NaN, masked weights are zeros.
 OutletId weights_of(Formula& f, OutletId scores) {
   const OutletId hidden = f.binary(BinaryKind::kEq, scores, f.number(kNever, scores));
@@ -115,7 +115,7 @@ OutletId weights_of(Formula& f, OutletId scores) {
   return f.select(hidden, f.number(0.0, weights), weights);
 }
 
-/// The same where the weights are seen: NaN is in all of its row.
+/// As above, for weights that are an output: a NaN fills its whole row.
 OutletId whole_weights_of(Formula& f, OutletId scores) {
   const OutletId most = f.reduce(ReduceKind::kMax, scores, {3});
   const OutletId none = f.binary(BinaryKind::kEq, most, f.number(kNever, most));
@@ -133,7 +133,7 @@ Result<Windows> windows_of(OnnxCtx& ctx) {
   return windows;
 }
 
-/// The type in which the softmax is taken: that of the node, or this one.
+/// Return the type of the softmax: that of the node, or `otherwise`.
 Result<DType> softmax_type(OnnxCtx& ctx, DType otherwise) {
   if (!ctx.given("softmax_precision")) return otherwise;
   RILL_ASSIGN(const int64_t number, ctx.integer("softmax_precision"));

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kHeaderBytes = 8;  ///< the count of positions seen
 
-/// Attend to the last `window` positions of all runs: keys and values are kept from run to run in
-/// rings, to which those of this run are added first; every query then sees all that is kept.
+/// Attend to the last `window` positions of all runs. Rings keep keys and values from run to run. A
+/// run first adds its own to them; then every query sees all kept positions.
 /// Shapes: q [B, Hq, T, D], k and v [B, Hk, T', D] -> q's; Hq is a multiple of Hk.
 /// Types: f32. Errors: kShape, kDType.
 /// Stream: refused: the queries of one run see its later keys too, so pulses differ from the whole.
@@ -69,15 +69,15 @@ int64_t place(const View& view, int64_t b, int64_t h, int64_t t) {
   return b * view.step(0) + h * view.step(1) + t * view.step(2);
 }
 
-/// A key or a value.
+/// A row of keys or of values.
 struct Row {
   const float* at;
   int64_t step;
   float operator[](int64_t d) const { return at[d * step]; }
 };
 
-/// The keys and values that queries see: those in the rings, after this run's are added. Where
-/// nothing is kept, this run's own.
+/// The keys and values that queries see: those in the rings, after this run's are added. Without
+/// rings, this run's own.
 class Kept {
  public:
   Kept(const WindowAttention& op, const EvalCtx& ctx)

@@ -21,7 +21,7 @@ struct Extents {
   std::vector<Dim> out;  ///< spatial
 };
 
-/// Extents in front of some of a list's.
+/// Return `front`, then the extents of a list from index `from` on.
 std::vector<Dim> in_front(std::initializer_list<Dim> front, const std::vector<Dim>& of,
                           size_t from = 0) {
   std::vector<Dim> shape(front);
@@ -38,7 +38,7 @@ Result<Extents> extents_of(OnnxCtx& ctx, Formula& f, OutletId x, OutletId offset
   RILL_ASSIGN(const int64_t groups, ctx.integer("offset_group"));
   e.batch = in.dim(0);
   e.channels = in.dim(1);
-  constexpr int64_t kMostTaps = int64_t{1} << 20;  // each has a separate place
+  constexpr int64_t kMostTaps = int64_t{1} << 20;  // each has a position
   e.taps = checked_volume(window.kernel).value_or(kMostTaps + 1);
   RILL_CHECK(e.taps <= kMostTaps, "W has a window of ", window.kernel, ": expected at most ",
              kMostTaps, " taps in all");
@@ -57,8 +57,8 @@ Result<Extents> extents_of(OnnxCtx& ctx, Formula& f, OutletId x, OutletId offset
   return e;
 }
 
-/// Return the pixels of the taps along one spatial axis, [batch * groups, taps, out...]: the place
-/// in the window, that of the window, and the offset.
+/// Return the coordinates of the taps along one spatial axis, [batch * groups, taps, out...]: the
+/// sum of the tap's position in its window, the window's position, and the offset.
 OutletId component(Formula& f, OutletId offsets, int axis, const Extents& e,
                    const Window& window) {
   const auto at = static_cast<size_t>(axis);
@@ -85,7 +85,7 @@ OutletId component(Formula& f, OutletId offsets, int axis, const Extents& e,
   return f.plus(place, f.reshape(window_at, by_window));
 }
 
-/// The images at the places of the taps, [batch, channels, taps, windows].
+/// Sample the images at the taps: [batch, channels, taps, windows].
 OutletId sampled(Formula& f, OutletId x, OutletId offset, OutletId mask, const Extents& e,
                  const Window& window) {
   const Dim taps(e.taps);
@@ -96,7 +96,7 @@ OutletId sampled(Formula& f, OutletId x, OutletId offset, OutletId mask, const E
     const OutletId part = component(f, offsets, axis, e, window);
     parts.push_back(f.with_axis(part, window.axes() + 2));
   }
-  // The taps are rows of windows to the grid.
+  // In the grid, each tap adds rows of windows.
   const Dim rows = taps * e.out[0];
   std::vector<Dim> grid = in_front({e.images, rows}, e.out, 1);
   grid.emplace_back(window.axes());

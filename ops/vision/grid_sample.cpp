@@ -35,7 +35,7 @@ class GridSample final : public OpBase<GridSample> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
-    // Only what the grid has one of for every output streams: the points.
+    // Only axes with one grid point per output stream: the points.
     std::vector<AxisTrack> tracks{{{0, 0}, {0}}, {{1, -1}, {1}}};
     for (int i = 2; i < in[0].rank(); ++i) tracks.push_back({{-1, i - 1}, {i}});
     return tracks;
@@ -56,7 +56,7 @@ class GridSample final : public OpBase<GridSample> {
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 
-  /// The coordinate in pixels of a component of the grid.
+  /// Return the coordinate in pixels for a component of the grid.
   float pixel(float g, int64_t size) const {
     if (pixels) return g;
     const auto n = static_cast<float>(size);
@@ -108,7 +108,7 @@ Result<Facts> GridSample::infer(FactSpan in) const {
   return one_fact(std::move(out));
 }
 
-/// Where a point reads along one axis: up to four taps.
+/// The pixels that a point reads along one axis: up to four taps.
 struct AxisTaps {
   int count = 0;
   int64_t index[4] = {};  ///< -1 outside
@@ -130,7 +130,7 @@ void cubic_weights(float t, float (&w)[4]) {
   w[3] = far(2.0F - t);
 }
 
-/// Return a coordinate as an index; far outside coordinates and NaN stay outside.
+/// Return a coordinate as an index; NaN and far coordinates become an index outside of the image.
 int64_t index_of(float at) {
   return at > -1e9F && at < 1e9F ? static_cast<int64_t>(at) : INT64_MIN / 2;
 }
@@ -159,7 +159,7 @@ AxisTaps taps_of(const GridSample& op, float g, int64_t size) {
   return taps;
 }
 
-/// Sum over the taps of all axes from `axis` on.
+/// Sum over the taps of axes `axis` and above.
 float sum_taps(const View& x, const AxisTaps* taps, int axis, int64_t at) {
   if (axis == x.rank) return x.as<const float>()[at];
   const AxisTaps& own = taps[axis - 2];
@@ -176,7 +176,7 @@ Status GridSample::eval(EvalCtx& ctx) const {
   const View& grid = ctx.in[1];
   const View& y = ctx.out[0];
   const int spatial = x.rank - 2;
-  // One point after the other: batch, and the axes of the grid but the last.
+  // Iterate over the points: the batch, and the axes of the grid except the last.
   View points = grid;
   View out = y;
   View image = x;

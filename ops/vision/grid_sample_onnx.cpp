@@ -12,7 +12,7 @@ Result<Value> grid_sample(OnnxCtx& ctx) {
   RILL_ASSIGN(std::string mode, ctx.text("mode"));
   RILL_ASSIGN(std::string padding, ctx.text("padding_mode"));
   RILL_ASSIGN(const bool align, ctx.boolean("align_corners"));
-  // Opset 20 renamed them.
+  // Opset 20 renamed the modes.
   if (mode == "linear") mode = "bilinear";
   if (mode == "cubic") mode = "bicubic";
   return as_value(ctx.call1("tract_core_grid_sample", {{"input", Value(x)},
@@ -22,13 +22,13 @@ Result<Value> grid_sample(OnnxCtx& ctx) {
                                                        {"align_corners", Value(align)}}));
 }
 
-/// Places of entries along an axis, from -1 to 1: of the first and the last one, or of the edges.
+/// Return the position of an entry, where -1 and 1 are the outer entries, or the edges.
 double place(int64_t index, int64_t count, bool align) {
   if (align) return count == 1 ? -1.0 : -1.0 + 2.0 * static_cast<double>(index) / double(count - 1);
   return (2.0 * static_cast<double>(index) + 1.0) / static_cast<double>(count) - 1.0;
 }
 
-/// Places [entries, axes + 1] of a grid, the last axis first, with a 1 behind.
+/// Return the positions [entries, axes + 1] of a grid, the last axis first, then a 1.
 Result<Tensor> places(const std::vector<int64_t>& extents, bool align) {
   constexpr int64_t kMost = int64_t{1} << 26;
   const auto axes = static_cast<int64_t>(extents.size());

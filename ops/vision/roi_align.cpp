@@ -15,18 +15,18 @@ namespace {
 constexpr int64_t kMostPoints = 1024;
 /// The most points of all bins of a region, if an attribute gives their number.
 constexpr double kMostOfRegion = 0x1p28;
-/// Sides of bins in pixels, beyond which points have no number of 64 bits: nothing is sampled.
+/// The largest side of a bin in pixels; in a larger one, indices overflow and nothing is sampled.
 constexpr float kLargestBin = 4e18F;
 
-/// Pool regions of images: each is cut into `height` x `width` bins, in which points are sampled by
-/// bilinear interpolation, `points` x `points`, or one for each pixel that a bin is high and wide.
-/// Shapes: x [N, C, H, W], regions [R, 4] as x1, y1, x2, y2, and the image of each [R]
-/// -> [R, C, `height`, `width`]. Where there is no such image the output is 0.
+/// Pool regions of images. Each region is cut into `height` x `width` bins. A bin has `points` x
+/// `points` points, or one per pixel of its height and width, sampled by bilinear interpolation.
+/// Shapes: x [N, C, H, W], regions [R, 4] as x1, y1, x2, y2, and the image of each [R] -> [R, C,
+/// `height`, `width`]. If the image does not exist, the output is 0.
 /// Types: f32, integers. Errors: kShape, kDType, kArg.
 /// Stream: region by region while the images are static, and channel by channel; sampling along a
 /// streaming axis is refused.
 /// Accuracy: f32, sums over ascending points; with `largest`, the largest of the weighted corners
-/// of all points, as onnxruntime has it.
+/// of all points, as in onnxruntime.
 /// Source: K. He et al., Mask R-CNN, 2017; ONNX, `RoiAlign`.
 class RoiAlign final : public OpBase<RoiAlign> {
  public:
@@ -55,7 +55,7 @@ class RoiAlign final : public OpBase<RoiAlign> {
     const Dim each(4 * std::max<int64_t>(points * points, 1));
     return {each * volume(out[0].shape), Dim(4) * each * volume(out[0].shape)};
   }
-  /// A bin has at most its points, or about those of the whole image.
+  /// The work per bin is at most that of its points, or about that of the whole image.
   Dim work(FactSpan in, FactSpan out) const override {
     const Dim image = (in[0].dim(2) + Dim(4)) * (in[0].dim(3) + Dim(4));
     return Dim(4) * volume(out[0].shape) * (points > 0 ? Dim(points * points) : image);
@@ -85,14 +85,14 @@ Result<Facts> RoiAlign::infer(FactSpan in) const {
   return one_fact(Fact::of(DType::kF32, {in[1].dim(0), in[0].dim(1), Dim(height), Dim(width)}));
 }
 
-/// One side of a region: where it begins, and how its bins are sampled.
+/// One side of a region: its start, and the sampling of its bins.
 struct Side {
   float begin;
   float bin;
   int64_t points;
 
-  /// Return the points of a bin that may lie on an image of that extent, as a range. Their number
-  /// is bounded by the image's pixels, however large the region is.
+  /// Return the range of points of a bin that may be on an image of that extent. Its length is
+  /// bounded by the image's pixels, however large the region is.
   std::pair<int64_t, int64_t> on_image(int64_t bin_index, int64_t extent) const {
     const double step = static_cast<double>(bin) / static_cast<double>(points);
     if (!(std::abs(step) > 0.0)) return {0, std::min(points, kMostPoints)};
@@ -101,7 +101,7 @@ struct Side {
       const double point = (place - base) / step;
       return static_cast<int64_t>(std::fmin(std::fmax(point, 0.0), static_cast<double>(points)));
     };
-    // A region whose ends are the wrong way round is sampled backwards.
+    // A region with swapped ends is sampled backwards.
     const auto [first, last] = std::minmax({index(-1.0), index(static_cast<double>(extent))});
     return {std::max<int64_t>(first - 2, 0), std::min(last + 2, points)};
   }
@@ -124,7 +124,7 @@ Side side_of(const RoiAlign& op, float low, float high, int64_t bins) {
   return side;
 }
 
-/// The two pixels next to a point along an axis, and the weight of the second one.
+/// The two pixels around a point along an axis, and the weight of the second one.
 struct Pair {
   int64_t low = 0;
   int64_t high = 0;
@@ -147,7 +147,7 @@ Pair pair_at(float at, int64_t extent) {
   return pair;
 }
 
-/// The result of the points of one bin, in a channel that begins at `image`.
+/// Pools the points of one bin, in a channel that begins at `image`.
 struct Bin {
   const View& x;
   bool largest;
