@@ -148,7 +148,7 @@ TEST(Audit, DoesNotPassOutputsThatNeverVary) {
   }
 }
 
-// Positions and constants are the same for every input, and are compared as they are.
+// Positions and constants are the same for every input, and are compared as well.
 TEST(Audit, ComparesWhatNoInputHasAPartIn) {
   auto whole = test::load_text(test::document(
       "1, 1, S",

@@ -1,4 +1,4 @@
-// Tell speech from a microphone: Silero's model straight from its file, its state inside.
+// Detects speech from a microphone with Silero's model file, whose state the stream keeps.
 //   arecord -q -f S16_LE -r 16000 -t raw | silero_vad silero_vad.onnx
 #include <cstdint>
 #include <cstdio>

@@ -76,7 +76,7 @@ GraphParts model(const Counting& how) {
   parts.nodes.push_back(node_of("Loop", {"most", how.runs_first ? "" : "runs", "start", counter},
                                 {"h_last", "i_last", "all"},
                                 {message_attribute("body", graph_of(body), 5)}));
-  // The last state, then what was counted, then all states.
+  // The last state, then the count, then all states.
   parts.nodes.push_back(node_of("Cast", {"i_last"}, {"i_float"}, {integer_attribute("to", 1)}));
   parts.nodes.push_back(node_of("Reshape", {"i_float", "list"}, {"i_list"}));
   parts.nodes.push_back(node_of("Reshape", {"all", "list"}, {"all_list"}));

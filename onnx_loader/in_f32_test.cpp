@@ -88,7 +88,7 @@ double to_f16(double x) {
   return *element_as_double(*number, 0);
 }
 
-/// A reduction or norm over three numbers, and what it gives for the first one.
+/// A reduction or norm over three numbers, and its result for the first one.
 struct Norm {
   const char* op;
   double most;  ///< the largest amplitude for which results are in the range of f16

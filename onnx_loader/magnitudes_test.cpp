@@ -40,7 +40,7 @@ double ulp_at(double y) {
   return static_cast<double>(std::nextafter(f, HUGE_VALF)) - static_cast<double>(f);
 }
 
-/// Return whether a result is near an answer. A denormal, and what is rounded to one, may be 0.
+/// Return whether a result is near an answer. Denormals, also as rounded results, may be 0.
 bool is_near(const Function& f, double x, double want, float result) {
   const auto got = static_cast<double>(result);
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got);

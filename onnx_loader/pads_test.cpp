@@ -25,7 +25,8 @@ std::vector<float> rows(int64_t count, float value) {
   return std::vector<float>(static_cast<size_t>(3 * count), value);
 }
 
-// By onnxruntime: of 10 entries and 5 behind them, the first 12 are cut, which leaves 3 of the 5.
+// By onnxruntime: of 10 entries and 5 of padding, the first 12 are cut, which leaves 3 of the
+// padding.
 TEST(NegativePads, CutWhatIsAddedAtTheOtherEnd) {
   EXPECT_EQ(run_on(padded(-12, 5), rows(10, 1)), rows(3, 7));
   EXPECT_EQ(run_on(padded(5, -12), rows(10, 1)), rows(3, 7));

@@ -102,7 +102,7 @@ GraphParts convolution(int64_t groups, const std::vector<int64_t>& filter) {
   return parts;
 }
 
-// As onnxruntime has it: silence is no division by 0.
+// As in onnxruntime, silence does not divide by 0.
 TEST(Quantised, ZerosHaveAScaleOfOne) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, 3}, {"S"})};

@@ -22,7 +22,7 @@ Result<MappedFile> aligned(std::span<const std::byte> file) {
   return MappedFile{std::shared_ptr<const void>(memory, free_aligned), {memory, file.size()}};
 }
 
-/// The arguments of a step as they are written.
+/// Return the written arguments of a step.
 std::vector<std::byte> step_bytes(const Plan& plan, size_t index, const Known& known) {
   Constants all;
   ConstantTable constants(&all);

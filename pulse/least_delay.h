@@ -16,7 +16,7 @@ struct LeastDelays {
 
 /// Run the whole graph on a few pulses of noise, then with other noise from some pulse on, and with
 /// an end in some pulse. A frame that differs depends on that pulse, so it cannot be computed
-/// earlier: this proves a bound by example. A hidden dependence, for example behind a closed
+/// earlier: this proves a bound by example. A hidden dependence, for example through a closed
 /// rectifier, proves nothing. The other symbols of the graph are bound. Not real-time: runs the
 /// graph up to eighty times, and starts no run after `most_seconds`. Without a run, there are no
 /// bounds. Errors: those of rewriting the graph.

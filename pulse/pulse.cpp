@@ -538,7 +538,7 @@ Result<Graph> pulse_ready(const Graph& whole, const Options& options, Report* re
     return earlier.ok() ? std::move(earlier) : std::move(pulsed);
   }
   if (pulsifier.unit() == 1) return pulsed;
-  // The first node that a pulse does not fit hides those behind it.
+  // The first node that a pulse does not fit hides later ones.
   const auto unit = unit_of(whole, options, pulsifier.unit());
   if (!unit.ok()) return pulsed;
   Error error = pulsed.error();

@@ -34,7 +34,7 @@ std::string text_of(const rill_model* model, rill_dir dir) {
 
 class Shapes : public ::testing::TestWithParam<ModelFolder> {};
 
-// Bound by the shapes of a bundle, each model gives what it gives with symbols bound one by one.
+// With symbols bound by the shapes of a bundle, models give the outputs that single bindings give.
 TEST_P(Shapes, TellTheSymbols) {
   for (const std::string& path : GetParam().bundles) {
     SCOPED_TRACE(path);

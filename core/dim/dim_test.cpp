@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Dim, Printed,
                                            "(3*S+1)/2*B", "min(S, 4*B)/2",
                                            "9223372036854775807*S"));
 
-// Read back, a sign in front binds tighter than the division: (-(1+S))/2.
+// When a text is read back, a leading sign binds tighter than the division: (-(1+S))/2.
 TEST(Dim, ADivisionBehindALeadingSignParsesBack) {
   for (const char* text : {"-((S+1)/2)", "S-(S+1)/2", "-(S/2)"}) {
     const Dim first = dim(text);

@@ -138,7 +138,7 @@ class Maker {
   int64_t work_ = 0;
 };
 
-/// Give pieces of one range a common period. False if no such period fits the limits.
+/// Convert pieces of one range to a common period. False if no such period fits the limits.
 bool align(int64_t from, int64_t until, std::vector<DimPiece>* parts) {
   const int64_t length = length_of(from, until);
   int64_t period = 1;

@@ -12,7 +12,7 @@ namespace rill {
 /// each node once, in an unspecified order.
 template <class Found, class Through>
 bool any_before(const Graph& graph, OutletId wire, const Found& found, const Through& through) {
-  // The walk may be short in a large graph: it costs what it visits.
+  // In a large graph the walk may be short, so its cost must depend on the visited nodes only.
   std::unordered_set<int> seen{wire.node};
   std::vector<int> open{wire.node};
   while (!open.empty()) {

@@ -22,7 +22,7 @@ namespace rill {
 //   require(holds, why, name), count(size), which gives the number of elements, and
 //   many(count, each, lists...), which calls `each` with element i of every list.
 
-/// Of the stride of an axis, in elements. That of an axis of one element means nothing.
+/// The largest stride of an axis, in elements. The stride of an axis of one element is meaningless.
 inline constexpr int64_t kMostPlanStride = int64_t{1} << 50;
 
 /// The ranges of numbers in records, ends included.

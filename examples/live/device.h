@@ -18,16 +18,17 @@ class Device {
   virtual ~Device() = default;
   virtual int64_t rate_hz() const = 0;
   virtual int32_t channels() const = 0;
-  /// Begin to hand over sound. Returns what is wrong, or "".
+  /// Start to deliver sound. Return an error message, or "".
   virtual std::string start(Heard heard) = 0;
-  /// Return whether there is more to come: false where a file has ended or a device has vanished.
+  /// Return whether more sound may come: false after the end of a file, or if a device has
+  /// vanished.
   virtual bool running() = 0;
-  /// Return what ended it, if that was no end of a file; or "".
+  /// Return the error that ended it; "" at the end of a file.
   virtual std::string fault() { return {}; }
   virtual void stop() = 0;
 };
 
-/// A device, or what is wrong with it.
+/// A device, or an error message.
 struct Opened {
   std::unique_ptr<Device> device;
   std::string wrong;

@@ -1,7 +1,7 @@
-// Hear a microphone, and show how sure a model of voice activity is that somebody speaks.
+// Listens to a microphone, and shows how sure a model of voice activity is that somebody speaks.
 //   rill-live MODEL [--file FILE.wav [--fast]] [--device N] [--block FRAMES] [--pulse FRAMES]
 //   rill-live --list
-// The model runs in the callback of the device; what it says crosses to this thread in a ring.
+// The model runs in the callback of the device; a ring passes its outputs to this thread.
 #include <atomic>
 #include <chrono>
 #include <csignal>

@@ -1,6 +1,6 @@
 // Streams a model out of read-only memory on a microcontroller, without a heap: each pulse is
-// stepped as it comes. Prints the bits of the outputs for the script that compares them, and what
-// it took.
+// stepped on arrival. Prints the bits of the outputs and the costs, for the script that compares
+// them.
 
 #include <cstdint>
 #include <cstring>
@@ -108,7 +108,7 @@ int main() {
   const rill::View frames =
       rill::frame_rows(input, in.axis, kInputFrames, const_cast<uint32_t*>(kInputWords));
   for (int64_t at = 0; at < kInputFrames;) {
-    // Not the pulse: a feed takes frames as they come.
+    // Any number of frames, not a pulse: the feed queues them.
     const int64_t some = kInputFrames - at < 7 ? kInputFrames - at : 7;
     at += feed->push(0, rill::frames_of(frames, in.axis, at, some));
     drain(feed, output, out_axis);

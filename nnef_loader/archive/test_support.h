@@ -38,7 +38,7 @@ inline std::string listing(const std::vector<Entry>& entries) {
   return out;
 }
 
-/// Have the program in a time zone; null: that of the machine.
+/// Set the program's time zone; null restores the machine's.
 inline void set_time_zone(const char* zone) {
 #if defined(_WIN32)
   _putenv_s("TZ", zone ? zone : "");

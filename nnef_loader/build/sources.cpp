@@ -93,7 +93,7 @@ Tensor clamped(const Tensor& from, Tensor to, int low, int high) {
   return to;
 }
 
-/// Give a stored tensor the type of graph.quant: the same bytes, or clamped if the signedness
+/// Convert a stored tensor to the type of graph.quant: the same bytes, or clamped if the signedness
 /// differs.
 Result<Tensor> as_quantised(const Tensor& tensor, const LoadCtx::QuantType& type) {
   const DType from = tensor.dtype();

@@ -120,7 +120,7 @@ Result<Value> load_cast(LoadCtx& ctx) {
   return ctx.add_value(make_op<Cast>(to, q), {in});
 }
 
-/// Gives the same elements another shape.
+/// Reshapes its input.
 class Reshape final : public OpBase<Reshape> {
  public:
   std::vector<Dim> shape;

@@ -179,7 +179,7 @@ struct RValue {
   Place place;
   int height = 1;  ///< levels of the tree, as the parser counts them; not compared
 
-  /// Give the node if it is of that kind, else null.
+  /// Return the node if it is of type T, else null.
   template <class T>
   const T* as() const {
     return std::get_if<T>(&node);

@@ -9,7 +9,7 @@
 namespace rill::onnx {
 
 /// Reads an operator of `Rounding::kOnce` in f32: casts its f16 or bf16 inputs up, and casts its
-/// results down once. Other calls stay as they are.
+/// results down once. Other calls stay unchanged.
 class CallInF32 {
  public:
   /// Both must outlive it. `name` is that of the node.

@@ -73,14 +73,14 @@ TEST(Gather, ByStreamingIndicesStreams) {
   expect_streams(graph, 0, {1, 4}, {1, 9}, {0, 0});
 }
 
-/// 0, 1, 2, ...
+/// Return a tensor with the values 0, 1, 2, ...
 Tensor counted(const std::vector<int64_t>& shape, int64_t volume) {
   std::vector<float> values(static_cast<size_t>(volume));
   std::iota(values.begin(), values.end(), 0.0F);
   return f32(shape, values);
 }
 
-/// Windows of frames of `x` [S, 2], by indices of rank 2, with an assertion that all lie in it.
+/// Gather windows of frames of `x` [S, 2] by indices of rank 2, which an assertion keeps within it.
 Graph windows(std::string_view indices, std::string_view least) {
   return graph_of({{"x", "S, 2"}}, str_cat(indices, " y = tract_core_gather(x, i, axis = 0);"), "y",
                   str_cat("extension tract_assert S >= ", least, ";\n"));

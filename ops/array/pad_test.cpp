@@ -60,8 +60,8 @@ TEST(Pad, BehindAStreamFollowsItsEnd) {
   expect_streams(graph, 1, {1, 2, 5}, {1, 4, 5, 11}, {0, 0, 0});
 }
 
-/// A graph that pads x by `before` and, like models that fill the last window of 3 frames, by the
-/// frames missing in whole windows, computed through floats.
+/// A graph that pads x by `before`, and after the end up to whole windows of 3 frames: as in
+/// exported models, it computes that number in floats.
 Graph filled_windows(const std::string& border) {
   return graph_of({{"x", "2, S"}},
                   "sizes = tract_core_shape_of(x);"

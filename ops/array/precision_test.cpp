@@ -58,8 +58,8 @@ TEST(Precision, OperatorsByThemselvesStayNarrow) {
   EXPECT_EQ(type_of(graph, "y"), DType::kF16);
 }
 
-// An operator that moves elements does not round: within a chain it belongs to it, at its ends it
-// does not.
+// An operator that moves elements does not round. It belongs to a chain if it is within it, but not
+// at its ends.
 TEST(Precision, MovesBelongToChainsBetweenOperatorsOnly) {
   const Graph graph = graph_of({{"x", "1, 4", "f16"}},
                                "a = transpose(x, axes = [1, 0]); b = a * a;"
@@ -79,7 +79,7 @@ TEST(Precision, ChainsEndInFrontOfProducts) {
   EXPECT_EQ(type_of(graph, "y"), DType::kF16);
 }
 
-// A cast that the file has rounds, in a chain as well.
+// A cast that a file contains rounds, also within a chain.
 TEST(Precision, CastsOfTheFileRound) {
   const Graph graph =
       graph_of({{"x", "1, 2", "f32"}}, "y = sqrt(sqr(tract_core_cast(sqr(x), to = 'f16')));");
@@ -97,7 +97,7 @@ TEST(Precision, NotesNameTheConstantsThatAreOutOfRange) {
       << chains.notes[0];
 }
 
-// By IEEE 754: f16 ends at 65504 (65520 rounds to infinity), and has all its bits from 2^-14 on.
+// By IEEE 754: f16 ends at 65504 (65520 rounds to infinity), and has full precision from 2^-14 up.
 TEST(Precision, ConstantsFitWhereTheirBitsSurvive) {
   const auto weights = test::f32({2}, {1e-8F, 1.0F});
   EXPECT_TRUE(fits(weights, DType::kF16, Fit::kLargestElement));

@@ -95,7 +95,7 @@ TEST(AxisGroups, GiveTrailingUnitAxesToTheLastGroup) {
   EXPECT_TRUE(axis_groups({}, {}).empty());
 }
 
-// Between the reshapes is a permutation of axes, of which the upstream shape has fewer.
+// Between the reshapes, a permutation names axes that the upstream shape does not have.
 TEST(Reshape, IsUndoneAroundElementwiseOperatorsOnly) {
   const Graph graph = graph_of({{"x", "1, 2, 2*S"}},
                                "v0 = reshape(x, shape = [-1, 2], axis_start = 2, axis_count = 1);"

@@ -31,8 +31,8 @@ TEST(Slice, TakesSymbolicBounds) {
   EXPECT_EQ(shape_of("y = slice(x, axes = [1], begin = [S - 2], end = [S]);"), "2,2,F32");
 }
 
-// `h[-1]` of a recurrent layer is written with an end of -1 + 1, and has one element: PyTorch's
-// states of one layer.
+// Exporters write `h[-1]` with an end of -1 + 1. If a recurrent layer of PyTorch has one layer of
+// states, `h` has one element.
 TEST(Slice, TheLastOfOneElementEndsBehindIt) {
   const auto shape = [](const char* h, const char* bounds) {
     const Graph graph = graph_of({{"h", h}}, str_cat("y = slice(h, axes = [0], ", bounds, ");"));
@@ -62,7 +62,7 @@ TEST(Slice, KeepsBoundsThatAComparisonLeavesOpen) {
   EXPECT_EQ(run(graph, {random_f32(1, {3})}).value()[0].extent(0), 3);
 }
 
-// i = 5 - n of a table counts from its front, as far as it lies in it.
+// For a table, i = 5 - n counts from its start while it is within the table.
 TEST(Slice, TakesIndicesOfATableToLieWithinIt) {
   const char* statements =
       "t = [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]];"
@@ -121,7 +121,7 @@ TEST(Slice, TakesStreamsToHaveTheLastFrames) {
 
 TEST(Slice, TakesStreamsToHaveTheFirstFramesWhereTheyAreUsedBefore) {
   const char* first = "a = slice(x, axes = [1], begin = [0], end = [min(5000, S)]);";
-  // Frames as they come are right of streams of any length.
+  // Frames that are passed through are right for streams of any length.
   const Graph frames = graph_of({{"x", "2, S"}}, str_cat(first, " y = a * 2.0;"));
   EXPECT_FALSE(wants_frames(frames, 5000));
   const Graph mean = graph_of({{"x", "2, S"}}, str_cat(first, " m = mean_reduce(a, axes = [1]);"
@@ -129,8 +129,8 @@ TEST(Slice, TakesStreamsToHaveTheFirstFramesWhereTheyAreUsedBefore) {
   EXPECT_TRUE(wants_frames(mean, 5000));
 }
 
-// Slices of a constant by [0, S) and by [0, 3) are one slice at S = 3, but the first one must not
-// be computed beforehand: equal attributes would make one node of the two.
+// Slices of a constant by [0, S) and by [0, 3) are equal at S = 3, but the first one must not be
+// folded beforehand: with equal attributes, the two would become one node.
 TEST(Slice, OfBoundSymbolsIsNoSliceOfNumbers) {
   const Slice numbers(0, Dim(0), Dim(3));
   const Slice symbols(0, Dim(0), Dim::symbol("S"));
@@ -153,7 +153,7 @@ TEST(Slice, NamesWhatIsWrong) {
                     Code::kShape, "modulo -1");
 }
 
-// Source: x[2:-1] of the exporter in NumPy, whose end lies in front of its begin where x is short.
+// Source: the exporter's x[2:-1], from NumPy, whose end is before its begin if x is short.
 TEST(Slice, IsEmptyWhereItEndsBeforeItBegins) {
   const Graph graph =
       graph_of({{"x", "S"}},
@@ -189,7 +189,7 @@ TEST(Slice, IsSimplified) {
   EXPECT_EQ(simple.nodes[1].op->as<Slice>()->begin, Dim(3));
 }
 
-/// The extents on which a fused graph works, of every node whose op has that name.
+/// Return the output shapes of every node with that op in the fused graph.
 std::vector<std::string> shapes_made(const Graph& graph, std::string_view op) {
   std::vector<std::string> shapes;
   const Graph fused = fuse(declutter(graph).value()).value();

@@ -3,7 +3,7 @@
 namespace rill::ops::test {
 namespace {
 
-// The length of a cache is a symbol; the mask of the new queries begins after it.
+// The cache has a symbolic length, after which the mask of the new queries begins.
 TEST(Trilu, TheDiagonalMayBeAnExpressionOfSymbols) {
   const std::vector<Input> inputs = {{"x", "2, 3, T"}, {"cache", "P, 1"}};
   const Graph open =

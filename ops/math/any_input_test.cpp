@@ -1,4 +1,4 @@
-// Whatever the attributes and inputs: an error before a run, or outputs of the shapes inferred.
+// For any attributes and inputs, an operator fails before a run, or gives outputs as inferred.
 
 #include <functional>
 #include <random>
@@ -31,7 +31,7 @@ class Random {
  public:
   explicit Random(uint32_t seed) : generator_(seed) {}
   int64_t below(int64_t n) { return static_cast<int64_t>(generator_() % static_cast<uint64_t>(n)); }
-  /// Mostly what may fit, now and then what can not.
+  /// Return mostly numbers that may fit, and sometimes extremes.
   int64_t number() {
     const int64_t extremes[] = {INT64_MIN, INT64_MAX, -1, -3, 1 << 20, INT64_MAX - 1};
     return below(12) == 0 ? extremes[below(6)] : below(4);

@@ -65,7 +65,7 @@ T computed(BinaryKind kind, T x, T y) {
   }
 }
 
-/// Elements with room around them.
+/// Elements with a margin on both sides.
 template <class T>
 struct Strip {
   std::vector<T> memory;

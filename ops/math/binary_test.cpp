@@ -120,12 +120,12 @@ TEST(Binary, DividesRoundingDown) {
   EXPECT_EQ(Binary(BinaryKind::kFloorDiv).infer(floats).status().code(), Code::kDType);
 }
 
-// The properties of files of torch_to_nnef.
+// The properties that mark files of torch_to_nnef.
 constexpr std::string_view kOfPyTorch =
     "fragment tract_core_properties() -> (properties: (string, tensor<scalar>)[])\n"
     "{ properties = [(\"torch_to_nnef_version\", \"0.24.12\")]; }\n";
 
-/// The only output of a graph, run simplified and as it is.
+/// Return the only output of a graph, the same with and without simplification.
 Tensor output_of(const Graph& graph, const std::vector<Tensor>& inputs) {
   auto whole = run(graph, inputs);
   const auto plain = run(graph, inputs, false);
@@ -135,7 +135,7 @@ Tensor output_of(const Graph& graph, const std::vector<Tensor>& inputs) {
   return std::move((*whole)[0]);
 }
 
-// `//` of PyTorch is written as a call, the quotient in `fmod` with a slash.
+// The exporter writes PyTorch's `//` as a call, and the quotient in `fmod` with a slash.
 TEST(Binary, DividesIntegersAsPyTorchDoesInItsFiles) {
   const std::vector<Input> ab = {{"a", "6", "i64"}, {"b", "6", "i64"}};
   const Tensor a = i64({6}, {-9, -9, 9, 9, -6, 5});
@@ -151,13 +151,13 @@ TEST(Binary, DividesIntegersAsPyTorchDoesInItsFiles) {
   }
   const Graph rest = graph_of({{"a", "6", "i64"}}, "y = sub(a, 5) / 3;", "y", kOfPyTorch);
   expect_same(output_of(rest, {a}), i64({6}, {-4, -4, 1, 1, -3, 0}));
-  // A file that does not come from there has it in more operators.
+  // Files of other origin write it as several operators.
   Graph other = graph_of(ab, "y = div(a, b);", "y", kOfPyTorch);
   other.properties.clear();
   expect_written_and_read(other, {a, b});
 }
 
-// Whole numbers that a file has are sizes: as numbers and as expressions they are rounded alike.
+// Integers in a file are sizes: numbers and expressions round alike.
 TEST(Binary, DividesByNumbersAsByIntegers) {
   const Tensor a = i64({6}, {-9, -1, 9, 0, -6, 5});
   const Graph graph = graph_of({{"a", "6", "i64"}}, "y = div(sub(a, 5), 2);", "y", kOfPyTorch);
@@ -166,7 +166,7 @@ TEST(Binary, DividesByNumbersAsByIntegers) {
   expect_same(output_of(sizes, {f32({2}, {0, 0})}), i64({1}, {-2}));
 }
 
-// `arange` has no type in files of torch_to_nnef.
+// Files of torch_to_nnef omit the type of `arange`.
 TEST(Binary, ComputesInFloatsWhereIntegersMeetThem) {
   const std::vector<Input> a = {{"a", "4", "i64"}};
   const Tensor whole = i64({4}, {-3, 0, 1, 4});

@@ -1,4 +1,4 @@
-// NumPy's results for the operators of the dialect. scripts/known_answers/write.py leaves them
+// NumPy's results for the operators of the dialect, which scripts/known_answers/write.py writes
 // next to the operators of each group.
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 namespace rill::ops::test {
 namespace {
 
-/// exp(x * mask) for x [2, S], with a mask over the places r = 0, 1, ... of x.
+/// Return the graph of exp(x * mask) for x [2, S], with a mask over the indices r = 0, 1, ... of x.
 Graph masked(const std::string& mask) {
   return graph_of({{"x", "2, S"}}, "r = tract_core_range(0, S, 1); m = " + mask +
                                        "; f = tract_core_cast(m, to = 'f32');"
@@ -41,7 +41,7 @@ TEST(Places, ComparedWithLessThanTheLengthDiffer) {
 }
 
 TEST(Places, OfASingleElementAreNoPlacesOfOthers) {
-  // 0 - (0, 1, 2, 3): at least 0 at the first place alone.
+  // 0 - (0, 1, 2, 3) is >= 0 only at index 0.
   const Graph graph = graph_of({{"x", "4"}},
                                "m = ge(tract_core_range(0, 1, 1) - tract_core_range(0, 4, 1), 0);"
                                " y = x * tract_core_cast(m, to = 'f32');");

@@ -27,7 +27,7 @@ Fused fused(const Graph& graph) {
   return out;
 }
 
-/// The bits with and without fusion are the same.
+/// Expect the same bits with and without fusion.
 void expect_same_fused(const Graph& graph, const std::vector<Tensor>& inputs) {
   const Graph simple = declutter(graph).value();
   Graph bound = simple;

@@ -26,7 +26,7 @@ TEST(Reduce, SumsAreNearInEveryLayout) {
     for (const char* order : {"0, 1, 2", "2, 1, 0", "1, 0, 2", "0, 2, 1"}) {
       std::string list;
       for (const int64_t axis : axes) list += str_cat(list.empty() ? "" : ", ", axis);
-      // Twice the same transpose of two axes is the identity, but of the memory.
+      // Transposing two axes twice is the identity, but changes the layout in memory.
       const Graph graph = graph_of({{"x", "3, 40, 2"}},
                                    str_cat("e = exp(log(x)); a = transpose(x, axes = [", order,
                                            "]); b = neg(a); c = transpose(b, axes = [", order,
@@ -69,7 +69,7 @@ TEST(Reduce, MeansOfF16MayHaveSumsAndCountsThatItHasNot) {
   expect_same(run(graph, {x}).value()[0], f32({2, 1}, {0.75F, 0.75F}));
 }
 
-// The reduction of one float flushes a denormal, as that of several does.
+// Reducing one float flushes a denormal, as reducing several does.
 TEST(Reduce, OverUnitAxesVanishesWhereItChangesNothing) {
   const auto nodes = [](const char* statements) {
     return declutter(graph_of({{"x", "1, S"}}, statements)).value().nodes.size();
@@ -84,7 +84,7 @@ TEST(Reduce, OverUnitAxesVanishesWhereItChangesNothing) {
   }
 }
 
-/// A stream of one frame adds it to 0, as longer ones do.
+/// A stream of one frame adds it to 0, as a longer one does.
 TEST(Reduce, OfOneNegativeZeroIsZero) {
   const Graph graph = graph_of({{"x", "S, 2"}}, "y = sum_reduce(x, axes = [0]);");
   const Graph one = declutter(graph.with_symbol("S", Dim(1)).value()).value();

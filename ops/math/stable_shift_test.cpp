@@ -44,7 +44,7 @@ TEST(StableShift, KeepsInfinitiesOfOtherTypes) {
         {{"x", "8, 4"}}, str_cat("h = tract_core_cast(x, to = '", type,
                                  "'); m = max_reduce(h, axes = [1]); y = tract_core_cast("
                                  "log(sum_reduce(exp(h - m), axes = [1])) + m, to = 'f32');"));
-    // Half precision has no 3e38.
+    // 3e38 exceeds the range of half precision.
     const Tensor got = run_simplified(graph, {rows()});
     for (int64_t i = 0; i < 5; ++i) {
       const float want = sums({8}).data<float>()[i];
@@ -56,7 +56,7 @@ TEST(StableShift, KeepsInfinitiesOfOtherTypes) {
 }
 
 TEST(StableShift, KeepsInfinitiesOfAWeightedSum) {
-  // A step of a running sum: its maximum, and its sum so far.
+  // One step of a running sum, with its previous maximum and sum.
   const Graph graph = graph_of({{"x", "5"}, {"most", "5"}, {"sum", "5"}},
                                "m = max(x, most);"
                                "y = m + log(sum * exp(most - m) + exp(x - m));");
@@ -68,7 +68,7 @@ TEST(StableShift, KeepsInfinitiesOfAWeightedSum) {
 }
 
 TEST(StableShift, KeepsInfinitiesOfSumsOfManyTerms) {
-  // The sum in f64, and the infinity that torch.logsumexp gives for one.
+  // The expected sum is computed in f64; for an infinity, torch.logsumexp gives an infinity.
   for (const int terms : {3, 40, 200}) {
     std::string text;
     for (int i = 0; i < terms; ++i) {
@@ -98,7 +98,7 @@ TEST(StableShift, KeepsInfinitiesOfSumsOfManyTerms) {
 }
 
 TEST(StableShift, LeavesOtherGraphsAlone) {
-  // The power alone of an infinity less itself is not a number.
+  // Without the logarithm, exp(infinity - infinity) stays NaN.
   const Graph graph =
       graph_of({{"x", "8, 4"}}, "y = sum_reduce(exp(x - max_reduce(x, axes = [1])), axes = [1]);");
   const Tensor got = run_simplified(graph, {rows()});

@@ -1,5 +1,5 @@
-// Weights in blocks of 4 bits are read from them: the sums of weights written out, in less memory,
-// and the same bits for any number of rows.
+// Matmuls read weights in blocks of 4 bits: the sums of the unpacked weights, in less memory, and
+// the same bits for any number of rows.
 
 #include <cstring>
 #include <optional>
@@ -31,7 +31,7 @@ Tensor random_blocks(uint32_t seed, std::vector<int64_t> shape) {
   return std::move(Tensor::blocks(BlockFormat::kQ4_0, std::move(shape), bytes)).value();
 }
 
-/// x [rows, k] times weights, which come as they are or written out.
+/// The graph of x [rows, k] times weights, in blocks or unpacked.
 Graph product(const Tensor& weights, const char* expr, int64_t rows, int64_t k, bool left) {
   Graph g;
   std::vector<Dim> shape{Dim(rows), Dim(k)};
@@ -108,7 +108,7 @@ TEST(Blocks, ProductsHaveTheSumsOfWeightsWrittenOutForAnyNumberOfRows) {
   kernels::clear_tier_limit();
 }
 
-/// The product of a statement with `w`, read from a file.
+/// The graph of a statement with `w`, read from a file.
 Graph read_product(const Tensor& w, const std::string& statement) {
   nnef::Entry file{"w.dat", std::move(nnef::write_tensor(w)).value()};
   nnef::Entry text{"graph.nnef", {}};
@@ -137,7 +137,7 @@ TEST(Blocks, MeetHalvesInSumsThatAreRoundedOnce) {
     const auto y = run(read_product(blocks, statement), {x});
     ASSERT_TRUE(y.ok()) << y.error().to_string();
     ASSERT_EQ((*y)[0].dtype(), DType::kF16);
-    // A step of f16 apart where the last bits of a sum decide.
+    // Sums that differ in their last bits may round to adjacent f16 numbers.
     expect_near(std::move(cast((*y)[0], DType::kF32)).value(), (*sums)[0], 1e-4, 0x1p-10);
   }
 }
@@ -153,7 +153,7 @@ TEST(Blocks, GatherWritesOutWhatIsAskedFor) {
     g.add_output("y", y->front());
     return g;
   };
-  const int64_t numbers[] = {1, 0, -1, 39, 40};  // the last one is in no table
+  const int64_t numbers[] = {1, 0, -1, 39, 40};  // the last one is out of range
   const std::vector<Tensor> inputs = {
       std::move(Tensor::of<int64_t>(DType::kI64, {5}, numbers)).value()};
   const Tensor dense = std::move(dequantised(table)).value();

@@ -1,4 +1,4 @@
-// Weights that f16 holds exactly are kept as f16: the bits of products with f32, in half the
+// Weights that f16 represents exactly are stored as f16: matmuls have the bits of f32, in half the
 // memory.
 
 #include <random>
@@ -15,7 +15,8 @@ namespace {
 
 using kernels::Tier;
 
-/// Numbers in (-2, 2) that f16 holds exactly, as f32; but for the last one if `!all`.
+/// Return numbers in (-2, 2) that f16 represents exactly, as f32; the last one is inexact if
+/// `!all`.
 Tensor random_f16(uint32_t seed, std::vector<int64_t> shape, bool all) {
   std::mt19937 random(seed);
   Tensor out = std::move(Tensor::zeros(DType::kF32, std::move(shape))).value();
@@ -30,7 +31,7 @@ Tensor random_f16(uint32_t seed, std::vector<int64_t> shape, bool all) {
   return out;
 }
 
-/// The op on x and weights, without the last of the channels on `axis`.
+/// Return a graph of the op on x and weights, which drops the last of `channels` on `axis`.
 Graph graph_with(const OpPtr& op, const std::vector<int64_t>& x_shape, const Tensor& weights,
                  int64_t axis, int64_t channels) {
   Graph g;

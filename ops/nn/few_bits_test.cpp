@@ -19,7 +19,7 @@ using kernels::Tier;
 
 constexpr WeightFormat kFormats[] = {WeightFormat::kF16, WeightFormat::kQ8, WeightFormat::kQ4};
 
-/// Zeros, and a number per row of the first axis: every format holds them exactly.
+/// Zeros, and one number per row of the first axis, which every format represents exactly.
 Tensor exact_weights(uint32_t seed, std::vector<int64_t> shape) {
   std::mt19937 random(seed);
   Tensor out = std::move(Tensor::zeros(DType::kF32, std::move(shape))).value();
@@ -32,7 +32,7 @@ Tensor exact_weights(uint32_t seed, std::vector<int64_t> shape) {
   return out;
 }
 
-/// Whole numbers so small that no sum of their products with `exact_weights` rounds.
+/// Integers so small that no sum of their products with `exact_weights` rounds.
 Tensor whole_numbers(uint32_t seed, std::vector<int64_t> shape) {
   std::mt19937 random(seed);
   Tensor out = std::move(Tensor::zeros(DType::kF32, std::move(shape))).value();
@@ -93,7 +93,7 @@ TEST(FewBits, ConvolutionsOfExactWeightsHaveTheSameBits) {
   expect_exact(padded_conv({3, 3}, {1, 2}, 1), {1, 20, 7, 9}, {49, 20, 3, 3});
 }
 
-/// Elements [begin, begin + count) of an axis.
+/// Return elements [begin, begin + count) of an axis.
 Tensor part_of(const Tensor& x, int axis, int64_t begin, int64_t count) {
   std::vector<int64_t> shape;
   for (int i = 0; i < x.rank(); ++i) shape.push_back(i == axis ? count : x.extent(i));
@@ -119,8 +119,9 @@ Tensor run_with(const OpPtr& op, const Tensor& x, const Tensor& weights, WeightF
   return std::move(out).value()[0];
 }
 
-/// Some rows of products, and some frames of convolutions, of all sizes: kernels sum differently
-/// many rows at once, and blocks of weights begin anywhere in the taps of a convolution.
+/// Parts of the rows of matmuls, and of the frames of convolutions, in all sizes: kernels sum many
+/// rows at once in other loops, and blocks of weights begin anywhere among the taps of a
+/// convolution.
 TEST(FewBits, AnyNumberOfRowsHasTheSameBits) {
   std::mt19937 random(7);
   const auto draw = [&](int64_t least, int64_t most) {
@@ -156,7 +157,7 @@ TEST(FewBits, AnyNumberOfRowsHasTheSameBits) {
   kernels::clear_tier_limit();
 }
 
-/// The one layer of a product by these weights.
+/// Return the report of the only layer of a matmul with these weights.
 WeightLayer kept_layer(const Tensor& weights, WeightFormat format) {
   auto op = draft_op<EinSum>();
   op->expr = "mk,nk->mn";

@@ -1,4 +1,4 @@
-// Softmax of scaled and masked scores is one step of a plan, with the bits of the three.
+// Scaling, masking and softmax become one step of a plan, with the bits of the three steps.
 
 #include <limits>
 

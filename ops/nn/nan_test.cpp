@@ -13,12 +13,12 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Channel and frame of an element of [1, channels, frames].
+/// The channel and frame of an element of [1, channels, frames].
 struct Place {
   int64_t channel, frame;
 };
 
-/// Whether an output depends on an input.
+/// Return whether an output depends on an input.
 using Reach = std::function<bool(Place out, Place in)>;
 
 struct Case {
@@ -88,7 +88,7 @@ class Nan : public ::testing::Test {
   void TearDown() override { kernels::clear_tier_limit(); }
 };
 
-/// Run with a NaN at every place, or some of them, and compare with the run without one.
+/// Run with a NaN at each position, or at every `step`-th, and compare with a run without one.
 void expect_reach(const Case& c, const char* dtype, int64_t channels, int64_t frames,
                   int64_t step) {
   const std::string shape = str_cat("1, ", channels, ", ", frames);

@@ -15,7 +15,7 @@ namespace {
 
 using kernels::Tier;
 
-/// Call `f` with each tier of this CPU in force.
+/// Call `f` with each tier of this CPU as the limit.
 template <class F>
 void on_every_tier(F f) {
   for (const Tier tier : kernels::kAllTiers) {
@@ -26,8 +26,8 @@ void on_every_tier(F f) {
   kernels::clear_tier_limit();
 }
 
-/// Expect packed weights of `rows` values for each of `columns` columns: those fill vectors of 8,
-/// or of 16 where there are more. Lines of caches round up each of `products`.
+/// Expect packed weights of `rows` values for each of `columns` columns. Columns fill vectors of 8,
+/// or of 16 if there are more. Each of `products` is rounded up to whole cache lines.
 void expect_packed(const OpPtr& op, const std::vector<int64_t>& x_shape, const Tensor& weights,
                    int64_t columns, int64_t products = 1) {
   Graph graph;
@@ -80,7 +80,7 @@ TEST(NarrowOutputs, PhasesOfATransposedConvolutionShareVectors) {
   for (int turn = 0; turn < 40; ++turn) {
     const int64_t channels = drawn(1, 3), stride = drawn(16, 90), taps = drawn(1, 3);
     const int64_t before = drawn(0, 1) * drawn(0, stride - 1);
-    // Phases change the frames that they read where the cut ends: two products.
+    // Where the cut ends, phases read other frames: two matmuls.
     const int64_t columns = before == 0 ? stride * channels : 1;
     const Tensor weights = random_f32(static_cast<uint32_t>(turn), {channels, 12, taps * stride});
     const auto op = deconv(taps * stride, stride, before, drawn(0, before));

@@ -1,6 +1,6 @@
-// Resampling by sizes against fractions of whole numbers: places that lie exactly on a frame, or
-// between two, are found whatever the ratio. `scripts/known_answers/resize_pairs.py` holds the same
-// rule against onnxruntime.
+// Resampling by sizes against exact fractions: positions exactly at a frame, or halfway between
+// two, are found for any ratio. `scripts/known_answers/resize_pairs.py` compares the same rule with
+// onnxruntime.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMost = 64;
 
-/// A place in the input as the standard has it: `number / divisor`.
+/// A position in the input by the standard: `number / divisor`.
 struct Place {
   int64_t number;
   int64_t divisor;
@@ -29,7 +29,7 @@ Place place_of(const std::string& coord, int64_t x, int64_t from, int64_t to) {
   if (coord == "asymmetric") return {x * from, to};
   if (coord == "align_corners") return to == 1 ? Place{0, 1} : Place{x * (from - 1), to - 1};
   if (coord == "tf_half_pixel_for_nn") return {(2 * x + 1) * from, 2 * to};
-  if (coord == "pytorch_half_pixel" && to == 1) return {-1, 2};  // before the first frame: it
+  if (coord == "pytorch_half_pixel" && to == 1) return {-1, 2};  // before the first frame, so it
   return {(2 * x + 1) * from - to, 2 * to};
 }
 
@@ -86,8 +86,8 @@ TEST(ResampleBySizes, NearestTakesTheFrameThatFractionsTell) {
   }
 }
 
-// By hand: an odd number of frames by 3/2 loses half a frame: output i is at frame 2 i / 3;
-// an even number loses none, and output i lies at (2 i + 1) / 3 - 1/2.
+// By hand, for a scale of 3/2: an odd number of frames loses half a frame, and output i is at frame
+// 2 i / 3; an even number loses none, and output i is at (2 i + 1) / 3 - 1/2.
 TEST(ResampleByScales, SymmetricTakesTheFrameThatFractionsTell) {
   ResizeAxis op;
   op.coord = "half_pixel_symmetric";
@@ -106,7 +106,8 @@ TEST(ResampleByScales, SymmetricTakesTheFrameThatFractionsTell) {
   }
 }
 
-/// Two weights and two products of f32, each rounded once, and a sum: 3 half ulps of the frames.
+/// Two weights and two products of f32, each rounded once, and their sum: 3 half ulps of the
+/// frames.
 TEST(ResampleBySizes, LinearWeighsByFractions) {
   for (const std::string coord : kCoords) {
     ResizeAxis op;

@@ -1,4 +1,4 @@
-// Products of bytes in plans: the integers that the graph gives node by node, on every tier.
+// Int8 matmuls in plans: the integers that the graph computes node by node, on every tier.
 
 #include "core/exec/plan.h"
 #include "kernels/cpu.h"
@@ -60,7 +60,7 @@ TEST(ByteProduct, OfSumsIsOneNode) {
   expect_fused({{"x", "9, 3", "u8"}}, text, {bytes(2, DType::kU8, {9, 3})}, 1);
 }
 
-/// Two roundings of the same sums are two nodes.
+/// Two roundings of the same sums stay two nodes.
 TEST(ByteProduct, IsNotMergedWithOneOfAnotherScale) {
   const std::string call =
       "tract_core_einsum_q([x, w], expr = 'mk,kn,,,,,,,->mn', acc = 'i32', output = 'i8', bias = 5,"
@@ -88,7 +88,7 @@ TEST(ByteProduct, OfSumsLessAComputedZeroPointIsOneNode) {
   }
 }
 
-/// Filters that span a byte in f64, of windows that overlap, leave gaps, and reach over the border.
+/// Filters of the range of a byte in f64; windows overlap, leave gaps, and reach past the border.
 TEST(ByteProduct, OfConvolutionsLessAComputedZeroPointIsOneNode) {
   const char* windows[] = {
       "padding = [(0, 0)]", "padding = [(2, 1)]", "padding = [(1, 2)], stride = [2]",
@@ -123,7 +123,7 @@ TEST(ByteProduct, OfImagesIsOneNode) {
   }
 }
 
-/// Columns with separate zero points: weights of 9 bits.
+/// Columns with separate zero points, which make weights of 9 bits.
 TEST(ByteProduct, OfWeightsOf9BitsIsOneNode) {
   for (const char* weights : {"[[255, -99, 0], [-100, 31, 1]]", "[[-255, 7, 99], [1, 100, -2]]",
                               "[[128, -128, 1], [127, -127, -1]]"}) {

@@ -1,4 +1,4 @@
-// Elementwise operations between bytes become a table, with the bytes that they give one by one.
+// Elementwise operations between bytes become a table, with the results of the single operations.
 
 #include <limits>
 
@@ -9,7 +9,7 @@
 namespace rill::ops::test {
 namespace {
 
-/// Every byte, as a matrix.
+/// Return a matrix of all bytes.
 Tensor every_byte(DType type) {
   std::vector<double> values;
   const int first = type == DType::kU8 ? 0 : -128;
@@ -17,8 +17,8 @@ Tensor every_byte(DType type) {
   return typed(type, {16, 16}, values);
 }
 
-/// Expect that a plan gives the bytes that it gives without faster forms, and that it has the table
-/// or not.
+/// Expect that a plan gives the same bytes as without optimised forms, and that it has a table if
+/// `table` is set.
 void expect_table(const std::vector<Input>& inputs, std::string_view statements, const Tensor& x,
                   bool table, std::string_view results = "y") {
   const Graph graph = graph_of(inputs, statements, results);
@@ -59,7 +59,7 @@ TEST(ByteTable, OfConstantsThatDifferIsNone) {
   expect_table({{"x", "16, 16", "i8"}}, text, every_byte(DType::kI8), false);
 }
 
-/// sigmoid((byte - 128) / 16) in units of 1/255: NumPy,
+/// Expected: sigmoid((byte - 128) / 16) in units of 1/255, by NumPy:
 /// `np.rint(255 / (1 + np.exp(-(np.array([0, 64, 120, 128, 136, 192, 255]) - 128) / 16)))`.
 TEST(ByteTable, OfASigmoid) {
   const char* text =
@@ -88,7 +88,7 @@ TEST(ByteTable, OfRealNumbersThatTwoNodesReadIsOne) {
   expect_table({{"x", "16, 16", "i8"}}, text, every_byte(DType::kI8), true, "y, z");
 }
 
-/// Rounded to bytes as ONNX quantises: NaN is the lowest of them.
+/// Rounded to bytes as in ONNX: NaN becomes the lowest byte.
 TEST(WholeCast, GivesTheBytesOfRoundedNumbers) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
@@ -99,7 +99,7 @@ TEST(WholeCast, GivesTheBytesOfRoundedNumbers) {
     const char* high;
     std::vector<double> bytes;
   } cases[] = {
-      // `np.clip(np.rint(x / np.float32(0.1)) + 7, low, high)`, the lowest of NaN.
+      // `np.clip(np.rint(x / np.float32(0.1)) + 7, low, high)`, and `low` for NaN.
       {"u8", "0.0", "255.0", {0, 2, 7, 9, 9, 130, 0, 255, 0}},
       {"i8", "-128.0", "127.0", {-128, 2, 7, 9, 9, 127, -128, 127, -128}},
   };

@@ -1,4 +1,4 @@
-// Caches: the output is attention over all inputs so far, run after run.
+// Caches: run after run, the output is the attention over all inputs so far.
 
 #include <cmath>
 
@@ -48,7 +48,7 @@ TEST(KvCache, ErrorsNameWhatDoesNotFit) {
                     Code::kShape, "no axis 7");
 }
 
-/// softmax(q k^T scale) v, in double precision, over rows [from, to) of k and v.
+/// Return softmax(q k^T scale) v in double precision, over rows [from, to) of k and v.
 std::vector<double> attention(const Tensor& q, const Tensor& k, const Tensor& v, int64_t row,
                               int64_t from, int64_t to, double scale) {
   const int64_t width = q.shape().back();

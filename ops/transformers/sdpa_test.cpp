@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kCausal = "y = tract_transformers_sdpa(q, k, v, is_causal = true);";
 
-// The lengths of queries and of keys are open in one graph and numbers in the other.
+// One graph has symbolic lengths of queries and keys, the other one numbers.
 TEST(Sdpa, CausalLimitsOfOpenLengthsAreThoseOfNumbers) {
   const Graph open =
       graph_of({{"q", "1, 4, S, 8"}, {"k", "1, 2, B, 8"}, {"v", "1, 2, B, 8"}}, kCausal);
@@ -30,7 +30,7 @@ TEST(Sdpa, CausalLimitsOfOpenLengthsAreThoseOfNumbers) {
   }
 }
 
-// Queries of open width are as wide as the keys.
+// The symbolic width of queries equals that of the keys.
 TEST(Sdpa, TheScaleIsThatOfTheKeysWidth) {
   constexpr const char* kPlain = "y = tract_transformers_sdpa(q, k, v);";
   const Graph open =
@@ -46,7 +46,7 @@ TEST(Sdpa, TheScaleIsThatOfTheKeysWidth) {
   expect_same((*got)[0], (*want)[0]);
 }
 
-// Sums of products of f16 numbers leave its range, and the weights that they give do not.
+// Scores of f16 numbers exceed the range of f16, but the weights computed from them do not.
 TEST(Sdpa, ScoresOfHalfNumbersMayLeaveTheirRange) {
   constexpr int64_t kFrames = 6, kWidth = 64;
   const char* const texts[] = {
@@ -63,7 +63,7 @@ TEST(Sdpa, ScoresOfHalfNumbersMayLeaveTheirRange) {
       }
       const auto wide = Tensor::of<double>(DType::kF64, noise.shape(), numbers);
       inputs.push_back(cast(*wide, DType::kF16).value());
-      // The reference reads the numbers as f16 rounds them.
+      // The reference reads the numbers after rounding them to f16.
       const Tensor read = cast(inputs.back(), DType::kF64).value();
       numbers.assign(read.values<double>().begin(), read.values<double>().end());
     }
@@ -90,7 +90,7 @@ TEST(Sdpa, ScoresOfHalfNumbersMayLeaveTheirRange) {
             want += scores[static_cast<size_t>(j)] / sum *
                     x[2][static_cast<size_t>(j * kWidth + c)];
           }
-          // Half a unit of f16 at the largest value, and what exponents of f32 are off by.
+          // Half a unit of f16 at the largest value, and the error of exponentials in f32.
           EXPECT_NEAR(numbers.values<double>()[static_cast<size_t>(i * kWidth + c)], want,
                       amplitude * 4 / 1024);
         }

@@ -13,7 +13,7 @@
 namespace rill::pulse {
 namespace {
 
-/// Hands every extent among an operator's attributes to a function.
+/// Calls a function with every extent among an operator's attributes.
 class Extents final : public SomeFields {
  public:
   using SomeFields::field;

@@ -1,4 +1,4 @@
-"""What workers of the tests make of a file. They are told in the environment to die at some."""
+"""The results of the tests' workers for a file; the environment tells them to die at some files."""
 
 import os
 import pathlib

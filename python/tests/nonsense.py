@@ -27,7 +27,7 @@ graph network(a, b, k) -> (y, z)
   z = b + 1;
 }
 """
-# What writes files, ends the process' way back, or takes long by design.
+# Methods that write files, end the connection to the process, or are slow by design.
 LEFT_ALONE = {"_end", "save", "to_nnef", "audit", "check", "__reduce__"}
 SPECIAL = {"__call__", "__init__", "__enter__", "__exit__", "__repr__", "__getstate__"}
 

@@ -1,4 +1,4 @@
-"""Arrays of every kind: those that hold the values are taken as they are, all others refused."""
+"""Arrays of every kind: those of the right values are accepted unchanged, all others refused."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def unaligned(array):
 
 
 def in_records(array):
-    """Elements whose strides are no whole elements."""
+    """Return an array whose strides are not whole elements."""
     room = np.zeros(array.shape, np.dtype([("x", array.dtype), ("y", np.uint8)]))
     room["x"] = array
     return room["x"]

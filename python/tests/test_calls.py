@@ -1,4 +1,4 @@
-"""Calls beside the plain ones: sources of models, threads, steps of several streams, messages."""
+"""Less common calls: sources of models, threads, steps of several streams, messages."""
 
 import io
 import logging

@@ -1,4 +1,4 @@
-"""Compiled models: they run as models do, from a file and from bytes, and what is wrong is told."""
+"""Compiled models run as models do, from a file and from bytes, and report errors."""
 
 import gc
 import pickle

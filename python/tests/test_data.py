@@ -1,4 +1,4 @@
-"""rill.data: each file of a corpus once, whatever dies, and broken files told."""
+"""rill.data reads each file of a corpus once, even if workers die, and reports broken files."""
 
 import collections
 import os

@@ -1,4 +1,4 @@
-"""Every piece of Python, C and shell in the documents for users of Python runs as it stands."""
+"""Every piece of Python, C and shell in the documents for users of Python runs unchanged."""
 
 import os
 import pathlib

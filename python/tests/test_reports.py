@@ -56,7 +56,7 @@ def test_columns_of_numbers_stand_at_the_right_and_texts_at_the_left(model, stre
     version = model.properties["torch_version"]
     assert version[0].isdigit() and f'<td style="text-align:left">{version}</td>' in page
     assert f'<td style="text-align:right">{model.operators["Scan"]}</td>' in page
-    # What has no colour of its own takes that of the page, which may be dark.
+    # Elements without a colour take that of the page, which may be dark.
     assert 'fill="currentColor">keywords' in stream.latency()._repr_html_()
 
 
@@ -107,7 +107,7 @@ def test_latency_is_that_of_the_layers(stream):
     assert (output.delay, output.delay_input_frames, output.pulse) == (2, 4, 4)
     assert stream.delay == 2
     assert output.rate == Fraction(1, 2)
-    # The first frame of a pulse waits for the seven behind it, and the delay.
+    # The first frame of a pulse waits for the next seven, and the delay.
     assert output.latency_ms == 10 * (output.delay_input_frames + 7)
     assert stream.latency().outputs[0].latency_ms is None
     assert "kws_gru" in str(report) and "delay" in str(report)

@@ -64,7 +64,7 @@ def test_denoisers_stream_with_the_least_delay(name):
     module = Denoiser(n_fft, hop, center, window(n_fft), complex_mask, length)
     report = exports.export(module, torch.randn(2, 400), SOUND, "S", exporters=["nnef"])
     assert report.ok, str(report)
-    # The last frame that covers a block of a hop ends n_fft - hop samples behind the block.
+    # The last frame that covers a block of a hop ends n_fft - hop samples after the block.
     (output,) = report.latencies[max(report.latencies)].outputs
     assert output.delay_input_frames == n_fft - hop
     for samples in (n_fft, 331, 1024):

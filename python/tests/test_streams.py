@@ -387,7 +387,7 @@ ENDS = {
             import _interpreters as within
 
             def run(at, text):
-                # Python 3.13 tells what was raised, rather than raising it.
+                # Python 3.13 returns the exception instead of raising it.
                 raised = within.exec(at, text)
                 if raised is not None:
                     raise ImportError(raised.formatted)

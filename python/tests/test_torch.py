@@ -1,4 +1,4 @@
-"""rill.torch: exports, what is found wrong in them, and where in the module it comes from."""
+"""rill.torch: exports, the faults it finds in them, and their places in the module."""
 
 import collections
 import dataclasses
@@ -35,7 +35,7 @@ def test_modules_stream_with_the_frames_of_pytorch(name, tmp_path):
     assert len(report.latencies) == 3 and least.outputs[0].delay == delay
     assert any("to PyTorch" in row.what for row in report.rows)
     assert len({row.what for row in report.rows if row.what.startswith("whole")}) >= 6
-    # What was written is what was checked: at sizes and values that the report has not seen.
+    # The written model is the checked one, also at sizes and values that the report has not seen.
     model = rill.load(path)
     inputs = exports.exporting.Inputs(module, example, dynamic)
     tensors = inputs.at({"B": 5, "S": 733}, 99)
@@ -133,7 +133,7 @@ def test_a_function_of_the_sizes_makes_inputs_that_fit(tmp_path):
     report = exports.export(modules.Masked(), lengths_of, LENGTHS, "S", path)
     assert report.ok and not report.unproven and path.exists(), str(report)
     assert not any("PyTorch refuses" in note for note in report.notes)
-    # What the exporter kept of the example is found then.
+    # The report finds constants that the exporter took from the example.
     report = exports.export(modules.PaddedToTheLongest(), lengths_of, LENGTHS, "S",
                             exporters=["nnef"])
     assert not report.right and "WRONG" in str(report)

@@ -46,7 +46,7 @@ async def listen(source: AsyncIterator[NDArray[np.float32]]) -> int:
         count += each.shape[1]
     return count
 '''
-#: Mistakes that a checker has to find: (code, a word of what it says).
+#: Mistakes that a checker has to find: (code, a word of its message).
 MISTAKES = {
     "a file of text": 'rill.load(io.StringIO(""))',
     "threads by name": 'rill.load(b"", threads="two")',
@@ -73,7 +73,7 @@ def programs(folder):
 
 
 def checker(name):
-    """The command of a type checker, that knows the package as it is installed here."""
+    """Return the command of a type checker, which knows the installed package."""
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is not installed")
     return [sys.executable, "-m", name]

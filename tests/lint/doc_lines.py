@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Check that every operator class says what it does and where that is written down.
+"""Check that every operator class has a description and its source.
 
     doc_lines.py ROOT
 
-In front of each class that derives from OpBase there is a `///` block: its first line begins with a
-capital and ends the sentence within the block, one line starts with `Source:`.
+Before each class that derives from OpBase there is a `///` block: its first line begins with a
+capital and ends the sentence within the block, and one line starts with `Source:`.
 """
 
 import re

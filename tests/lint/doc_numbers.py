@@ -16,7 +16,7 @@ PAGE = "docs/reliability.md"
 PLAN_PAGE = "docs/plan-files.md"
 LIMITS = "core/base/limits.h"
 UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "Mi": 1 << 20}
-# The first column of the row, the file, and what is in front of the number there.
+# The first column of the row, the file, and the text before the number there.
 ROWS = [
     ("bytes of the file, and of its expanded contents", "nnef_loader/archive/archive.h",
      "max_expanded_bytes ="),

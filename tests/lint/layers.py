@@ -25,7 +25,7 @@ ARROWS = {
     "audit": ["core", "pulse"],
     # Its plans are steps and constants; the tables of kinds and of operators are handed to it.
     "plan_file": ["core", "kernels/target.h"],
-    # The C of steps lies beside the steps, which the table of them leads to.
+    # The C of steps is next to the steps, and the table of steps leads to it.
     "emit_c": ["core"],
     "nnef_loader": ["core"],
     # Its nodes are calls, as those of a document are.

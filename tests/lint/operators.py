@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Check that docs/operators.md tells of the program's operators and of their tests as they are.
+"""Check that docs/operators.md lists the program's operators and their tests.
 
     operators.py ROOT RILL
 
-scripts/operators.py fails where an operator of the dialect is missing from the program, from the page
+scripts/operators.py fails if an operator of the dialect is missing from the program, from the page
 or from the tests.
 """
 

@@ -26,7 +26,8 @@ BOUNDED = {"ring.pulse * ring.row_bytes", "ring.history * ring.row_bytes",
 MEMBER = re.compile(r'fields\.(?:number|buffer)\("[^"]*", \w+\.(\w+)')
 COMMENT = re.compile(r"//.*")
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
-# Numbers of steps, whose arguments `touch_*` checks; a node, or a stride, is looked at behind it.
+# Numbers of steps, whose arguments `touch_*` checks; a node, or a stride, is checked after it is
+# read.
 WITHOUT_RANGE = re.compile(r"from_\.number\(\)")
 MAY_HAVE_NONE = re.compile(r"void field\(|parts\.(units|most) =|stride\[axis\] =|value\.offset =|"
                            r"zero_point|out\.offset =")

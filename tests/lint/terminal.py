@@ -17,7 +17,7 @@ RAW = re.compile(r"\bfmt::(print|println|format|format_to|vformat|vprint)\b|\bst
 SYSTEM = re.compile(r"^cli/system/")
 JSON = re.compile(r"error_handler_t")
 MARKUP = re.compile(r"&(lt|amp|quot);")
-# A name that is printed as it is: `Escaped` and `put` take what `escaped_format` made.
+# A name that is printed without escapes: `Escaped` and `put` print the output of `escaped_format`.
 UNESCAPED = re.compile(r"Escaped\{[^}]*\b(name|view)\b\s*(\(\))?\s*\}")
 PAGE = re.compile(r"""f["'][^"'\n]*<(div|td|th|span|strong|text)\b[^"'\n]*\{(?!cell\()""")
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Give models with hostile names to every command, and check that no terminal or page interprets them.
+"""Run every command on models with hostile names, and check that no terminal or page interprets
+them.
 
     names.py RILL RILL_TRACT
 

@@ -1,4 +1,4 @@
-"""Give NaN to ONNX operators, and compare with the reference of the standard.
+"""Run ONNX operators on NaN, and compare with the reference of the standard.
 
     python nan.py PROGRAM
 

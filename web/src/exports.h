@@ -1,10 +1,10 @@
 #pragma once
 
-// What the modules of WebAssembly export: rill.h with numbers and texts alone, as WebAssembly
-// passes nothing else.
+// The exports of the WebAssembly modules: rill.h with numbers and texts, the only types that
+// WebAssembly passes.
 //
-// Handles are pointers, and null after a failure, of which `web_error` tells. Descriptions are
-// texts in JSON, which stay until the next one is asked for.
+// Handles are pointers. After a failure they are null, and `web_error` returns the message.
+// Descriptions are JSON texts, valid until the next one is requested.
 
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// What reads models besides: rill.wasm and rill_onnx.wasm.
+// Additional exports for reading models: rill.wasm and rill_onnx.wasm.
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-// What opens compiled models: rill_run.wasm.
+// Additional exports for opening compiled models: rill_run.wasm.
 
 #include <cstdlib>
 #include <memory>
@@ -8,8 +8,8 @@
 using rill::web::Plan;
 using rill::web::Run;
 
-/// Open a compiled model in memory of `web_alloc`, which belongs to it from then on, and is freed
-/// at once where it is refused. Limits of 0 are the defaults.
+/// Open a compiled model in memory of `web_alloc`. The model then owns this memory, also if it
+/// refuses it, and frees it. Limits of 0 are the defaults.
 WEB_API Plan* web_compiled_load(void* bytes, size_t size, double max_file_bytes,
                                 double max_session_bytes, double max_step_work, double max_outputs,
                                 double max_buffers) {
@@ -22,7 +22,7 @@ WEB_API Plan* web_compiled_load(void* bytes, size_t size, double max_file_bytes,
   opts.max_buffers = static_cast<int64_t>(max_buffers);
   rill_plan* plan = nullptr;
   if (rill_plan_map_opts(bytes, size, &opts, &plan) != RILL_OK) return nullptr;
-  // Weights are read where they lie.
+  // The plan reads its weights from this memory.
   return new Plan(plan, [file](rill_plan* own) { rill_plan_release(own); });
 }
 WEB_API Plan* web_compiled_clone(const Plan* compiled) {

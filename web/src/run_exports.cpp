@@ -1,4 +1,4 @@
-// What both kinds of modules have: runs and streams of plans, and errors.
+// The exports of both kinds of modules: runs and streams of plans, and errors.
 
 #include <cstdlib>
 #include <string>
@@ -27,7 +27,7 @@ void describe_stream(Json* json, const rill_stream_info& stream) {
   json->key("symbol").text(stream.symbol).key("length").text(stream.length).raw("}");
 }
 
-/// A view of `frames` frames of an input or output of a plan, rows behind one another.
+/// A view of `frames` frames of an input or output of a plan, in contiguous rows.
 class Frames {
  public:
   Frames(const Run& run, rill_dir dir, uint32_t index, void* data, int64_t frames) {
@@ -166,7 +166,7 @@ WEB_API double web_push(Run* run, uint32_t input, void* data, double frames) {
   const rill_status status = rill_push(run->session, input, &from.view, &taken);
   return status == RILL_OK ? static_cast<double>(taken) : -1;
 }
-/// Hand out at most so many frames; gives how many there were, or -1.
+/// Pull at most `frames` frames. Return how many there were, or -1.
 WEB_API double web_pull(Run* run, uint32_t output, void* data, double frames) {
   const Frames to(*run, RILL_OUTPUT, output, data, static_cast<int64_t>(frames));
   int64_t given = 0;

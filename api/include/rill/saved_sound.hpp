@@ -72,7 +72,7 @@ class SavedSound {
   void check(rill_status status) {
     if (status_ == RILL_OK) status_ = status;
   }
-  /// Null leaves the bytes as they are.
+  /// If `value` is null, the bytes stay unchanged.
   void move(void* value, size_t bytes) {
     if (status_ != RILL_OK) return;
     const size_t all = rounded(bytes);

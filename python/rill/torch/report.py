@@ -1,4 +1,4 @@
-"""The result of an export: what is right, what is wrong, what cannot stream and why."""
+"""The report of an export: which parts are right, which are wrong, which cannot stream, and why."""
 
 from __future__ import annotations
 
