@@ -164,7 +164,7 @@ Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> in
 
 namespace {
 
-/// Return the value that an operator gives other extents alone, without a copy of its elements.
+/// Return the constant with other extents if the operator only changes these; elements are shared.
 std::optional<Tensor> reshaped_value(const Op& op, std::span<const OutletId> inputs,
                                      const Graph& graph, const Facts& outputs) {
   const bool keeps = op.traits().keeps_order && inputs.size() == 1 && outputs.size() == 1;

@@ -110,7 +110,7 @@ TEST(Rewriting, ConstantsFold) {
   EXPECT_TRUE(found);
 }
 
-/// Return the operators of the nodes that the transposition, N times, of a constant leaves.
+/// Return the operators of the nodes that remain after transposing a constant N times.
 int64_t transpositions_left(int times, std::vector<int64_t> shape) {
   Graph graph = loaded("  y = transpose(x, axes = [1, 0]);\n");
   const OpPtr transpose = graph.node(graph.outputs[0].node).op;
@@ -157,7 +157,7 @@ TEST(Rewriting, NodesThatDifferInAnAttributeStayApart) {
   EXPECT_EQ(count(simple, "Slice"), 2);
 }
 
-/// Count the loops that are left of two of the same body, over each frame of `x`.
+/// Count the loops that remain of two with the same body, over each frame of `x`.
 int64_t loops_left(const std::string& body, const std::string& first, const std::string& second) {
   const auto loop = [](const std::string& attributes) {
     return "tract_core_scan(body = \"step\", scan = [(\"frame\", x, 2, 1)], full = [], state = "

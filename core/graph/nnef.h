@@ -93,17 +93,18 @@ class LoadCtx {
   Result<Value> add_value(OpPtr op, WireList inputs, std::string_view suffix = {});
   virtual Result<OutletId> konst(Tensor value, std::string_view suffix = {}) = 0;
 
-  /// The type that graph.quant asks of output i of this statement; nothing if it has no entry.
+  /// Return the type that graph.quant sets for output i of this statement; nothing without an
+  /// entry.
   struct QuantType {
     DType dtype;
     QParams q;
   };
   virtual std::optional<QuantType> quant(int output = 0) const = 0;
-  /// The generic type of the call: "scalar" in `variable<scalar>(...)`, or empty.
+  /// Return the generic type of the call: "scalar" in `variable<scalar>(...)`, or empty.
   virtual std::string_view generic() const = 0;
   /// Return whether the call is written as an operator between its operands: "a / b".
   virtual bool infix() const { return false; }
-  /// The name that output i is assigned to.
+  /// Return the name that output i is assigned to.
   virtual std::string assigned_name(int output = 0) const = 0;
   /// Find `<label>.dat`.
   virtual Result<TensorPtr> resource(std::string_view label) = 0;

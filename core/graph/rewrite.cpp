@@ -98,9 +98,9 @@ class Computed {
   std::unordered_map<Key, Ops, KeyHash> nodes_;
 };
 
-/// Return whether a node stays apart from equal ones, because only a number that was bound to a
-/// symbol may have made them equal: the first and the last frame of a stream of one frame. A sum
-/// with one reader takes its bias in, which rounds otherwise, and a stream has two such sums.
+/// Return whether a node stays separate from equal ones. Only a symbol that was bound to a number
+/// may have made them equal: the first and the last frame of a stream of one frame. A stream has
+/// two such sums; a merged one with a single reader would absorb its bias, and round differently.
 bool apart_once_bound(const Graph& graph, int id) {
   const Node& node = graph.node(id);
   return graph.numbers_bound && node.op->tolerance() == Tolerance::kRounding &&

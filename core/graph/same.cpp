@@ -11,7 +11,7 @@
 namespace rill {
 namespace {
 
-/// An attribute as its visitor saw it: dims and tensors as they are, all else as text.
+/// An attribute as its visitor saw it: dims and tensors by value, all others as text.
 struct Attribute {
   std::string name;
   std::string text;

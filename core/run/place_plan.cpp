@@ -29,7 +29,7 @@ class Memory {
 
   bool stores() const { return stores_; }
   int64_t used() const { return used_; }
-  /// A file has a byte for each thing that takes memory, so that this is never too much to count.
+  /// The file has at least one byte per item that takes memory, so the count cannot overflow.
   void* take(Checked bytes, size_t alignment) {
     const auto unit = static_cast<int64_t>(alignment);
     used_ = checked(used_ + unit - 1).at_most(kMostMemoryBytes) / unit * unit;
@@ -135,7 +135,7 @@ class PlanReader final : public StepFields {
     if (!holds) from_.fail(why, name);
   }
   int64_t count(size_t) { return from_.count(); }
-  /// Without memory for the elements, they are read all the same.
+  /// Elements are read even if there is no memory to store them.
   template <class Each, class... T>
   void many(int64_t count, const Each& each, List<T>&... lists) {
     if constexpr ((std::is_same_v<T, PlanBuffer> || ...)) buffers_ = count;
@@ -244,7 +244,7 @@ class PlanReader final : public StepFields {
     lacks_named("kind of steps", name);
     return nullptr;
   }
-  /// The bytes of a constant; none for -1, and where nothing is stored.
+  /// Return the bytes of a constant; empty for -1, or if nothing is stored.
   std::span<const std::byte> constant(int64_t number) {
     if (number >= constant_count_)
       from_.fail("a buffer refers to a part that the file does not have");

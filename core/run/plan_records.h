@@ -96,7 +96,7 @@ ReadType read_type(From& from) {
   return out;
 }
 
-/// Read where a constant lies, and return its bytes.
+/// Read the location of a constant, and return its bytes.
 template <class From>
 std::span<const std::byte> read_constant(From& from, std::span<const std::byte> constants) {
   using plan_file::kAlign;

@@ -9,7 +9,7 @@ export { RillError };
 
 const kModules = new WeakMap();
 
-/** Add processor.js to a context, once. */
+/** Add processor.js to a context, at most once. */
 function addProcessor(context) {
   if (!kModules.has(context)) {
     const url = new URL("./processor.js", import.meta.url);
@@ -24,7 +24,7 @@ function addProcessor(context) {
   return kModules.get(context);
 }
 
-/** Check a model here, before the audio thread hears of it, and return the options of a processor. */
+/** Check a model before it is sent to the audio thread, and return the options of a processor. */
 async function prepared(context, bytes, { rate, symbol, pulse, symbols = {}, output, wasm }, needsRate) {
   const plain = await unpacked(bytes);
   const module = await compile(wasm, plain);
@@ -46,7 +46,7 @@ async function prepared(context, bytes, { rate, symbol, pulse, symbols = {}, out
   }
 }
 
-/** A model in the audio thread. `node.onfail = (error) => ...`: the stream has ended. */
+/** A model in the audio thread. `node.onfail = (error) => ...` is called when the stream fails and ends. */
 class ModelNode extends AudioWorkletNode {
   #times = [];
 
@@ -81,7 +81,7 @@ class ModelNode extends AudioWorkletNode {
   reset() {
     this.port.postMessage({ kind: "reset" });
   }
-  /** Return how long quanta took: counts by steps of seconds, the last one for all that are longer. */
+  /** Return the times of quanta: counts per interval of seconds; the last one counts all longer quanta. */
   async times() {
     return new Promise((resolve) => {
       this.#times.push(resolve);
@@ -97,9 +97,9 @@ class ModelNode extends AudioWorkletNode {
 
 /** Runs its input through a model in the audio thread, and reports the frames of one output.
  *
- *  `node.onframes = ({frame, time, count, data}) => ...`: `count` frames, the first one is `frame`; `data` has
- *  them in order, `elements` numbers each, and `time(i)` is the second of the context's
- *  clock up to which frame i has heard. */
+ *  `node.onframes = ({frame, time, count, data}) => ...` gets `count` frames from frame number `frame` on. `data`
+ *  has them in order, `elements` numbers each. Frame i depends on sound up to `time(i)`, in seconds of the
+ *  context's clock. */
 export class RillNode extends ModelNode {
   constructor(context, options) {
     super(context, "rill", {
@@ -114,7 +114,7 @@ export class RillNode extends ModelNode {
   }
 
   /** Make a node in one line: `await RillNode.create(context, bytes, {rate: 16000})`.
-   *  `rate`: samples a second of the model; without it, its property rill.sample_rate, or 16000. A
+   *  `rate`: samples per second of the model; by default its property rill.sample_rate, else 16000. A
    *  compiled model without that property needs it.
    *  `symbol`, `pulse`, `symbols`, `output`: as for `Model.pulse`; the first output by default. */
   static async create(context, bytes, options = {}) {
@@ -126,10 +126,10 @@ export class RillNode extends ModelNode {
 
 /** Passes its input through a model, with a fixed latency.
  *
- *  `effect.latency` is the lag of its output in frames of the context, exact, and `effect.latencySeconds` the
- *  same in seconds. `effect.bypass = true` plays the input with the same latency; the change fades over 5 ms.
- *  A model with a second input hears what is connected to the second input of the node, such as the sound of the
- *  loudspeaker: `played.connect(effect, 0, 1)`. */
+ *  `effect.latency` is the exact lag of its output in frames of the context, `effect.latencySeconds` the same
+ *  in seconds. `effect.bypass = true` plays the input with the same latency; the change fades over 5 ms.
+ *  A model with a second input gets the sound that is connected to the second input of the node, such as the
+ *  output of the loudspeaker: `played.connect(effect, 0, 1)`. */
 export class RillEffect extends ModelNode {
   #bypass = false;
 
@@ -155,7 +155,7 @@ export class RillEffect extends ModelNode {
   }
 
   /** Make an effect in one line: `await RillEffect.create(context, bytes, {rate: 16000})`.
-   *  `rate`: samples a second of the model; needed unless the model has the property rill.sample_rate.
+   *  `rate`: samples per second of the model; needed unless the model has the property rill.sample_rate.
    *  `channels`: of the input and output, 1 or those of the model by default; a model of one channel runs on each.
    *  `symbol`, `pulse`, `symbols`, `output`: as for `Model.pulse`; the first output by default. */
   static async create(context, bytes, options = {}) {

@@ -7,12 +7,12 @@ import { Stream } from "./stream.js";
 
 const kMagic = [..."rillplan"].map((letter) => letter.charCodeAt(0));
 
-/** Whether bytes begin as compiled models do. */
+/** Return whether bytes begin like a compiled model. */
 export const isCompiled = (bytes) => kMagic.every((letter, i) => bytes[i] === letter);
 
 const kLimits = ["maxFileBytes", "maxSessionBytes", "maxStepWork", "maxOutputs", "maxBuffers"];
 
-/** The values of limits, in the order in which they are passed on; 0 where one is left out. */
+/** Return the values of limits in the library's order; 0 for a missing one. */
 function limitValues(limits) {
   const [unknown] = Object.keys(limits).filter((name) => !kLimits.includes(name));
   if (unknown !== undefined) throw misuse(`no limit ${unknown}`, `Limits are ${kLimits.join(", ")}`);
@@ -25,16 +25,15 @@ function limitValues(limits) {
   });
 }
 
-/** The error of a call for what was settled when the model was compiled: with `flags` it would have
- *  been otherwise; `instead` is what can be called. */
+/** Make the error of a call that a compiled model no longer allows. `flags`: options of `rill compile`
+ *  that would allow it; `instead`: a call that works. */
 function settled(code, message, flags, instead = "") {
   const again = `ompile the model again: rill compile MODEL ${flags} --target wasm -o PLAN.rill`;
   const hint = instead ? `${instead}, or c${again}` : `C${again}`;
   return new RillError({ code, text: `${message}. ${hint}`, message, hint });
 }
 
-/** A compiled model. All that it is made for, symbols and pulse, is settled: it runs whole, or it
- *  streams. */
+/** A compiled model. Its symbols and its pulse are fixed, so it either runs whole or streams. */
 export class CompiledModel extends Model {
   #told;
 
@@ -42,8 +41,8 @@ export class CompiledModel extends Model {
     super(runtime, handle, runtime.calls.web_compiled_free);
     this.#told = runtime.json(runtime.calls.web_compiled_info(handle));
   }
-  /** Open a file, which is copied, unless it costs more than `limits` allow. The runtime has to be
-   *  that of rill_run.wasm. */
+  /** Open a copy of a file, unless it costs more than `limits` allow. The runtime must be that of
+   *  rill_run.wasm. */
   static load(runtime, bytes, limits = {}) {
     const values = limitValues(limits);
     if (values[0] > 0 && bytes.length > values[0]) {
@@ -75,7 +74,7 @@ export class CompiledModel extends Model {
   get nodes() {
     return this.#told.nodes;
   }
-  /** Frames of the first input that one step takes; 0 where the model was compiled whole. */
+  /** Frames of the first input that one step takes; 0 for a model that runs whole. */
   get pulsed() {
     return this.#told.streams.find((stream) => stream.input >= 0)?.inputPulse ?? 0;
   }
@@ -110,7 +109,7 @@ export class CompiledModel extends Model {
     }
     return new Stream(this.runtime, this.#open(maxPush));
   }
-  /** Run the model that was compiled whole, as `Model.run`. */
+  /** Run a model that was compiled whole, as `Model.run` does. */
   run(inputs) {
     if (this.pulsed > 0) {
       throw settled("state", "the model was compiled for a pulse", "--set S=FRAMES", "Call stream()");
@@ -127,8 +126,8 @@ export class CompiledModel extends Model {
   }
 }
 
-/** The stream of a model that was compiled for one, unless a pulse is asked for, which it refuses;
- *  else as `Model.pulse`. */
+/** Open the stream of a compiled model, which refuses a request for a pulse; for other models as
+ *  `Model.pulse`. */
 export function openStream(model, symbol, pulse, options) {
   const asks = symbol !== undefined || pulse !== undefined;
   return model instanceof CompiledModel && !asks ? model.stream(options)

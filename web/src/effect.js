@@ -29,7 +29,7 @@ class Ring {
     this.held += count;
     return true;
   }
-  /** Take samples; false if they are not there. */
+  /** Take samples; false if there are too few. */
   take(samples, count) {
     if (this.held < count) return false;
     const size = this.data.length;
@@ -121,7 +121,7 @@ class EffectRun {
     this.resampled = new Float32Array(this.outlets[0].room(output.frames));
   }
 
-  /** Hold what the model gives in rings, which begin with `latency` frames of silence. */
+  /** Queue the model's output in rings, which begin with `latency` frames of silence. */
   hold(latency, block) {
     this.latency = latency;
     // Frames of a block that are not due yet, and 1 for the rounding of counts.
@@ -148,7 +148,7 @@ class EffectRun {
     }
     return this.pull() >= 0;
   }
-  /** Move all frames that are ready to the rings. Returns their number, or -1. */
+  /** Move all ready frames to the rings. Return their number, or -1. */
   pull() {
     const { output, chunk } = this;
     const { view } = output;
@@ -190,9 +190,9 @@ function latencyOf({ intakes: [{ resamplers: [intake] }], outlets: [outlet], inf
 }
 
 /** Plays output `output` of a model on the sound of a device. A model of one channel runs on each channel;
- *  other models have as many channels as the device. A second input that streams hears a reference, such as the
- *  sound of the loudspeaker, of as many channels; if it has one channel, their mean. `process` makes no object
- *  and does not throw. */
+ *  other models have as many channels as the device. A second input that streams gets a reference, such as the
+ *  output of the loudspeaker, of as many channels; if it has one channel, their mean. `process` creates no
+ *  objects and does not throw. */
 export class Effect {
   /** @param {() => object} open makes a new stream of the model
    *  @param {{deviceRate: number, modelRate: number, channels: number, block: number, output?: string}} options
@@ -238,7 +238,7 @@ export class Effect {
   }
 
   /** Pass a block of `block` frames through the model. Missing channels of `inputs` and of `reference` are
-   *  silence. Returns whether all went well; after a failure the output is silence. */
+   *  silence. Return whether it succeeded; after a failure the output is silence. */
   process(inputs, outputs, reference = kNone) {
     const { block, heard, dry } = this;
     if (this.reference) this.play(reference);

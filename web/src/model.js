@@ -1,13 +1,13 @@
-// Models that symbols are set of, and that streams are made of.
+// Models: their symbols can be set, and streams can be opened.
 
 import { forgotten, runWhole, valuesFor } from "./run.js";
 import { Stream } from "./stream.js";
 
-/** A model as its file tells it. */
+/** A model as loaded from its file. */
 export class Model {
   #free;
 
-  /** `free`: the call that frees what `handle` stands for. */
+  /** `free`: the call that frees the native object of `handle`. */
   constructor(runtime, handle, free = runtime.calls.web_model_free) {
     this.runtime = runtime;
     this.handle = handle;
@@ -32,13 +32,13 @@ export class Model {
     return this.inspect().properties;
   }
 
-  /** A copy with symbols replaced by numbers or expressions: `model.with({B: 1})`. */
+  /** Return a copy with symbols replaced by numbers or expressions: `model.with({B: 1})`. */
   with(symbols) {
     const { calls } = this.runtime;
     return this.#changed(symbols, (copy, name, value) =>
       this.runtime.with([name, String(value)], (at, text) => calls.web_set_symbol(copy, at, text)));
   }
-  /** A copy that `change` was called for with each entry. */
+  /** Return a copy, changed by one call of `change` per entry. */
   #changed(entries, change) {
     const copy = new Model(this.runtime,
                            this.runtime.made(this.runtime.calls.web_model_clone(this.handle)));
@@ -48,8 +48,8 @@ export class Model {
     return copy;
   }
 
-  /** A stream that takes frames along a symbol; `pulse` is a number or "auto:max_delay=20".
-   *  `maxPush`: frames that one push takes. Other symbols that are left free become 1. */
+  /** Open a stream that takes frames along a symbol; `pulse` is a number or "auto:max_delay=20".
+   *  `maxPush`: frames that one push must accept. Other free symbols become 1. */
   pulse(symbol = "S", pulse = "auto", { maxPush = 0 } = {}) {
     const { calls } = this.runtime;
     const pulsed = this.#changed({ [symbol]: pulse }, (copy, name, value) =>
@@ -57,22 +57,22 @@ export class Model {
     return pulsed.stream({ maxPush });
   }
 
-  /** A stream of a model that is one already: saved pulsed, or with `feedback`. Symbols that are
-   *  left free become 1. */
+  /** Open a stream of a model that already is one: saved pulsed, or with `feedback`. Free symbols
+   *  become 1. */
   stream({ maxPush = 0 } = {}) {
     const bound = this.with(Object.fromEntries(this.symbols.map((name) => [name, 1])));
     return new Stream(this.runtime,
                       this.runtime.made(this.runtime.calls.web_open(bound.handle, maxPush)));
   }
 
-  /** A copy whose steps hand outputs on to inputs of the next: `feedback({stateN: "state"})`. The
-   *  stream owns that state, zeros at first. */
+  /** Return a copy whose steps feed outputs to inputs of the next step: `feedback({stateN: "state"})`.
+   *  The stream owns that state, zeros at first. */
   feedback(ties) {
     const { calls } = this.runtime;
     return this.#changed(ties, (copy, output, input) =>
       this.runtime.with([output, String(input)], (from, to) => calls.web_feedback(copy, from, to)));
   }
-  /** A copy whose steps begin with the last frames of the step before: `context({input: 64})`. */
+  /** Return a copy whose steps begin with the last frames of the previous one: `context({input: 64})`. */
   context(frames) {
     const { calls } = this.runtime;
     return this.#changed(frames, (copy, input, count) =>
@@ -80,7 +80,7 @@ export class Model {
   }
 
   /** Run the whole model: `model.run({audio: {data, shape}})`, or one typed array for one input.
-   *  Symbols take their values from the shapes. Gives {name: {data, shape}}. */
+   *  Symbols take their values from the shapes. Return {name: {data, shape}}. */
   run(inputs) {
     const { inputs: wanted, symbols } = this.inspect();
     const given = valuesFor(wanted, inputs);
@@ -97,7 +97,7 @@ export class Model {
     }
   }
 
-  /** Free the model at once. Streams that were made from it go on. */
+  /** Free the model at once. Its streams remain usable. */
   close() {
     if (!this.handle) return;
     forgotten?.unregister(this);

@@ -1,4 +1,4 @@
-// rill in node: modules of WebAssembly are read from the disk, all else is as in browsers.
+// rill in node: WebAssembly modules are read from the disk; everything else is as in browsers.
 
 import { readFile } from "node:fs/promises";
 

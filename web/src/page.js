@@ -1,4 +1,4 @@
-// Pages of HTML in the place of files: many servers send one, with status 200, for a missing file.
+// Detects HTML pages instead of files: for a missing file, many servers send one with status 200.
 
 import { RillError } from "./runtime.js";
 

@@ -1,5 +1,5 @@
-// The audio thread's half of RillNode and RillEffect. `process` makes no object: all that it needs is there
-// before.
+// The audio thread's half of RillNode and RillEffect. `process` creates no objects: everything is
+// allocated before.
 
 import { openStream } from "./compiled.js";
 import { Effect } from "./effect.js";
@@ -11,8 +11,8 @@ const kQuantum = globalThis.renderQuantumSize ?? 128;
 // Times of quanta are counted in steps of 10 us, up to 10 ms.
 const kSteps = 1000;
 
-/** What both processors share: messages of the page, times of quanta, failures. A subclass has `start`, `take`
- *  and `restart`. */
+/** The common part of both processors: messages of the page, times of quanta, failures. A subclass has `start`,
+ *  `take` and `restart`. */
 class ModelProcessor extends AudioWorkletProcessor {
   constructor(options) {
     super();
@@ -81,7 +81,7 @@ class RillProcessor extends ModelProcessor {
       kind: "frames",
       frame: 0,
       count: 0,
-      // Frame f stands for the sound up to `begin + (f + 1) * perFrame`.
+      // Frame f describes the sound up to `begin + (f + 1) * perFrame`.
       begin: currentTime - this.resampler.delay / sampleRate,
       perFrame,
       elements: this.output.elements,

@@ -1,10 +1,10 @@
-// Sound of one rate at another one, a block at a time, by a windowed sinc.
+// Conversion of sample rates, block by block, with a windowed sinc.
 
 function gcd(a, b) {
   return b === 0 ? a : gcd(b, a % b);
 }
 
-/** Bessel function of order 0, for the window of Kaiser. */
+/** The modified Bessel function of the first kind of order 0, for the Kaiser window. */
 function bessel0(x) {
   let sum = 1;
   let term = 1;
@@ -15,16 +15,16 @@ function bessel0(x) {
   return sum;
 }
 
-// Of the window: 70 dB between what passes and what does not.
+// Window parameter: 70 dB between the pass band and the stop band.
 const kShape = 6.8;
 
 /** Changes the rate of one channel. Nothing is allocated after the constructor.
- *  Passes up to 0.85 of half the lower rate; what is beyond half of it is 70 dB lower. */
+ *  The pass band ends at 0.85 of half the lower rate, and the stop band begins at half of it. */
 export class Resampler {
-  /** @param {number} from samples a second that go in
-   *  @param {number} to samples a second that come out
-   *  @param {number} most samples that one call takes
-   *  @param {boolean} aligned whether output i stands for the time i / to, so that the first outputs wait for
+  /** @param {number} from samples per second of the input
+   *  @param {number} to samples per second of the output
+   *  @param {number} most the maximum number of samples per call
+   *  @param {boolean} aligned whether output i is the sound at the time i / to, so that the first outputs wait for
    *    `lookahead` samples; else outputs begin at once, `delay` samples late */
   constructor(from, to, most, aligned = false) {
     if (!(from > 0 && to > 0 && from <= 768000 && to <= 768000)) {
@@ -34,16 +34,16 @@ export class Resampler {
     const common = whole ? gcd(from, to) : 1;
     this.up = to / common;
     this.down = from / common;
-    // Rates without a common step of a sensible size take the nearest of 1024 phases.
+    // Rates without a reasonably large common divisor use the nearest of 1024 phases.
     this.phases = whole && this.up <= 1024 ? this.up : 1024;
     const lower = Math.min(1, to / from);
     const half = Math.ceil(32 / lower);
     this.taps = from === to ? 1 : 2 * half;
     this.table = new Float32Array(this.phases * this.taps);
     this.history = new Float32Array(this.taps - 1 + most);
-    /** Samples of the input by which the output is late. */
+    /** The lag of the output, in samples of the input. */
     this.delay = from === to || aligned ? 0 : half;
-    /** Samples that must follow the time of an aligned output. */
+    /** The later samples of the input that an aligned output needs. */
     this.lookahead = from === to ? 0 : half;
     this.before = aligned && from !== to ? half - 1 : this.taps - 1;
     this.reset();
@@ -65,22 +65,22 @@ export class Resampler {
     }
   }
 
-  /** Count the samples that `count` samples give at most. */
+  /** Return the most output samples for `count` input samples. */
   room(count) {
     return Math.ceil((count * this.up) / this.down) + 1;
   }
 
-  /** Count the samples that the first `count` samples give, of an aligned resampler of whole rates. */
+  /** Return the output samples for the first `count` input samples; aligned, with integer rates. */
   count(count) {
     return Math.max(0, Math.ceil(((count - this.lookahead) * this.up) / this.down));
   }
-  /** Count the samples that the first `count` outputs need, of an aligned resampler of whole rates. */
+  /** Return the input samples for the first `count` output samples; aligned, with integer rates. */
   needed(count) {
     return count < 1 ? 0 : Math.floor(((count - 1) * this.down) / this.up) + 1 + this.lookahead;
   }
 
-  /** Take the first `count` samples of `input`, and write those that they give to `output`, from
-   *  `offset` on. Gives how many. */
+  /** Resample the first `count` samples of `input` into `output`, starting at `offset`. Return the
+   *  number of samples written. */
   process(input, count, output, offset = 0) {
     const { history, table, taps, phases } = this;
     for (let i = 0; i < count; ++i) history[this.kept + i] = input[i];

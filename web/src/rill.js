@@ -11,7 +11,7 @@ export { CompiledModel, Model, RillError, Runtime, Stream };
 const modules = new Map();
 const runtimes = new Map();
 
-/** What `make` gives, kept by its key unless it fails. */
+/** Return the result of `make`, cached by key unless it fails. */
 function kept(map, key, make) {
   if (!map.has(key)) {
     map.set(key, make().catch((error) => {
@@ -22,8 +22,8 @@ function kept(map, key, make) {
   return map.get(key);
 }
 
-/** Beside this file lies the library, for NNEF, for ONNX too, which is a sixth larger, and for
- *  compiled models alone, which is a quarter of it. Tell which a model needs: messages of ONNX begin
+/** Return the URL of the library module that a model needs. Next to this file are three: for NNEF, for
+ *  NNEF and ONNX (a sixth larger), and for compiled models only (a quarter of the first). ONNX files begin
  *  with a number that no text begins with. */
 function moduleFor(bytes) {
   if (isCompiled(bytes)) return new URL("./rill_run.wasm", import.meta.url);
@@ -32,7 +32,7 @@ function moduleFor(bytes) {
 }
 
 /** Compile the library: from `source` (a WebAssembly.Module, bytes or an address, relative to the page), or
- *  the module beside this file for `model`, the plain bytes of one. */
+ *  the module next to this file that suits `model`, the unpacked bytes of a model. */
 export async function compile(source = undefined, model = undefined) {
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
@@ -45,7 +45,7 @@ export async function compile(source = undefined, model = undefined) {
 
 let readFile = null;
 
-/** Read addresses of files by a function of (URL) to bytes; browsers cannot. */
+/** Set the function from URL to bytes that reads file addresses, which browsers cannot fetch. */
 export function readFilesWith(read) {
   readFile = read;
 }
@@ -78,7 +78,7 @@ async function fetchOk(url) {
   return answer;
 }
 
-/** Make plain what is packed with gzip, as .nnef.tgz is. */
+/** Unpack gzip, as in .nnef.tgz; return other bytes unchanged. */
 export async function unpacked(bytes) {
   const all = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes;
   if (!ArrayBuffer.isView(all)) throw misuse("expected the bytes of a model");
@@ -98,9 +98,9 @@ export async function unpacked(bytes) {
   }
 }
 
-/** Load a model from the bytes of its file: NNEF in a tar or tgz, ONNX, or a model that
- *  `rill compile` made, which gives a `CompiledModel`. `symbols`: values by name; `constants`, of
- *  ONNX: inputs that are numbers from then on, `{sr: 16000}`; `wasm`: see `compile`; `limits`: what a
+/** Load a model from the bytes of its file: NNEF in a tar or tgz, ONNX, or the output of
+ *  `rill compile`, which gives a `CompiledModel`. `symbols`: values by name; `constants`, for ONNX:
+ *  values of inputs that become constants, `{sr: 16000}`; `wasm`: see `compile`; `limits`: the most that a
  *  compiled model may cost, `{maxSessionBytes: 1e8}`. */
 export async function load(bytes, { symbols = {}, constants = {}, wasm = undefined, limits = {} } = {}) {
   const plain = await unpacked(bytes);
@@ -115,7 +115,7 @@ export async function load(bytes, { symbols = {}, constants = {}, wasm = undefin
   return loadInto(runtime, plain, symbols, constants, limits);
 }
 
-/** Load a model that is not packed into a runtime that is there. For worklets, at once. */
+/** Load an unpacked model into an existing runtime, synchronously, for worklets. */
 export function loadInto(runtime, bytes, symbols = {}, constants = {}, limits = {}) {
   const model = isCompiled(bytes) ? loadCompiled(runtime, bytes, constants, limits)
     : loadModel(runtime, bytes, constants, limits);

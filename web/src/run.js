@@ -1,4 +1,4 @@
-// What streams and whole runs share, and whole runs.
+// Whole runs, and the common part of streams and whole runs.
 
 import { misuse } from "./runtime.js";
 
@@ -8,7 +8,7 @@ const kArrays = {
   bool: Uint8Array,
 };
 
-/** The typed array for elements of a type. */
+/** Return the typed array for elements of a type. */
 export function arrayOf(io) {
   const array = kArrays[io.type];
   if (!array) throw misuse(`${io.name}: elements of type ${io.type} have no typed array`);
@@ -17,11 +17,11 @@ export function arrayOf(io) {
 
 export const volume = (shape) => shape.reduce((a, b) => a * b, 1);
 
-/** Frees what JavaScript has forgotten; a worklet may lack it. */
+/** Frees native objects whose owner is garbage; a worklet may lack it. */
 export const forgotten =
   typeof FinalizationRegistry === "undefined" ? null : new FinalizationRegistry((free) => free());
 
-/** What streams and whole runs share. */
+/** The common part of streams and whole runs. */
 export class Run {
   constructor(runtime, handle) {
     this.runtime = runtime;
@@ -44,7 +44,7 @@ export class Run {
   check(status) {
     if (status !== 0) throw this.runtime.error();
   }
-  /** Elements of an input or output, as they lie in memory until it grows. */
+  /** Return the elements of an input or output in place; valid until the memory grows. */
   buffer(output, index) {
     const io = (output ? this.outputs : this.inputs)[index];
     const at = this.runtime.made(this.open().web_buffer(this.handle, output ? 1 : 0, index));
@@ -52,7 +52,7 @@ export class Run {
   }
 }
 
-/** What is given for an input, as {data, shape}. */
+/** Return the value for an input as {data, shape}. */
 function tensorFor(io, inputs, count) {
   const alone = ArrayBuffer.isView(inputs) && count === 1;
   const value = alone ? inputs : inputs?.[io.name];
@@ -66,7 +66,7 @@ function tensorFor(io, inputs, count) {
     }
     return value;
   }
-  // One free axis takes what the others leave.
+  // If one axis is free, its extent follows from the others.
   const fixed = io.dims.map((dim) => (/^\d+$/.test(dim) ? Number(dim) : null));
   const known = volume(fixed.filter((extent) => extent !== null));
   const last = fixed.lastIndexOf(null);
@@ -77,11 +77,11 @@ function tensorFor(io, inputs, count) {
   return { data: value, shape };
 }
 
-/** What is given for all inputs, in their order. */
+/** Return the values for all inputs, in their order. */
 export const valuesFor = (wanted, inputs) =>
   wanted.map((io) => tensorFor(io, inputs, wanted.length));
 
-/** Run the plan of `handle` once over values that `valuesFor` gave, and close it. Gives
+/** Run the plan of `handle` once on values from `valuesFor`, and close it. Return
  *  {name: {data, shape}}. */
 export function runWhole(runtime, handle, given) {
   const run = new Run(runtime, handle);

@@ -18,7 +18,7 @@ export class RillError extends Error {
     this.name = "RillError";
     /** The kind: "argument", "parse", "pulse", ... @type {string} */
     this.code = info.code;
-    /** What was found and what was expected. */
+    /** The found and the expected values. */
     this.detail = info.message;
     /** The node of the graph, or "". */
     this.node = info.node || "";
@@ -31,12 +31,12 @@ export class RillError extends Error {
   }
 }
 
-/** Make the error of a call that makes no sense, which the library is not asked. */
+/** Make the error of an invalid call, without calling the library. */
 export function misuse(message, hint = "") {
   return new RillError({ code: "argument", text: hint ? `${message}. ${hint}` : message, message, hint });
 }
 
-/** Bytes that make no character become U+FFFD, one by one. */
+/** Decode UTF-8; each invalid byte becomes U+FFFD. */
 function utf8Decode(bytes) {
   let text = "";
   for (let i = 0; i < bytes.length; ) {
@@ -67,7 +67,7 @@ function utf8Encode(text) {
   return bytes;
 }
 
-/** One instance of the library with a memory of its own. */
+/** One instance of the library with separate memory. */
 export class Runtime {
   /** @param {WebAssembly.Module} module */
   constructor(module) {
@@ -80,8 +80,8 @@ export class Runtime {
     this.calls._initialize();
   }
 
-  // There are no files and no chance in the library; 52 is "not implemented" in WASI. The clock is
-  // read by steps that are timed alone; an AudioWorklet may lack one.
+  // The library uses no files and no randomness; 52 is "not implemented" in WASI. Only timed steps
+  // read the clock; an AudioWorklet may lack one.
   #imported(name) {
     if (name === "clock_time_get") {
       const now = globalThis.performance ? () => performance.now() : () => Date.now();
@@ -99,11 +99,11 @@ export class Runtime {
     return () => 52;
   }
 
-  /** Bytes of the memory, as they lie there until it grows. */
+  /** The bytes of the memory; valid until it grows. */
   bytes(at, length) {
     return new Uint8Array(this.calls.memory.buffer, at, length);
   }
-  /** Read a text that ends with a zero. */
+  /** Read a text that ends with a zero byte. */
   text(at) {
     const all = new Uint8Array(this.calls.memory.buffer);
     return utf8Decode(all.subarray(at, all.indexOf(0, at)));
@@ -114,7 +114,7 @@ export class Runtime {
   error() {
     return new RillError(this.json(this.calls.web_error()));
   }
-  /** Pass on what is not null. */
+  /** Return a handle, or throw the library's error if it is null. */
   made(handle) {
     if (!handle) throw this.error();
     return handle;
@@ -126,7 +126,7 @@ export class Runtime {
     }
     return at;
   }
-  /** Call with texts and bytes in the memory, for as long as the call takes. */
+  /** Call a function with texts and bytes, which are in the memory during the call. */
   with(values, call) {
     const places = [];
     try {

@@ -20,7 +20,7 @@ export class Stream extends Run {
         const elements = volume(io.shape) / frames;
         const array = arrayOf(io);
         const bytes = elements * array.BYTES_PER_ELEMENT;
-        // Frames pass through a place of the stream's own; rows lie behind one another in it.
+        // Frames pass through a buffer of the stream, with contiguous rows.
         const at = runtime.alloc(Math.max(1, frames * bytes));
         this.#room.push({ io, output, index, frames, elements, array, at, view: null });
       });
@@ -35,7 +35,7 @@ export class Stream extends Run {
   get pulse() {
     return this.streams[0].inputPulse;
   }
-  /** Tell what a frame waits for: the delay, and the rest of its pulse, in frames of the input. */
+  /** The latency of a frame: the delay and the rest of its pulse, in frames of the input. */
   latency() {
     return this.streams.map((stream, i) => ({
       output: this.outputs[i].name,
@@ -48,7 +48,7 @@ export class Stream extends Run {
     return this.#room.filter((room) => !room.output);
   }
   #view(room) {
-    // A view is made anew where the memory has grown, which no step does.
+    // The view is invalid after the memory has grown, which steps never do.
     if (room.view?.buffer !== this.runtime.calls.memory.buffer) {
       room.view = new room.array(this.runtime.calls.memory.buffer, room.at,
                                  room.frames * room.elements);
@@ -67,8 +67,8 @@ export class Stream extends Run {
     buffer.set(data);
   }
 
-  /** Push frames, of one input as a typed array or of several by their names, rows behind one
-   *  another. Gives {name: typed array} with the frames that are ready. */
+  /** Push frames: of one input as a typed array, or of several by name, with contiguous rows. Return
+   *  {name: typed array} with the frames that are ready. */
   push(frames) {
     this.open();
     const parts = this.#outputs();
@@ -121,7 +121,7 @@ export class Stream extends Run {
         const count = this.open().web_pull(this.handle, room.index, room.at, room.frames);
         if (count < 0) throw this.runtime.error();
         if (count === 0) break;
-        // Rows lie apart by the frames that there was room for.
+        // In the buffer, rows are `room.frames` frames apart.
         const outer = volume(room.io.shape.slice(0, room.io.axis));
         const inner = room.elements / outer;
         const piece = new room.array(count * room.elements);
@@ -154,8 +154,8 @@ export class Stream extends Run {
     return out;
   }
 
-  /** Say that all frames were pushed, and bring out those that are left. Outputs that do not stream
-   *  are part of the answer. */
+  /** End the stream: all frames have been pushed. Return the remaining frames, and the outputs that do
+   *  not stream. */
   finish() {
     const parts = this.#outputs();
     this.#pull(parts);
@@ -167,9 +167,8 @@ export class Stream extends Run {
     });
     return out;
   }
-  /** Time the nodes of `steps` steps over zeros, in a stream of its own. Gives the mean in
-   *  microseconds of each node, in their order; browsers read the clock in coarse steps, so that many
-   *  steps are needed. */
+  /** Time the nodes of `steps` steps over zeros, in a separate stream. Return the mean time of each node
+   *  in microseconds, in their order. The clocks of browsers are coarse, so many steps are needed. */
   profile(steps = 1000) {
     const copy = this.runtime.made(this.open().web_clone(this.handle));
     const { calls } = this.runtime;
@@ -185,15 +184,15 @@ export class Stream extends Run {
       calls.web_close(copy);
     }
   }
-  /** Begin anew. */
+  /** Restart the stream. */
   reset() {
     this.check(this.open().web_reset(this.handle));
   }
-  /** A stream that goes on as this one would. */
+  /** Return a stream that continues from the same state. */
   clone() {
     return new Stream(this.runtime, this.runtime.made(this.open().web_clone(this.handle)));
   }
-  /** The state of the stream as bytes, for `restore` of a stream of the same model. */
+  /** Return the state of the stream as bytes, for `restore` of a stream of the same model. */
   save() {
     const size = this.open().web_state_size(this.handle);
     if (size < 0) throw this.runtime.error();
@@ -218,8 +217,8 @@ export class Stream extends Run {
     super.close();
   }
 
-  /** For audio threads: the place of an input or output that streams, and a call that makes no object.
-   *  `move(frames)` of an input and `move()` of an output give counts of frames; -1 is a failure, see `error()`.
+  /** For audio threads: the buffer of a streaming input or output, and a call that creates no objects.
+   *  `move(frames)` of an input and `move()` of an output return counts of frames; -1 is a failure, see `error()`.
    *  Read `view` again after a call that may have grown the memory, such as opening another stream. */
   direct(output, name) {
     const room = this.#room.find((each) => each.output === output &&
@@ -234,7 +233,7 @@ export class Stream extends Run {
       },
       frames: room.frames,
       elements: room.elements,
-      /** Elements of a row: those after the axis of frames. */
+      /** The elements of a frame in a row: those of the axes after the axis of frames. */
       inner: volume(room.io.shape.slice(room.io.axis + 1)),
       name: room.io.name,
       move: output ? () => calls.web_pull(handle, room.index, room.at, room.frames)

@@ -48,7 +48,7 @@ typedef struct rill_effect rill_effect;
 typedef struct rill_listener rill_listener;
 
 /** Return the last failure of a function of this header in this thread, in one line; "" if there
- *  was none. Functions for audio callbacks leave it as it is. */
+ *  was none. Functions for audio callbacks do not set it. */
 const char* rill_audio_error(void);
 
 /** Make an effect that plays output 0 of a plan with one input, or two with reference_channels,
