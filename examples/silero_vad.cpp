@@ -13,7 +13,7 @@ rill::Result<rill::Streamer<float>> open_stream(const char* path) {
   if (!model) return model.error();
   if (auto status = model->feedback("stateN", "state"); !status) return status.error();
   if (auto status = model->context("input", 64); !status) return status.error();
-  // 512 new samples a step; the 64 of the step before are not counted.
+  // 512 new samples per step; the 64 from the previous step are not counted.
   for (const auto& [axis, extent] : {std::pair{"input_0", 1}, std::pair{"input_1", 512}}) {
     if (auto status = model->set(axis, extent); !status) return status.error();
   }
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   const auto print = [](size_t, rill::TensorView<const float> speech) {
     for (int64_t i = 0; i < speech.size(); ++i) std::printf("%.3f\n", speech.data()[i]);
   };
-  int16_t block[480];  // as many as the microphone gives
+  int16_t block[480];  // the microphone's blocks
   float samples[480];
   while (const size_t read = std::fread(block, sizeof(int16_t), 480, stdin)) {
     for (size_t i = 0; i < read; ++i) samples[i] = static_cast<float>(block[i]) / 32768.0F;

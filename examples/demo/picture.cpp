@@ -200,7 +200,7 @@ void Svg::curve() {
   line(kLeft, y(picture_.threshold), kRight, y(picture_.threshold), kSoft, 1, "6 5");
   add("<path fill='none' stroke='%s' stroke-width='2' stroke-linejoin='round' d='M", kCurve);
   const auto& p = picture_.probability;
-  // Long files have many frames per pixel: then the least and the most of each pixel.
+  // Long files have many frames per pixel: draw the minimum and the maximum of each pixel.
   const size_t bins = std::min<size_t>(p.size(), 3000);
   for (size_t i = 0; i < bins; ++i) {
     const size_t begin = p.size() * i / bins;

@@ -35,8 +35,7 @@ struct Opened {
 };
 
 /// Open a WAV file of 16 or 32 bit integers or 32 bit floats, any rate and channels. Blocks of
-/// `block` frames come in the file's own time, or where `fast`, as soon as `room` says that there
-/// is room.
+/// `block` frames come at the speed of the sound; if `fast` is set, whenever `room` returns true.
 Opened open_file(const std::string& path, int64_t block, bool fast, std::function<bool()> room);
 
 /// Open a microphone by its number, the system's default if that is negative. `block`: frames per

@@ -92,7 +92,7 @@ int main() {
   rill::PlacedFeed* const feed = rill::PlacedFeed::place(session, in.pulse, feed_memory);
   print_number("instructions to open ", static_cast<int64_t>(board::instructions() - at_open));
 
-  // One pulse, again and again: what a step takes.
+  // Repeat one pulse to measure a step.
   constexpr int kSteps = 20;
   const uint64_t at_steps = board::instructions();
   for (int i = 0; i < kSteps; ++i) session->step();

@@ -40,9 +40,9 @@ struct LoadLimits {
 /// their content. A bare `graph.nnef` brings the `.dat` files and `graph.quant` of its folder.
 /// Entries come in archive order, those of folders sorted by name. Links, devices and entries with
 /// a component that starts with `.` are left out. A folder without `graph.nnef` is not walked.
-/// Errors: kIo if the file cannot be read, or is a pipe, a socket or a device; kParse if
-/// it is no archive, damaged or cut short, over the limits, has an absolute name, `..` or one name
-/// twice.
+/// Errors: kIo if the file cannot be read, or is a pipe, a socket or a device; kParse if it is not
+/// an archive, is damaged, cut short or over the limits, or has an absolute name, `..` or the same
+/// name twice.
 /// `map_files`: map large `.dat` files of folders and uncompressed tars instead of reading them.
 Result<std::vector<Entry>> read_archive(const std::string& path, const LoadLimits& limits = {},
                                         bool map_files = false);

@@ -6,7 +6,7 @@
 
 namespace rill::nnef {
 
-// Fields are copied as they lie in the file, which is little endian.
+// Fields are copied from the file without conversion; the file is little endian.
 static_assert(std::endian::native == std::endian::little);
 
 /// The head of a `.dat` file. Source: docs/nnef-dialect.md, tensor files.

@@ -12,7 +12,7 @@ namespace rill::nnef {
 
 /// Read a `.dat` file. Quantised integers are returned as plain ones: scale and zero point are in
 /// `graph.quant`. Complex numbers come back as a trailing axis of 2; bools as 0 and 1;
-/// block-quantised payloads as they are, in GGML order.
+/// block-quantised payloads unchanged, in GGML order.
 /// Errors: kParse if the header or the payload is wrong; `name` is named in them.
 /// Source: docs/nnef-dialect.md, tensor files.
 Result<Tensor> read_tensor(std::span<const std::byte> bytes, std::string_view name);
