@@ -144,7 +144,7 @@ TEST(Quantised, ConvolutionsAreSumsOfIntegers) {
     ASSERT_TRUE(out.ok()) << out.error().to_string();
     ops::test::expect_same(out->front(), ops::test::f32({1, 4, 4}, want));
     ops::test::expect_streams(*graph, 2, {1, 3, 8}, {1, 4, 19}, {0, 0, 0});
-    // No sum is computed in f64, for which there is no fast kernel.
+    // Sums are not computed in f64, which has no fast kernel.
     for (const Node& node : simple->nodes) {
       for (const Fact& fact : node.outputs) EXPECT_NE(fact.dtype, DType::kF64) << node.name;
     }

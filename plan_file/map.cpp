@@ -44,7 +44,7 @@ struct Opened {
 };
 
 Status open_file(const std::string& path, Opened* out) {
-  // A pipe without a writer is not waited for: it is no file.
+  // Do not wait for the writer of a pipe: a pipe is not a file.
   out->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat about = {};
   if (out->file < 0 || fstat(out->file, &about) != 0) return unreadable(path);

@@ -1,5 +1,5 @@
-// The files of rill_compile open, and run like the plans of rill_prepare. Errors name what it
-// cannot compile.
+// The files of rill_compile open, and run like the plans of rill_prepare. Errors name the
+// parts that cannot be compiled.
 
 #include "rill/compile.h"
 

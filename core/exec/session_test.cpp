@@ -300,7 +300,7 @@ TEST(Session, ResetIsANewSession) {
   EXPECT_EQ(run(used.get(), 0, 12, 25), run(fresh.get(), 0, 12, 25));
 }
 
-/// Count the runs of a plan while a session of it is made, and check what they leave visible.
+/// Count the runs of a plan while a session of it is made, and check their visible effects.
 int runs_of_a_new_session(const Plan& plan) {
   static int runs = 0;
   runs = 0;

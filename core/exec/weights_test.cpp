@@ -28,7 +28,7 @@ TEST(Weights, ManyLieInOneBlockOfZerosThatTheyKeep) {
     EXPECT_EQ(weights.take(0), nullptr);
     EXPECT_EQ(weights.take(-1), nullptr);
   }
-  // Where there is no block, as under checks of addresses, the first one is null.
+  // Without blocks, as under AddressSanitizer, the first one is null.
   if (!taken[0]) return;
   ASSERT_TRUE(taken.back());
   const auto* before = static_cast<const std::byte*>(taken[0].get());

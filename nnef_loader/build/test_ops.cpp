@@ -246,7 +246,7 @@ Result<Value> load_slice(LoadCtx& ctx) {
   return ctx.add_value(make_op<Slice>(begin[0], end[0]), {in});
 }
 
-/// Gives its input twice.
+/// Returns its input twice.
 class Pair final : public OpBase<Pair> {
  public:
   std::string_view name() const override { return "Pair"; }

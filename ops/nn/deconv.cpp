@@ -278,7 +278,7 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   pulsed.window.same = false;
   pulsed.window.padding.clear();
   for (int i = 0; i < window.axes(); ++i) pulsed.window.padding.push_back(cut(i));
-  // Of the outputs of its frames and their history, a pulse keeps its own part.
+  // A pulse keeps its own part of the outputs of its frames and their history.
   pulsed.window.padding[a] = {history * s, std::max<int64_t>(0, reach - s)};
   pulsed.extra[a] = std::max<int64_t>(0, s - reach);
   std::vector<OutletId> inputs{x};

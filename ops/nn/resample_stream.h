@@ -10,8 +10,8 @@ namespace rill::ops {
 Status resample_stream(const ResizeAxis& resize, PulseBuilder& b);
 
 /// Resample the frames of a stream: `up` of them for `down`.
-/// Shapes: [.., overlap + p, ..] -> [.., p * up / down, ..] on the axis of `how`: earlier frames
-/// stand in front.
+/// Shapes: [.., overlap + p, ..] -> [.., p * up / down, ..] on the axis of `how`; the earlier
+/// frames come first.
 /// Types: f32; nearest: all plain ones.
 /// Errors: kShape if there is no such axis, a pulse does not divide by `down`, or counts are out of
 /// range; kDType.

@@ -18,7 +18,7 @@ def single(x):
 
 
 def taps(x, size, stride, dilation, pads, fill):
-    """Yield (place in the window, what it sees): arrays of the output's spatial shape."""
+    """Yield (position in the window, its samples): arrays of the output's spatial shape."""
     padded = np.pad(wide(x), [(0, 0), (0, 0)] + list(pads), constant_values=fill)
     reach = [(k - 1) * d + 1 for k, d in zip(size, dilation)]
     counts = [(n - r) // s + 1 for n, r, s in zip(padded.shape[2:], reach, stride)]
@@ -139,7 +139,7 @@ def loops_and_transforms():
          [as_pairs(np.fft.fft(numbers, axis=1)), as_pairs(np.fft.ifft(numbers, axis=0) * 3)], 1e-5)
     signal = f32(2, 11, 2)
     numbers = wide(signal)[..., 0] + 1j * wide(signal)[..., 1]
-    # (4 - 3) / 2 rounds down: nothing goes in front of the window.
+    # (4 - 3) / 2 rounds down: no padding before the window.
     padded = np.array([0.5, 1.0, 0.25, 0.0])
     for name, text, shape in [("", "", np.ones(4)),
                               ("WithACentredWindow", ", window = [0.5, 1.0, 0.25]", padded)]:

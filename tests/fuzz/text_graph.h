@@ -9,7 +9,7 @@
 #include "ops/op_table.h"
 #include "tests/fuzz/mutate.h"
 
-// Graphs from the text that a fuzzer writes, and limits on what is run.
+// Graphs from the text that a fuzzer writes, and limits on their runs.
 
 namespace rill::test {
 
@@ -17,7 +17,7 @@ namespace rill::test {
 inline constexpr int64_t kMaxVolume = 4096;
 inline constexpr int64_t kMaxElementsOfAll = int64_t{1} << 18;
 
-/// Give every `variable` with a plain word as label a ramp of its shape.
+/// Return the files of a model: the text, and a ramp for every `variable` with a plain label.
 inline std::vector<nnef::Entry> entries_of(std::string_view text) {
   std::vector<nnef::Entry> entries(1);
   entries[0].name = "graph.nnef";

@@ -95,7 +95,7 @@ def nnef_model(name, symbol="S"):
             f"  i\"{quoted}y\" = add(i\"{quoted}\", 1.0);\n  i\"{quoted}z\" = relu(i\"{quoted}y\");\n}}\n")
 
 
-# ---- what is held against what is printed ----------------------------------------------------------
+# ---- comparison of names with outputs ---------------------------------------------------------------
 
 class Look:
     def __init__(self):

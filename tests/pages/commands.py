@@ -69,7 +69,7 @@ def elsewhere(command):
 
 
 def run_commands(place, lines, files, rill):
-    """Run commands in a folder with copies of files. Return what is wrong with them, and how many ran."""
+    """Run commands in a folder with copies of files. Return the findings and the number of commands run."""
     findings, ran = [], 0
     with tempfile.TemporaryDirectory() as folder:
         for name, source in files.items():

@@ -140,7 +140,7 @@ class Round:
             self.buffer(lane, INPUT, len(self.model.inputs) + i)[...] = value
         lane.stale = False
 
-    # -- what comes out ---------------------------------------------------------------------------
+    # -- outputs ----------------------------------------------------------------------------------
     def reference(self, lane, length):
         inputs = [self.cut(lane, i, 0, length * self.rate(i)) for i in range(len(lane.data))]
         return self.model.ref(length, inputs, lane.sides)
@@ -204,7 +204,7 @@ class Round:
                     raise Wrong(f"position {into.value}, {out.value}, expected {lane.taken[0]}, "
                                 f"{self.count_given(lane, o)}")
 
-    # -- the stream goes on -----------------------------------------------------------------------
+    # -- the stream continues ---------------------------------------------------------------------
     def room(self, lane, i):
         return LONGEST * self.rate(i) - lane.taken[i]
 

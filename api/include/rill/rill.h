@@ -156,7 +156,7 @@ typedef void (*rill_log_fn)(void* user, rill_log_level level, const char* messag
 RILL_API void rill_set_log(rill_log_fn log, void* user, rill_log_level level);
 
 /** Cap the SIMD tier of plans that are prepared later: "scalar", "sse42", "avx2", "avx512", "neon";
- *  null removes the cap. A cap above the CPU's tier is no error. Loading, pulsing and preparing
+ *  null removes the cap. A cap may exceed the CPU's tier. Loading, pulsing and preparing
  *  compute constants by the current tier: set the cap before loading if streams and whole runs must
  *  have the same bits. Thread: any. */
 RILL_API rill_status rill_set_cpu_limit(const char* tier);
@@ -341,7 +341,7 @@ RILL_API rill_status rill_prepare(const rill_model* model, const rill_plan_opts*
  *  The file need not be trusted: every fault in it is an error. While the plan exists, nobody may
  *  change or truncate the file, which would end the process: rename a new file over it instead, or
  *  read it into memory by `read_file` of rill_open_opts.
- *  Errors: RILL_E_IO, also for a path that is no file; RILL_E_PARSE for a damaged file or another
+ *  Errors: RILL_E_IO, also if the path is not a file; RILL_E_PARSE for a damaged file or another
  *  format; RILL_E_ABI for another version; RILL_E_UNSUPPORTED if this CPU or build cannot run it;
  *  RILL_E_NOMEM. */
 RILL_API rill_status rill_plan_open(const char* path, rill_plan** plan);
