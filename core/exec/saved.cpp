@@ -327,8 +327,8 @@ Status SavedState::check_wires(std::span<const int64_t> delays, int64_t unit) co
   return {};
 }
 
-/// Finds the entry of each state, in time near linear in both: entries are sorted by all that must
-/// be equal.
+/// Finds the entry of each state in nearly linear time, as entries are sorted by all values that
+/// must be equal.
 class SavedState::Finder {
  public:
   explicit Finder(const std::vector<Entry>& entries) {
@@ -337,7 +337,7 @@ class SavedState::Finder {
                       &entry, 0});
     }
     std::stable_sort(all_.begin(), all_.end(), Less{});
-    // Only an entry with more frames than all before it is ever the first that suffices.
+    // The first sufficient entry always has more frames than all equal ones before it.
     size_t kept = 0;
     for (size_t i = 0; i < all_.size(); ++i) {
       const bool same = kept > 0 && !Less{}(all_[kept - 1], all_[i]);

@@ -57,8 +57,8 @@ public final class AudioOptions {
   }
 
   /**
-   * Set the channels of the second input, such as the sound that the loudspeaker plays, whose samples
-   * are interleaved; without it, the model has one input.
+   * Set the channels of the second input, such as the output of the loudspeaker. Samples are
+   * interleaved. Without it, the model has one input.
    */
   public AudioOptions referenceChannels(int count) {
     referenceChannels = count;

@@ -44,8 +44,8 @@ public final class Effect implements AutoCloseable {
   }
 
   /**
-   * Pass a block of both inputs, for a model that also hears a reference, such as the sound that the
-   * loudspeaker plays; see {@link AudioOptions#referenceChannels}. Errors: as above.
+   * Pass a block for both inputs of a model that needs a reference, such as the output of the
+   * loudspeaker; see {@link AudioOptions#referenceChannels}. Errors: as above.
    */
   public boolean process(ByteBuffer in, ByteBuffer reference, ByteBuffer out) {
     Buffers.expectDirect(in);

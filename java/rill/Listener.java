@@ -47,7 +47,7 @@ public final class Listener implements AutoCloseable {
   }
 
   /**
-   * Push a block of both inputs, for a model that also hears a reference; see
+   * Push a block for both inputs of a model that needs a reference; see
    * {@link AudioOptions#referenceChannels}. Errors: as above.
    */
   public long push(ByteBuffer sound, ByteBuffer reference, int output, ByteBuffer frames) {

@@ -14,7 +14,7 @@
 namespace rill::test {
 namespace {
 
-/// A model of `y[t] = 0.5 x[t] + 0.25 r[t - 2]`, of inputs with these shapes.
+/// Return a model of `y[t] = 0.5 x[t] + 0.25 r[t - 2]` with inputs of these shapes.
 Result<Plan> cancelling(const std::string& shape, const std::string& reference, int64_t pulse) {
   const std::string text = "version 1.0;\nextension tract_registry tract_core;\n"
                            "extension tract_symbol S;\n"
@@ -53,7 +53,7 @@ float wanted(const std::vector<float>& sound, const std::vector<float>& referenc
   return at(sound, t) * 0.5f + at(reference, t - 2) * 0.25f;
 }
 
-/// The frames of one channel of interleaved sound.
+/// Return the frames of one channel of interleaved sound.
 std::vector<float> channel_of(const std::vector<float>& all, int32_t channels, int32_t channel) {
   std::vector<float> out;
   const auto step = static_cast<size_t>(channels);
@@ -138,7 +138,7 @@ TEST(AudioReference, OfSeveralChannelsIsTheirMeanWhereTheModelHearsOne) {
 }
 
 TEST(AudioReference, AtAnotherRateIsResampledAsTheFirstInputIs) {
-  // Of one sound for both, `y` is that of the model with `r = x` built in.
+  // With the same sound for both, `y` equals that of the model with `r = x` built in.
   const char kOne[] = R"(version 1.0;
 extension tract_registry tract_core;
 extension tract_symbol S;
@@ -171,7 +171,7 @@ graph network(x) -> (y)
       for (int64_t at = 0; at < 128 * 100; at += 128) {
         const auto in = ConstSound::interleaved(first.data() + at, 1, 128);
         ASSERT_EQ(want->process(in, Sound::interleaved(first.data() + at, 1, 128)), RILL_OK);
-        // The output may take the place of both.
+        // The output may overwrite both inputs.
         const auto same = ConstSound::interleaved(second.data() + at, 1, 128);
         ASSERT_EQ(found->process(same, same, Sound::interleaved(second.data() + at, 1, 128)),
                   RILL_OK);

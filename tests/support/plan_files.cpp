@@ -207,7 +207,7 @@ void try_plan(const std::shared_ptr<const Plan>& opened) {
   auto session = Session::make(opened);
   if (!session.ok()) std::abort();
   run(session->get());
-  // A step reads no memory that nobody wrote.
+  // Steps read no unwritten memory.
   if (outputs_over(0, opened) != outputs_over(0x41, opened)) std::abort();
   if (plan.stream_pulse == 0) return;
   save_and_load(session->get());

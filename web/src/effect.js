@@ -54,7 +54,7 @@ class Intake {
     this.taken = 0;
   }
 
-  /** Resample a block of the channels, beginning with `channel`. Returns the frames of the model. */
+  /** Resample a block of the channels, beginning with `channel`. Return the number of frames of the model. */
   hear(channels, channel, count) {
     this.taken = 0;
     let given = 0;
@@ -63,7 +63,7 @@ class Intake {
     }
     return given;
   }
-  /** Push frames up to `given`. Returns how many the stream took, or a failure below 0. */
+  /** Push frames up to `given`. Return the number that the stream took, or a failure below 0. */
   push(given) {
     const { input, rows, taken } = this;
     const part = Math.min(given - taken, input.frames);
@@ -73,7 +73,7 @@ class Intake {
       const place = Math.floor(lane / input.inner) * part * input.inner + (lane % input.inner);
       for (let i = 0; i < part; ++i) view[place + i * input.inner] = rows[lane][taken + i];
     }
-    // A part that is not taken whole was laid out for more frames: the rest is written again.
+    // The layout of a partly taken piece depends on its length: write the rest again.
     const count = input.move(part);
     if (count > 0) this.taken += count;
     return count;
@@ -207,7 +207,7 @@ export class Effect {
       throw misuse(`the model has ${first.lanes} channels, and the effect ${channels}`,
                    `Pass {channels: ${first.lanes}}`);
     }
-    /** Whether the model hears a reference. */
+    /** Whether the model needs a reference. */
     this.reference = first.intakes.length > 1;
     const second = this.reference ? first.intakes[1].lanes : 1;
     if (second !== 1 && second !== channels) {
@@ -260,7 +260,7 @@ export class Effect {
     return true;
   }
 
-  /** Take the channels of the reference, or their mean. */
+  /** Set `played` to the channels of the reference, or to their mean. */
   play(reference) {
     const { block, played, mean } = this;
     for (let c = 0; c < played.length; ++c) played[c] = reference[c] ?? this.silence;

@@ -68,10 +68,10 @@ int64_t rill_effect_latency(const rill_effect* effect) RILL_REAL_TIME;
  *  RILL_E_STATE: the worker was late; silence replaces frames, and the stream continues. */
 rill_status rill_effect_process(rill_effect* effect, const rill_sound* in,
                                 const rill_sound* out) RILL_REAL_TIME;
-/** Push a block of both inputs of a model that also hears a reference, such as the sound that the
- *  loudspeaker plays. A second input of one channel hears the mean of the reference's.
- *  Real-time: yes. Errors: as rill_effect_process, which is for models of one input: each of the
- *  two refuses the other's models by RILL_E_ARG. */
+/** Push a block for both inputs of a model that needs a reference, such as the output of the
+ *  loudspeaker. A second input of one channel gets the mean of the reference's channels.
+ *  Real-time: yes. Errors: as rill_effect_process, which is for models of one input: each of
+ *  the two refuses the other's models with RILL_E_ARG. */
 rill_status rill_effect_process_with(rill_effect* effect, const rill_sound* in,
                                      const rill_sound* reference,
                                      const rill_sound* out) RILL_REAL_TIME;
@@ -114,7 +114,7 @@ int64_t rill_listener_latency(const rill_listener* listener, size_t output) RILL
  *  rill_effect_process; those of rill_step. */
 rill_status rill_listener_push(rill_listener* listener, const rill_sound* in, rill_heard_fn heard,
                                void* user);
-/** Push a block of both inputs of a model that also hears a reference. Errors: as above. */
+/** Push a block for both inputs of a model that needs a reference. Errors: as above. */
 rill_status rill_listener_push_with(rill_listener* listener, const rill_sound* in,
                                     const rill_sound* reference, rill_heard_fn heard, void* user);
 /** End the stream, and call `heard` with the rest. Errors: those of rill_step_partial. */

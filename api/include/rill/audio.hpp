@@ -95,8 +95,8 @@ class AudioListener {
   rill_status push(const ConstSound& sound, Emit&& emit) RILL_REAL_TIME {
     return take(sound, nullptr, emit);
   }
-  /// Push sound of both inputs, with as many frames. A model whose second input has one channel
-  /// hears the mean of the reference's.
+  /// Push sound for both inputs, with equal numbers of frames. A second input of one channel gets
+  /// the mean of the reference's channels.
   /// Errors: as above, and RILL_E_ARG without `options.reference_channels`.
   template <class Emit>
   rill_status push(const ConstSound& sound, const ConstSound& reference,
@@ -186,10 +186,10 @@ class AudioEffect {
   rill_status process(const ConstSound& in, const Sound& out) RILL_REAL_TIME {
     return run(in, nullptr, out);
   }
-  /// Push a block of both inputs, for a model that also hears a reference, such as the sound that
-  /// the loudspeaker plays. A model whose second input has one channel hears the mean of the
-  /// reference's; a model of one channel that runs for each channel hears the same reference in
-  /// each. `out` may be the buffer of either.
+  /// Push a block for both inputs of a model that needs a reference, such as the output of the
+  /// loudspeaker. A second input of one channel gets the mean of the reference's channels. A model
+  /// of one channel that runs for each channel gets the same reference in each. `out` may be the
+  /// buffer of either.
   /// Errors: as above, RILL_E_SHAPE if the blocks differ in frames, and RILL_E_ARG without
   /// `options.reference_channels`.
   rill_status process(const ConstSound& in, const ConstSound& reference,

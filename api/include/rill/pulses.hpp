@@ -72,7 +72,7 @@ class Pulses {
   }
 
   Session& session() { return session_; }
-  /// Return the indices in front of the streaming axis of the first input, and those behind it.
+  /// Return the volume of the axes before the streaming axis of the first input, and after it.
   int64_t outer() const { return ins_[0].outer; }
   int64_t inner() const { return ins_[0].inner; }
   int64_t lanes(size_t input) const { return ins_[input].lanes(); }
@@ -97,7 +97,7 @@ class Pulses {
   /// Add frames that were written to all lanes, at most `room()`.
   void add(int64_t frames) { filled_ += frames; }
 
-  /// Fill the next pulse elsewhere, from its first frame on: one input behind the other.
+  /// Fill the next pulse at `place`, from its first frame on; its inputs are adjacent.
   void fill_at(T* place) {
     for (In& in : ins_) {
       in.place = place;

@@ -58,7 +58,7 @@ struct AudioOptions {
   /// Leave the steps of an effect to a thread of the app, which calls `AudioEffect::work`. The
   /// output of a pulse is due when the next one is full: the latency grows by a pulse.
   bool worker = false;
-  /// Channels of the second input, such as the sound that a loudspeaker plays; 0: the model has one
+  /// Channels of the second input, such as the output of a loudspeaker; 0: the model has one
   /// input.
   int32_t reference_channels = 0;
   int crossings = 32;  ///< of the resamplers, see `Resampler::make`
@@ -134,7 +134,7 @@ rill_status check(const SoundOf<Void>& sound, int32_t channels, int64_t block) {
   }
   return RILL_OK;
 }
-/// Check a block and the same block of the reference, which models of one input do not have.
+/// Check a block, and the reference's if there is one. Models of one input have no reference.
 inline rill_status check(const ConstSound& sound, const ConstSound* reference,
                          const AudioOptions& options) {
   const rill_status status = check(sound, options.channels, options.block);
