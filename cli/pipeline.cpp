@@ -41,7 +41,7 @@ class Pipeline {
   Status pulse_stage();
   Status pulse();
   Status bind_beside(const std::string& stream_symbol, bool* any);
-  Status transforms();
+  Status transforms(bool before_pulse);
   Status settings();
   Status apply_settings(bool tied);
   Status cycle();
@@ -54,6 +54,7 @@ class Pipeline {
   const CommonOptions& common_;
   const Log& log_;
   Model* model_;
+  size_t transformed_ = 0;  ///< how many transforms are applied
   bool facts_closed_all_ = false;  ///< extents of inputs that the model leaves open
   bool stopped_ = false;
 };
@@ -259,10 +260,14 @@ Status Pipeline::pulse_stage() {
   return declutter_stage("pulse-declutter");
 }
 
-Status Pipeline::transforms() {
-  for (const std::string& text : common_.model.transforms) {
+/// Apply the first transforms, as long as these come before a pulse, or the other ones.
+Status Pipeline::transforms(bool before_pulse) {
+  const std::vector<std::string>& all = common_.model.transforms;
+  for (; transformed_ < all.size(); ++transformed_) {
     if (stopped_) return {};
+    const std::string& text = all[transformed_];
     RILL_ASSIGN(const TransformSpec spec, parse_transform(text));
+    if (before_pulse && !comes_before_pulse(spec)) return {};
     Status status = apply_transform(spec, common_, log_, model_);
     if (!status.ok()) return in_stage(spec.name, std::move(status));
     if (done(text)) return {};
@@ -359,8 +364,9 @@ Status Pipeline::run() {
   if (done("load")) return {};
   RILL_TRY(declutter_stage("declutter", common_.model.declutter_rounds));
   RILL_TRY(feedback_stage());
+  if (common_.streaming.by_symbol()) RILL_TRY(transforms(true));
   RILL_TRY(pulse_stage());
-  RILL_TRY(transforms());
+  RILL_TRY(transforms(false));
   RILL_TRY(settings());
   RILL_TRY(cycle());
   RILL_TRY(inner_graph());

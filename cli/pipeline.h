@@ -36,6 +36,8 @@ struct Model {
 /// before-optimize. Errors: those of the stages, naming the stage.
 Result<Model> make_model(const CommonOptions& common, const Log& log);
 
+/// Return whether a transform that is given first is applied before `--pulse`.
+bool comes_before_pulse(const TransformSpec& spec);
 /// Apply one transform, not decluttered yet.
 Status apply_transform(const TransformSpec& spec, const CommonOptions& common, const Log& log,
                        Model* model);

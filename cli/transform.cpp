@@ -6,6 +6,7 @@
 #include "cli/pipeline.h"
 #include "cli/specs.h"
 #include "cli/transform_fields.h"
+#include "core/base/search.h"
 #include "nnef_loader/properties.h"
 #include "ops/op_table.h"
 #include "transforms/batchify.h"
@@ -235,6 +236,8 @@ Status nothing_of_symbol(const Work& work) {
 struct TransformRow {
   const char* name;
   Status (*apply)(const Work&);
+  /// Whether it changes numbers alone. Pulsing computes with them, so it comes first.
+  bool before_pulse = false;
 };
 
 constexpr std::array kTransforms{
@@ -243,9 +246,9 @@ constexpr std::array kTransforms{
     TransformRow{"select_inputs", select_inputs},
     TransformRow{"select_outputs", select_outputs},
     TransformRow{"set_property", set_property},
-    TransformRow{"f32_to_f16", f32_to_f16},
-    TransformRow{"f16_to_f32", f16_to_f32},
-    TransformRow{"float_precision", any_precision},
+    TransformRow{"f32_to_f16", f32_to_f16, true},
+    TransformRow{"f16_to_f32", f16_to_f32, true},
+    TransformRow{"float_precision", any_precision, true},
     TransformRow{"patch", patch},
     TransformRow{"export_scan_state", export_scan_state},
     TransformRow{"force_scan_external_state", force_scan_external_state},
@@ -263,6 +266,12 @@ constexpr std::array kTransforms{
 };
 
 }  // namespace
+
+bool comes_before_pulse(const TransformSpec& spec) {
+  return any_of(kTransforms, [&](const TransformRow& row) {
+    return row.before_pulse && spec.name == row.name;
+  });
+}
 
 Status apply_transform(const TransformSpec& spec, const CommonOptions& common, const Log& log,
                        Model* model) {
