@@ -124,6 +124,35 @@ TEST_P(Memory, ASessionTellsTheBytesThatItTakes) {
   }
 }
 
+TEST_P(Memory, PlansOfTwoPulsesHoldWeightsOnce) {
+  const ModelFolder& folder = GetParam();
+  if (folder.symbol.empty()) GTEST_SKIP() << "no stream";
+  const ModelPtr whole = load_bound(folder.archive, read_bundle(folder.bundles[0]), folder.symbol);
+  ASSERT_TRUE(whole) << rill_last_error();
+  PlanPtr plans[2];
+  int64_t taken[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    rill_model* model = nullptr;
+    ASSERT_EQ(rill_model_clone(whole.get(), &model), RILL_OK);
+    const ModelPtr owned(model);
+    const std::string pulse = std::to_string((i + 1) * folder.pulse);
+    ASSERT_EQ(rill_model_pulse(model, folder.symbol.c_str(), pulse.c_str()), RILL_OK)
+        << rill_last_error();
+    const int64_t bytes = heap_bytes();
+    rill_plan* plan = nullptr;
+    ASSERT_EQ(rill_prepare(model, nullptr, &plan), RILL_OK) << rill_last_error();
+    plans[i].reset(plan);
+    taken[i] = heap_bytes() - bytes;
+  }
+  rill_memory_info info = {};
+  info.size = sizeof(info);
+  ASSERT_EQ(rill_plan_memory(plans[0].get(), &info), RILL_OK) << rill_last_error();
+  // Steps and names have no part in it; large weights are not on the heap.
+  const bool is_most = info.weight_bytes > taken[0] / 2 && taken[0] > 1 << 18;
+  if (!is_most) GTEST_SKIP() << "few weights on the heap";
+  EXPECT_LT(taken[1], taken[0] - info.weight_bytes / 2);
+}
+
 /// The state of a session as bytes.
 std::vector<uint64_t> saved(const rill_session* session, size_t* used) {
   size_t size = 0;

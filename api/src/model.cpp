@@ -369,7 +369,11 @@ rill_status rill_model_clone(const rill_model* model, rill_model** copy) {
   if (!copy) return refuse(RILL_E_ARG, "rill_model_clone: no place for the copy");
   *copy = nullptr;
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_clone: %s", kNotAModel);
-  return guarded("rill_model_clone", [&] { return hand_out(Graph(model->graph), copy); });
+  return guarded("rill_model_clone", [&] {
+    const rill_status made = hand_out(Graph(model->graph), copy);
+    if (made == RILL_OK) (*copy)->weights = model->weights;
+    return made;
+  });
 }
 
 void rill_model_free(rill_model* model) {

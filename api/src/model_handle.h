@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/src/handles.h"
+#include "core/exec/shared_weights.h"
 #include "core/graph/graph.h"
 
 struct rill_model {
@@ -18,6 +19,8 @@ struct rill_model {
   std::vector<std::string> symbols;
   std::map<std::string, int64_t, std::less<>> operators;  ///< nodes by operator
   std::string stream_symbol;                              ///< empty unless pulsed
+  /// Of plans of this model, its pulses and its clones.
+  std::shared_ptr<rill::SharedWeights> weights = std::make_shared<rill::SharedWeights>();
 
   /// Take ownership of a graph, and describe it.
   explicit rill_model(rill::Graph of);

@@ -17,8 +17,9 @@ namespace {
 
 rill_status make_plan(const rill_model& model, const rill::PrepareOptions& options, int64_t limit,
                       rill_plan** plan) {
-  auto prepared = rill::prepare(model.graph, options);
+  auto prepared = rill::prepare_sharing(model.weights.get(), model.graph, options);
   if (!prepared.ok()) {
+    model.weights->forget_freed();
     rill::Status status = prepared.take_status();
     if (status.code() == rill::Code::kSymbol) {
       status = std::move(status).hint(

@@ -432,6 +432,7 @@ Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, cons
     plan->nodes.push_back({node.name, std::string(node.op->name())});
   }
   PlanBuilder builder(ready, options, plan.get(), nullptr);
+  if (weights) weights->forget_freed();
   builder.share_weights(weights);
   for (size_t i = 0; i < ready.outputs.size(); ++i) {
     const Fact& fact = ready.fact(ready.outputs[i]);

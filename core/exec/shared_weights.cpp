@@ -12,6 +12,7 @@ constexpr int64_t kLeastBytes = int64_t{16} << 10;
 
 std::shared_ptr<const void> SharedWeights::find(const void* data, int64_t bytes) {
   if (bytes < kLeastBytes) return nullptr;
+  const std::lock_guard lock(mutex_);
   auto [each, end] = by_size_.equal_range(bytes);
   while (each != end) {
     std::shared_ptr<const void> known = each->second.lock();
@@ -26,7 +27,14 @@ std::shared_ptr<const void> SharedWeights::find(const void* data, int64_t bytes)
 }
 
 void SharedWeights::add(const std::shared_ptr<const void>& data, int64_t bytes) {
-  if (bytes >= kLeastBytes) by_size_.emplace(bytes, data);
+  if (bytes < kLeastBytes) return;
+  const std::lock_guard lock(mutex_);
+  by_size_.emplace(bytes, data);
+}
+
+void SharedWeights::forget_freed() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(by_size_, [](const auto& each) { return each.second.expired(); });
 }
 
 }  // namespace rill

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "core/exec/plan.h"
 
@@ -9,7 +10,7 @@ namespace rill {
 
 /// The packed weights of plans of one model, with several pulses or lengths: those that are equal
 /// lie in memory once, as long as one of the plans lives.
-/// Thread: one at a time.
+/// Thread: any.
 class SharedWeights {
  public:
   /// Return memory of another plan with the same bytes; null if there is none. `data` must have
@@ -17,8 +18,11 @@ class SharedWeights {
   std::shared_ptr<const void> find(const void* data, int64_t bytes);
   /// Offer packed weights to plans that are prepared later. Ignores small ones.
   void add(const std::shared_ptr<const void>& data, int64_t bytes);
+  /// Drop what is known of the weights of freed plans.
+  void forget_freed();
 
  private:
+  std::mutex mutex_;
   std::multimap<int64_t, std::weak_ptr<const void>> by_size_;
 };
 
