@@ -18,7 +18,7 @@ class SharedWeights {
   std::shared_ptr<const void> find(const void* data, int64_t bytes);
   /// Offer packed weights to plans that are prepared later. Ignores small ones.
   void add(const std::shared_ptr<const void>& data, int64_t bytes);
-  /// Drop what is known of the weights of freed plans.
+  /// Drop the entries of freed plans.
   void forget_freed();
 
  private:
