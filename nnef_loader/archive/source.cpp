@@ -45,6 +45,10 @@ Result<size_t> Source::read_at(int64_t offset, std::span<std::byte> out) const {
 
 Status system_error(std::string_view what, const std::string& path) {
   const int number = errno;
+  if (number == ENOENT && what.starts_with("cannot write")) {
+    return fail(Code::kIo, what, " ", path, ": its folder does not exist")
+        .hint("Make the folder before");
+  }
   if (number == ENOENT) return fail(Code::kIo, "File not found ", path);
   return fail(Code::kIo, what, " ", path, ": ", std::generic_category().message(number));
 }
