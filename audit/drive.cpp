@@ -235,15 +235,15 @@ Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
   }
   const auto going = [](const Streamer& stream) { return !stream.ended(); };
   while (any_of(streams, going) && !options.until.passed()) {
+    std::vector<Streamer*> open;
     for (Streamer& stream : streams) {
-      if (going(stream)) stream.feed();
+      if (going(stream)) open.push_back(&stream);
     }
-    step_together(lanes[0].session->plan(), streams.size(), [&](size_t i) {
-      return going(streams[i]) ? &streams[i].session() : nullptr;
-    });
-    for (Streamer& stream : streams) {
-      if (going(stream)) RILL_TRY(stream.take());
-    }
+    for (Streamer* stream : open) stream->feed();
+    step_together(lanes[0].session->plan(), open.size(),
+                  [&](size_t i) { return &open[i]->session(); });
+    // A stream whose last step this was has frames to take all the same.
+    for (Streamer* stream : open) RILL_TRY(stream->take());
   }
   std::vector<StreamResult> out;
   for (Streamer& stream : streams) out.push_back(std::move(stream).result());
