@@ -43,7 +43,8 @@ PlanOptions plan_options(const CommonOptions& common) {
 Result<Ready> make_ready(const Graph& graph, const Bindings& bindings,
                          const PlanOptions& options) {
   const auto within = [&](const Plan& plan) { return check_limits(plan, options.limits); };
-  auto ready = audit::make_ready(graph, bindings, options.optimize, options.threads, nullptr, within);
+  auto ready =
+      audit::make_ready(graph, bindings, options.optimize, options.threads, nullptr, within);
   if (ready.ok() || ready.error().code != Code::kSymbol) return ready;
   return ready.take_status().hint("Bind the symbols with --set SYMBOL=N");
 }

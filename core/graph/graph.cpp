@@ -373,15 +373,20 @@ Status check_assertions(const SymbolScope& scope, std::string_view symbol, const
           .hint("Give a size that it allows");
     }
   }
-  // A slice that ends before it begins is empty, but its length, read as data, would be negative.
+  return {};
+}
+
+/// Check lengths that the model reads as data. A slice that ends before it begins is empty, but its
+/// length would be negative.
+Status check_lengths(const SymbolScope& scope, std::string_view symbol, const Dim& by) {
   for (const SymbolScope::Assertion& extent : scope.extents()) {
     const Dim& dim = extent.non_negative.front();
     const auto value = dim.mentions(symbol) ? dim.substitute(symbol, by).to_int() : std::nullopt;
     if (!value || *value >= 0) continue;
     return fail(Code::kShape, "The model reads the length ", dim, " of a wire, which is ", *value,
                 " with ", symbol, "=", by)
-        .hint(str_cat("Give more of ", symbol, ": a slice or a window is longer than what it "
-                      "takes from"));
+        .hint(str_cat("Give more of ", symbol, ": a slice or a window is longer than its "
+                      "input"));
   }
   return {};
 }
@@ -435,6 +440,7 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
     if (value_mentions(fact(output).konst, symbol)) check.look_at_data(node(output.node));
   }
   RILL_TRY(check.verdict());
+  RILL_TRY(check_lengths(scope, symbol, by));
   out.inputs.clear();
   for (const OutletId& input : inputs)
     out.inputs.push_back(mapped[static_cast<size_t>(input.node)][0]);

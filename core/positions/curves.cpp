@@ -76,7 +76,7 @@ struct Curve {
   }
 };
 
-/// From where on along the half-line of a sign the comparison stays what it is, and what that is.
+/// The place on the half-line of a sign from which the comparison keeps its result, and the result.
 struct Settled {
   double from = 0;
   bool holds = false;

@@ -19,7 +19,7 @@ struct PositionOp {
   Course::Function function() const {
     return is(Course::Form::kPerElement) ? course.function : Course::Function::kOther;
   }
-  /// Return whether dividing by its second input is what it does, rounded or not.
+  /// Return whether it divides by its second input, rounded or not.
   bool divides() const {
     return is(Course::Function::kDiv) || is(Course::Function::kFloorDiv);
   }

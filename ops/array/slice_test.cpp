@@ -305,7 +305,7 @@ TEST(Slice, RefusesWhatAStreamCanNotTell) {
   refused("y = slice(x, axes = [1], begin = [S / 2], end = [S]);", "known only at the end");
   refused("y = slice(x, axes = [1], begin = [S / 2], end = [S / 2 + 1]);", "known only at the end");
   refused("y = slice(x, axes = [1], begin = [0], end = [S], stride = [-1]);", "backwards");
-  refused("y = slice(x, axes = [1], begin = [0], end = [S], stride = [4]);", "no multiple");
+  refused("y = slice(x, axes = [1], begin = [0], end = [S], stride = [4]);", "not a multiple");
 }
 
 TEST(Slice, IsWrittenAndReadBack) {

@@ -102,8 +102,8 @@ OutletId quotient(OnnxCtx& ctx, Formula& f, OutletId a, OutletId b) {
   return positive ? f.minus(above, below) : f.minus(below, above);
 }
 
-/// Give both operands of a division one type, if an integer is divided by a size: a constant becomes
-/// a size, and a computed integer makes the size an integer.
+/// Convert the operands of a division to one type, if a size divides an integer: a constant to a
+/// size, or the size to a computed integer's type.
 Status unify_with_size(OnnxCtx& ctx, OutletId* a, OutletId* b) {
   const Fact& dividend = ctx.graph().fact(*a);
   const DType type = dividend.dtype;

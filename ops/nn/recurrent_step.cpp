@@ -100,7 +100,7 @@ LiveFrames begin_frames(const RecurrentLayer& layer, const Frame& frame, bool ha
   return {steps, layer.backward && steps > 0 ? live.to - 1 : live.from};
 }
 
-/// Give the last states to the outputs that are these.
+/// Write the last states to their outputs.
 void give_states(const RecurrentLayer& layer, const Frame& frame) {
   const float* const h = state_of(layer, frame);
   if (layer.has_last_h) {

@@ -115,7 +115,7 @@ class Join {
       if (!part) break;
       // The nearest frame belongs to the stream only if no constant is in between.
       if (!part->value && !side.empty() && side.back().value) break;
-      // What is cut off must be the last.
+      // The part that is cut off is the last one.
       if (!(part->surplus == Dim(0))) {
         if (step < 0 || part->cut_off || (!side.empty() && side.back().cut_off)) break;
         side.push_back(std::move(*part));

@@ -309,7 +309,7 @@ void define_model(nb::module_& module) {
            nb::arg("keep"), nb::arg("notes"),
            "Write a plan to a file, and list the layers with weights.")
       .def("audit", &audit, nb::arg("pulsed"), nb::arg("seconds"), nb::arg("seed"),
-           "Compare streams of noise to whole runs, and tell what was compared.");
+           "Compare streams of noise to whole runs, and report the comparisons.");
 }
 
 }  // namespace rill::python

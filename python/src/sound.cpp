@@ -75,8 +75,9 @@ struct Effect {
   Effect(const Plan& plan, int64_t device, int64_t model, int32_t channels, int64_t block,
          bool worker, int32_t reference, int crossings)
       : memory(plan.memory()),
-        effect(good(AudioEffect::make(plan_of(plan), options_of(plan, device, model, channels, block,
-                                                                worker, reference, crossings)))) {}
+        effect(good(AudioEffect::make(
+            plan_of(plan),
+            options_of(plan, device, model, channels, block, worker, reference, crossings)))) {}
 
   /// Returns whether no pulse was late.
   bool process(const Block& in, const std::optional<Block>& reference, const Room& out) {

@@ -46,6 +46,7 @@ set(cases
   dump_of_what_never_varies
   empty_beside_2_to_31
   empty_file
+  f16_comes_before_the_pulse
   facts_leave_nothing_to_stream
   first_output_is_renamed
   folder_that_is_not_there

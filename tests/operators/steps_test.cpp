@@ -331,7 +331,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, StepProperties, ::testing::ValuesIn(all_cases())
 
 /// The names of all step kinds in the sources.
 std::set<std::string> kinds_of_the_sources() {
-  const std::regex given("step_kind<[^;]*>\\(\\s*\"(\\w+)\"\\)");
+  const std::regex given("(?:step|recurrent)_kind<[^;]*>\\(\\s*\"(\\w+)\"\\)");
   std::set<std::string> out;
   for (const char* folder : {"core", "ops"}) {
     const std::filesystem::path root = std::filesystem::path(RILL_SOURCE_DIR) / folder;

@@ -173,33 +173,6 @@ TEST(PulseCases, EndsJoinedByHandArePads) {
   expect_refused(y("concat([x, [[[0.5]]], " + last + "], axis = 2)"), 4, "y", "mode='replicate'");
 }
 
-// The number of repeats follows from the length, as where a stack of frames is filled up.
-TEST(PulseCases, EndsOfAComputedLengthArePads) {
-  const std::string last = "slice(x, axes = [2], begin = [-1], end = [S])";
-  for (const std::string& frame : {last, std::string("[[[0.25]]]")}) {
-    const std::string filled = "concat([x, tract_core_broadcast(" + frame +
-                               ", shape = [1, 1, 3*((S+2)/3)-S])], axis = 2)";
-    expect_streams(y(filled), {{3, 6}, 1, 1, 0, "3*((2+S)/3)"});
-    expect_streams(y(conv(filled, {3, 3})), {{3, 6}, 1, 3, 0, "(2+S)/3"});
-    expect_streams(y(conv("concat([" + slice("x", 0, 1) + ", x, " + filled.substr(11), {2})),
-                   {{3, 6}, 1, 1, 0, "3*((2+S)/3)"});
-  }
-}
-
-// Each slice reads frames of x, or of the repeated first one: none waits for another.
-TEST(PulseCases, SlicesOfRepeatedFirstFramesDoNotWait) {
-  const std::string first = slice("x", 0, 1);
-  const std::string frames = first + ", " + first + ", " + first;
-  for (const std::string& front : {frames, std::string("[[[0.0, 0.0, 0.0]]]")}) {
-    expect_streams(
-        document("1, 1, S", "  p = concat([" + front + ", x], axis = 2);\n"
-                            "  a = slice(p, axes = [2], begin = [0], end = [-6], stride = [6]);\n"
-                            "  b = slice(p, axes = [2], begin = [6], end = [0], stride = [6]);\n"
-                            "  y = concat([a, b], axis = 1);\n"),
-        {{6, 12}, 1, 6, 0, "(2+S)/6"});
-  }
-}
-
 TEST(PulseCases, FramesAreNumbered45) {
   const std::string range =
       "unsqueeze(tract_core_cast(tract_core_range(0, S, 1), to = 'f32'), axes = [1])";
