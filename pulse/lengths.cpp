@@ -285,8 +285,11 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
   for (const SymbolScope::Assertion& assertion : graph.scope.assertions()) {
     out.insert(out.end(), assertion.non_negative.begin(), assertion.non_negative.end());
   }
-  for (const SymbolScope::Assertion& extent : graph.scope.extents()) {
-    out.push_back(extent.non_negative.front());
+  const auto reads = [&](const Node& node) { return reads_lengths(graph, node, symbol); };
+  if (any_of(graph.nodes, reads)) {
+    for (const SymbolScope::Assertion& extent : graph.scope.extents()) {
+      out.push_back(extent.non_negative.front());
+    }
   }
   add_inputs(graph, symbol, &out);
   if constexpr (ops::built("attention")) add_keys(graph, &out);

@@ -343,10 +343,14 @@ class ExtentsCheck {
 
   /// Check a node that turns the length of an earlier wire into data.
   void look_at_data(const Node& node) {
+    has_data_ = true;
     if (empty_.ok() || !wrong_.ok()) return;
     wrong_ = empty_;
     written_ = node.name;
   }
+
+  /// Return whether a length is data somewhere, and not only the extent of wires.
+  bool has_data() const { return has_data_; }
 
   Status verdict() const {
     if (wrong_.ok() || written_.empty()) return {};
@@ -358,6 +362,7 @@ class ExtentsCheck {
  private:
   std::string_view symbol_;
   const Dim& by_;
+  bool has_data_ = false;
   std::string written_;  ///< the first node after that one with the symbol in an attribute
   Status wrong_;
   Status empty_;  ///< of the first wire that has no frames instead of fewer than none
@@ -440,7 +445,7 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
     if (value_mentions(fact(output).konst, symbol)) check.look_at_data(node(output.node));
   }
   RILL_TRY(check.verdict());
-  RILL_TRY(check_lengths(scope, symbol, by));
+  if (check.has_data()) RILL_TRY(check_lengths(scope, symbol, by));
   out.inputs.clear();
   for (const OutletId& input : inputs)
     out.inputs.push_back(mapped[static_cast<size_t>(input.node)][0]);
