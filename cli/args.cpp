@@ -249,7 +249,7 @@ std::optional<std::string> wrong_program(const ProgramOptions& program) {
   return std::nullopt;
 }
 
-/// Find what is wrong with the values of the options that all commands have.
+/// Return the message for the first invalid value of a common option.
 std::optional<std::string> wrong_common(const CommonOptions& common) {
   const ModelOptions& model = common.model;
   if (auto wrong = wrong_stage(model, "--pass", model.pass)) return wrong;

@@ -91,7 +91,7 @@ std::optional<std::string> wrong_value(const LoadOptions& options);
 std::optional<std::string> wrong_value(const ProofOptions& options);
 /// Return the message for a value that is none of a fixed set.
 std::string invalid_value(const std::string& value, const char* option, const std::string& values);
-/// Refuse what is neither a stage nor, as such, a transform of this command line.
+/// Refuse a name that is neither a stage nor a transform of this command line.
 std::optional<std::string> wrong_stage(const ModelOptions& model, const char* option,
                                        const std::string& stage);
 /// The message for counts and times out of range.

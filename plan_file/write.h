@@ -24,7 +24,7 @@ struct WriteOptions {
   std::string audit;                 ///< what an audit of the model said; empty if none ran
   std::string weights;               ///< how the weights were quantised; empty if they were not
   std::vector<Property> properties;  ///< of the model, in the order of their keys
-  Limits limits;                     ///< those that the file has to open within
+  Limits limits;                     ///< the file opens within these
 };
 
 /// A constant of a file.

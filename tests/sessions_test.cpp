@@ -393,7 +393,7 @@ TEST(StepTogether, StreamsAtDifferentPlacesHaveTheBitsOfStepsAlone) {
     const std::string folder = RILL_SOURCE_DIR "/tests/models/";
     auto model = Model::load(folder + name + "/model.nnef.tgz");
     ASSERT_TRUE(model) << model.error().text;
-    (void)model->set("B", "1");  // of those that have it
+    (void)model->set("B", "1");  // if the model has it
     const int64_t pulse = std::string(name) == "vad_speech" ? 160 : 8;
     ASSERT_TRUE(model->pulse("S", pulse));
     auto plan = model->prepare();

@@ -151,7 +151,7 @@ rill_inspect_opts into(Inspected* out) {
 
 class Inspect : public ::testing::TestWithParam<const char*> {};
 
-/// The delays equal those that a plan of the pulsed model reports. The sum over the wires of the
+/// A plan of the pulsed model reports the same delays. The sum over the wires of the
 /// slowest path is the latency of the output.
 TEST_P(Inspect, TellsTheDelaysOfThePlan) {
   rill_model* model = nullptr;

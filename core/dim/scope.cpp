@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "core/base/search.h"
 
@@ -132,9 +133,23 @@ std::string SymbolScope::fresh(std::string_view stem) const {
   return name;
 }
 
+namespace {
+
+// Extents that a proof tries: each takes time.
+constexpr size_t kMostTried = 16;
+// Extents that sizes are checked against.
+constexpr size_t kMostKept = 4096;
+
+/// Return the extents that proofs try.
+std::span<const SymbolScope::Assertion> tried(const std::vector<SymbolScope::Assertion>& extents) {
+  return std::span(extents).first(std::min(extents.size(), kMostTried));
+}
+
+}  // namespace
+
 void SymbolScope::take_as_extent(const Dim& dim) {
-  constexpr size_t kMost = 16;  // proofs try them all
-  if (dim.is_const() || !dim.valid() || extents_.size() >= kMost) return;
+  if (dim.is_const() || !dim.valid() || extents_.size() >= kMostKept) return;
+  if (!extents_.empty() && extents_.back().non_negative.front() == dim) return;
   if (!proves_non_negative(dim)) extents_.push_back({"", {dim}});
 }
 
@@ -217,7 +232,7 @@ std::optional<int64_t> solve_for(int64_t k, int64_t c) {
 }
 
 /// Tighten the bounds of an atom, a symbol or a quotient for example, by the assertions on it.
-void tighten(const std::vector<SymbolScope::Assertion>& assertions, std::string_view atom,
+void tighten(std::span<const SymbolScope::Assertion> assertions, std::string_view atom,
              std::optional<int64_t>* low, std::optional<int64_t>* high) {
   for (const SymbolScope::Assertion& assertion : assertions) {
     for (const Dim& fact : assertion.non_negative) {
@@ -247,7 +262,7 @@ SymbolScope::Interval SymbolScope::interval(const Dim& dim, int depth) const {
     for (const auto& factor : term.factors) {
       Interval one = Interval::of_factor(*factor, within);
       tighten(assertions_, factor->text, &one.low, &one.high);
-      tighten(extents_, factor->text, &one.low, &one.high);
+      tighten(tried(extents_), factor->text, &one.low, &one.high);
       product = term.factors.size() == 1 ? one : product.times(one);
     }
     total = total.plus(product.times(term.coefficient));
@@ -270,7 +285,10 @@ bool SymbolScope::prove(const Dim& dim, int depth) const {
     const Dim bound = term.coefficient > 0 ? x - Dim(k - 1) : x;
     if (prove(others * Dim(k) + Dim(term.coefficient) * bound, depth - 1)) return true;
   }
-  return prove_by(assertions_, dim, depth) || prove_by(extents_, dim, depth);
+  if (prove_by(assertions_, dim, depth)) return true;
+  if (extents_.size() <= kMostTried) return prove_by(extents_, dim, depth);
+  const auto few = tried(extents_);
+  return prove_by({few.begin(), few.end()}, dim, depth);
 }
 
 bool SymbolScope::prove_by(const std::vector<Assertion>& known, const Dim& dim, int depth) const {

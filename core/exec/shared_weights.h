@@ -8,8 +8,8 @@
 
 namespace rill {
 
-/// The packed weights of plans of one model, with several pulses or lengths: those that are equal
-/// lie in memory once, as long as one of the plans lives.
+/// The packed weights of plans of one model, with several pulses or lengths. Memory holds equal
+/// weights once, as long as one of the plans lives.
 /// Thread: any.
 class SharedWeights {
  public:

@@ -470,7 +470,7 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_TRY(find_parameter(ctx, parameter, scan, full, state, &wiring));
     facts.push_back(Scan::inner_fact(wiring.op.inputs.back(), ctx.fact(wiring.inputs.back())));
   }
-  // The state with index j among the parameters is updated by result j of those that states name.
+  // Result j of the named ones updates state j, counted among the parameters.
   std::vector<int> stated;
   for (const Tuple& tuple : state) {
     RILL_ASSIGN(const std::string name, tuple.text(2));

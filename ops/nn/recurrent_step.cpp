@@ -148,7 +148,7 @@ class SideBySide {
   SideBySide(const Kernel& kernel, const KernelArgs<Kernel>& args)
       : kernel_(kernel), args_(args), count_(0) {}
 
-  /// Add the lanes of a stream; those that run over another number of steps run apart.
+  /// Add the lanes of a stream. Lanes with another number of steps run apart.
   void add(const RecurrentLayer& layer, const Frame& frame, const LiveFrames& live) noexcept {
     if (args_.steps != live.steps) run();
     args_.steps = live.steps;

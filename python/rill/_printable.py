@@ -6,7 +6,7 @@ import re
 from typing import Iterable
 
 # Control characters of ASCII and Latin 1, lone surrogates, and characters that change the direction of
-# text or end a line: those that `printable` of the library escapes.
+# text or end a line. `printable` of the library escapes the same ones.
 _OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
