@@ -181,5 +181,14 @@ TEST(Scope, AssertionsThatNoSizeMeetsAreRefusedWithBoth) {
   }
 }
 
+TEST(SymbolScope, KeepsEveryLengthThatIsRead) {
+  SymbolScope scope;
+  scope.declare("S");
+  // Proofs try 16 of them; sizes are checked against all.
+  for (int64_t k = 1; k <= 40; ++k) scope.take_as_extent(Dim::symbol("S") - Dim(100 * k));
+  EXPECT_GT(scope.extents().size(), 16U);
+  EXPECT_EQ(scope.extents().back().non_negative.front(), Dim::symbol("S") - Dim(4000));
+}
+
 }  // namespace
 }  // namespace rill
