@@ -105,7 +105,7 @@ inline void touch_few_bits(const kernels::MatmulF32Args& args,
   touches.scratch(4 * kernels::matmul_packed_scratch_floats(few_bits, args));
 }
 
-/// Narrow a matmul to `count` of its slices, and `b` to their panels unless it is null.
+/// Narrow a matmul to `count` of its slices, and those of its operands that are not null.
 inline void narrow(const ProductSlices& slices, int64_t first, int64_t count,
                    kernels::MatmulF32Args* args) noexcept {
   if (slices.columns == 0) {
@@ -118,7 +118,7 @@ inline void narrow(const ProductSlices& slices, int64_t first, int64_t count,
   const int64_t column = first * slices.columns;
   args->whole_panels = true;  // a slice of several whole panels
   args->n = std::min(args->n - column, count * slices.columns);
-  args->c += column;
+  if (args->c) args->c += column;
   if (args->bias) args->bias += column;
   if (args->residual) args->residual += column;
   if (args->b) args->b += first * slices.panel_bytes / 4;
