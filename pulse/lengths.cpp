@@ -35,6 +35,19 @@ void add_inputs(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
   }
 }
 
+/// A number computed from the length is refused at lengths where it leaves the range of int64.
+/// `max` keeps such an expression without a value, and makes all others valid.
+void add_values(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
+  for (const Node& node : graph.nodes) {
+    const TensorPtr value = node.outputs.empty() ? nullptr : node.outputs[0].konst;
+    if (!value_mentions(value, symbol)) continue;
+    for (const Dim& number : value->values<Dim>()) {
+      if (!of_symbol_alone(number, symbol) || number.eval(symbol, kMostPulse)) continue;
+      out->push_back(max(number, Dim(0)));
+    }
+  }
+}
+
 /// Visit the slices of a graph, each with the extent that it cuts.
 template <class Visit>
 void visit_slices(const Graph& graph, const Visit& visit) {
@@ -292,6 +305,7 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
     }
   }
   add_inputs(graph, symbol, &out);
+  add_values(graph, symbol, &out);
   if constexpr (ops::built("attention")) add_keys(graph, &out);
   add_slices(graph, symbol, &out);
   add_equal_lengths(graph, symbol, &out);

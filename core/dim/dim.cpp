@@ -188,7 +188,7 @@ bool Dim::valid() const {
 
 Result<int64_t> Dim::as_int() const {
   if (is_const()) return value_;
-  if (!valid()) return fail(Code::kShape, "expected a number, found one out of range");
+  if (!valid()) return fail(Code::kShape, "expected a number, found one beyond 64 bits");
   std::vector<std::string> names;
   collect_symbols(&names);
   return fail(Code::kSymbol, "expected a number, found ", *this, " with unbound symbol ",

@@ -235,6 +235,14 @@ bool gives_nothing(const Node& node) {
   });
 }
 
+/// Fail if a number that is computed from sizes leaves the range of int64.
+Status check_range(const Tensor& sizes) {
+  for (const Dim& size : sizes.values<Dim>()) {
+    if (!size.valid()) return size.as_int().take_status();
+  }
+  return {};
+}
+
 }  // namespace
 
 Status PlanBuilder::run(std::span<const Operand> body_sources) {
@@ -258,6 +266,7 @@ Status PlanBuilder::run(std::span<const Operand> body_sources) {
     if (const auto* constant = node.op->as<Const>()) {
       TensorPtr value = constant->value;
       if (value->dtype() == DType::kDim) {
+        RILL_TRY(check_range(*value).in_node(node.name, node.op->name()));
         auto numbers = cast(*value, DType::kI64);
         // Only masks use a shape that mentions the stream's length, and they evaluate it
         // themselves.

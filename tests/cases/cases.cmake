@@ -103,6 +103,8 @@ set(cases
   profile_json_has_loop_bodies
   pulse_auto
   pulse_is_all_that_is_wrong
+  numbers_beyond_64_bits
+  numbers_beyond_64_bits_at_the_end
   pulse_that_two_strides_refuse
   pulse_without_the_symbol
   quantised_products_and_pools
