@@ -143,12 +143,16 @@ void Auditor::cross_windows() {
   if (first == 0) return;
   constexpr double kPart = 0.8;
   constexpr int64_t kMostTries = 64;
+  constexpr int64_t kFirstFrames = 1024;
   modes_.end_by(Deadline(kPart * until_.left()));
+  // A short stream shows the cost of a frame: nothing ends the whole run of a long one.
+  if (first > 8 * kFirstFrames) try_length(kFirstFrames, nullptr);
+  const size_t shorter = report_.lengths.size();
   // The model may be defined only for some remainders of the period.
   for (int64_t more = 0; more < std::min(kMostTries, known_.period); ++more) {
     const int64_t given_up = report_.given_up;
     try_length(first + more, nullptr);
-    if (done() || !report_.lengths.empty() || report_.given_up > given_up) break;
+    if (done() || report_.lengths.size() > shorter || report_.given_up > given_up) break;
   }
   modes_.end_by(until_);
 }
