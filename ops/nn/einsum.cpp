@@ -309,7 +309,7 @@ Status EinSum::pulsify(PulseBuilder& b) const {
     if (!stream) continue;
     const char letter = letters(i)[static_cast<size_t>(stream->axis)];
     if (output.find(letter) == std::string_view::npos) {
-      return b.refuse("Keep the streaming axis, or use a recurrent layer",
+      return b.refuse("Keep the streaming axis, or write (a * b).sum(time), known at the end",
                       "it sums over the streaming axis ", stream->axis, " of input ", i,
                       ", which needs the whole stream");
     }

@@ -7,6 +7,7 @@
 #include "core/base/search.h"
 #include "core/graph/course.h"
 #include "core/graph/walk.h"
+#include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/control/scan.h"
@@ -73,6 +74,93 @@ std::optional<WeighedSum> weighed_sum(const Graph& graph, const Node& node,
       out->factors, [&](OutletId each) { return graph.fact(each).dim(axis) == summed.dim(axis); });
   if (!all_frames || !(graph.fact(out->scores).dim(axis) == summed.dim(axis))) return std::nullopt;
   return out;
+}
+
+/// The axes of one input of a product that sums over the stream.
+struct ProductInput {
+  std::vector<int> kept;  ///< by axis of the output: the axis of the input; -1 if it has none
+  int summed = -1;
+};
+
+/// A product of matrices that sums frames over the stream, weighted by a softmax.
+struct WeighedProduct {
+  OutletId scores;
+  std::vector<OpPtr> moves;  ///< of whole frames of the weights; they suit the scores as well
+  OutletId frames;
+  ProductInput of_scores;
+  ProductInput of_frames;
+};
+
+/// Return the softmax over axis `axis` of a wire, with the operators that move its frames.
+std::optional<WeighedProduct> moved_weights(const Graph& graph, OutletId wire, int axis) {
+  WeighedProduct out;
+  while (true) {
+    const Node& node = graph.node(wire.node);
+    if (is_softmax(node, axis)) {
+      out.scores = node.inputs[0];
+      std::reverse(out.moves.begin(), out.moves.end());
+      return out;
+    }
+    if (node.inputs.size() != 1 || node.op->traits().moves != Moves::kFrames) return std::nullopt;
+    const Facts in{graph.fact(node.inputs[0])};
+    const auto tracks = node.op->axes(in, node.outputs);
+    const auto track = std::find_if(tracks.begin(), tracks.end(), [&](const AxisTrack& each) {
+      return each.out[0] == axis;
+    });
+    if (track == tracks.end() || track->in[0] < 0) return std::nullopt;
+    if (!(in[0].dim(track->in[0]) == node.outputs[0].dim(axis))) return std::nullopt;
+    out.moves.push_back(node.op);
+    axis = track->in[0];
+    wire = node.inputs[0];
+  }
+}
+
+/// Return the axes of an input of a product; nothing if it sums others than one of the stream.
+std::optional<ProductInput> product_input(const Graph& graph, const Node& node, size_t input,
+                                          std::string_view symbol) {
+  Facts in;
+  for (const OutletId& each : node.inputs) in.push_back(graph.fact(each));
+  ProductInput out;
+  out.kept.resize(node.outputs[0].shape.size(), -1);
+  std::vector<bool> kept(in[input].shape.size(), false);
+  for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
+    const int axis = track.in[input];
+    if (axis < 0) continue;
+    out.kept[static_cast<size_t>(track.out[0])] = axis;
+    kept[static_cast<size_t>(axis)] = true;
+  }
+  for (int axis = 0; axis < in[input].rank(); ++axis) {
+    const Dim& extent = in[input].dim(axis);
+    if (kept[static_cast<size_t>(axis)] || extent == Dim(1)) continue;
+    if (out.summed >= 0 || !extent.mentions(symbol)) return std::nullopt;
+    out.summed = axis;
+  }
+  return out.summed >= 0 ? std::optional(out) : std::nullopt;
+}
+
+std::optional<WeighedProduct> weighed_product(const Graph& graph, const Node& node,
+                                              std::string_view symbol) {
+  if (!node.op->course().is(Form::kProducts) || node.inputs.size() != 2) return std::nullopt;
+  const Fact& sum = node.outputs[0];
+  const bool plain = sum.dtype == DType::kF32 || sum.dtype == DType::kF64;
+  if (!plain || sum.mentions(symbol)) return std::nullopt;
+  for (const size_t side : {0, 1}) {
+    const OutletId weights = node.inputs[side];
+    const OutletId frames = node.inputs[1 - side];
+    const auto of_scores = product_input(graph, node, side, symbol);
+    const auto of_frames = product_input(graph, node, 1 - side, symbol);
+    if (!of_scores || !of_frames) return std::nullopt;
+    const Dim& length = graph.fact(weights).dim(of_scores->summed);
+    if (!(graph.fact(frames).dim(of_frames->summed) == length)) return std::nullopt;
+    auto out = moved_weights(graph, weights, of_scores->summed);
+    if (!out || graph.fact(out->scores).dtype != sum.dtype) continue;
+    if (graph.fact(frames).dtype != sum.dtype) continue;
+    out->frames = frames;
+    out->of_scores = *of_scores;
+    out->of_frames = *of_frames;
+    return out;
+  }
+  return std::nullopt;
 }
 
 /// A sum over the stream, and over axes of fixed extents.
@@ -243,11 +331,14 @@ class Loops final : public GraphCopy {
   Result<OutletId> filled(int id, std::string_view suffix, const Fact& like, double value);
   Result<OutletId> quotient(int id, OutletId scores, OutletId product, int axis);
   Result<OutletId> weighed(int id, const WeighedSum& sum);
+  Result<OutletId> arranged(int id, std::string_view suffix, OutletId wire,
+                            const ProductInput& axes);
+  Result<OutletId> weighed_frames(int id, const WeighedProduct& sum);
   Result<OutletId> squared(int id, const SquaredSum& sum);
   Result<OutletId> powers(int id, const PowerSum& sum);
   Result<OutletId> sum_of(int id, const SquaredSum& sum, OutletId product);
   Result<OutletId> total_of(int id, const StreamSum& sum, OutletId terms);
-  Result<OutletId> count_of(int id, const Dim& frames);
+  Result<OutletId> count_of(int id, const Dim& frames, int rank);
   Result<OutletId> combine(int id, std::string_view suffix, ops::BinaryKind kind, OutletId a,
                            OutletId b) {
     return one(id, suffix, make_op<ops::Binary>(kind), {a, b});
@@ -365,7 +456,7 @@ Result<OutletId> Loops::quotient(int id, OutletId scores, OutletId product, int 
   // Without frames, the sum is 0.
   const Dim& frames = out_.fact(product).dim(axis);
   if (!out_.scope.proves_ge(frames, Dim(1))) {
-    RILL_ASSIGN(const OutletId none, count_of(id, ge(Dim(0), frames)));
+    RILL_ASSIGN(const OutletId none, count_of(id, ge(Dim(0), frames), share.rank()));
     RILL_ASSIGN(divisor, combine(id, "_mean", ops::BinaryKind::kAdd, divisor, none));
   }
   return combine(id, "_mean", ops::BinaryKind::kDiv, sums[1], divisor);
@@ -386,9 +477,53 @@ Result<OutletId> Loops::weighed(int id, const WeighedSum& sum) {
   return one(id, "", make_op<ops::Cast>(whole.dtype), {mean});
 }
 
-/// Return the number of frames in the type of sums.
-Result<OutletId> Loops::count_of(int id, const Dim& frames) {
-  const int rank = graph_.node(id).outputs[0].rank();
+/// Transpose an input of a product to the axes of its output, followed by the summed one.
+Result<OutletId> Loops::arranged(int id, std::string_view suffix, OutletId wire,
+                                 const ProductInput& axes) {
+  std::vector<int64_t> perm;
+  for (const int axis : axes.kept) {
+    if (axis >= 0) perm.push_back(axis);
+  }
+  perm.push_back(axes.summed);
+  const size_t kept = perm.size();
+  for (int64_t axis = 0; axis < out_.fact(wire).rank(); ++axis) {
+    if (!contains(perm, axis)) perm.push_back(axis);
+  }
+  const size_t all = perm.size();
+  RILL_ASSIGN(wire, one(id, suffix, make_op<ops::Transpose>(std::move(perm)), {wire}));
+  for (size_t axis = all; axis-- > kept;) {
+    const auto last = static_cast<int64_t>(axis);
+    RILL_ASSIGN(wire, one(id, suffix, make_op<ops::RmAxis>(last), {wire}));
+  }
+  for (size_t axis = 0; axis < axes.kept.size(); ++axis) {
+    if (axes.kept[axis] >= 0) continue;
+    const auto added = static_cast<int64_t>(axis);
+    RILL_ASSIGN(wire, one(id, suffix, make_op<ops::AddAxis>(added), {wire}));
+  }
+  return wire;
+}
+
+Result<OutletId> Loops::weighed_frames(int id, const WeighedProduct& sum) {
+  const Node& node = graph_.node(id);
+  const int axis = node.outputs[0].rank();
+  OutletId scores = mapped_.at(sum.scores);
+  for (const OpPtr& move : sum.moves) {
+    RILL_ASSIGN(scores, one(id, "_scores", move, {scores}));
+  }
+  RILL_ASSIGN(scores, arranged(id, "_scores", scores, sum.of_scores));
+  RILL_ASSIGN(OutletId frames, arranged(id, "_frames", mapped_.at(sum.frames), sum.of_frames));
+  auto spread = node.outputs[0].shape;
+  spread.push_back(out_.fact(frames).dim(axis));
+  if (!(out_.fact(frames).shape == spread)) {
+    RILL_ASSIGN(frames, one(id, "_spread", make_op<ops::Broadcast>(spread), {frames}));
+  }
+  RILL_ASSIGN(OutletId mean, quotient(id, scores, frames, axis));
+  RILL_ASSIGN(mean, one(id, "_mean", make_op<ops::RmAxis>(axis), {mean}));
+  return one(id, "", make_op<ops::Cast>(node.outputs[0].dtype), {mean});
+}
+
+/// Return the number of frames in the type of sums, as a tensor of that rank.
+Result<OutletId> Loops::count_of(int id, const Dim& frames, int rank) {
   RILL_ASSIGN(Tensor count,
               Tensor::of<Dim>(DType::kDim, std::vector<int64_t>(static_cast<size_t>(rank), 1),
                               std::vector<Dim>{max(Dim(0), frames)}));
@@ -466,7 +601,8 @@ Result<OutletId> Loops::squared(int id, const SquaredSum& sum) {
   RILL_ASSIGN(OutletId own, times("_own", c, c));
   if (!sum.scores) {  // Weights of a softmax add up to 1.
     const Dim frames = max(Dim(0), graph_.fact(sum.frames).dim(sum.sum.axis));
-    RILL_ASSIGN(const OutletId count, count_of(id, sum.sum.terms_per_frame * frames));
+    RILL_ASSIGN(const OutletId count, count_of(id, sum.sum.terms_per_frame * frames,
+                                                graph_.node(id).outputs[0].rank()));
     RILL_ASSIGN(own, times("_own", own, count));
   }
   RILL_ASSIGN(rest, combine(id, "_rest", ops::BinaryKind::kAdd, rest, own));
@@ -492,6 +628,11 @@ Status Loops::copy(int id) {
     mapped_[{id, 0}] = out;
     return {};
   }
+  if (const auto sum = weighed_product(graph_, node, symbol_)) {
+    RILL_ASSIGN(const OutletId out, weighed_frames(id, *sum));
+    mapped_[{id, 0}] = out;
+    return {};
+  }
   std::vector<OutletId> inputs;
   for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
   return append(id, node.op, inputs);
@@ -501,7 +642,7 @@ Status Loops::copy(int id) {
 
 bool is_weighed_sum(const Graph& graph, const Node& node, std::string_view symbol) {
   return weighed_sum(graph, node, symbol) || squared_sum(graph, node, symbol) ||
-         power_sum(graph, node, symbol);
+         power_sum(graph, node, symbol) || weighed_product(graph, node, symbol);
 }
 
 Result<Graph> loops_of_weighed_sums(Graph graph, std::string_view symbol) {

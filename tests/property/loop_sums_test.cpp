@@ -178,6 +178,119 @@ TEST(LoopSums, AreStatisticsOverSeveralAxes) {
   }
 }
 
+/// Frames of x [3, S, 2], with the letters of the axes h, t and f that an operand keeps.
+struct Operand {
+  std::string letters;
+  std::string statements;
+};
+
+/// Return the sum of x over axes that the letters lack, at an index of h, t and f.
+double summed_element(const Tensor& x, std::string_view letters, const int64_t (&index)[3]) {
+  const int64_t extents[] = {3, x.shape()[1], 2};
+  double sum = 0;
+  for (int64_t h = 0; h < 3; ++h) {
+    for (int64_t f = 0; f < 2; ++f) {
+      if (letters.find('h') != std::string_view::npos && h != index[0]) continue;
+      if (letters.find('f') != std::string_view::npos && f != index[2]) continue;
+      sum += static_cast<double>(x.data<float>()[(h * extents[1] + index[1]) * 2 + f]);
+    }
+  }
+  return sum;
+}
+
+/// Write statements that define `name` as sums of x with axes in a drawn order, as a softmax over
+/// time if `weighs`.
+Operand drawn_operand(const std::string& name, bool weighs, audit::Draw* draw) {
+  constexpr std::string_view kSets[] = {"htf", "ht", "tf", "t"};
+  Operand out{std::string(kSets[draw->in(0, 3)]), {}};
+  std::string from = "x";
+  std::string gone;
+  for (const char letter : std::string_view("hf")) {
+    if (out.letters.find(letter) != std::string::npos) continue;
+    gone += str_cat(gone.empty() ? "" : ", ", letter == 'h' ? 0 : 2);
+  }
+  if (!gone.empty()) {
+    out.statements = str_cat("  ", name, "s = squeeze(sum_reduce(x, axes = [", gone,
+                             "]), axes = [", gone, "]);\n");
+    from = name + "s";
+  }
+  if (weighs) {
+    out.statements += str_cat("  ", name, "w = softmax(", from, ", axes = [",
+                              out.letters.find('t'), "]);\n");
+    from = name + "w";
+  }
+  std::vector<size_t> order(out.letters.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  for (size_t i = order.size(); i-- > 1;) {
+    std::swap(order[i], order[static_cast<size_t>(draw->in(0, static_cast<int64_t>(i)))]);
+  }
+  std::string letters;
+  std::string axes;
+  for (const size_t at : order) {
+    letters.push_back(out.letters[at]);
+    axes += str_cat(axes.empty() ? "" : ", ", at);
+  }
+  out.statements += str_cat("  ", name, " = transpose(", from, ", axes = [", axes, "]);\n");
+  out.letters = letters;
+  return out;
+}
+
+// Pooling by products of matrices whose weights are a softmax over time, against sums in f64.
+TEST(LoopSums, AreProductsWithASoftmaxOverTime) {
+  audit::Draw draw(7);
+  for (int drawn = 0; drawn < 60; ++drawn) {
+    const Operand w = drawn_operand("w", true, &draw);
+    const Operand v = drawn_operand("v", false, &draw);
+    std::string letters;
+    for (const char letter : std::string_view("hf")) {
+      if ((w.letters + v.letters).find(letter) != std::string::npos) letters.push_back(letter);
+    }
+    if (letters.size() == 2 && draw.in(0, 1) == 1) std::swap(letters[0], letters[1]);
+    const bool left = draw.in(0, 1) == 1;
+    const std::string expr = left ? w.letters + "," + v.letters : v.letters + "," + w.letters;
+    const std::string text =
+        document("3, S, 2", str_cat(w.statements, v.statements, "  y = tract_core_einsum([",
+                                    left ? "w, v" : "v, w", "], expr = '", expr, "->", letters,
+                                    "', acc = 'f32');\n"));
+    SCOPED_TRACE(text);
+    const auto graph = load_text(text);
+    ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+    auto streamed = StreamedRun::make(*graph, draw.in(1, 5));
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    for (const int64_t length : {1, 2, 19}) {
+      std::vector<Tensor> x = noise_inputs(*graph, length, static_cast<uint64_t>(drawn));
+      float* const numbers = x[0].mutable_data<float>();
+      for (int64_t i = 0; i < x[0].volume(); ++i) numbers[i] *= 30;
+      const auto got = streamed->run(x, length);
+      ASSERT_TRUE(got.ok()) << got.error().to_string();
+      for (int64_t i = 0; i < (*got)[0].volume(); ++i) {
+        int64_t index[3] = {};
+        int64_t rest = i;
+        for (size_t axis = letters.size(); axis-- > 0;) {
+          const int64_t extent = letters[axis] == 'h' ? 3 : 2;
+          index[letters[axis] == 'h' ? 0 : 2] = rest % extent;
+          rest /= extent;
+        }
+        std::vector<double> scores;
+        double most = -std::numeric_limits<double>::infinity();
+        for (index[1] = 0; index[1] < length; ++index[1]) {
+          scores.push_back(summed_element(x[0], w.letters, index));
+          most = std::max(most, scores.back());
+        }
+        double weights = 0;
+        double want = 0;
+        for (index[1] = 0; index[1] < length; ++index[1]) {
+          const double weight = std::exp(scores[static_cast<size_t>(index[1])] - most);
+          weights += weight;
+          want += weight * summed_element(x[0], v.letters, index);
+        }
+        const double is = static_cast<double>((*got)[0].data<float>()[i]);
+        EXPECT_NEAR(is, want / weights, 1e-4 * std::max(1.0, std::abs(want / weights)));
+      }
+    }
+  }
+}
+
 // Extents that a body assumes equal while a symbol is open are checked when the symbol is bound.
 TEST(LoopBodies, AreRefusedWhereASymbolDoesNotFit) {
   const std::string body =
