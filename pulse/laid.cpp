@@ -58,10 +58,19 @@ Result<OutletId> Builder::pad_edges(OutletId wire, StreamFact* stream, const Edg
   RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
   RILL_ASSIGN(EdgePadded best, edge_padded({wire, *stream}, padding, pulse));
   const Source source = laid_source(wire, *stream);
+  // The frames repeated behind the end are the last ones, and in a short stream also those that
+  // nothing else reads. Edge padding can lay these out, and constant ones are known.
+  const int64_t repeats_unread = padding.after > 0 ? unread() - padding.before : 0;
+  if (repeats_unread > 0 && source.kind != Source::Kind::kEdgePadded && !stream->pad_value) {
+    const int64_t mirrored = padding.reflect ? padding.after : 0;
+    needed_.push_back(stream->dim - Dim(repeats_unread + 1 + mirrored));
+  }
   if (source.kind != Source::Kind::kPlain) {
     RILL_ASSIGN(EdgePadded earlier, edge_padded(source, padding, pulse));
     const bool less = earlier.delay() < best.delay() && earlier.out_delay <= best.out_delay;
-    if (less) best = std::move(earlier);
+    if (less || (repeats_unread > 0 && source.kind == Source::Kind::kEdgePadded)) {
+      best = std::move(earlier);
+    }
   }
   settles_at(settled_of(source) + best.held + padding.before + pulse, pulse);
   RILL_ASSIGN(const OutletId out, lay_edge_padding(best, best.out_delay, 0));

@@ -57,6 +57,14 @@ void visit_slices(const Graph& graph, const Visit& visit) {
   }
 }
 
+/// Return whether an expression is provably 0 or more at every length.
+bool is_never_negative(const Dim& dim, std::string_view symbol) {
+  const auto pattern = DimPattern::of(dim, symbol);
+  if (!pattern.ok()) return false;
+  const auto least = pattern->least(0);
+  return least.ok() && *least && **least >= 0;
+}
+
 /// The range of a slice must exist: rows of tables, kept frames, and the last ones. A slice `x[5:]`
 /// of a shorter stream is empty, so it needs no frames.
 void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
@@ -68,6 +76,9 @@ void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
     const bool fixed = (*slice.end - *slice.begin).to_int().has_value();
     if (fixed || !rows.mentions(symbol) || !slice.end->mentions(symbol)) {
       out->push_back(rows - *slice.end);
+    } else {
+      const Dim inside = max(*slice.begin, max(Dim(0), rows)) - *slice.end;
+      if (!is_never_negative(inside, symbol)) out->push_back(inside);
     }
   });
 }

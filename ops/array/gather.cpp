@@ -33,6 +33,7 @@ Status Gather::eval(EvalCtx& ctx) const {
   const View& data = ctx.in[0];
   const View& indices = ctx.in[1];
   const View& out = ctx.out[0];
+  RILL_TRY(known_indices(indices));
   if (out.volume() == 0) return {};
   if (is_plain(data.dtype) && is_int(indices.dtype)) {
     gather_elements(data, indices, static_cast<int>(axis), out);
@@ -119,6 +120,7 @@ Status GatherElements::eval(EvalCtx& ctx) const {
   const View& data = ctx.in[0];
   const View& indices = ctx.in[1];
   const View& out = ctx.out[0];
+  RILL_TRY(known_indices(indices));
   const auto on = static_cast<size_t>(axis);
   View base = data;
   base.stride[on] = 0;
@@ -166,6 +168,7 @@ Status GatherNd::eval(EvalCtx& ctx) const {
   const View& data = ctx.in[0];
   const View& indices = ctx.in[1];
   const View& out = ctx.out[0];
+  RILL_TRY(known_indices(indices));
   const int places = indices.rank - 1;
   const auto depth = static_cast<int>(indices.extent(places));
   const int first = static_cast<int>(batch_dims);

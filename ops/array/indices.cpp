@@ -11,6 +11,20 @@ int64_t index_at(const View& indices, int64_t offset) {
   return indices.as<const Dim>()[offset].to_int().value_or(INT64_MIN);
 }
 
+RILL_NOT_IN_STEPS_BEGIN
+
+Status known_indices(const View& indices) RILL_NONBLOCKING {
+  Status status;
+  if (indices.dtype != DType::kDim) return status;
+  for_each_element<1>({indices}, [&](const std::array<int64_t, 1>& at) {
+    const Dim& index = indices.as<const Dim>()[at[0]];
+    if (status.ok() && !index.is_const()) status = index.as_int().take_status();
+  });
+  return status;
+}
+
+RILL_NOT_IN_STEPS_END
+
 Status check_indices(const Fact& indices, const Dim& extent) {
   if (!is_int(indices.dtype) && indices.dtype != DType::kDim) {
     return fail(Code::kDType, "expected integer indices, found ", indices);

@@ -6,8 +6,12 @@
 
 namespace rill::ops {
 
-/// Read an element of a view of integers or dims. A symbolic dim counts as out of range.
+/// Read an element of a view of integers or dims. A symbolic dim counts as out of
+/// range.
 int64_t index_at(const View& indices, int64_t offset) RILL_NONBLOCKING;
+
+/// Fail if an index holds a symbol: what it selects is known once the symbol is bound.
+Status known_indices(const View& indices) RILL_NONBLOCKING;
 
 /// Fail unless the fact has an integer type and, for constants and a known extent, every index is
 /// in [-extent, extent).

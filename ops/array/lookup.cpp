@@ -37,6 +37,7 @@ class DirectLookup final : public OpBase<DirectLookup> {
   Status eval(EvalCtx& ctx) const override {
     const View& x = ctx.in[0];
     const View& y = ctx.out[0];
+    RILL_TRY(known_indices(x));
     visit_size(values->dtype(), [&](auto tag) {
       using T = decltype(tag);
       for_each_element<2>({x, y}, [&](const std::array<int64_t, 2>& at) {

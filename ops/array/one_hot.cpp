@@ -38,6 +38,7 @@ class OneHot final : public OpBase<OneHot> {
     const View& x = ctx.in[0];
     const View& out = ctx.out[0];
     const int place = static_cast<int>(axis);
+    RILL_TRY(known_indices(x));
     for_each_element<2>({x, without_axis(out, place)}, [&](const std::array<int64_t, 2>& at) {
       const int64_t index = wrapped_index(index_at(x, at[0]), dim);
       for (int64_t i = 0; i < dim; ++i) {

@@ -17,8 +17,13 @@ Result<bool> leads_away(OnnxCtx& ctx) {
   for (const char* name : {"start", "limit", "delta"}) {
     RILL_ASSIGN(const OutletId wire, ctx.wire(name));
     const TensorPtr& konst = ctx.fact(wire).konst;
-    if (!konst || konst->volume() != 1 || konst->dtype() == DType::kDim) break;
-    RILL_ASSIGN(numbers[known++], cast(*konst, is_int(konst->dtype()) ? DType::kI64 : DType::kF64));
+    if (konst && konst->volume() == 1 && is_float(konst->dtype())) {
+      RILL_ASSIGN(numbers[known++], cast(*konst, DType::kF64));
+      continue;
+    }
+    const auto size = symbolic_value(ctx.graph(), wire);
+    if (!size || !size->is_const()) break;
+    RILL_ASSIGN(numbers[known++], cast(Tensor::scalar(*size), DType::kI64));
   }
   if (known < 3) return false;
   const auto away = [](auto start, auto limit, auto delta) {

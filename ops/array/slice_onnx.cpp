@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/base/search.h"
+#include "core/dim/pattern.h"
 #include "core/graph/onnx.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
@@ -76,18 +77,26 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
   return ctx.add1(make_op<Downsample>(axis, step, 0), {x});
 }
 
-/// Return whether two expressions have a symbol in common.
-bool share_a_symbol(const Dim& a, const Dim& b) {
+/// Return whether an end in the same symbols as the extent may count as inside of it: if one symbol
+/// decides, whether it is. One frame is assumed to exist.
+bool ends_inside(const Dim& end, const Dim& extent) {
+  if (end == Dim(1)) return true;
   std::vector<std::string> symbols;
-  a.collect_symbols(&symbols);
-  return any_of(symbols, [&](const std::string& each) { return b.mentions(each); });
+  end.collect_symbols(&symbols);
+  if (none_of(symbols, [&](const std::string& each) { return extent.mentions(each); })) {
+    return false;
+  }
+  extent.collect_symbols(&symbols);
+  const auto pattern = DimPattern::of(extent - end, symbols[0]);
+  if (!pattern.ok()) return symbols.size() > 1;
+  const auto least = pattern->least(1);
+  return least.ok() && *least && **least >= 0;
 }
 
 /// Clamp the first or last frames of an axis that may be shorter. One frame is assumed to exist.
 void clamp(OnnxCtx& ctx, const Dim& extent, Dim* begin, Dim* end) {
   const SymbolScope& scope = ctx.graph().scope;
-  const bool ends_inside = share_a_symbol(*end, extent) || *end == Dim(1);
-  if (!ends_inside && !scope.proves_ge(extent, *end) && ctx.clamps()) *end = min(*end, extent);
+  if (!ends_inside(*end, extent) && !scope.proves_ge(extent, *end) && ctx.clamps()) *end = min(*end, extent);
   const auto back = (extent - *begin).to_int();
   if (back && *back > 1 && !scope.proves_non_negative(*begin) && ctx.clamps()) {
     *begin = max(*begin, Dim(0));

@@ -124,6 +124,7 @@ class ScatterElements final : public OpBase<ScatterElements> {
     const View& out = ctx.out[0];
     const View& indices = ctx.in[1];
     const View& updates = ctx.in[2];
+    RILL_TRY(known_indices(indices));
     copy_view(ctx.in[0], out);
     const auto on = static_cast<size_t>(axis);
     View base = out;
@@ -180,6 +181,7 @@ class ScatterNd final : public OpBase<ScatterNd> {
     const View& out = ctx.out[0];
     const View& indices = ctx.in[1];
     const View& updates = ctx.in[2];
+    RILL_TRY(known_indices(indices));
     copy_view(ctx.in[0], out);
     const int places = indices.rank - 1;
     const auto depth = static_cast<int>(indices.extent(places));

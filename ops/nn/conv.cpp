@@ -194,6 +194,7 @@ Status Conv::pulsify(PulseBuilder& b) const {
   for (int i = 1; i < b.inputs(); ++i) {
     if (b.stream(i)) return b.refuse("Use constant filters", "its filter or bias streams");
   }
+  if (!b.stream(0)) return Op::pulsify(b);
   const int axis = b.stream(0)->axis;
   if (axis == 0) return Op::pulsify(b);
   Conv pulsed = *this;

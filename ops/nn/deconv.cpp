@@ -242,6 +242,7 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   for (int i = 1; i < b.inputs(); ++i) {
     if (b.stream(i)) return b.refuse("Use constant filters", "its filter or bias streams");
   }
+  if (!b.stream(0)) return Op::pulsify(b);
   StreamFact stream = *b.stream(0);
   if (stream.axis == 0) return Op::pulsify(b);
   if (stream.axis == 1) {

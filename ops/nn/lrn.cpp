@@ -45,7 +45,7 @@ class Lrn final : public OpBase<Lrn> {
     return tracks;
   }
   Status pulsify(PulseBuilder& b) const override {
-    if (b.stream(0)->axis != 1) return Op::pulsify(b);
+    if (!b.stream(0) || b.stream(0)->axis != 1) return Op::pulsify(b);
     return b.refuse("Stream along time, not along channels",
                     "it sums over the streaming axis 1, that of the channels");
   }

@@ -268,6 +268,7 @@ Status QuantConv::pulsify(PulseBuilder& b) const {
   for (int i = 1; i < b.inputs(); ++i) {
     if (b.stream(i)) return b.refuse("Use constant filters", "its filter or bias streams");
   }
+  if (!b.stream(0)) return Op::pulsify(b);
   const int axis = b.stream(0)->axis;
   if (axis == 0) return Op::pulsify(b);
   QuantConv pulsed = *this;

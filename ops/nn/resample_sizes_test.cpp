@@ -29,7 +29,7 @@ Place place_of(const std::string& coord, int64_t x, int64_t from, int64_t to) {
   if (coord == "asymmetric") return {x * from, to};
   if (coord == "align_corners") return to == 1 ? Place{0, 1} : Place{x * (from - 1), to - 1};
   if (coord == "tf_half_pixel_for_nn") return {(2 * x + 1) * from, 2 * to};
-  if (coord == "pytorch_half_pixel" && to == 1) return {-1, 2};  // before the first frame, so it
+  if (coord == "pytorch_half_pixel" && to == 1) return {0, 1};
   return {(2 * x + 1) * from - to, 2 * to};
 }
 
@@ -132,6 +132,21 @@ TEST(ResampleBySizes, LinearWeighsByFractions) {
               << coord << ", " << from << " to " << to << ", frame " << i;
         }
       }
+    }
+  }
+}
+
+// As in onnxruntime; the place of the only element does not depend on the scale.
+TEST(ResampleBySizes, OneElementIsTheFirstForPytorch) {
+  for (const char* mode : {"linear", "cubic"}) {
+    for (int64_t from = 2; from <= kMost; ++from) {
+      ResizeAxis op;
+      op.coord = "pytorch_half_pixel";
+      op.interpolator = mode;
+      op.to = Dim(1);
+      std::vector<float> x = ramp(from);
+      for (float& each : x) each = 5.0F - each * each;
+      EXPECT_EQ(resampled(op, x), std::vector<float>{5.0F}) << mode << " of " << from;
     }
   }
 }

@@ -160,7 +160,7 @@ class Taps {
   /// Return the coordinate of an output element in the input, as `coordinate` but as a fraction.
   Fraction exact_coordinate(int64_t x) const {
     if (from_ == to_ && scale_ == 1.0F) return {x, 1};
-    if (one_sample_) return {-1, 2};
+    if (one_sample_) return {0, 1};
     if (coord_ == Coord::kAligned) {
       return to_ == 1 ? Fraction() : Fraction{x * (from_ - 1), to_ - 1};
     }
@@ -199,7 +199,7 @@ class Taps {
     const auto in = static_cast<float>(from_);
     if (coord_ == Coord::kAsymmetric) return x / scale_;
     if (coord_ == Coord::kNearest) return (x + 0.5F) / scale_;
-    if (one_sample_) return -0.5F;
+    if (one_sample_) return 0.0F;
     // Use the extent itself: multiplying the scale back would round once more.
     const float width = op_.scale > 0.0F ? scale_ * in : static_cast<float>(to_);
     if (coord_ == Coord::kAligned) return width == 1.0F ? 0.0F : x * (in - 1.0F) / (width - 1.0F);

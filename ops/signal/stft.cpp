@@ -189,6 +189,7 @@ std::vector<AxisTrack> Stft::axes(FactSpan in, FactSpan) const {
 }
 
 Status Stft::pulsify(PulseBuilder& b) const {
+  if (!b.stream(0)) return Op::pulsify(b);
   StreamFact stream = *b.stream(0);
   if (stream.axis != axis) return Op::pulsify(b);
   StreamWindow on_stream;

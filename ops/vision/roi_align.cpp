@@ -193,6 +193,7 @@ Status RoiAlign::eval(EvalCtx& ctx) const {
   const View& x = ctx.in[0];
   const View& regions = ctx.in[1];
   const View& y = ctx.out[0];
+  RILL_TRY(known_indices(ctx.in[2]));
   const Bin pool{x, largest};
   for (int64_t r = 0; r < y.extent(0); ++r) {
     const auto edge = [&](int64_t i) {
