@@ -79,14 +79,6 @@ class Pulsifier {
   std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes that each whole node led to
 };
 
-/// Simplify dims by the assertions on symbols.
-TensorPtr simplified(const TensorPtr& dims, const SymbolScope& scope) {
-  std::vector<Dim> known;
-  for (const Dim& dim : dims->values<Dim>()) known.push_back(scope.simplify(dim));
-  auto tensor = Tensor::of<Dim>(DType::kDim, dims->shape(), known);
-  return tensor.ok() ? std::make_shared<const Tensor>(std::move(tensor).value()) : dims;
-}
-
 Status Pulsifier::source(int id) {
   const Node& node = whole_.node(id);
   const Fact& fact = node.outputs[0];

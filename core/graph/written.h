@@ -6,6 +6,9 @@
 
 namespace rill {
 
+/// Return a list of dims, each simplified by a scope.
+TensorPtr simplified(const TensorPtr& dims, const SymbolScope& scope);
+
 /// Return whether a value holds an expression in the symbol.
 bool value_mentions(const TensorPtr& value, std::string_view symbol);
 

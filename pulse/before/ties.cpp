@@ -2,6 +2,9 @@
 
 #include <optional>
 
+#include "core/graph/walk.h"
+#include "core/graph/written.h"
+
 namespace rill::pulse {
 namespace {
 
@@ -39,6 +42,13 @@ Result<Graph> with_ties(Graph graph, std::string_view symbol) {
 Result<Graph> with_frames(Graph graph, std::string_view symbol) {
   if (!graph.scope.proves_ge(Dim::symbol(symbol), Dim(1))) {
     RILL_TRY(graph.scope.assert_text(str_cat(symbol, " >= 1")));
+  }
+  for (Node& node : graph.nodes) {
+    const TensorPtr value = constant_of(*node.op);
+    if (!value_mentions(value, symbol)) continue;
+    const TensorPtr known = simplified(value, graph.scope);
+    node.op = make_op<Const>(known);
+    node.outputs = {Fact::of_tensor(known)};
   }
   return graph;
 }
