@@ -73,6 +73,7 @@ class Auditor {
   void go_through(std::vector<int64_t> lengths, int64_t* compared);
   void try_length(int64_t length, int64_t* compared);
   void cross_windows();
+  void compare_late();
   std::vector<int64_t> remainders();
   bool time_for(int64_t length);
   bool done() const { return report_.finding || out_of_room_; }
@@ -104,7 +105,8 @@ void Auditor::try_length(int64_t length, int64_t* compared) {
   if (length < 1 || length > report_.longest || tried_.contains(length)) return;
   if (!time_for(length)) return;
   // A cancelled audit ends with an error in any case: see `run`.
-  if (!progress(1 - until_.left() / seconds_).ok()) return;
+  const double spent = 1 - until_.left() / seconds_;
+  if (!progress(spent < 0 ? 1 : spent).ok()) return;
   tried_.insert(length);
   const double left = until_.left();
   const int64_t before = streams_of(report_);
@@ -157,6 +159,15 @@ void Auditor::cross_windows() {
   modes_.end_by(until_);
 }
 
+/// Compare one short stream although the time is over, so that a slow machine compares something.
+void Auditor::compare_late() {
+  until_ = Deadline();
+  modes_.end_by(until_);
+  out_of_room_ = false;
+  tried_.clear();
+  go_through({2 * report_.pulse + 1}, nullptr);
+}
+
 /// Return one length past all edges for every remainder of the period, in random order, before the
 /// end of the model's tables if it has any.
 std::vector<int64_t> Auditor::remainders() {
@@ -198,6 +209,7 @@ Result<Report> Auditor::run() {
   if (!report_.windows.empty()) far = std::max(far, report_.windows[0].crossed + 2 * pulse);
   far = std::min(far, report_.longest);
   for (int i = 0; i < 64 && !done(); ++i) go_through({draw_.log_in(1, far)}, nullptr);
+  if (!report_.finding && report_.varied.empty() && until_.passed()) compare_late();
   sort_list(report_.lengths);
   report_.edges_compared = std::count_if(edges.begin(), edges.end(), [&](int64_t edge) {
     return std::binary_search(report_.lengths.begin(), report_.lengths.end(), edge);

@@ -271,13 +271,14 @@ TEST(Audit, GivesUpWhatDoesNotEndInItsTime) {
   EXPECT_NE(report->to_string().find("given up"), std::string::npos) << report->to_string();
 }
 
-TEST(Audit, FailsWhereAllThatItBeganIsGivenUp) {
+TEST(Audit, ComparesAShortStreamThoughTheTimeIsOver) {
   const Graph whole = slow_graph();
   Options options;
   options.seconds = 1e-9;
   const auto report = audit(whole, pulsed_graph(whole, 4), options);
-  ASSERT_FALSE(report.ok());
-  EXPECT_EQ(report.error().code, Code::kState);
+  ASSERT_TRUE(report.ok()) << report.error().to_string();
+  EXPECT_EQ(report->lengths, std::vector<int64_t>{9});
+  EXPECT_GT(report->outputs, 0);
 }
 
 TEST(Audit, RefusesStreamsThatTakeMoreMemoryThanItHas) {

@@ -314,8 +314,10 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
     for (const SymbolScope::Assertion& extent : graph.scope.extents()) {
       out.push_back(extent.non_negative.front());
     }
+    out.insert(out.end(), graph.scope.lengths().begin(), graph.scope.lengths().end());
   }
   add_inputs(graph, symbol, &out);
+  for (const Node& node : graph.nodes) node.op->demands(graph.facts_of(node.inputs), &out);
   add_values(graph, symbol, &out);
   if constexpr (ops::built("attention")) add_keys(graph, &out);
   add_slices(graph, symbol, &out);

@@ -124,6 +124,7 @@ void SymbolScope::remove(std::string_view symbol) {
   };
   std::erase_if(assertions_, mentions);
   std::erase_if(extents_, mentions);
+  std::erase_if(lengths_, [&](const Dim& length) { return length.mentions(symbol); });
   for (Scenario& scenario : scenarios_) std::erase_if(scenario.assertions, mentions);
 }
 
@@ -151,6 +152,15 @@ void SymbolScope::take_as_extent(const Dim& dim) {
   if (dim.is_const() || !dim.valid() || extents_.size() >= kMostKept) return;
   if (!extents_.empty() && extents_.back().non_negative.front() == dim) return;
   if (!proves_non_negative(dim)) extents_.push_back({"", {dim}});
+}
+
+void SymbolScope::take_as_length(const Dim& dim) {
+  if (dim.is_const() || !dim.valid() || lengths_.size() >= kMostKept) return;
+  // Neighbours usually have equal extents.
+  constexpr size_t kLast = 8;
+  const size_t last = std::min(lengths_.size(), kLast);
+  if (contains(std::span(lengths_).last(last), dim) || proves_non_negative(dim)) return;
+  lengths_.push_back(dim);
 }
 
 void SymbolScope::add_scenario(std::string_view name) {
@@ -412,6 +422,8 @@ void SymbolScope::substitute(std::string_view symbol, const Dim& by) {
   };
   apply(&assertions_);
   apply(&extents_);
+  for (Dim& length : lengths_) length = length.substitute(symbol, by);
+  std::erase_if(lengths_, [](const Dim& length) { return length.is_const(); });
   for (Scenario& scenario : scenarios_) apply(&scenario.assertions);
   std::erase(symbols_, symbol);
   std::vector<std::string> names;

@@ -39,6 +39,10 @@ class SymbolScope {
   void take_as_extent(const Dim& dim);
   /// Return the recorded extents that nothing else proves to be at least 0.
   const std::vector<Assertion>& extents() const { return extents_; }
+  /// Record an extent that others are computed from. It must not be negative where these are data,
+  /// but proves nothing: a slice that ends before it begins is empty.
+  void take_as_length(const Dim& dim);
+  const std::vector<Dim>& lengths() const { return lengths_; }
 
   /// Prove that an expression is never negative. False means unknown.
   bool proves_non_negative(const Dim& dim) const;
@@ -62,6 +66,7 @@ class SymbolScope {
   std::vector<std::string> symbols_;
   std::vector<Assertion> assertions_;
   std::vector<Assertion> extents_;  ///< implied by extents, not asserted, so they are not shown
+  std::vector<Dim> lengths_;
   std::vector<Scenario> scenarios_;
 };
 

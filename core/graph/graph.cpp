@@ -262,6 +262,21 @@ void Graph::add_output(std::string_view output_name, OutletId outlet) {
   output_names.emplace_back(output_name);
 }
 
+void Graph::read_shape(OutletId wire) {
+  for (const Dim& extent : fact(wire).shape) scope.take_as_extent(extent);
+  shape_read_.resize(nodes.size(), 0);
+  std::vector<int> open{wire.node};
+  while (!open.empty()) {
+    const auto id = static_cast<size_t>(open.back());
+    open.pop_back();
+    if (std::exchange(shape_read_[id], 1) != 0) continue;
+    for (const Fact& made : nodes[id].outputs) {
+      for (const Dim& extent : made.shape) scope.take_as_length(extent);
+    }
+    for (const OutletId& input : nodes[id].inputs) open.push_back(input.node);
+  }
+}
+
 std::vector<std::vector<int>> Graph::count_uses() const {
   std::vector<std::vector<int>> uses(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) uses[i].assign(nodes[i].outputs.size(), 0);
@@ -384,8 +399,11 @@ Status check_assertions(const SymbolScope& scope, std::string_view symbol, const
 /// Check lengths that the model reads as data. A slice that ends before it begins is empty, but its
 /// length would be negative.
 Status check_lengths(const SymbolScope& scope, std::string_view symbol, const Dim& by) {
+  std::vector<Dim> lengths = scope.lengths();
   for (const SymbolScope::Assertion& extent : scope.extents()) {
-    const Dim& dim = extent.non_negative.front();
+    lengths.push_back(extent.non_negative.front());
+  }
+  for (const Dim& dim : lengths) {
     const auto value = dim.mentions(symbol) ? dim.substitute(symbol, by).to_int() : std::nullopt;
     if (!value || *value >= 0) continue;
     return fail(Code::kShape, "The model reads the length ", dim, " of a wire, which is ", *value,

@@ -67,6 +67,9 @@ class Graph {
   OutletId add_source(std::string_view name, Fact fact, int line = 0);
   OutletId add_const(std::string_view name, TensorPtr value, int line = 0);
   void add_output(std::string_view name, OutletId outlet);
+  /// Record in the scope the extents of a wire whose shape the model reads as data, and those that
+  /// they are computed from.
+  void read_shape(OutletId wire);
 
   std::string unique_name(std::string_view stem) const;
   /// Count the uses of every outlet, model outputs included: uses[node][slot].
@@ -95,6 +98,7 @@ class Graph {
   /// Reserve and return the name that `unique_name` gives.
   std::string claim_name(std::string_view stem);
 
+  std::vector<char> shape_read_;  ///< nodes whose extents are recorded
   /// For each name, the number to try at the next request for it.
   std::unordered_map<std::string, int, TextHash, std::equal_to<>> names_;
 };

@@ -129,6 +129,11 @@ class Op {
 
   /// Infer types and symbolic shapes of the outputs from those of the inputs.
   virtual Result<Facts> infer(FactSpan in) const = 0;
+  /// Append expressions that a run requires to be 0 or more, which `infer` cannot decide while they
+  /// hold symbols: an index that is a length lies within its table.
+  virtual void demands(FactSpan in, std::vector<Dim>* non_negative) const {
+    (void)in, (void)non_negative;
+  }
   /// Compute the outputs: the reference implementation, correct for every type and stride that
   /// `infer` allows.
   virtual Status eval(EvalCtx& ctx) const RILL_NONBLOCKING = 0;

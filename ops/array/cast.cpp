@@ -257,7 +257,7 @@ Result<Value> load_shape_of(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   const std::vector<Dim> shape = ctx.fact(x).shape;
   // An index that counts from the end of an extent compares it with 0.
-  for (const Dim& extent : shape) ctx.graph().scope.take_as_extent(extent);
+  ctx.graph().read_shape(x);
   return as_value(ctx.konst(Tensor::dims(shape)));
 }
 

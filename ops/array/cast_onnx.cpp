@@ -59,7 +59,6 @@ Result<Value> identity(OnnxCtx& ctx) { return as_value(ctx.wire("input")); }
 Result<Value> sizes(OnnxCtx& ctx, const std::vector<Dim>& list, std::vector<int64_t> shape) {
   std::vector<int64_t> numbers;
   for (const Dim& dim : list) {
-    ctx.graph().scope.take_as_extent(dim);
     if (const auto number = dim.to_int()) numbers.push_back(*number);
   }
   Tensor flat = Tensor::dims(list);
@@ -73,6 +72,7 @@ Result<Value> sizes(OnnxCtx& ctx, const std::vector<Dim>& list, std::vector<int6
 
 Result<Value> shape_of(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("data"));
+  ctx.graph().read_shape(x);
   const std::vector<Dim> shape = ctx.fact(x).shape;
   const auto rank = static_cast<int64_t>(shape.size());
   int64_t begin = 0;
@@ -91,6 +91,7 @@ Result<Value> shape_of(OnnxCtx& ctx) {
 
 Result<Value> size_of(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("data"));
+  ctx.graph().read_shape(x);
   return sizes(ctx, {volume(ctx.fact(x).shape)}, {});
 }
 

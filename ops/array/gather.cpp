@@ -29,6 +29,10 @@ Result<Facts> Gather::infer(FactSpan in) const {
   return one_fact(std::move(out));
 }
 
+void Gather::demands(FactSpan in, std::vector<Dim>* non_negative) const {
+  demand_indices(in[1], in[0].dim(static_cast<int>(axis)), non_negative);
+}
+
 Status Gather::eval(EvalCtx& ctx) const {
   const View& data = ctx.in[0];
   const View& indices = ctx.in[1];
@@ -114,6 +118,10 @@ Result<Facts> GatherElements::infer(FactSpan in) const {
   Fact out = data.without_value();
   out.shape = indices.shape;
   return one_fact(std::move(out));
+}
+
+void GatherElements::demands(FactSpan in, std::vector<Dim>* non_negative) const {
+  demand_indices(in[1], in[0].dim(static_cast<int>(axis)), non_negative);
 }
 
 Status GatherElements::eval(EvalCtx& ctx) const {

@@ -25,6 +25,7 @@ class Gather final : public OpBase<Gather> {
   std::string_view name() const override { return "Gather"; }
   void fields(FieldVisitor& visitor) override { axis_field(visitor, "axis", axis); }
   Result<Facts> infer(FactSpan in) const override;
+  void demands(FactSpan in, std::vector<Dim>* non_negative) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
@@ -52,6 +53,7 @@ class GatherElements final : public OpBase<GatherElements> {
   std::string_view name() const override { return "GatherElements"; }
   void fields(FieldVisitor& visitor) override { axis_field(visitor, "axis", axis); }
   Result<Facts> infer(FactSpan in) const override;
+  void demands(FactSpan in, std::vector<Dim>* non_negative) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   OpTraits traits() const override { return {.precision = Precision::kMoves}; }

@@ -11,6 +11,15 @@ int64_t index_at(const View& indices, int64_t offset) {
   return indices.as<const Dim>()[offset].to_int().value_or(INT64_MIN);
 }
 
+void demand_indices(const Fact& indices, const Dim& extent, std::vector<Dim>* non_negative) {
+  if (!indices.konst || indices.dtype != DType::kDim) return;
+  for (const Dim& index : indices.konst->values<Dim>()) {
+    if (index.is_const()) continue;
+    non_negative->push_back(extent - Dim(1) - index);
+    non_negative->push_back(index + extent);
+  }
+}
+
 RILL_NOT_IN_STEPS_BEGIN
 
 Status known_indices(const View& indices) RILL_NONBLOCKING {

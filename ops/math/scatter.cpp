@@ -120,6 +120,9 @@ class ScatterElements final : public OpBase<ScatterElements> {
     RILL_TRY(check_indices(in[1], in[0].dim(static_cast<int>(axis))));
     return one_fact(in[0].without_value());
   }
+  void demands(FactSpan in, std::vector<Dim>* non_negative) const override {
+    demand_indices(in[1], in[0].dim(static_cast<int>(axis)), non_negative);
+  }
   Status eval(EvalCtx& ctx) const override {
     const View& out = ctx.out[0];
     const View& indices = ctx.in[1];

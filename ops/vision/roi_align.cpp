@@ -47,6 +47,9 @@ class RoiAlign final : public OpBase<RoiAlign> {
     visitor.field("largest", largest);
   }
   Result<Facts> infer(FactSpan in) const override;
+  void demands(FactSpan in, std::vector<Dim>* non_negative) const override {
+    demand_indices(in[2], in[0].dim(0), non_negative);
+  }
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan, FactSpan) const override {
     return {{{-1, 0, 0}, {0}}, {{1, -1, -1}, {1}}};

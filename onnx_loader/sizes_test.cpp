@@ -1,0 +1,124 @@
+// Sizes that decide what a model reads: indices of tables, ends of slices, ranges, and lengths of
+// wires that depend on an empty slice. Expected values by NumPy.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "onnx_loader/test_run.h"
+
+namespace rill::onnx {
+namespace {
+
+/// Return parts with an input x [S, 3], an output y, and `n`, the number of rows as a list of one.
+GraphParts parts_of_rows() {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 3}, {"S"})};
+  parts.outputs = {value_info("y", {-1})};
+  parts.initializers = {tensor_of_integers("zero", {1}, {0}), tensor_of_integers("one", {1}, {1}),
+                        tensor_of_integers("seven", {1}, {7})};
+  parts.nodes = {node_of("Shape", {"x"}, {"shape"}),
+                 node_of("Slice", {"shape", "zero", "one"}, {"n"})};
+  return parts;
+}
+
+std::vector<float> rows(int64_t count) {
+  std::vector<float> out;
+  for (int64_t i = 0; i < 3 * count; ++i) out.push_back(static_cast<float>(i));
+  return out;
+}
+
+struct Place {
+  std::vector<Message> nodes;
+  int64_t (*of)(int64_t rows);
+};
+
+std::vector<Place> places() {
+  return {{{node_of("Identity", {"n"}, {"i"})}, [](int64_t n) { return n; }},
+          {{node_of("Sub", {"n", "one"}, {"i"})}, [](int64_t n) { return n - 1; }},
+          {{node_of("Neg", {"n"}, {"i"})}, [](int64_t n) { return 20 - n; }},
+          {{node_of("Min", {"n", "seven"}, {"i"})}, [](int64_t n) { return std::min<int64_t>(n, 7); }}};
+}
+
+TEST(Sizes, SelectFromATable) {
+  std::vector<float> table;
+  for (int i = 0; i < 20; ++i) table.push_back(1.5F * static_cast<float>(i));
+  for (const char* op : {"Gather", "GatherElements", "GatherND"}) {
+    for (const Place& place : places()) {
+      GraphParts parts = parts_of_rows();
+      parts.initializers.push_back(tensor_of_floats("t", {20}, table));
+      parts.nodes.insert(parts.nodes.end(), place.nodes.begin(), place.nodes.end());
+      if (std::string(op) == "GatherND") {
+        parts.initializers.push_back(tensor_of_integers("column", {2}, {1, 1}));
+        parts.nodes.push_back(node_of("Reshape", {"i", "column"}, {"j"}));
+        parts.nodes.push_back(node_of(op, {"t", "j"}, {"y"}));
+      } else {
+        parts.nodes.push_back(node_of(op, {"t", "i"}, {"y"}));
+      }
+      for (const int64_t n : {1, 3, 8, 19}) {
+        EXPECT_EQ(run_on(model_of(parts), rows(n)),
+                  std::vector<float>{table[static_cast<size_t>(place.of(n))]})
+            << op << " of " << n;
+      }
+    }
+  }
+}
+
+TEST(Sizes, EndSlicesWithinTheAxis) {
+  const std::vector<std::pair<std::vector<Message>, int64_t (*)(int64_t)>> ends = {
+      {{node_of("Mul", {"n", "seven"}, {"m"}), node_of("Min", {"m", "far"}, {"end"})},
+       [](int64_t n) { return std::min<int64_t>(7 * n, 60); }},
+      {{node_of("Max", {"n", "seven"}, {"end"})}, [](int64_t n) { return std::max<int64_t>(n, 7); }},
+      {{node_of("Mul", {"n", "n"}, {"end"})}, [](int64_t n) { return n * n; }},
+      {{node_of("Sub", {"n", "seven"}, {"m"}), node_of("Max", {"m", "one"}, {"end"})},
+       [](int64_t n) { return std::max<int64_t>(n - 7, 1); }}};
+  for (const auto& [nodes, end] : ends) {
+    GraphParts parts = parts_of_rows();
+    parts.outputs = {value_info("y", {-1, 3})};
+    parts.initializers.push_back(tensor_of_integers("far", {1}, {60}));
+    parts.nodes.insert(parts.nodes.end(), nodes.begin(), nodes.end());
+    parts.nodes.push_back(node_of("Slice", {"x", "zero", "end"}, {"y"}));
+    for (const int64_t n : {1, 2, 5, 9, 70}) {
+      EXPECT_EQ(run_on(model_of(parts), rows(n)), rows(std::min(n, end(n)))) << n;
+    }
+  }
+}
+
+TEST(Sizes, OfAFileCountNothingBackwards) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 3}, {"S"})};
+  parts.outputs = {value_info("y", {-1})};
+  parts.initializers = {tensor_of_integers("i", {}, {1}), tensor_of_integers("five", {}, {5}),
+                        tensor_of_integers("zero", {}, {0}), tensor_of_integers("one", {}, {1})};
+  parts.nodes = {node_of("Shape", {"x"}, {"shape"}), node_of("Gather", {"shape", "i"}, {"n"}),
+                 node_of("Sub", {"n", "five"}, {"end"}),
+                 node_of("Range", {"zero", "end", "one"}, {"r"}),
+                 node_of("Cast", {"r"}, {"y"}, {integer_attribute("to", 1)})};
+  EXPECT_EQ(run_on(model_of(parts), rows(2)), std::vector<float>());
+}
+
+// The slice [3:-2] of 4 rows is empty, but a length computed from it would be -1 + 1.
+TEST(Sizes, OfWhatFollowsAnEmptySliceAreRefused) {
+  GraphParts parts = parts_of_rows();
+  parts.initializers.push_back(tensor_of_integers("three", {1}, {3}));
+  parts.initializers.push_back(tensor_of_integers("behind", {1}, {-2}));
+  parts.initializers.push_back(tensor_of_floats("row", {1, 3}, {1, 2, 3}));
+  parts.nodes.push_back(node_of("Slice", {"x", "three", "behind"}, {"part"}));
+  parts.nodes.push_back(
+      node_of("Concat", {"part", "row"}, {"all"}, {integer_attribute("axis", 0)}));
+  parts.nodes.push_back(node_of("Shape", {"all"}, {"of_all"}));
+  parts.nodes.push_back(node_of("Slice", {"of_all", "zero", "one"}, {"m"}));
+  parts.nodes.push_back(node_of("Cast", {"m"}, {"y"}, {integer_attribute("to", 1)}));
+  const auto graph = loaded(model_of(parts));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  EXPECT_EQ(run_on(model_of(parts), rows(7)), std::vector<float>{3});
+  EXPECT_EQ(run_on(model_of(parts), rows(5)), std::vector<float>{1});
+  const auto short_one = graph->with_symbol("S", Dim(4));
+  ASSERT_FALSE(short_one.ok());
+  EXPECT_EQ(short_one.error().code, Code::kShape);
+}
+
+}  // namespace
+}  // namespace rill::onnx
