@@ -10,6 +10,7 @@ rill_packages=(python3 python3-venv doxygen)
 rill_setup
 python=$(rill_python_environment docs mkdocs-material==9.5.49 'mkdocstrings[python]') || exit 77
 python3 scripts/docs_pictures.py --check
+python3 -B tests/lint/documented.py . doxygen
 rm -rf build/site
 "$python" -m mkdocs build --quiet --strict
 mkdir -p build/site/reference/c

@@ -48,6 +48,7 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
+        """Whether all comparisons are right, and there is at least one."""
         return bool(self.rows) and all(row.ok for row in self.rows) and \
             any(row.elements > 0 for row in self.rows)
 

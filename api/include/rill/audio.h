@@ -1,4 +1,5 @@
-/* rill/audio.h: models on the sound of devices, for every language that calls C.
+/** @file
+ * Models on the sound of devices, for every language that calls C.
  *
  *   rill_effect    sound in, as much sound out: plugins, calls, hearing aids
  *   rill_listener  sound in, frames of the model out: keywords, voice activity
@@ -17,6 +18,7 @@ extern "C" {
 #define RILL_ANY_INT
 #endif
 
+/** The type of samples. */
 typedef enum rill_sample_format RILL_ANY_INT {
   RILL_SAMPLE_I16 = 0, /**< full scale is 2^15 */
   RILL_SAMPLE_I32 = 1, /**< full scale is 2^31 */
@@ -25,16 +27,17 @@ typedef enum rill_sample_format RILL_ANY_INT {
 
 /** A block of sound in the caller's memory. */
 typedef struct rill_sound {
-  uint32_t size;
-  rill_sample_format format;
-  int32_t channels;
-  int64_t frames;
+  uint32_t size; /**< sizeof(rill_sound) */
+  rill_sample_format format; /**< type of the samples */
+  int32_t channels;          /**< number of channels */
+  int64_t frames;            /**< samples of each channel */
   void* data;          /**< interleaved samples, or null */
   void* const* planes; /**< a pointer to the samples of each channel, or null */
 } rill_sound;
 
+/** Rates, channels and block size of a device, and the rate of the model. */
 typedef struct rill_audio_opts {
-  uint32_t size;
+  uint32_t size; /**< sizeof(rill_audio_opts) */
   int32_t channels;    /**< of the device; 0: 1 */
   int64_t device_rate; /**< Hz */
   int64_t model_rate;  /**< Hz; 0: the property rill.sample_rate of the model */

@@ -1,5 +1,6 @@
-// Runs models on the sound of devices: any sample format, rate, number of channels and block size.
-// Header-only C++17 over rill.h. Functions for audio callbacks return errors as a rill_status.
+/// @file
+/// Runs models on the sound of devices: any sample format, rate, number of channels and block size.
+/// Header-only C++17 over rill.h. Functions for audio callbacks return errors as a rill_status.
 #pragma once
 
 #include "rill/audio_paths.hpp"
@@ -229,6 +230,7 @@ class AudioEffect {
   /// Play the input instead of the model's output, with the same latency, or return to the output.
   /// The switch fades over 5 ms. The model keeps running, so its state stays current.
   void bypass(bool on) RILL_REAL_TIME { bypass_.set(on); }
+  /// Return whether the input is played.
   bool bypassed() const { return bypass_.on(); }
 
   /// Return the bytes that `save` writes at most, valid until a state is loaded.

@@ -1,4 +1,5 @@
-// A thread that steps the model of an AudioEffect.
+/// @file
+/// A thread that steps the model of an AudioEffect.
 #pragma once
 
 #include <chrono>
@@ -45,6 +46,7 @@ class AudioWorker {
     ends_.store(true);
     if (thread_.joinable()) thread_.join();
   }
+  /// Return the thread's handle, to set its priority.
   std::thread::native_handle_type native_handle() { return thread_.native_handle(); }
 
  private:

@@ -1,4 +1,5 @@
-/* rill: progress of the calls that take long, and a way to end them early: an app shows a bar for
+/** @file
+ * Progress of the calls that take long, and a way to end them early: an app shows a bar for
  * a model of a hundred million weights, and stops when its user closes the window.
  *
  * Not for real-time threads. Steps of sessions report nothing.

@@ -1,5 +1,6 @@
-// progress.h for C++17: a function that receives the progress of the calls in its scope.
-// Header only; works with -fno-exceptions and -fno-rtti.
+/// @file
+/// Progress.h for C++17: a function that receives the progress of the calls in its scope.
+/// Header only; works with -fno-exceptions and -fno-rtti.
 #pragma once
 
 #include <functional>
@@ -15,8 +16,10 @@ inline namespace abi1 {
 /// function must not throw. Scopes do not nest. Real-time: no.
 class Progress {
  public:
+  /// Receives a stage and its fraction, and returns whether to continue.
   using Function = std::function<bool(rill_stage stage, double fraction)>;
 
+  /// Begin to report to a function.
   explicit Progress(Function function) : function_(std::move(function)) {
     rill_set_progress(
         [](void* user, rill_stage stage, double fraction) {

@@ -1,8 +1,9 @@
-// Conversion of sample rates: a windowed sinc, one row of coefficients per phase.
-//
-// Written here because the established ones (libsoxr, libsamplerate, speexdsp, r8brain) are
-// libraries to link, allocate while they run, or do not report their latency to the frame. This one
-// is header only, counts its frames exactly, and is tested against scipy and libsoxr.
+/// @file
+/// Conversion of sample rates: a windowed sinc, one row of coefficients per phase.
+///
+/// Written here because the established ones (libsoxr, libsamplerate, speexdsp, r8brain) are
+/// libraries to link, allocate while they run, or do not report their latency to the frame. This
+/// one is header only, counts its frames exactly, and is tested against scipy and libsoxr.
 #pragma once
 
 #include <cmath>
@@ -68,7 +69,9 @@ class Resampler {
   }
   /// Return the most frames that one push of `frames`, or the end, gives.
   int64_t most(int64_t frames) const { return frames * up_ / down_ + 2; }
+  /// Return the numerator of the output rate over the input rate, reduced.
   int64_t up() const { return up_; }
+  /// Return the denominator of that ratio.
   int64_t down() const { return down_; }
 
   /// Push all frames; return the number written to `out`, which has room for `most(frames)`.

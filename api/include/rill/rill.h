@@ -1,15 +1,10 @@
-/* rill: run neural networks exported as NNEF or ONNX, whole or a few frames at a time.
- *
- *   rill_model    a graph read from a file: symbols can be bound, a stream symbol can be pulsed
- *   rill_plan     a model prepared to run: immutable, reference-counted, shared between threads
- *   rill_session  one run or one stream of a plan, with all the memory that it needs
- *   rill_threads  threads that share the work of a step
+/** @file
+ * Run neural networks exported as NNEF or ONNX, whole or a few frames at a time.
  *
  * Every function checks its pointers, handles, indices and counts. A function that can fail returns
  * a rill_status; rill_last_error gives the reason. A failed call changes nothing. No exception
  * leaves the library.
- * Texts and arrays that a call returns belong to the object of the call. Those of a model stay
- * valid until the model is changed or freed.
+ * Texts and arrays that a call returns live as long as its object, or until the model changes.
  * One thread at a time uses a model or a session. Any threads share plans and rill_threads.
  * A step runs on the thread that calls it, unless its session has rill_threads.
  * Structs begin with their size, so that they can grow: `rill_view view = {.size = sizeof view};`
@@ -20,8 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A program or plugin that links rill statically defines RILL_STATIC, so that it exports no
- * function of rill. The CMake target and the package define it. */
+/* Defined where rill is linked statically, by the CMake target too: no function is exported. */
 #if defined(RILL_STATIC)
 #define RILL_API
 #elif defined(_WIN32) && defined(RILL_BUILDING)
@@ -34,8 +28,7 @@
 #define RILL_API
 #endif
 
-/* Marks a function that a real-time thread may call. Clang 20 and later warn where a marked
- * function calls one without the mark; other compilers ignore it. */
+/* Marks a function that a real-time thread may call. Clang 20 warns if it calls an unmarked one. */
 #if defined(__cplusplus) && defined(__has_cpp_attribute)
 #if __has_cpp_attribute(clang::nonblocking)
 #define RILL_REAL_TIME noexcept [[clang::nonblocking]]
@@ -60,59 +53,68 @@ extern "C" {
 /** Largest number of axes of a tensor. */
 #define RILL_MAX_RANK 8
 
+/** A graph read from a file: symbols can be bound, a stream symbol can be pulsed. */
 typedef struct rill_model rill_model;
+/** A model prepared to run: immutable, reference-counted, shared between threads. */
 typedef struct rill_plan rill_plan;
+/** One run or one stream of a plan, with all the memory that it needs. */
 typedef struct rill_session rill_session;
+/** Threads that share the work of a step. */
 typedef struct rill_threads rill_threads;
 
-/* A caller may put any number into an enumeration, in C++ too. */
-#ifdef __cplusplus
+#ifdef __cplusplus /* callers may put any number into an enumeration, in C++ too */
 #define RILL_ANY_INT : int
 #else
 #define RILL_ANY_INT
 #endif
 
+/** The result of a call. */
 typedef enum rill_status RILL_ANY_INT {
-  RILL_OK = 0,
+  RILL_OK = 0,            /**< success */
   RILL_E_ARG = 1,         /**< an invalid pointer, index, count or text */
   RILL_E_IO = 2,          /**< a file cannot be read or written */
   RILL_E_PARSE = 3,       /**< a file or an expression that is not well-formed */
   RILL_E_UNSUPPORTED = 4, /**< an operator, or a form of it, that this build cannot run */
-  RILL_E_SHAPE = 5,
-  RILL_E_DTYPE = 6,
-  RILL_E_SYMBOL = 7, /**< an unknown or unbound symbol, or a value that an assertion forbids */
-  RILL_E_PULSE = 8,  /**< the model cannot stream this way */
-  RILL_E_STATE = 9,  /**< a call that the current state does not allow */
-  RILL_E_NOMEM = 10,
-  RILL_E_ABI = 11, /**< a struct size that this library does not know */
-  RILL_E_INTERNAL = 12,
-  RILL_E_CANCELLED = 13, /**< the function of rill_set_progress ended the call */
+  RILL_E_SHAPE = 5,       /**< extents that do not fit */
+  RILL_E_DTYPE = 6,       /**< a type of elements that does not fit */
+  RILL_E_SYMBOL = 7,      /**< an unknown or unbound symbol, or a value that an assertion forbids */
+  RILL_E_PULSE = 8,       /**< the model cannot stream this way */
+  RILL_E_STATE = 9,       /**< a call that the current state does not allow */
+  RILL_E_NOMEM = 10,      /**< memory ran out, or a limit on it was reached */
+  RILL_E_ABI = 11,        /**< a struct size that this library does not know */
+  RILL_E_INTERNAL = 12,   /**< a bug in rill */
+  RILL_E_CANCELLED = 13,  /**< the function of rill_set_progress ended the call */
   RILL_E_NOT_REACHED = 14 /**< an audit compared no stream that is long enough */
 } rill_status;
 
+/** The type of the elements of a tensor. */
 typedef enum rill_dtype RILL_ANY_INT {
-  RILL_BOOL = 0,
-  RILL_U8 = 1,
-  RILL_U16 = 2,
-  RILL_U32 = 3,
-  RILL_U64 = 4,
-  RILL_I8 = 5,
-  RILL_I16 = 6,
-  RILL_I32 = 7,
-  RILL_I64 = 8,
-  RILL_F16 = 9,
-  RILL_BF16 = 10,
-  RILL_F32 = 11,
-  RILL_F64 = 12,
-  RILL_STRING = 13,
-  RILL_DIM = 14, /**< a symbolic number; int64_t when the symbols are bound */
-  RILL_QU8 = 15, /**< real = (q - zero_point) * scale */
-  RILL_QI8 = 16,
-  RILL_QI32 = 17,
-  RILL_BLOB = 18
+  RILL_BOOL = 0, /**< one byte, 0 or 1 */
+  RILL_U8 = 1,   /**< uint8_t */
+  RILL_U16 = 2,  /**< uint16_t */
+  RILL_U32 = 3,  /**< uint32_t */
+  RILL_U64 = 4,  /**< uint64_t */
+  RILL_I8 = 5,   /**< int8_t */
+  RILL_I16 = 6,  /**< int16_t */
+  RILL_I32 = 7,  /**< int32_t */
+  RILL_I64 = 8,  /**< int64_t */
+  RILL_F16 = 9,  /**< IEEE 754 binary16 */
+  RILL_BF16 = 10,   /**< the upper half of an f32 */
+  RILL_F32 = 11,    /**< float */
+  RILL_F64 = 12,    /**< double */
+  RILL_STRING = 13, /**< text, of no fixed size */
+  RILL_DIM = 14,    /**< a symbolic number; int64_t when the symbols are bound */
+  RILL_QU8 = 15,    /**< real = (q - zero_point) * scale */
+  RILL_QI8 = 16,    /**< as RILL_QU8, signed */
+  RILL_QI32 = 17,   /**< as RILL_QU8, of 32 bits */
+  RILL_BLOB = 18    /**< opaque bytes, of no fixed size */
 } rill_dtype;
 
-typedef enum rill_dir RILL_ANY_INT { RILL_INPUT = 0, RILL_OUTPUT = 1 } rill_dir;
+/** Inputs or outputs. */
+typedef enum rill_dir RILL_ANY_INT {
+  RILL_INPUT = 0, /**< the inputs */
+  RILL_OUTPUT = 1 /**< the outputs */
+} rill_dir;
 
 /* ---- library -------------------------------------------------------------------------------- */
 
@@ -134,9 +136,10 @@ RILL_API const char* rill_dtype_name(rill_dtype dtype) RILL_REAL_TIME;
  *  Valid until the next failure of the thread. Real-time: yes. */
 RILL_API const char* rill_last_error(void);
 
+/** The parts of a failure. */
 typedef struct rill_error_info {
-  uint32_t size;
-  rill_status code;
+  uint32_t size; /**< sizeof(rill_error_info) */
+  rill_status code;    /**< status of the failed call */
   const char* message; /**< found and expected */
   const char* node;    /**< node of the graph; "" if unknown */
   const char* op;      /**< operator of that node; "" if unknown */
@@ -149,16 +152,20 @@ typedef struct rill_error_info {
 /** Return the parts of the last failure of this thread. Texts are valid as in rill_last_error. */
 RILL_API rill_status rill_last_error_info(rill_error_info* info);
 
-typedef enum rill_log_level RILL_ANY_INT { RILL_LOG_WARN = 1, RILL_LOG_INFO = 2 } rill_log_level;
+/** The importance of a message. */
+typedef enum rill_log_level RILL_ANY_INT {
+  RILL_LOG_WARN = 1, /**< the caller should know */
+  RILL_LOG_INFO = 2  /**< the caller may want to know */
+} rill_log_level;
+/** Receives a message without a line break; `user` is that of rill_set_log. */
 typedef void (*rill_log_fn)(void* user, rill_log_level level, const char* message);
 /** Set the function that receives messages up to a level; null removes it. The library prints
  *  nothing. Thread: call it before other threads use rill; `log` runs on the thread that loads. */
 RILL_API void rill_set_log(rill_log_fn log, void* user, rill_log_level level);
 
 /** Cap the SIMD tier of plans that are prepared later: "scalar", "sse42", "avx2", "avx512", "neon";
- *  null removes the cap. A cap may exceed the CPU's tier. Loading, pulsing and preparing
- *  compute constants by the current tier: set the cap before loading if streams and whole runs must
- *  have the same bits. Thread: any. */
+ *  null removes the cap. A cap may exceed the CPU's tier. Loading, pulsing and preparing compute
+ *  constants by the current tier: set the cap first if runs must have equal bits. Thread: any. */
 RILL_API rill_status rill_set_cpu_limit(const char* tier);
 /** Return the tier that a plan prepared now would use. */
 RILL_API const char* rill_cpu(void);
@@ -167,7 +174,7 @@ RILL_API const char* rill_cpu(void);
 
 /** Limits of a file. 0 stands for the default, which is far above real models. */
 typedef struct rill_load_opts {
-  uint32_t size;
+  uint32_t size; /**< sizeof(rill_load_opts) */
   int64_t max_expanded_bytes; /**< of the file, and of its unpacked contents; 0: 4 GiB */
   int64_t max_ratio;          /**< unpacked bytes per byte of the file; 0: 2000 */
   int64_t max_entries;        /**< files in the archive; 0: 100 000 */
@@ -189,21 +196,21 @@ RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, ril
 RILL_API rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opts* opts,
                                       rill_model** model);
 /** Write the model in the format of the suffix: .tgz or .tar.gz, .tar, .zip, else a folder. Atomic.
- *  Errors: RILL_E_IO; RILL_E_ARG if the folder exists; RILL_E_INTERNAL if the file, read back, has
- *  another graph. */
+ *  Errors: RILL_E_IO; RILL_E_ARG if the folder exists; RILL_E_INTERNAL if it reads back wrong. */
 RILL_API rill_status rill_save(const rill_model* model, const char* path);
 /** Copy the model; the copies share weights. */
 RILL_API rill_status rill_model_clone(const rill_model* model, rill_model** copy);
 /** Free the model. Null is allowed. */
 RILL_API void rill_model_free(rill_model* model);
 
+/** An input or output of a model or plan. */
 typedef struct rill_io_info {
-  uint32_t size;
-  rill_dtype dtype;
-  uint32_t rank;
+  uint32_t size; /**< sizeof(rill_io_info) */
+  rill_dtype dtype;   /**< type of its elements */
+  uint32_t rank;      /**< number of axes */
   int32_t zero_point; /**< of quantised types */
   float scale;        /**< of quantised types */
-  const char* name;
+  const char* name;        /**< its name in the model */
   const char* text;        /**< "1,S,40,F32" */
   const char* const* dims; /**< one text per axis: "1", "S", "2*S+1" */
   const int64_t* shape;    /**< null while an axis is symbolic */
@@ -262,30 +269,32 @@ RILL_API rill_status rill_model_context(rill_model* model, const char* input, in
  *  takes as many frames as the axis has, and a stream any number. `names` must have an input;
  *  inputs of equal shapes get the same axis, and the axes of outputs are inferred from it. Call it
  *  after rill_model_feedback and before rill_model_context. Each step is a run of the model.
- *  Errors: RILL_E_ARG; RILL_E_SHAPE for an input or output whose axis does not follow; RILL_E_PULSE
- *  if it is pulsed. */
+ *  Errors: RILL_E_ARG; RILL_E_SHAPE if an axis does not follow; RILL_E_PULSE if it is pulsed. */
 RILL_API rill_status rill_model_frames(rill_model* model, const char* const* names,
                                        const int64_t* axes, size_t count);
 
+/** Options of an audit. */
 typedef struct rill_audit_opts {
-  uint32_t size;
+  uint32_t size; /**< sizeof(rill_audit_opts) */
   double seconds; /**< wall-clock time, after which the audit ends; 0: 2 */
   uint64_t seed;  /**< of the noise and of the random lengths */
 } rill_audit_opts;
 
 /** Result of an audit. Lengths are values of the stream symbol. */
 typedef struct rill_audit_report {
-  uint32_t size;
+  uint32_t size; /**< sizeof(rill_audit_report) */
   int64_t lengths;               /**< number of compared lengths */
-  int64_t shortest, longest;     /**< of the compared lengths */
+  int64_t shortest;              /**< of the compared lengths */
+  int64_t longest;               /**< of the compared lengths */
   int64_t undefined;             /**< lengths that the whole model refuses */
   int64_t refused;               /**< lengths that the whole model accepts and the stream refuses */
-  int64_t edges, edges_compared; /**< lengths at which a condition of the model changes */
+  int64_t edges;                 /**< lengths at which a condition of the model changes */
+  int64_t edges_compared;        /**< number of `edges` that were compared */
   int64_t period;                /**< of the extents of wires, beyond all edges */
   int64_t remainders;            /**< compared remainders of lengths modulo the period */
   int64_t streams; /**< stepped, pushed, reset, saved, cloned, moved or stepped together */
-  /** Compared outputs, whose values are finite and vary with the input, and their frames. */
-  int64_t outputs, frames;
+  int64_t outputs; /**< compared outputs, whose values are finite and vary with the input */
+  int64_t frames;  /**< compared frames of these outputs */
 } rill_audit_report;
 
 /** Compare a pulsed model with `whole`, its clone from before `rill_model_pulse`, on noise of
@@ -303,10 +312,11 @@ RILL_API rill_status rill_model_audit(const rill_model* whole, const rill_model*
 RILL_API rill_status rill_model_operator(const rill_model* model, size_t index, const char** name,
                                          int64_t* nodes);
 
+/** A property of a model's file: a key and its value. */
 typedef struct rill_property {
-  uint32_t size;
-  rill_dtype dtype;
-  const char* key;
+  uint32_t size; /**< sizeof(rill_property) */
+  rill_dtype dtype;           /**< type of the value */
+  const char* key;            /**< "rill.sample_rate" */
   const char* text;           /**< the value as text */
   size_t count;               /**< elements */
   const int64_t* ints;        /**< null unless bool or integers */
@@ -325,41 +335,37 @@ RILL_API rill_status rill_model_property_find(const rill_model* model, const cha
 
 /* ---- plan ----------------------------------------------------------------------------------- */
 
+/** Options of rill_prepare. */
 typedef struct rill_plan_opts {
-  uint32_t size;
+  uint32_t size; /**< sizeof(rill_plan_opts) */
   int32_t plain;             /**< not 0: use the reference form of every operator, to compare */
   int64_t max_session_bytes; /**< refuse a plan whose sessions need more; 0: no limit */
 } rill_plan_opts;
 
-/** Make a plan: choose kernels, pack weights, allocate memory. `opts` may be null. The model may be
- *  freed afterwards.
+/** Make a plan, which needs the model no longer: choose kernels, pack weights. `opts` may be null.
  *  Errors: RILL_E_SYMBOL with the unbound symbols; RILL_E_UNSUPPORTED, _SHAPE, _NOMEM. */
 RILL_API rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts,
                                   rill_plan** plan);
 /** Open a plan that `rill compile` wrote. The file is mapped and its weights are read in place, so
  *  that processes share them. A file for several CPUs gives the best plan that this CPU can run.
- *  The file need not be trusted: every fault in it is an error. While the plan exists, nobody may
- *  change or truncate the file, which would end the process: rename a new file over it instead, or
- *  read it into memory by `read_file` of rill_open_opts.
- *  Errors: RILL_E_IO, also if the path is not a file; RILL_E_PARSE for a damaged file or another
- *  format; RILL_E_ABI for another version; RILL_E_UNSUPPORTED if this CPU or build cannot run it;
- *  RILL_E_NOMEM. */
+ *  The file need not be trusted: every fault in it is an error. Changing or truncating the file
+ *  while the plan exists would end the process: rename a new file over it instead, or read it into
+ *  memory by `read_file` of rill_open_opts.
+ *  Errors: RILL_E_IO, also if the path is not a file; RILL_E_PARSE for a damaged file; RILL_E_ABI
+ *  for another version; RILL_E_UNSUPPORTED if this CPU or build cannot run it; RILL_E_NOMEM. */
 RILL_API rill_status rill_plan_open(const char* path, rill_plan** plan);
 /** Open a plan in memory, as rill_plan_open does. The memory is aligned to 64 bytes and unchanged
  *  until the plan and all its sessions are freed. Errors: RILL_E_ARG for other memory; as above. */
 RILL_API rill_status rill_plan_map(const void* bytes, size_t size, rill_plan** plan);
 
-/** Limits of a compiled model, checked before a session is made. 0 stands for the default, which is
- *  far above real models. */
+/** Limits of a compiled model, checked before sessions; 0: a default far above real models. */
 typedef struct rill_open_opts {
-  uint32_t size;
-  int32_t read_file;         /**< not 0: read the file into memory, so that others may
-                                  truncate or overwrite it later */
+  uint32_t size; /**< sizeof(rill_open_opts) */
+  int32_t read_file;         /**< not 0: read the file, so that it may change later */
   int64_t max_file_bytes;    /**< 0: 16 GiB */
   int64_t max_session_bytes; /**< of a session with the default `max_push`; 0: 4 GiB */
-  int64_t max_step_work;     /**< of a step: elements read or written, and operations, where 8
-                                  multiply-adds of a product count as 1; 0: 2^32 for a stream,
-                                  2^36 for a whole run */
+  int64_t max_step_work;     /**< elements read or written plus operations, 8 multiply-adds of a
+                                  matmul as 1; 0: 2^32 for a stream, 2^36 for a whole run */
   int64_t max_outputs;       /**< of outputs, and of inputs; 0: 65 536 */
   int64_t max_buffers;       /**< 0: 1 048 576 */
 } rill_open_opts;
@@ -368,6 +374,7 @@ typedef struct rill_open_opts {
  *  have as well. Errors: RILL_E_NOMEM for a plan beyond a limit; as above. */
 RILL_API rill_status rill_plan_open_opts(const char* path, const rill_open_opts* opts,
                                          rill_plan** plan);
+/** Open a plan in memory within limits, as rill_plan_map and rill_plan_open_opts do. */
 RILL_API rill_status rill_plan_map_opts(const void* bytes, size_t size, const rill_open_opts* opts,
                                         rill_plan** plan);
 /** Add an owner and return the plan; null for an invalid handle. Thread: any. */
@@ -395,8 +402,9 @@ RILL_API rill_status rill_plan_property(const rill_plan* plan, size_t index,
 RILL_API rill_status rill_plan_property_find(const rill_plan* plan, const char* key,
                                              rill_property* property);
 
+/** How an output streams. */
 typedef struct rill_stream_info {
-  uint32_t size;
+  uint32_t size; /**< sizeof(rill_stream_info) */
   int32_t axis;               /**< streaming axis of the output; -1: it does not stream */
   int64_t pulse;              /**< frames of the output per step */
   int64_t delay;              /**< frames that the output lags behind: drop them at the start */
@@ -405,7 +413,7 @@ typedef struct rill_stream_info {
   int64_t input_pulse;        /**< its frames per step */
   int64_t delay_input_frames; /**< the delay in frames of that input, rounded up */
   int64_t rate_num;           /**< frames of the output per frame of the input, as a fraction */
-  int64_t rate_den;
+  int64_t rate_den;           /**< denominator of that fraction */
   int64_t warm_up_steps; /**< steps at the start without any frame */
   int64_t flush_steps;   /**< most steps after the last input; -1: unknown */
   const char* symbol;    /**< the stream symbol, "" if the plan does not stream */
@@ -415,8 +423,9 @@ typedef struct rill_stream_info {
 /** Describe how an output streams. Errors: RILL_E_ARG. */
 RILL_API rill_status rill_plan_stream(const rill_plan* plan, size_t output, rill_stream_info* info);
 
+/** The memory of a plan and of each of its sessions. */
 typedef struct rill_memory_info {
-  uint32_t size;
+  uint32_t size; /**< sizeof(rill_memory_info) */
   int64_t weight_bytes; /**< of the plan, shared by its sessions */
   int64_t state_bytes;  /**< of each session: kept from step to step */
   int64_t arena_bytes;  /**< of each session: used during a step only */
@@ -435,23 +444,22 @@ RILL_API rill_status rill_plan_node(const rill_plan* plan, size_t index, const c
 
 /** Elements in memory with type, shape and strides. */
 struct rill_view {
-  uint32_t size;
-  rill_dtype dtype;
-  uint32_t rank;
-  const int64_t* shape;
+  uint32_t size;          /**< sizeof(rill_view) */
+  rill_dtype dtype;       /**< type of the elements */
+  uint32_t rank;          /**< number of axes, at most RILL_MAX_RANK */
+  const int64_t* shape;   /**< extents of the axes */
   const int64_t* strides; /**< in elements; null: row-major */
-  void* data;
+  void* data;             /**< the first element */
 };
 
+/** Options of a session. */
 typedef struct rill_session_opts {
-  uint32_t size;
-  int64_t max_push; /**< frames that rill_push accepts before outputs have to be pulled, at least;
-                         0: one pulse */
+  uint32_t size; /**< sizeof(rill_session_opts) */
+  int64_t max_push; /**< frames that rill_push takes at least between pulls; 0: one pulse */
 } rill_session_opts;
 
 /** Allocate everything that one run or stream needs. A new stream has run one step over zeros and
- *  was reset, so that the first step finds code and memory in the caches. docs/sessions.md lists
- *  the calls that each state allows. */
+ *  was reset, which warms the caches. docs/sessions.md lists the calls that each state allows. */
 RILL_API rill_status rill_session_new(rill_plan* plan, rill_session** session);
 /** Make a session with options, as rill_session_new does; null for none. */
 RILL_API rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
@@ -471,8 +479,7 @@ RILL_API rill_status rill_session_place(rill_plan* plan, const rill_session_opts
 RILL_API rill_status rill_session_clone(const rill_session* session, rill_session** copy);
 /** Free the session. Null is allowed. */
 RILL_API void rill_session_free(rill_session* session);
-/** Return to the state of a new session. Bound buffers stay bound; inputs and outputs keep their
- *  values. Real-time: yes. */
+/** Return to the state of a new session. Bound buffers stay bound, values stay. Real-time: yes. */
 RILL_API rill_status rill_session_reset(rill_session* session) RILL_REAL_TIME;
 /** Return the bytes that the session allocated; 0 for an invalid handle. */
 RILL_API int64_t rill_session_bytes(const rill_session* session) RILL_REAL_TIME;
@@ -483,27 +490,26 @@ RILL_API int64_t rill_session_bytes(const rill_session* session) RILL_REAL_TIME;
  *  values are copied to the new buffer. Real-time: yes. */
 RILL_API rill_status rill_bind_input(rill_session* session, size_t index,
                                      const rill_view* view) RILL_REAL_TIME;
+/** Use the caller's memory as output, as rill_bind_input does for an input. */
 RILL_API rill_status rill_bind_output(rill_session* session, size_t index,
                                       const rill_view* view) RILL_REAL_TIME;
-/** Return the buffer to write an input to or read an output from: the bound one, or the session's
- *  own. Real-time: yes. */
+/** Return the buffer to write an input to: the bound or the session's own one. Real-time: yes. */
 RILL_API rill_status rill_input_buffer(rill_session* session, size_t index,
                                        rill_view* view) RILL_REAL_TIME;
+/** Return the buffer to read an output from, as rill_input_buffer does. Real-time: yes. */
 RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
                                         rill_view* view) RILL_REAL_TIME;
 
 /** Run once: the whole graph, or the next pulse. A whole graph starts from its first state at each
  *  call, except caches and random numbers, which continue.
  *  Real-time: yes: no allocation, lock, file or system call. During the step, denormals are flushed
- *  and numbers rounded to the nearest; the thread's mode is restored. rill_session_set_threads says
- *  what changes with threads, here and in all functions below that run steps.
- *  Errors: RILL_E_STATE after the end of the stream; RILL_E_SHAPE if the model is not defined for a
- *  stream of this length. Nothing has run then. */
+ *  and numbers rounded to the nearest; the thread's mode is restored. Threads change this: see
+ *  rill_session_set_threads. Errors: RILL_E_STATE after the end of the stream; RILL_E_SHAPE if the
+ *  model is not defined for a stream of this length. Nothing has run then. */
 RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
 /** Run a step as rill_step does, and add the time of each node: `nanoseconds[i]` is for the node at
  *  index i of rill_plan_node; there are `count` of them.
- *  Real-time: no: the clock is read around every node. Errors: as rill_step; RILL_E_ARG if `count`
- *  is not the number of nodes. */
+ *  Real-time: no: it reads a clock. Errors: as rill_step; RILL_E_ARG for another `count`. */
 RILL_API rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds, size_t count);
 /** Run the last pulse of a stream. Its first `valid_frames` frames (of the input that
  *  rill_stream_info names) end the stream; the rest is ignored. Further frames of a longer input,
@@ -527,10 +533,11 @@ RILL_API rill_status rill_flush(rill_session* session, int64_t* frames_left) RIL
  *  `count` frames starting at `first`, along the output's axis. Real-time: yes. */
 RILL_API rill_status rill_valid_frames(const rill_session* session, size_t output, int64_t* first,
                                        int64_t* count) RILL_REAL_TIME;
-/** Return the number of frames taken of the input that rill_stream_info names, and of valid frames
- *  given of the output. Both pointers may be null. Real-time: yes. */
+/** Return the number of frames that the input of rill_stream_info took and the output gave. Both
+ *  pointers may be null. Real-time: yes. */
 RILL_API rill_status rill_position(const rill_session* session, size_t output, int64_t* frames_in,
                                    int64_t* frames_out) RILL_REAL_TIME;
+/** How a session takes part in a common step. */
 typedef enum rill_step_kind RILL_ANY_INT {
   RILL_STEP_FULL = 0,    /**< as rill_step */
   RILL_STEP_PARTIAL = 1, /**< as rill_step_partial, with `valid_frames` */
@@ -540,9 +547,9 @@ typedef enum rill_step_kind RILL_ANY_INT {
 /** The part of one stream in a common step. */
 typedef struct rill_session_step {
   uint32_t size; /**< sizeof(rill_session_step), the same in each step of an array */
-  rill_step_kind kind;
-  rill_session* session;
-  int64_t valid_frames; /**< of RILL_STEP_PARTIAL */
+  rill_step_kind kind;   /**< which call it stands for */
+  rill_session* session; /**< the stream */
+  int64_t valid_frames;  /**< of RILL_STEP_PARTIAL */
 } rill_session_step;
 
 /** Run the next pulse of several sessions of one plan. Each layer runs for all sessions before the
@@ -562,13 +569,12 @@ RILL_API rill_status rill_step_together(const rill_session_step* steps,
  *  shape, with any extent along its streaming axis, and any strides. `taken` is the number of
  *  frames taken, first ones first. It is smaller than the extent if outputs must be pulled first
  *  (see max_push), or if this input is ahead of another by a pulse plus its surplus frames.
- *  Real-time: yes. Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_STATE after rill_finish, or in a
- *  stream that rill_step runs. */
+ *  Real-time: yes. Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_STATE after rill_step or _finish. */
 RILL_API rill_status rill_push(rill_session* session, size_t input, const rill_view* frames,
                                int64_t* taken) RILL_REAL_TIME;
 /** Pull the available frames of a streaming output, without its delay, up to the extent of
- *  `frames`. `given` is the number of frames written, first ones first. 0 can mean that another
- *  output has to be pulled before. After rill_finish, 0 from all outputs means the stream is over.
+ *  `frames`. `given` is the number of frames written. 0 can mean that another output has to be
+ *  pulled before; after rill_finish, 0 from all outputs means that the stream is over.
  *  Real-time: yes. Errors: as rill_push. */
 RILL_API rill_status rill_pull(rill_session* session, size_t output, const rill_view* frames,
                                int64_t* given) RILL_REAL_TIME;
@@ -601,10 +607,9 @@ RILL_API rill_status rill_run(rill_session* session, const rill_view* inputs, si
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
-/* Several threads can share large plan steps, typical of whole runs: rows or columns of products
- * and convolutions, entries of a batch, rows of normalisations. The outputs have the same bits for
- * any number of threads. Plan steps of a few microseconds, typical of pulses, stay on one thread,
- * since waking another takes about as long. */
+/* Several threads can share large plan steps, typical of whole runs: rows or columns of matmuls and
+ * convolutions, entries of a batch, rows of normalisations. The outputs have the same bits for any
+ * number of threads. Plan steps of a few microseconds, typical of pulses, stay on one thread. */
 
 /** Start `count` - 1 threads; the thread that calls a step is the remaining one. Any number of
  *  sessions can share them. A step that finds them busy with another session runs on its own thread
@@ -618,9 +623,9 @@ typedef void (*rill_task)(void* argument, uint32_t part);
 
 /** The app's own threads. */
 typedef struct rill_pool {
-  uint32_t size;
+  uint32_t size; /**< sizeof(rill_pool) */
   uint32_t threads; /**< number of parts that run at the same time, 1 to 256 */
-  void* context;
+  void* context;    /**< the first argument of `run` */
   /** Call `task(argument, part)` once for each part < parts, in any order, on any threads, and
    *  return when all calls have returned; `parts` is at most `threads`. Any thread that steps a
    *  session calls it. It throws nothing and does nothing else, since it is part of a step. */
@@ -628,23 +633,18 @@ typedef struct rill_pool {
 } rill_pool;
 
 /** Use a pool of the app. `context` stays valid until all sessions with these threads are freed or
- *  have others. The rill_pool itself may be freed after the call.
- *  Errors: RILL_E_ARG, RILL_E_ABI. */
+ *  have others; the rill_pool until the call returns. Errors: RILL_E_ARG, RILL_E_ABI. */
 RILL_API rill_status rill_threads_wrap(const rill_pool* pool, rill_threads** threads);
-/** Release the handle, before or after its sessions: sessions keep their threads, and the last one
- *  ends them. Null is allowed. */
+/** Release the handle; the last session with these threads ends them. Null is allowed. */
 RILL_API void rill_threads_free(rill_threads* threads);
 /** Let threads share the steps of a session; null: the calling thread alone, the default, also in
  *  clones. Allocates scratch memory for every thread, which rill_session_bytes counts.
  *  Real-time: no. A step with threads allocates nothing, but wakes sleeping threads by system calls
- *  and waits for them: a session of an audio callback should have none.
- *  Errors: RILL_E_ARG, RILL_E_NOMEM. */
+ *  and waits for them: not for audio callbacks. Errors: RILL_E_ARG, RILL_E_NOMEM. */
 RILL_API rill_status rill_session_set_threads(rill_session* session, const rill_threads* threads);
 
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
-
 #undef RILL_ANY_INT
-
 #endif /* RILL_RILL_H_ */

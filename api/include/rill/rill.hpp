@@ -1,5 +1,6 @@
-// rill for C++17: owning handles, and results in place of status codes.
-// Header only, over rill.h; works with -fno-exceptions and -fno-rtti.
+/// @file
+/// Rill for C++17: owning handles, and results in place of status codes.
+/// Header only, over rill.h; works with -fno-exceptions and -fno-rtti.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ inline namespace abi1 {
 
 /// A failure: its cause, place and remedy.
 struct Error {
-  rill_status code = RILL_E_INTERNAL;
+  rill_status code = RILL_E_INTERNAL;  ///< status of the failed call
   std::string text;     ///< all parts in one line
   std::string message;  ///< found and expected
   std::string node;     ///< empty if unknown
@@ -56,16 +57,26 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                               // NOLINT: by design
+  /// Hold a value.
+  Result(T value) : value_(std::move(value)) {}  // NOLINT: by design
+  /// Hold an error.
   Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: by design
 
+  /// Return whether there is a value.
   bool ok() const { return error_ == nullptr; }
+  /// Return whether there is a value.
   explicit operator bool() const { return ok(); }
+  /// Return the error; only if there is no value.
   const Error& error() const { return *error_; }
+  /// Return the value.
   T& value() & { return check(), *value_; }
+  /// Return the value.
   const T& value() const& { return check(), *value_; }
+  /// Move the value out.
   T&& value() && { return check(), std::move(*value_); }
+  /// Return a member of the value.
   T* operator->() { return check(), &*value_; }
+  /// Return the value.
   T& operator*() { return check(), *value_; }
 
  private:
@@ -87,22 +98,28 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
+  /// Hold an error.
   Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: by design
   /// Return success for RILL_OK, else the last failure of this thread.
   static Result of(rill_status status) {
     return status == RILL_OK ? Result() : Result(Error::last());
   }
 
+  /// Return whether the call succeeded.
   bool ok() const { return error_ == nullptr; }
+  /// Return whether the call succeeded.
   explicit operator bool() const { return ok(); }
+  /// Return the error; only of a failure.
   const Error& error() const { return *error_; }
 
  private:
   std::unique_ptr<Error> error_;
 };
 
+/// Success, or an error.
 using Status = Result<void>;
 
+/// Return the rill_dtype of a C++ type.
 template <class T>
 constexpr rill_dtype dtype_of() {
   using Plain = std::remove_cv_t<T>;
@@ -137,6 +154,7 @@ template <class T>
 class TensorView {
  public:
   TensorView() = default;
+  /// View the elements of a rill_view with strides.
   explicit TensorView(const rill_view& view) {
     if (view.dtype != dtype_of<T>() || view.rank > RILL_MAX_RANK) return;
     data_ = static_cast<T*>(view.data);
@@ -147,11 +165,17 @@ class TensorView {
     }
   }
 
+  /// Return whether the view has memory.
   explicit operator bool() const { return data_ != nullptr; }
+  /// Return the first element.
   T* data() const { return data_; }
+  /// Return the number of axes.
   int rank() const { return rank_; }
+  /// Return the number of indices of an axis.
   int64_t extent(int axis) const { return shape_[static_cast<size_t>(axis)]; }
+  /// Return the distance of neighbours along an axis, in elements.
   int64_t stride(int axis) const { return strides_[static_cast<size_t>(axis)]; }
+  /// Return the number of elements.
   int64_t size() const {
     int64_t count = data_ ? 1 : 0;
     for (int axis = 0; axis < rank_; ++axis) count *= extent(axis);
@@ -182,11 +206,12 @@ class TensorView {
 
 /// An input or output: name, type, and extents as text while they are symbolic.
 struct Io {
-  std::string name;
-  std::string text;  ///< "1,S,40,F32"
-  rill_dtype dtype = RILL_F32;
-  std::vector<std::string> dims;
-  std::vector<int64_t> shape;  ///< empty while an axis is symbolic
+  std::string name;                ///< its name in the model
+  std::string text;                ///< "1,S,40,F32"
+  rill_dtype dtype = RILL_F32;     ///< type of its elements
+  std::vector<std::string> dims;   ///< extent of each axis as text: "1", "S", "2*S+1"
+  std::vector<int64_t> shape;      ///< empty while an axis is symbolic
+  /// Copy the description of an input or output.
   explicit Io(const rill_io_info& info)
       : name(info.name),
         text(info.text),
@@ -199,6 +224,7 @@ struct Io {
 /// A model prepared to run. Copies share it. Thread: any.
 class Plan {
  public:
+  /// Own a plan of the C interface.
   explicit Plan(rill_plan* owned) : plan_(owned) {}
   /// Open a file that `rill compile` wrote, within limits; null stands for the defaults.
   static Result<Plan> open(const std::string& path, const rill_open_opts* opts = nullptr) {
@@ -220,20 +246,26 @@ class Plan {
   }
   ~Plan() { rill_plan_release(plan_); }
 
+  /// Return the handle of the C interface, which the plan owns.
   rill_plan* get() const { return plan_; }
+  /// Return the inputs, in order.
   std::vector<Io> inputs() const { return ios(RILL_INPUT); }
+  /// Return the outputs, in order.
   std::vector<Io> outputs() const { return ios(RILL_OUTPUT); }
+  /// Find an input or output by name; see rill_plan_find.
   Result<size_t> find(rill_dir dir, const std::string& name) const {
     size_t index = 0;
     if (rill_plan_find(plan_, dir, name.c_str(), &index) != RILL_OK) return Error::last();
     return index;
   }
+  /// Describe how an output streams; see rill_stream_info.
   Result<rill_stream_info> stream(size_t output = 0) const {
     rill_stream_info info = {};
     info.size = sizeof(info);
     if (rill_plan_stream(plan_, output, &info) != RILL_OK) return Error::last();
     return info;
   }
+  /// Return the memory that the plan and each of its sessions take.
   rill_memory_info memory() const {
     rill_memory_info info = {};
     info.size = sizeof(info);
@@ -265,21 +297,28 @@ class Model {
     if (rill_load(path.c_str(), &opts, &model) != RILL_OK) return Error::last();
     return Model(model);
   }
+  /// Load a file in memory, which may be freed afterwards.
   static Result<Model> load(const void* bytes, size_t size) {
     rill_model* model = nullptr;
     if (rill_load_memory(bytes, size, nullptr, &model) != RILL_OK) return Error::last();
     return Model(model);
   }
 
+  /// Return the handle of the C interface, which the model owns.
   rill_model* get() const { return model_.get(); }
+  /// Return the inputs, in order.
   std::vector<Io> inputs() const { return ios(RILL_INPUT); }
+  /// Return the outputs, in order.
   std::vector<Io> outputs() const { return ios(RILL_OUTPUT); }
+  /// Replace a symbol by an expression in other symbols; see rill_model_set_symbol.
   Status set(const std::string& symbol, const std::string& expression) {
     return Status::of(rill_model_set_symbol(get(), symbol.c_str(), expression.c_str()));
   }
+  /// Replace a symbol by a number.
   Status set(const std::string& symbol, int64_t value) {
     return set(symbol, std::to_string(value));
   }
+  /// Make the model stream by pulses of `frames` frames of the symbol; see rill_model_pulse.
   Status pulse(const std::string& symbol, int64_t frames) {
     return Status::of(rill_model_pulse(get(), symbol.c_str(), std::to_string(frames).c_str()));
   }
@@ -327,12 +366,15 @@ class Model {
     if (rill_model_property_find(get(), key.c_str(), &property) != RILL_OK) return Error::last();
     return std::string(property.text);
   }
+  /// Write the model to a file or folder; see rill_save.
   Status save(const std::string& path) const { return Status::of(rill_save(get(), path.c_str())); }
+  /// Copy the model; the copies share weights.
   Result<Model> clone() const {
     rill_model* copy = nullptr;
     if (rill_model_clone(get(), &copy) != RILL_OK) return Error::last();
     return Model(copy);
   }
+  /// Make a plan; see rill_prepare.
   Result<Plan> prepare() const {
     rill_plan* plan = nullptr;
     if (rill_prepare(get(), nullptr, &plan) != RILL_OK) return Error::last();
@@ -371,6 +413,7 @@ class Threads {
     return Threads(threads);
   }
 
+  /// Return the handle of the C interface, which this object owns.
   rill_threads* get() const { return threads_.get(); }
 
  private:
@@ -385,6 +428,7 @@ class Threads {
 /// One run or one stream. Thread: one at a time.
 class Session {
  public:
+  /// Make a session with all memory that it needs; see rill_session_new.
   static Result<Session> make(const Plan& plan) {
     rill_session* session = nullptr;
     if (rill_session_new(plan.get(), &session) != RILL_OK) return Error::last();
@@ -399,27 +443,33 @@ class Session {
     if (rill_session_open(plan.get(), &opts, &session) != RILL_OK) return Error::last();
     return Session(session, plan);
   }
+  /// Copy the session, so that both continue with the same bits.
   Result<Session> clone() const {
     rill_session* copy = nullptr;
     if (rill_session_clone(get(), &copy) != RILL_OK) return Error::last();
     return Session(copy, plan_);
   }
 
+  /// Return the handle of the C interface, which the session owns.
   rill_session* get() const { return session_.get(); }
+  /// Return the plan that the session runs.
   const Plan& plan() const { return plan_; }
+  /// Return the bytes that the session allocated.
   int64_t bytes() const { return rill_session_bytes(get()); }
+  /// Return to the state of a new session. Real-time: yes.
   Status reset() { return Status::of(rill_session_reset(get())); }
   /// Let threads share the steps, with the same bits. Real-time: no, and steps no longer are.
   Status set_threads(const Threads& threads) {
     return Status::of(rill_session_set_threads(get(), threads.get()));
   }
-  /// Return the buffer to write an input to, or to read an output from. Real-time: yes.
+  /// Return the buffer to write an input to; empty for another type. Real-time: yes.
   template <class T>
   TensorView<T> input(size_t index) {
     rill_view view = empty_view();
     if (rill_input_buffer(get(), index, &view) != RILL_OK) return {};
     return TensorView<T>(view);
   }
+  /// Return the buffer to read an output from; empty for another type. Real-time: yes.
   template <class T>
   TensorView<const T> output(size_t index) {
     rill_view view = empty_view();
@@ -438,11 +488,12 @@ class Session {
     const TensorView<const T> all = output<T>(index);
     return all ? all.part(info.axis, first, count) : all;
   }
-  /// Use row-major memory of the caller; null restores the session's own. Real-time: yes.
+  /// Use row-major memory of the caller as input; null restores the session's own. Real-time: yes.
   template <class T>
   Status bind_input(size_t index, T* data) {
     return bind(index, data, rill_input_buffer, rill_bind_input);
   }
+  /// Use row-major memory of the caller as output, as `bind_input` does. Real-time: yes.
   template <class T>
   Status bind_output(size_t index, T* data) {
     return bind(index, data, rill_output_buffer, rill_bind_output);
@@ -477,6 +528,7 @@ class Session {
     bytes.resize(size);
     return bytes;
   }
+  /// Continue a saved stream; see rill_state_load. Real-time: no.
   Status load(const std::vector<uint8_t>& bytes) {
     return Status::of(rill_state_load(get(), bytes.data(), bytes.size()));
   }

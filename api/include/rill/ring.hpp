@@ -1,4 +1,5 @@
-// A wait-free queue between two threads.
+/// @file
+/// A wait-free queue between two threads.
 #pragma once
 
 #include <atomic>
@@ -36,6 +37,7 @@ class Ring {
     return out;
   }
 
+  /// Return the number of elements that the ring holds.
   size_t capacity() const { return elements_.size(); }
   /// Return the number of elements that can be written.
   size_t writable() const RILL_REAL_TIME {

@@ -1,4 +1,5 @@
-// Blocks of sound in the memory of devices and hosts, and conversion of their samples.
+/// @file
+/// Blocks of sound in the memory of devices and hosts, and conversion of their samples.
 #pragma once
 
 #include <cmath>
@@ -8,6 +9,7 @@
 namespace rill {
 inline namespace abi1 {
 
+/// The type of samples.
 enum class SampleFormat : int32_t {
   kInt16 = 0,  ///< full scale is 2^15
   kInt32 = 1,  ///< full scale is 2^31
@@ -19,21 +21,23 @@ enum class SampleFormat : int32_t {
 /// refuse invalid values.
 template <class Void>
 struct SoundOf {
-  SampleFormat format = SampleFormat::kFloat;
-  int32_t channels = 0;
-  int64_t frames = 0;
+  SampleFormat format = SampleFormat::kFloat;  ///< type of the samples
+  int32_t channels = 0;          ///< number of channels
+  int64_t frames = 0;            ///< samples of each channel
   Void* data = nullptr;          ///< interleaved, or null
   const void* planes = nullptr;  ///< planar: an array of a `T*` or `const T*` per channel, or null
 
-  /// `T`: int16_t, int32_t or float.
+  /// Describe samples of the channels in turn; `T`: int16_t, int32_t or float.
   template <class T>
   static SoundOf interleaved(T* data, int32_t channels, int64_t frames) {
     return {format_of<T>(), channels, frames, data, nullptr};
   }
+  /// Describe one array of samples per channel.
   template <class T>
   static SoundOf planar(T* const* planes, int32_t channels, int64_t frames) {
     return {format_of<T>(), channels, frames, nullptr, planes};
   }
+  /// Return the format of a C++ type.
   template <class T>
   static constexpr SampleFormat format_of() {
     using Plain = std::remove_const_t<T>;
@@ -44,7 +48,9 @@ struct SoundOf {
     return std::is_same_v<Plain, int32_t> ? SampleFormat::kInt32 : SampleFormat::kFloat;
   }
 };
+/// A block that is written.
 using Sound = SoundOf<void>;
+/// A block that is read.
 using ConstSound = SoundOf<const void>;
 
 /// Rates, channels and block size of a device, and the rate of the model.

@@ -1,4 +1,5 @@
-// Feeds chunks of any length to a streaming model.
+/// @file
+/// Feeds chunks of any length to a streaming model.
 #pragma once
 
 #include "rill/pulses.hpp"
@@ -14,12 +15,14 @@ inline namespace abi1 {
 template <class T = float>
 class Streamer {
  public:
+  /// Make a streamer with its session. Errors: RILL_E_ARG for a plan with other inputs.
   static Result<Streamer> make(const Plan& plan) {
     auto pulses = detail::Pulses<T>::make(plan);
     if (!pulses) return pulses.error();
     return Streamer(std::move(pulses).value());
   }
 
+  /// Return the session that it steps.
   Session& session() { return pulses_.session(); }
   /// Return the number of frames in the pulse that is not full yet.
   int64_t pending() const { return pulses_.filled(); }
@@ -41,6 +44,7 @@ class Streamer {
   Status finish(Emit&& emit) {
     return Status::of(take(nullptr, 0, true, emit));
   }
+  /// Return to the state of a new streamer.
   Status reset() { return Status::of(pulses_.reset()); }
 
  private:

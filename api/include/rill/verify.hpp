@@ -1,5 +1,6 @@
-// verify.h for C++17: the reports of rill_check and rill_inspect as values that own their texts.
-// Header only; works with -fno-exceptions and -fno-rtti.
+/// @file
+/// Verify.h for C++17: the reports of rill_check and rill_inspect as values that own their texts.
+/// Header only; works with -fno-exceptions and -fno-rtti.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +17,23 @@ inline namespace abi1 {
 
 /// One mode of running a model, with its result; see rill_check_mode.
 struct CheckedMode {
-  std::string name;
-  int64_t pulse = 0;  ///< 0: the whole run
-  int64_t outputs = 0;
-  int64_t frames = 0;
-  bool same_bits = false;
-  std::string problem;  ///< empty if nothing differs
-  std::string skipped;  ///< why this mode was not run; empty if it was
+  std::string name;        ///< "pushed in pieces"
+  int64_t pulse = 0;       ///< 0: the whole run
+  int64_t outputs = 0;     ///< number of compared outputs
+  int64_t frames = 0;      ///< compared frames; elements of outputs that do not stream
+  bool same_bits = false;  ///< all compared frames have the bits of the whole run
+  std::string problem;     ///< empty if nothing differs
+  std::string skipped;     ///< why this mode was not run; empty if it was
 };
 
 /// Result of `check`.
 struct Checked {
   int64_t frames = 0;   ///< of the stream
   int64_t outputs = 0;  ///< number of compared outputs of streams
-  std::vector<CheckedMode> modes;
+  std::vector<CheckedMode> modes;  ///< every mode, with its result
   std::optional<Error> error;  ///< why the check failed: a mode that differs, or nothing compared
 
+  /// Return whether all modes are equal to the whole run.
   explicit operator bool() const { return !error; }
 };
 
@@ -63,54 +65,54 @@ inline Result<Checked> check(const Model& whole, const std::vector<rill_view>& i
 
 /// How a wire streams, and why it lags; see rill_wire_latency.
 struct WireLatency {
-  std::string node;
-  std::string op;
+  std::string node;    ///< name of the node that gives it
+  std::string op;      ///< operator of that node
   std::string causes;  ///< causes of its lag; empty for none
   int line = 0;        ///< of the node in graph.nnef; 0: unknown
-  int slot = 0;
-  int axis = 0;
-  int64_t pulse = 0;
-  int64_t delay = 0;
+  int slot = 0;        ///< index of the output of the node
+  int axis = 0;        ///< streaming axis
+  int64_t pulse = 0;   ///< frames per step
+  int64_t delay = 0;   ///< frames that the wire lags behind
   std::optional<int64_t> least_delay;  ///< empty if unknown
-  double before = 0;
-  double after = 0;
-  int64_t state_bytes = 0;
+  double before = 0;                   ///< latency of the input that lags most
+  double after = 0;                    ///< latency of the wire
+  int64_t state_bytes = 0;             ///< state of the node in each session
 };
 
 /// Latency of an output; see rill_output_latency.
 struct OutputLatency {
-  std::string name;
-  int axis = -1;  ///< -1: it does not stream
-  int64_t pulse = 0;
-  int64_t delay = 0;
+  std::string name;   ///< name of the output
+  int axis = -1;      ///< -1: it does not stream
+  int64_t pulse = 0;  ///< frames per step
+  int64_t delay = 0;  ///< frames that the output lags behind
   std::optional<int64_t> least_delay;  ///< empty if unknown
-  double latency = 0;
-  std::vector<size_t> path;  ///< indices of wires, starting at an input
+  double latency = 0;                  ///< the delay in frames of the first streaming input
+  std::vector<size_t> path;            ///< indices of wires, starting at an input
 };
 
 /// A candidate of the pulse "auto"; see rill_pulse_choice.
 struct PulseChoice {
-  bool chosen = false;
-  int64_t pulse = 0;
-  double delay = 0;
-  double latency = 0;
-  double step_us = 0;
-  int64_t state_bytes = 0;
-  int64_t arena_bytes = 0;
+  bool chosen = false;      ///< this candidate was chosen
+  int64_t pulse = 0;        ///< frames of the stream symbol per step
+  double delay = 0;         ///< of the output that lags most
+  double latency = 0;       ///< time from the first frame of a pulse to its output, in frames
+  double step_us = 0;       ///< microseconds, by a cost model of one core
+  int64_t state_bytes = 0;  ///< of a session, kept from step to step
+  int64_t arena_bytes = 0;  ///< of a session, used during a step
 };
 
 /// How a model would stream.
 struct Inspected {
-  int64_t pulse = 0;
+  int64_t pulse = 0;        ///< the chosen pulse
   int64_t multiple_of = 0;  ///< legal pulses are its multiples; 0: unknown
   bool late_end = false;    ///< the end may be given after the last frames
   double latency = 0;       ///< of the output that lags most, in frames of the first input
-  int64_t state_bytes = 0;
-  int64_t arena_bytes = 0;
-  std::optional<int64_t> longest;  ///< longest stream; empty for no limit
-  std::vector<WireLatency> wires;
-  std::vector<OutputLatency> outputs;
-  std::vector<PulseChoice> choices;
+  int64_t state_bytes = 0;  ///< of a session, kept from step to step
+  int64_t arena_bytes = 0;  ///< of a session, used during a step
+  std::optional<int64_t> longest;      ///< longest stream; empty for no limit
+  std::vector<WireLatency> wires;      ///< streaming wires, in the order of the model
+  std::vector<OutputLatency> outputs;  ///< all outputs
+  std::vector<PulseChoice> choices;    ///< candidates of the pulse "auto"
 };
 
 /// Report how late a model is at a pulse ("8", "auto"), and through which wires. The model does not

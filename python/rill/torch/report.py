@@ -100,6 +100,7 @@ class ExportReport(CheckReport):
 
     @property
     def ok(self) -> bool:
+        """Whether every comparison is right and the module streams, if that was asked for."""
         return self.proven and not self.refusals and (self.symbol is None or self.streams)
 
     @property
