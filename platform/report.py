@@ -33,7 +33,7 @@ def output(*command, **more):
 
 
 def toolchain(build, name):
-    """Tell a variable that CMake keeps of a compiler or system."""
+    """Return a variable that CMake keeps of a compiler or system."""
     for file in sorted((build / "CMakeFiles").glob("3*/CMake*.cmake")):
         found = re.search(rf'set\({name} "([^"]*)"\)', file.read_text(encoding="utf-8"))
         if found and found[1]:
@@ -94,7 +94,7 @@ def run_cli(build, prefix):
 
 
 def of_dylib(path):
-    """Tell what a library of macOS shows and needs, by LLVM's tools; nothing without them. Zig's linker
+    """Return what a library of macOS exports and needs, by LLVM's tools; nothing without them. Zig's linker
     shows what it brings of the C++ library, too."""
     version = next((each for each in ("-19", "-14", "") if shutil.which("llvm-nm" + each)), None)
     if version is None:
@@ -109,7 +109,7 @@ def of_dylib(path):
 
 
 def of_wasm(path):
-    """Tell what a module shows and needs, by node."""
+    """Return what a module exports and needs, by node."""
     told = output("node", "-e", "const all = new WebAssembly.Module(require('fs').readFileSync(process.argv[1]));"
                   "console.log(WebAssembly.Module.exports(all).length);"
                   "console.log([...new Set(WebAssembly.Module.imports(all).map(one => one.module))].join(', '));",

@@ -15,4 +15,8 @@ rm -rf build/site
 "$python" -m mkdocs build --quiet --strict
 mkdir -p build/site/reference/c
 doxygen docs/site/Doxyfile
+if grep -rqE '(src="|@import [^;]*)https?://|<link[^>]*rel="stylesheet"[^>]*https?://' build/site --include='*.html' --include='*.css'; then
+  echo "scripts/docs.sh: a page fetches a file from the web" >&2
+  exit 1
+fi
 echo "The site begins with build/site/index.html"

@@ -1,4 +1,4 @@
-"""What the pages need beyond MkDocs: pictures that follow the mode of the site, and links that stay on it."""
+"""Additions to MkDocs: pictures that follow the mode of the site, and links that stay on it."""
 
 import pathlib
 import re

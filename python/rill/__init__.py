@@ -3,7 +3,7 @@
     model = rill.load("vad.nnef.tgz", symbols={"B": 1})
     speech = model(audio)                       # the whole utterance
     stream = model.pulse("S", 1600)             # 100 ms at a time
-    speech = stream.push(audio[:, :4000]) # any number of samples; returns the ready frames
+    speech = stream.push(audio[:, :4000])       # any number of samples; returns the ready frames
     tail = stream.finish()
 
 Arrays are NumPy arrays, or objects with ``__dlpack__`` or ``__array__``. Failures are exceptions of

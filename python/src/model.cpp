@@ -281,7 +281,7 @@ void define_model(nb::module_& module) {
           "outputs", [](const Model& model) { return io_list(model.get(), RILL_OUTPUT); },
           "List (name, type, extents, text, scale, zero point) of each output.")
       .def("symbols", &symbols, "List the symbols that are free.")
-      .def("properties", &properties, "Tell the properties of the file by key.")
+      .def("properties", &properties, "Return the properties of the file by key.")
       .def("with_symbols", &with_symbols, nb::arg("settings"),
            "Replace symbols by numbers or expressions, in a copy.")
       .def("with_shapes", &with_shapes, nb::arg("shapes"),

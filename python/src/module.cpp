@@ -48,9 +48,9 @@ NB_MODULE(_rill_of_main, module) {
         return names;
       },
       "Name every way to fail.");
-  module.def("version", &rill_version, "Tell the version: \"0.1.0\".");
-  module.def("build_info", &rill_build_info, "Tell compiler, build type and operators.");
-  module.def("cpu", &rill_cpu, "Tell the SIMD tier of plans that are made now.");
+  module.def("version", &rill_version, "Return the version: \"0.1.0\".");
+  module.def("build_info", &rill_build_info, "Return compiler, build type and operators.");
+  module.def("cpu", &rill_cpu, "Return the SIMD tier of plans that are made now.");
 }
 
 /// The entry of the extension. All interpreters of a process share nanobind's data, so a second one

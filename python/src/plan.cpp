@@ -291,8 +291,8 @@ void define_plan(nb::module_& module) {
           "outputs", [](const Plan& plan) { return io_list(plan, RILL_OUTPUT); },
           "List (name, type, shape, text, scale, zero point, axis that streams or -1) of each "
           "output.")
-      .def("streams", &stream_list, "Tell how each output streams.")
-      .def("memory", &memory, "Tell the bytes of weights, states, scratch, inputs and outputs.")
+      .def("streams", &stream_list, "Return how each output streams.")
+      .def("memory", &memory, "Return the bytes of weights, states, scratch, inputs and outputs.")
       .def("properties", &properties, "List the properties of the model by key.")
       .def("nodes", &nodes, "List (name, operator) of each node that a step runs.")
       .def("profile", &profile, nb::arg("seconds"), nb::arg("most_runs"),

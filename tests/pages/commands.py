@@ -23,6 +23,7 @@ CELL = "tests/pages/cell.onnx"
 PAGES = {
     "README.md": {"model.nnef.tgz": MODEL, "io.npz": BUNDLE, "vad.onnx": CELL},
     "docs/browser.md": {"vad.nnef.tgz": MODEL},
+    "docs/checking.md": {"model.nnef.tgz": MODEL, "io.npz": BUNDLE},
     "docs/compiled.md": {"kws.nnef.tgz": MODEL, "vad.nnef.tgz": SPEECH, "x.npz": BUNDLE, "y.npz": BUNDLE,
                          "tcn.nnef.tgz": "tests/models/ds_cnn/model.nnef.tgz"},
     "docs/index.md": {"vad.nnef.tgz": SPEECH},

@@ -116,7 +116,7 @@ typedef enum rill_dir RILL_ANY_INT {
   RILL_OUTPUT = 1 /**< the outputs */
 } rill_dir;
 
-/* ---- library -------------------------------------------------------------------------------- */
+/** @name Library */ /** @{ */
 
 /** Return the RILL_ABI that the library was built with. */
 RILL_API uint32_t rill_abi(void);
@@ -169,8 +169,8 @@ RILL_API void rill_set_log(rill_log_fn log, void* user, rill_log_level level);
 RILL_API rill_status rill_set_cpu_limit(const char* tier);
 /** Return the tier that a plan prepared now would use. */
 RILL_API const char* rill_cpu(void);
-
-/* ---- model ---------------------------------------------------------------------------------- */
+/** @} */
+/** @name Model */ /** @{ */
 
 /** Limits of a file. 0 stands for the default, which is far above real models. */
 typedef struct rill_load_opts {
@@ -332,8 +332,8 @@ RILL_API rill_status rill_model_property(const rill_model* model, size_t index,
 /** Find a property by key. Errors: RILL_E_ARG if there is none. */
 RILL_API rill_status rill_model_property_find(const rill_model* model, const char* key,
                                               rill_property* property);
-
-/* ---- plan ----------------------------------------------------------------------------------- */
+/** @} */
+/** @name Plan */ /** @{ */
 
 /** Options of rill_prepare. */
 typedef struct rill_plan_opts {
@@ -439,8 +439,8 @@ RILL_API rill_status rill_plan_memory(const rill_plan* plan, rill_memory_info* i
  *  which a step runs them. Fused nodes count as one. Both become null past the last one. */
 RILL_API rill_status rill_plan_node(const rill_plan* plan, size_t index, const char** name,
                                     const char** op);
-
-/* ---- session -------------------------------------------------------------------------------- */
+/** @} */
+/** @name Session */ /** @{ */
 
 /** Elements in memory with type, shape and strides. */
 struct rill_view {
@@ -604,8 +604,8 @@ RILL_API rill_status rill_state_load(rill_session* session, const void* bytes, s
  *  Errors: RILL_E_ARG, _SHAPE, _DTYPE naming the view; RILL_E_STATE for a pulsed plan. */
 RILL_API rill_status rill_run(rill_session* session, const rill_view* inputs, size_t input_count,
                               const rill_view* outputs, size_t output_count) RILL_REAL_TIME;
-
-/* ---- threads -------------------------------------------------------------------------------- */
+/** @} */
+/** @name Threads */ /** @{ */
 
 /* Several threads can share large plan steps, typical of whole runs: rows or columns of matmuls and
  * convolutions, entries of a batch, rows of normalisations. The outputs have the same bits for any
@@ -642,7 +642,7 @@ RILL_API void rill_threads_free(rill_threads* threads);
  *  Real-time: no. A step with threads allocates nothing, but wakes sleeping threads by system calls
  *  and waits for them: not for audio callbacks. Errors: RILL_E_ARG, RILL_E_NOMEM. */
 RILL_API rill_status rill_session_set_threads(rill_session* session, const rill_threads* threads);
-
+/** @} */
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

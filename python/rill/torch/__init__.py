@@ -2,8 +2,8 @@
 
     report = rill.torch.export(module, example, dynamic={"x": {0: "B", 1: "S"}}, stream="S",
                                path="model.nnef.tgz")
-    print(report) # the comparisons, what cannot stream, and which line to change stream =
-    report.model.bind(B=1).pulse("S", 8)
+    print(report)                               # the comparisons, and the lines that cannot stream
+    stream = report.model.bind(B=1).pulse("S", 8)
 
 Needs PyTorch, and torch_to_nnef or onnx and onnxscript: ``pip install rill[torch]``. From a terminal:
 ``python -m rill.torch package.module:factory``.
