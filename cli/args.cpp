@@ -118,17 +118,19 @@ void build(Parser* parser, Flavor flavor) {
   parser->common.flavor = flavor;
   const bool tract = flavor == Flavor::kTract;
   app.name(tract ? "rill-tract" : "rill");
-  app.description(
-      str_cat("Load an NNEF or ONNX model, look at it, run it, stream it.\n",
-              tract ? "Options before the subcommand make the model; those after it, the run."
-                    : "Options of the model may stand before the subcommand or after it."));
-  if (!tract) {
-    app.footer(
-        "Examples:\n"
+  const char* head = "Load an NNEF or ONNX model, look at it, run it, stream it.\n";
+  if (tract) {
+    app.description(
+        str_cat(head, "Options before the subcommand make the model; those after it, the run."));
+  } else {
+    app.description(str_cat(
+        head,
+        "\nExamples:\n"
         "  rill model.nnef.tgz dump\n"
         "  rill vad.onnx --feedback hn=h --feedback cn=c dump --nnef vad.nnef.tgz\n"
         "  rill model.nnef.tgz --set B=1 --pulse S=8 compile -o model.rill\n"
-        "`rill help SUBCOMMAND` lists the options of one, with an example.");
+        "`rill help SUBCOMMAND` lists the options of one, with an example.\n"
+        "\nOptions of the model may stand before the subcommand or after it."));
   }
   app.set_help_flag("-h,--help", "print this");
   // An argument that begins with a slash is a path, on Windows too.

@@ -145,7 +145,7 @@ Status Pipeline::load_with_facts() {
 Status Pipeline::load() {
   if (common_.file.empty()) {
     return fail(Code::kArg, "Model argument required for subcommand ", common_.demands.command)
-        .hint("Name a .nnef.tgz, .nnef.tar, folder or graph.nnef before the subcommand");
+        .hint("Name an archive, .onnx or .rill file, a folder or graph.nnef before the subcommand");
   }
   std::error_code error;
   if (!std::filesystem::exists(common_.file, error)) {
