@@ -289,7 +289,7 @@ void add(ViewOptions* o, std::vector<Option>* out) {
           {"--plan", kOnDump | kOfPlanFiles, &o->plan, "show the plan, step by step"},
           {"--tmp-mem-usage", kOnTract, &o->tmp_mem_usage,
            "print the bytes of live wires at each node"},
-          {"--mm", kOnTract, &o->mm, "report on matrix products"},
+          {"--mm", kOnTract, &o->mm, "report on matmuls"},
           {"--info", kOnTract, &o->info, "print details of operators"},
           {"-s,--summary", kOnDump, &o->summary, "print inputs, outputs and operators"},
           json_option(o),

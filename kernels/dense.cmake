@@ -1,4 +1,4 @@
-# Families on dense f32 arrays: matrix products, depthwise convolutions, pools, recurrent loops.
+# Families on dense f32 arrays: matmuls, depthwise convolutions, pools, recurrent loops.
 
 rill_kernels(half TIERS avx2 neon)
 rill_test(half_test SOURCES half/half_test.cpp DEPENDS rill_kernels LABELS kernels)

@@ -14,7 +14,7 @@ static_assert(std::endian::native == std::endian::little, "plan files are little
 
 using Kind = DimAtom::Kind;
 
-// No expression that is of use has more values waiting, or more of anything.
+// Useful expressions need a smaller stack and shorter lists.
 constexpr size_t kMostWaiting = 64;
 constexpr int kMostCodes = 4096;
 // The most terms that the expressions of a record may expand to. A product of sums has as many

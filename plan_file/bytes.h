@@ -44,7 +44,7 @@ class RecordReader : public Record {
   Extent extent();
 
  private:
-  int64_t terms_ = 0;  ///< that were made of the expressions so far
+  int64_t terms_ = 0;  ///< of the expressions so far
 };
 
 }  // namespace rill::plan_file

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kAlign = 64;
 /// The least alignment of the caller's memory.
 constexpr int64_t kAlignOfCallers = 16;
-/// Bytes of tables that are looked through; steps may share them.
+/// Most bytes of tables that the check reads; steps may share tables.
 constexpr int64_t kMostTableBytes = int64_t{1} << 28;
 /// Multiply-adds that take as long as an element that is touched.
 constexpr int64_t kMultiplyAdds = 8;
@@ -76,7 +76,7 @@ class Checker {
   const std::byte* contents(const Region& region);
   void work(Checked turns) { work_ = (turns + work_).at_most(INT64_MAX); }
   void scratch(const StepParts& parts, int64_t bytes, int64_t turns) {
-    require(bytes >= 0, "a step has less than no scratch memory");
+    require(bytes >= 0, "a step has a negative size of scratch memory");
     if (bytes <= 0 || why_ != nullptr) return;
     touches(region<std::byte>(parts.scratch).over(bytes).aligned(kAlign), true, turns);
     require(parts.most < 2 || bytes <= plan_.part_scratch_bytes, "parts have too little scratch");
@@ -117,7 +117,7 @@ class Checker {
               "an output is missing");
       if (why_ != nullptr) return false;
     }
-    // Each has its own bytes, so that to begin with them takes as long as the state is large.
+    // Buffers do not overlap, so that a reset takes time linear in the state.
     return require(kept <= plan_.state_bytes, "buffers of the state overlap");
   }
   bool ios(const List<PlanIo>& all, BufferKind kind) {
@@ -200,7 +200,7 @@ class Checker {
       if (why_ != nullptr) return false;
       kept += checked(state.value.volume()) * dtype_size(state.value.dtype);
     }
-    // To save them takes as long as the state is large.
+    // States do not overlap, so that saving takes time linear in the state.
     return require(kept <= plan_.state_bytes, "states overlap");
   }
 
@@ -280,7 +280,7 @@ void Checker::touches(const Region& region, bool writes, int64_t turns) {
   }
   const int64_t first = *from;
   const int64_t end = *to;
-  // No loop of a step gives an element twice: one that does nothing else takes any time at all.
+  // A step that wrote an element repeatedly could loop for any time within small buffers.
   const Checked places = checked(region.last) - region.first + 1;
   if (!require(!writes || checked(region.visits) <= places, "a step writes an element twice")) {
     return;
@@ -299,7 +299,7 @@ void Checker::touches(const Region& region, bool writes, int64_t turns) {
           "a step writes to a constant or an input");
   int64_t room = buffer.bytes;
   if (const Ring* ring = ring_of_[ref.buffer]) {
-    // The window moves on, as far as this, which is less than a lane.
+    // The window advances by at most this number of frames, less than a lane.
     const Checked moves = checked(ring->capacity) - ring->history - ring->pulse;
     room = (checked(room) - moves * ring->row_bytes).at_most(room);
     require(ring->row_bytes % region.align == 0, "a step refers to the middle of an element");

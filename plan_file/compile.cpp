@@ -27,8 +27,8 @@ Result<std::shared_ptr<const Plan>> plan_for(const kernels::Target& target, cons
   return prepare(graph, options);
 }
 
-/// Make the plan of a target, named after the least CPU that runs it: a plan without products of
-/// bytes runs without their instructions. One plan is in memory at a time.
+/// Make the plan of a target, named after the least CPU that runs it: a plan without int8 dot
+/// products runs on CPUs without these instructions. One plan is in memory at a time.
 Result<TargetPlan> plan_of_target(const kernels::Target& target, const Graph& graph,
                                   std::span<const OpModule* const> modules,
                                   const CompileOptions& options, WeightChoice* weights) {

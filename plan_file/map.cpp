@@ -23,7 +23,7 @@ Status unreadable(const std::string& path) {
   return fail(Code::kIo, "cannot read: ", std::strerror(errno)).at(path, 0);
 }
 
-/// Memory that begins where the format wants it to.
+/// Return memory with the alignment of the format.
 std::shared_ptr<std::byte> aligned_memory(size_t bytes) {
   const auto room = (bytes / kAlign + 1) * kAlign;
   return {static_cast<std::byte*>(allocate_aligned(kAlign, room)), free_aligned};
@@ -86,7 +86,7 @@ Result<MappedFile> read_file(const std::string& path, int64_t most_bytes) {
     const ssize_t more = ::read(from.file, memory.get() + done, from.bytes - done);
     if (more < 0 && errno == EINTR) continue;
     if (more < 0) return unreadable(path);
-    // The file was cut meanwhile; its header shows that the rest is incomplete.
+    // The file was truncated meanwhile; its header shows that the rest is missing.
     if (more == 0) break;
     done += static_cast<size_t>(more);
   }

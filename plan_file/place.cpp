@@ -12,8 +12,8 @@
 namespace rill::plan_file {
 namespace {
 
-/// Return whether a file of this version has other records than its writer wrote. Of all others the
-/// header shows the fault.
+/// Return whether a file of this version has altered records. Faults of other files show in the
+/// header.
 bool is_altered(std::span<const std::byte> bytes) {
   Header header;
   if (bytes.size() < sizeof header) return false;
@@ -45,7 +45,7 @@ Result<OpenedAlone> place(std::span<const std::byte> bytes, std::shared_ptr<cons
   if (memory == nullptr) {
     return fail(Code::kNoMem, "no memory for a plan of ", placed.bytes, " bytes");
   }
-  // It contains no destructors.
+  // Nothing in it has a destructor.
   const std::shared_ptr<void> block(
       memory, [owner = std::move(owner)](void* own) { free_aligned(own); });
   refused = place_plan(bytes, {memory, static_cast<size_t>(room)}, runner, &placed);

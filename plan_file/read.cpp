@@ -191,7 +191,7 @@ Status read_notes(std::span<const std::byte> record, Plan* plan) {
   return {};
 }
 
-/// The header, once it is known to make sense; and its targets.
+/// A header that passed its checks, and its targets.
 struct Head {
   Header header{};
   std::vector<TargetEntry> targets;

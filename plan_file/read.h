@@ -31,7 +31,7 @@ struct OpenedPlan {
   std::string target;
   std::string audit;                 ///< report of an audit before the file was written, or empty
   std::string weights;               ///< report on the weights, or empty
-  std::vector<std::string> targets;  ///< all that the file has
+  std::vector<std::string> targets;  ///< all targets of the file
   std::vector<Property> properties;  ///< of the model, in the order of their keys
 };
 

@@ -13,7 +13,7 @@
 namespace rill::plan_file {
 namespace {
 
-/// Copies the bytes of a file to where a map has them.
+/// Copy the bytes of a file to memory with the alignment of a map.
 Result<MappedFile> aligned(std::span<const std::byte> file) {
   const size_t room = std::max<size_t>(1, (file.size() + kAlign - 1) / kAlign) * kAlign;
   auto* const memory = static_cast<std::byte*>(allocate_aligned(kAlign, room));
@@ -51,7 +51,7 @@ Status expect_same(const TargetPlan& each, const MappedFile& file,
                    std::span<const std::byte> mapped, Known known, const WriteOptions& options) {
   known.rank = [&](std::string_view target) { return target == each.target ? 0 : -1; };
   auto opened = open(file.bytes, file.owner, known, options.limits);
-  // Kernels of another CPU: its numbers can be checked here, though.
+  // The plan has kernels of another CPU, but its numbers can be checked here.
   if (!opened.ok() && opened.error().code == Code::kUnsupported) {
     return check(*each.plan, options.limits).status();
   }

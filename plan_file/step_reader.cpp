@@ -7,7 +7,7 @@
 namespace rill::plan_file {
 namespace {
 
-// Of arguments that are lists; those of models have some hundreds at most.
+// The most elements of an argument that is a list; lists of models have some hundreds.
 constexpr int64_t kMostElementsOfLists = 1 << 16;
 
 template <class T>

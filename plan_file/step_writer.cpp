@@ -71,7 +71,7 @@ void StepWriter::steps(const List<Step>& all) {
     to_.number(step.parts.units);
     to_.number(step.parts.most);
     ref(step.parts.scratch);
-    // Writing changes nothing.
+    // `describe` changes nothing when it writes.
     step.kind->describe(const_cast<void*>(step.args), *this);
   }
 }

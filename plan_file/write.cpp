@@ -169,7 +169,7 @@ RecordWriter notes_of(const Plan& plan, std::span<const OpModule* const> modules
   return out;
 }
 
-/// No bytes for no properties.
+/// Return the record of the properties; no bytes if there are none.
 RecordWriter record_of(const std::vector<Property>& properties) {
   RecordWriter out;
   if (properties.empty()) return out;

@@ -137,7 +137,7 @@ class Builder final : public PulseBuilder {
     OutletId wire;
     StreamFact stream;  ///< of the wire as it is
     Kind kind = Kind::kPlain;
-    int64_t skipped = 0;  ///< frames that are cut off its front
+    int64_t skipped = 0;  ///< leading frames that are cut off
   };
 
   /// A stream whose own frames pad it, before these are laid out.
@@ -146,7 +146,7 @@ class Builder final : public PulseBuilder {
     StreamFact stream;  ///< of the source, where none of its frames waits
     EdgePadding padding;
     int64_t held = 0;                 ///< frames to wait, for the end to be known in time
-    std::vector<int64_t> known = {};  ///< positions from which on the first frames are valid
+    std::vector<int64_t> known = {};  ///< positions from which the first frames are valid
     int64_t out_delay = 0;            ///< of the wire that has them laid out
 
     /// Return the delay if no frame waits for another one.
@@ -159,7 +159,7 @@ class Builder final : public PulseBuilder {
     StreamFact stream;  ///< of the source
     OutletId frames;
     int64_t count = 0;
-    std::vector<int64_t> known = {};  ///< positions from which on they are valid; empty: from 0 on
+    std::vector<int64_t> known = {};  ///< positions from which they are valid; empty: from 0
     int64_t out_delay = 0;            ///< of the wire that has them laid out
 
     /// Return the delay of the joined stream without its laid-out first frames.
@@ -179,9 +179,9 @@ class Builder final : public PulseBuilder {
     int slot = 0;
     int axis = 0;
     int64_t delay = 0;           ///< where no frame waits
-    std::vector<int64_t> known;  ///< positions from which on the first frames are valid
+    std::vector<int64_t> known;  ///< positions from which the first frames are valid
     bool rising = false;         ///< a later one of these may become valid later
-    int64_t settled = 0;         ///< no frame that is read becomes valid behind this position
+    int64_t settled = 0;         ///< no frame that is read becomes valid after this position
     int64_t out_delay = 0;
     std::optional<StreamWindow> window;  ///< of the first part
     int64_t laid = 0;                    ///< ... and its delay where none waits
@@ -199,7 +199,7 @@ class Builder final : public PulseBuilder {
   struct Early {
     int64_t count = 0;
     std::vector<OutletId> inputs;    ///< the node's inputs for these frames
-    std::optional<OutletId> laid;    ///< or: the input that `frames` take the place of
+    std::optional<OutletId> laid;    ///< or: the input that `frames` replace
     OutletId frames;
     int64_t cut = 0;                 ///< number of first output frames to drop
   };

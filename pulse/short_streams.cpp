@@ -74,8 +74,8 @@ class Changes {
     return next;
   }
 
-  int64_t settled = 0;    ///< from here on the pattern repeats for ever
-  bool complete = false;  ///< all has been seen
+  int64_t settled = 0;    ///< the pattern repeats from here
+  bool complete = false;  ///< every change has been found
 
  private:
   static constexpr size_t kMostWork = size_t{1} << 22;

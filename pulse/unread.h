@@ -15,7 +15,7 @@ struct Read {
   int64_t stride = 1;
   int64_t offset = 0;
   int64_t divisor = 1;
-  int64_t least = 0;  ///< no frame in front of this one is read, whatever n is
+  int64_t least = 0;  ///< no earlier frame is read, whatever n is
 };
 
 /// Return the number of leading output frames without a reader, for every node, such as before a

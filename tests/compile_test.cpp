@@ -216,7 +216,7 @@ TEST_F(Compile, RefusesWhatItCannotDoAndWritesNothing) {
   opts_.keep_count = 1;
   expect_refused(RILL_E_ARG, "keep nobody: no node of this name has weights");
   opts_.keep_count = 2;
-  expect_refused(RILL_E_ARG, "no name of node 1");
+  expect_refused(RILL_E_ARG, "no name at index 1");
   opts_.keep = nullptr;
   expect_refused(RILL_E_ARG, "no names of the nodes");
   opts_ = {};

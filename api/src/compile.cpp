@@ -40,7 +40,7 @@ Result<rill::WeightChoice> choice_of(const rill_compile_opts& opts) {
     out.format = *format;
   }
   for (size_t i = 0; i < opts.keep_count; ++i) {
-    if (!opts.keep[i]) return rill::fail(Code::kArg, "keep: no name of node ", i);
+    if (!opts.keep[i]) return rill::fail(Code::kArg, "keep: no name at index ", i);
     out.kept.emplace(opts.keep[i]);
   }
   return out;

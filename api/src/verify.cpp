@@ -34,7 +34,7 @@ rill_status check_check_opts(const rill_check_opts* opts) {
   const rill_status known = check_size(opts, "rill_check_opts");
   if (known != RILL_OK) return known;
   if (!(opts->absolute >= 0) || !(opts->relative >= 0)) {
-    return refuse(RILL_E_ARG, "rill_check: a difference below 0 is allowed");
+    return refuse(RILL_E_ARG, "rill_check: expected tolerances of 0 or more");
   }
   if (opts->expected_count > 0 && !opts->expected) {
     return refuse(RILL_E_ARG, "rill_check: no views of the expected outputs");

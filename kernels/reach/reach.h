@@ -19,7 +19,7 @@ struct ReachRun {
 struct ReachCase {
   std::string family;  ///< "matmul"
   std::string shape;   ///< "8x96x288"
-  double flops = 0;    ///< 0 where arithmetic is not what counts
+  double flops = 0;    ///< 0 if memory alone bounds the time
   int64_t bytes = 0;   ///< read and written
   /// The kernel of the list for a tier that this CPU has.
   std::function<ReachRun(Tier)> make;
@@ -33,7 +33,7 @@ struct Reach {
   std::string kernel;
   Tier tier = Tier::kScalar;
   double ns = 0;        ///< of a call, the least of many
-  double gflops = 0;    ///< 0 where arithmetic is not what counts
+  double gflops = 0;    ///< 0 if memory alone bounds the time
   double gbytes = 0;    ///< GB/s
   double bound_ns = 0;  ///< the best time that the peak of its tier, or the bandwidth, allows
   std::string bound;    ///< which of them: "FMA", "L1", ...

@@ -42,7 +42,7 @@ uint32_t byte_at(std::span<const std::byte> bytes, size_t i) {
   return std::to_integer<uint32_t>(bytes[i]);
 }
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are read as they lie");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the tables are for little-endian words");
 
 uint32_t word_at(std::span<const std::byte> bytes, size_t i) {
   uint32_t word = 0;

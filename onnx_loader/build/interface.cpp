@@ -241,9 +241,8 @@ void Loader::compare(const ValueInfo& info, const Fact& fact) {
   for (const DimProto& dim : info.shape) {
     stated.push_back(dim.value ? str_cat(*dim.value) : std::string(dim.param));
   }
-  warn(str_cat("The file says that \"", info.name, "\" is ", join(stated, ","), " of ",
-               onnx_type_name(info.type), "; from the inputs it follows that it is ", fact,
-               ", which counts"));
+  warn(str_cat("The file declares \"", info.name, "\" as ", join(stated, ","), " of ",
+               onnx_type_name(info.type), "; rill uses ", fact, ", which the inputs imply"));
 }
 
 }  // namespace rill::onnx

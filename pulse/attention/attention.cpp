@@ -45,8 +45,8 @@ int streaming_axes(const Fact& fact, std::string_view symbol) {
                                         [&](const Dim& dim) { return dim.mentions(symbol); }));
 }
 
-/// The product that uses weights of frames against frames: which operand these are, and the
-/// letters.
+/// The matmul that reads weights of frames against frames: their operand, and the letters of the
+/// axes.
 struct Use {
   int weights = -1;
   char query = 0;
@@ -103,10 +103,10 @@ std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_
   return use;
 }
 
-// Limits are looked for at each of them; models have some tens.
+// The search for limits visits each of these nodes; models have some tens.
 constexpr size_t kMostInside = 1024;
 
-/// Makes the body of one attention: all that leads from wires of one streaming axis to the product.
+/// Makes the body of one attention: the nodes from wires with one streaming axis to the product.
 class Gatherer {
  public:
   Gatherer(const Graph& graph, std::string_view symbol) : graph_(graph), symbol_(symbol) {}
@@ -153,7 +153,7 @@ class Gatherer {
     return std::shared_ptr<const Graph>(body);
   }
   std::vector<OutletId> inputs() const { return {outside_.begin(), outside_.end()}; }
-  /// The sources of the body that stand for wires which may hold numbers that hide keys.
+  /// Return the sources of the body whose wires may hold numbers that hide keys.
   std::vector<OutletId> large() const {
     std::vector<OutletId> out;
     for (const OutletId& outlet : outside_) {
@@ -179,8 +179,8 @@ class Gatherer {
     return {};
   }
 
-  /// Return whether a wire may hold numbers that hide keys: elementwise operators make it of a
-  /// constant that does. Values of the app's inputs count as scores.
+  /// Return whether a wire may hold numbers that hide keys: it is computed elementwise from a
+  /// constant with such a number. Values of the app's inputs count as scores.
   bool may_hide(OutletId outlet) const {
     const auto hides = [&](int id) {
       const TensorPtr constant = constant_of(*graph_.node(id).op);

@@ -9,8 +9,8 @@ namespace rill::pulse {
 /// rule of their own, because only their masks bound the frames that they hold.
 Graph gather_attention(Graph whole, std::string_view symbol);
 
-/// Add what must not be negative where attention is gathered: of no keys at all a whole run gives
-/// zeros, and a stream what it gives for keys that are hidden.
+/// Add expressions that must not be negative, so that a query never meets a stream without keys: a
+/// whole run then gives zeros, but a stream the result for hidden keys.
 void add_keys(const Graph& gathered, std::vector<Dim>* non_negative);
 
 /// Attention over a stream, while its graph is being pulsed: queries meet the keys that masks show
@@ -22,7 +22,7 @@ void add_keys(const Graph& gathered, std::vector<Dim>* non_negative);
 struct Attention final : OpBase<Attention> {
   std::shared_ptr<const Graph> body;
   std::vector<OutletId> large;  ///< inputs of the body made with numbers that hide keys
-  int64_t weights = 0;          ///< which operand of the product is made of frames against frames
+  int64_t weights = 0;          ///< the operand of the product with axes of queries and of keys
   char query = 't';             ///< the letters of the product for queries and for keys
   char key = 's';
 

@@ -52,7 +52,7 @@ class Streamed {
     std::vector<OutletId> operands(2);
     OutletId& weighed = operands[static_cast<size_t>(weights)];
     RILL_ASSIGN(weighed, emit(used, square));
-    // Scores of keys outside the stream may be anything, and no softmax has hidden them.
+    // Scores of keys outside the stream may have any value, and no softmax has hidden them.
     if (!normalised_ || band.zeroed) {
       RILL_ASSIGN(weighed, mask_keys(weighed, square, true));
     }
@@ -70,7 +70,7 @@ class Streamed {
  private:
   using Key = std::pair<OutletId, Square>;
 
-  /// Find which inputs bring queries, and which keys.
+  /// Find the inputs that hold queries, and those that hold keys.
   Status ask(OutletId used, Square square) {
     std::vector<Key> open{{used, square}};
     while (!open.empty()) {
@@ -110,7 +110,7 @@ class Streamed {
     return -1;
   }
 
-  /// Bring keys to one delay; their ends are known before what follows them goes by.
+  /// Align the keys to one delay, at which their end is known before later frames arrive.
   Status gather_inputs() {
     for (const auto& [key, unused] : asked_) {
       const auto& [outlet, at] = key;
@@ -171,7 +171,7 @@ class Streamed {
   }
 
   /// The keys that queries see, by the number of a query. Where keys and queries run at different
-  /// rates, positions are compared on a clock that has a place for each.
+  /// rates, positions are compared on a clock with a tick for each.
   Result<Band> find_band(OutletId used, Square square) const {
     const int64_t fewer = fewer_keys(body_.fact(used), square);
     if (layout_.rates.alike()) {
@@ -216,7 +216,8 @@ class Streamed {
     return shape;
   }
 
-  /// Wire what stands for an outlet of the body, after what it is made of: bodies may be deep.
+  /// Emit the wires that an outlet of the body needs, then the outlet itself. A loop, not a
+  /// recursion, since bodies may be deep.
   Result<OutletId> emit(OutletId outlet, Square at) {
     std::vector<Key> open{{outlet, at}};
     while (!open.empty()) {
@@ -476,10 +477,10 @@ class Streamed {
   OutletId values_;
   bool normalised_ = false;  ///< over the keys
   bool of_values_ = false;   ///< the emitted wires are values, not weights
-  int64_t ready_ = 0;        ///< the pulse from which on all inputs that do not stream are valid
+  int64_t ready_ = 0;        ///< the first pulse at which all static inputs are valid
   Layout layout_;
-  bool behind_ = false;         ///< a shift knows no keys that follow a query
-  std::optional<Dim> nearest_;  ///< where the distance 0 lies among all of the whole
+  bool behind_ = false;         ///< a shift has no distances of keys after a query
+  std::optional<Dim> nearest_;  ///< the index of distance 0 among those of the whole run
   std::map<Key, int> asked_;
   std::map<Key, Input> inputs_;
   std::map<Key, OutletId> done_;

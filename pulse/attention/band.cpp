@@ -19,12 +19,12 @@ constexpr int64_t kMostQueries = int64_t{1} << 20;
 struct Piece {
   int64_t from = 0;
   bool seen = true;
-  bool counts = true;  ///< it has a finite score, if it is not seen
-  bool weighs = true;  ///< nothing takes its weight away behind the softmax
+  bool counts = true;  ///< its score is finite, even if it is not seen
+  bool weighs = true;  ///< no limit after the softmax removes its weight
 };
 
-/// Combines all limits, query by query. `abstracts`: of the limits, then of those behind the
-/// softmax. A limit whose abstract value is unknown lets every key through.
+/// Combines all limits, query by query. `abstracts`: the abstract values of the limits, then of
+/// those after the softmax. A limit whose abstract value is unknown lets every key through.
 class Seen {
  public:
   Seen(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
@@ -35,7 +35,7 @@ class Seen {
         abstract_math_(abstracts),
         keys_(keys) {}
 
-  /// The pieces of keys 0 to `keys`; false where that takes too much.
+  /// Compute the pieces of keys 0 to `keys`; return false if that takes too much work.
   bool pieces(int64_t query, std::vector<Piece>* out) {
     rows_.clear();
     for (const auto* all : {&limits_, &behind_}) {
@@ -84,7 +84,7 @@ class Seen {
     return out;
   }
 
-  /// Drop the values of a row at distances at which they need not recur from query to query.
+  /// Drop the values of a row at distances beyond which they may differ from query to query.
   static void forget(const AbstractValue& abstract, int64_t query, KeyRuns* row) {
     const int64_t begin = abstract.is_known_before() ? 0 : query - abstract.apart + 1;
     const int64_t end = abstract.is_known_behind() ? INT64_MAX : query + abstract.apart;
@@ -131,8 +131,8 @@ class Seen {
   std::vector<KeyRuns> rows_;
 };
 
-/// Return whether a query of some stream sees no key, and keys that a finite number hides count
-/// then: they have weight, or keep others from giving NaN. The last key is `last`, or a later one.
+/// Return whether a query of some stream may see no key while a finite number hides some. Such keys
+/// then have weight, or keep the softmax from giving NaN. The last key is `last` or a later one.
 bool sees_nothing(const std::vector<Piece>& pieces, int64_t last) {
   bool left = false;
   bool infinite = false;
@@ -147,9 +147,10 @@ bool sees_nothing(const std::vector<Piece>& pieces, int64_t last) {
   return weighs || (left && infinite);
 }
 
-/// Drops the limits that a row may break in which every key is hidden. `limits` go from the softmax
-/// inwards. A limit that hides with a finite number does not hide where all other keys are at minus
-/// infinity, and neither does what lies further in than a finite number that replaces scores.
+/// Drop the limits that do not hold in a row whose keys are all hidden. `limits` are ordered from
+/// the softmax to the scores. A limit that hides with a finite number hides nothing if all other
+/// keys are at minus infinity; neither does a limit closer to the scores than a finite number that
+/// replaces them.
 void keep_infinite(std::vector<Limit>* limits) {
   limits->erase(
       find_if(*limits, [](const Limit& limit) { return limit.finite && limit.replaces(); }),
@@ -161,7 +162,7 @@ void keep_infinite(std::vector<Limit>* limits) {
   }
 }
 
-/// Return whether some keys are hidden by numbers that are finite.
+/// Return whether finite numbers hide some keys.
 bool hides_by_numbers(const std::vector<Limit>& limits) {
   for (const Limit& each : limits) {
     const bool limits_range = each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;
@@ -170,7 +171,7 @@ bool hides_by_numbers(const std::vector<Limit>& limits) {
   return false;
 }
 
-/// The keys that are seen, found query by query.
+/// Finds the visible keys of each query.
 class Search {
  public:
   Search(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
@@ -219,7 +220,7 @@ class Search {
       }
     }
     for (size_t phase = 0; phase < phases; ++phase) {
-      // A query that sees no key at all gives NaN, whatever it has.
+      // A query that sees no key gives NaN for any range of keys.
       if (first[phase] == INT64_MAX) first[phase] = last[phase] = 0;
       // Beyond `apart_` from the diagonal the masks are constant, so the band is unbounded there.
       band_.first[phase] = first[phase] <= -apart_ ? INT64_MIN : first[phase];
@@ -227,8 +228,8 @@ class Search {
     }
   }
 
-  /// Find the unsettled keys that queries see from ever farther away. All later queries see those
-  /// that the last queries see. False if that takes too much.
+  /// Find the first keys of the stream that queries see at any distance. The last queries of the
+  /// search stand for all later ones. Return false if that takes too much work.
   bool find_sinks(Seen* seen, int64_t queries) {
     std::vector<Piece> pieces;
     for (int64_t query = queries - band_.period; settled_ > 0 && query < queries; ++query) {
@@ -270,7 +271,7 @@ class Reading {
       : positions_(*positions), period_(period), numbers_(hides_by_numbers(limits)) {}
 
   bool is_told(const Limit& limit) const { return is_told(limit, false); }
-  /// A factor that is known on one side of the diagonal only is no mask on the other: keys may have
+  /// A factor that is known on one side of the diagonal does not mask the other side: keys may have
   /// weight there. But a finite number that hides keys may make all keys count, so a limit next to
   /// one must be known on both sides.
   bool is_read(const Limit& limit) const {
@@ -323,7 +324,7 @@ void keep_read(const Reading& reading, bool by_frames, std::vector<Limit>* limit
   std::erase_if(*limits, unread);
 }
 
-/// The keys that the masks on one way let through.
+/// Return the keys that the masks on one path show.
 Band band_of(const Graph& graph, const Limits& found, int64_t fewer, std::string_view symbol) {
   Positions positions(graph, symbol);
   std::vector<Limit> limits = found.all;
@@ -355,7 +356,7 @@ Band band_of(const Graph& graph, const Limits& found, int64_t fewer, std::string
   return band;
 }
 
-/// The keys that one of two lets through.
+/// Return the keys that either of two bands shows.
 Band either(const Band& a, const Band& b) {
   Band out = a;
   out.period = std::lcm(a.period, b.period);

@@ -15,20 +15,20 @@ struct Band {
   int64_t period = 1;
   std::vector<int64_t> first;  ///< INT64_MIN: all that went before
   std::vector<int64_t> last;   ///< INT64_MAX: all that will follow
-  /// The first keys of the stream, which queries may see however far away they are: `first` and
+  /// The number of first keys of the stream that queries may see at any distance; `first` and
   /// `last` leave them out.
   int64_t sinks = 0;
   /// The last sink that each of the first `sinks` queries sees, -1 for none
   std::vector<int64_t> last_sink;
-  /// A query that may see no key while a finite number hides them: it sees them all then.
+  /// A query whose keys may all be hidden by a finite number; it then weighs all keys alike.
   std::optional<int64_t> blind;
   /// Whether weights are taken away behind the softmax: a query that sees no key, and gives NaN,
   /// may then have no weight where there is a key.
   bool zeroed = false;
-  /// Why the keys that queries see were not found, where they were not looked for to the end.
+  /// Why the search for visible keys ended early; empty if it did not.
   std::string gave_up;
   std::string unread;  ///< why a mask is unknown, for messages
-  /// The node that gives weights to keys however far away they are, for messages
+  /// The node that gives weight to keys at any distance, for messages
   std::string fading;
 };
 
@@ -43,9 +43,9 @@ struct Unlimited {
 std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most,
                                    std::string_view symbol);
 
-/// Find what the masks between scores and their use let through. `used`: the operand of the product
-/// with the values; `large`: inputs that may hold numbers which hide keys; `fewer`: by how many a
-/// stream that ends with a query may have less keys than queries. Without masks, all keys.
+/// Find the keys that the masks between the scores and their use show; all keys if there are no
+/// masks. `used`: the operand of the product with the values; `large`: inputs that may hold numbers
+/// which hide keys; `fewer`: how many keys a stream that ends with a query may lack.
 Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
              int64_t fewer, std::string_view symbol);
 

@@ -12,10 +12,11 @@
 namespace rill::pulse {
 namespace {
 
-/// Masks are looked through once for each case; models have up to some tens of heads.
+/// The search visits the masks once for each case; models have up to some tens of heads.
 constexpr size_t kMostCases = 64;
 
-/// Where a constant has each of its values first; empty where it has too many, or one only.
+/// Return the index of the first element with each value of a constant; empty if it has one value,
+/// or too many.
 std::vector<int64_t> places_of_values(const Tensor& tensor) {
   std::vector<int64_t> out;
   std::set<double> seen;
@@ -28,7 +29,7 @@ std::vector<int64_t> places_of_values(const Tensor& tensor) {
   return out.size() > 1 ? out : std::vector<int64_t>{};
 }
 
-/// A tensor of that shape, all of one of its elements.
+/// Return a tensor of the same shape, filled with one of its elements.
 TensorPtr all_of_element(const Tensor& tensor, int64_t element) {
   const auto number = element_as_double(tensor, element);
   if (!number.ok()) return nullptr;
@@ -40,7 +41,7 @@ TensorPtr all_of_element(const Tensor& tensor, int64_t element) {
   return made.ok() ? std::make_shared<const Tensor>(std::move(made).value()) : nullptr;
 }
 
-/// The part of a table with one index along each axis that is not cut.
+/// Return the part of a table at one index of each axis that is not cut.
 TensorPtr part_of_table(const Tensor& table, const std::set<int>& cut, int64_t which) {
   const auto all = cast(table, DType::kF64);
   if (!all.ok() || table.rank() > kCopyMaxRank) return nullptr;

@@ -8,7 +8,8 @@
 namespace rill::pulse {
 namespace {
 
-/// After how many queries what they see recurs; the period of a band may be a multiple of it.
+/// Return the number of queries after which the visible keys repeat; the period of a band may be a
+/// multiple of it.
 int64_t least_period(const Band& band) {
   const auto recurs = [&](size_t after) {
     for (size_t i = 0; i < band.first.size(); ++i) {
@@ -22,7 +23,7 @@ int64_t least_period(const Band& band) {
   return out;
 }
 
-/// The most queries that a stream may have, as asserted: the last one may look back at key 0.
+/// Return the asserted maximum number of queries of a stream: the last one may look back at key 0.
 std::optional<int64_t> most_of(const SymbolScope& scope, const Dim& queries) {
   int64_t high = 1;
   while (high <= (1 << 20) && !scope.proves_ge(Dim(high), queries)) high *= 2;
@@ -58,15 +59,16 @@ class Places {
  public:
   explicit Places(Layout* layout) : layout_(*layout) {}
 
-  /// The key that stands where a query does.
+  /// Return the key at the position of a query.
   int64_t at(int64_t query) const {
     return layout_.key_delay + query * layout_.rates.query / layout_.rates.key;
   }
-  /// The first key of the pulse that the query is in.
+  /// Return the first key of the pulse of a query.
   int64_t pulse_of(int64_t query) const {
     return (query + layout_.query_delay) / layout_.pulse * layout_.key_pulse;
   }
-  /// Let a query wait for a key. A longer delay leaves no query waiting that found its keys before.
+  /// Delay the queries until this one finds a key. A longer delay loses no key that was found
+  /// before.
   void wait(int64_t query, int64_t key) {
     while (key >= pulse_of(query) + layout_.key_pulse) ++layout_.query_delay;
   }
@@ -109,7 +111,7 @@ Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layo
   const auto waiting = static_cast<int64_t>(band.last_sink.size());
   if (waits) b.settles_at(waiting + layout->query_delay, p);
   int64_t back = 0;
-  int64_t most = 0;  // from a pulse that begins with the query
+  int64_t most = 0;  // of a pulse that begins with the query
   for (int64_t query = 0; query < cycle; ++query) {
     const int64_t first = places.at(query) + band.first[phase(query)];
     back = std::max(back, places.pulse_of(query) - first);

@@ -11,7 +11,7 @@ struct Layout {
   int64_t pulse = 0;      ///< queries
   int64_t key_pulse = 0;  ///< new keys
   int64_t keys = 0;       ///< all passing keys in memory: the new ones, and the kept ones
-  int64_t reserve = 0;    ///< more that pulses which begin elsewhere in the period would see
+  int64_t reserve = 0;    ///< additional keys for pulses that begin elsewhere in the period
   int64_t query_delay = 0;
   int64_t key_delay = 0;
   Dim length;  ///< of the keys
@@ -19,8 +19,8 @@ struct Layout {
   FirstKeys first;
 
   int64_t columns() const { return first.count() + keys; }
-  /// The number of distances from queries to keys; they are whole numbers from `least_distance()`
-  /// on.
+  /// Return the number of distances from queries to keys: consecutive integers, the first of which
+  /// is `least_distance()`.
   int64_t distances() const { return pulse + keys - 1; }
   int64_t least_distance() const { return 1 - keys - key_delay + query_delay; }
 };

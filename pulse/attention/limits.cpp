@@ -26,7 +26,7 @@ using Function = Course::Function;
 
 /// A finite number below this one in a mask is meant to hide keys: scores do not get that low.
 constexpr double kLittle = -50;
-/// Sums of weights have a few terms; a sum of more is taken for one that hides no key.
+/// Sums of weights have a few terms; a sum of more terms counts as one that hides no key.
 constexpr int kMostTerms = 64;
 
 /// Walks from the use of the weights up to the scores.
@@ -44,7 +44,8 @@ class Collector {
       weights_ = true;
       limits_ = std::move(term.limits);
       zeroed_ = std::move(term.zeroed);
-      // Weights of positions alone, as of a matrix with a band, are what they are.
+      // Weights that depend on positions alone, as those of a band matrix, hide keys where they are
+      // 0.
       if (is_positional(graph_, term.wire)) {
         limits_.push_back({term.wire, term.at, Limit::Kind::kNotZero});
       }
@@ -67,7 +68,7 @@ class Collector {
   using Squares = std::vector<Square>;
   using Place = std::pair<OutletId, Square>;
 
-  /// Weights that are added to others, and what hides keys of the sum.
+  /// A term of a sum of weights, and the limits of the sum.
   struct Term {
     OutletId wire;
     Square at;
@@ -92,7 +93,7 @@ class Collector {
     return course.is(Form::kNormalised) && contains(course.axes, axis);
   }
 
-  /// All that normalise over the keys on the way to a wire.
+  /// Return the nodes upstream of a wire that normalise over the keys.
   std::vector<Place> softmaxes(OutletId used, Square square) const {
     std::vector<Place> out;
     std::set<Place> seen;
@@ -142,13 +143,13 @@ class Collector {
     }
     if (course.is(Form::kNormalised)) {
       if (!normalises_over(at->column, course)) {
-        // Where it normalises what is minus infinity everywhere, there is NaN, which stays.
+        // A softmax over only -inf gives NaN, and NaN propagates.
         if (weights_) limits_.clear();
         return false;
       }
       // A second softmax gives weight to keys that the first one hides.
       if (!weights_) return false;
-      // The softmax runs over all keys that no mask in front of it hides.
+      // The softmax runs over all keys that no upstream mask hides.
       behind_ = std::exchange(limits_, {});
       weights_ = false;
       softmax_ = wire->node;
@@ -158,7 +159,8 @@ class Collector {
       return false;
     }
     if (!stays_hidden(node, static_cast<size_t>(next), *inner)) {
-      // Weights are what they are made of: a softmax in front of them runs over keys that it sees.
+      // The walk ends here, at weights that an upstream softmax computes from other keys too: no
+      // limit holds for those.
       if (weights_ && mixes_keys(*wire)) limits_.clear();
       by_frames_ |= !weights_ && holds_large(*wire);
       return false;
@@ -174,7 +176,8 @@ class Collector {
     return course.is(Function::kAdd) || course.is(Function::kSub);
   }
 
-  /// A sum of weights is nonzero if any term is: walk on into one term, and queue the other.
+  /// A sum of weights is nonzero if any term is: continue the walk in one term, and queue the
+  /// other.
   bool add_terms_of(const Node& node, const Squares& inner, OutletId* wire, Square* at) {
     if (++terms_seen_ > kMostTerms) {
       limits_.clear();
@@ -293,7 +296,7 @@ class Collector {
     return any_before(graph_, wire, large, through);
   }
 
-  /// Return whether a softmax in front of a wire sums over keys.
+  /// Return whether a softmax upstream of a wire sums over keys.
   bool mixes_keys(OutletId wire) const {
     return any_before(graph_, wire, [&](int id) {
       return graph_.node(id).op->course().is(Form::kNormalised);
@@ -311,9 +314,9 @@ class Collector {
       if (!is_number(node.inputs[k], inner[k])) continue;
       const auto fill = positions_.value(node.inputs[k], inner[k], 0, 0);
       const bool hidden_here = fill && hides(*fill);
-      // Where a number below all others hides every key that is seen otherwise, all count alike:
-      // only positions, which leave one at least, may do that.
-      // So may what hides such a query behind the softmax as well.
+      // If a finite number hides every key of a query, all its keys count alike. So only masks of
+      // positions, which leave at least one key, may hide by such a number, and masks that also
+      // remove the weights of the query after the softmax.
       const std::pair hidden{node.inputs[0], k == 1};
       if (weights_ && hidden_here) zeroed_.insert(hidden);
       const bool endless = fill && (weights_ || std::isinf(*fill) || zeroed_.contains(hidden));
@@ -380,7 +383,7 @@ class Collector {
     }
   }
 
-  /// Minus infinity in a term hides a key whatever the others are, which may have no single number.
+  /// Minus infinity in one term hides a key, whatever the other terms are.
   void add_terms(OutletId sum, Square square) {
     Seen seen;
     std::vector<Place> open{{sum, square}};
@@ -404,8 +407,8 @@ class Collector {
     }
   }
 
-  /// Keys are seen only where a condition has that value: all of its parts that must have theirs,
-  /// as far as they depend on positions alone.
+  /// Record that keys are visible only where a condition has this value: add a limit for each of
+  /// its parts that depends on positions alone, with the value that the part must have.
   void demand(OutletId condition, Square square, bool value, bool finite) {
     Seen seen;
     std::vector<std::pair<Place, bool>> open{{{condition, square}, value}};
@@ -437,13 +440,13 @@ class Collector {
   std::vector<Limit> limits_;
   std::vector<Limit> behind_;
   std::set<std::pair<OutletId, bool>> zeroed_;  ///< conditions under which weights are 0
-  std::vector<Term> terms_;  ///< that are still to be walked
+  std::vector<Term> terms_;  ///< terms to walk later
   int terms_seen_ = 0;
-  std::optional<int> softmax_;  ///< the one that the walk has passed
+  std::optional<int> softmax_;  ///< the softmax that the walk has passed
   std::optional<double> weak_;
-  double scale_ = 1;  ///< of scores, from here to the softmax
+  double scale_ = 1;  ///< factor of scores from here to the softmax
   bool by_frames_ = false;
-  bool weights_ = true;  ///< behind the softmax 0 hides a key; before it, minus infinity
+  bool weights_ = true;  ///< before the walk reaches the softmax: 0 hides a key, not -inf
 };
 
 }  // namespace

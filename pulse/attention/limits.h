@@ -21,7 +21,7 @@ struct Limit {
   Square at;
   Kind kind = Kind::kTrue;
   bool finite = false;  ///< hidden keys get a finite number, which leaves weight if all keys get it
-  double scale = 1;     ///< of scores behind it
+  double scale = 1;     ///< factor of scores downstream
   bool large = false;   ///< it is made with numbers that hide keys
 
   bool lets(double value) const {
@@ -63,7 +63,7 @@ struct Limit {
 /// The limits on one path from the use of the weights, or from a softmax, up to the scores.
 struct Limits {
   std::vector<Limit> all;      ///< the outermost first
-  std::vector<Limit> behind;   ///< limits that remove the weight again behind the softmax
+  std::vector<Limit> behind;   ///< limits that remove the weight again after the softmax
   std::optional<double> weak;  ///< a number meant to hide keys that leaves them some weight
   bool by_frames = false;      ///< values of frames hide keys as well
   std::optional<int> softmax;  ///< the node that normalises over the keys which these let through
@@ -72,9 +72,9 @@ struct Limits {
 /// Return whether a tensor holds a number that hides keys, added to scores or put in their place.
 bool hides_somewhere(const Tensor& tensor);
 
-/// Collect what hides keys, one for each term of the weights and for each softmax: a key matters
-/// where one of them lets it through. `used`: the operand of the product with the values; `large`:
-/// inputs that may hold numbers which hide keys.
+/// Collect the limits of each term of the weights and of each softmax. A key matters if the limits
+/// of one of these show it. `used`: the operand of the product with the values; `large`: inputs
+/// that may hold numbers which hide keys.
 std::vector<Limits> limits_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
                               Square at, std::string_view symbol);
 

@@ -36,8 +36,8 @@ struct SlowRange {
 Result<OnOneClock> on_one_clock(Graph body, const std::vector<OutletId>& large, OutletId used,
                                 const std::map<int, SlowRange>& slower);
 
-/// The band of each query by its own number, relative to the key that stands where it does, from
-/// one on a common clock.
+/// Convert a band on the common clock to one by the number of the query, relative to the key at its
+/// position.
 Band band_by_queries(const Band& clocked, const Rates& rates);
 
 }  // namespace rill::pulse

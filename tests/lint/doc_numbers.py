@@ -59,7 +59,7 @@ ROWS = [
     ("steps of delay from an input of a compiled model to an output", LIMITS, "kMostLateSteps ="),
     ("steps after the last frame of a stream", LIMITS, "kMostTailSteps ="),
     ("frames of a pulse, in the stream symbol, and of a pushed view", LIMITS, "kMostPulse ="),
-    ("frames of a delay or border, and rows of padding in front of a stream", LIMITS,
+    ("frames of a delay or an edge, and rows of padding before a stream", LIMITS,
      "kMostFrames ="),
     ("the position of a session in its stream", LIMITS, "kMostPosition ="),
     ("operators between the scores and the values of one attention that streams",
