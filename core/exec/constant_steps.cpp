@@ -91,7 +91,7 @@ class Constants {
       const size_t i = open.back();
       open.pop_back();
       for (const uint32_t buffer : uses_[i].writes) drop_buffer(buffer);
-      // It would read values that a later step writes.
+      // The step reads the buffer before a later step writes it.
       for (const uint32_t buffer : uses_[i].reads) {
         if (last_writer_[buffer] > static_cast<int>(i)) drop_buffer(buffer);
       }

@@ -91,7 +91,7 @@ void touch_eval(const EvalArgs& args, StepTouches& touches) {
   const std::span<const PlacedView> outs(args.out.begin(), args.out.end());
   touches.infers(*args.op, ins, outs);
   if (!touches.holds()) return;
-  // Nothing to compute without elements, although another extent than the 0 may be 2^31.
+  // Skip outputs without elements, whose other extents may be 2^31.
   const auto is_empty = [](const PlacedView& view) {
     return std::count(view.shape.begin(), view.shape.begin() + view.rank, 0) > 0;
   };
@@ -322,7 +322,7 @@ void Lowering::copy(const Operand& from, const Operand& to) {
   CopyArgs args{from, to, 1};
   collapse(&args.from, &args.to);
   Work work;
-  // Views of one buffer may overlap, if one call moves everything.
+  // Views of one buffer may overlap if a single call moves everything.
   const bool apart = from.ref.buffer != to.ref.buffer && args.to.rank > 0;
   work.units = apart ? args.to.extent(0) : 1;
   work.multiply_adds = kWorkPerCopy * static_cast<double>(args.to.volume());

@@ -318,7 +318,7 @@ std::shared_ptr<void> PlanBuilder::take_packed(uint32_t buffer, int64_t bytes) {
 }
 
 void PlanBuilder::share_packed() {
-  // The block takes back its last memory only.
+  // The block can take back only its last allocation, so go backwards.
   for (size_t i = packed_.size(); i-- > 0;) {
     PlanBuffer& buffer = plan_->buffers[packed_[i]];
     if (!buffer.data) continue;

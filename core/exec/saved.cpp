@@ -15,7 +15,7 @@
 
 namespace rill {
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "saved states are written as they lie");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "saved states are little-endian");
 
 namespace {
 
@@ -49,7 +49,7 @@ struct SavedState::Header {
   Fingerprint model;
   int64_t position;  ///< frames that were stepped, in the stream symbol
   int64_t end;       ///< value of the stream symbol, -1 while unknown
-  int64_t unit;      ///< how much of the stream symbol a step took
+  int64_t unit;      ///< frames of the stream symbol per step
   uint32_t wires;
   uint32_t states;
   uint32_t inputs;

@@ -12,18 +12,18 @@ enum class WeightFormat : uint8_t { kF32, kF16, kQ8, kQ4 };
 
 /// The weights of one node that supports quantised storage.
 struct WeightLayer {
-  std::string node;  ///< behind the names of the loops that it is in
+  std::string node;  ///< after the names of its enclosing loops
   std::string op;
   std::vector<int64_t> shape;
   int64_t f32_bytes = 0;  ///< as f32, in the kernel's layout
-  int64_t bytes = 0;      ///< that it does read
-  std::string kept;       ///< why they are f32; empty where they are not
+  int64_t bytes = 0;      ///< bytes that a step reads
+  std::string kept;       ///< why they stay f32; empty if they do not
 };
 
 /// The weight quantization that a caller requests; it changes results.
 struct WeightChoice {
   WeightFormat format = WeightFormat::kF32;
-  std::set<std::string> kept;       ///< nodes whose weights stay as they are
+  std::set<std::string> kept;       ///< nodes whose weights stay unchanged
   std::vector<WeightLayer> layers;  ///< what `prepare` found, in the order of the graph
 };
 

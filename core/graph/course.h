@@ -15,7 +15,7 @@ namespace rill {
 /// The operator owns what the pointers and spans of this value refer to.
 struct Course {
   enum class Form : uint8_t {
-    kOther,       ///< Only `Op::axes` and `Op::eval` tell.
+    kOther,       ///< only `Op::axes` and `Op::eval` define it
     kPerElement,  ///< `function` of the inputs' elements at the index; extents of 1 repeat
     kMoved,       ///< an element of input 0, from another place, or repeated
     kCounted,     ///< `begin` + `step` * index, without inputs
@@ -73,9 +73,9 @@ struct Course {
   bool logarithm = false;  ///< of normalised scores
   /// `eval` computes whole numbers of 64 bits as well, by the same function without wrapping.
   bool widens = false;
-  /// A function per element never turns where its argument is at least this, or, if `mirrored`,
-  /// below the negative of it. The argument is one of the first `monotone_inputs` inputs; the
-  /// others are numbers. Nothing if it turns everywhere.
+  /// A function per element is monotone where its argument is at least this or, if `mirrored`, at
+  /// most the negative of it. The argument is one of the first `monotone_inputs` inputs; the
+  /// others are numbers. Nothing if it is monotone nowhere.
   std::optional<double> monotone_from = {};
   bool mirrored = false;
   int monotone_inputs = 1;
@@ -90,7 +90,7 @@ struct Course {
     const bool sums = form == Form::kReduced && function == Function::kAdd && axes.size() == 1;
     return sums ? std::optional(axis()) : std::nullopt;
   }
-  /// Return whether the function has no turn between two arguments.
+  /// Return whether the function is monotone between two arguments.
   bool is_monotone(double low, double high) const {
     return monotone_from && (low >= *monotone_from || (mirrored && high <= -*monotone_from));
   }

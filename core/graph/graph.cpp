@@ -370,7 +370,7 @@ class ExtentsCheck {
   Status verdict() const {
     if (wrong_.ok() || written_.empty()) return {};
     return Status(wrong_).hint(str_cat("Give more of ", symbol_,
-                                       ": a window is longer than what it slides over, and \"",
+                                       ": a window is longer than its input, and \"",
                                        written_, "\" is written for lengths at which none is"));
   }
 
@@ -380,7 +380,7 @@ class ExtentsCheck {
   bool has_data_ = false;
   std::string written_;  ///< the first node after that one with the symbol in an attribute
   Status wrong_;
-  Status empty_;  ///< of the first wire that has no frames instead of fewer than none
+  Status empty_;  ///< of the first wire with a negative count of frames
 };
 
 Status check_assertions(const SymbolScope& scope, std::string_view symbol, const Dim& by) {

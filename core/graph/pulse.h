@@ -52,13 +52,13 @@ struct EdgePadding {
 struct PulsedWire {
   OutletId outlet;
   std::optional<StreamFact> stream;  ///< nothing if it does not stream
-  int64_t ready = 0;                 ///< the pulse from which on it is valid, if it does not stream
+  int64_t ready = 0;                 ///< of a static wire: the first pulse at which it is valid
 };
 
 /// The pulsed form of a node's output.
 struct PulsedOutput {
   struct Still {
-    int64_t ready;  ///< the pulse from which on it is valid
+    int64_t ready;  ///< the first pulse at which it is valid
     /// For frames that a node keeps as they arrive: the position of the first, and frames per
     /// pulse.
     int64_t position;

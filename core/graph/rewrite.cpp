@@ -201,7 +201,7 @@ class Pass {
   const std::vector<std::vector<int>> uses_;
   Graph out_;
   OutletMap mapped_;
-  std::vector<bool> as_before_;  ///< by node, whether its outputs have the facts that they had
+  std::vector<bool> as_before_;  ///< by node, whether the facts of its outputs are unchanged
   Computed computed_;
   bool changed_ = false;
 };

@@ -85,11 +85,11 @@ class Comparison {
 
   const Graph& expected_;
   const Graph& found_;
-  std::vector<int> partner_;  ///< by node of `expected_`: that of `found_`, -1 for none yet
+  std::vector<int> partner_;  ///< by node of `expected_`: its node of `found_`; -1: none yet
   std::vector<std::pair<OutletId, OutletId>> constants_;
-  std::vector<std::pair<OutletId, OutletId>> shapes_;  ///< wires that are others, reshaped
+  std::vector<std::pair<OutletId, OutletId>> shapes_;  ///< wires that only reshape others
   std::vector<std::pair<OutletId, OutletId>> open_;  ///< wires still to be paired
-  std::vector<std::pair<std::string, Dim>> symbols_;  ///< of `found_`: what `expected_` calls them
+  std::vector<std::pair<std::string, Dim>> symbols_;  ///< by symbol of `found_`: name in `expected_`
 };
 
 /// Return whether two constants of quantised bytes are equal after subtracting their zero points.

@@ -57,7 +57,7 @@ class SizeTrace {
   struct Way {
     std::vector<Dim>* divisors;
     const Dim* place;
-    int left;  ///< nodes that may still be looked at, those seen twice counted twice
+    int left;  ///< visits of nodes that are left; repeated visits count
   };
   SizeTrace(const Graph& graph, const Node& node, int depth, Way* way)
       : graph_(graph), node_(node), depth_(depth), way_(*way) {}

@@ -42,11 +42,11 @@ struct Streaming {
   std::vector<std::optional<Dim>> input_lengths;
   std::vector<StreamingOutput> outputs;
   std::vector<StreamingWire> wires;
-  int64_t begin_unit = 1;  ///< a stream is gone on with at multiples of this in its symbol,
-  int64_t settled = 0;     ///< and before that position at whole pulses only
+  int64_t begin_unit = 1;  ///< a state can be continued at multiples of this symbol count,
+  int64_t settled = 0;     ///< and before this position only at whole pulses
   bool late_end = false;   ///< the end of whole pulses may become known after their last step
   std::optional<int64_t> longest;           ///< stream that the model is defined for
-  std::vector<Dim> asserted;                ///< none of these is negative, whatever the length
+  std::vector<Dim> asserted;                ///< expressions that no legal length makes negative
   std::vector<std::string> approximations;  ///< accuracy or reach given up in order to stream
   /// Fingerprint of the graph before it was pulsed.
   std::optional<std::array<uint64_t, 2>> model;

@@ -12,7 +12,7 @@ using Function = Course::Function;
 using Tail = PositionBound;
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
-/// The last position that is looked at: a mask that still changes behind it is refused.
+/// The last position of the analysis: a mask that still changes after it is refused.
 constexpr double kLatest = 1 << 24;
 /// Sums of rounded floats deviate from the exact sum by less than this factor.
 constexpr double kSlack = 1.001;
@@ -43,7 +43,7 @@ Tail scaled(const Tail& a, double by) {
   return {a.row * by, a.column * by, std::min(low, high), std::max(low, high)};
 }
 
-/// The position from which on a number that grows by `growth` per period is above all its noise.
+/// Return the position from which a number that grows by `growth` per period exceeds all its noise.
 std::optional<int64_t> passes(const Tail& tail, double growth, int64_t period) {
   const double noise = std::max(std::abs(tail.low), std::abs(tail.high));
   const double from = kSlack * noise * static_cast<double>(period) / std::abs(growth) + 1;

@@ -21,35 +21,36 @@ class AbstractMath {
   AbstractMath(Square at, int64_t period)
       : period_(period), one_position_(at.row < 0 || at.column < 0) {}
 
-  /// Return a abstract value that recurs with every position, bounded by `low` and `high`.
+  /// Return an abstract value that is the same at every position, bounded by `low` and `high`.
   static Abstract constant(double low, double high, bool exact);
 
   static Abstract number(double value);
 
-  /// start + step * position.
+  /// Return start + step * position.
   Abstract counted(Square at, double start, double step) const;
 
-  /// a + sign * b.
+  /// Return a + sign * b.
   std::optional<Abstract> added(const Abstract& a, const Abstract& b, double sign) const;
 
-  /// a * by.
+  /// Return a * by.
   std::optional<Abstract> times(const Abstract& a, double by) const;
 
-  /// a / by, rounded as the type of a does.
+  /// Return a / by, rounded as in the type of a.
   std::optional<Abstract> divided(const Abstract& a, double by, DType dtype) const;
 
-  /// Of values that recur along the diagonal, whatever is made of them element by element recurs.
+  /// Return the abstract value of an elementwise function of values that repeat along the diagonal:
+  /// it repeats too.
   std::optional<Abstract> recurring(const std::vector<Abstract>& in, PositionBound before,
                                   PositionBound behind) const;
   std::optional<Abstract> recurring(const std::vector<Abstract>& in) const;
 
-  /// Both, or one of two conditions.
+  /// Return both, or one of two conditions.
   std::optional<Abstract> joined_conditions(const std::vector<Abstract>& in, bool both) const;
 
-  /// Rounds to whole numbers: down, or, where `to_zero`, towards 0.
+  /// Round to whole numbers: down, or towards 0 if `to_zero`.
   std::optional<Abstract> rounded(const Abstract& x, bool to_zero) const;
 
-  /// On which side of 0 it lies on each side of the diagonal, as 1 and -1; 0 where that varies.
+  /// The sign of a value on each side of the diagonal, 1 or -1; 0 if it varies.
   struct Signs {
     int before = 0;
     int behind = 0;
@@ -59,25 +60,26 @@ class AbstractMath {
   };
   std::optional<Signs> signs_of(const Abstract& e) const;
 
-  /// Whether a - b is larger than 0, or any other comparison with 0.
+  /// Return whether a - b is above 0, or another comparison of it with 0.
   std::optional<Abstract> comparison(const Abstract& a, const Abstract& b,
                                      Course::Function kind) const;
 
-  /// The larger one, or the smaller one.
+  /// Return the larger or the smaller of two values.
   std::optional<Abstract> extreme(const Abstract& a, const Abstract& b, bool largest) const;
 
-  /// Return a abstract value equal to `winner` from `out.settled` on, and bounded by the join of
+  /// Return an abstract value equal to `winner` from `out.settled` on, and bounded by the join of
   /// the two before it.
   Abstract won(Abstract out, const Abstract& winner, const Abstract& loser,
                const Abstract& apart) const;
 
-  /// Return a abstract value with the common properties of both: where they hold, and whether
+  /// Return an abstract value with the common properties of both: where they hold, and whether
   /// floats represent them exactly.
   Abstract joined(const Abstract& a, const Abstract& b) const;
   bool one_position() const { return one_position_; }
 
  private:
-  /// Nothing where floats round what grows with both positions: it differs from query to query.
+  /// Return the value; nothing if it grows with both positions and floats round it, since it then
+  /// differs from query to query.
   std::optional<Abstract> known(const Abstract& x) const;
 
   int64_t period_;

@@ -17,7 +17,7 @@ using Function = Course::Function;
 using Tail = PositionBound;
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
-/// A choice by one position is looked at for one period, up to this.
+/// The largest period over which a choice by one position is evaluated.
 constexpr int64_t kMostPhases = 4096;
 
 bool holds_large_numbers(DType dtype) {
@@ -248,7 +248,7 @@ std::optional<AbstractValue> Positions::chosen(const Place& place, int64_t perio
   out.apart = std::max(out.apart, in[0].apart);
   out.settled = std::max(out.settled, in[0].settled);
   if (in[1].per_period != in[2].per_period) {
-    // Where one position decides, all that are far from the beginning choose alike.
+    // If one position decides, all positions far from the beginning choose alike.
     const Square& chooses = entry(place.first, place.second).inputs[0];
     if (!math.one_position() || period > kMostPhases) return std::nullopt;
     const int64_t from = in[0].settled;

@@ -19,7 +19,7 @@ using Function = Course::Function;
 using Tail = PositionBound;
 
 constexpr size_t kMostStages = 16;
-/// Ends of the half-lines that are looked at. Squares of whole numbers are held by doubles there.
+/// The ends of the examined half-lines, at which doubles still hold the squares of whole numbers.
 constexpr double kFarFloat = 1e30;
 constexpr double kFarWhole = 1 << 26;
 /// Rounding cannot move a value with this relative distance back across the threshold.
@@ -30,7 +30,7 @@ bool is_comparison_of_order(Function kind) {
          kind == Function::kGt || kind == Function::kGe;
 }
 
-/// Functions of one number behind one another, the outermost first.
+/// One of the nested functions of a number.
 struct Stage {
   const PositionOp* op = nullptr;
   std::optional<double> number;  ///< the other operand
@@ -76,7 +76,7 @@ struct Curve {
   }
 };
 
-/// The place on the half-line of a sign from which the comparison keeps its result, and the result.
+/// The point on a half-line from which a comparison keeps its result, and that result.
 struct Settled {
   double from = 0;
   bool holds = false;
@@ -169,7 +169,7 @@ std::optional<Abstract> passed(const Curve& curve, const Abstract& wire,
 
 }  // namespace
 
-/// Whether a function of a wire is larger or smaller than a number.
+/// Return the abstract value of a comparison of a function of a wire with a number.
 std::optional<AbstractValue> Positions::curved(const Place& place, int64_t period) const {
   const Function compares = entry(place.first, place.second).op.function();
   if (!is_comparison_of_order(compares)) return std::nullopt;
@@ -208,7 +208,8 @@ std::optional<AbstractValue> Positions::curved(const Place& place, int64_t perio
     at = {node.inputs[stage.argument], own.inputs[stage.argument]};
     wires.push_back(at);
   }
-  // A parabola turns within a half-line of its input, but at 0 of the wire that it squares.
+  // A parabola is not monotone on a half-line of its input, but it is on one of the wire that it
+  // squares: so also try the inner stages.
   for (; !curve.stages.empty(); curve.stages.pop_back(), wires.pop_back()) {
     const Entry& own = entry(wires.back().first, wires.back().second);
     if (!own.abstract || own.abstract->per_period != 0.0) continue;

@@ -12,15 +12,15 @@
 namespace rill {
 namespace {
 
-/// Doubles hold whole numbers up to here.
+/// Doubles hold all whole numbers up to here.
 constexpr double kMostWhole = 9007199254740992.0;
 
-/// One element in memory of its type.
+/// An element in memory, in its type.
 class Element {
  public:
   explicit Element(DType dtype = DType::kF64) : dtype_(dtype) {}
 
-  /// With all axes that the operator knows, as it may look at one of them.
+  /// Return the element with the rank of the operator, which may address its axes.
   View view(int rank) {
     View out;
     out.dtype = dtype_;
@@ -31,7 +31,7 @@ class Element {
     return out;
   }
 
-  /// False where the type does not hold the number.
+  /// Store a number; return false if the type cannot hold it.
   bool put(double value) {
     if (dtype_ == DType::kBool) {
       bytes_[0] = std::byte{value != 0.0};
@@ -56,7 +56,7 @@ class Element {
     return fits;
   }
 
-  /// Nothing for NaN, and for whole numbers that doubles do not hold.
+  /// Return the number; nothing for NaN, and for whole numbers that doubles do not hold.
   std::optional<double> get() const {
     if (dtype_ == DType::kBool) return bytes_[0] == std::byte{0} ? 0.0 : 1.0;
     double out = std::numeric_limits<double>::quiet_NaN();

@@ -9,7 +9,7 @@
 
 namespace rill {
 
-/// The operator of a node, as numbers of positions meet it.
+/// The operator of a node, as a function of positions.
 struct PositionOp {
   PositionOp(const Op& of, FactSpan in, FactSpan out);
 
@@ -26,13 +26,13 @@ struct PositionOp {
 
   const Op* op;
   Course course;
-  TensorPtr constant;  ///< of a constant
+  TensorPtr constant;  ///< the value of a constant operator
   bool pointwise;      ///< each element depends on the inputs' elements at its place
 
-  std::vector<DType> read;  ///< the types in which `number_of` hands numbers over
+  std::vector<DType> read;  ///< the types of the numbers that `number_of` passes to the operator
   DType made = DType::kF32;
   int rank = 0;
-  bool wide = false;  ///< whole numbers that are computed in more bits than they have
+  bool wide = false;  ///< compute whole numbers in 64 bits, more than their type has
 };
 
 /// Compute one element of an operator that works element by element, by its own `eval`. Nothing for

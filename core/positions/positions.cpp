@@ -72,7 +72,7 @@ double Positions::number(OutletId outlet, Square at, int64_t i, int64_t j) const
     own.seen.resize(place + 1, kUnknown);
   }
   if (!own.asked[place]) {
-    // Its inputs are other entries: references stay.
+    // Computing the inputs adds entries, which keeps references to this one valid.
     const double found = compute(own, outlet, at, i, j);
     own.asked[place] = 1;
     own.seen[place] = found;
@@ -83,8 +83,8 @@ double Positions::number(OutletId outlet, Square at, int64_t i, int64_t j) const
 namespace {
 
 // Numbers of positions are computed by nested calls, one per operator; a wire of a square with two
-// readers is computed twice. Masks of models are a dozen operators deep and made of some tens. An
-// operator takes 250 bytes of stack: numbers go by registers.
+// readers is computed twice. Masks of models are a dozen operators deep and made of some tens. A
+// call takes 250 bytes of stack, as numbers are in registers.
 constexpr int kMostDepth = 64;
 constexpr int64_t kMostParts = 4096;
 

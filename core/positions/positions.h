@@ -28,7 +28,7 @@ using KeyRuns = std::vector<KeyRun>;
 /// Append a run; merge it with the last one if it continues that line.
 void append_run(KeyRuns* runs, KeyRun run);
 
-/// Stands for no number, where numbers of positions lie in tables and registers.
+/// Marks an unknown number in tables and registers.
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// Bounds of a wire on one side of the diagonal. Its value at query i and key j lies between (row *
@@ -38,7 +38,7 @@ struct PositionBound {
   double column = 0;
   double low = 0;
   double high = 0;
-  /// Of a wire whose growth along rows and columns is not known.
+  /// Return the bound of a wire of unknown growth along rows and columns.
   static PositionBound unknown() {
     constexpr double kEndless = std::numeric_limits<double>::infinity();
     return {kUnknown, kUnknown, -kEndless, kEndless};
@@ -50,16 +50,16 @@ struct AbstractValue {
   PositionBound before;  ///< where i - j >= apart: the value at i + period is larger by before.row
   PositionBound behind;  ///< where j - i >= apart: that at j + period is larger by behind.column
   int64_t apart = 0;
-  double per_period = 0;       ///< how much the value grows if both positions do by a period
-  int64_t settled = 0;    ///< from these positions on, that is
-  bool exact = true;      ///< floats hold the values as they are
+  double per_period = 0;       ///< growth of the value if both positions grow by a period
+  int64_t settled = 0;    ///< the position from which these bounds hold
+  bool exact = true;      ///< floats hold the values without rounding
   bool quotient = false;  ///< a whole number divided by another: rounding it down is exact
   bool is_known_before() const { return !std::isnan(before.row); }
   bool is_known_behind() const { return !std::isnan(behind.column); }
 };
 
-/// A number by which a wire is divided or multiplied, where the quotient is rounded to a whole
-/// number: it stays the same over many keys, though it does not before.
+/// A number by which a wire is divided or multiplied before it is rounded to a whole number: the
+/// rounded quotient is the same for many keys.
 struct PositionQuotient {
   const PositionOp* divides = nullptr;
   double by = 1;
@@ -72,15 +72,15 @@ struct PositionQuotient {
 /// i and j, made of the functions that operators declare (`Op::course`). They are interpreted for
 /// one pair of positions (`value`), for all keys of one query (`row`), and abstractly for all
 /// queries and keys (`abstract`): between lines on either side of the diagonal, in steps of a
-/// period. The abstract value proves that the rows of one period tell those of all others.
+/// period. The abstract value proves that the rows of one period determine all others.
 class Positions {
  public:
   Positions(const Graph& graph, std::string_view symbol);
 
-  /// The value for query i and key j; nothing if an op is not known here.
+  /// Return the value for query i and key j; nothing if an op is unknown.
   std::optional<double> value(OutletId outlet, Square at, int64_t i, int64_t j) const;
-  /// The values for one query and keys 0 to keys - 1. The number of keys is the same in all calls.
-  /// Nothing where that takes more work than a mask may: `gave_up()` from then on.
+  /// Return the values for one query and keys 0 to keys - 1. The number of keys is the same in all
+  /// calls. Null if that exceeds the work allowed for a mask; `gave_up()` is then true.
   const KeyRuns* row(OutletId outlet, Square at, int64_t query, int64_t keys);
   bool gave_up() const { return work_ <= 0; }
   /// Return the abstract value of a wire, derived from its operators; nothing if they do not
@@ -92,7 +92,7 @@ class Positions {
   /// Return the first upstream node, from a wire whose abstract value was computed, whose abstract
   /// value is unknown.
   const Node& end_of_walk(OutletId outlet, Square at) const;
-  /// Make a period a multiple of all that positions are divided by on the way to a wire.
+  /// Make a period a multiple of all divisors of positions upstream of a wire.
   void collect_period(OutletId outlet, Square at, int64_t* period) const;
 
  private:
@@ -106,8 +106,8 @@ class Positions {
     std::vector<Square> inputs;
     std::optional<double> constant;
     std::optional<PositionTable> table;
-    bool chosen_by_position = false;  ///< of a choice: no branch depends on what inputs hold
-    std::vector<double> seen;  ///< values of a wire of one position, as far as asked
+    bool chosen_by_position = false;  ///< of a choice: no branch depends on values of inputs
+    std::vector<double> seen;  ///< values of a wire of one position, computed on request
     std::vector<char> asked;
     int64_t row_of = -1;  ///< the query of `runs`; 0 if they hold for all queries
     KeyRuns runs;
@@ -115,7 +115,7 @@ class Positions {
     std::optional<AbstractValue> abstract;
   };
 
-  /// As `value`; NaN for nothing.
+  /// As `value`; NaN if it is unknown.
   double number(OutletId outlet, Square at, int64_t i, int64_t j) const;
   double compute(const Entry& own, OutletId outlet, Square at, int64_t i, int64_t j) const;
   static double counted(const Entry& own, Square at, int64_t i, int64_t j);
@@ -124,7 +124,7 @@ class Positions {
                                int64_t j) const;
   const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
   Entry& entry(OutletId outlet, Square at) const;
-  /// Return whether a node multiplies by 0, as exporters write a number of the shape of scores.
+  /// Return whether a node multiplies by 0: exporters write a constant of the shape of scores so.
   bool is_times_zero(const Node& node, const Entry& own) const;
   bool too_deep(OutletId outlet) const { return too_deep_[static_cast<size_t>(outlet.node)] != 0; }
   std::vector<Place> parts_of(const Place& place) const;
@@ -145,8 +145,8 @@ class Positions {
 
   const Graph& graph_;
   std::string_view symbol_;
-  std::vector<char> too_deep_;  ///< by node, whether it is made of more than is looked through
-  int64_t work_;                ///< how many numbers may still be computed for rows
+  std::vector<char> too_deep_;  ///< by node: whether it exceeds the depth or size of the analysis
+  int64_t work_;                ///< the number of values that may still be computed for rows
   mutable std::map<Place, Entry> entries_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 using Form = Course::Form;
 using Function = Course::Function;
 
-/// Up to here floats of 32 bits hold whole numbers, and sums of them, as they are.
+/// 32-bit floats hold whole numbers, and sums of them, exactly up to here.
 constexpr double kMostExact = 1 << 24;
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -49,7 +49,7 @@ class Combiner {
            KeyRuns* out)
       : op_(op), made_(made), either_(either), quotient_(quotient), out_(out) {}
 
-  /// Append the node's results on a stretch; return how many numbers that took.
+  /// Append the node's results on a stretch; return how many numbers were computed.
   int64_t add(const Stretch& s) {
     if (s.flat()) {
       append_run(out_, {s.from, at(s, s.from), 0});
@@ -84,7 +84,8 @@ class Combiner {
     return number_of(op_, std::span(in.data(), s.count)).value_or(kUnknown);
   }
 
-  /// Conditions are the same in every type: most numbers of masks are looked at by these.
+  /// Return the result of a comparison, which does not depend on the type. Most operators of masks
+  /// are comparisons.
   static std::optional<double> condition(Function function, double a, double b) {
     switch (function) {
       case Function::kEq:
@@ -112,7 +113,7 @@ class Combiner {
     append_run(out_, {from, run.at(from), run.slope});
   }
 
-  /// Where the operator makes lines of lines, appends these; false where it does not.
+  /// Append the lines that the operator makes of lines; return false if it makes none.
   bool lines(const Stretch& s) {
     if (op_.is(Form::kMoved)) {
       append(s.in[0], s.from);
@@ -148,8 +149,8 @@ class Combiner {
     return true;
   }
 
-  /// Return whether each value of the operator, of whole numbers in a line, mostly is that of the
-  /// key before, and none comes back.
+  /// Return whether the operator makes stairs of a line of whole numbers: most keys have the value
+  /// of the previous key, and no value returns.
   bool has_stairs(const Stretch& s) const {
     if (!s.whole()) return false;
     if (quotient_) return true;
@@ -159,7 +160,7 @@ class Combiner {
   }
 
   /// Append the runs of a line's quotient that is rounded to whole numbers. Return how many numbers
-  /// that took; 0 if there are no such runs.
+  /// were computed; 0 if there are no such runs.
   int64_t stairs(const Stretch& s) {
     if (!has_stairs(s)) return 0;
     int64_t looked_at = 0;
@@ -191,7 +192,7 @@ class Combiner {
     return looked_at + 1;
   }
 
-  /// Comparisons of lines change once, equality twice at most.
+  /// Append the comparison of two lines: an order changes at most once, an equality at most twice.
   bool compared(Function function, const Stretch& s) {
     const auto below = [&](int64_t key) { return s.in[0].at(key) < s.in[1].at(key); };
     switch (function) {
@@ -224,7 +225,8 @@ class Combiner {
     }
   }
 
-  /// The first key at which something that changes once at most has changed.
+  /// Return the first key with another value than the first of the stretch; the value changes at
+  /// most once.
   template <class Value>
   static int64_t turns(const Stretch& s, const Value& value) {
     int64_t low = s.from;

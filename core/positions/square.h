@@ -7,9 +7,9 @@
 
 namespace rill {
 
-/// Where the two positions lie in a wire of frames against frames: queries down the rows, keys
-/// along the columns; or their distances, in front of a relative shift. -1 where the wire does not
-/// depend on that position.
+/// The axes of the two positions in a wire of frames against frames: rows are queries, columns are
+/// keys, or distances upstream of a relative shift. -1 if the wire does not depend on that
+/// position.
 struct Square {
   int row = -1;
   int column = -1;

@@ -13,20 +13,20 @@ namespace rill {
 /// the finite numbers are unknown.
 class PositionTable {
  public:
-  /// Return the table behind slices along rows and columns; nothing if it varies along other axes
-  /// or does not repeat itself.
+  /// Return the table that slices cut along rows and columns; nothing if it varies along other axes
+  /// or is not periodic.
   static std::optional<PositionTable> of(const Graph& graph, const Node& slice, Square at);
 
-  /// NaN for an unknown number.
+  /// Return the number of a query and key; NaN if it is unknown.
   double value(int64_t query, int64_t key) const;
-  /// Return whether floats hold its numbers, and sums of them, as they are.
+  /// Return whether floats hold its numbers, and sums of them, exactly.
   bool exact() const { return exact_; }
-  /// After this number of positions the table repeats itself, larger by `growth()`.
+  /// Return the period in positions; after each, values are larger by `growth()`.
   int64_t period() const { return period_; }
   double growth() const { return growth_; }
-  /// A bound on its first values, of a table of one position.
+  /// Return a bound on the first values of a table of one position.
   double start() const { return start_; }
-  /// Queries and keys that are farther apart than this give one value on either side.
+  /// Return the distance of query and key beyond which the values on either side are constant.
   int64_t reach() const { return reach_; }
 
  private:
