@@ -89,7 +89,7 @@ class Comparison {
   std::vector<std::pair<OutletId, OutletId>> constants_;
   std::vector<std::pair<OutletId, OutletId>> shapes_;  ///< wires that only reshape others
   std::vector<std::pair<OutletId, OutletId>> open_;  ///< wires still to be paired
-  std::vector<std::pair<std::string, Dim>> symbols_;  ///< by symbol of `found_`: name in `expected_`
+  std::vector<std::pair<std::string, Dim>> symbols_;  ///< by symbol of `found_`: that of `expected_`
 };
 
 /// Return whether two constants of quantised bytes are equal after subtracting their zero points.
