@@ -229,7 +229,7 @@ Result<std::vector<Tensor>> Check::pushed(Pulsed* from, Pulsed* to, bool reset,
     SavedState saved(session.get(), feed.get());
     std::vector<std::byte> bytes(static_cast<size_t>(saved.most_bytes()));
     const int64_t size = saved.save(bytes);
-    if (size < 0) return fail(Code::kInternal, "a state is larger than was said");
+    if (size < 0) return fail(Code::kInternal, "a state is larger than its announced size");
     const Status loaded =
         SavedState(next.get(), next_feed.get()).load({bytes.data(), static_cast<size_t>(size)});
     if (!loaded.ok() && from->pulse != to->pulse && loaded.code() == Code::kState) {

@@ -24,7 +24,7 @@ std::string tolerance_names();
 /// Return the same level for elements of 16 bits.
 Tolerance for_half(const Tolerance& tolerance);
 
-/// Compare a value to its reference. Nothing if it is close enough, else what is wrong:
+/// Compare a value to its reference. Return nothing if it is close enough, else the difference:
 /// "Shape mismatch [..] != [..]" or "Mismatch. First outlier: ...". Integers must be equal; against
 /// floats they are compared by value. `cast_floats`: a reference of another float type is converted
 /// first.

@@ -135,7 +135,7 @@ class CompileCommand final : public ModelCommand {
             {"--table", kOnCompile | kOfPlanFiles, &options_.sources.table,
              "write the table of kinds of steps in C as well"},
             {"--emit-c", kOnCompile, &options_.emit,
-             "write the plan as C that needs no library, with a header beside it"},
+             "write the plan as C that needs no library, and its header"},
             {"--with", kOnCompile | kOfPlanFiles, &options_.sources.with,
              "add the kinds of steps of this compiled model to --table; repeatable"},
             {"--weights", kOnCompile, &options_.weights.format,

@@ -86,7 +86,7 @@ Result<Model> as_read_back(const CommonOptions& common, bool no_audit, const Mod
   return out;
 }
 
-/// The graph to show: optimised if asked for, symbols bound where it is to run.
+/// The graph to show: optimised if requested, with symbols bound if it runs.
 struct Shown {
   Graph graph;
   InputValues inputs;
@@ -193,7 +193,7 @@ Status check_plan_options(const ViewOptions& view) {
   if (!view.json && !view.audit_json && !view.summary && !view.profiles() && view.inner.empty()) {
     return {};
   }
-  return fail(Code::kArg, "--plan shows a plan as text, and nothing else of the model")
+  return fail(Code::kArg, "--plan shows a plan as text, and no other part of the model")
       .hint("Use it without --json, --audit-json, --summary, --profile and --inner");
 }
 

@@ -124,7 +124,7 @@ Status keep_outputs(const std::vector<std::string>& names, Graph* graph) {
       const auto it = std::find(graph->outputs.begin(), graph->outputs.end(), outputs[i]);
       if (it == graph->outputs.end()) {
         return fail(Code::kPulse, "Node ", names[i],
-                    " is no output of this pulsed model, whose file describes ",
+                    " is not an output of this pulsed model, whose file describes ",
                     "the delays of its outputs alone")
             .hint("Choose outputs of the model before it is pulsed");
       }

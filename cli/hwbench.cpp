@@ -153,7 +153,7 @@ Status check_choice(const std::vector<ReachRow>& rows) {
   Status wrong_ones = fail(Code::kState, "plans take kernels that are not the fastest:");
   wrong_ones.error().message += text;
   return std::move(wrong_ones)
-      .hint("Put the faster one first in kernels.inc, or have the choice look at the shape");
+      .hint("Put the faster one first in kernels.inc, or make the choice depend on the shape");
 }
 
 class HwBenchCommand final : public Command {

@@ -29,8 +29,8 @@ class InputSource {
   /// Return the number of turns in the bundles for this graph; at least 1.
   size_t turns(const Graph& graph) const;
   /// Find values for all inputs, by name, else by position, and solve the symbols of their shapes.
-  /// Of a pulsed graph the stream axes take any extent: the whole stream, all turns joined;
-  /// random streams are `random_pulses` long.
+  /// Stream axes of a pulsed graph take any extent: the whole stream, all turns joined; random
+  /// streams have `random_pulses` pulses.
   /// Errors: kArg if a value is missing; kShape, kDType if it does not fit; kSymbol.
   Result<InputValues> resolve(const Graph& graph, size_t turn, int64_t random_pulses = 3) const;
   /// As above, with these symbols bound and random numbers for all inputs.

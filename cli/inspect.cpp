@@ -79,9 +79,9 @@ std::string Inspection::least_text(const OutputLatency& output) const {
   if (!output.least) return {};
   const PlanStream& stream = output.stream;
   if (*output.least == stream.delay) {
-    return "  no stream of this pulse has less: its frames depend on what comes that late\n";
+    return "  no stream of this pulse has less: its frames depend on input that comes that late\n";
   }
-  std::string out = escaped_format("  at least {} = {}, by what its frames depend on",
+  std::string out = escaped_format("  at least {} = {}, by the input that its frames depend on",
                                    *output.least, latency_text(output.least_latency));
   for (const int at : output.losing) {
     const WireLatency& row = latency_.wires[static_cast<size_t>(at)];
@@ -353,7 +353,7 @@ Status Inspection::check_max_delay() const {
   Status late = fail(Code::kPulse, "output ", worst->name, " lags by ",
                      latency_text(worst->latency), ": more than --max-delay ", options_.max_delay);
   late.error().message += causes;
-  return std::move(late).hint("Pad these layers in front only, or let them look ahead less");
+  return std::move(late).hint("Pad these layers at the start only, or let them look ahead less");
 }
 
 Status Inspection::draw() const {

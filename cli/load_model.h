@@ -12,7 +12,7 @@ namespace rill::cli {
 
 /// Load the model that the command line names, whatever its format. Inputs that `--constantize` has
 /// values for are constants of an ONNX model from the start, so that they decide its branches.
-/// Errors: those of the loaders; kArg for values that are no numbers.
+/// Errors: those of the loaders; kArg for values that are not numbers.
 Result<Graph> load_model(const CommonOptions& common, const nnef::LoadOptions& options);
 
 /// Refuse models of other programs by their file names, and files that are named like ONNX models

@@ -67,7 +67,7 @@ struct StreamingOptions {
   bool steps_are_runs() const { return !(feedback.empty() && context.empty() && frames.empty()); }
 };
 
-/// How files are read, and limits on what they cost.
+/// How files are read, and limits on their cost.
 struct LimitOptions {
   bool read_file = false;
   nnef::LoadLimits load;

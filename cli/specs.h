@@ -27,7 +27,7 @@ struct FactSpec {
   std::vector<std::string> values;
   bool has_values = false;
 };
-/// Errors: kArg, with the text and what was expected.
+/// Errors: kArg, with the text and the expected form.
 Result<FactSpec> parse_fact_spec(std::string_view text);
 /// The values of a spec as a tensor. Errors: kArg without a type or a concrete shape.
 Result<Tensor> spec_tensor(const FactSpec& spec);

@@ -372,7 +372,7 @@ class Emitter {
     if (to_.uses_end_) {
       out += str_cat(
           "/* Announce the frames of the whole stream, at most 2147483647, before the step "
-          "with its last\n * ones; further steps bring out what is late. */\n",
+          "with its last\n * ones; further steps output the late frames. */\n",
           "void @end(@state *state, int32_t frames);\n");
     }
     out += "void @step(" + parameters(false) + ");\n\n";

@@ -71,7 +71,7 @@ TEST(Cpu, OneThreadsTargetIsNoOtherThreads) {
     EXPECT_EQ(active_tier(), own);
   }
   EXPECT_EQ(active_tier(), own);
-  // Many at once: each sees its own, and none is left behind.
+  // With many threads at once, each sees its own target, and no target remains afterwards.
   const Tier targets[] = {Tier::kScalar, Tier::kAvx2, Tier::kAvx512, Tier::kNeon};
   std::vector<std::thread> threads;
   for (const Tier tier : targets) {

@@ -1,4 +1,4 @@
-// Loops that a condition ends which counts on from turn to turn, up to a size.
+// Loops that end by a condition on a counter, which grows by iteration up to a size.
 
 #include <gtest/gtest.h>
 
@@ -158,7 +158,8 @@ TEST(Counted, WithoutAnEnd) {
   }
 }
 
-/// y = x + x + ... for i = 1, 2, ... while i * i < limit: turns that are written out, all or none.
+/// y = x + x + ... for i = 1, 2, ... while i * i < limit: iterations that are unrolled, all or
+/// none.
 Message squares(int64_t limit) {
   GraphParts body;
   body.inputs = {value_info("t", {}, {}, 7), value_info("go", {}, {}, 9),

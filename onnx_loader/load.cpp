@@ -33,7 +33,7 @@ Status check_shapes(const Graph& graph, const LoadOptions& options, const Findin
     if (any_of(findings.known, is_name) || any_of(constants, has_name) || any_of(inputs, is_name)) {
       continue;
     }
-    return fail(Code::kArg, "a shape is given for \"", name, "\", which is no input of the graph")
+    return fail(Code::kArg, "a shape is given for \"", name, "\", which is not an input")
         .hint(str_cat("Inputs: ", join(inputs, ", ")));
   }
   return {};

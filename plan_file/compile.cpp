@@ -77,7 +77,7 @@ Result<std::vector<kernels::Target>> targets_named(std::string_view list, std::s
     }
     if (!kernels::compiles_for(target.tier)) {
       return fail(Code::kUnsupported, option, " ", name,
-                  ": this build of rill leaves out what it takes to make plans for it")
+                  ": this build of rill cannot make plans for it")
           .hint("Compile the model with a rill that was built without RILL_TIERS");
     }
     const auto same = [&](const kernels::Target& each) { return is_same(each, target); };

@@ -268,7 +268,7 @@ Status Pulsifier::outputs() {
       builder_.enter(whole_.outputs[i].node);
       return builder_.refusal(
           "its length is too long an expression",
-          str_cat("Assert what is known of it, as in --assert '", options_.symbol, " >= ",
+          str_cat("Assert a least length, as in --assert '", options_.symbol, " >= ",
                   shortest_regular(wire.stream->dim, options_.symbol), "'"));
     }
     if (wire.stream) {
@@ -450,8 +450,8 @@ Result<Graph> Pulsifier::run(Report* report) {
         .in_node(made.name, made.op->name())
         .at(made.line > 0 ? "graph.nnef" : "", made.line)
         .hint(
-            "A slice, reshape or table in front of it may have been exported for one length: write "
-            "it by the shape of its input");
+            "An upstream slice, reshape or table may have been exported for one length: write it "
+            "by the shape of its input");
   }
   const Graph pulsed = pulsed_.compacted();
   refusals_ = refusals_of_lengths(pulsed, options_.symbol);

@@ -29,7 +29,7 @@ Result<size_t> input_at(const Graph& graph, OutletId wire) {
   const auto it = find(graph.inputs, wire);
   if (it != graph.inputs.end()) return static_cast<size_t>(it - graph.inputs.begin());
   return fail(Code::kPulse, "Node ", graph.node(wire.node).name,
-              " is no input of this pulsed model")
+              " is not an input of this pulsed model")
       .hint("Choose inputs of the model before it is pulsed");
 }
 
@@ -93,7 +93,7 @@ Result<Graph> with_constant_input(const Graph& graph, std::string_view input, Te
     std::vector<int>& axes = splice.frame().streaming->input_axes;
     auto& lengths = splice.frame().streaming->input_lengths;
     if (graph.streaming->input_axis(index) >= 0) {
-      return fail(Code::kPulse, "input ", input, " streams: its frames are no constant")
+      return fail(Code::kPulse, "input ", input, " streams: its frames cannot be a constant")
           .hint("Make constants of inputs before the model is pulsed");
     }
     const auto at = static_cast<ptrdiff_t>(index);

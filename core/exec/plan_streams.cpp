@@ -77,7 +77,7 @@ Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
 Status set_axis(int axis, PlanIo* io) {
   if (axis < 0) return {};
   if (axis >= static_cast<int>(io->shape.size())) {
-    return fail(Code::kShape, "\"", io->name, "\" is said to stream along axis ", axis, ", of ",
+    return fail(Code::kShape, "\"", io->name, "\" is declared to stream along axis ", axis, ", of ",
                 io->shape.size())
         .hint("Pulse the model again: its file describes other inputs and outputs than it has");
   }

@@ -20,7 +20,7 @@ class StateWriter;
 ///   wires    the delay of each wire of the model: pulses with other delays do not fit
 ///   states   of each: name, type, shape, elements
 ///   queues   of each input the frames not stepped yet, of each output those not pulled yet
-///   values   of outputs that do not stream, as far as they are known
+///   values   of static outputs, if they are known
 ///
 /// Numbers are little-endian; every part begins at a multiple of 8 bytes.
 class SavedState {

@@ -23,7 +23,7 @@ class Session : public PlacedSession {
   /// Called with the node and the nanoseconds of every step; null stops the calls. Not real-time.
   using StepTimer = std::function<void(int node, int64_t ns)>;
   void step_timed(const StepTimer& timer);
-  /// The bytes of this object and of all that it has allocated.
+  /// Return the bytes of this object and of its allocations.
   int64_t memory_bytes() const RILL_NONBLOCKING;
 
  private:

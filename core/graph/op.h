@@ -157,7 +157,7 @@ class Op {
   /// Return how elements of the output follow from their indices and from the inputs. By default
   /// the traits decide whether the op moves elements; of any other op nothing is declared.
   virtual Course course() const;
-  /// Return the size that the single output element holds. Nothing if it is no size, or unknown. By
+  /// Return the size that the single output element holds. Nothing if none, or unknown. By
   /// default that of the input if the op keeps the order of elements.
   virtual std::optional<SizeRatio> size(const SizeTrace& trace) const;
   /// Return the op that starts every evaluation from its initial state, as this op does if none of

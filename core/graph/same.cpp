@@ -89,7 +89,7 @@ class Comparison {
   std::vector<std::pair<OutletId, OutletId>> constants_;
   std::vector<std::pair<OutletId, OutletId>> shapes_;  ///< wires that only reshape others
   std::vector<std::pair<OutletId, OutletId>> open_;  ///< wires still to be paired
-  std::vector<std::pair<std::string, Dim>> symbols_;  ///< by symbol of `found_`: that of `expected_`
+  std::vector<std::pair<std::string, Dim>> symbols_;  ///< symbol of `found_`: of `expected_`
 };
 
 /// Return whether two constants of quantised bytes are equal after subtracting their zero points.
@@ -176,8 +176,8 @@ Status Comparison::pair(OutletId expected, OutletId found) {
     return {};
   }
   if (own.konst || other.konst) {
-    return differs("wire", own.konst ? "a constant" : "what is computed",
-                   other.konst ? "a constant" : "what is computed");
+    return differs("wire", own.konst ? "a constant" : "a computed value",
+                   other.konst ? "a constant" : "a computed value");
   }
   if (expected.slot != found.slot) {
     return differs("output", str_cat(expected.slot), str_cat(found.slot));

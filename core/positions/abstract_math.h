@@ -67,8 +67,8 @@ class AbstractMath {
   /// Return the larger or the smaller of two values.
   std::optional<Abstract> extreme(const Abstract& a, const Abstract& b, bool largest) const;
 
-  /// Return an abstract value equal to `winner` from `out.settled` on, and bounded by the join of
-  /// the two before it.
+  /// Return an abstract value equal to `winner` from position `out.settled`, and bounded by the
+  /// join of the two before it.
   Abstract won(Abstract out, const Abstract& winner, const Abstract& loser,
                const Abstract& apart) const;
 

@@ -13,8 +13,8 @@
 
 namespace rill {
 
-/// Values of a wire over keys from `from` on, up to the next run: `value + slope * (key - from)`,
-/// where NaN is a value that is not known.
+/// Values of a wire over keys from `from` up to the next run: `value + slope * (key - from)`, where
+/// NaN is a value that is not known.
 struct KeyRun {
   int64_t from = 0;
   double value = 0;

@@ -16,7 +16,7 @@ void run_copy(const CopyArgs& args, const Frame& frame, const Share& share) noex
 void touch_copy(const CopyArgs& args, StepTouches& touches) {
   touches.alike(args.from, args.to);
   touches.require(args.units == 1 || (args.to.rank > 0 && args.units == args.to.extent(0)),
-                  "slices of what is copied");
+                  "slices of the copied view");
   touches.units(args.units);
   touches.reads(args.from);
   touches.writes(args.to);

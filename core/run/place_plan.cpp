@@ -362,7 +362,7 @@ Refusal find_target(std::span<const std::byte> file, const Runner& runner, Heade
                    static_cast<unsigned long>(plan_file::kVersion));
   }
   const auto size = static_cast<int64_t>(file.size());
-  if (header->bytes != size) return damaged("it has other bytes than it says");
+  if (header->bytes != size) return damaged("its size differs from its header");
   if (!adds_up(*header, size)) return damaged("its sizes do not add up");
   if (reinterpret_cast<uintptr_t>(file.data()) % kAlign != 0) {
     return refusal(Code::kArg, "Align it, as what --embed writes is",

@@ -12,8 +12,8 @@
 namespace rill {
 
 // The records of plan files (docs/plan-files.md), number by number in their order, each with its
-// name and its range: the writer and both readers go by these. Readers refuse a number outside of
-// its range, so that sums of a few stay in range; products are `Checked`.
+// name and its range: the writer and both readers use these. Readers refuse a number outside of its
+// range, so that sums of a few stay in range; products are `Checked`.
 //
 // A visitor `Fields` takes a record apart or puts it together. It has
 //   number(name, value, range), buffer(name, value) for the number of a buffer,

@@ -31,7 +31,7 @@ Result<Tensor> numbers_of_text(std::string_view text) {
     int64_t integer = 0;
     double number = 0;
     if (item.empty() || read_number(item, &number) != item.size()) {
-      return fail(Code::kParse, "\"", item, "\" is no number");
+      return fail(Code::kParse, "\"", item, "\" is not a number");
     }
     if (is_integer(item, &integer)) integers.push_back(integer);
     numbers.push_back(number);

@@ -1,7 +1,7 @@
-// Listens to a microphone, and shows how sure a model of voice activity is that somebody speaks.
-//   rill-live MODEL [--file FILE.wav [--fast]] [--device N] [--block FRAMES] [--pulse FRAMES]
-//   rill-live --list
-// The model runs in the callback of the device; a ring passes its outputs to this thread.
+// Listens to a microphone, and shows the probability of speech by a model of voice activity.
+// rill-live MODEL [--file FILE.wav [--fast]] [--device N] [--block FRAMES] [--pulse FRAMES]
+// rill-live --list The model runs in the callback of the device; a ring passes its outputs to this
+// thread.
 #include <atomic>
 #include <chrono>
 #include <csignal>

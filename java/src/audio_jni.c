@@ -15,7 +15,7 @@ static const char* text_of_status(rill_status status) {
     case RILL_E_SHAPE:
       return "a block has other channels than the options, or other frames than they allow";
     case RILL_E_PARSE:
-      return "the bytes are no state of an effect with this model and these options";
+      return "the bytes are not a state of an effect with this model and these options";
     case RILL_E_ARG:
       return "the memory is too small, or an argument is out of range";
     default:

@@ -199,7 +199,7 @@ void fft_passes(const FftPasses& plan, const float* xr, const float* xi, float* 
   for (int i = 0; i < plan.count; ++i) {
     const int radix = plan.radix[i];
     const int64_t m = n / (s * radix);
-    // A single pass writes to scratch too: in place it would overwrite what it still reads.
+    // A single pass writes to scratch too: in place it would overwrite values that it still reads.
     if (i + 1 == plan.count && i > 0) d.yr = yr, d.yi = yi;
     switch (radix) {
       case 2:

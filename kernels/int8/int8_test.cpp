@@ -29,7 +29,7 @@ struct Case {
   int64_t run = 0;  ///< rows that are one run
 };
 
-/// Bytes from a list of all that there are, or of the two ends alone.
+/// Bytes from a list of all bytes, or of the least and the greatest one.
 std::vector<uint8_t> random_bytes(std::mt19937& rng, int64_t count, bool ends, bool is_signed) {
   std::vector<uint8_t> out(static_cast<size_t>(count));
   for (uint8_t& byte : out) {
@@ -105,7 +105,7 @@ TEST(MatmulInt8, GivesTheSumsOnEveryTier) {
   for (const MatmulInt8* kernel : products()) {
     for (int i = 0; i < 200; ++i) {
       const bool is_signed = i % 2 == 0;
-      // Of the longest, more bytes than pass by at once.
+      // The longest matrices have more bytes than the kernel quantises at once.
       const int64_t run = i % 2 == 0 ? random_int(rng, 1, 9) : 0;
       const int64_t rows = random_int(rng, 0, i % 40 == 0 ? 300 : i % 20 == 0 ? 70 : 10);
       const Case shape = {run > 0 ? rows / run * run : rows,
@@ -216,7 +216,7 @@ TEST(Quantise, TakesFloatsOfAllKinds) {
   }
 }
 
-/// 16-bit integers, in whole vectors and in the remainder, in f32 and, as 1e-7 is no float, in f64.
+/// 16-bit integers, in whole vectors and in the remainder, in f32 and, because of 1e-7, in f64.
 TEST(Quantise, MakesIntegersOf16Bits) {
   const std::vector<float> values = {kNan,  kInf,     -kInf,     0.5f, 1.5f,
                                      -0.5f, 65534.5f, -32768.5f, 9e9f};

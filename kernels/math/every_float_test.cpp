@@ -227,7 +227,7 @@ class Block {
   }
 
  private:
-  /// Return whether the tier may take what is on the way to the value for zero.
+  /// Return whether the tier may flush an intermediate result of the value to zero.
   bool is_flushed(Tier tier, size_t i) const {
     return always_flushes(tier) &&
            (is_near_denormals(static_cast<double>(x_[i])) || is_near_denormals(want_[i]));

@@ -35,7 +35,7 @@ inline V exp_fraction(const V& x, const V& k) {
   return mul_add(r * r, polynomial(r, kTail), r);
 }
 
-/// Compute e^x, subnormal results included; infinite from 88.73 on, 0 below -103.98.
+/// Compute e^x, subnormal results included; infinite for x >= 88.73, 0 below -103.98.
 /// Accuracy: 1.5 ulp; 1 ulp more where the result is subnormal.
 template <class V>
 inline V exp(const V& x) {
@@ -76,7 +76,7 @@ struct PowerParts {
   static constexpr float kHalf = 4.99999942e-1f;
 };
 
-/// Compute 1 / (1 + e^-x); 1 from 17 on, and 0 from -87.33 down, where it would be subnormal.
+/// Compute 1 / (1 + e^-x); 1 for x >= 17, and 0 for x <= -87.33, where it would be subnormal.
 /// Accuracy: 2.5 ulp. An open gate is exactly 1: a ratio of polynomials would stop at 1 - 5e-7 to
 /// avoid overshoot, and a recurrent state would fade within hours. A closed gate is exactly 0, also
 /// times large numbers.
@@ -88,7 +88,7 @@ inline V sigmoid(const V& x) {
   return pick(magnitude(x) >= V(87.33f), end, y);
 }
 
-/// Compute the hyperbolic tangent as (1 - q) / (1 + q) of q = e^-2|x|; 1 from 9.1 on.
+/// Compute the hyperbolic tangent as (1 - q) / (1 + q) of q = e^-2|x|; 1 for x >= 9.1.
 /// Accuracy: 3 ulp, the roundings of the difference, of the sum and of the quotient.
 template <class V>
 inline V tanh(const V& x) {
@@ -144,7 +144,7 @@ inline V log1p(const V& x) {
   return pick(sum == V(1.0f), x, pick(sum > V(0.0f), inner, whole));
 }
 
-/// Compute e^x - 1, also where e^x rounds to 1; infinite from 88.73 on. Accuracy: 2 ulp.
+/// Compute e^x - 1, also where e^x rounds to 1; infinite for x >= 88.73. Accuracy: 2 ulp.
 template <class V>
 inline V expm1(const V& x) {
   const V c = clamp(x, -87.0f, 89.0f);

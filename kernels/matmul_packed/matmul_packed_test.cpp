@@ -15,8 +15,8 @@
 namespace rill::kernels {
 namespace {
 
-/// B in its few bits, column by column, and what it stands for: values, [k][n], and unless it is
-/// kF16 the scale of each block, [blocks][n].
+/// B in its packed format, column by column, and its real numbers: values, [k][n], and, except for
+/// kF16, the scale of each block, [blocks][n].
 struct Weights {
   std::vector<std::byte> bytes;
   int64_t column_bytes = 0;
@@ -138,8 +138,8 @@ void by_blocks(Tier tier, PackedFormat format, const MatmulF32Args& g, const Wei
   }
 }
 
-/// How far the product lies from that in f64 of the weights that B stands for, as a share of the
-/// bound that `MatmulPacked::run` states.
+/// The distance of the product from that in f64 with the real weights of B, as a share of the bound
+/// that `MatmulPacked::run` states.
 double share_of_bound(Tier tier, const MatmulF32Args& g, const Weights& w) {
   const int64_t k = g.segments * g.segment_len;
   const double roundings = (33.0 + static_cast<double>(k) / 32) * (tier == Tier::kSse42 ? 2 : 1);

@@ -72,7 +72,8 @@ void pointwise_collapse(PointwiseArgs* args) noexcept {
   for (int d = next; d >= 0 && d + 1 < count - 1; ++d) std::swap(axes[d], axes[d + 1]);
   for (int d = 0; d < kPointwiseAxes; ++d) {
     const int from = d - (kPointwiseAxes - count);
-    // Give an axis of extent 1 the stride of a dense inner axis, so that it counts as contiguous.
+    // Set the stride of an axis of extent 1 to that of a dense inner axis, so that it counts as
+    // contiguous.
     const int64_t unit = from < 0 && d == kPointwiseAxes - 1 ? 1 : 0;
     args->extent[d] = from < 0 ? 1 : axes[from].extent;
     args->out_stride[d] = from < 0 ? unit : axes[from].out;

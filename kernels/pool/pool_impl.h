@@ -7,7 +7,7 @@
 namespace rill::kernels {
 namespace {
 
-/// Give NaN for each output of a tile that has one in its window.
+/// Set each output of a tile to NaN if its window has one.
 [[gnu::noinline]] void spread_nans(const PoolF32Args& g, int64_t frame, int64_t frames,
                                    int64_t channel, int64_t channels) {
   for (int64_t f = frame; f < frame + frames; ++f) {

@@ -1,4 +1,4 @@
-// f32 recurrent loops of every tier: time per step, beside the matrix-vector product of the step.
+// f32 recurrent loops of every tier: time per step, next to that of its matrix-vector product.
 
 #include "kernels/rnn/rnn.h"
 

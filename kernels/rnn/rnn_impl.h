@@ -75,8 +75,8 @@ struct RnnCell {
   }
 };
 
-/// The rows and blocks of units of one tile, in one step. Blocks are visited from `block` on, up or
-/// down.
+/// The rows and blocks of units of one tile, in one step. Blocks are visited upwards or downwards,
+/// beginning at `block`.
 struct CellTile {
   int64_t step, lane, block, direction;
   int now = 0;               // which h of a lane the step reads; it writes the other

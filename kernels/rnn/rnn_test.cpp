@@ -219,7 +219,7 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
 }
 
 /// Run layers of equal weights as the lanes of a small layer, whose input is drawn: once as one
-/// kernel, and once as the product with the input and the loop that it stands for.
+/// kernel, and once as the equivalent matmul with the input and loop.
 struct SmallLayers {
   const Layer& like;
   int64_t lanes, inputs;
@@ -339,7 +339,7 @@ TEST_P(Rnn, AStreamCutAnywhereGivesTheBitsOfTheWhole) {
 TEST_P(Rnn, AUnitHasTheSameBitsWhereverItLies) {
   std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 2000);
   for (Tier tier : tiers()) {
-    // All units alike: what lies in whole vectors must equal what lies in the last lanes.
+    // All units are alike, so those in whole vectors must equal those in the last lanes.
     Layer layer(rng, Kind::kGru, 4, GetParam());
     for (auto* v : {&layer.x, &layer.w, &layer.b_hn, &layer.h0}) v->assign(v->size(), 0.3f);
     const Layer::Result r = layer.run(tier, layer.steps);

@@ -26,7 +26,7 @@
 namespace rill::kernels::math {
 namespace {
 
-/// Hold one float behind the interface of a batch of width 1.
+/// Hold one float, with the interface of a batch of width 1.
 struct ScalarLane {
   using Mask = bool;
   static constexpr size_t size = 1;
@@ -93,7 +93,7 @@ inline ScalarLane two_to_shifted(ScalarLane shifted) {
   return bits_float(float_bits(shifted.v) << 23);
 }
 
-/// Give the float nearest to the i32 that has the bits of x, ties to even.
+/// Return the float nearest to the i32 that has the bits of x, ties to even.
 inline ScalarLane of_integer(ScalarLane x) {
   return static_cast<float>(static_cast<int32_t>(float_bits(x.v)));
 }

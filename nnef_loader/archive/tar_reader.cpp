@@ -203,7 +203,7 @@ Status TarReader::entry(char type, int64_t size) {
     if (!is_known) return refused(raw, str_cat("is of the unknown type '", type, "'"));
     // Some readers skip `size` bytes after links, folders and devices; others do not.
     if (size != 0 && type != 'D') {
-      return refused(raw, str_cat("is no file, yet has ", size, " bytes"));
+      return refused(raw, str_cat("is not a file, yet has ", size, " bytes"));
     }
     return skip_body(size);
   }

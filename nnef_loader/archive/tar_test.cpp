@@ -105,8 +105,9 @@ TEST(Tar, SparseFilesAreRefused) {
 
 TEST(Tar, WhatReadersTakeDifferentlyIsRefused) {
   EXPECT_EQ(read(header("l", octal(1), '1') + padded("x") + kEnd),
-            "entry \"l\" is no file, yet has 1 bytes");
-  EXPECT_EQ(read(header("d/", octal(9), '5') + kEnd), "entry \"d/\" is no file, yet has 9 bytes");
+            "entry \"l\" is not a file, yet has 1 bytes");
+  EXPECT_EQ(read(header("d/", octal(9), '5') + kEnd),
+            "entry \"d/\" is not a file, yet has 9 bytes");
   EXPECT_EQ(read(member("n", "x", 'Q') + kEnd), "entry \"n\" is of the unknown type 'Q'");
   EXPECT_EQ(read(member("n", "x", 'M') + kEnd), "entry \"n\" began in another file");
   EXPECT_EQ(read(member("g", record("path", "all"), 'g') + member("n", "x") + kEnd),
@@ -123,7 +124,7 @@ TEST(Tar, NumbersThatAreNoneAreErrors) {
   // 63 bits are read, and found to be beyond what may unfold.
   const std::string most = std::string("\x80\0\0\0\x7F", 5) + std::string(7, '\xFF');
   EXPECT_NE(read(header("n", most, '0') + kEnd).find("unpacks to at least"), std::string::npos);
-  // The same size on what is left out leads past the end.
+  // The same size of a skipped entry leads past the end.
   EXPECT_EQ(read(header(".n", most, '0') + kEnd), "tar is cut short");
   EXPECT_EQ(read(header("n", std::string(12, ' '), '0') + kEnd), "n=;");
 }

@@ -151,7 +151,7 @@ Status Builder::check_input_shapes(const Graph& graph) const {
     std::vector<std::string> inputs;
     for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(graph.input_name(i));
     if (contains(inputs, name)) continue;
-    return fail(Code::kArg, "a shape is given for \"", name, "\", which is no input of the graph")
+    return fail(Code::kArg, "a shape is given for \"", name, "\", which is not an input")
         .hint(str_cat("Inputs: ", join(inputs, ", ")));
   }
   return {};

@@ -12,7 +12,7 @@ Result<Value> literal_value(const RValue& expression) {
   if (const auto* number = expression.as<NumberLiteral>()) return value_of(*number);
   if (const auto* truth = expression.as<LogicalLiteral>()) return Value(truth->value);
   const auto* array = expression.as<ArrayExpr>();
-  if (!array) return fail(Code::kUnsupported, kind_text(expression), " is no constant");
+  if (!array) return fail(Code::kUnsupported, kind_text(expression), " is not a constant");
   List list;
   for (const RValue& item : array->items) {
     RILL_ASSIGN(Value value, literal_value(item));
@@ -29,7 +29,7 @@ Result<Tensor> cast_value(const Invocation& call, const Graph& empty) {
   if (!to && call.arguments.size() == 2) to = &call.arguments[1].value;
   const auto* text = to ? to->as<StringLiteral>() : nullptr;
   if (call.callee != "tract_core_cast" || call.arguments.empty() || !text) {
-    return fail(Code::kUnsupported, "\"", call.callee, "\" is no constant");
+    return fail(Code::kUnsupported, "\"", call.callee, "\" is not a constant");
   }
   RILL_ASSIGN(const NamedType type, type_from_text(text->value));
   RILL_ASSIGN(const Tensor input, property_value(call.arguments[0].value, empty));

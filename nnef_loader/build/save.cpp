@@ -167,7 +167,7 @@ Status not_read_back(Status status) {
   // Failures of the machine are not faults of the model.
   if (error.code == Code::kNoMem || error.code == Code::kIo) return status;
   error.code = Code::kInternal;
-  error.message = str_cat("the model does not read back as it is: ", error.message);
+  error.message = str_cat("the written model reads back differently: ", error.message);
   return std::move(status).hint(
       "Nothing was written: this is a bug of rill, and worth a report with the model");
 }
@@ -196,7 +196,7 @@ Status same_properties(const Graph& expected, const Graph& found) {
     if (key == kWriterKey || key == kFormatKey || !literal_text(value)) continue;
     const auto other = others.find(key);
     const bool same = other != others.end() && literal_text(other->second) == literal_text(value);
-    if (!same) return fail(Code::kInternal, "property \"", key, "\" is not what it was");
+    if (!same) return fail(Code::kInternal, "property \"", key, "\" differs");
   }
   return {};
 }

@@ -133,7 +133,7 @@ std::optional<Tensor> Reader::take(const char* key) {
 void Reader::refuse(const char* key, std::string_view expected, std::string_view found) {
   if (!status_.ok()) return;
   status_ = fail(Code::kParse, "property \"", key, "\": expected ", expected, ", found ", found)
-                .hint("Pulse the model again, and leave the properties of its file as they are");
+                .hint("Pulse the model again, and leave the properties of its file unchanged");
 }
 
 std::vector<int64_t> Reader::integers(const char* key) {

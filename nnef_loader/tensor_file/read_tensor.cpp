@@ -216,7 +216,7 @@ Result<Tensor> read_blocks(const File& file) {
   const auto row = checked_volume(std::span(file.shape).subspan(1));
   if (!row || *row % kBlockItems != 0) {
     return fail(Code::kParse, "block-quantised shape ", file.shape,
-                ": the axes past the first are no multiple of ", kBlockItems);
+                ": the axes past the first are not a multiple of ", kBlockItems);
   }
   const int64_t block = is_q40 ? static_cast<int64_t>(kQ40BlockBytes) : kQ81BlockBytes;
   RILL_TRY(check_payload(file, checked_mul(file.items / kBlockItems, block)));

@@ -163,7 +163,7 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
   for (const ValueInfo& info : graph.inputs) names.emplace_back(info.name);
   for (const auto& [name, value] : options_.constants) {
     if (contains(names, name)) continue;
-    return fail(Code::kArg, "a value is given for \"", name, "\", which is no input of the graph")
+    return fail(Code::kArg, "a value is given for \"", name, "\", which is not an input")
         .hint(str_cat("Inputs: ", join(names, ", ")));
   }
   for (const ValueInfo& info : graph.inputs) {

@@ -91,7 +91,7 @@ Result<const Sequence*> Reader::list(size_t input) {
   const std::string_view name = node_.inputs[input];
   RILL_ASSIGN(const Sequence* found, loader_.find_sequence(name, &env_));
   if (found) return found;
-  return fail(Code::kUnsupported, "\"", name, "\" is no sequence whose tensors the file lists")
+  return fail(Code::kUnsupported, "\"", name, "\" is not a sequence whose tensors the file lists")
       .hint("Sequences that inputs give are not read: stack their tensors");
 }
 

@@ -43,7 +43,7 @@ Result<std::unique_ptr<nnef::Source>> open_beside(const std::string& folder,
   auto file = std::make_unique<nnef::Source>(descriptor, 0, path);
   system::Info info;
   if (!system::stat_open(descriptor, &info)) return nnef::system_error("cannot read", path);
-  if (info.kind != system::Kind::kFile) return refused(location, "is no regular file");
+  if (info.kind != system::Kind::kFile) return refused(location, "is not a regular file");
   file->set_size(info.bytes);
   return file;
 }

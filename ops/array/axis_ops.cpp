@@ -140,7 +140,7 @@ Result<Facts> Transpose::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   std::vector<int64_t> sorted = perm;
   sort_list(sorted);
-  RILL_CHECK(sorted == counting(in[0].rank()), perm, " is no order of the axes of ", in[0]);
+  RILL_CHECK(sorted == counting(in[0].rank()), perm, " is not an order of the axes of ", in[0]);
   Fact out = in[0].without_value();
   for (size_t i = 0; i < perm.size(); ++i) out.shape[i] = in[0].dim(static_cast<int>(perm[i]));
   return one_fact(std::move(out));

@@ -135,7 +135,8 @@ Result<Side> side_of(PulseBuilder& b, int axis, int begin, int end) {
     const auto frames = b.in(i).dim(axis).to_int();
     if (!frames) {
       return b.refuse("Join a fixed number of frames to a stream", "input ", i, ", ", b.in(i),
-                      ", is joined to a stream on its axis ", axis, " and its length is no number");
+                      ", is joined to a stream on its axis ", axis,
+                      " and its length is not a number");
     }
     side.frames += *frames;
     side.ready = std::max(side.ready, b.await(i));

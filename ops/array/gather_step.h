@@ -23,7 +23,7 @@ struct BlockArgs {
   DType index_type = DType::kI64;
   int64_t count = 0;   ///< of indices
   int64_t extent = 0;  ///< of the axis
-  int64_t outer = 1;   ///< slices of the axes in front of it
+  int64_t outer = 1;   ///< slices of the preceding axes
   int64_t blocks = 0;  ///< of one index
 };
 

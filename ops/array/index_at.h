@@ -20,7 +20,7 @@ inline int64_t plain_index_at(const View& indices, int64_t offset) {
   return index;
 }
 
-/// Bring an index to [0, extent): negative ones count from the end. -1 if it is out of range.
+/// Return an index in [0, extent): negative ones count from the end. -1 if it is out of range.
 inline int64_t wrapped_index(int64_t index, int64_t extent) {
   if (index < -extent) return -1;
   if (index < 0) index += extent;

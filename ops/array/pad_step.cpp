@@ -54,7 +54,7 @@ void touch_fill(const FillArgs& args, StepTouches& touches) {
 }
 
 void touch_border(const BorderArgs& args, StepTouches& touches) {
-  touches.require(static_cast<int>(args.pads.size()) <= args.out.rank, "axes of what is padded");
+  touches.require(static_cast<int>(args.pads.size()) <= args.out.rank, "axes of the padded tensor");
   for (size_t i = 0; i < args.pads.size() && touches.holds(); ++i) {
     const auto [before, after] = args.pads[i];
     const int64_t extent = args.out.shape[i];

@@ -7,8 +7,8 @@
 
 namespace rill::ops {
 
-/// Replace `count` axes from `axis` on by axes of the extents `to`; elements keep their row-major
-/// order.
+/// Replace `count` axes, the first of which is `axis`, by axes of the extents `to`; elements keep
+/// their row-major order.
 /// Shapes: [..a, b..] -> [..to..]; the products of both are equal.
 /// Types: all, block-quantised constants excepted.
 /// Errors: kShape if there are no such axes, or the volumes differ; symbolic volumes that cannot be

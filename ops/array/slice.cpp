@@ -31,7 +31,7 @@ std::vector<AxisTrack> axes_but(int64_t axis, int rank) {
   return tracks;
 }
 
-/// Return every `step`-th element from `first` on, with the shape of `out`.
+/// Return every `step`-th element, starting at `first`, with the shape of `out`.
 template <class T>
 T strided(const T& from, const T& out, int64_t axis, int64_t step) {
   T view = from;
@@ -467,8 +467,8 @@ Result<Value> load_slice(LoadCtx& ctx) {
   return as_value(x);
 }
 
-/// Return whether `slice` reads the bounds as they are: it counts negative ones from the end, and
-/// presumes what open ones compare.
+/// Return whether `slice` reads the bounds unchanged: it counts negative ones from the end, and
+/// asserts the result of comparisons in open ones.
 bool reads_as_it_is(const Slice& slice, const SymbolScope& scope, const Dim& extent) {
   const bool numbers = slice.begin.is_const() && slice.end.is_const();
   if (is_open(slice.begin) || (extent.is_const() && !numbers)) return false;

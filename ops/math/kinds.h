@@ -27,7 +27,7 @@ enum class BinaryKind : uint8_t {
   kBitAnd,
   kBitOr,
   kBitXor,
-  kShl,  ///< shifts by a negative count, or the width and more, as by the width
+  kShl,  ///< a negative count, or one beyond the width, shifts by the width
   kShr,
   kFloorDiv,  ///< of integers: rounds down, division by 0 gives 0
   kAtan2,      ///< of floats: the angle of the point (b, a)
@@ -67,7 +67,7 @@ enum class UnaryKind : uint8_t {
   kSilu,
   kGeluApprox,
   kHardSwish,
-  kLeakyRelu,  ///< `alpha` times what is below 0
+  kLeakyRelu,  ///< multiplies negative elements by `alpha`
   kFloor,
   kCeil,
   kRound,      ///< half away from zero

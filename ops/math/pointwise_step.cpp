@@ -108,7 +108,7 @@ bool run_pointwise_steps(const PointwiseStep& step, std::span<const Frame> frame
 
 namespace {
 
-/// Return whether a program reads nothing but inputs and what it wrote.
+/// Return whether a program reads only inputs and its earlier results.
 bool is_sound(const PointwiseArgs& args) {
   if (args.inputs < 0 || args.inputs > kernels::kPointwiseMaxInputs || args.code_len < 1 ||
       args.code_len > kernels::kPointwiseMaxCode) {

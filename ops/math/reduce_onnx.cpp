@@ -123,7 +123,7 @@ Result<Value> log_sum_exp(OnnxCtx& ctx) {
   return f.value(out);
 }
 
-// Axes are attributes before the opset `inputs`, and an input from it on.
+// Axes are attributes before the opset `inputs`, then an input.
 #define RILL_ONNX_REDUCE(name, inputs, ...)                                 \
   {"", 1,                                                                   \
    "fragment " name                                                         \

@@ -233,7 +233,7 @@ Status ScatterNd::pulsify(PulseBuilder& b) const {
         "Write at slices that count up from a fixed frame, as in y[:, :, 1:] = u; or assert how "
         "long streams are, as in --assert '", b.symbol(),
         " >= 8', where a slice ends at a fixed frame");
-    return b.refuse(way, "it writes at places of a stream that are no slices known to lie in it");
+    return b.refuse(way, "it writes at places of a stream that are not slices within it");
   }
   return Op::pulsify(b);
 }

@@ -63,7 +63,7 @@ void expect_same(const Tensor& got, const Tensor& want);
 /// Expect values within `atol + rtol * |want|`.
 void expect_near(const Tensor& got, const Tensor& want, double atol, double rtol);
 
-/// Write a graph to text, as it is and simplified, read it back, and expect the same outputs.
+/// Write a graph to text, unchanged and simplified, read it back, and expect the same outputs.
 void expect_written_and_read(const Graph& graph, const std::vector<Tensor>& inputs);
 
 /// Stream a graph of one input and one output with every pulse in the list, for every length, and

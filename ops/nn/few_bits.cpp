@@ -31,7 +31,7 @@ PackedFormat packed_format(WeightFormat format) {
 std::string refusal(PackedFormat format, float value) {
   // The largest f16, and a number that stays finite when a scale is rounded up.
   const float most = format == PackedFormat::kF16 ? 65504.0F : 0x1p120F;
-  if (std::isnan(value)) return "it has a weight that is no number";
+  if (std::isnan(value)) return "it has a weight that is not a number";
   if (std::isinf(value)) return "it has an infinite weight";
   return std::abs(value) > most ? str_cat("it has a weight of ", value, ", beyond ", most) : "";
 }

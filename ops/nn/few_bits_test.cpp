@@ -181,7 +181,7 @@ TEST(FewBits, WhatNoScaleReachesStaysAsItIs) {
     EXPECT_EQ(kept_layer(weights(kInf), format).kept, "it has an infinite weight");
     EXPECT_EQ(kept_layer(weights(-kInf), format).kept, "it has an infinite weight");
     const WeightLayer layer = kept_layer(weights(std::nanf("")), format);
-    EXPECT_EQ(layer.kept, "it has a weight that is no number");
+    EXPECT_EQ(layer.kept, "it has a weight that is not a number");
     EXPECT_EQ(layer.bytes, layer.f32_bytes);
     EXPECT_NE(kept_layer(weights(3e38F), format).kept, "");
   }

@@ -94,7 +94,7 @@ Result<Packed> read_packed(OnnxCtx& ctx) {
              packed.bits, ": expected 2, 4 or 8");
   RILL_CHECK(packed.block >= 16 && packed.block < (int64_t{1} << 30) &&
                  std::has_single_bit(static_cast<uint64_t>(packed.block)),
-             "attribute \"block_size\" is ", packed.block, ": expected a power of two from 16 on");
+             "attribute \"block_size\" is ", packed.block, ": expected a power of two >= 16");
   constexpr int64_t kMost = int64_t{1} << 31;
   RILL_CHECK(packed.rows > 0 && packed.length > 0 && packed.rows < kMost && packed.length < kMost,
              "a matrix of ", counted(packed.rows, "row"), " of ", packed.length);

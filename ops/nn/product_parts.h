@@ -68,7 +68,7 @@ inline void touch_counts(const kernels::MatmulF32Args& args, StepTouches& touche
   for (const int64_t count : {args.m, args.n, args.segments, args.segment_len}) {
     touches.within(count, 0, kMostCounted);
   }
-  touches.require(!args.whole_panels, "weights as they are packed");
+  touches.require(!args.whole_panels, "weights in their packed layout");
   const int64_t k = touches.holds() ? args.segments * args.segment_len : 0;
   touches.within(k, 0, kMostCounted);
 }

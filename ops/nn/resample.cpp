@@ -46,7 +46,7 @@ Result<Dim> scaled_extent(const Dim& extent, float scale) {
   if (const auto ratio = simple_fraction(scale, Rounded::kDown)) {
     return floor_div(extent * Dim(ratio->first), ratio->second);
   }
-  return fail(Code::kSymbol, "extent ", extent, " times ", scale, " is no simple expression")
+  return fail(Code::kSymbol, "extent ", extent, " times ", scale, " is not a simple expression")
       .hint("Set its symbols, as in --set S=16000, or give the sizes of the output");
 }
 

@@ -116,7 +116,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(x, stream.axis));
   if (pulse % down != 0) {
     return b.refuse_pulse(pulse, down, "a pulse of ", counted(pulse, "frame"),
-                          " is no multiple of ", down);
+                          " is not a multiple of ", down);
   }
   const Places places(how, up, down);
   auto op = draft_op<PulseResize>();

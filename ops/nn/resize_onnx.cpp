@@ -178,7 +178,7 @@ Result<Value> depth_to_space(OnnxCtx& ctx) {
   RILL_ASSIGN(const Blocks blocks, blocks_of(ctx, in));
   const int64_t block = blocks.size;
   const auto depth = exact_div(in.dim(1), Dim(block * block));
-  RILL_CHECK(depth, "input ", in, ": the channels are no multiple of ", block * block);
+  RILL_CHECK(depth, "input ", in, ": the channels are not a multiple of ", block * block);
   const bool blocks_first = blocks.mode == "DCR";
   const OutletId split =
       blocks_first
@@ -208,7 +208,7 @@ Result<Value> space_to_depth(OnnxCtx& ctx) {
   };
   const auto height = blocks_on(2);
   const auto width = blocks_on(3);
-  RILL_CHECK(height && width, "input ", in, ": height and width are no multiples of ", block);
+  RILL_CHECK(height && width, "input ", in, ": height and width are not multiples of ", block);
   const OutletId split =
       f.reshape(x, {in.dim(0), in.dim(1), *height, Dim(block), *width, Dim(block)});
   const std::vector<int64_t> order = blocks.mode == "DCR" ? std::vector<int64_t>{0, 3, 5, 1, 2, 4}

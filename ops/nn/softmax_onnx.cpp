@@ -9,7 +9,7 @@
 namespace rill::ops {
 namespace {
 
-/// Return the normalised axes. Before opset 13, they are all axes from `axis` on, jointly.
+/// Return the normalised axes. Before opset 13, they are `axis` and all later axes, jointly.
 Result<std::vector<int64_t>> joint_axes(OnnxCtx& ctx, int rank) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   if (ctx.opset() < 13 && written == rank) return std::vector<int64_t>();

@@ -287,8 +287,8 @@ Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tenso
   const int spatial_axis = axis - 2;
   const auto a = static_cast<size_t>(spatial_axis);
   if (pulsed->same && !resolve_same(pulsed, b.in(0), &b.scope())) {
-    return b.refuse(str_cat("Pad explicitly, or assert what is left of the length beyond whole "
-                            "strides, as in --assert '",
+    return b.refuse(str_cat("Pad explicitly, or assert the remainder of the length by the "
+                            "stride, as in --assert '",
                             b.symbol(), " == ", window.stride[a], " * (", b.symbol(), " / ",
                             window.stride[a], ")'"),
                     "its padding on streaming axis ", axis,

@@ -21,7 +21,7 @@ struct RangeArgs {
 };
 RILL_STEP_FIELDS(RangeArgs, to, start, step, frames, before)
 
-/// Write start + step * n for the frames n from `first` on.
+/// Write start + step * n for the frames n >= `first`.
 void count_frames(int64_t start, int64_t step, int64_t first, const View& to) RILL_NONBLOCKING;
 
 void run_range(const RangeArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;

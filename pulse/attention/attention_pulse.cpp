@@ -322,7 +322,8 @@ class Streamed {
     const auto origin = b_.scope().simplify(zero).to_int();
     if (!origin) {
       return b_.refuse("Count distances from the middle", "node \"", node.name, "\" (",
-                       node.op->name(), ") has ", zero, " for the distance 0, which is no number");
+                       node.op->name(), ") has ", zero,
+                       " for the distance 0, which is not a number");
     }
     std::vector<int64_t> values;
     for (int64_t i = 0; i < layout_.distances(); ++i) {

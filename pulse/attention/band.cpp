@@ -304,7 +304,7 @@ void report_unread(const Graph& graph, const Reading& reading,
   const Node& node = graph.node(misread->wire.node);
   band->unread =
       str_cat("the mask of node \"", node.name, "\" (", node.op->name(),
-              ") is no known function of positions, because of ", reading.end_of(*misread));
+              ") is not a known function of positions, because of ", reading.end_of(*misread));
 }
 
 /// Drop the limits that are unknown. An unknown limit may hide every key that the others show; a
@@ -372,7 +372,7 @@ Band either(const Band& a, const Band& b) {
   }
   if (out.period > kMostQueries) {
     out.period = 1;
-    out.gave_up = "its masks repeat themselves after more queries than are looked through";
+    out.gave_up = "the period of its masks has more queries than the search covers";
   }
   const auto all = static_cast<size_t>(out.period);
   out.first.resize(all);

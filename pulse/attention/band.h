@@ -22,8 +22,8 @@ struct Band {
   std::vector<int64_t> last_sink;
   /// A query whose keys may all be hidden by a finite number; it then weighs all keys alike.
   std::optional<int64_t> blind;
-  /// Whether weights are taken away behind the softmax: a query that sees no key, and gives NaN,
-  /// may then have no weight where there is a key.
+  /// Whether a limit after the softmax removes weights. A query that sees no key gives NaN, but may
+  /// then have weight 0 at some keys.
   bool zeroed = false;
   /// Why the search for visible keys ended early; empty if it did not.
   std::string gave_up;

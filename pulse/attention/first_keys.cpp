@@ -50,7 +50,7 @@ Result<OutletId> FirstKeys::hide(PulseBuilder& b, OutletId scores, const ops::Pu
   const auto axis = static_cast<int>(mask.axis);
   RILL_ASSIGN(OutletId passing, part(scores, axis, count_, b.fact(scores).dim(axis)));
   RILL_ASSIGN(passing, b.add1("keys", make_op<ops::PulseKeyMask>(mask), {passing}));
-  // Of the first keys, key 0 has place 0 in every pulse.
+  // Key 0 of the first keys has place 0 in every pulse.
   auto ends = draft_op<ops::PulseKeyMask>(mask);
   ends->pulse = 0;
   ends->delay = -count_;

@@ -21,8 +21,8 @@ class FirstKeys {
   /// Prefix the numbers of the passing keys with those of the first keys.
   Result<OutletId> number(PulseBuilder& b, std::string_view name, const ops::PulseRange& range,
                           OutletId passing) const;
-  /// Hide keys outside the stream, and the second copy of each key that stands in two places.
-  /// `mask` and `positions` belong to the passing keys.
+  /// Hide keys outside the stream, and the second copy of each key that is in two places. `mask`
+  /// and `positions` belong to the passing keys.
   Result<OutletId> hide(PulseBuilder& b, OutletId scores, const ops::PulseKeyMask& mask,
                         const ops::PulseRange& positions) const;
 

@@ -17,7 +17,7 @@ struct Rates {
   bool alike() const { return query == key; }
 };
 
-/// A body of attention whose positions are counted on the common clock, wires as they are there.
+/// A body of attention with positions on the common clock, and its wires.
 struct OnOneClock {
   Graph body;
   std::vector<OutletId> large;

@@ -267,7 +267,7 @@ nb::dict audit(const Model& whole, const Model& pulsed, double seconds, uint64_t
 }  // namespace
 
 void define_model(nb::module_& module) {
-  nb::class_<Model>(module, "Model", "What a file says. It is never changed.")
+  nb::class_<Model>(module, "Model", "The model of a file. It never changes.")
       .def_static("load", &load, nb::arg("path"), nb::arg("constants") = "",
                   nb::arg("limits") = nb::dict(),
                   "Read a folder, tar, tgz, zip or graph.nnef: the path as the system writes it.")
@@ -291,7 +291,7 @@ void define_model(nb::module_& module) {
       .def("with_feedback", &with_feedback, nb::arg("ties"),
            "Tie outputs to inputs of the next step, in a copy.")
       .def("with_context", &with_context, nb::arg("input"), nb::arg("frames"),
-           "Put frames of the step before in front of an input's, in a copy.")
+           "Prefix an input with frames of the previous step, in a copy.")
       .def("operators", &operators, "Count the nodes of the graph by operator.")
       .def("pulsed", &pulsed, nb::arg("symbol"), nb::arg("pulse"),
            "Rewrite a copy to run a few frames at a time.")

@@ -33,7 +33,7 @@ T good(Result<T> made) {
 void expect(rill_status status) {
   if (status == RILL_OK) return;
   if (status == RILL_E_PARSE)
-    fail(status, "the bytes are no state of an effect with this model and these options");
+    fail(status, "the bytes are not a state of an effect with this model and these options");
   if (status == RILL_E_SHAPE)
     fail(status, "a block has other channels or frames than the options allow");
   check(status);

@@ -65,7 +65,7 @@ class Stream::Hold {
   explicit Hold(Stream* stream) : stream_(stream) {
     if (stream->held_.exchange(true, std::memory_order_acquire)) {
       refuse(RILL_E_STATE, "another thread is in a call of this stream",
-             "Give each thread a stream of its own: stream.clone()");
+             "Give each thread its own stream: stream.clone()");
     }
     if (stream->session_) return;
     stream->held_.store(false, std::memory_order_release);
@@ -295,7 +295,7 @@ void Stream::push_all(const std::vector<InputArray>& inputs, std::vector<OutputA
     const int64_t over = inputs[behind].extent(axis_of(behind)) - taken[behind];
     refuse(RILL_E_STATE,
            "input \"" + std::string(io_[RILL_INPUT][streaming_[behind]].name) + "\" has " +
-               std::to_string(over) + " frames too many: another input is behind by a pulse",
+               std::to_string(over) + " frames too many: another input lags by a pulse",
            "Push frames of all inputs together; none of these frames was taken");
   }
 }
@@ -531,9 +531,9 @@ void define_stream(nb::module_& module) {
            "Give an input that does not stream its value, which stays until another is given.")
       .def("reset", &Stream::reset, "Begin a new stream in the same memory.")
       .def_prop_rw("state", &Stream::state, &Stream::load,
-                   "The state of the stream as bytes; assigning goes on where it was saved.\n\n"
+                   "The state of the stream as bytes; assign it to continue the saved stream.\n\n"
                    "It fits any stream of the same model with its symbols bound alike, of another\n"
-                   "pulse too. Inputs that do not stream are no part of it. Errors: ParseError,\n"
+                   "pulse too. It leaves out static inputs. Errors: ParseError,\n"
                    "StateError; nothing has changed then.")
       .def_prop_ro("position", &Stream::position,
                    "Frames of the first input that streams that went in, and a tuple of the\n"

@@ -31,10 +31,10 @@ ARROWS = {
     # Its nodes are calls, as those of a document are.
     "onnx_loader": ["core", "nnef_loader"],
     "transforms": ["core", "ops", "nnef_loader"],
-    # The CPU limit is part of the public interface, and kept where the CPU is looked at.
+    # The CPU limit is part of the public interface, and kept where the CPU is detected.
     "api": ["core", "ops", "pulse", "audit", "nnef_loader", "onnx_loader", "plan_file",
             "kernels/cpu.h", "kernels/target.h"],
-    # The loader is handed the table of operators, which the programs do not look into.
+    # The loader is handed the table of operators, which the programs do not read.
     "cli": ["api", "audit", "core", "pulse", "nnef_loader", "onnx_loader", "transforms",
             "plan_file", "emit_c", "ops/op_table.h", "ops/onnx_table.h", "ops/step_table.h",
             "ops/emit_table.h", "kernels/cpu.h",

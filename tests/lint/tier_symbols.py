@@ -22,7 +22,7 @@ WEAK = re.compile(r"^[0-9a-fA-F]* ?[WVu] (\S+)$")
 
 
 def weak_symbols(nm, archive):
-    """Map each weak symbol that is defined to the tiers that define it; "" is no tier."""
+    """Map each weak symbol that is defined to the tiers that define it; "" is not a tier."""
     found = {}
     tier = ""
     for line in common.output(nm, "--defined-only", str(archive)).splitlines():

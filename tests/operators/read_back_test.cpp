@@ -56,7 +56,7 @@ TEST_P(ReadBackProperties, APulsedGraphStreamsAsItDid) {
     ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
     auto again = read_back(streamed->graph());
     if (!again.ok()) continue;
-    // Every reader simplifies what it loads.
+    // Every reader simplifies the model after loading.
     auto simple = declutter(*again);
     ASSERT_TRUE(simple.ok()) << simple.error().to_string();
     auto reloaded = streamed->through(*std::move(simple));

@@ -30,7 +30,7 @@ class Journey {
   std::string run(const std::vector<Tensor>& want) {
     begin(static_cast<size_t>(random_.in(0, static_cast<int64_t>(lanes_.size()) - 1)));
     if (random_.chance(30)) {
-      // An abandoned stream must leave nothing behind.
+      // An abandoned stream must not affect the next one.
       for (int i = 0; i < 20; ++i) act();
       begin(now_);
     }
@@ -145,7 +145,7 @@ class Journey {
     SavedState from(&lane().run.session(), lane().feed.get());
     std::vector<std::byte> bytes(static_cast<size_t>(from.most_bytes()));
     const int64_t size = from.save(bytes);
-    if (size <= 0) problem_ = "a state is larger than was said";
+    if (size <= 0) problem_ = "a state is larger than its announced size";
     lanes_[next].run.session().reset();
     lanes_[next].feed->reset();
     SavedState to(&lanes_[next].run.session(), lanes_[next].feed.get());

@@ -1,4 +1,4 @@
-// The worked cases behind the design of streaming: pulse, delay and length of an output, and its
+// The worked cases of the design of streaming: pulse, delay and length of an output, and its
 // frames. A test's name ends in the numbers of its cases in the design's table. Delays and lengths
 // follow from D' = max(0, ceil((D + K - stride - before) / stride)).
 

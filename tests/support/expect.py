@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run a command, and check its exit status and what it prints.
+"""Run a command, and check its exit status and output.
 
     expect.py STATUS REGEX COMMAND [ARGUMENT ...]
 

@@ -596,7 +596,7 @@ RILL_API rill_status rill_state_save(const rill_session* session, void* bytes, s
                                      size_t* written) RILL_REAL_TIME;
 /** Continue a saved stream. The plan may differ in pulse, options or machine, but not in the model
  *  or in the values of its symbols.
- *  Errors: RILL_E_PARSE for bytes that are no state, truncated, damaged, or of another version;
+ *  Errors: RILL_E_PARSE for bytes that are not a state, truncated, damaged, or of another version;
  *  RILL_E_STATE for the state of another model, and, with its name, if a node's delay differs. */
 RILL_API rill_status rill_state_load(rill_session* session, const void* bytes, size_t size);
 

@@ -15,7 +15,7 @@ inline namespace abi1 {
 /// except `make`: no locks and no system calls, so that the reader has to poll.
 template <class T>
 class Ring {
-  static_assert(std::is_trivially_copyable_v<T>, "elements are copied as they lie");
+  static_assert(std::is_trivially_copyable_v<T>, "elements are copied by memcpy");
   static_assert(std::atomic<size_t>::is_always_lock_free, "this machine would take a lock");
 
  public:

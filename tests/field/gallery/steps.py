@@ -207,5 +207,5 @@ recipe("Moonshine decoder step", "keys and values of a window, a counter inside"
        integers=12, states={"y1": "s0", "y2": "s1", "y3": "s2"}, zeros=((1, 8, 16), (1, 8, 16), (1,)))
 recipe("RAVE, cached convolutions", "frames and an overlap as states", CachedConvs, (1, 2, "S"), pulse=8,
        states={f"y{i + 1}": f"s{i}" for i in range(4)}, zeros=((1, 2, 4), (1, 8, 2), (1, 4, 2), (1, 4, 2)))
-recipe("voice activity detector, step", "a context in front, two states in one tensor", SileroStep, (1, "S"), pulse=16,
+recipe("voice activity detector, step", "a context before the samples, two states in one tensor", SileroStep, (1, "S"), pulse=16,
        lengths=(64, 96, 160), states={"y1": "s0", "y2": "s1"}, zeros=((1, 8), (2, 1, 8)))
