@@ -242,7 +242,7 @@ Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
     for (Streamer* stream : open) stream->feed();
     step_together(lanes[0].session->plan(), open.size(),
                   [&](size_t i) { return &open[i]->session(); });
-    // A stream whose last step this was has frames to take all the same.
+    // A stream that ended in this step still has frames to take.
     for (Streamer* stream : open) RILL_TRY(stream->take());
   }
   std::vector<StreamResult> out;

@@ -44,7 +44,7 @@ class Inspection {
   Latency out_;
 };
 
-/// At most six digits.
+/// Format with at most six digits.
 std::string frames_text(double frames) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", frames);

@@ -1,5 +1,5 @@
-// Norms by the root of the mean of squares: read as the squares, the mean, the root and the product
-// that they consist of, which are a chain. See `Precision`.
+// Norms by the root of the mean of squares. The reader makes a chain of the squares, the mean, the
+// root and the multiplication; see `Precision`.
 // Source: tract, `tract_core_rms_norm`, `tract_core_scaled_rms_norm`; B. Zhang and R. Sennrich,
 // Root Mean Square Layer Normalization, 2019, equation 4.
 

@@ -1,5 +1,5 @@
-// A step of a causal depthwise convolution that carries its last frames: read as a concatenation, a
-// convolution and a slice.
+// A step of a causal depthwise convolution that carries its last frames. The reader makes a
+// concatenation, a convolution and a slice.
 // Source: tract, `tract_transformers_causal_conv1d_update`; Hugging Face transformers,
 // `torch_causal_conv1d_update`.
 

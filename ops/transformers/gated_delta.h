@@ -23,10 +23,10 @@ class LinearAttention final : public OpBase<LinearAttention> {
  public:
   bool normalise = true;
   bool decays = true;     ///< whether there is an input of decays, in logarithms
-  bool corrects = true;   ///< whether there is one of betas, and what S knows of k is taken off v
+  bool corrects = true;   ///< whether there is an input of betas; k S is then subtracted from v
   float scale = 0.0F;     ///< of the queries; 0 stands for 1 / sqrt(a)
   bool streaming = false;  ///< keep the state from step to step
-  int64_t skip = 0;        ///< frames of the stream that do not touch it
+  int64_t skip = 0;        ///< first frames of the stream that leave S unchanged
 
   std::string_view name() const override {
     return is_gated_delta() ? "GatedDeltaNetRecurrent" : "LinearAttention";
