@@ -86,7 +86,8 @@ TEST(Feed, TakesInputsAndGivesOutputsOfSeveralRates) {
   EXPECT_GT(tally.moved, 100);
 }
 
-// The sum before each frame begins with an additional frame, so inside it leads the output by one.
+// The exclusive sum has one frame more than its input at first, so the inner wire leads the output
+// by one.
 TEST(Feed, WaitsForTheEndWhereAnOutputIsReadAheadInside) {
   const auto graph = load_text(document("1, 1, S",
                                         "  z = tract_core_cumsum(x, axis = 2, exclusive = true, "
@@ -152,8 +153,8 @@ TEST(Feed, RefusesATailOfTooManyStepsAndAsksForALongerPulse) {
   }
 }
 
-// Frames 3 and later, with the first of them repeated twice as prefix: with pulses of 1, separate
-// steps give the repeats, and later than pulses that hold them all.
+// Frames 3 and later, with frame 3 repeated twice as prefix. With pulses of 1, separate steps
+// output the repeats, later than pulses that hold all of them.
 constexpr char kEdge[] =
     "  late = slice(x, axes = [2], begin = [3], end = [0]);\n"
     "  y = pad(late, padding = [(0, 0), (0, 0), (2, 0)], border = 'replicate', value = 0.0);\n";
@@ -179,7 +180,7 @@ TEST(SavedState, StaysWhereTheOtherPulseGivesAnotherDelay) {
   EXPECT_EQ(four->session().ticks(), 1) << "a refused state changes nothing";
 }
 
-/// Puts the checksum right that the altered bytes of a state ask for.
+/// Recompute the checksum of a state after its bytes were altered.
 void seal(std::span<std::byte> state) {
   constexpr size_t kChecksumAt = 24;
   Hasher hash;
@@ -226,8 +227,8 @@ TEST(SavedState, AlteredOnPurposeIsRefusedOrRuns) {
   EXPECT_GT(ran, 100);
 }
 
-/// Streams frames of noise, beginning with one, and returns what arrives in the buffer of the first
-/// output.
+/// Stream pulses of noise, starting at frame `from`, and return the values in the buffer of the
+/// first output.
 std::vector<float> go_on(Session* session, int64_t from, int64_t pulses) {
   std::vector<float> out;
   for (int64_t p = 0; p < pulses; ++p) {

@@ -228,7 +228,7 @@ Status Reader::optional() {
   if (node_.op_type == "OptionalHasElement") return give(Tensor::scalar(!none));
   if (none) {
     if (node_.op_type == "OptionalGetElement") {
-      return fail(Code::kUnsupported, "the optional value that is read is not there");
+      return fail(Code::kUnsupported, "the node reads an optional value that is empty");
     }
     env_.absent.insert(output());
     return {};

@@ -46,7 +46,8 @@ class Walker {
   int64_t offset_ = 0;
 };
 
-/// Rows of elements of several views: the axes from `outer` on are one row of `count` elements.
+/// Rows of elements of several views: axis `outer` and all later axes are one row of `count`
+/// elements.
 struct Rows {
   int outer = 0;
   int64_t count = 1;

@@ -1,5 +1,5 @@
-// Sums of products of quantised numbers whose zero points and scales are arguments: read as the
-// differences, the sums, the product with the scales and the rounding that they consist of.
+// Sums of products of quantised numbers whose zero points and scales are arguments. The reader
+// makes the differences, the sums, the multiplication by the scales and the rounding.
 // Source: tract, `tract_core_einsum_q`, `tract_core_qmatmul`, `tract_core_qconv`.
 
 #include "ops/array/cast.h"

@@ -175,8 +175,8 @@ Result<Value> qlinear_binary(OnnxCtx& ctx) {
   return in_units(ctx, f, f.binary(kKind, a, b), f.dtype(f.arg("A")));
 }
 
-/// Read QLinearSoftmax. Before opset 13, all axes from `axis` on are one. As in onnxruntime, 1 is a
-/// whole number of output steps: for a scale of 1/255, which f32 rounds up, 254 steps.
+/// Read QLinearSoftmax. Before opset 13, `axis` and all later axes are normalised jointly. As in
+/// onnxruntime, 1 is a whole number of output steps: 254 for a scale of 1/255, which f32 rounds up.
 Result<Value> qlinear_softmax(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const OutletId x, real(ctx, f, "X", "X_scale", "x_zero_point"));

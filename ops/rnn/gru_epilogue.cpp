@@ -40,7 +40,7 @@ constexpr PointwiseInstr binary(PointwiseOp op, uint8_t dst, uint8_t a, uint8_t 
   return instr;
 }
 
-/// The step in f32; values from 7 on are results.
+/// The step in f32; values 7 and above are results.
 constexpr PointwiseInstr kStep[] = {
     binary(PointwiseOp::kAdd, 7, kXz, kRz), unary(PointwiseOp::kSigmoid, 8, 7),
     binary(PointwiseOp::kAdd, 9, kXr, kRr), unary(PointwiseOp::kSigmoid, 10, 9),

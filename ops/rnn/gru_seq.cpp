@@ -1,5 +1,5 @@
-// A whole GRU as one operator: read as the product with the input's filters and the loop over its
-// cell that it stands for.
+// A whole GRU as one operator. The reader makes the matmul with the input's filters, and the loop
+// over the cell.
 // Source: tract, `tract_core_gru_seq`; ONNX, `GRU` with linear_before_reset.
 
 #include <array>

@@ -1,5 +1,5 @@
-// The gates of one step of an LSTM, downstream of its matmuls: read as the slices and elementwise
-// operations that they consist of. Source: tract, `tract_core_lstm_epilogue`; ONNX, `LSTM`.
+// The gates of one step of an LSTM, downstream of its matmuls. The reader makes the slices and the
+// elementwise operations. Source: tract, `tract_core_lstm_epilogue`; ONNX, `LSTM`.
 
 #include <array>
 

@@ -1,4 +1,4 @@
-// Softmax of masked scores: read as the product, the mask and the softmax that it consists of.
+// Softmax of masked scores. The reader makes the multiplication, the mask and the softmax.
 // Source: tract, `tract_transformers_scaled_masked_softmax`.
 
 #include <cmath>

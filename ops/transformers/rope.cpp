@@ -1,4 +1,4 @@
-// Rotary position embedding: read as the products and the half rotation that it consists of.
+// Rotary position embedding. The reader makes the multiplications and the half rotation.
 // Source: tract, `tract_transformers_apply_rope`; J. Su et al., RoFormer, 2021, section 3.4.2.
 
 #include "ops/array/common.h"
