@@ -34,7 +34,12 @@ _C_NAME = re.compile(r"\brill_[a-z_]+\b")
 _OPTIONS = tuple((re.compile(pattern), call) for pattern, call in (
     (r"[,;] or (?:give )?the input's shape with -i\b", ""),
     (r"; or accept that each pulse is its own future with --pulse-backward chunk", ""),
-    (r"--set (\w+)=([\w*+/()-]*\w)", r"model.bind(\1=\2)"),
+    (r"--window (\w+)=(\d+),(\d+),(\d+)", r'model.window("\1", \2, \3, \4)'),
+    (r"--window (\w+)=LEFT,STEP,RIGHT", r'model.window("\1", left, step, right)'),
+    (r", or keep a wire as one with --output-node NAME", ""),
+    (r"Name it with --input-node too, or cut", "Cut"),
+    (r"--set (\w+)=(\d+)(?![\w*+/(-])", r"model.bind(\1=\2)"),
+    (r"--set (\w+)=([\w*+/()-]*[\w)])", r'model.bind(\1="\2")'),
     (r"--assert '([^']*)'", r'rill.torch.export(..., assertions=["\1"])'),
     (r"--constantize (\w+)=(\w+)", r'rill.load(..., constants={"\1": \2})'),
     (r"`rill MODEL --pulse auto inspect`", 'model.inspect(pulse="auto")'),
