@@ -23,7 +23,7 @@ struct CheckOptions {
   /// may differ by at least 1e-4 + 5e-4 of the value.
   std::vector<const Tensor*> references;
   bool backward_chunks = false;  ///< of `pulse::Options`
-  int64_t threads = 1;           ///< that steps are shared by; one per core for 0
+  int64_t threads = 1;           ///< number of threads that share steps; 0: one per core
   uint64_t seed = 0;             ///< of the sizes of pieces that are pushed
 };
 
@@ -31,8 +31,8 @@ struct CheckOptions {
 struct CheckedMode {
   std::string name;
   int64_t pulse = 0;    ///< 0: the whole run
-  int64_t outputs = 0;  ///< that were compared
-  int64_t frames = 0;   ///< of these; elements if outputs do not stream
+  int64_t outputs = 0;  ///< number of compared outputs
+  int64_t frames = 0;   ///< their frames; elements if outputs do not stream
   bool same_bits = true;
   std::string problem;  ///< empty if all is well
   std::string refused;  ///< why there is nothing to compare, if that is no failure

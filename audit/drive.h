@@ -75,7 +75,7 @@ class PushedStream {
   bool given_up() const { return given_up_; }
   /// Return whether `percent` of the first input that streams is pushed.
   bool past(int64_t percent) const;
-  /// Forget all that was pushed and pulled.
+  /// Forget all pushed and pulled frames.
   void restart();
   /// Announce the end, and pull the rest. Errors: kState if the stream is stuck; those of the feed.
   Status finish();

@@ -26,7 +26,7 @@ struct NodeNotes {
   std::optional<double> p99_seconds;
   int64_t calls = 1;              ///< per run: the iterations of the loop around
   std::optional<double> reach;    ///< share of the machine's nearer limit
-  std::string limit;              ///< that limit: "FMA", or where the bytes lie, as in "L2"
+  std::string limit;              ///< "FMA", or the cache that holds the bytes, as in "L2"
   std::optional<Dim> live_bytes;  ///< of all wires but constants while the node runs
   std::vector<NodeNotes> body;    ///< of a loop, by node of its body
 };

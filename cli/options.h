@@ -173,7 +173,7 @@ struct Demands {
   bool values_decide = false;  ///< values of inputs may decide shapes and branches of ONNX models
   bool closed_by_values = false;  ///< or the extents of a model that needs them to be read
   bool keeps_stages = false;      ///< for `Model::stage`
-  bool shows_batch = false;       ///< that a deployment adds
+  bool shows_batch = false;       ///< whether a deployment adds it
   int64_t step_frames = 0;        ///< of the steps of a stream; 0: as the model says
 };
 

@@ -25,7 +25,7 @@ struct Model {
   std::optional<Graph> streamed;
   pulse::Report report;
   std::string stream_symbol;         ///< empty unless this command pulsed it
-  std::vector<pulse::Choice> choices;  ///< what `--pulse auto` chose from
+  std::vector<pulse::Choice> choices;  ///< the candidates of `--pulse auto`
   std::vector<std::pair<std::string, Graph>> stages;
 
   bool pulsed() const { return graph.streaming.has_value(); }

@@ -15,7 +15,7 @@ struct OutputDifference {
   std::string name;
   double largest = 0;  ///< infinite where one of two values is no number
   int64_t at = -1;     ///< element that differs most, in the values that were added last
-  double sum = 0;      ///< of all
+  double sum = 0;      ///< of all elements
   double value = 0;    ///< the largest of the model as it is
   int64_t count = 0;
 

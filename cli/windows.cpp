@@ -34,7 +34,7 @@ struct Trial {
 /// The distance of an output from the whole run.
 struct Distance {
   OutputDifference difference;
-  int64_t frame = -1;  ///< that differs most
+  int64_t frame = -1;  ///< the frame that differs most
   std::string trial;   ///< in which it does
   std::string problem;  ///< with the tolerance that was asked for
 };

@@ -16,7 +16,7 @@ const char* weight_format_name(WeightFormat format);
 /// The savings of a choice of formats.
 struct WeightTotals {
   size_t small_layers = 0;  ///< whose weights are not f32
-  int64_t f32_bytes = 0;    ///< of all layers, where they are f32
+  int64_t f32_bytes = 0;    ///< of all layers as f32
   int64_t bytes = 0;
 };
 WeightTotals totals_of(const WeightChoice& choice);

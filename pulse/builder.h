@@ -178,7 +178,7 @@ class Builder final : public PulseBuilder {
     OpPtr op;
     int slot = 0;
     int axis = 0;
-    int64_t delay = 0;           ///< where no frame waits
+    int64_t delay = 0;           ///< the delay if no frame waits
     std::vector<int64_t> known;  ///< positions from which the first frames are valid
     bool rising = false;         ///< a later one of these may become valid later
     int64_t settled = 0;         ///< no frame that is read becomes valid after this position

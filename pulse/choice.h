@@ -9,7 +9,7 @@
 
 namespace rill::pulse {
 
-/// Cost and latency of a stream with one pulse. Frames are those of the stream symbol.
+/// Cost and latency of a stream with one pulse. Frames count in the stream symbol.
 struct Choice {
   int64_t pulse = 0;
   double delay = 0;    ///< of the output that lags most, in frames

@@ -54,7 +54,7 @@ class Pulsifier {
   struct AtEnd {
     const KnownWire* last = nullptr;  ///< the last of these inputs
     std::optional<Dim> after;
-    std::string from;  ///< what it is made by
+    std::string from;  ///< the operator that makes it
   };
 
   Status source(int id);

@@ -36,7 +36,7 @@ struct Wire {
   int64_t pulse = 0;                ///< frames per step
   int64_t delay = 0;                ///< frames of this wire
   std::vector<int> inputs;          ///< wires that stream into the node: indices in `Report::wires`
-  std::vector<std::string> causes;  ///< what the node was given to stream: "keeps 2 earlier frames"
+  std::vector<std::string> causes;  ///< why it lags: "keeps 2 earlier frames"
 };
 
 struct Report {

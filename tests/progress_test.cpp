@@ -80,7 +80,8 @@ struct Long {
   std::function<void()> expect_as_it_was;
 };
 
-/// Return the report after `at` at which to cancel: each of few, and the first ones of many.
+/// Return the report after `at` at which to cancel: each report if there are few, else the first
+/// ones.
 int64_t after(int64_t at, int64_t reports) {
   constexpr int64_t kFew = 24;
   return at + (at < kFew ? 1 : std::max<int64_t>(1, reports / kFew));

@@ -25,8 +25,8 @@ namespace {
 
 struct Row {
   const char* function;
-  const char* how;       ///< what is special about this call, or ""
-  rill_status expected;  ///< where no memory is refused
+  const char* how;       ///< a remark on this call, or ""
+  rill_status expected;  ///< if no memory is refused
   std::function<rill_status(World&)> call;
 };
 

@@ -19,7 +19,7 @@ struct rill_model {
   std::vector<std::string> symbols;
   std::map<std::string, int64_t, std::less<>> operators;  ///< nodes by operator
   std::string stream_symbol;                              ///< empty unless pulsed
-  /// Of plans of this model, its pulses and its clones.
+  /// The packed weights that plans of this model, of its pulses and of its clones share.
   std::shared_ptr<rill::SharedWeights> weights = std::make_shared<rill::SharedWeights>();
 
   /// Take ownership of a graph, and describe it.

@@ -16,7 +16,7 @@ struct PulsedModel {
   Graph graph;  ///< simplified
   pulse::Options options;
   pulse::Report report;
-  std::vector<pulse::Choice> choices;  ///< what "auto" chose from
+  std::vector<pulse::Choice> choices;  ///< the candidates of "auto"
 };
 
 /// Errors: those of `rill_model_pulse`.

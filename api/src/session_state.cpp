@@ -1,4 +1,4 @@
-// Which call of a session is allowed in which state: the table of docs/sessions.md.
+// The calls of a session that each state allows: the table of docs/sessions.md.
 
 #include "api/src/session_state.h"
 

@@ -8,7 +8,7 @@
 namespace rill {
 
 /// Return the hint of a refusal by a limit that callers may raise: `limit` is a field of `options`,
-/// a struct of rill.h. The programs and the bindings replace both by their own option.
+/// a struct of rill.h. The programs and the bindings replace both by the name of their own option.
 inline std::string raise_limit(std::string_view limit, std::string_view options) {
   return str_cat("Raise ", limit, " of ", options, " if you trust the file");
 }

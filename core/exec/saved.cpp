@@ -45,7 +45,7 @@ struct SavedState::Header {
   uint32_t version;
   uint32_t header_bytes;
   int64_t bytes;
-  uint64_t checksum;  ///< of all that follows
+  uint64_t checksum;  ///< of all following bytes
   Fingerprint model;
   int64_t position;  ///< frames that were stepped, in the stream symbol
   int64_t end;       ///< value of the stream symbol, -1 while unknown

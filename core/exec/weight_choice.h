@@ -24,7 +24,7 @@ struct WeightLayer {
 struct WeightChoice {
   WeightFormat format = WeightFormat::kF32;
   std::set<std::string> kept;       ///< nodes whose weights stay unchanged
-  std::vector<WeightLayer> layers;  ///< what `prepare` found, in the order of the graph
+  std::vector<WeightLayer> layers;  ///< the layers that `prepare` found, in the order of the graph
 };
 
 }  // namespace rill

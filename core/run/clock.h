@@ -43,7 +43,7 @@ inline std::optional<int64_t> scaled_whole(int64_t count, int64_t by,
 struct StreamClock {
   int64_t tick = 0;   ///< steps since `start`
   int64_t end = -1;   ///< the value of the stream symbol, -1 while unknown
-  int64_t start = 0;  ///< where tick 0 begins, in the stream symbol
+  int64_t start = 0;  ///< position at which tick 0 begins, in the stream symbol
   int64_t unit = 1;   ///< how much of the stream symbol a step takes
 
   /// Return the first frame of this step on a wire with `frames` frames per step.

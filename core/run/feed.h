@@ -80,7 +80,7 @@ class PlacedFeed {
   struct Waiting {
     int axis = -1;
     int64_t frame_bytes = 0;
-    int64_t queue = 0;     ///< where its own begins, in bytes
+    int64_t queue = 0;     ///< offset of its queue, in bytes
     int64_t capacity = 0;  ///< frames
     int64_t head = 0;
     int64_t queued = 0;

@@ -29,7 +29,7 @@ struct Runner {
 /// The result of placing a plan file.
 struct PlacedPlan {
   const Plan* plan = nullptr;  ///< at the start of the memory, as long as that and the file stay
-  int64_t bytes = 0;           ///< that placing takes
+  int64_t bytes = 0;           ///< bytes of memory for the plan
   std::span<const std::byte> properties;  ///< their record in the file, not read
 };
 

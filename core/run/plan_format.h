@@ -25,7 +25,7 @@ struct Header {
   uint32_t version;
   uint32_t byte_order;
   int64_t bytes;               ///< of the file
-  int64_t constants;           ///< where they begin
+  int64_t constants;           ///< offset of the constants
   uint64_t checksum;           ///< of all from `targets` to the constants
   uint64_t constant_checksum;  ///< of the constants
   uint32_t targets;

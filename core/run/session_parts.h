@@ -19,7 +19,7 @@ namespace rill {
 ///   kOutput    written       unchanged            copied
 enum class PartUse : uint8_t {
   kArena,      ///< values that one step of the plan passes to another
-  kAddresses,  ///< where each buffer of the plan begins
+  kAddresses,  ///< the address of each buffer of the plan
   kState,      ///< state of nodes
   kPlaces,     ///< int64_t frames: where the window of each ring begins
   kInput,      ///< the session's own buffer of an input

@@ -111,7 +111,7 @@ const Function kFunctions[] = {
     {"atanh", PointwiseOp::kAtanh, std::atanh, Unit::kUlp, 2, false, -kAny, kAny},
 };
 
-/// The tiers of RILL_FLOAT_TIERS, such as avx2,avx512; all that this CPU has if it is not set.
+/// The tiers of RILL_FLOAT_TIERS, such as avx2,avx512; all tiers of this CPU if it is not set.
 std::vector<Tier> tiers() {
   std::vector<Tier> found;
   const char* chosen = std::getenv("RILL_FLOAT_TIERS");

@@ -30,8 +30,8 @@ struct MatmulPacked {
 };
 
 /// Choose the best implementation for a CPU whose best tier is `cpu`. The result has static
-/// lifetime. If the CPU cannot upcast f16, the result is of a lower tier, and slower than the f32
-/// matmul. Real-time: no, call it at prepare.
+/// lifetime. If the CPU cannot upcast f16, the kernel belongs to a lower tier, and is slower than
+/// the f32 matmul. Real-time: no, call it at prepare.
 const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format);
 
 /// Return all kernels of the family in this build; the argument only selects the family.

@@ -36,7 +36,7 @@ struct Reach {
   double gflops = 0;    ///< 0 if memory alone bounds the time
   double gbytes = 0;    ///< GB/s
   double bound_ns = 0;  ///< the best time that the peak of its tier, or the bandwidth, allows
-  std::string bound;    ///< which of them: "FMA", "L1", ...
+  std::string bound;    ///< the limiting one: "FMA", "L1", ...
   bool chosen = false;  ///< whether plans take it
 };
 

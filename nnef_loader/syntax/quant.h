@@ -33,7 +33,7 @@ struct QuantEntry {
 
 using QuantInfo = std::map<std::string, QuantEntry>;
 
-/// Read the text of a `graph.quant`. Of two entries for one name the last counts.
+/// Read the text of a `graph.quant`. If a name has two entries, the last one counts.
 /// Errors: kParse with line and column.
 Result<QuantInfo> parse_quant(std::string_view text, std::string_view file);
 

@@ -39,7 +39,7 @@ class AppendingLoop {
   struct Appended {
     size_t state = 0;
     std::vector<std::string_view> rows;  ///< the wires that an iteration appends
-    std::optional<int64_t> axis;  ///< that tensors grow along
+    std::optional<int64_t> axis;  ///< the axis along which tensors grow
     bool in_front = false;
     std::vector<std::string_view> lasts;  ///< readers of the last tensor of the sequence
   };

@@ -31,7 +31,7 @@ struct Sequence {
 /// The environment of a graph's nodes: the values of names, and the environment of the outer graph.
 struct Env {
   Env* outer = nullptr;         ///< null for the model's graph and for functions
-  nnef::Scope* scope = nullptr;  ///< where nodes are added
+  nnef::Scope* scope = nullptr;  ///< scope to which nodes are added
   std::vector<OutletId>* captured = nullptr;  ///< of a body: the wires of `outer` that it reads
   std::unordered_map<std::string_view, OutletId> values;
   std::unordered_map<std::string_view, const TensorProto*> constants;  ///< not read yet

@@ -36,7 +36,7 @@ class Wire {
   Bytes raw() const { return content_; }
   /// Return bytes as UTF-8 text.
   std::string_view text();
-  /// Append one value, or all that are packed in the field.
+  /// Append one value, or all packed values of the field.
   void integers(std::vector<int64_t>* out);
   void numbers(std::vector<float>* out);
 

@@ -116,7 +116,7 @@ struct Side {
   int64_t frames = 0;
   int64_t ready = 0;  ///< the pulse from which on they are valid
   bool alike = true;  ///< all frames are the same constant one
-  TensorPtr frame;    ///< that one
+  TensorPtr frame;    ///< that frame
 
   bool spliced() const { return frames > 0 && !alike; }
   /// Return the side as constant padding of the stream; no frames if they are spliced in.

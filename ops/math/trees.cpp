@@ -25,7 +25,7 @@ class TreeEnsemble final : public OpBase<TreeEnsemble> {
   TensorPtr trees;
   TensorPtr nodes;
   TensorPtr votes;
-  int64_t features = 1;  ///< that the trees look at
+  int64_t features = 1;  ///< number of features that the trees read
   int64_t classes = 1;
   std::string aggregate = "SUM";
 

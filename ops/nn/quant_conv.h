@@ -36,8 +36,8 @@ Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& windo
                                                OutletId x, OutletId w);
 
 /// Replace the current node, a cast to I32 or F32, and its f64 convolution by an int8 convolution.
-/// The convolution is of bytes minus a zero point, which may be computed, by integers. If the type
-/// is f32, mark a cast of sums that I32 represents.
+/// Convolve bytes minus a zero point, which may be computed, in integers. If the type is f32, mark
+/// a cast of sums that I32 represents.
 Status take_as_bytes(const Conv& conv, const Node& producer, Rewrite& rewrite);
 
 }  // namespace rill::ops

@@ -238,7 +238,7 @@ class Taps {
   int64_t to_;
   int64_t count_ = 2;
   int64_t first_ = 0;
-  Ratio ratio_of_scale_;  ///< where places count from the beginning
+  Ratio ratio_of_scale_;  ///< if places count from the beginning
   float scale_ = 1.0F;
   float stretch_ = 1.0F;
   Ratio exact_;         ///< the scale where coordinates are fractions, not floats

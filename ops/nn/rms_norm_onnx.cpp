@@ -55,7 +55,7 @@ Result<DType> stash_type(OnnxCtx& ctx, DType own) {
 /// The attributes of a normalisation over the last axes.
 struct TrailingNorm {
   DType own = DType::kF32;   ///< of the input and the output
-  DType type = DType::kF32;  ///< that is computed in
+  DType type = DType::kF32;  ///< the type of the computation
   std::vector<int64_t> axes;
   float epsilon = 0.0F;
 };

@@ -118,7 +118,7 @@ bool place_axes(std::string_view x, std::string_view w, std::string_view y, cons
 /// The operands of a binary einsum: the constant one, and the other.
 struct Operands {
   const EinSum* product = nullptr;
-  int columns = 0;  ///< which of them is the matrix
+  int columns = 0;  ///< the operand that is the matrix
   TensorPtr matrix;
   OutletId x;
 };

@@ -96,7 +96,7 @@ TEST(ChunkLatency, InspectionsNameThePulseThatWaitsOnce) {
     const auto latency = audit::latency_of(&graph, *pulsed, report, options, kNoLimit);
     ASSERT_TRUE(latency.ok()) << latency.error().to_string();
     const audit::OutputLatency& output = latency->outputs[0];
-    // Each layer waits for what its chunk lacks: see docs/what-streams.md.
+    // Each layer waits for the frames that its chunk lacks: see docs/what-streams.md.
     ASSERT_TRUE(output.least);
     EXPECT_LE(*output.least, output.stream.delay);
     EXPECT_EQ(output.losing.empty(), *output.least == output.stream.delay);

@@ -12,7 +12,7 @@ namespace rill::test {
 /// A random graph: one streaming input and a chain of operators, some with branches.
 struct Recipe {
   uint64_t seed = 0;
-  std::vector<int> links;  ///< which operators of the seed's chain to take, ascending
+  std::vector<int> links;  ///< indices of operators of the seed's chain, ascending
 };
 
 struct Generated {

@@ -1,5 +1,5 @@
 // The microphone by Oboe, through a model of voice activity in the callback itself. What it says
-// crosses to the app's thread in a ring; a microphone that goes away is told by `poll`.
+// crosses to the app's thread in a ring; a lost microphone is reported by `poll`.
 #include <jni.h>
 #include <oboe/Oboe.h>
 
