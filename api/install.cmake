@@ -4,7 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Components: library is what programs run with, development what they are built with.
+# Components: programs run with `library`, and are built with `development`.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 install(DIRECTORY include/rill TYPE INCLUDE)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/rill)

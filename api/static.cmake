@@ -39,7 +39,7 @@ endif()
 find_package(Threads REQUIRED)
 
 include(CheckLinkerFlag)
-# Templates of the standard library are seen from outside whatever is said to the compiler.
+# Templates of the standard library are visible from outside, whatever the compiler options.
 check_linker_flag(CXX LINKER:--exclude-libs=librill.a RILL_LINKER_HIDES_ARCHIVES)
 
 # rill_archive(<in the tree> <root> <installed> <file> [<needs> ...]): hide, in apps that link the target
@@ -53,7 +53,7 @@ function(rill_archive in_tree root installed file)
     list(APPEND archives $<TARGET_FILE_NAME:${part}>)
   endforeach()
   if(RILL_LINKER_HIDES_ARCHIVES)
-    # One by one: mold 1.10 takes lists for ever.
+    # One by one: mold 1.10 does not end on lists.
     list(TRANSFORM archives PREPEND LINKER:--exclude-libs=)
     target_link_options(${in_tree} INTERFACE ${archives})
   endif()

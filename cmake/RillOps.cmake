@@ -1,5 +1,5 @@
 # rill_op_group(<group> [ONNX_ALONE <name> ...] [STEPS <name> ...])
-# Add the folder ops/<group>. The name and the text of a file say what it is for:
+# Add the folder ops/<group>. The name and the text of a file determine its role:
 #
 #   <name>.cpp         an operator module if it exports `const OpModule <name>_room`, else shared code
 #   <name>_step.cpp    kinds of steps, which run without operators as well

@@ -118,7 +118,7 @@ def of_wasm(path):
 
 
 def library(build):
-    """Find the shared library; give its stripped bytes, how many symbols it shows, what it needs."""
+    """Find the shared library; return its stripped bytes, its number of symbols, and the libraries it needs."""
     if (build / "bin/rill_onnx.wasm").exists():
         return of_wasm(build / "bin/rill_onnx.wasm")
     found = [path for pattern in ("librill.so.*.*.*", "librill.dll", "librill.*.*.*.dylib", "librill.so")

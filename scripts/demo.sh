@@ -3,7 +3,7 @@
 #   scripts/demo.sh [--pulse SAMPLES] [--live] [FILE.wav ...]
 # Without a file: the three samples of tests/models/vad_speech, with their labels. A file is 16-bit
 # PCM, mono, 16 kHz. --live paces the pulses like a microphone. Pictures go to build/demo. Builds
-# what it needs, and installs missing packages if permitted.
+# the program, and installs missing packages if permitted.
 set -euo pipefail
 start=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

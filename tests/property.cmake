@@ -1,5 +1,5 @@
 # The property tests of operators, and of streams against whole runs: random graphs, and the worked cases
-# behind the design of streaming.
+# of the design of streaming.
 
 rill_library(rill_property
              SOURCES property/generate.cpp property/generate_kept.cpp property/journey.cpp

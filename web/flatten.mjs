@@ -2,8 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-/** Join a module of this package behind the modules that it imports. Names at the top level of all of them
- *  differ. */
+/** Append a module of this package to the modules that it imports. All their top-level names differ. */
 export function flattened(url, done = new Set()) {
   if (done.has(url.href)) return "";
   done.add(url.href);

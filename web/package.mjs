@@ -18,7 +18,7 @@ for (const path of process.argv.slice(2)) {
 for (const name of readdirSync(here("src/"))) {
   if (/\.(js|d\.ts)$/.test(name)) copyFileSync(here(`src/${name}`), here(`dist/${name}`));
 }
-// Bundlers copy this file as it is, and its imports would stay behind.
+// Bundlers copy this file unchanged, without its imports.
 writeFileSync(here("dist/processor.js"), flattened(here("src/processor.js")));
 for (const name of ["LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(here(`../${name}`), here(`dist/${name}`));
 const missing = kModules.filter((name) => !existsSync(here(`dist/${name}`)));

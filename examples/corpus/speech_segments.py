@@ -16,7 +16,7 @@ FRAME_SECONDS = 0.01
 
 
 def speech(scored):
-    """Segments of at least 0.2 s; what lies less than 0.3 s apart is one."""
+    """Return segments of at least 0.2 s; segments less than 0.3 s apart are merged."""
     found = rill.data.segments(scored.outputs["speech"], FRAME_SECONDS, least_seconds=0.2,
                                join_seconds=0.3)
     return [{"begin": begin, "end": end} for begin, end in found]

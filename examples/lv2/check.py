@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Load and run the plugin in the hosts of lilv, and compare what comes out with the model's whole run.
+"""Load and run the plugin in the hosts of lilv, and compare the output with the model's whole run.
 
     check.py BUNDLE RILL SCRATCH
 
@@ -100,13 +100,13 @@ def main():
     if len(heard) != FRAMES or not any(heard):
         sys.exit(f"lv2apply: {len(heard)} frames of {FRAMES}, or silence")
     latency = next(i for i, value in enumerate(heard) if value != 0)
-    # Silence at the start may be of the model's own, so that the true lag is looked for below it.
+    # The model itself may output silence at the start, so the true lag is searched below it.
     for lag in range(latency + 1):
         if heard[lag:] == whole[:FRAMES - lag]:
             print(f"ok: {FRAMES - lag} frames equal the whole run's, {lag} frames late")
             return
     worst = max(abs(a - b) for a, b in zip(heard[latency:], whole))
-    sys.exit(f"what is heard from frame {latency} on differs from the whole run by up to {worst}")
+    sys.exit(f"the output after frame {latency} differs from the whole run by up to {worst}")
 
 
 main()

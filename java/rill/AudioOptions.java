@@ -2,7 +2,7 @@ package rill;
 
 /** Rates, channels and blocks of a device, for {@link Effect} and {@link Listener}. */
 public final class AudioOptions {
-  /** How a sample lies in a buffer, in the machine's byte order. */
+  /** The type of a sample in a buffer, in the machine's byte order. */
   public enum Format {
     /** Full scale is 2^15. */
     I16(2),

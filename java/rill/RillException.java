@@ -17,7 +17,7 @@ public final class RillException extends RuntimeException {
   public final String op;
   /** File, or empty. */
   public final String file;
-  /** Line in the file, from 1 on; 0 if unknown. */
+  /** Line in the file, 1-based; 0 if unknown. */
   public final int line;
   /** The remedy, or empty. */
   public final String hint;

@@ -80,7 +80,7 @@ public final class RillTest {
     return loaded;
   }
 
-  /** What the program writes, which is linked with the same library. */
+  /** The output of the program, which links the same library. */
   static Map<String, Npz.Array> written(String... arguments) throws Exception {
     String out = new File(scratch, "out.npz").getPath();
     List<String> command = new ArrayList<String>();
@@ -307,7 +307,7 @@ public final class RillTest {
       odd.position(1);
       status(Status.ARG, () -> session.bindInput(0, odd));
       status(Status.PARSE, () -> session.loadState(ByteBuffer.allocateDirect(64)));
-      // No frames are no mistake, and what failed has left the stream as it was.
+      // A push of no frames is allowed, and failed calls left the stream unchanged.
       expect(session.push(0, ByteBuffer.allocateDirect(0)) == 0, "no frames");
       status(Status.STATE, session::step);
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Put an archive together of this machine's own libraries, unpack it, and build against what is in it.
+# Make an archive of this machine's own libraries, unpack it, and build against its content.
 #   platform/android/check_aar.sh BUILD
 # BUILD has librill and librill_jni; Linux on x86-64 stands for Android's x86_64. What is refused is tried
 # too: a library of another machine, one for small pages, and no library at all.

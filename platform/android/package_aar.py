@@ -48,7 +48,7 @@ def check(abi, path):
 
 
 def prefab(version, abis):
-    """Give the files that tell native builds of the library, by name."""
+    """Return the files that describe the library to native builds, by name."""
     files = {"prefab/prefab.json": {"schema_version": 2, "name": "rill", "version": version,
                                     "dependencies": []},
              "prefab/modules/rill/module.json": {"export_libraries": [], "library_name": "librill"}}

@@ -1,5 +1,5 @@
 // swift-tools-version:5.9
-// rill for Swift. rill.xcframework is made beside this file by scripts/package_xcframework.sh.
+// rill for Swift. scripts/package_xcframework.sh makes rill.xcframework next to this file.
 import PackageDescription
 
 let package = Package(

@@ -15,7 +15,7 @@ import shutil
 import struct
 import sys
 
-# What Mach-O and its fat form call a machine: type, subtype.
+# The type and subtype of a machine in Mach-O and its fat form.
 MACHINES = {"arm64": (0x0100000C, 0), "x86_64": (0x01000007, 3)}
 MACH_O_64 = 0xFEEDFACF
 FAT = 0xCAFEBABE

@@ -52,10 +52,29 @@ RIGHT = (
     "by hand beside",  # the same
     "rill beside tract",  # the title of that page
 )
-COMMENT = re.compile(r"^\s*(?://|\*|/\*|#(?!include|define|if|endif|else|pragma|undef|error))")
-DOCSTRING = re.compile(r'^\s*(?:#|""")')
+COMMENT = re.compile(r"^\s*(?://|\*|/\*|#(?: |$))")
+DOCSTRING = re.compile(r'^\s*(?:# |"""|#$)')
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 WITHOUT_MESSAGES = ("tests/", "examples/", "bench/")
+# Files whose comments are checked, but whose texts are left alone.
+OTHERS = {".cmake", ".css", ".html", ".java", ".js", ".kt", ".mjs", ".py", ".sh", ".swift", ".ts", ".txt"}
+NOT_OURS = {".git", "build", "dist", "node_modules"}
+
+
+def others(root):
+    """Return the paths of files of other languages, in order; of texts, only CMake's."""
+    found = []
+    for folder in (path for path in sorted(root.iterdir()) if path.is_dir() and path.name not in NOT_OURS):
+        found += [path for path in folder.rglob("*") if path.suffix in OTHERS and path.is_file()]
+    paths = [path.relative_to(root) for path in [*found, *root.glob("CMakeLists.txt")]]
+    return sorted(path.as_posix() for path in paths if not NOT_OURS & set(path.parts) and
+                  (path.suffix != ".txt" or path.name == "CMakeLists.txt"))
+
+
+def pages(root):
+    """Return the pages, except the facts that tests read from tests/models."""
+    found = [path for path in root.rglob("*.md") if not NOT_OURS & set(path.relative_to(root).parts)]
+    return sorted(path for path in found if not path.is_relative_to(root / "tests/models"))
 
 
 def prose(root):
@@ -68,11 +87,11 @@ def prose(root):
             elif has_messages:
                 for message in filter(lambda text: " " in text, TEXT.findall(line)):
                     yield path, number, message
-    for path in sorted(path for folder in ("python", "scripts", "tests") for path in (root / folder).rglob("*.py")):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            if DOCSTRING.match(line):
-                yield path.relative_to(root).as_posix(), number, line
-    for page in sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")]):
+    for path in others(root):
+        for number, line in enumerate((root / path).read_text(encoding="utf-8").splitlines(), 1):
+            if COMMENT.match(line) or DOCSTRING.match(line):
+                yield path, number, line
+    for page in pages(root):
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
             yield page.relative_to(root).as_posix(), number, line
 
@@ -94,7 +113,7 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         bad = common.write_tree(folder, {"core/a.cpp": "// What is left goes on anew.\nint told;\n"
                                                         'fail("it is told of a axis");\n',
-                                         "core/b.cpp": "// Give what it is as it lies, lest it is no list.\n"
+                                         "web/b.mjs": "// Give what it is as it lies, lest it is no list.\n"
                                                        "// Of a list behind it, from 1 on, the the end.\n"
                                                        "// It has 1 frames, in one of both, of its own, so many.\n"
                                                        "// They are looked through. There is no `is no` here.\n"})

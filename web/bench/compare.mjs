@@ -1,13 +1,13 @@
-// Times a pulse of a model in node, beside onnxruntime-web on the model's twin in ONNX.
+// Times a pulse of a model in node, and onnxruntime-web on the model's twin in ONNX.
 //
 //   npm install --prefix FOLDER onnxruntime-web
 //   node web/bench/compare.mjs MODEL SYMBOL PULSE [TWIN.onnx FOLDER] [--rounds N]
 //   node web/bench/compare.mjs PLAN.rill [TWIN.onnx FOLDER] [--rounds N]
 //
 // TWIN takes one pulse as `x` and its states as `state_0`, ...; it gives `y` and `state_0_out`, ....
-// Both run in one thread on the same noise, turn by turn; each time is the median of a turn, and of
-// those the least. Start is from the bytes of the model to the first frames, once with the module to
-// compile before and once with it compiled.
+// Both run alternately in one thread on the same noise. A time is the least of the medians of all rounds. The
+// start is the time from the bytes of the model to the first frames, once with the module not yet compiled,
+// and once with it compiled.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -65,7 +65,7 @@ class Writer:
         return names[0] if outputs == 1 else names
 
     def kept(self, state, new, axis, frames, index):
-        """`new` behind what is kept of before; its last frames are kept for the next pulse."""
+        """Prefix `new` with the kept frames; keep its last frames for the next pulse."""
         joined = self.node("Concat", state, new, axis=axis)
         last = self.node("Slice", joined, self.ints(-frames), self.ints(2**31 - 1), self.ints(axis))
         self.nodes.append(helper.make_node("Identity", [last], [f"state_{index}_out"]))

@@ -1,4 +1,4 @@
-// Writes the page with all that it needs as one file, which runs from a folder without a server.
+// Writes the page and its files as one file, which runs from a folder without a server.
 //   node web/demo/bundle.mjs OUT.html
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const kReference = /(from\s+|new URL\()"(\.\.?\/[^"]+)"(, import\.meta\.url\))?/
 
 const nameOf = (url) => relative(fileURLToPath(kRoot), fileURLToPath(url));
 
-/** Files in an order in which each comes behind those that it names. */
+/** Return the files in an order in which each comes after the files that it names. */
 function collect(url, files = new Map()) {
   const name = nameOf(url);
   if (files.has(name)) return files;
@@ -26,7 +26,7 @@ function collect(url, files = new Map()) {
   return files.set(name, { text: linked });
 }
 
-/** Runs in the page: every file becomes a blob, whose address the files behind it have. */
+/** Runs in the page: every file becomes a blob, whose address replaces its name in later files. */
 async function start(files) {
   const places = {};
   for (const [name, { text, data }] of Object.entries(files)) {

@@ -1,4 +1,4 @@
-// The page: sound to the detector, what it says to the picture, and a look into models.
+// The page: passes sound to the detector, draws its probabilities, and describes models.
 
 import { RillNode } from "../dist/audio.js";
 import { Picture } from "./picture.js";
@@ -14,7 +14,7 @@ const say = (text, fault = false) => {
   byId("message").className = fault ? "fault" : "";
 };
 
-/** What listens at the moment. */
+/** The current listener. */
 let run = null;
 const picture = new Picture(byId("picture"));
 
@@ -23,7 +23,7 @@ function sentenceFor(error) {
     case "NotAllowedError": return "The microphone was refused. Allow it for this page, or open a file.";
     case "NotFoundError": return "There is no microphone. Open a sound file instead.";
     case "NotReadableError": return "The microphone is taken by another program.";
-    case "EncodingError": return "This file is no sound that the browser can read.";
+    case "EncodingError": return "This file is not a sound that the browser can read.";
     default: return error.hint ? `${error.message}` : `Something failed: ${error.message}`;
   }
 }
@@ -61,7 +61,7 @@ async function listen(open, options = {}) {
     await context.resume();
     say(`Listening since ${Math.round(performance.now() - begun)} ms after the click.`);
   } catch (error) {
-    // What was stopped meanwhile fails because of that, and must not stop what came after it.
+    // A listener that was stopped meanwhile fails for that reason, and must not stop its successor.
     if (run === mine) fail(error);
   }
 }
@@ -203,6 +203,6 @@ document.body.ondrop = (event) => {
   if (sound && !byId("listen").hidden) listenToFile(file);
   else look(file);
 };
-// A tab in the background draws nothing; the audio thread goes on.
+// A tab in the background draws nothing; the audio thread continues.
 document.addEventListener("visibilitychange", () => picture.redraw());
 say("Ready.");

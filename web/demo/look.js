@@ -1,8 +1,8 @@
-// What a model is, how it streams, and how long a step takes here.
+// Describes a model, its streams, and the time of a step on this machine.
 
 import { CompiledModel, load } from "../dist/rill.js";
 
-/** A table, whose columns of numbers stand at the right, their heads too. */
+/** Make a table. Columns of numbers are aligned to the right, with their heads. */
 function table(head, rows) {
   const element = document.createElement("table");
   const numbers = head.map((_, i) => typeof rows[0]?.[i] === "number");
@@ -29,7 +29,7 @@ function heading(text) {
   return element;
 }
 
-/** Time steps of a stream over noise, a little at a time, so that the page goes on: the mean of each
+/** Time steps of a stream over noise, a little at a time, so that the page responds: the mean of each
  *  batch in microseconds. The browser's clock is too coarse for one step. */
 async function stepTimes(stream) {
   const inputs = Object.fromEntries(stream.inputs.filter((io) => io.axis >= 0).map((io) => {
@@ -73,7 +73,7 @@ function profileTable(stream, steps) {
                  [Number(us.toFixed(2)), bar(us / all), op, name]));
 }
 
-/** Values that decide, as a visitor writes them: "sr=16000; k=1,2". */
+/** Parse the values of constant inputs as a visitor writes them: "sr=16000; k=1,2". */
 function constantsOf(text) {
   return Object.fromEntries(text.split(";").filter((part) => part.trim()).map((part) => {
     const [name, values = ""] = part.split("=");
@@ -81,13 +81,13 @@ function constantsOf(text) {
   }));
 }
 
-/** The stream that is to be timed, and the symbol that it is along; none of what was compiled whole. */
+/** Return the stream to time, and its symbol; none for a model that was compiled whole. */
 function streamOf(model, symbol, pulse) {
   if (model instanceof CompiledModel) {
     return model.pulsed > 0 ? { stream: model.stream(), along: model.streams[0].symbol } : {};
   }
   const { symbols } = model;
-  // Where the only symbol has another name, it is the one that is meant.
+  // A model with a single symbol streams along it, whatever its name.
   const along = symbols.length === 1 && symbol === "S" ? symbols[0] : symbol;
   return { stream: model.pulse(along, pulse), along };
 }

@@ -4,8 +4,8 @@ const kSeconds = 10;
 const kThreshold = 0.5;
 const kKept = 500;
 
-/** Segments of speech as they come to an end, from probabilities frame by frame: the last of them,
- *  and how many there were. */
+/** Finds segments of speech from probabilities, frame by frame: the last segment that ended, and the number of
+ *  segments. */
 export class Segments {
   constructor() {
     this.all = [];
@@ -64,7 +64,7 @@ export class Picture {
     this.redraw();
   }
 
-  /** Take frames that the node has told. */
+  /** Take frames that the node reported. */
   add({ frame, count, data, time }) {
     for (let i = 0; i < count; ++i) {
       const end = time(i) - this.begin;

@@ -46,7 +46,7 @@ export interface NodeOptions {
 /** A model in the audio thread. */
 declare class ModelNode<Info> extends AudioWorkletNode {
   onfail: ((error: RillError | Error) => void) | null;
-  /** What the audio thread reports once the model is ready there; `bytes`: its memory. */
+  /** The report of the audio thread once the model is ready there; `bytes`: its memory. */
   readonly info: Info;
   /** Settles when the model is ready in the audio thread. */
   readonly ready: Promise<Info>;

@@ -15,7 +15,7 @@ function addProcessor(context) {
     const url = new URL("./processor.js", import.meta.url);
     kModules.set(context, context.audioWorklet.addModule(url).catch(async (cause) => {
       kModules.delete(context);
-      const hint = "Put processor.js beside the code that imports rill, served as text/javascript; " +
+      const hint = "Put processor.js next to the code that imports rill, served as text/javascript; " +
                    "for the server of Vite, add optimizeDeps: {exclude: [\"rill-stream\"]}";
       await refusePageAt(url, hint);
       throw misuse(`the audio thread cannot load ${url.href}: ${cause.message}`, hint);
@@ -97,7 +97,7 @@ class ModelNode extends AudioWorkletNode {
 
 /** Runs its input through a model in the audio thread, and reports the frames of one output.
  *
- *  `node.onframes = ({frame, time, count, data}) => ...` gets `count` frames from frame number `frame` on. `data`
+ *  `node.onframes = ({frame, time, count, data}) => ...` gets `count` frames, the first with number `frame`. `data`
  *  has them in order, `elements` numbers each. Frame i depends on sound up to `time(i)`, in seconds of the
  *  context's clock. */
 export class RillNode extends ModelNode {

@@ -95,11 +95,11 @@ export class CompiledModel extends Model {
   }
   feedback(ties) {
     const flags = Object.entries(ties).map(([output, input]) => `--feedback ${output}=${input}`);
-    throw settled("state", "the model was compiled: what its steps hand on is settled", flags.join(" "));
+    throw settled("state", "the model was compiled: the feedback of its steps is fixed", flags.join(" "));
   }
   context(frames) {
     const flags = Object.entries(frames).map(([input, count]) => `--context ${input}=${count}`);
-    throw settled("state", "the model was compiled: what its steps begin with is settled",
+    throw settled("state", "the model was compiled: the context of its steps is fixed",
                   flags.join(" "));
   }
 

@@ -51,7 +51,7 @@ export function readFilesWith(read) {
 }
 
 async function fetchModule(url) {
-  const hint = "Put rill.wasm, rill_onnx.wasm and rill_run.wasm beside the code that imports rill, or pass " +
+  const hint = "Put rill.wasm, rill_onnx.wasm and rill_run.wasm next to the code that imports rill, or pass " +
     "{wasm: URL}; for the server of Vite, add optimizeDeps: {exclude: [\"rill-stream\"]}";
   let bytes;
   try {

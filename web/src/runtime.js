@@ -26,7 +26,7 @@ export class RillError extends Error {
     this.op = info.op || "";
     this.file = info.file || "";
     this.line = info.line || 0;
-    /** What to do next, or "". */
+    /** The remedy, or "". */
     this.hint = withLimits(info.hint || "");
   }
 }

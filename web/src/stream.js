@@ -27,7 +27,7 @@ export class Stream extends Run {
     }
   }
 
-  /** Frames of the first output by which it lags behind the input. */
+  /** Frames of the first output by which it lags the input. */
   get delay() {
     return this.streams[0].delay;
   }
@@ -56,7 +56,7 @@ export class Stream extends Run {
     return room.view;
   }
 
-  /** Set an input that does not stream, from the next step on. */
+  /** Set a static input for the next and all later steps. */
   set(name, data) {
     const index = this.inputs.findIndex((io) => io.name === name && io.axis < 0);
     if (index < 0) throw misuse(`no input ${name} that does not stream`);
@@ -168,7 +168,7 @@ export class Stream extends Run {
     return out;
   }
   /** Time the nodes of `steps` steps over zeros, in a separate stream. Return the mean time of each node
-   *  in microseconds, in their order. The clocks of browsers are coarse, so many steps are needed. */
+   *  in microseconds, in their order. The clocks of browsers are coarse, so time hundreds of steps. */
   profile(steps = 1000) {
     const copy = this.runtime.made(this.open().web_clone(this.handle));
     const { calls } = this.runtime;

@@ -1,10 +1,10 @@
-// Compiled models that no compiler makes.
+// Invalid compiled models.
 
 const kMask = (1n << 64n) - 1n;
 const kFactor = 0x9e3779b97f4a7c15n;
 const kSummedFrom = 48;
 
-/** The sum that a header keeps of what lies between it and the constants. */
+/** Return the checksum that a header has of the bytes up to the constants. */
 function checksum(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const sums = [1n, 2n, 3n, BigInt(bytes.length)];

@@ -24,7 +24,7 @@ mkdirSync(pictures, { recursive: true });
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The samples of a file of one channel of 16 bits, behind a header of 44 bytes. */
+/** Return the samples of a file of one channel of 16 bits with a header of 44 bytes. */
 function samplesOf(path) {
   const bytes = readFileSync(path);
   const words = new Int16Array(bytes.buffer.slice(bytes.byteOffset + 44, bytes.byteOffset + bytes.length));
@@ -52,7 +52,7 @@ async function hear(page) {
   const found = JSON.parse(await page.evaluate(() => document.body.dataset.segments))
     .map(({ begin, end }) => [Math.round(begin * 100), Math.round(end * 100)]);
   const expected = await expectedSegments(kSound);
-  // Frames of a pulse that the file ends within are not told.
+  // Frames of an incomplete pulse at the end of the file are not reported.
   assert.deepEqual(found.slice(0, -1), expected.slice(0, found.length - 1));
   assert.ok(found.length >= expected.length - 1, `${found.length} segments of ${expected.length}`);
   console.log(`file: ${found.length} segments as in the whole run`);
@@ -82,13 +82,13 @@ async function hearCompiled(page) {
   }, readFileSync(kPlan).toString("base64"), [...sound]);
   assert.match(found.errors[0], /rate/);
   assert.match(found.errors[1], /480 frames/);
-  // A last pulse that no whole quantum fills is not told.
+  // A last pulse that no whole quantum fills is not reported.
   assert.ok(found.frames.length > expected.length - 6, `${found.frames.length} of ${expected.length}`);
   assert.deepEqual(found.frames, [...expected].slice(0, found.frames.length));
   console.log(`compiled model in the audio thread: ${found.frames.length} frames of ${expected.length}`);
 }
 
-/** Have a page look into a model, and wait for what it tells. */
+/** Make a page describe a model, and wait for the description. */
 async function lookInto(page, path, pattern) {
   await (await page.$("#model-file")).uploadFile(path);
   await page.waitForFunction((text) => new RegExp(text, "s").test(document.getElementById("look").innerText),
@@ -150,7 +150,7 @@ try {
   assert.equal(await page.$eval("#memory", (element) => element.textContent), memory);
   console.log(`microphone: ${late} of ${quanta} quanta late, times ${await page.$eval("#times", (e) => e.textContent)}`);
 
-  // Keys choose the other page; a model is looked into; what is none is told.
+  // Keys choose the other tab; it describes a model, and reports files that are not models.
   await page.click("#stop");
   await page.focus("#tab-listen");
   await page.keyboard.press("ArrowRight");
@@ -171,7 +171,7 @@ try {
   writeFileSync(none, "this is no model");
   await look(none, "none.bin: .+");
   console.log(`no model: ${await page.$eval("#look-message", (element) => element.textContent)}`);
-  // A sound file that is none.
+  // A file that is not a sound.
   await page.click("#tab-listen");
   await (await page.$("#file")).uploadFile(none);
   await page.waitForFunction(() => document.getElementById("message").className === "fault");

@@ -53,7 +53,7 @@ function same(found, expected, what) {
 const refuses = (call, pattern) => assert.throws(call, (error) => {
   assert.ok(error instanceof RillError, String(error));
   assert.match(`${error.code}: ${error.message}`, pattern);
-  assert.ok(error.hint, "no remedy is told");
+  assert.ok(error.hint, "the error has no remedy");
   return true;
 });
 
@@ -105,7 +105,7 @@ for (const each of modelsThere()) {
     const plan = await loaded(each.name, compiled(each.name, ...setFlags(symbols), "--pulse",
                                                   `${each.symbol}=${each.pulse}`, "--target", "wasm"));
     if (!plan) return;
-    // The program sets symbols behind the pulse, as `pulse` does with those that are left free, unless
+    // The program sets symbols after the pulse, as `pulse` does with free symbols, unless
     // the model cannot be pulsed so.
     const ones = Object.values(symbols).every((value) => value === 1);
     const alike = ones && pulses(model, each);
@@ -143,7 +143,7 @@ for (const each of modelsThere()) {
         }
         if (moved || at < move) continue;
         moved = true;
-        // Each goes on from the state of the other kind, and a copy in its own place.
+        // Each continues from the state of the other kind, and a copy from its own.
         const states = streams.map((stream) => stream.save());
         if (alike) states.reverse();
         const next = [begin(bound.pulse(each.symbol, each.pulse)), begin(plan.stream())];
@@ -199,7 +199,7 @@ test("weights of few bits, and a plan without notes", async () => {
   assert.equal(plain.stream().profile(3).length, plain.nodes.length);
 });
 
-test("ten minutes of sound leave the memory as it is", async () => {
+test("ten minutes of sound leave the memory unchanged", async () => {
   const stream = (await load(wasmVad)).stream();
   const block = sound.subarray(0, 480);
   stream.push(block);
@@ -233,7 +233,7 @@ test("a stream outlives its model, and models that are closed free their files",
   same(stream.finish(), { speech: new Float32Array(0) }, "the end");
 });
 
-test("what was settled when a model was compiled is refused, with the remedy", async () => {
+test("settings that the compilation fixed are refused, with the remedy", async () => {
   const model = await load(wasmVad);
   assert.deepEqual(model.symbols, []);
   assert.equal(model.properties.exported_py_class, "SpeechDetector");
@@ -260,7 +260,7 @@ test("a plan for another target says which one is needed", async () => {
   }
 });
 
-test("each module tells what it does not load", async () => {
+test("each module names the files that it does not load", async () => {
   const [run, models] = [await compile(undefined, wasmVad), await compile(undefined, nnefVad)];
   const refused = async (bytes, wasm, pattern) => assert.rejects(load(bytes, { wasm }), (error) =>
     error instanceof RillError && pattern.test(error.message));
@@ -269,7 +269,7 @@ test("each module tells what it does not load", async () => {
   assert.ok((await load(wasmVad, { wasm: run })) instanceof CompiledModel);
 });
 
-test("a module for one model runs it, and tells what it lacks for others", async () => {
+test("a module for one model runs it, and names the step that it lacks for others", async () => {
   for (const weights of ["f32", "q8"]) {
     const folder = new URL(`../../build/wasm_run/vad_speech/${weights}/`, import.meta.url);
     const [bytes, wasm] = ["model.rill", "rill_run.wasm"].map((file) => readFileSync(new URL(file, folder)));

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 
 export const kFolder = new URL("../../tests/models/", import.meta.url);
 
-/** What a README tells of a model. */
+/** Return the facts of a model in its README. */
 export function modelsThere() {
   return readdirSync(kFolder).filter((name) => existsSync(new URL(`${name}/model.nnef.tgz`, kFolder)))
     .map((name) => {
@@ -26,7 +26,7 @@ export function random(seed) {
   };
 }
 
-/** Frames from `from` on of rows behind one another. */
+/** Return the frames of adjacent rows, starting at frame `from`. */
 export function cut({ data, shape }, axis, from, count) {
   const outer = shape.slice(0, axis).reduce((a, b) => a * b, 1);
   const inner = shape.slice(axis + 1).reduce((a, b) => a * b, 1);
@@ -38,7 +38,7 @@ export function cut({ data, shape }, axis, from, count) {
   return out;
 }
 
-/** Put pieces of rows behind one another. */
+/** Concatenate pieces of rows. */
 export function joined(pieces, shape, axis) {
   const outer = shape.slice(0, axis).reduce((a, b) => a * b, 1);
   const inner = shape.slice(axis + 1).reduce((a, b) => a * b, 1);

@@ -93,7 +93,7 @@ test("kernels are those with SIMD", async () => {
   assert.equal(stream.runtime.text(stream.runtime.calls.web_tier()), "sse42");
 });
 
-test("ten minutes of sound leave the memory as it is", async () => {
+test("ten minutes of sound leave the memory unchanged", async () => {
   const model = await load(readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder)));
   const stream = model.pulse("S", 480);
   const block = Float32Array.from({ length: 480 }, (_, i) => Math.sin(i * 0.05));
@@ -103,7 +103,7 @@ test("ten minutes of sound leave the memory as it is", async () => {
   assert.equal(stream.runtime.calls.memory.buffer.byteLength, before);
 });
 
-test("states go on, clones go on, and what is wrong is told", async () => {
+test("states and clones continue, and faults are reported", async () => {
   const bytes = readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder));
   const model = await load(bytes);
   const stream = model.pulse("S", 480);
@@ -154,7 +154,7 @@ test("states of an ONNX file go round, by the library that reads ONNX", async ()
   assert.throws(() => model.context({ x: -1 }), RillError);
 });
 
-test("a profile names the nodes and leaves the stream as it is", async () => {
+test("a profile names the nodes and leaves the stream unchanged", async () => {
   const model = await load(readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder)));
   const [stream, other] = [model.pulse("S", 480), model.pulse("S", 480)];
   const sound = Float32Array.from({ length: 4800 }, (_, i) => Math.sin(i * i * 1e-4));

@@ -1,4 +1,4 @@
-// The package as it is published: entries, licences, types, and texts that bundlers follow.
+// The published package: entries, licences, types, and texts that bundlers follow.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -40,7 +40,7 @@ test("processor.js stands alone and is a module", () => {
   execFileSync(process.execPath, ["--check", "--input-type=module", "-"], { input: text });
 });
 
-test("files are named by literals beside import.meta.url", () => {
+test("files are named by literals next to import.meta.url", () => {
   const literals = (file) => [...read(`dist/${file}`).matchAll(/new URL\("\.\/([^"]+)", import\.meta\.url\)/g)]
     .map(([, name]) => name).sort();
   assert.deepEqual(literals("rill.js"), ["rill.wasm", "rill_onnx.wasm", "rill_run.wasm"]);

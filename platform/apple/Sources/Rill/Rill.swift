@@ -1,5 +1,5 @@
-// rill.h in Swift: a model is loaded, prepared, stepped. What can fail throws `RillError`; steps throw the
-// same without asking for memory unless they fail.
+// rill.h in Swift: load a model, prepare it, step it. Calls that can fail throw `RillError`; steps allocate
+// memory only when they fail.
 import CRill
 
 public struct RillError: Error, CustomStringConvertible {
@@ -12,7 +12,7 @@ public struct RillError: Error, CustomStringConvertible {
     }
 }
 
-/// What a file says. A model belongs to one thread at a time.
+/// The model of a file. A model belongs to one thread at a time.
 public final class Model {
     let handle: OpaquePointer
 
@@ -35,7 +35,7 @@ public final class Model {
         try RillError.check(rill_model_set_symbol(handle, symbol, expression))
     }
 
-    /// Make it a stream of so many frames per step: "480", "auto", "auto:max_latency=1600".
+    /// Make it a stream of `frames` frames per step: "480", "auto", "auto:max_latency=1600".
     public func pulse(_ symbol: String, _ frames: String) throws {
         try RillError.check(rill_model_pulse(handle, symbol, frames))
     }
@@ -47,7 +47,7 @@ public final class Model {
     }
 }
 
-/// A model made ready to run, shared by any number of threads.
+/// A prepared model, shared by any number of threads.
 public final class Plan: @unchecked Sendable {
     let handle: OpaquePointer
     /// A copy of a compiled model's bytes, which the plan reads in place.
@@ -101,7 +101,7 @@ public final class Session {
     private(set) var handle: OpaquePointer?
     /// Owns the memory of a compiled model.
     private let plan: Plan
-    /// Where inputs are read from and outputs are written to, until `close` or the end of the session.
+    /// The buffers of inputs and outputs, until `close` or the end of the session.
     public let inputs: [UnsafeMutableRawPointer]
     public let outputs: [UnsafeMutableRawPointer]
 

@@ -9,7 +9,7 @@ import android.os.Looper
 import android.view.Gravity
 import android.widget.TextView
 
-/** Shows how sure a model is that somebody speaks. The model is the asset `vad_speech.nnef.tgz`. */
+/** Shows the probability of speech by a model. The model is the asset `vad_speech.nnef.tgz`. */
 class MainActivity : Activity() {
     private val handler = Handler(Looper.getMainLooper())
     private lateinit var text: TextView
