@@ -35,7 +35,7 @@ struct CheckedMode {
   int64_t frames = 0;   ///< their frames; elements if outputs do not stream
   bool same_bits = true;
   std::string problem;  ///< empty if all is well
-  std::string refused;  ///< why there is nothing to compare, if that is no failure
+  std::string refused;  ///< allowed reason why nothing was compared
 };
 
 struct CheckReport {

@@ -51,7 +51,7 @@ struct Latency {
   std::vector<WireLatency> wires;    ///< in the order of the whole graph
   std::vector<OutputLatency> outputs;
   std::optional<ChunkLatency> chunk;  ///< if outputs of the model itself lag more
-  std::map<std::string, int64_t> other_states;  ///< of nodes that are no wires of the whole model
+  std::map<std::string, int64_t> other_states;  ///< of nodes without a wire in the whole model
 
   /// Return the wires on the slowest paths that add latency, the most expensive first.
   std::vector<const WireLatency*> expensive() const;

@@ -36,7 +36,7 @@ struct ModelOptions {
   int64_t declutter_rounds = -1;  ///< the most rounds of simplifying; -1: to the end
   int64_t declutter_set_rounds = -1;
   int64_t optimize_rounds = -1;
-  std::string inner_graph;  ///< the node whose loop body is looked at
+  std::string inner_graph;  ///< the node whose loop body is examined
   std::vector<std::string> transforms;
   std::vector<std::string> set;
   std::vector<std::string> input_facts;

@@ -13,10 +13,10 @@ namespace rill::cli {
 /// The distance of outputs from those of the original model, over all frames of all bundles.
 struct OutputDifference {
   std::string name;
-  double largest = 0;  ///< infinite where one of two values is no number
+  double largest = 0;  ///< infinite if one of two values is NaN
   int64_t at = -1;     ///< element that differs most, in the values that were added last
   double sum = 0;      ///< of all elements
-  double value = 0;    ///< the largest of the model as it is
+  double value = 0;    ///< the largest value of the unchanged model
   int64_t count = 0;
 
   double mean() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
@@ -27,14 +27,14 @@ void add_difference(const Tensor& expected, const Tensor& got, OutputDifference*
 
 /// Options of weight quantization.
 struct WeightOptions {
-  std::string format;          ///< f16, q8 or q4; empty: as they are
+  std::string format;          ///< f16, q8 or q4; empty: unchanged
   std::string max_difference;  ///< a number, or empty
   std::vector<std::string> keep;
 };
 
 /// The weight quantization of a model, and its effect.
 struct SmallWeights {
-  WeightChoice choice;                    ///< with the layers as they are kept
+  WeightChoice choice;                    ///< with the format of each layer
   std::vector<OutputDifference> outputs;  ///< empty where nothing was measured
   std::vector<double> alone;              ///< by layer: the largest difference that it alone makes
   size_t runs = 0;                        ///< over how many inputs

@@ -5,7 +5,7 @@
     report.py --table ROWS DOCUMENT
 
 The emulator is that of the build's toolchain. ROW is a file that keeps the line. The table stands
-between two marks of the document; lines of platforms that were not looked at stay as they are.
+between two marks of the document; lines of other platforms stay unchanged.
 """
 
 import json
@@ -95,7 +95,7 @@ def run_cli(build, prefix):
 
 def of_dylib(path):
     """Return what a library of macOS exports and needs, by LLVM's tools; nothing without them. Zig's linker
-    shows what it brings of the C++ library, too."""
+    also exports its parts of the C++ library."""
     version = next((each for each in ("-19", "-14", "") if shutil.which("llvm-nm" + each)), None)
     if version is None:
         return "", ""

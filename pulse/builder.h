@@ -135,7 +135,7 @@ class Builder final : public PulseBuilder {
   struct Source {
     enum class Kind { kPlain, kEdgePadded, kPrefixed, kWaiting };
     OutletId wire;
-    StreamFact stream;  ///< of the wire as it is
+    StreamFact stream;  ///< of the wire in its present layout
     Kind kind = Kind::kPlain;
     int64_t skipped = 0;  ///< leading frames that are cut off
   };

@@ -2,7 +2,7 @@
 """Draw the pictures of the documentation, docs/pictures/*.svg.
 
     docs_pictures.py            write them
-    docs_pictures.py --check    fail where one differs from what is written here
+    docs_pictures.py --check    fail if a file differs from its picture
 
 Colours follow the reader's light or dark mode.
 """

@@ -65,7 +65,7 @@ class OnnxCtx : public LoadCtx {
   /// those of the attribute, with `facts`, then the wires that it captures from the outer graph.
   struct Body {
     Graph graph;
-    std::vector<OutletId> captured;  ///< the wires around it, for the inputs behind its own
+    std::vector<OutletId> captured;  ///< wires of the outer graph, for the inputs after its own
   };
   virtual Result<Body> body(std::string_view attribute, std::span<const Fact> facts) = 0;
 };
@@ -83,7 +83,7 @@ Result<Value> read_as_nnef(OnnxCtx& ctx) {
 /// Where an operator on f16 or bf16 tensors rounds.
 enum class Rounding : uint8_t {
   kEach,  ///< Each of its nodes rounds, apart from chains. See `Precision`.
-  kOnce,  ///< Several nodes make up the operator: the reader casts its tensors to f32 in front of
+  kOnce,  ///< Several nodes make up the operator: the reader casts its tensors to f32 before
           ///< it, and its results back. The nodes would round, and overflow, in between.
 };
 

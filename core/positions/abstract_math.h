@@ -54,7 +54,7 @@ class AbstractMath {
   struct Signs {
     int before = 0;
     int behind = 0;
-    int ever = 0;  ///< of one position, from `settled` on
+    int ever = 0;  ///< of one position, at and after `settled`
     int64_t apart = 0;
     int64_t settled = 0;
   };

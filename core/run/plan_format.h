@@ -40,7 +40,7 @@ struct Place {
 };
 
 struct TargetEntry {
-  std::array<char, 16> name;  ///< of a tier, with zeros behind it
+  std::array<char, 16> name;  ///< of a tier, padded with zeros
   Place plan;
   Place notes;  ///< names of nodes for profiles, what steps read and write; no bytes where left out
   Place properties;  ///< of the model; no bytes if it has none

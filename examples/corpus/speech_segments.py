@@ -4,7 +4,7 @@
     speech_segments.py SOUNDS MODEL OUT [--workers N] [--engine processes|ray|dask]
 
 MODEL is a detector like tests/models/vad_speech: samples of 16 kHz in, one probability per 10 ms
-out. A run that was cut off goes on where it was.
+out. An interrupted run continues.
 """
 
 import argparse

@@ -27,7 +27,7 @@ namespace {
 constexpr int64_t kUsualRate = 16000;  // Hz, of models that do not state it
 constexpr size_t kRingFrames = 4096;
 constexpr int kMeterColumns = 40;
-constexpr double kLineSeconds = 0.1;  // between lines if the output is no terminal
+constexpr double kLineSeconds = 0.1;  // between lines unless the output is a terminal
 
 std::sig_atomic_t volatile interrupted = 0;
 

@@ -33,7 +33,7 @@ struct ScalarLane {
   float v = 0.0f;
 
   ScalarLane() = default;
-  ScalarLane(float value) : v(value) {}  // implicit, as it is for a batch
+  ScalarLane(float value) : v(value) {}  // implicit, as for a batch
 
   static ScalarLane load_unaligned(const float* p) { return *p; }
   void store_unaligned(float* p) const { *p = v; }

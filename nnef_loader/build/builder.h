@@ -41,7 +41,7 @@ struct Scope {
   bool from_document = true;                               ///< places are places in graph.nnef
   bool is_graph_body = false;                              ///< not that of a fragment
   bool is_inlined = false;  ///< nodes go to the caller's graph, under separate names
-  std::string prefix;       ///< of inlined ones: in front of the names of nodes
+  std::string prefix;       ///< of inlined ones: prefix of the names of nodes
   std::map<std::string, std::string, std::less<>> result_names;  ///< names that the caller assigns
   bool exact_results = false;
   std::map<const RValue*, Value> parts;  ///< of a tall expression, evaluated before the whole

@@ -71,7 +71,7 @@ class AppendingLoop {
   std::vector<Appended> appended_;
   std::unordered_map<std::string_view, size_t> made_by_;  ///< nodes of the body
   std::unordered_set<size_t> dropped_;
-  std::vector<std::string> names_;  ///< of the last tensors in front of the first iteration
+  std::vector<std::string> names_;  ///< of the last tensors before the first iteration
   bool has_sequences_ = false;
 };
 

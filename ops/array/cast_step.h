@@ -19,7 +19,7 @@ RILL_STEP_FIELDS(HalfCastArgs, casts, count, upcast, x, y)
 
 /// A cast between f32 and quantised bytes, contiguous in memory.
 struct ByteCastArgs {
-  kernels::QuantiseFn quantise = nullptr;  ///< null: bytes are looked up
+  kernels::QuantiseFn quantise = nullptr;  ///< null: a table gives the bytes
   kernels::QuantiseArgs rounding;
   Ref x;
   Ref y;

@@ -114,7 +114,7 @@ struct Side {
   int begin = 0;
   int end = 0;
   int64_t frames = 0;
-  int64_t ready = 0;  ///< the pulse from which on they are valid
+  int64_t ready = 0;  ///< the first pulse at which they are valid
   bool alike = true;  ///< all frames are the same constant one
   TensorPtr frame;    ///< that frame
 

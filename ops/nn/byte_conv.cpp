@@ -188,7 +188,7 @@ namespace {
 /// Bytes minus a zero point, as real numbers that are integers.
 struct Centered {
   OutletId bytes;
-  OutletId zero;  ///< one number of the type of the bytes, if it is no constant
+  OutletId zero;  ///< a number of the type of the bytes, unless it is constant
   int32_t number = 0;
 };
 

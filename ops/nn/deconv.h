@@ -17,7 +17,7 @@ namespace rill::ops {
 /// channels, starting from the bias.
 /// Source: NNEF 1.0, `deconv`.
 struct Deconv final : OpBase<Deconv> {
-  Window window;               ///< padding is what is cut off
+  Window window;               ///< padding is cut off the output
   std::vector<int64_t> extra;  ///< frames more at the end, per spatial axis; may be negative
   int64_t groups = 1;
   bool has_bias = true;

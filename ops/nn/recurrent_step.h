@@ -76,7 +76,7 @@ struct FewBitsRecurrentArgs {
 template <class Kernel>
 RILL_STEP_FIELDS(FewBitsRecurrentArgs<Kernel>, recurrent, few_bits)
 
-constexpr int64_t kRecurrentHeaderFloats = 16;  // the counter, and alignment of what follows
+constexpr int64_t kRecurrentHeaderFloats = 16;  // the counter, and alignment
 
 template <class Kernel>
 void run_recurrent(const RecurrentArgs<Kernel>& args, const Frame& frame) noexcept RILL_NONBLOCKING;

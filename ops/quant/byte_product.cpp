@@ -58,7 +58,7 @@ std::optional<double> one_number(const TensorPtr& value) {
 struct Found {
   ByteSums op;
   OutletId x;
-  OutletId zero;  ///< the zero point of x, if it is no constant
+  OutletId zero;  ///< the zero point of x, unless it is constant
   Tensor weights;  ///< I8 [columns, k]
   int column_axis = 0;
   int64_t largest = 0;  ///< the largest size of a sum

@@ -23,7 +23,7 @@ struct ByteSums final : OpBase<ByteSums> {
   std::vector<int64_t> from;
   int64_t x_zero = 0;
   int64_t w_zero = 0;
-  int64_t parts = 1;  ///< matrices that x is multiplied by, one behind the other in the weights
+  int64_t parts = 1;  ///< matrices that multiply x, consecutive in the weights
   bool has_bias = false;
   bool has_zero = false;  ///< an input; `x_zero` is 0 then
   bool rounds = false;

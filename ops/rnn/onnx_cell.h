@@ -29,7 +29,7 @@ struct CellForm {
   float clip = 0.0F;                    ///< limit of the activations' inputs, if above 0
   bool input_forget = false;            ///< LSTM: the gate of the input is 1 - that of the past
   bool linear_before_reset = false;     ///< GRU: the gate of the past multiplies its products
-  bool quantised = false;  ///< LSTM: h is rounded to 8 bits of its own range, filters are steps
+  bool quantised = false;  ///< LSTM: h is rounded to 8 bits over the range of h, filters are steps
 };
 
 /// Read the attributes. Errors: kArg for unknown functions, or a number of functions that does not

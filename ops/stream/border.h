@@ -14,8 +14,8 @@ namespace rill::ops {
 /// Source: NNEF 1.0, `pad`, for a stream.
 struct PulseBorder final : OpBase<PulseBorder> {
   int64_t axis = 0;
-  int64_t overlap = 0;  ///< earlier frames that the input has in front of the pulse
-  int64_t shown = 0;    ///< earlier frames that the output has in front of the pulse
+  int64_t overlap = 0;  ///< earlier frames that precede the pulse in the input
+  int64_t shown = 0;    ///< earlier frames that precede the pulse in the output
   int64_t delay = 0;
   int64_t out_delay = 0;
   int64_t before = 0;

@@ -14,7 +14,7 @@ struct PulseKeyMask final : OpBase<PulseKeyMask> {
   int64_t pulse = 1;
   int64_t delay = 0;
   Dim length;
-  bool weights = false;  ///< behind a softmax, or without one: keys outside the stream get weight 0
+  bool weights = false;  ///< after a softmax, or without one: keys outside the stream get weight 0
 
   std::string_view name() const override { return "PulseKeyMask"; }
   void fields(FieldVisitor& visitor) override;

@@ -17,7 +17,7 @@ struct PulseMask final : OpBase<PulseMask> {
   Dim end;
   TensorPtr value;  ///< a number, or a frame of extent 1 on the axis; of the input's type
   bool padding = false;  ///< the masked frames are requested padding
-  int64_t overlap = 0;   ///< frames in front of the pulse, which were there before
+  int64_t overlap = 0;   ///< earlier frames that precede the pulse
 
   std::string_view name() const override { return "PulseMask"; }
   void fields(FieldVisitor& visitor) override;

@@ -17,7 +17,7 @@ struct RangeArgs {
   int64_t start = 0;
   int64_t step = 1;
   int64_t frames = 1;
-  int64_t before = 0;  ///< frames in front of those of the pulse, and frames of delay
+  int64_t before = 0;  ///< frames that precede the pulse, plus those of the delay
 };
 RILL_STEP_FIELDS(RangeArgs, to, start, step, frames, before)
 

@@ -12,7 +12,7 @@ struct OnnxHeads {
   OutletId mask;  ///< summand of the scores, or invalid
   OutletId bias;  ///< another one, or invalid
   bool causal = false;
-  Dim past;  ///< keys in front of the first query
+  Dim past;  ///< keys before the first query
 };
 
 /// Reshape [batch, frames, heads * size] to [batch, heads, frames, size]. Errors: kShape.

@@ -25,7 +25,7 @@ def progress(function: Callable[[str, float], Optional[bool]]) -> Iterator[None]
 
     ``function`` receives the stage ("load", "pulse", "prepare", "compile", "check" or "audit") and
     the fraction of it that is done, up to 20 times a second, and at the end of each stage. If it
-    returns False, the call raises ``Cancelled``; what it raises, the call raises. A cancelled call
+    returns False, the call raises ``Cancelled``; an exception of it ends the call. A cancelled call
     changes no model and writes no file. Ctrl-C cancels these calls with or without a function.
 
         with rill.progress(lambda stage, fraction: print(f"{stage} {fraction:.0%}")):

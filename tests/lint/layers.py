@@ -3,11 +3,11 @@
 
     layers.py ROOT
 
-Tests beside the code and in tests/ may include anything of rill. Third-party headers stay in the
+Tests next to the code and in tests/ may include anything of rill. Third-party headers stay in the
 folders that are meant to have them, out of rill's own headers.
 
-Groups of operators have an order, too: a group includes those before it, and what lies in ops/ itself
-includes none of them, so that groups form no circles.
+Groups of operators have an order, too: a group includes those before it, and files in ops/ itself
+include none of them, so that groups form no circles.
 """
 
 import re

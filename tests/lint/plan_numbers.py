@@ -9,7 +9,7 @@ Sums and products of numbers that anybody may have written go beyond 64 bits. So
   numbers, and reads none without a range;
 - what runs a plan multiplies these members only where a check has bounded the product (BOUNDED);
 - what a kind of step says it touches (`touch_*`) computes with arguments as `Checked` numbers, as
-  `Region` does, or behind a look at `holds()`.
+  `Region` does, or after a check of `holds()`.
 """
 
 import re

@@ -27,7 +27,7 @@ PATTERNS = {
     "of first": (r"^\s*(?://+|/?\*+|#)\s*Of (?:a|an|the|no|many|several|those|two|its?) ",
                  "begin with the noun or the verb"),
     "from on": (r"\bfrom (?!now)[\w`.()-]+ on\b(?! the\b| an?\b)", "write from X"),
-    "place": (r"\bbeside\b|\bbehind\b|\bin front\b", "write next to, after or before"),
+    "place": (r"\bbeside\b|(?<!lag )(?<!lags )\bbehind\b(?!\.)|\bin front\b", "write next to, after or before"),
     "what clause": (r"\bwhat (?!was found|was expected)(?:is|are|was|were|it|they|he|comes|follows|stands|lies|has|have)\b",
                     "name the thing"),
     "as it lies": (r"(?<!soon )\bas (?:it|they) (?:is|are|lies?|stands?|comes?)\b", "write unchanged, or in its layout"),
@@ -54,20 +54,21 @@ RIGHT = (
 )
 COMMENT = re.compile(r"^\s*(?://|\*|/\*|#(?: |$))")
 DOCSTRING = re.compile(r'^\s*(?:# |"""|#$)')
+TRAILING = re.compile(r"\s(//[/!]?<? .*)$")
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 WITHOUT_MESSAGES = ("tests/", "examples/", "bench/")
 # Files whose comments are checked, but whose texts are left alone.
 OTHERS = {".cmake", ".css", ".html", ".java", ".js", ".kt", ".mjs", ".py", ".sh", ".swift", ".ts", ".txt"}
-NOT_OURS = {".git", "build", "dist", "node_modules"}
+NOT_OURS = {".git", "build", "dist", "node_modules", "shared", "venv"}
 
 
 def others(root):
     """Return the paths of files of other languages, in order; of texts, only CMake's."""
     found = []
-    for folder in (path for path in sorted(root.iterdir()) if path.is_dir() and path.name not in NOT_OURS):
+    for folder in (path for path in sorted(root.iterdir()) if path.is_dir() and not path.name.startswith(".")):
         found += [path for path in folder.rglob("*") if path.suffix in OTHERS and path.is_file()]
     paths = [path.relative_to(root) for path in [*found, *root.glob("CMakeLists.txt")]]
-    return sorted(path.as_posix() for path in paths if not NOT_OURS & set(path.parts) and
+    return sorted(path.as_posix() for path in paths if not NOT_OURS & set(path.parts) and path.name != "prose.py" and
                   (path.suffix != ".txt" or path.name == "CMakeLists.txt"))
 
 
@@ -84,13 +85,19 @@ def prose(root):
         for number, line in enumerate(text.splitlines(), 1):
             if COMMENT.match(line):
                 yield path, number, line
-            elif has_messages:
-                for message in filter(lambda text: " " in text, TEXT.findall(line)):
+                continue
+            if trailing := TRAILING.search(line):
+                yield path, number, trailing.group(1)
+            for message in TEXT.findall(line) if has_messages else []:
+                if " " in message:
                     yield path, number, message
     for path in others(root):
+        inside = False  # a docstring
         for number, line in enumerate((root / path).read_text(encoding="utf-8").splitlines(), 1):
-            if COMMENT.match(line) or DOCSTRING.match(line):
+            if inside or COMMENT.match(line) or DOCSTRING.match(line):
                 yield path, number, line
+            if path.endswith(".py") and line.count('"""') % 2:
+                inside = not inside
     for page in pages(root):
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
             yield page.relative_to(root).as_posix(), number, line

@@ -19,7 +19,7 @@ struct Port {
   rill_dtype dtype = RILL_F32;
   std::vector<int64_t> shape;  ///< of a plan that streams: of one pulse
   int axis = -1;               ///< along which it streams; -1: it does not
-  int64_t early = 0;           ///< frames behind the end that steps may give before they know it
+  int64_t early = 0;           ///< frames after the end that steps may output before they know it
 };
 
 /// The inputs and expected outputs of the whole run of one length.
@@ -87,7 +87,7 @@ class Subject {
   std::string symbol_;
   Tiers tiers_;
   uint64_t seed_;
-  Arrays given_;  ///< values for inputs that are no floats
+  Arrays given_;  ///< values for inputs that are not floats
   std::vector<Pulsed> plans_;
   int64_t longest_pulse_ = 1;
   std::mutex wholes_mutex_;

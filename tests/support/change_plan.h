@@ -13,8 +13,8 @@ struct PlanChange {
     kExtreme,    ///< set a number to one at the end of some range, `value`
     kNear,       ///< add a small number to it
     kShift,      ///< move its bits
-    kSwap,       ///< swap it with the one `reach` behind it
-    kCopy,       ///< set it to the one `reach` behind it
+    kSwap,       ///< swap it with the number `reach` later
+    kCopy,       ///< set it to the number `reach` later
     kDrop,       ///< leave it out
     kRepeat,     ///< write it twice
     kDropFew,    ///< leave out an entry of a list: the number counts one less, `value` follow it

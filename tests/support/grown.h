@@ -22,7 +22,7 @@ const char* name_of(Growth growth);
 /// that differs from statement to statement.
 struct Statement {
   std::string text;               ///< of an expression
-  std::string before = {};        ///< statements in front of them all
+  std::string before = {};        ///< statements before all of them
   std::string fragments = {};     ///< declarations that the expression needs
   std::string shape = "[1,4,S]";  ///< of the input
   std::string axis = "1";         ///< along which `kConcat` puts results together
