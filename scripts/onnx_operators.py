@@ -29,7 +29,7 @@ REASONS = [
     ("float8", "floats of 8 bits"), ("float4", "floats of 4 bits"), ("int4", "integers of 4 bits"),
     ("int2", "integers of 2 bits"),
     ("strings", "strings"),
-    ("SequenceMap", "sequences and optionals"), ("no sequence whose", "sequences and optionals"),
+    ("SequenceMap", "sequences and optionals"), ("not a sequence whose", "sequences and optionals"),
     ("is a sequence", "sequences and optionals"),
     ("does not train", "training"),
     ("depends on data", "shapes that depend on data"),

@@ -130,7 +130,7 @@ TEST_F(WriteArchive, AFailedWriteLeavesTheOldFileAndNothingElse) {
 
 #if !defined(_WIN32)
 TEST_F(WriteArchive, AFullDiskIsAnError) {
-  // /dev/full takes no byte; being no regular file it is written to directly.
+  // /dev/full takes no byte; not a regular file, so it is written to directly.
   for (const Container container : kPacked) {
     const Status status = write_archive("/dev/full", container, model());
     ASSERT_FALSE(status.ok());

@@ -22,7 +22,7 @@ TEST(DialectErrors, OfSampling) {
                  Code::kArg, "spline");
   expect_refusal("y = tract_core_resize(x, sizes = [1, 2, -8]);", Code::kShape, "0 or more");
   expect_refusal("y = tract_core_resize(u, scales = [1.0, 1.3, 1.0, 1.0]);", Code::kSymbol,
-                 "no simple expression");
+                 "not a simple expression");
   expect_refusal(
       "y = tract_onnx_resize(x, scales = [1.0, 1.0, 2.0], coord_transformer ="
       " 'tf_crop_and_resize');",

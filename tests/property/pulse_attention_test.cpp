@@ -292,7 +292,7 @@ TEST(PulseCases, AttentionToDistancesThatFloatsRound) {
       "  t = tract_core_cast(n, to = 'f32') * 0.01;\n"
       "  apart = unsqueeze(t, axes = [0, 2]) - unsqueeze(t, axes = [0, 1]);\n";
   expect_refused(where("(row >= column) && (apart <= 0.3)", seconds), 4, "y",
-                 "no known function of positions");
+                 "not a known function of positions");
 }
 
 // Keys beyond a gap are visible, although no small distance shows it.
@@ -318,7 +318,7 @@ TEST(PulseCases, AttentionThatWidensLate) {
   };
   expect_long_streams(widened("row >= 1400"), 8, {1380, 1900});
   expect_long_streams(widened("row / 100 >= 14"), 8, {1380, 1900});
-  expect_refused(widened("row / 1000000 >= 1100000"), 4, "y", "no known function of positions");
+  expect_refused(widened("row / 1000000 >= 1100000"), 4, "y", "not a known function of positions");
 }
 
 TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
