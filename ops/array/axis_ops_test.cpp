@@ -26,7 +26,7 @@ TEST(AxisOps, NameWhatIsWrong) {
   expect_load_error(x, "y = squeeze(x, axes = [2]);", Code::kShape, "no axis 2");
   expect_load_error(x, "y = unsqueeze(x, axes = [3, 3]);", Code::kShape, "leave out an axis");
   expect_load_error(x, "y = unsqueeze(x, axes = [4]);", Code::kShape, "no axis 4");
-  expect_load_error(x, "y = transpose(x, axes = [0, 0]);", Code::kShape, "no order");
+  expect_load_error(x, "y = transpose(x, axes = [0, 0]);", Code::kShape, "not an order");
   expect_load_error(x, "y = transpose(x, axes = [0, 1, 2]);", Code::kShape, "no axis 2");
   expect_load_error({{"x", "1, 1, 1, 1, 1, 1, 1, 1"}}, "y = unsqueeze(x, axes = [0]);",
                     Code::kShape, "at most 8");
