@@ -113,10 +113,9 @@ def session():
     p.box(500, 90, 120, 36, "finished", "out")
     p.arrow(140, 100, 246, 52, "rill_step", -16)
     p.arrow(140, 116, 246, 164, "rill_push", 26)
-    p.arrow(400, 52, 500, 96, "rill_step_partial", -18)
+    p.arrow(400, 52, 500, 96, "rill_step_partial", -34)
     p.arrow(400, 164, 500, 120, "rill_finish", 26)
-    p.arrow(560, 126, 560, 214)
-    p.parts.append('<path d="M560 214 L80 214 L80 130" class="line" marker-end="url(#arrow)"/>')
+    p.parts.append('<path d="M560 126 L560 214 L80 214 L80 130" class="line" marker-end="url(#arrow)"/>')
     p.text(320, 208, "rill_session_reset", kind="quiet")
     return p
 
