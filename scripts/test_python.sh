@@ -5,7 +5,7 @@
 # The wheel contains the librill.a of the release build; with --sources, all of rill is built again
 # for it, as by `pip install ./python`. With --archive, pip alone installs a source archive in a
 # fresh environment without caches, the tests run there, and the CPU seconds are printed. The tests
-# of rill.data run if pyarrow is available. Those of rill.torch run if PyTorch and torch_to_nnef are
+# of rill.data run if pyarrow is available. The tests of rill.torch run if PyTorch and torch_to_nnef are
 # installed: in the Python that RILL_EXPORTER_PYTHON names, or in build/exporter, which
 # tests/exporter/run.sh makes.
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Put a framework together of small libraries for both machines of macOS, and link apps against it.
 #   platform/apple/check_xcframework.sh
-# Ends with 77 where neither RILL_PYTHON nor python3 has Zig. What is Swift's is not compiled here.
+# Ends with 77 where neither RILL_PYTHON nor python3 has Zig. Swift sources are not compiled here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 python=${RILL_PYTHON:-python3}

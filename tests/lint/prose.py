@@ -14,7 +14,7 @@ import common
 
 # By pattern: a regular expression, and what to write. Names in backticks are left out.
 PATTERNS = {
-    "clause as a subject": (r"^\s*(?://+|/?\*+|#)?\s*(?:What|Those) \w", "name the noun that the sentence is about"),
+    "clause as a subject": (r"(?:^\s*(?://+|/?\*+|#)?\s*|[a-z)][.;] )(?:What|Those) [a-z](?![^.]*\?)", "name the noun that the sentence is about"),
     "so many": (r"\bso many\b", "write N, or the name of the number"),
     "anew": (r"\banew\b", "write again, or a verb with re-"),
     "goes on": (r"\bgo(?:es)? on\b|\bfor ever\b", "write continues, or without end"),
