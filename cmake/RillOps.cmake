@@ -1,7 +1,7 @@
 # rill_op_group(<group> [ONNX_ALONE <name> ...] [STEPS <name> ...])
 # Add the folder ops/<group>. The name and the text of a file determine its role:
 #
-#   <name>.cpp         an operator module if it exports `const OpModule <name>_room`, else shared code
+#   <name>.cpp         an operator module if it exports `const OpModule <name>_module`, else shared code
 #   <name>_step.cpp    kinds of steps, which run without operators as well
 #   <name>_emit.cpp    the C of kinds of steps, for the command-line program alone
 #   <name>_onnx.cpp    how ONNX operators are read; exports `const OnnxModule <name>_onnx`

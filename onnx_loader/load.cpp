@@ -49,8 +49,8 @@ Result<Graph> load_bytes(Bytes bytes, bool mapped, const std::string& folder,
   auto model = read_model(bytes, &budget);
   if (!model.ok()) return std::move(model).take_status().at(file, 0);
   const TensorReader tensors(folder, options.limits.max_folded_bytes, mapped);
-  // A node that demands equal extents of different names, or the value of an input, settles these
-  // from the inputs on.
+  // If a node needs two symbols to be equal or an input to be constant, note that and rebuild the
+  // graph from its inputs.
   Findings findings;
   Result<Graph> graph = fail(Code::kInternal, "not loaded");
   for (size_t attempt = 0; attempt < kMostAttempts; ++attempt) {

@@ -14,7 +14,7 @@ using kernels::MatmulF32Args;
 /// The floats of the gathered rows and results.
 constexpr int64_t kGatheredFloats = 5120;
 
-/// From this number of rows on, a stream fills the tiles of a matmul by itself.
+/// With this number of rows or more, a single stream fills the tiles of a matmul.
 constexpr int64_t kRowsAlone = 8;
 
 void copy(const float* from, int64_t count, float* to) {

@@ -21,8 +21,8 @@ RILL_STEP_FIELDS(ProductSlices, count, columns, panel_bytes)
 /// Choose how to slice a matmul [m, n]. Slice the rows if they make 16 tiles or more and B takes at
 /// most 4 MiB: each core then keeps a copy of B in its cache, and mostly reads rows that it wrote a
 /// step before. Otherwise slice the side with more tiles, so that all slices read the smaller
-/// operand. If the step packs or unpacks B, slice the columns from 16 panels on: otherwise each
-/// slice of rows would have to pack all of B.
+/// operand. If the step packs or unpacks B, slice the columns if there are 16 panels or more:
+/// otherwise each slice of rows would have to pack all of B.
 inline ProductSlices slices_of(int64_t m, int64_t n, int nr, bool packs, int64_t panel_bytes) {
   constexpr int64_t kRowsOfTile = 8;
   constexpr int64_t kEnough = 16;

@@ -20,7 +20,7 @@ struct QuantConv final : OpBase<QuantConv> {
   bool has_bias = false;
   DType to = DType::kI32;
   QParams q;
-  bool positive = false;  ///< nothing below the zero point is kept; made by `fuse` only
+  bool positive = false;  ///< clamps at the zero point from below; set by `fuse` only
   /// The sums are integers. NNEF has no such convolution, so files contain one in f64 of the
   /// numbers that the bytes represent, which is exact.
   bool sums = false;

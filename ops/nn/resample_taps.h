@@ -50,7 +50,8 @@ class Taps {
     stretch_ = op.antialias ? std::min(scale_, 1.0F) : 1.0F;
   }
 
-  /// A scale of `up` outputs for `down` inputs, whose weights repeat; 0 if it is no such ratio.
+  /// A scale of `up` outputs for `down` inputs, whose weights repeat; zeros if the scale is not
+  /// such a ratio.
   struct Ratio {
     int64_t up = 0;
     int64_t down = 0;
@@ -241,7 +242,7 @@ class Taps {
   Ratio ratio_of_scale_;  ///< if places count from the beginning
   float scale_ = 1.0F;
   float stretch_ = 1.0F;
-  Ratio exact_;         ///< the scale where coordinates are fractions, not floats
+  Ratio exact_;         ///< the scale, if coordinates are computed as fractions
   float ratio_ = 0.0F;  ///< from the neighbour on the left to the coordinate
   int64_t side_ = 0;    ///< below 0 where that is less than a half, above 0 where it is more
   bool one_sample_ = false;

@@ -37,8 +37,7 @@ inline bool is_depthwise(int64_t groups, int64_t outputs, int64_t channels) {
 }
 
 /// Lower products of f32 to one step: frames are rows, channels lie together, and a row of the
-/// matrix product is a window on the frames themselves, or a copy of it where its taps do not lie
-/// evenly.
+/// matmul is a window on the frames themselves, or a copy of it where its taps do not lie evenly.
 /// Errors: kUnsupported for more than 3 spatial axes along which windows move.
 Status lower_window_products(Lowering& lowering, const WindowProducts& common,
                              std::vector<WindowProduct> products);

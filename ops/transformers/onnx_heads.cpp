@@ -8,9 +8,9 @@
 namespace rill::ops {
 namespace {
 
-/// Return the unmasked keys of a list: those before an end per batch and, if the list has two
-/// entries per batch, from a start on. In a list of 3 * batch + 2 entries, the others are sums of
-/// the ends.
+/// Return the unmasked keys of a list: those before the end given for each batch and, if the list
+/// has two entries per batch, not before the start given too. In a list of 3 * batch + 2 entries,
+/// the others are sums of the ends.
 Result<OutletId> open_keys(OnnxCtx& ctx, Formula& f, OutletId list, const OnnxHeads& heads) {
   const Dim batch = f.dim(heads.q, 0);
   const Dim entries = f.dim(list, 0);
