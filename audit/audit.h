@@ -81,7 +81,7 @@ struct Report {
   int64_t frames = 0;                   ///< their frames with at least one element that varies
   std::map<std::string, int64_t> varied;  ///< the same frames, by output
   int64_t not_moved = 0;                ///< states that another pulse cannot continue
-  int64_t given_up = 0;                 ///< streams that could not be ended in time
+  int64_t given_up = 0;                 ///< streams abandoned for lack of time
   std::optional<Finding> finding;       ///< the first one, at which the audit ends
 
   /// Return a summary in one line: the comparisons, or the differences.

@@ -69,7 +69,7 @@ class Modes {
   std::vector<std::shared_ptr<const Plan>> plans_;
   SharedWeights* weights_;
   Deadline until_;
-  std::unique_ptr<Session> session_;  ///< reset between lengths, so that a reset is held to all
+  std::unique_ptr<Session> session_;  ///< reset between lengths, to check resets too
   std::vector<double> rounding_;      ///< per output of the whole graph
   std::vector<char> fixed_;           ///< per output: the same in every run
   bool attends_ = false;

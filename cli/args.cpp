@@ -86,7 +86,7 @@ CLI::Option* add_option(CLI::App* app, const Option& option) {
       ->allow_extra_args(false);
 }
 
-/// Add those of the options that `where` has, and tract's.
+/// Add the options that `where` selects, and tract's.
 void add_options(Parser* parser, CLI::App* app, unsigned where, std::span<const Option> options) {
   const bool tract = parser->common.flavor == Flavor::kTract;
   for (const Option& option : options) {

@@ -89,7 +89,7 @@ std::optional<std::string> wrong_value(const CheckOptions& options);
 std::optional<std::string> wrong_value(const LoopOptions& options);
 std::optional<std::string> wrong_value(const LoadOptions& options);
 std::optional<std::string> wrong_value(const ProofOptions& options);
-/// Return the message for a value that is none of a fixed set.
+/// Return the message for a value outside a fixed set.
 std::string invalid_value(const std::string& value, const char* option, const std::string& values);
 /// Refuse a name that is neither a stage nor a transform of this command line.
 std::optional<std::string> wrong_stage(const ModelOptions& model, const char* option,

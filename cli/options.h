@@ -169,9 +169,9 @@ struct ProofOptions {
 /// Demands of a command on its model.
 struct Demands {
   const char* command = "dump";
-  bool as_in_file = false;     ///< it is shown in the file's form, and nothing looks into its parts
+  bool as_in_file = false;     ///< it is shown in the file's form, without a look inside its parts
   bool values_decide = false;  ///< values of inputs may decide shapes and branches of ONNX models
-  bool closed_by_values = false;  ///< or the extents of a model that needs them to be read
+  bool closed_by_values = false;  ///< or the extents of a model that cannot load without
   bool keeps_stages = false;      ///< for `Model::stage`
   bool shows_batch = false;       ///< whether a deployment adds it
   int64_t step_frames = 0;        ///< of the steps of a stream; 0: as the model says

@@ -40,7 +40,7 @@ void ProgressBar::show(Stage stage, double fraction) {
   drawn_ = now;
   is_shown_ = true;
   const auto done = static_cast<size_t>(fraction * kWidth);
-  // The cursor stays at the begin of the line, so that messages replace the bar.
+  // The cursor stays at the beginning of the line, so that messages replace the bar.
   say_to(stderr, "{:<8} [{:<{}}] {:3.0f} %\r", kNames[static_cast<size_t>(stage)],
          std::string(done, '#'), kWidth, 100 * fraction);
 }

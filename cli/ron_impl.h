@@ -10,7 +10,7 @@ namespace rill::cli {
 
 /// A transform of the command line, with its parameters as a JSON object.
 struct TransformSpec {
-  std::string name;  ///< with `_`, whatever was written
+  std::string name;  ///< with `_` between words, even if written with `-`
   nlohmann::json fields = nlohmann::json::object();
 };
 

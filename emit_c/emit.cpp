@@ -23,7 +23,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-/// Names of inputs or outputs as identifiers that differ from one another.
+/// Return a unique identifier for each input or output.
 std::vector<std::string> io_names(const List<PlanIo>& ios, std::string_view fallback,
                                   std::set<std::string>* taken) {
   std::vector<std::string> out;
@@ -158,7 +158,7 @@ class Emitter {
 
   Result<Source> run() {
     RILL_TRY(check_interface());
-    // The arena is laid out between the buffers that steps turn out to use.
+    // Once to find the buffers of the arena that steps use, then again with their places.
     RILL_TRY(write_steps());
     lay_out_arena();
     std::map<uint32_t, int64_t> arena = to_.arena_;
@@ -222,7 +222,7 @@ class Emitter {
   }
 
   /// Write the members of the state that are buffers of the plan, their values at the start, and
-  /// the end of a step, which moves rings on.
+  /// the end of a step, which advances the rings.
   void write_buffers() {
     for (const uint32_t index : to_.used_) {
       const PlanBuffer& buffer = plan_.buffers[index];

@@ -3,8 +3,8 @@
 namespace rill::emit_c {
 namespace {
 
-// The functions of kernels/math/functions.h as C, for one float. Choices are made of masks, not of
-// branches, so that compilers put loops over them into lanes.
+// The functions of kernels/math/functions.h as C, for one float. They select by masks, not by
+// branches, so that compilers vectorise loops over them.
 constexpr MathPiece kPieces[] = {
     {"bits", "", R"(static inline uint32_t @bits(float x) {
   uint32_t bits;

@@ -17,7 +17,8 @@ namespace rill::emit_c {
 class StepWriter;
 
 /// A kind of step that can be emitted, and the function that writes a step with these arguments.
-/// Errors of the function: kUnsupported for arguments that have no C, without node and remedy.
+/// Errors of the function: kUnsupported, without node and remedy, for arguments that C cannot
+/// express.
 struct StepText {
   const StepKind* kind = nullptr;
   Status (*write)(const void* args, StepWriter& to) = nullptr;
@@ -49,15 +50,15 @@ class StepWriter {
   std::string floats(const Ref& ref, int64_t offset = 0);
   /// The same of an operand. Errors: kUnsupported unless its elements are f32.
   Result<std::string> floats(const PlacedView& operand);
-  /// Return the floats of a constant from a place on; null if the plan computes them.
+  /// Return the floats of a constant, starting at this place; null if the plan computes them.
   const float* contents(const Ref& ref) const;
   /// Add an array of constants that are aligned to 64 bytes, once; return its name.
   std::string constant(std::span<const float> values);
   /// Add a function, once; return its name. `text` has "@NAME" for it.
   std::string function(const std::string& text);
-  /// Name a function of `math_pieces` for a call, and have it written.
+  /// Return the name of a function of `math_pieces`, for a call; the file will contain it.
   std::string math(std::string_view name);
-  /// Add a member of the state; `name` must differ between steps, see `number`. Its start is zero.
+  /// Add a member of the state, initially zero. Its name must differ between steps: see `number`.
   void member(const std::string& declaration) { members_ += "  " + declaration + "\n"; }
   /// Add a statement to the step, and to the reset of the state.
   void line(const std::string& text) { lines_ += "  " + text + "\n"; }
@@ -100,10 +101,10 @@ void copy_floats(const PlacedView& from, const std::string& from_at, const Place
 /// Return "name + offset" in floats, or the name alone.
 std::string plus(const std::string& name, int64_t offset);
 
-/// Write nested loops over counts: `for (i0 ...) for (i1 ...)`. Axes of one turn have none.
+/// Write nested loops over counts: `for (i0 ...) for (i1 ...)`. An axis of extent 1 gets none.
 class Loops {
  public:
-  /// Add a loop; return its variable, or "" if it has one turn.
+  /// Add a loop; return its variable, or "" if the count is 1.
   std::string add(int64_t count);
   /// Return the head of all loops, and the braces that end it.
   const std::string& begin() const { return begin_; }
@@ -115,7 +116,7 @@ class Loops {
   size_t count_ = 0;
 };
 
-/// Return " + variable * stride", or "" if either is nothing.
+/// Return " + variable * stride", or "" if the variable is empty or the stride 0.
 std::string times(const std::string& variable, int64_t stride);
 
 }  // namespace rill::emit_c

@@ -75,7 +75,7 @@ std::string comment_text(std::string_view text) {
                   (last == '?' && c == '?'))) {
       out.push_back(' ');
     }
-    // `with_prefix` gives a '@' of a file back.
+    // `with_prefix` turns this mark back into '@'.
     out.push_back(!plain ? (last == '?' ? '.' : '?') : c == '@' ? kAt : c);
   }
   return out;

@@ -99,7 +99,7 @@ struct rill_session {
   int64_t placed_bytes = 0;  ///< of the caller's memory
   int64_t max_push = 0;
   rill::api::Stage stage;
-  bool in_step = false;  ///< whether rill_step_together has it in hand
+  bool in_step = false;  ///< whether rill_step_together is stepping it
 };
 
 struct rill_threads {

@@ -14,7 +14,7 @@ enum class SessionState : uint8_t {
   kNew,
   kStepped,
   kPushed,
-  kEnded,  ///< by a state that was loaded: nothing waits, and the tail may be had in both ways
+  kEnded,  ///< by a state that was loaded: nothing waits; the tail comes by steps or by pulls
   kSteppedToEnd,
   kPushedToEnd,
 };

@@ -21,7 +21,7 @@ constexpr int kMaxPanels = 4;
 struct KRange {
   int64_t a_offset;   // from the row's first value
   int64_t first_run;  // values up to the end of the first segment
-  int64_t run, gap;   // values per segment; from a segment's end to the next one's begin
+  int64_t run, gap;   // values per segment; from a segment's end to the next segment
   int64_t begin, count;
 };
 

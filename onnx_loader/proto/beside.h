@@ -14,7 +14,7 @@ namespace rill::onnx {
 
 /// Open a file in the folder of a model, or in a folder of that folder.
 /// Errors: kIo if the path is absolute or leads outside of the folder, by `..` or by links; if
-/// there is no such file, or it is none.
+/// there is no such file, or it is not a regular file.
 Result<std::unique_ptr<nnef::Source>> open_beside(const std::string& folder,
                                                   std::string_view location);
 

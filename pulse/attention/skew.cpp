@@ -65,8 +65,8 @@ struct Shift {
   bool behind = false;
 };
 
-/// Return the shift whose chain ends in a node; nothing if it is none. Reshapes keep the order of
-/// elements, so the extents decide.
+/// Return the shift whose chain ends in a node; nothing if there is none. Reshapes keep the order
+/// of elements, so the extents decide.
 std::optional<Shift> shifted_by(const Graph& graph, const Node& last, std::string_view symbol) {
   const int rank = last.outputs[0].rank();
   const SymbolScope& scope = graph.scope;

@@ -26,11 +26,14 @@ PATTERNS = {
                       "write Return, Report, Make or the verb of what is done"),
     "of first": (r"^\s*(?://+|/?\*+|#)\s*Of (?:a|an|the|no|many|several|those|two|its?) ",
                  "begin with the noun or the verb"),
-    "from on": (r"\bfrom (?!now)[\w`.()-]+ on\b(?! the\b| an?\b)", "write from X"),
+    "from on": (r"\bfrom (?!now)(?:(?:an?|the|this|that|its) )?[\w`.()-]+ on\b(?! the\b| an?\b)", "write from X"),
     "place": (r"\bbeside\b|(?<!lag )(?<!lags )\bbehind\b(?!\.)|\bin front\b", "write next to, after or before"),
     "what clause": (r"\bwhat (?!was found|was expected)(?:is|are|was|were|it|they|he|comes|follows|stands|lies|has|have)\b",
                     "name the thing"),
     "as it lies": (r"(?<!soon )\bas (?:it|they) (?:is|are|lies?|stands?|comes?)\b", "write unchanged, or in its layout"),
+    "none": (r"\b(?:it|that|which|this) is none\b", "name what it is instead, or write outside"),
+    "the begin": (r"\bthe begin\b(?! mask)|'s begin\b", "write the beginning, the start, or a clause with begins"),
+    "in hand": (r"\b[Ii]n hand\b|\b(?:may|can) be had\b", "write the verb of what is done"),
     "lest": (r"\blest\b|\bwhoever\b|\bnobody\b|\bsomebody\b", "write so that, or no one"),
     "one of both": (r"\bone of both\b|\bor both of both\b", "write the join, or either"),
     "looked at": (r"\b(?:is|are|was|were|be|being) looked\b|\blook(?:s|ed)? through\b",
@@ -123,7 +126,8 @@ if __name__ == "__main__":
                                          "web/b.mjs": "// Give what it is as it lies, lest it is no list.\n"
                                                        "// Of a list behind it, from 1 on, the the end.\n"
                                                        "// It has 1 frames, in one of both, of its own, so many.\n"
-                                                       "// They are looked through. There is no `is no` here.\n"})
+                                                       "// They are looked through. There is no `is no` here.\n"
+                                                       "// In hand at the begin, if it is none.\n"})
         seen = {finding.split("\n")[1].split(":")[0].strip() for finding in check(bad)}
         if seen != set(PATTERNS):
             raise SystemExit(f"the lint does not see what is wrong: {set(PATTERNS) - seen}")

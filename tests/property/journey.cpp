@@ -157,7 +157,7 @@ class Journey {
       return;
     }
     if (next == now_ || loaded.code() != Code::kState) problem_ = loaded.error().to_string();
-    // Two pulses may differ in a wire's delay, in the begin of a wire, or in their wires, if one
+    // Two pulses may differ in a wire's delay, in a wire's first frame, or in their wires, if one
     // pulse undoes a wait. Only these differences may prevent a move.
     const std::string& why = loaded.error().message;
     const bool differs = why.find("lags by") != std::string::npos ||

@@ -95,7 +95,7 @@ bool is_excused(const pulse::Report& report, const std::vector<double>& lost) {
       excused |= behind[static_cast<size_t>(input)] != 0;
     }
     behind[i] = excused ? 1 : 0;
-    // A wire with delay 0 loses nothing: its frames are known from the begin, and windows find them
+    // A wire with delay 0 loses nothing: its frames are known from the start, and windows find them
     // in their history.
     const bool stands = wire.delay == 0;
     if (lost[i] > before && !excused && !stands) return false;

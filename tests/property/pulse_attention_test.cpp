@@ -385,7 +385,7 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
   const std::string early =
       "  m = select((row < 5 || row - column < 3) && column <= row, scores, -infinity);\n";
   expect_attends(attention(early), {{1, 4}, 1, 1, 0, "S"});
-  // A select clips the chunk before the begin of the stream.
+  // A select clips the chunk before the stream begins.
   const std::string chosen =
       "  from = (row / 4 - 1) * 4;\n  first = select(from < 0, 0, from);\n"
       "  m = select((column < (row / 4 + 1) * 4) && (column >= first), scores, -infinity);\n";

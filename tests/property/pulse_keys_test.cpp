@@ -70,8 +70,9 @@ TEST(Sinks, MayBeHiddenByNumbersAndBehindTheSoftmax) {
 TEST(Sinks, MoveWithTheStateOfAStream) {
   expect_journeys(attention("apart >= 0 && (apart < 3 || column < 5)"), {1, 2, 5}, kTolerance);
   expect_journeys(attention("abs(apart) < 9 || column < 7"), {1, 4, 6}, kTolerance);
-  // At both pulses the delay is six frames, which relies on pulses that are aligned with the begin
-  // of the stream: [6, 8) and [6, 9) contain the first query and key 7, but [4, 7) does not.
+  // At both pulses the delay is six frames, which relies on pulses that are aligned with the
+  // beginning of the stream: [6, 8) and [6, 9) contain the first query and key 7, but [4, 7) does
+  // not.
   expect_journeys(attention("(apart >= 0 && apart < 2) || column < 8"), {2, 3}, kTolerance);
 }
 

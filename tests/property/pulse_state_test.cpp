@@ -112,7 +112,7 @@ TEST(States, ThatTakeOtherStatesTakeThoseBeforeTheTurn) {
   }
 }
 
-// h = 0 at the begin of every iteration of the outer loop: 1 + 2 + 3 + 4, and 5 + 6 + 7 + 8.
+// h = 0 before every iteration of the outer loop: 1 + 2 + 3 + 4, and 5 + 6 + 7 + 8.
 TEST(States, OfALoopWithinALoopBeginAnewInEveryTurn) {
   const std::string text = document(
       "S, 4",
