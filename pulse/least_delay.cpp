@@ -168,7 +168,7 @@ class Runs {
     return {};
   }
 
-  /// Change all input from a pulse on, and record which outputs differ.
+  /// Change the input of a pulse and of all later ones, and record which outputs differ.
   Status change(int64_t pulse, const std::vector<Seen>& seen) {
     uint64_t seed = static_cast<uint64_t>(pulse) << 32U;
     for (const Bounds& bounds : kOthers) {

@@ -22,7 +22,7 @@ using plan_file::Header;
 using plan_file::kAlign;
 using plan_file::TargetEntry;
 
-/// Memory that is handed out from its start on. Once there is too little of it, it is only counted.
+/// Memory that is allotted in order, first byte first. Once it runs out, requests are only counted.
 class Memory {
  public:
   explicit Memory(std::span<std::byte> all) : all_(all), stores_(!all.empty()) {}

@@ -160,7 +160,7 @@ Status Slice::take_from_padding(Rewrite& rewrite) const {
   return {};
 }
 
-/// Count positions in larger steps from the first on: results computed from them are then an
+/// Count positions in larger steps, starting with the first: results computed from them are then an
 /// ordinary table of positions.
 Status Downsample::declutter(Rewrite& rewrite) const {
   if (stride == 1 && modulo == 0) return rewrite.bypass(rewrite.input(0));

@@ -208,7 +208,7 @@ class BodyAxes {
       if (before == after) continue;
       return Mixed{str_cat("state \"", body.input_name(i), "\" has the streaming axis at ", before,
                            " before an iteration of the loop, and at ", after, " after it"),
-                   "Give the state the frames' axis from the start on"};
+                   "Give the state's initial value the same streaming axis"};
     }
     return std::nullopt;
   }

@@ -26,7 +26,7 @@ PATTERNS = {
                       "write Return, Report, Make or the verb of what is done"),
     "of first": (r"^\s*(?://+|/?\*+|#)\s*Of (?:a|an|the|no|many|several|those|two|its?) ",
                  "begin with the noun or the verb"),
-    "from on": (r"\bfrom (?!now)(?:(?:an?|the|this|that|its) )?[\w`.()-]+ on\b(?! the\b| an?\b)", "write from X"),
+    "from on": (r"\bfrom (?!now)(?:(?:an?|the|this|that|its) )?[\w`.()-]+ on\b(?! the\b| an?\b| disk\b)", "write from X"),
     "place": (r"\bbeside\b|(?<!lag )(?<!lags )\bbehind\b(?!\.)|\bin front\b", "write next to, after or before"),
     "what clause": (r"\bwhat (?!was found|was expected)(?:is|are|was|were|it|they|he|comes|follows|stands|lies|has|have)\b",
                     "name the thing"),
