@@ -215,8 +215,8 @@ TEST(Audit, DoesNotPassWhereNothingWasCompared) {
   EXPECT_TRUE(audit(whole, pulsed_graph(whole, 4), options).ok());
 }
 
-// A ninth of the frames lose 28 at the start and 45 at the end. The rest is mirrored by
-// 224: 298 chunks of 9 are the least, which is the edge of no extent.
+// The pool leaves a ninth of the frames, and the slice drops 28 and 45 of these. Mirroring 224 more
+// needs 225, so the stream needs 298 chunks of 9 frames: no extent changes at that length.
 TEST(Audit, FindsTheFirstLengthThatTheWholeGraphIsDefinedFor) {
   const Graph whole = whole_graph(
       "  v = max_pool(x, size = [1, 1, 9], stride = [1, 1, 9], padding = [(0, 0), (0, 0), (0, 0)], "
@@ -234,7 +234,7 @@ TEST(Audit, FindsTheFirstLengthThatTheWholeGraphIsDefinedFor) {
   EXPECT_GT(report->outputs, 10);
 }
 
-/// Layers that take some 400000 multiply-adds for each frame, next to frames from a late one on.
+/// Layers with some 400000 multiply-adds per frame. A second output is a slice that begins late.
 Graph slow_graph() {
   int64_t drawn = 0;
   const auto weights = [&](int64_t outputs, int64_t inputs) {
@@ -303,7 +303,7 @@ TEST(Audit, RefusesStreamsThatTakeMoreMemoryThanItHas) {
   EXPECT_GT(moves->modes.count("moved"), 0U) << moves->to_string();
 }
 
-/// `layers` products of 128 channels, followed by windows of `frames` frames and of 40.
+/// `layers` matmuls of 128 channels, followed by windows over 40 and `frames` earlier frames.
 Graph windowed_graph(int layers, int64_t frames) {
   int64_t drawn = 0;
   const auto weights = [&](int64_t outputs, int64_t inputs) {
@@ -336,7 +336,7 @@ TEST(Audit, BeginsWithTheLengthThatCrossesEveryWindow) {
       ASSERT_EQ(report->windows.size(), 2U);
       EXPECT_GE(report->windows[0].frames, frames);
       EXPECT_GE(report->windows[1].frames, 40);
-      // Pulses fill it, and more follow once its memory begins again.
+      // The stream fills the window, and continues until it overwrites the start of its memory.
       EXPECT_GE(report->windows[0].crossed, frames + 2 * pulse);
       EXPECT_LE(report->windows[0].crossed, frames + 4 * pulse);
       ASSERT_EQ(report->lengths.size(), 1U);

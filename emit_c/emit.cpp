@@ -195,7 +195,7 @@ class Emitter {
       const PlanNode none;
       const PlanNode& node = known ? plan_.nodes[static_cast<size_t>(step.node)] : none;
       Status status = text == texts_.end() ? fail(Code::kUnsupported, "steps of the kind \"",
-                                                  step.kind->name, "\" have no C")
+                                                  step.kind->name, "\" cannot be emitted as C")
                                            : Status();
       to_.lines_ +=
           str_cat("  /* ", comment_text(node.name.view()), " (", step.kind->name, ") */\n");

@@ -76,7 +76,7 @@ std::string StepWriter::floats(const Ref& ref, int64_t offset) {
 Result<std::string> StepWriter::floats(const PlacedView& operand) {
   if (operand.dtype != DType::kF32) {
     return fail(Code::kUnsupported, "an operand of type ", dtype_name(operand.dtype),
-                " has no C; only f32 has");
+                " cannot be emitted as C: expected f32");
   }
   return floats(operand.ref);
 }

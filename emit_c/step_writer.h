@@ -17,8 +17,8 @@ namespace rill::emit_c {
 class StepWriter;
 
 /// A kind of step that can be emitted, and the function that writes a step with these arguments.
-/// Errors of the function: kUnsupported, without node and remedy, for arguments that C cannot
-/// express.
+/// Errors of the function: kUnsupported, without node and remedy, for arguments that cannot be
+/// emitted as C.
 struct StepText {
   const StepKind* kind = nullptr;
   Status (*write)(const void* args, StepWriter& to) = nullptr;

@@ -11,7 +11,7 @@ namespace {
 
 using Nodes = std::vector<Message>;
 
-/// A body that sums the frames so far, h = h + x[t], and does what else is asked with it.
+/// A body that sums the frames so far, h = h + x[t], and has further nodes.
 GraphParts body_of(Nodes more, const std::vector<std::string>& lists,
                    const std::vector<std::string>& grown) {
   GraphParts body;
@@ -94,7 +94,7 @@ TEST(Appended, InFrontTurnsThemAround) {
 }
 
 TEST(Appended, TheLastTensorIsAState) {
-  // Each tensor is the last one plus the frame, doubled.
+  // Each tensor is twice the sum of the last one and the frame.
   const Nodes insert = {node_of("SequenceAt", {"l", "last"}, {"before"}),
                         node_of("Add", {"before", "frame"}, {"sum"}),
                         node_of("Add", {"sum", "sum"}, {"double"}),
@@ -143,7 +143,7 @@ TEST(Appended, OtherUsesAreRefusedByName) {
     return refused(with({loop(body_of(insert, {"l"}, {"grown"}), {"none"}, {"", "all"}),
                          joined("all", 0, 1)}));
   };
-  // In the second place, erased, and its length read.
+  // Tensors are inserted at a place, erased, or not new, or the length is read.
   for (const Nodes& each :
        {Nodes{node_of("SequenceInsert", {"l", "next", "t"}, {"grown"})},
         Nodes{node_of("SequenceErase", {"l"}, {"grown"})},

@@ -20,7 +20,8 @@ Message branches(const GraphParts& then, const GraphParts& otherwise, const std:
                   message_attribute("else_branch", graph_of(otherwise), 5)});
 }
 
-/// A branch that sums blocks of `frames` frames of x, and drops their axis where there is one.
+/// A branch that sums blocks of `frames` frames of x, and drops the axis of blocks if there is only
+/// one.
 GraphParts for_block_of(const std::string& frames) {
   GraphParts one;
   one.nodes = {node_of("ReduceSum", {"x", "first"}, {frames + "s"},
@@ -136,7 +137,7 @@ GraphParts last_frames_of(int layers) {
   return out;
 }
 
-// Minus the size of a wire counts from the end, however many slices leave that open.
+// A begin of minus the size of a wire counts from the end, even after slices whose sizes may be 0.
 TEST(Presumed, SlicesOfTheLastFramesCountFromTheEnd) {
   for (const int layers : {1, 6, 10}) {
     const std::string text = assertions_of(last_frames_of(layers));

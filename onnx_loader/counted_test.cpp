@@ -14,7 +14,7 @@ namespace rill::onnx {
 namespace {
 
 /// `i = first; while i OP (S + more): h = h / 2 + x[i - back]; i += step`, where OP is one of
-/// ONNX's comparisons, whose sides are swapped or whose result is negated on demand.
+/// ONNX's comparisons, optionally with swapped sides or a negated result.
 struct Counting {
   std::string compares = "Less";
   int64_t first = 0;
@@ -192,8 +192,8 @@ TEST(Counted, ByProductsUpToSomeTurns) {
 }
 
 TEST(Counted, ByDoublingsOnManyWays) {
-  // Each node reads the one before it twice, so that there are 2^20 ways to the counter, for each
-  // of many states.
+  // Each node reads the one before it twice, so there are 2^20 paths to the counter, for each of
+  // many states.
   GraphParts body;
   body.inputs = {value_info("t", {}, {}, 7), value_info("go", {}, {}, 9)};
   body.outputs = {value_info("on", {}, {}, 9)};

@@ -21,7 +21,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// The bounds of an error are added up.
+/// A function, with bounds on its error, which is at most their sum.
 struct Function {
   const char* name;
   /// An expression of x, and of z for operations, after its statements; empty if there is none

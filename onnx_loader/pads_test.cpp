@@ -1,4 +1,4 @@
-// Amounts of Pad that are negative, and places of MaxPool over one plane.
+// Negative amounts of Pad, and the second output of MaxPool: places of maxima.
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ std::vector<float> rows(int64_t count, float value) {
   return std::vector<float>(static_cast<size_t>(3 * count), value);
 }
 
-// By onnxruntime: of 10 entries and 5 of padding, the first 12 are cut, which leaves 3 of the
-// padding.
+// By onnxruntime: the 10 entries and 5 of padding lose the first 12, so that 3 of the padding
+// remain.
 TEST(NegativePads, CutWhatIsAddedAtTheOtherEnd) {
   EXPECT_EQ(run_on(padded(-12, 5), rows(10, 1)), rows(3, 7));
   EXPECT_EQ(run_on(padded(5, -12), rows(10, 1)), rows(3, 7));
@@ -51,8 +51,8 @@ TEST(NegativePads, AreRefusedBeyondTheAxis) {
       << refused(model_of(parts));
 }
 
-// Places count from the start of the first plane: of one plane alone they need no length, so that
-// a stream has them.
+// Places count elements from the first plane on, so only those in later planes depend on the length
+// of the stream.
 TEST(MaxPool, ReadsNoLengthForThePlacesOfOnePlane) {
   for (const int64_t channels : {1, 2}) {
     GraphParts parts;

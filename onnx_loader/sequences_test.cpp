@@ -9,7 +9,8 @@
 namespace rill::onnx {
 namespace {
 
-/// y of some nodes over x [S, 3], or [2, 3] if `fixed`, and some places.
+/// A model of these nodes, from x [S, 3], or [2, 3] if `fixed`, to y, with some constants as
+/// places.
 GraphParts with(std::vector<Message> nodes, bool fixed = false) {
   GraphParts parts;
   parts.inputs = {fixed ? value_info("x", {2, 3}) : value_info("x", {-1, 3}, {"S"})};
@@ -48,7 +49,7 @@ TEST(Sequences, SplitIntoPartsAndJoinedAgain) {
 }
 
 TEST(Sequences, SplitWhereTheExtentTells) {
-  // All but the last frame, and that: sizes S - 1 and 1.
+  // All frames but the last one, then the last one: sizes S - 1 and 1.
   const GraphParts parts =
       with({node_of("Shape", {"x"}, {"shape"}, {integer_attribute("end", 1)}),
             node_of("Sub", {"shape", "one"}, {"most"}),
@@ -87,7 +88,7 @@ TEST(Sequences, PartsOfOneFrameLoseTheirAxisWherePyTorchUnbinds) {
   };
   EXPECT_EQ(shape_of("one", 0), 1);
   EXPECT_EQ(shape_of("one", 1), 2);
-  // Beside a list of parts, and parts of several frames, it is ignored.
+  // It is ignored next to a list of sizes, and for parts of several frames.
   EXPECT_EQ(shape_of("ones", 0), 2);
   EXPECT_EQ(shape_of("two", 0), 2);
 }

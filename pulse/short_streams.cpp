@@ -22,7 +22,8 @@ bool suit(const std::vector<Dim>& asserted, const std::string& symbol, int64_t l
   return true;
 }
 
-/// The condition, as a non-negative expression, under which two extents in an expression fit.
+/// Collect the conditions, as expressions that must not be negative, under which broadcast extents
+/// fit.
 void add_meetings(const Dim& dim, std::vector<Dim>* out) {
   if (dim.is_const()) return;
   for (const DimTerm& term : dim.sum()->terms) {

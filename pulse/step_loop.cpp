@@ -176,8 +176,8 @@ void replace_item(std::vector<Item>* list, size_t index, size_t by) {
   list->insert(list->begin() + static_cast<ptrdiff_t>(index), by, own);
 }
 
-/// Add the inputs of a changed graph.
-/// Return the loop's replacements of the changed operand, then its additional operands.
+/// Add the inputs of a changed graph. Return the loop's replacements of the changed operand, then
+/// its additional operands.
 Result<std::vector<OutletId>> add_inputs(const Graph& looped, const LoopChange& change,
                                          std::map<OutletId, OutletId>* known, Graph* out) {
   std::vector<OutletId> fresh;

@@ -458,10 +458,10 @@ static void together(rill_plan* plan) {
   turns[0].session = a;
   REFUSED(ARG, "step 1: not a session", rill_step_together(turns, 2));
   turns[1].session = a;
-  REFUSED(ARG, "step 1: its session has a step already", rill_step_together(turns, 2));
+  REFUSED(ARG, "step 1: its session already has a step", rill_step_together(turns, 2));
   turns[1].session = b;
   turns[1].kind = (rill_step_kind)7;
-  REFUSED(ARG, "step 1: no kind of step", rill_step_together(turns, 2));
+  REFUSED(ARG, "step 1: unknown kind of step", rill_step_together(turns, 2));
   turns[1].kind = RILL_STEP_FLUSH;
   REFUSED(STATE, "step 1", rill_step_together(turns, 2));
   turns[1].kind = RILL_STEP_PARTIAL;

@@ -50,7 +50,8 @@ Call call_of(rill_step_kind kind) {
 rill_status check_session_step(const char* function, const rill_session_step& step) {
   if (!alive(step.session)) return refuse(RILL_E_ARG, "%s: %s", function, kNotASession);
   if (step.kind < RILL_STEP_FULL || step.kind > RILL_STEP_FLUSH) {
-    return refuse(RILL_E_ARG, "%s: no kind of step: %d", function, static_cast<int>(step.kind));
+    return refuse(RILL_E_ARG, "%s: unknown kind of step: %d", function,
+                  static_cast<int>(step.kind));
   }
   const rill_session& session = *step.session;
   const rill_status now = check_state(function, call_of(step.kind), session);
@@ -137,7 +138,7 @@ rill_status check_turns(const SessionSteps& steps, size_t* marked) {
       return refuse(RILL_E_ARG, "%s: a session of another plan", Place(i).text);
     }
     if (session->in_step) {
-      return refuse(RILL_E_ARG, "%s: its session has a step already", Place(i).text);
+      return refuse(RILL_E_ARG, "%s: its session already has a step", Place(i).text);
     }
     session->in_step = true;
     *marked = i + 1;

@@ -13,8 +13,8 @@ PositionBound either(const PositionBound& a, const PositionBound& b);
 /// Return whether both have the same growth.
 bool parallel(const PositionBound& a, const PositionBound& b);
 
-/// Arithmetic on abstract values of wires of one place. A function returns nothing if the result is
-/// unknown.
+/// Arithmetic on the abstract values of wires at the same place of a mask. A function returns
+/// nothing if the result is unknown.
 class AbstractMath {
  public:
   using Abstract = AbstractValue;

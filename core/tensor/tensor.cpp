@@ -124,7 +124,7 @@ Result<Tensor> Tensor::borrowed(DType dtype, BlockFormat format, std::vector<int
   const auto count = checked_volume(shape);
   const bool plain = format == BlockFormat::kNone;
   if (!count || shape.size() > kMaxRank || (!plain && *count % 32 != 0) || !is_plain(dtype)) {
-    return fail(Code::kShape, "shape ", shape, " of ", dtype_name(dtype), " makes no sense");
+    return fail(Code::kShape, "shape ", shape, " of ", dtype_name(dtype), " is not valid");
   }
   const auto size = plain ? checked_mul(*count, dtype_size(dtype))
                           : checked_mul(*count / 32, block_bytes(format));

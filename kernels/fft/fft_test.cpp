@@ -53,8 +53,8 @@ std::vector<Complex> naive_dft(const std::vector<Complex>& x, bool inverse) {
 
 /// The bound on |error|_2 / |X|_2, u = 2^-24. A pass rounds each value in a twiddle (sqrt 5 u, and
 /// u for the table) and in up to 5 chained operations of radix 5: 10 u with the spread of the sums.
-/// Bluestein's way makes two transforms and three products; its convolution over all of m points
-/// has up to twice the norm of the n results kept.
+/// Bluestein's algorithm makes two transforms and three products; its convolution over all of m
+/// points has up to twice the norm of the n results kept.
 double error_bound(const FftPlan& plan) {
   const double u = std::ldexp(1.0, -24);
   const double passes = plan.passes.count + 1;  // and one for the split of a real transform

@@ -240,7 +240,7 @@ TEST(Quantise, MakesIntegersOf16Bits) {
         run(g);
         for (int64_t i = 0; i < n; ++i) {
           const size_t at = static_cast<size_t>(i);
-          // A tie is none once an offset is added to it.
+          // With an offset added, a tie may no longer be one.
           if (before != 0.0 && std::abs(in[at]) == 0.5f) continue;
           ASSERT_EQ(found[at], expected[at]) << in[at] << ", " << before;
         }

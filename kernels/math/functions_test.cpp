@@ -112,7 +112,7 @@ TEST(Functions, PowersKeepTheirError) {
   } cases[] = {{2.0f, 0.5}, {3.0f, 1.5}, {0.5f, 1.0}, {-1.5f, 1.0}};
   for (Tier t : tiers()) {
     for (const auto& c : cases) {
-      // By one exponent for all elements, and by one for each of them: the same bits.
+      // One exponent for all elements gives the same bits as one per element.
       const std::vector<float> each(x.size(), c.by);
       std::vector<float> got[2];
       for (int form = 0; form < 2; ++form) {

@@ -12,7 +12,7 @@
 namespace rill::kernels {
 namespace {
 
-/// A product on random data, with everything that the arguments can ask for.
+/// A matmul on random data, with all options of the arguments.
 struct Case {
   int64_t m = 1, n = 1, segments = 1, segment_len = 1, segment_stride = 0, lda = 0;
   bool bias = false, accumulate = false, residual = false, clip = false;

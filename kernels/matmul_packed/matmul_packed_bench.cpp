@@ -23,7 +23,7 @@ constexpr Shape kShapes[] = {{1, 96, 288},      {1, 4096, 4096},  {4, 4096, 4096
                              {1, 16384, 16384}, {8, 4096, 4096}, {64, 1024, 1024},
                              {64, 4096, 4096},  {512, 512, 512}};
 
-/// Weights of products with few rows, in every number of them below.
+/// Weights of matmuls with few rows: each is measured with every number of rows below.
 constexpr int64_t kWeights[][2] = {{256, 256}, {1024, 1024}, {1024, 4096}, {4112, 1024}};
 constexpr int64_t kRows[] = {1, 2, 4, 8, 16, 32};
 

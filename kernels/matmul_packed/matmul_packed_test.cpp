@@ -160,7 +160,8 @@ double share_of_bound(Tier tier, const MatmulF32Args& g, const Weights& w) {
   return worst;
 }
 
-/// The product by both ways, from rows of A and into rows of C that lie apart.
+/// Multiply with gaps between the rows of A and of C, by the packed kernel and the f32 kernel.
+/// Return the first difference; empty if there is none.
 std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19937& rng) {
   const auto [m, segments, segment_len, n, bias, residual, clip, accumulate] = shape;
   const int64_t k = segments * segment_len;

@@ -219,7 +219,7 @@ inline float reduce_strided(const float* x, int64_t stride, int64_t n,
   return lane[0];
 }
 
-/// Set each output to NaN that has one among its elements.
+/// Set each output to NaN if one of its elements is NaN.
 [[gnu::noinline]] void spread_nans(const ReduceF32Args& a) {
   for (int64_t o = 0; o < a.outer; ++o) {
     for (int64_t i = 0; i < a.inner; ++i) {

@@ -116,8 +116,8 @@ struct Layer {
     rnn_f32(tier).run(a);
   }
 
-  /// The formulas of rnn.h as separate operations: W times h by the matrix product of the tier,
-  /// sigmoid and tanh one float at a time.
+  /// The formulas of rnn.h as separate operations: W times h by the matmul of the tier, sigmoid and
+  /// tanh one float at a time.
   Result reference(Tier tier) const {
     const auto [sigmoid, hyperbolic_tangent] =
         tier == Tier::kSse42 ? kFunctions<Unfused> : kFunctions<math::ScalarLane>;

@@ -76,7 +76,7 @@ TEST(Tar, PaxOutranksGnuAndBothTheHeaderForOneEntry) {
   EXPECT_EQ(read(pax + entry + member("next", "2") + kEnd), "pax=1;next=2;");
   EXPECT_EQ(read(gnu + pax + entry + kEnd), "pax=1;");
   EXPECT_EQ(read(pax + gnu + entry + kEnd), "pax=1;");
-  // The size of pax holds where the header's field has no room for it.
+  // The size of a pax record replaces that of the header.
   const std::string sized = member("p", record("size", "3"), 'x');
   EXPECT_EQ(read(sized + header("name", octal(0), '0') + padded("abc") + kEnd), "name=abc;");
 }
@@ -121,10 +121,10 @@ TEST(Tar, NumbersThatAreNoneAreErrors) {
   EXPECT_EQ(read(header("n", "-0000000001", '0') + kEnd), bad);
   EXPECT_EQ(read(header("n", std::string(12, '\xFF'), '0') + kEnd), bad) << "negative";
   EXPECT_EQ(read(header("n", "\x80" + std::string(11, '\xFF'), '0') + kEnd), bad) << "88 bits";
-  // 63 bits are read, and found to be beyond what may unfold.
+  // A size of 63 bits is read, and refused because it exceeds the limit.
   const std::string most = std::string("\x80\0\0\0\x7F", 5) + std::string(7, '\xFF');
   EXPECT_NE(read(header("n", most, '0') + kEnd).find("unpacks to at least"), std::string::npos);
-  // The same size of a skipped entry leads past the end.
+  // A skipped entry of that size extends past the end.
   EXPECT_EQ(read(header(".n", most, '0') + kEnd), "tar is cut short");
   EXPECT_EQ(read(header("n", std::string(12, ' '), '0') + kEnd), "n=;");
 }
@@ -170,7 +170,7 @@ TEST(Tar, HeadersOfExtensionsAreBounded) {
   EXPECT_EQ(read(header("p", octal(1000), 'x') + "x"), "tar is cut short");
   EXPECT_EQ(read(member("p", record("path", "a"), 'x') + kEnd), "tar is cut short")
       << "an extension of nothing";
-  // One after another they take no stack.
+  // Many in a row use no more stack than one.
   std::string many;
   for (int i = 0; i < 20000; ++i) many += member("p", record("path", std::to_string(i)), 'x');
   EXPECT_EQ(read(many + member("n", "") + kEnd), "19999=;");

@@ -33,7 +33,7 @@ TEST(Zip, ACommentMayFollow) {
 }
 
 TEST(Zip, AnyByteChangedGivesAnErrorOrTheBytesOfAnEntryAsTheyWere) {
-  // Checksums stand for the data; names and attributes have none.
+  // Checksums cover data, but not names and attributes.
   for (const char* name : {"plain.zip", "stored.zip", "zip64.zip"}) {
     const std::string zip = case_text(name);
     for (size_t at = 0; at < zip.size(); ++at) {

@@ -22,7 +22,8 @@ TEST(Literals, IntegersAreDimsAndFloatsAreF32) {
   EXPECT_EQ(output_value(g, 5).data<float>()[0], 1000.0F);
 }
 
-// As in `leaky_relu(x, nan)`: no literal of NNEF, so that wires may be called so.
+// NNEF has no literal `nan`, so it is a number, as in `leaky_relu(x, nan)`, unless a wire has that
+// name.
 TEST(Literals, NanIsANumberUnlessItIsAName) {
   const Graph g = loaded(load_body("a = nan; b = [1.0, nan];", "a, b"));
   EXPECT_TRUE(std::isnan(output_value(g, 0).data<float>()[0]));

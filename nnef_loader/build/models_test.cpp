@@ -86,9 +86,9 @@ TEST_P(Models, LoadAndReadBackWhatIsWritten) {
     EXPECT_EQ(again->output_names[i], loaded->output_names[i]);
   }
   if (node_texts(loaded->compacted()) != node_texts(again->compacted())) {
-    // Reading asserts what operators take for granted, such as a frame in a stream. Written down,
-    // it holds from the first node on, and extents may be spelled shorter: their numbers are equal.
-    // With numbers, no bound of a slice is open.
+    // Loading asserts the assumptions of operators, such as a stream of at least one frame. In the
+    // written file, these assertions precede all nodes and may simplify extents, so compare with
+    // numbers in place of symbols. No bound of a slice is open then.
     std::vector<std::string> left = node_texts(in_numbers(*loaded).compacted());
     for (std::string& text : left) {
       constexpr std::string_view kOpen = " open=true";

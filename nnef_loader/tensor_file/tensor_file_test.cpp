@@ -220,7 +220,7 @@ TEST(TensorFile, ShapesWhoseProductOverflowsAreErrors) {
   EXPECT_EQ(code_of(file(0, 0, 64, {1U << 31, 1U << 31, 2}, {})), Code::kParse);
   EXPECT_EQ(code_of(file(0, 5, 1, {1U << 31, 1U << 31}, Bytes(8))), Code::kParse);
   EXPECT_EQ(code_of(file(0, 5, 8, {most}, Bytes(8))), Code::kParse);
-  // Nor do the other axes next to an empty one.
+  // The product of the other axes must fit too, although one axis is empty.
   EXPECT_EQ(code_of(file(0, 0, 32, {most, 0, most}, {})), Code::kParse);
 }
 

@@ -59,7 +59,7 @@ std::string computed_function(const ProductArgs& product, bool reads_result, Ste
 
 Status write_product(const ProductArgs& product, StepWriter& to) {
   if (product.args.accumulate) {
-    return fail(Code::kUnsupported, "a product that adds to its result has no C");
+    return fail(Code::kUnsupported, "a matmul that adds to its result cannot be emitted as C");
   }
   const bool reads_result = product.has_residual && product.residual.buffer == product.y.buffer &&
                             product.residual.offset == product.y.offset &&
@@ -67,7 +67,7 @@ Status write_product(const ProductArgs& product, StepWriter& to) {
   const float* const weights = product.pack ? nullptr : to.contents(product.b);
   const float* const bias = product.has_bias ? to.contents(product.bias) : nullptr;
   if (!product.pack && (weights == nullptr || (product.has_bias && bias == nullptr))) {
-    return fail(Code::kUnsupported, "weights that the stream computes have no C");
+    return fail(Code::kUnsupported, "weights that the stream computes cannot be emitted as C");
   }
   const std::string computed =
       product.pack ? computed_function(product, reads_result, to) : std::string();
@@ -80,7 +80,8 @@ Status write_product(const ProductArgs& product, StepWriter& to) {
   }
   return for_turns(product, [&](const Turn& at) -> Status {
     if (reads_result && at.residual != at.y) {
-      return fail(Code::kUnsupported, "a residual that moves on unlike its result has no C");
+      return fail(Code::kUnsupported,
+                  "a residual with other strides than the result cannot be emitted as C");
     }
     const std::string a = to.floats(product.a, at.a);
     const std::string c = to.floats(product.y, at.y);

@@ -298,7 +298,8 @@ Status begin_frames(const RecurrentLayer& layer, const Cell& cell, const Names& 
 Status write_layer(const RecurrentLayer& layer, const Cell& cell, int64_t units, StepWriter& to) {
   if (to.contents(layer.weights) == nullptr ||
       (layer.has_bias && layer.inputs == 0 && to.contents(layer.bias) == nullptr)) {
-    return fail(Code::kUnsupported, "a recurrent layer whose weights the stream computes has no C");
+    return fail(Code::kUnsupported,
+                "a recurrent layer whose weights the stream computes cannot be emitted as C");
   }
   if (layer.lanes * layer.hidden == 0) return {};
   for (const char* name : {"sigmoid", "tanh", "max_or_second"}) {

@@ -31,7 +31,7 @@ Status write_call(const ConvArgs<MatmulF32Args>& conv, StepWriter& to) {
   const float* const weights = to.contents(conv.weights);
   const float* const bias = conv.has_bias ? to.contents(conv.bias) : nullptr;
   if (weights == nullptr || (conv.has_bias && bias == nullptr)) {
-    return fail(Code::kUnsupported, "weights that the stream computes have no C");
+    return fail(Code::kUnsupported, "weights that the stream computes cannot be emitted as C");
   }
   if (conv.has_residual) {
     const bool same = conv.residual.buffer == conv.y.buffer &&
@@ -42,7 +42,8 @@ Status write_call(const ConvArgs<MatmulF32Args>& conv, StepWriter& to) {
     product.weights = weights + at.weights;
     product.bias = bias == nullptr ? nullptr : bias + at.bias;
     if (product.residual == EmittedResidual::kResult && at.residual != at.y) {
-      return fail(Code::kUnsupported, "a residual that moves on unlike its result has no C");
+      return fail(Code::kUnsupported,
+                  "a residual with other strides than the result cannot be emitted as C");
     }
     emit_product(product,
                  {to.floats(conv.x, at.x),

@@ -14,8 +14,8 @@ namespace {
 /// count pixels, the last axis first.
 /// Shapes: x [N, C, D1..Dk], grid [N, O1..Ok, k] -> [N, C, O1..Ok]; bicubic: k = 2.
 /// Types: f32. Errors: kShape, kDType, kArg for unknown modes.
-/// Stream: on the batch and channel axes each frame alone, and on those of the grid while the image
-/// is static; sampling along a streaming axis is refused.
+/// Stream: on the batch and channel axes frame by frame; on axes of the grid if the image is
+/// static. Sampling along a streaming axis is refused.
 /// Accuracy: f32, one chain of sums over ascending taps.
 /// Source: PyTorch, `torch.nn.functional.grid_sample`; tract, `tract_core_grid_sample`.
 class GridSample final : public OpBase<GridSample> {

@@ -114,7 +114,7 @@ TEST(Resampler, TonesAboveTheLowerRateAreGone) {
       tone[i] = static_cast<float>(std::sin(static_cast<double>(i) * step));
     }
     const std::vector<float> found = resample(*resampler, tone, 1000);
-    // The abrupt begin and end of the tone add other frequencies, so skip 40 frames there.
+    // The abrupt start and end of the tone add other frequencies, so skip 40 frames there.
     for (size_t i = 40; i + 40 < found.size(); ++i) ASSERT_LT(std::fabs(found[i]), 6e-5f) << i;
   }
 }

@@ -108,7 +108,7 @@ TEST(ShortStreams, AreSlicedAsNumPyDoes) {
   expect_short_streams(y(cut("x", 1, "-1") + " * 2.0"), {1, 2, 5}, kept(2));
 }
 
-// A bound that is not clamped to the stream may lie before its begin.
+// A bound that is not clamped to the stream may lie before its start.
 TEST(ShortStreams, AreEmptyWhereASliceEndsInFrontOfThem) {
   const auto raw = [](const std::string& x, int64_t begin, int64_t end) {
     return str_cat("slice(", x, ", axes = [2], begin = [", begin, "], end = [", end, "])");
