@@ -2,7 +2,6 @@
 
 #include "core/graph/course.h"
 
-
 namespace rill {
 namespace {
 
@@ -11,6 +10,16 @@ int axis_of_input(const std::vector<AxisTrack>& tracks, size_t input, int output
     if (track.out[0] == output_axis) return track.in[input];
   }
   return -2;
+}
+
+/// Return whether all frames of a wire lie on axes that are followed. A node that drops another one,
+/// such as a sum of positions, depends on the length of the stream.
+bool follows_frames(const Fact& fact, Square at, std::string_view symbol) {
+  for (int axis = 0; axis < fact.rank(); ++axis) {
+    const bool followed = axis == at.row || axis == at.column || axis == at.distance;
+    if (!followed && fact.dim(axis).mentions(symbol)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -46,7 +55,7 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
       return true;
     };
     if (!follow(output.row, &out[i].row) || !follow(output.column, &out[i].column) ||
-        !follow(output.distance, &out[i].distance)) {
+        !follow(output.distance, &out[i].distance) || !follows_frames(facts[i], out[i], symbol)) {
       return std::nullopt;
     }
   }

@@ -304,7 +304,11 @@ class Streamed {
         normalised_ = true;
       }
     }
-    if (OpPtr bound = op->with_symbol(b_.symbol(), b_.pulsed(Dim::symbol(b_.symbol())))) op = bound;
+    if (op->with_symbol(b_.symbol(), Dim(1))) {
+      return b_.refuse("Use numbers that do not depend on the length of the stream", "node \"",
+                       node.name, "\" (", node.op->name(),
+                       "), between scores and values, uses the length of the stream");
+    }
     RILL_ASSIGN(const auto outlets, b_.add(node.name, std::move(op), inputs));
     return outlets[static_cast<size_t>(outlet.slot)];
   }

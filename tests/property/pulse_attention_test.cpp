@@ -156,6 +156,26 @@ TEST(PulseCases, TheLengthOfTheStreamAmongItsFrames) {
   expect_refused(with_infinity(attention(last)), 4, "y", "");
 }
 
+// What a whole run computes from all positions is unknown before the end of the stream.
+TEST(PulseCases, NumbersFromAllPositionsAmongScores) {
+  const std::string before =
+      "  near = (row >= column) && (row - column <= 2);\n"
+      "  f = tract_core_cast(column, to = 'f32');\n"
+      "  w = select(near, 0.5, 0.1);\n"
+      "  t = [[[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]]];\n";
+  for (const char* factor :
+       {"sum_reduce(f, axes = [2])", "f / (max_reduce(f, axes = [2]) + 1.0)",
+        "w / sum_reduce(w, axes = [2])", "matmul(w, w)",
+        "slice(f, axes = [2], begin = [0], end = [1])",
+        "slice(f, axes = [2], begin = [S - 1], end = [S])",
+        "slice(t, axes = [2], begin = [S - 1], end = [S])"}) {
+    SCOPED_TRACE(factor);
+    const std::string mask =
+        str_cat(before, "  m = select(near, scores * (", factor, " + 1.0), -infinity);\n");
+    expect_refused(with_infinity(attention(mask)), 4, "y", "between scores and values");
+  }
+}
+
 TEST(PulseCases, AttentionToFormerFrames60) {
   const std::string band =
       "  apart = row - column;\n  m = select((apart >= 0) && (apart <= 3), scores, -infinity);\n";
