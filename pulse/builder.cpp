@@ -7,6 +7,8 @@
 #include "core/base/limits.h"
 #include "core/dim/pattern.h"
 #include "ops/array/slice.h"
+#include "ops/built.h"
+#include "ops/stream/positions.h"
 #include "pulse/pad_value.h"
 
 namespace rill::pulse {
@@ -111,6 +113,32 @@ Status Builder::misfit(std::string cause, int64_t frames, int64_t unit) {
   const auto multiple = symbol_multiple(unit, frames);
   if (multiple) return misfit_of_symbol(std::move(cause), *multiple);
   return refusal(std::move(cause), "No pulse is large enough: use smaller strides");
+}
+
+Result<OutletId> Builder::count(int axis, const Dim& start, int64_t step) {
+  if constexpr (!ops::built("range")) return fail(Code::kUnsupported, "no ranges in this build");
+  const auto first = start.to_int();
+  if (!first) {
+    return refuse("Count from a fixed number upwards", "it counts from ", start,
+                  ", which is known only at the end of the stream");
+  }
+  auto counter = draft_op<ops::PulseRange>();
+  counter->start = *first;
+  counter->step = step;
+  RILL_ASSIGN(counter->frames, frames_per_pulse(out(0).dim(axis)));
+  return add1(std::move(counter), {});
+}
+
+Result<OutletId> Builder::rows(int axis, const Dim& begin) {
+  for (int i = 0; i < out(0).rank(); ++i) {
+    if (i == axis || !out(0).dim(i).mentions(symbol())) continue;
+    return refuse("Give the frames one axis", "two axes of ", out(0), " mention the stream symbol");
+  }
+  auto rows = draft_op<ops::PulseRows>();
+  rows->axis = axis;
+  RILL_ASSIGN(rows->begin, begin.as_int());
+  RILL_ASSIGN(rows->frames, frames_per_pulse(out(0).dim(axis)));
+  return add1(std::move(rows), {wire(0)});
 }
 
 int64_t Builder::await(int i) {

@@ -79,6 +79,8 @@ class Builder final : public PulseBuilder {
 
   Result<int64_t> pulse_of(OutletId pulsed, int axis) const override;
   Result<int64_t> frames_per_pulse(const Dim& length) override;
+  Result<OutletId> count(int axis, const Dim& start, int64_t step) override;
+  Result<OutletId> rows(int axis, const Dim& begin) override;
   int64_t await(int i) override;
   int64_t await_frame(int i, int64_t frame) override;
   bool proves_of_taken_lengths(const Dim& dim) const override {

@@ -13,6 +13,12 @@ Result<OutletId> PulseBuilder::add1(OpPtr op, WireList inputs) {
   return add1(std::string_view(), std::move(op), inputs);
 }
 
+std::vector<Dim> PulseBuilder::pulsed_shape() const {
+  std::vector<Dim> shape;
+  for (const Dim& extent : out(0).shape) shape.push_back(pulsed(extent));
+  return shape;
+}
+
 void PulseBuilder::set(int i, OutletId pulsed, std::optional<StreamFact> stream) {
   PulsedOutput output;
   if (stream) output.what = PulsedOutput::Streams{*std::move(stream), std::nullopt};
@@ -46,9 +52,29 @@ const AxisTrack* common_track(const std::vector<AxisTrack>& tracks, const PulseB
   return nullptr;
 }
 
+/// Append the op itself, for the extents of a pulse.
+Result<std::vector<OutletId>> add_own(PulseBuilder& b, const Op& op, WireList wires) {
+  const OpPtr bound = op.with_symbol(b.symbol(), b.pulsed(Dim::symbol(b.symbol())));
+  return b.add("", bound ? bound : std::shared_ptr<const Op>(op.clone()), wires);
+}
+
+/// Append the op itself to wires of queries and keys, which all have the same frames.
+Status pulsify_scores(PulseBuilder& b, const Op& op) {
+  if (op.with_symbol(b.symbol(), Dim(1))) {
+    return b.refuse("Use numbers that do not depend on the length of the stream",
+                    "between scores and values, it uses the length of the stream");
+  }
+  std::vector<OutletId> wires;
+  for (int i = 0; i < b.inputs(); ++i) wires.push_back(b.wire(i));
+  RILL_ASSIGN(const std::vector<OutletId> outlets, add_own(b, op, wires));
+  for (size_t i = 0; i < outlets.size(); ++i) b.set(static_cast<int>(i), outlets[i], std::nullopt);
+  return {};
+}
+
 }  // namespace
 
 Status Op::pulsify(PulseBuilder& b) const {
+  if (b.scores()) return pulsify_scores(b, *this);
   Facts in;
   Facts out;
   for (int i = 0; i < b.inputs(); ++i) in.push_back(b.in(i));
@@ -77,9 +103,7 @@ Status Op::pulsify(PulseBuilder& b) const {
     if (b.stream(i)) b.reads_from(i, 1, 0);
   }
   RILL_ASSIGN(const PulseBuilder::Synced synced, b.sync());
-  const OpPtr bound = with_symbol(b.symbol(), b.pulsed(Dim::symbol(b.symbol())));
-  RILL_ASSIGN(const std::vector<OutletId> outlets,
-              b.add("", bound ? bound : std::shared_ptr<const Op>(clone()), synced.wires));
+  RILL_ASSIGN(const std::vector<OutletId> outlets, add_own(b, *this, synced.wires));
   for (size_t i = 0; i < outlets.size(); ++i) {
     StreamFact stream = synced.stream;
     stream.axis = track->out[i];

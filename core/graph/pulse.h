@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/graph/square.h"
 
 namespace rill {
 
@@ -20,8 +22,16 @@ struct StreamFact {
   Dim dim;            ///< logical frames of the whole stream, an expression in the stream symbol
   int64_t delay = 0;  ///< frames of this wire
   TensorPtr pad_value;  ///< extent 1 on the axis, or rank 0; meaningful while delay < 0
+  /// The axes of a wire between the scores of attention and their use with the values. `axis` is one
+  /// of them.
+  Square square = {};
 
   bool has_prefix() const { return delay < 0; }
+  /// Return the axes of frames: queries, keys and distances, or the only one; -1 for none.
+  std::array<int, 3> axes() const {
+    if (square == Square{}) return {axis, -1, -1};
+    return {square.row, square.column, square.distance};
+  }
 };
 
 /// A window that slides along the stream: conv, pooling, STFT.
@@ -86,6 +96,24 @@ struct PulsedOutput {
   std::variant<Still, Streams, Steady, AtEnd, Refused> what;
 };
 
+/// What rules need between the scores of attention and their use with the values. Wires there have
+/// queries, keys or distances of keys from queries on axes of their own, which are followed from the
+/// use up to the scores by `Op::axes` and `Op::course` before any rule runs.
+class ScoresBuilder {
+ public:
+  /// Return the axes of output 0.
+  virtual Square square() const = 0;
+  /// Give minus infinity to the scores of keys that are not of the stream.
+  virtual Result<OutletId> hide_keys(OutletId scores) = 0;
+  /// Keep the elements on one side of a diagonal of queries and keys; the others become 0.
+  virtual Result<OutletId> keep_side(OutletId wire, const Dim& diagonal, bool upper) = 0;
+  /// Convert scores of queries against distances to scores of queries against keys.
+  virtual Result<OutletId> scores_of_keys(OutletId scores) = 0;
+
+ protected:
+  ~ScoresBuilder() = default;
+};
+
 /// The interface for an op's streaming rule: its inputs in the whole graph and in the pulsed one.
 /// `pulse` implements it.
 class PulseBuilder {
@@ -109,9 +137,18 @@ class PulseBuilder {
   virtual Result<int64_t> pulse_of(OutletId pulsed, int axis) const = 0;
   /// Replace the stream symbol by the pulse.
   Dim pulsed(const Dim& dim) const { return dim.substitute(symbol_, pulse_); }
+  /// Return the extents of output 0 with the stream symbol replaced, or with the queries and keys of
+  /// a pulse.
+  virtual std::vector<Dim> pulsed_shape() const;
+  /// Return what rules need between scores and their use; null elsewhere.
+  virtual ScoresBuilder* scores() { return nullptr; }
   /// Return the frames per pulse of a wire of that length whose frames come from no input, such as
   /// positions or rows of a table. Errors: kPulse if pulses differ.
   virtual Result<int64_t> frames_per_pulse(const Dim& length) = 0;
+  /// Number the frames along an axis of output 0: start + step * n for frame n. Shape: [frames].
+  virtual Result<OutletId> count(int axis, const Dim& start, int64_t step) = 0;
+  /// Take one row of the table in input 0 for each frame along an axis: row begin + n for frame n.
+  virtual Result<OutletId> rows(int axis, const Dim& begin) = 0;
   /// Return the knowledge about symbols; a stream has at least one frame.
   const SymbolScope& scope() const { return whole_.scope; }
   /// Promise to wait for the static input i. Return the pulse from which it is valid: 0 unless the
@@ -231,6 +268,13 @@ class PulseBuilder {
         pulse_(std::move(pulse)),
         pulsed_(pulsed),
         backward_chunks_(backward_chunks) {}
+  /// Make the interface for the nodes of a body.
+  PulseBuilder(const PulseBuilder& around, const Graph& body)
+      : whole_(body),
+        symbol_(around.symbol_),
+        pulse_(around.pulse_),
+        pulsed_(around.pulsed_),
+        backward_chunks_(around.backward_chunks_) {}
   /// Return the pulsed form of input i.
   virtual const PulsedWire& input(int i) const = 0;
   OutletId source_of(int i) const { return node().inputs[static_cast<size_t>(i)]; }

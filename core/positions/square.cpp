@@ -16,8 +16,7 @@ int axis_of_input(const std::vector<AxisTrack>& tracks, size_t input, int output
 /// such as a sum of positions, depends on the length of the stream.
 bool follows_frames(const Fact& fact, Square at, std::string_view symbol) {
   for (int axis = 0; axis < fact.rank(); ++axis) {
-    const bool followed = axis == at.row || axis == at.column || axis == at.distance;
-    if (!followed && fact.dim(axis).mentions(symbol)) return false;
+    if (!at.has(axis) && fact.dim(axis).mentions(symbol)) return false;
   }
   return true;
 }

@@ -114,6 +114,11 @@ std::vector<AxisTrack> Broadcast::axes(FactSpan in, FactSpan out) const {
 std::optional<SizeRatio> Broadcast::size(const SizeTrace& trace) const { return trace.in(0); }
 
 Status Broadcast::pulsify(PulseBuilder& b) const {
+  if (b.scores()) {
+    RILL_ASSIGN(const OutletId out, b.add1(make_op<Broadcast>(b.pulsed_shape()), {b.wire(0)}));
+    b.set(0, out, b.stream(0));
+    return {};
+  }
   const auto found = b.stream(0);
   if (!found) return pulsify_static(b, *this);
   const int added = b.out(0).rank() - b.in(0).rank();
@@ -266,6 +271,7 @@ std::vector<AxisTrack> Tile::axes(FactSpan in, FactSpan) const {
 }
 
 Status Tile::pulsify(PulseBuilder& b) const {
+  if (b.scores()) return Op::pulsify(b);
   const auto stream = b.stream(0);
   if (!stream) return refuse_table(b);
   const bool grows = any_of(repeats, [&](const Dim& times) { return times.mentions(b.symbol()); });

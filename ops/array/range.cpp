@@ -10,7 +10,6 @@
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
-#include "ops/stream/positions.h"
 
 namespace rill::ops {
 namespace {
@@ -56,18 +55,11 @@ std::optional<SizeRatio> Range::size(const SizeTrace& trace) const {
 }
 
 Status Range::pulsify(PulseBuilder& b) const {
-  const auto first = start.to_int();
-  if (!first) {
-    return b.refuse("Count from a fixed number upwards", "it counts from ", start,
-                    ", which is known only at the end of the stream");
-  }
-  auto counter = draft_op<PulseRange>();
-  counter->start = *first;
-  counter->step = step;
+  // Between scores and values, a range of other things than frames is the same in every pulse.
+  if (b.scores() && !b.scores()->square().has(0)) return Op::pulsify(b);
+  RILL_ASSIGN(const OutletId wire, b.count(0, start, step));
   StreamFact stream;
   stream.dim = b.out(0).dim(0);
-  RILL_ASSIGN(counter->frames, b.frames_per_pulse(stream.dim));
-  RILL_ASSIGN(const OutletId wire, b.add1(std::move(counter), {}));
   b.set(0, wire, stream);
   return {};
 }

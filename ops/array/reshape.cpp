@@ -243,6 +243,13 @@ Result<StreamSplit> split_of(const PulseBuilder& b, const StreamFact& stream) {
 }  // namespace
 
 Status Reshape::pulsify(PulseBuilder& b) const {
+  if (b.scores()) {
+    const int rank = b.fact(b.wire(0)).rank();
+    RILL_ASSIGN(const OutletId out,
+                b.add1(make_op<Reshape>(0, rank, b.pulsed_shape()), {b.wire(0)}));
+    b.set(0, out, b.stream(0));
+    return {};
+  }
   const auto found = b.stream(0);
   if (!found) return refuse_counted(b, b.out(0), b.in(0));
   StreamFact stream = *found;
@@ -269,8 +276,7 @@ Status Reshape::pulsify(PulseBuilder& b) const {
                           split.from_inner, " does not fill frames of ", split.to_inner);
   }
   const Fact now = b.fact(wire);
-  std::vector<Dim> shape;
-  for (const Dim& extent : b.out(0).shape) shape.push_back(b.pulsed(extent));
+  std::vector<Dim> shape = b.pulsed_shape();
   shape[static_cast<size_t>(split.to_axis)] = Dim(elements / split.to_inner);
   RILL_ASSIGN(const OutletId out,
               b.add1(make_op<Reshape>(0, now.rank(), std::move(shape)), {wire}));

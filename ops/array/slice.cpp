@@ -17,7 +17,6 @@
 #include "ops/array/spread.h"
 #include "ops/array/symbolic.h"
 #include "ops/stream/latch.h"
-#include "ops/stream/positions.h"
 #include "ops/stream/tail.h"
 
 namespace rill::ops {
@@ -162,22 +161,12 @@ std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Slice& slice, co
 /// Stream rows of a table, one per frame.
 Status pulsify_rows(PulseBuilder& b, const Slice& slice) {
   const int axis = static_cast<int>(slice.axis);
-  const auto first = slice.begin.to_int();
   const Dim frames = b.out(0).dim(axis);
-  if (!first || !frames.mentions(b.symbol())) {
+  if (!slice.begin.is_const() || !frames.mentions(b.symbol())) {
     return b.refuse("Begin at a fixed row", "rows [", slice.begin, ", ", slice.end,
                     ") of a table begin at a row that is known only at the end of the stream");
   }
-  for (int i = 0; i < b.out(0).rank(); ++i) {
-    if (i == axis || !b.out(0).dim(i).mentions(b.symbol())) continue;
-    return b.refuse("Give the frames one axis", "two axes of ", b.out(0),
-                    " mention the stream symbol");
-  }
-  auto rows = draft_op<PulseRows>();
-  rows->axis = axis;
-  rows->begin = *first;
-  RILL_ASSIGN(rows->frames, b.frames_per_pulse(frames));
-  RILL_ASSIGN(const OutletId wire, b.add1(std::move(rows), {b.wire(0)}));
+  RILL_ASSIGN(const OutletId wire, b.rows(axis, slice.begin));
   b.set(0, wire, StreamFact{axis, frames, 0, nullptr});
   return {};
 }
@@ -252,6 +241,13 @@ Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, const Dim& begin,
 }  // namespace
 
 Status Slice::pulsify(PulseBuilder& b) const {
+  if (ScoresBuilder* scores = b.scores()) {
+    const int on = static_cast<int>(axis);
+    if (!scores->square().has(on)) return Op::pulsify(b);
+    RILL_ASSIGN(const OutletId wire, b.rows(on, begin));
+    b.set(0, wire, StreamFact{on, b.out(0).dim(on), 0, nullptr});
+    return {};
+  }
   const auto stream = b.stream(0);
   if (!stream) return pulsify_rows(b, *this);
   if (stream->axis != axis) {

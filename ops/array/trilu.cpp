@@ -2,6 +2,7 @@
 
 #include "core/graph/course.h"
 #include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 
@@ -46,6 +47,14 @@ std::vector<AxisTrack> Trilu::axes(FactSpan in, FactSpan) const {
   if (!k.is_const()) return tracks;
   for (int i = 0; i + 2 < in[0].rank(); ++i) tracks.push_back({{i}, {i}});
   return tracks;
+}
+
+Status Trilu::pulsify(PulseBuilder& b) const {
+  ScoresBuilder* scores = b.scores();
+  if (!scores) return Op::pulsify(b);
+  RILL_ASSIGN(const OutletId out, scores->keep_side(b.wire(0), k, upper));
+  b.set(0, out, b.stream(0));
+  return {};
 }
 
 namespace {

@@ -9,7 +9,7 @@ namespace rill::ops {
 /// as the length of a cache.
 /// Shapes: [D0..R, C], kept. Types: all plain ones and dims. Errors: kShape if the rank is below 2,
 /// kSymbol if a run does not determine `k`.
-/// Stream: pointwise on the other axes; on the last two it is refused.
+/// Stream: pointwise on the other axes. The last two may be the queries and keys of attention.
 /// Source: ONNX, `Trilu`; tract, `tract_core_trilu`.
 class Trilu final : public OpBase<Trilu> {
  public:
@@ -24,6 +24,7 @@ class Trilu final : public OpBase<Trilu> {
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Course course() const override;
+  Status pulsify(PulseBuilder& builder) const override;
   bool foldable() const override { return k.is_const(); }
   OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;

@@ -4,8 +4,10 @@
 #include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
+#include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
+#include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 #include "ops/math/binary.h"
 #include "ops/math/cumsum_step.h"
@@ -97,9 +99,32 @@ Status sum_behind(PulseBuilder& b, const CumSum& op, const PulseBuilder::Prefix&
   return b.give(0, out, {PulsedOutput::Streams{stream, sums}});
 }
 
+/// Between scores and values, a sum of equal numbers counts positions.
+Status count_positions(PulseBuilder& b, const CumSum& op, Square at) {
+  const int on = static_cast<int>(op.axis);
+  const TensorPtr& each = b.fact(b.wire(0)).konst;
+  const Fact& out = b.out(0);
+  bool flat = each && (on == at.row || on == at.column) && !op.reverse;
+  for (int i = 0; i < out.rank(); ++i) flat &= i == on || out.dim(i) == Dim(1);
+  const auto step = flat ? element_as_int(*each, 0) : Result<int64_t>(fail(Code::kPulse, ""));
+  const auto value = flat ? element_as_double(*each, 0) : Result<double>(0.0);
+  if (!step.ok() || !value.ok() || static_cast<double>(*step) != *value) {
+    return b.refuse("Count positions with a range",
+                    "between scores and values, it sums over the streaming axis");
+  }
+  RILL_ASSIGN(OutletId count, b.count(on, Dim(op.exclusive ? 0 : *step), *step));
+  std::vector<Dim> shape(static_cast<size_t>(out.rank()), Dim(1));
+  shape[static_cast<size_t>(on)] = b.fact(count).dim(0);
+  RILL_ASSIGN(count, b.add1(make_op<Reshape>(0, 1, std::move(shape)), {count}));
+  RILL_ASSIGN(count, b.add1(make_op<Cast>(out.dtype), {count}));
+  b.set(0, count, b.stream(0));
+  return {};
+}
+
 }  // namespace
 
 Status CumSum::pulsify(PulseBuilder& b) const {
+  if (ScoresBuilder* scores = b.scores()) return count_positions(b, *this, scores->square());
   const auto found = b.stream(0);
   if (!found || found->axis != axis) return Op::pulsify(b);
   if (reverse) {

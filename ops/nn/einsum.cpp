@@ -1,6 +1,7 @@
 #include "ops/nn/einsum.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/base/search.h"
@@ -302,22 +303,26 @@ std::vector<AxisTrack> EinSum::axes(FactSpan in, FactSpan) const {
 }
 
 Status EinSum::pulsify(PulseBuilder& b) const {
-  char streaming = 0;
+  std::array<char, 3> streaming{};
   const std::string_view output = letters(static_cast<int>(operands));
   for (int i = 0; i < operands; ++i) {
     const auto stream = b.stream(i);
     if (!stream) continue;
-    const char letter = letters(i)[static_cast<size_t>(stream->axis)];
-    if (output.find(letter) == std::string_view::npos) {
-      return b.refuse("Keep the streaming axis, or write (a * b).sum(time), known at the end",
-                      "it sums over the streaming axis ", stream->axis, " of input ", i,
-                      ", which needs the whole stream");
+    const std::array<int, 3> frames = stream->axes();
+    for (size_t k = 0; k < frames.size(); ++k) {
+      if (frames[k] < 0) continue;
+      const char letter = letters(i)[static_cast<size_t>(frames[k])];
+      if (output.find(letter) == std::string_view::npos) {
+        return b.refuse("Keep the streaming axis, or use a recurrent layer",
+                        "it sums over the streaming axis ", frames[k], " of input ", i,
+                        ", which needs the whole stream");
+      }
+      if (streaming[k] != 0 && streaming[k] != letter) {
+        return b.refuse("Limit attention to a window of frames",
+                        "every frame of one input meets every frame of another");
+      }
+      streaming[k] = letter;
     }
-    if (streaming != 0 && streaming != letter) {
-      return b.refuse("Limit attention to a window of frames",
-                      "every frame of one input meets every frame of another");
-    }
-    streaming = letter;
   }
   return Op::pulsify(b);
 }

@@ -201,7 +201,27 @@ std::vector<AxisTrack> Softmax::axes(FactSpan in, FactSpan) const {
   return tracks;
 }
 
+namespace {
+
+/// Keys outside the stream have no part in the sum.
+Status pulsify_scores(PulseBuilder& b, ScoresBuilder& scores, const Softmax& op) {
+  const Square at = scores.square();
+  if (is_over(op, at.row)) {
+    return b.refuse("Normalise over the keys", "it normalises over the queries");
+  }
+  OutletId x = b.wire(0);
+  if (is_over(op, at.column)) {
+    RILL_ASSIGN(x, scores.hide_keys(x));
+  }
+  RILL_ASSIGN(const OutletId out, b.add1(make_op<Softmax>(op), {x}));
+  b.set(0, out, b.stream(0));
+  return {};
+}
+
+}  // namespace
+
 Status Softmax::pulsify(PulseBuilder& b) const {
+  if (ScoresBuilder* scores = b.scores()) return pulsify_scores(b, *scores, *this);
   const auto stream = b.stream(0);
   if (stream && is_over(*this, stream->axis)) {
     return b.refuse("Normalise over another axis, or over windows of frames",

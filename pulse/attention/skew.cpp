@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/graph/course.h"
+#include "ops/array/elements.h"
 #include "ops/array/pad.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
@@ -20,8 +21,45 @@ Result<Facts> RelativeShift::infer(FactSpan in) const {
 
 Course RelativeShift::course() const { return {.form = Course::Form::kShifted}; }
 
-Status RelativeShift::eval(EvalCtx&) const {
-  return fail(Code::kUnsupported, "a relative shift exists only while a graph is pulsed");
+/// The scores of a query are its row from some element on. Where only distances behind the query
+/// exist, the chain continues with an element of padding, 0 here, and with the next row.
+Status RelativeShift::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& out = ctx.out[0];
+  View row = out;
+  View column = out;
+  row.stride = {};
+  column.stride = {};
+  row.stride[static_cast<size_t>(out.rank - 2)] = 1;
+  column.stride[static_cast<size_t>(out.rank - 1)] = 1;
+  const int64_t queries = out.extent(out.rank - 2);
+  const int64_t down = x.step(x.rank - 2);
+  const int64_t right = x.step(x.rank - 1);
+  View rows = x;
+  rows.shape[static_cast<size_t>(x.rank - 1)] = queries;
+  rows.stride[static_cast<size_t>(x.rank - 1)] = 0;
+  ops::visit_size(x.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    ops::for_each_element<4>(
+        {out, rows, row, column}, [&](const std::array<int64_t, 4>& at) {
+          const int64_t ahead = at[3] - at[2];
+          T* to = out.as<T>() + at[0];
+          if (!behind || ahead <= 0) {
+            *to = x.as<const T>()[at[1] + (queries - 1 + ahead) * right];
+          } else {
+            *to = ahead == 1 ? T{} : x.as<const T>()[at[1] + down + (ahead - 2) * right];
+          }
+        });
+  });
+  return {};
+}
+
+Status RelativeShift::pulsify(PulseBuilder& b) const {
+  ScoresBuilder* scores = b.scores();
+  if (!scores) return Op::pulsify(b);
+  RILL_ASSIGN(const OutletId out, scores->scores_of_keys(b.wire(0)));
+  b.set(0, out, b.stream(0));
+  return {};
 }
 
 namespace {

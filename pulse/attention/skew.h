@@ -11,7 +11,7 @@ namespace rill::pulse {
 /// meaningless and must be masked.
 /// Shapes: [.., T, 2 T - 1] -> [.., T, T], or [.., T, T] of distances that are `behind` a query.
 /// Types: all plain ones. Errors: kShape.
-/// Stream: within attention only.
+/// Stream: between scores and values only.
 /// Source: Transformer-XL, the relative shift.
 struct RelativeShift final : OpBase<RelativeShift> {
   bool behind = false;
@@ -20,7 +20,7 @@ struct RelativeShift final : OpBase<RelativeShift> {
   void fields(FieldVisitor& visitor) override { visitor.field("behind", behind); }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
-  bool foldable() const override { return false; }
+  Status pulsify(PulseBuilder& builder) const override;
   Course course() const override;
 };
 

@@ -27,7 +27,7 @@ MOST = {
     "ops/signal": 3,
     "ops/stream": 1,
     "pulse": 3,
-    "pulse/attention": 7,
+    "pulse/attention": 5,
     "pulse/before": 5,
     "transforms": 25,
 }

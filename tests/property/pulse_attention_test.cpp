@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "pulse/attention/skew.h"
 #include "pulse/choice.h"
 #include "pulse/least_delay.h"
 #include "tests/property/pulse_cases.h"
@@ -172,7 +173,7 @@ TEST(PulseCases, NumbersFromAllPositionsAmongScores) {
     SCOPED_TRACE(factor);
     const std::string mask =
         str_cat(before, "  m = select(near, scores * (", factor, " + 1.0), -infinity);\n");
-    expect_refused(with_infinity(attention(mask)), 4, "y", "between scores and values");
+    expect_refused(with_infinity(attention(mask)), 4, "node", "between scores and values");
   }
 }
 
@@ -644,7 +645,8 @@ TEST(PulseCases, RelativePositionsFromATable) {
   const std::string table = "  all = [[" + rows + "]]];\n  t = slice(all, axes = [1], begin = [";
   expect_attends(relative(table + "101 - S], end = [100 + S]);\n", kBand), {{1, 4}, 1, 1, 2, "S"});
   // The row of distance 0 depends on the length of the stream.
-  expect_refused(relative(table + "0], end = [2 * S - 1]);\n", kBand), 4, "y", "distance 0");
+  expect_refused(relative(table + "0], end = [2 * S - 1]);\n", kBand), 4, "\"t\" (Slice)",
+                 "distance 0");
 }
 
 // Distances count from the end of the stream; a flat shift of scores is none that rill gathers.
@@ -661,6 +663,26 @@ TEST(PulseCases, ShiftsOfFlatScoresAreRefused) {
       "  near = slice(back, axes = [1], begin = [0], end = [S]);\n"
       "  y = matmul(softmax(near, axes = [1]), x);\n");
   expect_refused(text, 4, "r_tract_core_range", "Range");
+}
+
+// NumPy: pad by one element in front, reshape, drop the first row or element, as in Transformer-XL.
+TEST(RelativeShift, GivesWhatPaddingAndReshapesGive) {
+  const auto shifted = [](std::vector<int64_t> shape, bool behind) {
+    auto op = draft_op<pulse::RelativeShift>();
+    op->behind = behind;
+    Tensor x = Tensor::zeros(DType::kF32, std::move(shape)).value();
+    std::iota(x.mutable_data<float>(), x.mutable_data<float>() + x.volume(), 1.0F);
+    Tensor y = Tensor::zeros(DType::kF32, {1, 3, 3}).value();
+    const View in[] = {x.view()};
+    const View out[] = {y.view()};
+    EvalCtx ctx;
+    ctx.in = in;
+    ctx.out = out;
+    EXPECT_TRUE(op->eval(ctx).ok());
+    return std::vector<float>(y.data<float>(), y.data<float>() + y.volume());
+  };
+  EXPECT_EQ(shifted({1, 3, 5}, false), (std::vector<float>{3, 4, 5, 7, 8, 9, 11, 12, 13}));
+  EXPECT_EQ(shifted({1, 3, 3}, true), (std::vector<float>{3, 0, 4, 5, 6, 0, 7, 8, 9}));
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <compare>
+
+namespace rill {
+
+/// Where the two positions lie in a wire of frames against frames: queries down the rows, keys
+/// along the columns; or their distances, in front of a relative shift. -1 where the wire does not
+/// depend on that position.
+struct Square {
+  int row = -1;
+  int column = -1;
+  int distance = -1;
+  auto operator<=>(const Square&) const = default;
+
+  bool has(int axis) const {
+    return axis >= 0 && (axis == row || axis == column || axis == distance);
+  }
+};
+
+}  // namespace rill

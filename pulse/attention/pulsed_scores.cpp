@@ -1,0 +1,288 @@
+#include "pulse/attention/pulsed_scores.h"
+
+#include <algorithm>
+
+#include "core/base/search.h"
+#include "core/graph/walk.h"
+#include "ops/array/cast.h"
+#include "ops/array/gather.h"
+#include "ops/array/reshape.h"
+#include "ops/math/binary.h"
+#include "ops/math/select.h"
+#include "ops/stream/delay.h"
+#include "pulse/attention/skew.h"
+
+namespace rill::pulse {
+namespace {
+
+Status refuse_mixed(const PulseBuilder& b, const Node& node) {
+  return b.refuse(
+      "Use elementwise operators between scores and values, and make masks of positions "
+      "alone, as in arange(t) // 4",
+      "node \"", node.name, "\" (", node.op->name(),
+      "), between scores and values, mixes frames of the stream");
+}
+
+/// Return a shape of that rank with an extent of other than 1 on one axis only.
+std::vector<Dim> shape_along(int axis, int rank, const Dim& extent) {
+  std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
+  shape[static_cast<size_t>(axis)] = extent;
+  return shape;
+}
+
+}  // namespace
+
+Result<std::vector<Square>> followed_inputs(const PulseBuilder& b, const Graph& body,
+                                            const Node& node, Square output) {
+  auto inner = squares_of_inputs(body, node, output, b.symbol());
+  if (inner) return std::move(*inner);
+  return refuse_mixed(b, node);
+}
+
+Result<OutletId> PulsedScores::values(const PlacedWire& wire) {
+  of_values_ = true;
+  return emit(wire);
+}
+
+/// Pulse what a wire is made of before the wire: bodies may be deep.
+Result<OutletId> PulsedScores::emit(const PlacedWire& wire) {
+  std::vector<PlacedWire> open{wire};
+  while (!open.empty()) {
+    const PlacedWire next = open.back();
+    const Node& node = whole_.node(next.first.node);
+    if (done_.contains(next)) {
+      open.pop_back();
+      continue;
+    }
+    RILL_ASSIGN(const auto inner, followed_inputs(around_, whole_, node, next.second));
+    const size_t before = open.size();
+    for (size_t k = inner.size(); k-- > 0;) {
+      const PlacedWire part{node.inputs[k], inner[k]};
+      if (!done_.contains(part)) open.push_back(part);
+    }
+    if (open.size() > before) continue;
+    PulsedWire out;
+    RILL_ASSIGN(out.outlet, emit_one(next));
+    const Square at = next.second;
+    for (const int axis : {at.distance, at.column, at.row}) {
+      if (axis < 0) continue;
+      out.stream = StreamFact{axis, whole_.fact(next.first).dim(axis), 0, nullptr, at};
+    }
+    done_.emplace(next, std::move(out));
+  }
+  return done_.at(wire).outlet;
+}
+
+Result<OutletId> PulsedScores::emit_one(const PlacedWire& wire) {
+  const Node& node = whole_.node(wire.first.node);
+  if (const int i = input_of(wire.first); i >= 0) return emit_input(i, wire);
+  if (const TensorPtr constant = constant_of(*node.op)) return around_.konst(node.name, *constant);
+  return by_rule(wire);
+}
+
+Result<OutletId> PulsedScores::by_rule(const PlacedWire& wire) {
+  node_ = wire.first.node;
+  at_ = wire.second;
+  const Node& node = whole_.node(node_);
+  RILL_ASSIGN(inner_, followed_inputs(around_, whole_, node, at_));
+  made_.assign(node.outputs.size(), {});
+  RILL_TRY(node.op->pulsify(*this));
+  return made_[static_cast<size_t>(wire.first.slot)];
+}
+
+int PulsedScores::input_of(OutletId outlet) const {
+  const auto found = std::find(whole_.inputs.begin(), whole_.inputs.end(), outlet);
+  return found == whole_.inputs.end() ? -1 : static_cast<int>(found - whole_.inputs.begin());
+}
+
+Result<OutletId> PulsedScores::emit_input(int i, const PlacedWire& wire) {
+  const auto found = inputs_.find(wire);
+  if (found == inputs_.end()) return around_.wire(i);
+  const Input& input = found->second;
+  if (input.stream.axis != wire.second.column) {
+    return around_.delay(input.wire, input.stream, layout_.query_delay - input.stream.delay, 0);
+  }
+  ops::Delay kept;
+  kept.axis = input.stream.axis;
+  kept.delay = layout_.key_delay - input.stream.delay;
+  kept.overlap = layout_.keys - layout_.key_pulse;
+  kept.reserve = layout_.reserve;
+  OutletId passing = input.wire;
+  if (kept.delay + kept.overlap + kept.reserve != 0) {
+    RILL_ASSIGN(passing, around_.add1("delay", make_op<ops::Delay>(kept), {passing}));
+  }
+  return layout_.first.keep(around_, input.wire, input.stream, passing);
+}
+
+std::vector<Dim> PulsedScores::pulsed_shape() const {
+  const Fact& fact = out(0);
+  std::vector<Dim> shape;
+  for (int axis = 0; axis < fact.rank(); ++axis) {
+    if (axis == at_.row) {
+      shape.emplace_back(layout_.pulse);
+    } else if (axis == at_.column) {
+      shape.emplace_back(layout_.columns());
+    } else if (axis == at_.distance) {
+      shape.emplace_back(layout_.distances());
+    } else {
+      shape.push_back(pulsed(fact.dim(axis)));
+    }
+  }
+  return shape;
+}
+
+ops::PulseRange PulsedScores::range(int64_t start, int64_t step, bool row) const {
+  ops::PulseRange op;
+  op.start = start;
+  op.step = step;
+  op.frames = row ? layout_.pulse : layout_.key_pulse;
+  op.overlap = row ? 0 : layout_.keys - layout_.key_pulse;
+  op.delay = row ? layout_.query_delay : layout_.key_delay;
+  return op;
+}
+
+Result<OutletId> PulsedScores::positions(int64_t start, int64_t step, bool row) {
+  const ops::PulseRange op = range(start, step, row);
+  RILL_ASSIGN(const OutletId out, add1(make_op<ops::PulseRange>(op), {}));
+  return row ? out : layout_.first.number(around_, node().name, op, out);
+}
+
+/// Return a number for each distance, which is the same in every pulse.
+Result<std::vector<int64_t>> PulsedScores::distances(const Dim& start, int64_t step) {
+  if (!nearest_) {
+    return refuse("Take distances from a range or a table",
+                  "it does not give the distances of keys from queries");
+  }
+  const Dim zero = start + Dim(step) * *nearest_;
+  const auto origin = scope().simplify(zero).to_int();
+  if (!origin) {
+    return refuse("Count distances from the middle", "it has ", zero,
+                  " for the distance 0, which is no number");
+  }
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < layout_.distances(); ++i) {
+    out.push_back(*origin + step * (layout_.least_distance() + i));
+  }
+  return out;
+}
+
+Result<OutletId> PulsedScores::count(int axis, const Dim& start, int64_t step) {
+  if (axis == at_.distance) {
+    RILL_ASSIGN(const std::vector<int64_t> numbers, distances(start, step));
+    RILL_ASSIGN(Tensor tensor, Tensor::of<int64_t>(DType::kI64, {layout_.distances()}, numbers));
+    return konst("", std::move(tensor));
+  }
+  const auto first = start.to_int();
+  if (!first) return refuse("Count from a fixed number", "it counts from ", start);
+  return positions(*first, step, axis == at_.row);
+}
+
+/// Positions or distances beyond the table are masked, or the stream is longer than the model
+/// supports.
+Result<OutletId> PulsedScores::rows(int axis, const Dim& begin) {
+  const OutletId table = wire(0);
+  const auto count = fact(table).dim(axis).to_int();
+  if (!count || *count < 1) return refuse("Use a table of fixed size", "its table has no rows");
+  OutletId numbers;
+  if (axis == at_.distance) {
+    RILL_ASSIGN(std::vector<int64_t> values, distances(begin, 1));
+    for (int64_t& value : values) value = std::clamp<int64_t>(value, 0, *count - 1);
+    RILL_ASSIGN(Tensor tensor, Tensor::of<int64_t>(DType::kI64, {layout_.distances()}, values));
+    RILL_ASSIGN(numbers, konst("", std::move(tensor)));
+    return add1(make_op<ops::Gather>(axis), {table, numbers});
+  }
+  const auto first = begin.to_int();
+  if (!first) {
+    return refuse("Cut the table from a fixed row on", "it takes rows from ", begin, " on");
+  }
+  RILL_ASSIGN(numbers, positions(*first, 1, axis == at_.row));
+  for (const auto& [kind, limit] : {std::pair{ops::BinaryKind::kMax, int64_t{0}},
+                                    std::pair{ops::BinaryKind::kMin, *count - 1}}) {
+    RILL_ASSIGN(Tensor bound, Tensor::of<int64_t>(DType::kI64, {1}, std::vector{limit}));
+    RILL_ASSIGN(const OutletId other, konst("", std::move(bound)));
+    RILL_ASSIGN(numbers, add1(make_op<ops::Binary>(kind), {numbers, other}));
+  }
+  return add1(make_op<ops::Gather>(axis), {table, numbers});
+}
+
+Result<OutletId> PulsedScores::hide(OutletId scores, int column, bool weights) {
+  ops::PulseKeyMask op;
+  op.axis = column;
+  op.pulse = layout_.key_pulse;
+  op.delay = layout_.key_delay;
+  op.length = layout_.length;
+  op.weights = weights;
+  return layout_.first.hide(around_, scores, op, range(0, 1, false));
+}
+
+Result<OutletId> PulsedScores::hide_keys(OutletId scores) {
+  if (of_values_) {
+    return refuse("Normalise scores over the keys", "it normalises values over the keys");
+  }
+  normalised_ = true;
+  return hide(scores, at_.column, false);
+}
+
+Result<OutletId> PulsedScores::keep_side(OutletId wire, const Dim& diagonal, bool upper) {
+  const Fact& whole = out(0);
+  const int rank = whole.rank();
+  if (at_.row != rank - 2 || at_.column != rank - 1) {
+    return refuse("Cut the diagonal over queries and keys",
+                  "it cuts along a diagonal that is not that of queries and keys");
+  }
+  const auto k = diagonal.to_int();
+  if (!k) {
+    return refuse("Cut along a diagonal that is a number", "it cuts along diagonal ", diagonal);
+  }
+  const auto along = [&](int axis, int64_t start) -> Result<OutletId> {
+    RILL_ASSIGN(const OutletId flat, positions(start, 1, axis == at_.row));
+    return add1(make_op<ops::Reshape>(0, 1, shape_along(axis, rank, fact(flat).dim(0))), {flat});
+  };
+  RILL_ASSIGN(const OutletId rows, along(at_.row, *k));
+  RILL_ASSIGN(const OutletId columns, along(at_.column, 0));
+  const auto kind = upper ? ops::BinaryKind::kGe : ops::BinaryKind::kLe;
+  RILL_ASSIGN(const OutletId kept, add1(make_op<ops::Binary>(kind), {columns, rows}));
+  RILL_ASSIGN(Tensor zero,
+              Tensor::zeros(whole.dtype, std::vector<int64_t>(static_cast<size_t>(rank), 1)));
+  RILL_ASSIGN(const OutletId none, konst("", std::move(zero)));
+  return add1(make_op<ops::Select>(), {kept, wire, none});
+}
+
+Result<OutletId> PulsedScores::scores_of_keys(OutletId scores) {
+  if (layout_.first.count() > 0) {
+    return refuse("Limit attention to a window of frames",
+                  "its first keys have no fixed distance from queries that see them");
+  }
+  return add_shift(around_, node().name, scores, layout_.pulse, layout_.keys);
+}
+
+Result<std::vector<OutletId>> PulsedScores::add(std::string_view, OpPtr op, WireList inputs) {
+  return around_.add(node().name, std::move(op), inputs);
+}
+
+Result<OutletId> PulsedScores::konst(std::string_view, Tensor value) {
+  return around_.konst(node().name, std::move(value));
+}
+
+Result<PulseBuilder::Synced> PulsedScores::sync() {
+  Synced out;
+  for (int i = 0; i < inputs(); ++i) {
+    out.wires.push_back(wire(i));
+    if (out.first >= 0 || !stream(i)) continue;
+    out.first = i;
+    out.stream = *stream(i);
+  }
+  return out;
+}
+
+Status PulsedScores::give(int i, OutletId pulsed, PulsedOutput output) {
+  if (auto* refused = std::get_if<PulsedOutput::Refused>(&output.what)) {
+    return std::move(refused->why);
+  }
+  made_[static_cast<size_t>(i)] = pulsed;
+  return {};
+}
+
+Status PulsedScores::mixed() const { return refuse_mixed(*this, node()); }
+
+}  // namespace rill::pulse
