@@ -313,7 +313,7 @@ Status EinSum::pulsify(PulseBuilder& b) const {
       if (frames[k] < 0) continue;
       const char letter = letters(i)[static_cast<size_t>(frames[k])];
       if (output.find(letter) == std::string_view::npos) {
-        return b.refuse("Keep the streaming axis, or use a recurrent layer",
+        return b.refuse("Keep the streaming axis, or write (a * b).sum(time), known at the end",
                         "it sums over the streaming axis ", frames[k], " of input ", i,
                         ", which needs the whole stream");
       }
