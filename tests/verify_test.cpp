@@ -244,6 +244,43 @@ TEST(Audit, AWindowThatNoStreamFillsHasAStatus) {
   EXPECT_EQ(std::string(rill_status_name(RILL_E_NOT_REACHED)), "not reached");
 }
 
+/// A model that reads the whole stream: x less an extreme of all its frames, and that extreme.
+std::string extreme_text(const std::string& extreme) {
+  return "version 1.0;\n\nextension tract_registry tract_core;\nextension tract_symbol S;\n\n"
+         "graph network(x) -> (y, peak)\n{\n  x = external<scalar>(shape = [1, S]);\n  most = " +
+         extreme +
+         "_reduce(x, axes = [1]);\n  y = x - most;\n  peak = squeeze(most, axes = [1]);\n}\n";
+}
+
+ModelPtr model_of(const std::string& text) {
+  rill_model* raw = nullptr;
+  EXPECT_EQ(rill_load_memory(text.data(), text.size(), nullptr, &raw), RILL_OK)
+      << rill_last_error();
+  return ModelPtr(raw);
+}
+
+TEST(Audit, WindowsAreComparedToOneRunPerWindow) {
+  const ModelPtr whole = model_of(extreme_text("max"));
+  rill_model* raw = nullptr;
+  ASSERT_EQ(rill_model_clone(whole.get(), &raw), RILL_OK);
+  const ModelPtr windowed(raw);
+  ASSERT_EQ(rill_model_window(raw, "S", 5, 2, 3), RILL_OK) << rill_last_error();
+  rill_audit_opts opts = {};
+  opts.size = sizeof(opts);
+  opts.seconds = 0.3;
+  rill_audit_report report = {};
+  report.size = sizeof(report);
+  EXPECT_EQ(rill_model_audit(whole.get(), windowed.get(), &opts, &report), RILL_OK)
+      << rill_last_error();
+  EXPECT_GT(report.lengths, 1);
+  EXPECT_GT(report.frames, 0);
+
+  const ModelPtr other = model_of(extreme_text("min"));
+  EXPECT_EQ(rill_model_audit(other.get(), windowed.get(), &opts, nullptr), RILL_E_STATE);
+  EXPECT_NE(std::string(rill_last_error()).find("differs"), std::string::npos)
+      << rill_last_error();
+}
+
 TEST(VerifyInCpp, ChecksAndInspects) {
   const std::string folder = std::string(kFolder) + "kws_gru/";
   Result<Model> model = Model::load(folder + "model.nnef.tgz");

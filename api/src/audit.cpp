@@ -4,6 +4,8 @@
 #include "api/src/guard.h"
 #include "api/src/model_handle.h"
 #include "api/src/progress.h"
+#include "audit/windows.h"
+#include "ops/built.h"
 
 #ifndef RILL_WITHOUT_AUDIT
 namespace {
@@ -71,6 +73,7 @@ rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
     rill::audit::Options options;
     if (opts && opts->seconds > 0) options.seconds = opts->seconds;
     if (opts) options.seed = opts->seed;
+    if constexpr (rill::ops::built("windows")) options.windows = rill::audit::run_windows;
     return run_audit(*whole, *pulsed, options, report);
   });
 #endif

@@ -129,6 +129,22 @@ public final class Model implements AutoCloseable {
     }
   }
 
+  /**
+   * Compute whole windows of {@code left + step + right} frames of a symbol, for models that cannot
+   * stream exactly. Each step gives the {@code step} frames in the middle; an output without the
+   * symbol gets a new first axis, with one row per step. The frames differ from the whole run's.
+   * Errors: RillException PULSE, STATE, SYMBOL.
+   */
+  public Model window(String symbol, long left, long step, long right) {
+    long model = handle.enter();
+    try {
+      Native.window(model, utf8(symbol), left, step, right);
+      return this;
+    } finally {
+      handle.leave();
+    }
+  }
+
   /** Feed an output of each step to an input of the next. */
   public Model feedback(String output, String input) {
     long model = handle.enter();

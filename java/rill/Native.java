@@ -29,6 +29,7 @@ final class Native {
   static native byte[] symbol(long model, int index);
   static native void setSymbol(long model, byte[] symbol, byte[] expression);
   static native void pulse(long model, byte[] symbol, byte[] pulse);
+  static native void window(long model, byte[] symbol, long left, long step, long right);
   static native void feedback(long model, byte[] output, byte[] input);
   static native void context(long model, byte[] input, long frames);
   static native int properties(long model);

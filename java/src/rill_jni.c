@@ -259,6 +259,14 @@ static void pulse(JNIEnv* env, jclass type, jlong model, jbyteArray name, jbyteA
   with_texts(env, rill_model_pulse, model, name, frames);
 }
 
+static void window(JNIEnv* env, jclass type, jlong model, jbyteArray name, jlong left, jlong step,
+                   jlong right) {
+  RILL_UNUSED(type);
+  char* symbol = text_of(env, name);
+  if (symbol) good(env, rill_model_window(model_of(model), symbol, left, step, right));
+  free(symbol);
+}
+
 static void feedback(JNIEnv* env, jclass type, jlong model, jbyteArray output, jbyteArray input) {
   RILL_UNUSED(type);
   with_texts(env, rill_model_feedback, model, output, input);
@@ -633,6 +641,7 @@ static const JNINativeMethod kMethods[] = {
     RILL_NATIVE("symbol", "(JI)[B", symbol),
     RILL_NATIVE("setSymbol", "(J[B[B)V", set_symbol),
     RILL_NATIVE("pulse", "(J[B[B)V", pulse),
+    RILL_NATIVE("window", "(J[BJJJ)V", window),
     RILL_NATIVE("feedback", "(J[B[B)V", feedback),
     RILL_NATIVE("context", "(J[BJ)V", context),
     RILL_NATIVE("properties", "(J)I", properties),

@@ -3,6 +3,7 @@ import java.io.RandomAccessFile;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
 import java.nio.ReadOnlyBufferException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -154,6 +155,74 @@ public final class RillTest {
         equal(found, want, "pushed");
         session.reset();
       }
+    }
+  }
+
+  /** y is x less the largest x of the window; peak, without a frame axis, is a row per window. */
+  static final String PEAK = "version 1.0;\nextension tract_registry tract_core;\n"
+      + "extension tract_symbol S;\ngraph network(x) -> (y, peak)\n{\n"
+      + "  x = tract_core_external(shape = [S], datum_type = 'f32');\n"
+      + "  most = max_reduce(x, axes = [0]);\n  y = x - most;\n"
+      + "  peak = squeeze(most, axes = [0]);\n}\n";
+
+  /** The largest of frames [begin, begin + count), where frames beyond the sound are zeros. */
+  static float largest(float[] sound, int begin, int count) {
+    float most = Float.NEGATIVE_INFINITY;
+    for (int i = begin; i < begin + count; ++i) {
+      most = Math.max(most, i < 0 || i >= sound.length ? 0 : sound[i]);
+    }
+    return most;
+  }
+
+  static void windows(int left, int step, int right) throws Exception {
+    float[] sound = new float[23];
+    for (int i = 0; i < sound.length; ++i) sound[i] = (i * 7 % 11) - 6;
+    ByteBuffer input = ByteBuffer.allocateDirect(4 * sound.length).order(ByteOrder.nativeOrder());
+    for (float sample : sound) input.putFloat(sample);
+    input.flip();
+    try (Model model = Model.load(PEAK.getBytes("UTF-8"));
+         Plan plan = model.window("S", left, step, right).prepare();
+         Session session = plan.open(100)) {
+      expect(plan.stream(0).inputPulse == step && plan.stream(0).delay == right, "delay");
+      session.push(0, input);
+      session.finish();
+      FloatBuffer y = pulled(session, 0, 64);
+      expect(y.remaining() == sound.length, y.remaining() + " frames");
+      int frames = left + step + right;
+      for (int i = 0; i < sound.length; ++i) {
+        float most = largest(sound, (i + right) / step * step - right - left, frames);
+        expect(y.get(i) == sound[i] - most, "frame " + i + ": " + y.get(i));
+      }
+      FloatBuffer peak = pulled(session, 1, 64);
+      expect(peak.remaining() == (sound.length + step - 1) / step, peak.remaining() + " rows");
+      for (int k = 0; k < peak.remaining(); ++k) {
+        float most = largest(sound, (k + 1) * step - frames, frames);
+        expect(peak.get(k) == most, "row " + k + ": " + peak.get(k));
+      }
+    }
+  }
+
+  static FloatBuffer pulled(Session session, int output, int most) {
+    ByteBuffer found = ByteBuffer.allocateDirect(4 * most).order(ByteOrder.nativeOrder());
+    long given;
+    while ((given = session.pull(output, found)) > 0) {
+      found.position(found.position() + (int) (4 * given));
+    }
+    found.flip();
+    return found.asFloatBuffer();
+  }
+
+  static void wrongWindows() throws Exception {
+    try (Model model = Model.load(PEAK.getBytes("UTF-8"))) {
+      RillException failure = refused(RillException.class, () -> model.pulse("S", 2));
+      expect(failure.hint.contains("--window"), failure.hint);
+      status(Status.PULSE, () -> model.window("S", 4, 0, 4));
+      status(Status.PULSE, () -> model.window("S", -1, 2, 4));
+      status(Status.SYMBOL, () -> model.window("Q", 4, 2, 4));
+      refused(NullPointerException.class, () -> model.window(null, 4, 2, 4));
+      model.window("S", 4, 2, 4);
+      status(Status.STATE, () -> model.window("S", 4, 2, 4));
+      status(Status.STATE, () -> model.pulse("S", 2));
     }
   }
 
@@ -548,6 +617,9 @@ public final class RillTest {
     for (int pulse : new int[] {2, 8, 50}) {
       test("stream of kws_gru by " + pulse, () -> streams("kws_gru", pulse));
     }
+    test("windows", () -> windows(5, 2, 3));
+    test("windows without context", () -> windows(0, 4, 0));
+    test("wrong windows", RillTest::wrongWindows);
     test("steps allocate nothing", RillTest::stepsAllocateNothing);
     test("closed handles", RillTest::closedHandles);
     test("wrong arguments", RillTest::wrongArguments);

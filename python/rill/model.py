@@ -170,13 +170,15 @@ class Model(Described):
         """
         return check(self, io, pulses, symbol, atol, rtol, strict, progress)
 
-    def audit(self, symbol: str = "S", pulse: Union[int, str] = "auto", *, seconds: float = 2.0,
+    def audit(self, symbol: str = "S", pulse: Union[int, str] = "auto", *,
+              window: Optional[Tuple[int, int, int]] = None, seconds: float = 2.0,
               seed: int = 0) -> Dict[str, int]:
         """Compare streams of noise with whole runs, in every mode, at the lengths that the model
-        itself names. Returns the counts of comparisons. Errors: NotReachedError if no stream in that
-        time was long enough to fill every window of frames; StateError if a frame differs or
-        nothing could be compared; PulseError."""
-        pulsed = self._open.pulsed(_text("symbol", symbol), _pulse(pulse))
+        itself names. With a ``window`` of left, step and right frames in place of the pulse, the
+        whole runs are those of each window. Returns the counts of comparisons. Errors:
+        NotReachedError if no stream in that time was long enough to fill every window of frames;
+        StateError if a frame differs or nothing could be compared; PulseError."""
+        pulsed = self._streaming(symbol, None if window and pulse == "auto" else pulse, window)
         return self._open.audit(pulsed, number("seconds", seconds), _whole("seed", seed) % (1 << 64))
 
     def inspect(self, symbol: str = "S", pulse: Union[int, str] = "auto",
@@ -215,15 +217,9 @@ class Model(Described):
         """
         handle, audited = self._open, None
         seconds = number("audit_seconds", audit_seconds)
-        if pulse is not None and window is not None:
-            raise ArgumentError("both a pulse and a window", hint="Give one of them")
         if pulse is not None or window is not None:
-            if window is None:
-                pulsed = handle.pulsed(_text("symbol", symbol), _pulse(pulse))
-            else:
-                left, step, right = (_whole("window", frames) for frames in window)
-                pulsed = handle.windowed(_text("symbol", symbol), left, step, right)
-            if seconds > 0 and window is None:
+            pulsed = self._streaming(symbol, pulse, window)
+            if seconds > 0:
                 try:
                     audited = handle.audit(pulsed, seconds, 0)
                 except NotReachedError as error:
@@ -284,6 +280,15 @@ class Model(Described):
             while len(self._plans) > _MOST_PLANS:
                 self._plans.popitem(last=False)
         return made
+
+    def _streaming(self, symbol: str, pulse: Optional[Union[int, str]],
+                   window: Optional[Tuple[int, int, int]]) -> _rill.Model:
+        if window is None:
+            return self._open.pulsed(_text("symbol", symbol), _pulse(pulse))
+        if pulse is not None:
+            raise ArgumentError("both a pulse and a window", hint="Give one of them")
+        left, step, right = (_whole("window", frames) for frames in window)
+        return self._open.windowed(_text("symbol", symbol), left, step, right)
 
     def _whole_plan(self, handle: _rill.Model,
                     shapes: Tuple[Tuple[int, ...], ...]) -> Tuple["Model", _rill.Plan]:

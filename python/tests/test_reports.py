@@ -151,6 +151,43 @@ def test_checks_find_what_is_wrong(model):
         model.check(FOLDER / "README.md")
 
 
+PEAK = b"""version 1.0;
+extension tract_registry tract_core;
+extension tract_symbol S;
+graph network(x) -> (y, peak)
+{
+  x = tract_core_external(shape = [S], datum_type = 'f32');
+  most = max_reduce(x, axes = [0]);
+  y = x - most;
+  peak = squeeze(most, axes = [0]);
+}
+"""
+
+
+def test_windows_give_the_model_of_each_window(tmp_path):
+    model = rill.load(PEAK)
+    sound = np.random.default_rng(1).normal(size=23).astype(np.float32)
+    left, step, right = 5, 2, 3
+    frames = left + step + right
+
+    def largest(begin):
+        """The largest of a window, whose frames beyond the sound are zeros."""
+        return max(sound[i] if 0 <= i < len(sound) else 0 for i in range(begin, begin + frames))
+
+    y, peak = model.window("S", left, step, right).run(sound)
+    expected = [sound[i] - largest((i + right) // step * step - right - left)
+                for i in range(len(sound))]
+    np.testing.assert_array_equal(y, np.float32(expected))
+    rows = [largest((k + 1) * step - frames) for k in range((len(sound) + step - 1) // step)]
+    np.testing.assert_array_equal(peak, np.float32(rows))
+    told = model.audit(window=(left, step, right), seconds=0.3)
+    assert told["frames"] > 0 and told["streams"] > 0
+    report = model.compile(tmp_path / "peak.rill", window=(left, step, right), audit_seconds=0.3)
+    assert report.audit["frames"] > 0
+    with pytest.raises(rill.ArgumentError):
+        model.audit("S", 2, window=(left, step, right))
+
+
 def test_audits_compare_something(model):
     told = model.bind(B=1).audit("S", 8, seconds=0.3)
     assert told["frames"] > 0 and told["streams"] > 0 and told["refused"] == 0

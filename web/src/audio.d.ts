@@ -39,6 +39,8 @@ export interface RillEffectInfo {
 
 export interface NodeOptions {
   rate?: number; symbol?: string; pulse?: number | string;
+  /** LEFT, STEP and RIGHT of `Model.window`, in place of `pulse`. */
+  window?: [number, number, number];
   symbols?: Record<string, number | string>; output?: string;
   wasm?: Source;
 }

@@ -25,12 +25,13 @@ function addProcessor(context) {
 }
 
 /** Check a model before it is sent to the audio thread, and return the options of a processor. */
-async function prepared(context, bytes, { rate, symbol, pulse, symbols = {}, output, wasm }, needsRate) {
+async function prepared(context, bytes, { rate, symbol, pulse, window, symbols = {}, output, wasm },
+                        needsRate) {
   const plain = await unpacked(bytes);
   const module = await compile(wasm, plain);
   const model = await load(plain, { symbols, wasm: module });
   try {
-    const stream = openStream(model, symbol, pulse);
+    const stream = openStream(model, { symbol, pulse, window });
     const elements = stream.direct(false).elements;
     const inputs = stream.inputs.filter((io) => io.axis >= 0).length;
     stream.close();
@@ -39,8 +40,8 @@ async function prepared(context, bytes, { rate, symbol, pulse, symbols = {}, out
       throw misuse("this model has no property rill.sample_rate", "Pass {rate: 16000}, or its rate");
     }
     await addProcessor(context);
-    return { module, bytes: plain, symbols, symbol, pulse, rate: rate ?? Number(property ?? 16000), output, elements,
-             inputs };
+    return { module, bytes: plain, symbols, symbol, pulse, window, rate: rate ?? Number(property ?? 16000), output,
+             elements, inputs };
   } finally {
     model.close();
   }
@@ -116,7 +117,8 @@ export class RillNode extends ModelNode {
   /** Make a node in one line: `await RillNode.create(context, bytes, {rate: 16000})`.
    *  `rate`: samples per second of the model; by default its property rill.sample_rate, else 16000. A
    *  compiled model without that property needs it.
-   *  `symbol`, `pulse`, `symbols`, `output`: as for `Model.pulse`; the first output by default. */
+   *  `symbol`, `pulse`, `symbols`, `output`: as for `Model.pulse`; the first output by default. `window`, of
+   *  three numbers, replaces `pulse`: as for `Model.window`. */
   static async create(context, bytes, options = {}) {
     const node = new RillNode(context, await prepared(context, bytes, options, false));
     node.info = await node.ready;
@@ -157,7 +159,8 @@ export class RillEffect extends ModelNode {
   /** Make an effect in one line: `await RillEffect.create(context, bytes, {rate: 16000})`.
    *  `rate`: samples per second of the model; needed unless the model has the property rill.sample_rate.
    *  `channels`: of the input and output, 1 or those of the model by default; a model of one channel runs on each.
-   *  `symbol`, `pulse`, `symbols`, `output`: as for `Model.pulse`; the first output by default. */
+   *  `symbol`, `pulse`, `symbols`, `output`: as for `Model.pulse`; the first output by default. `window`, of
+   *  three numbers, replaces `pulse`: as for `Model.window`. */
   static async create(context, bytes, options = {}) {
     const found = await prepared(context, bytes, options, true);
     const effect = new RillEffect(context, { ...found, channels: options.channels ?? found.elements });

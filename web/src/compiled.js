@@ -88,10 +88,16 @@ export class CompiledModel extends Model {
     return new CompiledModel(this.runtime, this.#calls().web_compiled_clone(this.handle));
   }
   pulse(symbol = "S", pulse = "auto") {
-    const flags = `--pulse ${symbol}=${pulse}`;
-    if (this.pulsed === 0) throw settled("pulse", "the model was compiled whole", flags);
-    throw settled("pulse", `the model was compiled for steps of ${this.pulsed} frames`, flags,
-                  "Call stream()");
+    throw this.#compiled(`--pulse ${symbol}=${pulse}`);
+  }
+  window(symbol = "S", left = 0, step = 1, right = 0) {
+    throw this.#compiled(`--window ${symbol}=${left},${step},${right}`);
+  }
+  /** Make the error of a request for another kind of stream, which `flags` would compile. */
+  #compiled(flags) {
+    if (this.pulsed === 0) return settled("pulse", "the model was compiled whole", flags);
+    return settled("pulse", `the model was compiled for steps of ${this.pulsed} frames`, flags,
+                   "Call stream()");
   }
   feedback(ties) {
     const flags = Object.entries(ties).map(([output, input]) => `--feedback ${output}=${input}`);
@@ -126,9 +132,14 @@ export class CompiledModel extends Model {
   }
 }
 
-/** Open the stream of a compiled model, which refuses a request for a pulse; for other models as
- *  `Model.pulse`. */
-export function openStream(model, symbol, pulse, options) {
+/** Open the stream of a compiled model, which refuses a request for a pulse or a window; for other models
+ *  as `Model.window` if there is a `window` of three numbers, else as `Model.pulse`. */
+export function openStream(model, { symbol, pulse, window }, options) {
+  if (window !== undefined) {
+    if (pulse !== undefined) throw misuse("both a pulse and a window", "Give one of them");
+    const [left, step, right] = window;
+    return model.window(symbol, left, step, right, options);
+  }
   const asks = symbol !== undefined || pulse !== undefined;
   return model instanceof CompiledModel && !asks ? model.stream(options)
     : model.pulse(symbol, pulse, options);

@@ -1,6 +1,7 @@
 // Models: their symbols can be set, and streams can be opened.
 
 import { forgotten, runWhole, valuesFor } from "./run.js";
+import { misuse } from "./runtime.js";
 import { Stream } from "./stream.js";
 
 /** A model as loaded from its file. */
@@ -55,6 +56,22 @@ export class Model {
     const pulsed = this.#changed({ [symbol]: pulse }, (copy, name, value) =>
       this.runtime.with([name, String(value)], (at, text) => calls.web_pulse(copy, at, text)));
     return pulsed.stream({ maxPush });
+  }
+
+  /** Open a stream that computes whole windows of `left + step + right` frames along a symbol, for layers
+   *  that read the whole stream. Each step returns the `step` frames in the middle, `right` frames late. An
+   *  output without the symbol gets a new first axis, with one row per step. The frames differ from those of
+   *  the whole run. `maxPush` and free symbols: as for `pulse`. */
+  window(symbol = "S", left = 0, step = 1, right = 0, { maxPush = 0 } = {}) {
+    for (const frames of [left, step, right]) {
+      if (!Number.isSafeInteger(frames)) {
+        throw misuse(`a window of ${left}, ${step}, ${right} frames: expected whole numbers`);
+      }
+    }
+    const { calls } = this.runtime;
+    const windowed = this.#changed({ [symbol]: null }, (copy, name) =>
+      this.runtime.with([name], (at) => calls.web_window(copy, at, left, step, right)));
+    return windowed.stream({ maxPush });
   }
 
   /** Open a stream of a model that already is one: saved pulsed, or with `feedback`. Free symbols

@@ -47,6 +47,11 @@ WEB_API int web_set_symbol(rill_model* model, const char* symbol, const char* va
 WEB_API int web_pulse(rill_model* model, const char* symbol, const char* pulse) {
   return rill_model_pulse(model, symbol, pulse);
 }
+WEB_API int web_window(rill_model* model, const char* symbol, double left, double step,
+                       double right) {
+  return rill_model_window(model, symbol, static_cast<int64_t>(left), static_cast<int64_t>(step),
+                           static_cast<int64_t>(right));
+}
 WEB_API int web_feedback(rill_model* model, const char* output, const char* input) {
   return rill_model_feedback(model, output, input);
 }

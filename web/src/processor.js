@@ -62,8 +62,8 @@ class ModelProcessor extends AudioWorkletProcessor {
 }
 
 class RillProcessor extends ModelProcessor {
-  start({ symbol, pulse, rate, output }) {
-    this.stream = openStream(this.model, symbol, pulse, { maxPush: 4 * kQuantum });
+  start({ symbol, pulse, window, rate, output }) {
+    this.stream = openStream(this.model, { symbol, pulse, window }, { maxPush: 4 * kQuantum });
     this.input = this.stream.direct(false);
     if (this.input.elements !== 1) {
       throw new Error(`the model takes ${this.input.elements} numbers a frame: expected samples`);
@@ -143,8 +143,8 @@ class RillProcessor extends ModelProcessor {
 }
 
 class RillEffectProcessor extends ModelProcessor {
-  start({ symbol, pulse, rate, output, channels }) {
-    this.effect = new Effect(() => openStream(this.model, symbol, pulse), {
+  start({ symbol, pulse, window, rate, output, channels }) {
+    this.effect = new Effect(() => openStream(this.model, { symbol, pulse, window }), {
       deviceRate: sampleRate, modelRate: rate, channels, block: kQuantum, output,
     });
     const [run] = this.effect.runs;

@@ -42,6 +42,8 @@ export class Model {
   feedback(ties: Record<string, string>): Model;
   context(frames: Record<string, number>): Model;
   pulse(symbol?: string, pulse?: number | string, options?: { maxPush?: number }): Stream;
+  window(symbol?: string, left?: number, step?: number, right?: number,
+         options?: { maxPush?: number }): Stream;
   stream(options?: { maxPush?: number }): Stream;
   run(inputs: Elements | Record<string, Elements | Tensor>): Record<string, Tensor>;
   /** Free the model; a second call does nothing. Streams of it stay usable. */
@@ -49,7 +51,7 @@ export class Model {
 }
 
 /** A model from `rill compile`, for one pulse or for whole runs. It refuses `with`, `pulse`,
- *  `feedback` and `context`. */
+ *  `window`, `feedback` and `context`. */
 export class CompiledModel extends Model {
   inspect(): ReturnType<Model["inspect"]> &
     { streams: StreamInfo[]; memory: Memory; nodes: { name: string; op: string }[] };

@@ -240,6 +240,8 @@ test("settings that the compilation fixed are refused, with the remedy", async (
   assert.ok(model.nodes.some(({ op }) => op === "STFT"));
   assert.ok(model.memory.weights > 100000);
   refuses(() => model.pulse("S", 160), /pulse: .*480 frames.*stream\(\).*rill compile .*S=160 --target wasm/);
+  refuses(() => model.window("S", 480, 160, 320),
+          /pulse: .*480 frames.*stream\(\).*rill compile .*--window S=480,160,320 --target wasm/);
   refuses(() => model.with({ B: 2 }), /symbol: .*B.*rill compile .*--set B=2/);
   refuses(() => model.feedback({ y: "x" }), /state: .*rill compile .*--feedback y=x/);
   refuses(() => model.context({ x: 4 }), /state: .*rill compile .*--context x=4/);

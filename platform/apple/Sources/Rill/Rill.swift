@@ -40,6 +40,12 @@ public final class Model {
         try RillError.check(rill_model_pulse(handle, symbol, frames))
     }
 
+    /// Compute whole windows of `left + step + right` frames per step, for models that cannot stream
+    /// exactly. Each step gives the `step` frames in the middle, which differ from the whole run's.
+    public func window(_ symbol: String, left: Int64, step: Int64, right: Int64) throws {
+        try RillError.check(rill_model_window(handle, symbol, left, step, right))
+    }
+
     public func prepare() throws -> Plan {
         var plan: OpaquePointer?
         try RillError.check(rill_prepare(handle, nil, &plan))
