@@ -95,14 +95,45 @@ std::vector<AxisTrack> Concat::axes(FactSpan in, FactSpan) const {
   return tracks;
 }
 
+namespace {
+
+/// The most leading elements that are compared with the formula of those that follow.
+constexpr int64_t kMostLeading = 16;
+
+/// Return the element of a list at a symbolic place: that of the last part, whose formula must give
+/// the elements of the parts before it as well, as for -1 joined to 0, 1, 2, ...
+std::optional<SizeRatio> continued_size(const SizeTrace& trace, int64_t before) {
+  constexpr char kPlace[] = "rill_joined_place";
+  const int last = trace.inputs() - 1;
+  const auto each = trace.in(last, Dim::symbol(kPlace));
+  if (!each || !each->is_whole() || before > kMostLeading) return std::nullopt;
+  int64_t place = -before;
+  for (int i = 0; i < last; ++i) {
+    const int64_t count = volume(trace.in_fact(i).shape).to_int().value_or(0);
+    for (int64_t at = 0; at < count; ++at, ++place) {
+      const auto own = trace.in(i, Dim(at));
+      const auto number = own && own->is_whole() ? own->number.to_int() : std::nullopt;
+      if (!number || each->number.eval({{kPlace, place}}) != number) return std::nullopt;
+    }
+  }
+  return trace.in(last, *trace.place() - Dim(before));
+}
+
+}  // namespace
+
 std::optional<SizeRatio> Concat::size(const SizeTrace& trace) const {
-  auto at = trace.place() ? trace.place()->to_int() : std::nullopt;
-  for (int i = 0; at && i < trace.inputs(); ++i) {
+  if (!trace.place()) return std::nullopt;
+  auto at = trace.place()->to_int();
+  int64_t before = 0;
+  for (int i = 0; i < trace.inputs(); ++i) {
     const Fact& part = trace.in_fact(i);
-    const auto count = volume(part.shape).to_int();
-    if (part.rank() != 1 || !count) return std::nullopt;
-    if (*at < *count) return trace.in(i, Dim(*at));
-    *at -= *count;
+    const Dim count = volume(part.shape);
+    if (!(count == part.dim(static_cast<int>(axis)))) return std::nullopt;
+    const auto number = count.to_int();
+    if (at && number && *at < *number) return trace.in(i, Dim(*at));
+    if (!number) return !at && i + 1 == trace.inputs() ? continued_size(trace, before) : std::nullopt;
+    before += *number;
+    if (at) *at -= *number;
   }
   return std::nullopt;
 }

@@ -5,13 +5,18 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
+#include "core/base/search.h"
+#include "core/tensor/uniform.h"
 #include "ops/array/axis_ops.h"
+#include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
+#include "ops/array/concat.h"
 #include "ops/array/elements.h"
 #include "ops/array/gather_step.h"
 #include "ops/array/gather_walk.h"
 #include "ops/array/indices.h"
+#include "ops/array/slice.h"
 #include "ops/built.h"
 
 namespace rill::ops {
@@ -223,11 +228,57 @@ std::vector<AxisTrack> GatherNd::axes(FactSpan in, FactSpan) const {
   return tracks;
 }
 
+namespace {
+
+/// Return whether all elements of a wire are 0.
+bool is_zero(const Graph& graph, OutletId wire) {
+  const Fact& fact = graph.fact(repeated_wire(graph, wire).value_or(wire));
+  return uniform_number(fact.konst) == 0.0;
+}
+
+}  // namespace
+
+/// An axis at which all indices are 0 is read at its first place alone.
+Status GatherNd::drop_zeros(Rewrite& rewrite) const {
+  const Graph& graph = rewrite.old_graph();
+  const auto* joined = rewrite.producer_as<Concat>(1);
+  const int last = rewrite.in(1).rank() - 1;
+  if (!joined || joined->axis != last) return {};
+  const Node& join = rewrite.producer(1);
+  const auto zero = find_if(join.inputs, [&](OutletId part) {
+    return graph.fact(part).dim(last) == Dim(1) && is_zero(graph, part);
+  });
+  const auto each = [&](OutletId part) { return graph.fact(part).dim(last) == Dim(1); };
+  if (zero == join.inputs.end() || join.inputs.size() < 2 || !all_of(join.inputs, each)) return {};
+  const int64_t axis = zero - join.inputs.begin();
+  if (!rewrite.scope().proves_ge(rewrite.in(0).dim(static_cast<int>(axis)), Dim(1))) return {};
+  const std::string& name = rewrite.node().name;
+  OutletId data = rewrite.mapped(rewrite.input(0));
+  std::vector<OutletId> places;
+  for (const OutletId& part : join.inputs) {
+    if (&part != &*zero) places.push_back(rewrite.mapped(part));
+  }
+  RILL_ASSIGN(data, rewrite.wire1(str_cat(name, "_first"),
+                                  make_op<Slice>(axis, Dim(0), Dim(1)), {data}));
+  RILL_ASSIGN(data, rewrite.wire1(str_cat(name, "_row"), make_op<RmAxis>(axis), {data}));
+  OutletId indices = places[0];
+  if (places.size() > 1) {
+    RILL_ASSIGN(indices,
+                rewrite.wire1(str_cat(name, "_places"), make_op<Concat>(last), places));
+  }
+  return rewrite.replace_by(make_op<GatherNd>(0), {data, indices});
+}
+
 /// Indices with one axis gather along the first axis.
 Status GatherNd::declutter(Rewrite& rewrite) const {
   const Fact& indices = rewrite.in(1);
   const int last = indices.rank() - 1;
-  if (batch_dims > 0 || last < 0 || !(indices.dim(last) == Dim(1))) return {};
+  if (batch_dims > 0 || last < 0) return {};
+  if constexpr (built("axis_ops") && built("concat") && built("broadcast")) {
+    RILL_TRY(drop_zeros(rewrite));
+    if (rewrite.replacement()) return {};
+  }
+  if (!(indices.dim(last) == Dim(1))) return {};
   if constexpr (built("axis_ops")) {
     RILL_ASSIGN(const OutletId places,
                 rewrite.wire1(str_cat(rewrite.node().name, "_places"), make_op<RmAxis>(last),

@@ -38,6 +38,7 @@ class Gather final : public OpBase<Gather> {
   Status slice_places(Rewrite& rewrite) const;
   Status slice_windows(Rewrite& rewrite) const;
   Status slice_holds(Rewrite& rewrite) const;
+  Status move_axis_behind(Rewrite& rewrite) const;
 };
 
 /// Take, for each index, the element of the first input at the same place, except on `axis`, where
@@ -78,6 +79,9 @@ class GatherNd final : public OpBase<GatherNd> {
   Status declutter(Rewrite& rewrite) const override;
   OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
+
+ private:
+  Status drop_zeros(Rewrite& rewrite) const;
 };
 
 }  // namespace rill::ops

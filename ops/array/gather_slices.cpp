@@ -123,11 +123,29 @@ Status Gather::slice_places(Rewrite& rewrite) const {
   return rewrite.replace({out});
 }
 
+/// Add an axis of extent 1 to the rows rather than to their indices: indices of one axis may then be
+/// known to count up.
+Status Gather::move_axis_behind(Rewrite& rewrite) const {
+  const auto* added = rewrite.producer_as<AddAxis>(1);
+  const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
+  if (!added || extent.is_const() || is_quantised(rewrite.in(0).dtype)) return {};
+  const int64_t at = axis + added->axis;
+  RILL_ASSIGN(const OutletId rows,
+              rewrite.wire1(str_cat(rewrite.node().name, "_rows"), clone(),
+                            {rewrite.mapped(rewrite.input(0)),
+                             rewrite.mapped(rewrite.producer(1).inputs[0])}));
+  return rewrite.replace_by(make_op<AddAxis>(at), {rows});
+}
+
 /// Consecutive rows are a slice if the table is known to have them, or if indices are clamped to
 /// the first and last row: then it is a slice of the rows padded by repeats.
 Status Gather::declutter(Rewrite& rewrite) const {
   if (rewrite.in(0).konst) return {};
   if (rewrite.in(1).konst) return slice_places(rewrite);
+  if constexpr (built("axis_ops")) {
+    RILL_TRY(move_axis_behind(rewrite));
+    if (rewrite.replacement()) return {};
+  }
   if (rewrite.in(1).rank() == 2) return slice_windows(rewrite);
   if (rewrite.in(1).rank() != 1) return {};
   const auto run = index_run_of(rewrite.old_graph(), rewrite.input(1));

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "core/optim/optim.h"
 #include "ops/math/test_support.h"
 
 namespace rill::ops::test {
@@ -55,6 +56,33 @@ TEST(Gather, OfAnEmptyTableGivesZeros) {
       graph_of({{"x", "0, 3"}, {"i", "2", "i64"}}, "y = tract_core_gather(x, i, axis = 0);");
   const auto y = run(graph, {random_f32(1, {0, 3}), i64({2}, {0, -1})}).value();
   expect_same(y[0], f32({2, 3}, {0, 0, 0, 0, 0, 0}));
+}
+
+/// Rows of x [S, 3] at indices that `unsqueeze` and zeros in front of them surround.
+std::string positions_of(const std::string& zeros) {
+  return "r = tract_core_range(0, S, 1);"
+         " i = unsqueeze(r, axes = [1, 2]);"
+         " z = tract_core_broadcast(" + zeros + ", shape = [S, 1, 1]);"
+         " y = tract_core_gather_nd(unsqueeze(x, axes = [0]), concat([z, i], axis = 2));";
+}
+
+TEST(Gather, AtCountedPlacesOfAFirstRowStreams) {
+  const Graph graph =
+      graph_of({{"x", "S, 3"}}, positions_of("tract_core_cast([[[0]]], to = 'i64')"));
+  expect_streams(graph, 0, {1, 4}, {1, 9}, {0, 0});
+  const Tensor x = random_f32(3, {4, 3});
+  const auto y = run(declutter(graph).value(), {x});
+  ASSERT_TRUE(y.ok()) << y.error().to_string();
+  expect_same((*y)[0], x.reshaped({4, 1, 3}).value());
+}
+
+// An index out of range gives zeros.
+TEST(Gather, AtPlacesBehindTheFirstRowKeepsThem) {
+  const Graph graph =
+      graph_of({{"x", "S, 3"}}, positions_of("tract_core_cast([[[1]]], to = 'i64')"));
+  const auto y = run(declutter(graph).value(), {random_f32(3, {4, 3})});
+  ASSERT_TRUE(y.ok()) << y.error().to_string();
+  expect_same((*y)[0], f32({4, 1, 3}, std::vector<float>(12, 0.0F)));
 }
 
 TEST(Gather, OfChannelsStreams) {

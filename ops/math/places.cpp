@@ -1,6 +1,7 @@
 #include "ops/math/places.h"
 
 #include "ops/array/broadcast.h"
+#include "ops/array/index_run.h"
 #include "ops/array/spread.h"
 #include "ops/array/symbolic.h"
 #include "ops/array/walk.h"
@@ -79,8 +80,20 @@ class PlaceComparison {
       case BinaryKind::kGe: return proves(left, right, true);
       case BinaryKind::kGt: return proves(right, left, false);
       case BinaryKind::kLe: return proves(right, left, true);
+      case BinaryKind::kEq: return equal(left, right);
+      case BinaryKind::kNe: {
+        const auto same = equal(left, right);
+        return same ? std::optional(!*same) : std::nullopt;
+      }
       default: return std::nullopt;
     }
+  }
+
+  std::optional<bool> equal(const Dim& left, const Dim& right) const {
+    if (scope_.simplify(left - right) == Dim(0)) return true;
+    const bool apart =
+        scope_.proves_ge(left, right + Dim(1)) || scope_.proves_ge(right, left + Dim(1));
+    return apart ? std::optional(false) : std::nullopt;
   }
 
   const Graph& graph_;
@@ -166,12 +179,15 @@ Status drop_limit(BinaryKind kind, Rewrite& rewrite, int i) {
 }  // namespace
 
 Status compare_places(BinaryKind kind, Rewrite& rewrite) {
-  const bool ordered = is_comparison(kind) && kind != BinaryKind::kEq && kind != BinaryKind::kNe;
-  if (!ordered || rewrite.fusing() || !is_size(rewrite.in(0).dtype)) return {};
+  const DType dtype = rewrite.in(0).dtype;
+  const bool ordered = kind != BinaryKind::kEq && kind != BinaryKind::kNe;
+  const bool compares = is_comparison(kind) && (ordered || counts_rows(dtype));
+  if (!compares || rewrite.fusing() || !is_size(dtype)) return {};
   PlaceComparison comparison(rewrite.old_graph());
   if (const auto truth = comparison.decide(kind, rewrite.input(0), rewrite.input(1))) {
     return replace_by_repeated(rewrite, Tensor::scalar(*truth));
   }
+  if (!ordered) return {};
   for (const int i : {0, 1}) {
     RILL_TRY(drop_limit(kind, rewrite, i));
     if (rewrite.replacement()) return {};

@@ -50,6 +50,41 @@ TEST(Places, OfASingleElementAreNoPlacesOfOthers) {
   expect_same((*y)[0], typed(DType::kF32, {4}, {1, 0, 0, 0}));
 }
 
+/// The steps between neighbours of `first` joined to r.
+std::string steps_from(const std::string& first) {
+  const std::string all = "concat([" + first + ", r], axis = 0)";
+  const std::string cut = "), axes = [0], begin = [";
+  return "slice((" + all + cut + "1], end = [0]) - slice((" + all + cut + "0], end = [S])";
+}
+
+TEST(Places, ThatFollowEachOtherDifferByOneEverywhere) {
+  const std::string before = "slice(r, axes = [0], begin = [0], end = [1]) - 1";
+  for (const std::string& first : {before, std::string("tract_core_cast([-1], to = 'i64')")}) {
+    EXPECT_EQ(nodes_of("eq(" + steps_from(first) + ", 1)"), 2U) << first;
+    EXPECT_EQ(nodes_of("not(ne(" + steps_from(first) + ", 1))"), 2U) << first;
+  }
+  EXPECT_EQ(nodes_of("eq(r - r, 0)"), 2U);
+  EXPECT_EQ(nodes_of("ne(r + 1, r)"), 2U);
+}
+
+TEST(Places, ThatMayBeEqualStay) {
+  const std::string gap = steps_from("tract_core_cast([-3], to = 'i64')");
+  for (const std::string& mask : {"eq(" + gap + ", 1)", std::string("eq(r, 1)"),
+                                  std::string("ne(r, S - 1)"), std::string("eq(r * 2, r + 1)")}) {
+    EXPECT_GT(nodes_of(mask), 2U) << mask;
+    const Tensor x = random_f32(1, {2, 5});
+    const auto simple = run(declutter(masked(mask)).value(), {x});
+    const auto plain = run(masked(mask), {x});
+    ASSERT_TRUE(simple.ok() && plain.ok()) << mask;
+    expect_same((*simple)[0], (*plain)[0]);
+  }
+  const Tensor ones = typed(DType::kF32, {2, 3}, {1, 1, 1, 1, 1, 1});
+  const auto y = run(declutter(masked("eq(" + gap + ", 1)")).value(), {ones});
+  ASSERT_TRUE(y.ok());
+  EXPECT_EQ((*y)[0].values<float>()[0], 1.0F);
+  EXPECT_GT((*y)[0].values<float>()[1], 2.0F);
+}
+
 TEST(Places, ALimitBeyondThemIsDropped) {
   EXPECT_EQ(nodes_of("lt(r, min(r * 3 + 1, S))"), nodes_of("lt(r, r * 3 + 1)"));
   EXPECT_EQ(nodes_of("ge(r, max(r - 2, 0))"), nodes_of("ge(r, r - 2)"));
