@@ -1,4 +1,4 @@
-"""Exports of recipes: as ONNX by PyTorch, as NNEF by torch_to_nnef."""
+"""Exports of recipes: as ONNX by both exporters of PyTorch, as NNEF by torch_to_nnef."""
 
 import contextlib
 import importlib.util
@@ -11,7 +11,8 @@ import torch
 
 def exporters():
     """The exporters that are there."""
-    return ("onnx", "nnef") if importlib.util.find_spec("torch_to_nnef") else ("onnx",)
+    needs = {"nnef": "torch_to_nnef", "dynamo": "onnxscript"}
+    return ("onnx", *(door for door, package in needs.items() if importlib.util.find_spec(package)))
 
 
 def export(recipe, module, door, folder):
@@ -29,7 +30,7 @@ def export(recipe, module, door, folder):
     quiet.enter_context(warnings.catch_warnings())
     with quiet, torch.no_grad():
         warnings.simplefilter("ignore")
-        write = write_onnx if door == "onnx" else write_nnef
+        write = {"onnx": write_onnx, "nnef": write_nnef, "dynamo": write_dynamo}[door]
         return write(recipe, module, example, inputs, outputs, folder)
 
 
@@ -38,6 +39,16 @@ def write_onnx(recipe, module, example, inputs, outputs, folder):
     open_axes = {} if recipe.states is not None else {"x": {recipe.axis: "S"}}
     torch.onnx.export(module, example, path, input_names=inputs, output_names=outputs,
                       dynamic_axes=open_axes, opset_version=17, dynamo=False)
+    return path
+
+
+def write_dynamo(recipe, module, example, inputs, outputs, folder):
+    path = folder / "model.onnx"
+    shapes = None
+    if recipe.states is None:
+        shapes = ({recipe.axis: torch.export.Dim("S", min=recipe.lengths[0], max=4000)},)
+    torch.onnx.export(module, example, path, input_names=inputs, output_names=outputs, dynamic_shapes=shapes,
+                      opset_version=18, dynamo=True, verbose=False)
     return path
 
 

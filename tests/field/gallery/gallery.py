@@ -2,11 +2,11 @@
 
     python gallery.py PROGRAM [--only REGEX] [--part N/M] [--times] [--page FILE | --check FILE]
 
-Each recipe is exported as ONNX and as NNEF. At three lengths the whole run is compared with PyTorch, and
+Each recipe is exported as ONNX and as NNEF, or by PyTorch's newer exporter of ONNX (dynamo). At three lengths the whole run is compared with PyTorch, and
 streams of two pulses in every mode with the whole run. PyTorch also gives the least delay: later frames are
 replaced by others, and the outputs that change had to wait for them. The delay derived by hand, this one and
 rill's must agree. --page writes the table with times to a page; --check compares all of it except the times
-with the page. Without torch_to_nnef only the ONNX files are compared. Exit status 1 if anything differs; 77
+with the page. Without torch_to_nnef only the ONNX files are compared, without onnxscript none of dynamo. Exit status 1 if anything differs; 77
 without PyTorch and onnxruntime.
 """
 
@@ -38,7 +38,10 @@ import classifiers  # noqa: E402, F401
 import codecs_of_sound  # noqa: E402, F401
 import encoders  # noqa: E402, F401
 import enhancers  # noqa: E402, F401
+import more_encoders  # noqa: E402, F401
+import more_sound  # noqa: E402, F401
 import scans  # noqa: E402, F401
+import series  # noqa: E402, F401
 from oracle import Differs, apart, exact_outputs, least_delay, outputs_of  # noqa: E402
 from exports import export, exporters  # noqa: E402
 from page import check_page, write_page  # noqa: E402
@@ -149,7 +152,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--only", default="")
-    parser.add_argument("--door", help="onnx or nnef alone")
+    parser.add_argument("--door", help="onnx, nnef or dynamo alone")
     parser.add_argument("--part", default="0/1", help="N/M: every M-th recipe, from the N-th on")
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--page", type=Path)

@@ -7,9 +7,10 @@ from recipe import RECIPES
 BEGIN = """# Which models run
 
 `tests/field/gallery/gallery.py` writes this page, and checks it. Each model is a small one with random weights, of
-the layers that public models of its name have. PyTorch exports it as ONNX and torch_to_nnef as NNEF. At three
-lengths the whole run is compared with PyTorch, and streams with the whole run, bit for bit (within 1e-5 downstream of
-attention). Models with states as inputs are compared with a loop of PyTorch.
+the layers that public models of its name have. PyTorch exports it as ONNX, by its newer exporter (dynamo) where the
+other cannot, and torch_to_nnef as NNEF. At three lengths the whole run is compared with PyTorch, and streams with the
+whole run, bit for bit (within 1e-5 downstream of attention). Models with states as inputs are compared with a loop of
+PyTorch.
 
 - **Pulse**: frames of the input per step. A step model takes this number.
 - **Delay**: frames of the output. It is counted by hand, and PyTorch shows that no stream has less: later input
@@ -22,7 +23,7 @@ attention). Models with states as inputs are compared with a loop of PyTorch.
 """
 HEAD = "| Model | Pattern | Exports | Pulse | Delay | State | rill | onnxruntime | Stream |\n" \
        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
-DOORS = {"onnx": "ONNX", "nnef": "NNEF"}
+DOORS = {"onnx": "ONNX", "nnef": "NNEF", "dynamo": "ONNX by dynamo"}
 
 
 def outcome(row):
