@@ -7,11 +7,11 @@ import { openStream } from "../dist/compiled.js";
 import { Effect } from "../dist/effect.js";
 import { RillError, load } from "../dist/node.js";
 
-// y is x less the largest x of the window; peak, without a frame axis, is a row per window.
-const kPeak = new TextEncoder().encode(`version 1.0;
+/** y is x less the largest x of the window; peak, without a frame axis, is a row per window. */
+const peakOf = (outputs) => new TextEncoder().encode(`version 1.0;
 extension tract_registry tract_core;
 extension tract_symbol S;
-graph network(x) -> (y, peak)
+graph network(x) -> (${outputs})
 {
   x = tract_core_external(shape = [S], datum_type = 'f32');
   most = max_reduce(x, axes = [0]);
@@ -26,7 +26,7 @@ const largest = (sound, begin, count) => Math.max(
 const signal = (count) => Float32Array.from({ length: count }, (_, i) => ((i * 7) % 11) - 6);
 
 test("a step computes the model over its window", async () => {
-  const model = await load(kPeak);
+  const model = await load(peakOf("y, peak"));
   for (const [left, step, right] of [[5, 2, 3], [0, 4, 0], [0, 1, 7], [9, 3, 0]]) {
     const frames = left + step + right;
     const stream = model.window("S", left, step, right);
@@ -58,11 +58,11 @@ test("a step computes the model over its window", async () => {
 });
 
 test("an effect plays windows, RIGHT frames later", async () => {
-  const model = await load(kPeak);
+  const model = await load(peakOf("y"));
   const [left, step, right] = [40, 32, 24];
   const window = [left, step, right];
   const effect = new Effect(() => openStream(model, { window }),
-                            { deviceRate: 16000, modelRate: 16000, channels: 1, block: 32, output: "y" });
+                            { deviceRate: 16000, modelRate: 16000, channels: 1, block: 32 });
   assert.equal(effect.latency, right);
   const sound = signal(320);
   const out = new Float32Array(320);
