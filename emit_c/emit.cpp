@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "core/base/search.h"
 #include "core/exec/layout.h"
 #include "emit_c/math_text.h"
 #include "emit_c/text.h"
@@ -166,6 +167,7 @@ class Emitter {
     to_.arena_ = std::move(arena);
     RILL_TRY(write_steps());
     write_buffers();
+    RILL_TRY(write_lengths());
     return Source{with_prefix(header(), options_.name + "_"),
                   with_prefix(code(), options_.name + "_")};
   }
@@ -203,6 +205,29 @@ class Emitter {
       if (status.ok()) continue;
       return std::move(status).in_node(node.name.view(), node.op.view()).hint(kRemedy);
     }
+    return {};
+  }
+
+  /// Write the body of the function that tells the lengths of streams for which the model is
+  /// defined. A stream without frames has no output, unless a whole run of no frames would.
+  Status write_lengths() {
+    if (plan_.stream_symbol.empty()) return {};
+    int64_t most = std::min<int64_t>(plan_.longest, INT32_MAX);
+    const auto overflows = [&](const Extent& each) { return !each.at(most); };
+    while (most > 0 && any_of(plan_.asserted, overflows)) most /= 2;
+    const bool gives = any_of(plan_.outputs, [](const PlanIo& io) {
+      return io.stream.axis < 0 || io.stream.length.at(0).value_or(1) > 0;
+    });
+    const bool none = all_of(plan_.asserted, [&](const Extent& each) {
+      return each.at(0).value_or(-1) >= 0 || (!gives && each.at(1).value_or(-1) >= 0);
+    });
+    lengths_ = str_cat("  if (frames <= 0) return frames == 0", none ? "" : " && 0", ";\n");
+    if (most < INT32_MAX) lengths_ += str_cat("  if (frames > ", most, ") return 0;\n");
+    for (const Extent& each : plan_.asserted) {
+      RILL_ASSIGN(const std::string value, to_.extent_at(each, "(int64_t)frames"));
+      lengths_ += str_cat("  if (", value, " < 0) return 0;\n");
+    }
+    lengths_ += "  return 1;\n";
     return {};
   }
 
@@ -369,11 +394,16 @@ class Emitter {
     if (members.empty()) members = "  char none;\n";
     out += "typedef struct {\n" + members + "} @state;\n\n";
     out += "/* Begin a stream. */\nvoid @reset(@state *state);\n";
+    if (!lengths_.empty()) {
+      out += "/* Return whether the model is defined for a stream of that many frames. */\n"
+             "int @suits(int32_t frames);\n";
+    }
     if (to_.uses_end_) {
-      out += str_cat(
-          "/* Announce the frames of the whole stream, at most 2147483647, before the step "
-          "with its last\n * ones; further steps output the late frames. */\n",
-          "void @end(@state *state, int32_t frames);\n");
+      out +=
+          "/* Announce the frames of the whole stream before the step with its last ones; further "
+          "steps output\n * the late frames. Return 0, without effect, if no stream of that many "
+          "frames suits the model. */\n"
+          "int @end(@state *state, int32_t frames);\n";
     }
     out += "void @step(" + parameters(false) + ");\n\n";
     return out + "#if defined(__cplusplus)\n}\n#endif\n\n#endif\n";
@@ -385,7 +415,7 @@ class Emitter {
     const bool fused = options_.arithmetic.fused;
     const std::string sum = fused ? "fmaf(a, b, c)" : "a * b + c";
     out += str_cat("#define @FUSED ", fused ? 1 : 0, "\n");
-    std::string body = to_.functions_ + to_.lines_;
+    std::string body = to_.functions_ + to_.lines_ + lengths_;
     for (const MathPiece& each : math_pieces()) {
       if (to_.math_.contains(each.name)) body += each.text;
     }
@@ -407,8 +437,11 @@ class Emitter {
     out += to_.resets_;
     if (to_.uses_end_) out += "  s->end = -1;\n";
     out += "}\n\n";
+    if (!lengths_.empty()) out += "int @suits(int32_t frames) {\n" + lengths_ + "}\n\n";
     if (to_.uses_end_) {
-      out += "void @end(@state *state, int32_t frames) { state->end = frames; }\n\n";
+      const std::string suits = lengths_.empty() ? "frames >= 0" : "@suits(frames)";
+      out += "int @end(@state *state, int32_t frames) {\n  if (!(" + suits +
+             ")) return 0;\n  state->end = frames;\n  return 1;\n}\n\n";
     }
     out += "static @NOINLINE void @run(" + parameters(true) + ") {\n";
     if (!keeps) out += "  (void)s;\n";
@@ -453,6 +486,7 @@ class Emitter {
   StepWriter to_;
   std::vector<std::string> inputs_, outputs_;
   std::string rings_;
+  std::string lengths_;  ///< the body of `suits`
   int64_t arena_floats_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/search.h"
 #include "emit_c/math_text.h"
 #include "emit_c/text.h"
 
@@ -129,6 +130,12 @@ std::string StepWriter::position(int64_t frames) {
 
 Result<std::string> StepWriter::extent(const Extent& extent, int64_t unknown) {
   if (!extent.valid()) return str_cat("(int64_t)", unknown);
+  const auto is_symbol = [](const Extent::Part& part) { return part.what == Extent::Do::kSymbol; };
+  if (any_of(extent.parts(), is_symbol)) use_end();
+  return extent_at(extent, "@at_least(s->end, 0)");
+}
+
+Result<std::string> StepWriter::extent_at(const Extent& extent, std::string_view symbol) const {
   std::vector<std::string> stack;
   for (const Extent::Part& part : extent.parts()) {
     if (part.what == Extent::Do::kNumber) {
@@ -136,8 +143,7 @@ Result<std::string> StepWriter::extent(const Extent& extent, int64_t unknown) {
       continue;
     }
     if (part.what == Extent::Do::kSymbol) {
-      use_end();
-      stack.emplace_back("@at_least(s->end, 0)");
+      stack.emplace_back(symbol);
       continue;
     }
     if (part.what == Extent::Do::kDiv) {
@@ -160,8 +166,14 @@ Result<std::string> StepWriter::extent(const Extent& extent, int64_t unknown) {
       case Extent::Do::kMax:
         a = str_cat("@at_least(", a, ", ", b, ")");
         break;
+      case Extent::Do::kGe:
+        a = str_cat("(int64_t)(", a, " >= ", b, ")");
+        break;
+      case Extent::Do::kEq:
+        a = str_cat("(int64_t)(", a, " == ", b, ")");
+        break;
       default:
-        return fail(Code::kUnsupported, "the length of its stream compares lengths");
+        return fail(Code::kUnsupported, "the length of its stream broadcasts lengths");
     }
   }
   return stack.back();

@@ -58,8 +58,8 @@ Result<OutletId> Builder::pad_edges(OutletId wire, StreamFact* stream, const Edg
   RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
   RILL_ASSIGN(EdgePadded best, edge_padded({wire, *stream}, padding, pulse));
   const Source source = laid_source(wire, *stream);
-  // The frames repeated behind the end are the last ones, and in a short stream also those that
-  // nothing else reads. Edge padding can lay these out, and constant ones are known.
+  // Padding after the end repeats the last frames. In a short stream, nothing else may read these.
+  // Edge padding can lay them out, and constant ones are known.
   const int64_t repeats_unread = padding.after > 0 ? unread() - padding.before : 0;
   if (repeats_unread > 0 && source.kind != Source::Kind::kEdgePadded && !stream->pad_value) {
     const int64_t mirrored = padding.reflect ? padding.after : 0;

@@ -12,7 +12,8 @@ endif()
 foreach(name IN LISTS whole_library)
   rill_test(${name}_test SOURCES ${name}_test.cpp DEPENDS rill_test_bundles LABELS models)
 endforeach()
-rill_test(shapes_test SOURCES ${PROJECT_SOURCE_DIR}/api/src/shapes_test.cpp
+rill_test(shapes_test SOURCES ${PROJECT_SOURCE_DIR}/api/src/hints_test.cpp
+                               ${PROJECT_SOURCE_DIR}/api/src/shapes_test.cpp
           DEPENDS rill_test_bundles LABELS models)
 rill_test(stacks_test SOURCES stacks_test.cpp support/grown.cpp support/small_stack.cpp
           DEPENDS rill_test_runs LABELS models)

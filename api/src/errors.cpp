@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "api/src/hints.h"
 #include "core/base/printable.h"
 
 namespace rill::api {
@@ -89,6 +90,13 @@ void LastErrors::give_back(void* error) noexcept {
   to[write_printable(to.data(), to.size() - 1, from, lines)] = '\0';
 }
 
+/// Return an error in the terms of the C API.
+Error in_calls(Error error) {
+  error.message = hint_in_calls(error.message);
+  error.hint = hint_in_calls(error.hint);
+  return error;
+}
+
 void keep(const Error& error, LastError* to) {
   LastError& last = *to;
   last.code = static_cast<rill_status>(error.code);
@@ -121,8 +129,9 @@ RILL_NOT_IN_STEPS_BEGIN
 rill_status report(const Status& status) RILL_NONBLOCKING {
   if (status.ok()) return RILL_OK;
   if (LastError* const last = errors.take()) {
-    keep(status.error(), last);
-    put(last->text, status.error().to_string(), Lines::kKept);
+    const Error error = in_calls(status.error());
+    keep(error, last);
+    put(last->text, error.to_string(), Lines::kKept);
   }
   return static_cast<rill_status>(status.code());
 }

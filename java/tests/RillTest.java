@@ -215,7 +215,7 @@ public final class RillTest {
   static void wrongWindows() throws Exception {
     try (Model model = Model.load(PEAK.getBytes("UTF-8"))) {
       RillException failure = refused(RillException.class, () -> model.pulse("S", 2));
-      expect(failure.hint.contains("--window"), failure.hint);
+      expect(failure.hint.contains("rill_model_window"), failure.hint);
       status(Status.PULSE, () -> model.window("S", 4, 0, 4));
       status(Status.PULSE, () -> model.window("S", -1, 2, 4));
       status(Status.SYMBOL, () -> model.window("Q", 4, 2, 4));

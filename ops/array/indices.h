@@ -10,10 +10,10 @@ namespace rill::ops {
 /// range.
 int64_t index_at(const View& indices, int64_t offset) RILL_NONBLOCKING;
 
-/// Append what symbolic indices require to lie in [-extent, extent).
+/// Append the expressions that must be 0 or more for symbolic indices to lie in [-extent, extent).
 void demand_indices(const Fact& indices, const Dim& extent, std::vector<Dim>* non_negative);
 
-/// Fail if an index holds a symbol: what it selects is known once the symbol is bound.
+/// Fail if an index holds a symbol: its element is known once the symbol is bound.
 Status known_indices(const View& indices) RILL_NONBLOCKING;
 
 /// Fail unless the fact has an integer type and, for constants and a known extent, every index is

@@ -467,7 +467,7 @@ Result<Value> load_slice(LoadCtx& ctx) {
 /// asserts the result of comparisons in open ones.
 bool reads_as_it_is(const Slice& slice, const SymbolScope& scope, const Dim& extent) {
   const bool numbers = slice.begin.is_const() && slice.end.is_const();
-  if (is_open(slice.begin) || (extent.is_const() && !numbers)) return false;
+  if (is_open(slice.begin) || (numbers ? slice.open : extent.is_const())) return false;
   const Bounds read = bounds_of(scope, extent, slice.begin, slice.end);
   return read.begin == slice.begin && read.end == slice.end;
 }
@@ -478,7 +478,9 @@ Result<Value> load_dyn_slice(LoadCtx& ctx) {
   RILL_ASSIGN(const Dim end, ctx.dim("end"));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
-  return ctx.add_value(make_op<Slice>(axis, start, end), {x});
+  auto slice = draft_op<Slice>(axis, start, end);
+  slice->open = true;
+  return ctx.add_value(std::move(slice), {x});
 }
 
 constexpr NnefOp kOps[] = {

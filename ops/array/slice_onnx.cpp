@@ -96,7 +96,9 @@ bool ends_inside(const Dim& end, const Dim& extent) {
 /// Clamp the first or last frames of an axis that may be shorter. One frame is assumed to exist.
 void clamp(OnnxCtx& ctx, const Dim& extent, Dim* begin, Dim* end) {
   const SymbolScope& scope = ctx.graph().scope;
-  if (!ends_inside(*end, extent) && !scope.proves_ge(extent, *end) && ctx.clamps()) *end = min(*end, extent);
+  if (!ends_inside(*end, extent) && !scope.proves_ge(extent, *end) && ctx.clamps()) {
+    *end = min(*end, extent);
+  }
   const auto back = (extent - *begin).to_int();
   if (back && *back > 1 && !scope.proves_non_negative(*begin) && ctx.clamps()) {
     *begin = max(*begin, Dim(0));

@@ -30,19 +30,16 @@ _NAMES = {
     "rill_open_opts": "rill.load_plan",
 }
 _C_NAME = re.compile(r"\brill_[a-z_]+\b")
-#: Options of the program in hints, and the equivalent Python calls.
-_OPTIONS = tuple((re.compile(pattern), call) for pattern, call in (
-    (r"[,;] or (?:give )?the input's shape with -i\b", ""),
-    (r"; or accept that each pulse is its own future with --pulse-backward chunk", ""),
-    (r"--window (\w+)=(\d+),(\d+),(\d+)", r'model.window("\1", \2, \3, \4)'),
-    (r"--window (\w+)=LEFT,STEP,RIGHT", r'model.window("\1", left, step, right)'),
-    (r", or keep a wire as one with --output-node NAME", ""),
-    (r"Name it with --input-node too, or cut", "Cut"),
-    (r"--set (\w+)=(\d+)(?![\w*+/(-])", r"model.bind(\1=\2)"),
-    (r"--set (\w+)=([\w*+/()-]*[\w)])", r'model.bind(\1="\2")'),
-    (r"--assert '([^']*)'", r'rill.torch.export(..., assertions=["\1"])'),
-    (r"--constantize (\w+)=(\w+)", r'rill.load(..., constants={"\1": \2})'),
-    (r"`rill MODEL --pulse auto inspect`", 'model.inspect(pulse="auto")'),
+#: Calls and fields of the C interface in hints, and the equivalent Python calls.
+_CALLS = tuple((re.compile(pattern), call) for pattern, call in (
+    (r", or call rill_model_set_shapes\b", ""),
+    (r"rill_model_window\(model, ", "model.window("),
+    (r'rill_model_set_symbol\(model, "(\w+)", "(\d+)"\)', r"model.bind(\1=\2)"),
+    (r'rill_model_set_symbol\(model, "(\w+)", ("[^"]*")\)', r"model.bind(\1=\2)"),
+    (r"`extension tract_assert ([^`;]*);` in graph.nnef",
+     r'rill.torch.export(..., assertions=["\1"])'),
+    (r'rill_load_opts\.constants = "(\w+)=(\w+)"', r'rill.load(..., constants={"\1": \2})'),
+    (r"\brill_inspect lists", 'model.inspect(pulse="auto") lists'),
     (r"with --target for what runs here", 'with target="native"'),
 ))
 # The library's phrases for found and expected values.
@@ -236,7 +233,7 @@ def path_bytes(path: Any) -> bytes:
 
 
 def _named_here(text: str) -> str:
-    for pattern, call in _OPTIONS:
+    for pattern, call in _CALLS:
         text = pattern.sub(call, text)
     return _C_NAME.sub(lambda match: _NAMES.get(match.group(), match.group()), text)
 

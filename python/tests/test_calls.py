@@ -133,22 +133,20 @@ def test_messages_of_the_library_go_to_the_logger_rill(caplog, tmp_path):
 
 
 @pytest.mark.parametrize(("said", "here"), [
-    ("Set its symbols, as in --set S=16000, or give the input's shape with -i",
+    ('Set its symbols, as in rill_model_set_symbol(model, "S", "16000"), or call '
+     "rill_model_set_shapes",
      "Set its symbols, as in model.bind(S=16000)"),
-    ("Bind B before the pulse, as in --set B=1", "Bind B before the pulse, as in model.bind(B=1)"),
-    ("set symbols that are meant to be equal, as in --set P=2*Q",
+    ('Bind B before the pulse, as in rill_model_set_symbol(model, "B", "1")',
+     "Bind B before the pulse, as in model.bind(B=1)"),
+    ('set symbols that are meant to be equal, as in rill_model_set_symbol(model, "P", "2*Q")',
      'set symbols that are meant to be equal, as in model.bind(P="2*Q")'),
-    ("--window S=LEFT,STEP,RIGHT computes whole windows",
+    ('rill_model_window(model, "S", left, step, right) computes whole windows',
      'model.window("S", left, step, right) computes whole windows'),
-    ("As in --window S=40,8,16", 'As in model.window("S", 40, 8, 16)'),
-    ("Give the graph of graph.nnef a result, or keep a wire as one with --output-node NAME",
-     "Give the graph of graph.nnef a result"),
-    ("Give its value: --constantize NAME=VALUE for the input that it depends on",
+    ('As in rill_model_window(model, "S", 40, 8, 16)', 'As in model.window("S", 40, 8, 16)'),
+    ('Give its value: rill_load_opts.constants = "NAME=VALUE" for the input that it depends on',
      'Give its value: rill.load(..., constants={"NAME": VALUE}) for the input that it depends on'),
-    ("Assert it, as in --assert 'S >= 4', or set its symbols",
+    ("Assert it, as in `extension tract_assert S >= 4;` in graph.nnef, or set its symbols",
      'Assert it, as in rill.torch.export(..., assertions=["S >= 4"]), or set its symbols'),
-    ("Use a unidirectional layer; or accept that each pulse is its own future with "
-     "--pulse-backward chunk", "Use a unidirectional layer"),
     ("stream.push is rill_push", "stream.push is stream.push"),
 ])
 def test_hints_name_calls_of_python(said, here):

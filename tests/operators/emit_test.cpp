@@ -39,6 +39,7 @@ struct Model {
   size_t inputs = 0, outputs = 0;
   bool has_end = false;
   std::vector<Step> steps;
+  std::vector<bool> suits;  ///< by the frames of a stream
 };
 
 emit_c::Arithmetic arithmetic_here() { return ops::arithmetic_of(kernels::running_tier()); }
@@ -75,6 +76,19 @@ Floats of_view(const View& view) {
   return {data, data + view.volume()};
 }
 
+/// Return, for the first lengths, whether a stream of that many frames suits the plan.
+std::vector<bool> suiting_lengths(const Plan& plan) {
+  std::vector<bool> out;
+  if (plan.stream_symbol.empty()) return out;
+  auto session = Session::make({std::shared_ptr<void>(), &plan});
+  EXPECT_TRUE(session.ok());
+  constexpr int64_t kMost = 40;
+  for (int64_t frames = 0; frames < kMost; ++frames) {
+    out.push_back((*session)->check_length(frames).ok());
+  }
+  return out;
+}
+
 /// Run a plan for a few steps. If `ends`, the stream ends before the last ones.
 std::vector<Step> run_plan(const Plan& plan, bool ends) {
   auto session = Session::make({std::shared_ptr<void>(), &plan});
@@ -84,8 +98,11 @@ std::vector<Step> run_plan(const Plan& plan, bool ends) {
   for (int i = 0; i < kSteps; ++i) {
     Step step;
     if (i + 2 == kSteps && plan.stream_pulse > 0 && ends) {
-      step.end = plan.stream_pulse * i + 1;
-      (*session)->announce_end(step.end);
+      const int64_t end = plan.stream_pulse * i + 1;
+      if ((*session)->check_length(end).ok()) {
+        step.end = end;
+        (*session)->announce_end(end);
+      }
     }
     for (size_t k = 0; k < plan.inputs.size(); ++k) {
       const View view = (*session)->input(k);
@@ -131,15 +148,23 @@ void compare(const Model& model, void* library) {
   const auto find = [&](const char* what) { return dlsym(library, (model.name + what).c_str()); };
   const auto bytes = reinterpret_cast<unsigned long (*)()>(find("_bytes"));
   const auto reset = reinterpret_cast<void (*)(void*)>(find("_reset"));
-  const auto end = reinterpret_cast<void (*)(void*, int32_t)>(find("_end"));
+  const auto end = reinterpret_cast<int (*)(void*, int32_t)>(find("_end"));
+  const auto suits = reinterpret_cast<int (*)(int32_t)>(find("_suits"));
   const auto call = reinterpret_cast<void (*)(void*, const float**, float**)>(find("_call"));
   ASSERT_TRUE(bytes != nullptr && reset != nullptr && call != nullptr) << model.about;
+  ASSERT_EQ(suits != nullptr, !model.suits.empty()) << model.about;
+  for (size_t frames = 0; frames < model.suits.size(); ++frames) {
+    EXPECT_EQ(suits(static_cast<int32_t>(frames)) != 0, model.suits[frames])
+        << model.about << ": a stream of " << frames << " frames";
+  }
   std::vector<std::max_align_t> state(bytes() / sizeof(std::max_align_t) + 1);
   for (int again = 0; again < 2; ++again) {
     reset(state.data());
     for (size_t i = 0; i < model.steps.size(); ++i) {
       const Step& step = model.steps[i];
-      if (step.end >= 0 && end != nullptr) end(state.data(), static_cast<int32_t>(step.end));
+      if (step.end >= 0 && end != nullptr) {
+        ASSERT_EQ(end(state.data(), static_cast<int32_t>(step.end)), 1) << model.about;
+      }
       std::vector<const float*> in;
       std::vector<float*> out;
       std::vector<Floats> found;
@@ -234,6 +259,7 @@ class Emitted {
     model.has_end = source->header.find(options.name + "_end(") != std::string::npos;
     model.source = std::move(source).value();
     model.steps = run_plan(plan, model.has_end);
+    model.suits = suiting_lengths(plan);
     batches_.add(std::move(model));
     ++count_;
   }

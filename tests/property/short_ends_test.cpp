@@ -1,5 +1,5 @@
-// What streams shorter than the padding, tables or slices of a model give: the frames of the whole
-// run, or a refusal where the whole run has one.
+// Streams shorter than the padding, tables or slices of a model: they give the frames of the whole
+// run, or are refused as it is.
 
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ std::string padded(const std::string& wire, int64_t before, int64_t after,
                  ")], border = ", border, ")");
 }
 
-// A delay by frames in front, then a look-ahead by frames behind. The frames that the look-ahead
-// repeats are the last ones, which in a short stream are those in front.
+// A delay by frames before the first one, then a look-ahead by frames after the last one. In a short
+// stream, the look-ahead repeats frames of the delay.
 TEST(ShortEnds, OfADelayAndALookAhead) {
   int streamed = 0;
   for (const char* first : {"'replicate'", "'reflect'", "'constant'", "'constant', value = 5.0",
@@ -58,7 +58,8 @@ TEST(ShortEnds, OfADelayAndALookAhead) {
                     : padded("x", delay, 0, first);
             const std::string text = document(
                 "1, 1, S",
-                str_cat("  p = ", in_front, ";\n  s = slice(p, axes = [2], begin = [0], end = [S]);\n",
+                str_cat("  p = ", in_front,
+                        ";\n  s = slice(p, axes = [2], begin = [0], end = [S]);\n",
                         "  q = ", between, "(s);\n  r = ", padded("q", 0, ahead, second),
                         ";\n  y = slice(r, axes = [2], begin = [", ahead, "], end = [S + ", ahead,
                         "]);\n"));
@@ -78,8 +79,9 @@ TEST(ShortEnds, OfTablesAtTheLength) {
   for (const char* index : {"n", "n - 1", "0 - n", "min(n, 4)", "n - 3"}) {
     int streamed = 0;
     const std::string text = document(
-        "1, 1, S", str_cat("  n = slice(tract_core_shape_of(x), axes = [0], begin = [2], end = [3]);\n",
-                           "  t = ", table, ";\n  y = tract_core_gather(t, ", index, ", axis = 0);\n"));
+        "1, 1, S",
+        str_cat("  n = slice(tract_core_shape_of(x), axes = [0], begin = [2], end = [3]);\n  t = ",
+                table, ";\n  y = tract_core_gather(t, ", index, ", axis = 0);\n"));
     EXPECT_EQ(refused_lengths(text, 10, &streamed), 0) << text;
     EXPECT_GT(streamed, 5);
   }

@@ -50,7 +50,7 @@ test("a step computes the model over its window", async () => {
     }
     stream.close();
   }
-  assert.throws(() => model.pulse("S", 2), /--window S=LEFT,STEP,RIGHT/);
+  assert.throws(() => model.pulse("S", 2), /rill_model_window\(model, "S", left, step, right\)/);
   for (const wrong of [["S", 4, 0, 4], ["S", -1, 2, 4], ["Q", 4, 2, 4], ["S", 4, 1.5, 4], ["S", 4, NaN, 4]]) {
     assert.throws(() => model.window(...wrong), RillError, String(wrong));
   }

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill::pulse {
+
+/// Return whether a node gives a softmax over one axis.
+bool is_softmax(const Node& node, int axis);
+
+/// The axes of one input of a product that sums over the stream.
+struct ProductInput {
+  std::vector<int> kept;  ///< by axis of the output: the axis of the input; -1 if it has none
+  int summed = -1;
+};
+
+/// A product of matrices that sums frames over the stream, weighted by a softmax.
+struct WeighedProduct {
+  OutletId scores;
+  std::vector<OpPtr> moves;  ///< of whole frames of the weights; they suit the scores as well
+  OutletId frames;
+  ProductInput of_scores;
+  ProductInput of_frames;
+};
+
+/// Return such a product; nothing if a node is none.
+std::optional<WeighedProduct> weighed_product(const Graph& graph, const Node& node,
+                                              std::string_view symbol);
+
+}  // namespace rill::pulse
