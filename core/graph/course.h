@@ -71,6 +71,7 @@ struct Course {
   bool exclusive = false;  ///< of a running sum: without the element itself
   bool reverse = false;    ///< of a running sum: from the end backwards
   bool logarithm = false;  ///< of normalised scores
+  int bias = -1;           ///< of products: the input that is added to the sums, if any
   /// `eval` computes whole numbers of 64 bits as well, by the same function without wrapping.
   bool widens = false;
   /// A function per element is monotone where its argument is at least this or, if `mirrored`, at

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "core/base/search.h"
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/small.h"
-#include "core/tensor/uniform.h"
 #include "core/tensor/visit_number.h"
 #include "kernels/limited.h"
 #include "kernels/simd/mul_add.h"
@@ -14,10 +14,7 @@
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/array/pad.h"
-#include "ops/array/reshape.h"
 #include "ops/built.h"
-#include "ops/math/binary.h"
-#include "ops/nn/einsum.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/quant_conv.h"
 #include "ops/nn/window_product.h"
@@ -183,18 +180,54 @@ Status Conv::lower(Lowering& lowering) const {
   return lower_window_products(lowering, common, {std::move(product)});
 }
 
+namespace {
+
+/// Return whether filters of extent 1 mix channels, and nothing else.
+bool mixes_channels(const Window& window) {
+  const std::vector<int64_t> ones(window.kernel.size(), 1);
+  return window.kernel == ones && window.stride == ones && !window.padded();
+}
+
+/// Return whether two spatial axes grow with one symbol, as queries and keys do.
+bool has_frames_twice(const Fact& x) {
+  for (int axis = 2; axis < x.rank(); ++axis) {
+    std::vector<std::string> symbols;
+    x.dim(axis).collect_symbols(&symbols);
+    for (int other = axis + 1; other < x.rank(); ++other) {
+      const auto grows = [&](const std::string& symbol) { return x.dim(other).mentions(symbol); };
+      if (any_of(symbols, grows)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Course Conv::course() const {
+  if (!mixes_channels(window)) return {};
+  return {.form = Course::Form::kProducts, .bias = has_bias ? 2 : -1};
+}
+
 std::vector<AxisTrack> Conv::axes(FactSpan in, FactSpan) const {
-  std::vector<int> none(in.size(), -1);
-  none[0] = 0;
-  if (has_residual) none.back() = 0;
-  return {{none, {0}}};
+  std::vector<AxisTrack> tracks;
+  const auto track = [&](int axis) {
+    std::vector<int> from(in.size(), -1);
+    from[0] = axis;
+    if (has_residual) from.back() = axis;
+    tracks.push_back({std::move(from), {axis}});
+  };
+  track(0);
+  // A convolution over one axis of frames reads windows of them.
+  if (!mixes_channels(window) || !has_frames_twice(in[0])) return tracks;
+  for (int axis = 2; axis < in[0].rank(); ++axis) track(axis);
+  return tracks;
 }
 
 Status Conv::pulsify(PulseBuilder& b) const {
   for (int i = 1; i < b.inputs(); ++i) {
     if (b.stream(i)) return b.refuse("Use constant filters", "its filter or bias streams");
   }
-  if (!b.stream(0)) return Op::pulsify(b);
+  if (b.scores()) return Op::pulsify(b);
   const int axis = b.stream(0)->axis;
   if (axis == 0) return Op::pulsify(b);
   Conv pulsed = *this;
@@ -210,43 +243,7 @@ Status Conv::pulsify(PulseBuilder& b) const {
   return {};
 }
 
-namespace {
-
-/// Replace a convolution with filters of extent 1 over a queries-by-keys matrix, as in talking
-/// heads, by a matmul over the channels. Pulsing knows this matmul as a part of attention.
-Status mix_channels(const Conv& conv, Rewrite& rewrite) {
-  const Fact& x = rewrite.in(0);
-  const std::vector<int64_t> ones(2, 1);
-  const bool plain = conv.window.kernel == ones && conv.window.stride == ones &&
-                     conv.window.padding == decltype(conv.window.padding)(2) &&
-                     conv.groups == 1 && !conv.has_residual && !conv.clip && conv.slope == 1;
-  std::vector<std::string> symbols;
-  if (plain && x.dtype == DType::kF32) x.dim(2).collect_symbols(&symbols);
-  const bool square =
-      any_of(symbols, [&](const std::string& symbol) { return x.dim(3).mentions(symbol); });
-  if (!square) return {};
-  auto mixed = draft_op<EinSum>();
-  mixed->expr = "bcij,ocyx->boij";
-  const std::vector<OutletId> in = rewrite.mapped_inputs(rewrite.node());
-  const std::string& name = rewrite.node().name;
-  RILL_ASSIGN(OutletId out, rewrite.wire1(name, std::move(mixed), {in[0], in[1]}));
-  // Skip a bias of zeros: an addition would make weights of masked keys look nonzero.
-  if (conv.has_bias && uniform_number(rewrite.in(2).konst) != 0.0) {
-    std::vector<Dim> column = {Dim(1), rewrite.in(2).dim(0), Dim(1), Dim(1)};
-    RILL_ASSIGN(const OutletId bias,
-                rewrite.wire1(name, make_op<Reshape>(0, 1, std::move(column)), {in[2]}));
-    RILL_ASSIGN(out, rewrite.wire1(name, make_op<Binary>(BinaryKind::kAdd), {out, bias}));
-  }
-  return rewrite.replace({out});
-}
-
-}  // namespace
-
 Status Conv::declutter(Rewrite& rewrite) const {
-  if constexpr (built("einsum") && built("reshape") && built("binary")) {
-    RILL_TRY(mix_channels(*this, rewrite));
-    if (rewrite.replacement()) return {};
-  }
   Conv simpler = *this;
   if (resolve_same(&simpler.window, rewrite.in(0))) {
     return rewrite.replace_by(make_op<Conv>(simpler), rewrite.mapped_inputs(rewrite.node()));

@@ -30,6 +30,7 @@ struct Conv final : OpBase<Conv> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
+  Course course() const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;

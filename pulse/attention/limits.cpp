@@ -8,6 +8,7 @@
 #include "core/graph/course.h"
 #include "core/graph/walk.h"
 #include "core/positions/positions.h"
+#include "core/tensor/uniform.h"
 
 namespace rill::pulse {
 
@@ -172,6 +173,13 @@ class Collector {
 
   static bool is_product(const Op& op) { return op.course().is(Form::kProducts); }
 
+  /// Return whether a product adds a number other than 0 to its sums.
+  bool is_biased(const Node& node, const Course& product) const {
+    if (product.bias < 0) return false;
+    const TensorPtr& bias = graph_.fact(node.inputs[static_cast<size_t>(product.bias)]).konst;
+    return uniform_number(bias) != 0.0;
+  }
+
   static bool is_sum(const Course& course) {
     return course.is(Function::kAdd) || course.is(Function::kSub);
   }
@@ -211,8 +219,9 @@ class Collector {
       case Form::kCut:  // Heads that are picked or added up have no weight where none of them has.
         return true;
       case Form::kTriangle:
-      case Form::kProducts:
         return weights_;
+      case Form::kProducts:
+        return weights_ && !is_biased(node, course);
       case Form::kReduced:
         return weights_ && course.summed_axis();
       case Form::kPerElement:

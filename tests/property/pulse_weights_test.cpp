@@ -141,6 +141,30 @@ TEST(PulseWeights, WeightsMixedAcrossHeads) {
   expect_refused(heads(open, mixed), 4, "o", "Attention");
 }
 
+// A convolution of extent 1 mixes heads, all of them or by groups. Its bias would give weight to
+// hidden keys.
+TEST(PulseWeights, WeightsMixedByConvolutions) {
+  const auto conv = [](const std::string& x, const std::string& filter, const std::string& bias,
+                       int groups) {
+    return str_cat("conv(", x, ", ", filter, ", ", bias,
+                   ", border = 'constant', padding = [(0, 0), (0, 0)], stride = [1, 1], "
+                   "dilation = [1, 1], groups = ",
+                   groups, ")");
+  };
+  const std::string both = "[[[[0.3]], [[-0.7]]], [[[0.6]], [[0.2]]]]";
+  const std::string own = "[[[[0.3]]], [[[-0.7]]]]";
+  const std::string band = "  m = select((d >= 0) && (d <= 5), scores, hidden);\n";
+  const auto mixed = [&](const std::string& filter, const std::string& bias, int groups) {
+    return heads(band, "  w = " + conv("p", filter, bias, groups) + ";\n");
+  };
+  expect_streams(mixed(both, "0.0", 1), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+  expect_streams(mixed(own, "0.0", 2), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+  expect_refused(mixed(both, "[[0.5, 0.25]]", 1), 4, "o", "Attention");
+  const std::string before = "  b = " + conv("scores", own, "[[0.5, 0.25]]", 2) +
+                             ";\n  m = select((d >= 0) && (d <= 5), b, hidden);\n";
+  expect_streams(heads(before, "  w = p;\n"), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+}
+
 TEST(PulseWeights, MasksOfHeads) {
   const auto streams = [](const std::string& mask, int64_t delay) {
     SCOPED_TRACE(mask);
