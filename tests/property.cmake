@@ -35,8 +35,9 @@ rill_test(pulse_cases_test
                   property/pulse_cases_test.cpp property/pulse_chains_test.cpp
                   property/pulse_kept_test.cpp
                   property/pulse_resample_test.cpp property/pulse_state_test.cpp
-                  property/loop_sums_test.cpp property/pulse_weights_test.cpp property/short_ends_test.cpp
-                  property/pulse_keys_test.cpp property/refused_lengths_test.cpp
+                  property/loop_sums_test.cpp property/pulse_weights_test.cpp
+                  property/pulse_keys_test.cpp property/pulse_scores_test.cpp
+                  property/refused_lengths_test.cpp
                   property/short_streams_test.cpp
           DEPENDS rill_property LABELS property)
 rill_test(defects_test SOURCES property/defects_test.cpp property/pulse_cases.cpp

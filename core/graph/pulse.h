@@ -22,8 +22,8 @@ struct StreamFact {
   Dim dim;            ///< logical frames of the whole stream, an expression in the stream symbol
   int64_t delay = 0;  ///< frames of this wire
   TensorPtr pad_value;  ///< extent 1 on the axis, or rank 0; meaningful while delay < 0
-  /// The axes of a wire between the scores of attention and their use with the values. `axis` is one
-  /// of them.
+  /// The axes of a wire between the scores of attention and their use with the values; `axis` is
+  /// one of them.
   Square square = {};
 
   bool has_prefix() const { return delay < 0; }
@@ -96,9 +96,9 @@ struct PulsedOutput {
   std::variant<Still, Streams, Steady, AtEnd, Refused> what;
 };
 
-/// What rules need between the scores of attention and their use with the values. Wires there have
-/// queries, keys or distances of keys from queries on axes of their own, which are followed from the
-/// use up to the scores by `Op::axes` and `Op::course` before any rule runs.
+/// The services for rules between the scores of attention and their use with the values. Wires there
+/// have separate axes for queries, keys, and distances of keys from queries. `Op::axes` and
+/// `Op::course` have led from the use to these axes before any rule runs.
 class ScoresBuilder {
  public:
   /// Return the axes of output 0.
@@ -137,10 +137,10 @@ class PulseBuilder {
   virtual Result<int64_t> pulse_of(OutletId pulsed, int axis) const = 0;
   /// Replace the stream symbol by the pulse.
   Dim pulsed(const Dim& dim) const { return dim.substitute(symbol_, pulse_); }
-  /// Return the extents of output 0 with the stream symbol replaced, or with the queries and keys of
-  /// a pulse.
+  /// Return the extents of output 0 with the stream symbol replaced, or, among scores, those of a
+  /// pulse with its queries and keys.
   virtual std::vector<Dim> pulsed_shape() const;
-  /// Return what rules need between scores and their use; null elsewhere.
+  /// Return the services among scores; null elsewhere.
   virtual ScoresBuilder* scores() { return nullptr; }
   /// Return the frames per pulse of a wire of that length whose frames come from no input, such as
   /// positions or rows of a table. Errors: kPulse if pulses differ.

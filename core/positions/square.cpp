@@ -12,8 +12,8 @@ int axis_of_input(const std::vector<AxisTrack>& tracks, size_t input, int output
   return -2;
 }
 
-/// Return whether all frames of a wire lie on axes that are followed. A node that drops another one,
-/// such as a sum of positions, depends on the length of the stream.
+/// Return whether all frames of a wire lie on axes that are followed. A node that drops another
+/// one, such as a sum of positions, depends on the length of the stream.
 bool follows_frames(const Fact& fact, Square at, std::string_view symbol) {
   for (int axis = 0; axis < fact.rank(); ++axis) {
     if (!at.has(axis) && fact.dim(axis).mentions(symbol)) return false;

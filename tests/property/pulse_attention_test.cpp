@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 
-#include "pulse/attention/skew.h"
 #include "pulse/choice.h"
 #include "pulse/least_delay.h"
 #include "tests/property/pulse_cases.h"
@@ -170,26 +169,6 @@ TEST(PulseCases, TheLengthOfTheStreamAmongItsFrames) {
                  "length of the stream");
   const std::string last = "  m = select(column >= S - 1, scores, -infinity);\n";
   expect_refused(with_infinity(attention(last)), 4, "y", "");
-}
-
-// What a whole run computes from all positions is unknown before the end of the stream.
-TEST(PulseCases, NumbersFromAllPositionsAmongScores) {
-  const std::string before =
-      "  near = (row >= column) && (row - column <= 2);\n"
-      "  f = tract_core_cast(column, to = 'f32');\n"
-      "  w = select(near, 0.5, 0.1);\n"
-      "  t = [[[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]]];\n";
-  for (const char* factor :
-       {"sum_reduce(f, axes = [2])", "f / (max_reduce(f, axes = [2]) + 1.0)",
-        "w / sum_reduce(w, axes = [2])", "matmul(w, w)",
-        "slice(f, axes = [2], begin = [0], end = [1])",
-        "slice(f, axes = [2], begin = [S - 1], end = [S])",
-        "slice(t, axes = [2], begin = [S - 1], end = [S])"}) {
-    SCOPED_TRACE(factor);
-    const std::string mask =
-        str_cat(before, "  m = select(near, scores * (", factor, " + 1.0), -infinity);\n");
-    expect_refused(with_infinity(attention(mask)), 4, "node", "between scores and values");
-  }
 }
 
 TEST(PulseCases, AttentionToFormerFrames60) {
@@ -678,26 +657,6 @@ TEST(PulseCases, ShiftsOfFlatScoresAreRefused) {
       "  near = slice(back, axes = [1], begin = [0], end = [S]);\n"
       "  y = matmul(softmax(near, axes = [1]), x);\n");
   expect_refused(text, 4, "r_tract_core_range", "Range");
-}
-
-// NumPy: pad by one element in front, reshape, drop the first row or element, as in Transformer-XL.
-TEST(RelativeShift, GivesWhatPaddingAndReshapesGive) {
-  const auto shifted = [](std::vector<int64_t> shape, bool behind) {
-    auto op = draft_op<pulse::RelativeShift>();
-    op->behind = behind;
-    Tensor x = Tensor::zeros(DType::kF32, std::move(shape)).value();
-    std::iota(x.mutable_data<float>(), x.mutable_data<float>() + x.volume(), 1.0F);
-    Tensor y = Tensor::zeros(DType::kF32, {1, 3, 3}).value();
-    const View in[] = {x.view()};
-    const View out[] = {y.view()};
-    EvalCtx ctx;
-    ctx.in = in;
-    ctx.out = out;
-    EXPECT_TRUE(op->eval(ctx).ok());
-    return std::vector<float>(y.data<float>(), y.data<float>() + y.volume());
-  };
-  EXPECT_EQ(shifted({1, 3, 5}, false), (std::vector<float>{3, 4, 5, 7, 8, 9, 11, 12, 13}));
-  EXPECT_EQ(shifted({1, 3, 3}, true), (std::vector<float>{3, 0, 4, 5, 6, 0, 7, 8, 9}));
 }
 
 }  // namespace

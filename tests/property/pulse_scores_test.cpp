@@ -1,0 +1,66 @@
+// Operators between the scores of attention and their use with the values.
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "pulse/attention/skew.h"
+#include "tests/property/pulse_cases.h"
+
+namespace rill::test {
+namespace {
+
+/// Self-attention of x [1, S, 4] to each frame and the two before it, with scores times `factor`.
+std::string scaled(const std::string& factor) {
+  return document("1, S, 4",
+                  "  n = tract_core_range(0, S, 1);\n"
+                  "  row = unsqueeze(n, axes = [0, 2]);\n  column = unsqueeze(n, axes = [0, 1]);\n"
+                  "  near = (row >= column) && (row - column <= 2);\n"
+                  "  f = tract_core_cast(column, to = 'f32');\n"
+                  "  w = select(near, 0.5, 0.1);\n"
+                  "  t = [[[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]]];\n"
+                  "  scores = matmul(x * 0.7, x, transposeB = true);\n"
+                  "  m = select(near, scores * (" +
+                      factor +
+                      "), 0.0 - 1.0 / 0.0);\n"
+                      "  y = matmul(softmax(m, axes = [2]), x);\n");
+}
+
+// The whole run knows all positions; a stream knows them at its end only.
+TEST(Scores, TimesNumbersFromAllPositionsAreRefused) {
+  for (const char* factor :
+       {"sum_reduce(f, axes = [2])", "f / (max_reduce(f, axes = [2]) + 1.0)",
+        "w / sum_reduce(w, axes = [2])", "matmul(w, w)",
+        "slice(f, axes = [2], begin = [0], end = [1])",
+        "slice(f, axes = [2], begin = [S - 1], end = [S])",
+        "slice(t, axes = [2], begin = [S - 1], end = [S])"}) {
+    SCOPED_TRACE(factor);
+    expect_refused(scaled(factor), 4, "node", "between scores and values");
+  }
+  expect_streams(scaled("f * w"), {{1, 4}, 1, 1, 0, "S"}, 2e-6);
+}
+
+// NumPy: pad by one element in front, reshape, drop the first row or element, as in Transformer-XL.
+TEST(Scores, ShiftedByPaddingAndReshapes) {
+  const auto shifted = [](std::vector<int64_t> shape, bool behind) {
+    auto op = draft_op<pulse::RelativeShift>();
+    op->behind = behind;
+    Tensor x = Tensor::zeros(DType::kF32, std::move(shape)).value();
+    std::iota(x.mutable_data<float>(), x.mutable_data<float>() + x.volume(), 1.0F);
+    Tensor y = Tensor::zeros(DType::kF32, {1, 3, 3}).value();
+    const View in[] = {x.view()};
+    const View out[] = {y.view()};
+    EvalCtx ctx;
+    ctx.in = in;
+    ctx.out = out;
+    EXPECT_TRUE(op->eval(ctx).ok());
+    return std::vector<float>(y.data<float>(), y.data<float>() + y.volume());
+  };
+  EXPECT_EQ(shifted({1, 3, 5}, false), (std::vector<float>{3, 4, 5, 7, 8, 9, 11, 12, 13}));
+  EXPECT_EQ(shifted({1, 3, 3}, true), (std::vector<float>{3, 0, 4, 5, 6, 0, 7, 8, 9}));
+}
+
+}  // namespace
+}  // namespace rill::test
