@@ -149,7 +149,7 @@ std::string describe(const Outliers& outliers, const Tensor& got, const Toleranc
                      DType dtype) {
   const auto volume = static_cast<double>(got.volume());
   std::string text =
-      str_cat("Mismatch. First outlier: ", tolerance.name, " for ", dtype_name(dtype), ") at ",
+      str_cat("Mismatch. First outlier (", tolerance.name, " for ", dtype_name(dtype), ") at ",
               position(got, outliers.first), " ", outliers.first_values,
               ". Outliers: ", outliers.count, " / ", got.volume(), " = ");
   append_fixed(text, static_cast<double>(outliers.count) / volume, 5);

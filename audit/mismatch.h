@@ -25,7 +25,7 @@ std::string tolerance_names();
 Tolerance for_half(const Tolerance& tolerance);
 
 /// Compare a value to its reference. Return nothing if it is close enough, else the difference:
-/// "Shape mismatch [..] != [..]" or "Mismatch. First outlier: ...". Integers must be equal; against
+/// "Shape mismatch [..] != [..]" or "Mismatch. First outlier (...". Integers must be equal; against
 /// floats they are compared by value. `cast_floats`: a reference of another float type is converted
 /// first.
 std::optional<std::string> mismatch(const Tensor& expected, const Tensor& got,

@@ -20,14 +20,14 @@ Tensor integers(const std::vector<int64_t>& values) {
 const Tolerance kExact = *tolerance_named("exact");
 const Tolerance kClose = *tolerance_named("close");
 
-TEST(Mismatch, SaysTheFirstOutlierAsTractDoes) {
+TEST(Mismatch, NamesTheFirstOutlier) {
   // The values of tract's own message, two representable numbers apart at the first place.
   const Tensor expected = floats({1, 2, 1}, {-0.2934855F, 1.0F});
   const Tensor got = floats({1, 2, 1}, {-0.29348546F, 1.0F});
   const auto text = mismatch(expected, got, kExact, false);
   ASSERT_TRUE(text.has_value());
   EXPECT_EQ(*text,
-            "Mismatch. First outlier: Exact for F32) at [0, 0, 0] -0.2934855 != -0.29348546. "
+            "Mismatch. First outlier (Exact for F32) at [0, 0, 0] -0.2934855 != -0.29348546. "
             "Outliers: 1 / 2 = 0.50000 > 0.00000. Max ULP (F32): 1.");
 }
 

@@ -138,7 +138,8 @@ void print_failure(const NamedValue& value, const Tensor& reference, std::string
 }
 
 Result<Tally> tally_of(const CheckOptions& checks, std::span<const NamedValue> values,
-                       std::span<const NamedValue> references, std::string_view label) {
+                       std::span<const NamedValue> references, std::string_view label,
+                       const Log& log) {
   RILL_ASSIGN(const Tolerance tolerance, tolerance_of(checks));
   Tally tally;
   for (const NamedValue& value : values) {
@@ -152,7 +153,7 @@ Result<Tally> tally_of(const CheckOptions& checks, std::span<const NamedValue> v
     const auto wrong = mismatch(*reference, value.value, tolerance, true);
     if (!wrong) continue;
     ++tally.failed;
-    print_failure(value, *reference, label, *wrong);
+    print_failure(value, *reference, label, log.tract() ? worded_for_tract(*wrong) : *wrong);
   }
   return tally;
 }
@@ -206,7 +207,7 @@ Status compare_stage(const CommonOptions& common, const CompareOptions& options,
   }
   RILL_ASSIGN(const auto references, values_of(reference, subject.inputs.values));
   RILL_ASSIGN(const auto values, subject_values(options.cumulative, subject, references));
-  RILL_ASSIGN(const Tally tally, tally_of(options.checks, values, references, "reference"));
+  RILL_ASSIGN(const Tally tally, tally_of(options.checks, values, references, "reference", log));
   return tally.report(log);
 }
 
@@ -220,7 +221,7 @@ Status compare_npz(const CommonOptions& common, const CompareOptions& options, c
   }
   RILL_ASSIGN(const Subject subject, subject_of(common, log, model));
   RILL_ASSIGN(const auto values, subject_values(options.cumulative, subject, references));
-  RILL_ASSIGN(const Tally tally, tally_of(options.checks, values, references, "npz"));
+  RILL_ASSIGN(const Tally tally, tally_of(options.checks, values, references, "npz", log));
   return tally.report(log);
 }
 
@@ -230,7 +231,7 @@ Status compare_twice(const CommonOptions& common, const Log& log, const Model& m
   RILL_ASSIGN(const auto second, values_of(subject.graph, subject.inputs.values));
   CheckOptions exact;
   exact.approx = "exact";
-  RILL_ASSIGN(const Tally tally, tally_of(exact, second, first, "reference"));
+  RILL_ASSIGN(const Tally tally, tally_of(exact, second, first, "reference", log));
   return tally.report(log);
 }
 

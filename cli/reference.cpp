@@ -29,6 +29,7 @@ Result<Reference> Reference::read(const CommonOptions& common, const CheckOption
   out.asked_ = !checks.output_bundles.empty() || !checks.assert_outputs.empty();
   out.allow_missing_ = checks.allow_missing_outputs;
   out.cast_floats_ = common.values.allow_float_casts;
+  out.tract_ = common.flavor == Flavor::kTract;
   RILL_ASSIGN(out.tolerance_, reference_tolerance(common, checks));
   RILL_ASSIGN(out.bundle_, Bundle::read(checks.output_bundles));
   for (const std::string& text : checks.assert_outputs) {
@@ -45,7 +46,8 @@ Result<const Bundle::Item*> Reference::find(const std::string& label,
   const Bundle::Item* item = bundle_.find(label);
   if (item == nullptr) item = bundle_.find(node);
   if (item == nullptr && !allow_missing_) {
-    return fail(Code::kArg, "Missing reference output in bundle for ", label, " or ", node)
+    return fail(Code::kArg, "Missing reference output in bundle for ", label,
+                label == node ? "" : str_cat(" or ", node))
         .hint(str_cat("The bundle has ", bundle_.contents(),
                       "; --allow-missing-outputs skips this output"));
   }
@@ -55,7 +57,15 @@ Result<const Bundle::Item*> Reference::find(const std::string& label,
 Status Reference::check_output(size_t index, const Tensor& expected, const Tensor& got) const {
   const auto wrong = mismatch(expected, got, tolerance_, cast_floats_);
   if (!wrong) return {};
-  return fail(Code::kState, "Checking output ", index, ": ", *wrong);
+  return fail(Code::kState, "Checking output ", index, ": ",
+              tract_ ? worded_for_tract(*wrong) : *wrong);
+}
+
+std::string worded_for_tract(std::string mismatch) {
+  constexpr std::string_view kBegin = "First outlier (";
+  const size_t at = mismatch.find(kBegin);
+  if (at != std::string::npos) mismatch.replace(at + kBegin.size() - 2, 2, ": ");
+  return mismatch;
 }
 
 Status Reference::check(const Graph& graph, std::span<const Tensor> outputs, size_t turn,

@@ -37,7 +37,11 @@ class Reference {
   bool asked_ = false;
   bool allow_missing_ = false;
   bool cast_floats_ = false;
+  bool tract_ = false;
 };
+
+/// Word a mismatch as tract does, whose bracket has no first half, for programs that read its log.
+std::string worded_for_tract(std::string mismatch);
 
 /// Check the model against `--assert-output-count` and `--assert-output-fact`.
 Status check_output_facts(const CheckOptions& checks, const Graph& graph);

@@ -90,6 +90,7 @@ set(cases
   outputs_as_tensor_files
   outputs_of_a_pulsed_archive
   outputs_that_differ
+  outputs_that_differ_as_in_tract
   override_fact_of_a_computed_wire
   override_fact_widens
   padding_of_a_stream_counts
