@@ -182,16 +182,18 @@ Status Gather::pulsify(PulseBuilder& b) const {
       str_cat("it takes frames of streaming axis ", axis, " of ", b.in(0).to_string(), " at ");
   if (b.stream(1)) {
     const std::string way =
-        str_cat("Assert how long streams are, as in --assert '", b.symbol(),
-                " >= 400', if that puts all windows within them; or choose frames by slices");
+        str_cat("Choose frames by slices; or assert the least length at which all indices lie in "
+                "the stream, as in --assert '",
+                b.symbol(), " >= N' with a number for N");
     return b.refuse(way,
                     frames, "indices that stream, and are not known to count up within its frames");
   }
   if (b.in(1).konst) {
-    const std::string way = str_cat(
-        "Take them by a slice, as in x[:, a:b]; or assert how long streams are, as in "
-        "--assert '",
-        b.symbol(), " >= 8', if that decides which frames exist");
+    std::string way = "Take them by a slice, as in x[:, a:b]";
+    if (b.in(1).dtype == DType::kDim) {
+      way += str_cat("; or assert a length from which their sign follows, as in --assert '",
+                     b.symbol(), " >= N'");
+    }
     return b.refuse(way, frames, "indices that may count from either end, or are too many");
   }
   return b.refuse("Give the indices as constants, or take the frames in the app", frames,

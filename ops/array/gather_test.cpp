@@ -4,6 +4,7 @@
 
 #include "core/optim/optim.h"
 #include "ops/math/test_support.h"
+#include "pulse/pulse.h"
 
 namespace rill::ops::test {
 namespace {
@@ -157,6 +158,11 @@ TEST(Gather, OfWindowsThatMayLieOutsideIsRefused) {
       " i = unsqueeze(at, axes = [1]) + tract_core_cast([[0, 1]], to = 'i64');"
       " y = tract_core_gather(x, i, axis = 0);");
   expect_refused(graph, 4, "not known to count up");
+  pulse::Options options;
+  options.pulse = Dim(4);
+  const auto pulsed = pulse::pulsify(declutter(graph).value(), options);
+  EXPECT_NE(pulsed.error().hint.find("at which all indices lie in the stream"), std::string::npos)
+      << pulsed.error().to_string();
 }
 
 // Sums of bytes wrap at 256.

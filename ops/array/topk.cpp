@@ -5,6 +5,7 @@
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/array/indices.h"
+#include "ops/array/not_defined.h"
 
 namespace rill::ops {
 namespace {
@@ -32,7 +33,7 @@ class TopK final : public OpBase<TopK> {
     RILL_TRY(expect_inputs(in, 1));
     RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
     if (!is_number(in[0].dtype)) {
-      return fail(Code::kDType, "not defined for ", dtype_name(in[0].dtype), ": input ", in[0]);
+      return not_defined_for(in[0]);
     }
     const auto count = k.to_int();
     const auto spare = (in[0].dim(static_cast<int>(axis)) - k).to_int();

@@ -12,6 +12,7 @@
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
+#include "ops/array/not_defined.h"
 #include "ops/math/binary_step.h"
 #include "ops/math/dims.h"
 #include "ops/math/f16_operands.h"
@@ -136,7 +137,7 @@ Result<Facts> Binary::infer(FactSpan in) const {
     return fail(Code::kDType, "expected two inputs of one type, found ", a, " and ", b);
   }
   if (!supports(kind_of, a.dtype)) {
-    return fail(Code::kDType, "not defined for ", dtype_name(a.dtype), ": inputs ", a, " and ", b);
+    return not_defined_for(a, b);
   }
   RILL_CHECK(a.rank() == b.rank(), "expected two inputs of one rank, found ", a, " and ", b);
   Fact out{is_comparison(kind_of) ? DType::kBool : a.dtype, {}, {}, {}};

@@ -7,6 +7,7 @@
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
+#include "ops/array/not_defined.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 #include "ops/math/binary.h"
@@ -18,7 +19,7 @@ Result<Facts> CumSum::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
   if (!is_number(in[0].dtype)) {
-    return fail(Code::kDType, "not defined for ", dtype_name(in[0].dtype), ": input ", in[0]);
+    return not_defined_for(in[0]);
   }
   RILL_CHECK(skip >= 0, "skip ", skip, ": expected 0 or more");
   return one_fact(in[0].without_value());

@@ -12,6 +12,7 @@
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
+#include "ops/array/not_defined.h"
 #include "ops/math/binary.h"
 #include "ops/math/extreme.h"
 #include "ops/math/integers.h"
@@ -201,7 +202,7 @@ Status reduce_axes(std::span<const int64_t> axes, Fact* out) {
 Result<Facts> Reduce::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   if (!supports(kind_of, in[0].dtype)) {
-    return fail(Code::kDType, "not defined for ", dtype_name(in[0].dtype), ": input ", in[0]);
+    return not_defined_for(in[0]);
   }
   Fact out = in[0].without_value();
   if (is_arg(kind_of)) out = Fact::of(DType::kI64, out.shape);

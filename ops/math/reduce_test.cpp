@@ -44,6 +44,8 @@ TEST(Reduce, NamesWhatIsWrong) {
   expect_load_error(x, "y = sum_reduce(b, axes = [0]);", Code::kDType, "not defined for Bool");
   expect_load_error(x, "y = any_reduce(x, axes = [0]);", Code::kDType, "not defined for F32");
   expect_load_error(x, "y = max_reduce(S, axes = []);", Code::kDType, "not defined for TDim");
+  const auto sizes = load(x, "y = max_reduce(S, axes = []);");
+  EXPECT_NE(sizes.error().hint.find("the type of sizes"), std::string::npos);
 }
 
 TEST(Reduce, MultipliesDims) {

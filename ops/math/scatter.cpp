@@ -232,7 +232,7 @@ Status ScatterNd::pulsify(PulseBuilder& b) const {
     const std::string way = str_cat(
         "Write at slices that count up from a fixed frame, as in y[:, :, 1:] = u; or assert how "
         "long streams are, as in --assert '", b.symbol(),
-        " >= 8', where a slice ends at a fixed frame");
+        " >= N' with the fixed frame N at which a slice ends");
     return b.refuse(way, "it writes at places of a stream that are not slices within it");
   }
   return Op::pulsify(b);

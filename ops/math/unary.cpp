@@ -10,6 +10,7 @@
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
+#include "ops/array/not_defined.h"
 #include "ops/array/spread.h"
 #include "ops/math/binary.h"
 #include "ops/math/float_unary.h"
@@ -130,7 +131,7 @@ void Unary::all_fields(FieldVisitor& visitor) {
 Result<Facts> Unary::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   if (!supports(kind_of, in[0].dtype)) {
-    return fail(Code::kDType, "not defined for ", dtype_name(in[0].dtype), ": input ", in[0]);
+    return not_defined_for(in[0]);
   }
   Fact out = in[0].without_value();
   if (is_test(kind_of)) out = Fact::of(DType::kBool, out.shape);
