@@ -38,6 +38,7 @@ class Gather final : public OpBase<Gather> {
   Status slice_places(Rewrite& rewrite) const;
   Status slice_windows(Rewrite& rewrite) const;
   Status slice_holds(Rewrite& rewrite) const;
+  Status slice_clamped_holds(Rewrite& rewrite) const;
   Status move_axis_behind(Rewrite& rewrite) const;
 };
 

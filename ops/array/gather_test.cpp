@@ -1,5 +1,6 @@
 #include "ops/array/gather.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "core/optim/optim.h"
@@ -84,6 +85,49 @@ TEST(Gather, AtPlacesBehindTheFirstRowKeepsThem) {
   const auto y = run(declutter(graph).value(), {random_f32(3, {4, 3})});
   ASSERT_TRUE(y.ok()) << y.error().to_string();
   expect_same((*y)[0], f32({4, 1, 3}, std::vector<float>(12, 0.0F)));
+}
+
+/// Rows of x [S, 2] between which `times` places a row lie, as a linear interpolation reads them.
+Graph interpolated(int64_t times, const std::string& scale, bool after) {
+  return graph_of({{"x", "S, 2"}},
+                  str_cat("r = tract_core_cast(tract_core_range(0, ", times,
+                          " * S, 1), to = 'f32');"
+                          " at = max((r + 0.5) * ", scale, " - 0.5, 0.0);"
+                          " low = tract_core_cast(at, to = 'i64');"
+                          " last = tract_core_cast(S - 1, to = 'i64');"
+                          " y = tract_core_gather(x, ", after ? "min(low + 1, last)" : "low",
+                          ", axis = 0);"));
+}
+
+TEST(Gather, OfRowsBetweenWhichPlacesLieStreams) {
+  // The first place reads the row behind the first one.
+  expect_streams(interpolated(4, "0.25", false), 0, {1, 4}, {1, 2, 9}, {0, 0});
+  expect_streams(interpolated(4, "0.25", true), 0, {1, 4}, {1, 2, 9}, {4, 2});
+  expect_streams(interpolated(2, "0.5", true), 0, {1, 2}, {1, 2, 9}, {2, 1});
+  for (const int64_t times : {2, 4}) {
+    for (const bool after : {false, true}) {
+      for (const int64_t frames : {1, 2, 3, 6}) {
+        const Tensor x = random_f32(5, {frames, 2});
+        const auto graph = declutter(interpolated(times, times == 2 ? "0.5" : "0.25", after));
+        const auto y = run(graph.value(), {x});
+        ASSERT_TRUE(y.ok()) << y.error().to_string();
+        std::vector<float> want;
+        for (int64_t place = 0; place < times * frames; ++place) {
+          const auto low = static_cast<int64_t>(std::max(
+              (static_cast<double>(place) + 0.5) / static_cast<double>(times) - 0.5, 0.0));
+          const int64_t row = after ? std::min(low + 1, frames - 1) : low;
+          want.push_back(x.values<float>()[static_cast<size_t>(2 * row)]);
+          want.push_back(x.values<float>()[static_cast<size_t>(2 * row + 1)]);
+        }
+        expect_same((*y)[0], f32({times * frames, 2}, want));
+      }
+    }
+  }
+}
+
+// A third is no float, so that a place may round to the row before.
+TEST(Gather, OfRowsBetweenWhichRoundedPlacesLieIsRefused) {
+  expect_refused(interpolated(3, "0.33333334", false), 2, "not known to count up");
 }
 
 TEST(Gather, OfChannelsStreams) {

@@ -136,6 +136,16 @@ std::optional<SizeRatio> Unary::size(const SizeTrace& trace) const {
   }
 }
 
+namespace {
+
+/// Return the larger or the smaller one of two ratios.
+std::optional<SizeRatio> limited(BinaryKind kind, const SizeRatio& a, const SizeRatio& b) {
+  const auto number = combined(kind, Dim(b.divisor) * a.number, Dim(a.divisor) * b.number);
+  return number ? reduced(*number, a.divisor * b.divisor) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<SizeRatio> Binary::size(const SizeTrace& trace) const {
   const auto first = trace.in(0);
   if (!first) return std::nullopt;
@@ -146,6 +156,7 @@ std::optional<SizeRatio> Binary::size(const SizeTrace& trace) const {
                           kind_of == BinaryKind::kMul || kind_of == BinaryKind::kDiv;
   if (floats && arithmetic) return combined_floats(trace, kind_of, *first, *second);
   if (floats && kind_of == BinaryKind::kPow) return std::nullopt;
+  if (floats && is_limit(kind_of)) return limited(kind_of, *first, *second);
   if (!first->is_whole() || !second->is_whole()) return std::nullopt;
   const Dim by = trace.scope().simplify(second->number);
   const bool divides = kind_of == BinaryKind::kDiv || kind_of == BinaryKind::kFloorDiv;
