@@ -73,7 +73,8 @@ Result<Modes> Modes::make(const Graph& whole, const Graph& pulsed,
   if (pulse::window_of(pulsed)) {
     out.windows_ = options.windows;
     if (!out.windows_) {
-      return fail(Code::kPulse, "the graph computes whole windows, which this program does not audit");
+      return fail(Code::kPulse,
+                  "the graph computes whole windows, which this program does not audit");
     }
   }
   if (out.plan().stream_symbol.empty() || out.plan().inputs.size() != whole.inputs.size()) {

@@ -39,7 +39,8 @@ std::vector<Place> places() {
   return {{{node_of("Identity", {"n"}, {"i"})}, [](int64_t n) { return n; }},
           {{node_of("Sub", {"n", "one"}, {"i"})}, [](int64_t n) { return n - 1; }},
           {{node_of("Neg", {"n"}, {"i"})}, [](int64_t n) { return 20 - n; }},
-          {{node_of("Min", {"n", "seven"}, {"i"})}, [](int64_t n) { return std::min<int64_t>(n, 7); }}};
+          {{node_of("Min", {"n", "seven"}, {"i"})},
+           [](int64_t n) { return std::min<int64_t>(n, 7); }}};
 }
 
 TEST(Sizes, SelectFromATable) {
@@ -70,7 +71,8 @@ TEST(Sizes, EndSlicesWithinTheAxis) {
   const std::vector<std::pair<std::vector<Message>, int64_t (*)(int64_t)>> ends = {
       {{node_of("Mul", {"n", "seven"}, {"m"}), node_of("Min", {"m", "far"}, {"end"})},
        [](int64_t n) { return std::min<int64_t>(7 * n, 60); }},
-      {{node_of("Max", {"n", "seven"}, {"end"})}, [](int64_t n) { return std::max<int64_t>(n, 7); }},
+      {{node_of("Max", {"n", "seven"}, {"end"})},
+       [](int64_t n) { return std::max<int64_t>(n, 7); }},
       {{node_of("Mul", {"n", "n"}, {"end"})}, [](int64_t n) { return n * n; }},
       {{node_of("Sub", {"n", "seven"}, {"m"}), node_of("Max", {"m", "one"}, {"end"})},
        [](int64_t n) { return std::max<int64_t>(n - 7, 1); }}};

@@ -96,14 +96,14 @@ struct PulsedOutput {
   std::variant<Still, Streams, Steady, AtEnd, Refused> what;
 };
 
-/// The services for rules between the scores of attention and their use with the values. Wires there
-/// have separate axes for queries, keys, and distances of keys from queries. `Op::axes` and
+/// The services for rules between the scores of attention and their use with the values. Wires
+/// there have separate axes for queries, keys, and distances of keys from queries. `Op::axes` and
 /// `Op::course` have led from the use to these axes before any rule runs.
 class ScoresBuilder {
  public:
   /// Return the axes of output 0.
   virtual Square square() const = 0;
-  /// Give minus infinity to the scores of keys that are not of the stream.
+  /// Set the scores of keys outside of the stream to minus infinity.
   virtual Result<OutletId> hide_keys(OutletId scores) = 0;
   /// Keep the elements on one side of a diagonal of queries and keys; the others become 0.
   virtual Result<OutletId> keep_side(OutletId wire, const Dim& diagonal, bool upper) = 0;

@@ -5,7 +5,7 @@
 namespace rill {
 
 /// Where the two positions lie in a wire of frames against frames: queries down the rows, keys
-/// along the columns; or their distances, in front of a relative shift. -1 where the wire does not
+/// along the columns; or their distances, before a relative shift. -1 where the wire does not
 /// depend on that position.
 struct Square {
   int row = -1;

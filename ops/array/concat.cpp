@@ -131,7 +131,9 @@ std::optional<SizeRatio> Concat::size(const SizeTrace& trace) const {
     if (!(count == part.dim(static_cast<int>(axis)))) return std::nullopt;
     const auto number = count.to_int();
     if (at && number && *at < *number) return trace.in(i, Dim(*at));
-    if (!number) return !at && i + 1 == trace.inputs() ? continued_size(trace, before) : std::nullopt;
+    if (!number) {
+      return !at && i + 1 == trace.inputs() ? continued_size(trace, before) : std::nullopt;
+    }
     before += *number;
     if (at) *at -= *number;
   }

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/search.h"
 #include "core/exec/lowering.h"
+#include "core/graph/course.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
-#include "core/base/search.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
@@ -241,10 +242,10 @@ bool is_zero(const Graph& graph, OutletId wire) {
 /// An axis at which all indices are 0 is read at its first place alone.
 Status GatherNd::drop_zeros(Rewrite& rewrite) const {
   const Graph& graph = rewrite.old_graph();
-  const auto* joined = rewrite.producer_as<Concat>(1);
-  const int last = rewrite.in(1).rank() - 1;
-  if (!joined || joined->axis != last) return {};
   const Node& join = rewrite.producer(1);
+  const Course joined = join.op->course();
+  const int last = rewrite.in(1).rank() - 1;
+  if (!joined.is(Course::Form::kJoined) || joined.axis() != last) return {};
   const auto zero = find_if(join.inputs, [&](OutletId part) {
     return graph.fact(part).dim(last) == Dim(1) && is_zero(graph, part);
   });

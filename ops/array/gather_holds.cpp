@@ -148,7 +148,7 @@ Status Gather::slice_clamped_holds(Rewrite& rewrite) const {
     const SizeBounds beyond = bounds_of(scope, hold->row(count - Dim(1)) - (extent - Dim(1)));
     const auto past = beyond.greatest;
     if (!past || (!to_last && (*past > 0 || hold->low > 0))) return {};
-    // Rows behind the last one, so that there is one from `low` on at any length.
+    // Rows after the last one, so that row `low` exists at any length.
     const int64_t after = to_last ? std::max({*past, hold->low, int64_t{0}}) : 0;
     const int64_t longer = (hold->low - hold->first) * hold->times - hold->shift;
     const Dim rows = extent + Dim(after - hold->low);

@@ -123,8 +123,8 @@ Status Gather::slice_places(Rewrite& rewrite) const {
   return rewrite.replace({out});
 }
 
-/// Add an axis of extent 1 to the rows rather than to their indices: indices of one axis may then be
-/// known to count up.
+/// Add an axis of extent 1 to the rows rather than to their indices: indices of one axis may then
+/// be known to count up.
 Status Gather::move_axis_behind(Rewrite& rewrite) const {
   const auto* added = rewrite.producer_as<AddAxis>(1);
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));

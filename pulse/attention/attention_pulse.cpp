@@ -187,7 +187,7 @@ class Streamed {
   const Attention& op_;
   const Graph& body_;
   OutletId values_;
-  int64_t ready_ = 0;  ///< the pulse from which on all inputs that do not stream are valid
+  int64_t ready_ = 0;  ///< the first pulse at which all inputs that do not stream are valid
   Layout layout_;
   bool behind_ = false;         ///< a shift knows no keys that follow a query
   std::optional<Dim> nearest_;  ///< where the distance 0 lies among all of the whole

@@ -157,7 +157,7 @@ Result<std::vector<int64_t>> PulsedScores::distances(const Dim& start, int64_t s
   const auto origin = scope().simplify(zero).to_int();
   if (!origin) {
     return refuse("Count distances from the middle", "it has ", zero,
-                  " for the distance 0, which is no number");
+                  " for the distance 0, which is not a number");
   }
   std::vector<int64_t> out;
   for (int64_t i = 0; i < layout_.distances(); ++i) {

@@ -41,7 +41,7 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   Result<OutletId> values(const PlacedWire& wire);
   /// Return whether a node normalises over the keys.
   bool normalised() const { return normalised_; }
-  /// Give weight 0 to keys that are not of the stream.
+  /// Set the weights of keys outside of the stream to 0.
   Result<OutletId> drop_keys(OutletId weights, int column) { return hide(weights, column, true); }
 
   ScoresBuilder* scores() override { return this; }
@@ -124,7 +124,7 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   std::map<PlacedWire, PulsedWire> done_;
   bool normalised_ = false;
   bool of_values_ = false;  ///< the wires are values, not weights
-  // Of the node whose rule runs:
+  // These describe the node whose rule runs.
   Square at_;                    ///< the places in its output
   std::vector<Square> inner_;    ///< and in its inputs
   std::vector<OutletId> made_;   ///< its pulsed outputs

@@ -21,7 +21,7 @@ Result<Facts> RelativeShift::infer(FactSpan in) const {
 
 Course RelativeShift::course() const { return {.form = Course::Form::kShifted}; }
 
-/// The scores of a query are its row from some element on. Where only distances behind the query
+/// The scores of a query are its row without some first elements. If only distances to earlier keys
 /// exist, the chain continues with an element of padding, 0 here, and with the next row.
 Status RelativeShift::eval(EvalCtx& ctx) const {
   const View& x = ctx.in[0];

@@ -103,21 +103,6 @@ TEST(PulseCases, AttentionToFormerChunksAndFrames) {
   expect_journeys(text, {1, 2, 4, 6}, kTolerance);
 }
 
-// Frameworks look for packed sequences: where a position does not follow the one before, another
-// begins, and its queries do not see the keys of the others.
-TEST(PulseCases, AttentionWithinSequencesOfPositions) {
-  const std::string joined = "concat([slice(n, axes = [0], begin = [0], end = [1]) - 1, n], axis = 0)";
-  const std::string text = attention(
-      "  all = " + joined +
-      ";\n  step = slice(all, axes = [0], begin = [1], end = [0]) - slice(all, axes = [0], begin ="
-      " [0], end = [S]);\n  begins = tract_core_cast(ne(step, 1), to = 'i64');\n"
-      "  part = tract_core_cumsum(begins, axis = 0, exclusive = false, reverse = false);\n"
-      "  same = unsqueeze(part, axes = [0, 2]) == unsqueeze(part, axes = [0, 1]);\n"
-      "  seen = (row - column >= 0) && (row - column <= 3) && same;\n"
-      "  m = select(seen, scores, -infinity);\n");
-  expect_streams(with_infinity(text), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
-}
-
 // If one finite number hides all keys of a query, softmax weighs these keys equally.
 TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
   const auto apart = [](const std::string& seen, const std::string& fill) {

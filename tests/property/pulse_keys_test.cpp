@@ -30,6 +30,20 @@ std::string attention(const std::string& seen, const std::string& fill = "(0.0 -
                               "), axes = [2]);\n  y = matmul(w, x + 0.25);\n"));
 }
 
+// Frameworks look for packed sequences: where a position does not follow the one before, another
+// begins, and its queries do not see the keys of the others.
+TEST(Keys, OfTheSameSequenceOfPositions) {
+  const std::string text = of_positions(
+      "  all = concat([slice(n, axes = [0], begin = [0], end = [1]) - 1, n], axis = 0);\n"
+      "  step = slice(all, axes = [0], begin = [1], end = [0]) - slice(all, axes = [0], begin ="
+      " [0], end = [S]);\n  begins = tract_core_cast(ne(step, 1), to = 'i64');\n"
+      "  part = tract_core_cumsum(begins, axis = 0, exclusive = false, reverse = false);\n"
+      "  same = unsqueeze(part, axes = [0, 2]) == unsqueeze(part, axes = [0, 1]);\n"
+      "  w = softmax(select(apart >= 0 && apart <= 3 && same, s, 0.0 - 1.0 / 0.0), axes = [2]);\n"
+      "  y = matmul(w, x + 0.25);\n");
+  expect_streams(text, {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+}
+
 TEST(Sinks, StayInSight) {
   const auto expect = [](const std::string& seen, int64_t delay) {
     expect_streams(attention(seen), {{1, 3, 4, 16}, 1, 1, delay, "S"}, kTolerance);

@@ -42,7 +42,7 @@ TEST(Scores, TimesNumbersFromAllPositionsAreRefused) {
   expect_streams(scaled("f * w"), {{1, 4}, 1, 1, 0, "S"}, 2e-6);
 }
 
-// NumPy: pad by one element in front, reshape, drop the first row or element, as in Transformer-XL.
+// NumPy: prepend an element, reshape, drop the first row or element, as in Transformer-XL.
 TEST(Scores, ShiftedByPaddingAndReshapes) {
   const auto shifted = [](std::vector<int64_t> shape, bool behind) {
     auto op = draft_op<pulse::RelativeShift>();

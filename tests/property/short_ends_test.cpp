@@ -1,5 +1,5 @@
 // Streams shorter than the padding, tables or slices of a model: they give the frames of the whole
-// run, or are refused as it is.
+// run, or are refused like it.
 
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ std::string padded(const std::string& wire, int64_t before, int64_t after,
                  ")], border = ", border, ")");
 }
 
-// A delay by frames before the first one, then a look-ahead by frames after the last one. In a short
-// stream, the look-ahead repeats frames of the delay.
+// A delay by frames before the first one, then a look-ahead by frames after the last one. In a
+// short stream, the look-ahead repeats frames of the delay.
 TEST(ShortEnds, OfADelayAndALookAhead) {
   int streamed = 0;
   for (const char* first : {"'replicate'", "'reflect'", "'constant'", "'constant', value = 5.0",

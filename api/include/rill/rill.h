@@ -640,8 +640,7 @@ RILL_API rill_status rill_threads_wrap(const rill_pool* pool, rill_threads** thr
 RILL_API void rill_threads_free(rill_threads* threads);
 /** Let threads share the steps of a session; null: the calling thread alone, the default, also in
  *  clones. Allocates scratch memory for every thread, which rill_session_bytes counts.
- *  Real-time: no. A step with threads allocates nothing, but wakes sleeping threads by system calls
- *  and waits for them: not for audio callbacks. Errors: RILL_E_ARG, RILL_E_NOMEM. */
+ *  Real-time: no; steps wake threads by system calls. Errors: RILL_E_ARG, RILL_E_NOMEM. */
 RILL_API rill_status rill_session_set_threads(rill_session* session, const rill_threads* threads);
 /** @} */
 #ifdef __cplusplus

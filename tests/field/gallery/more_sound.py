@@ -206,7 +206,7 @@ class WaveUNet(nn.Module):
 
 
 class Align(nn.Module):
-    """DeepVQE's alignment: a softmax over delays of the far sound, and what it weighs."""
+    """DeepVQE's alignment: a softmax over delays of the far sound, and the sound that it weighs."""
 
     def __init__(self, size=4, delays=6):
         super().__init__()
