@@ -103,7 +103,7 @@ class ScoresBuilder {
  public:
   /// Return the axes of output 0.
   virtual Square square() const = 0;
-  /// Set the scores of keys outside of the stream to minus infinity.
+  /// Set the scores of keys that are not of the stream to minus infinity.
   virtual Result<OutletId> hide_keys(OutletId scores) = 0;
   /// Keep the elements on one side of a diagonal of queries and keys; the others become 0.
   virtual Result<OutletId> keep_side(OutletId wire, const Dim& diagonal, bool upper) = 0;

@@ -69,7 +69,7 @@ class Streamed {
       open.pop_back();
       if (!asked_.insert({{outlet, at}, 0}).second) continue;
       const Node& node = body_.node(outlet.node);
-      if (input_of(outlet) >= 0) continue;
+      if (input_of(body_, outlet) >= 0) continue;
       if (const auto* shift = node.op->as<RelativeShift>()) {
         behind_ |= shift->behind;
         const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
@@ -84,18 +84,11 @@ class Streamed {
     return {};
   }
 
-  int input_of(OutletId outlet) const {
-    for (size_t i = 0; i < body_.inputs.size(); ++i) {
-      if (body_.inputs[i] == outlet) return static_cast<int>(i);
-    }
-    return -1;
-  }
-
-  /// Align the keys to one delay, at which their end is known before later frames arrive.
+  /// Bring keys to one delay; their ends are known before what follows them goes by.
   Status gather_inputs() {
     for (const auto& [key, unused] : asked_) {
       const auto& [outlet, at] = key;
-      const int i = input_of(outlet);
+      const int i = input_of(body_, outlet);
       if (i < 0) continue;
       ready_ = std::max(ready_, b_.await(i));
       const auto stream = b_.stream(i);

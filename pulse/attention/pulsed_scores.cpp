@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/search.h"
 #include "core/graph/walk.h"
-#include "ops/array/cast.h"
 #include "ops/array/gather.h"
 #include "ops/array/reshape.h"
 #include "ops/math/binary.h"
@@ -39,6 +37,13 @@ Result<std::vector<Square>> followed_inputs(const PulseBuilder& b, const Graph& 
   return refuse_mixed(b, node);
 }
 
+int input_of(const Graph& body, OutletId outlet) {
+  for (size_t i = 0; i < body.inputs.size(); ++i) {
+    if (body.inputs[i] == outlet) return static_cast<int>(i);
+  }
+  return -1;
+}
+
 Result<OutletId> PulsedScores::values(const PlacedWire& wire) {
   of_values_ = true;
   return emit(wire);
@@ -64,10 +69,8 @@ Result<OutletId> PulsedScores::emit(const PlacedWire& wire) {
     PulsedWire out;
     RILL_ASSIGN(out.outlet, emit_one(next));
     const Square at = next.second;
-    for (const int axis : {at.distance, at.column, at.row}) {
-      if (axis < 0) continue;
-      out.stream = StreamFact{axis, whole_.fact(next.first).dim(axis), 0, nullptr, at};
-    }
+    const int axis = at.row >= 0 ? at.row : std::max(at.column, at.distance);
+    if (axis >= 0) out.stream = StreamFact{axis, whole_.fact(next.first).dim(axis), 0, nullptr, at};
     done_.emplace(next, std::move(out));
   }
   return done_.at(wire).outlet;
@@ -75,7 +78,7 @@ Result<OutletId> PulsedScores::emit(const PlacedWire& wire) {
 
 Result<OutletId> PulsedScores::emit_one(const PlacedWire& wire) {
   const Node& node = whole_.node(wire.first.node);
-  if (const int i = input_of(wire.first); i >= 0) return emit_input(i, wire);
+  if (const int i = input_of(whole_, wire.first); i >= 0) return emit_input(i, wire);
   if (const TensorPtr constant = constant_of(*node.op)) return around_.konst(node.name, *constant);
   return by_rule(wire);
 }
@@ -88,11 +91,6 @@ Result<OutletId> PulsedScores::by_rule(const PlacedWire& wire) {
   made_.assign(node.outputs.size(), {});
   RILL_TRY(node.op->pulsify(*this));
   return made_[static_cast<size_t>(wire.first.slot)];
-}
-
-int PulsedScores::input_of(OutletId outlet) const {
-  const auto found = std::find(whole_.inputs.begin(), whole_.inputs.end(), outlet);
-  return found == whole_.inputs.end() ? -1 : static_cast<int>(found - whole_.inputs.begin());
 }
 
 Result<OutletId> PulsedScores::emit_input(int i, const PlacedWire& wire) {
@@ -115,18 +113,12 @@ Result<OutletId> PulsedScores::emit_input(int i, const PlacedWire& wire) {
 }
 
 std::vector<Dim> PulsedScores::pulsed_shape() const {
-  const Fact& fact = out(0);
-  std::vector<Dim> shape;
-  for (int axis = 0; axis < fact.rank(); ++axis) {
-    if (axis == at_.row) {
-      shape.emplace_back(layout_.pulse);
-    } else if (axis == at_.column) {
-      shape.emplace_back(layout_.columns());
-    } else if (axis == at_.distance) {
-      shape.emplace_back(layout_.distances());
-    } else {
-      shape.push_back(pulsed(fact.dim(axis)));
-    }
+  std::vector<Dim> shape = PulseBuilder::pulsed_shape();
+  const std::pair<int, int64_t> extents[] = {{at_.row, layout_.pulse},
+                                             {at_.column, layout_.columns()},
+                                             {at_.distance, layout_.distances()}};
+  for (const auto& [axis, extent] : extents) {
+    if (axis >= 0) shape[static_cast<size_t>(axis)] = Dim(extent);
   }
   return shape;
 }
@@ -147,8 +139,8 @@ Result<OutletId> PulsedScores::positions(int64_t start, int64_t step, bool row) 
   return row ? out : layout_.first.number(around_, node().name, op, out);
 }
 
-/// Return a number for each distance, which is the same in every pulse.
-Result<std::vector<int64_t>> PulsedScores::distances(const Dim& start, int64_t step) {
+/// Distances are the same in every pulse.
+Result<OutletId> PulsedScores::count_distances(const Dim& start, int64_t step) {
   if (!nearest_) {
     return refuse("Take distances from a range or a table",
                   "it does not give the distances of keys from queries");
@@ -159,19 +151,21 @@ Result<std::vector<int64_t>> PulsedScores::distances(const Dim& start, int64_t s
     return refuse("Count distances from the middle", "it has ", zero,
                   " for the distance 0, which is not a number");
   }
-  std::vector<int64_t> out;
+  std::vector<int64_t> numbers;
   for (int64_t i = 0; i < layout_.distances(); ++i) {
-    out.push_back(*origin + step * (layout_.least_distance() + i));
+    numbers.push_back(*origin + step * (layout_.least_distance() + i));
   }
-  return out;
+  return numbers_of(numbers);
+}
+
+Result<OutletId> PulsedScores::numbers_of(const std::vector<int64_t>& numbers) {
+  RILL_ASSIGN(Tensor tensor, Tensor::of<int64_t>(
+                                 DType::kI64, {static_cast<int64_t>(numbers.size())}, numbers));
+  return konst("", std::move(tensor));
 }
 
 Result<OutletId> PulsedScores::count(int axis, const Dim& start, int64_t step) {
-  if (axis == at_.distance) {
-    RILL_ASSIGN(const std::vector<int64_t> numbers, distances(start, step));
-    RILL_ASSIGN(Tensor tensor, Tensor::of<int64_t>(DType::kI64, {layout_.distances()}, numbers));
-    return konst("", std::move(tensor));
-  }
+  if (axis == at_.distance) return count_distances(start, step);
   const auto first = start.to_int();
   if (!first) return refuse("Count from a fixed number", "it counts from ", start);
   return positions(*first, step, axis == at_.row);
@@ -181,25 +175,12 @@ Result<OutletId> PulsedScores::count(int axis, const Dim& start, int64_t step) {
 /// supports.
 Result<OutletId> PulsedScores::rows(int axis, const Dim& begin) {
   const OutletId table = wire(0);
-  const auto count = fact(table).dim(axis).to_int();
-  if (!count || *count < 1) return refuse("Use a table of fixed size", "its table has no rows");
-  OutletId numbers;
-  if (axis == at_.distance) {
-    RILL_ASSIGN(std::vector<int64_t> values, distances(begin, 1));
-    for (int64_t& value : values) value = std::clamp<int64_t>(value, 0, *count - 1);
-    RILL_ASSIGN(Tensor tensor, Tensor::of<int64_t>(DType::kI64, {layout_.distances()}, values));
-    RILL_ASSIGN(numbers, konst("", std::move(tensor)));
-    return add1(make_op<ops::Gather>(axis), {table, numbers});
-  }
-  const auto first = begin.to_int();
-  if (!first) {
-    return refuse("Cut the table from a fixed row on", "it takes rows from ", begin, " on");
-  }
-  RILL_ASSIGN(numbers, positions(*first, 1, axis == at_.row));
-  for (const auto& [kind, limit] : {std::pair{ops::BinaryKind::kMax, int64_t{0}},
-                                    std::pair{ops::BinaryKind::kMin, *count - 1}}) {
-    RILL_ASSIGN(Tensor bound, Tensor::of<int64_t>(DType::kI64, {1}, std::vector{limit}));
-    RILL_ASSIGN(const OutletId other, konst("", std::move(bound)));
+  const auto last = (fact(table).dim(axis) - Dim(1)).to_int();
+  if (!last || *last < 0) return refuse("Use a table of fixed size", "its table has no rows");
+  RILL_ASSIGN(OutletId numbers, count(axis, begin, 1));
+  for (const int64_t limit : {int64_t{0}, *last}) {
+    RILL_ASSIGN(const OutletId other, numbers_of({limit}));
+    const auto kind = limit == 0 ? ops::BinaryKind::kMax : ops::BinaryKind::kMin;
     RILL_ASSIGN(numbers, add1(make_op<ops::Binary>(kind), {numbers, other}));
   }
   return add1(make_op<ops::Gather>(axis), {table, numbers});
@@ -262,17 +243,6 @@ Result<std::vector<OutletId>> PulsedScores::add(std::string_view, OpPtr op, Wire
 
 Result<OutletId> PulsedScores::konst(std::string_view, Tensor value) {
   return around_.konst(node().name, std::move(value));
-}
-
-Result<PulseBuilder::Synced> PulsedScores::sync() {
-  Synced out;
-  for (int i = 0; i < inputs(); ++i) {
-    out.wires.push_back(wire(i));
-    if (out.first >= 0 || !stream(i)) continue;
-    out.first = i;
-    out.stream = *stream(i);
-  }
-  return out;
 }
 
 Status PulsedScores::give(int i, OutletId pulsed, PulsedOutput output) {

@@ -13,6 +13,9 @@ namespace rill::pulse {
 /// A wire of a body of attention, and where its frames lie for one of its readers.
 using PlacedWire = std::pair<OutletId, Square>;
 
+/// Return which input of a body a wire is; -1 if it is none.
+int input_of(const Graph& body, OutletId outlet);
+
 /// Return where the frames lie in the inputs of a node of a body. Errors: kPulse if it mixes them.
 Result<std::vector<Square>> followed_inputs(const PulseBuilder& b, const Graph& body,
                                             const Node& node, Square output);
@@ -41,7 +44,7 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   Result<OutletId> values(const PlacedWire& wire);
   /// Return whether a node normalises over the keys.
   bool normalised() const { return normalised_; }
-  /// Set the weights of keys outside of the stream to 0.
+  /// Set the weights of keys that are not of the stream to 0.
   Result<OutletId> drop_keys(OutletId weights, int column) { return hide(weights, column, true); }
 
   ScoresBuilder* scores() override { return this; }
@@ -51,7 +54,6 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op, WireList inputs) override;
   Result<OutletId> konst(std::string_view suffix, Tensor value) override;
   Status give(int i, OutletId pulsed, PulsedOutput output) override;
-  Result<Synced> sync() override;
   Result<int64_t> pulse_of(OutletId pulsed, int axis) const override {
     return around_.pulse_of(pulsed, axis);
   }
@@ -80,6 +82,7 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
     return around_.misfit(std::move(cause), frames, unit);
   }
   // Rules that need other frames than those at the same positions find none.
+  Result<Synced> sync() override { return mixed(); }
   Result<OutletId> delay(OutletId, const StreamFact&, int64_t, int64_t) override { return mixed(); }
   Result<OutletId> mask(OutletId, StreamFact*, bool, bool, const Tensor&) override {
     return mixed();
@@ -111,10 +114,10 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   Result<OutletId> emit_one(const PlacedWire& wire);
   Result<OutletId> emit_input(int i, const PlacedWire& wire);
   Result<OutletId> by_rule(const PlacedWire& wire);
-  int input_of(OutletId outlet) const;
   ops::PulseRange range(int64_t start, int64_t step, bool row) const;
   Result<OutletId> positions(int64_t start, int64_t step, bool row);
-  Result<std::vector<int64_t>> distances(const Dim& start, int64_t step);
+  Result<OutletId> count_distances(const Dim& start, int64_t step);
+  Result<OutletId> numbers_of(const std::vector<int64_t>& numbers);
   Result<OutletId> hide(OutletId scores, int column, bool weights);
 
   PulseBuilder& around_;
@@ -124,10 +127,10 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   std::map<PlacedWire, PulsedWire> done_;
   bool normalised_ = false;
   bool of_values_ = false;  ///< the wires are values, not weights
-  // These describe the node whose rule runs.
-  Square at_;                    ///< the places in its output
-  std::vector<Square> inner_;    ///< and in its inputs
-  std::vector<OutletId> made_;   ///< its pulsed outputs
+  // The node whose rule runs:
+  Square at_;                   ///< the axes of its output
+  std::vector<Square> inner_;   ///< and of its inputs
+  std::vector<OutletId> made_;  ///< its pulsed outputs
 };
 
 }  // namespace rill::pulse

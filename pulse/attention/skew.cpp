@@ -4,7 +4,6 @@
 #include <map>
 
 #include "core/graph/course.h"
-#include "ops/array/elements.h"
 #include "ops/array/pad.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
@@ -21,36 +20,37 @@ Result<Facts> RelativeShift::infer(FactSpan in) const {
 
 Course RelativeShift::course() const { return {.form = Course::Form::kShifted}; }
 
-/// The scores of a query are its row without some first elements. If only distances to earlier keys
-/// exist, the chain continues with an element of padding, 0 here, and with the next row.
+/// Row i of the output is row i of the input from element T - 1 - i on.
 Status RelativeShift::eval(EvalCtx& ctx) const {
-  const View& x = ctx.in[0];
-  const View& out = ctx.out[0];
-  View row = out;
-  View column = out;
-  row.stride = {};
-  column.stride = {};
-  row.stride[static_cast<size_t>(out.rank - 2)] = 1;
-  column.stride[static_cast<size_t>(out.rank - 1)] = 1;
-  const int64_t queries = out.extent(out.rank - 2);
-  const int64_t down = x.step(x.rank - 2);
-  const int64_t right = x.step(x.rank - 1);
-  View rows = x;
-  rows.shape[static_cast<size_t>(x.rank - 1)] = queries;
-  rows.stride[static_cast<size_t>(x.rank - 1)] = 0;
-  ops::visit_size(x.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    ops::for_each_element<4>(
-        {out, rows, row, column}, [&](const std::array<int64_t, 4>& at) {
-          const int64_t ahead = at[3] - at[2];
-          T* to = out.as<T>() + at[0];
-          if (!behind || ahead <= 0) {
-            *to = x.as<const T>()[at[1] + (queries - 1 + ahead) * right];
-          } else {
-            *to = ahead == 1 ? T{} : x.as<const T>()[at[1] + down + (ahead - 2) * right];
-          }
-        });
-  });
+  View from = ctx.in[0];
+  View to = ctx.out[0];
+  const auto rows = static_cast<size_t>(to.rank) - 2;
+  const int64_t queries = to.shape[rows];
+  const auto size = static_cast<int64_t>(dtype_size(from.dtype));
+  const auto begin_at = [&](View* view, int64_t element) {
+    view->data = view->as<std::byte>() + element * size;
+  };
+  begin_at(&from, (queries - 1) * from.stride[rows + 1]);
+  from.shape = to.shape;
+  from.stride[rows] -= from.stride[rows + 1];
+  if (!behind) {
+    copy_view(from, to);
+    return {};
+  }
+  // No distances lead to the keys that follow a query.
+  const int64_t zero = 0;
+  View none = to;
+  none.stride = {};
+  none.data = const_cast<int64_t*>(&zero);
+  copy_view(none, to);
+  const std::array<int64_t, 2> down = {from.stride[rows], to.stride[rows]};
+  from.shape[rows] = to.shape[rows] = 1;
+  for (int64_t query = 0; query < queries; ++query) {
+    from.shape[rows + 1] = to.shape[rows + 1] = query + 1;
+    copy_view(from, to);
+    begin_at(&from, down[0]);
+    begin_at(&to, down[1]);
+  }
   return {};
 }
 

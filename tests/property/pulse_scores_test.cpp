@@ -42,7 +42,8 @@ TEST(Scores, TimesNumbersFromAllPositionsAreRefused) {
   expect_streams(scaled("f * w"), {{1, 4}, 1, 1, 0, "S"}, 2e-6);
 }
 
-// NumPy: prepend an element, reshape, drop the first row or element, as in Transformer-XL.
+// NumPy: pad by one leading element, reshape, drop the first row, as in Transformer-XL; `tril`
+// where keys that follow a query have no scores.
 TEST(Scores, ShiftedByPaddingAndReshapes) {
   const auto shifted = [](std::vector<int64_t> shape, bool behind) {
     auto op = draft_op<pulse::RelativeShift>();
@@ -59,7 +60,7 @@ TEST(Scores, ShiftedByPaddingAndReshapes) {
     return std::vector<float>(y.data<float>(), y.data<float>() + y.volume());
   };
   EXPECT_EQ(shifted({1, 3, 5}, false), (std::vector<float>{3, 4, 5, 7, 8, 9, 11, 12, 13}));
-  EXPECT_EQ(shifted({1, 3, 3}, true), (std::vector<float>{3, 0, 4, 5, 6, 0, 7, 8, 9}));
+  EXPECT_EQ(shifted({1, 3, 3}, true), (std::vector<float>{3, 0, 0, 5, 6, 0, 7, 8, 9}));
 }
 
 }  // namespace
