@@ -10,7 +10,6 @@
 #include <span>
 #include <string_view>
 
-#include "api/src/hints.h"
 #include "core/base/printable.h"
 
 namespace rill::api {
@@ -90,10 +89,13 @@ void LastErrors::give_back(void* error) noexcept {
   to[write_printable(to.data(), to.size() - 1, from, lines)] = '\0';
 }
 
-/// Return an error in the terms of the C API.
-Error in_calls(Error error) {
-  error.message = hint_in_calls(error.message);
-  error.hint = hint_in_calls(error.hint);
+std::atomic<std::string (*)(std::string_view)> translation = nullptr;
+
+Error translated(Error error) {
+  if (const auto translate = translation.load()) {
+    error.message = translate(error.message);
+    error.hint = translate(error.hint);
+  }
   return error;
 }
 
@@ -124,12 +126,14 @@ static_assert(static_cast<int>(Code::kInternal) == RILL_E_INTERNAL);
 
 }  // namespace
 
+void translate_hints(std::string (*translate)(std::string_view hint)) { translation = translate; }
+
 RILL_NOT_IN_STEPS_BEGIN
 
 rill_status report(const Status& status) RILL_NONBLOCKING {
   if (status.ok()) return RILL_OK;
   if (LastError* const last = errors.take()) {
-    const Error error = in_calls(status.error());
+    const Error error = translated(status.error());
     keep(error, last);
     put(last->text, error.to_string(), Lines::kKept);
   }

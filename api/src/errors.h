@@ -1,11 +1,18 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "api/include/rill/rill.h"
 #include "core/base/printf_like.h"
 #include "core/base/refusal.h"
 #include "core/base/status.h"
 
 namespace rill::api {
+
+/// Translate the hints of later failures. The library of models does so; plans alone have no hint
+/// that names an option.
+void translate_hints(std::string (*translate)(std::string_view hint));
 
 /// Store a failure as the last one of this thread, and return its code.
 rill_status report(const Status& status) RILL_NONBLOCKING;

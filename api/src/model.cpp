@@ -8,6 +8,7 @@
 #include "api/src/change.h"
 #include "api/src/errors.h"
 #include "api/src/guard.h"
+#include "api/src/hints.h"
 #include "api/src/log.h"
 #include "api/src/lookup.h"
 #include "api/src/model_handle.h"
@@ -125,6 +126,7 @@ rill_status hand_out(Result<Graph> graph, rill_model** model) {
 void forward_warning(void*, std::string_view message) { rill::api::log(RILL_LOG_WARN, message); }
 
 rill_status load_options(const rill_load_opts* opts, rill::nnef::LoadOptions* options) {
+  rill::api::translate_hints(rill::api::hint_in_calls);
   options->warn = forward_warning;
   options->left_out = rill::ops::ops_left_out();
   if (!opts) return RILL_OK;
