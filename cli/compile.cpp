@@ -32,10 +32,10 @@ struct CompileCommandOptions {
 Result<SmallWeights> weights_of(const CommonOptions& common, const WeightOptions& options,
                                 const Log& log, const Model& model,
                                 const kernels::Target& target) {
-  if (!options.format.empty()) return choose_weights(common, options, log, model, target);
+  if (options.any()) return choose_weights(common, options, log, model, target);
   if (options.max_difference.empty() && options.keep.empty()) return SmallWeights();
   return fail(Code::kArg, "--max-difference and --keep-weights have no effect without --weights")
-      .hint("Add --weights f16, q8 or q4");
+      .hint("Add --weights f16, q8 or q4, or --int8");
 }
 
 /// Write the requested files.
@@ -78,7 +78,7 @@ Status compile_model(CommonOptions common, const CompileCommandOptions& options,
   model.graph = graph;
   RILL_ASSIGN(const SmallWeights weights,
               weights_of(common, options.weights, log, model, compile.targets[0]));
-  const bool small = !options.weights.format.empty();
+  const bool small = options.weights.any();
   compile.optimize = optimizes(common);
   compile.notes = !options.no_notes;
   WeightChoice choice = weights.choice;
@@ -140,6 +140,8 @@ class CompileCommand final : public ModelCommand {
              "add the kinds of steps of this compiled model to --table; repeatable"},
             {"--weights", kOnCompile, &options_.weights.format,
              "quantise weights to f16, q8 or q4, which changes outputs"},
+            {"--int8", kOnCompile, &options_.weights.int8,
+             "multiply weights and activations of 8 bits, which changes outputs"},
             {"--max-difference", kOnCompile, &options_.weights.max_difference,
              "keep layers in f32 until no output differs by more"},
             {"--keep-weights", kOnCompile, &options_.weights.keep,

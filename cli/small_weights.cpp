@@ -199,9 +199,14 @@ Status Chooser::search(double limit) {
 }
 
 Result<SmallWeights> Chooser::run() {
-  const auto format = plan_file::weight_format(options_.format);
+  const bool by_name = !options_.format.empty();
+  const auto format = plan_file::weight_format(by_name ? options_.format : "int8");
   if (!format) {
-    return fail(Code::kArg, "--weights ", options_.format, ": expected f32, f16, q8 or q4");
+    return fail(Code::kArg, "--weights ", options_.format, ": expected f32, f16, q8, q4 or int8");
+  }
+  if (options_.int8 && *format != WeightFormat::kInt8) {
+    return fail(Code::kArg, "--int8 and --weights ", options_.format, " name two formats")
+        .hint("Keep one of them");
   }
   out_.choice.format = *format;
   RILL_ASSIGN(const std::optional<double> limit, limit_of(options_));

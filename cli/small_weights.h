@@ -27,9 +27,12 @@ void add_difference(const Tensor& expected, const Tensor& got, OutputDifference*
 
 /// Options of weight quantization.
 struct WeightOptions {
-  std::string format;          ///< f16, q8 or q4; empty: unchanged
+  std::string format;          ///< f16, q8, q4 or int8; empty: unchanged
+  bool int8 = false;           ///< the same as the format int8
   std::string max_difference;  ///< a number, or empty
   std::vector<std::string> keep;
+
+  bool any() const { return int8 || !format.empty(); }
 };
 
 /// The weight quantization of a model, and its effect.
@@ -40,7 +43,7 @@ struct SmallWeights {
   size_t runs = 0;                        ///< over how many inputs
 };
 
-/// Apply `--weights`, measure its effect on the given inputs, with the kernels of `target` if this
+/// Apply `--weights` or `--int8`, measure its effect on the given inputs, with the kernels of `target` if this
 /// CPU has them, and keep layers in f32 to stay under `--max-difference`. Errors: kArg for requests
 /// without effect; kUnsupported if no layer supports the format, or if too many layers would have
 /// to stay f32.

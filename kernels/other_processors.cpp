@@ -57,6 +57,13 @@ namespace rill::kernels {
 #include "kernels/matmul_packed/kernels.inc"
 #undef RILL_KERNEL
 
+#define RILL_KERNEL(needs, dot, name, columns, depth, form)                                   \
+  void matmul_by_int8_##name(const MatmulPackedArgs&) RILL_STANDS_IN                          \
+  void sums_by_int8_##name(const FewBitsRow&, const FewBitsVector*, int, float*) RILL_STANDS_IN \
+  float int8_row_##name(const FloatRow&, uint8_t*) RILL_STANDS_IN
+#include "kernels/int8/kernels.inc"
+#undef RILL_KERNEL
+
 #define RILL_UPCAST(suffix)                                                              \
   void upcast_f16_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_STANDS_IN    \
   void upcast_q8_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_STANDS_IN     \

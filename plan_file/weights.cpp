@@ -9,7 +9,7 @@
 namespace rill::plan_file {
 namespace {
 
-constexpr const char* kNames[] = {"f32", "f16", "q8", "q4"};
+constexpr const char* kNames[] = {"f32", "f16", "q8", "q4", "int8"};
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 
 namespace rill::plan_file {
 
-/// Find the format of a name: f32, f16, q8 or q4.
+/// Find the format of a name: f32, f16, q8, q4 or int8.
 std::optional<WeightFormat> weight_format(std::string_view name);
 const char* weight_format_name(WeightFormat format);
 

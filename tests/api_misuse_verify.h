@@ -125,7 +125,7 @@ static void verified(const char* models, const char* scratch) {
   REFUSED(ABI, "rill_compile_opts", rill_compile(other, &compile, file));
   compile.size = sizeof compile;
   compile.weights = "";
-  REFUSED(ARG, "expected f32, f16, q8 or q4", rill_compile(other, &compile, file));
+  REFUSED(ARG, "expected f32, f16, q8, q4 or int8", rill_compile(other, &compile, file));
   compile.weights = NULL;
   compile.keep_count = 1;
   REFUSED(ARG, "no names", rill_compile(other, &compile, file));

@@ -209,7 +209,7 @@ TEST_F(Compile, RefusesWhatItCannotDoAndWritesNothing) {
   expect_refused(RILL_E_ARG, "targets z80: expected native");
   opts_.targets = nullptr;
   opts_.weights = "q5";
-  expect_refused(RILL_E_ARG, "weights q5: expected f32, f16, q8 or q4");
+  expect_refused(RILL_E_ARG, "weights q5: expected f32, f16, q8, q4 or int8");
   opts_.weights = "q8";
   const char* keep[] = {"nobody", nullptr};
   opts_.keep = keep;

@@ -35,7 +35,7 @@ Result<rill::WeightChoice> choice_of(const rill_compile_opts& opts) {
   if (opts.weights) {
     const auto format = plan_file::weight_format(opts.weights);
     if (!format) {
-      return rill::fail(Code::kArg, "weights ", opts.weights, ": expected f32, f16, q8 or q4");
+      return rill::fail(Code::kArg, "weights ", opts.weights, ": expected f32, f16, q8, q4 or int8");
     }
     out.format = *format;
   }

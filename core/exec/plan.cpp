@@ -433,7 +433,9 @@ Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, cons
   RILL_TRY(progress(0));
   Graph ready = graph.streaming ? graph : graph.stateless();
   if (options.optimize) {
-    const bool few_bits = options.weights && options.weights->format != WeightFormat::kF32;
+    const WeightFormat format = options.weights ? options.weights->format : WeightFormat::kF32;
+    // Products of bytes are slower than fused f32 layers.
+    const bool few_bits = format != WeightFormat::kF32 && format != WeightFormat::kInt8;
     RILL_ASSIGN(ready, fuse(ready, -1, few_bits));
   }
   auto plan = std::make_shared<Plan>();

@@ -7,8 +7,9 @@
 
 namespace rill {
 
-/// The format in which a plan stores the weights of an operator.
-enum class WeightFormat : uint8_t { kF32, kF16, kQ8, kQ4 };
+/// The format in which a plan stores the weights of an operator. kInt8 also rounds the activations
+/// that they are multiplied by.
+enum class WeightFormat : uint8_t { kF32, kF16, kQ8, kQ4, kInt8 };
 
 /// The weights of one node that supports quantised storage.
 struct WeightLayer {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/int8/floats_impl.h"
 #include "kernels/int8/quantise_impl.h"
 
 namespace rill::kernels {
@@ -30,6 +31,45 @@ int64_t groups_of(const MatmulInt8& kernel, int64_t k) {
 void matmul_int8_scalar(const MatmulInt8Args& args) noexcept { matmul_int8_of(args); }
 
 void quantise_scalar(const QuantiseArgs& args) noexcept { quantise_of(args); }
+
+RILL_BY_INT8(scalar)
+
+void matmul_by_tiles(const MatmulPackedArgs& args, const ByteTiles& tiles) {
+  constexpr int kMostVecs = 16;
+  const MatmulF32Args& g = args.product;
+  const int nr = tiles.lanes * tiles.panel_vecs;
+  const int64_t k = g.segments * g.segment_len;
+  // Kernels of bytes use half of the space.
+  const int64_t row_bytes = int8_padded(k) * 2;
+  const int64_t panel_bytes = packed_panel_bytes(PackedFormat::kInt8, k, nr);
+  auto* const bytes = reinterpret_cast<uint8_t*>(args.scratch);
+  alignas(64) float sums[kMostByteSums];
+  float scales[kPackedGroup];
+  for (int64_t first = 0; first < g.m; first += kPackedGroup) {
+    const int64_t count = std::min(g.m - first, kPackedGroup);
+    for (int64_t i = 0; i < count; ++i) {
+      const FloatRow row{g.a + (first + i) * g.lda, g.segments, g.segment_len, g.segment_stride};
+      scales[i] = tiles.quantise(row, bytes + i * row_bytes);
+    }
+    const int64_t step = count == 1 ? tiles.row_vecs / tiles.panel_vecs : 1;
+    const std::byte* panel = args.b;
+    for (int64_t col = 0; col < g.n; col += step * nr, panel += step * panel_bytes) {
+      const int64_t panels = std::min(step, (g.n - col + nr - 1) / nr);
+      const int vecs = static_cast<int>(panels) * tiles.panel_vecs;
+      FewBitsVector vectors[kMostVecs];
+      for (int j = 0; j < vecs; ++j) {
+        vectors[j] = {panel + j / tiles.panel_vecs * panel_bytes,
+                      int64_t{j % tiles.panel_vecs} * tiles.lanes};
+      }
+      for (int64_t i = 0; i < count; i += tiles.rows) {
+        const auto rows = static_cast<int>(std::min<int64_t>(count - i, tiles.rows));
+        const ByteRows some{bytes + i * row_bytes, row_bytes, scales + i, rows, k, nr};
+        (rows == 1 ? tiles.one_row : tiles.many_rows)(some, vectors, vecs, sums);
+        tiles.finish(g, {first + i, col, rows, vecs, sums});
+      }
+    }
+  }
+}
 
 KernelList<MatmulInt8> kernels_like(const MatmulInt8*) { return kProducts; }
 

@@ -1,3 +1,4 @@
+#include "kernels/int8/floats_impl.h"
 #include "kernels/int8/quantise_impl.h"
 
 namespace rill::kernels {
@@ -5,5 +6,7 @@ namespace rill::kernels {
 void matmul_int8_sse42(const MatmulInt8Args& args) noexcept { matmul_int8_of(args); }
 
 void quantise_sse42(const QuantiseArgs& args) noexcept { quantise_of(args); }
+
+RILL_BY_INT8(sse42)
 
 }  // namespace rill::kernels

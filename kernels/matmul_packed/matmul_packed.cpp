@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/half/half_bits.h"
+#include "kernels/int8/int8.h"
 #include "kernels/limited.h"
 #include "kernels/simd/mul_add.h"
 
@@ -20,6 +21,8 @@ int64_t packed_panel_bytes(PackedFormat format, int64_t k, int64_t columns) noex
     case PackedFormat::kQ4_0:
     case PackedFormat::kQ4:
       return columns * (scales + (k + kQ4Unit - 1) / kQ4Unit * (kQ4Unit / 2));
+    case PackedFormat::kInt8:
+      return columns * (8 + int8_padded(k));
   }
   return 0;
 }
@@ -33,6 +36,16 @@ constexpr MatmulPacked kKernels[] = {
   {#name, Tier::needs, format, columns, name, upcast},
 #include "kernels/matmul_packed/kernels.inc"
 #undef RILL_KERNEL
+// Only the compiler of plans makes kInt8 weights.
+#ifndef RILL_STEPS_UNSEEN
+#define RILL_KERNEL(needs, dot, name, columns, depth, form)                              \
+  {"matmul_by_int8_" #name, Tier::needs,         PackedFormat::kInt8,                    \
+   columns,                 matmul_by_int8_##name, nullptr,                              \
+   dot,                     depth,               (form) == Int8Form::kUnsigned,          \
+   int8_row_##name,         sums_by_int8_##name},
+#include "kernels/int8/kernels.inc"
+#undef RILL_KERNEL
+#endif
 };
 
 uint32_t bits_of(float value) RILL_NONBLOCKING {
@@ -295,7 +308,7 @@ const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format) {
   for (const MatmulPacked& kernel : kKernels) {
     if (kernel.format != format) continue;
     found = &kernel;
-    if (supports(cpu, kernel.tier)) break;
+    if (supports(cpu, kernel.tier) && (!kernel.dot || has_dot_products(kernel.tier))) break;
   }
   return *found;
 }
@@ -305,9 +318,11 @@ int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n) {
 }
 
 int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, const MatmulF32Args& product) {
-  if (kernel.tier == Tier::kScalar) return 0;
   const MatmulF32Args& g = product;
   const int64_t k = g.segments * g.segment_len;
+  // Kernels that multiply pairs of 16 bits take two bytes for each value of a row.
+  if (kernel.format == PackedFormat::kInt8) return std::min(g.m, kPackedGroup) * int8_padded(k) / 2;
+  if (kernel.tier == Tier::kScalar) return 0;
   if (kernel.format != PackedFormat::kF16) {
     const int64_t padded = (k + kQ4Unit - 1) / kQ4Unit * kQ4Unit;
     return g.segment_len % kPackedBlock == 0 ? 0 : std::min(g.m, kPackedGroup) * padded;
@@ -404,6 +419,24 @@ void packed_column(PackedFormat format, int64_t k, int64_t columns, int64_t colu
   }
 }
 
+void int8_column(const MatmulPacked& kernel, int64_t k, int64_t columns, int64_t column,
+                 const float* from, int64_t stride, std::byte* panel) noexcept {
+  float bound = kInt8LeastBound;
+  for (int64_t p = 0; p < k; ++p) bound = std::max(bound, std::abs(from[p * stride]));
+  const float scale = bound / 127.0f, steps = 127.0f / bound;
+  std::byte* const values = panel + 8 * columns;
+  int32_t sum = 0;
+  for (int64_t p = 0; p < k; ++p) {
+    const auto value = static_cast<int8_t>(std::nearbyint(from[p * stride] * steps));
+    values[(p / kernel.depth * columns + column) * kernel.depth + p % kernel.depth] =
+        static_cast<std::byte>(value);
+    sum += value;
+  }
+  const int32_t start = kernel.lifts ? -128 * sum : 0;
+  std::memcpy(panel + 4 * column, &scale, sizeof scale);
+  std::memcpy(panel + 4 * (columns + column), &start, sizeof start);
+}
+
 void matmul_floats_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const float* b,
                         int64_t k_stride, int64_t n_stride, std::byte* packed) noexcept {
   if (k == 0 || n == 0) return;
@@ -413,6 +446,10 @@ void matmul_floats_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const 
   for (int64_t j = 0; j < n; ++j) {
     const float* from = b + j * n_stride;
     std::byte* panel = packed + j / nr * panel_bytes;
+    if (format == PackedFormat::kInt8) {
+      int8_column(kernel, k, nr, j % nr, from, k_stride, panel);
+      continue;
+    }
     if (format != PackedFormat::kQ4) {
       packed_column(format, k, nr, j % nr, from, k_stride, panel);
       continue;

@@ -13,20 +13,29 @@ struct MatmulPacked {
   const char* name;
   Tier tier;
   PackedFormat format;
-  int nr;  ///< columns per panel of B: those of the tier's f32 product
+  int nr;  ///< columns per panel of B: those of the tier's f32 product, or of its int8 product
 
   /// Compute C = clip(A B + bias + residual), with the operands of `MatmulPackedArgs`.
   /// Shapes: as for `MatmulF32`; for kQ4_0, k is a multiple of 32.
   /// Accuracy: kF16: the bits of the f32 matmul of the same tier with the upcast B. Others: a block
   /// sums its products in f32, in ascending order, before its scale multiplies the sum. With k
   /// values the error is at most (33 + k / 32) 2^-24 of the sum of all magnitudes, twice that on
-  /// tiers that round products. Sums of a block can overflow if values of A exceed 2^114. Any
-  /// number of rows gives the same bits.
+  /// tiers that round products. Sums of a block can overflow if values of A exceed 2^114. kInt8:
+  /// every row of A is rounded to 255 levels between its largest magnitude and minus that; the sums
+  /// of products are exact and the same on every tier, for k of at most `kInt8MostK`. A row with a
+  /// NaN or an infinity gives NaN. Any number of rows gives the same bits.
   /// Real-time: yes.
   void (*run)(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;
 
-  /// Unpacks a panel, for other families that use the format; null for kQ4_0.
+  /// Unpacks a panel, for other families that use the format; null for kQ4_0 and kInt8.
   UpcastPanel upcast;
+
+  // Of kInt8 alone.
+  bool dot = false;    ///< whether the CPU must multiply and add four bytes at once (VNNI, SDOT)
+  int depth = 0;       ///< values of k that lie together
+  bool lifts = false;  ///< bytes of A have 128 added
+  QuantiseRow quantise = nullptr;  ///< for other families, as is `sums`
+  FewBitsSums sums = nullptr;
 };
 
 /// Choose the best implementation for a CPU whose best tier is `cpu`. The result has static
@@ -41,7 +50,7 @@ KernelList<MatmulPacked> kernels_like(const MatmulPacked*);
 int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n);
 
 /// Return the floats of scratch for a matmul of that shape; 0 for few rows of kF16, and for blocks
-/// if segments contain whole blocks.
+/// if segments contain whole blocks. kInt8 keeps rows of A as bytes.
 int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, const MatmulF32Args& product);
 
 /// Pack a kQ4_0 B into panels. Column j begins at `b + j * column_bytes`: k / 32 blocks of 18 bytes
@@ -56,8 +65,8 @@ void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const 
 /// Real-time: yes.
 bool fit_f16(const float* values, int64_t count) noexcept RILL_NONBLOCKING;
 
-/// Pack a B of floats into panels of kF16, kQ8 or kQ4, rounded by `packed_column`; strides as for
-/// `matmul_f32_pack`.
+/// Pack a B of floats into panels of kF16, kQ8 or kQ4, rounded by `packed_column`, or of kInt8, by
+/// `int8_column`; strides as for `matmul_f32_pack`.
 /// `packed` is aligned to 64 bytes. Real-time: yes.
 void matmul_floats_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const float* b,
                         int64_t k_stride, int64_t n_stride,
@@ -72,5 +81,11 @@ void matmul_floats_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const 
 /// Real-time: yes.
 void packed_column(PackedFormat format, int64_t k, int64_t columns, int64_t column,
                    const float* from, int64_t stride, std::byte* panel) noexcept RILL_NONBLOCKING;
+
+/// Round and pack k finite floats into a column of a zeroed panel of kInt8, as `QuantiseRow` rounds
+/// rows.
+/// Real-time: yes.
+void int8_column(const MatmulPacked& kernel, int64_t k, int64_t columns, int64_t column,
+                 const float* from, int64_t stride, std::byte* panel) noexcept RILL_NONBLOCKING;
 
 }  // namespace rill::kernels

@@ -41,15 +41,25 @@ enum class PackedFormat : uint8_t {
   kF16,   ///< f16; subnormal ones, infinities and NaN as well
   kQ8,    ///< 8 bits and, for 32 values of k, a scale in bfloat16: 8.5 bits a value
   kQ4,    ///< 4 bits and, for 32 values of k, a scale in bfloat16: 4.5 bits a value
+  kInt8,  ///< 8 bits and a scale per column, for products of bytes: A is rounded to bytes as well
 };
 
 /// The values of k that share a scale; the last block of a column may be shorter.
 constexpr int64_t kPackedBlock = 32;
 
+/// kInt8 pads k to whole groups of any kernel.
+constexpr int64_t int8_padded(int64_t k) { return (k + 3) / 4 * 4; }
+/// The most values of k whose sums of products of bytes from -127 to 127 fit 32 bits.
+constexpr int64_t kInt8MostK = 128 * 1024;
+/// A row or column with smaller values is rounded as if this were its largest one.
+constexpr float kInt8LeastBound = 0x1.fcp-114f;
+
 /// Return how many bytes a panel takes: `columns` columns of k values. Blocks are contiguous. A kQ8
 /// or kQ4 block has the scales of all columns, then the values of the first k, of the second, and
 /// so on. kQ4 values are padded with zeros to a multiple of 8; each byte has two, the first in the
-/// low nibble. Matmul panels have kQ4_0 and kQ4 values in the order of the tier.
+/// low nibble. Matmul panels have kQ4_0 and kQ4 values in the order of the tier. A kInt8 panel has the
+/// f32 scales of all columns, the i32 values from which their sums start, then the values as
+/// `matmul_int8_pack` orders them.
 int64_t packed_panel_bytes(PackedFormat format, int64_t k,
                            int64_t columns) noexcept RILL_NONBLOCKING;
 
@@ -57,6 +67,37 @@ int64_t packed_panel_bytes(PackedFormat format, int64_t k,
 /// `columns` is a multiple of the tier's vector; no alignment is needed.
 using UpcastPanel = void (*)(const std::byte* panel, int64_t k, int64_t columns,
                             float* to) noexcept RILL_NONBLOCKING;
+
+/// A row of A, as in `MatmulF32Args`.
+struct FloatRow {
+  const float* a;
+  int64_t segments, segment_len, segment_stride;
+};
+
+/// Round a row to integers from -127 to 127, in the form of a kInt8 kernel: 4 bytes for each group of
+/// k, the last one padded. With the largest magnitude m, or `kInt8LeastBound` if that is larger,
+/// values are multiplied by 127 / m and rounded, ties to even. Return the scale m / 127: NaN if the
+/// row has a NaN or an infinity.
+using QuantiseRow = float (*)(const FloatRow& row, uint8_t* to) noexcept RILL_NONBLOCKING;
+
+/// A vector of columns: its panel and its first column.
+struct FewBitsVector {
+  const std::byte* panel;
+  int64_t first;
+};
+
+/// One row of `k` values by panels of `columns` columns. kInt8 reads the row as bytes.
+struct FewBitsRow {
+  const float* h;
+  int64_t k, columns;
+  const uint8_t* bytes = nullptr;  ///< as `QuantiseRow` wrote them, with their scale
+  float scale = 0;
+};
+
+/// Compute the sums of `count` vectors of columns, which are upcast in registers, or multiplied as
+/// bytes; `sums` is aligned to a vector.
+using FewBitsSums = void (*)(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                             float* sums) noexcept RILL_NONBLOCKING;
 
 /// The order in which a matmul visits an f32 copy of B.
 struct WrittenOut {
@@ -72,6 +113,14 @@ void packed_written_out(const MatmulPackedArgs& args, const WrittenOut& how) RIL
 #define RILL_KERNEL(needs, format, name, columns, upcast) \
   void name(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;
 #include "kernels/matmul_packed/kernels.inc"
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, dot, name, columns, depth, form)                                 \
+  void matmul_by_int8_##name(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;       \
+  void sums_by_int8_##name(const FewBitsRow& row, const FewBitsVector* vectors, int count,  \
+                           float* sums) noexcept RILL_NONBLOCKING;                          \
+  float int8_row_##name(const FloatRow& row, uint8_t* to) noexcept RILL_NONBLOCKING;
+#include "kernels/int8/kernels.inc"
 #undef RILL_KERNEL
 
 #define RILL_UPCAST(suffix)                                                                  \

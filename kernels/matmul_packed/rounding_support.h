@@ -63,4 +63,41 @@ inline std::vector<float> rounded_columns(PackedFormat format, std::vector<float
   return values;
 }
 
+/// Integers and their scale.
+struct Int8Values {
+  std::vector<int64_t> values;
+  float scale = 0;
+};
+
+/// Round finite floats to integers by one scale, by the definition of `QuantiseRow`.
+inline Int8Values rounded_to_int8(const std::vector<float>& from) {
+  float largest = kInt8LeastBound;
+  for (const float value : from) largest = std::max(largest, std::fabs(value));
+  const float steps = 127.0f / largest;
+  Int8Values out;
+  for (const float value : from) {
+    const float scaled = value * steps;
+    out.values.push_back(std::lrint(scaled));
+  }
+  out.scale = largest / 127.0f;
+  return out;
+}
+
+/// Return the product of a row and a column of integers: an exact sum, then one rounding to f32 and
+/// one for each multiplication.
+inline float int8_product(const Int8Values& row, const Int8Values& column) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < row.values.size(); ++i) sum += row.values[i] * column.values[i];
+  const float scale = column.scale * row.scale;
+  return static_cast<float>(sum) * scale;
+}
+
+/// Return column j of [k][n].
+inline std::vector<float> column_of(const std::vector<float>& values, int64_t k, int64_t n,
+                                    int64_t j) {
+  std::vector<float> out;
+  for (int64_t p = 0; p < k; ++p) out.push_back(values[static_cast<size_t>(p * n + j)]);
+  return out;
+}
+
 }  // namespace rill::kernels

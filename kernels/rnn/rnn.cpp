@@ -4,6 +4,7 @@
 
 #include "kernels/matmul_packed/matmul_packed.h"
 #include "kernels/simd/chains.h"
+#include "kernels/rnn/few_bits_row.h"
 #include "kernels/rnn/rnn_gates.h"
 
 namespace rill::kernels {
@@ -17,12 +18,23 @@ struct UnitSums {
   float gate[kGates] = {};
 };
 
+/// `row`: the states of the lane.
 template <int kGates>
-UnitSums<kGates> unit_sums(const RnnF32Args& a, const RnnLane& lane, int64_t unit) {
-  const bool wide = a.few_bits.upcast != nullptr;
+UnitSums<kGates> unit_sums(const RnnF32Args& a, const FewBitsRow& row, int64_t unit) {
+  const RnnFewBits& few = a.few_bits;
+  if (few.quantise != nullptr) {
+    FewBitsVector gates[kGates];
+    for (int gate = 0; gate < kGates; ++gate) {
+      gates[gate] = {few.w + unit * few.block_bytes, gate};
+    }
+    UnitSums<kGates> sums;
+    few.sums(row, gates, kGates, sums.gate);
+    return sums;
+  }
+  const bool wide = few.upcast != nullptr;
   const float* w = wide ? a.few_bits.wide : a.w + unit * a.hidden * kGates;
   UnitSums<kGates> sums;
-  add_chains<kGates>(a.hidden, lane.h[0], w, sums.gate);
+  add_chains<kGates>(a.hidden, row.h, w, sums.gate);
   return sums;
 }
 
@@ -33,16 +45,23 @@ void place_unit(const RnnF32Args& a, int64_t gates, int64_t unit) {
   few.upcast(few.w + unit * few.block_bytes, a.hidden, gates, few.wide);
 }
 
-/// Run all steps: `f(lane, i, x)` returns the next state of unit i of a lane, given the offset of
-/// its projections.
+/// Run all steps: `f(lane, row, i, x)` returns the next state of unit i of a lane, given its states
+/// as a row and the offset of its projections. Lanes share each unpacked unit; those of bytes run
+/// one after another.
 template <class F>
 void over_steps(const RnnF32Args& a, int64_t gates, F f) {
+  const int64_t together = a.few_bits.quantise != nullptr ? 1 : a.lanes;
   for (int64_t step = 0; step < a.steps; ++step) {
-    for (int64_t i = 0; i < a.hidden; ++i) {
-      place_unit(a, gates, i);
-      for (int64_t lane = 0; lane < a.lanes; ++lane) {
-        const RnnLane& own = a.lane[lane];
-        own.h[1][i] = f(own, i, step * a.x_stride + i);
+    for (int64_t first = 0; first < a.lanes; first += together) {
+      const FewBitsRow row = few_bits_row(a.few_bits, a.lane[first].h[0], a.hidden, gates);
+      for (int64_t i = 0; i < a.hidden; ++i) {
+        place_unit(a, gates, i);
+        for (int64_t lane = first; lane < first + together; ++lane) {
+          const RnnLane& own = a.lane[lane];
+          FewBitsRow states = row;
+          states.h = own.h[0];
+          own.h[1][i] = f(own, states, i, step * a.x_stride + i);
+        }
       }
     }
     for (int64_t lane = 0; lane < a.lanes; ++lane) {
@@ -148,8 +167,8 @@ void small_lstm_f32_scalar(const SmallRnnF32Args& a) noexcept {
 }
 
 void gru_f32_scalar(const RnnF32Args& a) noexcept {
-  over_steps(a, 3, [&](const RnnLane& lane, int64_t i, int64_t x) {
-    const auto [gate] = unit_sums<3>(a, lane, i);
+  over_steps(a, 3, [&](const RnnLane& lane, const FewBitsRow& row, int64_t i, int64_t x) {
+    const auto [gate] = unit_sums<3>(a, row, i);
     const float n = a.b_hn == nullptr ? gate[2] : gate[2] + a.b_hn[i];
     const GruSums<One> sums{gate[0], gate[1], n};
     return gru_step<One>(lane.x[0][x], lane.x[1][x], lane.x[2][x], sums, lane.h[0][i]).v;
@@ -157,8 +176,8 @@ void gru_f32_scalar(const RnnF32Args& a) noexcept {
 }
 
 void lstm_f32_scalar(const RnnF32Args& a) noexcept {
-  over_steps(a, 4, [&](const RnnLane& lane, int64_t i, int64_t x) {
-    const auto [sum] = unit_sums<4>(a, lane, i);
+  over_steps(a, 4, [&](const RnnLane& lane, const FewBitsRow& row, int64_t i, int64_t x) {
+    const auto [sum] = unit_sums<4>(a, row, i);
     const LstmStates<One> next = lstm_step<One>(lane.x[0][x] + sum[0], lane.x[1][x] + sum[1],
                                                 lane.x[2][x] + sum[2], lane.x[3][x] + sum[3],
                                                 lane.c[i]);
@@ -169,8 +188,8 @@ void lstm_f32_scalar(const RnnF32Args& a) noexcept {
 
 void rnn_f32_scalar(const RnnF32Args& a) noexcept {
   const bool relu = a.activation == RnnActivation::kRelu;
-  over_steps(a, 1, [&](const RnnLane& lane, int64_t i, int64_t x) {
-    return rnn_step<One>(lane.x[0][x] + unit_sums<1>(a, lane, i).gate[0], relu).v;
+  over_steps(a, 1, [&](const RnnLane& lane, const FewBitsRow& row, int64_t i, int64_t x) {
+    return rnn_step<One>(lane.x[0][x] + unit_sums<1>(a, row, i).gate[0], relu).v;
   });
 }
 
@@ -259,13 +278,18 @@ int64_t rnn_few_bits_bytes(const RnnKernel& kernel, PackedFormat format, int64_t
   return (hidden + units - 1) / units * rnn_few_bits_block_bytes(kernel, format, gates, hidden);
 }
 
-void rnn_few_bits_pack(const RnnKernel& kernel, PackedFormat format, int64_t gates, int64_t hidden,
-                       const float* packed, std::byte* few) noexcept {
+void rnn_few_bits_pack(const RnnKernel& kernel, const MatmulPacked& how, int64_t gates,
+                       int64_t hidden, const float* packed, std::byte* few) noexcept {
+  const PackedFormat format = how.format;
   const int64_t units = units_of(kernel, gates), columns = gates * units;
   std::memset(few, 0, static_cast<size_t>(rnn_few_bits_bytes(kernel, format, gates, hidden)));
   for (int64_t first = 0; first < hidden; first += units, packed += hidden * columns) {
     for (int64_t column = 0; column < columns; ++column) {
-      packed_column(format, hidden, columns, column, packed + column, columns, few);
+      if (format == PackedFormat::kInt8) {
+        int8_column(how, hidden, columns, column, packed + column, columns, few);
+      } else {
+        packed_column(format, hidden, columns, column, packed + column, columns, few);
+      }
     }
     few += rnn_few_bits_block_bytes(kernel, format, gates, hidden);
   }
@@ -286,9 +310,7 @@ constexpr FewBitsKernel kFewBits[] = {
 };
 #undef RILL_KERNEL
 
-}  // namespace
-
-FewBitsSums few_bits_sums(const RnnKernel& kernel, PackedFormat format) noexcept {
+FewBitsSums few_bits_sums(const RnnKernel& kernel, PackedFormat format) RILL_NONBLOCKING {
   for (const FewBitsKernel& each : kFewBits) {
     if (each.tier != kernel.tier || kernel.lanes == 1) continue;
     if (format == PackedFormat::kF16) return each.f16;
@@ -297,7 +319,19 @@ FewBitsSums few_bits_sums(const RnnKernel& kernel, PackedFormat format) noexcept
   return nullptr;
 }
 
-int64_t rnn_f32_wide_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden) {
+}  // namespace
+
+RnnFewBits rnn_few_bits(const RnnKernel& kernel, const MatmulPacked& how) noexcept {
+  RnnFewBits few;
+  few.upcast = how.upcast;
+  few.quantise = how.quantise;
+  few.sums = how.quantise != nullptr ? how.sums : few_bits_sums(kernel, how.format);
+  return few;
+}
+
+int64_t rnn_few_bits_wide_floats(const RnnKernel& kernel, PackedFormat format, int64_t gates,
+                                 int64_t hidden) {
+  if (format == PackedFormat::kInt8) return int8_padded(hidden) / 2;
   return hidden * (kernel.lanes == 1 ? gates : kRnnTileVecs * kernel.lanes);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/list.h"
-#include "kernels/matmul_packed/matmul_packed_args.h"
+#include "kernels/matmul_packed/matmul_packed.h"
 #include "kernels/rnn/rnn_args.h"
 
 namespace rill::kernels {
@@ -104,16 +104,19 @@ int64_t rnn_few_bits_block_bytes(const RnnKernel& kernel, PackedFormat format, i
 int64_t rnn_few_bits_bytes(const RnnKernel& kernel, PackedFormat format, int64_t gates,
                            int64_t hidden);
 
-/// Round a W that `rnn_f32_pack` packed to reduced precision, by `packed_column`.
+/// Round a W that `rnn_f32_pack` packed to reduced precision, by `packed_column` or `int8_column`.
 /// Real-time: yes.
-void rnn_few_bits_pack(const RnnKernel& kernel, PackedFormat format, int64_t gates, int64_t hidden,
-                       const float* packed, std::byte* few) noexcept RILL_NONBLOCKING;
+void rnn_few_bits_pack(const RnnKernel& kernel, const MatmulPacked& how, int64_t gates,
+                       int64_t hidden, const float* packed,
+                       std::byte* few) noexcept RILL_NONBLOCKING;
 
-/// Return the function that computes the sums of one lane from a reduced-precision W; null if the
-/// loops unpack W.
-FewBitsSums few_bits_sums(const RnnKernel& kernel, PackedFormat format) noexcept RILL_NONBLOCKING;
+/// Return the functions that read a reduced-precision W in the format of `how`, whose tier is that
+/// of the loops if the format is kInt8. W and its memory are still missing.
+RnnFewBits rnn_few_bits(const RnnKernel& kernel, const MatmulPacked& how) noexcept RILL_NONBLOCKING;
 
-/// Return how many floats a layer with a reduced-precision W unpacks at once.
-int64_t rnn_f32_wide_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden);
+/// Return the floats of memory for a layer with a reduced-precision W: what it unpacks at once, or
+/// the states of a lane as bytes.
+int64_t rnn_few_bits_wide_floats(const RnnKernel& kernel, PackedFormat format, int64_t gates,
+                                 int64_t hidden);
 
 }  // namespace rill::kernels

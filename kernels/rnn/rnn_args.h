@@ -9,31 +9,16 @@
 
 namespace rill::kernels {
 
-/// A vector of columns: its panel and its first column.
-struct FewBitsVector {
-  const std::byte* panel;
-  int64_t first;
-};
-
-/// One row of `k` values by panels of `columns` columns.
-struct FewBitsRow {
-  const float* h;
-  int64_t k, columns;
-};
-
-/// Compute the sums of `count` vectors of columns, which are upcast in registers; `sums` is aligned
-/// to a vector.
-using FewBitsSums = void (*)(const FewBitsRow& row, const FewBitsVector* vectors, int count,
-                             float* sums) noexcept RILL_NONBLOCKING;
-
 /// A reduced-precision W, which replaces `w`: every block of units is a panel. With `sums`, a
-/// single lane reads W packed; several lanes unpack it block by block.
+/// single lane reads W packed; several lanes unpack it block by block. With `quantise`, each lane
+/// multiplies bytes: W is kInt8.
 struct RnnFewBits {
-  UpcastPanel upcast = nullptr;  // null: W is f32
+  UpcastPanel upcast = nullptr;  // null: W is f32 or kInt8
   const std::byte* w = nullptr;
   int64_t block_bytes = 0;
-  float* wide = nullptr;  // as long as rnn_f32_wide_floats says, aligned to 64 bytes
+  float* wide = nullptr;  // as long as rnn_few_bits_wide_floats says, aligned to 64 bytes
   FewBitsSums sums = nullptr;
+  QuantiseRow quantise = nullptr;
 };
 
 /// The operands of one lane, which is a stream that runs with others and shares their weights. x

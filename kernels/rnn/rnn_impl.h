@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/rnn/few_bits_impl.h"
+#include "kernels/rnn/few_bits_row.h"
 #include "kernels/rnn/rnn_args.h"
 #include "kernels/rnn/rnn_gates.h"
 
@@ -288,13 +289,14 @@ void cell_rows(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
   }
 }
 
-/// Compute one lane of one step with a reduced-precision W, upcast in registers.
+/// Compute one lane of one step with a reduced-precision W, upcast in registers or as bytes.
 template <class Arch, class Cell>
 void few_bits_lane(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
   constexpr int kRow = Cell::kGates * Cell::kVecs, kMost = kRnnTileVecs / kRow;
   constexpr int64_t kUnits = Cell::kVecs * Ops<Arch>::kLanes;
   const auto& a = cell.a;
-  const FewBitsRow row{a.lane[t.lane].h[t.now], a.hidden, kRow * Ops<Arch>::kLanes};
+  const FewBitsRow row =
+      few_bits_row(a.few_bits, a.lane[t.lane].h[t.now], a.hidden, kRow * Ops<Arch>::kLanes);
   int64_t left = (a.hidden + kUnits - 1) / kUnits;
   t.direction = down ? -1 : 1;
   t.block = down ? left - 1 : 0;
@@ -320,8 +322,8 @@ void cell_step(const Cell& cell, CellTile t, bool* down) RILL_NONBLOCKING {
                 kRows = kRoom < 3 ? kRoom : 3;
   while (t.lane < cell.a.lanes) {
     const int64_t left = cell.a.lanes - t.lane, groups = (left + kRows - 1) / kRows;
-    const int64_t rows = (left + groups - 1) / groups;
     const RnnFewBits& few = cell.a.few_bits;
+    const int64_t rows = few.quantise != nullptr ? 1 : (left + groups - 1) / groups;
     if (rows == 1 && few.sums != nullptr) {
       few_bits_lane<Arch>(cell, t, *down);
     } else if (rows == 1) {

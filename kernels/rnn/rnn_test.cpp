@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "kernels/math/functions.h"
 #include "kernels/matmul/matmul.h"
@@ -116,9 +115,18 @@ struct Layer {
     rnn_f32(tier).run(a);
   }
 
-  /// The formulas of rnn.h as separate operations: W times h by the matmul of the tier, sigmoid and
-  /// tanh one float at a time.
-  Result reference(Tier tier) const {
+  /// Compute the products of the states with W as sums of integers.
+  void int8_sums(const std::vector<float>& h, std::vector<float>* sums) const {
+    const Int8Values states = rounded_to_int8(h);
+    for (size_t j = 0; j < sums->size(); ++j) {
+      const auto column = column_of(w, hidden, gates() * hidden, static_cast<int64_t>(j));
+      (*sums)[j] = int8_product(states, rounded_to_int8(column));
+    }
+  }
+
+  /// The formulas of rnn.h as separate operations: W times h by the matmul of the tier, or by
+  /// integers; sigmoid and tanh one float at a time.
+  Result reference(Tier tier, bool int8 = false) const {
     const auto [sigmoid, hyperbolic_tangent] =
         tier == Tier::kSse42 ? kFunctions<Unfused> : kFunctions<math::ScalarLane>;
     const MatmulF32& matmul = matmul_f32(tier);
@@ -136,7 +144,11 @@ struct Layer {
     g.c = s.data();
     for (int64_t done = 0; done < steps; ++done) {
       const int64_t step = backwards ? steps - 1 - done : done;
-      matmul.run(g);
+      if (int8) {
+        int8_sums(r.h, &s);
+      } else {
+        matmul.run(g);
+      }
       for (int64_t i = 0; i < hidden; ++i) {
         const auto in = [&](int64_t gate) { return x[size_t(step * row() + gate * hidden + i)]; };
         const auto sum = [&](int64_t gate) { return s[size_t(gate * hidden + i)]; };
@@ -165,10 +177,10 @@ struct Layer {
   }
 };
 
-/// Run layers of equal weights as the lanes of one loop, with W in fewer bits if a format is given;
-/// results lie one after the other.
+/// Run layers of equal weights as the lanes of one loop, with W in the fewer bits of `how` if it is
+/// given; results lie one after the other.
 Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
-                           std::optional<PackedFormat> format = std::nullopt) {
+                           const MatmulPacked* how = nullptr) {
   const Layer& like = layers[0];
   const auto lanes = static_cast<int64_t>(layers.size());
   const int64_t hidden = like.hidden;
@@ -176,11 +188,12 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
   rnn_f32_pack(rnn_f32(tier), like.gates(), hidden, like.w.data(), packed.data());
   std::vector<float> scratch(size_t(lanes * hidden), kNan);
   const RnnF32& kernel = rnn_f32(tier);
-  AlignedFloats wide(rnn_f32_wide_floats(kernel, like.gates(), hidden));
+  AlignedFloats wide(
+      how ? rnn_few_bits_wide_floats(kernel, how->format, like.gates(), hidden) : 0);
   std::vector<std::byte> few;
-  if (format) {
-    few.resize(size_t(rnn_few_bits_bytes(kernel, *format, like.gates(), hidden)));
-    rnn_few_bits_pack(kernel, *format, like.gates(), hidden, packed.data(), few.data());
+  if (how) {
+    few.resize(size_t(rnn_few_bits_bytes(kernel, how->format, like.gates(), hidden)));
+    rnn_few_bits_pack(kernel, *how, like.gates(), hidden, packed.data(), few.data());
   }
   std::vector<float> x;
   Layer::Result r{{}, {}, std::vector<float>(size_t(lanes * like.steps * like.y_row()), kGuard)};
@@ -208,11 +221,12 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
   a.y_stride = sign * like.y_row();
   a.lane = places.data();
   a.lanes = lanes;
-  a.w = format ? nullptr : packed.data();
-  if (format) {
-    a.few_bits = {matmul_packed(tier, *format).upcast, few.data(),
-                  rnn_few_bits_block_bytes(kernel, *format, like.gates(), hidden), wide.data(),
-                  few_bits_sums(kernel, *format)};
+  a.w = how ? nullptr : packed.data();
+  if (how) {
+    a.few_bits = rnn_few_bits(kernel, *how);
+    a.few_bits.w = few.data();
+    a.few_bits.block_bytes = rnn_few_bits_block_bytes(kernel, how->format, like.gates(), hidden);
+    a.few_bits.wide = wide.data();
   }
   like.run_kernel(tier, a);
   return r;
@@ -400,16 +414,76 @@ TEST_P(Rnn, FewBitsGiveTheBitsOfWhatTheyStandFor) {
                                            exact[0].gates() * exact[0].hidden);
       }
       for (Tier tier : tiers()) {
-        const Layer::Result alone = run_together({exact[0]}, tier, format);
+        const MatmulPacked& how = matmul_packed(tier, format);
+        const Layer::Result alone = run_together({exact[0]}, tier, &how);
         EXPECT_TRUE(same(alone.y, run_together({rounded[0]}, tier).y))
             << rnn_f32(tier).name << " kind " << int(kind);
-        const Layer::Result got = run_together(exact, tier, format);
+        const Layer::Result got = run_together(exact, tier, &how);
         const Layer::Result want = run_together(rounded, tier);
         EXPECT_TRUE(same(got.y, want.y)) << rnn_f32(tier).name << " kind " << int(kind);
         EXPECT_TRUE(same(got.h, want.h)) << rnn_f32(tier).name << " kind " << int(kind);
         if (kind == Kind::kLstm) {
           EXPECT_TRUE(same(got.c, want.c)) << rnn_f32(tier).name;
         }
+      }
+    }
+  }
+}
+
+/// Return the kernels of kInt8 of a tier that this CPU can run.
+std::vector<const MatmulPacked*> int8_kernels(Tier tier) {
+  std::vector<const MatmulPacked*> out;
+  const KernelList<MatmulPacked> all = kernels_like(static_cast<const MatmulPacked*>(nullptr));
+  for (size_t i = 0; i < all.count; ++i) {
+    const MatmulPacked& each = all[i];
+    if (each.format == PackedFormat::kInt8 && each.tier == tier && runs_here(each)) {
+      out.push_back(&each);
+    }
+  }
+  return out;
+}
+
+TEST_P(Rnn, Int8GivesTheBitsOfExactSums) {
+  std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 4500);
+  for (const Kind kind : kKinds) {
+    std::vector<Layer> layers;
+    for (int64_t lane = 0; lane < random_int(rng, 1, 4); ++lane) {
+      layers.emplace_back(rng, kind, 5, GetParam());
+      layers.back().w = layers[0].w;
+      layers.back().b_hn = layers[0].b_hn;
+      layers.back().bias = layers[0].bias;
+      layers.back().backwards = layers[0].backwards;
+    }
+    for (Tier tier : tiers()) {
+      Layer::Result want;
+      for (const Layer& layer : layers) {
+        const Layer::Result one = layer.reference(tier, true);
+        want.h.insert(want.h.end(), one.h.begin(), one.h.end());
+        want.c.insert(want.c.end(), one.c.begin(), one.c.end());
+        want.y.insert(want.y.end(), one.y.begin(), one.y.end());
+      }
+      for (const MatmulPacked* how : int8_kernels(tier)) {
+        const Layer::Result got = run_together(layers, tier, how);
+        EXPECT_TRUE(same(got.y, want.y)) << how->name << " kind " << int(kind);
+        EXPECT_TRUE(same(got.h, want.h)) << how->name << " kind " << int(kind);
+        if (kind == Kind::kLstm) {
+          EXPECT_TRUE(same(got.c, want.c)) << how->name;
+        }
+      }
+    }
+  }
+}
+
+/// A NaN among the states reaches every unit in the next step.
+TEST(RnnInt8, ANanReachesAllUnits) {
+  std::mt19937 rng(9);
+  for (const Kind kind : kKinds) {
+    Layer layer(rng, kind, 2, 33);
+    layer.h0[20] = kNan;
+    for (Tier tier : tiers()) {
+      for (const MatmulPacked* how : int8_kernels(tier)) {
+        const Layer::Result got = run_together({layer}, tier, how);
+        for (const float h : got.h) EXPECT_TRUE(std::isnan(h)) << how->name;
       }
     }
   }

@@ -22,6 +22,8 @@ PackedFormat packed_format(WeightFormat format) {
       return PackedFormat::kF16;
     case WeightFormat::kQ8:
       return PackedFormat::kQ8;
+    case WeightFormat::kInt8:
+      return PackedFormat::kInt8;
     default:
       return PackedFormat::kQ4;
   }
@@ -39,10 +41,14 @@ std::string refusal(PackedFormat format, float value) {
 }  // namespace
 
 std::optional<PackedFormat> few_bits_format(Lowering& lowering,
-                                            std::span<const TensorPtr> weights) {
+                                            std::span<const TensorPtr> weights, int64_t k) {
   const WeightFormat asked = lowering.weight_format();
   if (!kCompilesModels || asked == WeightFormat::kF32) return std::nullopt;
   const PackedFormat format = packed_format(asked);
+  if (format == PackedFormat::kInt8 && k > kernels::kInt8MostK) {
+    lowering.keep_weights(str_cat("it sums ", k, " products, more than fit 32 bits"));
+    return std::nullopt;
+  }
   for (const TensorPtr& each : weights) {
     for (const float value : each->values<float>()) {
       const std::string why = refusal(format, value);
@@ -54,8 +60,9 @@ std::optional<PackedFormat> few_bits_format(Lowering& lowering,
   return format;
 }
 
-const kernels::MatmulPacked* few_bits_product(Lowering& lowering, const TensorPtr& weights) {
-  if (const auto format = few_bits_format(lowering, {&weights, 1})) {
+const kernels::MatmulPacked* few_bits_product(Lowering& lowering, const TensorPtr& weights,
+                                              int64_t k) {
+  if (const auto format = few_bits_format(lowering, {&weights, 1}, k)) {
     return &kernels::matmul_packed(kernels::active_tier(), *format);
   }
   return f16_product(*weights);

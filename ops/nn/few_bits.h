@@ -9,12 +9,14 @@
 namespace rill::ops {
 
 /// Return the quantized format in which the plan keeps these weights of the node: a requested one
-/// that can hold them. If it cannot, report the reason to the plan.
+/// that can hold them, and sum k products. If it cannot, report the reason to the plan.
 std::optional<kernels::PackedFormat> few_bits_format(Lowering& lowering,
-                                                     std::span<const TensorPtr> weights);
+                                                     std::span<const TensorPtr> weights,
+                                                     int64_t k);
 
 /// Find the matmul that reads these f32 weights of the node in reduced precision: as requested for
 /// the plan, or as f16 if that has the same bits and is faster (`f16_product`). Null: read f32.
-const kernels::MatmulPacked* few_bits_product(Lowering& lowering, const TensorPtr& weights);
+const kernels::MatmulPacked* few_bits_product(Lowering& lowering, const TensorPtr& weights,
+                                              int64_t k);
 
 }  // namespace rill::ops

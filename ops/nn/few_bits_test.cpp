@@ -17,7 +17,10 @@ namespace {
 
 using kernels::Tier;
 
+/// The formats that only weights have, and all formats.
 constexpr WeightFormat kFormats[] = {WeightFormat::kF16, WeightFormat::kQ8, WeightFormat::kQ4};
+constexpr WeightFormat kAllFormats[] = {WeightFormat::kF16, WeightFormat::kQ8, WeightFormat::kQ4,
+                                        WeightFormat::kInt8};
 
 /// Zeros, and one number per row of the first axis, which every format represents exactly.
 Tensor exact_weights(uint32_t seed, std::vector<int64_t> shape) {
@@ -130,12 +133,12 @@ TEST(FewBits, AnyNumberOfRowsHasTheSameBits) {
   for (const Tier tier : kernels::kAllTiers) {
     if (!kernels::supports(kernels::detected_tier(), tier)) continue;
     kernels::set_tier_limit(tier);
-    for (int i = 0; i < 24; ++i) {
-      const WeightFormat format = kFormats[i % 3];
+    for (int i = 0; i < 32; ++i) {
+      const WeightFormat format = kAllFormats[i % 4];
       const int64_t rows = draw(4, 60);
       const int64_t k = draw(1, 150);
       const int64_t n = draw(1, 80);
-      const int64_t count = draw(4, i % 2 == 0 ? 8 : rows);
+      const int64_t count = draw(4, i / 4 % 2 == 0 ? 8 : rows);
       const int64_t begin = draw(0, std::max<int64_t>(0, rows - count));
       const int64_t taken = std::min(count, rows - begin);
       SCOPED_TRACE(str_cat(kernels::tier_name(tier), ": ", rows, "x", k, "x", n));
@@ -177,7 +180,7 @@ TEST(FewBits, WhatNoScaleReachesStaysAsItIs) {
     return out;
   };
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  for (const WeightFormat format : kFormats) {
+  for (const WeightFormat format : kAllFormats) {
     EXPECT_EQ(kept_layer(weights(kInf), format).kept, "it has an infinite weight");
     EXPECT_EQ(kept_layer(weights(-kInf), format).kept, "it has an infinite weight");
     const WeightLayer layer = kept_layer(weights(std::nanf("")), format);
@@ -186,12 +189,37 @@ TEST(FewBits, WhatNoScaleReachesStaysAsItIs) {
     EXPECT_NE(kept_layer(weights(3e38F), format).kept, "");
   }
   EXPECT_NE(kept_layer(weights(70000.0F), WeightFormat::kF16).kept, "");
+  EXPECT_EQ(kept_layer(random_f32(4, {2, 131073}), WeightFormat::kInt8).kept,
+            "it sums 131073 products, more than fit 32 bits");
+}
+
+/// Frames that int8 holds exactly, since 127 is their largest value, times weights that it holds
+/// exactly.
+TEST(FewBits, Int8ProductsOfExactNumbersHaveTheSameBits) {
+  Tensor x = whole_numbers(2, {5, 96});
+  for (int64_t row = 0; row < 5; ++row) x.mutable_data<float>()[row * 96 + row] = 127.0F;
+  auto op = draft_op<EinSum>();
+  op->expr = "mk,nk->mn";
+  const Graph graph = graph_with(op, {5, 96}, exact_weights(1, {161, 96}));
+  for (const Tier tier : kernels::kAllTiers) {
+    if (!kernels::supports(kernels::detected_tier(), tier)) continue;
+    kernels::set_tier_limit(tier);
+    WeightChoice choice;
+    choice.format = WeightFormat::kInt8;
+    const Tensor got = run(graph, {x}, true, &choice).value()[0];
+    expect_same(got, run(graph, {x}).value()[0]);
+    ASSERT_EQ(choice.layers.size(), 1U);
+    EXPECT_EQ(choice.layers[0].kept, "");
+    EXPECT_LE(choice.layers[0].bytes * 100, choice.layers[0].f32_bytes * 29);
+  }
+  kernels::clear_tier_limit();
 }
 
 TEST(FewBits, RowsOfZerosAndOfSubnormalNumbersGiveZeros) {
   auto op = draft_op<EinSum>();
   op->expr = "mk,nk->mn";
-  for (const WeightFormat format : {WeightFormat::kQ8, WeightFormat::kQ4}) {
+  for (const WeightFormat format :
+       {WeightFormat::kQ8, WeightFormat::kQ4, WeightFormat::kInt8}) {
     Tensor weights = random_f32(5, {4, 35});
     for (int64_t i = 0; i < 35; ++i) {
       weights.mutable_data<float>()[i] = 0.0F;

@@ -117,7 +117,7 @@ void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
   }
   const int64_t floats = kernels::rnn_f32_packed_floats(kernel, gates, hidden);
   const int64_t shape[] = {gates, hidden, hidden};
-  auto format = few_bits_format(lowering, filters);
+  auto format = few_bits_format(lowering, filters, hidden);
   if (!format && pays_as_f16(*layer, filters)) format = kernels::PackedFormat::kF16;
   if (!format) {
     auto [ref, packed] = lowering.constant<float>(floats);
@@ -127,12 +127,13 @@ void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
   }
   few_bits->kernel = &kernels::matmul_packed(kernel.tier, *format);
   few_bits->block_bytes = kernels::rnn_few_bits_block_bytes(kernel, *format, gates, hidden);
-  few_bits->wide = lowering.scratch_bytes(4 * kernels::rnn_f32_wide_floats(kernel, gates, hidden));
+  few_bits->wide = lowering.scratch_bytes(
+      4 * kernels::rnn_few_bits_wide_floats(kernel, *format, gates, hidden));
   const int64_t bytes = kernels::rnn_few_bits_bytes(kernel, *format, gates, hidden);
   auto [ref, packed] = lowering.constant<std::byte>(bytes);
   std::vector<float> exact(static_cast<size_t>(floats));
   kernels::rnn_f32_pack(kernel, gates, hidden, all.data(), exact.data());
-  kernels::rnn_few_bits_pack(kernel, *format, gates, hidden, exact.data(), packed);
+  kernels::rnn_few_bits_pack(kernel, *few_bits->kernel, gates, hidden, exact.data(), packed);
   layer->weights = ref;
   lowering.report_weights(shape, 4 * floats, bytes);
 }

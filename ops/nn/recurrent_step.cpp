@@ -206,10 +206,11 @@ void run_layer(const FewBitsRecurrentArgs<Kernel>& args,
                std::span<const Frame> frames) noexcept RILL_NONBLOCKING {
   const RecurrentFewBits& few = args.few_bits;
   const Frame& frame = frames[0];
-  run_layer(args.recurrent, frames,
-            {few.kernel->upcast, frame.ptr<const std::byte>(args.recurrent.layer.weights),
-             few.block_bytes, frame.ptr<float>(few.wide),
-             kernels::few_bits_sums(*args.recurrent.kernel, few.kernel->format)});
+  kernels::RnnFewBits how = kernels::rnn_few_bits(*args.recurrent.kernel, *few.kernel);
+  how.w = frame.ptr<const std::byte>(args.recurrent.layer.weights);
+  how.block_bytes = few.block_bytes;
+  how.wide = frame.ptr<float>(few.wide);
+  run_layer(args.recurrent, frames, how);
 }
 
 /// Return whether the streams have one copy of the weights, as those of a plan do.
@@ -218,17 +219,21 @@ bool share_weights(const RecurrentLayer& layer, std::span<const Frame> frames) {
   return is_shared(layer.weights, frames) && (!has_own_bias || is_shared(layer.bias, frames));
 }
 
-/// Report the memory of a quantized W, and the memory for its f32 copy.
+/// Report the memory of a quantized W, and the memory for its f32 copy or the states as bytes.
+/// The functions that read W have vectors of the same length as the loops.
 [[gnu::cold]] void touch_few_bits(const RecurrentLayer& layer, const kernels::RnnKernel& kernel,
                                   int gates, const RecurrentFewBits& few_bits,
                                   StepTouches& touches) {
   const kernels::PackedFormat format = few_bits.kernel->format;
   const int64_t block = kernels::rnn_few_bits_block_bytes(kernel, format, gates, layer.hidden);
-  touches.require(few_bits.kernel->upcast != nullptr && few_bits.block_bytes == block,
-                  "weights that can be written out");
+  const bool can_read =
+      few_bits.kernel->upcast != nullptr || format == kernels::PackedFormat::kInt8;
+  touches.require(can_read && few_bits.kernel->tier == kernel.tier &&
+                      few_bits.block_bytes == block,
+                  "weights that its loops can read");
   const int64_t bytes = kernels::rnn_few_bits_bytes(kernel, format, gates, layer.hidden);
   touches.reads(region<std::byte>(layer.weights).over(bytes).aligned(64));
-  const int64_t wide = kernels::rnn_f32_wide_floats(kernel, gates, layer.hidden);
+  const int64_t wide = kernels::rnn_few_bits_wide_floats(kernel, format, gates, layer.hidden);
   touches.writes(region<float>(few_bits.wide).over(wide).aligned(64));
 }
 

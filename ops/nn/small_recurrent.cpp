@@ -104,7 +104,7 @@ Result<Tensor> joined_biases(const std::vector<Projection>& gates, int64_t hidde
 }  // namespace
 
 /// Absorb the projections of a small layer. Not for several lanes: there the separate matmuls read
-/// weights less often. Not for quantized weights: the kernel of small layers reads only f32.
+/// weights less often. Not for weights of fewer bits: the kernel of small layers reads only f32.
 Status Recurrent::fuse(Rewrite& rewrite) const {
   const auto own = static_cast<Cell>(cell);
   const bool has_small = own == Cell::kGru || own == Cell::kLstm;
@@ -156,6 +156,9 @@ void pack_small_layer(Lowering& lowering, const Recurrent& op, RecurrentLayer* l
                               packed);
   layer->weights = ref;
   for (int i = 1; i < op.first_state(); ++i) lowering.packed(i);
+  if (lowering.weight_format() != WeightFormat::kF32) {
+    lowering.keep_weights("a small layer is faster as one kernel in f32");
+  }
   const int64_t shape[] = {gates, layer->inputs + hidden, hidden};
   lowering.report_weights(shape, 4 * floats, 4 * floats);
 }

@@ -209,8 +209,8 @@ class Model(Described):
         for a ``window`` of left, step and right frames.
 
         ``target``: CPUs to make plans for, as ``"avx2"`` or ``["avx2", "neon"]``. ``weights``:
-        ``"f16"``, ``"q8"`` or ``"q4"`` quantise the weights of layers, except for the nodes in
-        ``keep``, and change outputs. ``notes``: include the names that profiles show. A pulsed
+        ``"f16"``, ``"q8"`` or ``"q4"`` quantise the weights of layers, and ``"int8"`` also what
+        they are multiplied by, except for the nodes in ``keep``; outputs change. ``notes``: include the names that profiles show. A pulsed
         model is audited first, for ``audit_seconds``; 0 skips the audit. Errors: SymbolError,
         PulseError, ArgumentError, UnsupportedError, FileError; StateError if the audit finds a
         difference. Warns if the time is too short for a stream that crosses every window.

@@ -65,6 +65,13 @@ set(cases
   inspect_least_delay
   inspect_longest
   inspect_max_delay
+  int8_beside_another_format
+  int8_names_its_layers
+  int8_streams_as_whole_crnn_lstm
+  int8_streams_as_whole_kws_gru
+  int8_streams_as_whole_tcn_dilated
+  int8_streams_as_whole_vad_speech
+  int8_within_a_difference
   knobs_are_listed
   last_frame_is_expanded
   length_of_a_symbol_bound_late

@@ -43,6 +43,10 @@ if(RILL_ONNX AND TARGET rill_program)
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/few_bits_layers.py"
                    "$<TARGET_FILE:rill_program>" --seed 3 --count 12)
   set_tests_properties(onnx_few_bits_layers PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 300)
+  add_test(NAME onnx_int8_layers
+           COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/int8_layers.py"
+                   "$<TARGET_FILE:rill_program>" --seed 1 --count 10)
+  set_tests_properties(onnx_int8_layers PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 300)
   add_test(NAME onnx_typed
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/typed.py"
                    "$<TARGET_FILE:rill_program>")

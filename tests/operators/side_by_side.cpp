@@ -73,11 +73,11 @@ Result<Graph> bound(const Graph& graph, int64_t length) {
   return declutter(with_length);
 }
 
-/// Visit the plan with quantized weights, if it has any.
-void show_few_bits(const Graph& graph, int steps, const SeePlan& see) {
-  SCOPED_TRACE("weights of 8 bits");
+/// Visit the plan with weights in a format, if it has any.
+void show_few_bits(const Graph& graph, WeightFormat format, int steps, const SeePlan& see) {
+  SCOPED_TRACE(format == WeightFormat::kQ8 ? "weights of 8 bits" : "products of 8 bits");
   WeightChoice choice;
-  choice.format = WeightFormat::kQ8;
+  choice.format = format;
   PrepareOptions options;
   options.weights = &choice;
   const auto plan = prepare(graph, options);
@@ -85,6 +85,11 @@ void show_few_bits(const Graph& graph, int steps, const SeePlan& see) {
   const auto few = [](const WeightLayer& layer) { return layer.kept.empty(); };
   if (!std::any_of(choice.layers.begin(), choice.layers.end(), few)) return;
   see({graph, options}, **plan, steps);
+}
+
+void show_few_bits(const Graph& graph, int steps, const SeePlan& see) {
+  show_few_bits(graph, WeightFormat::kQ8, steps, see);
+  show_few_bits(graph, WeightFormat::kInt8, steps, see);
 }
 
 void for_each_plan(const Graph& graph, const std::vector<int64_t>& pulses,

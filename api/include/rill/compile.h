@@ -29,7 +29,7 @@ typedef struct rill_compile_opts {
   uint32_t size; /**< sizeof(rill_compile_opts) */
   int32_t no_notes;        /**< not 0: omit names and costs, which profiles show */
   const char* targets;     /**< CPUs, as in "avx2,neon"; null: this one */
-  const char* weights;     /**< "f16", "q8" or "q4", which changes outputs; null: unchanged */
+  const char* weights; /**< "f16", "q8", "q4" or "int8", which changes outputs; null: unchanged */
   const char* const* keep; /**< nodes whose weights stay f32; or null */
   size_t keep_count;       /**< number of names in `keep` */
   void (*layer)(void* user, const rill_weight_layer* layer); /**< called for each; or null */

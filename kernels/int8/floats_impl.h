@@ -1,0 +1,228 @@
+#pragma once
+
+#include "kernels/int8/floats_args.h"
+#include "kernels/int8/int8_impl.h"
+
+// Matmuls of floats in integers. Every row of A is rounded to bytes by a scale of that row alone.
+// Sums are exact, and each other operation rounds once: all tiers have the same bits.
+
+namespace rill::kernels {
+namespace {
+
+typedef float FloatLanes __attribute__((vector_size(4 * Dot::kLanes)));
+typedef int32_t IntLanes __attribute__((vector_size(4 * Dot::kLanes)));
+typedef uint8_t ByteLanes __attribute__((vector_size(Dot::kLanes)));
+typedef uint16_t PairLanes __attribute__((vector_size(2 * Dot::kLanes)));
+
+template <class To, class From>
+RILL_INLINE To with_bits_of(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+// Out of line, for the last vector of a row only.
+[[gnu::noinline]] inline FloatLanes first_floats(const float* from, int64_t count) {
+  FloatLanes out{};
+  for (int64_t i = 0; i < count; ++i) out[i] = from[i];
+  return out;
+}
+[[gnu::noinline]] inline void copy_bytes(const void* from, int64_t count, void* to) {
+  std::memcpy(to, from, static_cast<size_t>(count));
+}
+
+/// Load all lanes, or the first `count`; the others are 0.
+RILL_INLINE FloatLanes floats_at(const float* from, int64_t count) {
+  FloatLanes out;
+  if (count < Dot::kLanes) return first_floats(from, count);
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+
+template <class V>
+RILL_INLINE void store_some(const V& values, int64_t count, void* to) {
+  if (count < Dot::kLanes) {
+    return copy_bytes(&values, static_cast<int64_t>(sizeof values) / Dot::kLanes * count, to);
+  }
+  std::memcpy(to, &values, sizeof values);
+}
+
+/// Call f(floats, count) for the vectors of a row; the last one of a segment may be shorter.
+template <class F>
+RILL_INLINE void over_row(const FloatRow& row, F f) {
+  const float* segment = row.a;
+  for (int64_t s = 0; s < row.segments; ++s, segment += row.segment_stride) {
+    for (int64_t i = 0; i < row.segment_len; i += Dot::kLanes) {
+      const int64_t left = row.segment_len - i, count = left < Dot::kLanes ? left : Dot::kLanes;
+      f(floats_at(segment + i, count), count);
+    }
+  }
+}
+
+/// Return the bits of the largest magnitude. Those of NaN are the largest, then those of infinity.
+RILL_INLINE int32_t largest_bits(const FloatRow& row) {
+  IntLanes most{};
+  over_row(row, [&](FloatLanes v, int64_t) __attribute__((always_inline)) {
+    const IntLanes bits = with_bits_of<IntLanes>(v) & 0x7FFFFFFF;
+    most = bits > most ? bits : most;
+  });
+  int32_t lanes[Dot::kLanes];
+  std::memcpy(lanes, &most, sizeof lanes);
+  int32_t largest = 0;
+#pragma GCC unroll 1
+  for (const int32_t lane : lanes) largest = lane > largest ? lane : largest;
+  return largest;
+}
+
+/// As `QuantiseRow`.
+[[gnu::noinline]] inline float int8_row_of(const FloatRow& row, uint8_t* to) {
+  const int32_t bits = largest_bits(row);
+  const bool finite = bits < 0x7F800000;
+  const auto largest = with_bits_of<float>(bits);
+  const float bound = finite && largest > kInt8LeastBound ? largest : kInt8LeastBound;
+  const float steps = finite ? 127.0f / bound : 0.0f;
+  uint8_t* const begin = to;
+  over_row(row, [&](FloatLanes v, int64_t count) __attribute__((always_inline)) {
+    // The sum holds the nearest integer, ties to even, in the lowest bits of its mantissa.
+    const IntLanes rounded = with_bits_of<IntLanes>(v * steps + 0x1.8p23f);
+    if constexpr (Dot::kWide) {
+      store_some(__builtin_convertvector(rounded, PairLanes), count, to);
+      to += 2 * count;
+    } else {
+      store_some(__builtin_convertvector(rounded ^ (Dot::kSigned ? 0 : 0x80), ByteLanes), count,
+                 to);
+      to += count;
+    }
+  });
+  const int64_t groups = int8_padded(row.segments * row.segment_len) / Dot::kDepth;
+#pragma GCC unroll 1
+  while (to < begin + 4 * groups) *to++ = 0;
+  return finite ? bound / 127.0f : __builtin_nanf("");
+}
+
+/// Compute the sums of up to kRows rows by up to kVecs vectors of columns, [rows][count][lanes].
+/// Missing rows and vectors repeat the last one.
+template <int kRows, int kVecs>
+[[gnu::noinline]] void byte_sums(const ByteRows& rows, const FewBitsVector* vectors, int count,
+                                 float* sums) RILL_NONBLOCKING {
+  using V = Dot::V;
+  const uint8_t* row[kRows];
+  const int8_t* at[kVecs];
+  V acc[kRows][kVecs];
+  for (int r = 0; r < kRows; ++r) {
+    row[r] = rows.bytes + (r < rows.count ? r : rows.count - 1) * rows.stride;
+  }
+  for (int j = 0; j < kVecs; ++j) {
+    const auto [panel, first] = vectors[j < count ? j : count - 1];
+    at[j] = reinterpret_cast<const int8_t*>(panel) + 8 * rows.columns + first * Dot::kDepth;
+  }
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+    for (int j = 0; j < kVecs; ++j) acc[r][j] = Dot::spread(0);
+  }
+  const int64_t groups = int8_padded(rows.k) / Dot::kDepth;
+  const int64_t step = rows.columns * Dot::kDepth;
+  for (int64_t p = 0, offset = 0; p < groups; ++p, offset += step) {
+    V b[kVecs];
+#pragma GCC unroll 32
+    for (int j = 0; j < kVecs; ++j) b[j] = Dot::load(at[j] + offset);
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) {
+      int32_t four;
+      std::memcpy(&four, row[r] + p * 4, sizeof four);
+      const V a = Dot::spread(four);
+#pragma GCC unroll 32
+      for (int j = 0; j < kVecs; ++j) acc[r][j] = Dot::add(acc[r][j], a, b[j]);
+    }
+  }
+  IntLanes whole[kRows][kVecs];
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+    for (int j = 0; j < kVecs; ++j) whole[r][j] = with_bits_of<IntLanes>(acc[r][j]);
+  }
+#pragma GCC unroll 1
+  for (int r = 0; r < rows.count; ++r) {
+#pragma GCC unroll 1
+    for (int j = 0; j < count; ++j, sums += Dot::kLanes) {
+      const std::byte* const head = vectors[j].panel + 4 * vectors[j].first;
+      FloatLanes scale;
+      IntLanes start;
+      std::memcpy(&scale, head, sizeof scale);
+      std::memcpy(&start, head + 4 * rows.columns, sizeof start);
+      const IntLanes both = with_bits_of<IntLanes>(with_bits_of<Lanes>(whole[r][j]) +
+                                                   with_bits_of<Lanes>(start));
+      const FloatLanes sum =
+          __builtin_convertvector(both, FloatLanes) * (scale * rows.scales[r]);
+      std::memcpy(sums, &sum, sizeof sum);
+    }
+  }
+}
+
+[[gnu::noinline]] inline void finish_rows(const MatmulF32Args& g,
+                                          const SumsOfC& some) RILL_NONBLOCKING {
+  const float* sums = some.sums;
+  for (int i = 0; i < some.rows * some.vecs; ++i, sums += Dot::kLanes) {
+    const int64_t at = some.row + i / some.vecs;
+    const int64_t first = some.col + i % some.vecs * Dot::kLanes, count = g.n - first;
+    if (count <= 0) continue;
+    FloatLanes v = floats_at(sums, Dot::kLanes);
+    float* const c = g.c + at * g.ldc + first;
+    const float* const start = g.accumulate ? c : g.bias != nullptr ? g.bias + first : nullptr;
+    if (start != nullptr) v = floats_at(start, count) + v;
+    if (g.residual != nullptr) v = v + floats_at(g.residual + at * g.ldr + first, count);
+    if (g.slope != 1.0f) {
+      const FloatLanes less = v * g.slope;
+      v = less > v ? less : v;
+    }
+    if (g.clip) {
+      const FloatLanes lo = FloatLanes{} + g.lo, hi = FloatLanes{} + g.hi;
+      v = lo > v ? lo : v;
+      v = hi < v ? hi : v;
+    }
+    store_some(v, count, c);
+  }
+}
+
+/// The vectors of columns that one row is multiplied by at once: their sums hide the latency of a
+/// dot product.
+constexpr int kRowVecs = Dot::kLanes > 1 ? 6 : Dot::kPanel;
+
+[[gnu::noinline]] inline void one_row_sums(const ByteRows& row, const FewBitsVector* vectors,
+                                           int count, float* sums) RILL_NONBLOCKING {
+  for (; count > 0; count -= kRowVecs, vectors += kRowVecs, sums += kRowVecs * Dot::kLanes) {
+    byte_sums<1, kRowVecs>(row, vectors, count < kRowVecs ? count : kRowVecs, sums);
+  }
+}
+
+constexpr int kManyByteRows = Dot::kLanes > 1 ? 4 : 1;
+
+constexpr ByteTiles byte_tiles(QuantiseRow quantise) {
+  return {Dot::kLanes,  Dot::kPanel, kRowVecs,
+          kManyByteRows, quantise,    one_row_sums,
+          byte_sums<kManyByteRows, Dot::kPanel>, finish_rows};
+}
+
+inline void sums_by_int8_of(const FewBitsRow& row, const FewBitsVector* vectors, int count,
+                            float* sums) {
+  one_row_sums({row.bytes, 0, &row.scale, 1, row.k, row.columns}, vectors, count, sums);
+}
+
+}  // namespace
+}  // namespace rill::kernels
+
+/// Define the functions of one kernel of kernels.inc.
+#define RILL_BY_INT8(name)                                                                   \
+  void matmul_by_int8_##name(const MatmulPackedArgs& args) noexcept {                       \
+    static constexpr ByteTiles kTiles = byte_tiles(int8_row_##name);                        \
+    matmul_by_tiles(args, kTiles);                                                          \
+  }                                                                                         \
+  void sums_by_int8_##name(const FewBitsRow& row, const FewBitsVector* vectors, int count,  \
+                           float* sums) noexcept {                                          \
+    sums_by_int8_of(row, vectors, count, sums);                                             \
+  }                                                                                         \
+  float int8_row_##name(const FloatRow& row, uint8_t* to) noexcept {                        \
+    return int8_row_of(row, to);                                                            \
+  }
