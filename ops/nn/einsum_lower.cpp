@@ -225,7 +225,7 @@ class ProductLowering {
       if (b.konst) keep_as_it_is(*b.konst);
       return;
     }
-    few_bits_ = few_bits_product(lowering_, b.konst, k_);
+    few_bits_ = few_bits_product(lowering_, b.konst, k_, n_);
     if (few_bits_ != nullptr) {
       packed_floats_ = whole_lines(matmul_packed_bytes(*few_bits_, k_, n_) / 4);
     } else {

@@ -137,7 +137,7 @@ TEST(FewBits, AnyNumberOfRowsHasTheSameBits) {
       const WeightFormat format = kAllFormats[i % 4];
       const int64_t rows = draw(4, 60);
       const int64_t k = draw(1, 150);
-      const int64_t n = draw(1, 80);
+      const int64_t n = draw(format == WeightFormat::kInt8 ? 8 : 1, 80);
       const int64_t count = draw(4, i / 4 % 2 == 0 ? 8 : rows);
       const int64_t begin = draw(0, std::max<int64_t>(0, rows - count));
       const int64_t taken = std::min(count, rows - begin);
@@ -189,8 +189,13 @@ TEST(FewBits, WhatNoScaleReachesStaysAsItIs) {
     EXPECT_NE(kept_layer(weights(3e38F), format).kept, "");
   }
   EXPECT_NE(kept_layer(weights(70000.0F), WeightFormat::kF16).kept, "");
-  EXPECT_EQ(kept_layer(random_f32(4, {2, 131073}), WeightFormat::kInt8).kept,
+  EXPECT_EQ(kept_layer(random_f32(4, {8, 131073}), WeightFormat::kInt8).kept,
             "it sums 131073 products, more than fit 32 bits");
+}
+
+TEST(FewBits, Int8LeavesProductsOfFewOutputsInF32) {
+  EXPECT_EQ(kept_layer(random_f32(4, {7, 64}), WeightFormat::kInt8).kept,
+            "it has fewer than 8 outputs");
 }
 
 /// Frames that int8 holds exactly, since 127 is their largest value, times weights that it holds
@@ -220,7 +225,7 @@ TEST(FewBits, RowsOfZerosAndOfSubnormalNumbersGiveZeros) {
   op->expr = "mk,nk->mn";
   for (const WeightFormat format :
        {WeightFormat::kQ8, WeightFormat::kQ4, WeightFormat::kInt8}) {
-    Tensor weights = random_f32(5, {4, 35});
+    Tensor weights = random_f32(5, {8, 35});
     for (int64_t i = 0; i < 35; ++i) {
       weights.mutable_data<float>()[i] = 0.0F;
       weights.mutable_data<float>()[35 + i] = 1e-41F;

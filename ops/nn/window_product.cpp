@@ -205,7 +205,7 @@ class WindowLowering {
     const int64_t k = all_taps * channels_;
     const kernels::MatmulF32& kernel = kernels::matmul_f32_of_columns(per_group);
     args->how = &kernel;
-    few_bits_ = few_bits_product(lowering_, product_.filter, k);
+    few_bits_ = few_bits_product(lowering_, product_.filter, k, per_group);
     const int64_t floats = few_bits_ != nullptr
                                ? kernels::matmul_packed_bytes(*few_bits_, k, per_group) / 4
                                : kernels::matmul_f32_packed_floats(kernel, k, per_group);
