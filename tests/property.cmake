@@ -66,8 +66,8 @@ rill_library(rill_plan_files_testing SOURCES support/change_plan.cpp support/pla
 rill_library(rill_plan_bases SOURCES support/plan_bases.cpp DEPENDS rill_operator_cases rill_plan_files_testing)
 if(NOT RILL_STEPS_UNSEEN)
   rill_test(plan_files_test SOURCES operators/plan_files_altered_test.cpp operators/plan_files_hostile_test.cpp
-                                    operators/plan_files_other_test.cpp operators/plan_files_properties_test.cpp
-                                    operators/plan_files_test.cpp
+                                    operators/plan_files_int8_test.cpp operators/plan_files_other_test.cpp
+                                    operators/plan_files_properties_test.cpp operators/plan_files_test.cpp
             DEPENDS rill_plan_bases LABELS operators)
   add_executable(plan_growth plan_growth/plan_growth.cpp)
   target_link_libraries(plan_growth PRIVATE rill_plan_bases rill_flags)

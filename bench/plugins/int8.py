@@ -107,7 +107,7 @@ def main():
         folder, paths = pathlib.Path(made), options.models
         if not paths:
             denoiser(folder)
-            for op, units in (("GRU", 256), ("GRU", 32), ("LSTM", 40), ("LSTM", 256)):
+            for op, units in (("GRU", 64), ("GRU", 256), ("LSTM", 64), ("LSTM", 256)):
                 to, result = models.recurrent(op, units, 1)
                 to.save(folder, result)
             paths = sorted(folder.glob("*.onnx"))

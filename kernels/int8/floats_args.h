@@ -30,17 +30,24 @@ struct SumsOfC {
 /// The most sums that a kernel computes at once.
 constexpr int kMostByteSums = 8 * 16;
 
-/// The tiles of a kernel, all with at most `kMostByteSums` sums.
+/// The loops of a kernel, whose tiles have at most `kMostByteSums` sums.
 struct ByteTiles {
   int lanes;
-  int panel_vecs;       ///< vectors per panel of B
-  int row_vecs;         ///< vectors that one row is multiplied by at once: whole panels
-  int rows;             ///< rows that are multiplied by one panel at once
-  QuantiseRow quantise;
+  int depth;       ///< values of k that lie together
+  int panel_vecs;  ///< vectors per panel of B
+  int row_vecs;    ///< vectors that one row is multiplied by at once: whole panels
+  int rows;        ///< rows that are multiplied by one panel at once
+  /// Return the bits of the largest magnitude of n floats.
+  int32_t (*largest_bits)(const float* from, int64_t n) RILL_NONBLOCKING;
+  /// Multiply n floats by `steps` and round them to the bytes of the kernel.
+  void (*to_bytes)(const float* from, int64_t n, float steps, uint8_t* to) RILL_NONBLOCKING;
   ByteSums one_row, many_rows;
   /// Add the bias and the residual, limit the results, and store them.
   void (*finish)(const MatmulF32Args& g, const SumsOfC& some) RILL_NONBLOCKING;
 };
+
+/// Round a row, as `QuantiseRow` says.
+float int8_row(const FloatRow& row, const ByteTiles& tiles, uint8_t* to) RILL_NONBLOCKING;
 
 /// Compute a matmul by the tiles of a kernel.
 void matmul_by_tiles(const MatmulPackedArgs& args, const ByteTiles& tiles) RILL_NONBLOCKING;

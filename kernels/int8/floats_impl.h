@@ -15,7 +15,7 @@ typedef uint8_t ByteLanes __attribute__((vector_size(Dot::kLanes)));
 typedef uint16_t PairLanes __attribute__((vector_size(2 * Dot::kLanes)));
 
 template <class To, class From>
-RILL_INLINE To with_bits_of(From from) {
+RILL_INLINE To with_bits_of(From from) RILL_NONBLOCKING {
   static_assert(sizeof(To) == sizeof(From));
   To to;
   std::memcpy(&to, &from, sizeof to);
@@ -41,32 +41,21 @@ RILL_INLINE FloatLanes floats_at(const float* from, int64_t count) {
 }
 
 template <class V>
-RILL_INLINE void store_some(const V& values, int64_t count, void* to) {
+RILL_INLINE void store_some(const V& values, int64_t count, void* to) RILL_NONBLOCKING {
   if (count < Dot::kLanes) {
     return copy_bytes(&values, static_cast<int64_t>(sizeof values) / Dot::kLanes * count, to);
   }
   std::memcpy(to, &values, sizeof values);
 }
 
-/// Call f(floats, count) for the vectors of a row; the last one of a segment may be shorter.
-template <class F>
-RILL_INLINE void over_row(const FloatRow& row, F f) {
-  const float* segment = row.a;
-  for (int64_t s = 0; s < row.segments; ++s, segment += row.segment_stride) {
-    for (int64_t i = 0; i < row.segment_len; i += Dot::kLanes) {
-      const int64_t left = row.segment_len - i, count = left < Dot::kLanes ? left : Dot::kLanes;
-      f(floats_at(segment + i, count), count);
-    }
-  }
-}
-
-/// Return the bits of the largest magnitude. Those of NaN are the largest, then those of infinity.
-RILL_INLINE int32_t largest_bits(const FloatRow& row) {
+/// Return the bits of the largest magnitude of n floats. Those of NaN are the largest, then those
+/// of infinity.
+inline int32_t largest_bits_of(const float* from, int64_t n) {
   IntLanes most{};
-  over_row(row, [&](FloatLanes v, int64_t) __attribute__((always_inline)) {
-    const IntLanes bits = with_bits_of<IntLanes>(v) & 0x7FFFFFFF;
+  for (int64_t i = 0; i < n; i += Dot::kLanes) {
+    const IntLanes bits = with_bits_of<IntLanes>(floats_at(from + i, n - i)) & 0x7FFFFFFF;
     most = bits > most ? bits : most;
-  });
+  }
   int32_t lanes[Dot::kLanes];
   std::memcpy(lanes, &most, sizeof lanes);
   int32_t largest = 0;
@@ -75,30 +64,39 @@ RILL_INLINE int32_t largest_bits(const FloatRow& row) {
   return largest;
 }
 
-/// As `QuantiseRow`.
-[[gnu::noinline]] inline float int8_row_of(const FloatRow& row, uint8_t* to) {
-  const int32_t bits = largest_bits(row);
-  const bool finite = bits < 0x7F800000;
-  const auto largest = with_bits_of<float>(bits);
-  const float bound = finite && largest > kInt8LeastBound ? largest : kInt8LeastBound;
-  const float steps = finite ? 127.0f / bound : 0.0f;
-  uint8_t* const begin = to;
-  over_row(row, [&](FloatLanes v, int64_t count) __attribute__((always_inline)) {
+/// Multiply n floats by `steps` and round them to bytes, or to 16 bits, in the form of the kernel.
+inline void to_bytes_of(const float* from, int64_t n, float steps, uint8_t* to) {
+  for (int64_t i = 0; i < n; i += Dot::kLanes, to += Dot::kLanes * (4 / Dot::kDepth)) {
     // The sum holds the nearest integer, ties to even, in the lowest bits of its mantissa.
-    const IntLanes rounded = with_bits_of<IntLanes>(v * steps + 0x1.8p23f);
+    const FloatLanes sum = floats_at(from + i, n - i) * steps + 0x1.8p23f;
+    const auto rounded = with_bits_of<IntLanes>(sum);
     if constexpr (Dot::kWide) {
-      store_some(__builtin_convertvector(rounded, PairLanes), count, to);
-      to += 2 * count;
+      store_some(__builtin_convertvector(rounded, PairLanes), n - i, to);
     } else {
-      store_some(__builtin_convertvector(rounded ^ (Dot::kSigned ? 0 : 0x80), ByteLanes), count,
+      store_some(__builtin_convertvector(rounded ^ (Dot::kSigned ? 0 : 0x80), ByteLanes), n - i,
                  to);
-      to += count;
     }
-  });
-  const int64_t groups = int8_padded(row.segments * row.segment_len) / Dot::kDepth;
-#pragma GCC unroll 1
-  while (to < begin + 4 * groups) *to++ = 0;
-  return finite ? bound / 127.0f : __builtin_nanf("");
+  }
+}
+
+/// Scale the sums of up to kVecs vectors for each row, [rows][count][lanes].
+[[gnu::noinline]] inline void scale_sums(const ByteRows& rows, const FewBitsVector* vectors,
+                                         int count, const IntLanes* whole, int stride,
+                                         float* sums) {
+  for (int r = 0; r < rows.count; ++r, whole += stride) {
+    for (int j = 0; j < count; ++j, sums += Dot::kLanes) {
+      const std::byte* const head = vectors[j].panel + 4 * vectors[j].first;
+      FloatLanes scale;
+      IntLanes start;
+      std::memcpy(&scale, head, sizeof scale);
+      std::memcpy(&start, head + 4 * rows.columns, sizeof start);
+      const IntLanes both =
+          with_bits_of<IntLanes>(with_bits_of<Lanes>(whole[j]) + with_bits_of<Lanes>(start));
+      const FloatLanes sum =
+          __builtin_convertvector(both, FloatLanes) * (scale * rows.scales[r]);
+      std::memcpy(sums, &sum, sizeof sum);
+    }
+  }
 }
 
 /// Compute the sums of up to kRows rows by up to kVecs vectors of columns, [rows][count][lanes].
@@ -137,30 +135,16 @@ template <int kRows, int kVecs>
       for (int j = 0; j < kVecs; ++j) acc[r][j] = Dot::add(acc[r][j], a, b[j]);
     }
   }
-  IntLanes whole[kRows][kVecs];
+  IntLanes whole[kRows * kVecs];
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
-    for (int j = 0; j < kVecs; ++j) whole[r][j] = with_bits_of<IntLanes>(acc[r][j]);
+    for (int j = 0; j < kVecs; ++j) whole[r * kVecs + j] = with_bits_of<IntLanes>(acc[r][j]);
   }
-#pragma GCC unroll 1
-  for (int r = 0; r < rows.count; ++r) {
-#pragma GCC unroll 1
-    for (int j = 0; j < count; ++j, sums += Dot::kLanes) {
-      const std::byte* const head = vectors[j].panel + 4 * vectors[j].first;
-      FloatLanes scale;
-      IntLanes start;
-      std::memcpy(&scale, head, sizeof scale);
-      std::memcpy(&start, head + 4 * rows.columns, sizeof start);
-      const IntLanes both = with_bits_of<IntLanes>(with_bits_of<Lanes>(whole[r][j]) +
-                                                   with_bits_of<Lanes>(start));
-      const FloatLanes sum =
-          __builtin_convertvector(both, FloatLanes) * (scale * rows.scales[r]);
-      std::memcpy(sums, &sum, sizeof sum);
-    }
-  }
+  scale_sums(rows, vectors, count, whole, kVecs, sums);
 }
 
+/// Finish and store some sums of C.
 [[gnu::noinline]] inline void finish_rows(const MatmulF32Args& g,
                                           const SumsOfC& some) RILL_NONBLOCKING {
   const float* sums = some.sums;
@@ -199,11 +183,9 @@ constexpr int kRowVecs = Dot::kLanes > 1 ? 6 : Dot::kPanel;
 
 constexpr int kManyByteRows = Dot::kLanes > 1 ? 4 : 1;
 
-constexpr ByteTiles byte_tiles(QuantiseRow quantise) {
-  return {Dot::kLanes,  Dot::kPanel, kRowVecs,
-          kManyByteRows, quantise,    one_row_sums,
-          byte_sums<kManyByteRows, Dot::kPanel>, finish_rows};
-}
+constexpr ByteTiles kTiles = {Dot::kLanes,     Dot::kDepth, Dot::kPanel,  kRowVecs,
+                              kManyByteRows,   largest_bits_of, to_bytes_of, one_row_sums,
+                              byte_sums<kManyByteRows, Dot::kPanel>, finish_rows};
 
 inline void sums_by_int8_of(const FewBitsRow& row, const FewBitsVector* vectors, int count,
                             float* sums) {
@@ -216,7 +198,6 @@ inline void sums_by_int8_of(const FewBitsRow& row, const FewBitsVector* vectors,
 /// Define the functions of one kernel of kernels.inc.
 #define RILL_BY_INT8(name)                                                                   \
   void matmul_by_int8_##name(const MatmulPackedArgs& args) noexcept {                       \
-    static constexpr ByteTiles kTiles = byte_tiles(int8_row_##name);                        \
     matmul_by_tiles(args, kTiles);                                                          \
   }                                                                                         \
   void sums_by_int8_##name(const FewBitsRow& row, const FewBitsVector* vectors, int count,  \
@@ -224,5 +205,5 @@ inline void sums_by_int8_of(const FewBitsRow& row, const FewBitsVector* vectors,
     sums_by_int8_of(row, vectors, count, sums);                                             \
   }                                                                                         \
   float int8_row_##name(const FloatRow& row, uint8_t* to) noexcept {                        \
-    return int8_row_of(row, to);                                                            \
+    return int8_row(row, kTiles, to);                                                       \
   }

@@ -2,6 +2,7 @@
 #include "kernels/int8/int8.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/int8/floats_impl.h"
 #include "kernels/int8/quantise_impl.h"
@@ -34,6 +35,25 @@ void quantise_scalar(const QuantiseArgs& args) noexcept { quantise_of(args); }
 
 RILL_BY_INT8(scalar)
 
+float int8_row(const FloatRow& row, const ByteTiles& tiles, uint8_t* to) {
+  int32_t bits = 0;
+  for (int64_t s = 0; s < row.segments; ++s) {
+    bits = std::max(bits, tiles.largest_bits(row.a + s * row.segment_stride, row.segment_len));
+  }
+  float largest = 0.0f;
+  std::memcpy(&largest, &bits, sizeof largest);
+  const bool finite = bits < 0x7F800000;
+  const float bound = finite ? std::max(largest, kInt8LeastBound) : kInt8LeastBound;
+  const float steps = finite ? 127.0f / bound : 0.0f;
+  const int64_t value_bytes = 4 / tiles.depth, k = row.segments * row.segment_len;
+  uint8_t* const end = to + int8_padded(k) * value_bytes;
+  for (int64_t s = 0; s < row.segments; ++s, to += row.segment_len * value_bytes) {
+    tiles.to_bytes(row.a + s * row.segment_stride, row.segment_len, steps, to);
+  }
+  while (to < end) *to++ = 0;
+  return finite ? bound / 127.0f : std::numeric_limits<float>::quiet_NaN();
+}
+
 void matmul_by_tiles(const MatmulPackedArgs& args, const ByteTiles& tiles) {
   constexpr int kMostVecs = 16;
   const MatmulF32Args& g = args.product;
@@ -49,7 +69,7 @@ void matmul_by_tiles(const MatmulPackedArgs& args, const ByteTiles& tiles) {
     const int64_t count = std::min(g.m - first, kPackedGroup);
     for (int64_t i = 0; i < count; ++i) {
       const FloatRow row{g.a + (first + i) * g.lda, g.segments, g.segment_len, g.segment_stride};
-      scales[i] = tiles.quantise(row, bytes + i * row_bytes);
+      scales[i] = int8_row(row, tiles, bytes + i * row_bytes);
     }
     const int64_t step = count == 1 ? tiles.row_vecs / tiles.panel_vecs : 1;
     const std::byte* panel = args.b;

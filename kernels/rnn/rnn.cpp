@@ -18,17 +18,22 @@ struct UnitSums {
   float gate[kGates] = {};
 };
 
+/// Compute the products of a unit's gates with an int8 W.
+[[gnu::noinline]] void int8_unit_sums(const RnnFewBits& few, const FewBitsRow& row, int64_t unit,
+                                      int gates, float* sums) RILL_NONBLOCKING {
+  for (int gate = 0; gate < gates; ++gate) {
+    const FewBitsVector column{few.w + unit * few.block_bytes, gate};
+    few.sums(row, &column, 1, sums + gate);
+  }
+}
+
 /// `row`: the states of the lane.
 template <int kGates>
 UnitSums<kGates> unit_sums(const RnnF32Args& a, const FewBitsRow& row, int64_t unit) {
   const RnnFewBits& few = a.few_bits;
   if (few.quantise != nullptr) {
-    FewBitsVector gates[kGates];
-    for (int gate = 0; gate < kGates; ++gate) {
-      gates[gate] = {few.w + unit * few.block_bytes, gate};
-    }
     UnitSums<kGates> sums;
-    few.sums(row, gates, kGates, sums.gate);
+    int8_unit_sums(few, row, unit, kGates, sums.gate);
     return sums;
   }
   const bool wide = few.upcast != nullptr;

@@ -62,10 +62,15 @@ std::optional<PackedFormat> few_bits_format(Lowering& lowering,
 
 const kernels::MatmulPacked* few_bits_product(Lowering& lowering, const TensorPtr& weights,
                                               int64_t k, int64_t columns) {
-  // Panels of f32 are narrower: for fewer columns, int8 takes as much memory.
+  // Panels of f32 are narrower: for fewer columns, int8 takes as much memory. With fewer terms,
+  // rounding a row takes longer than its products.
   constexpr int64_t kLeastColumns = 8;
-  if (lowering.weight_format() == WeightFormat::kInt8 && columns < kLeastColumns) {
-    lowering.keep_weights(str_cat("it has fewer than ", kLeastColumns, " outputs"));
+  constexpr int64_t kLeastTerms = 8;
+  if (lowering.weight_format() == WeightFormat::kInt8 &&
+      (columns < kLeastColumns || k < kLeastTerms)) {
+    lowering.keep_weights(columns < kLeastColumns
+                              ? str_cat("it has fewer than ", kLeastColumns, " outputs")
+                              : str_cat("it sums fewer than ", kLeastTerms, " products"));
     return f16_product(*weights);
   }
   if (const auto format = few_bits_format(lowering, {&weights, 1}, k)) {

@@ -136,8 +136,9 @@ TEST(FewBits, AnyNumberOfRowsHasTheSameBits) {
     for (int i = 0; i < 32; ++i) {
       const WeightFormat format = kAllFormats[i % 4];
       const int64_t rows = draw(4, 60);
-      const int64_t k = draw(1, 150);
-      const int64_t n = draw(format == WeightFormat::kInt8 ? 8 : 1, 80);
+      const int64_t least = format == WeightFormat::kInt8 ? 8 : 1;
+      const int64_t k = draw(least, 150);
+      const int64_t n = draw(least, 80);
       const int64_t count = draw(4, i / 4 % 2 == 0 ? 8 : rows);
       const int64_t begin = draw(0, std::max<int64_t>(0, rows - count));
       const int64_t taken = std::min(count, rows - begin);
@@ -193,9 +194,11 @@ TEST(FewBits, WhatNoScaleReachesStaysAsItIs) {
             "it sums 131073 products, more than fit 32 bits");
 }
 
-TEST(FewBits, Int8LeavesProductsOfFewOutputsInF32) {
+TEST(FewBits, Int8LeavesSmallProductsInF32) {
   EXPECT_EQ(kept_layer(random_f32(4, {7, 64}), WeightFormat::kInt8).kept,
             "it has fewer than 8 outputs");
+  EXPECT_EQ(kept_layer(random_f32(4, {64, 7}), WeightFormat::kInt8).kept,
+            "it sums fewer than 8 products");
 }
 
 /// Frames that int8 holds exactly, since 127 is their largest value, times weights that it holds

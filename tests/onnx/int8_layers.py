@@ -57,7 +57,7 @@ def drawn(rng):
     cell = str(rng.choice(list(GATES)))
     batch = int(rng.choice([1, 3]))
     # Small layers of one stream stay in f32.
-    hidden, inputs = int(rng.integers(49 if batch == 1 else 8, 90)), int(rng.integers(1, 90))
+    hidden, inputs = int(rng.integers(49 if batch == 1 else 8, 90)), int(rng.integers(8, 90))
     rows = GATES[cell] * hidden
     normal = lambda *shape: rng.standard_normal(shape).astype("f4")  # noqa: E731
     return cell, batch, (normal(rows, inputs) / np.float32(np.sqrt(inputs)),
