@@ -212,7 +212,8 @@ Result<SmallWeights> Chooser::run() {
   RILL_ASSIGN(const std::optional<double> limit, limit_of(options_));
   out_.choice.kept.insert(options_.keep.begin(), options_.keep.end());
   RILL_TRY(plan(model_.graph, &out_.choice));
-  RILL_TRY(plan_file::check_weights(out_.choice, "--weights", "--keep-weights"));
+  const std::string request = by_name ? str_cat("--weights ", options_.format) : "--int8";
+  RILL_TRY(plan_file::check_weights(out_.choice, request, "--keep-weights"));
   RILL_TRY(read_inputs());
   if (trials_.empty()) {
     if (!limit) return std::move(out_);

@@ -43,10 +43,10 @@ struct SmallWeights {
   size_t runs = 0;                        ///< over how many inputs
 };
 
-/// Apply `--weights` or `--int8`, measure its effect on the given inputs, with the kernels of `target` if this
-/// CPU has them, and keep layers in f32 to stay under `--max-difference`. Errors: kArg for requests
-/// without effect; kUnsupported if no layer supports the format, or if too many layers would have
-/// to stay f32.
+/// Apply `--weights` or `--int8`, measure its effect on the given inputs, with the kernels of
+/// `target` if this CPU has them, and keep layers in f32 to stay under `--max-difference`. Errors:
+/// kArg for requests without effect; kUnsupported if no layer supports the format, or if too many
+/// layers would have to stay f32.
 Result<SmallWeights> choose_weights(const CommonOptions& common, const WeightOptions& options,
                                     const Log& log, const Model& model,
                                     const kernels::Target& target);

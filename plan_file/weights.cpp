@@ -44,7 +44,7 @@ std::string weights_text(const WeightChoice& choice) {
   return out;
 }
 
-Status check_weights(const WeightChoice& choice, std::string_view weights, std::string_view keep) {
+Status check_weights(const WeightChoice& choice, std::string_view request, std::string_view keep) {
   for (const std::string& name : choice.kept) {
     const auto same = [&](const WeightLayer& layer) { return layer.node == name; };
     if (none_of(choice.layers, same)) {
@@ -52,8 +52,7 @@ Status check_weights(const WeightChoice& choice, std::string_view weights, std::
     }
   }
   if (choice.format == WeightFormat::kF32 || totals_of(choice).small_layers > 0) return {};
-  Status none = fail(Code::kUnsupported, weights, " ", weight_format_name(choice.format),
-                     ": no layer of this model can have such weights");
+  Status none = fail(Code::kUnsupported, request, ": no layer of this model can have such weights");
   if (choice.layers.empty()) return none;
   const WeightLayer& first = choice.layers[0];
   return std::move(none).hint(str_cat("\"", first.node, "\" is kept in f32: ", first.kept));

@@ -25,8 +25,9 @@ WeightTotals totals_of(const WeightChoice& choice);
 /// head in f32: asked to be".
 std::string weights_text(const WeightChoice& choice);
 
-/// Refuse a choice without effect. `weights` and `keep`: the caller's names for the format and the
-/// kept nodes. Errors: kArg for a node without weights, kUnsupported if all layers are still f32.
-Status check_weights(const WeightChoice& choice, std::string_view weights, std::string_view keep);
+/// Refuse a choice without effect. `request` and `keep`: the caller's words for the format, as in
+/// "--weights q8", and for the kept nodes. Errors: kArg for a node without weights, kUnsupported if
+/// all layers are still f32.
+Status check_weights(const WeightChoice& choice, std::string_view request, std::string_view keep);
 
 }  // namespace rill::plan_file

@@ -35,7 +35,8 @@ Result<rill::WeightChoice> choice_of(const rill_compile_opts& opts) {
   if (opts.weights) {
     const auto format = plan_file::weight_format(opts.weights);
     if (!format) {
-      return rill::fail(Code::kArg, "weights ", opts.weights, ": expected f32, f16, q8, q4 or int8");
+      return rill::fail(Code::kArg, "weights ", opts.weights,
+                        ": expected f32, f16, q8, q4 or int8");
     }
     out.format = *format;
   }
@@ -79,7 +80,8 @@ Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const c
         "Bind it with rill_model_set_symbol, or stream along it with rill_model_pulse");
   }
   RILL_ASSIGN(const auto plans, std::move(made));
-  RILL_TRY(plan_file::check_weights(choice, "weights", "keep"));
+  const char* const format = plan_file::weight_format_name(choice.format);
+  RILL_TRY(plan_file::check_weights(choice, rill::str_cat("weights ", format), "keep"));
   plan_file::WriteOptions options;
   options.notes = compile.notes;
   options.audit = plan_file::audit_text(graph);

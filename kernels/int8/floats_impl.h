@@ -22,22 +22,29 @@ RILL_INLINE To with_bits_of(From from) RILL_NONBLOCKING {
   return to;
 }
 
-// Out of line, for the last vector of a row only.
-[[gnu::noinline]] inline FloatLanes first_floats(const float* from, int64_t count) {
-  FloatLanes out{};
-  for (int64_t i = 0; i < count; ++i) out[i] = from[i];
+RILL_INLINE FloatLanes floats_at(const float* from) RILL_NONBLOCKING {
+  FloatLanes out;
+  std::memcpy(&out, from, sizeof out);
   return out;
 }
+
+// Out of line, for the last vector of a row only.
 [[gnu::noinline]] inline void copy_bytes(const void* from, int64_t count, void* to) {
   std::memcpy(to, from, static_cast<size_t>(count));
 }
 
-/// Load all lanes, or the first `count`; the others are 0.
-RILL_INLINE FloatLanes floats_at(const float* from, int64_t count) {
-  FloatLanes out;
-  if (count < Dot::kLanes) return first_floats(from, count);
-  std::memcpy(&out, from, sizeof out);
-  return out;
+/// Copy fewer floats than a vector has into a whole one, with zeros after them. Null stays null.
+[[gnu::noinline]] inline const float* padded(const float* from, int64_t count,
+                                             float (&to)[Dot::kLanes]) {
+  if (from == nullptr) return nullptr;
+  for (int64_t i = 0; i < Dot::kLanes; ++i) to[i] = i < count ? from[i] : 0.0f;
+  return to;
+}
+
+/// Load a whole vector if that many floats are left; else pad them.
+RILL_INLINE FloatLanes floats_at(const float* from, int64_t left) RILL_NONBLOCKING {
+  float whole[Dot::kLanes];
+  return floats_at(left < Dot::kLanes ? padded(from, left, whole) : from);
 }
 
 template <class V>
@@ -144,29 +151,39 @@ template <int kRows, int kVecs>
   scale_sums(rows, vectors, count, whole, kVecs, sums);
 }
 
-/// Finish and store some sums of C.
+/// Finish and store some sums of C. The last vector of a row passes through whole ones.
 [[gnu::noinline]] inline void finish_rows(const MatmulF32Args& g,
                                           const SumsOfC& some) RILL_NONBLOCKING {
   const float* sums = some.sums;
-  for (int i = 0; i < some.rows * some.vecs; ++i, sums += Dot::kLanes) {
-    const int64_t at = some.row + i / some.vecs;
-    const int64_t first = some.col + i % some.vecs * Dot::kLanes, count = g.n - first;
-    if (count <= 0) continue;
-    FloatLanes v = floats_at(sums, Dot::kLanes);
-    float* const c = g.c + at * g.ldc + first;
-    const float* const start = g.accumulate ? c : g.bias != nullptr ? g.bias + first : nullptr;
-    if (start != nullptr) v = floats_at(start, count) + v;
-    if (g.residual != nullptr) v = v + floats_at(g.residual + at * g.ldr + first, count);
-    if (g.slope != 1.0f) {
-      const FloatLanes less = v * g.slope;
-      v = less > v ? less : v;
+  for (int64_t row = some.row; row < some.row + some.rows; ++row) {
+    for (int j = 0; j < some.vecs; ++j, sums += Dot::kLanes) {
+      const int64_t col = some.col + j * Dot::kLanes, count = g.n - col;
+      if (count <= 0) continue;
+      float* const c = g.c + row * g.ldc + col;
+      const float* start = g.accumulate ? c : g.bias != nullptr ? g.bias + col : nullptr;
+      const float* residual = g.residual != nullptr ? g.residual + row * g.ldr + col : nullptr;
+      float* to = c;
+      float whole[3][Dot::kLanes];
+      if (count < Dot::kLanes) {
+        start = padded(start, count, whole[0]);
+        residual = padded(residual, count, whole[1]);
+        to = whole[2];
+      }
+      FloatLanes v = floats_at(sums);
+      if (start != nullptr) v = floats_at(start) + v;
+      if (residual != nullptr) v = v + floats_at(residual);
+      if (g.slope != 1.0f) {
+        const FloatLanes less = v * g.slope;
+        v = less > v ? less : v;
+      }
+      if (g.clip) {
+        const FloatLanes lo = FloatLanes{} + g.lo, hi = FloatLanes{} + g.hi;
+        v = lo > v ? lo : v;
+        v = hi < v ? hi : v;
+      }
+      std::memcpy(to, &v, sizeof v);
+      if (to != c) copy_bytes(to, 4 * count, c);
     }
-    if (g.clip) {
-      const FloatLanes lo = FloatLanes{} + g.lo, hi = FloatLanes{} + g.hi;
-      v = lo > v ? lo : v;
-      v = hi < v ? hi : v;
-    }
-    store_some(v, count, c);
   }
 }
 

@@ -1,4 +1,4 @@
-// Matmuls of floats in integers, beside their definition in plain integers and beside f64.
+// Matmuls of floats in integers, compared with their definition in plain integers and with f64.
 
 #include <gtest/gtest.h>
 

@@ -57,8 +57,8 @@ constexpr float kInt8LeastBound = 0x1.fcp-114f;
 /// Return how many bytes a panel takes: `columns` columns of k values. Blocks are contiguous. A kQ8
 /// or kQ4 block has the scales of all columns, then the values of the first k, of the second, and
 /// so on. kQ4 values are padded with zeros to a multiple of 8; each byte has two, the first in the
-/// low nibble. Matmul panels have kQ4_0 and kQ4 values in the order of the tier. A kInt8 panel has the
-/// f32 scales of all columns, the i32 values from which their sums start, then the values as
+/// low nibble. Matmul panels have kQ4_0 and kQ4 values in the order of the tier. A kInt8 panel has
+/// the f32 scales of all columns, the i32 values from which their sums start, then the values as
 /// `matmul_int8_pack` orders them.
 int64_t packed_panel_bytes(PackedFormat format, int64_t k,
                            int64_t columns) noexcept RILL_NONBLOCKING;
@@ -74,8 +74,8 @@ struct FloatRow {
   int64_t segments, segment_len, segment_stride;
 };
 
-/// Round a row to integers from -127 to 127, in the form of a kInt8 kernel: 4 bytes for each group of
-/// k, the last one padded. With the largest magnitude m, or `kInt8LeastBound` if that is larger,
+/// Round a row to integers from -127 to 127, in the form of a kInt8 kernel: 4 bytes for each group
+/// of k, the last one padded. With the largest magnitude m, or `kInt8LeastBound` if that is larger,
 /// values are multiplied by 127 / m and rounded, ties to even. Return the scale m / 127: NaN if the
 /// row has a NaN or an infinity.
 using QuantiseRow = float (*)(const FloatRow& row, uint8_t* to) noexcept RILL_NONBLOCKING;
