@@ -31,10 +31,10 @@ print(f"{told['bytes']} | {worst['largest']:.2g} | {worst['relative']:.2g} | {wo
 PY
   ) |"
 }
-for kind in f32 f16 q8 q4; do row crnn_lstm $kind --set B=2 --pulse S=8; done
-for kind in f32 f16 q8 q4; do row kws_gru $kind --set B=2 --pulse S=8; done
-for kind in f32 f16 q8 q4; do row tcn_dilated $kind --set B=2 --pulse S=8; done
-for kind in f32 f16 q8 q4; do row vad_speech $kind --set B=1 --pulse S=160; done
+for kind in f32 f16 q8 q4 int8; do row crnn_lstm $kind --set B=2 --pulse S=8; done
+for kind in f32 f16 q8 q4 int8; do row kws_gru $kind --set B=2 --pulse S=8; done
+for kind in f32 f16 q8 q4 int8; do row tcn_dilated $kind --set B=2 --pulse S=8; done
+for kind in f32 f16 q8 q4 int8; do row vad_speech $kind --set B=1 --pulse S=160; done
 if [[ ${1:-} == --page ]]; then
   python3 scripts/put_table.py docs/compiled.md small_weights <<<"$table"
 else
