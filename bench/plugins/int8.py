@@ -5,7 +5,7 @@ usage: int8.py --rill BUILD/bin/rill [--rounds N] [--core N] [--page FILE] [MODE
 
 Without models, it writes some with random weights: a denoiser of two convolutions and three GRUs of 384 units, and
 recurrent layers of models.py. The shortest step counts. The difference is that of all outputs over 1000 random
-frames, beside their largest value. --page puts the table into a page, between <!-- int8 --> and <!-- end -->.
+frames, and their largest value. --page puts the table into a page, between <!-- int8 --> and <!-- end -->.
 """
 
 import argparse

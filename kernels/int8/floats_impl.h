@@ -55,8 +55,7 @@ RILL_INLINE void store_some(const V& values, int64_t count, void* to) RILL_NONBL
   std::memcpy(to, &values, sizeof values);
 }
 
-/// Return the bits of the largest magnitude of n floats. Those of NaN are the largest, then those
-/// of infinity.
+/// Return the bits of the largest magnitude of n floats. A NaN has larger bits than infinity.
 inline int32_t largest_bits_of(const float* from, int64_t n) {
   IntLanes most{};
   for (int64_t i = 0; i < n; i += Dot::kLanes) {

@@ -114,8 +114,8 @@ void rnn_few_bits_pack(const RnnKernel& kernel, const MatmulPacked& how, int64_t
 /// of the loops if the format is kInt8. W and its memory are still missing.
 RnnFewBits rnn_few_bits(const RnnKernel& kernel, const MatmulPacked& how) noexcept RILL_NONBLOCKING;
 
-/// Return the floats of memory for a layer with a reduced-precision W: what it unpacks at once, or
-/// the states of a lane as bytes.
+/// Return the floats of memory for a layer with a reduced-precision W: the weights that it unpacks
+/// at once, or the states of a lane as bytes.
 int64_t rnn_few_bits_wide_floats(const RnnKernel& kernel, PackedFormat format, int64_t gates,
                                  int64_t hidden);
 
