@@ -84,7 +84,7 @@ class Streamed {
     return {};
   }
 
-  /// Bring keys to one delay; their ends are known before what follows them goes by.
+  /// Align keys to one delay, at which their ends are known in time.
   Status gather_inputs() {
     for (const auto& [key, unused] : asked_) {
       const auto& [outlet, at] = key;

@@ -13,7 +13,7 @@ namespace rill::pulse {
 /// A wire of a body of attention, and where its frames lie for one of its readers.
 using PlacedWire = std::pair<OutletId, Square>;
 
-/// Return which input of a body a wire is; -1 if it is none.
+/// Return which input of a body a wire is; -1 for other wires.
 int input_of(const Graph& body, OutletId outlet);
 
 /// Return where the frames lie in the inputs of a node of a body. Errors: kPulse if it mixes them.
