@@ -122,5 +122,21 @@ TEST(Sizes, OfWhatFollowsAnEmptySliceAreRefused) {
   EXPECT_EQ(short_one.error().code, Code::kShape);
 }
 
+// The mean of one row is a sum over -1 + 1 rows, as the file counts them.
+TEST(Sizes, OfAMeanBehindAnEmptySliceAreRefused) {
+  GraphParts parts = parts_of_rows();
+  parts.initializers.push_back(tensor_of_integers("three", {1}, {3}));
+  parts.nodes.push_back(node_of("Slice", {"x", "three", "n"}, {"part"}));
+  parts.nodes.push_back(node_of("Slice", {"x", "zero", "one"}, {"first"}));
+  parts.nodes.push_back(
+      node_of("Concat", {"part", "first"}, {"all"}, {integer_attribute("axis", 0)}));
+  parts.nodes.push_back(
+      node_of("ReduceMean", {"all"}, {"y"}, {integers_attribute("axes", {0, 1})}));
+  const auto graph = loaded(model_of(parts));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  EXPECT_EQ(run_on(model_of(parts), rows(3)), std::vector<float>{1});
+  for (const int64_t n : {1, 2}) EXPECT_FALSE(graph->with_symbol("S", Dim(n)).ok()) << n;
+}
+
 }  // namespace
 }  // namespace rill::onnx

@@ -359,9 +359,8 @@ class ExtentsCheck {
   /// Check a node that turns the length of an earlier wire into data.
   void look_at_data(const Node& node) {
     has_data_ = true;
-    if (empty_.ok() || !wrong_.ok()) return;
-    wrong_ = empty_;
-    written_ = node.name;
+    if (wrong_.ok()) wrong_ = empty_;
+    if (!wrong_.ok() && written_.empty()) written_ = node.name;
   }
 
   /// Return whether a length is data somewhere, and not only the extent of wires.
