@@ -99,6 +99,9 @@ int run_program(int argc, char** argv, Flavor flavor) {
     // The system refused a thread or a folder.
     Log(flavor).error(error.what());
     return 1;
+  } catch (const std::bad_alloc&) {
+    Log(flavor).error("out of memory");
+    return 1;
   } catch (const std::exception& exception) {
     Log(flavor).error(
         escaped_format("rill stopped because of an internal error: {}", exception.what()));
