@@ -73,8 +73,7 @@ Result<Modes> Modes::make(const Graph& whole, const Graph& pulsed,
   if (pulse::window_of(pulsed)) {
     out.windows_ = options.windows;
     if (!out.windows_) {
-      return fail(Code::kPulse,
-                  "the graph computes whole windows, which this program does not audit");
+      return fail(Code::kPulse, "the graph computes windows, which this program does not audit");
     }
   }
   if (out.plan().stream_symbol.empty() || out.plan().inputs.size() != whole.inputs.size()) {
@@ -189,7 +188,7 @@ Result<std::unique_ptr<Session>> Modes::moved(Session* session, Feed* feed,
   SavedState saved(session, feed);
   std::vector<std::byte> bytes(static_cast<size_t>(saved.most_bytes()));
   const int64_t size = saved.save(bytes);
-  if (size < 0) return fail(Code::kInternal, "a state is larger than its announced size");
+  if (size < 0) return fail(Code::kInternal, "a state is larger than was said");
   const Status loaded =
       SavedState(out.get(), next->get()).load({bytes.data(), static_cast<size_t>(size)});
   *refused = !loaded.ok() && loaded.code() == Code::kState &&

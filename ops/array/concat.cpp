@@ -131,9 +131,8 @@ std::optional<SizeRatio> Concat::size(const SizeTrace& trace) const {
     if (!(count == part.dim(static_cast<int>(axis)))) return std::nullopt;
     const auto number = count.to_int();
     if (at && number && *at < *number) return trace.in(i, Dim(*at));
-    if (!number) {
-      return !at && i + 1 == trace.inputs() ? continued_size(trace, before) : std::nullopt;
-    }
+    if (!number && !at && i + 1 == trace.inputs()) return continued_size(trace, before);
+    if (!number) return std::nullopt;
     before += *number;
     if (at) *at -= *number;
   }
@@ -147,9 +146,9 @@ struct Side {
   int begin = 0;
   int end = 0;
   int64_t frames = 0;
-  int64_t ready = 0;  ///< the first pulse at which they are valid
+  int64_t ready = 0;  ///< the pulse from which on they are valid
   bool alike = true;  ///< all frames are the same constant one
-  TensorPtr frame;    ///< that frame
+  TensorPtr frame;    ///< that one
 
   bool spliced() const { return frames > 0 && !alike; }
   /// Return the side as constant padding of the stream; no frames if they are spliced in.
@@ -168,8 +167,7 @@ Result<Side> side_of(PulseBuilder& b, int axis, int begin, int end) {
     const auto frames = b.in(i).dim(axis).to_int();
     if (!frames) {
       return b.refuse("Join a fixed number of frames to a stream", "input ", i, ", ", b.in(i),
-                      ", is joined to a stream on its axis ", axis,
-                      " and its length is not a number");
+                      ", is joined to a stream on its axis ", axis, " and its length is no number");
     }
     side.frames += *frames;
     side.ready = std::max(side.ready, b.await(i));

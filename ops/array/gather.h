@@ -15,7 +15,8 @@ namespace rill::ops {
 /// out of range at run time gives zeros.
 /// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
 /// become a slice, and a few constant ones become one slice each. Indices that repeat each row
-/// several times, such as i // 4 * 4, repeat the rows of a slice.
+/// several times, such as i // 4 * 4, repeat the rows of a slice. So do those that are clamped to
+/// the rows, as a linear interpolation by a power of two has them.
 /// Source: tract, `tract_core_gather`.
 class Gather final : public OpBase<Gather> {
  public:

@@ -85,6 +85,20 @@ std::optional<std::vector<Rows>> rows_at(const Tensor& indices, const Dim& exten
   return out;
 }
 
+/// Return the axis of extent 1 that the node of a wire adds to its input; nothing for other nodes.
+std::optional<int64_t> added_axis(const Graph& graph, OutletId wire) {
+  const Node& node = graph.node(wire.node);
+  if (node.inputs.size() != 1 || !node.op->traits().keeps_order) return std::nullopt;
+  const std::vector<Dim>& before = graph.fact(node.inputs[0]).shape;
+  const std::vector<Dim>& shape = graph.fact(wire).shape;
+  for (size_t at = 0; at < shape.size() && shape.size() == before.size() + 1; ++at) {
+    std::vector<Dim> rest = shape;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
+    if (shape[at] == Dim(1) && rest == before) return static_cast<int64_t>(at);
+  }
+  return std::nullopt;
+}
+
 /// Concatenate the slices of `x`.
 Result<OutletId> joined_rows(Rewrite& rewrite, OutletId x, int64_t axis,
                              const std::vector<Rows>& rows) {
@@ -123,13 +137,13 @@ Status Gather::slice_places(Rewrite& rewrite) const {
   return rewrite.replace({out});
 }
 
-/// Add an axis of extent 1 to the rows rather than to their indices: indices of one axis may then
+/// Add an axis of extent 1 to the rows rather than to their indices: indices with one axis may then
 /// be known to count up.
 Status Gather::move_axis_behind(Rewrite& rewrite) const {
-  const auto* added = rewrite.producer_as<AddAxis>(1);
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
+  const auto added = added_axis(rewrite.old_graph(), rewrite.input(1));
   if (!added || extent.is_const() || is_quantised(rewrite.in(0).dtype)) return {};
-  const int64_t at = axis + added->axis;
+  const int64_t at = axis + *added;
   RILL_ASSIGN(const OutletId rows,
               rewrite.wire1(str_cat(rewrite.node().name, "_rows"), clone(),
                             {rewrite.mapped(rewrite.input(0)),
@@ -138,7 +152,7 @@ Status Gather::move_axis_behind(Rewrite& rewrite) const {
 }
 
 /// Consecutive rows are a slice if the table is known to have them, or if indices are clamped to
-/// the first and last row: then it is a slice of the rows padded by repeats.
+/// the first and last row: then the slice is of the rows with these repeated.
 Status Gather::declutter(Rewrite& rewrite) const {
   if (rewrite.in(0).konst) return {};
   if (rewrite.in(1).konst) return slice_places(rewrite);

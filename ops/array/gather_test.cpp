@@ -60,7 +60,7 @@ TEST(Gather, OfAnEmptyTableGivesZeros) {
   expect_same(y[0], f32({2, 3}, {0, 0, 0, 0, 0, 0}));
 }
 
-/// Rows of x [S, 3] at indices with an added axis, which follow zeros.
+/// Rows of x [S, 3] at places that are pairs of zeros and indices.
 std::string positions_of(const std::string& zeros) {
   return "r = tract_core_range(0, S, 1);"
          " i = unsqueeze(r, axes = [1, 2]);"
@@ -79,7 +79,7 @@ TEST(Gather, AtCountedPlacesOfAFirstRowStreams) {
 }
 
 // An index out of range gives zeros.
-TEST(Gather, AtPlacesBehindTheFirstRowKeepsThem) {
+TEST(Gather, AtPlacesAfterTheFirstRowKeepsThem) {
   const Graph graph =
       graph_of({{"x", "S, 3"}}, positions_of("tract_core_cast([[[1]]], to = 'i64')"));
   const auto y = run(declutter(graph).value(), {random_f32(3, {4, 3})});
@@ -100,7 +100,7 @@ Graph interpolated(int64_t times, const std::string& scale, bool after) {
 }
 
 TEST(Gather, OfRowsBetweenWhichPlacesLieStreams) {
-  // The first place reads the second row.
+  // The first place reads the row after the first one.
   expect_streams(interpolated(4, "0.25", false), 0, {1, 4}, {1, 2, 9}, {0, 0});
   expect_streams(interpolated(4, "0.25", true), 0, {1, 4}, {1, 2, 9}, {4, 2});
   expect_streams(interpolated(2, "0.5", true), 0, {1, 2}, {1, 2, 9}, {2, 1});
@@ -125,7 +125,7 @@ TEST(Gather, OfRowsBetweenWhichPlacesLieStreams) {
   }
 }
 
-// No float equals a third, so a place may round to the previous row.
+// A third is no float, so that a place may round to the row before.
 TEST(Gather, OfRowsBetweenWhichRoundedPlacesLieIsRefused) {
   expect_refused(interpolated(3, "0.33333334", false), 2, "not known to count up");
 }

@@ -297,14 +297,13 @@ typedef struct rill_audit_report {
   int64_t frames;  /**< compared frames of these outputs */
 } rill_audit_report;
 
-/** Compare a pulsed model with `whole`, its clone from before `rill_model_pulse`, on noise of
- *  magnitudes from 1e-3 to 1e4: streams of many lengths, in every mode of this interface, with NaN
- *  after their ends. After `rill_model_window`, the expected frames are those of one run of `whole`
- *  per window. Symbols that are free in both become 2. `opts` and `report` may be null.
- *  Errors: RILL_E_STATE if a frame differs, with length, mode, output and place; if nothing was
- *  compared; if an output is not proven, as it never varied or was not finite. RILL_E_NOT_REACHED
- *  if nothing differs, but no compared stream filled every window of frames. RILL_E_PULSE if
- *  `pulsed` is not pulsed, or has other inputs. */
+/** Compare a pulsed model with `whole`, its clone from before `rill_model_pulse` or `_window`, on
+ *  noise of magnitudes from 1e-3 to 1e4: streams of many lengths, in every mode of this interface,
+ *  with NaN after their ends; windows with one run of `whole` each. Symbols that are free in both
+ *  become 2. `opts` and `report` may be null. Errors: RILL_E_STATE if a frame differs, with length,
+ *  mode, output and place; if nothing was compared; if an output is not proven, as it never varied
+ *  or was not finite. RILL_E_NOT_REACHED if nothing differs, but no compared stream filled every
+ *  window of frames. RILL_E_PULSE if `pulsed` is not pulsed, or has other inputs. */
 RILL_API rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
                                       const rill_audit_opts* opts, rill_audit_report* report);
 

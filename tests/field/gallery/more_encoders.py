@@ -28,7 +28,7 @@ class Squeezeformer(nn.Module):
 
 
 class Branchformer(nn.Module):
-    """Attention and a gated MLP whose gate is a depthwise convolution, merged by another one."""
+    """Attention in parallel with an MLP that a depthwise convolution gates; another convolution merges both."""
 
     def __init__(self, size=16, kernel=5):
         super().__init__()
@@ -217,7 +217,7 @@ class Positions(nn.Module):
 BANDS = {"shape": (1, "S", 16), "lengths": (24, 40, 64)}
 # A frame of the second half of a pair repeats what the pair gave.
 recipe("Squeezeformer", "blocks at half of the rate, repeated frames and a skip", Squeezeformer, **BANDS, pulse=8, delay=0)
-recipe("Branchformer", "attention and a gate of convolutions", Branchformer, **BANDS, pulse=4, delay=0)
+recipe("Branchformer", "attention in parallel with a gated MLP, merged by a convolution", Branchformer, **BANDS, pulse=4, delay=0)
 recipe("Paraformer", "attention with a memory of values that reads two later frames", Paraformer, **BANDS, pulse=6,
        delay=2)
 recipe("RetNet", "retention that falls with the distance, to a window", Retention, **BANDS, pulse=1, delay=0)
