@@ -6,9 +6,11 @@ rill_kernels(int8 TIERS sse42 avx2 avxvnni avx512 avx512vnni neon dotprod)
 rill_test(int8_test SOURCES int8/int8_test.cpp int8/floats_test.cpp DEPENDS rill_kernels LABELS kernels)
 # Where every CPU of today has a tier, scalar kernels may take less room and more time.
 if(RILL_ARCH_TIERS)
-  set_source_files_properties(int8/int8.cpp matmul/matmul.cpp matmul_packed/matmul_packed.cpp
-                              rnn/rnn.cpp
+  set_source_files_properties(matmul/matmul.cpp matmul_packed/matmul_packed.cpp rnn/rnn.cpp
                               PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+  # Tier files call its functions. Link-time optimisation would keep them in programs that run none.
+  set_source_files_properties(int8/int8.cpp PROPERTIES COMPILE_OPTIONS
+                              "$<$<CONFIG:Release>:-Os>;${RILL_TIER_LINK_FLAGS}")
 endif()
 foreach(family matmul matmul_packed depthwise pool rnn)
   rill_kernels(${family} TIERS sse42 avx2 avx512 neon)
