@@ -65,6 +65,18 @@ bool is_never_negative(const Dim& dim, std::string_view symbol) {
   return least.ok() && *least && **least >= 0;
 }
 
+/// A slice of frames that grows with the stream ends within them. `in`: its inputs, whose extents
+/// are not negative.
+void add_end(const Node& node, const Facts& in, std::string_view symbol, std::vector<Dim>* out) {
+  const Course slice = node.op->course();
+  if (!slice.is(Course::Form::kCut)) return;
+  const Dim& rows = in[0].dim(slice.axis());
+  const bool fixed = (*slice.end - *slice.begin).to_int().has_value();
+  if (fixed || !rows.mentions(symbol) || !slice.end->mentions(symbol)) return;
+  const Dim inside = max(*slice.begin, rows) - *slice.end;
+  if (!is_never_negative(inside, symbol)) out->push_back(inside);
+}
+
 /// The range of a slice must exist: rows of tables, kept frames, and the last ones. A slice `x[5:]`
 /// of a shorter stream is empty, so it needs no frames.
 void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
@@ -76,9 +88,6 @@ void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
     const bool fixed = (*slice.end - *slice.begin).to_int().has_value();
     if (fixed || !rows.mentions(symbol) || !slice.end->mentions(symbol)) {
       out->push_back(rows - *slice.end);
-    } else {
-      const Dim inside = max(*slice.begin, max(Dim(0), rows)) - *slice.end;
-      if (!is_never_negative(inside, symbol)) out->push_back(inside);
     }
   });
 }
@@ -205,6 +214,7 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
     auto inferred = in.empty() ? Result<Facts>(node.outputs) : node.op->infer(in);
     if (inferred.ok() && !in.empty()) {
       add_refused(node, in, *inferred, scope, symbol, gives_values ? 0 : 1, out);
+      add_end(node, in, symbol, out);
     }
     extents.push_back(with_extents(inferred.ok() ? std::move(inferred).value() : node.outputs,
                                    scope, symbol));
