@@ -188,7 +188,7 @@ Result<std::unique_ptr<Session>> Modes::moved(Session* session, Feed* feed,
   SavedState saved(session, feed);
   std::vector<std::byte> bytes(static_cast<size_t>(saved.most_bytes()));
   const int64_t size = saved.save(bytes);
-  if (size < 0) return fail(Code::kInternal, "a state is larger than was said");
+  if (size < 0) return fail(Code::kInternal, "a state is larger than its announced size");
   const Status loaded =
       SavedState(out.get(), next->get()).load({bytes.data(), static_cast<size_t>(size)});
   *refused = !loaded.ok() && loaded.code() == Code::kState &&

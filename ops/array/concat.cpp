@@ -146,9 +146,9 @@ struct Side {
   int begin = 0;
   int end = 0;
   int64_t frames = 0;
-  int64_t ready = 0;  ///< the pulse from which on they are valid
+  int64_t ready = 0;  ///< the first pulse at which they are valid
   bool alike = true;  ///< all frames are the same constant one
-  TensorPtr frame;    ///< that one
+  TensorPtr frame;    ///< that frame
 
   bool spliced() const { return frames > 0 && !alike; }
   /// Return the side as constant padding of the stream; no frames if they are spliced in.
@@ -167,7 +167,8 @@ Result<Side> side_of(PulseBuilder& b, int axis, int begin, int end) {
     const auto frames = b.in(i).dim(axis).to_int();
     if (!frames) {
       return b.refuse("Join a fixed number of frames to a stream", "input ", i, ", ", b.in(i),
-                      ", is joined to a stream on its axis ", axis, " and its length is no number");
+                      ", is joined to a stream on its axis ", axis,
+                      " and its length is not a number");
     }
     side.frames += *frames;
     side.ready = std::max(side.ready, b.await(i));

@@ -152,7 +152,7 @@ Status Gather::move_axis_behind(Rewrite& rewrite) const {
 }
 
 /// Consecutive rows are a slice if the table is known to have them, or if indices are clamped to
-/// the first and last row: then the slice is of the rows with these repeated.
+/// the first and last row: then it is a slice of the rows padded by repeats.
 Status Gather::declutter(Rewrite& rewrite) const {
   if (rewrite.in(0).konst) return {};
   if (rewrite.in(1).konst) return slice_places(rewrite);

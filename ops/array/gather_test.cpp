@@ -125,7 +125,7 @@ TEST(Gather, OfRowsBetweenWhichPlacesLieStreams) {
   }
 }
 
-// A third is no float, so that a place may round to the row before.
+// No float equals a third, so a place may round to the previous row.
 TEST(Gather, OfRowsBetweenWhichRoundedPlacesLieIsRefused) {
   expect_refused(interpolated(3, "0.33333334", false), 2, "not known to count up");
 }

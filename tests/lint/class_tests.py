@@ -19,7 +19,7 @@ MOST = {
     "core/exec": 4,
     "core/graph": 2,
     "nnef_loader/build": 11,
-    "ops/array": 20,
+    "ops/array": 19,
     "ops/control": 11,
     "ops/math": 15,
     "ops/nn": 15,
