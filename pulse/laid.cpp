@@ -58,9 +58,10 @@ Result<OutletId> Builder::pad_edges(OutletId wire, StreamFact* stream, const Edg
   RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
   RILL_ASSIGN(EdgePadded best, edge_padded({wire, *stream}, padding, pulse));
   const Source source = laid_source(wire, *stream);
-  // Padding after the end repeats the last frames. In a short stream, nothing else may read these.
-  // Edge padding can lay them out, and constant ones are known.
-  const int64_t repeats_unread = padding.after > 0 ? unread() - padding.before : 0;
+  // Padding after the end repeats the last frames. In a short stream these may lie before the first
+  // pulse, where nothing else reads them. Edge padding can lay them out; constant ones are known.
+  const bool in_front = padding.after > 0 && stream->delay < 0;
+  const int64_t repeats_unread = in_front ? unread() - padding.before : 0;
   if (repeats_unread > 0 && source.kind != Source::Kind::kEdgePadded && !stream->pad_value) {
     const int64_t mirrored = padding.reflect ? padding.after : 0;
     needed_.push_back(stream->dim - Dim(repeats_unread + 1 + mirrored));
