@@ -212,9 +212,15 @@ class Emitter {
   /// defined. A stream without frames has no output, unless a whole run of no frames would.
   Status write_lengths() {
     if (plan_.stream_symbol.empty()) return {};
-    int64_t most = std::min<int64_t>(plan_.longest, INT32_MAX);
-    const auto overflows = [&](const Extent& each) { return !each.at(most); };
-    while (most > 0 && any_of(plan_.asserted, overflows)) most /= 2;
+    // Lengths at which a condition overflows are refused. One that broadcasts has a value at
+    // multiples of the model's strides alone.
+    constexpr int64_t kStrides = 2520;
+    int64_t reach = int64_t{1} << 31;
+    const auto overflows = [&](const Extent& each) {
+      return !each.at(reach) && !each.at(reach - reach % kStrides);
+    };
+    while (reach > 1 && any_of(plan_.asserted, overflows)) reach /= 2;
+    const int64_t most = std::min(plan_.longest, reach - 1);
     const bool gives = any_of(plan_.outputs, [](const PlanIo& io) {
       return io.stream.axis < 0 || io.stream.length.at(0).value_or(1) > 0;
     });
@@ -224,7 +230,9 @@ class Emitter {
     lengths_ = str_cat("  if (frames <= 0) return frames == 0", none ? "" : " && 0", ";\n");
     if (most < INT32_MAX) lengths_ += str_cat("  if (frames > ", most, ") return 0;\n");
     for (const Extent& each : plan_.asserted) {
-      RILL_ASSIGN(const std::string value, to_.extent_at(each, "(int64_t)frames"));
+      std::vector<std::string> clashes;
+      RILL_ASSIGN(const std::string value, to_.extent_at(each, "(int64_t)frames", &clashes));
+      for (const std::string& clash : clashes) lengths_ += "  if (" + clash + ") return 0;\n";
       lengths_ += str_cat("  if (", value, " < 0) return 0;\n");
     }
     lengths_ += "  return 1;\n";

@@ -135,7 +135,8 @@ Result<std::string> StepWriter::extent(const Extent& extent, int64_t unknown) {
   return extent_at(extent, "@at_least(s->end, 0)");
 }
 
-Result<std::string> StepWriter::extent_at(const Extent& extent, std::string_view symbol) const {
+Result<std::string> StepWriter::extent_at(const Extent& extent, std::string_view symbol,
+                                          std::vector<std::string>* clashes) const {
   std::vector<std::string> stack;
   for (const Extent::Part& part : extent.parts()) {
     if (part.what == Extent::Do::kNumber) {
@@ -173,7 +174,11 @@ Result<std::string> StepWriter::extent_at(const Extent& extent, std::string_view
         a = str_cat("(int64_t)(", a, " == ", b, ")");
         break;
       default:
-        return fail(Code::kUnsupported, "the length of its stream broadcasts lengths");
+        if (clashes == nullptr) {
+          return fail(Code::kUnsupported, "the length of its stream broadcasts lengths");
+        }
+        clashes->push_back(str_cat(a, " != 1 && ", b, " != 1 && ", a, " != ", b));
+        a = str_cat("(", a, " == 1 ? ", b, " : ", a, ")");
     }
   }
   return stack.back();

@@ -73,8 +73,10 @@ class StepWriter {
   /// Return a C expression of an extent at the end of the stream, or `unknown` without a value.
   /// Errors: kUnsupported for operations without C.
   Result<std::string> extent(const Extent& extent, int64_t unknown);
-  /// The same for any length, which `symbol` gives.
-  Result<std::string> extent_at(const Extent& extent, std::string_view symbol) const;
+  /// The same for any length, which `symbol` gives. Without `clashes`, extents that broadcast have
+  /// no C; else append what holds at a length where these do not fit.
+  Result<std::string> extent_at(const Extent& extent, std::string_view symbol,
+                                std::vector<std::string>* clashes = nullptr) const;
   /// Add the end of the stream to the state.
   void use_end() { uses_end_ = uses_clock_ = true; }
 

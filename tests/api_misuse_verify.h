@@ -74,7 +74,7 @@ static void verified(const char* models, const char* scratch) {
   REFUSED(ABI, "rill_check_opts", rill_check(model, &in, 1, &check, &checked));
   check.size = sizeof check;
   check.absolute = -1;
-  REFUSED(ARG, "below 0", rill_check(model, &in, 1, &check, &checked));
+  REFUSED(ARG, "of 0 or more", rill_check(model, &in, 1, &check, &checked));
   check.absolute = 0;
   check.expected_count = 1;
   REFUSED(ARG, "expected outputs", rill_check(model, &in, 1, &check, &checked));

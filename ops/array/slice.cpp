@@ -293,6 +293,12 @@ Status Slice::declutter(Rewrite& rewrite) const {
   }
   RILL_TRY(spread_constant(rewrite));
   if (rewrite.replacement()) return {};
+  const bool bound = open && begin.is_const() && end.is_const();
+  if (bound && !is_positional(rewrite.old_graph(), rewrite.input(0))) {
+    auto closed = draft_op<Slice>(*this);
+    closed->open = false;
+    return rewrite.replace_by(std::move(closed), {rewrite.mapped(rewrite.input(0))});
+  }
   const auto* first = rewrite.producer_as<Slice>(0);
   if (!first) return take_from_padding(rewrite);
   // A slice of a wire with other readers may still fuse into its producer, as a crop of a
@@ -467,7 +473,7 @@ Result<Value> load_slice(LoadCtx& ctx) {
 /// asserts the result of comparisons in open ones.
 bool reads_as_it_is(const Slice& slice, const SymbolScope& scope, const Dim& extent) {
   const bool numbers = slice.begin.is_const() && slice.end.is_const();
-  if (is_open(slice.begin) || (numbers ? slice.open : extent.is_const())) return false;
+  if (is_open(slice.begin) || (extent.is_const() && !numbers)) return false;
   const Bounds read = bounds_of(scope, extent, slice.begin, slice.end);
   return read.begin == slice.begin && read.end == slice.end;
 }
@@ -478,9 +484,7 @@ Result<Value> load_dyn_slice(LoadCtx& ctx) {
   RILL_ASSIGN(const Dim end, ctx.dim("end"));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
-  auto slice = draft_op<Slice>(axis, start, end);
-  slice->open = true;
-  return ctx.add_value(std::move(slice), {x});
+  return ctx.add_value(make_op<Slice>(axis, start, end), {x});
 }
 
 constexpr NnefOp kOps[] = {
