@@ -67,8 +67,8 @@ class Graph {
   OutletId add_source(std::string_view name, Fact fact, int line = 0);
   OutletId add_const(std::string_view name, TensorPtr value, int line = 0);
   void add_output(std::string_view name, OutletId outlet);
-  /// Record in the scope the extents of a wire whose shape the model reads as data, and those that
-  /// they are computed from.
+  /// Record the extents of a wire in the scope, with all extents from which they follow. The model
+  /// reads the shape of this wire as data.
   void read_shape(OutletId wire);
 
   std::string unique_name(std::string_view stem) const;

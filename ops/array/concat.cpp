@@ -97,7 +97,7 @@ std::vector<AxisTrack> Concat::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// The most leading elements that are compared with the formula of those that follow.
+/// The maximum number of leading elements that are compared with the formula of the later ones.
 constexpr int64_t kMostLeading = 16;
 
 /// Return the element of a list at a symbolic place: that of the last part, whose formula must give

@@ -14,9 +14,9 @@ namespace rill::ops {
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. An index
 /// out of range at run time gives zeros.
 /// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
-/// become a slice, and a few constant ones become one slice each. Indices that repeat each row
-/// several times, such as i // 4 * 4, repeat the rows of a slice. So do those that are clamped to
-/// the rows, as a linear interpolation by a power of two has them.
+/// become a slice, and a few constant ones become one slice each. Indices such as
+/// i // 4 * 4 repeat the rows of a slice. So do indices clamped to the rows, which exporters write
+/// for a linear interpolation by a power of two.
 /// Source: tract, `tract_core_gather`.
 class Gather final : public OpBase<Gather> {
  public:

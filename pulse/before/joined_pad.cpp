@@ -29,7 +29,7 @@ struct Part {
   /// Take the frame from the input of the adjacent slice: in a short stream, the slice itself may
   /// be empty.
   bool cut_off = false;
-  Dim surplus;  ///< `frames` minus those that the part has in a shorter stream
+  Dim surplus;  ///< `frames` minus the frames of the part in a shorter stream
 };
 
 class Join {

@@ -141,11 +141,12 @@ def check(program, rng, work):
     return wrong
 
 
-def main():
+def main(check, count):
+    """Draw layers by `check(program, rng, folder)`, which returns what is wrong; print the result."""
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("--count", type=int, default=count)
     args = parser.parse_args()
     rng = np.random.default_rng(args.seed)
     with tempfile.TemporaryDirectory() as made:
@@ -155,4 +156,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(check, 12)

@@ -7,13 +7,9 @@ docs/compiled.md: weights have a scale per unit and gate, frames and states a sc
 exact. So no difference of one frame grows in the next. Exit status 1 if numbers differ, if a stream differs
 from the whole run, or if a layer stays in f32; 77 without onnx.
 """
-import argparse
 import json
-import sys
-import tempfile
-from pathlib import Path
 
-from few_bits_layers import TensorProto, helper, np, numpy_helper, onnx, run, sigmoid
+from few_bits_layers import TensorProto, helper, main, np, numpy_helper, onnx, run, sigmoid
 
 GATES = {"GRU": 3, "LSTM": 4, "RNN": 1}
 FRAMES = 20
@@ -108,18 +104,5 @@ def check(program, rng, work):
     return wrong
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=10)
-    args = parser.parse_args()
-    rng = np.random.default_rng(args.seed)
-    with tempfile.TemporaryDirectory() as made:
-        wrong = [each for _ in range(args.count) for each in check(args.program, rng, Path(made))]
-    print("\n".join(wrong) or f"{args.count} layers are as expected")
-    sys.exit(1 if wrong else 0)
-
-
 if __name__ == "__main__":
-    main()
+    main(check, 10)
