@@ -212,15 +212,17 @@ class Emitter {
   /// defined. A stream without frames has no output, unless a whole run of no frames would.
   Status write_lengths() {
     if (plan_.stream_symbol.empty()) return {};
-    // Lengths at which a condition overflows are refused. One that broadcasts has a value at
-    // multiples of the model's strides alone.
-    constexpr int64_t kStrides = 2520;
-    int64_t reach = int64_t{1} << 31;
+    // Refuse lengths at which a condition overflows. A maximum is as large as what broadcasts, and
+    // has a value at all lengths.
+    int64_t most = std::min<int64_t>(plan_.longest, INT32_MAX);
     const auto overflows = [&](const Extent& each) {
-      return !each.at(reach) && !each.at(reach - reach % kStrides);
+      std::vector<Extent::Part> parts(each.parts().begin(), each.parts().end());
+      for (Extent::Part& part : parts) {
+        if (part.what == Extent::Do::kBroadcast) part.what = Extent::Do::kMax;
+      }
+      return !Extent(std::move(parts)).at(most);
     };
-    while (reach > 1 && any_of(plan_.asserted, overflows)) reach /= 2;
-    const int64_t most = std::min(plan_.longest, reach - 1);
+    while (most > 0 && any_of(plan_.asserted, overflows)) most /= 2;
     const bool gives = any_of(plan_.outputs, [](const PlanIo& io) {
       return io.stream.axis < 0 || io.stream.length.at(0).value_or(1) > 0;
     });

@@ -142,7 +142,7 @@ def check(program, rng, work):
 
 
 def main(check, count):
-    """Draw layers by `check(program, rng, folder)`, which returns what is wrong; print the result."""
+    """Draw layers and print the faults that `check(program, rng, folder)` returns for them."""
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--seed", type=int, default=1)
