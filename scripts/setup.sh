@@ -66,12 +66,15 @@ rill_python_environment() {
 }
 
 # rill_use_ccache: make CMake compile through ccache, if installed. Paths below the root are
-# relative, so that clones in other folders share the cache.
+# relative, so that clones in other folders share the cache. CCACHE_DEPEND compares headers byte for
+# byte: by preprocessed text alone, a precompiled header of older comments would be taken, whose
+# headers GCC includes a second time. The namespace leaves such entries behind.
 rill_use_ccache() {
   command -v ccache >/dev/null || return 0
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
   export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-20G}
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+  export CCACHE_DEPEND=1 CCACHE_NAMESPACE=depend
 }
 
 # rill_build <preset> [target ...]: configures, also with rill_configure_options, and builds; the
