@@ -14,13 +14,20 @@ cat >"$scratch/part.c" <<'C'
 #include "rill/rill.h"
 const char* rill_version(void) { return "0"; }
 C
+cat >"$scratch/audio.c" <<'C'
+#include "rill/audio.h"
+int64_t rill_effect_latency(const rill_effect* effect) { return effect ? 0 : -1; }
+C
 slices=()
 for machine in aarch64:arm64 x86_64:x86_64; do
   target=${machine%:*}-macos folder=$scratch/${machine#*:}
   mkdir "$folder"
   "$python" -m ziglang cc -target "$target" -Iapi/include -c "$scratch/part.c" -o "$folder/part.o"
   "$python" -m ziglang ar rc "$folder/librill.a" "$folder/part.o"
-  slices+=("macos-${machine#*:}=$folder/librill.a" "ios-${machine#*:}-simulator=$folder/librill.a")
+  "$python" -m ziglang cc -target "$target" -Iapi/include -c "$scratch/audio.c" -o "$folder/audio.o"
+  "$python" -m ziglang ar rc "$folder/librill_audio.a" "$folder/audio.o"
+  slices+=("macos-${machine#*:}=$folder/librill.a,$folder/librill_audio.a"
+           "ios-${machine#*:}-simulator=$folder/librill.a")
 done
 frame=$scratch/rill.xcframework
 scripts/package_xcframework.sh "$frame" "${slices[@]}" >/dev/null
@@ -37,8 +44,8 @@ P
 # An app finds headers, module and library of its machine in the fat file.
 cat >"$scratch/app.c" <<'C'
 #define RILL_STATIC
-#include <rill/rill.h>
-int main(void) { return rill_version()[0] != '0'; }
+#include <rill/audio.h>
+int main(void) { return rill_version()[0] != '0' || rill_effect_latency(0) != -1; }
 C
 for target in aarch64-macos x86_64-macos; do
   "$python" -m ziglang cc -target $target -I"$frame/macos-arm64_x86_64/Headers" "$scratch/app.c" \
