@@ -59,8 +59,8 @@ constexpr std::string_view kPreamble = R"(
 #include <math.h>
 #include <string.h>
 
-#if defined(__FAST_MATH__)
-#error "this file needs IEEE arithmetic: compile it without -ffast-math"
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error "this file needs IEEE arithmetic: compile it without -ffast-math and its parts"
 #endif
 #if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
 #error "this file needs floats that are computed as floats, as with -msse2 -mfpmath=sse"

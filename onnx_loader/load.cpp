@@ -56,8 +56,8 @@ Result<Graph> load_bytes(Bytes bytes, bool mapped, const std::string& folder,
   for (size_t attempt = 0; attempt < kMostAttempts; ++attempt) {
     Loader loader(*model, budget, tensors, ops, options, findings);
     graph = loader.build();
-    if (graph.ok()) break;
-    if (loader.find_out(&findings)) continue;
+    if (graph.ok() && !loader.find_equal(&findings)) break;
+    if (graph.ok() || loader.find_out(&findings)) continue;
     if (!loader.has_clamped()) break;
     findings = {};
     findings.clamps = false;

@@ -32,6 +32,10 @@ class OnnxCtx : public LoadCtx {
   /// differently: one symbol replaces the other in the whole graph. Errors: kShape if they cannot
   /// be equal.
   virtual Status take_as_equal(const Dim& a, const Dim& b) = 0;
+  /// As above, for extents that the node can be read without: an extent of 1 would be repeated. The
+  /// graph is built again with all such symbols replaced. An expression that must be a number
+  /// becomes an assertion. Errors: kShape if two numbers differ.
+  virtual Status expect_equal(const Dim& a, const Dim& b) = 0;
   /// Return whether ranges beyond an axis of symbolic extent are clamped, as in the standard:
   /// extents such as min(1000, S). False if the rest of the file does not allow such extents: then
   /// axes are assumed to be long enough, and refused once they are known not to be.

@@ -73,12 +73,16 @@ Result<Dim> Loader::extent(const ValueInfo& info, size_t axis, Graph* graph) {
     graph->scope.declare(name);
     return Dim::symbol(name);
   }
-  // PyTorch writes expressions, such as "2*s0 + 1".
+  // PyTorch writes expressions, such as "2*s0 + 1". A text of several names, such as "batch-size",
+  // is a name, unless each of them is an extent too.
   if (auto expression = parse_dim(dim.param); expression.ok() && expression->valid()) {
     std::vector<std::string> names;
     expression->collect_symbols(&names);
-    for (const std::string& each : names) graph->scope.declare(each);
-    return *expression;
+    const auto is_extent = [&](const std::string& each) { return extent_names_.contains(each); };
+    if (names.size() < 2 || all_of(names, is_extent)) {
+      for (const std::string& each : names) graph->scope.declare(each);
+      return *expression;
+    }
   }
   graph->scope.declare(name);
   return Dim::symbol(name);
@@ -131,19 +135,47 @@ Result<Fact> Loader::input_fact(const ValueInfo& info, Env* env) {
   return fact;
 }
 
+/// Return the symbol that another extent replaces if both are equal; nothing for two expressions.
+std::optional<std::pair<std::string, Dim>> replacement(const Dim& left, const Dim& right) {
+  const auto first = left.as_symbol();
+  const auto second = right.as_symbol();
+  if (second && !left.mentions(*second)) return {{*second, left}};
+  if (first && !right.mentions(*first)) return {{*first, right}};
+  return std::nullopt;
+}
+
+Status unequal(const Dim& left, const Dim& right) {
+  return fail(Code::kShape, "extents of ", left, " and ", right, ": expected equal ones");
+}
+
+Dim Loader::replaced(Dim dim, const Env& env) const {
+  for (const auto& [symbol, by] : expected_) dim = dim.substitute(symbol, by);
+  return env.graph().scope.simplify(dim);
+}
+
 Status Loader::take_as_equal(const Dim& a, const Dim& b, const Env& env) {
   const SymbolScope& scope = env.graph().scope;
   const Dim left = scope.simplify(a);
   const Dim right = scope.simplify(b);
   if (left == right) return {};
-  const auto first = left.as_symbol();
-  const auto second = right.as_symbol();
-  if (second && !left.mentions(*second)) {
-    demanded_ = {*second, left};
-  } else if (first && !right.mentions(*first)) {
-    demanded_ = {*first, right};
+  // Symbols that the next attempt replaces already may make both equal.
+  demanded_ = replacement(replaced(left, env), replaced(right, env));
+  return unequal(left, right);
+}
+
+Status Loader::expect_equal(const Dim& a, const Dim& b, const Env& env) {
+  const Dim left = replaced(a, env);
+  const Dim right = replaced(b, env);
+  if (left == right) return {};
+  if (left.is_const() && right.is_const()) return unequal(left, right);
+  if (auto found = replacement(left, right)) {
+    // A symbol that an earlier attempt could not replace belongs to no input.
+    const auto is_it = [&](const auto& earlier) { return earlier.first == found->first; };
+    if (!any_of(findings_.equal, is_it)) expected_.push_back(*std::move(found));
+    return {};
   }
-  return fail(Code::kShape, "extents of ", left, " and ", right, ": expected equal ones");
+  if (env.scope->target != &target_ || (!left.is_const() && !right.is_const())) return {};
+  return env.graph().scope.assert_text(str_cat(left, " == ", right));
 }
 
 const TensorPtr* Loader::constant_for(std::string_view input) const {

@@ -64,9 +64,12 @@ class Loader {
          const LoadOptions& options, const Findings& findings);
 
   Result<Graph> build();
-  /// Add the reasons why `build` failed if another loader may succeed with them: a symbol that must
-  /// equal another extent, or inputs whose values must be known.
+  /// Add the reasons why `build` failed if another loader may succeed with them: symbols that must
+  /// equal other extents, or inputs whose values must be known.
   bool find_out(Findings* findings) const;
+  /// Add the symbols that must equal other extents of a graph that was built, and return whether
+  /// there are any.
+  bool find_equal(Findings* findings) const;
 
   /// Add the nodes of a graph in a separate environment.
   Status run_graph(const GraphProto& graph, Env* env);
@@ -84,6 +87,7 @@ class Loader {
   /// Return the rank that the file declares for a value, or for elementwise results of it.
   std::optional<int> stated_rank(std::string_view name) const;
   Status take_as_equal(const Dim& a, const Dim& b, const Env& env);
+  Status expect_equal(const Dim& a, const Dim& b, const Env& env);
   bool clamps() { return clamped_ = findings_.clamps; }
   /// Return whether a node asked `clamps` and got true.
   bool has_clamped() const { return clamped_; }
@@ -116,6 +120,8 @@ class Loader {
                                              const std::string& name, Env* env);
   const FunctionProto* function_of(const NodeProto& node) const;
   const TensorPtr* constant_for(std::string_view input) const;
+  /// Return an extent with the symbols replaced that the next attempt replaces.
+  Dim replaced(Dim dim, const Env& env) const;
   void compare(const ValueInfo& info, const Fact& fact);
   void warn(std::string_view message);
 
@@ -128,6 +134,8 @@ class Loader {
   /// The inputs of the refused node, and of enclosing nodes.
   std::vector<OutletId> read_by_refused_;
   std::optional<std::pair<std::string, Dim>> demanded_;
+  Equalities expected_;
+  bool dequantizes_ = false;  ///< whether the node that is read takes integers of 4 or 2 bits
   bool clamped_ = false;
   OpIndex index_;
   // The empty document that NNEF's builder expects.
@@ -137,6 +145,7 @@ class Loader {
   nnef::OpIndex nnef_index_;
   nnef::Builder builder_;
   nnef::Target target_;
+  std::unordered_set<std::string_view> extent_names_;  ///< of inputs
   std::unordered_map<std::string_view, const ValueInfo*> declared_;
   std::unordered_map<std::string_view, std::string_view> made_of_;  ///< by elementwise nodes
   int warnings_ = 0;

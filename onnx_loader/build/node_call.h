@@ -49,6 +49,9 @@ class NodeCall final : public OnnxCtx {
   Status take_as_equal(const Dim& a, const Dim& b) override {
     return loader_.take_as_equal(a, b, env_);
   }
+  Status expect_equal(const Dim& a, const Dim& b) override {
+    return loader_.expect_equal(a, b, env_);
+  }
   bool clamps() override { return loader_.clamps(); }
   Result<Value> call(std::string_view nnef, std::span<const Argument> arguments) override;
   Result<std::vector<OutletId>> branch(std::string_view attribute,

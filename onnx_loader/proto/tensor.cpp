@@ -5,6 +5,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/raise_limit.h"
+#include "core/base/search.h"
 #include "core/graph/onnx.h"
 #include "onnx_loader/proto/beside.h"
 
@@ -14,11 +15,23 @@ namespace {
 /// Smaller tensors of external files are read: mapping would waste most of their pages.
 constexpr int64_t kLeastMapped = int64_t{64} << 10;
 
+/// A type of several elements per byte, the first one in the low bits.
+struct Packed {
+  int64_t number;  ///< of the type in ONNX
+  int bits;
+  DType unpacked;
+};
+constexpr int64_t kBytes = 2;  // the number of uint8
+constexpr Packed kPacked[] = {{21, 4, DType::kU8}, {22, 4, DType::kI8}, {25, 2, DType::kU8},
+                              {26, 2, DType::kI8}};
+
 Result<DType> type_of(const TensorProto& proto) {
   const auto type = onnx_type(proto.type);
   if (type) return *type;
-  return fail(Code::kUnsupported, "tensor \"", proto.name, "\" holds ", onnx_type_name(proto.type),
-              ", a type that rill has not");
+  Status status = fail(Code::kUnsupported, "tensor \"", proto.name, "\" holds ",
+                       onnx_type_name(proto.type), ", a type that rill has not");
+  if (!is_packed(proto)) return status;
+  return std::move(status).hint("Only DequantizeLinear reads such constants");
 }
 
 Status wrong_count(const TensorProto& proto, int64_t found, int64_t expected, const char* unit) {
@@ -131,6 +144,10 @@ Result<int64_t> decimal(std::string_view text, std::string_view key) {
 
 }  // namespace
 
+bool is_packed(const TensorProto& proto) {
+  return any_of(kPacked, [&](const Packed& each) { return each.number == proto.type; });
+}
+
 Result<MappedBytes> TensorReader::mapped(std::string_view location) const {
   const auto known = mapped_.find(location);
   if (known != mapped_.end()) return known->second;
@@ -176,6 +193,32 @@ Result<Tensor> TensorReader::external(const TensorProto& proto, DType type, int6
   if (got < to.size()) return fail(Code::kIo, "external data \"", location, "\" ended early");
   if (type == DType::kBool) fill(to, &out);
   return out;
+}
+
+Result<TensorPtr> TensorReader::read_packed(const TensorProto& proto) const {
+  const Packed& type =
+      *find_if(kPacked, [&](const Packed& each) { return each.number == proto.type; });
+  const auto volume = checked_volume(proto.dims);
+  if (!volume || *volume > max_bytes_ || static_cast<int>(proto.dims.size()) > kMaxRank) {
+    return fail(Code::kParse, "tensor \"", proto.name, "\" has the shape ", proto.dims,
+                ": expected at most ", kMaxRank, " extents of 0 and more, and ", max_bytes_,
+                " elements");
+  }
+  const int64_t per_byte = 8 / type.bits;
+  TensorProto bytes = proto;
+  bytes.type = kBytes;
+  bytes.dims = {*volume / per_byte + (*volume % per_byte != 0 ? 1 : 0)};
+  RILL_ASSIGN(const TensorPtr packed, read(bytes));
+  RILL_ASSIGN(Tensor out, Tensor::zeros(type.unpacked, proto.dims));
+  const auto from = packed->values<uint8_t>();
+  const int above = 8 - type.bits;
+  for (int64_t i = 0; i < *volume; ++i) {
+    const int shift = static_cast<int>(i % per_byte) * type.bits;
+    const int moved = (from[static_cast<size_t>(i / per_byte)] >> shift) << above & 0xFF;
+    const int value = type.unpacked == DType::kI8 ? static_cast<int8_t>(moved) : moved;
+    static_cast<int8_t*>(out.mutable_raw())[i] = static_cast<int8_t>(value >> above);
+  }
+  return std::make_shared<const Tensor>(std::move(out));
 }
 
 Result<TensorPtr> TensorReader::read(const TensorProto& proto) const {

@@ -9,6 +9,9 @@
 
 namespace rill::onnx {
 
+/// Return whether a tensor has several elements per byte: integers of 4 or 2 bits.
+bool is_packed(const TensorProto& proto);
+
 /// Makes tensors of the constants of a file. Reads external data from the folder of the model only.
 class TensorReader {
  public:
@@ -21,6 +24,8 @@ class TensorReader {
   /// Errors: kParse if elements and shape do not fit; kUnsupported for types that rill lacks; kIo
   /// for external data that is missing, truncated, or outside the model's folder.
   Result<TensorPtr> read(const TensorProto& proto) const;
+  /// Read integers of 4 or 2 bits as bytes. Errors: as above.
+  Result<TensorPtr> read_packed(const TensorProto& proto) const;
   /// Read a sparse tensor as a dense one.
   Result<TensorPtr> read_sparse(const SparseTensorProto& proto) const;
 

@@ -213,8 +213,11 @@ Result<Value> slice(OnnxCtx& ctx) {
       ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(),
       "starts, ends, axes and steps have ", starts.size(), ", ", ends.size(), ", ", axes.size(),
       " and ", counted(steps.size(), "entry", "entries"), ", expected one each per axis");
+  std::vector<int64_t> seen;
   for (size_t i = 0; i < axes.size(); ++i) {
     RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
+    RILL_CHECK(!contains(seen, axis), "axes ", axes, ": expected each axis once");
+    seen.push_back(axis);
     RILL_CHECK(steps[i] != 0, "a step of 0");
     RILL_ASSIGN(x, steps[i] > 0 ? forwards(ctx, x, axis, starts[i], ends[i], steps[i])
                                 : backwards(ctx, x, axis, starts[i], ends[i], steps[i]));

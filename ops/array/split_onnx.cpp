@@ -70,6 +70,7 @@ Result<std::vector<Dim>> ends_of(OnnxCtx& ctx, const Dim& extent) {
     const Dim sum = ends.empty() ? Dim(0) : ends.back();
     RILL_CHECK(!extent.is_const() || !sum.is_const() || extent == sum, "the parts ", parts,
                " make ", sum, " of the extent ", extent);
+    RILL_TRY(ctx.expect_equal(extent, sum));
     return ends;
   }
   int64_t count = ctx.outputs();
@@ -78,6 +79,9 @@ Result<std::vector<Dim>> ends_of(OnnxCtx& ctx, const Dim& extent) {
   }
   RILL_CHECK(count > 0 && count <= ctx.outputs(), "the node has ", counted(ctx.outputs(), "output"),
              ", expected its ", count, " parts");
+  const auto known = extent.to_int();
+  RILL_CHECK(ctx.opset() >= 18 || !known || *known % count == 0, "the extent ", extent, " has no ",
+             count, " equal parts");
   const Dim part = ceil_div(extent, count);
   for (int64_t i = 1; i < count; ++i) ends.push_back(min(part * Dim(i), extent));
   ends.push_back(extent);

@@ -85,10 +85,25 @@ OutletId Formula::broadcast(OutletId x, std::vector<Dim> shape) {
   return add(make_op<Broadcast>(std::move(shape)), {x});
 }
 
+void Formula::expect_equal(const Dim& a, const Dim& b) {
+  if (!ok()) return;
+  Status equal = onnx_.expect_equal(a, b);
+  if (!equal.ok()) fail_with(std::move(equal));
+}
+
+void Formula::expect_within(OutletId small, OutletId x) {
+  const int shared = std::min(rank(small), rank(x));
+  for (int i = 1; i <= shared; ++i) {
+    const Dim extent = dim(small, rank(small) - i);
+    if (extent.is_const() && extent != Dim(1)) expect_equal(dim(x, rank(x) - i), extent);
+  }
+}
+
 OutletId Formula::matmul(OutletId a, OutletId b, bool transpose_b) {
   const bool row = rank(a) == 1, column = rank(b) == 1;
   if (row) a = with_axis(a, 0);
   if (column) b = with_axis(b, transpose_b ? 0 : 1);
+  expect_equal(dim(a, rank(a) - 1), dim(b, rank(b) - (transpose_b ? 1 : 2)));
   const int most = std::max(rank(a), rank(b));
   a = leading_axes(a, most);
   b = leading_axes(b, most);

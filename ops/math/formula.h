@@ -41,6 +41,11 @@ class Formula : public Wiring {
   OutletId with_axis(OutletId x, int64_t axis);
   OutletId without_axis(OutletId x, int64_t axis);
   OutletId broadcast(OutletId x, std::vector<Dim> shape);
+  /// Require two extents to be equal, also if they are open.
+  void expect_equal(const Dim& a, const Dim& b);
+  /// Require the known extents of a factor or summand to be those of x, aligned at the last axis,
+  /// or 1.
+  void expect_within(OutletId small, OutletId x);
   /// Multiply matrices, the last two axes of either. A vector is a row on the left and a column on
   /// the right, whose added axis is removed again.
   OutletId matmul(OutletId a, OutletId b, bool transpose_b = false);

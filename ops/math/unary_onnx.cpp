@@ -65,7 +65,11 @@ template <bool kApproximate>
 Result<Value> gelu_of_sum(OnnxCtx& ctx) {
   Formula f(ctx);
   OutletId x = f.arg("X");
-  if (ctx.given("bias")) x = f.plus(x, f.arg("bias"));
+  if (ctx.given("bias")) {
+    const OutletId bias = f.arg("bias");
+    f.expect_within(bias, x);
+    x = f.plus(x, bias);
+  }
   return gelu_of(f, x, kApproximate);
 }
 

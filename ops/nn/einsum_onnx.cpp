@@ -74,6 +74,10 @@ Result<OutletId> multiply(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a
   const bool row = ctx.fact(a).rank() == 1;
   const bool column = ctx.fact(b).rank() == 1;
   RILL_CHECK(ctx.fact(a).rank() > 0 && ctx.fact(b).rank() > 0, "a product with a scalar");
+  const Fact& left = ctx.fact(a);
+  const Fact& right = ctx.fact(b);
+  RILL_TRY(ctx.expect_equal(left.dim(left.rank() - (transpose_a && !row ? 2 : 1)),
+                            right.dim(right.rank() - (transpose_b || column ? 1 : 2))));
   if (column) {
     RILL_ASSIGN(b, ctx.add1(make_op<AddAxis>(1), {b}, "column"));
   }
@@ -145,6 +149,13 @@ Result<Value> gemm(OnnxCtx& ctx) {
   RILL_ASSIGN(out, scaled(ctx, out, "alpha"));
   if (ctx.given("C")) {
     RILL_ASSIGN(OutletId c, ctx.wire("C"));
+    const Fact& sum = ctx.fact(out);
+    const Fact& added = ctx.fact(c);
+    for (int axis = 1; axis <= std::min(added.rank(), 2); ++axis) {
+      const Dim& extent = added.dim(added.rank() - axis);
+      if (!extent.is_const() || extent == Dim(1)) continue;
+      RILL_TRY(ctx.expect_equal(sum.dim(sum.rank() - axis), extent));
+    }
     RILL_ASSIGN(c, operand(c));
     RILL_ASSIGN(c, scaled(ctx, c, "beta"));
     RILL_ASSIGN(out, numpy_binary(ctx, BinaryKind::kAdd, out, c, "sum"));
@@ -215,6 +226,12 @@ Result<Value> einsum(OnnxCtx& ctx) {
   RILL_ASSIGN(std::string equation, ctx.text("equation"));
   RILL_CHECK(!inputs.empty(), "expected one input or more");
   RILL_ASSIGN(equation, spelled_out(equation, ctx.graph().facts_of(inputs)));
+  const size_t arrow = equation.find("->");
+  const std::string result = arrow == std::string::npos ? "" : equation.substr(arrow + 2);
+  for (const char letter : result) {
+    RILL_CHECK(std::count(result.begin(), result.end(), letter) == 1, "equation \"", equation,
+               "\": expected each letter of the result once");
+  }
   const DType type = ctx.fact(inputs[0]).dtype;
   const OnnxCtx::Argument arguments[] = {{"inputs", Value::of_wires(inputs)},
                                          {"expr", Value(std::move(equation))},

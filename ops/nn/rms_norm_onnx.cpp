@@ -37,10 +37,26 @@ Normalized normalized(Formula& f, OutletId x, const std::vector<int64_t>& axes, 
   return parts;
 }
 
+/// Return a factor or summand of the extents of x, or 1, along its last axes.
+OutletId within(Formula& f, OutletId wire, OutletId x) {
+  f.expect_within(wire, x);
+  return wire;
+}
+
 /// Return a factor or summand per channel, along axis 1 of an input of that rank.
 OutletId per_channel(Formula& f, OutletId wire, int rank) {
   for (int axis = 2; axis < rank && f.ok(); ++axis) wire = f.with_axis(wire, 1);
   return wire;
+}
+
+/// Require a list per channel of x, [batch, channels, ...].
+Status expect_per_channel(OnnxCtx& ctx, OutletId x, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    RILL_ASSIGN(const OutletId list, ctx.wire(name));
+    if (ctx.fact(x).rank() < 2 || ctx.fact(list).rank() != 1) continue;
+    RILL_TRY(ctx.expect_equal(ctx.fact(x).dim(1), ctx.fact(list).dim(0)));
+  }
+  return {};
 }
 
 /// Return the type of the computation: f64 for f64, else that of the attribute.
@@ -77,8 +93,8 @@ Result<Value> layer_norm(OnnxCtx& ctx) {
   if (!f.ok()) return f.take_status();
   RILL_ASSIGN(const TrailingNorm norm, trailing_norm(ctx, f.fact(x)));
   const Normalized parts = normalized(f, f.cast(x, norm.type), norm.axes, norm.epsilon);
-  OutletId out = f.times(f.cast(parts.out, norm.own), f.arg("Scale"));
-  if (ctx.given("B")) out = f.plus(out, f.arg("B"));
+  OutletId out = f.times(f.cast(parts.out, norm.own), within(f, f.arg("Scale"), x));
+  if (ctx.given("B")) out = f.plus(out, within(f, f.arg("B"), x));
   return f.values({out, parts.mean, parts.inverse});
 }
 
@@ -90,13 +106,13 @@ Result<Value> rms_norm(OnnxCtx& ctx) {
   const OutletId wide = f.cast(x, norm.type);
   const OutletId squares = f.mean(f.unary(UnaryKind::kSquare, wide), norm.axes);
   const OutletId out = f.times(wide, inverse_root(f, squares, norm.epsilon));
-  return f.value(f.times(f.cast(out, norm.own), f.arg("scale")));
+  return f.value(f.times(f.cast(out, norm.own), within(f, f.arg("scale"), x)));
 }
 
 /// Return the sum of the input, the skip connection and a bias.
 OutletId skip_sum(OnnxCtx& ctx, Formula& f) {
   OutletId sum = f.plus(f.arg("input"), f.arg("skip"));
-  if (ctx.given("bias")) sum = f.plus(sum, f.arg("bias"));
+  if (ctx.given("bias")) sum = f.plus(sum, within(f, f.arg("bias"), sum));
   return sum;
 }
 
@@ -139,8 +155,8 @@ Result<Value> skip_layer_norm(OnnxCtx& ctx) {
   RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
   const int64_t rank = f.rank(sum);
   const Normalized parts = normalized(f, sum, axes_between(rank - 1, rank), epsilon);
-  OutletId out = f.times(parts.out, f.arg("gamma"));
-  if (ctx.given("beta")) out = f.plus(out, f.arg("beta"));
+  OutletId out = f.times(parts.out, within(f, f.arg("gamma"), sum));
+  if (ctx.given("beta")) out = f.plus(out, within(f, f.arg("beta"), sum));
   return f.values({out, parts.mean, parts.inverse, sum});
 }
 
@@ -152,7 +168,7 @@ Result<Value> skip_rms_norm(OnnxCtx& ctx) {
   const OutletId squares =
       f.mean(f.unary(UnaryKind::kSquare, sum), axes_between(rank - 1, rank));
   const OutletId inverse = inverse_root(f, squares, epsilon);
-  const OutletId out = f.times(f.times(sum, inverse), f.arg("gamma"));
+  const OutletId out = f.times(f.times(sum, inverse), within(f, f.arg("gamma"), sum));
   return f.values({out, squares, inverse, sum});
 }
 
@@ -165,6 +181,7 @@ Result<Value> batch_norm_of_batch(OnnxCtx& ctx) {
   if (!f.ok()) return f.take_status();
   const int rank = f.rank(x);
   RILL_CHECK(rank >= 2, "input \"X\" is ", f.fact(x), ": expected [batch, channels, ...]");
+  RILL_TRY(expect_per_channel(ctx, x, {"scale", "B", "mean", "var"}));
   std::vector<int64_t> axes = axes_between(2, rank);
   axes.insert(axes.begin(), 0);
   const Dim channels = f.dim(x, 1);
@@ -198,6 +215,8 @@ Result<Value> batch_norm(OnnxCtx& ctx) {
   }
   Formula f(ctx);
   const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
+  RILL_TRY(expect_per_channel(ctx, x, {"scale", "B", "mean", "var"}));
   const int rank = f.rank(x);
   RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
   const DType own = f.fact(x).dtype;
@@ -213,6 +232,8 @@ Result<Value> batch_norm(OnnxCtx& ctx) {
 Result<Value> instance_norm(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("input");
+  if (!f.ok()) return f.take_status();
+  RILL_TRY(expect_per_channel(ctx, x, {"scale", "B"}));
   const int rank = f.rank(x);
   RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
   const OutletId out = normalized(f, x, axes_between(2, rank), epsilon).out;

@@ -42,6 +42,7 @@ Result<OutletId> along(Formula& f, OutletId list, OutletId x, int64_t written_ax
   if (volume(fact.shape) == Dim(1)) return f.reshape(list, {});
   RILL_CHECK(fact.rank() == 1, "scales or zero points ", fact, ": expected one, or a list");
   RILL_ASSIGN(const int64_t axis, axis_in(written_axis, f.rank(x)));
+  f.expect_equal(f.dim(x, static_cast<int>(axis)), fact.dim(0));
   for (int64_t i = axis + 1; i < f.rank(x); ++i) list = f.with_axis(list, f.rank(list));
   return list;
 }

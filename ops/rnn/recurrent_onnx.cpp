@@ -168,12 +168,16 @@ Status Layer::read() {
   RILL_TRY(check_rows("B", 2, 2 * gates_of(kind_)));
   RILL_TRY(check_rows("P", 2, 3));
   batch_ = w_.fact(x_).dim(1);
+  RILL_TRY(ctx_.expect_equal(w_.fact(x_).dim(2), w_.fact(filters_[0]).dim(2)));
+  if (lengths_.valid()) RILL_TRY(ctx_.expect_equal(w_.fact(lengths_).dim(0), batch_));
   for (const char* name : {"initial_h", "initial_c"}) {
     if (!ctx_.given(name)) continue;
     RILL_ASSIGN(const OutletId first, ctx_.wire(name));
     RILL_CHECK(w_.rank(first) == 3, "input \"", name, "\" is ", w_.fact(first),
                ": expected three axes");
     RILL_TRY(ctx_.take_as_equal(batch_, w_.fact(first).dim(batch_first_ ? 0 : 1)));
+    RILL_TRY(ctx_.expect_equal(w_.fact(first).dim(batch_first_ ? 1 : 0), Dim(directions_)));
+    RILL_TRY(ctx_.expect_equal(w_.fact(first).dim(2), Dim(hidden_)));
   }
   RILL_ASSIGN(form_, cell_form(ctx_, kind_, directions_));
   form_.quantised = quantised_;
