@@ -137,7 +137,7 @@ uint64_t rounded(const Format& format, BigNumber above, BigNumber below) {
 }
 
 uint64_t bits_of(const Format& format, const Written& written) {
-  // Numbers outside the range of doubles: the big numbers hold no larger ones.
+  // The number is outside the range of doubles, and a larger one may not fit a BigNumber.
   if (written.is_zero() || written.magnitude() < -330) return 0;
   if (written.magnitude() > 310) return format.infinity();
   BigNumber above, below;

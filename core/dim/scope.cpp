@@ -136,9 +136,9 @@ std::string SymbolScope::fresh(std::string_view stem) const {
 
 namespace {
 
-// Extents that a proof tries: each takes time.
+// The most extents that a proof tries; each takes time.
 constexpr size_t kMostTried = 16;
-// Extents that sizes are checked against.
+// The most extents against which sizes are checked.
 constexpr size_t kMostKept = 4096;
 
 /// Return the extents that proofs try.

@@ -337,7 +337,8 @@ class SavedState::Finder {
                       &entry, 0});
     }
     std::stable_sort(all_.begin(), all_.end(), Less{});
-    // The first sufficient entry always has more frames than all equal ones before it.
+    // Keep only entries of a wire with more frames than all entries before: `find` takes the first
+    // one that has enough.
     size_t kept = 0;
     for (size_t i = 0; i < all_.size(); ++i) {
       const bool same = kept > 0 && !Less{}(all_[kept - 1], all_[i]);
@@ -371,7 +372,7 @@ class SavedState::Finder {
     View value;
     int64_t frames;
     const Entry* entry;
-    size_t taken;  ///< of the entries with this key, in the first of them
+    size_t taken;  ///< entries with this key already returned; counted in the first
   };
   struct Less {
     bool operator()(const Key& a, const Key& b) const {

@@ -14,8 +14,8 @@ namespace rill {
 /// have been stepped before the end is announced to the steps.
 struct StreamEnd {
   Dim length;
-  Dim told;          ///< pulses
-  int64_t from = 0;  ///< the least value of the symbol that both are meant for
+  Dim told;  ///< whole pulses before the announcement
+  int64_t from = 0;  ///< both hold from this value of the symbol
 };
 
 /// List the ends at which a wire of `frames` frames is shortest relative to the stepped frames: a

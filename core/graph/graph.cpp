@@ -324,9 +324,9 @@ Graph empty_like(const Graph& graph) {
 
 namespace {
 
-/// Finds wires that have more frames than their expression counts, because an upstream window is
+/// Finds wires whose length expression differs from their extent, because an upstream window is
 /// longer than its input: the wire then has no frames, but the expression is negative. An attribute
-/// with such an expression, a slice's for example, would select wrong frames, and a length that
+/// with such an expression, for example of a slice, would select wrong frames, and a length that
 /// becomes data would be negative.
 class ExtentsCheck {
  public:
@@ -334,7 +334,7 @@ class ExtentsCheck {
 
   void look_at(const Node& node, const Graph& bound, const std::vector<OutletId>& outlets,
                bool written_with_symbol) {
-    // An attribute that mentions the length of a wire comes from a later node.
+    // The node whose attribute mentions a wrong length comes after the node of that wire.
     if (written_with_symbol && !wrong_.ok() && written_.empty()) written_ = node.name;
     for (size_t slot = 0; slot < node.outputs.size() && wrong_.ok(); ++slot) {
       const Fact& told = node.outputs[slot];
@@ -377,7 +377,7 @@ class ExtentsCheck {
   std::string_view symbol_;
   const Dim& by_;
   bool has_data_ = false;
-  std::string written_;  ///< the first node after that one with the symbol in an attribute
+  std::string written_;  ///< the first later node with the symbol in an attribute
   Status wrong_;
   Status empty_;  ///< of the first wire with a negative count of frames
 };

@@ -98,9 +98,10 @@ class Computed {
   std::unordered_map<Key, Ops, KeyHash> nodes_;
 };
 
-/// Return whether a node stays separate from equal ones. Only a symbol that was bound to a number
-/// may have made them equal: the first and the last frame of a stream of one frame. A stream has
-/// two such sums; a merged one with a single reader would absorb its bias, and round differently.
+/// Return whether a node stays separate from equal nodes, because they may be equal only for the
+/// number bound to a symbol. Example: sums over the first and over the last frame, if there is one
+/// frame. A stream computes both; a merged sum with a single reader would absorb its bias, and
+/// round differently.
 bool apart_once_bound(const Graph& graph, int id) {
   const Node& node = graph.node(id);
   return graph.numbers_bound && node.op->tolerance() == Tolerance::kRounding &&

@@ -49,7 +49,7 @@ class SizeTrace {
   std::optional<SizeRatio> in(int i) const;
   /// Follow the element of input i at another place.
   std::optional<SizeRatio> in(int i, const Dim& place) const;
-  /// Take note that a size is divided by this one.
+  /// Record that a size is divided by `by`.
   void divides(const Dim& by) const;
 
  private:
@@ -57,7 +57,7 @@ class SizeTrace {
   struct Way {
     std::vector<Dim>* divisors;
     const Dim* place;
-    int left;  ///< visits of nodes that are left; repeated visits count
+    int left;  ///< remaining visits of nodes; repeated visits count
   };
   SizeTrace(const Graph& graph, const Node& node, int depth, Way* way)
       : graph_(graph), node_(node), depth_(depth), way_(*way) {}

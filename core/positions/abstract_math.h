@@ -44,7 +44,7 @@ class AbstractMath {
                                   PositionBound behind) const;
   std::optional<Abstract> recurring(const std::vector<Abstract>& in) const;
 
-  /// Return both, or one of two conditions.
+  /// Return the conjunction or the disjunction of two conditions.
   std::optional<Abstract> joined_conditions(const std::vector<Abstract>& in, bool both) const;
 
   /// Round to whole numbers: down, or towards 0 if `to_zero`.

@@ -1,6 +1,6 @@
 // Comparisons of curves of positions with a number. Squares, exponentials and similar functions
-// have no abstract value, which grows in even steps. But where they are monotone, they pass a
-// number once.
+// have no abstract value, because abstract values grow by equal steps. But where such a function is
+// monotone, it crosses a number at most once.
 
 #include <algorithm>
 #include <array>

@@ -89,8 +89,8 @@ class Positions {
   /// Return the abstract value of `value > with`. It is unknown on the sides of the diagonal where
   /// the abstract value of the value is.
   std::optional<AbstractValue> compared(OutletId outlet, Square at, int64_t period, double with);
-  /// Return the first upstream node, from a wire whose abstract value was computed, whose abstract
-  /// value is unknown.
+  /// Walk upstream from a wire whose abstract value was computed; return the first node whose
+  /// abstract value is unknown.
   const Node& end_of_walk(OutletId outlet, Square at) const;
   /// Make a period a multiple of all divisors of positions upstream of a wire.
   void collect_period(OutletId outlet, Square at, int64_t* period) const;
@@ -124,7 +124,8 @@ class Positions {
                                int64_t j) const;
   const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
   Entry& entry(OutletId outlet, Square at) const;
-  /// Return whether a node multiplies by 0: exporters write a constant of the shape of scores so.
+  /// Return whether a node multiplies by 0. Exporters write constants of the shape of the scores in
+  /// this form.
   bool is_times_zero(const Node& node, const Entry& own) const;
   bool too_deep(OutletId outlet) const { return too_deep_[static_cast<size_t>(outlet.node)] != 0; }
   std::vector<Place> parts_of(const Place& place) const;

@@ -1,5 +1,5 @@
-// Values of wires of positions for one query and all keys, as runs: a comparison of positions is a
-// run or two, however many keys there are.
+// Values of wires of positions for one query and all keys, as runs: a comparison of positions has
+// one or two runs for any number of keys.
 
 #include <algorithm>
 #include <array>
@@ -113,7 +113,7 @@ class Combiner {
     append_run(out_, {from, run.at(from), run.slope});
   }
 
-  /// Append the lines that the operator makes of lines; return false if it makes none.
+  /// Append the result of the operator if it maps lines to lines; else return false.
   bool lines(const Stretch& s) {
     if (op_.is(Form::kMoved)) {
       append(s.in[0], s.from);
@@ -149,8 +149,8 @@ class Combiner {
     return true;
   }
 
-  /// Return whether the operator makes stairs of a line of whole numbers: most keys have the value
-  /// of the previous key, and no value returns.
+  /// Return whether the operator maps a line of whole numbers to stairs: most keys have the value
+  /// of the previous key, and no value occurs again later.
   bool has_stairs(const Stretch& s) const {
     if (!s.whole()) return false;
     if (quotient_) return true;

@@ -100,7 +100,7 @@ class PlacedFeed {
     std::span<Out> outs;
     std::span<std::byte> queues;
   };
-  /// Their offsets in the memory of a feed, in bytes.
+  /// The offsets of the kept parts in the memory of a feed, in bytes.
   struct Room {
     int64_t outs = 0;
     int64_t queues = 0;

@@ -188,7 +188,7 @@ class PlanReader final : public StepFields {
   void wrong(std::string_view) override { from_.fail("a number of a step does not fit its type"); }
 
  private:
-  // No kind of step has more; lists hold larger arguments.
+  // The arguments of every kind of step fit; long ones are lists, which are stored elsewhere.
   static constexpr size_t kMostArgs = 8192;
 
   bool good() const { return refused_.ok() && from_.good(); }

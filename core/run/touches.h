@@ -19,8 +19,8 @@ struct Region {
   int64_t first = 0;    ///< the lowest element, relative to `ref`
   int64_t last = 0;     ///< the highest one
   int64_t visits = 1;   ///< how often an element is touched; the largest number where it overflows
-  bool empty = false;   ///< a loop has no turn
-  bool sane = true;     ///< no loop turns a negative number of times, and no place overflows
+  bool empty = false;  ///< a loop has no iteration
+  bool sane = true;  ///< no count of iterations is negative, and no offset overflows
   int64_t align = 1;    ///< bytes that the place of element 0 must be a multiple of
 
   /// Add a loop of `count` iterations, `stride` elements apart.
