@@ -80,7 +80,7 @@ void describe_steps(Graph* graph) {
     if (i >= streams.outputs.size()) streams.outputs.push_back({frame_axis(fact), 0, {}});
     StreamingOutput& told = streams.outputs[i];
     const auto frames = told.axis >= 0 ? fact.dim(told.axis).to_int() : std::nullopt;
-    // A step that the stream does not fill outputs nothing.
+    // A step that the stream fills only in part outputs nothing.
     if (streams.pulse > 0 && frames) {
       told.length = floor_div(symbol, streams.pulse) * Dim(*frames);
     }

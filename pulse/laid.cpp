@@ -104,7 +104,7 @@ Result<Builder::EdgePadded> Builder::edge_padded(const Source& source, const Edg
     if (padding.before <= kMostKnown) out.known.push_back(known);
     if (frame >= first) out.out_delay = std::max(out.out_delay, known - frame);
   };
-  // With very many mirrored frames, the first frame read waits longest.
+  // If too many frames are mirrored to track each, the first frame that is read waits longest.
   for (int64_t at = padding.before <= kMostKnown ? 0 : first; at < padding.before; ++at) {
     note(at, padding.reflect ? padding.before - at : 0);
     if (padding.before > kMostKnown) break;

@@ -76,7 +76,7 @@ class Pulsifier {
   Graph pulsed_;
   Builder builder_;
   std::vector<Status> refusals_;
-  std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes that each whole node led to
+  std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes of each node of the whole graph
 };
 
 Status Pulsifier::source(int id) {
@@ -530,7 +530,7 @@ Result<Graph> pulse_ready(const Graph& whole, const Options& options, Report* re
     return earlier.ok() ? std::move(earlier) : std::move(pulsed);
   }
   if (pulsifier.unit() == 1) return pulsed;
-  // The first node that a pulse does not fit hides later ones.
+  // The first node that refuses the pulse hides later ones.
   const auto unit = unit_of(whole, options, pulsifier.unit());
   if (!unit.ok()) return pulsed;
   Error error = pulsed.error();

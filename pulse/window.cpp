@@ -42,7 +42,7 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, in
   const auto bound = bound_of(stream.dim);
   const auto behind = [&](const Dim& told, const Dim& frames) {
     const Dim count = Dim(p) * told - Dim(stream.delay) - frames;
-    // Its end there is known in advance.
+    // From this length on the end is known in advance.
     return bound ? count * (Dim(1) - eq(frames, Dim(*bound))) : count;
   };
   const auto most = most_behind(stream.dim, symbol(), unit, late, behind);

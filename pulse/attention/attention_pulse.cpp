@@ -46,7 +46,7 @@ class Streamed {
     std::vector<OutletId> operands(2);
     OutletId& weighed = operands[static_cast<size_t>(weights)];
     RILL_ASSIGN(weighed, scores.weights({used, square}));
-    // Scores of keys outside the stream may be anything, and no softmax has hidden them.
+    // The scores of keys outside the stream are undefined, and no softmax has hidden them.
     if (!scores.normalised() || band.zeroed) {
       RILL_ASSIGN(weighed, scores.drop_keys(weighed, square.column));
     }
@@ -182,8 +182,8 @@ class Streamed {
   OutletId values_;
   int64_t ready_ = 0;  ///< the first pulse at which all inputs that do not stream are valid
   Layout layout_;
-  bool behind_ = false;         ///< a shift knows no keys that follow a query
-  std::optional<Dim> nearest_;  ///< where the distance 0 lies among all of the whole
+  bool behind_ = false;  ///< a relative shift has no distances to keys after the query
+  std::optional<Dim> nearest_;  ///< index of distance 0 among those of the whole run
   std::map<PlacedWire, int> asked_;
   std::map<PlacedWire, PulsedScores::Input> inputs_;
 };

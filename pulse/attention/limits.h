@@ -41,7 +41,7 @@ struct Limit {
     }
     return true;
   }
-  /// Return the number with which `lets` compares values; infinite if it compares with none.
+  /// Return the number with which `lets` compares values; infinite if there is none.
   double threshold() const {
     switch (kind) {
       case Kind::kHigh:

@@ -29,8 +29,8 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
     StreamFact stream;
   };
 
-  /// `streaming`: the inputs that stream; `nearest`: where the distance 0 lies among all of the
-  /// whole, if there are distances.
+  /// `streaming`: the inputs that stream; `nearest`: the index of distance 0 among those of the
+  /// whole run, if there are distances.
   PulsedScores(PulseBuilder& around, const Graph& body, const Layout& layout,
                std::map<PlacedWire, Input> streaming, std::optional<Dim> nearest)
       : PulseBuilder(around, body),

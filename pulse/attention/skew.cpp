@@ -37,7 +37,7 @@ Status RelativeShift::eval(EvalCtx& ctx) const {
     copy_view(from, to);
     return {};
   }
-  // No distances lead to the keys that follow a query.
+  // There are no distances to the keys that follow a query.
   const int64_t zero = 0;
   View none = to;
   none.stride = {};

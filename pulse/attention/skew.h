@@ -24,7 +24,7 @@ struct RelativeShift final : OpBase<RelativeShift> {
   Course course() const override;
 };
 
-/// Put every relative shift of a graph into one node.
+/// Replace the nodes of each relative shift of a graph by one node.
 Graph gather_shifts(Graph graph, std::string_view symbol);
 
 /// The same for the queries and keys of a pulse: [.., p, p + K - 1] -> [.., p, K], where out[a, b]

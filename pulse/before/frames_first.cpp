@@ -63,7 +63,7 @@ std::optional<Rows> rows_of_merge(const Fact& in, const Fact& out, std::string_v
     while (stream < group.from_end && in.dim(stream).is_const()) rows.before *= in.dim(stream++);
     if (rows.before.to_int().value_or(0) < 2) continue;
     if (!leading_axis(in.shape, stream, group.from_end, symbol)) continue;
-    // A part of the batch that keeps a separate axis stays first.
+    // If a part of the batch keeps a separate axis, that axis stays first.
     Dim kept = 1;
     rows.axis = group.to_begin;
     while (rows.axis < group.to_end && out.dim(rows.axis).is_const()) kept *= out.dim(rows.axis++);
