@@ -239,7 +239,7 @@ bool is_zero(const Graph& graph, OutletId wire) {
 
 }  // namespace
 
-/// An axis at which all indices are 0 is read at its first place alone.
+/// If all indices into an axis are 0, only its first element is read.
 Status GatherNd::drop_zeros(Rewrite& rewrite) const {
   const Graph& graph = rewrite.old_graph();
   const Node& join = rewrite.producer(1);

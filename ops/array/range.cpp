@@ -55,7 +55,7 @@ std::optional<SizeRatio> Range::size(const SizeTrace& trace) const {
 }
 
 Status Range::pulsify(PulseBuilder& b) const {
-  // Between scores and values, a range of other things than frames is the same in every pulse.
+  // Between scores and values, a range that does not count frames is the same in every pulse.
   if (b.scores() && !b.scores()->square().has(0)) return Op::pulsify(b);
   RILL_ASSIGN(const OutletId wire, b.count(0, start, step));
   StreamFact stream;

@@ -367,7 +367,7 @@ Status Reshape::fuse(Rewrite& rewrite) const { return fuse_upsample(*this, rewri
 
 /// Write a reshape that only drops axes of extent 1 as such, which others may pass.
 Status Reshape::drop_ones(Rewrite& rewrite) const {
-  // The frames of a step may be one: other pulses have the same nodes.
+  // A step may have one frame; keep the reshape, so that plans of all pulses have the same nodes.
   if (rewrite.old_graph().streaming) return {};
   if constexpr (!built("axis_ops")) return {};
   const auto first = rewrite.in(0).shape.begin() + axis;

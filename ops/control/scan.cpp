@@ -54,7 +54,8 @@ OpPtr Scan::with_symbol(std::string_view symbol, const Dim& by) const {
   copy->limit = limit.substitute(symbol, by);
   if (!mentions) return copy;
   Graph open = *body;
-  // The outer graph checks its own assertions: a number here may be the frames of a pulse.
+  // The outer graph checks its own assertions. Here, a number may be the frames of a pulse, which
+  // the assertions do not describe.
   if (by.is_const()) open.scope.remove(symbol);
   auto bound = open.with_symbol(symbol, by);
   if (!bound.ok()) {

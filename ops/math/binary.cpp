@@ -188,7 +188,7 @@ Status Binary::lower(Lowering& lowering) const {
       lowering.step(kBinary, {kind_of, stretched(x, out), stretched(y, out), out}, {x, y}, {out});
       return {};
     }
-    // Divide sizes, which are numbers in steps, like symbolic expressions.
+    // Sizes are numbers in steps; divide them as symbolic expressions are divided.
     const bool sizes = lowering.node().outputs[0].dtype == DType::kDim;
     const BinaryKind kind = sizes && kind_of == BinaryKind::kDiv ? BinaryKind::kFloorDiv : kind_of;
     lowering.step(kBinary, {kind, stretched(a, out), stretched(b, out), out}, {a, b}, {out});

@@ -160,7 +160,7 @@ Status drop_limit(BinaryKind kind, Rewrite& rewrite, int i) {
   const auto limited = limit_behind(graph, rewrite.input(i));
   if (!limited) return {};
   const Node& node = graph.node(limited->node);
-  // The comparison as `other side, kind, limit`.
+  // Put the limit on the right side of the comparison.
   const BinaryKind compared = i == 1 ? kind : turned(kind);
   const bool below = compared == BinaryKind::kLt || compared == BinaryKind::kLe;
   const bool holds = below == is_least(static_cast<const Binary&>(*node.op).kind_of);

@@ -9,7 +9,7 @@ namespace rill::ops {
 struct ProductLoop {
   int64_t count = 1;
   int64_t a = 0;
-  int64_t b = 0;  ///< in the packed weights, or in the operand that is packed on the way
+  int64_t b = 0;  ///< in the packed weights, or in the operand that the step packs
   int64_t y = 0;
   int64_t residual = 0;
 
@@ -32,12 +32,12 @@ struct ProductArgs {
   ProductLoop loops[kProductLoops];
   int loop_count = 0;
   Ref a;
-  Ref b;  ///< packed weights; or columns to pack on the way
+  Ref b;  ///< packed weights, or columns that the step packs
   Ref y;
   Ref bias;
   Ref residual;
   ProductSlices slices;
-  bool pack = false;  ///< the columns, on the way
+  bool pack = false;  ///< the step packs the columns
   bool has_bias = false;
   bool has_residual = false;
   int64_t k_stride = 0;

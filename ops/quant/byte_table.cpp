@@ -73,7 +73,7 @@ Status ByteTable::lower(Lowering& lowering) const {
   const Operand x = lowering.ordered(in, order);
   const Operand out = lowering.make_out(0, order);
   if (out.volume() == 0) return {};
-  // Frames with a history do not lie together.
+  // Frames with a history are not contiguous.
   const bool apart = lowering.history(0) != nullptr;
   const std::span extents(out.shape.data(), static_cast<size_t>(out.rank));
   const Operand y = apart ? lowering.scratch(out.dtype, extents, order) : out;

@@ -38,7 +38,7 @@ struct Places {
   OutletId behind;  ///< [batch]: where they end
   OutletId seen;    ///< [batch]: how many frames there are for queries that see all
   OutletId rows;    ///< [batch, frames]: where the queries lie
-  Dim extent;       ///< of the cache that goes out
+  Dim extent;       ///< of the output cache
   Dim total;        ///< the most frames in it
 };
 
