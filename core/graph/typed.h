@@ -7,7 +7,8 @@
 namespace rill {
 
 /// Convert a constant to the type of a wire, including its scale and zero point. A bare `cast` to
-/// the `dtype` of the wire would lose both. Errors: those of `cast`.
+/// the `dtype` of the wire would lose both.
+/// Errors: those of `cast`.
 Result<Tensor> as_type_of(const Tensor& value, const Fact& wire);
 
 /// Fail unless a constant has the type of a wire, scale and zero point included.

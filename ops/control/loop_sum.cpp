@@ -92,8 +92,8 @@ CumSum sum_of(const Scan& scan, int scanned) {
   return sum;
 }
 
-/// Sum frames instead of running a loop. Made by `fuse` only. Source: CumSum; tract counts such a
-/// loop as Scan.
+/// Sum frames instead of running a loop. Made by `fuse` only.
+/// Source: CumSum; tract counts such a loop as Scan.
 class SummedLoop final : public OpBase<SummedLoop> {
  public:
   explicit SummedLoop(CumSum of) : sum_(std::move(of)) {}

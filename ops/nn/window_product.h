@@ -38,7 +38,8 @@ inline bool is_depthwise(int64_t groups, int64_t outputs, int64_t channels) {
 
 /// Lower products of f32 to one step: frames are rows, and channels are contiguous. A row of the
 /// matmul is a window of the frames in place, or a copy of the window if its taps are not evenly
-/// spaced. Errors: kUnsupported for more than 3 spatial axes along which windows move.
+/// spaced.
+/// Errors: kUnsupported for more than 3 spatial axes along which windows move.
 Status lower_window_products(Lowering& lowering, const WindowProducts& common,
                              std::vector<WindowProduct> products);
 

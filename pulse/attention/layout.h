@@ -27,8 +27,8 @@ struct Layout {
 
 /// Find the smallest delay at which every query finds the last key that it sees, and the number of
 /// keys to keep. `queries`: the number of queries; `behind`: queries may not see keys that follow
-/// them. Errors: kPulse if queries see keys without bound, or if the keys that they see are
-/// unknown.
+/// them.
+/// Errors: kPulse if queries see keys without bound, or if the keys that they see are unknown.
 Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layout* layout);
 
 }  // namespace rill::pulse
