@@ -86,16 +86,16 @@ class Check {
 
 Status Check::read_bindings() {
   report_.symbol = options_.symbol;
-  bool told = false;
+  bool found = false;
   for (const auto& [symbol, value] : bindings_) {
     if (symbol == options_.symbol) {
       report_.frames = value;
-      told = true;
+      found = true;
     } else {
       others_.emplace_back(symbol, value);
     }
   }
-  if (told) return {};
+  if (found) return {};
   return fail(Code::kSymbol,
               "the inputs do not give the length of the stream: no input has the symbol ",
               options_.symbol)

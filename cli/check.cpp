@@ -70,15 +70,15 @@ void print_json(const audit::CheckReport& report, const std::string& model) {
   out["frames"] = report.frames;
   out["modes"] = Json::array();
   for (const audit::CheckedMode& mode : report.modes) {
-    Json told{{"pulse", mode.pulse == 0 ? Json(nullptr) : Json(mode.pulse)},
-              {"mode", mode.name},
-              {"outputs", mode.outputs},
-              {"frames", mode.frames},
-              {"ok", mode.problem.empty() && mode.refused.empty()}};
-    if (mode.outputs > 0) told["same_bits"] = mode.same_bits;
-    if (!mode.problem.empty()) told["problem"] = mode.problem;
-    if (!mode.refused.empty()) told["skipped"] = mode.refused;
-    out["modes"].push_back(std::move(told));
+    Json entry{{"pulse", mode.pulse == 0 ? Json(nullptr) : Json(mode.pulse)},
+               {"mode", mode.name},
+               {"outputs", mode.outputs},
+               {"frames", mode.frames},
+               {"ok", mode.problem.empty() && mode.refused.empty()}};
+    if (mode.outputs > 0) entry["same_bits"] = mode.same_bits;
+    if (!mode.problem.empty()) entry["problem"] = mode.problem;
+    if (!mode.refused.empty()) entry["skipped"] = mode.refused;
+    out["modes"].push_back(std::move(entry));
   }
   out["unproven"] = report.unproven;
   out["first_node"] = nullptr;

@@ -54,14 +54,14 @@ void print_json(const SmallWeights& weights) {
   out["layers"] = Json::array();
   for (const size_t i : by_harm(weights)) {
     const WeightLayer& layer = weights.choice.layers[i];
-    Json told{{"node", layer.node},
-              {"op", layer.op},
-              {"shape", layer.shape},
-              {"f32_bytes", layer.f32_bytes},
-              {"bytes", layer.bytes}};
-    if (!weights.alone.empty()) told["alone"] = number(weights.alone[i]);
-    if (!layer.kept.empty()) told["kept"] = layer.kept;
-    out["layers"].push_back(std::move(told));
+    Json entry{{"node", layer.node},
+               {"op", layer.op},
+               {"shape", layer.shape},
+               {"f32_bytes", layer.f32_bytes},
+               {"bytes", layer.bytes}};
+    if (!weights.alone.empty()) entry["alone"] = number(weights.alone[i]);
+    if (!layer.kept.empty()) entry["kept"] = layer.kept;
+    out["layers"].push_back(std::move(entry));
   }
   say("{}\n", Escaped{safe_json(out.dump(2, ' ', false, Json::error_handler_t::replace))});
 }

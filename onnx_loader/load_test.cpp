@@ -303,17 +303,17 @@ TEST(OnnxLoad, RefusesConstantsThatDoNotFitTheirShape) {
 TEST(OnnxLoad, ShapesThatDoNotHoldAreToldAndOverruled) {
   GraphParts parts = small_model();
   parts.value_info = {value_info("c", {1, 7, 9})};
-  std::vector<std::string> told;
+  std::vector<std::string> warnings;
   LoadOptions options;
   options.warn = [](void* user, std::string_view text) {
     static_cast<std::vector<std::string>*>(user)->emplace_back(text);
   };
-  options.warn_user = &told;
+  options.warn_user = &warnings;
   const auto graph = loaded(model_of(parts), options);
   ASSERT_TRUE(graph.ok()) << message_of(graph);
   EXPECT_EQ(graph->fact(graph->outputs[0]).to_string(), "B,4,x_2,F32");
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_NE(told[0].find("\"c\" as 1,7,9"), std::string::npos) << told[0];
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("\"c\" as 1,7,9"), std::string::npos) << warnings[0];
 }
 
 TEST(OnnxLoad, BranchesAreDecidedByConstantsThatTakeThePlaceOfInputs) {

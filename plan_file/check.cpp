@@ -256,8 +256,8 @@ void Checker::steps(const List<Step>& all, int64_t turns) {
                  "a step has a kind that does not report its memory")) {
       return;
     }
-    OneStep told(this, step, turns);
-    step.kind->touch(step.args, told);
+    OneStep checked_step(this, step, turns);
+    step.kind->touch(step.args, checked_step);
   }
 }
 

@@ -78,11 +78,11 @@ void describe_steps(Graph* graph) {
   for (size_t i = 0; i < graph->outputs.size(); ++i) {
     const Fact& fact = graph->fact(graph->outputs[i]);
     if (i >= streams.outputs.size()) streams.outputs.push_back({frame_axis(fact), 0, {}});
-    StreamingOutput& told = streams.outputs[i];
-    const auto frames = told.axis >= 0 ? fact.dim(told.axis).to_int() : std::nullopt;
+    StreamingOutput& described = streams.outputs[i];
+    const auto frames = described.axis >= 0 ? fact.dim(described.axis).to_int() : std::nullopt;
     // A step that the stream fills only in part outputs nothing.
     if (streams.pulse > 0 && frames) {
-      told.length = floor_div(symbol, streams.pulse) * Dim(*frames);
+      described.length = floor_div(symbol, streams.pulse) * Dim(*frames);
     }
   }
 }

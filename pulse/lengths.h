@@ -32,9 +32,9 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
 /// the original model: where wires have other frames than downstream attributes assume.
 std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol);
 
-/// Return the lengths of the outputs: `told`, as a stream counts them; for an empty stream those of
-/// a whole run, because padded windows may output frames without input.
-std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
+/// Return the lengths of the outputs: `lengths`, as a stream counts them; for an empty stream those
+/// of a whole run, because padded windows may output frames without input.
+std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengths,
                                       std::string_view symbol);
 
 /// Return the assertions that hold at lengths at which every slice to fixed frames of the stream

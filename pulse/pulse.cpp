@@ -216,8 +216,10 @@ void Pulsifier::still(int id, AtEnd* known) {
 Result<OutletId> Pulsifier::still_input(const Node& node, OutletId input, AtEnd* known) {
   const TensorPtr& value = whole_.fact(input).konst;
   if (!value_mentions(value, options_.symbol)) return builder_.wire_of(input).outlet;
-  const TensorPtr told = simplified(value, whole_.scope);
-  if (!value_mentions(told, options_.symbol)) return pulsed_.add_const(node.name, told, node.line);
+  const TensorPtr simple = simplified(value, whole_.scope);
+  if (!value_mentions(simple, options_.symbol)) {
+    return pulsed_.add_const(node.name, simple, node.line);
+  }
   RILL_ASSIGN(const OutletId length, builder_.add1("length", make_op<ops::PulseLength>(value), {}));
   known->after = known->after.value_or(Dim(0));
   known->from = str_cat("\"", node.name, "\" (", node.op->name(),
@@ -305,25 +307,25 @@ std::vector<Wire> Pulsifier::wires(std::map<OutletId, int>* places) {
       const OutletId outlet{static_cast<int>(id), static_cast<int>(slot)};
       const KnownWire& wire = builder_.wire_of(outlet);
       if (!wire.stream) continue;
-      Wire told;
-      told.name = node.name;
-      told.op = node.op->name();
-      told.slot = outlet.slot;
-      told.line = node.line;
-      told.axis = wire.stream->axis;
-      told.pulse = pulsed_.fact(wire.outlet).dim(told.axis).to_int().value_or(0);
-      told.delay = wire.stream->delay;
+      Wire entry;
+      entry.name = node.name;
+      entry.op = node.op->name();
+      entry.slot = outlet.slot;
+      entry.line = node.line;
+      entry.axis = wire.stream->axis;
+      entry.pulse = pulsed_.fact(wire.outlet).dim(entry.axis).to_int().value_or(0);
+      entry.delay = wire.stream->delay;
       for (const OutletId& input : node.inputs) {
         if (const auto known = at.find(input); known != at.end()) {
-          told.inputs.push_back(known->second);
+          entry.inputs.push_back(known->second);
         }
       }
       for (size_t made = made_[id].first; made < made_[id].second; ++made) {
         std::string cause = cause_of(*pulsed_.nodes[made].op);
-        if (!cause.empty()) told.causes.push_back(std::move(cause));
+        if (!cause.empty()) entry.causes.push_back(std::move(cause));
       }
       at[outlet] = static_cast<int>(out.size());
-      out.push_back(std::move(told));
+      out.push_back(std::move(entry));
     }
   }
   return out;
@@ -336,8 +338,8 @@ Streaming Pulsifier::streaming(const Report& report) {
   out.pulse = *options_.pulse.to_int();
   for (const Stream& input : report.inputs) {
     out.input_axes.push_back(input.axis);
-    const bool told = input.axis >= 0 && !counts_symbol(input.length, options_.symbol);
-    out.input_lengths.push_back(told ? std::optional(input.length) : std::nullopt);
+    const bool is_given = input.axis >= 0 && !counts_symbol(input.length, options_.symbol);
+    out.input_lengths.push_back(is_given ? std::optional(input.length) : std::nullopt);
   }
   std::vector<Dim> lengths;
   for (const Stream& output : report.outputs) lengths.push_back(output.length);

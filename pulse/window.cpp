@@ -40,8 +40,8 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, in
   RILL_ASSIGN(const int64_t pulse, pulse_.as_int());
   const int64_t p = frames_per_pulse * unit / pulse;
   const auto bound = bound_of(stream.dim);
-  const auto behind = [&](const Dim& told, const Dim& frames) {
-    const Dim count = Dim(p) * told - Dim(stream.delay) - frames;
+  const auto behind = [&](const Dim& stepped, const Dim& frames) {
+    const Dim count = Dim(p) * stepped - Dim(stream.delay) - frames;
     // From this length on the end is known in advance.
     return bound ? count * (Dim(1) - eq(frames, Dim(*bound))) : count;
   };

@@ -276,9 +276,9 @@ rill_status Stream::run(const Frames& in, End end) {
   }
   if (end == End::kLoadedAndFinished && at_ == length) return finish_loaded();
   fill(in);
-  const rill_status told = step(RILL_STEP_PARTIAL, length - at_, together);
-  if (told == RILL_OK) at_ = length;
-  return told;
+  const rill_status ended = step(RILL_STEP_PARTIAL, length - at_, together);
+  if (ended == RILL_OK) at_ = length;
+  return ended;
 }
 
 rill_status Stream::flush() {
@@ -314,10 +314,10 @@ void try_end(const std::string& text, int64_t pulse, const Frames& in, const Fra
   SCOPED_TRACE("way " + std::to_string(static_cast<int>(end)));
   Stream stream(text, pulse);
   ASSERT_TRUE(stream) << rill_last_error();
-  const rill_status told = stream.run(in, end);
+  const rill_status ended = stream.run(in, end);
   const bool in_time = end == End::kWithFrames || end == End::kPushed ||
                        static_cast<int64_t>(in.size()) % pulse != 0;
-  if (told == RILL_OK) {
+  if (ended == RILL_OK) {
     ASSERT_EQ(stream.flush(), RILL_OK) << rill_last_error();
     ASSERT_EQ(stream.frames(want.size()), want);
     tally->right += 1;
@@ -327,7 +327,7 @@ void try_end(const std::string& text, int64_t pulse, const Frames& in, const Fra
   tally->refused += 1;
   if (!must) return;
   ASSERT_FALSE(in_time) << rill_last_error();
-  ASSERT_EQ(told, RILL_E_STATE) << rill_last_error();
+  ASSERT_EQ(ended, RILL_E_STATE) << rill_last_error();
   ASSERT_NE(std::string(rill_last_error()).find("together with its last frames"), std::string::npos)
       << rill_last_error();
   if (end == End::kLoadedAndFinished) return;
@@ -370,7 +370,7 @@ TEST(LateEnds, GiveTheFramesOfTheWholeRunOrAreRefused) {
       if (HasFatalFailure()) FAIL() << "seed " << seed;
     }
   }
-  std::printf("%lld ends right, %lld of them told late, %lld refused\n",
+  std::printf("%lld ends right, %lld of them announced late, %lld refused\n",
               static_cast<long long>(tally.right), static_cast<long long>(tally.late),
               static_cast<long long>(tally.refused));
   EXPECT_GT(tally.late, 0);

@@ -118,9 +118,9 @@ TEST_P(Memory, ASessionTellsTheBytesThatItTakes) {
     ASSERT_EQ(rill_session_open(stream.plan.get(), &opts, &session), RILL_OK);
     const SessionPtr owned(session);
     const int64_t taken = heap_bytes() - bytes;
-    const int64_t told = rill_session_bytes(session);
-    EXPECT_LE(told, taken);
-    EXPECT_GE(told, taken - 64 * (heap_blocks() - blocks)) << "the heap rounds each block up";
+    const int64_t reported = rill_session_bytes(session);
+    EXPECT_LE(reported, taken);
+    EXPECT_GE(reported, taken - 64 * (heap_blocks() - blocks)) << "the heap rounds each block up";
   }
 }
 

@@ -82,9 +82,9 @@ struct Floats {
 std::span<float> buffer(rill_session* session, rill_dir dir, size_t index) {
   rill_view view = {};
   view.size = sizeof(view);
-  const rill_status told = dir == RILL_INPUT ? rill_input_buffer(session, index, &view)
-                                             : rill_output_buffer(session, index, &view);
-  EXPECT_EQ(told, RILL_OK) << rill_last_error();
+  const rill_status result = dir == RILL_INPUT ? rill_input_buffer(session, index, &view)
+                                               : rill_output_buffer(session, index, &view);
+  EXPECT_EQ(result, RILL_OK) << rill_last_error();
   size_t count = 1;
   for (uint32_t i = 0; i < view.rank; ++i) count *= static_cast<size_t>(view.shape[i]);
   return {static_cast<float*>(view.data), count};

@@ -198,12 +198,12 @@ class Calls {
 /// Check the result of a call against the table. Return the session state after it.
 std::string expect_call(Calls* calls, const std::map<std::string, Row>& table,
                         const std::string& call, const std::string& state) {
-  const std::string& told = table.at(call).at(state);
+  const std::string& listed = table.at(call).at(state);
   const rill_status found = calls->make(call);
-  EXPECT_EQ(found, told == "-" ? RILL_E_STATE : RILL_OK)
+  EXPECT_EQ(found, listed == "-" ? RILL_E_STATE : RILL_OK)
       << call << " when " << state << ": " << rill_last_error();
-  if (told == "-" || told == "=") return state;
-  return told == "as saved" ? Calls::saved_state() : told;
+  if (listed == "-" || listed == "=") return state;
+  return listed == "as saved" ? Calls::saved_state() : listed;
 }
 
 /// Return the functions of the header with a session argument, except for making and freeing one.
@@ -224,9 +224,9 @@ std::set<std::string> functions_of_sessions() {
 }
 
 TEST(SessionStates, HaveEveryCallOfTheHeader) {
-  std::set<std::string> told;
-  for (const auto& [call, unused] : read_table()) told.insert(call);
-  EXPECT_EQ(told, functions_of_sessions());
+  std::set<std::string> listed;
+  for (const auto& [call, unused] : read_table()) listed.insert(call);
+  EXPECT_EQ(listed, functions_of_sessions());
 }
 
 TEST(SessionStates, AreThoseOfThePage) {

@@ -180,10 +180,10 @@ TEST(Surroundings, AFailureInALibraryThatWasOpenedAllocatesNothing) {
       const int64_t first = heap_calls();
       const char* const none = last();
       const rill_status status = step(nullptr);
-      const char* const told = last();
+      const char* const failure = last();
       calls = heap_calls() - first;
       before = none;
-      text = told;
+      text = failure;
       EXPECT_EQ(status, RILL_E_ARG);
     }).join();
     EXPECT_EQ(calls, 0);

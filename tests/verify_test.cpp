@@ -294,20 +294,20 @@ TEST(VerifyInCpp, ChecksAndInspects) {
   ASSERT_GT(checked.value().modes.size(), 4U);
   EXPECT_EQ(checked.value().modes.back().problem, "");
 
-  const Result<rill::Inspected> told = inspect(*model, "8");
-  ASSERT_TRUE(told.ok()) << told.error().text;
+  const Result<rill::Inspected> in_cpp = inspect(*model, "8");
+  ASSERT_TRUE(in_cpp.ok()) << in_cpp.error().text;
   test::Inspected found;
   const rill_inspect_opts opts = into(&found);
   rill_inspect_report report = {};
   report.size = sizeof(report);
   ASSERT_EQ(rill_inspect(model->get(), "S", "8", &opts, &report), RILL_OK);
-  EXPECT_EQ(told.value().pulse, 8);
-  EXPECT_EQ(told.value().latency, report.latency);
-  EXPECT_EQ(told.value().state_bytes, report.state_bytes);
-  ASSERT_EQ(told.value().wires.size(), found.wires.size());
-  EXPECT_EQ(told.value().wires.back().node, found.wires.back().node);
-  EXPECT_EQ(told.value().outputs.at(0).delay, found.outputs.at(0).delay);
-  EXPECT_EQ(told.value().outputs.at(0).path, found.outputs.at(0).path);
+  EXPECT_EQ(in_cpp.value().pulse, 8);
+  EXPECT_EQ(in_cpp.value().latency, report.latency);
+  EXPECT_EQ(in_cpp.value().state_bytes, report.state_bytes);
+  ASSERT_EQ(in_cpp.value().wires.size(), found.wires.size());
+  EXPECT_EQ(in_cpp.value().wires.back().node, found.wires.back().node);
+  EXPECT_EQ(in_cpp.value().outputs.at(0).delay, found.outputs.at(0).delay);
+  EXPECT_EQ(in_cpp.value().outputs.at(0).path, found.outputs.at(0).path);
 }
 
 TEST(VerifyInCpp, WhatFailsAndWhatCannotBeCheckedDiffer) {

@@ -111,9 +111,9 @@ graph network(x) -> (y)
   ASSERT_TRUE(loop.ok()) << loop.error().to_string();
   const auto batched = with_batch(*loop, "B", {});
   ASSERT_FALSE(batched.ok());
-  const std::string told = batched.error().to_string();
-  EXPECT_NE(told.find("(Scan)"), std::string::npos) << told;
-  EXPECT_NE(told.find("Export the model with a batch axis"), std::string::npos) << told;
+  const std::string message = batched.error().to_string();
+  EXPECT_NE(message.find("(Scan)"), std::string::npos) << message;
+  EXPECT_NE(message.find("Export the model with a batch axis"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ class RandomDims {
 constexpr int64_t kMostBrute = 400'000;
 
 TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {
-  int told = 0;
+  int known = 0;
   for (uint32_t seed = 0; seed < 600; ++seed) {
     RandomDims random(seed);
     const Dim each = random.any(4);
@@ -98,7 +98,7 @@ TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {
     if (!made.ok()) continue;
     const int64_t until = made->settled() + 3 * made->period();
     if (until > kMostBrute) continue;
-    ++told;
+    ++known;
     std::vector<int64_t> values;
     for (int64_t n = 0; n <= until + 5; ++n) values.push_back(*each.eval({{"S", n}}));
     const auto value = [&](int64_t n) { return values[static_cast<size_t>(n)]; };
@@ -133,7 +133,7 @@ TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {
       }
     }
   }
-  EXPECT_GT(told, 400);
+  EXPECT_GT(known, 400);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace {
 /// end is known. Pulses begin at multiples of `unit` in the stream symbol.
 Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim& length,
                              int64_t unit) {
-  const auto behind = [&](const Dim& told, const Dim& frames) {
-    const Dim given = Dim(out.pulse * unit / plan.stream_pulse) * told - Dim(out.delay);
+  const auto behind = [&](const Dim& stepped, const Dim& frames) {
+    const Dim given = Dim(out.pulse * unit / plan.stream_pulse) * stepped - Dim(out.delay);
     return (out.most < INT64_MAX ? min(given, Dim(out.most)) : given) - frames;
   };
   RILL_ASSIGN(const std::optional<int64_t> most,
@@ -120,15 +120,15 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
   if (apart) RILL_TRY(let_inputs_run_ahead(streaming, plan));
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     PlanStream& stream = plan->outputs[i].stream;
-    const StreamingOutput told = streaming.output(i);
-    RILL_TRY(set_axis(told.axis, &plan->outputs[i]));
-    stream.delay = told.delay;
-    if (!told.length) continue;
-    RILL_ASSIGN(stream.length, extent_of(*told.length));
-    stream.length_text = told.length->to_string();
+    const StreamingOutput described = streaming.output(i);
+    RILL_TRY(set_axis(described.axis, &plan->outputs[i]));
+    stream.delay = described.delay;
+    if (!described.length) continue;
+    RILL_ASSIGN(stream.length, extent_of(*described.length));
+    stream.length_text = described.length->to_string();
     if (stream.axis < 0) continue;
-    stream.most = bound_of(*told.length).value_or(INT64_MAX);
-    RILL_TRY(hold_early_frames(*told.length, plan, &stream));
+    stream.most = bound_of(*described.length).value_or(INT64_MAX);
+    RILL_TRY(hold_early_frames(*described.length, plan, &stream));
   }
   return {};
 }

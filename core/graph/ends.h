@@ -14,7 +14,7 @@ namespace rill {
 /// have been stepped before the end is announced to the steps.
 struct StreamEnd {
   Dim length;
-  Dim told;  ///< whole pulses before the announcement
+  Dim stepped;       ///< whole pulses before the announcement
   int64_t from = 0;  ///< both hold from this value of the symbol
 };
 
@@ -31,7 +31,7 @@ std::vector<StreamEnd> shortest_ends(const Dim& frames, std::string_view symbol,
 /// Errors: kShape, as `DimPattern::of`.
 Result<std::optional<int64_t>> most_behind(
     const Dim& length, std::string_view symbol, int64_t pulse, bool late,
-    const std::function<Dim(const Dim& told, const Dim& frames)>& behind);
+    const std::function<Dim(const Dim& stepped, const Dim& frames)>& behind);
 
 /// Find the least divisor of the pulse that is a multiple of `unit` and for which `suits` holds:
 /// another plan may continue the stream at its multiples. The pulse itself always suits, because a

@@ -337,18 +337,18 @@ class ExtentsCheck {
     // The node whose attribute mentions a wrong length comes after the node of that wire.
     if (written_with_symbol && !wrong_.ok() && written_.empty()) written_ = node.name;
     for (size_t slot = 0; slot < node.outputs.size() && wrong_.ok(); ++slot) {
-      const Fact& told = node.outputs[slot];
+      const Fact& declared = node.outputs[slot];
       const Fact& real = bound.fact(outlets[slot]);
-      for (int axis = 0; axis < std::min(told.rank(), real.rank()); ++axis) {
-        if (!told.dim(axis).mentions(symbol_)) continue;
-        const auto count = told.dim(axis).substitute(symbol_, by_).to_int();
+      for (int axis = 0; axis < std::min(declared.rank(), real.rank()); ++axis) {
+        if (!declared.dim(axis).mentions(symbol_)) continue;
+        const auto count = declared.dim(axis).substitute(symbol_, by_).to_int();
         const auto extent = real.dim(axis).to_int();
         if (!count || !extent || *count == *extent) continue;
         const bool is_empty = *count < 0 && *extent == 0;
         if (is_empty && !empty_.ok()) continue;
         Status& found = is_empty ? empty_ : wrong_;
         found = fail(Code::kShape, "axis ", axis, " has ", counted(*extent, "element"), " with ",
-                     symbol_, "=", by_, ", where its length ", told.dim(axis), " is ", *count)
+                     symbol_, "=", by_, ", where its length ", declared.dim(axis), " is ", *count)
                     .in_node(node.name, node.op->name())
                     .at(node.line > 0 ? "graph.nnef" : "", node.line);
         if (!is_empty) return;

@@ -179,10 +179,10 @@ class Pass {
       *outlets = out_.outlets_of(known);
       return {};
     }
-    const bool told = again_ && all_of(node.inputs, [&](OutletId in) {
-                        return as_before_[static_cast<size_t>(in.node)];
-                      });
-    if (told) {
+    const bool is_known = again_ && all_of(node.inputs, [&](OutletId in) {
+                            return as_before_[static_cast<size_t>(in.node)];
+                          });
+    if (is_known) {
       *outlets = out_.add_known(node, std::move(inputs));
     } else {
       RILL_ASSIGN(*outlets, out_.add_folded(node.name, node.op, inputs, node.line));

@@ -236,9 +236,9 @@ std::optional<Abstract> AbstractMath::extreme(const Abstract& a, const Abstract&
     *to = sign == 0 ? either(of_a, of_b) : (sign > 0) == largest ? of_a : of_b;
     return true;
   };
-  const bool told = tail(signs->before, a.before, b.before, &out.before) &&
-                    tail(signs->behind, a.behind, b.behind, &out.behind);
-  return told ? known(out) : std::nullopt;
+  const bool is_known = tail(signs->before, a.before, b.before, &out.before) &&
+                        tail(signs->behind, a.behind, b.behind, &out.behind);
+  return is_known ? known(out) : std::nullopt;
 }
 
 Abstract AbstractMath::won(Abstract out, const Abstract& winner, const Abstract& loser,

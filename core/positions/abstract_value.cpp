@@ -173,8 +173,8 @@ std::optional<AbstractValue> Positions::abstract_of(const Place& place, int64_t 
     return out;
   }
   if (!own.op.pointwise) return std::nullopt;
-  const auto told = pointwise(place, period, in);
-  return told ? told : math.recurring(in);
+  const auto value = pointwise(place, period, in);
+  return value ? value : math.recurring(in);
 }
 
 std::optional<AbstractValue> Positions::pointwise(const Place& place, int64_t period,
@@ -229,7 +229,7 @@ std::optional<AbstractValue> Positions::pointwise(const Place& place, int64_t pe
     case Function::kGe:
     case Function::kEq:
     case Function::kNe:
-      if (const auto told = math.comparison(in[0], in[1], function)) return told;
+      if (const auto compared = math.comparison(in[0], in[1], function)) return compared;
       return curved(place, period);
     case Function::kAnd:
     case Function::kOr:
@@ -270,9 +270,9 @@ std::optional<AbstractValue> Positions::chosen(const Place& place, int64_t perio
     *to = !sure ? either(yes, no) : choice.low > 0 ? yes : no;
     return true;
   };
-  const bool told = tail(in[0].before, in[1].before, in[2].before, &out.before) &&
-                    tail(in[0].behind, in[1].behind, in[2].behind, &out.behind);
-  return told ? std::optional(out) : std::nullopt;
+  const bool is_known = tail(in[0].before, in[1].before, in[2].before, &out.before) &&
+                        tail(in[0].behind, in[1].behind, in[2].behind, &out.behind);
+  return is_known ? std::optional(out) : std::nullopt;
 }
 
 }  // namespace rill

@@ -133,12 +133,12 @@ std::optional<Abstract> passed(const Curve& curve, const Abstract& wire,
                                const AbstractMath& abstracts) {
   const auto right = settled_on(curve, 1);
   const auto left = settled_on(curve, -1);
-  const auto told = [&](const std::optional<Settled>& half, double sign, Function kind) {
+  const auto compared_with = [&](const std::optional<Settled>& half, double sign, Function kind) {
     return half ? abstracts.comparison(wire, AbstractMath::number(sign * half->from), kind)
                 : std::nullopt;
   };
-  const auto above = told(right, 1, Function::kGe);
-  const auto below = told(left, -1, Function::kLe);
+  const auto above = compared_with(right, 1, Function::kGe);
+  const auto below = compared_with(left, -1, Function::kLe);
   const auto tail = [&](Tail Abstract::*which) -> std::optional<Tail> {
     if (above && (*above.*which).low > 0) {
       const double value = right->holds ? 1 : 0;

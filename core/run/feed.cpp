@@ -383,7 +383,7 @@ int PlacedFeed::lacking() const {
 
 Refusal PlacedFeed::finish() {
   const Plan& plan = session_->plan();
-  const auto told = [](int64_t number) { return static_cast<long long>(number); };
+  const auto as_long = [](int64_t number) { return static_cast<long long>(number); };
   const auto counting = static_cast<size_t>(counting_input(plan));
   const char* const symbol = plan.stream_symbol.c_str();
   const char* const name = plan.inputs[counting].name.c_str();
@@ -394,8 +394,8 @@ Refusal PlacedFeed::finish() {
     return refusal(Code::kShape, "",
                    "a stream of %lld frame%s does not suit the model: %lld frames of \"%s\" stand "
                    "for %lld %s",
-                   told(frames), plural(frames), told(pulse), name, told(plan.stream_pulse),
-                   symbol);
+                   as_long(frames), plural(frames), as_long(pulse), name,
+                   as_long(plan.stream_pulse), symbol);
   }
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
     if (kept_.ins[i].axis < 0) continue;
@@ -408,8 +408,8 @@ Refusal PlacedFeed::finish() {
         Code::kShape, "Push the missing frames before announcing the end",
         "the inputs end at different times: \"%s\" at %s=%lld, where \"%s\" has %lld frames, and "
         "%lld were pushed",
-        name, symbol, told(*end), plan.inputs[i].name.c_str(), told(wanted.value_or(0)),
-        told(pushed(i)));
+        name, symbol, as_long(*end), plan.inputs[i].name.c_str(), as_long(wanted.value_or(0)),
+        as_long(pushed(i)));
   }
   const Refusal undefined = session_->try_end(*end);
   if (!undefined.ok()) return undefined;
@@ -420,11 +420,11 @@ Refusal PlacedFeed::finish() {
                    "model it was made of");
   }
   if (session_->steps_left() > kMostTailSteps) {
-    const auto steps = told(session_->steps_left());
+    const auto steps = as_long(session_->steps_left());
     session_->announce_end(-1);
     return refusal(Code::kUnsupported, "Pulse the model by more frames per step",
                    "the outputs of a stream of %lld %s take %lld more steps, and the limit is %lld",
-                   told(*end), symbol, steps, told(kMostTailSteps));
+                   as_long(*end), symbol, steps, as_long(kMostTailSteps));
   }
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
     if (kept_.outs[i].axis >= 0) drop_behind_end(i);

@@ -207,9 +207,9 @@ class PlanReader final : public StepFields {
   }
 
   template <class T, class Read>
-  List<T> list(const Read& read, int64_t* told = nullptr) {
+  List<T> list(const Read& read, int64_t* elements = nullptr) {
     const int64_t count = from_.count();
-    if (told != nullptr) *told = count;
+    if (elements != nullptr) *elements = count;
     List<T> all = to_.list<T>(count);
     for (int64_t i = 0; i < count && good(); ++i) {
       T one;

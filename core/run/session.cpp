@@ -172,14 +172,14 @@ void PlacedSession::announce_end(int64_t frames) noexcept {
 }
 
 Refusal PlacedSession::check_length(int64_t frames) {
-  const auto told = static_cast<long long>(frames);
+  const auto value = static_cast<long long>(frames);
   const char* const symbol = plan_->stream_symbol.c_str();
   if (frames > plan_->longest) {
     return refusal(
         Code::kShape, "",
         "a stream of %lld frame%s of %s does not suit the model: its tables or assertions allow "
         "at most %lld",
-        told, plural(frames), symbol, static_cast<long long>(plan_->longest));
+        value, plural(frames), symbol, static_cast<long long>(plan_->longest));
   }
   if (plan_->stream_symbol.empty()) return {};
   // A stream without frames has no output, even if the model requires a frame, unless a whole run
@@ -194,7 +194,7 @@ Refusal PlacedSession::check_length(int64_t frames) {
   if (wrong == plan_->asserted.size()) return {};
   return refusal(
       Code::kShape, "Use a stream of another length, or run the model without a pulse on this one",
-      "a stream of %lld frame%s of %s does not suit the model, for which %s is not negative", told,
+      "a stream of %lld frame%s of %s does not suit the model, for which %s is not negative", value,
       plural(frames), symbol, plan_->asserted_texts[wrong].c_str());
 }
 

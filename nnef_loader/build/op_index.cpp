@@ -156,10 +156,10 @@ std::string OpIndex::way_to(std::string_view name) const {
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const size_t space = line.find(' ');
     if (line.substr(0, space) != name) continue;
-    const std::string_view told = line.substr(space + 1);
-    const bool is_module = told.find('=') == std::string_view::npos;
+    const std::string_view remedy = line.substr(space + 1);
+    const bool is_module = remedy.find('=') == std::string_view::npos;
     return str_cat("This build leaves it out: ", is_module ? "add " : "rebuild the library with ",
-                   told, is_module ? " to RILL_OPS, and rebuild the library" : "");
+                   remedy, is_module ? " to RILL_OPS, and rebuild the library" : "");
   }
   return {};
 }

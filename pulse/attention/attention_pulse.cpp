@@ -140,8 +140,8 @@ class Streamed {
     const Dim apart = b_.scope().simplify(queries - Dim(layout_.rates.key) * scores.dim(at.column));
     const auto pattern = DimPattern::of(apart, b_.symbol());
     const auto most = pattern.ok() ? pattern->greatest(1) : pattern.status();
-    const int64_t told = most.ok() ? most->value_or(kMostFrames) : kMostFrames;
-    return std::clamp(told, -kMostFrames, kMostFrames);
+    const int64_t ticks = most.ok() ? most->value_or(kMostFrames) : kMostFrames;
+    return std::clamp(ticks, -kMostFrames, kMostFrames);
   }
 
   /// The keys that queries see, by the number of a query. Where keys and queries run at different

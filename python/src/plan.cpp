@@ -23,21 +23,21 @@ nb::object stream_list(const Plan& plan) {
   nb::list out;
   for (size_t i = 0; i < plan.io(RILL_OUTPUT).size(); ++i) {
     const rill_stream_info& stream = plan.stream(i);
-    nb::dict told;
-    told["name"] = plan.io(RILL_OUTPUT)[i].name;
-    told["axis"] = stream.axis;
-    told["pulse"] = stream.pulse;
-    told["delay"] = stream.delay;
-    told["input"] = stream.input;
-    told["input_axis"] = stream.input_axis;
-    told["input_pulse"] = stream.input_pulse;
-    told["delay_input_frames"] = stream.delay_input_frames;
-    told["rate"] = nb::make_tuple(stream.rate_num, stream.rate_den);
-    told["warm_up_steps"] = stream.warm_up_steps;
-    told["flush_steps"] = stream.flush_steps;
-    told["symbol"] = stream.symbol;
-    told["length"] = stream.length;
-    out.append(told);
+    nb::dict entry;
+    entry["name"] = plan.io(RILL_OUTPUT)[i].name;
+    entry["axis"] = stream.axis;
+    entry["pulse"] = stream.pulse;
+    entry["delay"] = stream.delay;
+    entry["input"] = stream.input;
+    entry["input_axis"] = stream.input_axis;
+    entry["input_pulse"] = stream.input_pulse;
+    entry["delay_input_frames"] = stream.delay_input_frames;
+    entry["rate"] = nb::make_tuple(stream.rate_num, stream.rate_den);
+    entry["warm_up_steps"] = stream.warm_up_steps;
+    entry["flush_steps"] = stream.flush_steps;
+    entry["symbol"] = stream.symbol;
+    entry["length"] = stream.length;
+    out.append(entry);
   }
   return out;
 }

@@ -61,11 +61,11 @@ TEST(AlteredPlanFiles, AreForTheCpuThatTheyName) {
   kernels::set_tier_limit(kernels::Tier::kSse42);
   const Bytes sse42 = small_file();
   kernels::set_tier_limit(kernels::Tier::kScalar);
-  const std::string told = message(sse42);
+  const std::string refusal = message(sse42);
   kernels::clear_tier_limit();
   if (kernels::detected_tier() == kernels::Tier::kNeon) return;
-  EXPECT_NE(told.find("a plan for sse42: this CPU and build run scalar"), std::string::npos)
-      << told;
+  EXPECT_NE(refusal.find("a plan for sse42: this CPU and build run scalar"), std::string::npos)
+      << refusal;
 }
 
 TEST(AlteredPlanFiles, WantAlignedMemory) {

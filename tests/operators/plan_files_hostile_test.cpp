@@ -108,8 +108,8 @@ TEST_P(HostilePlanFiles, AreRefusedWithWhatIsWrong) {
   ASSERT_FALSE(plan.rings.empty());
   EXPECT_EQ(refusal_of(plan), "");
   GetParam().alter(&plan);
-  const std::string told = refusal_of(plan);
-  EXPECT_NE(told.find(GetParam().refusal), std::string::npos) << told;
+  const std::string reason = refusal_of(plan);
+  EXPECT_NE(reason.find(GetParam().refusal), std::string::npos) << reason;
 }
 
 struct HostileName {

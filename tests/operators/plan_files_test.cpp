@@ -266,7 +266,7 @@ void expect_honest(const Step& step, Session* session) {
   const Plan& plan = session->plan();
   const SessionPart& addresses = session->parts().of(PartUse::kAddresses);
   auto* const base = reinterpret_cast<std::byte**>(session->at(addresses));
-  const Ranges told(step, plan, base);
+  const Ranges reported(step, plan, base);
   std::byte* const block = session->at(SessionPart{});
   const auto size = static_cast<size_t>(session->parts().bytes);
   const std::vector<std::byte> before(block, block + size);
@@ -279,7 +279,7 @@ void expect_honest(const Step& step, Session* session) {
     const SessionPart& part = session->parts().of(use);
     for (int64_t i = part.offset; i < part.offset + part.bytes; ++i) {
       const auto at = static_cast<size_t>(i);
-      is_hidden[at] = !is_in(told.read, block + i);
+      is_hidden[at] = !is_in(reported.read, block + i);
       // Change written bytes too: the results must not depend on their old values.
       if (is_hidden[at]) block[i] = static_cast<std::byte>(0x5A + i % 7);
     }
@@ -289,7 +289,7 @@ void expect_honest(const Step& step, Session* session) {
   for (size_t i = 0; i < size; ++i) {
     const auto at = static_cast<int64_t>(i);
     if (at >= addresses.offset && at < addresses.offset + addresses.bytes) continue;
-    const bool written = is_in(told.written, block + i);
+    const bool written = is_in(reported.written, block + i);
     if (!written && (after[i] != before[i] || block[i] != hidden[i])) {
       ADD_FAILURE() << step.kind->name << " writes where it does not say, byte " << i;
       break;

@@ -9,7 +9,7 @@
 namespace rill::web {
 namespace {
 
-std::string told;
+std::string result_text;
 
 void describe_stream(Json* json, const rill_stream_info& stream) {
   const auto put = [&](const char* name, int64_t value) { json->key(name).number(value); };
@@ -50,8 +50,8 @@ class Frames {
 }  // namespace
 
 const char* tell(const Json& json) {
-  told = json.all();
-  return told.c_str();
+  result_text = json.all();
+  return result_text.c_str();
 }
 
 void describe(Json* json, const rill_io_info& io) {
