@@ -341,7 +341,7 @@ Status Builder::give(int i, OutletId pulsed, PulsedOutput output) {
     skip_prefix(&wire);
     if (plain->first) {
       const Dim& count = pulsed_->fact(*plain->first).dim(wire.stream->axis);
-      RILL_TRY(give_behind(&wire, *plain->first, *count.to_int()));
+      RILL_TRY(give_prefixed(&wire, *plain->first, *count.to_int()));
     } else if (early_ && wire.stream->has_prefix()) {
       RILL_ASSIGN(OutletId frames, first_frames(pulsed));
       const int64_t count = early_->count;
@@ -351,7 +351,7 @@ Status Builder::give(int i, OutletId pulsed, PulsedOutput output) {
                                  {frames}));
       }
       early_.reset();
-      RILL_TRY(give_behind(&wire, frames, count));
+      RILL_TRY(give_prefixed(&wire, frames, count));
     }
   } else if (auto* steady = std::get_if<PulsedOutput::Steady>(&output.what)) {
     streams(std::move(steady->stream));

@@ -269,7 +269,7 @@ class Builder final : public PulseBuilder {
   Result<bool> begin_early(int64_t delay);
   Result<OutletId> first_frames(OutletId made);
   void skip_prefix(KnownWire* wire) const;
-  Status give_behind(KnownWire* wire, OutletId frames, int64_t count);
+  Status give_prefixed(KnownWire* wire, OutletId frames, int64_t count);
   Result<OutletId> lay_prefix(const Prefixed& prefixed, int64_t history, int64_t shown);
   Result<EdgePadded> edge_padded(const Source& source, const EdgePadding& padding, int64_t pulse);
   Result<OutletId> lay_edge_padding(const EdgePadded& edge_padded, int64_t out_delay,

@@ -130,9 +130,9 @@ Result<std::vector<OpPtr>> conversion(const Fact& gives, const Fact& takes,
   }
   std::vector<OpPtr> out;
   if (!form.order.empty()) {
-    std::vector<int64_t> behind = {kStepAxis};
-    for (const int64_t axis : form.order) behind.push_back(axis + 1);
-    out.push_back(make_op<ops::Transpose>(std::move(behind)));
+    std::vector<int64_t> order_of_axes = {kStepAxis};
+    for (const int64_t axis : form.order) order_of_axes.push_back(axis + 1);
+    out.push_back(make_op<ops::Transpose>(std::move(order_of_axes)));
   }
   if (form.reshapes) out.push_back(make_op<ops::Reshape>(1, gives.rank(), takes.shape));
   return out;

@@ -60,8 +60,8 @@ Result<OutletId> Builder::pad_edges(OutletId wire, StreamFact* stream, const Edg
   const Source source = laid_source(wire, *stream);
   // Padding after the end repeats the last frames. In a short stream these may lie before the first
   // pulse, where nothing else reads them. Edge padding can lay them out; constant ones are known.
-  const bool in_front = padding.after > 0 && stream->delay < 0;
-  const int64_t repeats_unread = in_front ? unread() - padding.before : 0;
+  const bool begins_early = padding.after > 0 && stream->delay < 0;
+  const int64_t repeats_unread = begins_early ? unread() - padding.before : 0;
   if (repeats_unread > 0 && source.kind != Source::Kind::kEdgePadded && !stream->pad_value) {
     const int64_t mirrored = padding.reflect ? padding.after : 0;
     needed_.push_back(stream->dim - Dim(repeats_unread + 1 + mirrored));
@@ -301,19 +301,19 @@ void Builder::skip_prefix(KnownWire* wire) const {
 }
 
 /// Store the prefix frames of a wire for nodes that ask for them; lay them out for all others.
-Status Builder::give_behind(KnownWire* wire, OutletId frames, int64_t count) {
+Status Builder::give_prefixed(KnownWire* wire, OutletId frames, int64_t count) {
   StreamFact& stream = *wire->stream;
-  StreamFact behind = stream;
-  behind.delay += count;
-  behind.dim = behind.dim - Dim(count);
-  behind.pad_value = nullptr;
-  Prefixed prefixed{wire->outlet, behind, frames, count, {}};
+  StreamFact streamed = stream;
+  streamed.delay += count;
+  streamed.dim = streamed.dim - Dim(count);
+  streamed.pad_value = nullptr;
+  Prefixed prefixed{wire->outlet, streamed, frames, count, {}};
   const int64_t history = std::max<int64_t>(0, -stream.delay - unread());
   RILL_ASSIGN(wire->outlet, lay_prefix(prefixed, history, 0));
   stream.delay += history;
   stream.pad_value = nullptr;
   wire->cut = 0;
-  wire->taken_delay = behind.delay - count;
+  wire->taken_delay = streamed.delay - count;
   prefixed.out_delay = stream.delay;
   prefixed_.insert_or_assign(wire->outlet, prefixed);
   return {};

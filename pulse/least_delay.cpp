@@ -253,8 +253,8 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   RILL_TRY(runs.begin());
   const auto late = [&] {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    const bool goes_on = progress(std::min(1.0, spent.count() / most_seconds)).ok();
-    return !goes_on || spent.count() > most_seconds;
+    const bool continues = progress(std::min(1.0, spent.count() / most_seconds)).ok();
+    return !continues || spent.count() > most_seconds;
   };
   const std::set<int64_t> begins = first_frames(report);
   for (int64_t at = pulses - 1; at >= 1 && !late(); --at) {

@@ -298,14 +298,15 @@ Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
                              std::string_view symbol) {
   const Dim& dim = input.dim(axis);
   if (counts_symbol(dim, symbol) || !of_symbol_alone(dim, symbol)) return {};
-  bool beside = false;  // an input that counts the symbol
+  bool is_counted = false;  // an input that counts the symbol
   for (const OutletId& each : whole.inputs) {
     for (const Dim& extent : whole.fact(each).shape) {
-      beside |= extent.mentions(symbol) && counts_symbol(extent, symbol);
+      is_counted |= extent.mentions(symbol) && counts_symbol(extent, symbol);
     }
   }
   const char* wrong = nullptr;
-  if (!beside && !(dim.substitute(symbol, Dim(0)) == Dim(0))) wrong = " is not proportional to ";
+  if (!is_counted && !(dim.substitute(symbol, Dim(0)) == Dim(0)))
+    wrong = " is not proportional to ";
   RILL_ASSIGN(const bool suits, grows(dim, symbol));
   if (!suits) wrong = " does not grow with ";
   if (!wrong) return {};

@@ -56,7 +56,7 @@ class Changes {
 
   /// Return the first such length after a given one; nothing if there is none, or if the search
   /// takes too long.
-  std::optional<int64_t> behind(int64_t length) {
+  std::optional<int64_t> next_after(int64_t length) {
     int64_t next = INT64_MAX;
     for (const DimPattern& sign : signs_) {
       work_ += sign.pieces().size();
@@ -103,7 +103,7 @@ int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
   int64_t last = -1;
   for (int64_t length = 0;;) {
     // A session checks an empty stream by the assertions for one frame.
-    const int64_t next = length == 0 ? 1 : changes.behind(length).value_or(0);
+    const int64_t next = length == 0 ? 1 : changes.next_after(length).value_or(0);
     const bool counts = !suit(frames, symbol, length);
     const bool asserted = suit(streaming.asserted, symbol, length == 0 && !counts ? 1 : length);
     if (!asserted || counts) {

@@ -234,8 +234,8 @@ Result<Graph> with_loop(const Graph& looped, const LoopChange& change) {
     inputs.insert(inputs.end(), fresh.begin() + 1, fresh.end());
     RILL_ASSIGN(const auto outlets, out.add(node.name, change.loop, inputs));
     for (const OutletId& outlet : outlets) {
-      const bool behind = change.slot >= 0 && outlet.slot >= change.slot;
-      known[{of.node, outlet.slot + (behind ? 1 : 0)}] = outlet;
+      const bool is_shifted = change.slot >= 0 && outlet.slot >= change.slot;
+      known[{of.node, outlet.slot + (is_shifted ? 1 : 0)}] = outlet;
     }
   }
   for (size_t i = 0; i < looped.outputs.size(); ++i) {

@@ -40,12 +40,12 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, in
   RILL_ASSIGN(const int64_t pulse, pulse_.as_int());
   const int64_t p = frames_per_pulse * unit / pulse;
   const auto bound = bound_of(stream.dim);
-  const auto behind = [&](const Dim& stepped, const Dim& frames) {
+  const auto frames_beyond = [&](const Dim& stepped, const Dim& frames) {
     const Dim count = Dim(p) * stepped - Dim(stream.delay) - frames;
     // From this length on the end is known in advance.
     return bound ? count * (Dim(1) - eq(frames, Dim(*bound))) : count;
   };
-  const auto most = most_behind(stream.dim, symbol(), unit, late, behind);
+  const auto most = most_frames_beyond(stream.dim, symbol(), unit, late, frames_beyond);
   if (most.ok() && *most) return -**most;
   return refusal(most.ok() ? str_cat("its frames, ", stream.dim,
                                      ", end earlier and earlier relative to the stream")

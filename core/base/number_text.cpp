@@ -45,11 +45,11 @@ class Written {
     bool any = false;
     for (; at < text.size() && is_digit(text[at]); ++at, any = true) add(text[at], false);
     if (at < text.size() && text[at] == '.') {
-      size_t behind = at + 1;
-      for (; behind < text.size() && is_digit(text[behind]); ++behind, any = true) {
-        add(text[behind], true);
+      size_t after = at + 1;
+      for (; after < text.size() && is_digit(text[after]); ++after, any = true) {
+        add(text[after], true);
       }
-      if (any) at = behind;
+      if (any) at = after;
     }
     return any ? at + power(text.substr(at)) : 0;
   }

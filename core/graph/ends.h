@@ -26,12 +26,12 @@ std::vector<StreamEnd> shortest_ends(const Dim& frames, std::string_view symbol,
                                      bool late);
 
 /// Find the largest number of frames beyond the end of a wire that steps have already output when
-/// the end is announced, over all lengths >= 1. At least 0; nothing if unbounded. `behind` returns
-/// this number for a number of stepped pulses and the frames of the wire.
+/// the end is announced, over all lengths >= 1. At least 0; nothing if unbounded. `frames_beyond`
+/// returns this number for a number of stepped pulses and the frames of the wire.
 /// Errors: kShape, as `DimPattern::of`.
-Result<std::optional<int64_t>> most_behind(
+Result<std::optional<int64_t>> most_frames_beyond(
     const Dim& length, std::string_view symbol, int64_t pulse, bool late,
-    const std::function<Dim(const Dim& stepped, const Dim& frames)>& behind);
+    const std::function<Dim(const Dim& stepped, const Dim& frames)>& frames_beyond);
 
 /// Find the least divisor of the pulse that is a multiple of `unit` and for which `suits` holds:
 /// another plan may continue the stream at its multiples. The pulse itself always suits, because a

@@ -64,7 +64,7 @@ Abstract AbstractMath::number(double value) { return constant(value, value, is_e
 
 Abstract AbstractMath::constant(double low, double high, bool exact) {
   Abstract out;
-  out.before = out.behind = flat(low, high);
+  out.before = out.after = flat(low, high);
   out.exact = exact;
   return out;
 }
@@ -73,7 +73,7 @@ Abstract AbstractMath::counted(Square at, double start, double step) const {
   Abstract out = constant(start, start, is_exact(start) && is_exact(step));
   out.per_period = step * static_cast<double>(period_);
   (at.row >= 0 ? out.before.row : out.before.column) = out.per_period;
-  (at.row >= 0 ? out.behind.row : out.behind.column) = out.per_period;
+  (at.row >= 0 ? out.after.row : out.after.column) = out.per_period;
   return out;
 }
 
@@ -85,12 +85,12 @@ std::optional<Abstract> AbstractMath::added(const Abstract& a, const Abstract& b
   if ((rough(a) && grows(b)) || (rough(b) && grows(a))) return std::nullopt;
   Abstract out = joined(a, b);
   out.before = sum(a.before, b.before, sign);
-  out.behind = sum(a.behind, b.behind, sign);
+  out.after = sum(a.after, b.after, sign);
   out.per_period = a.per_period + sign * b.per_period;
   // Rounded numbers that grow alike do not cancel to the same difference everywhere.
   const auto cancels = [](double one, double all) { return one != 0.0 && all == 0.0; };
   if (!out.exact &&
-      (cancels(a.before.row, out.before.row) || cancels(a.behind.column, out.behind.column))) {
+      (cancels(a.before.row, out.before.row) || cancels(a.after.column, out.after.column))) {
     return std::nullopt;
   }
   return known(out);
@@ -99,7 +99,7 @@ std::optional<Abstract> AbstractMath::added(const Abstract& a, const Abstract& b
 std::optional<Abstract> AbstractMath::times(const Abstract& a, double by) const {
   Abstract out = a;
   out.before = scaled(a.before, by);
-  out.behind = scaled(a.behind, by);
+  out.after = scaled(a.after, by);
   out.per_period = a.per_period * by;
   out.exact = a.exact && is_exact(by);
   out.quotient = false;
@@ -107,15 +107,15 @@ std::optional<Abstract> AbstractMath::times(const Abstract& a, double by) const 
 }
 
 std::optional<Abstract> AbstractMath::recurring(const std::vector<Abstract>& in, Tail before,
-                                         Tail behind) const {
+                                                Tail after) const {
   Abstract out;
   out.before = before;
-  out.behind = behind;
+  out.after = after;
   out.exact = false;
   for (const Abstract& x : in) {
     if (x.per_period != 0.0) return std::nullopt;
     if (x.before.row != 0.0) out.before = Tail::unknown();
-    if (x.behind.column != 0.0) out.behind = Tail::unknown();
+    if (x.after.column != 0.0) out.after = Tail::unknown();
     out.apart = std::max(out.apart, x.apart);
     out.settled = std::max(out.settled, x.settled);
   }
@@ -134,24 +134,24 @@ std::optional<Abstract> AbstractMath::joined_conditions(const std::vector<Abstra
     return both ? flat(std::min(least(a), least(b)), std::min(most(a), most(b)))
                 : flat(std::max(least(a), least(b)), std::max(most(a), most(b)));
   };
-  return recurring(in, tail(in[0].before, in[1].before), tail(in[0].behind, in[1].behind));
+  return recurring(in, tail(in[0].before, in[1].before), tail(in[0].after, in[1].after));
 }
 
 std::optional<Abstract> AbstractMath::rounded(const Abstract& x, bool to_zero) const {
   const auto steady = [&](double growth) {
     return growth == 0.0 || (is_whole(growth) && (x.exact || x.quotient));
   };
-  if (!steady(x.per_period) || !steady(x.before.row) || !steady(x.behind.column))
+  if (!steady(x.per_period) || !steady(x.before.row) || !steady(x.after.column))
     return std::nullopt;
   Abstract out = x;
   const auto positive = [](const Tail& t) { return t.low >= 0 && t.row >= 0 && t.column >= 0; };
-  if (to_zero && !(positive(x.before) && positive(x.behind))) {
+  if (to_zero && !(positive(x.before) && positive(x.after))) {
     const auto signs = signs_of(x);
     if (!signs) return std::nullopt;
     out.apart = signs->apart;
     out.settled = signs->settled;
   }
-  for (Tail* tail : {&out.before, &out.behind}) {
+  for (Tail* tail : {&out.before, &out.after}) {
     tail->low -= 1;
     tail->high += 1;
   }
@@ -177,7 +177,7 @@ std::optional<AbstractMath::Signs> AbstractMath::signs_of(const Abstract& e) con
     return true;
   };
   if (!side(e.before, e.before.row, e.before.column, &out.before) ||
-      !side(e.behind, e.behind.column, e.behind.row, &out.behind)) {
+      !side(e.after, e.after.column, e.after.row, &out.after)) {
     return std::nullopt;
   }
   if (e.per_period == 0.0) return out;
@@ -211,7 +211,7 @@ std::optional<Abstract> AbstractMath::comparison(const Abstract& a, const Abstra
   };
   Abstract out;
   out.before = tail(signs->before, e->before);
-  out.behind = tail(signs->behind, e->behind);
+  out.after = tail(signs->after, e->after);
   out.apart = signs->apart;
   out.settled = signs->settled;
   return out;
@@ -237,7 +237,7 @@ std::optional<Abstract> AbstractMath::extreme(const Abstract& a, const Abstract&
     return true;
   };
   const bool is_known = tail(signs->before, a.before, b.before, &out.before) &&
-                        tail(signs->behind, a.behind, b.behind, &out.behind);
+                        tail(signs->after, a.after, b.after, &out.after);
   return is_known ? known(out) : std::nullopt;
 }
 
@@ -248,7 +248,7 @@ Abstract AbstractMath::won(Abstract out, const Abstract& winner, const Abstract&
   out.before = winner.before;
   out.before.low = std::min(winner.before.low, loser.before.low - slack);
   out.before.high = std::max(winner.before.high, loser.before.high + slack);
-  out.behind = out.before;
+  out.after = out.before;
   out.per_period = winner.per_period;
   out.apart = std::max(out.apart, out.settled);
   return out;
@@ -272,10 +272,10 @@ std::optional<Abstract> AbstractMath::divided(const Abstract& x, double by, DTyp
   const bool power = is_exact(by) && is_exact(1.0 / by);
   // Growth by a multiple of the divisor is a whole number, however 1 / by is rounded.
   for (double* growth : {&whole.per_period, &whole.before.row, &whole.before.column,
-                         &whole.behind.row, &whole.behind.column}) {
+                         &whole.after.row, &whole.after.column}) {
     *growth /= by;
   }
-  for (Tail* tail : {&whole.before, &whole.behind}) {
+  for (Tail* tail : {&whole.before, &whole.after}) {
     const double low = tail->low / by;
     const double high = tail->high / by;
     tail->low = std::min(low, high);

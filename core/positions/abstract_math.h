@@ -41,7 +41,7 @@ class AbstractMath {
   /// Return the abstract value of an elementwise function of values that repeat along the diagonal:
   /// it repeats too.
   std::optional<Abstract> recurring(const std::vector<Abstract>& in, PositionBound before,
-                                  PositionBound behind) const;
+                                    PositionBound after) const;
   std::optional<Abstract> recurring(const std::vector<Abstract>& in) const;
 
   /// Return the conjunction or the disjunction of two conditions.
@@ -53,7 +53,7 @@ class AbstractMath {
   /// The sign of a value on each side of the diagonal, 1 or -1; 0 if it varies.
   struct Signs {
     int before = 0;
-    int behind = 0;
+    int after = 0;
     int ever = 0;  ///< of one position, at and after `settled`
     int64_t apart = 0;
     int64_t settled = 0;

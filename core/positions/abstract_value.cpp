@@ -26,7 +26,7 @@ bool holds_large_numbers(DType dtype) {
 }
 
 bool grows(const Abstract& x) {
-  return x.per_period != 0.0 || x.before.row != 0.0 || x.behind.column != 0.0;
+  return x.per_period != 0.0 || x.before.row != 0.0 || x.after.column != 0.0;
 }
 
 std::optional<Abstract> cast_of(const AbstractMath& math, const Abstract& x, DType to) {
@@ -70,7 +70,7 @@ std::optional<AbstractValue> Positions::abstract(OutletId outlet, Square at, int
 const Node& Positions::end_of_walk(OutletId outlet, Square at) const {
   const auto is_told = [&](const Place& place) {
     const auto& abstract = entry(place.first, place.second).abstract;
-    return abstract && abstract->is_known_before() && abstract->is_known_behind();
+    return abstract && abstract->is_known_before() && abstract->is_known_after();
   };
   for (Place place{outlet, at};;) {
     const std::vector<Place> parts = parts_of(place);
@@ -85,14 +85,14 @@ std::optional<AbstractValue> Positions::compared(OutletId outlet, Square at, int
   auto own = abstract(outlet, at, period);
   if (!own || !std::isfinite(with)) return own;
   const bool before = own->is_known_before();
-  const bool behind = own->is_known_behind();
+  const bool after = own->is_known_after();
   const Tail anything = {0, 0, -kEndless, kEndless};
   if (!before) own->before = anything;
-  if (!behind) own->behind = anything;
+  if (!after) own->after = anything;
   auto out =
       AbstractMath(at, period).comparison(*own, AbstractMath::number(with), Function::kGt);
   if (out && !before) out->before = Tail::unknown();
-  if (out && !behind) out->behind = Tail::unknown();
+  if (out && !after) out->after = Tail::unknown();
   return out;
 }
 
@@ -117,7 +117,7 @@ std::optional<AbstractValue> Positions::abstract_of_numbers(const Place& place,
   const double noise = table.start() + std::abs(table.growth());
   const bool bounded = at.row < 0 || at.column < 0;
   Abstract out = math.counted(at, 0, bounded ? step : 0);
-  for (Tail* tail : {&out.before, &out.behind}) {
+  for (Tail* tail : {&out.before, &out.after}) {
     tail->low = bounded ? -noise : -kEndless;
     tail->high = bounded ? noise : kEndless;
   }
@@ -143,7 +143,7 @@ std::optional<AbstractValue> Positions::abstract_of(const Place& place, int64_t 
     if (!each || !counts || own.op.course.reverse) return std::nullopt;
     const Square along = axis == at.row ? Square{at.row, -1, -1} : Square{-1, at.column, -1};
     Abstract out = math.counted(along, 0, *each);
-    for (Tail* tail : {&out.before, &out.behind}) {
+    for (Tail* tail : {&out.before, &out.after}) {
       tail->low = std::min(0.0, *each);
       tail->high = std::max(0.0, *each);
     }
@@ -168,7 +168,7 @@ std::optional<AbstractValue> Positions::abstract_of(const Place& place, int64_t 
     const auto k = own.op.course.begin->to_int();
     if (!k || *k > (1 << 24) || *k < -(1 << 24) || in[0].per_period != 0.0) return std::nullopt;
     Abstract out = in[0];
-    (own.op.course.upper ? out.before : out.behind) = Tail{};
+    (own.op.course.upper ? out.before : out.after) = Tail{};
     out.apart = std::max(out.apart, std::abs(*k) + 1);
     return out;
   }
@@ -271,7 +271,7 @@ std::optional<AbstractValue> Positions::chosen(const Place& place, int64_t perio
     return true;
   };
   const bool is_known = tail(in[0].before, in[1].before, in[2].before, &out.before) &&
-                        tail(in[0].behind, in[1].behind, in[2].behind, &out.behind);
+                        tail(in[0].after, in[1].after, in[2].after, &out.after);
   return is_known ? std::optional(out) : std::nullopt;
 }
 

@@ -152,11 +152,11 @@ std::optional<Abstract> passed(const Curve& curve, const Abstract& wire,
     return recurs ? std::optional(Tail{0, 0, 0, 1}) : std::nullopt;
   };
   const auto before = tail(&Abstract::before);
-  const auto behind = tail(&Abstract::behind);
-  if (!before || !behind) return std::nullopt;
+  const auto after = tail(&Abstract::after);
+  if (!before || !after) return std::nullopt;
   Abstract out = AbstractMath::constant(0, 1, true);
   out.before = *before;
-  out.behind = *behind;
+  out.after = *after;
   out.apart = wire.apart;
   out.settled = wire.settled;
   for (const auto* half : {&above, &below}) {

@@ -48,14 +48,14 @@ struct PositionBound {
 /// Bounds of a wire of positions that hold for all positions, in steps of a period.
 struct AbstractValue {
   PositionBound before;  ///< where i - j >= apart: the value at i + period is larger by before.row
-  PositionBound behind;  ///< where j - i >= apart: that at j + period is larger by behind.column
+  PositionBound after;   ///< where j - i >= apart: that at j + period is larger by after.column
   int64_t apart = 0;
   double per_period = 0;       ///< growth of the value if both positions grow by a period
   int64_t settled = 0;    ///< the position from which these bounds hold
   bool exact = true;      ///< floats hold the values without rounding
   bool quotient = false;  ///< a whole number divided by another: rounding it down is exact
   bool is_known_before() const { return !std::isnan(before.row); }
-  bool is_known_behind() const { return !std::isnan(behind.column); }
+  bool is_known_after() const { return !std::isnan(after.column); }
 };
 
 /// A number by which a wire is divided or multiplied before it is rounded to a whole number: the

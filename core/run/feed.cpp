@@ -232,7 +232,7 @@ void PlacedFeed::run_step() noexcept {
 
 /// Return whether the stream is known to continue beyond this pulse. `coming`: frames of `input`
 /// that will follow the ones it has.
-bool PlacedFeed::goes_on(size_t input, int64_t coming) const {
+bool PlacedFeed::continues(size_t input, int64_t coming) const {
   const int64_t pulse = session_->plan().stream_pulse;
   const int64_t end = session_->position(pulse) + pulse;
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
@@ -258,7 +258,7 @@ bool PlacedFeed::advance(size_t input, int64_t coming) noexcept {
   }
   if (finished()) {
     if (session_->steps_left() <= 0) return false;
-  } else if (!full || !(session_->plan().late_end || goes_on(input, coming))) {
+  } else if (!full || !(session_->plan().late_end || continues(input, coming))) {
     return false;
   }
   run_step();

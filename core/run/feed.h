@@ -115,7 +115,7 @@ class PlacedFeed {
 
  private:
   bool advance(size_t input, int64_t coming) noexcept RILL_NONBLOCKING;
-  bool goes_on(size_t input, int64_t coming) const RILL_NONBLOCKING;
+  bool continues(size_t input, int64_t coming) const RILL_NONBLOCKING;
   void run_step() noexcept RILL_NONBLOCKING;
   void refill(size_t input) noexcept RILL_NONBLOCKING;
   void settle(size_t output) noexcept RILL_NONBLOCKING;

@@ -6,7 +6,7 @@
 #include "core/base/checked.h"
 #include "core/base/raise_limit.h"
 #include "core/graph/onnx.h"
-#include "onnx_loader/proto/beside.h"
+#include "onnx_loader/proto/external_file.h"
 
 namespace rill::onnx {
 namespace {
@@ -134,7 +134,7 @@ Result<int64_t> decimal(std::string_view text, std::string_view key) {
 Result<MappedBytes> TensorReader::mapped(std::string_view location) const {
   const auto known = mapped_.find(location);
   if (known != mapped_.end()) return known->second;
-  RILL_ASSIGN(const auto file, open_beside(folder_, location));
+  RILL_ASSIGN(const auto file, open_external(folder_, location));
   MappedBytes all = map_file(file->descriptor(), static_cast<size_t>(file->size()));
   return mapped_.emplace(location, std::move(all)).first->second;
 }
@@ -167,7 +167,7 @@ Result<Tensor> TensorReader::external(const TensorProto& proto, DType type, int6
                             all.part(static_cast<size_t>(offset), static_cast<size_t>(bytes)));
     }
   }
-  RILL_ASSIGN(const auto file, open_beside(folder_, location));
+  RILL_ASSIGN(const auto file, open_external(folder_, location));
   RILL_TRY(check_range(location, file->size(), offset, bytes));
   RILL_ASSIGN(Tensor out, Tensor::zeros(type, proto.dims));
   const std::span<std::byte> to(static_cast<std::byte*>(out.mutable_raw()),

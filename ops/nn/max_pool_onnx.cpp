@@ -138,14 +138,14 @@ Result<Value> max_unpool(OnnxCtx& ctx) {
   if (!ctx.given("output_shape")) return f.value(out);
   RILL_ASSIGN(const std::vector<Dim> stated, ctx.dims("output_shape"));
   RILL_CHECK(stated.size() == shape.size(), "output_shape ", stated, " of X ", in);
-  Pads behind;
+  Pads at_ends;
   for (size_t i = 0; i < shape.size(); ++i) {
     const auto more = (stated[i] - shape[i]).to_int();
     RILL_CHECK(more && *more >= 0 && (i >= 2 || *more == 0), "output_shape ", stated,
                ": expected at least ", shape, ", and the same batch and channels");
-    if (i >= 2) behind.emplace_back(0, *more);
+    if (i >= 2) at_ends.emplace_back(0, *more);
   }
-  return f.value(bordered(f, out, behind, 0.0));
+  return f.value(bordered(f, out, at_ends, 0.0));
 }
 
 Result<Value> global_max_pool(OnnxCtx& ctx) {

@@ -27,9 +27,9 @@ TEST(WindowTaps, AreFoundAtOnceHoweverLargeTheKernel) {
   const TapRange found = taps_inside(-kMost, 1, kMost, 4);
   EXPECT_EQ(found.begin, kMost);
   EXPECT_LE(found.end, found.begin);
-  const TapRange behind = taps_inside(2 - kMost, 1, kMost, 4);
-  EXPECT_EQ(behind.begin, kMost - 2);
-  EXPECT_EQ(behind.end, kMost);
+  const TapRange near_end = taps_inside(2 - kMost, 1, kMost, 4);
+  EXPECT_EQ(near_end.begin, kMost - 2);
+  EXPECT_EQ(near_end.end, kMost);
   const TapRange one = taps_inside(-kMost * (kMost - 1), kMost, kMost, 4);
   EXPECT_EQ(one.begin, kMost - 1);
   EXPECT_EQ(one.end, kMost);

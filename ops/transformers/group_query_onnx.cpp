@@ -35,7 +35,7 @@ struct Parts {
 /// Positions in the cache, per batch, as i64.
 struct Places {
   OutletId before;  ///< [batch]: where the new frames begin
-  OutletId behind;  ///< [batch]: where they end
+  OutletId after;   ///< [batch]: where they end
   OutletId seen;    ///< [batch]: how many frames there are for queries that see all
   OutletId rows;    ///< [batch, frames]: where the queries lie
   Dim extent;       ///< of the output cache
@@ -161,7 +161,7 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
   at.seen = f.plus(last, f.number(1.0, last));
   const OutletId fresh = ragged ? lengths("query_seqlens") : f.number(counts.frames, last);
   at.before = f.binary(BinaryKind::kMax, f.minus(at.seen, fresh), f.number(0.0, last));
-  at.behind = f.plus(at.before, fresh);
+  at.after = f.plus(at.before, fresh);
   at.rows = f.plus(f.with_axis(at.before, 1), f.range(counts.frames));
   if (!f.ok()) return f.take_status();
   return at;
@@ -208,7 +208,7 @@ OutletId sources_of(Formula& f, const Counts& counts, const Places& at, const Di
   const OutletId before = f.with_axis(at.before, 1);
   const OutletId moved = f.plus(f.minus(place, before), f.number(past, before));
   OutletId from = f.select(f.binary(BinaryKind::kLt, place, before), place, moved);
-  const OutletId written = f.binary(BinaryKind::kLt, place, f.with_axis(at.behind, 1));
+  const OutletId written = f.binary(BinaryKind::kLt, place, f.with_axis(at.after, 1));
   from = f.select(written, from, f.number(past + counts.frames, from));
   from = f.with_axis(f.with_axis(from, 1), 3);
   return f.broadcast(from, {counts.batch, Dim(counts.kept), at.extent, Dim(1)});

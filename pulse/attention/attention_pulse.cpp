@@ -41,7 +41,7 @@ class Streamed {
     RILL_TRY(gather_inputs());
     RILL_ASSIGN(const Band band, find_band(used, square));
     const Dim& queries = b_.out(0).dim(op_.place(2, op_.query));
-    RILL_TRY(lay_out(b_, band, queries, behind_, &layout_));
+    RILL_TRY(lay_out(b_, band, queries, past_only_, &layout_));
     PulsedScores scores(b_, body_, layout_, std::move(inputs_), std::move(nearest_));
     std::vector<OutletId> operands(2);
     OutletId& weighed = operands[static_cast<size_t>(weights)];
@@ -71,7 +71,7 @@ class Streamed {
       const Node& node = body_.node(outlet.node);
       if (input_of(body_, outlet) >= 0) continue;
       if (const auto* shift = node.op->as<RelativeShift>()) {
-        behind_ |= shift->behind;
+        past_only_ |= shift->past_only;
         const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
         if (nearest_ && !(*nearest_ == nearest)) {
           return b_.refuse("Give all distances one length", "distances of two lengths meet");
@@ -182,7 +182,7 @@ class Streamed {
   OutletId values_;
   int64_t ready_ = 0;  ///< the first pulse at which all inputs that do not stream are valid
   Layout layout_;
-  bool behind_ = false;  ///< a relative shift has no distances to keys after the query
+  bool past_only_ = false;      ///< a relative shift has no distances to keys after the query
   std::optional<Dim> nearest_;  ///< index of distance 0 among those of the whole run
   std::map<PlacedWire, int> asked_;
   std::map<PlacedWire, PulsedScores::Input> inputs_;

@@ -27,18 +27,19 @@ struct Piece {
 /// those after the softmax. A limit whose abstract value is unknown lets every key through.
 class Seen {
  public:
-  Seen(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
-       const std::vector<AbstractValue>& abstracts, int64_t keys)
+  Seen(Positions* positions, const std::vector<Limit>& limits,
+       const std::vector<Limit>& after_softmax, const std::vector<AbstractValue>& abstracts,
+       int64_t keys)
       : positions_(*positions),
         limits_(limits),
-        behind_(behind),
+        after_softmax_(after_softmax),
         abstract_math_(abstracts),
         keys_(keys) {}
 
   /// Compute the pieces of keys 0 to `keys`; return false if that takes too much work.
   bool pieces(int64_t query, std::vector<Piece>* out) {
     rows_.clear();
-    for (const auto* all : {&limits_, &behind_}) {
+    for (const auto* all : {&limits_, &after_softmax_}) {
       for (const Limit& limit : *all) {
         const KeyRuns* row = positions_.row(limit.wire, limit.at, query, keys_);
         if (!row) return false;
@@ -87,7 +88,7 @@ class Seen {
   /// Drop the values of a row at distances beyond which they may differ from query to query.
   static void forget(const AbstractValue& abstract, int64_t query, KeyRuns* row) {
     const int64_t begin = abstract.is_known_before() ? 0 : query - abstract.apart + 1;
-    const int64_t end = abstract.is_known_behind() ? INT64_MAX : query + abstract.apart;
+    const int64_t end = abstract.is_known_after() ? INT64_MAX : query + abstract.apart;
     if (begin <= 0 && end == INT64_MAX) return;
     KeyRuns out;
     if (begin > 0) out.push_back({0, kUnknown, 0});
@@ -105,7 +106,7 @@ class Seen {
     bool replaced = false;
     for (size_t k = 0; k < rows_.size(); ++k) {
       const bool inside = k < limits_.size();
-      const Limit& limit = inside ? limits_[k] : behind_[k - limits_.size()];
+      const Limit& limit = inside ? limits_[k] : after_softmax_[k - limits_.size()];
       const double value = rows_[k][now[k]].at(from);
       if (lets(limit, value)) continue;
       if (!inside) {
@@ -125,7 +126,7 @@ class Seen {
 
   Positions& positions_;
   const std::vector<Limit>& limits_;
-  const std::vector<Limit>& behind_;
+  const std::vector<Limit>& after_softmax_;
   const std::vector<AbstractValue>& abstract_math_;
   int64_t keys_;
   std::vector<KeyRuns> rows_;
@@ -174,10 +175,14 @@ bool hides_by_numbers(const std::vector<Limit>& limits) {
 /// Finds the visible keys of each query.
 class Search {
  public:
-  Search(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
-         int64_t fewer, Band* band)
-      : positions_(*positions), limits_(limits), behind_(behind), fewer_(fewer), band_(*band) {
-    for (const auto* all : {&limits, &behind}) {
+  Search(Positions* positions, const std::vector<Limit>& limits,
+         const std::vector<Limit>& after_softmax, int64_t fewer, Band* band)
+      : positions_(*positions),
+        limits_(limits),
+        after_softmax_(after_softmax),
+        fewer_(fewer),
+        band_(*band) {
+    for (const auto* all : {&limits, &after_softmax}) {
       for (const Limit& limit : *all) {
         abstract_math_.push_back(abstract_of(limit).value_or(AbstractValue()));
         apart_ = std::max(apart_, abstract_math_.back().apart);
@@ -194,7 +199,7 @@ class Search {
     const int64_t all = settled_ > 0 ? settled_ + base + period : base + period;
     if (all > kMostQueries) return give_up(all);
     const bool finite = hides_by_numbers(limits_);
-    Seen seen(&positions_, limits_, behind_, abstract_math_, all + apart_ + period);
+    Seen seen(&positions_, limits_, after_softmax_, abstract_math_, all + apart_ + period);
     const auto phases = static_cast<size_t>(period);
     std::vector<int64_t> first(phases, INT64_MAX);
     std::vector<int64_t> last(phases, INT64_MIN);
@@ -256,7 +261,7 @@ class Search {
 
   Positions& positions_;
   const std::vector<Limit>& limits_;
-  const std::vector<Limit>& behind_;
+  const std::vector<Limit>& after_softmax_;
   int64_t fewer_;
   Band& band_;
   std::vector<AbstractValue> abstract_math_;
@@ -286,7 +291,7 @@ class Reading {
  private:
   bool is_told(const Limit& limit, bool half) const {
     const auto abstract = positions_.compared(limit.wire, limit.at, period_, limit.threshold());
-    return abstract && (half || (abstract->is_known_before() && abstract->is_known_behind()));
+    return abstract && (half || (abstract->is_known_before() && abstract->is_known_after()));
   }
 
   Positions& positions_;
@@ -330,12 +335,12 @@ Band band_of(const Graph& graph, const Limits& found, int64_t fewer, std::string
   std::vector<Limit> limits = found.all;
   std::erase_if(limits, [](const Limit& limit) { return limit.is_bias(); });
   Band band;
-  band.zeroed = !found.behind.empty();
+  band.zeroed = !found.after_softmax.empty();
   if (found.weak) {
     band.unread = str_cat("a mask of ", *found.weak, " leaves hidden keys some weight");
   }
-  std::vector<Limit> behind = found.behind;
-  for (const auto* all : {&limits, &behind}) {
+  std::vector<Limit> after_softmax = found.after_softmax;
+  for (const auto* all : {&limits, &after_softmax}) {
     for (const Limit& limit : *all) {
       positions.collect_period(limit.wire, limit.at, &band.period);
     }
@@ -343,11 +348,11 @@ Band band_of(const Graph& graph, const Limits& found, int64_t fewer, std::string
   const Reading reading(&positions, band.period, limits);
   report_unread(graph, reading, limits, &band);
   keep_read(reading, found.by_frames, &limits, &band);
-  std::erase_if(behind, [&](const Limit& limit) { return !reading.is_told(limit); });
+  std::erase_if(after_softmax, [&](const Limit& limit) { return !reading.is_told(limit); });
   const auto all = static_cast<size_t>(band.period);
   band.first.assign(all, INT64_MIN);
   band.last.assign(all, INT64_MAX);
-  if (!limits.empty()) Search(&positions, limits, behind, fewer, &band).run();
+  if (!limits.empty()) Search(&positions, limits, after_softmax, fewer, &band).run();
   if (limits.empty() && found.softmax && band.unread.empty()) {
     const Node& node = graph.node(*found.softmax);
     band.unread = str_cat("node \"", node.name, "\" (", node.op->name(),
@@ -394,7 +399,7 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
   std::optional<Band> found;
   for (const Limits& way : ways) {
     std::vector<OutletId> wires;
-    for (const auto* all : {&way.all, &way.behind}) {
+    for (const auto* all : {&way.all, &way.after_softmax}) {
       for (const Limit& limit : *all) wires.push_back(limit.wire);
     }
     for (const Graph& heads : heads_of(graph, wires, symbol)) {

@@ -83,11 +83,8 @@ class Collector {
     for (Limit& limit : limits_) limit.large = holds_large(limit.wire);
     scale_ = 1;
     zeroed_.clear();
-    return {std::exchange(limits_, {}),
-            std::exchange(behind_, {}),
-            std::exchange(weak_, {}),
-            std::exchange(by_frames_, false),
-            std::exchange(softmax_, {})};
+    return {std::exchange(limits_, {}), std::exchange(after_softmax_, {}), std::exchange(weak_, {}),
+            std::exchange(by_frames_, false), std::exchange(softmax_, {})};
   }
 
   static bool normalises_over(int axis, const Course& course) {
@@ -151,7 +148,7 @@ class Collector {
       // A second softmax gives weight to keys that the first one hides.
       if (!weights_) return false;
       // The softmax runs over all keys that no upstream mask hides.
-      behind_ = std::exchange(limits_, {});
+      after_softmax_ = std::exchange(limits_, {});
       weights_ = false;
       softmax_ = wire->node;
     }
@@ -447,7 +444,7 @@ class Collector {
   std::string_view symbol_;
   Positions positions_;
   std::vector<Limit> limits_;
-  std::vector<Limit> behind_;
+  std::vector<Limit> after_softmax_;
   std::set<std::pair<OutletId, bool>> zeroed_;  ///< conditions under which weights are 0
   std::vector<Term> terms_;  ///< terms to walk later
   int terms_seen_ = 0;

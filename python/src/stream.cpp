@@ -281,20 +281,21 @@ void Stream::push_all(const std::vector<InputArray>& inputs, std::vector<OutputA
   for (bool grown = true; grown;) {
     check(unlocked([&] { return push_while_moving(inputs, outputs, &taken); }));
     grown = false;
-    size_t behind = 0;
-    while (behind < inputs.size() && taken[behind] == inputs[behind].extent(axis_of(behind))) {
-      ++behind;
+    size_t unfinished = 0;
+    while (unfinished < inputs.size() &&
+           taken[unfinished] == inputs[unfinished].extent(axis_of(unfinished))) {
+      ++unfinished;
     }
-    if (behind == inputs.size()) return;
+    if (unfinished == inputs.size()) return;
     for (size_t i = 0; i < outputs->size(); ++i) {
       if (streams_[i].axis < 0 || (*outputs)[i].left() > 0) continue;
       (*outputs)[i].grow(streams_[i].pulse);
       grown = true;
     }
     if (grown) continue;
-    const int64_t over = inputs[behind].extent(axis_of(behind)) - taken[behind];
+    const int64_t over = inputs[unfinished].extent(axis_of(unfinished)) - taken[unfinished];
     refuse(RILL_E_STATE,
-           "input \"" + std::string(io_[RILL_INPUT][streaming_[behind]].name) + "\" has " +
+           "input \"" + std::string(io_[RILL_INPUT][streaming_[unfinished]].name) + "\" has " +
                std::to_string(over) + " frames too many: another input lags by a pulse",
            "Push frames of all inputs together; none of these frames was taken");
   }

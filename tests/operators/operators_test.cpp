@@ -276,10 +276,11 @@ TEST_P(Operators, EveryRunOfAWholeGraphIsTheFirst) {
 TEST_P(Operators, WithoutFramesEveryStepIsAWholeRun) {
   if (GetParam().pulsed) return;
   for (const int64_t length : lengths_) {
-    Graph beside = bound(length);
-    const OutletId frames = beside.add_source("frames", Fact::of(DType::kF32, {Dim::symbol("S")}));
-    beside.add_output("frames", frames);
-    auto streamed = StreamedRun::make(beside, 2);
+    Graph with_frames = bound(length);
+    const OutletId frames =
+        with_frames.add_source("frames", Fact::of(DType::kF32, {Dim::symbol("S")}));
+    with_frames.add_output("frames", frames);
+    auto streamed = StreamedRun::make(with_frames, 2);
     if (GetParam().kept) {
       ASSERT_FALSE(streamed.ok());
       EXPECT_EQ(streamed.error().code, Code::kPulse);

@@ -69,8 +69,7 @@ class Recorder final : public StepFields {
   void end() override {}
 };
 
-List<Step> made_anew(const std::vector<SeenStep>& all,
-                      List<std::shared_ptr<void>>* owned);
+List<Step> rebuilt_steps(const std::vector<SeenStep>& all, List<std::shared_ptr<void>>* owned);
 
 class Player final : public StepFields {
  public:
@@ -90,7 +89,7 @@ class Player final : public StepFields {
   void field(std::string_view, List<Step>& value) override {
     std::vector<SeenStep> all;
     take(&all);
-    value = made_anew(all, owned_);
+    value = rebuilt_steps(all, owned_);
   }
   void kernel(std::string_view, std::span<const KernelName> names, int64_t& index) override {
     Text name;
@@ -127,8 +126,7 @@ SeenStep seen(const Step& step) {
   return out;
 }
 
-List<Step> made_anew(const std::vector<SeenStep>& all,
-                      List<std::shared_ptr<void>>* owned) {
+List<Step> rebuilt_steps(const std::vector<SeenStep>& all, List<std::shared_ptr<void>>* owned) {
   List<Step> steps;
   for (const SeenStep& each : all) {
     std::shared_ptr<void> args = make_args(*each.kind);
@@ -142,7 +140,8 @@ List<Step> made_anew(const std::vector<SeenStep>& all,
 }
 
 /// Return a copy of a plan, with steps built only from the fields that a visitor saw.
-std::shared_ptr<const Plan> anew(const Plan& plan, std::map<std::string, const StepKind*>* kinds) {
+std::shared_ptr<const Plan> rebuilt(const Plan& plan,
+                                    std::map<std::string, const StepKind*>* kinds) {
   std::vector<SeenStep> all;
   for (const Step& step : plan.steps) {
     all.push_back(seen(step));
@@ -151,16 +150,16 @@ std::shared_ptr<const Plan> anew(const Plan& plan, std::map<std::string, const S
   }
   auto out = std::make_shared<Plan>(plan);
   out->owned.clear();
-  out->steps = made_anew(all, &out->owned);
+  out->steps = rebuilt_steps(all, &out->owned);
   return out;
 }
 
 using Kinds = std::map<std::string, const StepKind*>;
 
 /// Run a plan next to its copy from a visitor's fields.
-SeePlan made_anew_gives_the_same(Kinds* kinds) {
+SeePlan rebuilt_plan_gives_the_same(Kinds* kinds) {
   return [kinds](const PreparedFrom&, const Plan& plan, int steps) {
-    expect_same_runs(plan, anew(plan, kinds), steps);
+    expect_same_runs(plan, rebuilt(plan, kinds), steps);
   };
 }
 
@@ -169,7 +168,7 @@ class StepProperties : public ::testing::TestWithParam<Case> {};
 TEST_P(StepProperties, StepsMadeAnewFromTheirFieldsGiveTheSameBits) {
   Kinds kinds;
   SCOPED_TRACE(GetParam().text());
-  for_each_plan(GetParam(), made_anew_gives_the_same(&kinds));
+  for_each_plan(GetParam(), rebuilt_plan_gives_the_same(&kinds));
 }
 
 /// Mark the bytes that a step lists: of the arena, states, inputs and outputs of a session.
@@ -351,7 +350,7 @@ std::set<std::string> kinds_of_the_sources() {
 // A kind that no case emits would go untested.
 TEST(StepKinds, AreAllHeldToTheirFields) {
   Kinds kinds;
-  const SeePlan see = made_anew_gives_the_same(&kinds);
+  const SeePlan see = rebuilt_plan_gives_the_same(&kinds);
   for (const Case& a_case : all_cases()) for_each_plan(a_case, see);
   for (const char* statements : kKeptOfStreams) for_each_plan_of_text(statements, see);
   EXPECT_GT(for_each_plan_of_models(see), 40);

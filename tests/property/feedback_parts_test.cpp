@@ -253,9 +253,9 @@ TEST_P(NamedFrames, StreamAlongTheAxisThatIsNamed) {
   }
   Tensor wanted = std::move(Tensor::zeros(DType::kF32, whole)).value();
   copy_view(x.view(), wanted.view());
-  int64_t behind = 1;
-  for (size_t i = at + 1; i < shape.size(); ++i) behind *= shape[i];
-  const int64_t step = shape[at] * behind;
+  int64_t inner = 1;
+  for (size_t i = at + 1; i < shape.size(); ++i) inner *= shape[i];
+  const int64_t step = shape[at] * inner;
   float* value = wanted.mutable_data<float>();
   for (int64_t i = 0; i < wanted.volume(); ++i) {
     if (i / step % steps > 0) value[i] += 0.5F * value[i - step];

@@ -84,7 +84,7 @@ bool waits_for_kept(const pulse::Report& report, const pulse::Wire& wire) {
 
 /// Return whether every node that loses delay, or a node upstream of it, is excused.
 bool is_excused(const pulse::Report& report, const std::vector<double>& lost) {
-  std::vector<char> behind(report.wires.size(), 0);
+  std::vector<char> excused_wires(report.wires.size(), 0);
   for (size_t i = 0; i < report.wires.size(); ++i) {
     const pulse::Wire& wire = report.wires[i];
     double before = 0;
@@ -92,9 +92,9 @@ bool is_excused(const pulse::Report& report, const std::vector<double>& lost) {
                    any_of(kExcuses, [&](const Excuse& each) { return wire.op == each.op; });
     for (const int input : wire.inputs) {
       before = std::max(before, lost[static_cast<size_t>(input)]);
-      excused |= behind[static_cast<size_t>(input)] != 0;
+      excused |= excused_wires[static_cast<size_t>(input)] != 0;
     }
-    behind[i] = excused ? 1 : 0;
+    excused_wires[i] = excused ? 1 : 0;
     // A wire with delay 0 loses nothing: its frames are known from the start, and windows find them
     // in their history.
     const bool stands = wire.delay == 0;

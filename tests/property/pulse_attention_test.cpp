@@ -110,8 +110,8 @@ TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
                      ");\n");
   };
   const std::string before = "(apart <= -1) && (apart >= -3)";
-  const std::string behind = "(apart >= 1) && (apart <= 2)";
-  for (const std::string& seen : {before, behind}) {
+  const std::string after = "(apart >= 1) && (apart <= 2)";
+  for (const std::string& seen : {before, after}) {
     expect_refused(with_infinity(apart(seen, "-10000.0")), 4, "y", "Attention");
     expect_refused(with_infinity(apart(seen, "-3.4028235e38")), 4, "y", "Attention");
   }
@@ -329,11 +329,11 @@ TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
       "  m = scores + (1.0 - seen) * -1000000000.0;\n";
   expect_attends(attention(large), {{1, 4}, 1, 1, 0, "S"});
   const std::string hidden = "  m = select(column <= row, scores, -infinity);\n";
-  std::string behind = attention(hidden);
-  behind.replace(behind.find("softmax(m, axes = [2])"), 22,
-                 "select(row - column < 3, softmax(m, axes = [2]), 0.0)");
+  std::string hidden_again = attention(hidden);
+  hidden_again.replace(hidden_again.find("softmax(m, axes = [2])"), 22,
+                       "select(row - column < 3, softmax(m, axes = [2]), 0.0)");
   // The softmax sums over all earlier keys.
-  expect_refused(with_infinity(behind), 4, "y", "Attention");
+  expect_refused(with_infinity(hidden_again), 4, "y", "Attention");
   // A mask computed from frames, combined with one of positions.
   const std::string both =
       "  loud = transpose(slice(z, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > -1.0;\n"
@@ -402,9 +402,9 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
   expect_refused(with_infinity(attention(late)), 4, "y", "without end");
   // The same holds if the mask hides the first ten keys, or compares keys with twice the row.
   for (const std::string hidden : {"column >= 10", "row * 2 - column > 50 || row - column < 3"}) {
-    const std::string behind =
+    const std::string mask =
         "  m = select((" + hidden + ") && (column <= row), scores, -infinity);\n";
-    expect_refused(with_infinity(attention(behind)), 4, "y", "without end");
+    expect_refused(with_infinity(attention(mask)), 4, "y", "without end");
   }
   // Minus infinity of the first mask remains in effect under the second mask.
   const std::string twice =

@@ -134,8 +134,8 @@ TEST(ShortStreams, HaveThePaddingOfASliceThatIsEmpty) {
     const std::string end = std::to_string(-far);
     expect_padded(y(pad(cut("x", 0, end), 1, 2, "0.5")), far, 3);
     expect_padded(y(pad(cut("x", 3, end) + " * 2.0", 4, 0, "0.0")), far + 3, 4);
-    const std::string behind = joined(cut("x", far, "-1"), "[[[1.0]]]");
-    expect_padded(y(joined("[[[0.25, 0.5]]]", behind)), far + 1, 3);
+    const std::string suffixed = joined(cut("x", far, "-1"), "[[[1.0]]]");
+    expect_padded(y(joined("[[[0.25, 0.5]]]", suffixed)), far + 1, 3);
     expect_padded(y(conv(pad(cut("x", 2, end), 3, 2, "0.0"), {4})), far + 2, 2);
   }
 }

@@ -194,9 +194,8 @@ WideWire WideWriter::attention(const WideWire& x) {
   const std::string apart =
       put({"unsqueeze(", place, ", axes = [0, 2]) - unsqueeze(", place, ", axes = [0, 1])"});
   const int64_t ahead = draw_.in(0, 3);
-  const int64_t behind = draw_.log_in(1, 60);
-  const std::string seen =
-      put({"and(ge(", apart, ", ", -ahead, "), le(", apart, ", ", behind, "))"});
+  const int64_t back = draw_.log_in(1, 60);
+  const std::string seen = put({"and(ge(", apart, ", ", -ahead, "), le(", apart, ", ", back, "))"});
   const std::string weights = put(
       {"softmax(select(", seen, ", ", scores, ", ", scores, " * 0.0 - 1.0 / 0.0), axes = [2])"});
   const std::string out = put({"matmul(", weights, ", ", rows, ")"});

@@ -395,8 +395,8 @@ inline int64_t latency(const Intake& intake, const rill_stream_info& stream, int
   // Steps until both resamplers give frames, then all phases that steps can meet. The maximum is
   // reached just before the last frame of a step goes in: all frames since the previous step are
   // missing then.
-  const int64_t behind = stream.delay + (back ? back->lookahead() : 0);
-  const int64_t begun = behind / (stream.pulse > 0 ? stream.pulse : 1) + 2;
+  const int64_t lag = stream.delay + (back ? back->lookahead() : 0);
+  const int64_t begun = lag / (stream.pulse > 0 ? stream.pulse : 1) + 2;
   const int64_t steps = begun + in.up() * stream.rate_den / std::gcd(in.up(), pulse);
   int64_t most = 0;
   if (block == 0) {
