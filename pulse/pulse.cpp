@@ -64,7 +64,7 @@ class Pulsifier {
   Result<OutletId> still_input(const Node& node, OutletId input, AtEnd* known);
   void poison(int id);
   Status check_axes(int id) const;
-  std::string way_to_know(const Node& node, const Dim& known_after) const;
+  std::string remedy_for_late_value(const Node& node, const Dim& known_after) const;
   Status outputs();
   void describe(Report* report);
   std::vector<Wire> wires(std::map<OutletId, int>* places);
@@ -128,7 +128,7 @@ void Pulsifier::node(int id) {
     refusals_.push_back(builder_.refusal(str_cat("an input, made by ", known.from,
                                                  ", is known at the end of the stream only, "
                                                  "and meets its frames"),
-                                         way_to_know(node, *known.last->known_after)));
+                                         remedy_for_late_value(node, *known.last->known_after)));
     return poison(id);
   }
   Status status = node.op->pulsify(builder_);
@@ -230,7 +230,7 @@ Result<OutletId> Pulsifier::still_input(const Node& node, OutletId input, AtEnd*
 }
 
 /// Return the remedy for a node that combines frames with a value known only at the end.
-std::string Pulsifier::way_to_know(const Node& node, const Dim& known_after) const {
+std::string Pulsifier::remedy_for_late_value(const Node& node, const Dim& known_after) const {
   const Course joined = node.op->course();
   if (joined.is(Course::Form::kJoined) &&
       node.outputs[0].dim(joined.axis()).mentions(options_.symbol)) {

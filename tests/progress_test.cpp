@@ -77,7 +77,7 @@ struct Long {
   std::string name;
   std::vector<rill_stage> stages;  ///< in order
   std::function<rill_status()> call;
-  std::function<void()> expect_as_it_was;
+  std::function<void()> expect_unchanged;
 };
 
 /// Return the report after `at` at which to cancel: each report if there are few, else the first
@@ -121,7 +121,7 @@ void cancel_each(const Long& each) {
     // The first call frees what the last one that succeeded has made.
     if (at == 0) blocks = heap_blocks();
     ASSERT_EQ(heap_blocks(), blocks) << "report " << at;
-    each.expect_as_it_was();
+    each.expect_unchanged();
   }
   EXPECT_EQ(each.call(), RILL_OK) << rill_last_error();
 }

@@ -113,7 +113,7 @@ class Calls {
 
   /// Move a new session into a state.
   void reach(const std::string& state) {
-    const std::map<std::string, std::vector<std::string>> ways = {
+    const std::map<std::string, std::vector<std::string>> routes = {
         {"whole", {}},
         {"new", {}},
         {"stepped", {"rill_step"}},
@@ -122,7 +122,7 @@ class Calls {
         {"stepped to the end", {"rill_step", "rill_step_partial"}},
         {"pushed to the end", {"rill_push", "rill_finish"}},
     };
-    for (const std::string& call : ways.at(state)) {
+    for (const std::string& call : routes.at(state)) {
       if (call == "end") {
         save_ended();
       } else {

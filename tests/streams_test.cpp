@@ -254,7 +254,7 @@ TEST_P(Stream, MayLearnOfItsEndAStepLater) {
   ASSERT_TRUE(stream.session) << rill_last_error();
   const Arrays whole = run_whole(model.archive, noise);
   ASSERT_FALSE(whole.empty()) << rill_last_error();
-  expect_same(model, run_stream(stream, noise, EndTold::kAStepLater), whole);
+  expect_same(model, run_stream(stream, noise, EndAnnounced::kAStepLater), whole);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Stream, ::testing::ValuesIn(streaming_models()), ModelName());

@@ -69,8 +69,8 @@ class Written {
   // all.
   static constexpr int kMostDigits = 780;
 
-  void add(char digit, bool behind_point) {
-    if (behind_point) --exponent_;
+  void add(char digit, bool after_point) {
+    if (after_point) --exponent_;
     if (count_ == 0 && digit == '0') return;
     if (count_ < kMostDigits) {
       digits_.multiply_add(10, static_cast<uint32_t>(digit - '0'));

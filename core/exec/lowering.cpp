@@ -158,7 +158,7 @@ const Operand& Lowering::in(int i) const {
   return builder_.operand(outlet);
 }
 
-const Operand& Lowering::as_it_lies(int i) const {
+const Operand& Lowering::stored_in(int i) const {
   return builder_.operand(node().inputs[static_cast<size_t>(i)]);
 }
 

@@ -68,13 +68,13 @@ std::optional<AbstractValue> Positions::abstract(OutletId outlet, Square at, int
 }
 
 const Node& Positions::end_of_walk(OutletId outlet, Square at) const {
-  const auto is_told = [&](const Place& place) {
+  const auto has_value = [&](const Place& place) {
     const auto& abstract = entry(place.first, place.second).abstract;
     return abstract && abstract->is_known_before() && abstract->is_known_after();
   };
   for (Place place{outlet, at};;) {
     const std::vector<Place> parts = parts_of(place);
-    const auto next = std::find_if_not(parts.begin(), parts.end(), is_told);
+    const auto next = std::find_if_not(parts.begin(), parts.end(), has_value);
     if (next == parts.end()) return node_of(place.first);
     place = *next;
   }

@@ -326,7 +326,7 @@ int64_t PlacedFeed::pulled(size_t output) const {
   return given(output) - (out.early.left() + out.queued + out.rest);
 }
 
-void PlacedFeed::drop_behind_end(size_t output) noexcept {
+void PlacedFeed::drop_after_end(size_t output) noexcept {
   Out& out = kept_.outs[output];
   // Frames that were held until the end was known lie beyond it, so drop them.
   int64_t extra = frames_until_now(output) - given(output);
@@ -427,7 +427,7 @@ Refusal PlacedFeed::finish() {
                    as_long(*end), symbol, steps, as_long(kMostTailSteps));
   }
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
-    if (kept_.outs[i].axis >= 0) drop_behind_end(i);
+    if (kept_.outs[i].axis >= 0) drop_after_end(i);
   }
   while (advance(0, 0)) continue;
   return {};

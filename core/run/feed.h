@@ -133,7 +133,7 @@ class PlacedFeed {
   int64_t given(size_t output) const RILL_NONBLOCKING;
   /// Return the frames that may be pulled; frames that may lie beyond the end are held.
   int64_t available(size_t output) const RILL_NONBLOCKING;
-  void drop_behind_end(size_t output) noexcept RILL_NONBLOCKING;
+  void drop_after_end(size_t output) noexcept RILL_NONBLOCKING;
   /// Return the frames that were stepped or lie in the session's buffer.
   int64_t seen(size_t input) const RILL_NONBLOCKING;
   /// Return the length of an input if the symbol is `end`; nothing on overflow.

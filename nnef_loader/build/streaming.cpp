@@ -76,8 +76,8 @@ void add_streaming(const Streaming& streaming, Properties* out) {
   if (streaming.pulse == 0) return;
   add(kPulse, ints({streaming.pulse}));
   add(kLengths, texts(lengths));
-  const auto is_told = [](const std::optional<Dim>& length) { return length.has_value(); };
-  if (any_of(streaming.input_lengths, is_told)) {
+  const auto is_known = [](const std::optional<Dim>& length) { return length.has_value(); };
+  if (any_of(streaming.input_lengths, is_known)) {
     std::vector<std::string> of_inputs;
     for (const std::optional<Dim>& length : streaming.input_lengths) {
       of_inputs.push_back(length ? length->to_string() : std::string());

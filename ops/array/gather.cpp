@@ -55,7 +55,7 @@ Status Gather::eval(EvalCtx& ctx) const {
 }
 
 Status Gather::lower(Lowering& lowering) const {
-  const TensorPtr data = lowering.as_it_lies(0).konst;
+  const TensorPtr data = lowering.stored_in(0).konst;
   const bool blocks = data && data->block_format() != BlockFormat::kNone;
   BlockArgs args;
   for (int i = 0; blocks && i < data->rank(); ++i) {
@@ -75,7 +75,7 @@ Status Gather::lower(Lowering& lowering) const {
   }
   args.blocks /= 32;
   args.format = data->block_format();
-  args.data = lowering.as_it_lies(0).ref;
+  args.data = lowering.stored_in(0).ref;
   const Operand indices = lowering.row_major(lowering.in(1));
   args.indices = indices.ref;
   args.index_type = indices.dtype;

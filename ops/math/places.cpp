@@ -122,7 +122,7 @@ struct Limited {
   int node = -1;
 };
 
-std::optional<Limited> limit_behind(const Graph& graph, OutletId wire) {
+std::optional<Limited> limit_upstream(const Graph& graph, OutletId wire) {
   Limited out;
   for (int step = 0; step < kMostSteps; ++step) {
     const Node& node = graph.node(wire.node);
@@ -157,7 +157,7 @@ Status drop_limit(BinaryKind kind, Rewrite& rewrite, int i) {
   const Graph& graph = rewrite.old_graph();
   // A limit replaces a NaN.
   if (is_float(rewrite.in(i).dtype)) return {};
-  const auto limited = limit_behind(graph, rewrite.input(i));
+  const auto limited = limit_upstream(graph, rewrite.input(i));
   if (!limited) return {};
   const Node& node = graph.node(limited->node);
   // Put the limit on the right side of the comparison.

@@ -62,7 +62,7 @@ bool is_all(const Fact& fact, double number) {
 }
 
 /// Return the index of the other operand if the node adds 1.
-std::optional<size_t> beside_one(const Graph& graph, const Origin& origin) {
+std::optional<size_t> operand_added_to_one(const Graph& graph, const Origin& origin) {
   if (!is_sum(origin)) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
     const bool kept = graph.fact(origin.node->inputs[i]).shape == origin.node->outputs[0].shape;
@@ -139,7 +139,7 @@ Status stable_log(Rewrite& rewrite) {
     RILL_ASSIGN(const OutletId b, moved_input(rewrite, powers[1], 0, "_b"));
     return replace_by_log_of_powers(rewrite, a, b);
   }
-  const auto other = beside_one(graph, sum);
+  const auto other = operand_added_to_one(graph, sum);
   if (!other) return {};
   Origin power = origin_of(graph, sum.node->inputs[*other]);
   if (is_made_by(power, UnaryKind::kExp)) {

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMostNodes = 512;
 
 /// Return the producer of a wire, upstream of operators that only move frames.
-OutletId behind_moves(const Graph& graph, OutletId wire) {
+OutletId source_of_moves(const Graph& graph, OutletId wire) {
   while (only_moves(*graph.node(wire.node).op)) wire = graph.node(wire.node).inputs[0];
   return wire;
 }
@@ -127,8 +127,8 @@ class Sums {
 Status stable_shift(Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
   for (int i = 0; i < 2; ++i) {
-    const OutletId maximum = behind_moves(graph, rewrite.input(i));
-    const OutletId log = behind_moves(graph, rewrite.input(1 - i));
+    const OutletId maximum = source_of_moves(graph, rewrite.input(i));
+    const OutletId log = source_of_moves(graph, rewrite.input(1 - i));
     if (!is_maximum(*graph.node(maximum.node).op)) continue;
     if (graph.node(log.node).op->name() != Unary(UnaryKind::kLn).name()) continue;
     Sums sums(&rewrite, maximum);

@@ -275,21 +275,21 @@ class Reading {
   Reading(Positions* positions, int64_t period, const std::vector<Limit>& limits)
       : positions_(*positions), period_(period), numbers_(hides_by_numbers(limits)) {}
 
-  bool is_told(const Limit& limit) const { return is_told(limit, false); }
+  bool is_known(const Limit& limit) const { return is_known(limit, false); }
   /// A factor that is known on one side of the diagonal masks nothing on the other side: keys may
   /// have weight there. But a finite number that hides keys may make all keys count. So if any
   /// limit hides with one, every limit must be known on both sides.
   bool is_read(const Limit& limit) const {
-    return is_told(limit, !numbers_ && limit.kind == Limit::Kind::kNotZero);
+    return is_known(limit, !numbers_ && limit.kind == Limit::Kind::kNotZero);
   }
-  bool fades(const Limit& limit) const { return is_read(limit) && !is_told(limit, false); }
+  bool fades(const Limit& limit) const { return is_read(limit) && !is_known(limit, false); }
   std::string end_of(const Limit& limit) const {
     const Node& end = positions_.end_of_walk(limit.wire, limit.at);
     return str_cat("node \"", end.name, "\" (", end.op->name(), ")");
   }
 
  private:
-  bool is_told(const Limit& limit, bool half) const {
+  bool is_known(const Limit& limit, bool half) const {
     const auto abstract = positions_.compared(limit.wire, limit.at, period_, limit.threshold());
     return abstract && (half || (abstract->is_known_before() && abstract->is_known_after()));
   }
@@ -348,7 +348,7 @@ Band band_of(const Graph& graph, const Limits& found, int64_t fewer, std::string
   const Reading reading(&positions, band.period, limits);
   report_unread(graph, reading, limits, &band);
   keep_read(reading, found.by_frames, &limits, &band);
-  std::erase_if(after_softmax, [&](const Limit& limit) { return !reading.is_told(limit); });
+  std::erase_if(after_softmax, [&](const Limit& limit) { return !reading.is_known(limit); });
   const auto all = static_cast<size_t>(band.period);
   band.first.assign(all, INT64_MIN);
   band.last.assign(all, INT64_MAX);
@@ -395,21 +395,21 @@ Band either(const Band& a, const Band& b) {
 
 Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
              int64_t fewer, std::string_view symbol) {
-  const std::vector<Limits> ways = limits_of(graph, large, used, at, symbol);
+  const std::vector<Limits> paths = limits_of(graph, large, used, at, symbol);
   std::optional<Band> found;
-  for (const Limits& way : ways) {
+  for (const Limits& path : paths) {
     std::vector<OutletId> wires;
-    for (const auto* all : {&way.all, &way.after_softmax}) {
+    for (const auto* all : {&path.all, &path.after_softmax}) {
       for (const Limit& limit : *all) wires.push_back(limit.wire);
     }
     for (const Graph& heads : heads_of(graph, wires, symbol)) {
-      const Band band = band_of(heads, way, fewer, symbol);
+      const Band band = band_of(heads, path, fewer, symbol);
       found = found ? either(*found, band) : band;
     }
   }
   Band& band = *found;
   // One softmax gives no weight to keys that do not exist; a sum with others may.
-  band.zeroed |= ways.size() > 1 || !ways[0].softmax;
+  band.zeroed |= paths.size() > 1 || !paths[0].softmax;
   return band;
 }
 

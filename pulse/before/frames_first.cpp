@@ -123,7 +123,7 @@ class FramesFirst final : public GraphCopy {
     const Fact& out = node.outputs[0];
     OutletId wire;
     if (const auto turned = turned_.find(input); turned != turned_.end()) {
-      if (const auto rows = rows_behind(turned->second.rows, graph_.fact(input), out)) {
+      if (const auto rows = rows_after(turned->second.rows, graph_.fact(input), out)) {
         return turn(id, turned->second.wire, *rows);
       }
       RILL_ASSIGN(wire, apart_of(input));
@@ -160,7 +160,7 @@ class FramesFirst final : public GraphCopy {
 
   /// Return the rows after a reshape that neither splits them nor merges a preceding axis into
   /// them.
-  std::optional<Rows> rows_behind(const Rows& rows, const Fact& in, const Fact& out) const {
+  std::optional<Rows> rows_after(const Rows& rows, const Fact& in, const Fact& out) const {
     for (const ops::AxisGroup& group : ops::axis_groups(in.shape, out.shape)) {
       if (rows.axis < group.from_begin || rows.axis >= group.from_end) continue;
       const auto from = leading_axis(in.shape, group.from_begin, group.from_end, symbol_);

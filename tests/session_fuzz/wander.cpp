@@ -73,8 +73,8 @@ Whole& Wanderer::draw_whole() {
     // An empty stream is refused or gives nothing, except if a wire has a negative number of
     // frames. The whole run then fails on values that it computes from that number, which a stream
     // never computes.
-    const bool is_told = whole.defined || !whole.too_short;
-    if (whole.length == 0 && is_told && random_.chance(40)) return whole;
+    const bool is_announced = whole.defined || !whole.too_short;
+    if (whole.length == 0 && is_announced && random_.chance(40)) return whole;
     if (whole.defined && (!whole.too_short || random_.chance(5))) return whole;
   }
   return subject_.whole(0);

@@ -218,12 +218,12 @@ void try_plan(const std::shared_ptr<const Plan>& opened) {
 }  // namespace
 
 bool try_plan_file(std::span<const std::byte> bytes) {
-  const Mapped as_it_is = mapped(bytes);
-  const auto first = plan_file::open(as_it_is.bytes, as_it_is.memory, known_here());
+  const Mapped unchanged = mapped(bytes);
+  const auto first = plan_file::open(unchanged.bytes, unchanged.memory, known_here());
   const Mapped map = mapped(bytes);
   plan_file::seal({map.memory.get(), bytes.size()});
   const auto opened = plan_file::open(map.bytes, map.memory, known_here());
-  const auto placed_first = placed_here(as_it_is);
+  const auto placed_first = placed_here(unchanged);
   const auto placed = placed_here(map);
   for (const Status& status :
        {first.status(), opened.status(), placed_first.status(), placed.status()}) {
