@@ -204,10 +204,10 @@ Outputs Modes::pushed(const Case& at, Event event, Draw* draw, Report* report) {
   RILL_ASSIGN(auto feed, Feed::make(session.get(), room * plan().stream_pulse));
   PushedStream stream(at.inputs, draw->next(), until_);
   stream.attach(session.get(), feed.get());
-  const int64_t turn = draw->in(0, 100);
+  const int64_t choice = draw->in(0, 100);
   bool ahead = event != Event::kNone;
   while (true) {
-    if (ahead && stream.past(turn)) {
+    if (ahead && stream.past(choice)) {
       // A stream that moves may come back.
       ahead = event == Event::kMove && draw->chance(50);
       if (event == Event::kReset) {

@@ -180,14 +180,16 @@ Message squares(int64_t limit) {
 }
 
 TEST(Counted, ByProductsUpToSomeTurns) {
-  for (const int64_t turns : {1, 2, 8, 63, 64}) {
-    const auto times = static_cast<float>(turns + 1);
-    EXPECT_EQ(run_on(squares(turns * turns), {1, 2, 3}),
-              (std::vector<float>{times, 2 * times, 3 * times})) << turns;
+  for (const int64_t iterations : {1, 2, 8, 63, 64}) {
+    const auto times = static_cast<float>(iterations + 1);
+    EXPECT_EQ(run_on(squares(iterations * iterations), {1, 2, 3}),
+              (std::vector<float>{times, 2 * times, 3 * times}))
+        << iterations;
   }
-  for (const int64_t turns : {65, 66, 1000}) {
-    EXPECT_NE(refused(squares(turns * turns)).find("over 64 iterations"), std::string::npos)
-        << turns;
+  for (const int64_t iterations : {65, 66, 1000}) {
+    EXPECT_NE(refused(squares(iterations * iterations)).find("over 64 iterations"),
+              std::string::npos)
+        << iterations;
   }
 }
 

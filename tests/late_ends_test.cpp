@@ -211,14 +211,14 @@ void Stream::collect() {
 }
 
 rill_status Stream::step(rill_step_kind kind, int64_t valid, bool together) {
-  rill_session_step turn = {};
-  turn.size = sizeof(turn);
-  turn.kind = kind;
-  turn.session = session();
-  turn.valid_frames = valid;
+  rill_session_step part = {};
+  part.size = sizeof(part);
+  part.kind = kind;
+  part.session = session();
+  part.valid_frames = valid;
   rill_status status = RILL_OK;
   if (together) {
-    status = rill_step_together(&turn, 1);
+    status = rill_step_together(&part, 1);
   } else {
     status = kind == RILL_STEP_FULL ? rill_step(session()) : rill_step_partial(session(), valid);
   }

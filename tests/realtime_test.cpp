@@ -158,8 +158,8 @@ TEST_P(RealTime, PushesPullsAndSavesLeaveTheHeapAlone) {
     for (given = round; given > 0; all += given) check(rill_pull(session, 0, &out, &given));
     check(rill_session_reset(session));
   }
-  const rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, session, 0};
-  check(rill_step_together(&turn, 1));
+  const rill_session_step together = {sizeof(rill_session_step), RILL_STEP_FULL, session, 0};
+  check(rill_step_together(&together, 1));
   EXPECT_EQ(heap_calls(), before);
   EXPECT_EQ(failed, RILL_OK) << rill_last_error();
   EXPECT_GT(all, 0);

@@ -489,9 +489,10 @@ std::vector<Row> step_rows() {
        [](World& w) {
          const SessionPtr a = w.new_session();
          const SessionPtr b = w.new_session();
-         const rill_session_step turns[] = {{sizeof(rill_session_step), RILL_STEP_FULL, a.get(), 0},
-                                    {sizeof(rill_session_step), RILL_STEP_FULL, b.get(), 0}};
-         return w.refused([&] { return rill_step_together(turns, 2); });
+         const rill_session_step together[] = {
+             {sizeof(rill_session_step), RILL_STEP_FULL, a.get(), 0},
+             {sizeof(rill_session_step), RILL_STEP_FULL, b.get(), 0}};
+         return w.refused([&] { return rill_step_together(together, 2); });
        }},
       {"rill_push", "", RILL_OK,
        [](World& w) {

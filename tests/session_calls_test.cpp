@@ -413,7 +413,7 @@ TEST(LongerInput, ComesToItsEndInTheStepsOfTheTail) {
   ASSERT_EQ(rill_plan_stream(stream.plan.get(), 0, &info), RILL_OK);
   EXPECT_EQ(info.input, 1) << "x counts the stream";
   const std::vector<float> want = {14, 16, 18, 20, 22, 24};
-  for (int turn = 0; turn < 2; ++turn) {
+  for (int round = 0; round < 2; ++round) {
     std::vector<float> got;
     step_to_the_end(stream.session.get(), &got);
     flush_the_rest(stream.session.get(), &got);
@@ -476,7 +476,7 @@ TEST(PlanStream, TellsTheMostStepsOfATailHoweverOftenItIsAsked) {
       for (int64_t length = 20 * pulse + 1; length <= 21 * pulse; ++length) {
         most = std::max(most, steps_of_the_tail(stream.session.get(), pulse, length));
       }
-      for (int turn = 0; turn < 2; ++turn) {
+      for (int round = 0; round < 2; ++round) {
         rill_stream_info info = {};
         info.size = sizeof(info);
         ASSERT_EQ(rill_plan_stream(stream.plan.get(), 0, &info), RILL_OK);

@@ -166,8 +166,8 @@ class Calls {
     return rill_step_timed(session_, nanoseconds.data(), nanoseconds.size());
   }
   rill_status step_together() {
-    const rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, session_, 0};
-    return rill_step_together(&turn, 1);
+    const rill_session_step part = {sizeof(rill_session_step), RILL_STEP_FULL, session_, 0};
+    return rill_step_together(&part, 1);
   }
   rill_status go_on_in_a_clone() {
     rill_session* copy = nullptr;

@@ -412,8 +412,8 @@ StepParts Lowering::parts_of(const Work& work) {
 
 Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operand> sources) {
   // Each iteration is a complete run of the body, so a loop inside it restarts.
-  const Graph turn = graph.stateless();
-  PlanBuilder inner(turn, builder_.options_, builder_.plan_, &builder_);
+  const Graph iteration = graph.stateless();
+  PlanBuilder inner(iteration, builder_.options_, builder_.plan_, &builder_);
   inner.scope_ = builder_.scope_ + node().name + "/";
   inner.outer_node_ = builder_.outer_ ? builder_.outer_node_ : node_;
   RILL_TRY(inner.run(sources));

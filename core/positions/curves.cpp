@@ -43,7 +43,7 @@ struct Stage {
                                       argument == 0 || twice ? other : x};
     return number_of(*op, std::span(in.data(), op->read.size()));
   }
-  bool turns_nowhere(double low, double high) const {
+  bool is_monotone_beyond(double low, double high) const {
     // A product with itself is a square.
     if (twice) return op->is(Function::kMul) && (low >= 0 || high <= 0);
     return argument < static_cast<size_t>(op->course.monotone_inputs) &&
@@ -86,7 +86,7 @@ std::optional<Settled> settled_on(const Curve& curve, double sign) {
   std::optional<double> begin = 0.0;
   std::optional<double> end = sign * curve.far;
   for (size_t i = curve.stages.size(); i-- > 0;) {
-    if (!curve.stages[i].turns_nowhere(std::min(*begin, *end), std::max(*begin, *end))) {
+    if (!curve.stages[i].is_monotone_beyond(std::min(*begin, *end), std::max(*begin, *end))) {
       return std::nullopt;
     }
     begin = curve.stages[i].at(*begin);

@@ -198,12 +198,12 @@ class Combiner {
     switch (function) {
       case Function::kMin:
       case Function::kMax: {
-        const int64_t turn = turns(s, below);
+        const int64_t change = first_change(s, below);
         const auto take = [&](int64_t key) {
           append(s.in[below(key) == (function == Function::kMin) ? 0 : 1], key);
         };
         take(s.from);
-        if (turn < s.until) take(turn);
+        if (change < s.until) take(change);
         return true;
       }
       case Function::kLt:
@@ -213,8 +213,8 @@ class Combiner {
       case Function::kEq:
       case Function::kNe: {
         const auto above = [&](int64_t key) { return s.in[0].at(key) > s.in[1].at(key); };
-        const int64_t first = turns(s, below);
-        const int64_t second = turns(s, above);
+        const int64_t first = first_change(s, below);
+        const int64_t second = first_change(s, above);
         for (const int64_t key : {s.from, std::min(first, second), std::max(first, second)}) {
           if (key < s.until) append_run(out_, {key, at(s, key), 0});
         }
@@ -228,7 +228,7 @@ class Combiner {
   /// Return the first key with another value than the first of the stretch; the value changes at
   /// most once.
   template <class Value>
-  static int64_t turns(const Stretch& s, const Value& value) {
+  static int64_t first_change(const Stretch& s, const Value& value) {
     int64_t low = s.from;
     int64_t high = s.until - 1;
     const auto begins = value(low);

@@ -49,7 +49,7 @@ class Iterations {
 
   OnnxCtx& ctx_;
   const OnnxCtx::Body& body_;
-  Graph turn_;
+  Graph loop_body_;
   Scan scan_;
   std::vector<OutletId> outer_;
   std::vector<OutletId> states_;

@@ -107,7 +107,7 @@ bool is_most(BinaryKind kind) {
   return kind == BinaryKind::kMax || kind == BinaryKind::kMaxNumber;
 }
 
-BinaryKind turned(BinaryKind kind) {
+BinaryKind swapped(BinaryKind kind) {
   switch (kind) {
     case BinaryKind::kLt: return BinaryKind::kGt;
     case BinaryKind::kLe: return BinaryKind::kGe;
@@ -161,7 +161,7 @@ Status drop_limit(BinaryKind kind, Rewrite& rewrite, int i) {
   if (!limited) return {};
   const Node& node = graph.node(limited->node);
   // Put the limit on the right side of the comparison.
-  const BinaryKind compared = i == 1 ? kind : turned(kind);
+  const BinaryKind compared = i == 1 ? kind : swapped(kind);
   const bool below = compared == BinaryKind::kLt || compared == BinaryKind::kLe;
   const bool holds = below == is_least(static_cast<const Binary&>(*node.op).kind_of);
   for (const int bound : {1, 0}) {

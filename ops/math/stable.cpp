@@ -215,7 +215,7 @@ std::optional<OutletId> above_zero(const Graph& graph, OutletId condition) {
 }
 
 /// Return whether a wire is a start plus `sign` times pi, up to the precision of its type.
-bool is_turned(const Graph& graph, OutletId wire, double sign, const auto& is_start) {
+bool is_shifted_by_pi(const Graph& graph, OutletId wire, double sign, const auto& is_start) {
   for (const BinaryKind kind : {BinaryKind::kAdd, BinaryKind::kSub}) {
     const Node* sum = made_by(graph, wire, kind);
     if (!sum || !is_start(sum->inputs[0])) continue;
@@ -227,13 +227,13 @@ bool is_turned(const Graph& graph, OutletId wire, double sign, const auto& is_st
 }
 
 /// Return whether a wire is a start plus pi if x >= 0, and minus pi if x < 0.
-bool is_turned_by_side(const Graph& graph, OutletId wire, OutletId x, const auto& is_start) {
+bool is_shifted_by_side(const Graph& graph, OutletId wire, OutletId x, const auto& is_start) {
   const Node* choice = selection(graph, wire);
   if (!choice) return false;
   const bool below = below_zero(graph, choice->inputs[0]) == x;
   if (!below && above_zero(graph, choice->inputs[0]) != x) return false;
-  return is_turned(graph, choice->inputs[below ? 2 : 1], 1, is_start) &&
-         is_turned(graph, choice->inputs[below ? 1 : 2], -1, is_start);
+  return is_shifted_by_pi(graph, choice->inputs[below ? 2 : 1], 1, is_start) &&
+         is_shifted_by_pi(graph, choice->inputs[below ? 1 : 2], -1, is_start);
 }
 
 /// Return the node x / y of atan(x / y).
@@ -256,7 +256,7 @@ Status angle_of_sum(Rewrite& rewrite) {
     if (!turn || below_zero(graph, turn->inputs[0]) != ratio->inputs[1]) continue;
     const auto is_start = [&](OutletId wire) { return is_zero(graph, wire); };
     if (!is_zero(graph, turn->inputs[2])) continue;
-    if (!is_turned_by_side(graph, turn->inputs[1], ratio->inputs[0], is_start)) continue;
+    if (!is_shifted_by_side(graph, turn->inputs[1], ratio->inputs[0], is_start)) continue;
     return replace_by_angle(rewrite, *ratio);
   }
   return {};
@@ -296,7 +296,7 @@ Status stable_angle(Rewrite& rewrite) {
   const Node* ratio = ratio_of_angle(graph, base);
   if (!ratio || below_zero(graph, rewrite.input(0)) != ratio->inputs[1]) return {};
   const auto is_start = [&](OutletId wire) { return wire == base; };
-  if (!is_turned_by_side(graph, rewrite.input(1), ratio->inputs[0], is_start)) return {};
+  if (!is_shifted_by_side(graph, rewrite.input(1), ratio->inputs[0], is_start)) return {};
   return replace_by_angle(rewrite, *ratio);
 }
 

@@ -89,8 +89,8 @@ Result<Value> conv_transpose(OnnxCtx& ctx) {
     op.window.padding.clear();
     RILL_TRY(cut_to(shape, in, auto_pad == "SAME_UPPER", &op));
   }
-  RILL_ASSIGN(const OutletId turned, filter_of(f, w, op.groups));
-  std::vector<OutletId> inputs{x, turned};
+  RILL_ASSIGN(const OutletId transposed, filter_of(f, w, op.groups));
+  std::vector<OutletId> inputs{x, transposed};
   op.has_bias = ctx.given("B");
   if (op.has_bias) inputs.push_back(f.arg("B"));
   return f.value(f.add(make_op<Deconv>(op), inputs));

@@ -69,9 +69,10 @@ Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
   if (order != 0) std::reverse(written.begin(), written.end());
   OutletId place = f.reshape(f.range(volume(spatial)), written);
   if (order != 0) {
-    std::vector<int64_t> turned;
-    for (auto axis = static_cast<int64_t>(spatial.size()); axis-- > 0;) turned.push_back(axis);
-    place = f.transpose(place, std::move(turned));
+    std::vector<int64_t> reversed_axes;
+    for (auto axis = static_cast<int64_t>(spatial.size()); axis-- > 0;)
+      reversed_axes.push_back(axis);
+    place = f.transpose(place, std::move(reversed_axes));
   }
   const Dim planes = fact.dim(0) * fact.dim(1);
   // The only plane begins at 0, so its size need not be known.

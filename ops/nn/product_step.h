@@ -13,11 +13,11 @@ struct ProductLoop {
   int64_t y = 0;
   int64_t residual = 0;
 
-  void move(int64_t turns, const ProductLoop& loop) {
-    a += turns * loop.a;
-    b += turns * loop.b;
-    y += turns * loop.y;
-    residual += turns * loop.residual;
+  void move(int64_t iterations, const ProductLoop& loop) {
+    a += iterations * loop.a;
+    b += iterations * loop.b;
+    y += iterations * loop.y;
+    residual += iterations * loop.residual;
   }
 };
 

@@ -106,7 +106,7 @@ Status Layer::cut_to_lengths(const Direction& d, bool backward,
   const Sequences sequences{lengths_, 0, 1};
   const OutletId inside = within(f, outs[0], sequences);
   const OutletId y = f.select(inside, outs[0], f.number(0.0, outs[0]));
-  y_.push_back(f.with_axis(backward ? turned(f, y, sequences) : y, 1));
+  y_.push_back(f.with_axis(backward ? reversed_within(f, y, sequences) : y, 1));
   OutletId any = f.with_axis(f.with_axis(lengths_, 0), 2);
   any = f.binary(BinaryKind::kGt, any, f.number(0.0, any));
   last_h_.push_back(f.select(any, last_of(f, outs[0], sequences), d.h));
@@ -305,7 +305,7 @@ Status Layer::run(int64_t index) {
   const int64_t chunk = backward && !lengths_.valid() ? -1 : 1;
   if (backward && lengths_.valid()) {
     Formula f(ctx_);
-    d.x = turned(f, d.x, {lengths_, 0, 1});
+    d.x = reversed_within(f, d.x, {lengths_, 0, 1});
     RILL_TRY(f.take_status());
   }
   std::vector<OutletId> inputs;

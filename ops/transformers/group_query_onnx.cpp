@@ -181,8 +181,8 @@ OutletId positions_of(OnnxCtx& ctx, Formula& f, const Places& at) {
 }
 
 Status rotate(OnnxCtx& ctx, Formula& f, const Places& at, Parts* parts) {
-  RILL_ASSIGN(const bool turned, ctx.boolean("do_rotary"));
-  if (!turned) return {};
+  RILL_ASSIGN(const bool rotates, ctx.boolean("do_rotary"));
+  if (!rotates) return {};
   RILL_CHECK(ctx.given("cos_cache") && ctx.given("sin_cache"), "do_rotary without tables");
   RILL_ASSIGN(const bool interleaved, ctx.boolean("rotary_interleaved"));
   const OutletId positions = positions_of(ctx, f, at);

@@ -28,7 +28,7 @@ struct Rows {
 };
 
 /// A wire of the copy with its rows in another order than in the original.
-struct Turned {
+struct Reordered {
   OutletId wire;
   Rows rows;
 };
@@ -107,8 +107,8 @@ class FramesFirst final : public GraphCopy {
     RILL_ASSIGN(const bool passed, pass(id));
     if (passed) return {};
     std::vector<OutletId> inputs;
-    if (const auto found = turned_.find(node.inputs.empty() ? OutletId{} : node.inputs[0]);
-        found != turned_.end() && combines(*node.op, found->second.rows.axis)) {
+    if (const auto found = reordered_.find(node.inputs.empty() ? OutletId{} : node.inputs[0]);
+        found != reordered_.end() && combines(*node.op, found->second.rows.axis)) {
       return append(id, node.op, {found->second.wire});
     }
     for (const OutletId& input : node.inputs) {
@@ -122,9 +122,9 @@ class FramesFirst final : public GraphCopy {
     const OutletId input = node.inputs[0];
     const Fact& out = node.outputs[0];
     OutletId wire;
-    if (const auto turned = turned_.find(input); turned != turned_.end()) {
-      if (const auto rows = rows_after(turned->second.rows, graph_.fact(input), out)) {
-        return turn(id, turned->second.wire, *rows);
+    if (const auto moved = reordered_.find(input); moved != reordered_.end()) {
+      if (const auto rows = rows_after(moved->second.rows, graph_.fact(input), out)) {
+        return reorder(id, moved->second.wire, *rows);
       }
       RILL_ASSIGN(wire, apart_of(input));
     } else {
@@ -136,7 +136,7 @@ class FramesFirst final : public GraphCopy {
     }
     RILL_ASSIGN(wire, reshaped(node, wire, split_shape(out, *rows, false)));
     RILL_ASSIGN(wire, swapped(node, wire, rows->axis));
-    return turn(id, wire, *rows);
+    return reorder(id, wire, *rows);
   }
 
   /// Return a wire in another shape, or the wire itself if it has that shape.
@@ -171,11 +171,11 @@ class FramesFirst final : public GraphCopy {
     return std::nullopt;
   }
 
-  Status turn(int id, OutletId input, const Rows& rows) {
+  Status reorder(int id, OutletId input, const Rows& rows) {
     const Node& node = graph_.node(id);
     RILL_ASSIGN(const auto outlets,
                 out_.add(node.name, reshape_to(input, node.outputs[0].shape), {input}, node.line));
-    turned_[{id, 0}] = {outlets[0], rows};
+    reordered_[{id, 0}] = {outlets[0], rows};
     return {};
   }
 
@@ -187,8 +187,8 @@ class FramesFirst final : public GraphCopy {
     const Rows* rows = nullptr;
     for (const OutletId& input : node.inputs) {
       in.push_back(graph_.fact(input));
-      const auto found = turned_.find(input);
-      if (found == turned_.end()) {
+      const auto found = reordered_.find(input);
+      if (found == reordered_.end()) {
         inputs.push_back(mapped_.at(input));
         continue;
       }
@@ -203,8 +203,8 @@ class FramesFirst final : public GraphCopy {
     if (track == tracks.end()) return false;
     RILL_ASSIGN(const auto outlets, out_.add(node.name, node.op, inputs, node.line));
     for (size_t slot = 0; slot < outlets.size(); ++slot) {
-      turned_[{id, static_cast<int>(slot)}] = {outlets[slot],
-                                               {track->out[slot], rows->before, rows->frames}};
+      reordered_[{id, static_cast<int>(slot)}] = {outlets[slot],
+                                                  {track->out[slot], rows->before, rows->frames}};
     }
     return true;
   }
@@ -222,8 +222,8 @@ class FramesFirst final : public GraphCopy {
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const OutletId input = node.inputs[k];
       const int axis = track.in[k];
-      const auto found = turned_.find(input);
-      if (found == turned_.end()) {
+      const auto found = reordered_.find(input);
+      if (found == reordered_.end()) {
         if (axis >= 0 && !ops::is_repeated(graph_, input, axis)) return false;
         continue;
       }
@@ -240,7 +240,7 @@ class FramesFirst final : public GraphCopy {
   /// Return a reordered wire with batch and frames on separate axes, in the original order.
   Result<OutletId> apart_of(OutletId outlet) {
     if (const auto known = apart_.find(outlet); known != apart_.end()) return known->second;
-    const auto& [wire, rows] = turned_.at(outlet);
+    const auto& [wire, rows] = reordered_.at(outlet);
     const Node& node = graph_.node(outlet.node);
     RILL_ASSIGN(const OutletId split,
                 reshaped(node, wire, split_shape(graph_.fact(outlet), rows, true)));
@@ -268,7 +268,7 @@ class FramesFirst final : public GraphCopy {
   }
 
   std::string_view symbol_;
-  std::map<OutletId, Turned> turned_;
+  std::map<OutletId, Reordered> reordered_;
   std::map<OutletId, OutletId> apart_;
 };
 

@@ -276,7 +276,7 @@ Result<OutletId> add_to(Graph* graph, std::string_view name, OpPtr op, WireList 
 /// Build a loop body that takes a frame of scores, one of products, and the states: greatest score,
 /// the sum of weights and that of weighed products, both relative to it. `products`: null if only
 /// the weights are summed.
-Result<Graph> turn_of(const Fact& scores, const Fact* products) {
+Result<Graph> body_of(const Fact& scores, const Fact* products) {
   Graph body;
   const auto binary = [](ops::BinaryKind kind) { return make_op<ops::Binary>(kind); };
   const OutletId score = body.add_source("score", scores);
@@ -345,7 +345,7 @@ Result<OutletId> Loops::quotient(int id, OutletId scores, OutletId product, int 
   const Fact score = first_frame(out_.fact(scores), axis);
   const Fact share = first_frame(out_.fact(product), axis);
   auto loop = draft_op<ops::Scan>();
-  RILL_ASSIGN(Graph body, turn_of(score, &share));
+  RILL_ASSIGN(Graph body, body_of(score, &share));
   loop->body = std::make_shared<const Graph>(std::move(body));
   loop->inputs = {{Kind::kScan, axis, 1},
                   {Kind::kScan, axis, 1},
@@ -464,7 +464,7 @@ Result<OutletId> Loops::powers(int id, const PowerSum& sum) {
   const int axis = sum.sum.axis;
   const Fact score = first_frame(out_.fact(mapped_.at(sum.exponents)), axis);
   auto loop = draft_op<ops::Scan>();
-  RILL_ASSIGN(Graph body, turn_of(score, nullptr));
+  RILL_ASSIGN(Graph body, body_of(score, nullptr));
   loop->body = std::make_shared<const Graph>(std::move(body));
   loop->inputs = {{Kind::kScan, axis, 1}, {Kind::kState, 0, 1}, {Kind::kState, 0, 1}};
   loop->outputs = {{0, true, axis, 1}, {1, true, axis, 1}};

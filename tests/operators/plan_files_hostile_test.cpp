@@ -345,10 +345,10 @@ TEST(OperatorsOfSteps, RefuseWhatTheyDoNotTake) {
     for (const OpClass& known : module->classes) {
       SCOPED_TRACE(known.name);
       audit::Draw draw(1);
-      for (int turn = 0; turn < 400; ++turn) {
+      for (int attempt = 0; attempt < 400; ++attempt) {
         const std::shared_ptr<Op> op = known.make();
         AnyFields fields(&draw);
-        if (turn % 4 > 0) known.describe(*op, fields);
+        if (attempt % 4 > 0) known.describe(*op, fields);
         Facts in;
         for (int64_t count = draw.in(0, 5); count > 0; --count) {
           const auto type = static_cast<DType>(draw.in(0, static_cast<int64_t>(DType::kQI32)));

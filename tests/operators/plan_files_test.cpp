@@ -308,10 +308,10 @@ void expect_honest_steps(const PreparedFrom&, const Plan& plan, int steps) {
   if (plan.arena_bytes + plan.state_bytes > kMostBytes) return;
   auto session = Session::make({std::shared_ptr<void>(), &plan});
   ASSERT_TRUE(session.ok());
-  for (int turn = 0; turn < std::min(steps, 2); ++turn) {
+  for (int at_step = 0; at_step < std::min(steps, 2); ++at_step) {
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
       const View view = (*session)->input(i);
-      fill_alike(view, view, i, turn);
+      fill_alike(view, view, i, at_step);
     }
     for (const Step& step : plan.steps) expect_honest(step, session->get());
     (*session)->end_step();

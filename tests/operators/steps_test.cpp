@@ -213,19 +213,19 @@ constexpr std::byte kPoison{0xFF};
 /// Run each step in two sessions, one of which has poison in all memory that the step does not
 /// list. The step must leave the poison unchanged, and write the same listed bytes in both
 /// sessions. Return the first step that fails.
-std::string unlisted(const Plan& plan, int turns) {
+std::string unlisted(const Plan& plan, int runs) {
   if (plan.uses.size() != plan.steps.size()) return "nothing is listed";
   auto clean = Session::make({std::shared_ptr<void>(), &plan});
   auto soiled = Session::make({std::shared_ptr<void>(), &plan});
   if (!clean.ok() || !soiled.ok()) return "no session";
-  for (int turn = 0; turn < turns; ++turn) {
-    if (turn + 1 == turns && plan.stream_pulse > 0) {
+  for (int run_index = 0; run_index < runs; ++run_index) {
+    if (run_index + 1 == runs && plan.stream_pulse > 0) {
       for (Session* each : {clean->get(), soiled->get()}) {
-        each->announce_end(plan.stream_pulse * turn + 1);
+        each->announce_end(plan.stream_pulse * run_index + 1);
       }
     }
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
-      fill_alike((*clean)->input(i), (*soiled)->input(i), i, turn);
+      fill_alike((*clean)->input(i), (*soiled)->input(i), i, run_index);
     }
     for (size_t step = 0; step < plan.steps.size(); ++step) {
       const auto listed = listed_bytes(**clean, plan.uses[step]);
@@ -247,7 +247,7 @@ std::string unlisted(const Plan& plan, int turns) {
       (*soiled)->run_layer(step);
       for (size_t i = 0; i < ours.size(); ++i) {
         if (*ours[i] == (marked[i] ? *theirs[i] : kPoison)) continue;
-        return str_cat("turn ", turn, ", step ", step, " (", plan.steps[step].kind->name, ") ",
+        return str_cat("run ", run_index, ", step ", step, " (", plan.steps[step].kind->name, ") ",
                        marked[i] ? "reads" : "writes", " what it does not list");
       }
     }

@@ -133,7 +133,7 @@ TEST_P(Feedback, GivesWhatACallerGetsWhoHandsTheStatesOn) {
     const auto plan = prepare(*graph);
     ASSERT_TRUE(plan.ok()) << plan.error().to_string();
     const auto session = std::move(Session::make(*plan)).value();
-    for (int turn = 0; turn < 2; ++turn) {
+    for (int round = 0; round < 2; ++round) {
       const auto got = audit::run_stream(session.get(), std::vector<Tensor>{x}, count, {});
       ASSERT_TRUE(got.ok()) << got.error().to_string();
       for (size_t i = 0; i < expected.size(); ++i) {

@@ -135,7 +135,7 @@ class MaskWriter {
       case 1:
         return str_cat("column ", op, " ", number(0, 6));
       case 2:
-        return turned(op);
+        return negated(op);
       case 3:
         return quotients(op);
       default:
@@ -145,7 +145,7 @@ class MaskWriter {
 
   // Draw one number per statement, because compilers differ in the order of evaluation of
   // arguments.
-  std::string turned(const std::string& op) {
+  std::string negated(const std::string& op) {
     const char* const of = random_.chance(50) ? "row" : "column";
     const int64_t by = std::max<int64_t>(number(2, 4), 1);
     return str_cat(remainder(of, by), " ", op, " ", number(0, 3));

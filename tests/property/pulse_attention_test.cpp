@@ -391,10 +391,10 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
       "  m = select((column < (row / 4 + 1) * 4) && (column >= first), scores, -infinity);\n";
   expect_attends(attention(chosen), {{4, 8}, 1, 1, 0, "S"});
   // A select that alternates by row never settles.
-  const std::string turns =
+  const std::string returning =
       "  first = select(row - row / 2 * 2 < 1, 0, row);\n"
       "  m = select((column <= row) && (column >= first), scores, -infinity);\n";
-  expect_refused(with_infinity(attention(turns)), 4, "y", "without end");
+  expect_refused(with_infinity(attention(returning)), 4, "y", "without end");
   // Rows from about 100 see all earlier keys.
   const std::string late =
       "  m = select((tract_core_cast(row, to = 'f32') * 0.03 > 3.0 || row - column < 3) && "

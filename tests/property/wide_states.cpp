@@ -80,9 +80,9 @@ WideWire WideWriter::regrouped(const WideWire& x) {
   const int64_t factor = rate();
   const std::string wide = put({"conv(", x.name, ", ", numbers({factor, x.channels, 1}),
                                 ", 0.0, padding = [(0, 0)], border = 'constant')"});
-  const std::string turned = put({"transpose(", wide, ", axes = [0, 2, 1])"});
+  const std::string transposed = put({"transpose(", wide, ", axes = [0, 2, 1])"});
   const std::string merged =
-      put({"reshape(", turned, ", shape = [-1], axis_start = 1, axis_count = 2)"});
+      put({"reshape(", transposed, ", shape = [-1], axis_start = 1, axis_count = 2)"});
   return {put({"unsqueeze(", merged, ", axes = [1])"}), 1};
 }
 

@@ -256,9 +256,9 @@ void Wanderer::misuse(Lane* lane) {
   Port port = plan.inputs[first];
   const auto wrong_type = port.dtype == RILL_F64 ? RILL_F32 : RILL_F64;
   rill_session_step twice[2] = {};
-  for (rill_session_step& turn : twice) {
-    turn.size = sizeof(turn);
-    turn.session = session;
+  for (rill_session_step& member : twice) {
+    member.size = sizeof(member);
+    member.session = session;
   }
   int64_t moved = -7;
   rill_status status = RILL_OK;

@@ -73,9 +73,9 @@ class Wanderer {
   void finish(Lane* lane);
   void drain(Lane* lane);
   // By steps.
-  bool next_turn(Lane* lane, rill_session_step* turn);
+  bool next_part(Lane* lane, rill_session_step* member);
   void fill_pulse(Lane* lane, bool beyond);
-  void took_turn(Lane* lane, const rill_session_step& turn);
+  void took_part(Lane* lane, const rill_session_step& member);
   void step(Lane* lane);
   void step_together();
   // Elsewhere.

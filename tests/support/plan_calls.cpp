@@ -172,16 +172,16 @@ class Caller {
     tell(rill_state_save(session, state_.data(), bytes, &saved_));
   }
   void together(uint8_t with) {
-    std::vector<rill_session_step> turns;
+    std::vector<rill_session_step> parts;
     for (rill_session* session : sessions_) {
       if (session == nullptr) continue;
-      auto turn = sized<rill_session_step>();
-      turn.kind = static_cast<rill_step_kind>(with / 4 % 3);
-      turn.session = session;
-      turn.valid_frames = with % 4;
-      turns.push_back(turn);
+      auto part = sized<rill_session_step>();
+      part.kind = static_cast<rill_step_kind>(with / 4 % 3);
+      part.session = session;
+      part.valid_frames = with % 4;
+      parts.push_back(part);
     }
-    tell(rill_step_together(turns.data(), turns.size()));
+    tell(rill_step_together(parts.data(), parts.size()));
   }
 
   rill_plan* plan_;

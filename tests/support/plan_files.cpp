@@ -133,18 +133,18 @@ void stream(Session* session) {
       if (fits) (void)feed.pull(o, view);
     }
   };
-  for (int turn = 0; turn < 4; ++turn) {
+  for (int round = 0; round < 4; ++round) {
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
       const PlanIo& io = plan.inputs[i];
       if (io.stream.axis < 0 || io.stream.pulse == 0) continue;
-      const auto [view, fits] = frames_of_io(io, io.stream.pulse + turn % 2);
+      const auto [view, fits] = frames_of_io(io, io.stream.pulse + round % 2);
       if (fits) (void)feed.push(i, view);
     }
     pull_all();
   }
   const Refusal ended = feed.finish();
   if (!ended.ok()) return;
-  for (int turn = 0; turn < 4; ++turn) pull_all();
+  for (int round = 0; round < 4; ++round) pull_all();
 }
 
 /// Make the queries that programs make before they create a session.
