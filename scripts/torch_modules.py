@@ -217,8 +217,8 @@ class Branch(nn.Module):
 
 def window(count):
     at = torch.arange(count)
-    behind = at[:, None] - at[None]
-    return (behind >= 0) & (behind < 8)
+    distance = at[:, None] - at[None]
+    return (distance >= 0) & (distance < 8)
 
 
 def written(x):

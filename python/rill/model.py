@@ -86,7 +86,7 @@ class Model(Described):
         Threads: any number at a time.
         """
         handle = self._open
-        out, named = out_of([told[0] for told in handle.inputs()], out, named)
+        out, named = out_of([io_fields[0] for io_fields in handle.inputs()], out, named)
         given = self._in_order(values, named)
         shapes = tuple(tuple(shape) for _, shape in given)
         plan = self._plan(("whole", shapes), lambda: self._whole_plan(handle, shapes))[1]
@@ -266,7 +266,7 @@ class Model(Described):
     # -- plans -----------------------------------------------------------------------------------
 
     def _in_order(self, values: Tuple, named: Dict[str, Any]) -> List[Tuple[Any, Tuple]]:
-        return in_order([told[0] for told in self._open.inputs()], values, named)
+        return in_order([io_fields[0] for io_fields in self._open.inputs()], values, named)
 
     def _plan(self, key: Any, make: Any) -> Tuple["Model", _rill.Plan]:
         with self._lock:

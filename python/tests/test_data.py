@@ -232,8 +232,8 @@ def test_the_example_finds_the_speech_of_the_samples(tmp_path):
     rows = read(tmp_path / "out")
     labels = arrays_of(MODEL.parent / "samples" / "labels.npz")
     for name in ("clean_speech", "noise_only"):
-        told = np.zeros(len(labels[name]), bool)
+        is_speech = np.zeros(len(labels[name]), bool)
         for row in rows:
             if name in row["file"] and row["segment"] is not None:
-                told[round(100 * row["begin"]):round(100 * row["end"])] = True
-        assert np.mean(told == (labels[name] > 0.5)) > 0.8
+                is_speech[round(100 * row["begin"]):round(100 * row["end"])] = True
+        assert np.mean(is_speech == (labels[name] > 0.5)) > 0.8

@@ -63,10 +63,10 @@ def test_random_pushes_have_the_bits_of_the_program(folder, program, tmp_path):
     wanted = program.outputs(tmp_path, folder / "model.nnef.tgz", "--pulse", f"{symbol}={pulse}",
                              "-O", "stream", "--input-from-bundle", bundle)
     stream = bound_but(rill.load(folder / "model.nnef.tgz"), arrays, symbol).pulse(symbol, pulse)
-    told = [(name, axis) for name, *_, axis in stream._plan.inputs()]
-    frames = [arrays[name] for name, axis in told if axis >= 0]
-    axes = [axis for _, axis in told if axis >= 0]
-    for name, axis in told:
+    stream_inputs = [(name, axis) for name, *_, axis in stream._plan.inputs()]
+    frames = [arrays[name] for name, axis in stream_inputs if axis >= 0]
+    axes = [axis for _, axis in stream_inputs if axis >= 0]
+    for name, axis in stream_inputs:
         if axis < 0:
             stream.set(name, arrays[name])
     random = np.random.default_rng(len(folder.name))

@@ -90,9 +90,9 @@ def test_names_do_not_reach_a_terminal_or_a_page_as_they_are(tmp_path):
 
 
 def test_what_a_model_tells(model):
-    told = {io.name: io for io in model.inputs + model.outputs}
-    assert told["mel"].shape == ("B", "S", 40) and told["mel"].dtype == "f32"
-    assert told["keywords"].shape[2] == 12
+    by_name = {io.name: io for io in model.inputs + model.outputs}
+    assert by_name["mel"].shape == ("B", "S", 40) and by_name["mel"].dtype == "f32"
+    assert by_name["keywords"].shape[2] == 12
     assert model.symbols == ["B", "S"]
     assert model.properties["exported_py_class"] == "KwsGru"
     assert model.operators["Scan"] == 2 and model.operators["Conv"] == 1
@@ -180,8 +180,8 @@ def test_windows_give_the_model_of_each_window(tmp_path):
     np.testing.assert_array_equal(y, np.float32(expected))
     rows = [largest((k + 1) * step - frames) for k in range((len(sound) + step - 1) // step)]
     np.testing.assert_array_equal(peak, np.float32(rows))
-    told = model.audit(window=(left, step, right), seconds=0.3)
-    assert told["frames"] > 0 and told["streams"] > 0
+    counts = model.audit(window=(left, step, right), seconds=0.3)
+    assert counts["frames"] > 0 and counts["streams"] > 0
     report = model.compile(tmp_path / "peak.rill", window=(left, step, right), audit_seconds=0.3)
     assert report.audit["frames"] > 0
     with pytest.raises(rill.ArgumentError):
@@ -189,7 +189,7 @@ def test_windows_give_the_model_of_each_window(tmp_path):
 
 
 def test_audits_compare_something(model):
-    told = model.bind(B=1).audit("S", 8, seconds=0.3)
-    assert told["frames"] > 0 and told["streams"] > 0 and told["refused"] == 0
+    counts = model.bind(B=1).audit("S", 8, seconds=0.3)
+    assert counts["frames"] > 0 and counts["streams"] > 0 and counts["refused"] == 0
     with pytest.raises(rill.PulseError):
         model.audit("S", 3)

@@ -84,9 +84,9 @@ def check(program, rng, work):
     for target in ("native", "avx512", "avx2", "sse42", "scalar"):
         what = f"{cell} of {hidden} units, {inputs} inputs, {batch} streams, for {target}"
         compile = ("compile", work / "m.onnx", "--int8", "--target", f"{target},scalar", "--json", "-o")
-        told = json.loads(run(program, *compile, work / "whole.rill", "--set", f"S={FRAMES}"))
-        kept = [each["node"] for each in told["layers"] if each.get("kept")]
-        if kept or told["weights"] != "int8":
+        report = json.loads(run(program, *compile, work / "whole.rill", "--set", f"S={FRAMES}"))
+        kept = [each["node"] for each in report["layers"] if each.get("kept")]
+        if kept or report["weights"] != "int8":
             wrong.append(f"{what}: in f32: {kept}")
         run(program, work / "whole.rill", "run", "-q", "--input-from-npz", work / "x.npz", "--save-outputs",
             work / "whole.npz")

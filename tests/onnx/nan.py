@@ -198,9 +198,9 @@ def problems(program, batch, folder):
             yield f"{batch[0].said} and others{said}: {have}"
             continue
         for graph in batch:
-            told = difference(graph, have, want)
-            if told:
-                yield f"{graph.said}{said}: {told}"
+            problem = difference(graph, have, want)
+            if problem:
+                yield f"{graph.said}{said}: {problem}"
     if not isinstance(whole, str) and not isinstance(again, str):
         for name in names:
             if whole[name].tobytes() != again[name].tobytes():
@@ -216,8 +216,8 @@ def main():
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for first in range(0, len(listed), 60):
-            for told in problems(args.program, listed[first:first + 60], Path(folder)):
-                print(told)
+            for problem in problems(args.program, listed[first:first + 60], Path(folder)):
+                print(problem)
                 wrong += 1
     print(f"{len(listed)} graphs, {wrong} wrong")
     return 1 if wrong or not listed else 0

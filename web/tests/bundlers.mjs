@@ -2,8 +2,9 @@
 //
 //   node bundlers.mjs FOLDER PICTURES [NAME ...]
 //
-// FOLDER gets the tools by `npm install`, and the apps. NAME: only these ways. RILL names the program that
-// compiles a model; without it, the app has none. Ends with 77 and a sentence without npm, tools or Chromium.
+// The script installs the tools and builds the apps in FOLDER. NAME: test only these setups. RILL
+// names the program that compiles a model; without it, the app has no compiled model. Exit status
+// 77 if npm, a tool or Chromium is missing.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
@@ -124,7 +125,7 @@ const esbuild = (name) => {
 };
 
 // By name: make an app and serve it. `fails`: the error that it shows.
-const ways = {
+const setups = {
   "plain folder": { async start() {
     const out = completed("out-plain");
     cpSync(dist(), join(out, "rill"), { recursive: true });

@@ -63,18 +63,18 @@ def _made(factory: str) -> Any:
 def main(arguments: Optional[List[str]] = None) -> int:
     """Return the exit status. 0: ok; 1: wrong or refused; 2: invalid arguments."""
     parser = _parser()
-    told = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        dynamic = _dynamic(told.dynamic)
-        module, example, of_factory = _made(told.factory)
+        dynamic = _dynamic(options.dynamic)
+        module, example, of_factory = _made(options.factory)
     except (argparse.ArgumentTypeError, ImportError, AttributeError) as error:
         parser.error(str(error))
     from .exporting import export
-    pulses = [int(pulse) if pulse.isdigit() else pulse for pulse in told.pulse]
+    pulses = [int(pulse) if pulse.isdigit() else pulse for pulse in options.pulse]
     try:
-        report = export(module, example, {**of_factory, **dynamic}, told.stream, told.output,
-                        pulses=pulses, atol=told.atol, rtol=told.rtol, strict=False,
-                        unproven=told.unproven, exporters=told.exporter or tuple(EXPORTERS),
+        report = export(module, example, {**of_factory, **dynamic}, options.stream, options.output,
+                        pulses=pulses, atol=options.atol, rtol=options.rtol, strict=False,
+                        unproven=options.unproven, exporters=options.exporter or tuple(EXPORTERS),
                         progress=lambda text: print(f"... {text}", file=sys.stderr))
     except Error as error:
         print(f"error: {error}", file=sys.stderr)
