@@ -254,7 +254,7 @@ Status Pulsifier::outputs() {
     if (value_mentions(whole_.fact(whole_.outputs[i]).konst, options_.symbol)) {
       builder_.enter(whole_.outputs[i].node);
       return builder_.refusal(str_cat("output ", whole_.output_names[i],
-                                      " tells the length of the "
+                                      " depends on the length of the "
                                       "stream, ",
                                       options_.symbol),
                               "The length is known at the end: count the frames in the app, and "

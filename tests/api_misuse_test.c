@@ -50,7 +50,7 @@ static void loading(const char* models, const char* scratch) {
   rill_model* model = (rill_model*)&model;
   rill_load_opts opts = {.size = 3};
   const char* good = path_of(0, models, "linear_regression/model.nnef.tgz");
-  REFUSED(ARG, "no place", rill_load(good, NULL, NULL));
+  REFUSED(ARG, "null pointer for", rill_load(good, NULL, NULL));
   REFUSED(ARG, "no path", rill_load(NULL, NULL, &model));
   TRUE(model == NULL);
   REFUSED(ARG, "no path", rill_load("", NULL, &model));
@@ -62,7 +62,7 @@ static void loading(const char* models, const char* scratch) {
   opts.max_expanded_bytes = 16;
   REFUSED(PARSE, "", rill_load(good, &opts, &model));
   REFUSED(PARSE, "", rill_load(path_of(1, models, "linear_regression/README.md"), NULL, &model));
-  REFUSED(ARG, "no place", rill_load_memory("abc", 3, NULL, NULL));
+  REFUSED(ARG, "null pointer for", rill_load_memory("abc", 3, NULL, NULL));
   REFUSED(ARG, "no bytes", rill_load_memory(NULL, 3, NULL, &model));
   REFUSED(PARSE, "", rill_load_memory("abc", 0, NULL, &model));
   REFUSED(PARSE, "", rill_load_memory("abc", 3, NULL, &model));
@@ -86,7 +86,7 @@ static void plans(rill_model* model, rill_plan* plan) {
   const char* name = NULL;
   const char* op = NULL;
   size_t index = 0;
-  REFUSED(ARG, "no place", rill_prepare(model, NULL, NULL));
+  REFUSED(ARG, "null pointer for", rill_prepare(model, NULL, NULL));
   REFUSED(ARG, "not a model", rill_prepare(NULL, NULL, &other));
   TRUE(other == NULL);
   REFUSED(ARG, "not a model", rill_prepare((rill_model*)plan, NULL, &other));
@@ -94,10 +94,10 @@ static void plans(rill_model* model, rill_plan* plan) {
   opts.size = sizeof opts;
   opts.max_session_bytes = 1;
   REFUSED(NOMEM, "the limit is 1", rill_prepare(model, &opts, &other));
-  REFUSED(ARG, "no place", rill_plan_open("x.rill", NULL));
+  REFUSED(ARG, "null pointer for", rill_plan_open("x.rill", NULL));
   REFUSED(ARG, "no path", rill_plan_open(NULL, &other));
   REFUSED(IO, "no/such/file.rill", rill_plan_open("no/such/file.rill", &other));
-  REFUSED(ARG, "no place", rill_plan_map("abc", 3, NULL));
+  REFUSED(ARG, "null pointer for", rill_plan_map("abc", 3, NULL));
   REFUSED(ARG, "no bytes", rill_plan_map(NULL, 3, &other));
   REFUSED(PARSE, "not a plan file", rill_plan_map("abc", 3, &other));
   rill_open_opts limits = {0};
@@ -131,8 +131,8 @@ static void plans(rill_model* model, rill_plan* plan) {
   TRUE(stream.axis == 1 && stream.pulse == 4 && stream.input_pulse == 8 && stream.rate_den == 2);
   TRUE(strcmp(stream.symbol, "S") == 0 && stream.flush_steps >= 0);
   REFUSED(ARG, "not a plan", rill_plan_node(NULL, 0, &name, &op));
-  REFUSED(ARG, "no place", rill_plan_node(plan, 0, NULL, &op));
-  REFUSED(ARG, "no place", rill_plan_node(plan, 0, &name, NULL));
+  REFUSED(ARG, "null pointer for", rill_plan_node(plan, 0, NULL, &op));
+  REFUSED(ARG, "null pointer for", rill_plan_node(plan, 0, &name, NULL));
   FINE(rill_plan_node(plan, 0, &name, &op));
   TRUE(name != NULL && op != NULL);
   FINE(rill_plan_node(plan, SIZE_MAX, &name, &op));
@@ -217,13 +217,13 @@ static void placed(rill_plan* plan) {
   char wanted[32];
   size_t bytes = 0;
   REFUSED(ARG, "not a plan", rill_session_need(NULL, NULL, &bytes));
-  REFUSED(ARG, "no place", rill_session_need(plan, NULL, NULL));
+  REFUSED(ARG, "null pointer for", rill_session_need(plan, NULL, NULL));
   REFUSED(ARG, "max_push is -1", rill_session_need(plan, &opts, &bytes));
   TRUE(bytes == 0);
   FINE(rill_session_need(plan, NULL, &bytes));
   char* const block = (char*)malloc(bytes + 127);
   char* const memory = block + (64 - (uintptr_t)block % 64) % 64;
-  REFUSED(ARG, "no place", rill_session_place(plan, NULL, memory, bytes, NULL));
+  REFUSED(ARG, "null pointer for", rill_session_place(plan, NULL, memory, bytes, NULL));
   REFUSED(ARG, "not a plan", rill_session_place(NULL, NULL, memory, bytes, &session));
   TRUE(session == NULL);
   snprintf(wanted, sizeof wanted, "takes %zu", bytes);
@@ -246,7 +246,7 @@ static void streaming(rill_plan* plan) {
   rill_session* wrong = (rill_session*)plan;
   rill_view view = {.size = sizeof view};
   int64_t first = -1, count = -1, left = -1, in = -1, out = -1;
-  REFUSED(ARG, "no place", rill_session_new(plan, NULL));
+  REFUSED(ARG, "null pointer for", rill_session_new(plan, NULL));
   REFUSED(ARG, "not a plan", rill_session_new(NULL, &session));
   TRUE(session == NULL);
   rill_session_free(NULL);
@@ -256,7 +256,7 @@ static void streaming(rill_plan* plan) {
   TRUE(rill_session_bytes(session) > 0);
   placed(plan);
   REFUSED(ARG, "not a session", rill_session_clone(NULL, &copy));
-  REFUSED(ARG, "no place", rill_session_clone(session, NULL));
+  REFUSED(ARG, "null pointer for", rill_session_clone(session, NULL));
   views(session);
 
   REFUSED(ARG, "not a session", rill_step_timed(NULL, NULL, 0));
@@ -273,7 +273,7 @@ static void streaming(rill_plan* plan) {
   REFUSED(STATE, "streams", rill_run(session, &view, 1, &view, 1));
   REFUSED(ARG, "not a session", rill_valid_frames(NULL, 0, &first, &count));
   REFUSED(ARG, "no output 1", rill_valid_frames(session, 1, &first, &count));
-  REFUSED(ARG, "no place", rill_valid_frames(session, 0, NULL, &count));
+  REFUSED(ARG, "null pointer for", rill_valid_frames(session, 0, NULL, &count));
   REFUSED(ARG, "not a session", rill_position(NULL, 0, &in, &out));
   REFUSED(ARG, "no output 8", rill_position(session, 8, &in, &out));
   TRUE(left == -1 && first == -1 && in == -1);
@@ -337,7 +337,7 @@ static void pushes(rill_plan* plan) {
   REFUSED(NOMEM, "no memory", rill_session_open(plan, &opts, &session));
   opts.max_push = 20;
   REFUSED(ARG, "not a plan", rill_session_open(NULL, &opts, &session));
-  REFUSED(ARG, "no place", rill_session_open(plan, &opts, NULL));
+  REFUSED(ARG, "null pointer for", rill_session_open(plan, &opts, NULL));
   FINE(rill_session_open(plan, &opts, &session));
   FINE(rill_plan_io(plan, RILL_OUTPUT, 0, &io));
   TRUE(io.stream_axis == 1 && io.rank == 3);
@@ -346,7 +346,7 @@ static void pushes(rill_plan* plan) {
   REFUSED(ARG, "not a session", rill_push(NULL, 0, &frames, &taken));
   REFUSED(ARG, "not a session", rill_push(wrong, 0, &frames, &taken));
   REFUSED(ARG, "no input 1", rill_push(session, 1, &frames, &taken));
-  REFUSED(ARG, "no place", rill_push(session, 0, &frames, NULL));
+  REFUSED(ARG, "null pointer for", rill_push(session, 0, &frames, NULL));
   REFUSED(ARG, "null", rill_push(session, 0, NULL, &taken));
   frames.size = 4;
   REFUSED(ABI, "rill_view", rill_push(session, 0, &frames, &taken));
@@ -374,7 +374,7 @@ static void pushes(rill_plan* plan) {
   REFUSED(ARG, "not aligned", rill_push(session, 0, &frames, &taken));
   REFUSED(ARG, "not a session", rill_pull(wrong, 0, &room, &given));
   REFUSED(ARG, "no output 3", rill_pull(session, 3, &room, &given));
-  REFUSED(ARG, "no place", rill_pull(session, 0, &room, NULL));
+  REFUSED(ARG, "null pointer for", rill_pull(session, 0, &room, NULL));
   REFUSED(ARG, "null", rill_pull(session, 0, NULL, &given));
   REFUSED(ARG, "not a session", rill_finish(NULL));
   TRUE(taken == -1 && given == -1);
@@ -415,12 +415,12 @@ static void states(rill_plan* plan) {
   FINE(rill_session_new(plan, &session));
   FINE(rill_step(session));
   REFUSED(ARG, "not a session", rill_state_size(NULL, &size));
-  REFUSED(ARG, "no place", rill_state_size(session, NULL));
+  REFUSED(ARG, "null pointer for", rill_state_size(session, NULL));
   FINE(rill_state_size(session, &size));
   TRUE(size > 88 && size <= sizeof bytes);
   REFUSED(ARG, "not a session", rill_state_save(NULL, bytes, size, &used));
-  REFUSED(ARG, "no place", rill_state_save(session, NULL, size, &used));
-  REFUSED(ARG, "no place", rill_state_save(session, bytes, size, NULL));
+  REFUSED(ARG, "null pointer for", rill_state_save(session, NULL, size, &used));
+  REFUSED(ARG, "null pointer for", rill_state_save(session, bytes, size, NULL));
   REFUSED(ARG, "not aligned", rill_state_save(session, raw + 4, size, &used));
   REFUSED(ARG, "rill_state_size", rill_state_save(session, bytes, 8, &used));
   REFUSED(ARG, "rill_state_size", rill_state_save(session, bytes, 0, &used));
@@ -531,11 +531,11 @@ static void threads(rill_session* session) {
   rill_threads* own = (rill_threads*)other_kind;
   rill_threads* wrapped = (rill_threads*)other_kind;
   rill_pool pool = {.size = sizeof pool, .threads = 2, .context = &pool_calls, .run = run_here};
-  REFUSED(ARG, "no place", rill_threads_new(2, NULL));
+  REFUSED(ARG, "null pointer for", rill_threads_new(2, NULL));
   REFUSED(ARG, "0 threads: expected 1 to 256", rill_threads_new(0, &own));
   TRUE(own == NULL);
   REFUSED(ARG, "expected 1 to 256", rill_threads_new(257, &own));
-  REFUSED(ARG, "no place", rill_threads_wrap(&pool, NULL));
+  REFUSED(ARG, "null pointer for", rill_threads_wrap(&pool, NULL));
   REFUSED(ARG, "null", rill_threads_wrap(NULL, &wrapped));
   pool.size = 8;
   REFUSED(ABI, "rill_pool", rill_threads_wrap(&pool, &wrapped));

@@ -123,7 +123,7 @@ rill_status check_options(const char* function, const rill_plan* plan,
 
 rill_status open_session(const char* function, rill_plan* plan, const rill_session_opts* opts,
                          rill_session** session) {
-  if (!session) return refuse(RILL_E_ARG, "%s: no place for the session", function);
+  if (!session) return refuse(RILL_E_ARG, "%s: null pointer for the session", function);
   *session = nullptr;
   int64_t max_push = 0;
   const rill_status known = check_options(function, plan, opts, &max_push);
@@ -222,7 +222,7 @@ rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
 rill_status rill_session_need(const rill_plan* plan, const rill_session_opts* opts,
                               size_t* bytes) {
   constexpr char kName[] = "rill_session_need";
-  if (!bytes) return refuse(RILL_E_ARG, "%s: no place for the count of bytes", kName);
+  if (!bytes) return refuse(RILL_E_ARG, "%s: null pointer for the count of bytes", kName);
   int64_t max_push = 0;
   Room room;
   rill_status known = check_options(kName, plan, opts, &max_push);
@@ -238,7 +238,7 @@ rill_status rill_session_need(const rill_plan* plan, const rill_session_opts* op
 rill_status rill_session_place(rill_plan* plan, const rill_session_opts* opts, void* memory,
                                size_t size, rill_session** session) {
   constexpr char kName[] = "rill_session_place";
-  if (!session) return refuse(RILL_E_ARG, "%s: no place for the session", kName);
+  if (!session) return refuse(RILL_E_ARG, "%s: null pointer for the session", kName);
   *session = nullptr;
   int64_t max_push = 0;
   const rill_status known = check_options(kName, plan, opts, &max_push);
@@ -247,7 +247,7 @@ rill_status rill_session_place(rill_plan* plan, const rill_session_opts* opts, v
 }
 
 rill_status rill_session_clone(const rill_session* session, rill_session** copy) {
-  if (!copy) return refuse(RILL_E_ARG, "rill_session_clone: no place for the copy");
+  if (!copy) return refuse(RILL_E_ARG, "rill_session_clone: null pointer for the copy");
   *copy = nullptr;
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_clone: %s", kNotASession);
   const rill_status made = guarded("rill_session_clone", [&] {
@@ -354,7 +354,7 @@ rill_status rill_valid_frames(const rill_session* session, size_t output, int64_
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_valid_frames: %s", kNotASession);
   const auto& outputs = session->plan->plan->outputs;
   if (output >= outputs.size()) return refuse_output("rill_valid_frames", *session, output);
-  if (!first || !count) return refuse(RILL_E_ARG, "rill_valid_frames: no place for the result");
+  if (!first || !count) return refuse(RILL_E_ARG, "rill_valid_frames: null pointer for the result");
   if (outputs[output].stream.axis < 0) {
     return refuse(RILL_E_STATE, "rill_valid_frames: output \"%s\" does not stream",
                   outputs[output].name.c_str());

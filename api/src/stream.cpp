@@ -37,7 +37,7 @@ rill_status check_move(const char* function, Call call, rill_session* session, s
     return refuse(RILL_E_ARG, "%s: no %s %zu: there are %zu", function,
                   dir == RILL_INPUT ? "input" : "output", index, io.size());
   }
-  if (!moved) return refuse(RILL_E_ARG, "%s: no place for the count of frames", function);
+  if (!moved) return refuse(RILL_E_ARG, "%s: null pointer for the count of frames", function);
   const IoText& text = *io[index];
   // An input without frames in a step accepts none.
   const bool idle = dir == RILL_INPUT && session->plan->plan->inputs[index].stream.pulse <= 0;
@@ -98,7 +98,7 @@ rill_status rill_finish(rill_session* session) RILL_REAL_TIME {
 rill_status rill_state_size(const rill_session* session, size_t* size) RILL_REAL_TIME {
   const rill_status now = check_call("rill_state_size", Call::kState, session);
   if (now != RILL_OK) return now;
-  if (!size) return refuse(RILL_E_ARG, "rill_state_size: no place for the size");
+  if (!size) return refuse(RILL_E_ARG, "rill_state_size: null pointer for the size");
   rill::SavedState state(session->session, session->feed);
   *size = static_cast<size_t>(state.most_bytes());
   return RILL_OK;
@@ -108,7 +108,7 @@ rill_status rill_state_save(const rill_session* session, void* bytes, size_t siz
                             size_t* written) RILL_REAL_TIME {
   const rill_status now = check_call("rill_state_save", Call::kState, session);
   if (now != RILL_OK) return now;
-  if (!bytes || !written) return refuse(RILL_E_ARG, "rill_state_save: no place for the state");
+  if (!bytes || !written) return refuse(RILL_E_ARG, "rill_state_save: null pointer for the state");
   if (reinterpret_cast<uintptr_t>(bytes) % 8 != 0) {
     return refuse(RILL_E_ARG, "rill_state_save: the memory is not aligned to 8 bytes");
   }

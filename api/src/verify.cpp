@@ -302,7 +302,7 @@ rill_status rill_inspect(const rill_model* whole, const char* symbol, const char
 #ifdef RILL_WITHOUT_AUDIT
   (void)symbol, (void)opts, (void)report;
   return refuse(RILL_E_UNSUPPORTED,
-                "rill_inspect: this build does not look into models; RILL_AUDIT=ON makes one that "
+                "rill_inspect: this build does not inspect models; RILL_AUDIT=ON makes one that "
                 "does");
 #else
   if (!whole->stream_symbol.empty()) {

@@ -195,8 +195,8 @@ Status expect_agreement(const std::vector<SymbolScope::Assertion>& known,
         const auto rest = without_terms(a, b);
         if (!rest || *rest >= 0) continue;
         return fail(Code::kSymbol, "the model asserts ", known[i].text, " and ", added.text,
-                    ", which no size meets at once")
-            .hint("Leave one of the two out, or mend it");
+                    ", which exclude each other")
+            .hint("Remove or correct one of the two");
       }
     }
   }

@@ -90,7 +90,7 @@ class Workers {
     if (failed == 0) return {};
     return fail(Code::kNoMem, "the system has no thread left: ", threads_.size(), " of ", count,
                 " were started")
-        .hint("Ask for fewer threads");
+        .hint("Use fewer threads");
   }
 
   void run(Task task, void* argument, uint32_t parts) {

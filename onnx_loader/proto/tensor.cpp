@@ -18,7 +18,7 @@ Result<DType> type_of(const TensorProto& proto) {
   const auto type = onnx_type(proto.type);
   if (type) return *type;
   return fail(Code::kUnsupported, "tensor \"", proto.name, "\" holds ", onnx_type_name(proto.type),
-              ", a type that rill has not");
+              ", a type that rill does not have");
 }
 
 Status wrong_count(const TensorProto& proto, int64_t found, int64_t expected, const char* unit) {

@@ -96,7 +96,7 @@ Result<Facts> TreeEnsemble::infer(FactSpan in) const {
   RILL_CHECK(in[0].rank() == 2, "input ", in[0], ": expected [rows, features]");
   if (in[0].dtype != DType::kF32) return fail(Code::kDType, "input ", in[0], ": expected f32");
   const auto width = in[0].dim(1).to_int();
-  RILL_CHECK(!width || *width >= features, "input ", in[0], ": the trees look at ", features,
+  RILL_CHECK(!width || *width >= features, "input ", in[0], ": the trees read ", features,
              " features");
   return one_fact(Fact::of(DType::kF32, {in[0].dim(0), Dim(classes)}));
 }

@@ -47,7 +47,7 @@ NB_MODULE(_rill_of_main, module) {
         }
         return names;
       },
-      "Name every way to fail.");
+      "List the names of all failures.");
   module.def("version", &rill_version, "Return the version: \"0.1.0\".");
   module.def("build_info", &rill_build_info, "Return compiler, build type and operators.");
   module.def("cpu", &rill_cpu, "Return the SIMD tier of plans that are made now.");

@@ -278,7 +278,7 @@ nb::list Plan::run(const nb::sequence& values, nb::handle buffer) {
 }
 
 void define_plan(nb::module_& module) {
-  nb::class_<Plan>(module, "Plan", "A model made ready to run; shared by any threads.")
+  nb::class_<Plan>(module, "Plan", "A model prepared to run; any number of threads share it.")
       .def_static("open", &open_file, nb::arg("path"), nb::arg("limits"),
                   "Open a compiled model: the path as the system writes it, and limits by name.")
       .def_static("open_bytes", &open_bytes, nb::arg("data"), nb::arg("limits"),
@@ -299,7 +299,7 @@ void define_plan(nb::module_& module) {
            "Step over zeros, and list the nanoseconds of each node, run by run.")
       .def("run", &Plan::run, nb::arg("values"), nb::arg("out").none() = nb::none(),
            "Run once, from arrays to arrays, or to the buffers of `out`.")
-      .def("use", &Plan::use, nb::arg("threads"), "Have sessions share the work of their steps.");
+      .def("use", &Plan::use, nb::arg("threads"), "Let sessions share the steps among threads.");
   nb::class_<Threads>(module, "Threads", "Threads that share the work of steps.")
       .def(nb::init<uint32_t>(), nb::arg("count"));
 }

@@ -1,4 +1,4 @@
-"""Arrays of every kind: those of the right values are accepted unchanged, all others refused."""
+"""Arrays of every kind: arrays with exactly convertible values are accepted, all others are refused."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ class Broken:
 
 
 def apart(array):
-    """The same values, each element apart from the next."""
+    """Return the same values with a gap after each element."""
     room = np.empty(array.shape[:-1] + (3 * array.shape[-1],), array.dtype)
     room[..., ::3] = array
     return room[..., ::3]
@@ -144,7 +144,7 @@ def test_integers_of_python_are_checked_value_by_value():
 
 
 def test_frames_beyond_all_memory_are_refused(model):
-    # Elements that share one place: the array itself takes no memory.
+    # All elements share one address, so the array takes no memory.
     huge = np.broadcast_to(X[:, :1], (1, 1 << 45, 40))
     stream = model.pulse("S", 8)
     with pytest.raises(MemoryError):
@@ -199,7 +199,7 @@ def test_lists_whose_values_an_array_would_change_are_refused():
 
 
 def buffers_like(wanted):
-    """Buffers that take the output: (buffer, the same memory as an array)."""
+    """Return buffers for the output: (buffer, the same memory as an array)."""
     room = np.empty((*wanted.shape, 3), wanted.dtype)
     columns = np.empty(wanted.shape[::-1], wanted.dtype).T
     dense = np.empty(wanted.shape, wanted.dtype)
@@ -298,7 +298,7 @@ def test_a_tail_that_has_no_room_is_not_lost(model):
 
 
 class ChangedSign:
-    """What a tensor of PyTorch is whose signs are flipped when it is read."""
+    """A stand-in for a PyTorch tensor with a pending negation."""
 
     def __init__(self, array):
         self.array, self.flipped = array, True

@@ -1,4 +1,4 @@
-"""What models, latencies, profiles and checks tell, as text and as pages."""
+"""Models, latencies, profiles and checks display as text and as HTML."""
 
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -23,7 +23,7 @@ def stream(model):
 
 
 class Balanced(HTMLParser):
-    """Fails for tags that do not match, and for what reaches out of the page."""
+    """Fails for unbalanced tags, and for references to anything outside of the page."""
 
     def __init__(self):
         super().__init__()
@@ -171,7 +171,7 @@ def test_windows_give_the_model_of_each_window(tmp_path):
     frames = left + step + right
 
     def largest(begin):
-        """The largest of a window, whose frames beyond the sound are zeros."""
+        """Return the largest value of a window; frames beyond the sound are zeros."""
         return max(sound[i] if 0 <= i < len(sound) else 0 for i in range(begin, begin + frames))
 
     y, peak = model.window("S", left, step, right).run(sound)

@@ -224,7 +224,7 @@ def test_threads_share_a_model_and_its_plans(model):
 
 
 def test_a_stream_refuses_a_second_thread_and_stays_right(model):
-    """Two threads at one stream: each call goes through or is refused, and none crashes."""
+    """Two threads call one stream: each call succeeds or is refused, and none crashes."""
     stream = model.pulse("S", 8)
     long = np.concatenate([X] * 40, axis=1)
     refused, taken = [], []
@@ -265,7 +265,7 @@ def sum_stream(tmp_path):
     return rill.load(tmp_path).pulse("S", 4)
 
 
-# Frames that went in before, those of each input that fail, and the text of the failure.
+# Frames pushed before, the frames of each input in the failing push, and the text of the failure.
 FAIL_MIDWAY = {
     "one is far ahead": (3, (40, 2), rill.StateError, '"a" has 35 frames too many'),
     "the other is far ahead": (2, (1, 30), rill.StateError, '"b" has 28 frames too many'),

@@ -42,7 +42,7 @@ TEST(AlteredPlanFiles, AreToldWhatIsWrong) {
   EXPECT_EQ(message(good), "");
   Bytes bytes = good;
   bytes[0] = std::byte{'R'};
-  EXPECT_NE(message(bytes).find("does not begin like one"), std::string::npos) << message(bytes);
+  EXPECT_NE(message(bytes).find("its first bytes are wrong"), std::string::npos) << message(bytes);
   bytes = good;
   put(&bytes, 8, 10);
   EXPECT_NE(message(bytes).find("version 10: this library reads 9"), std::string::npos);

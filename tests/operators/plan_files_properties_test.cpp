@@ -192,7 +192,7 @@ TEST(PlanProperties, HostileRecordsAreRefused) {
       {bytes_of({0xFF, 0xFF, 0xFF, 0xFF, 0x0F}), "fewer bytes than its counts"},
       {bytes_of({1, 0, kBlob + 2, 0, 0}), "type of a property"},
       {bytes_of({1, 0, kBlob, 0, 1, 0}), "no values"},
-      {bytes_of({1, 5, 'a', 'b'}), "in the middle"},
+      {bytes_of({1, 5, 'a', 'b'}), "truncated"},
       {bytes_of({1, 0, kText, 0, 9, 0}), "fewer bytes than its counts"},
       {bytes_of({2, 1, 'a', kText, 0, 0, 1, 'a', kText, 0, 0}), "sorted by key"},
       {bytes_of({2, 1, 'b', kText, 0, 0, 1, 'a', kText, 0, 0}), "sorted by key"},
