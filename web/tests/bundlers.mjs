@@ -224,12 +224,12 @@ const browser = await puppeteer.launch({
 });
 let failures = 0;
 try {
-  for (const [name, way] of Object.entries(ways)) {
+  for (const [name, setup] of Object.entries(setups)) {
     if (names.length > 0 && !names.includes(name)) continue;
     let place;
     let page;
     try {
-      place = await way.start();
+      place = await setup.start();
       page = await browser.newPage();
       const logged = [];
       page.on("pageerror", (error) => logged.push(error.message));
@@ -238,8 +238,8 @@ try {
         .catch((error) => { throw new Error(`${error.message} ${logged}`); });
       const found = JSON.parse(await page.evaluate(() => document.body.dataset.result));
       await page.screenshot({ path: join(pictures, `${name.replaceAll(" ", "_")}.png`) });
-      console.log(`${name}: ${check(found, way)}`);
-      if (!way.fails) assert.deepEqual(logged, []);
+      console.log(`${name}: ${check(found, setup)}`);
+      if (!setup.fails) assert.deepEqual(logged, []);
     } catch (error) {
       failures += 1;
       console.error(`${name}: FAILED: ${error.stderr ?? error.message}`);
