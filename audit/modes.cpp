@@ -294,7 +294,7 @@ Status Modes::compare(int64_t length, bool in_all_modes, Draw* draw, Report* rep
   for (int64_t i = 0; i < kinds && !report->finding && !until_.passed(); ++i) {
     if (!in_all_modes && i != chosen) continue;
     const auto& [event, name] = events[i];
-    // Pushed and stepped streams are compared apart.
+    // Compare pushed and stepped streams separately.
     judge(other, name, pushed(other, event, draw, report), report);
   }
   if ((in_all_modes || chosen == kinds) && !report->finding && !until_.passed()) {
