@@ -5,6 +5,7 @@
 
 #include "cli/say_impl.h"
 #include "cli/small_weights.h"
+#include "core/base/text.h"
 #include "plan_file/weights.h"
 
 namespace rill::cli {
@@ -74,7 +75,9 @@ std::string weights_line(const SmallWeights& weights) {
     out += escaped_format("; {}: largest difference {:.3g}, mean {:.3g}", each.name, each.largest,
                           each.mean());
   }
-  if (weights.runs > 0) out += escaped_format(", over {} inputs", weights.runs);
+  if (weights.runs > 0) {
+    out += str_cat(", over ", counted(weights.runs, "set of inputs", "sets of inputs"));
+  }
   return out;
 }
 

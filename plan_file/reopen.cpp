@@ -83,7 +83,7 @@ Status expect_reopens(const MappedFile& file, std::span<const std::byte> mapped,
   if (status.ok() || too_large) return status;
   status.error().code = Code::kInternal;
   return std::move(status).hint(
-      "Nothing was written: this is a bug of rill, and worth a report with the model");
+      "Nothing was written: this is a bug of rill; please report it with the model");
 }
 
 }  // namespace

@@ -94,8 +94,8 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
               ", does not grow by the same number of frames with every pulse of ", pulse);
   if (*unit) return misfit_of_symbol(cause, **unit);
   return refusal(cause,
-                 "No pulse has such a multiple: write a length that grows with that of the stream, or "
-                 "add these frames in the app");
+                 "No pulse has such a multiple: write a length that grows with that of the stream, "
+                 "or add these frames in the app");
 }
 
 /// Return the smallest pulse, in the stream symbol, that gives this wire a multiple of `unit`

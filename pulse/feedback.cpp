@@ -116,7 +116,7 @@ Status expect_steps(const Graph& graph) {
   }
   if (steps) return {};
   return fail(Code::kPulse, "the model is pulsed already, so it has steps")
-      .hint("Tie outputs to inputs before the model is pulsed");
+      .hint("Feed outputs back to inputs before the model is pulsed");
 }
 
 /// Return the operators that give the output of a step the shape of an input.
@@ -376,7 +376,7 @@ int followed_axis(const Graph& graph, const std::vector<NamedAxis>& inputs,
 
 Status frames_unknown(std::string_view what, std::string_view name, const Fact& fact) {
   return fail(Code::kShape, what, " \"", name, "\" is ", fact,
-              ": the axis of its frames does not follow from those that are named")
+              ": its axis of frames cannot be inferred from the named ones")
       .hint("Name that axis too; feed states back before the axes of frames are named");
 }
 

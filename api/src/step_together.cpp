@@ -35,8 +35,8 @@ rill_status check_partial(const char* function, const rill_session& session, int
 rill_status check_flush(const char* function, const rill_session& session) {
   if (session.session->steps_left() >= 0) return RILL_OK;
   return refuse(RILL_E_UNSUPPORTED,
-                "%s: the file does not say how long the outputs of "
-                "its pulsed model are: load the model it was made of",
+                "%s: the file does not contain the lengths of the outputs of "
+                "its pulsed model: load the original model",
                 function);
 }
 

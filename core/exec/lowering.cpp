@@ -439,7 +439,7 @@ WeightLayer& PlanBuilder::weight_layer(const Node& node) {
   WeightLayer& layer = layers.emplace_back();
   layer.node = name;
   layer.op = node.op->name();
-  if (options_.weights->kept.contains(name)) layer.kept = "asked to be";
+  if (options_.weights->kept.contains(name)) layer.kept = "as requested";
   return layer;
 }
 

@@ -368,9 +368,9 @@ class ExtentsCheck {
 
   Status verdict() const {
     if (wrong_.ok() || written_.empty()) return {};
-    return Status(wrong_).hint(str_cat("Give more of ", symbol_,
-                                       ": a window is longer than its input, and \"",
-                                       written_, "\" is written for lengths at which none is"));
+    return Status(wrong_).hint(str_cat("Use a larger ", symbol_,
+                                       ": a window is longer than its input, and node \"", written_,
+                                       "\" assumes that every window fits"));
   }
 
  private:
@@ -407,7 +407,8 @@ Status check_lengths(const SymbolScope& scope, std::string_view symbol, const Di
     if (!value || *value >= 0) continue;
     return fail(Code::kShape, "The model reads the length ", dim, " of a wire, which is ", *value,
                 " with ", symbol, "=", by)
-        .hint(str_cat("Give more of ", symbol, ": a slice or a window is longer than its "
+        .hint(str_cat("Use a larger ", symbol,
+                      ": a slice or a window is longer than its "
                       "input"));
   }
   return {};

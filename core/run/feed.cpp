@@ -416,8 +416,8 @@ Refusal PlacedFeed::finish() {
   if (session_->steps_left() < 0) {
     session_->announce_end(-1);
     return refusal(Code::kUnsupported, "", "%s",
-                   "the file does not say how long the outputs of its pulsed model are: load the "
-                   "model it was made of");
+                   "the file does not contain the lengths of the outputs of its pulsed model: load "
+                   "the original model");
   }
   if (session_->steps_left() > kMostTailSteps) {
     const auto steps = as_long(session_->steps_left());

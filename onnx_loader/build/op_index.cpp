@@ -41,7 +41,7 @@ Result<OnnxCallee> OpIndex::find(std::string_view domain, std::string_view name,
     }
     Status status = fail(Code::kUnsupported, "rill has no operator of this name");
     if (names.empty()) {
-      return std::move(status).hint(str_cat("rill has no operators of the domain \"", domain, "\""));
+      return std::move(status).hint(str_cat("rill has no operators of domain \"", domain, "\""));
     }
     return std::move(status).hint(did_you_mean(name, names));
   }

@@ -432,13 +432,12 @@ std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most
                      "infinity; or limit attention to a window of frames" + assertion};
   }
   if (!band.fading.empty()) {
-    return Unlimited{
-        str_cat("attention: keys that ", follows ? "follow" : "went before",
-                " may keep a weight however far away they are, by ", band.fading,
-                ": small is not 0"),
-        str_cat("Cut the weights off at a distance, as in torch.where(",
-                follows ? "d.abs() <= 200" : "(d >= 0) & (d <= 200)",
-                ", w, 0) for d of queries less keys", assertion)};
+    return Unlimited{str_cat("attention: keys that ", follows ? "follow" : "went before",
+                             " may keep a weight at any distance, by ", band.fading,
+                             ": a small weight is not 0"),
+                     str_cat("Cut the weights off at a distance, as in torch.where(",
+                             follows ? "d.abs() <= 200" : "(d >= 0) & (d <= 200)",
+                             ", w, 0) for d of queries less keys", assertion)};
   }
   if (follows) {
     return Unlimited{"every frame of one input meets every frame of another: queries see all keys "

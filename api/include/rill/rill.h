@@ -196,8 +196,7 @@ RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, ril
 RILL_API rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opts* opts,
                                       rill_model** model);
 /** Write the model in the format of the suffix: .tgz or .tar.gz, .tar, .zip, else a folder. Atomic.
- *  Errors: RILL_E_IO; RILL_E_ARG if the folder exists; RILL_E_INTERNAL if the file reads back
- *  differently. */
+ *  Errors: RILL_E_IO; RILL_E_ARG if the folder exists; RILL_E_INTERNAL if it reads back changed. */
 RILL_API rill_status rill_save(const rill_model* model, const char* path);
 /** Copy the model; the copies share weights. */
 RILL_API rill_status rill_model_clone(const rill_model* model, rill_model** copy);
@@ -344,8 +343,7 @@ typedef struct rill_plan_opts {
   int64_t max_session_bytes; /**< refuse a plan whose sessions need more; 0: no limit */
 } rill_plan_opts;
 
-/** Make a plan: choose kernels and pack weights. The model may be freed afterwards. `opts` may be
- *  null.
+/** Make a plan: choose kernels and pack weights. The model may be freed then. `opts` may be null.
  *  Errors: RILL_E_SYMBOL with the unbound symbols; RILL_E_UNSUPPORTED, _SHAPE, _NOMEM. */
 RILL_API rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts,
                                   rill_plan** plan);
