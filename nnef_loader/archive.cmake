@@ -1,5 +1,5 @@
-# Archives by zlib, by libarchive, or tar files alone: RILL_ARCHIVE chooses, and the tests look at all
-# that can be built here.
+# RILL_ARCHIVE chooses how archives are read: by zlib, by libarchive, or tar files only. The tests
+# cover all variants that can be built here.
 
 set(RILL_ARCHIVES zlib libarchive none)
 set_property(CACHE RILL_ARCHIVE PROPERTY STRINGS ${RILL_ARCHIVES})

@@ -148,7 +148,7 @@ def library(build):
 
 
 def one_model_of_wasm():
-    """Make a module with the steps of kws_gru alone; give its bytes."""
+    """Make a module with the steps of kws_gru alone; return its bytes."""
     host = ROOT / "build/release/bin/rill"
     if not host.exists():
         return ""
@@ -165,7 +165,7 @@ def one_model_of_wasm():
 
 
 def one_model(build, prefix):
-    """Link a program that streams kws_gru by librill_run and has no other steps; give its bytes."""
+    """Link a program that streams kws_gru by librill_run and has no other steps; return its bytes."""
     if build.name == "wasm":
         return one_model_of_wasm()
     library = next(iter(build.glob("api/librill_run.a")), None)

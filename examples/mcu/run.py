@@ -117,7 +117,7 @@ def section_bytes(elf):
 
 
 def stream(rill, model, board, objects, work):
-    """Compile, build, run and compare one model; gives a row of the table of docs/compiled.md."""
+    """Compile, build, run and compare one model; return a row of the table of docs/compiled.md."""
     work.mkdir(parents=True, exist_ok=True)
     plan = work / "model.rill"
     archive = HERE.parent.parent / "tests" / "models" / model / "model.nnef.tgz"

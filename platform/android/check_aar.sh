@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Make an archive of this machine's own libraries, unpack it, and build against its content.
 #   platform/android/check_aar.sh BUILD
-# BUILD has librill and librill_jni; Linux on x86-64 stands for Android's x86_64. What is refused is tried
-# too: a library of another machine, one for small pages, and no library at all.
+# BUILD has librill and librill_jni; Linux on x86-64 replaces Android's x86_64. The script also checks
+# that invalid libraries are refused: one of another machine, one for small pages, and none at all.
 set -euo pipefail
 build=$(realpath "${1:?expected a build folder}")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

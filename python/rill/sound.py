@@ -41,8 +41,8 @@ def _reference(sound: Any, channels: int, block: "Array") -> Optional["Array"]:
 
 
 class Effect:
-    """Sound through the model of a stream: each call gives as many frames as it takes, delayed by ``latency`` frames of
-    the device, with silence at first.
+    """Sound through the model of a stream: each call takes some frames and outputs the same number, delayed by
+    ``latency`` frames of the device, with silence at first.
 
         stream = rill.load("denoiser.nnef.tgz", symbols={"B": 1}).pulse("S", 160)
         effect = rill.Effect(stream, 48000, channels=2)
