@@ -9,7 +9,7 @@ endif()
 find_package(ZLIB QUIET)
 find_package(LibArchive QUIET)
 
-# Files as this system has them.
+# This system's files.
 if(WIN32)
   rill_library(rill_system SMALL SOURCES system/files_windows.cpp system/head.cpp)
 else()

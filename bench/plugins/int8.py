@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Time steps of one frame of recurrent models compiled with f32 and with `--int8`, in turns, on one core.
+"""Time steps of one frame of recurrent models compiled with f32 and with `--int8`, alternating, on one core.
 
 usage: int8.py --rill BUILD/bin/rill [--rounds N] [--core N] [--page FILE] [MODEL.onnx ...]
 

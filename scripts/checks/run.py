@@ -150,8 +150,8 @@ def main():
     record = Record()
     base = given.base or base_commit(record)
     change = change_since(base)
-    turn = int(git("rev-list", "--count", "HEAD") or 0)
-    choices = planning.plan(change, record.runs, turn, given.budget)
+    start = int(git("rev-list", "--count", "HEAD") or 0)
+    choices = planning.plan(change, record.runs, start, given.budget)
     if given.only:
         choices = [dataclasses.replace(choice, run=True, reason="asked for")
                    for choice in choices if choice.suite.name in given.only]
