@@ -23,7 +23,7 @@ struct StreamingOutput {
   std::optional<Dim> length;
 };
 
-/// A wire of the graph before it was pulsed that streams.
+/// A streaming wire of the graph before it was pulsed.
 struct StreamingWire {
   std::string name;   ///< of its node; `name:slot` where it is not the first output
   int64_t delay = 0;  ///< frames of this wire by which it lags

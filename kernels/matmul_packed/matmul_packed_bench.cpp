@@ -1,5 +1,5 @@
-// Matmuls with weights of 32, 16, 8 and 4 bits and int8 GEMM, alternating: GB/s of weights read, next
-// to the rate at which this program reads memory on one core.
+// Matmuls with weights of 32, 16, 8 and 4 bits and int8 GEMM, alternating: GB/s of weights read,
+// next to the rate at which this program reads memory on one core.
 
 #include <benchmark/benchmark.h>
 

@@ -10,7 +10,7 @@
 namespace rill::ops {
 namespace {
 
-/// The sides of a comparison are a handful of nodes away from their limits.
+/// The most nodes between a comparison and the limit of one of its sides.
 constexpr int kMostSteps = 8;
 
 bool is_size(DType dtype) { return dtype == DType::kDim || is_number(dtype); }

@@ -16,7 +16,7 @@ void tell(void*, rill_log_level level, const char* message) {
       [](void* argument) {
         const auto* const each = static_cast<const Message*>(argument);
         try {
-          nb::module_::import_("rill._log").attr("tell")(static_cast<int>(each->level), each->text);
+          nb::module_::import_("rill._log").attr("log")(static_cast<int>(each->level), each->text);
         } catch (nb::python_error& error) {
           error.discard_as_unraisable("a message of rill");
         }

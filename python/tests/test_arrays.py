@@ -47,7 +47,7 @@ class Broken:
         raise RuntimeError("no array today")
 
 
-def apart(array):
+def with_gaps(array):
     """Return the same values with a gap after each element."""
     room = np.empty(array.shape[:-1] + (3 * array.shape[-1],), array.dtype)
     room[..., ::3] = array
@@ -71,7 +71,7 @@ def in_records(array):
 SAME = {
     "swapped bytes": lambda x: x.astype(x.dtype.newbyteorder()),
     "columns first": np.asfortranarray,
-    "elements apart": apart,
+    "elements with gaps": with_gaps,
     "reversed": lambda x: np.ascontiguousarray(x[:, ::-1, ::-1])[:, ::-1, ::-1],
     "unaligned": unaligned,
     "in records": in_records,
@@ -161,7 +161,7 @@ def test_no_frames_are_fine(model, wanted):
     assert stream.run(X).tobytes() == wanted.tobytes()
 
 
-def test_parts_of_a_failure_are_told(model):
+def test_a_failure_has_its_parts(model):
     with pytest.raises(rill.DTypeError, match="float64") as caught:
         model(X.astype(np.float64))
     error = caught.value
@@ -203,7 +203,7 @@ def buffers_like(wanted):
     room = np.empty((*wanted.shape, 3), wanted.dtype)
     columns = np.empty(wanted.shape[::-1], wanted.dtype).T
     dense = np.empty(wanted.shape, wanted.dtype)
-    return {"dense": (dense, dense), "elements apart": (room[..., 1], room[..., 1]),
+    return {"dense": (dense, dense), "elements with gaps": (room[..., 1], room[..., 1]),
             "columns first": (columns, columns), "reversed": (dense[:, ::-1], dense[:, ::-1]),
             "dlpack": (OnlyDlpackWithSlices(dense), dense)}
 
@@ -217,7 +217,7 @@ class OnlyDlpackWithSlices(OnlyDlpack):
         return OnlyDlpackWithSlices(self.array[place])
 
 
-@pytest.mark.parametrize("kind", ["dense", "elements apart", "columns first", "reversed", "dlpack"])
+@pytest.mark.parametrize("kind", ["dense", "elements with gaps", "columns first", "reversed", "dlpack"])
 def test_outputs_lie_in_the_buffers_of_the_caller(model, wanted, kind):
     if kind == "dlpack" and not np.from_dlpack(np.zeros(1)).flags.writeable:
         pytest.skip("this NumPy writes to no memory that comes by DLPack")
@@ -325,7 +325,7 @@ def tensors(torch):
     x = torch.from_numpy(X.copy())
     return {
         "rows": x, "columns first": x.transpose(1, 2).contiguous().transpose(1, 2),
-        "elements apart": torch.stack([x, -x], 3)[..., 0], "signs to flip":
+        "elements with gaps": torch.stack([x, -x], 3)[..., 0], "signs to flip":
             torch.complex(x, -x).conj().imag, "a parameter":
             torch.nn.Parameter(x, requires_grad=False), "repeated": x[:, :, :1].expand(-1, -1, 40),
     }

@@ -126,8 +126,8 @@ def test_messages_of_the_library_go_to_the_logger_rill(caplog, tmp_path):
     assert "property" in record.getMessage()
     caplog.clear()
     with caplog.at_level(logging.INFO, "rill"):
-        _log.tell(1, "50% of it")
-        _log.tell(2, "so far")
+        _log.log(1, "50% of it")
+        _log.log(2, "so far")
     assert [(each.name, each.levelname, each.getMessage()) for each in caplog.records] == [
         ("rill", "WARNING", "50% of it"), ("rill", "INFO", "so far")]
 

@@ -65,7 +65,7 @@ def test_streams_outlive_the_bytes_that_they_came_from(model, tmp_path):
     assert other.run(frames(model)).tobytes() == wanted.tobytes()
 
 
-def test_weights_of_fewer_bits_are_told(model, tmp_path):
+def test_reduced_weights_are_reported(model, tmp_path):
     whole = model.compile(tmp_path / "f32.rill", pulse=8, audit_seconds=0)
     small = model.compile(tmp_path / "q8.rill", pulse=8, weights="q8", audit_seconds=0)
     assert small.bytes < whole.bytes
@@ -81,7 +81,7 @@ def test_weights_of_fewer_bits_are_told(model, tmp_path):
     assert 0 < np.abs(exact - near).max() < 0.2
 
 
-def test_what_is_wrong_is_told(model, tmp_path):
+def test_refusals_have_a_reason(model, tmp_path):
     path = tmp_path / "kws.rill"
     with pytest.raises(rill.SymbolError, match="S"):
         model.compile(path)
@@ -124,7 +124,7 @@ SCALES = """"x": zero_point_linear_quantize(zero_point = 5, scale = 0.25, bits =
 """
 
 
-def test_quantised_inputs_tell_their_scale(tmp_path):
+def test_quantised_inputs_have_their_scale(tmp_path):
     (tmp_path / "graph.nnef").write_text(QUANTISED)
     (tmp_path / "graph.quant").write_text(SCALES)
     rill.load(tmp_path).compile(tmp_path / "sum.rill")

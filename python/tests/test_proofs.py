@@ -58,7 +58,7 @@ class Chain(nn.Module):
 
 
 @pytest.mark.parametrize("seed", range(len(STEPS) + 8))
-def test_what_is_ok_is_right_elsewhere(seed):
+def test_accepted_exports_are_right_at_other_sizes(seed):
     torch.manual_seed(seed)
     draw = random.Random(seed)
     names = [list(STEPS)[seed]] if seed < len(STEPS) else draw.sample(list(STEPS), 3)

@@ -89,7 +89,7 @@ def test_names_do_not_reach_a_terminal_or_a_page_as_they_are(tmp_path):
         assert "<!--" not in text or "<html" not in text and "<div" not in text
 
 
-def test_what_a_model_tells(model):
+def test_a_model_describes_itself(model):
     by_name = {io.name: io for io in model.inputs + model.outputs}
     assert by_name["mel"].shape == ("B", "S", 40) and by_name["mel"].dtype == "f32"
     assert by_name["keywords"].shape[2] == 12
@@ -124,7 +124,7 @@ def test_profiles_name_every_operator_that_takes_time(model, stream):
     assert whole.total_us > profile.total_us
 
 
-def test_checks_find_what_is_wrong(model):
+def test_checks_find_errors(model):
     arrays = arrays_of(IO)
     heard = []
     report = model.check(IO, pulses=[2, 8], progress=heard.append)

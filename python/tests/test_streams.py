@@ -66,7 +66,7 @@ def test_calls_of_a_closed_stream_are_refused(model):
     assert "closed" in repr(stream) and stream.closed
 
 
-def test_what_is_no_state_is_refused_and_changes_nothing(model):
+def test_bytes_that_are_no_state_are_refused_and_change_nothing(model):
     stream = model.pulse("S", 8)
     begun = stream.push(X[:, :40])
     state = stream.state
@@ -357,7 +357,7 @@ def resident_bytes():
 
 
 def test_memory_is_flat(model):
-    def round_of_everything():
+    def use_everything():
         stream = model.pulse("S", 8)
         for _ in range(20):
             stream.push(X)
@@ -372,11 +372,11 @@ def test_memory_is_flat(model):
         rill.load(path_of("kws_gru"), symbols={"B": 1}).pulse("S", 4).push(X)
 
     for _ in range(30):
-        round_of_everything()
+        use_everything()
     gc.collect()
     before = resident_bytes()
     for _ in range(150):
-        round_of_everything()
+        use_everything()
     gc.collect()
     assert resident_bytes() - before < 4 << 20
 

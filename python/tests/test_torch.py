@@ -47,7 +47,7 @@ def test_modules_stream_with_the_frames_of_pytorch(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_stream_is_told_with_the_line(name, tmp_path):
+def test_refused_streams_are_reported_with_the_line(name, tmp_path):
     module, example, dynamic, submodule, line = REFUSED[name]
     path = tmp_path / "model.nnef.tgz"
     report = exports.export(module, example, dynamic, "S", path)
@@ -96,7 +96,7 @@ FAILS = {
 
 
 @pytest.mark.parametrize("how", FAILS)
-def test_what_cannot_be_exported_is_told_with_the_submodule(how):
+def test_refused_exports_are_reported_with_the_submodule(how):
     make, submodule, line = FAILS[how]
     with pytest.raises(exports.ExportError) as caught:
         exports.export(make(), FRAMES, modules.BATCH_TIME)
@@ -347,7 +347,7 @@ def test_warnings_of_the_module_are_passed_on_once():
 def test_other_threads_are_heard_while_an_exporter_is_muted(caplog, capsys):
     from rill.torch import quiet
 
-    def talk(who):
+    def report_as(who):
         print(f"{who} prints")
         warnings.warn(f"{who} warns", UserWarning, stacklevel=1)
         logging.getLogger("torch.export").warning("%s logs", who)
@@ -356,9 +356,9 @@ def test_other_threads_are_heard_while_an_exporter_is_muted(caplog, capsys):
     level, filters = logger.level, list(logger.filters)
     with pytest.warns(UserWarning) as heard, caplog.at_level(logging.WARNING):
         with quiet.warnings_recorded() as caught, quiet.nothing_printed(), quiet.exporters_muted():
-            talk("the exporter")
+            report_as("the exporter")
             logging.getLogger("another").warning("another logs")
-            other = threading.Thread(target=talk, args=("a thread",))
+            other = threading.Thread(target=report_as, args=("a thread",))
             other.start()
             other.join()
             logger.setLevel(logging.CRITICAL)
@@ -494,7 +494,7 @@ def nothing(): return None
 """
 
 
-def test_the_program_tells_by_its_exit_status(tmp_path, monkeypatch, capsys):
+def test_the_program_reports_by_its_exit_status(tmp_path, monkeypatch, capsys):
     from rill.torch.__main__ import main
 
     (tmp_path / "factories.py").write_text(FACTORIES)

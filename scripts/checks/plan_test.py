@@ -46,7 +46,7 @@ class Plan(unittest.TestCase):
     def test_an_unknown_change_is_one_of_code(self):
         self.assertIn("release", chosen(None))
 
-    def test_what_did_not_pass_counts_as_not_run(self):
+    def test_failed_suites_count_as_not_run(self):
         record = [{"suites": {"tsan": {"status": "out of time", "seconds": 60}}}] * 3
         self.assertIsNone(planning.runs_since(record, "tsan"))
 

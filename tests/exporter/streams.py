@@ -71,7 +71,7 @@ class Campaign:
         seeds = self.reasons.setdefault((kind, reason), [])
         seeds.append(seed)
 
-    def tell(self, seed, what):
+    def report_finding(self, seed, what):
         self.count["findings"] += 1
         print(f"seed {seed}: {what}", flush=True)
 
@@ -147,12 +147,12 @@ class Campaign:
     def differs(self, seed, where, expected, got):
         for i, (a, b) in enumerate(zip(expected, got)):
             if a.shape != b.shape:
-                self.tell(seed, f"{where}: output {i} is {b.shape}, PyTorch's {a.shape}")
+                self.report_finding(seed, f"{where}: output {i} is {b.shape}, PyTorch's {a.shape}")
                 return True
             bad = ~(np.abs(a - b) <= 1e-3 + 1e-3 * np.abs(a)) & ~(np.isnan(a) & np.isnan(b))
             if bad.any():
                 at = tuple(int(k) for k in np.argwhere(bad)[0])
-                self.tell(seed, f"{where}: output {i} at {at} of {a.shape}: {b[at]:.6g}, PyTorch's "
+                self.report_finding(seed, f"{where}: output {i} at {at} of {a.shape}: {b[at]:.6g}, PyTorch's "
                           f"{a[at]:.6g}, {int(bad.sum())} in all")
                 return True
         return False

@@ -159,7 +159,7 @@ class Rotary(nn.Module):
         self.project, self.out = nn.Linear(size, 3 * size), nn.Linear(size, size)
         self.register_buffer("speed", 10000 ** (-torch.arange(self.half) / self.half))
 
-    def turned(self, x, at):
+    def rotated(self, x, at):
         a, b = x[..., :self.half], x[..., self.half:]
         angle = at[:, None] * self.speed
         return torch.cat([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], -1)
@@ -168,7 +168,7 @@ class Rotary(nn.Module):
         b, t, c = x.shape
         at = torch.arange(t, dtype=torch.float32)
         q, k, v = (w.reshape(b, t, self.heads, -1).transpose(1, 2) for w in self.project(x).chunk(3, -1))
-        y = F.scaled_dot_product_attention(self.turned(q, at), self.turned(k, at), v, is_causal=True)
+        y = F.scaled_dot_product_attention(self.rotated(q, at), self.rotated(k, at), v, is_causal=True)
         return self.out(y.transpose(1, 2).reshape(b, t, c))
 
 

@@ -77,7 +77,7 @@ def node(op, inputs, outputs=("y0",), **attributes):
     return onnx.helper.make_node(op, inputs, outputs, **attributes)
 
 
-def spoiled(length, at, dtype, columns=0):
+def with_a_nan(length, at, dtype, columns=0):
     """Return numbers of both signs with one NaN, in the middle column if there are several."""
     shape = (length, columns) if columns else (length,)
     x = (np.arange(np.prod(shape)) * 7 % 11 - 5).astype(dtype).reshape(shape) / 4
@@ -111,7 +111,7 @@ def graphs():
         yield from layers(length, random)
         for dtype in ("f4", "f8", "f2"):
             for at in sorted({0, length // 2, length - 1}):
-                x, plain = spoiled(length, at, dtype), np.full(length, 0.25, dtype)
+                x, plain = with_a_nan(length, at, dtype), np.full(length, 0.25, dtype)
                 where = f"of {dtype}, NaN at {at} of {length}"
                 for op, attributes in ELEMENTWISE:
                     if attributes is not None:
@@ -127,7 +127,7 @@ def graphs():
                     yield Graph(f"{op}, of three {where}", [node(op, ["x0", "x1", "x0"])], [plain, x])
                     yield Graph(f"{op}, scalar {where}", [node(op, ["x0", "c0"])], [x], constants=[low])
                     yield Graph(f"{op}, scalar first {where}", [node(op, ["c0", "x0"])], [x], constants=[low])
-                table = spoiled(length, at, dtype, 3)
+                table = with_a_nan(length, at, dtype, 3)
                 for op in REDUCED:
                     for axis in (0, 1):
                         axes = np.array([axis])
@@ -143,7 +143,7 @@ def graphs():
                                 2, [np.array([min(length, 3)])])
                 for op in ("Softmax", "LogSoftmax", "Hardmax"):
                     yield Graph(f"{op} {where}", [node(op, ["x0"], axis=0)], [table])
-                image = spoiled(length, at, dtype, 3).T.reshape(1, 3, length)
+                image = with_a_nan(length, at, dtype, 3).T.reshape(1, 3, length)
                 if length >= 3:
                     windows = np.lib.stride_tricks.sliding_window_view(image, 3, -1)
                     yield Graph(f"MaxPool {where}", [node("MaxPool", ["x0"], kernel_shape=[3])], [image],

@@ -416,7 +416,7 @@ def joined(g, x):
                   frames=lambda s: n(s) + count + 0 * part_frames(s), bound=max(x.bound, 4))
 
 
-def against_kept(g, x):
+def compared_to_kept(g, x):
     part, count = kept(g, x)
     loops = g.most <= 1000 and x.exact and not x.features
     how = g.draw(["sum", "max", *(["loop"] if loops else [])])
@@ -962,7 +962,7 @@ def steady(g, x):
     repeats = g.ones(x, ["1", "1", g.frames_text(x)])
     y = g.wire(x, f"tile({one}, repeats = [{repeats}])",
                lambda env: np.repeat(env[one], env[x.name].shape[2], 2), bound=4, exact=True)
-    return met(g, x, worked(g, y))
+    return added_if_equal(g, x, processed(g, y))
 
 
 def counted(g, x):
@@ -974,16 +974,16 @@ def counted(g, x):
     y = g.wire(x, f"tract_core_cast({up}, to = 'f32')", lambda env: env[up] * 1.0, channels=1,
                bound=1 << 20, exact=True)
     y.features = 1 if x.features else 0
-    return met(g, x, worked(g, g.wrapped(y)))
+    return added_if_equal(g, x, processed(g, g.wrapped(y)))
 
 
-def worked(g, y):
+def processed(g, y):
     for _ in range(g.draw([0, 1, 1, 2])):
         y = g.bounded(g.draw([conv, trim, padded, running, strided, shifted, pool])(g, y))
     return y
 
 
-def met(g, x, y):
+def added_if_equal(g, x, y):
     """Add y to x if their lengths are equal; else output both."""
     if y.channels in (1, x.channels) and same_length(x, y):
         return added(g, x, y)
@@ -1085,7 +1085,7 @@ def every_other(g, x):
 
 
 LINKS = [(14, trim), (9, padded), (14, conv), (7, deconv), (7, pool), (5, strided), (6, joined),
-         (5, against_kept), (5, running), (5, recurrent), (6, resized), (5, regrouped),
+         (5, compared_to_kept), (5, running), (5, recurrent), (6, resized), (5, regrouped),
          (6, by_position), (2, table), (6, branches), (5, shifted), (4, pointwise),
          (4, static_side), (3, second_stream), (6, known_at_the_end), (3, gathered), (2, stft),
          (2, attention), (1, length_as_data), (2, normed),

@@ -65,7 +65,7 @@ def later_by_gather(g, x):
                 frames=lambda s: max(0, n(s) - by))
 
 
-def turned_to(g, x):
+def joined_pieces(g, x):
     """Concatenate two pieces that are processed separately."""
     a = g.size(1)
     n = x.frames
@@ -215,7 +215,7 @@ def uneven_stream(g, x):
     if less != 0 and same(x, y, less) and abs(less) < 10**6:
         cut = g.draw([(0, abs(less)), (abs(less), 0)])
         x, y = (x, G.sliced(g, y, *cut)) if less > 0 else (G.sliced(g, x, *cut), y)
-    return G.met(g, x, y)
+    return G.added_if_equal(g, x, y)
 
 
 def same(x, y, less):
@@ -290,7 +290,7 @@ def selected(g, x):
                   bound=max(x.bound, y.bound), exact=x.exact and y.exact, frames=y.frames)
 
 
-def rates_met(g, x):
+def resampled_sum(g, x):
     """Upsample, convolve, downsample and add."""
     k = g.draw([2, 3])
     y = G.resized_nearest(g, x, k)
@@ -299,7 +299,7 @@ def rates_met(g, x):
     m = int(g.dice.integers(0, k))
     y = g.of(y, f"tract_core_downsample({y.name}, axis = 2, stride = {k}, modulo = {m})",
              lambda v: v[:, :, m::k], frames=lambda s: max(0, (n(s) - m + k - 1) // k))
-    return G.met(g, x, y)
+    return G.added_if_equal(g, x, y)
 
 
 def chain(g, x):
@@ -410,7 +410,7 @@ def near_the_end(g, x):
     return x
 
 
-LINKS = [(4, rational), (2, every_by_gather), (2, later_by_gather), (4, turned_to), (3, rounded),
+LINKS = [(4, rational), (2, every_by_gather), (2, later_by_gather), (4, joined_pieces), (3, rounded),
          (4, moving_sum), (4, prefix_attention), (3, band_product), (4, uneven_stream),
-         (3, batch_merged), (3, window_mean), (2, clipped_slice), (3, selected), (4, rates_met),
+         (3, batch_merged), (3, window_mean), (2, clipped_slice), (3, selected), (4, resampled_sum),
          (2, chain), (4, aligned), (4, curved_attention), (4, near_the_end)]

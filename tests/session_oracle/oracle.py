@@ -60,7 +60,7 @@ class Round:
             raise Wrong(f"{name} made {seen} requests for memory")
         return status
 
-    def must(self, name, *args):
+    def call_until_ok(self, name, *args):
         status = self.call(name, *args)
         while status == NOMEM:
             status = self.call(name, *args, may_refuse=False)
@@ -85,13 +85,13 @@ class Round:
     def open(self):
         text = self.model.text.encode()
         model = c.c_void_p()
-        self.must("rill_load_memory", text, c.c_size_t(len(text)), None, c.byref(model))
+        self.call_until_ok("rill_load_memory", text, c.c_size_t(len(text)), None, c.byref(model))
         for _ in range(self.random.randrange(1, 4)):
             pulse = self.model.unit * int(2 ** self.random.uniform(0, 4.5))
             copy, plan = c.c_void_p(), c.c_void_p()
-            self.must("rill_model_clone", model, c.byref(copy))
-            self.must("rill_model_pulse", copy, b"S", str(pulse).encode())
-            self.must("rill_prepare", copy, None, c.byref(plan))
+            self.call_until_ok("rill_model_clone", model, c.byref(copy))
+            self.call_until_ok("rill_model_pulse", copy, b"S", str(pulse).encode())
+            self.call_until_ok("rill_prepare", copy, None, c.byref(plan))
             self.library.rill.rill_model_free(copy)
             self.plans.append(Plan(plan, pulse, len(self.model.outputs), self.library))
         self.library.rill.rill_model_free(model)
@@ -109,10 +109,10 @@ class Round:
         plan = self.random.choice(self.plans)
         handle = c.c_void_p()
         if self.random.random() < .5:
-            self.must("rill_session_new", plan.handle, c.byref(handle))
+            self.call_until_ok("rill_session_new", plan.handle, c.byref(handle))
         else:
             opts = SessionOpts(c.sizeof(SessionOpts), self.random.choice([0, 1, 7, 50]))
-            self.must("rill_session_open", plan.handle, c.byref(opts), c.byref(handle))
+            self.call_until_ok("rill_session_open", plan.handle, c.byref(opts), c.byref(handle))
         data = [self.array([(LONGEST + BEHIND) * rate if n is None else n for n in shape])
                 for _, shape, rate in self.model.inputs]
         lane = Lane(f"{len(self.trace)}", handle, plan, data, [self.array(shape) for _, shape in self.model.sides])

@@ -100,7 +100,7 @@ class Rotary(nn.Module):
         part = size // heads
         self.register_buffer("rates", 10000.0 ** (-torch.arange(0, part, 2) / part))
 
-    def turned(self, x, at):
+    def rotated(self, x, at):
         angles = at.unsqueeze(1) * self.rates
         cos, sin = (torch.cat([y, y], 1) for y in (angles.cos(), angles.sin()))
         a, b = x.chunk(2, -1)
@@ -111,7 +111,7 @@ class Rotary(nn.Module):
         q, k, v = (y.view(batch, frames, self.heads, -1).transpose(1, 2) for y in self.qkv(x).chunk(3, -1))
         at = torch.arange(frames, dtype=x.dtype)
         mask = torch.where(window_mask(frames, self.left), 0.0, float("-inf")).to(x.dtype)
-        y = F.scaled_dot_product_attention(self.turned(q, at), self.turned(k, at), v, attn_mask=mask)
+        y = F.scaled_dot_product_attention(self.rotated(q, at), self.rotated(k, at), v, attn_mask=mask)
         return self.out(y.transpose(1, 2).reshape(batch, frames, size))
 
 

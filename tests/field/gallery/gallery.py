@@ -42,7 +42,7 @@ import more_encoders  # noqa: E402, F401
 import more_sound  # noqa: E402, F401
 import scans  # noqa: E402, F401
 import series  # noqa: E402, F401
-from oracle import Differs, apart, exact_outputs, least_delay, outputs_of  # noqa: E402
+from oracle import Differs, beyond_rounding, exact_outputs, least_delay, outputs_of  # noqa: E402
 from exports import export, exporters  # noqa: E402
 from page import check_page, write_page  # noqa: E402
 from recipe import RECIPES  # noqa: E402
@@ -80,7 +80,7 @@ class Run:
                     options=["--input-facts-from-bundle", given])
         arrays = np.load(found)
         for i, (a, b) in enumerate(zip(want, exact)):
-            problem = apart(arrays[f"y{i}"], a, b)
+            problem = beyond_rounding(arrays[f"y{i}"], a, b)
             if problem:
                 raise Differs(f"whole run of {frames} frames, output {i}: {problem}")
         bundle = self.folder / f"{name}.npz"
