@@ -140,7 +140,7 @@ TEST_F(Writing, AFolderThatIsNotThereIsAnError) {
   EXPECT_EQ(files(), 0U);
 }
 
-TEST_F(Writing, APipeThatNobodyReadsIsAnErrorAndNoSignal) {
+TEST_F(Writing, APipeWithoutAReaderIsAnErrorAndNoSignal) {
   const std::string path = folder_ / "pipe.tar";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK);

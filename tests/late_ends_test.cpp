@@ -408,7 +408,7 @@ TEST(LateEnds, AreRefusedWhereAStepHadToKnowThem) {
 
 // By NumPy: u = np.pad([1, 2, 3, *x, 4, 5, 6], 3), v = 0.5 * u[:-3:3] - 0.25 * u[3::3], and
 // np.pad(v[:-3], (0, 3), constant_values=0.5).
-TEST(LateEnds, AreRefusedWhereFramesInFrontHideAnEarlierEnd) {
+TEST(LateEnds, AreRefusedWherePrependedFramesHideAnEarlierEnd) {
   const std::string text = model_of(
       "  u = concat([[[[1.0, 2.0, 3.0]]], x, [[[4.0, 5.0, 6.0]]]], axis = 2);\n"
       "  v = conv(u, [[[0.5, -0.25]]], 0.0, stride = [3], dilation = [3], padding = [(3, 3)],"

@@ -98,7 +98,7 @@ TEST_P(Memory, EachRequestMayBeRefusedWhileAModelIsWritten) {
   std::filesystem::remove(path);
 }
 
-TEST_P(Memory, ASessionTellsTheBytesThatItTakes) {
+TEST_P(Memory, ASessionReportsItsBytes) {
   const ModelFolder& model = GetParam();
   if (model.symbol.empty()) GTEST_SKIP() << "no stream";
 #if defined(__GLIBC__)

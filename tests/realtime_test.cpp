@@ -42,7 +42,7 @@ constexpr RefusedEnd kRefusedEnds[] = {
     {"apart", "", ", w", "  y = x + w;\n", 3, "end at different times"},
 };
 
-TEST(RefusedEnds, AreToldWithoutTheHeap) {
+TEST(RefusedEnds, AreReportedWithoutTheHeap) {
   for (const RefusedEnd& each : kRefusedEnds) {
     SCOPED_TRACE(each.name);
     const bool two = *each.declared != '\0';

@@ -189,7 +189,7 @@ TEST(Bind, TakesFramesThatWaitAlong) {
   EXPECT_EQ(pull(session, 0, {1, 1, 9}), (std::vector<float>{12, 14, 16, 18, 20}));
 }
 
-TEST(Bind, LeavesWhatTheCallerWroteWhereNothingWaits) {
+TEST(Bind, KeepsTheCallersFramesWhereNothingWaits) {
   const Opened stream = open_text(kScaled, 4);
   ASSERT_TRUE(stream.session) << rill_last_error();
   rill_session* session = stream.session.get();
@@ -462,7 +462,7 @@ int64_t steps_of_the_tail(rill_session* session, int64_t pulse, int64_t length) 
   return steps;
 }
 
-TEST(PlanStream, TellsTheMostStepsOfATailHoweverOftenItIsAsked) {
+TEST(PlanStream, ReturnsTheSameMostStepsOfATailEachTime) {
   for (const int64_t after : {0, 1, 5, 12}) {
     std::string weights = "1.0";
     for (int64_t i = 0; i < after; ++i) weights += ", 1.0";

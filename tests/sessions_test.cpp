@@ -154,7 +154,7 @@ TEST_P(Sessions, TakeAnyNumberOfFrames) {
   }
 }
 
-TEST_P(Sessions, HoldWhatTheyWereMadeToHold) {
+TEST_P(Sessions, HoldTheRequestedFrames) {
   rill_session_opts opts = {};
   opts.size = sizeof(opts);
   opts.max_push = frames_;
@@ -212,7 +212,7 @@ TEST_P(Sessions, GoOnFromASavedStateAtAnotherPulse) {
   expect_same(stream.finish(), want_, rounds);
 }
 
-TEST_P(Sessions, GoOnInACloneWithWhatWaits) {
+TEST_P(Sessions, ContinueInACloneWithWaitingFrames) {
   Pushed stream(stream_.session.get(), stream_);
   stream.push(bundle_.at(name_), 0, frames_ / 2 + 1, GetParam().pulse);
   rill_session* copy = nullptr;
@@ -245,7 +245,7 @@ TEST(SavedState, OfAnotherModelIsRefused) {
   EXPECT_EQ(rill_state_load(other.session.get(), state.data(), used), RILL_E_STATE);
 }
 
-TEST(ManySessions, ShareAPlanAndKeepApart) {
+TEST(ManySessions, ShareAPlanAndStaySeparate) {
   const Arrays first = {{"mel", Array::noise({1, 40, 40}, 3)}};
   const Opened stream = open_stream(kArchive, first, "S", 8);
   ASSERT_TRUE(stream.session) << rill_last_error();
@@ -296,7 +296,7 @@ struct Lane {
   bool done = false;
 };
 
-TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
+TEST(StepTogether, LanesStartEndAndRestartIndependently) {
   const Arrays first = {{"mel", Array::noise({1, 40, 40}, 3)}};
   const Opened stream = open_stream(kArchive, first, "S", 8);
   ASSERT_TRUE(stream.session) << rill_last_error();
@@ -422,7 +422,7 @@ TEST(StepTogether, StreamsAtDifferentPlacesHaveTheBitsOfStepsAlone) {
   }
 }
 
-TEST(StepTogether, TurnsOfALaterHeaderLieFurtherApart) {
+TEST(StepTogether, StepsOfALaterHeaderHaveALargerStride) {
   const Arrays first = {{"mel", Array::noise({1, 40, 40}, 3)}};
   const Opened stream = open_stream(kArchive, first, "S", 8);
   ASSERT_TRUE(stream.session) << rill_last_error();

@@ -51,7 +51,7 @@ T some_number(std::mt19937_64& rng, int mantissa_bits) {
   return bit_cast<T>(bits);
 }
 
-TEST(ReadNumber, TakesWhatTheCLibraryDoes) {
+TEST(ReadNumber, AcceptsTheNumbersOfTheCLibrary) {
   for (const char* text : {"0",
                            "-0",
                            "1",
@@ -205,7 +205,7 @@ TEST(ShortestNumber, ChoosesTheShorterForm) {
   EXPECT_EQ(shortest(static_cast<float>(NAN)), "nan");
 }
 
-TEST(FixedNumber, IsWhatTheCLibraryPrints) {
+TEST(FixedNumber, EqualsTheTextOfTheCLibrary) {
   std::mt19937_64 rng(4);
   for (int i = 0; i < 20000; ++i) {
     const double value = some_number<double, uint64_t>(rng, 53);

@@ -20,7 +20,7 @@ DimPattern pattern(const Dim& of) {
   return made.ok() ? std::move(made).value() : *DimPattern::of(Dim(0), "S");
 }
 
-TEST(DimPattern, TellsPeriodGrowthAndWhereItSettles) {
+TEST(DimPattern, FindsPeriodGrowthAndWhereItSettles) {
   const DimPattern trimmed = pattern(dim("max(0, S-500)"));
   EXPECT_EQ(trimmed.settled(), 500);
   EXPECT_EQ(trimmed.period(), 1);
@@ -34,7 +34,7 @@ TEST(DimPattern, TellsPeriodGrowthAndWhereItSettles) {
   EXPECT_EQ(table.growth(), 0);
 }
 
-TEST(DimPattern, FindsWhatHappensFarOut) {
+TEST(DimPattern, FindsChangesAtLargeNumbers) {
   EXPECT_EQ(**pattern(dim("max(0, S-77777)-S")).least(0), -77777);
   EXPECT_EQ(**pattern(dim("min(S, 90000)/7")).greatest(0), 12857);
   EXPECT_EQ(**pattern(dim("99999-(S/3)")).last_non_negative(), 299999);
@@ -50,7 +50,7 @@ TEST(DimPattern, StepsThatGrowEvenly) {
   EXPECT_EQ(*least_even_step(dim("S/4000"), "S", 100), std::nullopt);
 }
 
-TEST(DimPattern, RefusesWhatItCannotTell) {
+TEST(DimPattern, RefusesUndecidablePatterns) {
   EXPECT_FALSE(DimPattern::of(dim("S*S"), "S").ok());
   EXPECT_FALSE(DimPattern::of(dim("S*B"), "S").ok());
   EXPECT_FALSE(DimPattern::of(Dim::invalid(), "S").ok());

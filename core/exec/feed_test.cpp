@@ -103,7 +103,7 @@ TEST(Feed, WaitsForTheEndWhereAnOutputIsReadAheadInside) {
   EXPECT_GT(tally.compared, 20);
 }
 
-TEST(Feed, RefusesInputsThatEndApartAndTakesTheRest) {
+TEST(Feed, RefusesInputsThatEndAtDifferentTimesAndTakesTheRest) {
   const auto graph = load_text(kSeveral);
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
   auto run = StreamedRun::make(*graph, 4);
@@ -315,7 +315,7 @@ TEST(SavedState, GoesOnInThePlainFormOfThePlan) {
   EXPECT_EQ(step(slow.get(), 2), step(&fast->session(), 2));
 }
 
-TEST(SavedState, OfAnEndedStreamHoldsWhatIsKnownAtTheEnd) {
+TEST(SavedState, OfAnEndedStreamHoldsValuesKnownAtTheEnd) {
   const auto graph = load_text(document("1, 1, S", "  y = sum_reduce(x, axes = [2]);\n"));
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
   auto from = StreamedRun::make(*graph, 4);

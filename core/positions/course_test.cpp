@@ -69,7 +69,7 @@ bool changes_direction(const std::vector<double>& values) {
   return rises && falls;
 }
 
-TEST(Course, UnaryFunctionsThatAreDeclaredMonotoneNeverTurn) {
+TEST(Course, UnaryFunctionsThatAreDeclaredMonotoneAreMonotone) {
   int declared = 0;
   for (int k = 0; k <= static_cast<int>(UnaryKind::kRoundEven); ++k) {
     const ops::Unary op(static_cast<UnaryKind>(k), 0.1F);

@@ -272,7 +272,7 @@ std::vector<Seen> look_at(const Function& f, const std::vector<Tier>& in) {
 
 class EveryFloat : public testing::TestWithParam<Function> {};
 
-TEST_P(EveryFloat, KeepsWhatIsPromised) {
+TEST_P(EveryFloat, IsAsAccurateAsPromised) {
   const Function& f = GetParam();
   const std::vector<Tier> in = tiers();
   const std::vector<Seen> all = look_at(f, in);

@@ -398,7 +398,7 @@ constexpr PackedFormat kFewBits[] = {PackedFormat::kF16};
 constexpr PackedFormat kFewBits[] = {PackedFormat::kF16, PackedFormat::kQ8, PackedFormat::kQ4};
 #endif
 
-TEST_P(Rnn, FewBitsGiveTheBitsOfWhatTheyStandFor) {
+TEST_P(Rnn, FewBitsGiveTheBitsOfTheUnpackedWeights) {
   std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 4000);
   for (const Kind kind : kKinds) {
     for (const PackedFormat format : kFewBits) {

@@ -26,7 +26,7 @@ TEST_F(None, FoldersGraphsAndTarsAreReadAndWritten) {
   EXPECT_EQ(listing(*read_archive(path("folder/graph.nnef"))), "graph.nnef=version 1.0;;");
 }
 
-TEST_F(None, WhatIsPackedIsRefusedWithAWayOut) {
+TEST_F(None, PackedFilesAreRefusedWithARemedy) {
   const std::string files = std::string(RILL_SOURCE_DIR) + "/tests/cases/files/";
   for (const char* name : {"plain.tgz", "plain.zip"}) {
     const auto entries = read_archive(files + name);

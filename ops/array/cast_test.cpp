@@ -22,7 +22,7 @@ TEST(Cast, GoesThroughQuantisedTypes) {
   expect_same(back, f32({4}, {0.0F, 1.5F, -5.0F, 122.5F}));
 }
 
-TEST(Cast, NamesWhatIsWrong) {
+TEST(Cast, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2"}};
   expect_load_error(x, "y = tract_core_cast(x, to = 'f33');", Code::kDType, "no type \"f33\"");
   expect_load_error(x, "y = tract_core_cast(x);", Code::kDType, "neither");

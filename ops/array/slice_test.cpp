@@ -33,7 +33,7 @@ TEST(Slice, TakesSymbolicBounds) {
 
 // Exporters write `h[-1]` with an end of -1 + 1. If a recurrent layer of PyTorch has one layer of
 // states, `h` has one element.
-TEST(Slice, TheLastOfOneElementEndsBehindIt) {
+TEST(Slice, TheLastOfOneElementEndsAfterIt) {
   const auto shape = [](const char* h, const char* bounds) {
     const Graph graph = graph_of({{"h", h}}, str_cat("y = slice(h, axes = [0], ", bounds, ");"));
     return graph.fact(graph.outputs[0]).to_string();
@@ -141,7 +141,7 @@ TEST(Slice, OfBoundSymbolsIsNoSliceOfNumbers) {
   EXPECT_NE(bound->attributes(), numbers.attributes());
 }
 
-TEST(Slice, NamesWhatIsWrong) {
+TEST(Slice, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2, 5"}};
   expect_load_error(x, "y = slice(x, axes = [2], begin = [0], end = [1]);", Code::kShape,
                     "no axis 2");
@@ -213,7 +213,7 @@ constexpr const char* kOneRow =
     " g = reshape(f, shape = [12, 2, 5]); r = g * g + t; m = max_reduce(r, axes = [2]);"
     " n = exp(r - m) + 1.0; y = slice(n, axes = [0], begin = [3], end = [4]);";
 
-TEST(Slice, LeavesWhatIsNotKeptUncomputed) {
+TEST(Slice, DoesNotComputeDroppedElements) {
   const Graph graph = graph_of({{"x", "2, 12, 5"}}, kOneRow);
   EXPECT_EQ(shapes_made(graph, "EinSum"), (std::vector<std::string>{"2,1,12,F32", "2,1,5,F32"}));
   EXPECT_EQ(shapes_made(graph, "Softmax"), (std::vector<std::string>{"2,1,12,F32"}));
@@ -298,7 +298,7 @@ TEST(Downsample, CountsItsPhaseFromTheFirstFrame) {
   expect_streams(graph, 1, {3, 6}, {5, 8, 17}, {1, 1});
 }
 
-TEST(Slice, RefusesWhatAStreamCanNotTell) {
+TEST(Slice, RefusesBoundsUnknownToAStream) {
   const auto refused = [](const char* statements, std::string_view words) {
     expect_refused(graph_of({{"x", "2, S"}}, statements), 6, words);
   };

@@ -89,7 +89,7 @@ TEST(Pointwise, KeepsTheShapeThatAConstantGives) {
   expect_same_fused(graph, {random_f32(1, {1, 3})});
 }
 
-TEST(Pointwise, SplitsWhatIsTooLong) {
+TEST(Pointwise, SplitsLongPrograms) {
   std::string statements = "a0 = x;";
   for (int i = 0; i < 60; ++i) {
     statements += str_cat(" a", i + 1, " = a", i, i % 2 == 0 ? " * 1.01;" : " + 0.25;");
@@ -102,7 +102,7 @@ TEST(Pointwise, SplitsWhatIsTooLong) {
   expect_same_fused(graph, {random_f32(1, {7, 9})});
 }
 
-TEST(Pointwise, SplitsWhatHasTooManyInputs) {
+TEST(Pointwise, SplitsProgramsOfManyInputs) {
   std::vector<Input> inputs;
   std::vector<Tensor> values;
   std::string sum;
@@ -163,7 +163,7 @@ TEST(Pointwise, RefusesProgramsThatReadAhead) {
   EXPECT_FALSE(op.infer({&x, 1}).ok());
 }
 
-TEST(Pointwise, TellsThatItIsAClip) {
+TEST(Pointwise, IsRecognisedAsAClip) {
   Pointwise op;
   op.inputs = 1;
   kernels::PointwiseInstr low;

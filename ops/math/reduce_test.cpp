@@ -38,7 +38,7 @@ TEST(Reduce, SumsAreNearInEveryLayout) {
   }
 }
 
-TEST(Reduce, NamesWhatIsWrong) {
+TEST(Reduce, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2, 3"}, {"b", "2", "bool"}};
   expect_load_error(x, "y = sum_reduce(x, axes = [2]);", Code::kShape, "no axis 2");
   expect_load_error(x, "y = sum_reduce(b, axes = [0]);", Code::kDType, "not defined for Bool");

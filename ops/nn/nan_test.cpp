@@ -121,7 +121,7 @@ void expect_reach(const Case& c, const char* dtype, int64_t channels, int64_t fr
   }
 }
 
-TEST_F(Nan, ReachesWhatDependsOnItAndNothingElse) {
+TEST_F(Nan, ReachesDependentFramesOnly) {
   for (const kernels::Tier tier : kernels::kAllTiers) {
     if (!kernels::supports(kernels::detected_tier(), tier)) continue;
     kernels::set_tier_limit(tier);

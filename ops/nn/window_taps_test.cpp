@@ -22,7 +22,7 @@ TEST(WindowTaps, AreThoseThatLieInsideTheInput) {
   }
 }
 
-TEST(WindowTaps, AreFoundAtOnceHoweverLargeTheKernel) {
+TEST(WindowTaps, AreFoundAtOnceForLargeKernels) {
   constexpr int64_t kMost = (int64_t{1} << 31) - 1;
   const TapRange found = taps_inside(-kMost, 1, kMost, 4);
   EXPECT_EQ(found.begin, kMost);
@@ -51,7 +51,7 @@ TEST(TapSteps, AreThoseThatDivideByTheStride) {
   }
 }
 
-TEST(Window, RefusesWhatItCannotMultiply) {
+TEST(Window, RefusesOperandsThatItCannotMultiply) {
   constexpr int64_t kMost = (int64_t{1} << 31) - 1;
   Window window{{kMost}, {kMost}, {kMost}, {{kMost, kMost}}};
   EXPECT_TRUE(window.check(1).ok());

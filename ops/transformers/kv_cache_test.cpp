@@ -32,7 +32,7 @@ TEST(KvCache, BecomesAnInputAndAnOutput) {
   EXPECT_TRUE(std::equal(x.data<float>(), x.data<float>() + 8, all.data<float>() + 12));
 }
 
-TEST(KvCache, ErrorsNameWhatDoesNotFit) {
+TEST(KvCache, ErrorsNameTheMismatch) {
   const std::vector<Input> x = {{"x", "1, 2, 4"}};
   expect_load_error(x,
                     "y = tract_transformers_dyn_kv_cache(x, name = 'p', axis = 1, datum_type ="

@@ -217,7 +217,7 @@ TEST(AudioEffect, ModelIsHeardBitForBitAfterItsLatency) {
   }
 }
 
-TEST(AudioEffect, ChannelsStayApartInEveryLayout) {
+TEST(AudioEffect, ChannelsStaySeparateInEveryLayout) {
   constexpr int64_t kFrames = 2000;
   const std::vector<float> left = noise(kFrames, 2);
   const std::vector<float> right = noise(kFrames, 3);
@@ -269,7 +269,7 @@ TEST(AudioEffect, TakesAMillionFramesAndNone) {
   for (size_t i = 99; i < out.size(); ++i) ASSERT_EQ(out[i], sound[i - 99] * 0.5f);
 }
 
-TEST(AudioEffect, RefusesWhatItDoesNotHave) {
+TEST(AudioEffect, RefusesUnsupportedOptions) {
   auto plan = half("S", 100);
   ASSERT_TRUE(plan) << plan.error().text;
   const auto code = [&](const AudioOptions& options) {

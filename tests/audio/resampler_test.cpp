@@ -73,7 +73,7 @@ class Rates : public ::testing::TestWithParam<size_t> {
   std::string name() const { return std::to_string(in_rate()) + "_" + std::to_string(out_rate()); }
 };
 
-TEST_P(Rates, NoiseIsThatOfScipyWhateverThePieces) {
+TEST_P(Rates, NoiseIsThatOfScipyForAnyPieces) {
   const std::vector<float> noise = floats("noise_" + name());
   ASSERT_FALSE(noise.empty());
   auto resampler = Resampler::make(in_rate(), out_rate());

@@ -99,7 +99,7 @@ TEST_P(Operators, BindingThenInferringIsInferringThenBinding) {
   }
 }
 
-TEST_P(Operators, WhatIsWrittenReadsBack) {
+TEST_P(Operators, WrittenModelsReadBack) {
   const std::string path = ::testing::TempDir() + "rill_operators_" + GetParam().name + ".tar";
   auto simple = declutter(graph_);
   ASSERT_TRUE(simple.ok()) << simple.error().to_string();
@@ -146,7 +146,7 @@ TEST_P(Operators, AStreamGivesTheFramesOfTheWholeRun) {
   }
 }
 
-TEST_P(Operators, AStreamThatIsRefusedSaysWhyAndWhatToDo) {
+TEST_P(Operators, ARefusedStreamHasAReasonAndARemedy) {
   if (GetParam().refusal.empty()) return;
   auto streamed = StreamedRun::make(graph_, 4);
   ASSERT_FALSE(streamed.ok());
@@ -335,7 +335,7 @@ std::vector<std::byte> constants_of(const Plan& plan) {
   return bytes;
 }
 
-TEST_P(Operators, StepsLeaveConstantsAsTheyAre) {
+TEST_P(Operators, StepsLeaveConstantsUnchanged) {
   if (GetParam().pulsed) return;
   const int64_t length = lengths_.back();
   auto whole = WholeRun::make(graph_, length);

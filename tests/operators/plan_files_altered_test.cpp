@@ -37,7 +37,7 @@ std::string message(const Bytes& bytes) {
 
 void put(Bytes* bytes, size_t at, uint32_t value) { std::memcpy(bytes->data() + at, &value, 4); }
 
-TEST(AlteredPlanFiles, AreToldWhatIsWrong) {
+TEST(AlteredPlanFiles, AreRefusedWithTheCause) {
   const Bytes good = small_file();
   EXPECT_EQ(message(good), "");
   Bytes bytes = good;

@@ -103,7 +103,7 @@ const Hostile kHostile[] = {
 
 class HostilePlanFiles : public ::testing::TestWithParam<Hostile> {};
 
-TEST_P(HostilePlanFiles, AreRefusedWithWhatIsWrong) {
+TEST_P(HostilePlanFiles, AreRefusedWithTheCause) {
   Plan plan = *small_plan();
   ASSERT_FALSE(plan.rings.empty());
   EXPECT_EQ(refusal_of(plan), "");
@@ -340,7 +340,7 @@ class AnyFields final : public FieldVisitor {
 
 // An operator refuses unsuitable operands before it runs: any number of operands, ranks, types and
 // fields.
-TEST(OperatorsOfSteps, RefuseWhatTheyDoNotTake) {
+TEST(OperatorsOfSteps, RefuseOtherArguments) {
   for (const OpModule* module : known_here().modules) {
     for (const OpClass& known : module->classes) {
       SCOPED_TRACE(known.name);

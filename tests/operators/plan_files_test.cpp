@@ -127,7 +127,7 @@ struct CaseName {
 
 INSTANTIATE_TEST_SUITE_P(Cases, PlanFileProperties, ::testing::ValuesIn(all_cases()), CaseName());
 
-TEST(PlanFiles, OfWhatIsKnownAtTheEndGiveTheBitsOfTheirPlans) {
+TEST(PlanFiles, WithValuesKnownAtTheEndGiveTheBitsOfTheirPlans) {
   for (const char* text : kKeptOfStreams) for_each_plan_of_text(text, expect_file_gives_the_same);
 }
 
@@ -318,7 +318,7 @@ void expect_honest_steps(const PreparedFrom&, const Plan& plan, int steps) {
   }
 }
 
-TEST(Steps, TouchWhatTheySayAndNothingElse) {
+TEST(Steps, TouchTheStatedMemoryOnly) {
   for (const Case& a_case : all_cases()) {
     SCOPED_TRACE(str_cat(a_case.file, ":", a_case.line));
     for_each_plan(a_case, expect_honest_steps);

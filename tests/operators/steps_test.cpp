@@ -165,7 +165,7 @@ SeePlan rebuilt_plan_gives_the_same(Kinds* kinds) {
 
 class StepProperties : public ::testing::TestWithParam<Case> {};
 
-TEST_P(StepProperties, StepsMadeAnewFromTheirFieldsGiveTheSameBits) {
+TEST_P(StepProperties, StepsRebuiltFromTheirFieldsGiveTheSameBits) {
   Kinds kinds;
   SCOPED_TRACE(GetParam().text());
   for_each_plan(GetParam(), rebuilt_plan_gives_the_same(&kinds));

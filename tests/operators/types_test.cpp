@@ -107,7 +107,7 @@ class TypeProperties : public ::testing::TestWithParam<Case> {
   int64_t length_ = 1;
 };
 
-TEST_P(TypeProperties, WhatIsInferredIsComputedAndPlanned) {
+TEST_P(TypeProperties, InferredTypesAreComputedAndPlanned) {
   for_each_type([&](const Typed& typed) {
     auto plain = reference_run(typed.bound, typed.inputs);
     ASSERT_TRUE(plain.ok()) << plain.error().to_string() << "\n" << typed.text();

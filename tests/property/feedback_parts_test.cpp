@@ -182,7 +182,7 @@ Result<Graph> tied(const std::string& text,
 
 class FeedbackParts : public ::testing::TestWithParam<uint64_t> {};
 
-TEST_P(FeedbackParts, GiveTheFramesOfStatesThatAreApart) {
+TEST_P(FeedbackParts, GiveTheFramesOfSeparateStates) {
   const Drawn d = drawn(GetParam());
   Splitmix64 draw(GetParam() + 1);
   Drawn plain = d;
@@ -315,7 +315,7 @@ TEST(FeedbackParts, RefuseShapesThatLeaveAChoice) {
             std::string::npos);
 }
 
-TEST(FeedbackParts, RefuseWhatIsNotThere) {
+TEST(FeedbackParts, RefuseMissingParts) {
   EXPECT_NE(refusal("[2, 8]", "[1, 8]", "t[2]", "s").find("not within"), std::string::npos);
   EXPECT_NE(refusal("[2, 8]", "[1, 8]", "t[0,0,0]", "s").find("not within"), std::string::npos);
   EXPECT_NE(refusal("[2, 8]", "[1, 8]", "u[0]", "s").find("The outputs are y, t"),

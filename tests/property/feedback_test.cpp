@@ -118,7 +118,7 @@ Case drawn(uint64_t seed) {
 
 class Feedback : public ::testing::TestWithParam<uint64_t> {};
 
-TEST_P(Feedback, GivesWhatACallerGetsWhoHandsTheStatesOn) {
+TEST_P(Feedback, GivesTheFramesOfACallerThatPassesTheStates) {
   const Case c = drawn(GetParam());
   const int64_t fresh = c.frames - c.context;
   // An incomplete step never runs.
@@ -170,7 +170,7 @@ TEST_P(Feedback, TakesFramesAsTheyComeAndGivesAStepAtOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Seed, Feedback, ::testing::Range<uint64_t>(0, 60));
 
-TEST(FeedbackErrors, NameWhatThereIs) {
+TEST(FeedbackErrors, NameTheExistingValues) {
   const Graph graph = std::move(load_text(model(8))).value();
   const auto text = [](const Result<Graph>& made) {
     return made.ok() ? std::string("made") : made.error().to_string();
@@ -186,7 +186,7 @@ TEST(FeedbackErrors, NameWhatThereIs) {
   EXPECT_NE(text(pulse::with_context(graph, "x", 0)).find("1 or more"), std::string::npos);
 }
 
-TEST(FeedbackErrors, TellWhatIsTiedAlready) {
+TEST(FeedbackErrors, NameTheTiedValue) {
   const auto text = [](const Result<Graph>& made) {
     return made.ok() ? std::string("made") : made.error().to_string();
   };

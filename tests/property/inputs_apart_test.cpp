@@ -179,7 +179,7 @@ TEST(InputsApart, EndTogetherOrNotAtAll) {
   EXPECT_FALSE((*feed)->finish().ok());
 }
 
-TEST(InputsApart, ThatDoNotTellHowFarTheStreamIsAreRefused) {
+TEST(InputsApart, ThatDoNotDetermineThePositionAreRefused) {
   const auto why = [](const std::string& frames, const std::string& statements) {
     const auto streamed = StreamedRun::make(loaded(two_inputs(frames, statements)), 4);
     return streamed.ok() ? std::string() : streamed.error().to_string();

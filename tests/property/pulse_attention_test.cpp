@@ -138,7 +138,7 @@ TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
 }
 
 // Minus infinity together with a bias per head.
-TEST(PulseCases, AttentionUnderABiasOfItsOwn) {
+TEST(PulseCases, AttentionWithABias) {
   const std::string text = attention(
       "  apart = row - column;\n"
       "  far = tract_core_cast(apart, to = 'f32') * [[[0.5]]];\n"
@@ -173,7 +173,7 @@ TEST(PulseCases, AttentionToFormerFrames60) {
   expect_refused(with_infinity(attention("  m = scores;\n")), 4, "y", "Attention");
 }
 
-TEST(PulseCases, AttentionBehindAWindow61) {
+TEST(PulseCases, AttentionAfterAWindow61) {
   const std::string pooled =
       "transpose(max_pool(transpose(x, axes = [0, 2, 1]), size = [1, 1, 5], stride = [1, 1, 1], "
       "dilation = [1, 1, 1], padding = [(0, 0), (0, 0), (2, 2)], border = 'ignore'), axes = [0, 2, "
@@ -296,7 +296,7 @@ TEST(PulseCases, AttentionToDistancesThatFloatsRound) {
 }
 
 // Keys beyond a gap are visible, although no small distance shows it.
-TEST(PulseCases, AttentionToKeysFarBehindAGap) {
+TEST(PulseCases, AttentionToKeysFarBeforeAGap) {
   const std::string apart = "  apart = tract_core_cast(row - column, to = 'f32');\n";
   const std::string root = apart + "  far = sqrt(max(apart, 0.0));\n";
   expect_refused(where("(row >= column) && ((apart < 5.0) || (far > 40.0))", root), 4, "y",
@@ -494,7 +494,7 @@ TEST(PulseCases, AttentionUnderATableOfEachHead) {
 
 // The sum with rows of a table limits the stream to the table's length, which the file does not
 // assert.
-TEST(PulseCases, AttentionToAllBehindATableNamesTheAttention) {
+TEST(PulseCases, AttentionToAllAfterATableNamesTheAttention) {
   std::string rows;
   for (int i = 0; i < 40; ++i) rows += str_cat(i == 0 ? "" : ", ", "[0.5, 0.25, ", i, ".0, 1.0]");
   const std::string table = str_cat("  t = slice([[", rows,
@@ -562,7 +562,7 @@ TEST(PulseCases, WeightsWithoutASoftmax) {
   expect_attends(text, {{1, 4}, 1, 1, 1, "S"});
 }
 
-TEST(PulseCases, CausalAttentionTellsWhichAssertionItNeeds) {
+TEST(PulseCases, CausalAttentionNamesTheAssertionThatItNeeds) {
   std::string text = document(
       "1, 2, S, 4",
       "  y = tract_transformers_sdpa(x, x * 0.5, x * 0.25, datum_type = 'f32', acc_datum_type = "

@@ -83,7 +83,7 @@ void expect_values(const Tensor& found, const std::vector<float>& expected) {
 }
 
 // x = 1, 2, 3 moves through two states: the previous frame and the one before it.
-TEST(States, ThatTakeOtherStatesTakeThoseBeforeTheTurn) {
+TEST(States, ThatReadOtherStatesReadThoseBeforeTheIteration) {
   struct Shift {
     const char* body;
     std::vector<float> frames;
@@ -113,7 +113,7 @@ TEST(States, ThatTakeOtherStatesTakeThoseBeforeTheTurn) {
 }
 
 // h = 0 before every iteration of the outer loop: 1 + 2 + 3 + 4, and 5 + 6 + 7 + 8.
-TEST(States, OfALoopWithinALoopBeginAnewInEveryTurn) {
+TEST(States, OfALoopWithinALoopRestartInEveryIteration) {
   const std::string text = document(
       "S, 4",
       "  y = tract_core_scan('outer', scan = [('x', x, 0, 1)], full = [], "
@@ -132,7 +132,7 @@ TEST(States, OfALoopWithinALoopBeginAnewInEveryTurn) {
   expect_whole(text, {1, 2, 3});
 }
 
-TEST(States, OfALoopWithoutTurnsAreTheFirstOnes) {
+TEST(States, OfALoopWithoutIterationsAreTheInitialOnes) {
   const std::string text =
       along(str_cat("  z = ", loop(trimmed("x", 3, 3), kLast), ";\n  y = x + z;\n"), "y, z");
   const std::vector<Tensor> found = counted(text, 4);
@@ -141,7 +141,7 @@ TEST(States, OfALoopWithoutTurnsAreTheFirstOnes) {
   expect_frames_of_all(text, {1, 2, 3}, 3);
 }
 
-TEST(States, OfSkippedTurnsDoNotChange) {
+TEST(States, OfSkippedIterationsDoNotChange) {
   const std::string both = str_cat(kFull, ", ", kLast);
   const std::string text = along(str_cat("  (y, z) = ", loop("x", both, 1, 2), ";\n"), "y, z");
   // Iterations 0 and 1 are skipped: 0.5 / 2 + 5, then 5.25 / 2 + 7; -1 / 2 + 6, then 5.5 / 2 + 8.
@@ -200,7 +200,7 @@ TEST(StillWires, OfFramesThatAreKeptAreKnownOnceTheseArrive) {
 
 // At a pulse of 1 the loop waits for its first state and lags, so its state does not move to other
 // pulses.
-TEST(States, ThatWaitForFramesMoveBetweenPulsesThatWaitAlike) {
+TEST(States, ThatWaitForFramesMoveBetweenPulsesThatWaitEquallyLong) {
   std::string text = along(str_cat("  z = ", loop("x", kLast), ";\n  y = x * 2.0;\n"), "y, z");
   const std::string first = "[[[0.5, -1.0]]]";
   text.replace(text.find(first), first.size(), trimmed("x", 2, 3));
@@ -287,7 +287,7 @@ TEST(States, OfLoopsThatReadAndWriteInTwoDirectionsAreRefused) {
 }
 
 // At a pulse of 1 the last row of the matmul has the shape of a frame.
-TEST(StillWires, HaveTheSameBitsWhateverThePulse) {
+TEST(StillWires, HaveTheSameBitsForAnyPulse) {
   std::string text = document(
       "2, S, 3",
       "  u = tract_core_external(shape = [2, 4, 5], datum_type = 'f32');\n"
@@ -422,7 +422,7 @@ TEST(States, LengthsThatAreEqualFarOutMeet) {
 }
 
 // A GRU of one iteration over a static frame is fused to a layer, as one of many iterations is.
-TEST(States, OfLayersThatTurnOnceHaveTheBitsOfLayers) {
+TEST(States, OfLayersWithOneIterationHaveTheBitsOfLayers) {
   const auto text = [](const std::string& output) {
     return str_cat(
         "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n",

@@ -60,7 +60,7 @@ void expect_short_streams(const std::string& text, const std::vector<int64_t>& p
 
 const auto kAll = [](int64_t frames) { return frames; };
 
-TEST(ShortStreams, HaveAFrameBesideTheOnlyOne) {
+TEST(ShortStreams, HaveAFrameNextToTheOnlyOne) {
   const std::string first = cut("x", 0, "1");
   const std::string last = cut("x", -1, "");
   expect_short_streams(y("x + " + joined(first, cut("x", 0, "-1"))), {1, 2, 5}, kAll);
@@ -91,7 +91,7 @@ TEST(ShortStreams, GiveNothingWhereNothingIsThere) {
 }
 
 // An empty stream may be up to `apart` frames long, whatever lengths the wires in between have.
-TEST(ShortStreams, GiveNothingHoweverLongTheyAre) {
+TEST(ShortStreams, GiveNothingAtAnyLength) {
   for (const int64_t apart : {16384, 20000, 70001, 300007}) {
     expect_counts(differences(apart), {64, 4099},
                   [&](int64_t n) { return n <= apart ? 0 : n - apart + 1; },
@@ -109,7 +109,7 @@ TEST(ShortStreams, AreSlicedAsNumPyDoes) {
 }
 
 // A bound that is not clamped to the stream may lie before its start.
-TEST(ShortStreams, AreEmptyWhereASliceEndsInFrontOfThem) {
+TEST(ShortStreams, AreEmptyWhereASliceEndsBeforeThem) {
   const auto raw = [](const std::string& x, int64_t begin, int64_t end) {
     return str_cat("slice(", x, ", axes = [2], begin = [", begin, "], end = [", end, "])");
   };
@@ -162,7 +162,7 @@ std::string chunks(const std::string& wire, const std::string& frames, int64_t s
 }
 
 // The cropped wire has two readers, but is cropped once.
-TEST(ShortStreams, RepeatTheLastFrameOfWhatIsCropped) {
+TEST(ShortStreams, RepeatTheLastFrameOfTheCroppedStream) {
   const std::string text = document(
       "1, 1, S",
       "  d = deconv(x, [[[0.5, -0.25, 0.125, 1.0]]], 0.5, stride = [2], padding = [(0, 0)]);\n"

@@ -35,7 +35,7 @@ OTHERS = [
     (28, "the comparison of a stream with nothing to compare", "passes", "fails",
      "check_of_no_frames"),
     (29, "several streams at a time", "not with loops, transposed convolutions, sums, positions",
-     "any model, each stream with its own start and end", "LanesStartAndEndAndBeginAnewOnTheirOwn"),
+     "any model, each stream with its own start and end", "LanesStartEndAndRestartIndependently"),
     (30, "the end of a stream", "a symbol that the caller binds again before each step",
      "announced once, with the last frames or after them", "MayLearnOfItsEndAStepLater"),
     (31, "the output of a loop before its first frame", "uninitialised memory", "zeros",
@@ -49,7 +49,7 @@ OTHERS = [
      "GoOnFromASavedStateAtAnotherPulse"),
     (37, "a pulse of 0; of -1", "accepted; panics", "refused", "PulsesArePositive"),
     (37, "a graph with several reasons for refusal", "reports the first", "reports all, with their lines",
-     "AllReasonsAreToldWithTheirLines"),
+     "AllReasonsAreReportedWithTheirLines"),
 ]
 
 
