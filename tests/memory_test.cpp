@@ -163,7 +163,7 @@ std::vector<uint64_t> saved(const rill_session* session, size_t* used) {
   return bytes;
 }
 
-TEST_P(Memory, AStreamIsAsItWasWhereAStateOrACopyCouldNotBeHad) {
+TEST_P(Memory, AStreamIsUnchangedAfterAFailedStateOrCopy) {
   const ModelFolder& model = GetParam();
   if (model.symbol.empty()) GTEST_SKIP() << "no stream";
   const Arrays bundle = read_bundle(model.bundles[0]);
@@ -207,7 +207,7 @@ TEST_P(Memory, AStreamIsAsItWasWhereAStateOrACopyCouldNotBeHad) {
   }
 }
 
-TEST_P(Memory, AModelIsAsItWasWhereItCouldNotBeChanged) {
+TEST_P(Memory, AModelIsUnchangedAfterAFailure) {
   rill_model* raw = nullptr;
   ASSERT_EQ(rill_load(GetParam().archive.c_str(), nullptr, &raw), RILL_OK) << rill_last_error();
   const ModelPtr model(raw);

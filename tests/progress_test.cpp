@@ -141,7 +141,7 @@ TEST(Progress, ALoadIsCancelledAnywhere) {
   }
 }
 
-TEST(Progress, ACancelledPulseLeavesTheModelAsItWas) {
+TEST(Progress, ACancelledPulseLeavesTheModelUnchanged) {
   const ModelPtr whole = bound();
   for (const char* pulse : {"8", "auto"}) {
     rill_model* model = nullptr;

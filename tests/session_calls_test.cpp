@@ -229,7 +229,7 @@ TEST(FailedCall, OfTooManyFramesLeavesANewStreamNew) {
   EXPECT_EQ(rill_step(stream.session.get()), RILL_OK) << rill_last_error();
 }
 
-TEST(Position, GoesOnAfterALoad) {
+TEST(Position, ContinuesAfterALoad) {
   const Opened stream = open_text(copied("", "y = x * 2.0;\n"), 4);
   const Opened other = open_text(copied("", "y = x * 2.0;\n"), 4);
   ASSERT_TRUE(stream.session && other.session) << rill_last_error();
@@ -405,7 +405,7 @@ void flush_the_rest(rill_session* session, std::vector<float>* got) {
   take_valid(session, got);
 }
 
-TEST(LongerInput, ComesToItsEndInTheStepsOfTheTail) {
+TEST(LongerInput, EndsInTheStepsOfTheTail) {
   const Opened stream = open_text(kLonger, 4);
   ASSERT_TRUE(stream.session) << rill_last_error();
   rill_stream_info info = {};
@@ -427,7 +427,7 @@ TEST(LongerInput, ComesToItsEndInTheStepsOfTheTail) {
   EXPECT_EQ(pull(stream.session.get(), 0, {1, 1, 9}), want);
 }
 
-TEST(LongerInput, IsNotTakenForGivenWhereItsFramesAreMissing) {
+TEST(LongerInput, IsNotAssumedWhereItsFramesAreMissing) {
   const Opened begun = open_text(kLonger, 4);
   const Opened next = open_text(kLonger, 4);
   ASSERT_TRUE(begun.session && next.session) << rill_last_error();

@@ -183,7 +183,7 @@ TEST_P(Sessions, AreAfterResetAsNewOnes) {
   EXPECT_EQ(std::memcmp(state.data(), fresh_state.data(), used), 0);
 }
 
-TEST_P(Sessions, GoOnFromASavedStateAtAnotherPulse) {
+TEST_P(Sessions, ContinueFromASavedStateAtAnotherPulse) {
   const ModelFolder& model = GetParam();
   const Opened other = open_stream(model.archive, bundle_, model.symbol, 3 * model.pulse);
   ASSERT_TRUE(other.session) << rill_last_error();

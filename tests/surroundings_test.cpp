@@ -117,7 +117,7 @@ TEST(Surroundings, SignalsMayInterruptStepsAndStepOtherSessions) {
   EXPECT_EQ(failed, 0);
 }
 
-TEST(Surroundings, AForkedChildGoesOnWithoutTheThreadsOfItsParent) {
+TEST(Surroundings, AForkedChildContinuesWithoutTheThreadsOfItsParent) {
 #ifdef RILL_SANITIZED
   GTEST_SKIP() << "sanitizers have threads and locks of their own, which do not live on in a child";
 #endif

@@ -286,7 +286,7 @@ TEST(SavedState, PositionsPastThirtyTwoBitsAreAsGoodAsSmallOnes) {
   }
 }
 
-TEST(SavedState, GoesOnInThePlainFormOfThePlan) {
+TEST(SavedState, ContinuesInTheReferenceFormOfThePlan) {
   const auto graph = load_text(document("1, 1, S",
                                         "  a = conv(x, [[[0.5, -1.0, 2.0]]], 0.0, stride = [1], "
                                         "dilation = [1], padding = [(2, 0)], groups = 1);\n"

@@ -322,7 +322,7 @@ TEST(Session, OfAStreamHasSteppedOnceWhenItIsNew) {
   EXPECT_EQ(runs_of_a_new_session(whole->plan()), 0);
 }
 
-TEST(Session, ACopyGoesOnAsTheOriginalAndThenDiverges) {
+TEST(Session, ACopyContinuesAsTheOriginalAndThenDiverges) {
   const auto original = pulsed_session(loaded("1, 1, S", kStateful), 2);
   ASSERT_TRUE(original);
   for (int64_t at = 0; at < 9; ++at) {

@@ -29,7 +29,7 @@ TEST(Cast, RefusalsNameTheCause) {
   expect_load_error(x, "y = tract_core_cast(x, to = 'string');", Code::kDType, "no cast");
 }
 
-TEST(Cast, ToTheTypeThatIsThereVanishes) {
+TEST(Cast, ToTheSameTypeVanishes) {
   const Graph graph = graph_of({{"x", "S"}}, "y = tract_core_cast(x, to = 'f32');");
   EXPECT_EQ(declutter(graph).value().nodes.size(), 1U);
 }

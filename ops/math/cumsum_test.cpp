@@ -23,7 +23,7 @@ TEST(CumSum, RefusalsNameTheCause) {
   expect_load_error(x, "y = tract_pulse_cumsum(x, axis = 0, skip = -1);", Code::kShape, "skip -1");
 }
 
-TEST(CumSum, GoesOnFromPulseToPulse) {
+TEST(CumSum, ContinuesFromPulseToPulse) {
   for (const char* exclusive : {"false", "true"}) {
     const Graph graph =
         graph_of({{"x", "2, S"}},

@@ -100,7 +100,7 @@ TEST(WindowAttention, SeesTheLastPositionsOfAllRuns) {
   }
 }
 
-TEST(QuantizedKvSdpa, SeesThePastThatIsHandedIn) {
+TEST(QuantizedKvSdpa, SeesTheGivenPast) {
   const Graph g = graph_of({{"q", "1, 1, 2, 3"}, {"k", "1, 1, 2, 3"}, {"v", "1, 1, 2, 3"}},
                            "y = tract_transformers_quantized_kv_sdpa(q, k, v, axis = 2);");
   ASSERT_EQ(g.inputs.size(), 5U);

@@ -155,7 +155,7 @@ TEST_P(Operators, ARefusedStreamHasAReasonAndARemedy) {
       << streamed.error().to_string();
 }
 
-TEST_P(Operators, ACopiedSessionGoesOnAsTheOriginal) {
+TEST_P(Operators, ACopiedSessionContinuesAsTheOriginal) {
   for (const int64_t pulse : GetParam().pulses) {
     auto first = StreamedRun::make(graph_, pulse);
     ASSERT_TRUE(first.ok());

@@ -124,7 +124,7 @@ Bytes record_in(const Bytes& file) {
   return {first, first + entry.properties.bytes};
 }
 
-TEST(PlanProperties, AreReadAsTheyWereWritten) {
+TEST(PlanProperties, AreReadUnchanged) {
   const auto [first, count] = seeds_or(1, 300);
   for (int64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE(seed);

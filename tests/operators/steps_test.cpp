@@ -283,7 +283,7 @@ TEST_P(StepProperties, StepsTouchNothingThatTheyDoNotList) {
 }
 
 // A buffer that is missing from any list is found.
-TEST(StepLists, WithoutABufferAreFoundOut) {
+TEST(StepLists, WithoutABufferAreDetected) {
   const auto graph = load_text(document(
       "1, 2, S",
       "  a = pad(x, padding = [(0, 0), (0, 0), (2, 0)]);\n"
@@ -348,7 +348,7 @@ std::set<std::string> kinds_of_the_sources() {
 }
 
 // A kind that no case emits would go untested.
-TEST(StepKinds, AreAllHeldToTheirFields) {
+TEST(StepKinds, AreAllRebuiltFromTheirFields) {
   Kinds kinds;
   const SeePlan see = rebuilt_plan_gives_the_same(&kinds);
   for (const Case& a_case : all_cases()) for_each_plan(a_case, see);

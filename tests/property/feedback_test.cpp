@@ -143,7 +143,7 @@ TEST_P(Feedback, GivesTheFramesOfACallerThatPassesTheStates) {
   }
 }
 
-TEST_P(Feedback, TakesFramesAsTheyComeAndGivesAStepAtOnce) {
+TEST_P(Feedback, TakesAnyNumberOfFramesAndGivesAStepAtOnce) {
   const Case c = drawn(GetParam());
   const int64_t fresh = c.frames - c.context;
   const Tensor x = noise(c, c.steps * fresh, GetParam());

@@ -145,7 +145,7 @@ Outcome check(const Recipe& recipe) {
 
 bool fails(const Recipe& recipe) { return !check(recipe).late.empty(); }
 
-TEST(RandomGraph, LagsNoMoreThanItsFramesDependOnThoseToCome) {
+TEST(RandomGraph, LagsNoMoreThanItsFramesNeed) {
   const auto [first, count] = seeds_or(kFirstSeed, kSeeds);
   int64_t compared = 0;
   int64_t excused = 0;
@@ -192,7 +192,7 @@ struct Tally {
   }
 };
 
-TEST(RandomGraph, OfOtherTypesLagsNoMoreEither) {
+TEST(RandomGraph, OfOtherTypesLagsNoMoreThanItsFramesNeed) {
   const auto [first, count] = seeds_or(kFirstSeed, kSeeds);
   Tally tally;
   for (int64_t seed = first; seed < first + count; ++seed) {
@@ -207,7 +207,7 @@ TEST(RandomGraph, OfOtherTypesLagsNoMoreEither) {
   EXPECT_EQ(tally.late, 0);
 }
 
-TEST(RandomGraph, OfLargeNumbersLagsNoMoreEither) {
+TEST(RandomGraph, OfLargeNumbersLagsNoMoreThanItsFramesNeed) {
   const auto [first, count] = seeds_or(kFirstSeed, kWideSeeds);
   Tally tally;
   for (int64_t seed = first; seed < first + count; ++seed) {

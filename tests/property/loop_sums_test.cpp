@@ -328,7 +328,7 @@ TEST(LoopSums, OfNoFramesAreNone) {
 }
 
 // tract keeps the loop in its pulsed models.
-TEST(LoopSums, OfAModelThatIsPulsedGoOn) {
+TEST(LoopSums, OfAPulsedModelContinue) {
   std::string text = document("1, 2", sums_from("[[0.0]]"), "y",
                               std::string(kAdd) +
                                   "fragment tract_core_properties() -> (properties: (string,"

@@ -189,7 +189,7 @@ TEST(States, OfFramesThatAreKept) {
 }
 
 // The last of the kept frames arrives after the end of the input.
-TEST(StillWires, OfFramesThatAreKeptAreKnownOnceTheseArrive) {
+TEST(StillWires, OfKeptFramesAreKnownOnceTheseArrive) {
   for (const int last : {1, 3, 4}) {
     const std::string window = conv("x", {6, 1, 1, 0, 5});
     expect_whole(document("1, 1, S",
@@ -309,7 +309,7 @@ std::string whole_chunks(int chunk) {
 
 // With pulses of 24 from frame 0, every pulse ends with a chunk of 12, so that no chunk waits for
 // the end. From frame 8 none does: 8 of the first 32 frames may lie after the end.
-TEST(States, OfStreamsThatAreCutToWholeChunksMoveWhereAsMuchIsHeld) {
+TEST(States, OfStreamsCutToWholeChunksMoveBetweenEqualStates) {
   for (const int chunk : {3, 12, 35}) {
     // Frames that pass before the end is announced wait at the output, before joined frames, and
     // before a loop whose last state is an output.
@@ -327,7 +327,7 @@ TEST(States, OfStreamsThatAreCutToWholeChunksMoveWhereAsMuchIsHeld) {
 }
 
 // For S = 5, x[4:-1] is empty, so it has no last frame; x[3] is not a frame of it.
-TEST(States, ThereIsNoLastFrameOfNone) {
+TEST(States, HaveNoLastFrameOfNoFrames) {
   const std::string text =
       along(str_cat("  v = ", trimmed("x", 4, -1), ";\n  y = concat([v, ", trimmed("v", -1, 0),
                     "], axis = 1);\n"));
@@ -343,7 +343,7 @@ TEST(States, ThereIsNoLastFrameOfNone) {
 
 // At S=1 the convolution has no frames. The 4 joined frames remain, and the slice drops one: 3. A
 // negative frame count would leave 2.
-TEST(States, FramesOfStreamsShorterThanAWindowAreNotCountedAsLessThanNone) {
+TEST(States, FramesOfStreamsShorterThanAWindowAreNotNegative) {
   const std::string joined =
       "  v = conv(x, [[[1.0, 2.0, 1.0]]], 0.0, padding = [(0, 0)], border = 'constant');\n"
       "  z = concat([v, [[[1.0, 2.0, 3.0, 4.0]]]], axis = 2);\n";

@@ -77,7 +77,7 @@ std::string differences(int64_t apart) {
                                      " [min(n, max(n - 1, 0))], end = [n])], axis = 2);\n"));
 }
 
-TEST(ShortStreams, GiveNothingWhereNothingIsThere) {
+TEST(ShortStreams, GiveNoFramesForNoFrames) {
   for (const int64_t apart : {1, 2, 40}) {
     expect_short_streams(
         differences(apart), {1, 2, 5},

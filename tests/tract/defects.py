@@ -46,7 +46,7 @@ OTHERS = [
      "TakeAnyNumberOfFrames"),
     (35, "positions as symbolic numbers, delayed", "refused", "right", "FramesAreNumbered45"),
     (36, "a stream reset, saved and loaded", "a new state; none", "reset, save, load",
-     "GoOnFromASavedStateAtAnotherPulse"),
+     "ContinueFromASavedStateAtAnotherPulse"),
     (37, "a pulse of 0; of -1", "accepted; panics", "refused", "PulsesArePositive"),
     (37, "a graph with several reasons for refusal", "reports the first", "reports all, with their lines",
      "AllReasonsAreReportedWithTheirLines"),
