@@ -27,7 +27,7 @@ Result<Facts> Range::infer(FactSpan in) const {
   const int64_t stride = std::abs(step);
   if (number) {
     RILL_CHECK(*number != INT64_MIN, "range from ", start, " to ", end, " is out of range");
-    // The expression gives the length: a stream that ends before the start counts nothing.
+    // If a stream ends before the start, an open range is empty.
     if (open && *number < 0) return one_fact(Fact::of(DType::kI64, {Dim(0)}));
     const int64_t length = std::abs(*number) / stride + (std::abs(*number) % stride != 0 ? 1 : 0);
     return one_fact(Fact::of(DType::kI64, {Dim(length)}));

@@ -10,7 +10,7 @@
 #include "ops/nn/quant_conv.h"
 #include "ops/nn/quant_conv_op.h"
 
-// Recognises int8 convolutions: as files write them, and as plans find them.
+// Recognises int8 convolutions, in files and in graphs that are planned.
 
 namespace rill::ops {
 namespace {
@@ -233,7 +233,7 @@ std::optional<Centered> centered_bytes(const Graph& graph, OutletId x) {
   return out;
 }
 
-/// Return a convolution of such numbers by constants as an int8 convolution.
+/// A convolution of such numbers by constants, as an int8 convolution.
 struct FoundConv {
   QuantConv op;
   Centered x;

@@ -110,7 +110,7 @@ class ExportReport(CheckReport):
             raise self.failure()
         return self._model
 
-    def against(self) -> str:
+    def reason_against(self) -> str:
         """Return the reason against this export in one line."""
         wrong = [f"{row.what}: {row.output}: {row.problem}" for row in self.rows if not row.ok]
         reasons = wrong or [each.reason for each in self.refusals] or ["nothing was compared"]
