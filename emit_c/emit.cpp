@@ -179,7 +179,7 @@ class Emitter {
         if (io.dtype == DType::kF32) continue;
         return fail(Code::kUnsupported, ios == &plan_.inputs ? "input" : "output", " \"",
                     io.name.view(), "\" is of type ", dtype_name(io.dtype),
-                    "; emitted C has f32 alone")
+                    "; emitted C only has f32")
             .hint(kRemedy);
       }
     }

@@ -57,7 +57,7 @@ extern "C" {
 
 const char* rill_build_info(void) {
   return "rill " RILL_VERSION ", " RILL_BUILD_TYPE ", compiler " __VERSION__
-         ", compiled models alone";
+         ", only for compiled models";
 }
 
 rill_status rill_plan_open(const char* path, rill_plan** plan) {

@@ -7,7 +7,7 @@ namespace {
 
 Status refused(std::string_view location, std::string_view why) {
   return fail(Code::kIo, "external data \"", location, "\" ", why)
-      .hint("Weights are read from the folder of the model alone");
+      .hint("Weights are only read from the folder of the model");
 }
 
 bool has_parent(std::string_view path) {

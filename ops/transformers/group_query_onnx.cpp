@@ -87,7 +87,8 @@ Status tie_extents(OnnxCtx& ctx, Formula& f) {
     RILL_TRY(tie(name, 3, 0, query, 0));
     RILL_TRY(tie(name, 3, 1, query, 1));
   }
-  RILL_CHECK(ctx.given("past_key") == ctx.given("past_value"), "past_key or past_value alone");
+  RILL_CHECK(ctx.given("past_key") == ctx.given("past_value"),
+             "past_key and past_value must be given together");
   RILL_TRY(tie("past_key", 4, 0, query, 0));
   RILL_TRY(tie("past_value", 4, 0, query, 0));
   if (ctx.given("past_key")) RILL_TRY(tie("past_value", 4, 2, f.arg("past_key"), 2));
@@ -104,7 +105,7 @@ Result<Counts> counts_of(OnnxCtx& ctx, const Fact& query) {
   RILL_CHECK(counts.kept > 0 && counts.heads > 0 && counts.heads % counts.kept == 0, counts.heads,
              " heads of queries for ", counts.kept, " of keys");
   const bool packed = !ctx.given("key");
-  RILL_CHECK(packed == !ctx.given("value"), "key or value alone");
+  RILL_CHECK(packed == !ctx.given("value"), "key and value must be given together");
   const int64_t widths = packed ? counts.heads + 2 * counts.kept : counts.heads;
   const auto size = exact_div(query.dim(2), Dim(widths));
   RILL_CHECK(size, "query ", query, ": expected [batch, frames, ", widths,

@@ -6,7 +6,7 @@
 plan: print what would run and why. run: run it, and stop at the first failure. --keep-going: run the other
 suites after a failure as well. --base: what the change is compared with; unless given, the last commit that
 passed here, else the last one of a day ago. --budget: how long suites that may wait run, 33 unless given.
---limit: when a suite is ended and the rest left out, 75. --only: these suites alone.
+--limit: when a suite is ended and the rest left out, 75. --only: run only these suites.
 
 The record of earlier runs is the file that RILL_CHECKS_RECORD names, else ~/.cache/rill/checks.json.
 """

@@ -266,7 +266,7 @@ test("each module names the files that it does not load", async () => {
   const [run, models] = [await compile(undefined, wasmVad), await compile(undefined, nnefVad)];
   const refused = async (bytes, wasm, pattern) => assert.rejects(load(bytes, { wasm }), (error) =>
     error instanceof RillError && pattern.test(error.message));
-  await refused(nnefVad, run, /compiled models alone.*rill compile/);
+  await refused(nnefVad, run, /only runs compiled models.*rill compile/);
   await refused(wasmVad, models, /no compiled models.*rill_run\.wasm/);
   assert.ok((await load(wasmVad, { wasm: run })) instanceof CompiledModel);
 });

@@ -36,11 +36,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--stream", metavar="SYMBOL", help="stream along this symbol")
     parser.add_argument("--pulse", action="append", default=[], help="a number or auto[:...]")
     parser.add_argument("--unproven", action="store_true",
-                        help="write a model whose open axes could be compared at one size alone")
+                        help="write a model whose open axes could be compared at only one size")
     parser.add_argument("--atol", type=float, help="by default 1e-4, more in half precision")
     parser.add_argument("--rtol", type=float, help="by default 5e-4, more in half precision")
     parser.add_argument("--exporter", action="append", default=[], choices=list(EXPORTERS),
-                        help="try these alone, in this order")
+                        help="try only these, in this order")
     return parser
 
 

@@ -185,7 +185,7 @@ class _Export:
                     self._refer_case(what, inputs.sizes, 1.0, given)
                     break
             else:
-                self._notes.append(f"{name} was compared with the values of the example alone: "
+                self._notes.append(f"{name} was only compared with the values of the example: "
                                    "PyTorch refuses others")
 
     def _check_outputs(self, outputs: Any, before: Dict[str, Any]) -> None:

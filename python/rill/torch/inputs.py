@@ -265,7 +265,7 @@ def _positional(module: nn.Module, example: Any) -> Tuple[Any, ...]:
             raise ArgumentError(f"the example does not fit forward: {error}") from error
         if bound.kwargs:
             raise ArgumentError(
-                f"forward takes {', '.join(bound.kwargs)} by name alone, which an export cannot",
+                f"forward takes {', '.join(bound.kwargs)} only by name, which an export cannot",
                 hint="Wrap the module in one whose forward takes them in order")
         return bound.args
     if isinstance(example, (tuple, list)):
