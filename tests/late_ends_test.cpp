@@ -311,7 +311,7 @@ struct Tally {
 /// Try one stream of one length. `must`: an end that comes with the last frames must be accepted.
 void try_end(const std::string& text, int64_t pulse, const Frames& in, const Frames& want, End end,
              bool must, Tally* tally) {
-  SCOPED_TRACE("way " + std::to_string(static_cast<int>(end)));
+  SCOPED_TRACE("end " + std::to_string(static_cast<int>(end)));
   Stream stream(text, pulse);
   ASSERT_TRUE(stream) << rill_last_error();
   const rill_status ended = stream.run(in, end);
@@ -352,8 +352,8 @@ void try_model(const std::string& text, int64_t pulse, Tally* tally) {
     if (!whole_run(text, in, &want)) continue;
     Stream in_time(text, pulse);
     const bool must = in_time.run(in, End::kWithFrames) == RILL_OK;
-    for (int way = 0; way < static_cast<int>(End::kLast); ++way) {
-      try_end(text, pulse, in, want, static_cast<End>(way), must, tally);
+    for (int end = 0; end < static_cast<int>(End::kLast); ++end) {
+      try_end(text, pulse, in, want, static_cast<End>(end), must, tally);
       if (testing::Test::HasFatalFailure()) return;
     }
   }

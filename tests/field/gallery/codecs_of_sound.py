@@ -328,7 +328,7 @@ class Quantiser(nn.Module):
         return total.transpose(1, 2), torch.stack(found, 1)
 
 
-FLOATS = {"doors": ("onnx",), "closed": "torch_to_nnef refuses padding computed by floats"}
+FLOATS = {"exporters": ("onnx",), "left_out": "torch_to_nnef refuses padding computed by floats"}
 SOUND = {"shape": (1, 1, "S"), "pulse": 16, "lengths": (64, 96, 160)}
 recipe("EnCodec encoder", "padding computed by floats, LSTMs", encodec_encoder, **SOUND, delay=0,
        **FLOATS)
@@ -350,7 +350,7 @@ recipe("HiFi-GAN", "sums of residual stacks, padding on both sides", HiFiGAN, (1
 recipe("Vocos", "ConvNeXt blocks, overlap and add divided by the sum of windows", Vocos, (1, 6, "S"), pulse=1,
        lengths=(20, 33, 48), delay=0)
 recipe("RAVE", "a filter bank with signs written in place, cached convolutions", RAVE, **SOUND, delay=0,
-       doors=("onnx",), closed="torch_to_nnef refuses writes at slices of open extents")
+       exporters=("onnx",), left_out="torch_to_nnef refuses writes at slices of open extents")
 recipe("NAM WaveNet", "one padding, heads cut to the last frames", NAM, (1, 1, "S"), pulse=8, lengths=(40, 64, 120),
        delay=0)
 recipe("residual quantiser", "nearest codes of three books", Quantiser, (1, 1, "S"), pulse=4, lengths=(40, 64, 120),

@@ -297,7 +297,7 @@ class Prompted(nn.Module):
         return x + self.out(torch.softmax(scores, -1) @ v)
 
 
-GROUPS = {"doors": ("onnx",), "closed": "torch_to_nnef bakes the length into norms of groups"}
+GROUPS = {"exporters": ("onnx",), "left_out": "torch_to_nnef bakes the length into norms of groups"}
 recipe("Moonshine encoder", "a norm over all frames, attention to all", Moonshine, (1, 1, "S"), pulse=48,
        lengths=(288, 384, 480), whole="known at the end", **GROUPS)
 recipe("Moonshine encoder, streaming", "convolutions over samples, rotary attention to a window",
@@ -327,5 +327,5 @@ recipe("LEAF", "learned filters, pooling, compression", Leaf, (1, 1, "S"), pulse
 recipe("log-mel by convolutions", "pre-emphasis, power, bands", LogMel, (1, 1, "S"), pulse=8, lengths=(64, 96, 160),
        delay=3)
 recipe("prompt attention", "learned keys that every query sees", Prompted, (1, "S", 16), pulse=1,
-       whole="between scores and values, mixes frames", window=(8, 8, 0), doors=("onnx",),
-       closed="torch_to_nnef makes numbers of joined masks")
+       whole="between scores and values, mixes frames", window=(8, 8, 0), exporters=("onnx",),
+       left_out="torch_to_nnef makes numbers of joined masks")
