@@ -50,7 +50,7 @@ List<Step> StepReader::steps() {
 Ref StepReader::ref() {
   Ref out;
   const uint64_t buffer = from_.natural();
-  if (buffer >= plan_.buffers.size()) from_.fail("a step refers to a buffer that is not there");
+  if (buffer >= plan_.buffers.size()) from_.fail("a step refers to a buffer that does not exist");
   out.buffer = from_.good() ? static_cast<uint32_t>(buffer) : 0;
   out.offset = from_.number(-kMostMemoryBytes, kMostMemoryBytes, "offset");
   return out;

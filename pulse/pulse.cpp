@@ -448,7 +448,7 @@ Result<Graph> Pulsifier::run(Report* report) {
     const Node& made = whole_.node(output.node);
     return fail(Code::kPulse, "no output of the model streams along ", options_.symbol, ": \"",
                 whole_.output_names[0], "\" is ", whole_.fact(output),
-                " whatever the length of the stream")
+                " for any length of the stream")
         .in_node(made.name, made.op->name())
         .at(made.line > 0 ? "graph.nnef" : "", made.line)
         .hint(

@@ -24,7 +24,7 @@ NO_ANSWER = {
     "external tract_core_external": "hands out what the caller gives",
     "variable tract_resource_get": "hands out what the file holds",
     "tract_core_scan": "a loop around other operators: models in tests/models hold it to PyTorch",
-    "tract_core_submodel": "its file's operators have answers of their own",
+    "tract_core_submodel": "the operators of its file have separate answers",
     "tract_onnx_multinomial tract_onnx_random": "draws numbers: its test holds how they spread",
     "tract_transformers_dyn_kv_cache tract_transformers_quantized_dyn_kv_cache":
         "a concat whose input is a cache: its test holds it to the concat",

@@ -77,7 +77,7 @@ void refuse_each(const std::function<rill_status()>& call, bool all, Tally* tall
 class Memory : public ::testing::TestWithParam<ModelFolder> {
  protected:
   void SetUp() override {
-    if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+    if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers replace the heap";
   }
 };
 

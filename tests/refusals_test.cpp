@@ -128,7 +128,7 @@ std::vector<Row> model_rows() {
            return rill_load(kModel, nullptr, out);
          });
        }},
-      {"rill_load", "of a file that is not there", RILL_E_IO,
+      {"rill_load", "of a file that does not exist", RILL_E_IO,
        [](World& w) {
          return made<rill_model>(w, rill_model_free, [](rill_model** out) {
            return rill_load("/nowhere/model.nnef.tgz", nullptr, out);
@@ -149,9 +149,8 @@ std::vector<Row> model_rows() {
          });
        }},
       {"rill_model_free", "", RILL_OK, plain([](World&) { rill_model_free(nullptr); })},
-      {"rill_model_count", "", RILL_OK, plain([](World& w) {
-         rill_model_count(w.model, RILL_INPUT);
-       })},
+      {"rill_model_count", "", RILL_OK,
+       plain([](World& w) { rill_model_count(w.model, RILL_INPUT); })},
       {"rill_model_io", "", RILL_OK,
        [](World& w) {
          auto out = info<rill_io_info>();
@@ -552,7 +551,7 @@ TEST(Refusals, TheTableHasEveryFunctionOfTheHeaders) {
 class Refusals : public ::testing::TestWithParam<Row> {
  protected:
   void SetUp() override {
-    if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+    if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers replace the heap";
   }
 };
 
@@ -597,7 +596,7 @@ INSTANTIATE_TEST_SUITE_P(Functions, Refusals, ::testing::ValuesIn(all_rows()), R
 /// For a pulse that does not fit, rill tries others to name one that fits, and describes a pulse
 /// that fits.
 TEST(Refusals, APulseThatDoesNotFitIsRefusedWithoutMemoryToo) {
-  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers replace the heap";
   const std::string text =
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
       "graph g(x)->(y){\nx=external(shape=[1,1,S]);\n"

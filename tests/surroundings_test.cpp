@@ -119,7 +119,7 @@ TEST(Surroundings, SignalsMayInterruptStepsAndStepOtherSessions) {
 
 TEST(Surroundings, AForkedChildContinuesWithoutTheThreadsOfItsParent) {
 #ifdef RILL_SANITIZED
-  GTEST_SKIP() << "sanitizers have threads and locks of their own, which do not live on in a child";
+  GTEST_SKIP() << "sanitizers have own threads and locks, which a forked child lacks";
 #endif
   const Arrays inputs = noise(6000);
   const Arrays want = run_whole(kArchive, inputs);
@@ -166,7 +166,7 @@ struct Library {
 };
 
 TEST(Surroundings, AFailureInALibraryThatWasOpenedAllocatesNothing) {
-  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers replace the heap";
   const Library library;
   ASSERT_NE(library.handle, nullptr) << dlerror();
   auto* const step = library.find<rill_status(rill_session*)>("rill_step");

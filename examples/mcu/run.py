@@ -5,7 +5,7 @@
 
 RILL is the program `rill` of this machine. It compiles the model for the scalar tier, and streams
 the same frames through the same plan here; the outputs have to be the same, bit for bit.
-Needs arm-none-eabi-g++ and qemu-system-arm. Exit status 77 where they are not there.
+Needs arm-none-eabi-g++ and qemu-system-arm. Exit status 77 if they are not installed.
 """
 
 import argparse

@@ -37,7 +37,7 @@ struct LoadLimits {
 };
 
 /// Read all regular files of a folder, tar, tgz (of one or more gzip members) or zip, detected by
-/// their content. A bare `graph.nnef` brings the `.dat` files and `graph.quant` of its folder.
+/// their content. A bare `graph.nnef` includes the `.dat` files and `graph.quant` of its folder.
 /// Entries come in archive order, those of folders sorted by name. Links, devices and entries with
 /// a component that starts with `.` are left out. A folder without `graph.nnef` is not walked.
 /// Errors: kIo if the file cannot be read, or is a pipe, a socket or a device; kParse if it is not

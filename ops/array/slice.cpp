@@ -223,7 +223,7 @@ Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, const Dim& begin,
     return b.refuse("Take the last frames of a stream that has no fixed end",
                     "it takes the last frames "
                     "of a stream that has ",
-                    stream.dim, ", whatever its input has");
+                    stream.dim, ", for any length of its input");
   }
   RILL_ASSIGN(OutletId x, b.materialise(b.wire(0), &stream));
   RILL_ASSIGN(x, b.hold(x, &stream));

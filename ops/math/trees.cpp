@@ -78,7 +78,8 @@ Status TreeEnsemble::check() const {
     const uint32_t* row = node(i);
     const bool sound = is_leaf(row) ? row[0] <= row[1] && row[1] <= votes->extent(0)
                                     : row[0] < features && row[1] < rows && row[2] < rows;
-    if (!sound) return fail(Code::kArg, "node ", i, " names a row or a feature that is not there");
+    if (!sound)
+      return fail(Code::kArg, "node ", i, " names a row or a feature that does not exist");
   }
   for (int64_t i = 0; i < votes->extent(0); ++i) {
     const uint32_t own = votes->data<uint32_t>()[2 * i];

@@ -1,4 +1,4 @@
-"""Shared parts of the tests: the models of the repository, and the program with which they compare."""
+"""Shared parts of the tests: the models of the repository, and the program to compare with."""
 
 import os
 import pathlib

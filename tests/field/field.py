@@ -20,7 +20,7 @@ try:
     import onnx  # noqa: F401
     import onnxruntime
 except ImportError:
-    print("skipped: numpy, onnx and onnxruntime are not there")
+    print("skipped: numpy, onnx and onnxruntime are not installed")
     sys.exit(77)
 
 import models

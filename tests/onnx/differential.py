@@ -20,7 +20,7 @@ try:
     import onnx.reference
     import onnxruntime
 except ImportError:
-    print("skipped: numpy, onnx and onnxruntime are not there")
+    print("skipped: numpy, onnx and onnxruntime are not installed")
     sys.exit(77)
 
 import drawn_arrays

@@ -25,7 +25,7 @@ try:
     import onnxscript  # noqa: F401
     import torch
 except ImportError:
-    print("skipped: numpy, onnxruntime, torch and onnxscript are not there")
+    print("skipped: numpy, onnxruntime, torch and onnxscript are not installed")
     sys.exit(77)
 
 import exported_files

@@ -3,7 +3,7 @@
     python int8_layers.py PROGRAM [--seed N] [--count N]
 
 Every expected state is computed in f64 from the states that the program gave one frame before, by the rules of
-docs/compiled.md: weights have a scale per unit and gate, frames and states a scale of their own, and sums are
+docs/compiled.md: weights have a scale per unit and gate, frames and states each a separate scale, and sums are
 exact. So no difference of one frame grows in the next. Exit status 1 if numbers differ, if a stream differs
 from the whole run, or if a layer stays in f32; 77 without onnx.
 """

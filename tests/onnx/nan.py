@@ -21,7 +21,7 @@ try:
     import onnx
     from onnx.reference import ReferenceEvaluator
 except ImportError:
-    print("skipped: numpy and onnx are not there")
+    print("skipped: numpy and onnx are not installed")
     sys.exit(77)
 
 LOWER_TIERS = ("scalar", "sse42", "avx2") if platform.machine() == "x86_64" else ("scalar",)

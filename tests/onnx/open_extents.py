@@ -21,7 +21,7 @@ try:
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
 except ImportError:
-    print("skipped: numpy, onnx and onnxruntime are not there")
+    print("skipped: numpy, onnx and onnxruntime are not installed")
     sys.exit(77)
 
 pick = random.choice

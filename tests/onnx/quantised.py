@@ -19,7 +19,7 @@ try:
     import onnx
     from onnx import helper, numpy_helper
 except ImportError:
-    print("skipped: numpy and onnx are not there")
+    print("skipped: numpy and onnx are not installed")
     sys.exit(77)
 
 from drawn import bytes_of, noise, pick

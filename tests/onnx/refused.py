@@ -13,7 +13,7 @@ try:
     import numpy as np
     import onnx
 except ImportError:
-    print("skipped: numpy and onnx are not there")
+    print("skipped: numpy and onnx are not installed")
     sys.exit(77)
 
 from drawn import Case, noise

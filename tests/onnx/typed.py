@@ -23,7 +23,7 @@ try:
     from onnx import TensorProto, numpy_helper
     from onnx.reference import ReferenceEvaluator
 except ImportError:
-    print("skipped: numpy, onnx and ml_dtypes are not there")
+    print("skipped: numpy, onnx and ml_dtypes are not installed")
     sys.exit(77)
 
 from conformance import arrays_of, load_cases

@@ -367,7 +367,7 @@ def kept(g, x):
 
     def value(v):
         if v.shape[2] < begin + count:
-            raise Undefined("frames that are not there")
+            raise Undefined("frames that do not exist")
         return w.along(v, begin, begin + count)
     return g.of(x, f"slice({x.name}, axes = [2], begin = [{begin}], end = [{begin + count}])",
                 value, frames=length), count
@@ -628,7 +628,7 @@ def table(g, x):
     def value(env):
         m = env[x.name].shape[2]
         if m + begin > rows:
-            raise Undefined("rows that are not there")
+            raise Undefined("rows that do not exist")
         return env[x.name] + values[:, :, begin:begin + m]
     end = f"{g.frames_text(x)} + {begin}" if begin else g.frames_text(x)
     cutout = g.put(f"slice({full}, axes = [2], begin = [{begin}], end = [{end}])",
@@ -828,7 +828,7 @@ def known_at_the_end(g, x):
 
         def value(v):
             if v.shape[2] < k:
-                raise Undefined("frames that are not there")
+                raise Undefined("frames that do not exist")
             return v[:, :, -k:]
         count = g.frames_text(x)
         y = g.of(x, f"slice({x.name}, axes = [2], begin = [{count} - {k}], end = [{count}])", value)
@@ -1012,7 +1012,7 @@ def across(g, x):
 
 
 def pair_loop(g, x):
-    """A loop over two wires, of which one begins later and the other ends earlier."""
+    """A loop over two wires: one begins later, and the other ends earlier."""
     if x.features or not x.exact or g.most > 1000:
         return x
     g.loops = True
@@ -1050,7 +1050,7 @@ def picked(g, x):
 
     def value(v):
         if v.shape[2] <= max(at):
-            raise Undefined("frames that are not there")
+            raise Undefined("frames that do not exist")
         return v[:, :, at]
     y = g.of(x, f"tract_core_gather({x.name}, {at}, axis = 2)", value)
     y = g.of(y, f"sum_reduce({y.name}, axes = [2])", lambda v: v.sum(2, keepdims=True))

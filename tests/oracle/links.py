@@ -80,7 +80,7 @@ def joined_pieces(g, x):
 
     def value(env):
         if env[left.name].shape[2] < a:
-            raise Undefined("frames that are not there")
+            raise Undefined("frames that do not exist")
         return np.concatenate([env[left.name], env[right.name]], 2)
     return g.wire(x, f"concat([{left.name}, {right.name}], axis = 2)", value, frames=length,
                   bound=2 * x.bound)
@@ -378,7 +378,7 @@ def near_the_end(g, x):
 
         def value(v):
             if v.shape[2] <= max(max(at), -min(at) - 1):
-                raise Undefined("frames that are not there")
+                raise Undefined("frames that do not exist")
             return v[:, :, at]
     elif how == "block":
         begin = f"{count} / {k} * {k} - {m}"
@@ -387,7 +387,7 @@ def near_the_end(g, x):
         def value(v):
             b = v.shape[2] // k * k - m
             if b < 0:
-                raise Undefined("frames that are not there")
+                raise Undefined("frames that do not exist")
             return v[:, :, b:b + min(far, m)]
     elif how == "clamped":
         begin = f"max({count} - {m}, 0)"

@@ -55,7 +55,7 @@ class Round:
         if refuse and status == NOMEM:
             self.refusals += 1
         elif status == NOMEM:
-            raise Wrong(f"{name}: no memory, of which there is")
+            raise Wrong(f"{name}: reports no memory although there is")
         if name not in MAKES_MEMORY and seen > 0:
             raise Wrong(f"{name} made {seen} requests for memory")
         return status

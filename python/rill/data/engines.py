@@ -148,7 +148,7 @@ def _parts(files: Files, out: pathlib.Path, job: Job, per_part: int) -> List[Par
     others = [path.name for path in out.glob("part-*.parquet") if name not in path.name]
     if others:
         raise StateError(f"{out} holds parts of another run, as {others[0]}",
-                         hint="Give each run a folder of its own")
+                         hint="Give each run a separate folder")
     for path in out.glob("*.unfinished"):
         path.unlink()
     return [Part(at, tuple(names[begin:begin + per_part]),
