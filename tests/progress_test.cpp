@@ -1,5 +1,5 @@
-// Progress of the calls that take long, and their end at any point: a separate status, the model as
-// it was, no file, no memory lost.
+// Progress of long calls, cancelled at any point: they return their own status, leave the model
+// unchanged, write no file and leak no memory.
 
 #include "rill/progress.h"
 
@@ -112,7 +112,7 @@ void cancel_each(const Long& each) {
       Watch watch(at);
       status = each.call();
       last = watch.last;
-      // Nothing is asked any more.
+      // A cancelled call reports no further progress.
       EXPECT_EQ(watch.count, at + 1);
     }
     ASSERT_EQ(status, RILL_E_CANCELLED) << "report " << at << " of " << reports << ", "

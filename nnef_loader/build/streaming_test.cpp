@@ -61,7 +61,7 @@ TEST(Streaming, OfAFileByTractIsReadAndWrittenBack) {
   EXPECT_EQ(graph.streaming->output(0).axis, 2);
   EXPECT_EQ(graph.streaming->output(0).delay, 3);
   EXPECT_FALSE(graph.streaming->output(0).length);
-  EXPECT_EQ(graph.streaming->output(1).axis, -1) << "behind the end of the list";
+  EXPECT_EQ(graph.streaming->output(1).axis, -1) << "past the end of the list";
   expect_written_back(graph, kOfTract);
   const std::string named = str_cat(kOfTract, ", (\"pulse.streaming_symbol\", [\"S\"])");
   expect_written_back(loaded(load_properties(named)), named);

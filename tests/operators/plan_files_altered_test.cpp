@@ -100,7 +100,7 @@ TEST(AlteredPlanFiles, OfEveryByteStayInsideTheirMemory) {
       opened += try_plan_file(bytes) ? 1 : 0;
     }
   }
-  EXPECT_GT(opened, 100) << "checks behind the checksum are not reached";
+  EXPECT_GT(opened, 100) << "the checks after the checksum are not reached";
 }
 
 TEST(AlteredPlanFiles, OfRandomGraphsStayInsideTheirMemory) {

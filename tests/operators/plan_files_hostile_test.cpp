@@ -429,7 +429,7 @@ TEST(HostilePlanFiles, OfEveryOperatorStayInsideTheirMemory) {
     }
   }
   kernels::clear_tier_limit();
-  EXPECT_GT(opened, tried / 20) << "checks behind the first ones are not reached";
+  EXPECT_GT(opened, tried / 20) << "the checks after the first ones are not reached";
 }
 
 }  // namespace

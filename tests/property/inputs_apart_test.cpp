@@ -165,7 +165,7 @@ TEST(InputsApart, EndTogetherOrNotAtAll) {
     auto values = Tensor::zeros(DType::kF32, {1, 2, frames});
     return (*feed)->push(input, values->view());
   };
-  EXPECT_EQ(push(1, 10), 4);  // z lags by a pulse
+  EXPECT_EQ(push(1, 10), 4);  // x may be one pulse ahead of z
   EXPECT_EQ(push(0, 10), 10);
   EXPECT_EQ(push(1, 6), 6);
   EXPECT_FALSE((*feed)->finish().ok());
@@ -175,7 +175,7 @@ TEST(InputsApart, EndTogetherOrNotAtAll) {
   EXPECT_NE(std::string(apart.message).find("\"z\" has 13 frames, and 12 were pushed"),
             std::string::npos)
       << apart.message;
-  EXPECT_EQ(push(0, 5), 3);  // no stream has z that far ahead
+  EXPECT_EQ(push(0, 5), 3);  // in no stream is z that far ahead of x
   EXPECT_FALSE((*feed)->finish().ok());
 }
 

@@ -30,8 +30,8 @@ std::string attention(const std::string& seen, const std::string& fill = "(0.0 -
                               "), axes = [2]);\n  y = matmul(w, x + 0.25);\n"));
 }
 
-// Frameworks look for packed sequences: where a position does not follow the one before, another
-// begins, and its queries do not see the keys of the others.
+// Frameworks detect packed sequences: a new sequence begins where a position does not follow the
+// previous one, and queries see only the keys of their sequence.
 TEST(Keys, OfTheSameSequenceOfPositions) {
   const std::string text = of_positions(
       "  all = concat([slice(n, axes = [0], begin = [0], end = [1]) - 1, n], axis = 0);\n"

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kLanes = 5;
 constexpr size_t kStates = 6;
-constexpr size_t kTold = 60;  ///< calls that a failure reports
+constexpr size_t kReported = 60;  ///< calls that a failure reports
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void Wanderer::note(const Lane& lane, const std::string& call) {
       std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& each) { return &each == &lane; });
   trace_.push_back("session " + std::to_string(at - lanes_.begin()) + " (" + plan_of(lane).name +
                    ", length " + std::to_string(lane.at.whole->length) + "): " + call);
-  if (trace_.size() > kTold) trace_.pop_front();
+  if (trace_.size() > kReported) trace_.pop_front();
   ++tally_->calls;
 }
 
