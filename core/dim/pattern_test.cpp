@@ -86,7 +86,7 @@ class RandomDims {
   std::mt19937 random_;
 };
 
-/// The period is far too large to be gone through, or the constants are.
+/// Longer periods and larger constants would take too long to enumerate.
 constexpr int64_t kMostBrute = 400'000;
 
 TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {

@@ -3,8 +3,8 @@
 
     layers.py ROOT
 
-Tests next to the code and in tests/ may include anything of rill. Third-party headers stay in the
-folders that are meant to have them, out of rill's own headers.
+Tests next to the code and in tests/ may include anything of rill. Third-party headers stay in
+certain folders, and out of rill's own headers.
 
 Groups of operators have an order, too: a group includes those before it, and files in ops/ itself
 include none of them, so that groups form no circles.
@@ -79,7 +79,7 @@ RUNS = re.compile(
     r"^ops/(array/(gather_walk|index_at|walk)|kernel_fields|"
     r"math/(binary_groups|extreme|float_binary|float_unary|integers|kinds|nest)|nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
 
-# The C of steps, for the programs alone.
+# The C of steps, only for the programs.
 EMITS = re.compile(r"^ops/(emit_table|\w+/\w+_emit)\.(h|cpp)$")
 
 # The other files of librill_run, for programs that have a heap.
@@ -107,17 +107,17 @@ def own_include(path, target):
         return None
     if RUNS.match(path) and not RUNS.match(target):
         if not (folder == "ops" and starts_with(target, "kernels")):
-            return "what runs a plan includes no graph and no operator"
+            return "code that runs plans must include no graph and no operator"
     if RUNS_WITH_HEAP.match(path) and not (RUNS.match(target) or RUNS_WITH_HEAP.match(target)):
-        return "what librill_run is made of includes no graph and no operator"
+        return "files of librill_run must include no graph and no operator"
     if starts_with(target, folder):
         return None
     if EMITS.match(path) and starts_with(target, "emit_c"):
         return None
     if folder == "api" and starts_with(target, "rill"):
         return None
-    room = "/".join(path.split("/")[:2])
-    arrows = ARROWS[room if room in ARROWS else folder]
+    subfolder = "/".join(path.split("/")[:2])
+    arrows = ARROWS[subfolder if subfolder in ARROWS else folder]
     if any(starts_with(target, allowed) for allowed in arrows):
         return None
     return f"{folder} may include {', '.join(arrows) or 'nothing else of rill'}"
@@ -142,12 +142,12 @@ def third_party_include(path, target):
 
 
 def rising_include(path, target):
-    """Why an include goes against the order of groups; None for all others."""
+    """Return why an include violates the order of groups; None if it does not."""
     here, there = (end.split("/") for end in (path, target))
     if TEST_FILE.search(path) or here[0] != "ops" or there[0] != "ops" or len(there) < 3:
         return None
     if len(here) < 3:
-        return "what all groups of operators share includes none of them"
+        return "files that all groups of operators share must include none of the groups"
     if here[1] == there[1]:
         return None
     if here[1] not in GROUPS or there[1] not in GROUPS:

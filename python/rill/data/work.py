@@ -225,15 +225,15 @@ def _write(part: Part, rows: List[Row], schema: Any, totals: Dict[str, Any]) -> 
                             "declared", hint='As in columns={"begin": "double"}')
     metadata = {f"rill.{name}": repr(value) for name, value in totals.items()}
     table = pyarrow.Table.from_pylist(rows, schema=schema.with_metadata(metadata))
-    beside = f"{part.path}.{uuid.uuid4().hex}.unfinished"
+    unfinished = f"{part.path}.{uuid.uuid4().hex}.unfinished"
     # Numbers rarely repeat, so a dictionary would cost time and space.
     texts = [field.name for field in schema if pyarrow.types.is_string(field.type)]
     try:
-        pyarrow.parquet.write_table(table, beside, use_dictionary=texts)
-        os.replace(beside, part.path)
+        pyarrow.parquet.write_table(table, unfinished, use_dictionary=texts)
+        os.replace(unfinished, part.path)
     finally:
-        if os.path.exists(beside):
-            os.unlink(beside)
+        if os.path.exists(unfinished):
+            os.unlink(unfinished)
 
 
 def _of_written(part: Part) -> Done:
