@@ -6,14 +6,14 @@ import test from "node:test";
 import { Resampler } from "../dist/resampler.js";
 
 /** Resample a sine in blocks; gives the largest difference from the sine at the other rate. */
-function apart(from, to, hertz, blocks) {
+function largestDifference(from, to, hertz, blocks) {
   const resampler = new Resampler(from, to, Math.max(...blocks));
   const length = from;
   const out = new Float32Array(resampler.room(length) + blocks.length + 8);
   const input = Float32Array.from({ length }, (_, i) => Math.sin((2 * Math.PI * hertz * i) / from));
   let made = 0;
-  for (let at = 0, turn = 0; at < length; ++turn) {
-    const count = Math.min(blocks[turn % blocks.length], length - at);
+  for (let at = 0, block = 0; at < length; ++block) {
+    const count = Math.min(blocks[block % blocks.length], length - at);
     made += resampler.process(input.subarray(at, at + count), count, out, made);
     at += count;
   }
@@ -32,7 +32,7 @@ for (const [from, to] of [[48000, 16000], [44100, 16000], [8000, 16000], [16000,
   test(`${from} to ${to} keeps what both have`, () => {
     const most = 0.85 * 0.5 * Math.min(from, to);
     for (const hertz of [0.1 * most, 0.5 * most, most]) {
-      const found = apart(from, to, hertz, [128]);
+      const found = largestDifference(from, to, hertz, [128]);
       assert.ok(found < 2e-3, `${hertz} Hz: ${found}`);
     }
   });
@@ -52,8 +52,8 @@ test("blocks of any size give the same samples", () => {
     const resampler = new Resampler(44100, 16000, 9600);
     const out = new Float32Array(5000);
     let made = 0;
-    for (let at = 0, turn = 0; at < input.length; ++turn) {
-      const count = Math.min(blocks[turn % blocks.length], input.length - at);
+    for (let at = 0, block = 0; at < input.length; ++block) {
+      const count = Math.min(blocks[block % blocks.length], input.length - at);
       made += resampler.process(input.subarray(at), count, out, made);
       at += count;
     }
