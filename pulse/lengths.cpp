@@ -98,9 +98,9 @@ void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
 void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   const auto add = [&](const Dim& a, const Dim& b) {
     if (!a.mentions(symbol) || !b.mentions(symbol)) return;
-    const Dim apart = graph.scope.simplify(a - b);
-    if (apart == Dim(0) || !apart.valid()) return;
-    for (const Dim& sign : {apart, -apart}) {
+    const Dim difference = graph.scope.simplify(a - b);
+    if (difference == Dim(0) || !difference.valid()) return;
+    for (const Dim& sign : {difference, -difference}) {
       if (!contains(*out, sign)) out->push_back(sign);
     }
   };
@@ -195,9 +195,9 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
       if (!declared.dim(axis).mentions(symbol)) continue;
       if (last == std::pair(real.dim(axis), declared.dim(axis))) continue;
       last = {real.dim(axis), declared.dim(axis)};
-      const Dim apart = scope.simplify(real.dim(axis) - max(Dim(0), declared.dim(axis)));
-      if (apart == Dim(0) || !apart.valid()) continue;
-      for (const Dim& sign : {apart, -apart}) {
+      const Dim difference = scope.simplify(real.dim(axis) - max(Dim(0), declared.dim(axis)));
+      if (difference == Dim(0) || !difference.valid()) continue;
+      for (const Dim& sign : {difference, -difference}) {
         if (!contains(*out, sign)) out->push_back(sign);
       }
     }
@@ -366,10 +366,10 @@ std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol
         const Dim& dim = counted.dim(axis);
         if (!dim.mentions(symbol)) continue;
         if (!scope.proves_non_negative(dim) && !contains(lengths, dim)) lengths.push_back(dim);
-        const Dim apart = scope.simplify(real.dim(axis) - max(Dim(0), dim));
-        if (i + 1 == last || apart == Dim(0)) continue;
-        add(apart);
-        add(-apart);
+        const Dim difference = scope.simplify(real.dim(axis) - max(Dim(0), dim));
+        if (i + 1 == last || difference == Dim(0)) continue;
+        add(difference);
+        add(-difference);
       }
     }
   }

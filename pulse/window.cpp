@@ -181,8 +181,8 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   const bool known = stream->has_prefix() && window.unread * window.stride - b < -stream->delay;
   const bool unlike = known && b > 0 && !same_pad_value(stream->pad_value, compact_pad_value(pad));
   // Windows that output several frames have no single known frame.
-  const bool apart = known && window.rate > 1 && window.frame_by_window;
-  if (unlike || apart || prefixed) {
+  const bool separate = known && window.rate > 1 && window.frame_by_window;
+  if (unlike || separate || prefixed) {
     RILL_ASSIGN(const auto padded, padded_prefix(wire, *stream, window));
     if (padded) {
       StreamFact joined = *stream;

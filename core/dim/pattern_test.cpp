@@ -107,8 +107,9 @@ TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {
       const int64_t end =
           i + 1 < made->pieces().size() ? made->pieces()[i + 1].from : until + 5;
       for (int64_t n = piece.from; n < end; ++n) {
-        const int64_t apart = piece.period * value(n) - piece.growth * n;
-        ASSERT_TRUE(piece.low <= apart && apart <= piece.high) << each.to_string() << " at " << n;
+        const int64_t deviation = piece.period * value(n) - piece.growth * n;
+        ASSERT_TRUE(piece.low <= deviation && deviation <= piece.high)
+            << each.to_string() << " at " << n;
         if (n + piece.period >= end) continue;
         ASSERT_EQ(value(n + piece.period), value(n) + piece.growth)
             << each.to_string() << " at " << n;

@@ -119,11 +119,11 @@ TEST(Feed, RefusesInputsThatEndAtDifferentTimesAndTakesTheRest) {
   EXPECT_EQ(half.code, Code::kShape) << "half a unit of S";
   EXPECT_EQ(push(1, 5, 1), 1);
   EXPECT_EQ(push(0, 0, 1), 1);
-  const Status apart = feed->finish().status();
-  ASSERT_EQ(apart.code(), Code::kShape);
-  EXPECT_NE(apart.error().message.find("\"x\" at S=4, where \"w\" has 8 frames, and 6 were"),
+  const Status refusal = feed->finish().status();
+  ASSERT_EQ(refusal.code(), Code::kShape);
+  EXPECT_NE(refusal.error().message.find("\"x\" at S=4, where \"w\" has 8 frames, and 6 were"),
             std::string::npos)
-      << apart.error().to_string();
+      << refusal.error().to_string();
   EXPECT_FALSE(feed->finished());
   EXPECT_EQ(push(1, 0, 2), 2);
   EXPECT_TRUE(feed->finish().ok());

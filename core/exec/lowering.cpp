@@ -323,8 +323,8 @@ void Lowering::copy(const Operand& from, const Operand& to) {
   collapse(&args.from, &args.to);
   Work work;
   // Views of one buffer may overlap if a single call moves everything.
-  const bool apart = from.ref.buffer != to.ref.buffer && args.to.rank > 0;
-  work.units = apart ? args.to.extent(0) : 1;
+  const bool separate = from.ref.buffer != to.ref.buffer && args.to.rank > 0;
+  work.units = separate ? args.to.extent(0) : 1;
   work.multiply_adds = kWorkPerCopy * static_cast<double>(args.to.volume());
   args.units = work.units;
   step_in_parts(kCopy, args, work, {from}, {to});

@@ -105,7 +105,7 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
   }
   plan->begin_unit = streaming.begin_unit;
   plan->settled = streaming.settled;
-  bool apart = false;
+  bool has_lengths = false;
   for (size_t i = 0; i < plan->inputs.size(); ++i) {
     PlanIo& io = plan->inputs[i];
     RILL_TRY(set_axis(streaming.input_axis(i), &io));
@@ -115,9 +115,9 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
     if (!length || io.stream.axis < 0) continue;
     RILL_ASSIGN(io.stream.length, extent_of(*length));
     io.stream.length_text = length->to_string();
-    apart = true;
+    has_lengths = true;
   }
-  if (apart) RILL_TRY(let_inputs_run_ahead(streaming, plan));
+  if (has_lengths) RILL_TRY(let_inputs_run_ahead(streaming, plan));
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     PlanStream& stream = plan->outputs[i].stream;
     const StreamingOutput described = streaming.output(i);

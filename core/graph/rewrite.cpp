@@ -102,7 +102,7 @@ class Computed {
 /// number bound to a symbol. Example: sums over the first and over the last frame, if there is one
 /// frame. A stream computes both; a merged sum with a single reader would absorb its bias, and
 /// round differently.
-bool apart_once_bound(const Graph& graph, int id) {
+bool differs_once_bound(const Graph& graph, int id) {
   const Node& node = graph.node(id);
   return graph.numbers_bound && node.op->tolerance() == Tolerance::kRounding &&
          is_float(node.outputs[0].dtype);
@@ -190,7 +190,7 @@ class Pass {
     const int id = (*outlets)[0].node;
     if (constant_of(*out_.node(id).op)) {
       changed_ = true;
-    } else if (!node.op->draws() && !apart_once_bound(out_, id)) {
+    } else if (!node.op->draws() && !differs_once_bound(out_, id)) {
       computed_.add(id);
     }
     return {};

@@ -116,7 +116,7 @@ std::optional<Abstract> AbstractMath::recurring(const std::vector<Abstract>& in,
     if (x.per_period != 0.0) return std::nullopt;
     if (x.before.row != 0.0) out.before = Tail::unknown();
     if (x.after.column != 0.0) out.after = Tail::unknown();
-    out.apart = std::max(out.apart, x.apart);
+    out.least_distance = std::max(out.least_distance, x.least_distance);
     out.settled = std::max(out.settled, x.settled);
   }
   return out;
@@ -148,7 +148,7 @@ std::optional<Abstract> AbstractMath::rounded(const Abstract& x, bool to_zero) c
   if (to_zero && !(positive(x.before) && positive(x.after))) {
     const auto signs = signs_of(x);
     if (!signs) return std::nullopt;
-    out.apart = signs->apart;
+    out.least_distance = signs->least_distance;
     out.settled = signs->settled;
   }
   for (Tail* tail : {&out.before, &out.after}) {
@@ -162,7 +162,7 @@ std::optional<Abstract> AbstractMath::rounded(const Abstract& x, bool to_zero) c
 
 std::optional<AbstractMath::Signs> AbstractMath::signs_of(const Abstract& e) const {
   Signs out;
-  out.apart = e.apart;
+  out.least_distance = e.least_distance;
   out.settled = e.settled;
   const auto side = [&](const Tail& tail, double growth, double other, int* sign) {
     if (growth == 0.0) {
@@ -172,7 +172,7 @@ std::optional<AbstractMath::Signs> AbstractMath::signs_of(const Abstract& e) con
     }
     const auto from = (growth + other) * growth >= 0 ? passes(tail, growth, period_) : std::nullopt;
     if (!from) return false;
-    out.apart = std::max(out.apart, *from);
+    out.least_distance = std::max(out.least_distance, *from);
     *sign = growth > 0 ? 1 : -1;
     return true;
   };
@@ -184,7 +184,7 @@ std::optional<AbstractMath::Signs> AbstractMath::signs_of(const Abstract& e) con
   const auto from = one_position_ ? passes(e.before, e.per_period, period_) : std::nullopt;
   if (!from) return std::nullopt;
   out.settled = std::max(out.settled, *from);
-  out.apart = std::max(out.apart, out.settled);
+  out.least_distance = std::max(out.least_distance, out.settled);
   out.ever = e.per_period > 0 ? 1 : -1;
   return out;
 }
@@ -194,9 +194,9 @@ std::optional<Abstract> AbstractMath::comparison(const Abstract& a, const Abstra
   const auto e = added(a, b, -1);
   const auto signs = e ? signs_of(*e) : std::nullopt;
   if (!signs) return std::nullopt;
-  const auto tail = [&](int sign, const Tail& apart) {
-    const bool equal =
-        apart.low == 0.0 && apart.high == 0.0 && apart.row == 0.0 && apart.column == 0.0;
+  const auto tail = [&](int sign, const Tail& difference) {
+    const bool equal = difference.low == 0.0 && difference.high == 0.0 && difference.row == 0.0 &&
+                       difference.column == 0.0;
     if (equal && e->per_period == 0.0) {
       const bool holds = kind == Function::kEq || kind == Function::kGe ||
                          kind == Function::kLe;
@@ -212,7 +212,7 @@ std::optional<Abstract> AbstractMath::comparison(const Abstract& a, const Abstra
   Abstract out;
   out.before = tail(signs->before, e->before);
   out.after = tail(signs->after, e->after);
-  out.apart = signs->apart;
+  out.least_distance = signs->least_distance;
   out.settled = signs->settled;
   return out;
 }
@@ -223,7 +223,7 @@ std::optional<Abstract> AbstractMath::extreme(const Abstract& a, const Abstract&
   const auto signs = e ? signs_of(*e) : std::nullopt;
   if (!signs) return std::nullopt;
   Abstract out = joined(a, b);
-  out.apart = signs->apart;
+  out.least_distance = signs->least_distance;
   out.settled = signs->settled;
   if (e->per_period != 0.0) {
     // Until a position settles, the loser may win; the bounds of the winner absorb that.
@@ -242,21 +242,21 @@ std::optional<Abstract> AbstractMath::extreme(const Abstract& a, const Abstract&
 }
 
 Abstract AbstractMath::won(Abstract out, const Abstract& winner, const Abstract& loser,
-                    const Abstract& apart) const {
-  const double slack =
-      std::abs(apart.per_period) * static_cast<double>(out.settled) / static_cast<double>(period_);
+                           const Abstract& difference) const {
+  const double slack = std::abs(difference.per_period) * static_cast<double>(out.settled) /
+                       static_cast<double>(period_);
   out.before = winner.before;
   out.before.low = std::min(winner.before.low, loser.before.low - slack);
   out.before.high = std::max(winner.before.high, loser.before.high + slack);
   out.after = out.before;
   out.per_period = winner.per_period;
-  out.apart = std::max(out.apart, out.settled);
+  out.least_distance = std::max(out.least_distance, out.settled);
   return out;
 }
 
 Abstract AbstractMath::joined(const Abstract& a, const Abstract& b) const {
   Abstract out;
-  out.apart = std::max(a.apart, b.apart);
+  out.least_distance = std::max(a.least_distance, b.least_distance);
   out.settled = std::max(a.settled, b.settled);
   out.exact = a.exact && b.exact;
   return out;

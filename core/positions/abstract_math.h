@@ -55,7 +55,7 @@ class AbstractMath {
     int before = 0;
     int after = 0;
     int ever = 0;  ///< of one position, at and after `settled`
-    int64_t apart = 0;
+    int64_t least_distance = 0;
     int64_t settled = 0;
   };
   std::optional<Signs> signs_of(const Abstract& e) const;
@@ -70,7 +70,7 @@ class AbstractMath {
   /// Return an abstract value equal to `winner` from position `out.settled`, and bounded by the
   /// join of the two before it.
   Abstract won(Abstract out, const Abstract& winner, const Abstract& loser,
-               const Abstract& apart) const;
+               const Abstract& difference) const;
 
   /// Return an abstract value with the common properties of both: where they hold, and whether
   /// floats represent them exactly.

@@ -122,7 +122,7 @@ std::optional<AbstractValue> Positions::abstract_of_numbers(const Place& place,
     tail->high = bounded ? noise : kEndless;
   }
   out.per_period = table.growth() * static_cast<double>(period / table.period());
-  out.apart = bounded ? 0 : table.reach() + 1;
+  out.least_distance = bounded ? 0 : table.reach() + 1;
   out.exact = table.exact();
   return out;
 }
@@ -169,7 +169,7 @@ std::optional<AbstractValue> Positions::abstract_of(const Place& place, int64_t 
     if (!k || *k > (1 << 24) || *k < -(1 << 24) || in[0].per_period != 0.0) return std::nullopt;
     Abstract out = in[0];
     (own.op.course.upper ? out.before : out.after) = Tail{};
-    out.apart = std::max(out.apart, std::abs(*k) + 1);
+    out.least_distance = std::max(out.least_distance, std::abs(*k) + 1);
     return out;
   }
   if (!own.op.pointwise) return std::nullopt;
@@ -245,7 +245,7 @@ std::optional<AbstractValue> Positions::chosen(const Place& place, int64_t perio
   const AbstractMath math(place.second, period);
   if (in.size() != 3 || in[0].per_period != 0.0) return std::nullopt;
   Abstract out = math.joined(in[1], in[2]);
-  out.apart = std::max(out.apart, in[0].apart);
+  out.least_distance = std::max(out.least_distance, in[0].least_distance);
   out.settled = std::max(out.settled, in[0].settled);
   if (in[1].per_period != in[2].per_period) {
     // If one position decides, all positions far from the beginning choose alike.
@@ -257,10 +257,10 @@ std::optional<AbstractValue> Positions::chosen(const Place& place, int64_t perio
       const auto other = value(node.inputs[0], chooses, n, n);
       if (!choice || other != choice) return std::nullopt;
     }
-    const auto apart = math.added(in[1], in[2], -1);
-    if (!apart) return std::nullopt;
+    const auto difference = math.added(in[1], in[2], -1);
+    if (!difference) return std::nullopt;
     const bool yes = *choice != 0.0;
-    return math.won(out, in[yes ? 1 : 2], in[yes ? 2 : 1], *apart);
+    return math.won(out, in[yes ? 1 : 2], in[yes ? 2 : 1], *difference);
   }
   out.per_period = in[1].per_period;
   const auto tail = [](const Tail& choice, const Tail& yes, const Tail& no, Tail* to) {

@@ -157,11 +157,11 @@ std::optional<Abstract> passed(const Curve& curve, const Abstract& wire,
   Abstract out = AbstractMath::constant(0, 1, true);
   out.before = *before;
   out.after = *after;
-  out.apart = wire.apart;
+  out.least_distance = wire.least_distance;
   out.settled = wire.settled;
   for (const auto* half : {&above, &below}) {
     if (!*half) continue;
-    out.apart = std::max(out.apart, (*half)->apart);
+    out.least_distance = std::max(out.least_distance, (*half)->least_distance);
     out.settled = std::max(out.settled, (*half)->settled);
   }
   return out;

@@ -47,9 +47,9 @@ struct PositionBound {
 
 /// Bounds of a wire of positions that hold for all positions, in steps of a period.
 struct AbstractValue {
-  PositionBound before;  ///< where i - j >= apart: the value at i + period is larger by before.row
-  PositionBound after;   ///< where j - i >= apart: that at j + period is larger by after.column
-  int64_t apart = 0;
+  PositionBound before;  ///< i - j >= least_distance: at i + period, the value grows by before.row
+  PositionBound after;   ///< j - i >= least_distance: at j + period, it grows by after.column
+  int64_t least_distance = 0;
   double per_period = 0;       ///< growth of the value if both positions grow by a period
   int64_t settled = 0;    ///< the position from which these bounds hold
   bool exact = true;      ///< floats hold the values without rounding

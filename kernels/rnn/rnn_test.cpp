@@ -252,7 +252,7 @@ struct SmallLayers {
   int64_t sign() const { return like.backwards ? -1 : 1; }
   int64_t first() const { return like.backwards ? like.steps - 1 : 0; }
 
-  std::vector<Layer> apart(Tier tier) const {
+  std::vector<Layer> with_projections(Tier tier) const {
     const MatmulF32& matmul = matmul_f32(tier);
     AlignedFloats packed(matmul_f32_packed_floats(matmul, inputs, columns()));
     matmul_f32_pack(matmul, inputs, columns(), w.data(), columns(), 1, packed.data());
@@ -498,7 +498,7 @@ TEST_P(SmallRnn, GivesTheBitsOfTheProductAndTheLoop) {
       const Layer layer(rng, kind, 6, GetParam());
       const SmallLayers small(rng, layer, random_int(rng, 1, 5), inputs);
       for (Tier tier : tiers()) {
-        const Layer::Result want = run_together(small.apart(tier), tier);
+        const Layer::Result want = run_together(small.with_projections(tier), tier);
         const Layer::Result got = small.together(tier, layer.steps);
         const char* name = small_gru_f32(tier, layer.hidden).name;
         EXPECT_TRUE(same(got.y, want.y)) << name << " kind " << int(kind) << " of " << inputs;

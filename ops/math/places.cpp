@@ -91,9 +91,9 @@ class PlaceComparison {
 
   std::optional<bool> equal(const Dim& left, const Dim& right) const {
     if (scope_.simplify(left - right) == Dim(0)) return true;
-    const bool apart =
+    const bool differs =
         scope_.proves_ge(left, right + Dim(1)) || scope_.proves_ge(right, left + Dim(1));
-    return apart ? std::optional(false) : std::nullopt;
+    return differs ? std::optional(false) : std::nullopt;
   }
 
   const Graph& graph_;

@@ -113,8 +113,9 @@ TEST(Reduce, OfChannelsStreams) {
     expect_streams(back, 0, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
     const Graph pairs = graph_of({{"x", "3, S, 2"}}, str_cat("y = ", name, "(x, axes = [2]);"));
     expect_streams(pairs, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
-    const Graph apart = graph_of({{"x", "3, S, 5"}}, str_cat("y = ", name, "(x, axes = [0, 2]);"));
-    expect_streams(apart, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
+    const Graph separate =
+        graph_of({{"x", "3, S, 5"}}, str_cat("y = ", name, "(x, axes = [0, 2]);"));
+    expect_streams(separate, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
   }
 }
 

@@ -95,15 +95,16 @@ Status replace_by_log_of_powers(Rewrite& rewrite, OutletId a, OutletId b) {
   };
   RILL_ASSIGN(const OutletId most, binary("_most", BinaryKind::kMax, a, b));
   RILL_ASSIGN(const OutletId least, binary("_least", BinaryKind::kMin, a, b));
-  RILL_ASSIGN(OutletId apart, binary("_apart", BinaryKind::kSub, least, most));
-  const Fact& fact = rewrite.new_fact(apart);
+  RILL_ASSIGN(OutletId difference, binary("_apart", BinaryKind::kSub, least, most));
+  const Fact& fact = rewrite.new_fact(difference);
   const Tensor infinity = Tensor::scalar(-std::numeric_limits<float>::infinity());
   RILL_ASSIGN(Tensor end, cast(infinity, fact.dtype));
   RILL_ASSIGN(end, end.reshaped(std::vector<int64_t>(static_cast<size_t>(fact.rank()), 1)));
-  const OutletId least_apart = rewrite.konst(str_cat(name, "_end"), std::move(end));
-  RILL_ASSIGN(apart, binary("_known", BinaryKind::kMaxNumber, apart, least_apart));
-  RILL_ASSIGN(const OutletId more, rewrite.wire1(str_cat(name, "_softplus"),
-                                                 make_op<Unary>(UnaryKind::kSoftplus), {apart}));
+  const OutletId least_difference = rewrite.konst(str_cat(name, "_end"), std::move(end));
+  RILL_ASSIGN(difference, binary("_known", BinaryKind::kMaxNumber, difference, least_difference));
+  RILL_ASSIGN(const OutletId more,
+              rewrite.wire1(str_cat(name, "_softplus"), make_op<Unary>(UnaryKind::kSoftplus),
+                            {difference}));
   return rewrite.replace_by(make_op<Binary>(BinaryKind::kAdd), {most, more});
 }
 

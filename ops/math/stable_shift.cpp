@@ -92,10 +92,10 @@ class Sums {
   Result<OutletId> finite_power(const Node& power) {
     const Node& difference = rewrite_.old_graph().node(power.inputs[0].node);
     RILL_ASSIGN(const OutletId maximum, finite_maximum());
-    RILL_ASSIGN(const OutletId apart,
+    RILL_ASSIGN(const OutletId shifted,
                 rewrite_.wire1(difference.name + "_finite", difference.op->clone(),
                                {rewrite_.mapped(difference.inputs[0]), maximum}));
-    return rewrite_.wire1(power.name + "_finite", power.op->clone(), {apart});
+    return rewrite_.wire1(power.name + "_finite", power.op->clone(), {shifted});
   }
 
   Result<OutletId> finite_maximum() {

@@ -74,9 +74,9 @@ Status ByteTable::lower(Lowering& lowering) const {
   const Operand out = lowering.make_out(0, order);
   if (out.volume() == 0) return {};
   // Frames with a history are not contiguous.
-  const bool apart = lowering.history(0) != nullptr;
+  const bool separate = lowering.history(0) != nullptr;
   const std::span extents(out.shape.data(), static_cast<size_t>(out.rank));
-  const Operand y = apart ? lowering.scratch(out.dtype, extents, order) : out;
+  const Operand y = separate ? lowering.scratch(out.dtype, extents, order) : out;
   if (table.dtype == DType::kF32) {
     ByteCastArgs args;
     args.rounding.n = y.volume();
@@ -87,7 +87,7 @@ Status ByteTable::lower(Lowering& lowering) const {
   } else {
     lowering.step(kByteTable, {y.volume(), x.ref, table.ref, y.ref}, {x, table}, {y});
   }
-  if (apart) lowering.copy(y, out);
+  if (separate) lowering.copy(y, out);
   return {};
 }
 

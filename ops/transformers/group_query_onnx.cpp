@@ -117,15 +117,15 @@ Result<Counts> counts_of(OnnxCtx& ctx, const Fact& query) {
 }
 
 Parts parts_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
-  const auto apart = [&](OutletId x, int64_t heads) {
+  const auto by_heads = [&](OutletId x, int64_t heads) {
     return f.reshape(x, {counts.batch, counts.frames, Dim(heads), counts.size});
   };
   const OutletId query = f.arg("query");
   if (ctx.given("key")) {
-    return {apart(query, counts.heads), apart(f.arg("key"), counts.kept),
-            apart(f.arg("value"), counts.kept)};
+    return {by_heads(query, counts.heads), by_heads(f.arg("key"), counts.kept),
+            by_heads(f.arg("value"), counts.kept)};
   }
-  const OutletId all = apart(query, counts.heads + 2 * counts.kept);
+  const OutletId all = by_heads(query, counts.heads + 2 * counts.kept);
   const Dim keys(counts.heads);
   const Dim values(counts.heads + counts.kept);
   return {f.slice(all, 2, Dim(0), keys), f.slice(all, 2, keys, values),

@@ -137,8 +137,9 @@ class Streamed {
   /// query.
   int64_t fewer_keys(const Fact& scores, Square at) const {
     const Dim queries = Dim(layout_.rates.query) * (scores.dim(at.row) - Dim(1)) + Dim(1);
-    const Dim apart = b_.scope().simplify(queries - Dim(layout_.rates.key) * scores.dim(at.column));
-    const auto pattern = DimPattern::of(apart, b_.symbol());
+    const Dim difference =
+        b_.scope().simplify(queries - Dim(layout_.rates.key) * scores.dim(at.column));
+    const auto pattern = DimPattern::of(difference, b_.symbol());
     const auto most = pattern.ok() ? pattern->greatest(1) : pattern.status();
     const int64_t ticks = most.ok() ? most->value_or(kMostFrames) : kMostFrames;
     return std::clamp(ticks, -kMostFrames, kMostFrames);

@@ -87,8 +87,8 @@ class Seen {
 
   /// Drop the values of a row at distances beyond which they may differ from query to query.
   static void forget(const AbstractValue& abstract, int64_t query, KeyRuns* row) {
-    const int64_t begin = abstract.is_known_before() ? 0 : query - abstract.apart + 1;
-    const int64_t end = abstract.is_known_after() ? INT64_MAX : query + abstract.apart;
+    const int64_t begin = abstract.is_known_before() ? 0 : query - abstract.least_distance + 1;
+    const int64_t end = abstract.is_known_after() ? INT64_MAX : query + abstract.least_distance;
     if (begin <= 0 && end == INT64_MAX) return;
     KeyRuns out;
     if (begin > 0) out.push_back({0, kUnknown, 0});
@@ -185,7 +185,7 @@ class Search {
     for (const auto* all : {&limits, &after_softmax}) {
       for (const Limit& limit : *all) {
         abstract_math_.push_back(abstract_of(limit).value_or(AbstractValue()));
-        apart_ = std::max(apart_, abstract_math_.back().apart);
+        least_distance_ = std::max(least_distance_, abstract_math_.back().least_distance);
         settled_ = std::max(settled_, abstract_math_.back().settled);
       }
     }
@@ -195,11 +195,11 @@ class Search {
     const int64_t period = band_.period;
     // From `settled_` on, queries of one phase see the same keys. The rows below cover every pair
     // of query and key up to a shift along the diagonal, or away from it.
-    const int64_t base = (apart_ / period + 2) * period;
+    const int64_t base = (least_distance_ / period + 2) * period;
     const int64_t all = settled_ > 0 ? settled_ + base + period : base + period;
     if (all > kMostQueries) return give_up(all);
     const bool finite = hides_by_numbers(limits_);
-    Seen seen(&positions_, limits_, after_softmax_, abstract_math_, all + apart_ + period);
+    Seen seen(&positions_, limits_, after_softmax_, abstract_math_, all + least_distance_ + period);
     const auto phases = static_cast<size_t>(period);
     std::vector<int64_t> first(phases, INT64_MAX);
     std::vector<int64_t> last(phases, INT64_MIN);
@@ -221,15 +221,15 @@ class Search {
         const int64_t from = std::max(pieces[i].from, band_.sinks);
         if (from >= end) continue;
         first[phase] = std::min(first[phase], from - query);
-        last[phase] = std::max(last[phase], ends ? apart_ : end - 1 - query);
+        last[phase] = std::max(last[phase], ends ? least_distance_ : end - 1 - query);
       }
     }
     for (size_t phase = 0; phase < phases; ++phase) {
       // A query that sees no key gives NaN for any range of keys.
       if (first[phase] == INT64_MAX) first[phase] = last[phase] = 0;
-      // Beyond `apart_` from the diagonal the masks are constant, so the band is unbounded there.
-      band_.first[phase] = first[phase] <= -apart_ ? INT64_MIN : first[phase];
-      band_.last[phase] = last[phase] >= apart_ ? INT64_MAX : last[phase];
+      // From `least_distance_` on, masks are constant, so the band is unbounded there.
+      band_.first[phase] = first[phase] <= -least_distance_ ? INT64_MIN : first[phase];
+      band_.last[phase] = last[phase] >= least_distance_ ? INT64_MAX : last[phase];
     }
   }
 
@@ -241,7 +241,7 @@ class Search {
       if (!seen->pieces(query, &pieces)) return false;
       for (size_t i = 0; i < pieces.size(); ++i) {
         const int64_t until = i + 1 < pieces.size() ? pieces[i + 1].from : INT64_MAX;
-        const int64_t far = std::min({until, settled_, query - apart_ + 1});
+        const int64_t far = std::min({until, settled_, query - least_distance_ + 1});
         if (pieces[i].seen && pieces[i].from < far) band_.sinks = std::max(band_.sinks, far);
       }
     }
@@ -265,7 +265,7 @@ class Search {
   int64_t fewer_;
   Band& band_;
   std::vector<AbstractValue> abstract_math_;
-  int64_t apart_ = 0;
+  int64_t least_distance_ = 0;
   int64_t settled_ = 0;
 };
 

@@ -126,7 +126,7 @@ class FramesFirst final : public GraphCopy {
       if (const auto rows = rows_after(moved->second.rows, graph_.fact(input), out)) {
         return reorder(id, moved->second.wire, *rows);
       }
-      RILL_ASSIGN(wire, apart_of(input));
+      RILL_ASSIGN(wire, unmerged_of(input));
     } else {
       wire = mapped_.at(input);
     }
@@ -238,14 +238,14 @@ class FramesFirst final : public GraphCopy {
   }
 
   /// Return a reordered wire with batch and frames on separate axes, in the original order.
-  Result<OutletId> apart_of(OutletId outlet) {
-    if (const auto known = apart_.find(outlet); known != apart_.end()) return known->second;
+  Result<OutletId> unmerged_of(OutletId outlet) {
+    if (const auto known = unmerged_.find(outlet); known != unmerged_.end()) return known->second;
     const auto& [wire, rows] = reordered_.at(outlet);
     const Node& node = graph_.node(outlet.node);
     RILL_ASSIGN(const OutletId split,
                 reshaped(node, wire, split_shape(graph_.fact(outlet), rows, true)));
     RILL_ASSIGN(const OutletId out, swapped(node, split, rows.axis));
-    return apart_[outlet] = out;
+    return unmerged_[outlet] = out;
   }
 
   Result<OutletId> whole(OutletId outlet) override {
@@ -256,10 +256,10 @@ class FramesFirst final : public GraphCopy {
   /// streaming rows cannot be reordered.
   Result<OutletId> in_order(OutletId outlet, const Node& asking) {
     if (const auto known = mapped_.find(outlet); known != mapped_.end()) return known->second;
-    RILL_ASSIGN(const OutletId apart, apart_of(outlet));
-    auto merge = reshape_to(apart, graph_.fact(outlet).shape);
+    RILL_ASSIGN(const OutletId unmerged, unmerged_of(outlet));
+    auto merge = reshape_to(unmerged, graph_.fact(outlet).shape);
     RILL_ASSIGN(const auto out,
-                out_.add(str_cat(asking.name, "_rows"), std::move(merge), {apart}, asking.line));
+                out_.add(str_cat(asking.name, "_rows"), std::move(merge), {unmerged}, asking.line));
     return mapped_[outlet] = out[0];
   }
 
@@ -269,7 +269,7 @@ class FramesFirst final : public GraphCopy {
 
   std::string_view symbol_;
   std::map<OutletId, Reordered> reordered_;
-  std::map<OutletId, OutletId> apart_;
+  std::map<OutletId, OutletId> unmerged_;
 };
 
 }  // namespace

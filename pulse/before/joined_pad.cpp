@@ -231,8 +231,8 @@ class Join {
       end = *own->end;
     }
     if (!(frames == from)) return false;
-    const Dim apart = prefix ? *slice.begin - begin : end - *slice.end;
-    return rewrite_.scope().simplify(apart) == Dim(0);
+    const Dim gap = prefix ? *slice.begin - begin : end - *slice.end;
+    return rewrite_.scope().simplify(gap) == Dim(0);
   }
 
   const Rewrite& rewrite_;

@@ -185,9 +185,9 @@ std::optional<PowerSum> power_sum(const Graph& graph, const Node& node, std::str
   if (!sum || graph.fact(sum->frames).dtype != DType::kF32) return std::nullopt;
   const Node& power = graph.node(sum->frames.node);
   if (!power.op->course().is(Function::kExp)) return std::nullopt;
-  const Node& apart = graph.node(power.inputs[0].node);
-  if (!apart.op->course().is(Function::kSub)) return std::nullopt;
-  const PowerSum out{*sum, apart.inputs[0], apart.inputs[1]};
+  const Node& shifted = graph.node(power.inputs[0].node);
+  if (!shifted.op->course().is(Function::kSub)) return std::nullopt;
+  const PowerSum out{*sum, shifted.inputs[0], shifted.inputs[1]};
   const Dim& frames = graph.fact(sum->frames).dim(sum->axis);
   const bool whole = graph.fact(out.exponents).shape == graph.fact(sum->frames).shape;
   if (!whole || !is_centre(graph, out.centre, sum->axis, frames, symbol)) return std::nullopt;
@@ -205,16 +205,16 @@ std::optional<SquaredSum> squared_sum(const Graph& graph, const Node& node,
   SquaredSum out{*sum, {}, {}, {}};
   const auto streams = [&](OutletId wire) { return graph.fact(wire).dim(axis) == frames; };
   for (size_t i = 0; i < factors->size(); ++i) {
-    const OutletId apart = (*factors)[i];
-    const Node& difference = graph.node(apart.node);
-    const auto twice = std::count(factors->begin(), factors->end(), apart);
+    const OutletId factor = (*factors)[i];
+    const Node& difference = graph.node(factor.node);
+    const auto twice = std::count(factors->begin(), factors->end(), factor);
     if (!difference.op->course().is(Function::kSub) || twice != 2) continue;
     const size_t moves = streams(difference.inputs[0]) ? 0 : 1;
     out.frames = difference.inputs[moves];
     out.centre = difference.inputs[1 - moves];
     if (!streams(out.frames) || !is_centre(graph, out.centre, axis, frames, symbol)) continue;
     if (graph.fact(out.frames).shape != graph.fact(sum->frames).shape && sum->inner) continue;
-    std::erase(*factors, apart);
+    std::erase(*factors, factor);
     if (factors->empty()) return out;
     const Node& weights = graph.node(factors->front().node);
     if (factors->size() > 1 || !is_softmax(weights, axis) || !streams(factors->front()) ||
@@ -287,9 +287,9 @@ Result<Graph> body_of(const Fact& scores, const Fact* products) {
     return add_to(&body, str_cat(name, "_wide"), make_op<ops::Cast>(kSums), {of});
   };
   const auto relative = [&](std::string_view name, OutletId of, OutletId to) -> Result<OutletId> {
-    RILL_ASSIGN(const OutletId apart,
+    RILL_ASSIGN(const OutletId exponent,
                 add_to(&body, str_cat(name, "_apart"), binary(ops::BinaryKind::kSub), {of, to}));
-    return add_to(&body, name, make_op<ops::Unary>(ops::UnaryKind::kExp), {apart});
+    return add_to(&body, name, make_op<ops::Unary>(ops::UnaryKind::kExp), {exponent});
   };
   const auto grown = [&](std::string_view name, OutletId sum, OutletId by,
                          OutletId more) -> Result<OutletId> {

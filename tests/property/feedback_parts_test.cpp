@@ -189,8 +189,8 @@ TEST_P(FeedbackParts, GiveTheFramesOfSeparateStates) {
   plain.joined_input = plain.joined_output = false;
   const auto graph = tied(model(d, false), pairs(d, &draw), &draw);
   ASSERT_TRUE(graph.ok()) << graph.error().to_string() << "\n" << model(d, false);
-  const auto apart = tied(model(d, true), pairs(plain, &draw), &draw);
-  ASSERT_TRUE(apart.ok()) << apart.error().to_string() << "\n" << model(d, true);
+  const auto separate = tied(model(d, true), pairs(plain, &draw), &draw);
+  ASSERT_TRUE(separate.ok()) << separate.error().to_string() << "\n" << model(d, true);
   EXPECT_EQ(graph->inputs.size(), 1U);
   EXPECT_EQ(graph->output_names, (std::vector<std::string>{"y"}));
   constexpr int64_t kSteps = 7;
@@ -199,7 +199,7 @@ TEST_P(FeedbackParts, GiveTheFramesOfSeparateStates) {
     x.mutable_data<float>()[i] = static_cast<float>(2 * draw.unit() - 1);
   }
   std::vector<Tensor> found;
-  for (const Graph* each : {&*graph, &*apart}) {
+  for (const Graph* each : {&*graph, &*separate}) {
     const auto plan = prepare(*each);
     ASSERT_TRUE(plan.ok()) << plan.error().to_string();
     const auto session = std::move(Session::make(*plan)).value();

@@ -105,15 +105,15 @@ TEST(PulseCases, AttentionToFormerChunksAndFrames) {
 
 // If one finite number hides all keys of a query, softmax weighs these keys equally.
 TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
-  const auto apart = [](const std::string& seen, const std::string& fill) {
+  const auto shown = [](const std::string& seen, const std::string& fill) {
     return attention("  apart = column - row;\n  m = select(" + seen + ", scores, " + fill +
                      ");\n");
   };
   const std::string before = "(apart <= -1) && (apart >= -3)";
   const std::string after = "(apart >= 1) && (apart <= 2)";
   for (const std::string& seen : {before, after}) {
-    expect_refused(with_infinity(apart(seen, "-10000.0")), 4, "y", "Attention");
-    expect_refused(with_infinity(apart(seen, "-3.4028235e38")), 4, "y", "Attention");
+    expect_refused(with_infinity(shown(seen, "-10000.0")), 4, "y", "Attention");
+    expect_refused(with_infinity(shown(seen, "-3.4028235e38")), 4, "y", "Attention");
   }
   const std::string next = "  apart = column / 4 - row / 4;\n  m = select(apart == ";
   expect_refused(attention(next + "1, scores, -10000.0);\n"), 4, "y", "weighs them");
@@ -122,7 +122,7 @@ TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
                            ", 0.0, -1000000000.0);\n  m = scores + hidden;\n"),
                  4, "y", "Attention");
   // The model is accepted if a select after the softmax removes these weights.
-  std::string zeroed = apart(before, "-10000.0");
+  std::string zeroed = shown(before, "-10000.0");
   zeroed.replace(
       zeroed.find("softmax(m, axes = [2])"), 22,
       "select((column - row <= -1) && (column - row >= -3), softmax(m, axes = [2]), 0.0)");
@@ -534,13 +534,13 @@ TEST(PulseCases, AttentionToValuesOfDistances) {
 
 // Without a softmax, no normalisation removes the contribution of missing keys.
 TEST(PulseCases, SumsOverABandOfFrames62) {
-  const auto banded = [](const std::string& apart, int axis) {
+  const auto banded = [](const std::string& condition, int axis) {
     return document("S, 4",
                     "  scores = matmul(x, x * 0.5, transposeB = true);\n"
                     "  n = tract_core_range(0, S, 1);\n  c = n / 2;\n"
                     "  apart = unsqueeze(c, axes = [1]) - unsqueeze(c, axes = [0]);\n"
                     "  w = scores * tract_core_cast(" +
-                        apart +
+                        condition +
                         str_cat(", to = 'f32');\n  y = squeeze(sum_reduce(w, axes = [", axis,
                                 "]), axes = [", axis, "]);\n"));
   };

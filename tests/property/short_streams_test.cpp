@@ -67,10 +67,10 @@ TEST(ShortStreams, HaveAFrameNextToTheOnlyOne) {
   expect_short_streams(y("x + " + joined(cut("x", 1, ""), last)), {1, 2, 5}, kAll);
 }
 
-/// The differences of frames at distance `apart`, with the last one repeated.
-std::string differences(int64_t apart) {
-  return document("1, 1, S", str_cat("  d = ", cut("x", apart, ""), " - ",
-                                     cut("x", 0, std::to_string(-apart)), ";\n",
+/// The differences of frames at distance `offset`, with the last one repeated.
+std::string differences(int64_t offset) {
+  return document("1, 1, S", str_cat("  d = ", cut("x", offset, ""), " - ",
+                                     cut("x", 0, std::to_string(-offset)), ";\n",
                                      "  n = squeeze(slice(tract_core_shape_of(d), axes = [0],"
                                      " begin = [2], end = [3]), axes = [0]);\n"
                                      "  y = concat([d, slice(d, axes = [2], begin ="
@@ -78,10 +78,10 @@ std::string differences(int64_t apart) {
 }
 
 TEST(ShortStreams, GiveNoFramesForNoFrames) {
-  for (const int64_t apart : {1, 2, 40}) {
+  for (const int64_t offset : {1, 2, 40}) {
     expect_short_streams(
-        differences(apart), {1, 2, 5},
-        [&](int64_t n) { return n <= apart ? 0 : n - apart + 1; }, apart + 8);
+        differences(offset), {1, 2, 5}, [&](int64_t n) { return n <= offset ? 0 : n - offset + 1; },
+        offset + 8);
   }
   const std::string halved = "slice(x, axes = [2], begin = [0], end = [S], stride = [2])";
   const std::string last = str_cat("slice(", halved, ", axes = [2], begin = [min((S + 1) / 2, ",
@@ -90,12 +90,13 @@ TEST(ShortStreams, GiveNoFramesForNoFrames) {
                        [](int64_t n) { return n == 0 ? 0 : (n + 1) / 2 + 1; });
 }
 
-// An empty stream may be up to `apart` frames long, whatever lengths the wires in between have.
+// An empty stream may be up to `offset` frames long, whatever lengths the wires in between have.
 TEST(ShortStreams, GiveNothingAtAnyLength) {
-  for (const int64_t apart : {16384, 20000, 70001, 300007}) {
-    expect_counts(differences(apart), {64, 4099},
-                  [&](int64_t n) { return n <= apart ? 0 : n - apart + 1; },
-                  {0, 1, 16382, 16383, 16384, 16385, apart - 1, apart, apart + 1, apart + 5000});
+  for (const int64_t offset : {16384, 20000, 70001, 300007}) {
+    expect_counts(
+        differences(offset), {64, 4099},
+        [&](int64_t n) { return n <= offset ? 0 : n - offset + 1; },
+        {0, 1, 16382, 16383, 16384, 16385, offset - 1, offset, offset + 1, offset + 5000});
   }
 }
 

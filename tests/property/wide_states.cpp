@@ -191,11 +191,12 @@ WideWire WideWriter::attention(const WideWire& x) {
   const std::string rows = put({"transpose(", x.name, ", axes = [0, 2, 1])"});
   const std::string scores = put({"matmul(", rows, ", ", rows, ", transposeB = true)"});
   const std::string place = put({"tract_core_range(0, ", frames_of(x.name), ", 1)"});
-  const std::string apart =
+  const std::string offset =
       put({"unsqueeze(", place, ", axes = [0, 2]) - unsqueeze(", place, ", axes = [0, 1])"});
   const int64_t ahead = draw_.in(0, 3);
   const int64_t back = draw_.log_in(1, 60);
-  const std::string seen = put({"and(ge(", apart, ", ", -ahead, "), le(", apart, ", ", back, "))"});
+  const std::string seen =
+      put({"and(ge(", offset, ", ", -ahead, "), le(", offset, ", ", back, "))"});
   const std::string weights = put(
       {"softmax(select(", seen, ", ", scores, ", ", scores, " * 0.0 - 1.0 / 0.0), axes = [2])"});
   const std::string out = put({"matmul(", weights, ", ", rows, ")"});

@@ -145,8 +145,8 @@ std::string bit_difference(const Array& found, const Array& want) {
   if (auto other = type_difference(found, want); !other.empty()) return other;
   if (found.bytes == want.bytes) return {};
   if (want.dtype == RILL_F32) {
-    const std::string apart = close_difference<float>(found, want, 0, 0);
-    return apart.empty() ? "bits differ in signs of zero or NaN" : apart;
+    const std::string in_values = close_difference<float>(found, want, 0, 0);
+    return in_values.empty() ? "bits differ in signs of zero or NaN" : in_values;
   }
   const auto at = std::mismatch(found.bytes.begin(), found.bytes.end(), want.bytes.begin());
   const auto offset = (at.first - found.bytes.begin()) / static_cast<int64_t>(element(want));

@@ -139,7 +139,7 @@ class AudioEffect {
   /// AudioListener::make, and RILL_E_ARG unless the output streams and has as many channels as the
   /// input.
   static Result<AudioEffect> make(const Plan& plan, const AudioOptions& options) {
-    auto first = detail::Intake::make(plan, options, detail::Intake::kApart);
+    auto first = detail::Intake::make(plan, options, detail::Intake::kFirstChannel);
     if (!first) return first.error();
     const auto stream = plan.stream(0);
     if (!stream) return stream.error();

@@ -15,7 +15,7 @@ constexpr int64_t kChunk = 256;  // frames of the device that are converted at a
 class Intake {
  public:
   static constexpr int64_t kMixed = -1;  // a model of one channel hears the mean of all channels
-  static constexpr int64_t kApart = 0;   // or a single channel, counted from 0
+  static constexpr int64_t kFirstChannel = 0;  // or a single channel, counted from 0
 
   static Result<Intake> make(const Plan& plan, const AudioOptions& options, int64_t heard) {
     if (options.channels < 1 || options.channels > 256 || options.block < 0 ||
