@@ -33,7 +33,7 @@ struct RefusedEnd {
   const char* declared;  ///< a second input
   const char* statements;
   int64_t pushed;  ///< frames of x
-  const char* said;
+  const char* message;
 };
 constexpr RefusedEnd kRefusedEnds[] = {
     {"asserted", "extension tract_assert S >= 10;\n", "", "  y = x * 2.0;\n", 3, "is not negative"},
@@ -70,7 +70,7 @@ TEST(RefusedEnds, AreReportedWithoutTheHeap) {
                                      : rill_push(pushed.session.get(), 0, &view, &taken);
     const int64_t calls = heap_calls() - before;
     EXPECT_EQ(finished, RILL_E_SHAPE);
-    EXPECT_NE(std::string(rill_last_error()).find(each.said), std::string::npos)
+    EXPECT_NE(std::string(rill_last_error()).find(each.message), std::string::npos)
         << rill_last_error();
     EXPECT_EQ(calls, 0) << "rill_finish";
     rill_status partial = RILL_OK;

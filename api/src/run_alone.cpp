@@ -26,12 +26,12 @@ using rill::api::report;
 namespace {
 
 #if defined(__EMSCRIPTEN__)
-constexpr rill::Remedies kWaysOut = {
+constexpr rill::Remedies kRemedies = {
     "Compile the model for browsers: rill compile MODEL --target wasm -o PLAN.rill",
     "Load the model itself, which rill.wasm runs",
     "Leave out `wasm`, or make a module for this plan: scripts/web_run.sh PLAN.rill -o FOLDER"};
 #else
-constexpr rill::Remedies kWaysOut{};
+constexpr rill::Remedies kRemedies{};
 #endif
 
 int rank_of(std::string_view target) {
@@ -40,7 +40,7 @@ int rank_of(std::string_view target) {
 
 rill_status open_plan(const rill::plan_file::MappedFile& file, const char* path,
                       const rill::plan_file::Limits& limits, rill_plan** plan) {
-  const rill::Runner runner{{rill_steps, rill_steps_count}, rank_of, true, kWaysOut};
+  const rill::Runner runner{{rill_steps, rill_steps_count}, rank_of, true, kRemedies};
   auto placed = rill::plan_file::place(file.bytes, file.owner, runner, limits);
   if (!placed.ok()) return report(placed.take_status().at(path, 0));
   auto made = std::make_unique<rill_plan>();

@@ -19,7 +19,7 @@ std::optional<std::pair<int64_t, int64_t>> simple_fraction(float scale, Rounded 
     // larger scale rounds down to the same number.
     const double below = p - scaled;
     const double most = p * 0x1p-25;
-    if (below > most || (how == Rounded::kAnyWay && -below > most)) return std::nullopt;
+    if (below > most || (how == Rounded::kAny && -below > most)) return std::nullopt;
     return std::pair(static_cast<int64_t>(p), q);
   }
   return std::nullopt;

@@ -26,7 +26,7 @@ std::optional<SizeRatio> float_constant(const Tensor& tensor, int64_t at) {
     if (number == std::trunc(number)) return size_of(Dim(static_cast<int64_t>(number)), divisor);
   }
   if (tensor.dtype() != DType::kF32 || *value <= 0.0) return std::nullopt;
-  const auto ratio = simple_fraction(static_cast<float>(*value), Rounded::kAnyWay);
+  const auto ratio = simple_fraction(static_cast<float>(*value), Rounded::kAny);
   return ratio ? size_of(Dim(ratio->first), ratio->second) : std::nullopt;
 }
 

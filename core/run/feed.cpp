@@ -87,18 +87,18 @@ std::optional<int64_t> capacity_of(const PlanIo& io, int64_t steps) {
 
 }  // namespace
 
-std::optional<PlacedFeed::Room> PlacedFeed::room_for(const Plan& plan, int64_t max_push) {
+std::optional<PlacedFeed::Offsets> PlacedFeed::offsets_for(const Plan& plan, int64_t max_push) {
   const int64_t pulse = pulse_of(plan);
   if (pulse == 0) return std::nullopt;
-  Room room;
-  room.outs = aligned(static_cast<int64_t>(plan.inputs.size() * sizeof(In)));
-  room.queues = room.outs + aligned(static_cast<int64_t>(plan.outputs.size() * sizeof(Out)));
-  room.all = room.queues;
+  Offsets offsets;
+  offsets.outs = aligned(static_cast<int64_t>(plan.inputs.size() * sizeof(In)));
+  offsets.queues = offsets.outs + aligned(static_cast<int64_t>(plan.outputs.size() * sizeof(Out)));
+  offsets.all = offsets.queues;
   const auto add = [&](const PlanIo& io, std::optional<int64_t> frames) {
     const auto own = frames ? checked_mul(*frames, frame_bytes(io)) : std::nullopt;
     if (!own || *own > kMostQueueBytes) return false;
-    room.all += aligned(*own);
-    return room.all <= kMostQueueBytes;
+    offsets.all += aligned(*own);
+    return offsets.all <= kMostQueueBytes;
   };
   for (const PlanIo& io : plan.inputs) {
     if (streams(io) && !add(io, io.stream.early)) return std::nullopt;
@@ -106,13 +106,13 @@ std::optional<PlacedFeed::Room> PlacedFeed::room_for(const Plan& plan, int64_t m
   for (const PlanIo& io : plan.outputs) {
     if (io.stream.axis >= 0 && !add(io, capacity_of(io, max_push / pulse))) return std::nullopt;
   }
-  return room;
+  return offsets;
 }
 
 std::optional<int64_t> PlacedFeed::bytes_for(const Plan& plan, int64_t max_push) {
-  const auto room = room_for(plan, max_push);
-  if (!room) return std::nullopt;
-  return aligned(sizeof(PlacedFeed)) + room->all;
+  const auto offsets = offsets_for(plan, max_push);
+  if (!offsets) return std::nullopt;
+  return aligned(sizeof(PlacedFeed)) + offsets->all;
 }
 
 PlacedFeed* PlacedFeed::place(PlacedSession* session, int64_t max_push, void* memory) noexcept {
@@ -123,10 +123,10 @@ PlacedFeed* PlacedFeed::place(PlacedSession* session, int64_t max_push, void* me
 
 void PlacedFeed::begin(int64_t max_push, std::byte* memory) noexcept {
   const Plan& plan = session_->plan();
-  const Room room = room_for(plan, max_push).value_or(Room());
+  const Offsets offsets = offsets_for(plan, max_push).value_or(Offsets());
   kept_.ins = {reinterpret_cast<In*>(memory), plan.inputs.size()};
-  kept_.outs = {reinterpret_cast<Out*>(memory + room.outs), plan.outputs.size()};
-  kept_.queues = {memory + room.queues, static_cast<size_t>(room.all - room.queues)};
+  kept_.outs = {reinterpret_cast<Out*>(memory + offsets.outs), plan.outputs.size()};
+  kept_.queues = {memory + offsets.queues, static_cast<size_t>(offsets.all - offsets.queues)};
   int64_t bytes = 0;
   const auto set = [&](Waiting* to, const PlanIo& io, int64_t capacity) {
     to->axis = io.stream.axis;

@@ -101,12 +101,12 @@ class PlacedFeed {
     std::span<std::byte> queues;
   };
   /// The offsets of the kept parts in the memory of a feed, in bytes.
-  struct Room {
+  struct Offsets {
     int64_t outs = 0;
     int64_t queues = 0;
     int64_t all = 0;
   };
-  static std::optional<Room> room_for(const Plan& plan, int64_t max_push) RILL_NONBLOCKING;
+  static std::optional<Offsets> offsets_for(const Plan& plan, int64_t max_push) RILL_NONBLOCKING;
 
   explicit PlacedFeed(PlacedSession* session) : session_(session) {}
   ~PlacedFeed() = default;
