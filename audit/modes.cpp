@@ -15,7 +15,7 @@ constexpr const char* kSideBySide = "side by side";
 
 /// Return whether allocating a session already exceeds the deadline: its memory is zeroed page by
 /// page.
-bool takes_too_much(const Plan& plan, Deadline until) {
+bool allocation_takes_too_long(const Plan& plan, Deadline until) {
   constexpr double kBytesPerSecond = 2e9;
   return static_cast<double>(Session::bytes_for(plan)) / kBytesPerSecond > until.left();
 }
@@ -51,7 +51,7 @@ Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
   RILL_ASSIGN(const Graph bound, graph.with_symbol(symbol, Dim(length)));
   RILL_ASSIGN(const Graph simple, declutter(bound));
   RILL_ASSIGN(std::shared_ptr<const Plan> plan, prepare_sharing(weights, simple));
-  if (takes_too_much(*plan, until)) return Outputs(std::nullopt);
+  if (allocation_takes_too_long(*plan, until)) return Outputs(std::nullopt);
   RILL_ASSIGN(const auto session, Session::make(std::move(plan)));
   for (size_t i = 0; i < inputs.size(); ++i) {
     RILL_TRY(check_fit(session->plan().inputs[i], inputs[i], -1));

@@ -176,9 +176,9 @@ int64_t PlacedFeed::put(Waiting* to, const View& from, int64_t first, int64_t co
 
 int64_t PlacedFeed::take(Waiting* from, const View& into, int64_t at, int64_t count) noexcept {
   const bool early = from->early.left() > 0;
-  const int64_t lie = early ? from->early.left()
-                            : std::min(from->queued, from->capacity - from->head);
-  count = std::min(count, lie);
+  const int64_t adjacent =
+      early ? from->early.left() : std::min(from->queued, from->capacity - from->head);
+  count = std::min(count, adjacent);
   if (count <= 0) return 0;
   std::byte* rows = early ? from->early.next(from->frame_bytes)
                           : queue(*from) + from->head * from->frame_bytes;

@@ -296,8 +296,8 @@ Result<OutletId> cast(LoadCtx& ctx, OutletId wire, DType to) {
   return ctx.add1(make_op<Cast>(to), {wire}, "cast");
 }
 
-/// Return the type of the `datum_type` argument, if given.
-Result<OutletId> as_asked(LoadCtx& ctx, OutletId wire) {
+/// Cast a wire to the type of the `datum_type` argument, if given.
+Result<OutletId> in_requested_type(LoadCtx& ctx, OutletId wire) {
   if (!ctx.given("datum_type")) return wire;
   RILL_ASSIGN(const std::string name, ctx.text("datum_type"));
   const auto dtype = dtype_from_name(name);
@@ -318,7 +318,7 @@ Result<Value> load_gather(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
   RILL_ASSIGN(OutletId out, ctx.add1(make_op<Gather>(axis), {data, indices}));
-  RILL_ASSIGN(out, as_asked(ctx, out));
+  RILL_ASSIGN(out, in_requested_type(ctx, out));
   return as_value(out);
 }
 

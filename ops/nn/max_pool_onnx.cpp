@@ -92,10 +92,10 @@ Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
     int64_t rest = number;
     for (size_t i = tap.size(); i-- > 0; rest /= window.kernel[i]) tap[i] = rest % window.kernel[i];
     const OutletId here = at_tap(f, place, out, window, tap);
-    const OutletId is_here =
+    const OutletId is_valid =
         f.binary(BinaryKind::kAnd, f.binary(BinaryKind::kGe, here, f.number(0.0, here)),
                  f.binary(BinaryKind::kEq, at_tap(f, values, out, window, tap), out));
-    found = f.select(is_here, here, found.valid() ? found : f.number(0.0, here));
+    found = f.select(is_valid, here, found.valid() ? found : f.number(0.0, here));
   }
   if (!f.ok()) return f.take_status();
   return found;

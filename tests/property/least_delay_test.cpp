@@ -97,8 +97,8 @@ bool is_excused(const pulse::Report& report, const std::vector<double>& lost) {
     excused_wires[i] = excused ? 1 : 0;
     // A wire with delay 0 loses nothing: its frames are known from the start, and windows find them
     // in their history.
-    const bool stands = wire.delay == 0;
-    if (lost[i] > before && !excused && !stands) return false;
+    const bool has_no_delay = wire.delay == 0;
+    if (lost[i] > before && !excused && !has_no_delay) return false;
   }
   return true;
 }
