@@ -15,7 +15,9 @@
 #include "kernels/softmax/softmax.h"
 
 #define RILL_EMPTY_BODY \
-  noexcept { __builtin_trap(); }
+  noexcept {           \
+    __builtin_trap();  \
+  }
 
 namespace rill::kernels {
 
@@ -23,16 +25,17 @@ namespace rill::kernels {
 #include "kernels/depthwise/kernels.inc"
 #undef RILL_KERNEL
 
-#define RILL_KERNEL(needs, suffix)                                                               \
-  void fft_f32_##suffix(const FftPlan&, const float*, const float*, float*, float*, float*)      \
-      RILL_EMPTY_BODY void rfft_f32_##suffix(const FftPlan&, const float*, const float*, float*, \
-                                             float*, int64_t, float*) RILL_EMPTY_BODY
+#define RILL_KERNEL(needs, suffix)                                                         \
+  void fft_f32_##suffix(const FftPlan&, const float*, const float*, float*, float*, float*) \
+      RILL_EMPTY_BODY                                                                       \
+  void rfft_f32_##suffix(const FftPlan&, const float*, const float*, float*, float*, int64_t, \
+                         float*) RILL_EMPTY_BODY
 #include "kernels/fft/kernels.inc"
 #undef RILL_KERNEL
 
-#define RILL_KERNEL(needs, name)                           \
-  void upcast_f16_##name(int64_t, const uint16_t*, float*) \
-      RILL_EMPTY_BODY void downcast_f16_##name(int64_t, const float*, uint16_t*) RILL_EMPTY_BODY
+#define RILL_KERNEL(needs, name)                                      \
+  void upcast_f16_##name(int64_t, const uint16_t*, float*) RILL_EMPTY_BODY \
+  void downcast_f16_##name(int64_t, const float*, uint16_t*) RILL_EMPTY_BODY
 #include "kernels/half/kernels.inc"
 #undef RILL_KERNEL
 
@@ -54,18 +57,17 @@ namespace rill::kernels {
 #include "kernels/matmul_packed/kernels.inc"
 #undef RILL_KERNEL
 
-#define RILL_KERNEL(needs, dot, name, columns, depth, form)                                     \
-  void matmul_by_int8_##name(const MatmulPackedArgs&) RILL_EMPTY_BODY void sums_by_int8_##name( \
-      const FewBitsRow&, const FewBitsVector*, int, float*)                                     \
-      RILL_EMPTY_BODY float int8_row_##name(const FloatRow&, uint8_t*) RILL_EMPTY_BODY
+#define RILL_KERNEL(needs, dot, name, columns, depth, form)                                   \
+  void matmul_by_int8_##name(const MatmulPackedArgs&) RILL_EMPTY_BODY                         \
+  void sums_by_int8_##name(const FewBitsRow&, const FewBitsVector*, int, float*) RILL_EMPTY_BODY \
+  float int8_row_##name(const FloatRow&, uint8_t*) RILL_EMPTY_BODY
 #include "kernels/int8/kernels.inc"
 #undef RILL_KERNEL
 
-#define RILL_UPCAST(suffix)                                                                   \
-  void upcast_f16_##suffix(const std::byte*, int64_t, int64_t, float*)                        \
-      RILL_EMPTY_BODY void upcast_q8_##suffix(const std::byte*, int64_t, int64_t, float*)     \
-          RILL_EMPTY_BODY void upcast_q4_##suffix(const std::byte*, int64_t, int64_t, float*) \
-              RILL_EMPTY_BODY
+#define RILL_UPCAST(suffix)                                                              \
+  void upcast_f16_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_EMPTY_BODY   \
+  void upcast_q8_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_EMPTY_BODY    \
+  void upcast_q4_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_EMPTY_BODY
 #if RILL_LISTS(SSE42)
 RILL_UPCAST(sse42)
 #endif
@@ -84,9 +86,9 @@ RILL_UPCAST(neon)
 #include "kernels/pointwise/kernels.inc"
 #undef RILL_KERNEL
 
-#define RILL_KERNEL(needs, suffix)               \
-  void pool_max_f32_##suffix(const PoolF32Args&) \
-      RILL_EMPTY_BODY void pool_sum_f32_##suffix(const PoolF32Args&) RILL_EMPTY_BODY
+#define RILL_KERNEL(needs, suffix)                            \
+  void pool_max_f32_##suffix(const PoolF32Args&) RILL_EMPTY_BODY \
+  void pool_sum_f32_##suffix(const PoolF32Args&) RILL_EMPTY_BODY
 #include "kernels/pool/kernels.inc"
 #undef RILL_KERNEL
 
@@ -94,17 +96,14 @@ RILL_UPCAST(neon)
 #include "kernels/reduce/kernels.inc"
 #undef RILL_KERNEL
 
-#define RILL_KERNEL(needs, suffix, lanes)                                                          \
-  void gru_f32_##suffix(const RnnF32Args&)                                                         \
-      RILL_EMPTY_BODY void lstm_f32_##suffix(const RnnF32Args&)                                    \
-          RILL_EMPTY_BODY void rnn_f32_##suffix(const RnnF32Args&)                                 \
-              RILL_EMPTY_BODY void small_gru_f32_##suffix(const SmallRnnF32Args&)                  \
-                  RILL_EMPTY_BODY void small_lstm_f32_##suffix(const SmallRnnF32Args&)             \
-                      RILL_EMPTY_BODY void f16_sums_##suffix(const FewBitsRow&,                    \
-                                                             const FewBitsVector*, int, float*)    \
-                          RILL_EMPTY_BODY void q8_sums_##suffix(const FewBitsRow&,                 \
-                                                                const FewBitsVector*, int, float*) \
-                              RILL_EMPTY_BODY
+#define RILL_KERNEL(needs, suffix, lanes)                           \
+  void gru_f32_##suffix(const RnnF32Args&) RILL_EMPTY_BODY           \
+  void lstm_f32_##suffix(const RnnF32Args&) RILL_EMPTY_BODY          \
+  void rnn_f32_##suffix(const RnnF32Args&) RILL_EMPTY_BODY           \
+  void small_gru_f32_##suffix(const SmallRnnF32Args&) RILL_EMPTY_BODY \
+  void small_lstm_f32_##suffix(const SmallRnnF32Args&) RILL_EMPTY_BODY \
+  void f16_sums_##suffix(const FewBitsRow&, const FewBitsVector*, int, float*) RILL_EMPTY_BODY \
+  void q8_sums_##suffix(const FewBitsRow&, const FewBitsVector*, int, float*) RILL_EMPTY_BODY
 #include "kernels/rnn/kernels.inc"
 #undef RILL_KERNEL
 
