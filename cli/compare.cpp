@@ -238,7 +238,7 @@ Status compare_twice(const CommonOptions& common, const Log& log, const Model& m
 class CompareCommand final : public ModelCommand {
  public:
   CompareCommand()
-      : ModelCommand({"compare", kOnCompare, "check one mode of running by another",
+      : ModelCommand({"compare", kOnCompare, "compare one mode of running with another",
                       "rill model.nnef.tgz --pulse S=8 compare --stream --input-from-bundle "
                       "io.npz"}) {}
 
