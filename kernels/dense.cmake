@@ -34,7 +34,7 @@ if(RILL_BENCH)
   foreach(family depthwise pool rnn)
     rill_bench(${family}_bench SOURCES ${family}/${family}_bench.cpp DEPENDS rill_kernels)
   endforeach()
-  # Eigen chooses its instructions when it is compiled: give it all that this machine has.
+  # Eigen chooses its instructions when it is compiled: allow all those of this machine.
   set_source_files_properties(matmul/eigen_bench.cpp PROPERTIES COMPILE_OPTIONS
     "-O3;-march=native;-ffp-contract=fast;-w")
 endif()

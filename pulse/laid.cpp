@@ -93,9 +93,9 @@ Result<Builder::EdgePadded> Builder::edge_padded(const Source& source, const Edg
   // A frame must have arrived before it is repeated. Mirrored frames come from ever nearer ones.
   const std::vector<int64_t> inner = known_of(source);
   const auto known_at = [&](int64_t frame) {
-    const int64_t there = std::max<int64_t>(0, out.stream.delay + frame) / pulse * pulse;
+    const int64_t arrival = std::max<int64_t>(0, out.stream.delay + frame) / pulse * pulse;
     const bool waits = frame < static_cast<int64_t>(inner.size());
-    return waits ? std::max(there, inner[static_cast<size_t>(frame)]) : there;
+    return waits ? std::max(arrival, inner[static_cast<size_t>(frame)]) : arrival;
   };
   const int64_t first = unread();
   out.out_delay = std::max(out.delay(), -first);

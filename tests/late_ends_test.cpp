@@ -193,8 +193,8 @@ void Stream::fill(const Frames& in) {
   view.size = sizeof(view);
   ASSERT_EQ(rill_input_buffer(session(), 0, &view), RILL_OK);
   for (int64_t i = 0; i < pulse_; ++i) {
-    const bool there = at_ + i < static_cast<int64_t>(in.size());
-    static_cast<float*>(view.data)[i] = there ? in[static_cast<size_t>(at_ + i)]
+    const bool valid = at_ + i < static_cast<int64_t>(in.size());
+    static_cast<float*>(view.data)[i] = valid ? in[static_cast<size_t>(at_ + i)]
                                               : std::numeric_limits<float>::quiet_NaN();
   }
 }

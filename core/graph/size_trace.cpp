@@ -76,9 +76,9 @@ std::optional<SizeRatio> SizeTrace::in(int i) const {
 
 std::optional<SizeRatio> SizeTrace::in(int i, const Dim& place) const {
   if (i >= inputs()) return std::nullopt;
-  Path there{path_.divisors, &place, path_.left};
-  auto out = follow(graph_, input(i), depth_, &there);
-  path_.left = there.left;
+  Path input_path{path_.divisors, &place, path_.left};
+  auto out = follow(graph_, input(i), depth_, &input_path);
+  path_.left = input_path.left;
   return out;
 }
 

@@ -312,10 +312,10 @@ TEST_F(Archive, PipesAndDevicesAreRefusedAtOnce) {
 
 TEST_F(Archive, PathsAreUtf8OnEverySystem) {
   const std::string name = "m \xE4\xBD\xA0 \xC3\xA9.tgz";
-  const std::string there = folder_.string() + "/" + name;
+  const std::string archive_path = folder_.string() + "/" + name;
   const std::vector<Entry> written = {entry("graph.nnef", "g")};
-  ASSERT_TRUE(write_archive(there, Container::kTar, written).ok());
-  const auto entries = read_archive(there);
+  ASSERT_TRUE(write_archive(archive_path, Container::kTar, written).ok());
+  const auto entries = read_archive(archive_path);
   ASSERT_TRUE(entries.ok()) << entries.error().to_string();
   EXPECT_EQ(listing(*entries), "graph.nnef=g;");
   bool found = false;

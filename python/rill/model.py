@@ -79,9 +79,9 @@ class Model(Described):
     def __call__(self, *values: Input, out: Buffers = None, **named: Input) -> Outputs:
         """Run the whole model on one array per input, in order or by name.
 
-        Symbols that are free take the extents that the arrays have. Returns the output's array, or
-        a tuple of them, in the buffers of ``out`` if these are given: arrays or tensors of the
-        output's type and shape, one for each output. A run depends on its inputs alone.
+        Free symbols take the extents of the arrays. Returns the output's array, or a tuple of
+        arrays; in the buffers of ``out`` if these are given: arrays or tensors of the output's type
+        and shape, one for each output. A run depends only on its inputs.
         Errors: ArgumentError for missing or unknown inputs, ShapeError, DTypeError, SymbolError.
         Threads: any number at a time.
         """
@@ -210,10 +210,11 @@ class Model(Described):
 
         ``target``: CPUs to make plans for, as ``"avx2"`` or ``["avx2", "neon"]``. ``weights``:
         ``"f16"``, ``"q8"`` or ``"q4"`` quantise the weights of layers, and ``"int8"`` also what
-        they are multiplied by, except for the nodes in ``keep``; outputs change. ``notes``: include the names that profiles show. A pulsed
-        model is audited first, for ``audit_seconds``; 0 skips the audit. Errors: SymbolError,
-        PulseError, ArgumentError, UnsupportedError, FileError; StateError if the audit finds a
-        difference. Warns if the time is too short for a stream that crosses every window.
+        the inputs of these layers, except for the nodes in ``keep``; outputs change. ``notes``:
+        include the names that profiles show. A pulsed model is audited first, for
+        ``audit_seconds``; 0 skips the audit. Errors: SymbolError, PulseError, ArgumentError,
+        UnsupportedError, FileError; StateError if the audit finds a difference. Warns if the time
+        is too short for a stream that crosses every window.
         """
         handle, audited = self._open, None
         seconds = number("audit_seconds", audit_seconds)

@@ -478,10 +478,10 @@ nb::bytes Stream::state() {
 
 void Stream::load(const nb::bytes& state) {
   const Hold hold(this);
-  std::vector<uint64_t> room(state.size() / 8 + 1);
-  std::memcpy(room.data(), state.data(), state.size());
+  std::vector<uint64_t> aligned(state.size() / 8 + 1);
+  std::memcpy(aligned.data(), state.data(), state.size());
   const size_t size = state.size();
-  check(unlocked([&] { return rill_state_load(session_, room.data(), size); }));
+  check(unlocked([&] { return rill_state_load(session_, aligned.data(), size); }));
   stepped_ = false;
 }
 

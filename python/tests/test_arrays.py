@@ -49,23 +49,23 @@ class Broken:
 
 def with_gaps(array):
     """Return the same values with a gap after each element."""
-    room = np.empty(array.shape[:-1] + (3 * array.shape[-1],), array.dtype)
-    room[..., ::3] = array
-    return room[..., ::3]
+    memory = np.empty(array.shape[:-1] + (3 * array.shape[-1],), array.dtype)
+    memory[..., ::3] = array
+    return memory[..., ::3]
 
 
 def unaligned(array):
-    room = np.empty(array.nbytes + 1, np.uint8)
-    out = room[1:].view(array.dtype).reshape(array.shape)
+    memory = np.empty(array.nbytes + 1, np.uint8)
+    out = memory[1:].view(array.dtype).reshape(array.shape)
     out[...] = array
     return out
 
 
 def in_records(array):
     """Return an array whose strides are not whole elements."""
-    room = np.zeros(array.shape, np.dtype([("x", array.dtype), ("y", np.uint8)]))
-    room["x"] = array
-    return room["x"]
+    memory = np.zeros(array.shape, np.dtype([("x", array.dtype), ("y", np.uint8)]))
+    memory["x"] = array
+    return memory["x"]
 
 
 SAME = {
@@ -200,10 +200,10 @@ def test_lists_whose_values_an_array_would_change_are_refused():
 
 def buffers_like(wanted):
     """Return buffers for the output: (buffer, the same memory as an array)."""
-    room = np.empty((*wanted.shape, 3), wanted.dtype)
+    gapped = np.empty((*wanted.shape, 3), wanted.dtype)
     columns = np.empty(wanted.shape[::-1], wanted.dtype).T
     dense = np.empty(wanted.shape, wanted.dtype)
-    return {"dense": (dense, dense), "elements with gaps": (room[..., 1], room[..., 1]),
+    return {"dense": (dense, dense), "elements with gaps": (gapped[..., 1], gapped[..., 1]),
             "columns first": (columns, columns), "reversed": (dense[:, ::-1], dense[:, ::-1]),
             "dlpack": (OnlyDlpackWithSlices(dense), dense)}
 
@@ -287,7 +287,7 @@ def test_a_buffer_that_is_an_input_is_refused_in_a_stream():
     assert stream.position[0] == 0
 
 
-def test_a_tail_that_has_no_room_is_not_lost(model):
+def test_a_tail_that_does_not_fit_is_not_lost(model):
     stream = model.pulse("S", 8)
     wanted = model(X[:, :93])
     begun = stream.push(X[:, :93])

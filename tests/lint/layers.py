@@ -143,18 +143,18 @@ def third_party_include(path, target):
 
 def rising_include(path, target):
     """Return why an include violates the order of groups; None if it does not."""
-    here, there = (end.split("/") for end in (path, target))
-    if TEST_FILE.search(path) or here[0] != "ops" or there[0] != "ops" or len(there) < 3:
+    of, to = (end.split("/") for end in (path, target))
+    if TEST_FILE.search(path) or of[0] != "ops" or to[0] != "ops" or len(to) < 3:
         return None
-    if len(here) < 3:
+    if len(of) < 3:
         return "files that all groups of operators share must include none of the groups"
-    if here[1] == there[1]:
+    if of[1] == to[1]:
         return None
-    if here[1] not in GROUPS or there[1] not in GROUPS:
+    if of[1] not in GROUPS or to[1] not in GROUPS:
         return "a group of operators that has no place in the order of groups"
-    if GROUPS.index(there[1]) < GROUPS.index(here[1]):
+    if GROUPS.index(to[1]) < GROUPS.index(of[1]):
         return None
-    return f"ops/{here[1]} comes before ops/{there[1]}, which may include it: groups form a circle"
+    return f"ops/{of[1]} comes before ops/{to[1]}, which may include it: groups form a circle"
 
 
 def check(root):

@@ -109,11 +109,11 @@ Array Array::part(int axis, int64_t first, int64_t count) const {
   for (size_t i = a + 1; i < shape.size(); ++i) row *= static_cast<size_t>(shape[i]);
   int64_t outer = 1;
   for (size_t i = 0; i < a; ++i) outer *= shape[i];
-  const int64_t there = std::clamp<int64_t>(shape[a] - first, 0, count);
-  for (int64_t i = 0; i < outer && there > 0; ++i) {
+  const int64_t present = std::clamp<int64_t>(shape[a] - first, 0, count);
+  for (int64_t i = 0; i < outer && present > 0; ++i) {
     std::memcpy(out.bytes.data() + static_cast<size_t>(i * count) * row,
                 bytes.data() + static_cast<size_t>(i * shape[a] + first) * row,
-                static_cast<size_t>(there) * row);
+                static_cast<size_t>(present) * row);
   }
   return out;
 }

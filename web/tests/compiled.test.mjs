@@ -164,9 +164,9 @@ for (const each of modelsThere()) {
 test("gzip, a view in the middle of others, and a file of several targets", async () => {
   const expected = (await load(wasmVad)).stream().push(sound);
   assert.ok((await load(gzipSync(wasmVad))) instanceof CompiledModel);
-  const room = new Uint8Array(wasmVad.length + 3);
-  room.set(wasmVad, 3);
-  same((await load(room.subarray(3))).stream().push(sound), expected, "a view");
+  const memory = new Uint8Array(wasmVad.length + 3);
+  memory.set(wasmVad, 3);
+  same((await load(memory.subarray(3))).stream().push(sound), expected, "a view");
   const both = await load(vad("--target", "avx2,wasm"));
   same(both.stream().push(sound), expected, "two targets");
 });
@@ -286,7 +286,7 @@ test("a module for one model runs it, and names the step that it lacks for other
   }
 });
 
-test("more frames than memory has room for are refused", async () => {
+test("more frames than fit into memory are refused", async () => {
   const streams = [(maxPush) => plan.stream({ maxPush }),
                    (maxPush) => model.pulse("S", 480, { maxPush })];
   const [plan, model] = [await load(wasmVad), await load(nnefVad)];

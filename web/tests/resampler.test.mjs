@@ -9,7 +9,7 @@ import { Resampler } from "../dist/resampler.js";
 function largestDifference(from, to, hertz, blocks) {
   const resampler = new Resampler(from, to, Math.max(...blocks));
   const length = from;
-  const out = new Float32Array(resampler.room(length) + blocks.length + 8);
+  const out = new Float32Array(resampler.maxSamples(length) + blocks.length + 8);
   const input = Float32Array.from({ length }, (_, i) => Math.sin((2 * Math.PI * hertz * i) / from));
   let made = 0;
   for (let at = 0, block = 0; at < length; ++block) {
@@ -17,7 +17,7 @@ function largestDifference(from, to, hertz, blocks) {
     made += resampler.process(input.subarray(at, at + count), count, out, made);
     at += count;
   }
-  assert.ok(Math.abs(made - to) <= resampler.room(resampler.delay) + 1, `${made} samples of ${to}`);
+  assert.ok(Math.abs(made - to) <= resampler.maxSamples(resampler.delay) + 1, `${made} samples of ${to}`);
   let worst = 0;
   const ratio = from / to;
   for (let i = Math.ceil((4 * resampler.delay) / ratio); i < made; ++i) {
@@ -38,7 +38,7 @@ for (const [from, to] of [[48000, 16000], [44100, 16000], [8000, 16000], [16000,
   });
 }
 
-test("tones that the lower rate has no room for are gone", () => {
+test("tones above the Nyquist frequency of the lower rate are removed", () => {
   const resampler = new Resampler(48000, 16000, 4800);
   const out = new Float32Array(2000);
   const input = Float32Array.from({ length: 4800 }, (_, i) => Math.sin((2 * Math.PI * 9500 * i) / 48000));

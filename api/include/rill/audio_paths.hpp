@@ -312,9 +312,9 @@ class Bypass {
   void take(const ConstSound& in, int64_t first, int64_t count) {
     const int64_t size = this->size();
     for (size_t channel = 0; channel < rings_.size(); ++channel) {
-      const int64_t room = size - at_ < count ? size - at_ : count;
-      load(in, static_cast<int32_t>(channel), first, room, false, rings_[channel].data() + at_);
-      load(in, static_cast<int32_t>(channel), first + room, count - room, false,
+      const int64_t part = size - at_ < count ? size - at_ : count;
+      load(in, static_cast<int32_t>(channel), first, part, false, rings_[channel].data() + at_);
+      load(in, static_cast<int32_t>(channel), first + part, count - part, false,
            rings_[channel].data());
     }
   }

@@ -117,9 +117,9 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
         if progress is not None:
             progress(Progress(progressed[0], total, progressed[1] / 3600))
 
-    there = sum(os.path.exists(part.path) for part in parts)
-    if there:
-        _LOG.info("%s: %d of %d parts are there already", out, there, len(parts))
+    complete = sum(os.path.exists(part.path) for part in parts)
+    if complete:
+        _LOG.info("%s: %d of %d parts are complete already", out, complete, len(parts))
     done, deaths = run(job, parts, count, client, report_progress)
     missing = [part for part in parts if part.index not in done or not os.path.exists(part.path)]
     if missing:
