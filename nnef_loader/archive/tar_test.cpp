@@ -210,9 +210,9 @@ TEST_F(TarFile, GzipDataIsFollowedByAMemberZerosOrAnError) {
   EXPECT_EQ(read(whole), "a.dat=text;");
   EXPECT_EQ(read(whole + std::string(100000, '\0')), "a.dat=text;");
   EXPECT_EQ(read(whole + empty), "a.dat=text;") << "after the end mark of the tar";
-  EXPECT_EQ(read(whole + "x"), "bytes that are not of it follow the gzip data");
+  EXPECT_EQ(read(whole + "x"), "other bytes follow the gzip data");
   EXPECT_EQ(read(whole + std::string(100000, '\0') + "x"),
-            "bytes that are not of it follow the gzip data");
+            "other bytes follow the gzip data");
   EXPECT_EQ(read(whole + "\x1F"), "gzip data is cut short");
   EXPECT_NE(read(whole + "\x1F garbage").find("damaged"), std::string::npos);
 }

@@ -218,7 +218,7 @@ void Wanderer::load(Lane* lane) {
   ++tally_->moved;
   lane->at = saved.at;
   const bool waits = lane->session->stage.drive == api::Drive::kPushes;
-  if (waits && saved.at.mode != Mode::kPushed) fail("frames wait that nobody pushed");
+  if (waits && saved.at.mode != Mode::kPushed) fail("frames wait although none were pushed");
   lane->at.mode = waits ? Mode::kPushed : Mode::kOpen;
   set_side_inputs(lane);
   if (lane->at.over) check_over(lane);

@@ -282,7 +282,7 @@ class Round:
         length = self.even(lane)
         if status == OK:
             if length is None:
-                raise Wrong(f"{name}: inputs end apart, after {lane.taken}")
+                raise Wrong(f"{name}: inputs end at different lengths, after {lane.taken}")
             lane.length = length
         elif status == SHAPE:
             if length is not None and length >= max(self.model.short, 1):
