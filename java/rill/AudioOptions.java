@@ -93,7 +93,8 @@ public final class AudioOptions {
       throw new IllegalArgumentException("the options set no referenceChannels");
     }
     if (framesIn(reference, referenceChannels) != frames) {
-      throw new IllegalArgumentException("the reference and the sound have different numbers of frames");
+      throw new IllegalArgumentException(
+          "the reference and the sound have different numbers of frames");
     }
   }
 

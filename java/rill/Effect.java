@@ -52,7 +52,8 @@ public final class Effect implements AutoCloseable {
     Buffers.expectWritable(out);
     int frames = options.framesIn(in);
     if (options.framesIn(out) != frames) {
-      throw new IllegalArgumentException("the output and the input have different numbers of frames");
+      throw new IllegalArgumentException(
+          "the output and the input have different numbers of frames");
     }
     if (reference != null) {
       Buffers.expectDirect(reference);

@@ -109,7 +109,8 @@ Result<Value> scan(OnnxCtx& ctx) {
 Result<Value> scan_of_batch(OnnxCtx& ctx) {
   RILL_ASSIGN(const Scanned whole, scanned(ctx, "directions"));
   if (ctx.given("sequence_lens")) {
-    return fail(Code::kUnsupported, "input \"sequence_lens\": the entries of the batch have different lengths");
+    return fail(Code::kUnsupported,
+                "input \"sequence_lens\": the entries of the batch have different lengths");
   }
   Formula f(ctx);
   RILL_ASSIGN(const int64_t batch, f.dim(whole.wires[0], 0).as_int());
