@@ -71,10 +71,10 @@ TEST(ArchiveFiles, NamesThatLeaveTheArchiveAreErrorsThatNameThem) {
 }
 
 TEST(ArchiveFiles, OneNameTwiceIsAnError) {
-  EXPECT_EQ(read_case("twice.tar"), "entry \"a.dat\" is there twice");
+  EXPECT_EQ(read_case("twice.tar"), "entry \"a.dat\" occurs twice");
 }
 
-TEST(ArchiveFiles, GzipInGzipIsNotUnfoldedTwice) {
+TEST(ArchiveFiles, GzipInGzipIsUnpackedOnlyOnce) {
   EXPECT_EQ(read_case("nested.tgz"), "gzip data holds no tar");
 }
 

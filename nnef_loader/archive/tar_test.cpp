@@ -161,7 +161,7 @@ TEST(Tar, NamesHaveNoEmptyPartsAndStayBelowTheArchive) {
     EXPECT_EQ(read(member(name, "1") + kEnd), "") << name;
   }
   EXPECT_EQ(read(member("a/b", "1") + member(".//a//b", "2") + kEnd),
-            "entry \"a/b\" is there twice");
+            "entry \"a/b\" occurs twice");
 }
 
 TEST(Tar, HeadersOfExtensionsAreBounded) {

@@ -10,7 +10,7 @@ namespace rill::pulse {
 Graph gather_attention(Graph whole, std::string_view symbol);
 
 /// Add expressions that must not be negative, so that every query finds at least one key in the
-/// stream. Without keys, a whole run gives zeros, but a stream the result for hidden keys.
+/// stream. Without keys, a whole run gives zeros, but a stream gives the result for hidden keys.
 void add_keys(const Graph& gathered, std::vector<Dim>* non_negative);
 
 /// Attention over a stream, while its graph is being pulsed: queries meet the keys that masks show
@@ -21,7 +21,7 @@ void add_keys(const Graph& gathered, std::vector<Dim>* non_negative);
 /// Source: NNEF 1.0, `matmul`, `softmax`; PyTorch, `scaled_dot_product_attention`.
 struct Attention final : OpBase<Attention> {
   std::shared_ptr<const Graph> body;
-  std::vector<OutletId> large;  ///< inputs of the body made with numbers that hide keys
+  std::vector<OutletId> large;  ///< inputs of the body that may hold numbers that hide keys
   int64_t weights = 0;          ///< the operand of the product with axes of queries and of keys
   char query = 't';             ///< the letters of the product for queries and for keys
   char key = 's';

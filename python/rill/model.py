@@ -173,8 +173,8 @@ class Model(Described):
     def audit(self, symbol: str = "S", pulse: Union[int, str] = "auto", *,
               window: Optional[Tuple[int, int, int]] = None, seconds: float = 2.0,
               seed: int = 0) -> Dict[str, int]:
-        """Compare streams of noise with whole runs, in every mode, at the lengths that the model
-        itself names. With a ``window`` of left, step and right frames in place of the pulse, the
+        """Compare streams of noise with whole runs, in every mode, at lengths that follow from the
+        model. With a ``window`` of left, step and right frames in place of the pulse, the
         whole runs are those of each window. Returns the counts of comparisons. Errors:
         NotReachedError if no stream in that time was long enough to fill every window of frames;
         StateError if a frame differs or nothing could be compared; PulseError."""
