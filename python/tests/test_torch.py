@@ -333,15 +333,15 @@ def test_rounding_of_pytorch_itself_is_no_fault(function):
 
 class Warns(torch.nn.Module):
     def forward(self, x):
-        warnings.warn("the module says so", UserWarning, stacklevel=1)
+        warnings.warn("a warning of the module", UserWarning, stacklevel=1)
         return x * 2
 
 
 def test_warnings_of_the_module_are_passed_on_once():
-    with pytest.warns(UserWarning, match="the module says so") as caught:
+    with pytest.warns(UserWarning, match="a warning of the module") as caught:
         exports.export(Warns(), FRAMES, modules.BATCH_TIME, "S")
-    said = [each for each in caught if "the module says so" in str(each.message)]
-    assert len(said) == 1 and said[0].filename == __file__
+    own = [each for each in caught if "a warning of the module" in str(each.message)]
+    assert len(own) == 1 and own[0].filename == __file__
 
 
 def test_other_threads_are_heard_while_an_exporter_is_muted(caplog, capsys):

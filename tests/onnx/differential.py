@@ -127,13 +127,13 @@ def main():
             np.random.seed(seed % 2**32)
             case, opset = pick(makers)(), pick([17, 19, 20, 21])
             opset = -case.since if case.since < 0 else max(opset, case.since)
-            said = outcome(case, opset, args.program, Path(folder), args.open)
-            kind = "same" if said is None else said if said in counts else "wrong"
+            result = outcome(case, opset, args.program, Path(folder), args.open)
+            kind = "same" if result is None else result if result in counts else "wrong"
             counts[kind] += 1
             if args.all and kind in ("refused", "left"):
                 print(f"{i}: opset {opset}: {case}: {kind}")
             if kind == "wrong":
-                print(f"{i}: opset {opset}: {case}: {said}")
+                print(f"{i}: opset {opset}: {case}: {result}")
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
     return 1 if counts["wrong"] else 0
 

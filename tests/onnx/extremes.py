@@ -340,10 +340,10 @@ def main():
         for number in range(args.count):
             case = DRAWN[number % len(DRAWN)](random.Random(args.seed * 1000003 + number))
             held += case.want is not None
-            said = problem(args.program, case, folder)
-            failed += said is not None
-            if said:
-                print(f"{number}: {case.op}: {said}", flush=True)
+            fault = problem(args.program, case, folder)
+            failed += fault is not None
+            if fault:
+                print(f"{number}: {case.op}: {fault}", flush=True)
                 if args.keep:
                     onnx.save(model_of(case), Path(args.keep) / f"{args.seed}_{number}.onnx")
     print(f"{args.count - failed} of {args.count} models ran or were refused, {held} held against NumPy")

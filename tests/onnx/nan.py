@@ -39,8 +39,8 @@ REDUCED = ["ReduceMax", "ReduceMin", "ReduceSum", "ReduceMean", "ReduceProd", "R
 class Graph:
     """Nodes on inputs x0, x1, ... with outputs y0, y1, ...; constants are initialisers."""
 
-    def __init__(self, said, nodes, inputs, outputs=1, constants=(), want=None):
-        self.said, self.nodes, self.outputs = said, nodes, [f"y{i}" for i in range(outputs)]
+    def __init__(self, label, nodes, inputs, outputs=1, constants=(), want=None):
+        self.label, self.nodes, self.outputs = label, nodes, [f"y{i}" for i in range(outputs)]
         self.want = want  # expected first output, if the reference differs
         self.inputs = {f"x{i}": value for i, value in enumerate(inputs)}
         self.constants = {f"c{i}": value for i, value in enumerate(constants)}
@@ -54,7 +54,7 @@ class Graph:
             copied.input[:] = [prefix + name if name else "" for name in made.input]
             copied.output[:] = [prefix + name for name in made.output]
             nodes.append(copied)
-        out = Graph(self.said, nodes, [], want=self.want)
+        out = Graph(self.label, nodes, [], want=self.want)
         out.outputs = [prefix + name for name in self.outputs]
         out.inputs = {prefix + name: value for name, value in self.inputs.items()}
         out.constants = {prefix + name: value for name, value in self.constants.items()}
@@ -89,18 +89,18 @@ def layers(length, random):
     """A relu and a clip after matmuls and convolutions, whose kernels absorb them."""
     low, high = np.float32(0), np.float32(6)
     ends = {"relu": ("Relu", ["m"]), "clip": ("Clip", ["m", "c2", "c3"]), "least": ("Max", ["m", "c2"])}
-    for said, (op, names) in ends.items():
+    for activation, (op, names) in ends.items():
         weights = random.standard_normal((5, length)).astype("f4")
         x = random.standard_normal((length, 5)).astype("f4")
         x[length // 2, 1] = np.nan
         b = random.standard_normal(length).astype("f4")
-        yield Graph(f"Gemm, {said}", [node("Gemm", ["x0", "c0", "c1"], ["m"]), node(op, names)], [x],
+        yield Graph(f"Gemm, {activation}", [node("Gemm", ["x0", "c0", "c1"], ["m"]), node(op, names)], [x],
                     constants=[weights, b, low, high])
         for groups in (1, 4):
             x = random.standard_normal((1, 4, length + 4)).astype("f4")
             x[0, 1, length // 2] = np.nan
             w = random.standard_normal((4, 4 // groups, 3)).astype("f4")
-            yield Graph(f"Conv of {groups} groups, {said}",
+            yield Graph(f"Conv of {groups} groups, {activation}",
                         [node("Conv", ["x0", "c0"], ["m"], group=groups), node(op, names)], [x],
                         constants=[w, w, low, high])
 
@@ -193,14 +193,14 @@ def problems(program, batch, folder):
     wrote = subprocess.run([program, model, "dump", "--nnef", back], capture_output=True, text=True)
     again = run(program, back, folder) if wrote.returncode == 0 else wrote.stderr[-300:]
     lower = [(f", {tier}", run(program, model, folder, tier)) for tier in LOWER_TIERS]
-    for said, have in (("", whole), (", through NNEF", again), *lower):
+    for variant, have in (("", whole), (", through NNEF", again), *lower):
         if isinstance(have, str):
-            yield f"{batch[0].said} and others{said}: {have}"
+            yield f"{batch[0].label} and others{variant}: {have}"
             continue
         for graph in batch:
             problem = difference(graph, have, want)
             if problem:
-                yield f"{graph.said}{said}: {problem}"
+                yield f"{graph.label}{variant}: {problem}"
     if not isinstance(whole, str) and not isinstance(again, str):
         for name in names:
             if whole[name].tobytes() != again[name].tobytes():

@@ -402,11 +402,11 @@ def main():
             lengths = [n for n in [*range(1, 9), *(random.randint(9, 200) for _ in range(20))] if case.suits(n)]
             for n in random.sample(lengths, min(args.lengths, len(lengths))):
                 for pulse in [0, PULSE] if case.streams else [0]:
-                    said = compare(args.program, folder, case, n, pulse)
-                    kind = ("streamed" if pulse else "same") if said is None else said if said in counts else "wrong"
+                    result = compare(args.program, folder, case, n, pulse)
+                    kind = ("streamed" if pulse else "same") if result is None else result if result in counts else "wrong"
                     counts[kind] += 1
                     if kind == "wrong":
-                        print(f"{i}: {case}, S = {n}{f', pulse {pulse}' if pulse else ''}: {said}")
+                        print(f"{i}: {case}, S = {n}{f', pulse {pulse}' if pulse else ''}: {result}")
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
     return 1 if counts["wrong"] else 0
 

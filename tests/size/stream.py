@@ -129,9 +129,9 @@ def main():
                 print(f"{bundle}, pulse {pulse}, {tier}: {len(found)} values of {len(want)}, off by "
                       f"{max(abs(f - w) for f, w in pairs):.2g}{'' if fits else ': FAILED'}")
     status, _ = library.load(pathlib.Path(other, "model.nnef.tgz"))
-    said = library.last_error()
-    fits = status == 4 and f'"{operator}"' in said and f"add {module} to RILL_OPS" in said
-    print(f"refused ({status}): {said}{'' if fits else ': FAILED'}")
+    error = library.last_error()
+    fits = status == 4 and f'"{operator}"' in error and f"add {module} to RILL_OPS" in error
+    print(f"refused ({status}): {error}{'' if fits else ': FAILED'}")
     return 0 if good and fits else 1
 
 

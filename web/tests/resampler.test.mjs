@@ -29,7 +29,7 @@ function largestDifference(from, to, hertz, blocks) {
 
 for (const [from, to] of [[48000, 16000], [44100, 16000], [8000, 16000], [16000, 48000],
                           [22050, 16000], [96000, 16000], [11025, 48000], [44100, 48000]]) {
-  test(`${from} to ${to} keeps what both have`, () => {
+  test(`${from} to ${to} keeps the tones that both rates can carry`, () => {
     const most = 0.85 * 0.5 * Math.min(from, to);
     for (const hertz of [0.1 * most, 0.5 * most, most]) {
       const found = largestDifference(from, to, hertz, [128]);
@@ -70,7 +70,7 @@ test("equal rates change nothing", () => {
   assert.deepEqual(out, Float32Array.of(1, 2, 3, 4));
 });
 
-test("rates that make no sense are refused", () => {
+test("invalid rates are refused", () => {
   for (const [from, to] of [[0, 1], [-1, 16000], [NaN, 16000], [16000, 1e9]]) {
     assert.throws(() => new Resampler(from, to, 128), RangeError);
   }

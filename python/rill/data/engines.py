@@ -211,7 +211,7 @@ def _by_processes(job: Job, parts: List[Part], count: int, client: Any,
             ready = multiprocessing.connection.wait([each.pipe for each in running])
             for each in [each for each in running if each.pipe in ready]:
                 try:
-                    said = each.pipe.recv()
+                    message = each.pipe.recv()
                 except (EOFError, OSError):
                     running.remove(each)
                     each.stop()
@@ -220,11 +220,11 @@ def _by_processes(job: Job, parts: List[Part], count: int, client: Any,
                         raise StateError("workers die before they have loaded the model") from None
                     waiting += [each.part] if each.part is not None else []
                     continue
-                if isinstance(said, Exception):
-                    raise said
-                if isinstance(said, Done):
-                    done[said.index], each.part = said, None
-                    report_progress(said)
+                if isinstance(message, Exception):
+                    raise message
+                if isinstance(message, Done):
+                    done[message.index], each.part = message, None
+                    report_progress(message)
                 each.ready = True
     finally:
         for each in running:

@@ -202,7 +202,7 @@ class ExportReport(CheckReport):
                                 table(head, right)))
         for pulse, latency in self.latencies.items():
             parts.append(folded(f"latency at pulse {pulse}", Html(latency._repr_html_())))
-        said = self._exporters() + [f"note: {note}" for note in self.notes]
-        if said:
-            parts.append(folded(f"exporters and notes: {len(said)}", lines(said)))
+        remarks = self._exporters() + [f"note: {note}" for note in self.notes]
+        if remarks:
+            parts.append(folded(f"exporters and notes: {len(remarks)}", lines(remarks)))
         return page(self.title, badge(self._verdict(), colour), *parts)
