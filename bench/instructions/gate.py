@@ -40,7 +40,7 @@ PLUGINS = [
 ]
 TOGETHER = 16
 # Streams that step together, with the weights read once.
-SIDE_BY_SIDE = [("lstm1x40", 1), ("dense2x16", 1)]
+STEPPED_TOGETHER = [("lstm1x40", 1), ("dense2x16", 1)]
 
 
 def skip(why):
@@ -57,7 +57,7 @@ def rows(models, nnef_only):
     plugins = pathlib.Path(__file__).with_name("plugins")
     for model, pulse in PLUGINS:
         yield f"{model} pulse {pulse}", plugins / f"{model}.onnx", pulse, 1
-    for model, pulse in SIDE_BY_SIDE:
+    for model, pulse in STEPPED_TOGETHER:
         name = f"{model} pulse {pulse} x {TOGETHER}"
         yield name, plugins / f"{model}.onnx", pulse, TOGETHER
 

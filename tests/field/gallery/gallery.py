@@ -144,8 +144,8 @@ def compare_delays(row, recipe, report):
     row["delay"] = report["outputs"][0]["delay"]
     least = least_delay(recipe)
     if not recipe.delay == least == row["delay"]:
-        raise Differs(f"delay {row['delay']} at pulse {recipe.pulse}, by hand {recipe.delay}, "
-                      f"by PyTorch {least}; rill proves {report['outputs'][0]['least_delay']}")
+        raise Differs(f"delay {row['delay']} at pulse {recipe.pulse}; the recipe states {recipe.delay}, "
+                      f"PyTorch needs {least}, rill proves {report['outputs'][0]['least_delay']}")
 
 
 def main():
