@@ -177,8 +177,8 @@ struct Layer {
   }
 };
 
-/// Run layers of equal weights as the lanes of one loop, with W in the fewer bits of `how` if it is
-/// given; results lie one after the other.
+/// Run layers of equal weights as the lanes of one loop, with W quantised by `how` if it is given.
+/// The result contains those of the layers, one after the other.
 Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
                            const MatmulPacked* how = nullptr) {
   const Layer& like = layers[0];
@@ -232,7 +232,7 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
   return r;
 }
 
-/// Run layers of equal weights as the lanes of a small layer, whose input is drawn: once as one
+/// Run layers of equal weights as the lanes of a small layer, whose input is random: once as one
 /// kernel, and once as the equivalent matmul with the input and loop.
 struct SmallLayers {
   const Layer& like;

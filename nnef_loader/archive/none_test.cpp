@@ -1,4 +1,4 @@
-// A build without zlib and libarchive: folders, single graph files and tar files, from disk and memory.
+// A build without zlib and libarchive: folders, graph files and tar files, from disk and memory.
 
 #include "nnef_loader/archive/archive.h"
 #include "nnef_loader/archive/test_support.h"

@@ -47,7 +47,7 @@ std::vector<std::string> node_texts(const Graph& graph) {
       texts.insert(texts.end(), inner.begin(), inner.end());
     } else if (const std::string attributes = node.op->attributes();
                attributes.find('@') == std::string::npos) {
-      text += " " + attributes;  // large tensors show by their address
+      text += " " + attributes;  // large tensors are printed as addresses
     }
     texts.push_back(std::move(text));
   }

@@ -44,7 +44,7 @@ std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::st
 
 namespace {
 
-/// Return whether `part` is >= 1 wherever the size that contains it is.
+/// Return whether `part` is >= 1 for all symbols for which the size that contains it is >= 1.
 bool is_positive_with(const Dim& part, const Dim& size) {
   if (min(part, size) == size) return true;
   const auto breach = bound_of(min(size - Dim(1), -part));

@@ -9,8 +9,8 @@
 
 namespace rill::ops {
 
-/// Makes a loop from the body of a file. Inputs and outputs of that body have no axis of iterations,
-/// so the loop removes this axis before the body, and adds it after the body.
+/// Makes a loop from the body of a file. The inputs and outputs of that body have no axis of
+/// iterations, so the loop removes this axis before the body, and adds it after the body.
 class Iterations {
  public:
   /// `body` must outlive it. `copy` resolves the wires that the body captures from the outer graph.
@@ -20,8 +20,8 @@ class Iterations {
   /// Find the copy of a wire of the body.
   OutletId of(OutletId given) const { return copied_.at(given); }
 
-  /// Pass a wire of the outer graph to input `given` of the body, as a whole or as the initial value
-  /// of a state. An invalid input stands for the iteration number.
+  /// Pass a wire of the outer graph to the input `given` of the body, as a whole or as the initial
+  /// value of a state. An invalid input stands for the iteration number.
   void take(OutletId given, OutletId outer, Scan::Input input);
   /// Pass one entry along an axis to each iteration; the body does not have this axis.
   Status take_by_iteration(OutletId given, OutletId outer, int64_t axis, int64_t chunk);

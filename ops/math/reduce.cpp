@@ -291,7 +291,7 @@ Status Reduce::pulsify(PulseBuilder& b) const {
 }
 
 /// Reduce axes of fixed extents that precede a symbolic one first, so that a stream along the
-/// latter reduces each frame on arrival.
+/// symbolic axis reduces each frame on arrival.
 Status Reduce::split(Rewrite& rewrite) const {
   std::vector<int64_t> fixed;
   std::vector<int64_t> open;

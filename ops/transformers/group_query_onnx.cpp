@@ -2,8 +2,8 @@
 // where several heads of queries share each head of keys.
 // The input cache begins with the `seqlens_k` frames of each batch, and may have unused space after
 // them. The output cache appends the new frames. It has the input's length if all of them fit (a
-// shared buffer), else the length of all frames together. Only the former works with --feedback, as
-// its extent stays the same.
+// shared buffer), else the length of all frames together. Only a shared buffer works with
+// --feedback, because its extent stays the same.
 
 #include <algorithm>
 #include <cmath>

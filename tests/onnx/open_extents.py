@@ -272,9 +272,9 @@ def written_slices():
              *[helper.make_node("Expand", [part, "box"], ["all_" + part])
                for part in ("batch", "channel", "frames")],
              helper.make_node("Concat", ["all_batch", "all_channel", "all_frames"], ["indices"], axis=-1)]
-    given, whence = "x", "other_" if shifted and step == 1 else ""
+    given, prefix = "x", "other_" if shifted and step == 1 else ""
     nodes += [helper.make_node("Gather", ["x", "rows"], ["some"], axis=1),
-              helper.make_node("Slice", ["some", whence + "begin", whence + "end", "two", "step"], ["part"]),
+              helper.make_node("Slice", ["some", prefix + "begin", prefix + "end", "two", "step"], ["part"]),
               helper.make_node("Mul", ["part", "half"], ["halves"])]
     if constant:
         nodes += [helper.make_node("Shape", ["halves"], ["size"]),

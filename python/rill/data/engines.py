@@ -124,7 +124,7 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
     missing = [part for part in parts if part.index not in done or not os.path.exists(part.path)]
     if missing:
         raise StateError(f"{len(missing)} of {len(parts)} parts were not done",
-                         hint="Call it again: it goes on with those")
+                         hint="Call score again to continue with these parts")
     if deaths:
         _LOG.warning("%d workers died; their files were tried again", deaths)
     each = done.values()

@@ -69,7 +69,7 @@ def export(module: nn.Module, example: Any = None, dynamic: Optional[Dynamic] = 
     ``assertions`` to the file: ``["S <= 2000"]`` bounds the keys of attention to all earlier
     frames. ``path`` is the file to write (.onnx for an ONNX exporter, .tgz, .tar, .zip, else a
     folder). Nothing is written if a number is wrong, or if an open axis was compared at only one
-    size because PyTorch refuses the others; ``unproven=True`` writes the latter. ``progress`` is
+    size because PyTorch refuses the others; ``unproven=True`` writes these too. ``progress`` is
     called with the name of each step; by default the logger "rill.torch" gets it. ``options`` are
     those of ``rill.torch.target``. The module runs as in ``eval()``, and its state is restored.
 
