@@ -200,8 +200,8 @@ Result<std::unique_ptr<Session>> Modes::moved(Session* session, Feed* feed,
 Outputs Modes::pushed(const Case& at, Event event, Draw* draw, Report* report) {
   RILL_ASSIGN(auto session, Session::make(plans_[0]));
   // A clone copies queued frames unchanged, so its queues need the same size.
-  const int64_t room = event == Event::kClone ? 3 : draw->in(0, 3);
-  RILL_ASSIGN(auto feed, Feed::make(session.get(), room * plan().stream_pulse));
+  const int64_t held = event == Event::kClone ? 3 : draw->in(0, 3);
+  RILL_ASSIGN(auto feed, Feed::make(session.get(), held * plan().stream_pulse));
   PushedStream stream(at.inputs, draw->next(), until_);
   stream.attach(session.get(), feed.get());
   const int64_t choice = draw->in(0, 100);

@@ -297,17 +297,17 @@ void Checker::touches(const Region& region, bool writes, int64_t iterations) {
   }
   require(!writes || (buffer.kind != BufferKind::kConst && buffer.kind != BufferKind::kInput),
           "a step writes to a constant or an input");
-  int64_t room = buffer.bytes;
+  int64_t left = buffer.bytes;
   if (const Ring* ring = ring_of_[ref.buffer]) {
     // The window advances by at most this number of frames, less than a lane.
     const Checked moves = checked(ring->capacity) - ring->history - ring->pulse;
-    room = (checked(room) - moves * ring->row_bytes).at_most(room);
+    left = (checked(left) - moves * ring->row_bytes).at_most(left);
     require(ring->row_bytes % region.align == 0, "a step refers to the middle of an element");
   }
   const bool of_callers = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
   require(!of_callers || region.align <= kAlignOfCallers,
           "a step needs a larger alignment than inputs and outputs have");
-  require(first >= 0 && end <= room, "a step reads or writes outside of a buffer");
+  require(first >= 0 && end <= left, "a step reads or writes outside of a buffer");
 }
 
 const std::byte* Checker::contents(const Region& region) {

@@ -379,9 +379,9 @@ std::vector<Row> session_rows() {
          size_t bytes = 0;
          EXPECT_EQ(rill_session_need(w.plan, nullptr, &bytes), RILL_OK);
          std::vector<std::byte> block(bytes + 64);
-         size_t room = block.size();
+         size_t available = block.size();
          void* memory = block.data();
-         std::align(64, bytes, memory, room);
+         std::align(64, bytes, memory, available);
          return made<rill_session>(w, rill_session_free, [&](rill_session** out) {
            return rill_session_place(w.plan, nullptr, memory, bytes, out);
          });

@@ -56,15 +56,15 @@ rill_status rill_push(rill_session* session, size_t input, const rill_view* fram
   const rill_status fits = check_move("rill_push", Call::kPush, session, input, frames, taken);
   if (fits != RILL_OK) return fits;
   const rill::api::IoText& io = *session->plan->io[RILL_INPUT][input];
-  const int64_t room = session->feed->room(input);
-  if (frames->shape[io.stream_axis] > room) {
+  const int64_t allowed = session->feed->room(input);
+  if (frames->shape[io.stream_axis] > allowed) {
     const rill::Plan& plan = *session->plan->plan;
     return refuse(
         RILL_E_SHAPE,
         "rill_push: the model's tables or assertions allow streams of at most %lld %s: there is "
         "room for %lld more frame%s",
         static_cast<long long>(plan.longest), plan.stream_symbol.c_str(),
-        static_cast<long long>(room), rill::plural(room));
+        static_cast<long long>(allowed), rill::plural(allowed));
   }
   pass_state(Call::kPush, session);
   *taken = session->feed->push(input, view_of(io, *frames));

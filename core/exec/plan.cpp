@@ -120,8 +120,8 @@ Operand PlanBuilder::make_ring(Operand placed, std::span<const int> order, const
   ring.pulse = placed.shape[axis];
   ring.history = need.frames;
   // Allow for a few pulses, so that the history rarely moves back.
-  const int64_t room = std::max(ring.history, 3 * ring.pulse);
-  const int64_t pulses = ring.pulse == 0 ? 0 : (room + ring.pulse - 1) / ring.pulse;
+  const int64_t frames = std::max(ring.history, 3 * ring.pulse);
+  const int64_t pulses = ring.pulse == 0 ? 0 : (frames + ring.pulse - 1) / ring.pulse;
   ring.capacity = ring.history + ring.pulse + pulses * ring.pulse;
   const int64_t bytes = lay_out(&placed, order, need.axis, ring.capacity);
   ring.row_bytes = placed.stride[axis] * dtype_size(placed.dtype);

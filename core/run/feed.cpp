@@ -164,8 +164,8 @@ int64_t PlacedFeed::put(Waiting* to, const View& from, int64_t first, int64_t co
   int64_t moved = 0;
   while (moved < count && to->queued < to->capacity) {
     const int64_t tail = (to->head + to->queued) % to->capacity;
-    const int64_t room = std::min(to->capacity - to->queued, to->capacity - tail);
-    const int64_t part = std::min(count - moved, room);
+    const int64_t fitting = std::min(to->capacity - to->queued, to->capacity - tail);
+    const int64_t part = std::min(count - moved, fitting);
     copy_plain(frames_of(from, to->axis, first + moved, part),
                frame_rows(from, to->axis, part, queue(*to) + tail * to->frame_bytes));
     to->queued += part;
@@ -292,10 +292,10 @@ int64_t PlacedFeed::push(size_t input, const View& frames) noexcept {
 /// Copy queued frames to `into`, starting at its frame `at`; return their number.
 int64_t PlacedFeed::take_queued(size_t output, const View& into, int64_t at) noexcept {
   Out& out = kept_.outs[output];
-  const int64_t room = std::min(into.extent(out.axis) - at, available(output));
-  if (room <= 0) return 0;
-  if (const int64_t count = take(&out, into, at, room)) return count;
-  const int64_t count = std::min(room, out.rest);
+  const int64_t fitting = std::min(into.extent(out.axis) - at, available(output));
+  if (fitting <= 0) return 0;
+  if (const int64_t count = take(&out, into, at, fitting)) return count;
+  const int64_t count = std::min(fitting, out.rest);
   if (count <= 0) return 0;
   copy_plain(frames_of(session_->output(output), out.axis, out.first, count),
              frames_of(into, out.axis, at, count));

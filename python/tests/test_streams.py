@@ -332,8 +332,8 @@ def test_states_of_onnx_files_go_round():
     stream.reset()
     assert stream.push(x).tobytes() == wanted.tobytes()
     # Each step is the last frame of the step before and one more.
-    behind = model.context(x=1).feedback(state_out="state").stream()
-    assert behind.push(x[:, :4]).shape == (1, 8)
+    with_context = model.context(x=1).feedback(state_out="state").stream()
+    assert with_context.push(x[:, :4]).shape == (1, 8)
     # Lanes that change places, and frames on the first axis.
     crossed = model.feedback({"state_out[:,0]": "state[:,1]", "state_out[:,1]": "state[:,0]"})
     rows = crossed.frames(x=0).stream().push(x.reshape(5, 2))

@@ -430,9 +430,9 @@ TEST(SampleRate, IsReadFromTheProperty) {
   }
   for (const char* wrong : {"0.5", "-16000.0", "16000.5", "1e20", "\"16 kHz\"", "\"-16000\"",
                             "\"99999999999\"", "\"\""}) {
-    auto odd = with(wrong);
-    ASSERT_TRUE(odd) << odd.error().text;
-    EXPECT_FALSE(sample_rate(*odd)) << wrong;
+    auto invalid = with(wrong);
+    ASSERT_TRUE(invalid) << invalid.error().text;
+    EXPECT_FALSE(sample_rate(*invalid)) << wrong;
   }
 }
 

@@ -136,9 +136,9 @@ class Look:
         except tree.ParseError as error:
             self.problems.append(f"{what}: {error}")
             return
-        odd = {element.tag.split("}")[1] for element in root.iter()} - {"svg", "rect", "text", "path", "title", "line"}
-        if odd or any(key.startswith("on") for element in root.iter() for key in element.keys()):
-            self.problems.append(f"{what}: the picture has elements of a name: {odd}")
+        unexpected = {element.tag.split("}")[1] for element in root.iter()} - {"svg", "rect", "text", "path", "title", "line"}
+        if unexpected or any(key.startswith("on") for element in root.iter() for key in element.keys()):
+            self.problems.append(f"{what}: a name added elements to the picture: {unexpected}")
 
 
 def names_in(value):

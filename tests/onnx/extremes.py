@@ -49,11 +49,11 @@ class Window:
             self.pads = [*before, *[rng.choice([0, extent(rng)]) for _ in range(axes)]]
             return
         # Some frames after the data, for a few outputs.
-        behind = []
+        after = []
         for i, n in enumerate(self.extents):
             before[i] = min(before[i], self.span(i) + 3 * self.strides[i])
-            behind.append(max(0, self.span(i) - n - before[i] + rng.randrange(4) * self.strides[i]))
-        self.pads = [*before, *behind]
+            after.append(max(0, self.span(i) - n - before[i] + rng.randrange(4) * self.strides[i]))
+        self.pads = [*before, *after]
 
     def span(self, axis):
         return (self.kernel[axis] - 1) * self.dilations[axis] + 1

@@ -100,12 +100,12 @@ Bytes with_record(const Bytes& file, const Bytes& record) {
   plan_file::Header header;
   std::memcpy(&header, file.data(), sizeof header);
   const auto old = static_cast<size_t>(header.constants);
-  const size_t room = (record.size() + 63) / 64 * 64;
+  const size_t capacity = (record.size() + 63) / 64 * 64;
   Bytes out(file.begin(), file.begin() + header.constants);
   out.insert(out.end(), record.begin(), record.end());
-  out.resize(old + room);
+  out.resize(old + capacity);
   out.insert(out.end(), file.begin() + header.constants, file.end());
-  header.constants += static_cast<int64_t>(room);
+  header.constants += static_cast<int64_t>(capacity);
   header.bytes = static_cast<int64_t>(out.size());
   std::memcpy(out.data(), &header, sizeof header);
   plan_file::TargetEntry entry;

@@ -63,8 +63,8 @@ void expect_states_move(const Plan& plan, const std::shared_ptr<const Plan>& oth
   };
   for (int i = 0; i < 4; ++i) step(i);
   SavedState from(first->get(), nullptr);
-  std::vector<int64_t> room(static_cast<size_t>(from.most_bytes() / 8 + 1));
-  const std::span<std::byte> all(reinterpret_cast<std::byte*>(room.data()), room.size() * 8);
+  std::vector<int64_t> words(static_cast<size_t>(from.most_bytes() / 8 + 1));
+  const std::span<std::byte> all(reinterpret_cast<std::byte*>(words.data()), words.size() * 8);
   const int64_t bytes = from.save(all);
   ASSERT_GE(bytes, 0);
   SavedState to(second->get(), nullptr);

@@ -903,10 +903,10 @@ def attention(g, x):
     chunk = g.draw([1, 1, 2, 4, 7])
     if chunk > 1:
         place = g.put(f"{place} / {chunk}", lambda env: None)
-    behind, ahead = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
-    apart = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
+    past, future = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
+    distance = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
                   lambda env: None)
-    seen = g.put(f"and(ge({apart}, {-ahead}), le({apart}, {behind}))", lambda env: None)
+    seen = g.put(f"and(ge({distance}, {-future}), le({distance}, {past}))", lambda env: None)
     scores = g.put(f"matmul({rows.name}, {rows.name}, transposeB = true) * 0.05", lambda env: None)
     hidden = f"{scores} * 0.0 - {g.draw(['1.0 / 0.0', '100000.0'])}"
     weights = g.put(f"softmax(select({seen}, {scores}, {hidden}), axes = [2])", lambda env: None)
@@ -915,7 +915,7 @@ def attention(g, x):
         v = env[rows.name]
         i = np.arange(v.shape[1]) // chunk
         d = i[:, None] - i[None]
-        z = np.where((d >= -ahead) & (d <= behind), v @ v.transpose(0, 2, 1) * 0.05, -np.inf)
+        z = np.where((d >= -future) & (d <= past), v @ v.transpose(0, 2, 1) * 0.05, -np.inf)
         if v.shape[1] == 0:
             return v
         p = np.exp(z - z.max(2, keepdims=True))

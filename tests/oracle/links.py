@@ -127,10 +127,10 @@ def prefix_attention(g, x):
     chunk = g.draw([1, 1, 1, 2, 5])
     if chunk > 1:
         place = g.put(f"{place} / {chunk}", lambda env: None)
-    behind, ahead = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
-    apart = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
+    past, future = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
+    distance = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
                   lambda env: None)
-    seen = g.put(f"and(ge({apart}, {-ahead}), le({apart}, {behind}))", lambda env: None)
+    seen = g.put(f"and(ge({distance}, {-future}), le({distance}, {past}))", lambda env: None)
     how = g.draw(["scores", "masked", "keys"])
     own = g.put(f"matmul({rows.name}, {rows.name}, transposeB = true) * 0.05", lambda env: None)
     far = g.put(f"matmul({rows.name}, {name}, transposeB = true) * 0.05", lambda env: None)
@@ -142,10 +142,10 @@ def prefix_attention(g, x):
         kq = g.put(f"({kp} - {p})" + (f" / {chunk}" if chunk > 1 else ""), lambda env: None)
         if chunk > 1:
             kq = g.put(f"({kp} - {p} + {chunk * 1000}) / {chunk} - 1000", lambda env: None)
-        ap = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({kq}, axes = [0, 1])",
+        gap = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({kq}, axes = [0, 1])",
                    lambda env: None)
         se = g.put(f"or(lt(unsqueeze({kp}, axes = [0, 1]), {p}), "
-                   f"and(ge({ap}, {-ahead}), le({ap}, {behind})))",
+                   f"and(ge({gap}, {-future}), le({gap}, {past})))",
                    lambda env: None)
         weights = g.put(f"softmax(select({se}, {scores}, {scores} * 0.0 - 1.0 / 0.0), axes = [2])",
                         lambda env: None)
@@ -158,7 +158,7 @@ def prefix_attention(g, x):
         k = np.concatenate([env[name] + np.zeros([v.shape[0], 1, 1]), v], 1)
         i = np.arange(v.shape[1]) // chunk
         d = i[:, None] - i[None]
-        z = np.where((d >= -ahead) & (d <= behind), v @ v.transpose(0, 2, 1) * 0.05, -np.inf)
+        z = np.where((d >= -future) & (d <= past), v @ v.transpose(0, 2, 1) * 0.05, -np.inf)
         z = np.concatenate([v @ env[name].transpose(0, 2, 1) * 0.05, z], 2)
         if v.shape[1] == 0:
             return v
@@ -178,17 +178,17 @@ def band_product(g, x):
     rows = g.of(x, f"transpose({x.name}, axes = [0, 2, 1])", lambda v: v.transpose(0, 2, 1))
     count = g.frames_text(x)
     place = g.put(f"tract_core_range(0, {count}, 1)", lambda env: None)
-    behind, ahead = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
-    apart = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
+    past, future = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
+    distance = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
                   lambda env: None)
-    seen = g.put(f"and(ge({apart}, {-ahead}), le({apart}, {behind}))", lambda env: None)
+    seen = g.put(f"and(ge({distance}, {-future}), le({distance}, {past}))", lambda env: None)
     one = g.put(f"tract_core_cast({seen}, to = 'f32')", lambda env: None)
 
     def value(env):
         v = env[rows.name]
         i = np.arange(v.shape[1])
         d = i[:, None] - i[None]
-        return ((d >= -ahead) & (d <= behind)).astype(float) @ v
+        return ((d >= -future) & (d <= past)).astype(float) @ v
     out = g.put(f"matmul({one}, {rows.name})", value)
     return g.wire(x, f"transpose({out}, axes = [0, 2, 1])",
                   lambda env: env[out].transpose(0, 2, 1), exact=x.exact, bound=x.bound * 35)

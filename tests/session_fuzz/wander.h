@@ -69,7 +69,7 @@ class Wanderer {
   void go_on(Lane* lane);
   // By pushes.
   void push(Lane* lane);
-  void pull(Lane* lane, size_t output, int64_t room, int64_t* given);
+  void pull(Lane* lane, size_t output, int64_t capacity, int64_t* given);
   void finish(Lane* lane);
   void drain(Lane* lane);
   // By steps.

@@ -28,20 +28,20 @@ void Wanderer::push(Lane* lane) {
   lane->at.mode = Mode::kPushed;
 }
 
-void Wanderer::pull(Lane* lane, size_t output, int64_t room, int64_t* given) {
+void Wanderer::pull(Lane* lane, size_t output, int64_t capacity, int64_t* given) {
   const Port& port = plan_of(*lane).outputs[output];
-  Scattered frames(port, room, &random_);
+  Scattered frames(port, capacity, &random_);
   const rill_view view = frames.view();
   const rill_status status = rill_pull(lane->session.get(), output, &view, given);
-  note(*lane, "rill_pull of output " + std::to_string(output) + ", room for " +
-                  std::to_string(room) + ", " + std::to_string(*given) + " are given");
+  note(*lane, "rill_pull of output " + std::to_string(output) + ", capacity " +
+                  std::to_string(capacity) + ", " + std::to_string(*given) + " are given");
   if (!expect(status, RILL_OK, "rill_pull")) return;
   lane->at.mode = Mode::kPushed;
   int64_t& had = lane->at.out[output];
   const Whole& whole = *lane->at.whole;
   const int64_t all = wanted(*lane, port, output);
   if (!whole.too_short || whole.length == 0) {
-    if (*given < 0 || *given > room || (*given > 0 && had + *given > all)) {
+    if (*given < 0 || *given > capacity || (*given > 0 && had + *given > all)) {
       return fail("output " + std::to_string(output) + " has " + std::to_string(had + *given) +
                   " frames, expected " + std::to_string(all));
     }

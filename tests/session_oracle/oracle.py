@@ -205,7 +205,7 @@ class Round:
                                 f"{self.count_given(lane, o)}")
 
     # -- the stream continues ---------------------------------------------------------------------
-    def room(self, lane, i):
+    def remaining(self, lane, i):
         return LONGEST * self.rate(i) - lane.taken[i]
 
     def scattered(self, array):
@@ -218,7 +218,7 @@ class Round:
 
     def push(self, lane):
         i = self.random.randrange(len(lane.data))
-        count = min(self.random.choice([0, 1, 2, 5, 13, 40]), self.room(lane, i))
+        count = min(self.random.choice([0, 1, 2, 5, 13, 40]), self.remaining(lane, i))
         view = View.of(self.scattered(self.cut(lane, i, lane.taken[i], count)))
         taken = c.c_int64(-1)
         if self.on(lane, "rill_push", c.c_size_t(i), c.byref(view), c.byref(taken)) == OK:
@@ -226,14 +226,14 @@ class Round:
                 raise Wrong(f"{taken.value} of {count} frames taken")
             lane.taken[i] += taken.value
 
-    def pull(self, lane, o=None, room=None):
+    def pull(self, lane, o=None, capacity=None):
         streams = [k for k, info in enumerate(lane.plan.outputs) if info.axis >= 0]
         if not streams:
             return 0
         o = self.random.choice(streams) if o is None else o
         axis = lane.plan.outputs[o].axis
         shape = list(self.reference(lane, 20)[o].shape)
-        shape[axis] = self.random.choice([0, 1, 3, 30]) if room is None else room
+        shape[axis] = self.random.choice([0, 1, 3, 30]) if capacity is None else capacity
         place = self.scattered(np.full(shape, 77, self.model.dtype))
         view = View.of(place)
         given = c.c_int64(-1)
@@ -242,7 +242,7 @@ class Round:
             return 0
         lane.given.setdefault(o, []).append(place.take(range(given.value), axis))
         if (place.take(range(given.value, shape[axis]), axis) != 77).any():
-            raise Wrong("rill_pull wrote behind the frames that it gave")
+            raise Wrong("rill_pull wrote after the frames that it gave")
         return given.value
 
     def fill(self, lane, frames, garbage):
@@ -258,7 +258,7 @@ class Round:
             place[tuple(index)] = self.cut(lane, i, lane.taken[i], count)
 
     def fits(self, lane, frames):
-        return all(self.room(lane, i) >= frames * self.rate(i) for i in range(len(lane.data)))
+        return all(self.remaining(lane, i) >= frames * self.rate(i) for i in range(len(lane.data)))
 
     def stepped(self, lane, status, frames):
         if status != OK:

@@ -93,14 +93,14 @@ def streamed(library, archive, pulse, shape, values):
 
     buffer = (ctypes.c_float * (batch * pulse * width)).from_address(into.data)
     for begin in range(0, total, pulse):
-        here = min(pulse, total - begin)
+        count = min(pulse, total - begin)
         for b in range(batch):
             at = (b * total + begin) * width
-            buffer[b * pulse * width:(b * pulse + here) * width] = values[at:at + here * width]
-        if begin + here < total:
+            buffer[b * pulse * width:(b * pulse + count) * width] = values[at:at + count * width]
+        if begin + count < total:
             library.step(session)
         else:
-            library.step_partial(session, ctypes.c_int64(here))
+            library.step_partial(session, ctypes.c_int64(count))
         take()
     left = ctypes.c_int64(1)
     while left.value > 0:

@@ -34,8 +34,8 @@ plan_file::Known known_here() {
 }
 
 Mapped mapped(std::span<const std::byte> file) {
-  const size_t room = std::max<size_t>(1, (file.size() + 63) / 64) * 64;
-  auto* const memory = static_cast<std::byte*>(allocate_aligned(64, room));
+  const size_t capacity = std::max<size_t>(1, (file.size() + 63) / 64) * 64;
+  auto* const memory = static_cast<std::byte*>(allocate_aligned(64, capacity));
   if (memory == nullptr) std::abort();
   if (!file.empty()) std::memcpy(memory, file.data(), file.size());
   return {{memory, [](std::byte* all) { free_aligned(all); }}, {memory, file.size()}};
@@ -76,8 +76,8 @@ void save_and_load(Session* session) {
   auto other = Session::make({std::shared_ptr<void>(), &session->plan()});
   if (!other.ok()) return;
   SavedState from(session, nullptr);
-  std::vector<int64_t> room(static_cast<size_t>(from.most_bytes() / 8 + 1));
-  const std::span<std::byte> all(reinterpret_cast<std::byte*>(room.data()), room.size() * 8);
+  std::vector<int64_t> words(static_cast<size_t>(from.most_bytes() / 8 + 1));
+  const std::span<std::byte> all(reinterpret_cast<std::byte*>(words.data()), words.size() * 8);
   const int64_t bytes = from.save(all);
   if (bytes < 0) return;
   SavedState to(other->get(), nullptr);

@@ -320,8 +320,8 @@ class Quantiser(nn.Module):
     def forward(self, x):
         left, found, total = self.encoder(x).transpose(1, 2), [], 0.0
         for book in self.books:
-            apart = left.pow(2).sum(2, keepdim=True) - 2 * left @ book.t() + book.pow(2).sum(1)
-            code = apart.argmin(2)
+            distance = left.pow(2).sum(2, keepdim=True) - 2 * left @ book.t() + book.pow(2).sum(1)
+            code = distance.argmin(2)
             near = F.embedding(code, book)
             left, total = left - near, total + near
             found.append(code)

@@ -140,11 +140,11 @@ class BEATs(nn.Module):
         self.heads, self.window = heads, window
 
     def buckets(self, frames):
-        apart = torch.arange(frames).unsqueeze(0) - torch.arange(frames).unsqueeze(1)
-        ahead = (apart > 0).to(torch.int64) * 8
-        apart = apart.abs()
-        far = 4 + (torch.log(apart.float().clamp(min=1) / 4) / math.log(32 / 4) * 4).to(torch.int64)
-        return ahead + torch.where(apart < 4, apart, far.clamp(max=7))
+        distance = torch.arange(frames).unsqueeze(0) - torch.arange(frames).unsqueeze(1)
+        ahead = (distance > 0).to(torch.int64) * 8
+        distance = distance.abs()
+        far = 4 + (torch.log(distance.float().clamp(min=1) / 4) / math.log(32 / 4) * 4).to(torch.int64)
+        return ahead + torch.where(distance < 4, distance, far.clamp(max=7))
 
     def forward(self, x):
         y = self.patch(x.unsqueeze(1)).flatten(2).transpose(1, 2)

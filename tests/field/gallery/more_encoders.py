@@ -79,8 +79,8 @@ class Retention(nn.Module):
         batch, frames, size = x.shape
         q, k, v = (y.view(batch, frames, self.heads, -1).transpose(1, 2) for y in self.qkv(x).chunk(3, -1))
         at = torch.arange(frames)
-        apart = at.unsqueeze(1) - at.unsqueeze(0)
-        fade = torch.exp(apart * self.rate.view(-1, 1, 1)).masked_fill((apart < 0) | (apart > self.window), 0.0)
+        distance = at.unsqueeze(1) - at.unsqueeze(0)
+        fade = torch.exp(distance * self.rate.view(-1, 1, 1)).masked_fill((distance < 0) | (distance > self.window), 0.0)
         y = (q @ k.transpose(-1, -2) * fade) @ v
         y = self.norm(y).transpose(1, 2).reshape(batch, frames, size)
         return self.out(F.silu(self.gate(x)) * y)

@@ -95,8 +95,8 @@ def window_mask(frames, left, right=0, chunk=1):
     """Return a mask, true where a query sees a key: chunks of `chunk`, `left` chunks before and `right`
     after."""
     at = torch.arange(frames) // chunk
-    apart = at.unsqueeze(1) - at.unsqueeze(0)
-    return (apart <= left) & (apart >= -right)
+    distance = at.unsqueeze(1) - at.unsqueeze(0)
+    return (distance <= left) & (distance >= -right)
 
 
 class Attention(nn.Module):
