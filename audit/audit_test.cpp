@@ -292,7 +292,7 @@ TEST(Audit, RefusesStreamsThatTakeMoreMemoryThanItHas) {
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().code, Code::kNoMem);
   options.session_bytes += 1;
-  options.multiples = {4096};  // which takes more than one pulse, and is left out
+  options.multiples = {4096};  // sessions of such a pulse take more memory, so it is skipped
   const auto fits = audit(whole, pulsed, options);
   ASSERT_TRUE(fits.ok()) << fits.error().to_string();
   EXPECT_GT(fits->outputs, 0);

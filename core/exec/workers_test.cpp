@@ -76,7 +76,7 @@ TEST(Workers, ThreadsEndAsleepAwakeOrNew) {
   for (int i = 0; i < 50; ++i) (void)pool_of(4);
   const auto pool = pool_of(2);
   ASSERT_TRUE(pool);
-  // The second one is not needed for this: it may be anywhere when the pool goes.
+  // One thread of these pools gets no part: it may be in any state when the pool is destroyed.
   Counts counts;
   for (int i = 0; i < 50; ++i) {
     const auto brief = pool_of(3);

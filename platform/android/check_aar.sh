@@ -52,9 +52,9 @@ JAVA
 javac -cp classes.jar App.java
 java -Drill.library="$PWD/jni/x86_64/librill_jni.so" -cp classes.jar:. App \
   "$root/tests/models/kws_gru/model.nnef.tgz" >/dev/null
-# Nothing of Android is asked for, so that the classes serve any JVM.
+# The classes must not need Android, so that they run on any JVM.
 if unzip -p classes.jar 'rill/*.class' 2>/dev/null | grep -aq 'android/'; then
-  echo "check_aar.sh: the classes ask for Android" >&2
+  echo "check_aar.sh: the classes need Android" >&2
   exit 1
 fi
 

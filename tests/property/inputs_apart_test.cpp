@@ -28,7 +28,7 @@ Graph loaded(const std::string& text) {
   return graph.ok() ? std::move(graph).value() : Graph();
 }
 
-constexpr double kEnough = 1000;  ///< seconds: the number of lengths ends an audit
+constexpr double kEnough = 1000;  ///< seconds; an audit ends earlier, after its number of lengths
 
 /// Expect that every mode of streaming gives the frames of the whole run.
 void expect_audited(const std::string& text, int64_t pulse, audit::Options how = {}) {
@@ -175,7 +175,7 @@ TEST(InputsApart, EndTogetherOrNotAtAll) {
   EXPECT_NE(std::string(offset.message).find("\"z\" has 13 frames, and 12 were pushed"),
             std::string::npos)
       << offset.message;
-  EXPECT_EQ(push(0, 5), 3);  // in no stream is z that far ahead of x
+  EXPECT_EQ(push(0, 5), 3);  // in every stream z is less far ahead of x
   EXPECT_FALSE((*feed)->finish().ok());
 }
 
