@@ -83,7 +83,7 @@ TensorPtr StepReader::tensor() {
   auto borrowed = Tensor::borrowed(type.dtype, block, std::move(shape), type.q, bytes,
                                    {tables_.owner, bytes.data()});
   if (!borrowed.ok()) {
-    from_.fail("a tensor has other bytes than its shape says");
+    from_.fail("the bytes of a tensor do not match its shape");
     return nullptr;
   }
   return std::make_shared<const Tensor>(std::move(borrowed).value());

@@ -23,7 +23,7 @@ ARROWS = {
     "pulse/attention": ["core", "ops", "pulse"],
     "pulse/before": ["core", "ops", "pulse"],
     "audit": ["core", "pulse"],
-    # Its plans are steps and constants; the tables of kinds and of operators are handed to it.
+    # Its plans are steps and constants; it gets the tables of kinds and of operators as arguments.
     "plan_file": ["core", "kernels/target.h"],
     # The C of steps is next to the steps, and the table of steps leads to it.
     "emit_c": ["core"],
@@ -34,7 +34,7 @@ ARROWS = {
     # The CPU limit is part of the public interface, and kept where the CPU is detected.
     "api": ["core", "ops", "pulse", "audit", "nnef_loader", "onnx_loader", "plan_file",
             "kernels/cpu.h", "kernels/target.h"],
-    # The loader is handed the table of operators, which the programs do not read.
+    # The loader gets the table of operators as an argument; the programs do not read it.
     "cli": ["api", "audit", "core", "pulse", "nnef_loader", "onnx_loader", "transforms",
             "plan_file", "emit_c", "ops/op_table.h", "ops/onnx_table.h", "ops/step_table.h",
             "ops/emit_table.h", "kernels/cpu.h",
