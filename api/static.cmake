@@ -24,7 +24,7 @@ endfunction()
 set(rill_needs $<LINK_ONLY:Threads::Threads>)
 set(RILL_NEEDS_PACKAGE "")
 if(RILL_RUN_ONLY)
-  # Compiled models are in no archive.
+  # Compiled models need no reader of archives.
 elseif(RILL_ARCHIVE STREQUAL zlib)
   list(APPEND rill_needs $<LINK_ONLY:ZLIB::ZLIB>)
   set(RILL_NEEDS_PACKAGE ZLIB)
@@ -42,8 +42,8 @@ include(CheckLinkerFlag)
 # Templates of the standard library are visible from outside, whatever the compiler options.
 check_linker_flag(CXX LINKER:--exclude-libs=librill.a RILL_LINKER_HIDES_ARCHIVES)
 
-# rill_archive(<in the tree> <root> <installed> <file> [<needs> ...]): hide, in apps that link the target
-# of the tree, the libraries that <root> is made of; and put their objects into one archive.
+# rill_archive(<in the tree> <root> <installed> <file> [<needs> ...]): put the libraries that <root> is made
+# of into one archive, and hide their symbols in apps that link the target of the tree.
 function(rill_archive in_tree root installed file)
   rill_parts(${root} parts)
   set(objects "")
@@ -53,7 +53,7 @@ function(rill_archive in_tree root installed file)
     list(APPEND archives $<TARGET_FILE_NAME:${part}>)
   endforeach()
   if(RILL_LINKER_HIDES_ARCHIVES)
-    # One by one: mold 1.10 does not end on lists.
+    # One by one, because mold 1.10 hangs on lists.
     list(TRANSFORM archives PREPEND LINKER:--exclude-libs=)
     target_link_options(${in_tree} INTERFACE ${archives})
   endif()

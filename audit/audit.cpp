@@ -76,7 +76,7 @@ class Auditor {
   void compare_late();
   std::vector<int64_t> remainders();
   bool time_for(int64_t length);
-  bool done() const { return report_.finding || out_of_room_; }
+  bool done() const { return report_.finding || exhausted_; }
 
   Modes modes_;
   const Graph& whole_;
@@ -88,12 +88,12 @@ class Auditor {
   Deadline until_;
   const double seconds_ = until_.left();
   double seconds_per_frame_ = 0;  ///< of one stream
-  bool out_of_room_ = false;
+  bool exhausted_ = false;
 };
 
 bool Auditor::time_for(int64_t length) {
   if (static_cast<int64_t>(report_.lengths.size()) >= options_.lengths || until_.passed()) {
-    out_of_room_ = true;
+    exhausted_ = true;
     return false;
   }
   // A length needs at least two whole runs and a stream. Skip a length if these would take all the
@@ -163,7 +163,7 @@ void Auditor::cross_windows() {
 void Auditor::compare_late() {
   until_ = Deadline();
   modes_.end_by(until_);
-  out_of_room_ = false;
+  exhausted_ = false;
   tried_.clear();
   go_through({2 * report_.pulse + 1}, nullptr);
 }

@@ -40,7 +40,7 @@ Graph pulsed_graph(const Graph& whole, int64_t pulse) {
   return std::move(graph).value();
 }
 
-TEST(Audit, TellsWhatItCompared) {
+TEST(Audit, ReportsItsComparisons) {
   const Graph whole = whole_graph(kWindows);
   Options options;
   options.lengths = 60;  // some give no frame
@@ -61,7 +61,7 @@ TEST(Audit, TellsWhatItCompared) {
   EXPECT_GT(report->frames, report->outputs);
 }
 
-TEST(Audit, LooksAtBothSidesOfWhatTheGraphNames) {
+TEST(Audit, ComparesBothSidesOfNumbersInTheGraph) {
   const Graph whole = whole_graph("  y = slice(x, axes = [2], begin = [777], end = [-31]);\n");
   const auto plan = prepare(pulsed_graph(whole, 2));
   ASSERT_TRUE(plan.ok());
@@ -71,7 +71,7 @@ TEST(Audit, LooksAtBothSidesOfWhatTheGraphNames) {
   }
 }
 
-TEST(Audit, FindsWhatIsWrong) {
+TEST(Audit, FindsWrongFrames) {
   const Graph whole = whole_graph(kWindows);
   const Graph pulsed = pulsed_graph(whole, 4);
   Graph late = pulsed;
@@ -105,7 +105,7 @@ std::vector<Graph> delayed_by_one(const Graph& pulsed) {
 }
 
 // Noise of size 1 does not reach the 100 of the first model, and is mostly negative to the others.
-TEST(Audit, FindsWhatIsWrongInFrontOfAThresholdOrALogarithm) {
+TEST(Audit, FindsWrongFramesBeforeAThresholdOrALogarithm) {
   for (const char* middle : {"relu(c - 100.0)", "log(c - 100.0)", "relu(0.002 - c)",
                              "clamp(c, 50.0, 60.0)", "sqrt(c - 3.0)", "relu(c - 20000.0)"}) {
     const Graph whole = whole_graph(
@@ -149,7 +149,7 @@ TEST(Audit, DoesNotPassOutputsThatNeverVary) {
 }
 
 // Positions and constants are the same for every input, and are compared as well.
-TEST(Audit, ComparesWhatNoInputHasAPartIn) {
+TEST(Audit, ComparesOutputsThatDependOnNoInput) {
   auto whole = test::load_text(test::document(
       "1, 1, S",
       "  n = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [2], end = [3]),"
@@ -253,7 +253,7 @@ Graph slow_graph() {
   return std::move(graph).value();
 }
 
-TEST(Audit, GivesUpWhatDoesNotEndInItsTime) {
+TEST(Audit, GivesUpRunsThatExceedItsTime) {
   const Graph whole = slow_graph();
   const Graph pulsed = pulsed_graph(whole, 4);
   Options options;
@@ -292,7 +292,7 @@ TEST(Audit, RefusesStreamsThatTakeMoreMemoryThanItHas) {
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().code, Code::kNoMem);
   options.session_bytes += 1;
-  options.multiples = {4096};  // which takes more than one pulse, and is left out
+  options.multiples = {4096};  // sessions of such a pulse take more memory, so it is skipped
   const auto fits = audit(whole, pulsed, options);
   ASSERT_TRUE(fits.ok()) << fits.error().to_string();
   EXPECT_GT(fits->outputs, 0);
@@ -428,7 +428,7 @@ TEST(Audit, BindsTheOtherSymbols) {
   EXPECT_FALSE(report->finding) << report->to_string();
 }
 
-TEST(Audit, TellsWhichValueOfASymbolDoesNotSuit) {
+TEST(Audit, NamesTheUnsuitableValueOfASymbol) {
   auto graph = test::load_text(
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
       "extension tract_symbol B;\ngraph network(x) -> (y)\n{\n"

@@ -62,7 +62,7 @@ class Check {
   void check_references();
   Status find_unproven(const Plan& plan, Session* other);
   void run_pulse(int64_t pulse);
-  void run_ways(Pulsed* pulsed);
+  void run_modes(Pulsed* pulsed);
   void run_moves();
   pulse::Options pulsing(int64_t pulse) const;
   Tolerance tolerance_for(size_t output) const;
@@ -86,16 +86,16 @@ class Check {
 
 Status Check::read_bindings() {
   report_.symbol = options_.symbol;
-  bool told = false;
+  bool found = false;
   for (const auto& [symbol, value] : bindings_) {
     if (symbol == options_.symbol) {
       report_.frames = value;
-      told = true;
+      found = true;
     } else {
       others_.emplace_back(symbol, value);
     }
   }
-  if (told) return {};
+  if (found) return {};
   return fail(Code::kSymbol,
               "the inputs do not give the length of the stream: no input has the symbol ",
               options_.symbol)
@@ -243,7 +243,7 @@ Result<std::vector<Tensor>> Check::pushed(Pulsed* from, Pulsed* to, bool reset,
   return stream.outputs();
 }
 
-void Check::run_ways(Pulsed* pulsed) {
+void Check::run_modes(Pulsed* pulsed) {
   const Plan& plan = *pulsed->ready.plan;
   const auto mode = [&](std::string name) {
     Mode out;
@@ -278,7 +278,7 @@ void Check::run_pulse(int64_t pulse) {
   auto ready = make_ready(*graph, others_, true, options_.threads, &weights_);
   if (!ready.ok()) return add_failed(std::move(mode), ready.error());
   pulsed_.push_back({pulse, std::move(ready).value()});
-  run_ways(&pulsed_.back());
+  run_modes(&pulsed_.back());
 }
 
 void Check::run_moves() {

@@ -203,12 +203,12 @@ Status Streamer::take() {
   }
   ++tick_;
   if (!options_.keep_turns) return {};
-  std::vector<Tensor> turn;
+  std::vector<Tensor> outputs_of_step;
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     RILL_ASSIGN(Tensor value, copy_of(session_.output(i)));
-    turn.push_back(std::move(value));
+    outputs_of_step.push_back(std::move(value));
   }
-  result_.turns.push_back(std::move(turn));
+  result_.turns.push_back(std::move(outputs_of_step));
   return {};
 }
 

@@ -85,7 +85,7 @@ class PushedStream {
  private:
   static constexpr int kMostIdle = 1000;
 
-  int64_t pull(size_t output, int64_t room);
+  int64_t pull(size_t output, int64_t most);
 
   std::span<const Tensor> inputs_;
   Draw draw_;

@@ -66,12 +66,12 @@ void Inspection::add_wires() {
       }
     }
     for (const int input : wire.inputs) {
-      const double behind = row.before - out_.wires[static_cast<size_t>(input)].after;
-      if (behind <= 0) continue;
+      const double wait = row.before - out_.wires[static_cast<size_t>(input)].after;
+      if (wait <= 0) continue;
       const pulse::Wire& slow = report_.wires[static_cast<size_t>(latest)];
       const pulse::Wire& quick = report_.wires[static_cast<size_t>(input)];
-      row.causes.push_back(str_cat(quick.name, " waits ", frames_text(behind), " frame",
-                                   behind == 1 ? "" : "s", " for ", slow.name));
+      row.causes.push_back(str_cat(quick.name, " waits ", frames_text(wait), " frame",
+                                   wait == 1 ? "" : "s", " for ", slow.name));
     }
     out_.wires.push_back(std::move(row));
   }

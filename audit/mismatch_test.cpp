@@ -37,7 +37,7 @@ TEST(Mismatch, ShapesComeExpectedFirst) {
   EXPECT_EQ(*text, "Shape mismatch [1, 2] != [2, 1]");
 }
 
-TEST(Mismatch, AllowsAbsolutePlusRelativeToWhatWasComputed) {
+TEST(Mismatch, AllowsAbsolutePlusRelativeToTheComputedValue) {
   Tolerance tolerance = kExact;
   tolerance.absolute = 1;
   tolerance.relative = 0.5;
@@ -54,7 +54,7 @@ TEST(Mismatch, NotANumberEqualsItselfAndInfinitiesBySign) {
   EXPECT_TRUE(mismatch(floats({1}, {inf}), floats({1}, {1e30F}), *tolerance_named("ultra"), false));
 }
 
-TEST(Mismatch, IntegersAreExactHoweverLarge) {
+TEST(Mismatch, LargeIntegersAreExact) {
   const int64_t large = (int64_t{1} << 60) + 1;
   EXPECT_FALSE(mismatch(integers({large}), integers({large}), *tolerance_named("ultra"), false));
   EXPECT_TRUE(mismatch(integers({large}), integers({large - 1}), *tolerance_named("very"), false));

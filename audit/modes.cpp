@@ -15,7 +15,7 @@ constexpr const char* kSideBySide = "side by side";
 
 /// Return whether allocating a session already exceeds the deadline: its memory is zeroed page by
 /// page.
-bool takes_too_much(const Plan& plan, Deadline until) {
+bool allocation_takes_too_long(const Plan& plan, Deadline until) {
   constexpr double kBytesPerSecond = 2e9;
   return static_cast<double>(Session::bytes_for(plan)) / kBytesPerSecond > until.left();
 }
@@ -51,7 +51,7 @@ Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
   RILL_ASSIGN(const Graph bound, graph.with_symbol(symbol, Dim(length)));
   RILL_ASSIGN(const Graph simple, declutter(bound));
   RILL_ASSIGN(std::shared_ptr<const Plan> plan, prepare_sharing(weights, simple));
-  if (takes_too_much(*plan, until)) return Outputs(std::nullopt);
+  if (allocation_takes_too_long(*plan, until)) return Outputs(std::nullopt);
   RILL_ASSIGN(const auto session, Session::make(std::move(plan)));
   for (size_t i = 0; i < inputs.size(); ++i) {
     RILL_TRY(check_fit(session->plan().inputs[i], inputs[i], -1));
@@ -200,14 +200,14 @@ Result<std::unique_ptr<Session>> Modes::moved(Session* session, Feed* feed,
 Outputs Modes::pushed(const Case& at, Event event, Draw* draw, Report* report) {
   RILL_ASSIGN(auto session, Session::make(plans_[0]));
   // A clone copies queued frames unchanged, so its queues need the same size.
-  const int64_t room = event == Event::kClone ? 3 : draw->in(0, 3);
-  RILL_ASSIGN(auto feed, Feed::make(session.get(), room * plan().stream_pulse));
+  const int64_t held = event == Event::kClone ? 3 : draw->in(0, 3);
+  RILL_ASSIGN(auto feed, Feed::make(session.get(), held * plan().stream_pulse));
   PushedStream stream(at.inputs, draw->next(), until_);
   stream.attach(session.get(), feed.get());
-  const int64_t turn = draw->in(0, 100);
+  const int64_t choice = draw->in(0, 100);
   bool ahead = event != Event::kNone;
   while (true) {
-    if (ahead && stream.past(turn)) {
+    if (ahead && stream.past(choice)) {
       // A stream that moves may come back.
       ahead = event == Event::kMove && draw->chance(50);
       if (event == Event::kReset) {
@@ -294,7 +294,7 @@ Status Modes::compare(int64_t length, bool in_all_modes, Draw* draw, Report* rep
   for (int64_t i = 0; i < kinds && !report->finding && !until_.passed(); ++i) {
     if (!in_all_modes && i != chosen) continue;
     const auto& [event, name] = events[i];
-    // Pushed and stepped streams are compared apart.
+    // Compare pushed and stepped streams separately.
     judge(other, name, pushed(other, event, draw, report), report);
   }
   if ((in_all_modes || chosen == kinds) && !report->finding && !until_.passed()) {

@@ -33,16 +33,16 @@ bool PushedStream::past(int64_t percent) const {
   return true;
 }
 
-int64_t PushedStream::pull(size_t output, int64_t room) {
+int64_t PushedStream::pull(size_t output, int64_t most) {
   const PlanStream& stream = session_->plan().outputs[output].stream;
-  if (stream.axis < 0 || room == 0) return 0;
+  if (stream.axis < 0 || most == 0) return 0;
   const View like = session_->output(output);
   const auto bytes = static_cast<size_t>(frame_bytes(like, stream.axis));
   auto& rows = rows_[output];
   const size_t before = rows.size();
-  rows.resize(before + static_cast<size_t>(room) * bytes);
+  rows.resize(before + static_cast<size_t>(most) * bytes);
   const int64_t count =
-      feed_->pull(output, frame_rows(like, stream.axis, room, rows.data() + before));
+      feed_->pull(output, frame_rows(like, stream.axis, most, rows.data() + before));
   rows.resize(before + static_cast<size_t>(count) * bytes);
   frames_[output] += count;
   return count;

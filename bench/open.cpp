@@ -32,7 +32,7 @@ double start_ms(const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  constexpr int kTurns = 41;
+  constexpr int kRounds = 41;
   if (argc != 2) {
     std::fputs("usage: rill-bench-open FILE\n"
                "FILE is a compiled model. Prints the first start of this process and the least of\n"
@@ -42,6 +42,6 @@ int main(int argc, char** argv) {
   }
   const double first = start_ms(argv[1]);
   double least = first;
-  for (int turn = 0; turn < kTurns; ++turn) least = std::min(least, start_ms(argv[1]));
+  for (int round = 0; round < kRounds; ++round) least = std::min(least, start_ms(argv[1]));
   std::printf("%.3f %.3f\n", first, least);
 }

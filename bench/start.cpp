@@ -72,7 +72,7 @@ double median(std::vector<double> times) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  constexpr int kTurns = 41;
+  constexpr int kRounds = 41;
   Symbols symbols;
   for (int i = 3; i < argc; ++i) {
     const std::string word = argv[i];
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
   }
   std::vector<double> model;
   std::vector<double> file;
-  for (int turn = 0; turn < kTurns; ++turn) {
+  for (int round = 0; round < kRounds; ++round) {
     model.push_back(timed_ms([&] { return start_from_model(argv[1], symbols); }));
     file.push_back(timed_ms([&] { return start_from_file(argv[2]); }));
   }

@@ -234,7 +234,7 @@ std::optional<std::string> wrong_streaming(const StreamingOptions& streaming) {
   if (streaming.window.empty()) return std::nullopt;
   const bool pulses = !streaming.pulse.empty() || !streaming.pulse_backward.empty();
   if (pulses || streaming.steps_are_runs()) {
-    return escaped_format("--window does not combine with {}: it says how the model streams",
+    return escaped_format("--window does not combine with {}: each defines how the model streams",
                           pulses ? "--pulse" : "--feedback, --context and --frames");
   }
   return std::nullopt;

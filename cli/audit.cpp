@@ -31,7 +31,7 @@ bool is_random(const Graph& graph) {
 /// The reason why a stream of this model may differ from the whole run; empty if it must not.
 std::string why_not(const CommonOptions& common, const Model& model) {
   if (!model.whole && common.streaming.steps_are_runs()) {
-    return "a model with --feedback, --context or --frames is what its steps give: there is no "
+    return "a model with --feedback, --context or --frames is defined by its steps: there is no "
            "whole run";
   }
   if (!model.whole) return "the model is pulsed already: give the whole model, with --pulse";
@@ -197,7 +197,7 @@ Status audit_before_writing(const CommonOptions& common, const ProofOptions& pro
                        slow ? how_to_complete(seconds) : ""));
   } else if (!verdict.ok()) {
     Error error = verdict.error();
-    error.hint = "--no-audit writes the model all the same";
+    error.hint = "--no-audit writes the model anyway";
     return Status(error);
   }
   // The number of comparisons depends on the speed of the machine.

@@ -15,7 +15,7 @@ class AxisNames {
  public:
   /// `hints`: "axis,axis,..." for the first input, or "node=axis,axis,...". Axes without a hint are
   /// called x0, x1, ...; those in loop bodies after the loop, `loop_x0`.
-  /// Errors: kArg for a node that is not there.
+  /// Errors: kArg for a node that does not exist.
   static Result<AxisNames> of(const Graph& graph, std::span<const std::string> hints);
 
   /// Return "B,x1 " for a wire in the bodies of loops `scope`; empty if names were not requested.

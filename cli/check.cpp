@@ -70,15 +70,15 @@ void print_json(const audit::CheckReport& report, const std::string& model) {
   out["frames"] = report.frames;
   out["modes"] = Json::array();
   for (const audit::CheckedMode& mode : report.modes) {
-    Json told{{"pulse", mode.pulse == 0 ? Json(nullptr) : Json(mode.pulse)},
-              {"mode", mode.name},
-              {"outputs", mode.outputs},
-              {"frames", mode.frames},
-              {"ok", mode.problem.empty() && mode.refused.empty()}};
-    if (mode.outputs > 0) told["same_bits"] = mode.same_bits;
-    if (!mode.problem.empty()) told["problem"] = mode.problem;
-    if (!mode.refused.empty()) told["skipped"] = mode.refused;
-    out["modes"].push_back(std::move(told));
+    Json entry{{"pulse", mode.pulse == 0 ? Json(nullptr) : Json(mode.pulse)},
+               {"mode", mode.name},
+               {"outputs", mode.outputs},
+               {"frames", mode.frames},
+               {"ok", mode.problem.empty() && mode.refused.empty()}};
+    if (mode.outputs > 0) entry["same_bits"] = mode.same_bits;
+    if (!mode.problem.empty()) entry["problem"] = mode.problem;
+    if (!mode.refused.empty()) entry["skipped"] = mode.refused;
+    out["modes"].push_back(std::move(entry));
   }
   out["unproven"] = report.unproven;
   out["first_node"] = nullptr;
@@ -106,7 +106,7 @@ class CheckCommand final : public ModelCommand {
   }
   std::optional<std::string> wrong_value(const CommonOptions& common) const override {
     if (!common.streaming.window.empty() && !pulses_.empty()) {
-      return "--window does not combine with --pulse: it says how the model streams";
+      return "--window does not combine with --pulse: each defines how the model streams";
     }
     return cli::wrong_value(checks_);
   }
@@ -120,8 +120,8 @@ class CheckCommand final : public ModelCommand {
   Status run_model(const CommonOptions& common, const Log& log, const Model& model) const override {
     if (model.pulsed() && !model.whole && common.streaming.steps_are_runs()) {
       return fail(Code::kPulse, common.file,
-                  " has --feedback, --context or --frames: it is what its steps give, and there is "
-                  "no whole run to check them by")
+                  " has --feedback, --context or --frames: its steps define it, so there is "
+                  "no whole run to compare with")
           .hint("Compare a stream with another program's: stream --assert-output-bundle");
     }
     if (model.pulsed() && !model.whole) {

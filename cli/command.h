@@ -19,7 +19,7 @@ struct CommandFacts {
   bool of_tract = true;  ///< whether `rill-tract` has it
 };
 
-/// A command of the programs, with the options that it alone has. It prints results to stdout, and
+/// A command of the programs, with its own options. It prints results to stdout, and
 /// returns a failure for the exit status.
 class Command {
  public:

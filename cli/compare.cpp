@@ -76,8 +76,8 @@ Result<std::vector<Tensor>> run_node(const Graph& graph, const Node& node,
 
 /// Return the values of a graph's wires, each computed from the reference values of its inputs, so
 /// that a difference only shows at the node where it arises.
-Result<std::vector<NamedValue>> values_beside(const Graph& graph, std::span<const Tensor> inputs,
-                                              std::span<const NamedValue> references) {
+Result<std::vector<NamedValue>> values_given(const Graph& graph, std::span<const Tensor> inputs,
+                                             std::span<const NamedValue> references) {
   std::map<OutletId, Tensor> values;
   std::vector<NamedValue> out;
   size_t next_input = 0;
@@ -187,7 +187,7 @@ struct CompareOptions {
 Result<std::vector<NamedValue>> subject_values(bool cumulative, const Subject& subject,
                                                std::span<const NamedValue> references) {
   if (cumulative) return values_of(subject.graph, subject.inputs.values);
-  return values_beside(subject.graph, subject.inputs.values, references);
+  return values_given(subject.graph, subject.inputs.values, references);
 }
 
 Status compare_stage(const CommonOptions& common, const CompareOptions& options, const Log& log,
@@ -238,7 +238,7 @@ Status compare_twice(const CommonOptions& common, const Log& log, const Model& m
 class CompareCommand final : public ModelCommand {
  public:
   CompareCommand()
-      : ModelCommand({"compare", kOnCompare, "check one mode of running by another",
+      : ModelCommand({"compare", kOnCompare, "compare one mode of running with another",
                       "rill model.nnef.tgz --pulse S=8 compare --stream --input-from-bundle "
                       "io.npz"}) {}
 

@@ -118,7 +118,7 @@ class CompileCommand final : public ModelCommand {
  public:
   CompileCommand()
       : ModelCommand({"compile", kOnCompile,
-                      "write the plan as a file, for any CPU, that opens at once",
+                      "write the plan for any CPU as a file that opens at once",
                       "rill model.nnef.tgz --set B=1 --pulse S=8 compile -o model.rill", false}) {}
 
   void add_options(std::vector<Option>* out) override {

@@ -9,8 +9,8 @@ namespace rill::cli {
 /// TRACT_CONFIG names has a table per model, under the name of its graph, with `runtime`,
 /// `transforms` and `knobs`; variables `TRACT_<MODEL>__<KNOB>` win over it. The knob
 /// TRACT_AUTOBATCH_LANES is the number of streams that are stepped together; the others concern
-/// caches and waiting, which rill lacks, and have no effect. A model whose batch a transform added
-/// runs without it, one row at a time; `dump` shows it with the batch.
+/// caches and waiting, which rill lacks, and have no effect. If a transform added
+/// a batch to the model, it runs without the batch, one row at a time; `dump` shows the batch.
 /// Errors: kIo, kParse; kArg for an unknown runtime; those of the transforms.
 /// Source: tract 0.23.9, deploy runtime.
 Status apply_deployment(CommonOptions* common, const Log& log, Model* model);

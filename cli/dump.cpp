@@ -220,7 +220,7 @@ void DumpCommand::add_options(std::vector<Option>* out) {
                      {"--nnef-tar", kOnDump, &options_.write.nnef_tar, "write a .nnef.tar"},
                      {"--nnef-dir", kOnDump, &options_.write.nnef_dir, "write a folder"},
                      {"--nnef-graph", kOnDump, &options_.write.nnef_graph,
-                      "write graph.nnef alone; - is stdout"},
+                      "write only graph.nnef; - is stdout"},
                      {"--nnef-override-output-name", kOnDump, &options_.write.output_name,
                       "name of the first output"},
                      {"--nnef-deterministic", kOnDump, &options_.write.nnef_deterministic,

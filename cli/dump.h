@@ -27,7 +27,7 @@ struct DumpOptions {
   ProofOptions proof;
 };
 
-/// Shows a graph, writes it, times it. The command of a command line that names none.
+/// Shows a graph, writes it, times it. The default subcommand.
 class DumpCommand final : public ModelCommand {
  public:
   DumpCommand()

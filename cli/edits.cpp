@@ -125,7 +125,7 @@ Status keep_outputs(const std::vector<std::string>& names, Graph* graph) {
       if (it == graph->outputs.end()) {
         return fail(Code::kPulse, "Node ", names[i],
                     " is not an output of this pulsed model, whose file describes ",
-                    "the delays of its outputs alone")
+                    "only the delays of its outputs")
             .hint("Choose outputs of the model before it is pulsed");
       }
       streams.push_back(graph->streaming->output(static_cast<size_t>(it - graph->outputs.begin())));

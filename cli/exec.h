@@ -33,7 +33,7 @@ struct PlanOptions {
   plan_file::Limits limits;  ///< 0: none
 };
 
-/// The options of the command line; a graph is optimised as it says.
+/// Return the options of plans that the command line sets.
 PlanOptions plan_options(const CommonOptions& common);
 /// As `audit::make_ready`, within limits; errors name the option that binds symbols.
 /// Errors: kNoMem for a plan beyond a limit.

@@ -160,7 +160,7 @@ class HwBenchCommand final : public Command {
  public:
   HwBenchCommand()
       : Command({"hwbench", kOnHwBench,
-                 "time what this machine can do, and what the kernels reach of it",
+                 "measure the limits of this machine, and the share that kernels reach",
                  "rill hwbench --kernels softmax", false}) {}
 
   void add_options(std::vector<Option>* out) override {

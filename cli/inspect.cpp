@@ -235,25 +235,25 @@ Json Inspection::outputs_json() const {
   Json out = Json::array();
   for (const OutputLatency& output : latency_.outputs) {
     const PlanStream& stream = output.stream;
-    Json told{{"name", output.name}, {"axis", stream.axis}};
+    Json entry{{"name", output.name}, {"axis", stream.axis}};
     if (stream.axis >= 0) {
-      told["frames_per_step"] = stream.pulse;
-      told["delay"] = stream.delay;
-      told["least_delay"] = output.least ? Json(*output.least) : Json(nullptr);
-      told["lost_by"] = Json::array();
+      entry["frames_per_step"] = stream.pulse;
+      entry["delay"] = stream.delay;
+      entry["least_delay"] = output.least ? Json(*output.least) : Json(nullptr);
+      entry["lost_by"] = Json::array();
       for (const int at : output.losing) {
         const WireLatency& row = latency_.wires[static_cast<size_t>(at)];
-        told["lost_by"].push_back({{"node", row.wire.name}, {"input_frames", row.loses}});
+        entry["lost_by"].push_back({{"node", row.wire.name}, {"input_frames", row.loses}});
       }
-      told["latency"] = latency_json(output.latency);
-      told["length"] = stream.length.valid() ? Json(stream.length_text.view()) : Json(nullptr);
-      told["critical_path"] = Json::array();
+      entry["latency"] = latency_json(output.latency);
+      entry["length"] = stream.length.valid() ? Json(stream.length_text.view()) : Json(nullptr);
+      entry["critical_path"] = Json::array();
       for (const int at : output.path) {
         const WireLatency& row = latency_.wires[static_cast<size_t>(at)];
-        told["critical_path"].push_back({{"node", row.wire.name}, {"added", row.added()}});
+        entry["critical_path"].push_back({{"node", row.wire.name}, {"added", row.added()}});
       }
     }
-    out.push_back(std::move(told));
+    out.push_back(std::move(entry));
   }
   return out;
 }
@@ -280,17 +280,17 @@ Json Inspection::nodes_json() const {
 Json Inspection::choices_json() const {
   Json out = Json::array();
   for (const pulse::Choice& choice : model_.choices) {
-    Json told{{"pulse", choice.pulse},
-              {"latency_frames", choice.latency()},
-              {"us_per_step", choice.step_us},
-              {"us_per_frame", choice.us_per_frame()},
-              {"state_bytes", choice.state_bytes},
-              {"arena_bytes", choice.arena_bytes}};
+    Json entry{{"pulse", choice.pulse},
+               {"latency_frames", choice.latency()},
+               {"us_per_step", choice.step_us},
+               {"us_per_frame", choice.us_per_frame()},
+               {"state_bytes", choice.state_bytes},
+               {"arena_bytes", choice.arena_bytes}};
     if (options_.frame_ms > 0) {
-      told["latency_ms"] = choice.latency() * options_.frame_ms;
-      told["cpu_share"] = choice.us_per_frame() / options_.frame_ms / 1e3;
+      entry["latency_ms"] = choice.latency() * options_.frame_ms;
+      entry["cpu_share"] = choice.us_per_frame() / options_.frame_ms / 1e3;
     }
-    out.push_back(std::move(told));
+    out.push_back(std::move(entry));
   }
   return out;
 }

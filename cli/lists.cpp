@@ -58,7 +58,7 @@ Status list_knobs() {
   constexpr Knob kKnobs[] = {
       {"RILL_CPU", "text", "", "best SIMD tier to use: scalar, sse42, avx2, avx512 or neon"},
       {"RILL_TRACT_VERSION", "text", "0.23.9", "version of tract that rill-tract reports"},
-      {"NO_COLOR", "flag", "", "no colours, whatever the output is"},
+      {"NO_COLOR", "flag", "", "no colours on any output"},
       {"TRACT_CONFIG", "path", "", "TOML file of the deploy runtime"},
       {"TRACT_AUTOBATCH_LANES", "number", "", "streams per turn, of the deploy runtime"},
   };

@@ -13,7 +13,7 @@ namespace {
 class ModulesCommand final : public Command {
  public:
   ModulesCommand()
-      : Command({"modules", 0, "print the option that builds a library for this model alone",
+      : Command({"modules", 0, "print the option that builds a library for only this model",
                  "rill model.nnef.tgz modules", false}) {}
 
   Status run(const CommonOptions& common, const Log& log) const override {

@@ -40,7 +40,7 @@ class Pipeline {
   Status feedback_stage();
   Status pulse_stage();
   Status pulse();
-  Status bind_beside(const std::string& stream_symbol, bool* any);
+  Status bind_other_symbols(const std::string& stream_symbol, bool* any);
   Status transforms(bool before_pulse);
   Status settings();
   Status apply_settings(bool tied);
@@ -192,7 +192,7 @@ Status Pipeline::pulse() {
 }
 
 /// Bind all symbols, except the stream's, whose values the command line or its inputs give.
-Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
+Status Pipeline::bind_other_symbols(const std::string& stream_symbol, bool* any) {
   Bindings values;
   for (const std::string& text : common_.model.set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
@@ -247,11 +247,11 @@ Status Pipeline::pulse_stage() {
     const auto window = parse_window_spec(common_.streaming.window);
     bool any = false;
     if (window.ok()) {
-      RILL_TRY(bind_beside(window->first, &any));
+      RILL_TRY(bind_other_symbols(window->first, &any));
     } else if (bounds.ok() && *bounds) {
-      RILL_TRY(bind_beside((*bounds)->symbol, &any));
+      RILL_TRY(bind_other_symbols((*bounds)->symbol, &any));
     } else if (spec.ok()) {
-      RILL_TRY(bind_beside(spec->first, &any));
+      RILL_TRY(bind_other_symbols(spec->first, &any));
     }
     if (any) status = pulse();
   }

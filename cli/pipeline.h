@@ -46,7 +46,7 @@ Status apply_pulse(const std::string& symbol, const Dim& pulse, const CommonOpti
                    const Log& log, Model* model);
 /// Rewrite the graph to compute whole windows.
 Status apply_window(const std::string& symbol, const pulse::Window& window, Model* model);
-/// Replace a symbol. Errors: kSymbol if there is no such symbol, naming those there are.
+/// Replace a symbol. Errors: kSymbol, with the names of all symbols, if there is no such symbol.
 Status apply_setting(const std::string& symbol, const Dim& value, const Log& log, Model* model);
 
 nnef::LoadOptions load_options(const CommonOptions& common, const Log& log);

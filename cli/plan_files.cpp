@@ -64,13 +64,13 @@ Graph faces_of(const Plan& plan) {
     const OutletId outlet = out.add_source(io.name, std::move(fact));
     out.inputs.pop_back();
     out.add_output(io.name, outlet);
-    StreamingOutput told;
-    told.axis = io.stream.axis;
-    told.delay = io.stream.delay;
+    StreamingOutput output;
+    output.axis = io.stream.axis;
+    output.delay = io.stream.delay;
     if (io.stream.length.valid()) {
-      told.length = dim_of(io.stream.length, plan.stream_symbol);
+      output.length = dim_of(io.stream.length, plan.stream_symbol);
     }
-    streaming.outputs.push_back(told);
+    streaming.outputs.push_back(output);
   }
   if (plan.stream_pulse > 0) out.streaming = std::move(streaming);
   return out;

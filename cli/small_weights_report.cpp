@@ -5,6 +5,7 @@
 
 #include "cli/say_impl.h"
 #include "cli/small_weights.h"
+#include "core/base/text.h"
 #include "plan_file/weights.h"
 
 namespace rill::cli {
@@ -54,14 +55,14 @@ void print_json(const SmallWeights& weights) {
   out["layers"] = Json::array();
   for (const size_t i : by_harm(weights)) {
     const WeightLayer& layer = weights.choice.layers[i];
-    Json told{{"node", layer.node},
-              {"op", layer.op},
-              {"shape", layer.shape},
-              {"f32_bytes", layer.f32_bytes},
-              {"bytes", layer.bytes}};
-    if (!weights.alone.empty()) told["alone"] = number(weights.alone[i]);
-    if (!layer.kept.empty()) told["kept"] = layer.kept;
-    out["layers"].push_back(std::move(told));
+    Json entry{{"node", layer.node},
+               {"op", layer.op},
+               {"shape", layer.shape},
+               {"f32_bytes", layer.f32_bytes},
+               {"bytes", layer.bytes}};
+    if (!weights.alone.empty()) entry["alone"] = number(weights.alone[i]);
+    if (!layer.kept.empty()) entry["kept"] = layer.kept;
+    out["layers"].push_back(std::move(entry));
   }
   say("{}\n", Escaped{safe_json(out.dump(2, ' ', false, Json::error_handler_t::replace))});
 }
@@ -74,7 +75,9 @@ std::string weights_line(const SmallWeights& weights) {
     out += escaped_format("; {}: largest difference {:.3g}, mean {:.3g}", each.name, each.largest,
                           each.mean());
   }
-  if (weights.runs > 0) out += escaped_format(", over {} inputs", weights.runs);
+  if (weights.runs > 0) {
+    out += str_cat(", over ", counted(weights.runs, "set of inputs", "sets of inputs"));
+  }
   return out;
 }
 

@@ -42,7 +42,7 @@ TEST(FactSpec, ValuesBecomeATensor) {
   EXPECT_FALSE(spec_tensor(*parse_fact_spec("x:S,f32=1,2")).ok());
 }
 
-TEST(FactSpec, RefusesWhatIsNoExtent) {
+TEST(FactSpec, RefusesInvalidExtents) {
   EXPECT_FALSE(parse_fact_spec("4x2").ok());
   EXPECT_FALSE(parse_fact_spec("-1,f32").ok());
   EXPECT_FALSE(parse_fact_spec("@io.npz").ok());

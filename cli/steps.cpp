@@ -35,24 +35,24 @@ Result<int64_t> parse_number(std::string_view option, const std::string& text,
 std::string stem(std::string_view name) {
   std::string out;
   for (const char c : name) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  constexpr std::string_view kBefore[] = {"new_", "next_", "prev_",  "past_",   "present_",
-                                          "in_",  "out_",  "input_", "output_", "final_"};
-  constexpr std::string_view kBehind[] = {"_next", "_prev", "_new", "_out", "_in", "out",
-                                          "in",    "_n",    "_0",   "0",    "n"};
-  constexpr std::string_view kWithin[] = {"_in_", "_out_", "_new_", "_next_", "_prev_"};
-  for (const std::string_view word : kWithin) {
+  constexpr std::string_view kPrefixes[] = {"new_", "next_", "prev_",  "past_",   "present_",
+                                            "in_",  "out_",  "input_", "output_", "final_"};
+  constexpr std::string_view kSuffixes[] = {"_next", "_prev", "_new", "_out", "_in", "out",
+                                            "in",    "_n",    "_0",   "0",    "n"};
+  constexpr std::string_view kInfixes[] = {"_in_", "_out_", "_new_", "_next_", "_prev_"};
+  for (const std::string_view word : kInfixes) {
     const size_t at = out.find(word);
     if (at == std::string::npos || at == 0) continue;
     out.replace(at, word.size(), "_");
     break;
   }
-  for (const std::string_view word : kBefore) {
+  for (const std::string_view word : kPrefixes) {
     if (out.size() > word.size() && out.starts_with(word)) {
       out.erase(0, word.size());
       break;
     }
   }
-  for (const std::string_view word : kBehind) {
+  for (const std::string_view word : kSuffixes) {
     if (out.size() <= word.size() || !out.ends_with(word)) continue;
     out.resize(out.size() - word.size());
     break;

@@ -22,8 +22,8 @@ Status load_state(const std::string& path, Session* session, Feed* feed) {
 Status save_state(const std::string& path, Session* session, Feed* feed) {
   const SavedState saved(session, feed);
   std::vector<int64_t> words(static_cast<size_t>(saved.most_bytes()) / sizeof(int64_t) + 1);
-  const auto room = std::as_writable_bytes(std::span(words));
-  const int64_t size = saved.save(room);
+  const auto bytes = std::as_writable_bytes(std::span(words));
+  const int64_t size = saved.save(bytes);
   if (size < 0) return fail(Code::kInternal, "a state is larger than its stated size");
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(words.data()), size);

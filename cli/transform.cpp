@@ -236,7 +236,7 @@ Status nothing_of_symbol(const Work& work) {
 struct TransformRow {
   const char* name;
   Status (*apply)(const Work&);
-  /// Whether it changes numbers alone. Pulsing computes with them, so it comes first.
+  /// Whether it only changes numbers. Pulsing computes with them, so it comes first.
   bool before_pulse = false;
 };
 

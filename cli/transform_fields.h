@@ -13,7 +13,7 @@
 
 namespace rill::cli {
 
-/// Reads the parameters of transforms. Errors: kArg, with the expected form.
+/// Make the error for a wrong value of a transform's parameter: kArg, with the expected form.
 Status wrong_field(const TransformSpec& spec, std::string_view expected);
 /// Refuse fields that the transform does not have.
 Status check_fields(const TransformSpec& spec, std::initializer_list<const char*> known,

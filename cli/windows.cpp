@@ -127,16 +127,16 @@ void print_json(const std::string& file, const Model& model, const Measured& mea
   out["window"] = {{"left", window.left}, {"step", window.step}, {"right", window.right}};
   out["outputs"] = Json::array();
   for (const Distance& each : measured.outputs) {
-    Json told{{"name", each.difference.name}, {"compared", each.difference.count}};
+    Json entry{{"name", each.difference.name}, {"compared", each.difference.count}};
     if (each.difference.count > 0) {
-      told["largest"] = number(each.difference.largest);
-      told["mean"] = number(each.difference.mean());
-      told["largest_value"] = number(each.difference.value);
-      told["frame"] = each.frame < 0 ? Json(nullptr) : Json(each.frame);
-      told["bundle"] = each.trial;
+      entry["largest"] = number(each.difference.largest);
+      entry["mean"] = number(each.difference.mean());
+      entry["largest_value"] = number(each.difference.value);
+      entry["frame"] = each.frame < 0 ? Json(nullptr) : Json(each.frame);
+      entry["bundle"] = each.trial;
     }
-    if (!each.problem.empty()) told["problem"] = each.problem;
-    out["outputs"].push_back(std::move(told));
+    if (!each.problem.empty()) entry["problem"] = each.problem;
+    out["outputs"].push_back(std::move(entry));
   }
   say("{}\n", Escaped{safe_json(out.dump(2, ' ', false, Json::error_handler_t::replace))});
 }

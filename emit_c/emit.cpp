@@ -159,7 +159,7 @@ class Emitter {
 
   Result<Source> run() {
     RILL_TRY(check_interface());
-    // Once to find the buffers of the arena that steps use, then again with their places.
+    // Write once to find the buffers of the arena that steps use, then again with their places.
     RILL_TRY(write_steps());
     lay_out_arena();
     std::map<uint32_t, int64_t> arena = to_.arena_;
@@ -179,7 +179,7 @@ class Emitter {
         if (io.dtype == DType::kF32) continue;
         return fail(Code::kUnsupported, ios == &plan_.inputs ? "input" : "output", " \"",
                     io.name.view(), "\" is of type ", dtype_name(io.dtype),
-                    "; emitted C has f32 alone")
+                    "; emitted C only has f32")
             .hint(kRemedy);
       }
     }
@@ -208,12 +208,13 @@ class Emitter {
     return {};
   }
 
-  /// Write the body of the function that tells the lengths of streams for which the model is
-  /// defined. A stream without frames has no output, unless a whole run of no frames would.
+  /// Write the body of the function that returns whether the model is defined for a length of
+  /// stream. A stream of no frames is allowed if the model has no output then, even where a whole
+  /// run would fail.
   Status write_lengths() {
     if (plan_.stream_symbol.empty()) return {};
-    // Refuse lengths at which a condition overflows. A maximum is as large as what broadcasts, and
-    // has a value at all lengths.
+    // Refuse lengths at which a condition overflows. A broadcast has no value where its extents
+    // clash; the maximum of these extents is as large, and always has one.
     int64_t most = std::min<int64_t>(plan_.longest, INT32_MAX);
     const auto overflows = [&](const Extent& each) {
       std::vector<Extent::Part> parts(each.parts().begin(), each.parts().end());

@@ -46,7 +46,7 @@ class StepWriter {
   const Plan& plan() const { return plan_; }
   const Arithmetic& arithmetic() const { return arithmetic_; }
 
-  /// Return a C expression of the address of a float, `offset` floats after a place.
+  /// Return a C expression for the address that is `offset` floats after a place.
   std::string floats(const Ref& ref, int64_t offset = 0);
   /// The same of an operand. Errors: kUnsupported unless its elements are f32.
   Result<std::string> floats(const PlacedView& operand);
@@ -65,16 +65,16 @@ class StepWriter {
   void reset_line(const std::string& text) { resets_ += "  " + text + "\n"; }
   /// Return the number of the step that is being written.
   size_t number() const { return number_; }
-  /// Return a C expression of type int64_t: the position of the step's first frame, on a wire with
-  /// `frames` of them per step.
+  /// Return a C expression of type int64_t for the position of the step's first frame, on a wire
+  /// with `frames` frames per step.
   std::string position(int64_t frames);
-  /// Return a C expression of type int64_t of `FramesSoFar::now`. Errors: kUnsupported.
+  /// Return a C expression of type int64_t for `FramesSoFar::now`. Errors: kUnsupported.
   Result<std::string> frames_now(const FramesSoFar& frames);
-  /// Return a C expression of an extent at the end of the stream, or `unknown` without a value.
+  /// Return a C expression for an extent at the end of the stream, or `unknown` if it has no value.
   /// Errors: kUnsupported for operations without C.
   Result<std::string> extent(const Extent& extent, int64_t unknown);
-  /// The same for any length, which `symbol` gives. Without `clashes`, extents that broadcast have
-  /// no C; else append what holds at a length where these do not fit.
+  /// The same for any length, which `symbol` gives. Broadcast extents need `clashes`, which
+  /// receives a C condition that holds at lengths where they do not fit.
   Result<std::string> extent_at(const Extent& extent, std::string_view symbol,
                                 std::vector<std::string>* clashes = nullptr) const;
   /// Add the end of the stream to the state.

@@ -83,7 +83,7 @@ struct X86 {
     constexpr unsigned kParts = 1U << 16 | 1U << 17 | 1U << 28 | 1U << 30 | 1U << 31;
     return (saved & kSaved) == kSaved && (leaf7_b & kParts) == kParts && avx2();
   }
-  /// Family 25 is Zen 3 and Zen 4; only the latter has 512 bits.
+  /// Family 25 is Zen 3 and Zen 4; only Zen 4 has 512 bits.
   bool halves_512() const {
     const unsigned family = (leaf1_a >> 8 & 0xf) + (leaf1_a >> 20 & 0xff);
     return amd && family == 25 && avx512();

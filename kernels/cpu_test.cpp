@@ -13,7 +13,7 @@ namespace rill::kernels {
 namespace {
 
 // Features of the first CPU by the system's kernel, by its names; empty if it lists none.
-std::set<std::string> told_by_the_system() {
+std::set<std::string> flags_of_system() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     if (line.rfind("flags", 0) != 0) continue;
@@ -36,7 +36,7 @@ TEST(Cpu, TierIsThatOfTheSystemsList) {
 #if !defined(__x86_64__) || !defined(__linux__)
   GTEST_SKIP() << "there is no list of x86's features here";
 #endif
-  const std::set<std::string> flags = told_by_the_system();
+  const std::set<std::string> flags = flags_of_system();
   ASSERT_FALSE(flags.empty());
   const bool avx2 = all_of(flags, {"avx2", "fma", "f16c"});
   const bool avx512 =

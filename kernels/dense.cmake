@@ -4,7 +4,7 @@ rill_kernels(half TIERS avx2 neon)
 rill_test(half_test SOURCES half/half_test.cpp DEPENDS rill_kernels LABELS kernels)
 rill_kernels(int8 TIERS sse42 avx2 avxvnni avx512 avx512vnni neon dotprod)
 rill_test(int8_test SOURCES int8/int8_test.cpp int8/floats_test.cpp DEPENDS rill_kernels LABELS kernels)
-# Where every CPU of today has a tier, scalar kernels may take less room and more time.
+# If every current CPU of an architecture has a tier, scalar kernels may be smaller and slower.
 if(RILL_ARCH_TIERS)
   set_source_files_properties(matmul/matmul.cpp matmul_packed/matmul_packed.cpp rnn/rnn.cpp
                               PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
@@ -34,7 +34,7 @@ if(RILL_BENCH)
   foreach(family depthwise pool rnn)
     rill_bench(${family}_bench SOURCES ${family}/${family}_bench.cpp DEPENDS rill_kernels)
   endforeach()
-  # Eigen chooses its instructions when it is compiled: give it all that this machine has.
+  # Eigen chooses its instructions when it is compiled: allow all those of this machine.
   set_source_files_properties(matmul/eigen_bench.cpp PROPERTIES COMPILE_OPTIONS
     "-O3;-march=native;-ffp-contract=fast;-w")
 endif()

@@ -1,7 +1,7 @@
 #pragma once
 
 // The tiers that the lists of kernels contain: `#if RILL_LISTS(AVX2)` in a kernels.inc. A build
-// contains kernels for its own processor, except for left-out tiers (RILL_WITHOUT_...). With
+// contains kernels for its own processor, without the tiers that RILL_WITHOUT_... excludes. With
 // RILL_OTHER_PROCESSORS the lists name the kernels of all processors, so that plans can be compiled
 // for them. other_processors.cpp defines RILL_OTHERS_ALONE to list only these, as placeholders.
 

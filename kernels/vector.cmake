@@ -23,7 +23,7 @@ rill_test(kernels_reduce_test SOURCES reduce/reduce_test.cpp DEPENDS rill_kernel
 rill_bench(kernels_reduce_bench SOURCES reduce/reduce_bench.cpp DEPENDS rill_kernels)
 
 
-# Where every CPU of today has a tier, scalar kernels may take less room and more time.
+# If every current CPU of an architecture has a tier, scalar kernels may be smaller and slower.
 if(RILL_ARCH_TIERS)
   set_source_files_properties(pointwise/pointwise.cpp fft/fft.cpp softmax/softmax.cpp
                               reduce/reduce.cpp

@@ -1,5 +1,5 @@
-# Archives by zlib, by libarchive, or tar files alone: RILL_ARCHIVE chooses, and the tests look at all
-# that can be built here.
+# RILL_ARCHIVE chooses how archives are read: by zlib, by libarchive, or tar files only. The tests
+# cover all variants that can be built here.
 
 set(RILL_ARCHIVES zlib libarchive none)
 set_property(CACHE RILL_ARCHIVE PROPERTY STRINGS ${RILL_ARCHIVES})
@@ -9,7 +9,7 @@ endif()
 find_package(ZLIB QUIET)
 find_package(LibArchive QUIET)
 
-# Files as this system has them.
+# This system's files.
 if(WIN32)
   rill_library(rill_system SMALL SOURCES system/files_windows.cpp system/head.cpp)
 else()

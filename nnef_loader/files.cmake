@@ -11,7 +11,7 @@ rill_library(rill_nnef_files SMALL
     syntax/token_stream.cpp
     tensor_file/read_tensor.cpp
     tensor_file/write_tensor.cpp
-  # For size, a level of an expression would take more of the stack.
+  # Optimised for size, a level of an expression would take more of the stack.
   FAST
     syntax/expression.cpp
     syntax/lexer.cpp

@@ -74,7 +74,7 @@ TEST(Appended, SequencesAreStackedAndJoined) {
   EXPECT_NE(refused(parts(2, 1)).find("axis 2 of 2"), std::string::npos);
 }
 
-TEST(Appended, BehindTensorsThatAreThere) {
+TEST(Appended, AfterExistingTensors) {
   const Nodes insert = {node_of("SequenceInsert", {"l", "next"}, {"one"}),
                         node_of("Neg", {"frame"}, {"minus"}),
                         node_of("SequenceInsert", {"one", "minus"}, {"grown"})};
@@ -85,7 +85,7 @@ TEST(Appended, BehindTensorsThatAreThere) {
             (std::vector<float>{0, 0, 0, 1, 2, 3, -1, -2, -3, 5, 7, 9, -4, -5, -6}));
 }
 
-TEST(Appended, InFrontTurnsThemAround) {
+TEST(Appended, PrependingReversesThem) {
   const Nodes insert = {node_of("SequenceInsert", {"l", "next", "zero"}, {"grown"})};
   const GraphParts parts =
       with({node_of("SequenceConstruct", {"start"}, {"zeros"}),
@@ -120,7 +120,7 @@ TEST(Appended, TensorsGrowAlongTheirAxis) {
   EXPECT_NE(refused(parts("start", 0)), "loaded");
 }
 
-TEST(Appended, AnotherLoopReadsThemByItsTurn) {
+TEST(Appended, AnotherLoopReadsThemByItsIteration) {
   const Nodes insert = {node_of("SequenceInsert", {"l", "next"}, {"grown"})};
   GraphParts second;
   second.inputs = {value_info("i", {}, {}, 7), value_info("go2", {}, {}, 9),

@@ -144,7 +144,7 @@ TEST(Counted, Down) {
   is_right({.compares = "Greater", .step = -4, .back = 1, .whole = true}, {1, 3, 4, 5, 65, 300});
 }
 
-TEST(Counted, WithAFirstTurnInAnyCase) {
+TEST(Counted, WithAFirstIterationInAnyCase) {
   is_right({.runs_first = true}, {1, 2, 65, 300});
   is_right({.first = 2, .step = 7, .more = -40, .runs_first = true}, {3, 41, 42, 43, 49, 300});
 }
@@ -179,19 +179,21 @@ Message squares(int64_t limit) {
   return model_of(parts);
 }
 
-TEST(Counted, ByProductsUpToSomeTurns) {
-  for (const int64_t turns : {1, 2, 8, 63, 64}) {
-    const auto times = static_cast<float>(turns + 1);
-    EXPECT_EQ(run_on(squares(turns * turns), {1, 2, 3}),
-              (std::vector<float>{times, 2 * times, 3 * times})) << turns;
+TEST(Counted, ByProductsUpToSomeIterations) {
+  for (const int64_t iterations : {1, 2, 8, 63, 64}) {
+    const auto times = static_cast<float>(iterations + 1);
+    EXPECT_EQ(run_on(squares(iterations * iterations), {1, 2, 3}),
+              (std::vector<float>{times, 2 * times, 3 * times}))
+        << iterations;
   }
-  for (const int64_t turns : {65, 66, 1000}) {
-    EXPECT_NE(refused(squares(turns * turns)).find("over 64 iterations"), std::string::npos)
-        << turns;
+  for (const int64_t iterations : {65, 66, 1000}) {
+    EXPECT_NE(refused(squares(iterations * iterations)).find("over 64 iterations"),
+              std::string::npos)
+        << iterations;
   }
 }
 
-TEST(Counted, ByDoublingsOnManyWays) {
+TEST(Counted, ByDoublingsOnManyPaths) {
   // Each node reads the one before it twice, so there are 2^20 paths to the counter, for each of
   // many states.
   GraphParts body;

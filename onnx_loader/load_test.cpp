@@ -59,7 +59,7 @@ TEST(OnnxLoad, NamesSymbolsAfterTheFileAndTheInput) {
   EXPECT_EQ(graph->output_names, std::vector<std::string>{"y"});
 }
 
-TEST(OnnxLoad, OutputsThatAreListedTwiceHaveNamesOfTheirOwn) {
+TEST(OnnxLoad, OutputsThatAreListedTwiceHaveDifferentNames) {
   GraphParts parts = small_model();
   parts.nodes.push_back(node_of("Neg", {"y"}, {"y_1"}));
   parts.outputs.assign(3, value_info("y", {-1, 4, -1}));
@@ -78,7 +78,7 @@ TEST(OnnxLoad, QuestionMarksAreNoName) {
   EXPECT_EQ(graph->fact(graph->outputs[0]).to_string(), "x_0,x_1,F32");
 }
 
-TEST(OnnxLoad, IsToldByContent) {
+TEST(OnnxLoad, IsRecognisedByContent) {
   const Message model = model_of(small_model());
   EXPECT_TRUE(is_onnx(model.span()));
   const std::string text = "version 1.0;\ngraph net(x) -> (y) {}";
@@ -114,7 +114,7 @@ TEST(OnnxLoad, AlteredBytesAreReadOrRefusedAndNeverCrash) {
   }
 }
 
-TEST(OnnxLoad, RefusesWhatIsNotDeclared) {
+TEST(OnnxLoad, RefusesUndeclaredArguments) {
   GraphParts parts = small_model();
   parts.nodes[1] = node_of("Add", {"c", "k"}, {"a"}, {integer_attribute("axis", 1)});
   EXPECT_REFUSED(loaded(model_of(parts)), Code::kUnsupported, "attribute \"axis\"");
@@ -139,7 +139,7 @@ GraphParts part_of_open_axis(int64_t begin, int64_t end, int64_t rows = 0) {
   return parts;
 }
 
-TEST(OnnxLoad, CutsOffWhatLiesBeyondAnOpenAxis) {
+TEST(OnnxLoad, CutsElementsBeyondAnOpenAxis) {
   const auto shape = [](const GraphParts& parts) {
     const auto graph = loaded(model_of(parts));
     return graph.ok() ? graph->fact(graph->outputs[0]).to_string() : message_of(graph);
@@ -300,20 +300,20 @@ TEST(OnnxLoad, RefusesConstantsThatDoNotFitTheirShape) {
   EXPECT_REFUSED(loaded(model_of(parts)), Code::kUnsupported, "float8e4m3fn");
 }
 
-TEST(OnnxLoad, ShapesThatDoNotHoldAreToldAndOverruled) {
+TEST(OnnxLoad, WrongShapesAreReportedAndOverruled) {
   GraphParts parts = small_model();
   parts.value_info = {value_info("c", {1, 7, 9})};
-  std::vector<std::string> told;
+  std::vector<std::string> warnings;
   LoadOptions options;
   options.warn = [](void* user, std::string_view text) {
     static_cast<std::vector<std::string>*>(user)->emplace_back(text);
   };
-  options.warn_user = &told;
+  options.warn_user = &warnings;
   const auto graph = loaded(model_of(parts), options);
   ASSERT_TRUE(graph.ok()) << message_of(graph);
   EXPECT_EQ(graph->fact(graph->outputs[0]).to_string(), "B,4,x_2,F32");
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_NE(told[0].find("\"c\" as 1,7,9"), std::string::npos) << told[0];
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("\"c\" as 1,7,9"), std::string::npos) << warnings[0];
 }
 
 TEST(OnnxLoad, BranchesAreDecidedByConstantsThatTakeThePlaceOfInputs) {
@@ -543,7 +543,7 @@ TEST_F(ExternalData, OutsideOfTheFolderIsRefused) {
   EXPECT_REFUSED(load_with("up/secret.bin"), Code::kIo, "outside");
 }
 
-TEST_F(ExternalData, ThatIsMissingOrShortIsToldByItsName) {
+TEST_F(ExternalData, ThatIsMissingOrShortIsReportedByItsName) {
   EXPECT_REFUSED(load_with("missing.bin"), Code::kIo, "missing.bin");
   EXPECT_REFUSED(load_with("weights.bin", "6"), Code::kIo, "8 bytes, expected 4 from byte 6");
   EXPECT_REFUSED(load_with("weights.bin", "x"), Code::kParse, "offset is \"x\"");

@@ -49,7 +49,7 @@ std::vector<float> run_on(const GraphParts& parts, const std::vector<float>& x) 
   return onnx::run_on(model_of(parts, 18), x);
 }
 
-TEST(Masks, WhatIsWrittenAtTheirPlacesIsSelected) {
+TEST(Masks, ValuesWrittenAtTheirPlacesAreSelected) {
   const std::vector<float> x = {1.0F, -2.0F, 0.0F, -0.5F, 3.0F, -1e30F};
   EXPECT_EQ(run_on(masked(false), x),
             (std::vector<float>{1.0F, 0.25F, 0.0F, 0.25F, 3.0F, 0.25F}));

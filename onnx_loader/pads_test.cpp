@@ -27,7 +27,7 @@ std::vector<float> rows(int64_t count, float value) {
 
 // By onnxruntime: the 10 entries and 5 of padding lose the first 12, so that 3 of the padding
 // remain.
-TEST(NegativePads, CutWhatIsAddedAtTheOtherEnd) {
+TEST(NegativePads, CutFramesAddedAtTheOtherEnd) {
   EXPECT_EQ(run_on(padded(-12, 5), rows(10, 1)), rows(3, 7));
   EXPECT_EQ(run_on(padded(5, -12), rows(10, 1)), rows(3, 7));
 }

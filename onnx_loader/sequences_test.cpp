@@ -48,7 +48,7 @@ TEST(Sequences, SplitIntoPartsAndJoinedAgain) {
   EXPECT_EQ(run_on(with(nodes("two")), kTwo), (std::vector<float>{3, 1, 2, 6, 4, 5}));
 }
 
-TEST(Sequences, SplitWhereTheExtentTells) {
+TEST(Sequences, SplitAsTheExtentDetermines) {
   // All frames but the last one, then the last one: sizes S - 1 and 1.
   const GraphParts parts =
       with({node_of("Shape", {"x"}, {"shape"}, {integer_attribute("end", 1)}),
@@ -115,7 +115,7 @@ TEST(Sequences, OfFramesGrowAndShrink) {
             (std::vector<float>{4, 5, 6, 1, 2, 3, 4, 5, 6}));
 }
 
-TEST(Sequences, GrowInTheFileAndTellTheirLength) {
+TEST(Sequences, GrowInTheFileAndHaveAKnownLength) {
   const auto nodes = [](const std::string& place) {
     return std::vector<Message>{
         node_of("SequenceEmpty", {}, {"none"}), node_of("Neg", {"x"}, {"minus"}),

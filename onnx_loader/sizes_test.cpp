@@ -102,7 +102,7 @@ TEST(Sizes, OfAFileCountNothingBackwards) {
 }
 
 // The slice [3:-2] of 4 rows is empty, but a length computed from it would be -1 + 1.
-TEST(Sizes, OfWhatFollowsAnEmptySliceAreRefused) {
+TEST(Sizes, AfterAnEmptySliceAreRefused) {
   GraphParts parts = parts_of_rows();
   parts.initializers.push_back(tensor_of_integers("three", {1}, {3}));
   parts.initializers.push_back(tensor_of_integers("behind", {1}, {-2}));
@@ -123,7 +123,7 @@ TEST(Sizes, OfWhatFollowsAnEmptySliceAreRefused) {
 }
 
 // The mean of one row is a sum over -1 + 1 rows, as the file counts them.
-TEST(Sizes, OfAMeanBehindAnEmptySliceAreRefused) {
+TEST(Sizes, OfAMeanAfterAnEmptySliceAreRefused) {
   GraphParts parts = parts_of_rows();
   parts.initializers.push_back(tensor_of_integers("three", {1}, {3}));
   parts.nodes.push_back(node_of("Slice", {"x", "three", "n"}, {"part"}));

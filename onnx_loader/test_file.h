@@ -34,7 +34,7 @@ class Message {
 
 // The messages of a model, by the fields of onnx.proto.
 
-/// A wire of f32; an extent below 0 has no name, one in `names` is called so.
+/// A wire, by default of f32. An extent below 0 is symbolic: named as in `names`, or unnamed.
 Message value_info(std::string_view name, const std::vector<int64_t>& shape,
                    const std::vector<std::string>& names = {}, int64_t type = 1);
 Message tensor_of_floats(std::string_view name, const std::vector<int64_t>& shape,

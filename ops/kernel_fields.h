@@ -10,7 +10,8 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
 
-// The arguments of kernels, which know nothing of steps, as arguments of steps.
+// Describes the arguments of kernels as arguments of steps, because kernels do not include the
+// types of steps.
 
 namespace rill {
 

@@ -6,7 +6,7 @@
 
 namespace rill::ops {
 
-/// List what reads the operators of ONNX in this build.
+/// List the modules of this build that read operators of ONNX.
 std::span<const OnnxModule* const> onnx_table();
 
 }  // namespace rill::ops

@@ -69,16 +69,16 @@ class Checker {
     if (!holds && why_ == nullptr) excess_ = cost;
     return require(holds, cost.what);
   }
-  void steps(const List<Step>& all, int64_t turns);
-  void touches(const Region& region, bool writes, int64_t turns);
-  void runs(const List<Step>& all, std::span<const StepTouches::Slot> slots, int64_t turns,
+  void steps(const List<Step>& all, int64_t iterations);
+  void touches(const Region& region, bool writes, int64_t iterations);
+  void runs(const List<Step>& all, std::span<const StepTouches::Slot> slots, int64_t iterations,
             std::span<const PlacedView> reads);
   const std::byte* contents(const Region& region);
-  void work(Checked turns) { work_ = (turns + work_).at_most(INT64_MAX); }
-  void scratch(const StepParts& parts, int64_t bytes, int64_t turns) {
+  void work(Checked iterations) { work_ = (iterations + work_).at_most(INT64_MAX); }
+  void scratch(const StepParts& parts, int64_t bytes, int64_t iterations) {
     require(bytes >= 0, "a step has a negative size of scratch memory");
     if (bytes <= 0 || why_ != nullptr) return;
-    touches(region<std::byte>(parts.scratch).over(bytes).aligned(kAlign), true, turns);
+    touches(region<std::byte>(parts.scratch).over(bytes).aligned(kAlign), true, iterations);
     require(parts.most < 2 || bytes <= plan_.part_scratch_bytes, "parts have too little scratch");
   }
 
@@ -219,35 +219,35 @@ class Checker {
 /// Forwards the report of one step.
 class OneStep final : public StepTouches {
  public:
-  OneStep(Checker* checker, const Step& step, int64_t turns)
-      : StepTouches(step.parts), checker_(*checker), turns_(turns) {}
+  OneStep(Checker* checker, const Step& step, int64_t iterations)
+      : StepTouches(step.parts), checker_(*checker), iterations_(iterations) {}
 
   using StepTouches::reads;
   using StepTouches::writes;
-  void reads(const Region& region) override { checker_.touches(region, false, turns_); }
-  void writes(const Region& region) override { checker_.touches(region, true, turns_); }
+  void reads(const Region& region) override { checker_.touches(region, false, iterations_); }
+  void writes(const Region& region) override { checker_.touches(region, true, iterations_); }
   void require(bool holds, const char* what) override { checker_.require(holds, what); }
   bool holds() const override { return checker_.why() == nullptr; }
-  void scratch(int64_t bytes) override { checker_.scratch(parts(), bytes, turns_); }
-  void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t turns,
+  void scratch(int64_t bytes) override { checker_.scratch(parts(), bytes, iterations_); }
+  void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t iterations,
             std::span<const PlacedView> reads) override {
-    checker_.runs(steps, slots, (checked(turns_) * turns).at_most(INT64_MAX), reads);
+    checker_.runs(steps, slots, (checked(iterations_) * iterations).at_most(INT64_MAX), reads);
   }
   void work(int64_t operations) override {
-    checker_.work(checked(turns_) * (operations / kMultiplyAdds));
+    checker_.work(checked(iterations_) * (operations / kMultiplyAdds));
   }
   const std::byte* contents(const Region& region) override { return checker_.contents(region); }
 
  private:
   Checker& checker_;
-  int64_t turns_;
+  int64_t iterations_;
 };
 
-void Checker::steps(const List<Step>& all, int64_t turns) {
+void Checker::steps(const List<Step>& all, int64_t iterations) {
   for (const Step& step : all) {
     if (why_ != nullptr) return;
     const StepParts& parts = step.parts;
-    work(turns);
+    work(iterations);
     const bool cut = checked(parts.units).within(0, kMostFrames) &&
                      checked(parts.most).within(0, kMostThreads) &&
                      (parts.most < 2 || step.kind->run_share != nullptr);
@@ -256,12 +256,12 @@ void Checker::steps(const List<Step>& all, int64_t turns) {
                  "a step has a kind that does not report its memory")) {
       return;
     }
-    OneStep told(this, step, turns);
-    step.kind->touch(step.args, told);
+    OneStep checked_step(this, step, iterations);
+    step.kind->touch(step.args, checked_step);
   }
 }
 
-void Checker::touches(const Region& region, bool writes, int64_t turns) {
+void Checker::touches(const Region& region, bool writes, int64_t iterations) {
   const Ref& ref = region.ref;
   const Checked offset = ref.offset;
   if (!require(region.sane && offset.within(-kMostMemoryBytes, kMostMemoryBytes) &&
@@ -269,7 +269,7 @@ void Checker::touches(const Region& region, bool writes, int64_t turns) {
                "a step refers to memory that does not exist")) {
     return;
   }
-  work(checked(region.visits) * turns);
+  work(checked(region.visits) * iterations);
   if (region.empty) return;
   const auto from = (offset + checked(region.first) * region.size).value(INT64_MIN, INT64_MAX);
   const auto to = (offset + checked(region.last) * region.size + region.size)
@@ -297,17 +297,17 @@ void Checker::touches(const Region& region, bool writes, int64_t turns) {
   }
   require(!writes || (buffer.kind != BufferKind::kConst && buffer.kind != BufferKind::kInput),
           "a step writes to a constant or an input");
-  int64_t room = buffer.bytes;
+  int64_t left = buffer.bytes;
   if (const Ring* ring = ring_of_[ref.buffer]) {
     // The window advances by at most this number of frames, less than a lane.
     const Checked moves = checked(ring->capacity) - ring->history - ring->pulse;
-    room = (checked(room) - moves * ring->row_bytes).at_most(room);
+    left = (checked(left) - moves * ring->row_bytes).at_most(left);
     require(ring->row_bytes % region.align == 0, "a step refers to the middle of an element");
   }
   const bool of_callers = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
   require(!of_callers || region.align <= kAlignOfCallers,
           "a step needs a larger alignment than inputs and outputs have");
-  require(first >= 0 && end <= room, "a step reads or writes outside of a buffer");
+  require(first >= 0 && end <= left, "a step reads or writes outside of a buffer");
 }
 
 const std::byte* Checker::contents(const Region& region) {
@@ -327,12 +327,12 @@ const std::byte* Checker::contents(const Region& region) {
 }
 
 void Checker::runs(const List<Step>& all, std::span<const StepTouches::Slot> slots,
-                   int64_t turns, std::span<const PlacedView> reads) {
+                   int64_t iterations, std::span<const PlacedView> reads) {
   for (const StepTouches::Slot& each : slots) {
     const uint32_t id = each.slot.buffer;
     const bool free = id < slots_.size() && plan_.buffers[id].kind == BufferKind::kSlot &&
                       !slots_[id].active;
-    const Checked last = checked(each.turns) * each.chunk_bytes;
+    const Checked last = checked(each.iterations) * each.chunk_bytes;
     if (!require(free && each.slot.offset == 0, "a loop uses a slot that another loop uses") ||
         !require(last.within(-kMostMemoryBytes, kMostMemoryBytes),
                  "a loop reaches beyond the largest memory")) {
@@ -341,15 +341,15 @@ void Checker::runs(const List<Step>& all, std::span<const StepTouches::Slot> slo
     slots_[id] = SlotUse{};
     slots_[id].active = true;
   }
-  work(turns);
-  steps(all, turns);
-  for (const PlacedView& each : reads) touches(region(each), false, turns);
+  work(iterations);
+  steps(all, iterations);
+  for (const PlacedView& each : reads) touches(region(each), false, iterations);
   for (const StepTouches::Slot& each : slots) slots_[each.slot.buffer].active = false;
   for (const StepTouches::Slot& each : slots) {
     const SlotUse& use = slots_[each.slot.buffer];
     if (!use.touched || why_ != nullptr) continue;
     Region region = rill::region<std::byte>(each.from)
-                        .over(each.turns, each.chunk_bytes)
+                        .over(each.iterations, each.chunk_bytes)
                         .aligned(use.align);
     require(each.chunk_bytes % use.align == 0, "a loop refers to the middle of an element");
     region = region.at(use.first).over(checked(use.end) - use.first);

@@ -14,7 +14,7 @@ void take(uint64_t* sum, uint64_t word) {
 }  // namespace
 
 void Checksum::add(std::span<const std::byte> piece) {
-  // Four sums side by side: one alone waits for its own products.
+  // Four independent sums: a single one would wait for each of its products.
   uint64_t sums[4] = {sums_[0], sums_[1], sums_[2], sums_[3]};
   size_t at = 0;
   for (; at + 32 <= piece.size(); at += 32) {

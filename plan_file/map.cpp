@@ -25,8 +25,8 @@ Status unreadable(const std::string& path) {
 
 /// Return memory with the alignment of the format.
 std::shared_ptr<std::byte> aligned_memory(size_t bytes) {
-  const auto room = (bytes / kAlign + 1) * kAlign;
-  return {static_cast<std::byte*>(allocate_aligned(kAlign, room)), free_aligned};
+  const auto capacity = (bytes / kAlign + 1) * kAlign;
+  return {static_cast<std::byte*>(allocate_aligned(kAlign, capacity)), free_aligned};
 }
 
 #ifdef RILL_MAPS_FILES

@@ -39,16 +39,16 @@ Result<OpenedAlone> place(std::span<const std::byte> bytes, std::shared_ptr<cons
   PlacedPlan placed;
   Refusal refused = place_plan(bytes, {}, runner, &placed);
   if (!refused.ok()) return refused.status();
-  const int64_t room = (placed.bytes / kAlign + 1) * kAlign;
+  const int64_t capacity = (placed.bytes / kAlign + 1) * kAlign;
   auto* const memory =
-      static_cast<std::byte*>(allocate_aligned(kAlign, static_cast<uint64_t>(room)));
+      static_cast<std::byte*>(allocate_aligned(kAlign, static_cast<uint64_t>(capacity)));
   if (memory == nullptr) {
     return fail(Code::kNoMem, "no memory for a plan of ", placed.bytes, " bytes");
   }
   // Nothing in it has a destructor.
   const std::shared_ptr<void> block(
       memory, [owner = std::move(owner)](void* own) { free_aligned(own); });
-  refused = place_plan(bytes, {memory, static_cast<size_t>(room)}, runner, &placed);
+  refused = place_plan(bytes, {memory, static_cast<size_t>(capacity)}, runner, &placed);
   if (!refused.ok()) return refused.status();
   RILL_TRY(check(*placed.plan, limits).status());
   OpenedAlone out;

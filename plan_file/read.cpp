@@ -199,7 +199,7 @@ struct Head {
 
 Result<Head> read_head(std::span<const std::byte> bytes) {
   Head head;
-  if (!is_plan_file(bytes)) return damaged("it does not begin like one");
+  if (!is_plan_file(bytes)) return damaged("its first bytes are wrong");
   Header& header = head.header;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.byte_order != kByteOrder) {
@@ -214,7 +214,7 @@ Result<Head> read_head(std::span<const std::byte> bytes) {
   if (header.bytes != size) {
     return damaged(str_cat("it has ", size, " bytes of ", header.bytes));
   }
-  if (!adds_up(header, size)) return damaged("its sizes do not add up");
+  if (!adds_up(header, size)) return damaged("its sizes contradict each other");
   const auto summed = static_cast<size_t>(header.constants) - kSummedFrom;
   if (checksum(bytes.subspan(kSummedFrom, summed)) != header.checksum) {
     return damaged("its checksum is wrong");

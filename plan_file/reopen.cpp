@@ -15,9 +15,9 @@ namespace {
 
 /// Copy the bytes of a file to memory with the alignment of a map.
 Result<MappedFile> aligned(std::span<const std::byte> file) {
-  const size_t room = std::max<size_t>(1, (file.size() + kAlign - 1) / kAlign) * kAlign;
-  auto* const memory = static_cast<std::byte*>(allocate_aligned(kAlign, room));
-  if (memory == nullptr) return fail(Code::kNoMem, "no memory for ", room, " bytes");
+  const size_t capacity = std::max<size_t>(1, (file.size() + kAlign - 1) / kAlign) * kAlign;
+  auto* const memory = static_cast<std::byte*>(allocate_aligned(kAlign, capacity));
+  if (memory == nullptr) return fail(Code::kNoMem, "no memory for ", capacity, " bytes");
   if (!file.empty()) std::memcpy(memory, file.data(), file.size());
   return MappedFile{std::shared_ptr<const void>(memory, free_aligned), {memory, file.size()}};
 }
@@ -83,7 +83,7 @@ Status expect_reopens(const MappedFile& file, std::span<const std::byte> mapped,
   if (status.ok() || too_large) return status;
   status.error().code = Code::kInternal;
   return std::move(status).hint(
-      "Nothing was written: this is a bug of rill, and worth a report with the model");
+      "Nothing was written: this is a bug of rill; please report it with the model");
 }
 
 }  // namespace

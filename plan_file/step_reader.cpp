@@ -50,7 +50,7 @@ List<Step> StepReader::steps() {
 Ref StepReader::ref() {
   Ref out;
   const uint64_t buffer = from_.natural();
-  if (buffer >= plan_.buffers.size()) from_.fail("a step refers to a buffer that is not there");
+  if (buffer >= plan_.buffers.size()) from_.fail("a step refers to a buffer that does not exist");
   out.buffer = from_.good() ? static_cast<uint32_t>(buffer) : 0;
   out.offset = from_.number(-kMostMemoryBytes, kMostMemoryBytes, "offset");
   return out;
@@ -83,7 +83,7 @@ TensorPtr StepReader::tensor() {
   auto borrowed = Tensor::borrowed(type.dtype, block, std::move(shape), type.q, bytes,
                                    {tables_.owner, bytes.data()});
   if (!borrowed.ok()) {
-    from_.fail("a tensor has other bytes than its shape says");
+    from_.fail("the bytes of a tensor do not match its shape");
     return nullptr;
   }
   return std::make_shared<const Tensor>(std::move(borrowed).value());

@@ -14,7 +14,7 @@
 
 namespace rill::plan_file {
 
-/// The constants of a file, each once. It refers to their memory.
+/// The distinct constants of a file. This object refers to their memory.
 class Constants {
  public:
   /// `mapped`: the bytes of a mapped file. Pages of constants in it are released once they are
@@ -44,7 +44,7 @@ class ConstantTable {
 
  private:
   Constants* all_;
-  std::map<int64_t, int64_t> numbers_;  ///< by those of all
+  std::map<int64_t, int64_t> numbers_;  ///< in this plan, by those in `all_`
   std::vector<int64_t> own_;
 };
 
@@ -110,7 +110,7 @@ class StepWriter final : public StepFields {
   Names kernels_;
   Names classes_;
   std::set<uint32_t> used_;
-  int64_t node_ = -1;  ///< of the step that is written
+  int64_t node_ = -1;  ///< of the step that is being written
   Status status_;
 };
 

@@ -22,7 +22,7 @@ struct WeightTotals {
 WeightTotals totals_of(const WeightChoice& choice);
 
 /// Describe the result of a choice in one line: "q8, 3 of 4 layers, 100 bytes of f32 become 28;
-/// head in f32: asked to be".
+/// head in f32: as requested".
 std::string weights_text(const WeightChoice& choice);
 
 /// Refuse a choice without effect. `request` and `keep`: the caller's words for the format, as in

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the tests of a build for a platform, and tell it in a line; write the lines to a document.
+"""Run the tests of a build for a platform and store the result as a table row; write the rows to a document.
 
     report.py NAME BUILD ROW TARGET ...
     report.py --table ROWS DOCUMENT
@@ -33,7 +33,7 @@ def output(*command, **more):
 
 
 def toolchain(build, name):
-    """Return a variable that CMake keeps of a compiler or system."""
+    """Return the value of a CMake variable about the compiler or the system; "" if it is not set."""
     for file in sorted((build / "CMakeFiles").glob("3*/CMake*.cmake")):
         found = re.search(rf'set\({name} "([^"]*)"\)', file.read_text(encoding="utf-8"))
         if found and found[1]:
@@ -45,7 +45,7 @@ def emulator(name):
     if name == "windows":
         return ["wine"]
     if name == "wasm":
-        # The loader that Debian's emscripten writes takes node for a browser where it has `fetch`.
+        # The loader of Debian's emscripten treats node as a browser if `fetch` exists.
         return ["node", "--no-experimental-fetch"]
     if name.startswith("musl-a"):
         return [f"qemu-{name.removeprefix('musl-')}-static"]
@@ -53,7 +53,7 @@ def emulator(name):
 
 
 def run_tests(build, prefix, targets):
-    """Run the programs; give what ran, what passed and what failed."""
+    """Run the programs. Return the names of those that ran, the number of passed tests, and the failed tests."""
     environment = dict(os.environ, WINEDEBUG="-all", RILL_PULSES="2")
     ran, passed, failed = [], 0, []
     for target in targets:
@@ -73,7 +73,7 @@ def run_tests(build, prefix, targets):
 
 
 def run_cli(build, prefix):
-    """Check models by the program itself; give what ran, how many passed, and what failed."""
+    """Check models by the command line. Return the same as run_tests."""
     program = next((path for path in (build / "bin/rill", build / "bin/rill.exe")
                     if path.exists()), None)
     if program is None:
@@ -109,12 +109,12 @@ def of_dylib(path):
 
 
 def of_wasm(path):
-    """Return what a module exports and needs, by node."""
-    told = output("node", "-e", "const all = new WebAssembly.Module(require('fs').readFileSync(process.argv[1]));"
+    """Return the size of a WebAssembly module, its number of exports, and the modules that it imports."""
+    counts = output("node", "-e", "const all = new WebAssembly.Module(require('fs').readFileSync(process.argv[1]));"
                   "console.log(WebAssembly.Module.exports(all).length);"
                   "console.log([...new Set(WebAssembly.Module.imports(all).map(one => one.module))].join(', '));",
                   str(path)).stdout.splitlines()
-    return f"{path.stat().st_size / 1024:.0f} KiB", *told[:2]
+    return f"{path.stat().st_size / 1024:.0f} KiB", *counts[:2]
 
 
 def library(build):
@@ -148,7 +148,7 @@ def library(build):
 
 
 def one_model_of_wasm():
-    """Make a module with the steps of kws_gru alone; give its bytes."""
+    """Make a module with the steps of kws_gru alone; return its bytes."""
     host = ROOT / "build/release/bin/rill"
     if not host.exists():
         return ""
@@ -165,7 +165,7 @@ def one_model_of_wasm():
 
 
 def one_model(build, prefix):
-    """Link a program that streams kws_gru by librill_run and has no other steps; give its bytes."""
+    """Link a program that streams kws_gru by librill_run and has no other steps; return its bytes."""
     if build.name == "wasm":
         return one_model_of_wasm()
     library = next(iter(build.glob("api/librill_run.a")), None)

@@ -94,8 +94,8 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
               ", does not grow by the same number of frames with every pulse of ", pulse);
   if (*unit) return misfit_of_symbol(cause, **unit);
   return refusal(cause,
-                 "No pulse makes it: write a length that grows with that of the stream, or add "
-                 "these frames in the app");
+                 "No pulse has such a multiple: write a length that grows with that of the stream, "
+                 "or add these frames in the app");
 }
 
 /// Return the smallest pulse, in the stream symbol, that gives this wire a multiple of `unit`
@@ -341,7 +341,7 @@ Status Builder::give(int i, OutletId pulsed, PulsedOutput output) {
     skip_prefix(&wire);
     if (plain->first) {
       const Dim& count = pulsed_->fact(*plain->first).dim(wire.stream->axis);
-      RILL_TRY(give_behind(&wire, *plain->first, *count.to_int()));
+      RILL_TRY(give_prefixed(&wire, *plain->first, *count.to_int()));
     } else if (early_ && wire.stream->has_prefix()) {
       RILL_ASSIGN(OutletId frames, first_frames(pulsed));
       const int64_t count = early_->count;
@@ -351,7 +351,7 @@ Status Builder::give(int i, OutletId pulsed, PulsedOutput output) {
                                  {frames}));
       }
       early_.reset();
-      RILL_TRY(give_behind(&wire, frames, count));
+      RILL_TRY(give_prefixed(&wire, frames, count));
     }
   } else if (auto* steady = std::get_if<PulsedOutput::Steady>(&output.what)) {
     streams(std::move(steady->stream));

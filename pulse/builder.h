@@ -23,7 +23,8 @@ struct KnownWire : PulsedWire {
   /// The delay of its source stream. For a stream whose first frames are computed separately: the
   /// delay of the other frames.
   std::optional<int64_t> taken_delay;
-  /// For a value that is kept as it arrives: the position of its first frame, and frames per pulse.
+  /// For frames that a node stores as they arrive: the position of the first one, and frames per
+  /// pulse.
   int64_t position = 0;
   int64_t pulse = 0;
   /// How many leading frames of the wire were dropped; nothing if other frames replace them.
@@ -70,7 +71,7 @@ class Builder final : public PulseBuilder {
   /// reads the end of a wire that ends earlier. Outputs drop the frames after their ends.
   bool late_end() const { return late_end_; }
   const std::vector<std::string>& approximations() const { return approximations_; }
-  /// Return the known reads: for inputs of nodes, the first frames read.
+  /// Return the declared reads: the first frames that nodes read of their inputs.
   const std::vector<Read>& reads() const { return reads_; }
   /// Return the nodes whose input 0 chooses between the others.
   const std::set<int>& choices() const { return choices_; }
@@ -147,7 +148,7 @@ class Builder final : public PulseBuilder {
     Source source;
     StreamFact stream;  ///< of the source, where none of its frames waits
     EdgePadding padding;
-    int64_t held = 0;                 ///< frames to wait, for the end to be known in time
+    int64_t held = 0;                 ///< frames to wait until the end is known
     std::vector<int64_t> known = {};  ///< positions from which the first frames are valid
     int64_t out_delay = 0;            ///< of the wire that has them laid out
 
@@ -176,13 +177,13 @@ class Builder final : public PulseBuilder {
       std::optional<Source> source;  ///< if it streams
     };
     std::vector<Part> parts;
-    std::vector<OutletId> wires;  ///< the parts as they meet at `out_delay`
+    std::vector<OutletId> wires;  ///< the parts, aligned at `out_delay`
     OpPtr op;
     int slot = 0;
     int axis = 0;
     int64_t delay = 0;           ///< the delay if no frame waits
     std::vector<int64_t> known;  ///< positions from which the first frames are valid
-    bool rising = false;         ///< a later one of these may become valid later
+    bool rising = false;  ///< a later frame may become valid later
     int64_t settled = 0;         ///< no frame that is read becomes valid after this position
     int64_t out_delay = 0;
     std::optional<StreamWindow> window;  ///< of the first part
@@ -268,7 +269,7 @@ class Builder final : public PulseBuilder {
   Result<bool> begin_early(int64_t delay);
   Result<OutletId> first_frames(OutletId made);
   void skip_prefix(KnownWire* wire) const;
-  Status give_behind(KnownWire* wire, OutletId frames, int64_t count);
+  Status give_prefixed(KnownWire* wire, OutletId frames, int64_t count);
   Result<OutletId> lay_prefix(const Prefixed& prefixed, int64_t history, int64_t shown);
   Result<EdgePadded> edge_padded(const Source& source, const EdgePadding& padding, int64_t pulse);
   Result<OutletId> lay_edge_padding(const EdgePadded& edge_padded, int64_t out_delay,

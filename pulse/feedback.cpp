@@ -78,11 +78,11 @@ void describe_steps(Graph* graph) {
   for (size_t i = 0; i < graph->outputs.size(); ++i) {
     const Fact& fact = graph->fact(graph->outputs[i]);
     if (i >= streams.outputs.size()) streams.outputs.push_back({frame_axis(fact), 0, {}});
-    StreamingOutput& told = streams.outputs[i];
-    const auto frames = told.axis >= 0 ? fact.dim(told.axis).to_int() : std::nullopt;
-    // A step that the stream does not fill outputs nothing.
+    StreamingOutput& described = streams.outputs[i];
+    const auto frames = described.axis >= 0 ? fact.dim(described.axis).to_int() : std::nullopt;
+    // A step that the stream fills only in part outputs nothing.
     if (streams.pulse > 0 && frames) {
-      told.length = floor_div(symbol, streams.pulse) * Dim(*frames);
+      described.length = floor_div(symbol, streams.pulse) * Dim(*frames);
     }
   }
 }
@@ -116,7 +116,7 @@ Status expect_steps(const Graph& graph) {
   }
   if (steps) return {};
   return fail(Code::kPulse, "the model is pulsed already, so it has steps")
-      .hint("Tie outputs to inputs before the model is pulsed");
+      .hint("Feed outputs back to inputs before the model is pulsed");
 }
 
 /// Return the operators that give the output of a step the shape of an input.
@@ -130,9 +130,9 @@ Result<std::vector<OpPtr>> conversion(const Fact& gives, const Fact& takes,
   }
   std::vector<OpPtr> out;
   if (!form.order.empty()) {
-    std::vector<int64_t> behind = {kStepAxis};
-    for (const int64_t axis : form.order) behind.push_back(axis + 1);
-    out.push_back(make_op<ops::Transpose>(std::move(behind)));
+    std::vector<int64_t> order_of_axes = {kStepAxis};
+    for (const int64_t axis : form.order) order_of_axes.push_back(axis + 1);
+    out.push_back(make_op<ops::Transpose>(std::move(order_of_axes)));
   }
   if (form.reshapes) out.push_back(make_op<ops::Reshape>(1, gives.rank(), takes.shape));
   return out;
@@ -376,7 +376,7 @@ int followed_axis(const Graph& graph, const std::vector<NamedAxis>& inputs,
 
 Status frames_unknown(std::string_view what, std::string_view name, const Fact& fact) {
   return fail(Code::kShape, what, " \"", name, "\" is ", fact,
-              ": the axis of its frames does not follow from those that are named")
+              ": its axis of frames cannot be inferred from the named ones")
       .hint("Name that axis too; feed states back before the axes of frames are named");
 }
 

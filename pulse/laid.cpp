@@ -60,8 +60,8 @@ Result<OutletId> Builder::pad_edges(OutletId wire, StreamFact* stream, const Edg
   const Source source = laid_source(wire, *stream);
   // Padding after the end repeats the last frames. In a short stream these may lie before the first
   // pulse, where nothing else reads them. Edge padding can lay them out; constant ones are known.
-  const bool in_front = padding.after > 0 && stream->delay < 0;
-  const int64_t repeats_unread = in_front ? unread() - padding.before : 0;
+  const bool begins_early = padding.after > 0 && stream->delay < 0;
+  const int64_t repeats_unread = begins_early ? unread() - padding.before : 0;
   if (repeats_unread > 0 && source.kind != Source::Kind::kEdgePadded && !stream->pad_value) {
     const int64_t mirrored = padding.reflect ? padding.after : 0;
     needed_.push_back(stream->dim - Dim(repeats_unread + 1 + mirrored));
@@ -93,9 +93,9 @@ Result<Builder::EdgePadded> Builder::edge_padded(const Source& source, const Edg
   // A frame must have arrived before it is repeated. Mirrored frames come from ever nearer ones.
   const std::vector<int64_t> inner = known_of(source);
   const auto known_at = [&](int64_t frame) {
-    const int64_t there = std::max<int64_t>(0, out.stream.delay + frame) / pulse * pulse;
+    const int64_t arrival = std::max<int64_t>(0, out.stream.delay + frame) / pulse * pulse;
     const bool waits = frame < static_cast<int64_t>(inner.size());
-    return waits ? std::max(there, inner[static_cast<size_t>(frame)]) : there;
+    return waits ? std::max(arrival, inner[static_cast<size_t>(frame)]) : arrival;
   };
   const int64_t first = unread();
   out.out_delay = std::max(out.delay(), -first);
@@ -104,7 +104,7 @@ Result<Builder::EdgePadded> Builder::edge_padded(const Source& source, const Edg
     if (padding.before <= kMostKnown) out.known.push_back(known);
     if (frame >= first) out.out_delay = std::max(out.out_delay, known - frame);
   };
-  // With very many mirrored frames, the first frame read waits longest.
+  // If too many frames are mirrored to track each, the first frame that is read waits longest.
   for (int64_t at = padding.before <= kMostKnown ? 0 : first; at < padding.before; ++at) {
     note(at, padding.reflect ? padding.before - at : 0);
     if (padding.before > kMostKnown) break;
@@ -301,19 +301,19 @@ void Builder::skip_prefix(KnownWire* wire) const {
 }
 
 /// Store the prefix frames of a wire for nodes that ask for them; lay them out for all others.
-Status Builder::give_behind(KnownWire* wire, OutletId frames, int64_t count) {
+Status Builder::give_prefixed(KnownWire* wire, OutletId frames, int64_t count) {
   StreamFact& stream = *wire->stream;
-  StreamFact behind = stream;
-  behind.delay += count;
-  behind.dim = behind.dim - Dim(count);
-  behind.pad_value = nullptr;
-  Prefixed prefixed{wire->outlet, behind, frames, count, {}};
+  StreamFact streamed = stream;
+  streamed.delay += count;
+  streamed.dim = streamed.dim - Dim(count);
+  streamed.pad_value = nullptr;
+  Prefixed prefixed{wire->outlet, streamed, frames, count, {}};
   const int64_t history = std::max<int64_t>(0, -stream.delay - unread());
   RILL_ASSIGN(wire->outlet, lay_prefix(prefixed, history, 0));
   stream.delay += history;
   stream.pad_value = nullptr;
   wire->cut = 0;
-  wire->taken_delay = behind.delay - count;
+  wire->taken_delay = streamed.delay - count;
   prefixed.out_delay = stream.delay;
   prefixed_.insert_or_assign(wire->outlet, prefixed);
   return {};

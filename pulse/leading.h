@@ -10,7 +10,7 @@ namespace rill::pulse {
 /// The leading frames of a condition, whose elements all have one value.
 struct Leading {
   bool value = false;
-  int64_t count = 0;  ///< up to some thousands
+  int64_t count = 0;  ///< at most a few thousand
 };
 
 /// Find the first frames of a condition that depends only on positions; nothing for others. `wire`:

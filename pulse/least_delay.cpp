@@ -21,7 +21,7 @@
 namespace rill::pulse {
 namespace {
 
-constexpr int64_t kTries = 6;  ///< at the beginning, the same number after it, and at the end
+constexpr int64_t kTries = 6;  ///< pulses tried at the start of a stream, and at its end
 /// The bounds of random floats.
 struct Bounds {
   double low = -1;
@@ -70,7 +70,7 @@ std::optional<int64_t> first_difference(const View& a, const View& b, int axis) 
   int64_t inner = dtype_size(a.dtype);
   for (int i = 0; i < axis; ++i) outer *= a.extent(i);
   for (int i = axis + 1; i < a.rank; ++i) inner *= a.extent(i);
-  if (inner == 0) return std::nullopt;  // as many frames as there are, without elements
+  if (inner == 0) return std::nullopt;  // frames without elements are equal
   const auto bytes = [&](const View& view, int64_t o, int64_t frame) {
     return view.as<const std::byte>() + (o * view.extent(axis) + frame) * inner;
   };
@@ -136,8 +136,8 @@ Result<std::unique_ptr<Session>> session_for(const Graph& graph, const std::stri
   return Session::make(plan);
 }
 
-/// Return the pulses with which first frames of outputs, and of the wires that wait least, come: a
-/// first frame may wait alone, or for the last frame of a chunk that no other pulse has.
+/// Return the pulses that bring the first frames of outputs, and of the wires that wait least. Only
+/// such a frame may have to wait, or only its pulse may have the last frame of a chunk.
 std::set<int64_t> first_frames(const Report& report) {
   std::set<int64_t> out;
   for (const Wire& wire : report.wires) {
@@ -253,8 +253,8 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   RILL_TRY(runs.begin());
   const auto late = [&] {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    const bool goes_on = progress(std::min(1.0, spent.count() / most_seconds)).ok();
-    return !goes_on || spent.count() > most_seconds;
+    const bool continues = progress(std::min(1.0, spent.count() / most_seconds)).ok();
+    return !continues || spent.count() > most_seconds;
   };
   const std::set<int64_t> begins = first_frames(report);
   for (int64_t at = pulses - 1; at >= 1 && !late(); --at) {

@@ -98,9 +98,9 @@ void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
 void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   const auto add = [&](const Dim& a, const Dim& b) {
     if (!a.mentions(symbol) || !b.mentions(symbol)) return;
-    const Dim apart = graph.scope.simplify(a - b);
-    if (apart == Dim(0) || !apart.valid()) return;
-    for (const Dim& sign : {apart, -apart}) {
+    const Dim difference = graph.scope.simplify(a - b);
+    if (difference == Dim(0) || !difference.valid()) return;
+    for (const Dim& sign : {difference, -difference}) {
       if (!contains(*out, sign)) out->push_back(sign);
     }
   };
@@ -189,15 +189,15 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
   std::pair<Dim, Dim> last;
   std::vector<Dim> lengths;  // of earlier wires
   const auto add = [&](OutletId outlet) {
-    const Fact& told = graph.fact(outlet);
+    const Fact& declared = graph.fact(outlet);
     const Fact& real = extents[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
-    for (int axis = 0; axis < told.rank() && axis < real.rank(); ++axis) {
-      if (!told.dim(axis).mentions(symbol)) continue;
-      if (last == std::pair(real.dim(axis), told.dim(axis))) continue;
-      last = {real.dim(axis), told.dim(axis)};
-      const Dim apart = scope.simplify(real.dim(axis) - max(Dim(0), told.dim(axis)));
-      if (apart == Dim(0) || !apart.valid()) continue;
-      for (const Dim& sign : {apart, -apart}) {
+    for (int axis = 0; axis < declared.rank() && axis < real.rank(); ++axis) {
+      if (!declared.dim(axis).mentions(symbol)) continue;
+      if (last == std::pair(real.dim(axis), declared.dim(axis))) continue;
+      last = {real.dim(axis), declared.dim(axis)};
+      const Dim difference = scope.simplify(real.dim(axis) - max(Dim(0), declared.dim(axis)));
+      if (difference == Dim(0) || !difference.valid()) continue;
+      for (const Dim& sign : {difference, -difference}) {
         if (!contains(*out, sign)) out->push_back(sign);
       }
     }
@@ -298,14 +298,15 @@ Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
                              std::string_view symbol) {
   const Dim& dim = input.dim(axis);
   if (counts_symbol(dim, symbol) || !of_symbol_alone(dim, symbol)) return {};
-  bool beside = false;  // an input that counts the symbol
+  bool is_counted = false;  // an input that counts the symbol
   for (const OutletId& each : whole.inputs) {
     for (const Dim& extent : whole.fact(each).shape) {
-      beside |= extent.mentions(symbol) && counts_symbol(extent, symbol);
+      is_counted |= extent.mentions(symbol) && counts_symbol(extent, symbol);
     }
   }
   const char* wrong = nullptr;
-  if (!beside && !(dim.substitute(symbol, Dim(0)) == Dim(0))) wrong = " is not proportional to ";
+  if (!is_counted && !(dim.substitute(symbol, Dim(0)) == Dim(0)))
+    wrong = " is not proportional to ";
   RILL_ASSIGN(const bool suits, grows(dim, symbol));
   if (!suits) wrong = " does not grow with ";
   if (!wrong) return {};
@@ -365,17 +366,17 @@ std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol
         const Dim& dim = counted.dim(axis);
         if (!dim.mentions(symbol)) continue;
         if (!scope.proves_non_negative(dim) && !contains(lengths, dim)) lengths.push_back(dim);
-        const Dim apart = scope.simplify(real.dim(axis) - max(Dim(0), dim));
-        if (i + 1 == last || apart == Dim(0)) continue;
-        add(apart);
-        add(-apart);
+        const Dim difference = scope.simplify(real.dim(axis) - max(Dim(0), dim));
+        if (i + 1 == last || difference == Dim(0)) continue;
+        add(difference);
+        add(-difference);
       }
     }
   }
   return out;
 }
 
-std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
+std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengths,
                                       std::string_view symbol) {
   const Bindings nothing = {{std::string(symbol), 0}};
   const auto is_short = [&](const Node& node) {
@@ -383,24 +384,25 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
       return any_of(fact.shape, [&](const Dim& dim) { return dim.eval(nothing).value_or(0) < 0; });
     });
   };
-  if (none_of(graph.nodes, is_short)) return told;
+  if (none_of(graph.nodes, is_short)) return lengths;
   const auto whole = facts_of_nothing(graph, symbol);
-  if (!whole) return told;
-  for (size_t i = 0; i < told.size(); ++i) {
+  if (!whole) return lengths;
+  for (size_t i = 0; i < lengths.size(); ++i) {
     const OutletId output = graph.outputs[i];
     const Fact& streams = graph.fact(output);
     const Fact& given =
         (*whole)[static_cast<size_t>(output.node)][static_cast<size_t>(output.slot)];
-    const auto counted = told[i].eval(nothing);
+    const auto counted = lengths[i].eval(nothing);
     if (!counted || streams.rank() != given.rank()) continue;
     for (int axis = 0; axis < streams.rank(); ++axis) {
       const auto frames = given.dim(axis).to_int();
       if (!streams.dim(axis).mentions(symbol) || !frames) continue;
       if (*frames <= std::max<int64_t>(0, *counted)) continue;
-      told[i] += Dim(*frames - *counted) * max(Dim(0), Dim(1) - Dim::symbol(std::string(symbol)));
+      lengths[i] +=
+          Dim(*frames - *counted) * max(Dim(0), Dim(1) - Dim::symbol(std::string(symbol)));
     }
   }
-  return told;
+  return lengths;
 }
 
 SymbolScope scope_of_taken_lengths(const Graph& graph) {

@@ -21,20 +21,21 @@ bool counts_symbol(const Dim& length, std::string_view symbol);
 Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
                              std::string_view symbol);
 
-/// List expressions in the stream symbol that the length of a stream must not make negative. They
-/// are `needed`, and further ones from assertions, from inputs, from slices whose frames or rows
-/// must exist, from pairs of lengths that must be equal, and from streams shorter than a window
-/// that frames are added after: their whole run has other frames than the stream counts.
+/// List expressions in the stream symbol that must not be negative at the length of a stream. They
+/// are `needed`, and expressions from assertions, inputs, slices whose frames or rows must exist,
+/// and lengths that must be equal. Further expressions exclude streams that are shorter than a
+/// window after which frames are added: their whole run has another number of frames than the
+/// stream counts.
 std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
                              std::string_view symbol);
 
 /// List expressions in the stream symbol that are negative at lengths for which whole runs refuse
-/// the original model: where wires have other frames than downstream attributes assume.
+/// the original model: where wires have another number of frames than downstream attributes assume.
 std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol);
 
-/// Return the lengths of the outputs: those that a stream counts, `told`; for an empty stream those
+/// Return the lengths of the outputs: `lengths`, as a stream counts them; for an empty stream those
 /// of a whole run, because padded windows may output frames without input.
-std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
+std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengths,
                                       std::string_view symbol);
 
 /// Return the assertions that hold at lengths at which every slice to fixed frames of the stream

@@ -27,7 +27,7 @@ Longest longest(const std::vector<std::string>& texts) {
   return longest_stream("S", dims);
 }
 
-TEST(LongestStream, LiesBehindAnyNumber) {
+TEST(LongestStream, ExceedsAnyNumber) {
   EXPECT_EQ(longest({"70001-S"}), 70001);
   EXPECT_EQ(longest({"4398046511105-S"}), 4398046511105);  // 2^42 + 1
   EXPECT_EQ(longest({"1152921504606846977-S", "S-5"}), 1152921504606846977);  // 2^60 + 1
@@ -46,7 +46,7 @@ TEST(LongestStream, HasNoEndWhereFarLengthsFitRarely) {
 }
 
 // The last length that fits, and not the first after which one does not.
-TEST(LongestStream, IsBehindAllGaps) {
+TEST(LongestStream, IsBeyondAllGaps) {
   Splitmix64 dice(17);
   for (int i = 0; i < 200; ++i) {
     const auto size = [&](double most) {

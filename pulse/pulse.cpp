@@ -64,7 +64,7 @@ class Pulsifier {
   Result<OutletId> still_input(const Node& node, OutletId input, AtEnd* known);
   void poison(int id);
   Status check_axes(int id) const;
-  std::string way_to_know(const Node& node, const Dim& known_after) const;
+  std::string remedy_for_late_value(const Node& node, const Dim& known_after) const;
   Status outputs();
   void describe(Report* report);
   std::vector<Wire> wires(std::map<OutletId, int>* places);
@@ -76,7 +76,7 @@ class Pulsifier {
   Graph pulsed_;
   Builder builder_;
   std::vector<Status> refusals_;
-  std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes that each whole node led to
+  std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes of each node of the whole graph
 };
 
 Status Pulsifier::source(int id) {
@@ -128,7 +128,7 @@ void Pulsifier::node(int id) {
     refusals_.push_back(builder_.refusal(str_cat("an input, made by ", known.from,
                                                  ", is known at the end of the stream only, "
                                                  "and meets its frames"),
-                                         way_to_know(node, *known.last->known_after)));
+                                         remedy_for_late_value(node, *known.last->known_after)));
     return poison(id);
   }
   Status status = node.op->pulsify(builder_);
@@ -216,8 +216,10 @@ void Pulsifier::still(int id, AtEnd* known) {
 Result<OutletId> Pulsifier::still_input(const Node& node, OutletId input, AtEnd* known) {
   const TensorPtr& value = whole_.fact(input).konst;
   if (!value_mentions(value, options_.symbol)) return builder_.wire_of(input).outlet;
-  const TensorPtr told = simplified(value, whole_.scope);
-  if (!value_mentions(told, options_.symbol)) return pulsed_.add_const(node.name, told, node.line);
+  const TensorPtr simple = simplified(value, whole_.scope);
+  if (!value_mentions(simple, options_.symbol)) {
+    return pulsed_.add_const(node.name, simple, node.line);
+  }
   RILL_ASSIGN(const OutletId length, builder_.add1("length", make_op<ops::PulseLength>(value), {}));
   known->after = known->after.value_or(Dim(0));
   known->from = str_cat("\"", node.name, "\" (", node.op->name(),
@@ -228,7 +230,7 @@ Result<OutletId> Pulsifier::still_input(const Node& node, OutletId input, AtEnd*
 }
 
 /// Return the remedy for a node that combines frames with a value known only at the end.
-std::string Pulsifier::way_to_know(const Node& node, const Dim& known_after) const {
+std::string Pulsifier::remedy_for_late_value(const Node& node, const Dim& known_after) const {
   const Course joined = node.op->course();
   if (joined.is(Course::Form::kJoined) &&
       node.outputs[0].dim(joined.axis()).mentions(options_.symbol)) {
@@ -252,7 +254,7 @@ Status Pulsifier::outputs() {
     if (value_mentions(whole_.fact(whole_.outputs[i]).konst, options_.symbol)) {
       builder_.enter(whole_.outputs[i].node);
       return builder_.refusal(str_cat("output ", whole_.output_names[i],
-                                      " tells the length of the "
+                                      " depends on the length of the "
                                       "stream, ",
                                       options_.symbol),
                               "The length is known at the end: count the frames in the app, and "
@@ -305,25 +307,25 @@ std::vector<Wire> Pulsifier::wires(std::map<OutletId, int>* places) {
       const OutletId outlet{static_cast<int>(id), static_cast<int>(slot)};
       const KnownWire& wire = builder_.wire_of(outlet);
       if (!wire.stream) continue;
-      Wire told;
-      told.name = node.name;
-      told.op = node.op->name();
-      told.slot = outlet.slot;
-      told.line = node.line;
-      told.axis = wire.stream->axis;
-      told.pulse = pulsed_.fact(wire.outlet).dim(told.axis).to_int().value_or(0);
-      told.delay = wire.stream->delay;
+      Wire entry;
+      entry.name = node.name;
+      entry.op = node.op->name();
+      entry.slot = outlet.slot;
+      entry.line = node.line;
+      entry.axis = wire.stream->axis;
+      entry.pulse = pulsed_.fact(wire.outlet).dim(entry.axis).to_int().value_or(0);
+      entry.delay = wire.stream->delay;
       for (const OutletId& input : node.inputs) {
         if (const auto known = at.find(input); known != at.end()) {
-          told.inputs.push_back(known->second);
+          entry.inputs.push_back(known->second);
         }
       }
       for (size_t made = made_[id].first; made < made_[id].second; ++made) {
         std::string cause = cause_of(*pulsed_.nodes[made].op);
-        if (!cause.empty()) told.causes.push_back(std::move(cause));
+        if (!cause.empty()) entry.causes.push_back(std::move(cause));
       }
       at[outlet] = static_cast<int>(out.size());
-      out.push_back(std::move(told));
+      out.push_back(std::move(entry));
     }
   }
   return out;
@@ -336,8 +338,8 @@ Streaming Pulsifier::streaming(const Report& report) {
   out.pulse = *options_.pulse.to_int();
   for (const Stream& input : report.inputs) {
     out.input_axes.push_back(input.axis);
-    const bool told = input.axis >= 0 && !counts_symbol(input.length, options_.symbol);
-    out.input_lengths.push_back(told ? std::optional(input.length) : std::nullopt);
+    const bool is_given = input.axis >= 0 && !counts_symbol(input.length, options_.symbol);
+    out.input_lengths.push_back(is_given ? std::optional(input.length) : std::nullopt);
   }
   std::vector<Dim> lengths;
   for (const Stream& output : report.outputs) lengths.push_back(output.length);
@@ -446,7 +448,7 @@ Result<Graph> Pulsifier::run(Report* report) {
     const Node& made = whole_.node(output.node);
     return fail(Code::kPulse, "no output of the model streams along ", options_.symbol, ": \"",
                 whole_.output_names[0], "\" is ", whole_.fact(output),
-                " whatever the length of the stream")
+                " for any length of the stream")
         .in_node(made.name, made.op->name())
         .at(made.line > 0 ? "graph.nnef" : "", made.line)
         .hint(
@@ -530,7 +532,7 @@ Result<Graph> pulse_ready(const Graph& whole, const Options& options, Report* re
     return earlier.ok() ? std::move(earlier) : std::move(pulsed);
   }
   if (pulsifier.unit() == 1) return pulsed;
-  // The first node that a pulse does not fit hides later ones.
+  // The first node that refuses the pulse hides later ones.
   const auto unit = unit_of(whole, options, pulsifier.unit());
   if (!unit.ok()) return pulsed;
   Error error = pulsed.error();

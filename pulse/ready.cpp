@@ -28,7 +28,7 @@ bool meets_attention(const Graph& graph, std::string_view symbol) {
 
 Status refuse_pulsed(const Graph& graph) {
   if (!graph.streaming) return {};
-  return fail(Code::kPulse, "this model takes pulses already: a model streams along one symbol")
+  return fail(Code::kPulse, "this model is pulsed already; a model streams along one symbol only")
       .hint("Pulse the model as it was exported, along one symbol, and bind the others");
 }
 

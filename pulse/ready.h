@@ -14,7 +14,7 @@ Result<Graph> before_pulsing(Graph graph, std::string_view symbol);
 bool meets_attention(const Graph& graph, std::string_view symbol);
 
 /// Make the graph whose nodes are pulsed one by one: simplified, with each attention as one node.
-/// Errors: kPulse for a model that takes pulses already.
+/// Errors: kPulse for a model that is pulsed already.
 Result<Graph> ready_for_pulses(const Graph& graph, const Options& options);
 
 /// Errors: kPulse for a model that is already pulsed.

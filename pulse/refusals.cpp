@@ -34,16 +34,16 @@ std::optional<int64_t> only_length(const Facts& facts, std::string_view symbol) 
 }
 
 int64_t shortest_regular(const Dim& dim, const std::string& symbol) {
-  constexpr int64_t kUsual = 16;
+  constexpr int64_t kDefault = 16;
   const auto pattern = DimPattern::of(dim, symbol);
-  if (!pattern.ok()) return kUsual;
+  if (!pattern.ok()) return kDefault;
   const auto suffices = [&](int64_t length) {
     SymbolScope scope;
     if (!scope.assert_text(str_cat(symbol, " >= ", length)).ok()) return false;
     return parse_dim(scope.simplify(dim).to_string()).ok();
   };
   const int64_t settled = pattern->settled();
-  if (!suffices(settled)) return std::max(settled, kUsual);
+  if (!suffices(settled)) return std::max(settled, kDefault);
   int64_t low = 0;  // not enough: the expression is too long
   int64_t high = settled;
   while (high - low > 1) {

@@ -56,7 +56,7 @@ class Changes {
 
   /// Return the first such length after a given one; nothing if there is none, or if the search
   /// takes too long.
-  std::optional<int64_t> behind(int64_t length) {
+  std::optional<int64_t> next_after(int64_t length) {
     int64_t next = INT64_MAX;
     for (const DimPattern& sign : signs_) {
       work_ += sign.pieces().size();
@@ -88,13 +88,13 @@ class Changes {
 
 /// Return the greatest length up to which streams output nothing, as whole runs do, despite further
 /// assertions or counts; -1 if there is none or it is unknown. `frames`: the negated lengths of the
-/// stream's outputs; `told`: expressions that are non-negative if the whole run is defined and
-/// outputs nothing.
+/// stream's outputs; `conditions`: expressions that are non-negative if the whole run is defined
+/// and outputs nothing.
 int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
-                          const std::vector<Dim>& frames, const std::vector<Dim>& told) {
+                          const std::vector<Dim>& frames, const std::vector<Dim>& conditions) {
   std::vector<Dim> all = frames;
   all.insert(all.end(), streaming.asserted.begin(), streaming.asserted.end());
-  all.insert(all.end(), told.begin(), told.end());
+  all.insert(all.end(), conditions.begin(), conditions.end());
   Changes changes;
   for (size_t i = 0, most = all.size(); i < all.size(); ++i) {
     if (i < most) add_meetings(Dim(all[i]), &all);
@@ -103,11 +103,11 @@ int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
   int64_t last = -1;
   for (int64_t length = 0;;) {
     // A session checks an empty stream by the assertions for one frame.
-    const int64_t next = length == 0 ? 1 : changes.behind(length).value_or(0);
+    const int64_t next = length == 0 ? 1 : changes.next_after(length).value_or(0);
     const bool counts = !suit(frames, symbol, length);
     const bool asserted = suit(streaming.asserted, symbol, length == 0 && !counts ? 1 : length);
     if (!asserted || counts) {
-      if ((asserted && length > 0) || !suit(told, symbol, length)) return last;
+      if ((asserted && length > 0) || !suit(conditions, symbol, length)) return last;
       last = std::max(length, next - 1);
     }
     // A condition that keeps failing for arbitrarily long streams has no last failing length.
@@ -228,15 +228,16 @@ void take_streams_of_no_output(const Graph& whole, Graph* pulsed) {
   Streaming& out = *pulsed->streaming;
   const std::string symbol = out.symbol();
   std::vector<Dim> frames;
-  std::vector<Dim> told;
+  std::vector<Dim> conditions;
   for (size_t i = 0; i < whole.outputs.size(); ++i) {
     const StreamingOutput& output = out.outputs[i];
     if (output.axis < 0 || !of_symbol_alone(output.length.value_or(Dim(0)), symbol)) return;
     frames.push_back(-*output.length);
-    told.push_back(-whole.fact(whole.outputs[i]).dim(output.axis));
+    conditions.push_back(-whole.fact(whole.outputs[i]).dim(output.axis));
   }
   if (suit(frames, symbol, 0) && suit(out.asserted, symbol, 1)) return;
-  const int64_t last = last_of_no_output(out, symbol, frames, asserted_of(whole, told, symbol));
+  const int64_t last =
+      last_of_no_output(out, symbol, frames, asserted_of(whole, conditions, symbol));
   if (last < 0) return;
   const auto bound = whole.with_symbol(symbol, Dim(last));
   if (!bound.ok()) return;

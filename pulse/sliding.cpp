@@ -142,7 +142,7 @@ Result<StreamingOutput> Slider::middle(const Dim& length, int axis, OutletId* ou
   const Dim end = begin + Dim(rate.of(window_.step));
   const Dim frames = out_.fact(*outlet).dim(axis);
   if (frames.to_int() < end.to_int()) {
-    // The frames by which the output is shorter than its share of a long input.
+    // The number of frames by which the output falls short of its rate times a long input.
     const int64_t far = rate.unit << 24;
     const int64_t fewer = rate.of(far) - length.eval(symbol_, far).value_or(0);
     const int64_t least = (fewer + rate.frames - 1) / rate.frames * rate.unit;

@@ -215,17 +215,17 @@ Result<Graph> with_loop(const Graph& looped, const LoopChange& change) {
     if (known.contains(of) || of == looped.inputs[change.in]) continue;
     const bool is_changed = of.node == change.at;
     std::vector<OutletId> inputs;
-    bool there = true;
+    bool complete = true;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (is_changed && static_cast<int>(i) == change.operand) {
         inputs.push_back(fresh[0]);
         continue;
       }
       const auto found = known.find(node.inputs[i]);
-      there &= found != known.end();
-      if (there) inputs.push_back(found->second);
+      complete &= found != known.end();
+      if (complete) inputs.push_back(found->second);
     }
-    if (!there) continue;
+    if (!complete) continue;
     if (!is_changed) {
       const auto outlets = out.add_known(node, std::move(inputs));
       for (const OutletId& outlet : outlets) known[{of.node, outlet.slot}] = outlet;
@@ -234,8 +234,8 @@ Result<Graph> with_loop(const Graph& looped, const LoopChange& change) {
     inputs.insert(inputs.end(), fresh.begin() + 1, fresh.end());
     RILL_ASSIGN(const auto outlets, out.add(node.name, change.loop, inputs));
     for (const OutletId& outlet : outlets) {
-      const bool behind = change.slot >= 0 && outlet.slot >= change.slot;
-      known[{of.node, outlet.slot + (behind ? 1 : 0)}] = outlet;
+      const bool is_shifted = change.slot >= 0 && outlet.slot >= change.slot;
+      known[{of.node, outlet.slot + (is_shifted ? 1 : 0)}] = outlet;
     }
   }
   for (size_t i = 0; i < looped.outputs.size(); ++i) {

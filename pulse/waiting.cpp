@@ -12,8 +12,8 @@ namespace {
 std::optional<int64_t> first_window_of(int64_t frame, const StreamWindow& window) {
   const int64_t at = frame + window.before;
   int64_t n = window.unread;
-  const int64_t behind = at - window.kernel + 1;
-  if (behind > 0) n = std::max(n, (behind + window.stride - 1) / window.stride);
+  const int64_t distance = at - window.kernel + 1;
+  if (distance > 0) n = std::max(n, (distance + window.stride - 1) / window.stride);
   for (; n * window.stride <= at; ++n) {
     if ((at - n * window.stride) % window.dilation == 0) return n;
   }

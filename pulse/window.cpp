@@ -40,12 +40,12 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, in
   RILL_ASSIGN(const int64_t pulse, pulse_.as_int());
   const int64_t p = frames_per_pulse * unit / pulse;
   const auto bound = bound_of(stream.dim);
-  const auto behind = [&](const Dim& told, const Dim& frames) {
-    const Dim count = Dim(p) * told - Dim(stream.delay) - frames;
-    // Its end there is known in advance.
+  const auto frames_beyond = [&](const Dim& stepped, const Dim& frames) {
+    const Dim count = Dim(p) * stepped - Dim(stream.delay) - frames;
+    // From this length on the end is known in advance.
     return bound ? count * (Dim(1) - eq(frames, Dim(*bound))) : count;
   };
-  const auto most = most_behind(stream.dim, symbol(), unit, late, behind);
+  const auto most = most_frames_beyond(stream.dim, symbol(), unit, late, frames_beyond);
   if (most.ok() && *most) return -**most;
   return refusal(most.ok() ? str_cat("its frames, ", stream.dim,
                                      ", end earlier and earlier relative to the stream")
@@ -181,8 +181,8 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   const bool known = stream->has_prefix() && window.unread * window.stride - b < -stream->delay;
   const bool unlike = known && b > 0 && !same_pad_value(stream->pad_value, compact_pad_value(pad));
   // Windows that output several frames have no single known frame.
-  const bool apart = known && window.rate > 1 && window.frame_by_window;
-  if (unlike || apart || prefixed) {
+  const bool separate = known && window.rate > 1 && window.frame_by_window;
+  if (unlike || separate || prefixed) {
     RILL_ASSIGN(const auto padded, padded_prefix(wire, *stream, window));
     if (padded) {
       StreamFact joined = *stream;

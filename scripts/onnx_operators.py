@@ -67,12 +67,12 @@ def main():
         listed[name] = opsets
     with tempfile.TemporaryDirectory() as folder:
         table = pathlib.Path(folder) / "table.json"
-        told = pathlib.Path(folder) / "failures.txt"
+        failure_file = pathlib.Path(folder) / "failures.txt"
         done = subprocess.run([sys.executable, "-W", "ignore", ROOT / "tests/onnx/conformance.py",
-                               program, "--table", table, "--failures", told], capture_output=True,
+                               program, "--table", table, "--failures", failure_file], capture_output=True,
                               text=True, check=True)
         counts = json.loads(table.read_text())
-        failures = told.read_text().splitlines()
+        failures = failure_file.read_text().splitlines()
     print(INTRODUCTION, end="")
     print("## Conformance\n")
     print("Tests of the standard that pass, as `onnx` 1.23 makes them:\n")

@@ -24,7 +24,7 @@ NO_ANSWER = {
     "external tract_core_external": "hands out what the caller gives",
     "variable tract_resource_get": "hands out what the file holds",
     "tract_core_scan": "a loop around other operators: models in tests/models hold it to PyTorch",
-    "tract_core_submodel": "its file's operators have answers of their own",
+    "tract_core_submodel": "the operators of its file have separate answers",
     "tract_onnx_multinomial tract_onnx_random": "draws numbers: its test holds how they spread",
     "tract_transformers_dyn_kv_cache tract_transformers_quantized_dyn_kv_cache":
         "a concat whose input is a cache: its test holds it to the concat",
@@ -78,22 +78,22 @@ def rows(text):
 
 def findings(text, program):
     """Return the differences between the page and the program."""
-    told = {}
+    documented = {}
     for registry, name, cells in rows(text):
-        told.setdefault(name, set()).add(registry)
+        documented.setdefault(name, set()).add(registry)
         if len(cells) != 5:
             yield f"{name}: its row in docs/operators.md has {len(cells) + 1} cells, not 6"
-    registries = set().union(*told.values())
+    registries = set().union(*documented.values())
     found = {name: have & registries for name, have in listed(program).items() if have & registries}
-    for name in sorted(told.keys() - found.keys()):
+    for name in sorted(documented.keys() - found.keys()):
         yield f"{name}: the program lacks it"
-    for name in sorted(found.keys() - told.keys()):
+    for name in sorted(found.keys() - documented.keys()):
         yield f"{name}: docs/operators.md has no row for it"
-    for name in sorted(told.keys() & found.keys()):
-        if not told[name] <= found[name]:
-            yield f"{name}: in {', '.join(sorted(found[name]))}, not in {', '.join(sorted(told[name]))}"
+    for name in sorted(documented.keys() & found.keys()):
+        if not documented[name] <= found[name]:
+            yield f"{name}: in {', '.join(sorted(found[name]))}, not in {', '.join(sorted(documented[name]))}"
     kinds = tests()
-    for name in sorted(told.keys() - set().union(*kinds.values())):
+    for name in sorted(documented.keys() - set().union(*kinds.values())):
         yield f"{name}: has no test"
     excused = {name for names in NO_ANSWER for name in names.split()}
     all_names = {name for name in listed(program) if not name.startswith(PULSED_ONLY)}

@@ -147,10 +147,10 @@ def main():
                     print(f"{name}, {what} with the steps of {kinds}: {found} bytes, of which {empty} align "
                           f"segments, at most {kib * KIB}", flush=True)
             # The last linked program has librill_run with all kinds of steps.
-            for (model, tier), told in streamed(rill, folder / "program", emulator, tiers, folder).items():
-                same = told == sounds.setdefault(model, told)
-                failed |= not same or "sum" not in told
-                print(f"{name}, {model} for {tier}: {told.strip()}{'' if same else ', unlike the first'}")
+            for (model, tier), printed in streamed(rill, folder / "program", emulator, tiers, folder).items():
+                same = printed == sounds.setdefault(model, printed)
+                failed |= not same or "sum" not in printed
+                print(f"{name}, {model} for {tier}: {printed.strip()}{'' if same else ', unlike the first'}")
     sys.exit(1 if failed else 0)
 
 

@@ -67,8 +67,8 @@ rill_python_environment() {
 
 # rill_use_ccache: make CMake compile through ccache, if installed. Paths below the root are
 # relative, so that clones in other folders share the cache. CCACHE_DEPEND compares headers byte for
-# byte: by preprocessed text alone, a precompiled header of older comments would be taken, whose
-# headers GCC includes a second time. The namespace leaves such entries behind.
+# byte. Comparing preprocessed text would accept a precompiled header with older comments, and GCC would
+# then include its headers a second time. The namespace avoids entries made that way.
 rill_use_ccache() {
   command -v ccache >/dev/null || return 0
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache

@@ -25,9 +25,9 @@ row() {
 import json
 import sys
 
-told = json.load(open(sys.argv[1]))
-worst = max(told["outputs"], key=lambda each: each["largest"])
-print(f"{told['bytes']} | {worst['largest']:.2g} | {worst['relative']:.2g} | {worst['mean']:.2g}")
+report = json.load(open(sys.argv[1]))
+worst = max(report["outputs"], key=lambda each: each["largest"])
+print(f"{report['bytes']} | {worst['largest']:.2g} | {worst['relative']:.2g} | {worst['mean']:.2g}")
 PY
   ) |"
 }

@@ -217,8 +217,8 @@ class Branch(nn.Module):
 
 def window(count):
     at = torch.arange(count)
-    behind = at[:, None] - at[None]
-    return (behind >= 0) & (behind < 8)
+    distance = at[:, None] - at[None]
+    return (distance >= 0) & (distance < 8)
 
 
 def written(x):
@@ -474,7 +474,7 @@ def outcome(name, module, layout):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", help="these kinds alone")
+    parser.add_argument("--only", nargs="*", help="only these kinds")
     args = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -504,7 +504,7 @@ def main():
     meanings = {
         "streams": "the report is `ok`: right at all sizes, and it streams",
         "whole": "right at all sizes; a stream is refused, with the reason",
-        "not proven": "right, at one size of an axis alone: the report is not `ok`",
+        "not proven": "right, but compared at only one size of an axis: the report is not `ok`",
         "reported wrong": "each exporter keeps something of the example: the report says so, and "
                           "gives no model",
         "refused": "no exporter takes it, or it cannot be exported"}

@@ -21,7 +21,7 @@ static void models_alone(const char* models) {
 
   REFUSED(ARG, "not a model", rill_model_clone(NULL, &copy));
   REFUSED(ARG, "not a model", rill_model_clone(wrong, &copy));
-  REFUSED(ARG, "no place", rill_model_clone(model, NULL));
+  REFUSED(ARG, "null pointer for", rill_model_clone(model, NULL));
   rill_model_free(wrong);
 
   TRUE(rill_model_count(NULL, RILL_INPUT) == 0);
@@ -44,14 +44,14 @@ static void models_alone(const char* models) {
   REFUSED(ARG, "no input \"mal\": there are mel",
           rill_model_find(model, RILL_INPUT, "mal", &index));
   REFUSED(ARG, "no name", rill_model_find(model, RILL_INPUT, NULL, &index));
-  REFUSED(ARG, "no place", rill_model_find(model, RILL_INPUT, "mel", NULL));
+  REFUSED(ARG, "null pointer for", rill_model_find(model, RILL_INPUT, "mel", NULL));
   REFUSED(ARG, "RILL_INPUT", rill_model_find(model, (rill_dir)2, "mel", &index));
   TRUE(index == 7);
   FINE(rill_model_find(model, RILL_INPUT, "mel", &index));
   TRUE(index == 0);
 
   REFUSED(ARG, "not a model", rill_model_symbol(NULL, 0, &name));
-  REFUSED(ARG, "no place", rill_model_symbol(model, 0, NULL));
+  REFUSED(ARG, "null pointer for", rill_model_symbol(model, 0, NULL));
   FINE(rill_model_symbol(model, 99, &name));
   TRUE(name == NULL);
   REFUSED(ARG, "not a model", rill_model_set_symbol(NULL, "B", "1"));
@@ -82,7 +82,7 @@ static void models_alone(const char* models) {
   shaped.shape = NULL;
   FINE(rill_model_set_shapes(model, &shaped, 1));
   REFUSED(ARG, "not a model", rill_model_operator(NULL, 0, &name, NULL));
-  REFUSED(ARG, "no place", rill_model_operator(model, 0, NULL, NULL));
+  REFUSED(ARG, "null pointer for", rill_model_operator(model, 0, NULL, NULL));
   FINE(rill_model_operator(model, 0, &name, NULL));
   TRUE(name != NULL);
   FINE(rill_model_operator(model, SIZE_MAX, &name, NULL));

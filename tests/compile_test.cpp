@@ -79,7 +79,7 @@ class Compile : public ::testing::Test {
   rill_compile_opts opts_ = {};
 };
 
-TEST_F(Compile, WritesWhatRunsAsAPreparedPlan) {
+TEST_F(Compile, WritesFilesThatRunAsAPreparedPlan) {
   pulse();
   ASSERT_EQ(rill_compile(model_.get(), nullptr, path_.c_str()), RILL_OK) << rill_last_error();
   const Arrays compiled = run_stream(opened(), bundle_);
@@ -138,7 +138,7 @@ TEST_F(Compile, GivesTheSameBytesOnceMore) {
   EXPECT_LT(bytes_of(path_).size(), first.size());
 }
 
-TEST_F(Compile, TellsTheLayersWhoseWeightsHaveFewerBits) {
+TEST_F(Compile, ReportsTheLayersWhoseWeightsHaveFewerBits) {
   pulse();
   ASSERT_EQ(rill_compile(model_.get(), &opts_, path_.c_str()), RILL_OK) << rill_last_error();
   EXPECT_EQ(layers_.bytes, layers_.f32_bytes);
@@ -202,7 +202,7 @@ TEST_F(Compile, LeavesOtherThreadsTheirCpu) {
   EXPECT_EQ(rill_cpu(), own);
 }
 
-TEST_F(Compile, RefusesWhatItCannotDoAndWritesNothing) {
+TEST_F(Compile, WritesNothingForRefusedOptions) {
   expect_refused(RILL_E_SYMBOL, "S");
   pulse();
   opts_.targets = "native,z80";

@@ -134,13 +134,13 @@ TEST_F(Writing, AFailedWriteLeavesTheOldFileAndNothingElse) {
 TEST_F(Writing, AFolderThatIsNotThereIsAnError) {
   const std::string path = folder_ / "missing" / "model.nnef.tgz";
   const rill_status status = rill_save(model_.get(), path.c_str());
-  Tally("the folder to write to is not there").add(status);
+  Tally("the folder to write to does not exist").add(status);
   EXPECT_EQ(status, RILL_E_IO);
   EXPECT_NE(std::string(rill_last_error()).find("missing"), std::string::npos);
   EXPECT_EQ(files(), 0U);
 }
 
-TEST_F(Writing, APipeThatNobodyReadsIsAnErrorAndNoSignal) {
+TEST_F(Writing, APipeWithoutAReaderIsAnErrorAndNoSignal) {
   const std::string path = folder_ / "pipe.tar";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK);

@@ -193,8 +193,8 @@ void Stream::fill(const Frames& in) {
   view.size = sizeof(view);
   ASSERT_EQ(rill_input_buffer(session(), 0, &view), RILL_OK);
   for (int64_t i = 0; i < pulse_; ++i) {
-    const bool there = at_ + i < static_cast<int64_t>(in.size());
-    static_cast<float*>(view.data)[i] = there ? in[static_cast<size_t>(at_ + i)]
+    const bool valid = at_ + i < static_cast<int64_t>(in.size());
+    static_cast<float*>(view.data)[i] = valid ? in[static_cast<size_t>(at_ + i)]
                                               : std::numeric_limits<float>::quiet_NaN();
   }
 }
@@ -211,14 +211,14 @@ void Stream::collect() {
 }
 
 rill_status Stream::step(rill_step_kind kind, int64_t valid, bool together) {
-  rill_session_step turn = {};
-  turn.size = sizeof(turn);
-  turn.kind = kind;
-  turn.session = session();
-  turn.valid_frames = valid;
+  rill_session_step part = {};
+  part.size = sizeof(part);
+  part.kind = kind;
+  part.session = session();
+  part.valid_frames = valid;
   rill_status status = RILL_OK;
   if (together) {
-    status = rill_step_together(&turn, 1);
+    status = rill_step_together(&part, 1);
   } else {
     status = kind == RILL_STEP_FULL ? rill_step(session()) : rill_step_partial(session(), valid);
   }
@@ -276,9 +276,9 @@ rill_status Stream::run(const Frames& in, End end) {
   }
   if (end == End::kLoadedAndFinished && at_ == length) return finish_loaded();
   fill(in);
-  const rill_status told = step(RILL_STEP_PARTIAL, length - at_, together);
-  if (told == RILL_OK) at_ = length;
-  return told;
+  const rill_status ended = step(RILL_STEP_PARTIAL, length - at_, together);
+  if (ended == RILL_OK) at_ = length;
+  return ended;
 }
 
 rill_status Stream::flush() {
@@ -311,13 +311,13 @@ struct Tally {
 /// Try one stream of one length. `must`: an end that comes with the last frames must be accepted.
 void try_end(const std::string& text, int64_t pulse, const Frames& in, const Frames& want, End end,
              bool must, Tally* tally) {
-  SCOPED_TRACE("way " + std::to_string(static_cast<int>(end)));
+  SCOPED_TRACE("end " + std::to_string(static_cast<int>(end)));
   Stream stream(text, pulse);
   ASSERT_TRUE(stream) << rill_last_error();
-  const rill_status told = stream.run(in, end);
+  const rill_status ended = stream.run(in, end);
   const bool in_time = end == End::kWithFrames || end == End::kPushed ||
                        static_cast<int64_t>(in.size()) % pulse != 0;
-  if (told == RILL_OK) {
+  if (ended == RILL_OK) {
     ASSERT_EQ(stream.flush(), RILL_OK) << rill_last_error();
     ASSERT_EQ(stream.frames(want.size()), want);
     tally->right += 1;
@@ -327,7 +327,7 @@ void try_end(const std::string& text, int64_t pulse, const Frames& in, const Fra
   tally->refused += 1;
   if (!must) return;
   ASSERT_FALSE(in_time) << rill_last_error();
-  ASSERT_EQ(told, RILL_E_STATE) << rill_last_error();
+  ASSERT_EQ(ended, RILL_E_STATE) << rill_last_error();
   ASSERT_NE(std::string(rill_last_error()).find("together with its last frames"), std::string::npos)
       << rill_last_error();
   if (end == End::kLoadedAndFinished) return;
@@ -352,8 +352,8 @@ void try_model(const std::string& text, int64_t pulse, Tally* tally) {
     if (!whole_run(text, in, &want)) continue;
     Stream in_time(text, pulse);
     const bool must = in_time.run(in, End::kWithFrames) == RILL_OK;
-    for (int way = 0; way < static_cast<int>(End::kLast); ++way) {
-      try_end(text, pulse, in, want, static_cast<End>(way), must, tally);
+    for (int end = 0; end < static_cast<int>(End::kLast); ++end) {
+      try_end(text, pulse, in, want, static_cast<End>(end), must, tally);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
@@ -370,7 +370,7 @@ TEST(LateEnds, GiveTheFramesOfTheWholeRunOrAreRefused) {
       if (HasFatalFailure()) FAIL() << "seed " << seed;
     }
   }
-  std::printf("%lld ends right, %lld of them told late, %lld refused\n",
+  std::printf("%lld ends right, %lld of them announced late, %lld refused\n",
               static_cast<long long>(tally.right), static_cast<long long>(tally.late),
               static_cast<long long>(tally.refused));
   EXPECT_GT(tally.late, 0);
@@ -408,7 +408,7 @@ TEST(LateEnds, AreRefusedWhereAStepHadToKnowThem) {
 
 // By NumPy: u = np.pad([1, 2, 3, *x, 4, 5, 6], 3), v = 0.5 * u[:-3:3] - 0.25 * u[3::3], and
 // np.pad(v[:-3], (0, 3), constant_values=0.5).
-TEST(LateEnds, AreRefusedWhereFramesInFrontHideAnEarlierEnd) {
+TEST(LateEnds, AreRefusedWherePrependedFramesHideAnEarlierEnd) {
   const std::string text = model_of(
       "  u = concat([[[[1.0, 2.0, 3.0]]], x, [[[4.0, 5.0, 6.0]]]], axis = 2);\n"
       "  v = conv(u, [[[0.5, -0.25]]], 0.0, stride = [3], dilation = [3], padding = [(3, 3)],"

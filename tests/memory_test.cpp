@@ -77,7 +77,7 @@ void refuse_each(const std::function<rill_status()>& call, bool all, Tally* tall
 class Memory : public ::testing::TestWithParam<ModelFolder> {
  protected:
   void SetUp() override {
-    if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+    if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers replace the heap";
   }
 };
 
@@ -98,7 +98,7 @@ TEST_P(Memory, EachRequestMayBeRefusedWhileAModelIsWritten) {
   std::filesystem::remove(path);
 }
 
-TEST_P(Memory, ASessionTellsTheBytesThatItTakes) {
+TEST_P(Memory, ASessionReportsItsBytes) {
   const ModelFolder& model = GetParam();
   if (model.symbol.empty()) GTEST_SKIP() << "no stream";
 #if defined(__GLIBC__)
@@ -118,9 +118,9 @@ TEST_P(Memory, ASessionTellsTheBytesThatItTakes) {
     ASSERT_EQ(rill_session_open(stream.plan.get(), &opts, &session), RILL_OK);
     const SessionPtr owned(session);
     const int64_t taken = heap_bytes() - bytes;
-    const int64_t told = rill_session_bytes(session);
-    EXPECT_LE(told, taken);
-    EXPECT_GE(told, taken - 64 * (heap_blocks() - blocks)) << "the heap rounds each block up";
+    const int64_t reported = rill_session_bytes(session);
+    EXPECT_LE(reported, taken);
+    EXPECT_GE(reported, taken - 64 * (heap_blocks() - blocks)) << "the heap rounds each block up";
   }
 }
 
@@ -163,7 +163,7 @@ std::vector<uint64_t> saved(const rill_session* session, size_t* used) {
   return bytes;
 }
 
-TEST_P(Memory, AStreamIsAsItWasWhereAStateOrACopyCouldNotBeHad) {
+TEST_P(Memory, AStreamIsUnchangedAfterAFailedStateOrCopy) {
   const ModelFolder& model = GetParam();
   if (model.symbol.empty()) GTEST_SKIP() << "no stream";
   const Arrays bundle = read_bundle(model.bundles[0]);
@@ -207,7 +207,7 @@ TEST_P(Memory, AStreamIsAsItWasWhereAStateOrACopyCouldNotBeHad) {
   }
 }
 
-TEST_P(Memory, AModelIsAsItWasWhereItCouldNotBeChanged) {
+TEST_P(Memory, AModelIsUnchangedAfterAFailure) {
   rill_model* raw = nullptr;
   ASSERT_EQ(rill_load(GetParam().archive.c_str(), nullptr, &raw), RILL_OK) << rill_last_error();
   const ModelPtr model(raw);

@@ -109,7 +109,7 @@ TEST(OnnxSmallMemory, GraphsInGraphsRunOrAreRefusedOnASmallStack) {
 }
 
 TEST(OnnxSmallMemory, EachRequestForMemoryMayBeRefused) {
-  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers replace the heap";
   for (const std::string& file : {chain(5), branches(2, true), branches(2, false)}) {
     ASSERT_EQ(run(file), RILL_OK) << rill_last_error();
     const int64_t blocks = heap_blocks();

@@ -208,7 +208,7 @@ TEST_P(PartsOfTier, ProductsWithWeights) {
   expect_parts("1, 30, 1200", str_cat("  y = matmul(x, ", weights, ");\n"), 1);
 }
 
-TEST_P(PartsOfTier, ProductsOfWhatIsComputed) {
+TEST_P(PartsOfTier, ProductsOfComputedOperands) {
   Random random(2);
   for (const int64_t batch : {1, 2, 5}) {
     for (const int64_t rows : {1, 2, 9, 50}) {

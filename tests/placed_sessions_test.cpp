@@ -90,7 +90,7 @@ TEST_P(PlacedSessions, AskTheHeapForNothingAndGiveTheSameBits) {
   rill_session* placed = nullptr;
   ASSERT_EQ(rill_session_place(plan.get(), nullptr, memory.get(), bytes, &placed), RILL_OK);
   EXPECT_EQ(heap_calls(), before) << "calls of the heap to place a session";
-  for (int turn = 0; turn < 2; ++turn) {
+  for (int round = 0; round < 2; ++round) {
     for (int step = 0; step < 5; ++step) {
       fill(plan.get(), own, placed, step);
       const int64_t at_step = heap_calls();

@@ -1,5 +1,5 @@
-// Progress of the calls that take long, and their end at any point: a separate status, the model as
-// it was, no file, no memory lost.
+// Progress of long calls, cancelled at any point: they return their own status, leave the model
+// unchanged, write no file and leak no memory.
 
 #include "rill/progress.h"
 
@@ -77,7 +77,7 @@ struct Long {
   std::string name;
   std::vector<rill_stage> stages;  ///< in order
   std::function<rill_status()> call;
-  std::function<void()> expect_as_it_was;
+  std::function<void()> expect_unchanged;
 };
 
 /// Return the report after `at` at which to cancel: each report if there are few, else the first
@@ -112,7 +112,7 @@ void cancel_each(const Long& each) {
       Watch watch(at);
       status = each.call();
       last = watch.last;
-      // Nothing is asked any more.
+      // A cancelled call reports no further progress.
       EXPECT_EQ(watch.count, at + 1);
     }
     ASSERT_EQ(status, RILL_E_CANCELLED) << "report " << at << " of " << reports << ", "
@@ -121,7 +121,7 @@ void cancel_each(const Long& each) {
     // The first call frees what the last one that succeeded has made.
     if (at == 0) blocks = heap_blocks();
     ASSERT_EQ(heap_blocks(), blocks) << "report " << at;
-    each.expect_as_it_was();
+    each.expect_unchanged();
   }
   EXPECT_EQ(each.call(), RILL_OK) << rill_last_error();
 }
@@ -141,7 +141,7 @@ TEST(Progress, ALoadIsCancelledAnywhere) {
   }
 }
 
-TEST(Progress, ACancelledPulseLeavesTheModelAsItWas) {
+TEST(Progress, ACancelledPulseLeavesTheModelUnchanged) {
   const ModelPtr whole = bound();
   for (const char* pulse : {"8", "auto"}) {
     rill_model* model = nullptr;

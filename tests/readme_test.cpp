@@ -22,7 +22,7 @@ void stream_by_callback(const float* samples, int64_t count) {
 }
 
 void stream_by_pulling(rill::Result<rill::Plan> plan, const float* samples, int64_t count,
-                       int64_t block, float* out, int64_t room) {
+                       int64_t block, float* out, int64_t capacity) {
 #include "readme/session.inc"
   EXPECT_TRUE(state);
 }
@@ -82,12 +82,12 @@ TEST(Readme, PushAndPullGiveEveryFrameOfTheWholeRun) {
     const std::vector<float> samples = sound(count);
     const std::vector<float> expected = whole_run(samples);
     for (const int64_t block : {1, 480, 800, 100000}) {
-      for (const size_t room : {1U, 7U, 1000U}) {
-        std::vector<float> out(room);
+      for (const size_t capacity : {1U, 7U, 1000U}) {
+        std::vector<float> out(capacity);
         used.clear();
         stream_by_pulling(plan_of(false, 0), samples.data(), static_cast<int64_t>(count), block,
-                          out.data(), static_cast<int64_t>(room));
-        EXPECT_EQ(used, expected) << count << ' ' << block << ' ' << room;
+                          out.data(), static_cast<int64_t>(capacity));
+        EXPECT_EQ(used, expected) << count << ' ' << block << ' ' << capacity;
       }
     }
   }

@@ -71,9 +71,9 @@ class Driver {
   }
 
   void step_through() {
-    const rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, session_, 0};
+    const rill_session_step part = {sizeof(rill_session_step), RILL_STEP_FULL, session_, 0};
     for (int i = 0; i < 60; ++i) {
-      check(i % 2 == 0 ? rill_step(session_) : rill_step_together(&turn, 1));
+      check(i % 2 == 0 ? rill_step(session_) : rill_step_together(&part, 1));
       count_frames();
       ++ledger_->steps;
     }

@@ -33,7 +33,7 @@ struct RefusedEnd {
   const char* declared;  ///< a second input
   const char* statements;
   int64_t pushed;  ///< frames of x
-  const char* said;
+  const char* message;
 };
 constexpr RefusedEnd kRefusedEnds[] = {
     {"asserted", "extension tract_assert S >= 10;\n", "", "  y = x * 2.0;\n", 3, "is not negative"},
@@ -42,7 +42,7 @@ constexpr RefusedEnd kRefusedEnds[] = {
     {"apart", "", ", w", "  y = x + w;\n", 3, "end at different times"},
 };
 
-TEST(RefusedEnds, AreToldWithoutTheHeap) {
+TEST(RefusedEnds, AreReportedWithoutTheHeap) {
   for (const RefusedEnd& each : kRefusedEnds) {
     SCOPED_TRACE(each.name);
     const bool two = *each.declared != '\0';
@@ -70,7 +70,7 @@ TEST(RefusedEnds, AreToldWithoutTheHeap) {
                                      : rill_push(pushed.session.get(), 0, &view, &taken);
     const int64_t calls = heap_calls() - before;
     EXPECT_EQ(finished, RILL_E_SHAPE);
-    EXPECT_NE(std::string(rill_last_error()).find(each.said), std::string::npos)
+    EXPECT_NE(std::string(rill_last_error()).find(each.message), std::string::npos)
         << rill_last_error();
     EXPECT_EQ(calls, 0) << "rill_finish";
     rill_status partial = RILL_OK;
@@ -158,8 +158,8 @@ TEST_P(RealTime, PushesPullsAndSavesLeaveTheHeapAlone) {
     for (given = round; given > 0; all += given) check(rill_pull(session, 0, &out, &given));
     check(rill_session_reset(session));
   }
-  const rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, session, 0};
-  check(rill_step_together(&turn, 1));
+  const rill_session_step together = {sizeof(rill_session_step), RILL_STEP_FULL, session, 0};
+  check(rill_step_together(&together, 1));
   EXPECT_EQ(heap_calls(), before);
   EXPECT_EQ(failed, RILL_OK) << rill_last_error();
   EXPECT_GT(all, 0);

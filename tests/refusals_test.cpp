@@ -128,7 +128,7 @@ std::vector<Row> model_rows() {
            return rill_load(kModel, nullptr, out);
          });
        }},
-      {"rill_load", "of a file that is not there", RILL_E_IO,
+      {"rill_load", "of a file that does not exist", RILL_E_IO,
        [](World& w) {
          return made<rill_model>(w, rill_model_free, [](rill_model** out) {
            return rill_load("/nowhere/model.nnef.tgz", nullptr, out);
@@ -149,9 +149,8 @@ std::vector<Row> model_rows() {
          });
        }},
       {"rill_model_free", "", RILL_OK, plain([](World&) { rill_model_free(nullptr); })},
-      {"rill_model_count", "", RILL_OK, plain([](World& w) {
-         rill_model_count(w.model, RILL_INPUT);
-       })},
+      {"rill_model_count", "", RILL_OK,
+       plain([](World& w) { rill_model_count(w.model, RILL_INPUT); })},
       {"rill_model_io", "", RILL_OK,
        [](World& w) {
          auto out = info<rill_io_info>();
@@ -380,9 +379,9 @@ std::vector<Row> session_rows() {
          size_t bytes = 0;
          EXPECT_EQ(rill_session_need(w.plan, nullptr, &bytes), RILL_OK);
          std::vector<std::byte> block(bytes + 64);
-         size_t room = block.size();
+         size_t available = block.size();
          void* memory = block.data();
-         std::align(64, bytes, memory, room);
+         std::align(64, bytes, memory, available);
          return made<rill_session>(w, rill_session_free, [&](rill_session** out) {
            return rill_session_place(w.plan, nullptr, memory, bytes, out);
          });
@@ -489,9 +488,10 @@ std::vector<Row> step_rows() {
        [](World& w) {
          const SessionPtr a = w.new_session();
          const SessionPtr b = w.new_session();
-         const rill_session_step turns[] = {{sizeof(rill_session_step), RILL_STEP_FULL, a.get(), 0},
-                                    {sizeof(rill_session_step), RILL_STEP_FULL, b.get(), 0}};
-         return w.refused([&] { return rill_step_together(turns, 2); });
+         const rill_session_step together[] = {
+             {sizeof(rill_session_step), RILL_STEP_FULL, a.get(), 0},
+             {sizeof(rill_session_step), RILL_STEP_FULL, b.get(), 0}};
+         return w.refused([&] { return rill_step_together(together, 2); });
        }},
       {"rill_push", "", RILL_OK,
        [](World& w) {
@@ -551,7 +551,7 @@ TEST(Refusals, TheTableHasEveryFunctionOfTheHeaders) {
 class Refusals : public ::testing::TestWithParam<Row> {
  protected:
   void SetUp() override {
-    if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+    if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers replace the heap";
   }
 };
 
@@ -596,7 +596,7 @@ INSTANTIATE_TEST_SUITE_P(Functions, Refusals, ::testing::ValuesIn(all_rows()), R
 /// For a pulse that does not fit, rill tries others to name one that fits, and describes a pulse
 /// that fits.
 TEST(Refusals, APulseThatDoesNotFitIsRefusedWithoutMemoryToo) {
-  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers replace the heap";
   const std::string text =
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
       "graph g(x)->(y){\nx=external(shape=[1,1,S]);\n"

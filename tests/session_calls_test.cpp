@@ -82,9 +82,9 @@ struct Floats {
 std::span<float> buffer(rill_session* session, rill_dir dir, size_t index) {
   rill_view view = {};
   view.size = sizeof(view);
-  const rill_status told = dir == RILL_INPUT ? rill_input_buffer(session, index, &view)
-                                             : rill_output_buffer(session, index, &view);
-  EXPECT_EQ(told, RILL_OK) << rill_last_error();
+  const rill_status result = dir == RILL_INPUT ? rill_input_buffer(session, index, &view)
+                                               : rill_output_buffer(session, index, &view);
+  EXPECT_EQ(result, RILL_OK) << rill_last_error();
   size_t count = 1;
   for (uint32_t i = 0; i < view.rank; ++i) count *= static_cast<size_t>(view.shape[i]);
   return {static_cast<float*>(view.data), count};
@@ -189,7 +189,7 @@ TEST(Bind, TakesFramesThatWaitAlong) {
   EXPECT_EQ(pull(session, 0, {1, 1, 9}), (std::vector<float>{12, 14, 16, 18, 20}));
 }
 
-TEST(Bind, LeavesWhatTheCallerWroteWhereNothingWaits) {
+TEST(Bind, KeepsTheCallersFramesWhereNothingWaits) {
   const Opened stream = open_text(kScaled, 4);
   ASSERT_TRUE(stream.session) << rill_last_error();
   rill_session* session = stream.session.get();
@@ -229,7 +229,7 @@ TEST(FailedCall, OfTooManyFramesLeavesANewStreamNew) {
   EXPECT_EQ(rill_step(stream.session.get()), RILL_OK) << rill_last_error();
 }
 
-TEST(Position, GoesOnAfterALoad) {
+TEST(Position, ContinuesAfterALoad) {
   const Opened stream = open_text(copied("", "y = x * 2.0;\n"), 4);
   const Opened other = open_text(copied("", "y = x * 2.0;\n"), 4);
   ASSERT_TRUE(stream.session && other.session) << rill_last_error();
@@ -405,7 +405,7 @@ void flush_the_rest(rill_session* session, std::vector<float>* got) {
   take_valid(session, got);
 }
 
-TEST(LongerInput, ComesToItsEndInTheStepsOfTheTail) {
+TEST(LongerInput, EndsInTheStepsOfTheTail) {
   const Opened stream = open_text(kLonger, 4);
   ASSERT_TRUE(stream.session) << rill_last_error();
   rill_stream_info info = {};
@@ -413,7 +413,7 @@ TEST(LongerInput, ComesToItsEndInTheStepsOfTheTail) {
   ASSERT_EQ(rill_plan_stream(stream.plan.get(), 0, &info), RILL_OK);
   EXPECT_EQ(info.input, 1) << "x counts the stream";
   const std::vector<float> want = {14, 16, 18, 20, 22, 24};
-  for (int turn = 0; turn < 2; ++turn) {
+  for (int round = 0; round < 2; ++round) {
     std::vector<float> got;
     step_to_the_end(stream.session.get(), &got);
     flush_the_rest(stream.session.get(), &got);
@@ -427,7 +427,7 @@ TEST(LongerInput, ComesToItsEndInTheStepsOfTheTail) {
   EXPECT_EQ(pull(stream.session.get(), 0, {1, 1, 9}), want);
 }
 
-TEST(LongerInput, IsNotTakenForGivenWhereItsFramesAreMissing) {
+TEST(LongerInput, IsNotAssumedWhereItsFramesAreMissing) {
   const Opened begun = open_text(kLonger, 4);
   const Opened next = open_text(kLonger, 4);
   ASSERT_TRUE(begun.session && next.session) << rill_last_error();
@@ -462,7 +462,7 @@ int64_t steps_of_the_tail(rill_session* session, int64_t pulse, int64_t length) 
   return steps;
 }
 
-TEST(PlanStream, TellsTheMostStepsOfATailHoweverOftenItIsAsked) {
+TEST(PlanStream, ReturnsTheSameMostStepsOfATailEachTime) {
   for (const int64_t after : {0, 1, 5, 12}) {
     std::string weights = "1.0";
     for (int64_t i = 0; i < after; ++i) weights += ", 1.0";
@@ -476,7 +476,7 @@ TEST(PlanStream, TellsTheMostStepsOfATailHoweverOftenItIsAsked) {
       for (int64_t length = 20 * pulse + 1; length <= 21 * pulse; ++length) {
         most = std::max(most, steps_of_the_tail(stream.session.get(), pulse, length));
       }
-      for (int turn = 0; turn < 2; ++turn) {
+      for (int round = 0; round < 2; ++round) {
         rill_stream_info info = {};
         info.size = sizeof(info);
         ASSERT_EQ(rill_plan_stream(stream.plan.get(), 0, &info), RILL_OK);

@@ -113,7 +113,7 @@ class Calls {
 
   /// Move a new session into a state.
   void reach(const std::string& state) {
-    const std::map<std::string, std::vector<std::string>> ways = {
+    const std::map<std::string, std::vector<std::string>> routes = {
         {"whole", {}},
         {"new", {}},
         {"stepped", {"rill_step"}},
@@ -122,7 +122,7 @@ class Calls {
         {"stepped to the end", {"rill_step", "rill_step_partial"}},
         {"pushed to the end", {"rill_push", "rill_finish"}},
     };
-    for (const std::string& call : ways.at(state)) {
+    for (const std::string& call : routes.at(state)) {
       if (call == "end") {
         save_ended();
       } else {
@@ -166,8 +166,8 @@ class Calls {
     return rill_step_timed(session_, nanoseconds.data(), nanoseconds.size());
   }
   rill_status step_together() {
-    const rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, session_, 0};
-    return rill_step_together(&turn, 1);
+    const rill_session_step part = {sizeof(rill_session_step), RILL_STEP_FULL, session_, 0};
+    return rill_step_together(&part, 1);
   }
   rill_status go_on_in_a_clone() {
     rill_session* copy = nullptr;
@@ -198,12 +198,12 @@ class Calls {
 /// Check the result of a call against the table. Return the session state after it.
 std::string expect_call(Calls* calls, const std::map<std::string, Row>& table,
                         const std::string& call, const std::string& state) {
-  const std::string& told = table.at(call).at(state);
+  const std::string& listed = table.at(call).at(state);
   const rill_status found = calls->make(call);
-  EXPECT_EQ(found, told == "-" ? RILL_E_STATE : RILL_OK)
+  EXPECT_EQ(found, listed == "-" ? RILL_E_STATE : RILL_OK)
       << call << " when " << state << ": " << rill_last_error();
-  if (told == "-" || told == "=") return state;
-  return told == "as saved" ? Calls::saved_state() : told;
+  if (listed == "-" || listed == "=") return state;
+  return listed == "as saved" ? Calls::saved_state() : listed;
 }
 
 /// Return the functions of the header with a session argument, except for making and freeing one.
@@ -224,9 +224,9 @@ std::set<std::string> functions_of_sessions() {
 }
 
 TEST(SessionStates, HaveEveryCallOfTheHeader) {
-  std::set<std::string> told;
-  for (const auto& [call, unused] : read_table()) told.insert(call);
-  EXPECT_EQ(told, functions_of_sessions());
+  std::set<std::string> listed;
+  for (const auto& [call, unused] : read_table()) listed.insert(call);
+  EXPECT_EQ(listed, functions_of_sessions());
 }
 
 TEST(SessionStates, AreThoseOfThePage) {

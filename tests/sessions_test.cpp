@@ -154,7 +154,7 @@ TEST_P(Sessions, TakeAnyNumberOfFrames) {
   }
 }
 
-TEST_P(Sessions, HoldWhatTheyWereMadeToHold) {
+TEST_P(Sessions, HoldTheRequestedFrames) {
   rill_session_opts opts = {};
   opts.size = sizeof(opts);
   opts.max_push = frames_;
@@ -183,7 +183,7 @@ TEST_P(Sessions, AreAfterResetAsNewOnes) {
   EXPECT_EQ(std::memcmp(state.data(), fresh_state.data(), used), 0);
 }
 
-TEST_P(Sessions, GoOnFromASavedStateAtAnotherPulse) {
+TEST_P(Sessions, ContinueFromASavedStateAtAnotherPulse) {
   const ModelFolder& model = GetParam();
   const Opened other = open_stream(model.archive, bundle_, model.symbol, 3 * model.pulse);
   ASSERT_TRUE(other.session) << rill_last_error();
@@ -212,7 +212,7 @@ TEST_P(Sessions, GoOnFromASavedStateAtAnotherPulse) {
   expect_same(stream.finish(), want_, rounds);
 }
 
-TEST_P(Sessions, GoOnInACloneWithWhatWaits) {
+TEST_P(Sessions, ContinueInACloneWithWaitingFrames) {
   Pushed stream(stream_.session.get(), stream_);
   stream.push(bundle_.at(name_), 0, frames_ / 2 + 1, GetParam().pulse);
   rill_session* copy = nullptr;
@@ -245,7 +245,7 @@ TEST(SavedState, OfAnotherModelIsRefused) {
   EXPECT_EQ(rill_state_load(other.session.get(), state.data(), used), RILL_E_STATE);
 }
 
-TEST(ManySessions, ShareAPlanAndKeepApart) {
+TEST(ManySessions, ShareAPlanAndStaySeparate) {
   const Arrays first = {{"mel", Array::noise({1, 40, 40}, 3)}};
   const Opened stream = open_stream(kArchive, first, "S", 8);
   ASSERT_TRUE(stream.session) << rill_last_error();
@@ -296,7 +296,7 @@ struct Lane {
   bool done = false;
 };
 
-TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
+TEST(StepTogether, LanesStartEndAndRestartIndependently) {
   const Arrays first = {{"mel", Array::noise({1, 40, 40}, 3)}};
   const Opened stream = open_stream(kArchive, first, "S", 8);
   ASSERT_TRUE(stream.session) << rill_last_error();
@@ -317,13 +317,13 @@ TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
     lane.begin = static_cast<int64_t>(i % 4);
     if (i % 3 == 0) {
       // A restarted lane must not depend on its earlier stream.
-      const rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, session, 0};
-      ASSERT_EQ(rill_step_together(&turn, 1), RILL_OK) << rill_last_error();
+      const rill_session_step request = {sizeof(rill_session_step), RILL_STEP_FULL, session, 0};
+      ASSERT_EQ(rill_step_together(&request, 1), RILL_OK) << rill_last_error();
       ASSERT_EQ(rill_session_reset(session), RILL_OK);
     }
   }
   for (int64_t step = 0; step < 40; ++step) {
-    std::vector<rill_session_step> turns;
+    std::vector<rill_session_step> requests;
     std::vector<Lane*> active;
     for (Lane& lane : lanes) {
       if (step < lane.begin || lane.done) continue;
@@ -333,18 +333,19 @@ TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
       const Array pulse = lane.input.part(1, 8 * lane.tick, 8);
       std::memcpy(view.data, pulse.bytes.data(), pulse.bytes.size());
       const int64_t left = lane.input.shape[1] - 8 * lane.tick++;
-      rill_session_step turn = {sizeof(rill_session_step), RILL_STEP_FULL, lane.session.get(), 0};
+      rill_session_step request = {sizeof(rill_session_step), RILL_STEP_FULL, lane.session.get(),
+                                   0};
       if (lane.ended) {
-        turn.kind = RILL_STEP_FLUSH;
+        request.kind = RILL_STEP_FLUSH;
       } else if (left <= 8) {
-        turn.kind = RILL_STEP_PARTIAL;
-        turn.valid_frames = left;
+        request.kind = RILL_STEP_PARTIAL;
+        request.valid_frames = left;
         lane.ended = true;
       }
-      turns.push_back(turn);
+      requests.push_back(request);
       active.push_back(&lane);
     }
-    ASSERT_EQ(rill_step_together(turns.data(), turns.size()), RILL_OK) << rill_last_error();
+    ASSERT_EQ(rill_step_together(requests.data(), requests.size()), RILL_OK) << rill_last_error();
     for (size_t i = 0; i < active.size(); ++i) {
       Lane& lane = *active[i];
       int64_t from = 0;
@@ -357,7 +358,7 @@ TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
       const auto* rows = static_cast<const std::byte*>(view.data) + static_cast<size_t>(from) * row;
       lane.got.bytes.insert(lane.got.bytes.end(), rows, rows + static_cast<size_t>(count) * row);
       lane.got.shape[1] += count;
-      lane.done = turns[i].kind == RILL_STEP_FLUSH && count == 0;
+      lane.done = requests[i].kind == RILL_STEP_FLUSH && count == 0;
     }
   }
   for (const Lane& lane : lanes) {
@@ -421,7 +422,7 @@ TEST(StepTogether, StreamsAtDifferentPlacesHaveTheBitsOfStepsAlone) {
   }
 }
 
-TEST(StepTogether, TurnsOfALaterHeaderLieFurtherApart) {
+TEST(StepTogether, StepsOfALaterHeaderHaveALargerStride) {
   const Arrays first = {{"mel", Array::noise({1, 40, 40}, 3)}};
   const Opened stream = open_stream(kArchive, first, "S", 8);
   ASSERT_TRUE(stream.session) << rill_last_error();
@@ -429,16 +430,16 @@ TEST(StepTogether, TurnsOfALaterHeaderLieFurtherApart) {
   ASSERT_EQ(rill_session_new(stream.plan.get(), &other), RILL_OK);
   const SessionPtr owned(other);
   struct LaterIteration {
-    rill_session_step turn;
+    rill_session_step request;
     int64_t more;
   };
-  LaterIteration turns[2] = {};
-  turns[0].turn.session = stream.session.get();
-  turns[1].turn.session = other;
+  LaterIteration requests[2] = {};
+  requests[0].request.session = stream.session.get();
+  requests[1].request.session = other;
   const auto step = [&](size_t size, size_t second) {
-    turns[0].turn.size = static_cast<uint32_t>(size);
-    turns[1].turn.size = static_cast<uint32_t>(second);
-    return rill_step_together(&turns[0].turn, 2);
+    requests[0].request.size = static_cast<uint32_t>(size);
+    requests[1].request.size = static_cast<uint32_t>(second);
+    return rill_step_together(&requests[0].request, 2);
   };
   EXPECT_EQ(step(sizeof(LaterIteration), sizeof(LaterIteration)), RILL_OK) << rill_last_error();
   int64_t in = 0;

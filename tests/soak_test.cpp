@@ -187,8 +187,8 @@ float distance(const std::vector<float>& a, const std::vector<float>& b) {
   if (a.size() != b.size()) return kInf;
   float most = 0.0F;
   for (size_t i = 0; i < a.size(); ++i) {
-    const float apart = std::fabs(a[i] - b[i]);
-    most = apart <= most ? most : apart < kInf ? apart : kInf;
+    const float difference = std::fabs(a[i] - b[i]);
+    most = difference <= most ? most : difference < kInf ? difference : kInf;
   }
   return most;
 }

@@ -235,7 +235,7 @@ TEST_P(StacksOfModels, AreSmall) {
 
 INSTANTIATE_TEST_SUITE_P(Models, StacksOfModels, ::testing::ValuesIn(all_models()), ModelName());
 
-TEST_F(Stacks, OfAThreadItselfAreTold) {
+TEST_F(Stacks, OfAThreadItselfAreReported) {
   const StackTaken taken = on_stack_of(kSmall, [] {});
   RecordProperty("thread", static_cast<int>(taken.of_the_thread));
   EXPECT_LE(taken.of_the_thread, 17 * kKiB);

@@ -225,7 +225,7 @@ TEST_P(Stream, GivesTheBitsOfTheWholeRunOnEveryTier) {
   }
 }
 
-TEST_P(Stream, GoesOnInACloneAsInTheOriginal) {
+TEST_P(Stream, ContinuesInACloneAsInTheOriginal) {
   const ModelFolder& model = GetParam();
   const Arrays bundle = read_bundle(model.bundles[0]);
   Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
@@ -254,7 +254,7 @@ TEST_P(Stream, MayLearnOfItsEndAStepLater) {
   ASSERT_TRUE(stream.session) << rill_last_error();
   const Arrays whole = run_whole(model.archive, noise);
   ASSERT_FALSE(whole.empty()) << rill_last_error();
-  expect_same(model, run_stream(stream, noise, EndTold::kAStepLater), whole);
+  expect_same(model, run_stream(stream, noise, EndAnnounced::kAStepLater), whole);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Stream, ::testing::ValuesIn(streaming_models()), ModelName());
@@ -299,7 +299,7 @@ TEST(ChosenPulse, IsWithinItsBounds) {
   }
 }
 
-TEST(ChosenPulse, MayBeLongerThanOnesThatAreLater) {
+TEST(ChosenPulse, MayBeLongerThanOnesWithMoreLatency) {
   // Layers over chunks of 16 frames wait for a whole chunk at every pulse that ends within one.
   rill_model* raw = nullptr;
   const char* archive = RILL_SOURCE_DIR "/tests/models/conformer_chunks/model.nnef.tgz";
@@ -317,7 +317,7 @@ TEST(ChosenPulse, MayBeLongerThanOnesThatAreLater) {
   EXPECT_EQ(info.delay, 0);
 }
 
-TEST(ChosenPulse, ThatThereIsNotIsRefused) {
+TEST(ChosenPulse, ThatDoesNotExistIsRefused) {
   for (const char* text :
        {"auto:max_delay=1", "auto:max_latency=2", "auto:max=1", "auto:min=3,max=3",
         "auto:min=4,max=2", "auto:min=0", "auto:max_latency=-1",

@@ -117,9 +117,9 @@ TEST(Surroundings, SignalsMayInterruptStepsAndStepOtherSessions) {
   EXPECT_EQ(failed, 0);
 }
 
-TEST(Surroundings, AForkedChildGoesOnWithoutTheThreadsOfItsParent) {
+TEST(Surroundings, AForkedChildContinuesWithoutTheThreadsOfItsParent) {
 #ifdef RILL_SANITIZED
-  GTEST_SKIP() << "sanitizers have threads and locks of their own, which do not live on in a child";
+  GTEST_SKIP() << "sanitizers have own threads and locks, which a forked child lacks";
 #endif
   const Arrays inputs = noise(6000);
   const Arrays want = run_whole(kArchive, inputs);
@@ -166,7 +166,7 @@ struct Library {
 };
 
 TEST(Surroundings, AFailureInALibraryThatWasOpenedAllocatesNothing) {
-  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers replace the heap";
   const Library library;
   ASSERT_NE(library.handle, nullptr) << dlerror();
   auto* const step = library.find<rill_status(rill_session*)>("rill_step");
@@ -180,10 +180,10 @@ TEST(Surroundings, AFailureInALibraryThatWasOpenedAllocatesNothing) {
       const int64_t first = heap_calls();
       const char* const none = last();
       const rill_status status = step(nullptr);
-      const char* const told = last();
+      const char* const failure = last();
       calls = heap_calls() - first;
       before = none;
-      text = told;
+      text = failure;
       EXPECT_EQ(status, RILL_E_ARG);
     }).join();
     EXPECT_EQ(calls, 0);

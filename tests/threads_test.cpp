@@ -218,7 +218,7 @@ TEST(Threads, ModelsAreLoadedSideBySide) {
   for (const std::string& result : found) EXPECT_EQ(result, "");
 }
 
-TEST(Threads, EachHasAnErrorOfItsOwn) {
+TEST(Threads, EachHasASeparateError) {
   EXPECT_EQ(rill_set_cpu_limit("here"), RILL_E_ARG);
   std::string before;
   std::string after;

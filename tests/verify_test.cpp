@@ -61,7 +61,7 @@ class Check : public ::testing::Test {
   rill_check_report report_ = {};
 };
 
-TEST_F(Check, GoesEveryWayAtEveryPulse) {
+TEST_F(Check, RunsEveryModeAtEveryPulse) {
   const rill_view expected = output_->view();
   opts_.expected = &expected;
   opts_.expected_count = 1;
@@ -78,7 +78,7 @@ TEST_F(Check, GoesEveryWayAtEveryPulse) {
   }
 }
 
-TEST_F(Check, TellsWhatDiffersFromTheReference) {
+TEST_F(Check, ReportsDifferencesFromTheReference) {
   Array wrong = *output_;
   auto* values = reinterpret_cast<float*>(wrong.bytes.data());
   values[wrong.volume() - 1] += 0.5F;
@@ -92,7 +92,7 @@ TEST_F(Check, TellsWhatDiffersFromTheReference) {
   EXPECT_NE(std::string(rill_last_error()).find("against the references"), std::string::npos);
 }
 
-TEST_F(Check, APulseThatTheModelCannotTakeIsAWayThatFails) {
+TEST_F(Check, AnUnsupportedPulseIsAFailedMode) {
   rill_model* model = nullptr;
   const std::string text =
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
@@ -153,7 +153,7 @@ class Inspect : public ::testing::TestWithParam<const char*> {};
 
 /// A plan of the pulsed model reports the same delays. The sum over the wires of the
 /// slowest path is the latency of the output.
-TEST_P(Inspect, TellsTheDelaysOfThePlan) {
+TEST_P(Inspect, ReportsTheDelaysOfThePlan) {
   rill_model* model = nullptr;
   const std::string path = std::string(kFolder) + GetParam() + "/model.nnef.tgz";
   ASSERT_EQ(rill_load(path.c_str(), nullptr, &model), RILL_OK) << rill_last_error();
@@ -294,23 +294,23 @@ TEST(VerifyInCpp, ChecksAndInspects) {
   ASSERT_GT(checked.value().modes.size(), 4U);
   EXPECT_EQ(checked.value().modes.back().problem, "");
 
-  const Result<rill::Inspected> told = inspect(*model, "8");
-  ASSERT_TRUE(told.ok()) << told.error().text;
+  const Result<rill::Inspected> in_cpp = inspect(*model, "8");
+  ASSERT_TRUE(in_cpp.ok()) << in_cpp.error().text;
   test::Inspected found;
   const rill_inspect_opts opts = into(&found);
   rill_inspect_report report = {};
   report.size = sizeof(report);
   ASSERT_EQ(rill_inspect(model->get(), "S", "8", &opts, &report), RILL_OK);
-  EXPECT_EQ(told.value().pulse, 8);
-  EXPECT_EQ(told.value().latency, report.latency);
-  EXPECT_EQ(told.value().state_bytes, report.state_bytes);
-  ASSERT_EQ(told.value().wires.size(), found.wires.size());
-  EXPECT_EQ(told.value().wires.back().node, found.wires.back().node);
-  EXPECT_EQ(told.value().outputs.at(0).delay, found.outputs.at(0).delay);
-  EXPECT_EQ(told.value().outputs.at(0).path, found.outputs.at(0).path);
+  EXPECT_EQ(in_cpp.value().pulse, 8);
+  EXPECT_EQ(in_cpp.value().latency, report.latency);
+  EXPECT_EQ(in_cpp.value().state_bytes, report.state_bytes);
+  ASSERT_EQ(in_cpp.value().wires.size(), found.wires.size());
+  EXPECT_EQ(in_cpp.value().wires.back().node, found.wires.back().node);
+  EXPECT_EQ(in_cpp.value().outputs.at(0).delay, found.outputs.at(0).delay);
+  EXPECT_EQ(in_cpp.value().outputs.at(0).path, found.outputs.at(0).path);
 }
 
-TEST(VerifyInCpp, WhatFailsAndWhatCannotBeCheckedDiffer) {
+TEST(VerifyInCpp, FailedAndImpossibleChecksDiffer) {
   Result<Model> model = Model::load(std::string(kFolder) + "kws_gru/model.nnef.tgz");
   ASSERT_TRUE(model.ok()) << model.error().text;
   const Result<Checked> none = check(*model, {});

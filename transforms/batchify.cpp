@@ -254,9 +254,9 @@ Result<Graph> Batch::run() {
   mapped_.resize(graph_.nodes.size());
   inputs_.resize(graph_.nodes.size());
   for (const std::string& name : shared_) {
-    const bool there =
+    const bool listed =
         any_of(graph_.inputs, [&](OutletId input) { return graph_.node(input.node).name == name; });
-    if (!there) {
+    if (!listed) {
       return fail(Code::kArg, name, " is listed as a shared input but is not a model input");
     }
   }

@@ -63,16 +63,16 @@ TEST(Batchify, MovesOfTheBatchAreAbsorbed) {
   ASSERT_TRUE(batched.ok()) << batched.error().to_string();
   for (const Node& node : batched->nodes) EXPECT_NE(node.op->name(), "MoveAxis") << node.name;
   const Tensor x = random_f32(3, {5, 2, 4});
-  std::vector<float> turned(40);
+  std::vector<float> transposed(40);
   for (int t = 0; t < 5; ++t) {
     for (int b = 0; b < 2; ++b) {
       for (int k = 0; k < 4; ++k) {
-        turned[static_cast<size_t>((b * 5 + t) * 4 + k)] = x.data<float>()[(t * 2 + b) * 4 + k];
+        transposed[static_cast<size_t>((b * 5 + t) * 4 + k)] = x.data<float>()[(t * 2 + b) * 4 + k];
       }
     }
   }
   const auto want = run(inside, {x});
-  const auto got = run(*batched, {f32({2, 5, 4}, turned)});
+  const auto got = run(*batched, {f32({2, 5, 4}, transposed)});
   ASSERT_TRUE(want.ok() && got.ok());
   for (int t = 0; t < 5; ++t) {
     for (int b = 0; b < 2; ++b) {
@@ -111,9 +111,9 @@ graph network(x) -> (y)
   ASSERT_TRUE(loop.ok()) << loop.error().to_string();
   const auto batched = with_batch(*loop, "B", {});
   ASSERT_FALSE(batched.ok());
-  const std::string told = batched.error().to_string();
-  EXPECT_NE(told.find("(Scan)"), std::string::npos) << told;
-  EXPECT_NE(told.find("Export the model with a batch axis"), std::string::npos) << told;
+  const std::string message = batched.error().to_string();
+  EXPECT_NE(message.find("(Scan)"), std::string::npos) << message;
+  EXPECT_NE(message.find("Export the model with a batch axis"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ const Tensor* blocks_of(const Graph& graph) {
   return nullptr;
 }
 
-TEST(BlockQuant, KeepsWhatFourBitsHold) {
+TEST(BlockQuant, KeepsValuesThatFourBitsHold) {
   const Graph graph =
       graph_of({{"x", "1, 32"}}, str_cat("y = matmul(x, [", list(levels(0.5F)), ", ",
                                          list(levels(2.0F)), "], transposeB = true);"));

@@ -29,7 +29,7 @@ NodeFilter filter_from_text(std::string_view text);
 /// weights are rounded to `to`. Loops that add up frames become running sums, which round once.
 /// `notes`: receives the nodes that keep their type, and the constants that cause this; may be
 /// null.
-/// Errors: kUnsupported for operators of streams that hold a graph of their own.
+/// Errors: kUnsupported for operators of streams that contain a graph.
 /// Source: tract, transforms `f32_to_f16`, `f16_to_f32` and `float_precision`.
 Result<Graph> with_float_type(const Graph& graph, DType from, DType to,
                               const NodeFilter& filter = {},

@@ -54,7 +54,7 @@ TEST(ScanState, OfALoopThatRunsOnceIsAnInputAndAnOutput) {
   ops::test::expect_same((*out)[1], f32({1, 1}, {3.5}));
 }
 
-TEST(ScanState, FedBackGivesWhatTheLoopGives) {
+TEST(ScanState, FedBackGivesTheResultOfTheLoop) {
   const std::vector<float> x{1, -2, 3, 0.25};
   const auto whole = run(leaky("4", 0), {f32({1, 4}, x)});
   ASSERT_TRUE(whole.ok());

@@ -29,12 +29,12 @@ class Order {
       state = State::kOpen;
       const size_t before = open.size();
       for (const OutletId& input : nodes_[static_cast<size_t>(id)].inputs) {
-        const State there = state_[static_cast<size_t>(input.node)];
-        if (there == State::kOpen) {
+        const State input_state = state_[static_cast<size_t>(input.node)];
+        if (input_state == State::kOpen) {
           return fail(Code::kArg, "node \"", nodes_[static_cast<size_t>(id)].name,
                       "\" would depend on itself");
         }
-        if (there == State::kNew) open.push_back(input.node);
+        if (input_state == State::kNew) open.push_back(input.node);
       }
       if (open.size() > before) continue;
       state = State::kDone;

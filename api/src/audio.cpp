@@ -49,7 +49,7 @@ rill_status fill(rill_plan* plan, const rill_audio_opts* opts, rill::AudioOption
 /// Make a `Handle` of a `Kind`. Errors: RILL_E_NOMEM if the heap throws; those of `Kind::make`.
 template <class Kind, class Handle>
 rill_status make(rill_plan* plan, const rill_audio_opts* opts, Handle** out) {
-  if (!out) return fail(RILL_E_ARG, "no place for the handle");
+  if (!out) return fail(RILL_E_ARG, "null pointer for the handle");
   *out = nullptr;
 #ifdef __cpp_exceptions
   try {

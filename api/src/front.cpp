@@ -1,5 +1,5 @@
-// Additions of a build with ONNX to the loading of models: their format, values for their inputs,
-// and states as inputs and outputs.
+// The parts of the interface that need a build with ONNX: models in that format, values for their
+// inputs, and states as inputs and outputs.
 
 #include <string>
 #include <vector>

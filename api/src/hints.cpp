@@ -6,7 +6,7 @@
 namespace rill::api {
 namespace {
 
-/// Parts of hints that name no call: the program alone has such an option.
+/// Parts of hints that name an option which only the program has, and their replacements.
 struct Part {
   std::string_view text;
   std::string_view instead;

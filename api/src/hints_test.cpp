@@ -27,7 +27,7 @@ TEST(Hints, NameCallsInPlaceOfOptions) {
   for (const auto& [hint, expected] : hints) EXPECT_EQ(hint_in_calls(hint), expected);
 }
 
-TEST(Hints, KeepWhatTheyDoNotKnow) {
+TEST(Hints, KeepUnknownOptions) {
   for (const char* hint : {"", "--", "--set", "--set S", "--set S=", "--assert 'S", "--assert '",
                            "--window S", "--constantize", "Write it without --sparse"}) {
     EXPECT_EQ(hint_in_calls(hint), hint);

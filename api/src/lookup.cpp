@@ -31,7 +31,7 @@ rill_status io_find(const char* function, const IoTexts (&io)[2], rill_dir dir, 
     return refuse(RILL_E_ARG, "%s: neither RILL_INPUT nor RILL_OUTPUT: %d", function, dir);
   }
   if (!name) return refuse(RILL_E_ARG, "%s: no name", function);
-  if (!index) return refuse(RILL_E_ARG, "%s: no place for the index", function);
+  if (!index) return refuse(RILL_E_ARG, "%s: null pointer for the index", function);
   for (size_t i = 0; i < io[dir].size(); ++i) {
     if (io[dir][i]->name != name) continue;
     *index = i;

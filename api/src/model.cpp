@@ -323,7 +323,7 @@ Result<Graph> pulsed(const rill_model& model, const std::string& symbol, std::st
 extern "C" {
 
 rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model** model) {
-  if (!model) return refuse(RILL_E_ARG, "rill_load: no place for the model");
+  if (!model) return refuse(RILL_E_ARG, "rill_load: null pointer for the model");
   *model = nullptr;
   if (!path || !*path) return refuse(RILL_E_ARG, "rill_load: no path");
   rill::nnef::LoadOptions options;
@@ -338,7 +338,7 @@ rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model**
 
 rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opts* opts,
                              rill_model** model) {
-  if (!model) return refuse(RILL_E_ARG, "rill_load_memory: no place for the model");
+  if (!model) return refuse(RILL_E_ARG, "rill_load_memory: null pointer for the model");
   *model = nullptr;
   if (!bytes) return refuse(RILL_E_ARG, "rill_load_memory: no bytes");
   rill::nnef::LoadOptions options;
@@ -368,7 +368,7 @@ rill_status rill_save(const rill_model* model, const char* path) {
 }
 
 rill_status rill_model_clone(const rill_model* model, rill_model** copy) {
-  if (!copy) return refuse(RILL_E_ARG, "rill_model_clone: no place for the copy");
+  if (!copy) return refuse(RILL_E_ARG, "rill_model_clone: null pointer for the copy");
   *copy = nullptr;
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_clone: %s", kNotAModel);
   return guarded("rill_model_clone", [&] {
@@ -401,7 +401,7 @@ rill_status rill_model_find(const rill_model* model, rill_dir dir, const char* n
 
 rill_status rill_model_symbol(const rill_model* model, size_t index, const char** name) {
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_symbol: %s", kNotAModel);
-  if (!name) return refuse(RILL_E_ARG, "rill_model_symbol: no place for the name");
+  if (!name) return refuse(RILL_E_ARG, "rill_model_symbol: null pointer for the name");
   *name = index < model->symbols.size() ? model->symbols[index].c_str() : nullptr;
   return RILL_OK;
 }
@@ -471,7 +471,7 @@ rill_status rill_model_window(rill_model* model, const char* symbol, int64_t lef
 rill_status rill_model_operator(const rill_model* model, size_t index, const char** name,
                                 int64_t* nodes) {
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_operator: %s", kNotAModel);
-  if (!name) return refuse(RILL_E_ARG, "rill_model_operator: no place for the name");
+  if (!name) return refuse(RILL_E_ARG, "rill_model_operator: null pointer for the name");
   *name = nullptr;
   if (index >= model->operators.size()) return RILL_OK;
   const auto found = std::next(model->operators.begin(), static_cast<std::ptrdiff_t>(index));

@@ -205,7 +205,7 @@ Result<Tensor> tensor_of(const NpyHeader& header, std::span<const std::byte> pay
   const auto bytes = items ? checked_mul(*items, parts * part_bytes) : std::nullopt;
   if (!bytes || *bytes > static_cast<int64_t>(payload.size())) {
     return fail(Code::kParse, "npy shape ", header.shape, " of ", dtype_lower_name(header.dtype),
-                " needs more than the ", payload.size(), " bytes that are there");
+                " needs more than the ", payload.size(), " bytes in the file");
   }
   std::vector<int64_t> shape = header.shape;
   if (header.is_complex) shape.push_back(parts);

@@ -121,7 +121,7 @@ TEST(Npz, OtherMembersAreLeftOut) {
   EXPECT_EQ(tensors->at(0).first, "x");
 }
 
-TEST(Npz, WhatIsWrittenReadsBackBitForBitInOrder) {
+TEST(Npz, WrittenArraysReadBackBitForBitInOrder) {
   const std::vector<float> floats = {1.5F, -0.0F, NAN};
   const std::vector<uint16_t> halves = {0x3C00, 0x7C00, 0xFFFF};
   std::vector<NamedTensor> tensors = {
@@ -166,7 +166,7 @@ TEST(Npz, TypesThatNumPyLacksAreWrittenAsTheNearest) {
   EXPECT_EQ(read_back(*Tensor::blocks(BlockFormat::kQ4_0, {1, 32}, block)).dtype(), DType::kF32);
 }
 
-TEST(Npz, WhatCannotBeWrittenNamesTheArray) {
+TEST(Npz, ErrorsOfWritingNameTheArray) {
   const std::string path = temporary("refused");
   const Status symbol =
       write_npz(path, std::vector<NamedTensor>{{"len", Tensor::scalar(Dim::symbol("S"))}});
@@ -266,7 +266,7 @@ TEST(Npz, AnyByteChangedGivesAnErrorOrTensors) {
   }
 }
 
-TEST(Npz, OtherFilesSayWhatWasExpected) {
+TEST(Npz, OtherFilesAreRefusedWithTheExpectedKind) {
   EXPECT_EQ(read_npz("/nonexistent.npz").error().code, Code::kIo);
   EXPECT_EQ(read_npz_memory(bytes_of("hello"), "x").error().message,
             "expected an npz bundle or a npy file");

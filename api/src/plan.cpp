@@ -166,7 +166,7 @@ rill_status rill_plan_stream(const rill_plan* plan, size_t output, rill_stream_i
 rill_status rill_plan_node(const rill_plan* plan, size_t index, const char** name,
                            const char** op) {
   if (!alive(plan)) return refuse(RILL_E_ARG, "rill_plan_node: %s", kNotAPlan);
-  if (!name || !op) return refuse(RILL_E_ARG, "rill_plan_node: no place for name and operator");
+  if (!name || !op) return refuse(RILL_E_ARG, "rill_plan_node: null pointer for name or operator");
   const auto& nodes = plan->plan->nodes;
   *name = index < nodes.size() ? nodes[index].name.c_str() : nullptr;
   *op = index < nodes.size() ? nodes[index].op.c_str() : nullptr;

@@ -91,7 +91,7 @@ rill_status rill_plan_open(const char* path, rill_plan** plan) {
 }
 
 rill_status rill_plan_open_opts(const char* path, const rill_open_opts* opts, rill_plan** plan) {
-  if (!plan) return refuse(RILL_E_ARG, "rill_plan_open: no place for the plan");
+  if (!plan) return refuse(RILL_E_ARG, "rill_plan_open: null pointer for the plan");
   *plan = nullptr;
   if (!path) return refuse(RILL_E_ARG, "rill_plan_open: no path");
 #ifdef RILL_WITHOUT_PLAN_FILES
@@ -114,7 +114,7 @@ rill_status rill_plan_map(const void* bytes, size_t size, rill_plan** plan) {
 
 rill_status rill_plan_map_opts(const void* bytes, size_t size, const rill_open_opts* opts,
                                rill_plan** plan) {
-  if (!plan) return refuse(RILL_E_ARG, "rill_plan_map: no place for the plan");
+  if (!plan) return refuse(RILL_E_ARG, "rill_plan_map: null pointer for the plan");
   *plan = nullptr;
   if (!bytes) return refuse(RILL_E_ARG, "rill_plan_map: no bytes");
 #ifdef RILL_WITHOUT_PLAN_FILES

@@ -48,7 +48,7 @@ rill_status make_plan(const rill_model& model, const rill::PrepareOptions& optio
 extern "C" {
 
 rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts, rill_plan** plan) {
-  if (!plan) return refuse(RILL_E_ARG, "rill_prepare: no place for the plan");
+  if (!plan) return refuse(RILL_E_ARG, "rill_prepare: null pointer for the plan");
   *plan = nullptr;
   if (!alive(model)) {
     return refuse(RILL_E_ARG, "rill_prepare: not a model: null, freed, or another kind of object");

@@ -26,12 +26,12 @@ using rill::api::report;
 namespace {
 
 #if defined(__EMSCRIPTEN__)
-constexpr rill::Remedies kWaysOut = {
+constexpr rill::Remedies kRemedies = {
     "Compile the model for browsers: rill compile MODEL --target wasm -o PLAN.rill",
     "Load the model itself, which rill.wasm runs",
     "Leave out `wasm`, or make a module for this plan: scripts/web_run.sh PLAN.rill -o FOLDER"};
 #else
-constexpr rill::Remedies kWaysOut{};
+constexpr rill::Remedies kRemedies{};
 #endif
 
 int rank_of(std::string_view target) {
@@ -40,7 +40,7 @@ int rank_of(std::string_view target) {
 
 rill_status open_plan(const rill::plan_file::MappedFile& file, const char* path,
                       const rill::plan_file::Limits& limits, rill_plan** plan) {
-  const rill::Runner runner{{rill_steps, rill_steps_count}, rank_of, true, kWaysOut};
+  const rill::Runner runner{{rill_steps, rill_steps_count}, rank_of, true, kRemedies};
   auto placed = rill::plan_file::place(file.bytes, file.owner, runner, limits);
   if (!placed.ok()) return report(placed.take_status().at(path, 0));
   auto made = std::make_unique<rill_plan>();
@@ -57,7 +57,7 @@ extern "C" {
 
 const char* rill_build_info(void) {
   return "rill " RILL_VERSION ", " RILL_BUILD_TYPE ", compiler " __VERSION__
-         ", compiled models alone";
+         ", only for compiled models";
 }
 
 rill_status rill_plan_open(const char* path, rill_plan** plan) {
@@ -65,7 +65,7 @@ rill_status rill_plan_open(const char* path, rill_plan** plan) {
 }
 
 rill_status rill_plan_open_opts(const char* path, const rill_open_opts* opts, rill_plan** plan) {
-  if (!plan) return refuse(RILL_E_ARG, "rill_plan_open: no place for the plan");
+  if (!plan) return refuse(RILL_E_ARG, "rill_plan_open: null pointer for the plan");
   *plan = nullptr;
   if (!path) return refuse(RILL_E_ARG, "rill_plan_open: no path");
   OpenOptions options;
@@ -83,7 +83,7 @@ rill_status rill_plan_map(const void* bytes, size_t size, rill_plan** plan) {
 
 rill_status rill_plan_map_opts(const void* bytes, size_t size, const rill_open_opts* opts,
                                rill_plan** plan) {
-  if (!plan) return refuse(RILL_E_ARG, "rill_plan_map: no place for the plan");
+  if (!plan) return refuse(RILL_E_ARG, "rill_plan_map: null pointer for the plan");
   *plan = nullptr;
   if (!bytes) return refuse(RILL_E_ARG, "rill_plan_map: no bytes");
   OpenOptions options;

@@ -123,7 +123,7 @@ rill_status check_options(const char* function, const rill_plan* plan,
 
 rill_status open_session(const char* function, rill_plan* plan, const rill_session_opts* opts,
                          rill_session** session) {
-  if (!session) return refuse(RILL_E_ARG, "%s: no place for the session", function);
+  if (!session) return refuse(RILL_E_ARG, "%s: null pointer for the session", function);
   *session = nullptr;
   int64_t max_push = 0;
   const rill_status known = check_options(function, plan, opts, &max_push);
@@ -135,50 +135,51 @@ constexpr int64_t kAlign = rill::kSessionAlignment;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-/// Return the bytes of a handle, its session and its feed.
-struct Room {
+/// The offsets of the session and of its feed in the memory after the handle, and the size of all.
+struct SessionOffsets {
   int64_t session = 0;
   int64_t feed = 0;
   int64_t all = 0;
 };
 
-rill_status room_of(const char* function, const rill_plan& plan, int64_t max_push, Room* room) {
-  room->session = aligned(sizeof(rill_session));
-  room->feed = room->session + rill::PlacedSession::bytes_for(*plan.plan);
-  room->all = room->feed;
+rill_status offsets_of(const char* function, const rill_plan& plan, int64_t max_push,
+                       SessionOffsets* offsets) {
+  offsets->session = aligned(sizeof(rill_session));
+  offsets->feed = offsets->session + rill::PlacedSession::bytes_for(*plan.plan);
+  offsets->all = offsets->feed;
   if (!plan.streams()) return RILL_OK;
   const auto bytes = rill::PlacedFeed::bytes_for(*plan.plan, max_push);
   if (!bytes) {
     return refuse(RILL_E_NOMEM, "%s: no memory to hold the outputs of %lld frames", function,
                   static_cast<long long>(max_push));
   }
-  room->all += *bytes;
+  offsets->all += *bytes;
   return RILL_OK;
 }
 
 rill_status place_session(rill_plan* plan, int64_t max_push, void* memory, size_t size,
                           rill_session** session) {
   constexpr char kName[] = "rill_session_place";
-  Room room;
-  const rill_status known = room_of(kName, *plan, max_push, &room);
+  SessionOffsets offsets;
+  const rill_status known = offsets_of(kName, *plan, max_push, &offsets);
   if (known != RILL_OK) return known;
-  if (!memory || static_cast<uint64_t>(room.all) > size) {
+  if (!memory || static_cast<uint64_t>(offsets.all) > size) {
     return refuse(RILL_E_NOMEM, "%s: memory of %zu bytes for a session that takes %lld", kName,
-                  memory ? size : size_t{0}, static_cast<long long>(room.all));
+                  memory ? size : size_t{0}, static_cast<long long>(offsets.all));
   }
   if (reinterpret_cast<uintptr_t>(memory) % static_cast<uintptr_t>(kAlign) != 0) {
     return refuse(RILL_E_ARG, "%s: memory that is not aligned to %d bytes, of which it takes %lld",
-                  kName, static_cast<int>(kAlign), static_cast<long long>(room.all));
+                  kName, static_cast<int>(kAlign), static_cast<long long>(offsets.all));
   }
   auto* const begin = static_cast<std::byte*>(memory);
   auto* const made = new (memory) rill_session;
   made->plan = rill_plan_retain(plan);
-  made->session = rill::PlacedSession::place(*plan->plan, begin + room.session);
+  made->session = rill::PlacedSession::place(*plan->plan, begin + offsets.session);
   if (plan->streams()) {
-    made->feed = rill::PlacedFeed::place(made->session, max_push, begin + room.feed);
+    made->feed = rill::PlacedFeed::place(made->session, max_push, begin + offsets.feed);
   }
   made->max_push = max_push;
-  made->placed_bytes = room.all;
+  made->placed_bytes = offsets.all;
   *session = made;
   return RILL_OK;
 }
@@ -222,23 +223,23 @@ rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
 rill_status rill_session_need(const rill_plan* plan, const rill_session_opts* opts,
                               size_t* bytes) {
   constexpr char kName[] = "rill_session_need";
-  if (!bytes) return refuse(RILL_E_ARG, "%s: no place for the count of bytes", kName);
+  if (!bytes) return refuse(RILL_E_ARG, "%s: null pointer for the count of bytes", kName);
   int64_t max_push = 0;
-  Room room;
+  SessionOffsets offsets;
   rill_status known = check_options(kName, plan, opts, &max_push);
-  if (known == RILL_OK) known = room_of(kName, *plan, max_push, &room);
+  if (known == RILL_OK) known = offsets_of(kName, *plan, max_push, &offsets);
   if (known != RILL_OK) return known;
-  *bytes = static_cast<size_t>(room.all);
-  if (static_cast<int64_t>(*bytes) == room.all) return RILL_OK;
+  *bytes = static_cast<size_t>(offsets.all);
+  if (static_cast<int64_t>(*bytes) == offsets.all) return RILL_OK;
   *bytes = 0;
   return refuse(RILL_E_NOMEM, "%s: an address has too few bits for the %lld bytes that it takes",
-                kName, static_cast<long long>(room.all));
+                kName, static_cast<long long>(offsets.all));
 }
 
 rill_status rill_session_place(rill_plan* plan, const rill_session_opts* opts, void* memory,
                                size_t size, rill_session** session) {
   constexpr char kName[] = "rill_session_place";
-  if (!session) return refuse(RILL_E_ARG, "%s: no place for the session", kName);
+  if (!session) return refuse(RILL_E_ARG, "%s: null pointer for the session", kName);
   *session = nullptr;
   int64_t max_push = 0;
   const rill_status known = check_options(kName, plan, opts, &max_push);
@@ -247,7 +248,7 @@ rill_status rill_session_place(rill_plan* plan, const rill_session_opts* opts, v
 }
 
 rill_status rill_session_clone(const rill_session* session, rill_session** copy) {
-  if (!copy) return refuse(RILL_E_ARG, "rill_session_clone: no place for the copy");
+  if (!copy) return refuse(RILL_E_ARG, "rill_session_clone: null pointer for the copy");
   *copy = nullptr;
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_clone: %s", kNotASession);
   const rill_status made = guarded("rill_session_clone", [&] {
@@ -354,7 +355,7 @@ rill_status rill_valid_frames(const rill_session* session, size_t output, int64_
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_valid_frames: %s", kNotASession);
   const auto& outputs = session->plan->plan->outputs;
   if (output >= outputs.size()) return refuse_output("rill_valid_frames", *session, output);
-  if (!first || !count) return refuse(RILL_E_ARG, "rill_valid_frames: no place for the result");
+  if (!first || !count) return refuse(RILL_E_ARG, "rill_valid_frames: null pointer for the result");
   if (outputs[output].stream.axis < 0) {
     return refuse(RILL_E_STATE, "rill_valid_frames: output \"%s\" does not stream",
                   outputs[output].name.c_str());

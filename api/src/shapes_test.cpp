@@ -35,7 +35,7 @@ std::string text_of(const rill_model* model, rill_dir dir) {
 class Shapes : public ::testing::TestWithParam<ModelFolder> {};
 
 // With symbols bound by the shapes of a bundle, models give the outputs that single bindings give.
-TEST_P(Shapes, TellTheSymbols) {
+TEST_P(Shapes, DetermineTheSymbols) {
   for (const std::string& path : GetParam().bundles) {
     SCOPED_TRACE(path);
     const Arrays bundle = read_bundle(path);

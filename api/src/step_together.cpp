@@ -35,8 +35,8 @@ rill_status check_partial(const char* function, const rill_session& session, int
 rill_status check_flush(const char* function, const rill_session& session) {
   if (session.session->steps_left() >= 0) return RILL_OK;
   return refuse(RILL_E_UNSUPPORTED,
-                "%s: the file does not say how long the outputs of "
-                "its pulsed model are: load the model it was made of",
+                "%s: the file does not contain the lengths of the outputs of "
+                "its pulsed model: load the original model",
                 function);
 }
 
@@ -124,7 +124,7 @@ struct Place {
 };
 
 /// Check all steps individually, then together; mark the sessions of the steps.
-rill_status check_turns(const SessionSteps& steps, size_t* marked) {
+rill_status check_steps(const SessionSteps& steps, size_t* marked) {
   for (size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].size != steps[0].size) {
       return refuse(RILL_E_ABI, "%s: size %u, expected that of the first, %u", Place(i).text,
@@ -184,7 +184,7 @@ rill_status rill_step_together(const rill_session_step* steps, size_t count) RIL
   if (ready != RILL_OK) return ready;
   const rill::api::SessionSteps all(steps, count);
   size_t marked = 0;
-  ready = rill::api::check_turns(all, &marked);
+  ready = rill::api::check_steps(all, &marked);
   for (size_t i = 0; i < marked; ++i) all[i].session->in_step = false;
   if (ready == RILL_OK) ready = rill::api::announce_ends(all);
   if (ready != RILL_OK) return ready;

@@ -37,7 +37,7 @@ rill_status check_move(const char* function, Call call, rill_session* session, s
     return refuse(RILL_E_ARG, "%s: no %s %zu: there are %zu", function,
                   dir == RILL_INPUT ? "input" : "output", index, io.size());
   }
-  if (!moved) return refuse(RILL_E_ARG, "%s: no place for the count of frames", function);
+  if (!moved) return refuse(RILL_E_ARG, "%s: null pointer for the count of frames", function);
   const IoText& text = *io[index];
   // An input without frames in a step accepts none.
   const bool idle = dir == RILL_INPUT && session->plan->plan->inputs[index].stream.pulse <= 0;
@@ -56,15 +56,15 @@ rill_status rill_push(rill_session* session, size_t input, const rill_view* fram
   const rill_status fits = check_move("rill_push", Call::kPush, session, input, frames, taken);
   if (fits != RILL_OK) return fits;
   const rill::api::IoText& io = *session->plan->io[RILL_INPUT][input];
-  const int64_t room = session->feed->room(input);
-  if (frames->shape[io.stream_axis] > room) {
+  const int64_t allowed = session->feed->room(input);
+  if (frames->shape[io.stream_axis] > allowed) {
     const rill::Plan& plan = *session->plan->plan;
     return refuse(
         RILL_E_SHAPE,
         "rill_push: the model's tables or assertions allow streams of at most %lld %s: there is "
         "room for %lld more frame%s",
         static_cast<long long>(plan.longest), plan.stream_symbol.c_str(),
-        static_cast<long long>(room), rill::plural(room));
+        static_cast<long long>(allowed), rill::plural(allowed));
   }
   pass_state(Call::kPush, session);
   *taken = session->feed->push(input, view_of(io, *frames));
@@ -98,7 +98,7 @@ rill_status rill_finish(rill_session* session) RILL_REAL_TIME {
 rill_status rill_state_size(const rill_session* session, size_t* size) RILL_REAL_TIME {
   const rill_status now = check_call("rill_state_size", Call::kState, session);
   if (now != RILL_OK) return now;
-  if (!size) return refuse(RILL_E_ARG, "rill_state_size: no place for the size");
+  if (!size) return refuse(RILL_E_ARG, "rill_state_size: null pointer for the size");
   rill::SavedState state(session->session, session->feed);
   *size = static_cast<size_t>(state.most_bytes());
   return RILL_OK;
@@ -108,7 +108,7 @@ rill_status rill_state_save(const rill_session* session, void* bytes, size_t siz
                             size_t* written) RILL_REAL_TIME {
   const rill_status now = check_call("rill_state_save", Call::kState, session);
   if (now != RILL_OK) return now;
-  if (!bytes || !written) return refuse(RILL_E_ARG, "rill_state_save: no place for the state");
+  if (!bytes || !written) return refuse(RILL_E_ARG, "rill_state_save: null pointer for the state");
   if (reinterpret_cast<uintptr_t>(bytes) % 8 != 0) {
     return refuse(RILL_E_ARG, "rill_state_save: the memory is not aligned to 8 bytes");
   }

@@ -33,7 +33,7 @@ rill_status check_pool(const rill_pool* pool) {
 extern "C" {
 
 rill_status rill_threads_new(uint32_t count, rill_threads** threads) {
-  if (!threads) return refuse(RILL_E_ARG, "rill_threads_new: no place for the threads");
+  if (!threads) return refuse(RILL_E_ARG, "rill_threads_new: null pointer for the threads");
   *threads = nullptr;
   return guarded("rill_threads_new", [&] {
     auto pool = rill::make_pool(count);
@@ -43,7 +43,7 @@ rill_status rill_threads_new(uint32_t count, rill_threads** threads) {
 }
 
 rill_status rill_threads_wrap(const rill_pool* pool, rill_threads** threads) {
-  if (!threads) return refuse(RILL_E_ARG, "rill_threads_wrap: no place for the threads");
+  if (!threads) return refuse(RILL_E_ARG, "rill_threads_wrap: null pointer for the threads");
   *threads = nullptr;
   const rill_status fits = check_pool(pool);
   if (fits != RILL_OK) return fits;

@@ -188,7 +188,7 @@ void report_wires(const rill::audit::Latency& from, const rill_inspect_opts& opt
   }
 }
 
-void tell_outputs(const rill::audit::Latency& from, const rill_inspect_opts& opts) {
+void report_outputs(const rill::audit::Latency& from, const rill_inspect_opts& opts) {
   for (size_t i = 0; i < from.outputs.size(); ++i) {
     const rill::audit::OutputLatency& row = from.outputs[i];
     const std::vector<size_t> path(row.path.begin(), row.path.end());
@@ -209,7 +209,7 @@ void tell_outputs(const rill::audit::Latency& from, const rill_inspect_opts& opt
   }
 }
 
-void tell_choices(const std::vector<rill::pulse::Choice>& from, const rill_inspect_opts& opts) {
+void report_choices(const std::vector<rill::pulse::Choice>& from, const rill_inspect_opts& opts) {
   if (from.empty()) return;
   const rill::pulse::Choice* best = &rill::pulse::best(from);
   for (const rill::pulse::Choice& choice : from) {
@@ -252,8 +252,8 @@ Status inspected(const rill_model& whole, const std::string& symbol, const char*
   if (report) report_to(found, report);
   if (!opts) return {};
   if (opts->wire) report_wires(found, *opts);
-  if (opts->output) tell_outputs(found, *opts);
-  if (opts->choice) tell_choices(pulsed.choices, *opts);
+  if (opts->output) report_outputs(found, *opts);
+  if (opts->choice) report_choices(pulsed.choices, *opts);
   return {};
 }
 
@@ -302,7 +302,7 @@ rill_status rill_inspect(const rill_model* whole, const char* symbol, const char
 #ifdef RILL_WITHOUT_AUDIT
   (void)symbol, (void)opts, (void)report;
   return refuse(RILL_E_UNSUPPORTED,
-                "rill_inspect: this build does not look into models; RILL_AUDIT=ON makes one that "
+                "rill_inspect: this build does not inspect models; RILL_AUDIT=ON makes one that "
                 "does");
 #else
   if (!whole->stream_symbol.empty()) {

@@ -213,8 +213,8 @@ def main():
     if not rows:
         sys.exit(f"no models in {args.models}")
     tract, twins = find_tract(), make_twins(rows)
-    for turn in range(args.rounds):
-        print(f"round {turn + 1} of {args.rounds}")
+    for round_index in range(args.rounds):
+        print(f"round {round_index + 1} of {args.rounds}")
         for row in rows:
             row.keep("rill", rill_us(args.rill, row, args.ms))
             if tract:

@@ -43,7 +43,7 @@ ROWS = [("crnn_lstm", 8), ("kws_gru", 8), ("unet_denoiser", 8), ("custom_deepspe
         ("crnn_lstm", 0), ("kws_gru", 0), ("tcn_dilated", 0)]
 
 
-def told(command):
+def printed_ms(command):
     """Return the first and the shortest start that a program prints, in ms."""
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return tuple(float(word) for word in out.split())
@@ -75,7 +75,7 @@ def row_of(args, name, pulse, work):
     first, least = {}, {}
     for _ in range(args.rounds):
         for program in ("rill", "ONNX Runtime"):
-            begun, again = told(starts[program])
+            begun, again = printed_ms(starts[program])
             first.setdefault(program, []).append(begun)
             least[program] = min(again, least.get(program, again))
         if args.tract:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Count the instructions of a step, model by model, and compare with counts.json.
 
-usage: gate.py BENCH MODELS COMPILER [--nnef-alone] [--update]
+usage: gate.py BENCH MODELS COMPILER [--nnef-only] [--update]
 
-BENCH is rill-bench, MODELS the folder of models, COMPILER what the build was made with. Fails where
-a step takes over 3 % more instructions than written down. A change that is meant, or a gain, is
-written down with --update. Counts hold for one compiler and the AVX2 tier; elsewhere this is skipped (exit status 77).
---nnef-alone is for a build that reads no ONNX.
+BENCH is rill-bench, MODELS the folder of models, COMPILER the compiler of the build. Fails if a
+step takes over 3 % more instructions than counts.json records. --update records the counts, after
+an intended change or a gain. Counts hold for one compiler and the AVX2 tier; elsewhere this is
+skipped (exit status 77). --nnef-only is for a build that reads no ONNX.
 """
 
 import json
@@ -40,7 +40,7 @@ PLUGINS = [
 ]
 TOGETHER = 16
 # Streams that step together, with the weights read once.
-SIDE_BY_SIDE = [("lstm1x40", 1), ("dense2x16", 1)]
+STEPPED_TOGETHER = [("lstm1x40", 1), ("dense2x16", 1)]
 
 
 def skip(why):
@@ -48,16 +48,16 @@ def skip(why):
     sys.exit(77)
 
 
-def rows(models, nnef_alone):
+def rows(models, nnef_only):
     """Yield the name of a row, its model, its pulse and its streams that step together."""
     for model, pulse in STREAMS:
         yield f"{model} pulse {pulse}", next((models / model).glob("*.nnef.tgz")), pulse, 1
-    if nnef_alone:
+    if nnef_only:
         return
     plugins = pathlib.Path(__file__).with_name("plugins")
     for model, pulse in PLUGINS:
         yield f"{model} pulse {pulse}", plugins / f"{model}.onnx", pulse, 1
-    for model, pulse in SIDE_BY_SIDE:
+    for model, pulse in STEPPED_TOGETHER:
         name = f"{model} pulse {pulse} x {TOGETHER}"
         yield name, plugins / f"{model}.onnx", pulse, TOGETHER
 
@@ -88,7 +88,7 @@ def main():
         skip(f"counts are those of {known['compiler']}, this build is by {compiler}")
     found = {}
     failed = False
-    for name, model, pulse, together in rows(pathlib.Path(models), "--nnef-alone" in sys.argv):
+    for name, model, pulse, together in rows(pathlib.Path(models), "--nnef-only" in sys.argv):
         count = instructions(bench, model, pulse, together)
         found[name] = count
         before = known["counts"].get(name, 0)

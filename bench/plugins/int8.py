@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Time steps of one frame of recurrent models compiled with f32 and with `--int8`, in turns, on one core.
+"""Time steps of one frame of recurrent models compiled with f32 and with `--int8`, alternating, on one core.
 
 usage: int8.py --rill BUILD/bin/rill [--rounds N] [--core N] [--page FILE] [MODEL.onnx ...]
 
@@ -74,15 +74,15 @@ class Model:
         np.savez(folder / "x.npz", **{info.name: values})
         compile = [rill, "compile", path, "--pulse", "S=1", "--no-audit", "-O", "-o"]
         run(*compile, self.plans["f32"], "-q")
-        told = json.loads(run(*compile, self.plans["int8"], "--int8", "--json", "--input-from-bundle",
+        report = json.loads(run(*compile, self.plans["int8"], "--int8", "--json", "--input-from-bundle",
                               folder / "x.npz"))
-        self.relative = max(each["relative"] for each in told["outputs"])
-        self.layers = sum(1 for each in told["layers"] if not each.get("kept")), len(told["layers"])
+        self.relative = max(each["relative"] for each in report["outputs"])
+        self.layers = sum(1 for each in report["layers"] if not each.get("kept")), len(report["layers"])
 
     def time(self, rill):
         for kind, plan in self.plans.items():
-            told = run(rill, "--emit-jsonl", plan, "bench", "-R", "--max-time", MS)
-            metrics = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
+            output = run(rill, "--emit-jsonl", plan, "bench", "-R", "--max-time", MS)
+            metrics = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
             found = next(each["value"] for each in metrics if each["metric"] == "least_evaltime")
             self.least[kind] = min(found * 1e6, self.least.get(kind, found * 1e6))
 

@@ -11,7 +11,7 @@
 namespace rill {
 
 /// Allocate memory that begins at a multiple of `alignment`; `wanted` bytes must be a multiple too.
-/// Null if there is none, or if the size exceeds the address space. `free_aligned` frees it.
+/// Null if memory ran out, or if the size exceeds the address space. `free_aligned` frees it.
 inline void* allocate_aligned(size_t alignment, uint64_t wanted) noexcept {
   if (sizeof(size_t) < sizeof wanted && wanted > PTRDIFF_MAX) return nullptr;
   const auto bytes = static_cast<size_t>(wanted);

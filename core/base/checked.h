@@ -9,14 +9,14 @@
 
 namespace rill {
 
-/// Multiply, or nothing if the product does not fit.
+/// Return the product; nothing if it overflows.
 inline std::optional<int64_t> checked_mul(int64_t a, int64_t b) {
   int64_t out = 0;
   if (__builtin_mul_overflow(a, b, &out)) return std::nullopt;
   return out;
 }
 
-/// Add, or nothing if the sum does not fit.
+/// Return the sum; nothing if it overflows.
 inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
   int64_t out = 0;
   if (__builtin_add_overflow(a, b, &out)) return std::nullopt;
@@ -56,8 +56,9 @@ class Checked {
 /// Wrap a number from a file for checked arithmetic.
 constexpr Checked checked(int64_t value) { return value; }
 
-/// Multiply all extents, or nothing if one is negative or the product is beyond `kMostElements`. An
-/// axis without elements does not excuse the others: strides are products of them.
+/// Return the product of all extents; nothing if one is negative or the product is beyond
+/// `kMostElements`. An axis without elements does not excuse the others: strides are products of
+/// them.
 inline std::optional<int64_t> checked_volume(std::span<const int64_t> extents) {
   int64_t volume = 1;
   bool empty = false;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kNames = {"dump", "run", "stream", "--pulse",
                                                     "--profile"};
 
-TEST(Closest, FindsWhatWasMeant) {
+TEST(Closest, FindsTheIntendedName) {
   EXPECT_EQ(closest("strem", kNames), "stream");
   EXPECT_EQ(closest("steram", kNames), "stream");
   EXPECT_EQ(closest("streaming", kNames), "stream");

@@ -11,13 +11,13 @@ namespace rill {
 
 /// Axes of a tensor.
 inline constexpr int kMaxRank = 8;
-/// Elements of a tensor: the bytes of fewer fit in 64 bits whatever their type.
+/// Elements of a tensor. Their bytes fit in 64 bits for every type.
 inline constexpr int64_t kMostElements = int64_t{1} << 56;
 /// Bytes of a buffer, and of all buffers: more than any machine has.
 inline constexpr int64_t kMostMemoryBytes = int64_t{1} << 44;
 
-/// Frames of a stream, a delay or edge padding. Sums and differences of some stay in range, and so
-/// does the product of one with a stride.
+/// Frames of a stream, a delay or edge padding. Sums and differences of several such numbers stay
+/// in range, and so does a product with a stride.
 inline constexpr int64_t kMostFrames = int64_t{1} << 40;
 /// The position of a session in its stream: 90 years at 48 kHz. Positions on wires are products
 /// with the frames of a step.
@@ -31,12 +31,12 @@ inline constexpr int64_t kMostLateSteps = int64_t{1} << 22;
 /// Steps after the last frame of a stream.
 inline constexpr int64_t kMostTailSteps = int64_t{1} << 23;
 
-/// Functions within functions of an expression, and its bytes as text.
+/// Depth of nested functions in an expression, and the bytes of its text.
 inline constexpr int kMaxDimDepth = 24;
 inline constexpr size_t kMostDimText = size_t{1} << 14;
-/// Loops within loops of a compiled model, as deep as their steps run.
+/// Depth of nested loops in a compiled model; their steps call each other to this depth.
 inline constexpr int kMaxLoopDepth = 16;
-/// Graphs and functions within one another in an ONNX file.
+/// Depth of nested graphs and functions in an ONNX file.
 inline constexpr int kMaxGraphDepth = 12;
 
 }  // namespace rill

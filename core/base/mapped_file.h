@@ -8,8 +8,8 @@
 namespace rill {
 
 /// Bytes of a file that the system reads when they are first touched, in the page cache that all
-/// processes share. A process that reads bytes which were cut off the file meanwhile ends; bytes
-/// that were changed meanwhile may show.
+/// processes share. The file must not change while it is mapped: reading bytes that were cut off
+/// ends the process, and changed bytes may become visible.
 struct MappedBytes {
   std::shared_ptr<const std::byte> data;  ///< the first one; owns the mapping
   size_t size = 0;
@@ -26,12 +26,12 @@ inline constexpr bool kMapsFiles = true;
 inline constexpr bool kMapsFiles = false;
 #endif
 
-/// Map an open file of that size, to read only. Nothing where the system maps none, and for an
-/// empty file: read it then.
+/// Map an open file of that size for reading. The result is empty if the system cannot map files,
+/// or for an empty file: read it then.
 MappedBytes map_file(int descriptor, size_t bytes);
 
-/// Let the system drop the whole pages among mapped bytes, until they are read again. Memory that
-/// is not of `map_file` would be lost.
+/// Let the system drop the whole pages among mapped bytes, until they are read again. Use it only
+/// on memory of `map_file`: other memory would lose its content.
 void drop_pages(std::span<const std::byte> mapped);
 
 }  // namespace rill

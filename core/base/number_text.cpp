@@ -45,11 +45,11 @@ class Written {
     bool any = false;
     for (; at < text.size() && is_digit(text[at]); ++at, any = true) add(text[at], false);
     if (at < text.size() && text[at] == '.') {
-      size_t behind = at + 1;
-      for (; behind < text.size() && is_digit(text[behind]); ++behind, any = true) {
-        add(text[behind], true);
+      size_t after = at + 1;
+      for (; after < text.size() && is_digit(text[after]); ++after, any = true) {
+        add(text[after], true);
       }
-      if (any) at = behind;
+      if (any) at = after;
     }
     return any ? at + power(text.substr(at)) : 0;
   }
@@ -69,8 +69,8 @@ class Written {
   // all.
   static constexpr int kMostDigits = 780;
 
-  void add(char digit, bool behind_point) {
-    if (behind_point) --exponent_;
+  void add(char digit, bool after_point) {
+    if (after_point) --exponent_;
     if (count_ == 0 && digit == '0') return;
     if (count_ < kMostDigits) {
       digits_.multiply_add(10, static_cast<uint32_t>(digit - '0'));
@@ -137,7 +137,7 @@ uint64_t rounded(const Format& format, BigNumber above, BigNumber below) {
 }
 
 uint64_t bits_of(const Format& format, const Written& written) {
-  // Numbers outside the range of doubles: the big numbers hold no larger ones.
+  // The number is outside the range of doubles, and a larger one may not fit a BigNumber.
   if (written.is_zero() || written.magnitude() < -330) return 0;
   if (written.magnitude() > 310) return format.infinity();
   BigNumber above, below;

@@ -51,7 +51,7 @@ T some_number(std::mt19937_64& rng, int mantissa_bits) {
   return bit_cast<T>(bits);
 }
 
-TEST(ReadNumber, TakesWhatTheCLibraryDoes) {
+TEST(ReadNumber, AcceptsTheNumbersOfTheCLibrary) {
   for (const char* text : {"0",
                            "-0",
                            "1",
@@ -123,10 +123,10 @@ TEST(ReadNumber, TakesRandomDigits) {
   for (int i = 0; i < 100000; ++i) {
     std::string text;
     const size_t whole = rng() % 20;
-    const size_t behind = rng() % 24;
+    const size_t fraction = rng() % 24;
     for (size_t k = 0; k < whole; ++k) text += static_cast<char>('0' + rng() % 10);
     text += '.';
-    for (size_t k = 0; k <= behind; ++k) text += static_cast<char>('0' + rng() % 10);
+    for (size_t k = 0; k <= fraction; ++k) text += static_cast<char>('0' + rng() % 10);
     if (rng() % 2 == 0) text += "e" + std::to_string(static_cast<int>(rng() % 760) - 380);
     expect_both(text);
   }
@@ -205,7 +205,7 @@ TEST(ShortestNumber, ChoosesTheShorterForm) {
   EXPECT_EQ(shortest(static_cast<float>(NAN)), "nan");
 }
 
-TEST(FixedNumber, IsWhatTheCLibraryPrints) {
+TEST(FixedNumber, EqualsTheTextOfTheCLibrary) {
   std::mt19937_64 rng(4);
   for (int i = 0; i < 20000; ++i) {
     const double value = some_number<double, uint64_t>(rng, 53);

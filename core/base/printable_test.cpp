@@ -7,13 +7,13 @@
 namespace rill {
 namespace {
 
-TEST(Printable, LeavesTextOfAnyLanguageAsItIs) {
+TEST(Printable, KeepsTextOfAnyLanguage) {
   for (const char* text : {"", "conv1/weights:0", "C:\\models\\m.onnx", "größe", "音声", "🟰 ⓪ µs"}) {
     EXPECT_EQ(printable(text), text);
   }
 }
 
-TEST(Printable, EscapesWhatATerminalObeys) {
+TEST(Printable, EscapesTerminalCommands) {
   EXPECT_EQ(printable("a\x1b[2Jb\x7f"), "a\\x1b[2Jb\\x7f");
   EXPECT_EQ(printable("one\ntwo\r\tthree"), "one\\ntwo\\x0d\\x09three");
   EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
@@ -45,7 +45,7 @@ TEST(Printable, IsTheSameTwice) {
   EXPECT_EQ(printable(printable(all)), printable(all));
 }
 
-TEST(Printable, StopsInFrontOfWhatDoesNotFit) {
+TEST(Printable, StopsBeforeTextThatDoesNotFit) {
   char room[8];
   EXPECT_EQ(write_printable(room, 5, "ab\x1b" "c", Lines::kEscaped), 2U);
   EXPECT_EQ(write_printable(room, 6, "ab\x1b" "c", Lines::kEscaped), 6U);

@@ -60,7 +60,7 @@ Status progress(double fraction) {
     scope = own;
   }
   if (!scope->cancelled_) return {};
-  return fail(Code::kState, "cancelled: the function that receives progress asked for it");
+  return fail(Code::kState, "cancelled by the function that receives progress");
 }
 
 }  // namespace rill

@@ -12,15 +12,15 @@ enum class Stage : uint8_t { kLoad, kPulse, kPrepare, kCompile, kCheck, kAudit }
 /// Receives the fraction of a stage that is done. Returns whether to continue.
 using ProgressFn = bool (*)(void* user, Stage stage, double fraction);
 
-/// Fractions of a stage to which those of the current work are mapped.
+/// The part of a stage, as fractions from 0 to 1, that the current work covers.
 struct ProgressRange {
   double begin = 0;
   double end = 1;
   bool is_part = false;  ///< a stage that begins within it has the same range
 };
 
-/// Reports what this thread does to a function, as long as it lives. Threads have separate ones, so
-/// that no stage passes it on. Scopes do not nest.
+/// Reports the progress of this thread to a function during its lifetime. Each thread has its own
+/// scope, so callers need not pass it along. Scopes do not nest.
 class ProgressScope {
  public:
   /// A null function reports nothing.

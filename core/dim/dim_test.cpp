@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(Dim, Printed,
                                            "9223372036854775807*S"));
 
 // When a text is read back, a leading sign binds tighter than the division: (-(1+S))/2.
-TEST(Dim, ADivisionBehindALeadingSignParsesBack) {
+TEST(Dim, ADivisionAfterALeadingSignParsesBack) {
   for (const char* text : {"-((S+1)/2)", "S-(S+1)/2", "-(S/2)"}) {
     const Dim first = dim(text);
     EXPECT_EQ(dim(first.to_string()), first) << first.to_string();

@@ -7,7 +7,7 @@
 namespace rill {
 
 /// The rounding of the product of a size and a scale.
-enum class Rounded : uint8_t { kDown, kAnyWay };
+enum class Rounded : uint8_t { kDown, kAny };
 
 /// Find p and q so that n * scale, rounded to f32 and then to a whole number, equals n * p / q with
 /// the same rounding. This holds for sizes n below 2^23 / p; f32 cannot hold fractions of larger

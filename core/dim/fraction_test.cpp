@@ -10,10 +10,10 @@ namespace {
 using Fraction = std::pair<int64_t, int64_t>;
 
 TEST(Fraction, ScalesOfModelsAreFractions) {
-  EXPECT_EQ(simple_fraction(1.0F / 3.0F, Rounded::kAnyWay), Fraction(1, 3));
-  EXPECT_EQ(simple_fraction(2.0F / 3.0F, Rounded::kAnyWay), Fraction(2, 3));
-  EXPECT_EQ(simple_fraction(0.2F, Rounded::kAnyWay), Fraction(1, 5));
-  EXPECT_EQ(simple_fraction(1.5F, Rounded::kAnyWay), Fraction(3, 2));
+  EXPECT_EQ(simple_fraction(1.0F / 3.0F, Rounded::kAny), Fraction(1, 3));
+  EXPECT_EQ(simple_fraction(2.0F / 3.0F, Rounded::kAny), Fraction(2, 3));
+  EXPECT_EQ(simple_fraction(0.2F, Rounded::kAny), Fraction(1, 5));
+  EXPECT_EQ(simple_fraction(1.5F, Rounded::kAny), Fraction(3, 2));
   EXPECT_EQ(simple_fraction(0.6F, Rounded::kDown), Fraction(3, 5));
 }
 
@@ -36,7 +36,7 @@ TEST(Fraction, ProductsInFloatsRoundAsThoseOfTheFraction) {
     for (int64_t p = 1; p <= 48; ++p) {
       const float scale = static_cast<float>(p) / static_cast<float>(q);
       const auto down = simple_fraction(scale, Rounded::kDown);
-      const auto any = simple_fraction(scale, Rounded::kAnyWay);
+      const auto any = simple_fraction(scale, Rounded::kAny);
       for (int64_t n = 1; n < 20000; n += n < 300 ? 1 : 61) {
         const float product = static_cast<float>(n) * scale;
         if (down) {

@@ -161,7 +161,7 @@ Result<Dim> parse_dim(std::string_view text) {
   // A chain of `#` prints as nested calls; refuse it if the parser cannot read it back.
   if (!dim.is_const() && !Parser(dim.to_string()).parse().ok()) {
     return fail(Code::kParse, "dimension expression \"", text.substr(0, kMostShown),
-                "\": expected at most ", kMaxDimDepth, " operators inside one another");
+                "\": expected at most ", kMaxDimDepth, " nested operators");
   }
   return dim;
 }

@@ -248,10 +248,10 @@ std::optional<Pieces> Maker::indicator(const Dim& difference, Kind kind) {
     Sums sums;
     const int64_t slope = rises ? piece.growth : sums.sub(0, piece.growth);
     const int64_t first = rises ? sums.sub(0, piece.high) : piece.low;
-    const int64_t behind = rises ? sums.sub(0, piece.low) : piece.high;
+    const int64_t last = rises ? sums.sub(0, piece.low) : piece.high;
     if (!sums.ok()) return false;
     const int64_t begin = std::clamp(ceiled_quotient(first, slope), from, until);
-    const int64_t end = std::clamp(floored_quotient(behind, slope) + 1, begin, until);
+    const int64_t end = std::clamp(floored_quotient(last, slope) + 1, begin, until);
     const auto sure = [&](bool above) { return kind == Kind::kGe && above ? 1 : 0; };
     if (begin > from) append(out, number(from, sure(!rises)));
     if (end > begin && !decide(difference, kind, begin, end, out)) return false;

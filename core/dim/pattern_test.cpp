@@ -20,7 +20,7 @@ DimPattern pattern(const Dim& of) {
   return made.ok() ? std::move(made).value() : *DimPattern::of(Dim(0), "S");
 }
 
-TEST(DimPattern, TellsPeriodGrowthAndWhereItSettles) {
+TEST(DimPattern, FindsPeriodGrowthAndWhereItSettles) {
   const DimPattern trimmed = pattern(dim("max(0, S-500)"));
   EXPECT_EQ(trimmed.settled(), 500);
   EXPECT_EQ(trimmed.period(), 1);
@@ -34,7 +34,7 @@ TEST(DimPattern, TellsPeriodGrowthAndWhereItSettles) {
   EXPECT_EQ(table.growth(), 0);
 }
 
-TEST(DimPattern, FindsWhatHappensFarOut) {
+TEST(DimPattern, FindsChangesAtLargeNumbers) {
   EXPECT_EQ(**pattern(dim("max(0, S-77777)-S")).least(0), -77777);
   EXPECT_EQ(**pattern(dim("min(S, 90000)/7")).greatest(0), 12857);
   EXPECT_EQ(**pattern(dim("99999-(S/3)")).last_non_negative(), 299999);
@@ -50,7 +50,7 @@ TEST(DimPattern, StepsThatGrowEvenly) {
   EXPECT_EQ(*least_even_step(dim("S/4000"), "S", 100), std::nullopt);
 }
 
-TEST(DimPattern, RefusesWhatItCannotTell) {
+TEST(DimPattern, RefusesUndecidablePatterns) {
   EXPECT_FALSE(DimPattern::of(dim("S*S"), "S").ok());
   EXPECT_FALSE(DimPattern::of(dim("S*B"), "S").ok());
   EXPECT_FALSE(DimPattern::of(Dim::invalid(), "S").ok());
@@ -86,11 +86,11 @@ class RandomDims {
   std::mt19937 random_;
 };
 
-/// The period is far too large to be gone through, or the constants are.
+/// Longer periods and larger constants would take too long to enumerate.
 constexpr int64_t kMostBrute = 400'000;
 
 TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {
-  int told = 0;
+  int known = 0;
   for (uint32_t seed = 0; seed < 600; ++seed) {
     RandomDims random(seed);
     const Dim each = random.any(4);
@@ -98,7 +98,7 @@ TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {
     if (!made.ok()) continue;
     const int64_t until = made->settled() + 3 * made->period();
     if (until > kMostBrute) continue;
-    ++told;
+    ++known;
     std::vector<int64_t> values;
     for (int64_t n = 0; n <= until + 5; ++n) values.push_back(*each.eval({{"S", n}}));
     const auto value = [&](int64_t n) { return values[static_cast<size_t>(n)]; };
@@ -107,8 +107,9 @@ TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {
       const int64_t end =
           i + 1 < made->pieces().size() ? made->pieces()[i + 1].from : until + 5;
       for (int64_t n = piece.from; n < end; ++n) {
-        const int64_t apart = piece.period * value(n) - piece.growth * n;
-        ASSERT_TRUE(piece.low <= apart && apart <= piece.high) << each.to_string() << " at " << n;
+        const int64_t deviation = piece.period * value(n) - piece.growth * n;
+        ASSERT_TRUE(piece.low <= deviation && deviation <= piece.high)
+            << each.to_string() << " at " << n;
         if (n + piece.period >= end) continue;
         ASSERT_EQ(value(n + piece.period), value(n) + piece.growth)
             << each.to_string() << " at " << n;
@@ -133,7 +134,7 @@ TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {
       }
     }
   }
-  EXPECT_GT(told, 400);
+  EXPECT_GT(known, 400);
 }
 
 }  // namespace

@@ -136,9 +136,9 @@ std::string SymbolScope::fresh(std::string_view stem) const {
 
 namespace {
 
-// Extents that a proof tries: each takes time.
+// The most extents that a proof tries; each takes time.
 constexpr size_t kMostTried = 16;
-// Extents that sizes are checked against.
+// The most extents against which sizes are checked.
 constexpr size_t kMostKept = 4096;
 
 /// Return the extents that proofs try.
@@ -195,8 +195,8 @@ Status expect_agreement(const std::vector<SymbolScope::Assertion>& known,
         const auto rest = without_terms(a, b);
         if (!rest || *rest >= 0) continue;
         return fail(Code::kSymbol, "the model asserts ", known[i].text, " and ", added.text,
-                    ", which no size meets at once")
-            .hint("Leave one of the two out, or mend it");
+                    ", which exclude each other")
+            .hint("Remove or correct one of the two");
       }
     }
   }

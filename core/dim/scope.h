@@ -39,8 +39,8 @@ class SymbolScope {
   void take_as_extent(const Dim& dim);
   /// Return the recorded extents that nothing else proves to be at least 0.
   const std::vector<Assertion>& extents() const { return extents_; }
-  /// Record an extent that others are computed from. It must not be negative where these are data,
-  /// but proves nothing: a slice that ends before it begins is empty.
+  /// Record an extent from which other extents are computed. It must not be negative if these
+  /// become data. Proofs do not use it, because a slice that ends before it begins is empty.
   void take_as_length(const Dim& dim);
   const std::vector<Dim>& lengths() const { return lengths_; }
 

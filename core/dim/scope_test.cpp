@@ -43,7 +43,7 @@ TEST(SymbolScope, AssertionsBetweenSymbolsProveSliceBounds) {
   EXPECT_FALSE(s.proves_ge(dim("T"), dim("P+S+1")));
 }
 
-TEST(SymbolScope, WhatIsProvedHoldsForAllValues) {
+TEST(SymbolScope, ProofsHoldForAllValues) {
   const SymbolScope s = scope({"S >= 2", "2*B <= S"});
   const char* const claims[] = {"S-2",       "S-B",         "S-2*B",  "S/2-B",     "S-B-1",
                                 "B",         "S-3",         "B-1",    "(S+1)/2-B", "S*B-B",
@@ -78,7 +78,7 @@ TEST(SymbolScope, RedundantOperandsGo) {
   EXPECT_EQ(s.simplify(dim("min(S, 9)")), dim("min(S, 9)"));
 }
 
-TEST(SymbolScope, ScenariosAreToldApartByValues) {
+TEST(SymbolScope, ScenariosAreDistinguishedByValues) {
   const SymbolScope s = scope({"prompt: P == 0", "prompt: S >= 1", "step: P >= 1", "step: S == 1"});
   ASSERT_EQ(s.scenarios().size(), 2U);
   EXPECT_EQ(s.scenario_for({{"P", 0}, {"S", 7}}).value(), "prompt");
@@ -114,7 +114,7 @@ TEST(SymbolScope, ExtentsOfWiresAreNotNegative) {
   EXPECT_TRUE(s.proves_ge(dim("2*H"), Dim(0)));
 }
 
-TEST(SymbolScope, RemovingASymbolForgetsWhatMentionsIt) {
+TEST(SymbolScope, RemovingASymbolDropsItsAssertions) {
   SymbolScope s = scope({"S >= 4", "B >= S", "B >= 1"});
   s.remove("S");
   EXPECT_FALSE(s.declared("S"));

@@ -84,9 +84,10 @@ class PlanBuilder {
   int outer_node_ = -1;  ///< of a loop body: the outermost loop
   std::vector<std::vector<Operand>> operands_;
   std::vector<int> readers_;  ///< by node: readers of its output
-  Status refused_;            ///< why a constant could not be written out, or a buffer be had
+  Status refused_;  ///< why a constant was not unpacked, or a buffer not made
   std::map<OutletId, HistoryNeed> needs_;
-  /// For each node, whether a reader reads its first output, or a window of it, by channels.
+  /// For each node, whether a reader needs the channels of its first output, or of a window of it,
+  /// contiguous.
   std::vector<int> by_channels_;
   std::map<OutletId, RingOf> rings_;
   std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output

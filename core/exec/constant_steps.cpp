@@ -31,7 +31,7 @@ class Constants {
       const bool fixed = buffer.kind == BufferKind::kConst || buffer.kind == BufferKind::kSlot;
       buffers_.push_back(fixed || (arena && known && buffer.bytes <= kMostBytes));
     }
-    drop_what_does_not_hold();
+    retract_disproved();
   }
 
   bool step(size_t i) const { return steps_[i]; }
@@ -62,7 +62,7 @@ class Constants {
   /// Start from the assumption that everything is constant, and retract it. A step is constant if
   /// all buffers that it touches are. A buffer is constant if all steps that write it are, and no
   /// step reads it earlier. Each is retracted at most once.
-  void drop_what_does_not_hold() {
+  void retract_disproved() {
     // For each buffer, the steps that touch it.
     std::vector<std::vector<size_t>> users(plan_.buffers.size());
     for (size_t i = 0; i < uses_.size(); ++i) {

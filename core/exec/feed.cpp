@@ -14,12 +14,12 @@ Result<std::unique_ptr<Feed>> Feed::make(Session* session, int64_t max_push) {
   const bool streams = any_of(
       plan.inputs, [](const PlanIo& io) { return io.stream.axis >= 0 && io.stream.pulse > 0; });
   if (!streams) return fail(Code::kState, "the plan does not stream");
-  const auto room = room_for(plan, max_push);
+  const auto offsets = offsets_for(plan, max_push);
   std::unique_ptr<Feed> feed(new (std::nothrow) Feed(session));
-  if (room && feed) {
-    feed->bytes_ = room->all;
-    feed->memory_ = static_cast<std::byte*>(allocate_aligned(
-        static_cast<size_t>(kSessionAlignment), static_cast<uint64_t>(room->all)));
+  if (offsets && feed) {
+    feed->bytes_ = offsets->all;
+    feed->memory_ = static_cast<std::byte*>(allocate_aligned(static_cast<size_t>(kSessionAlignment),
+                                                             static_cast<uint64_t>(offsets->all)));
   }
   if (!feed || feed->memory_ == nullptr) {
     return fail(Code::kNoMem, "no memory to hold the outputs of ", counted(max_push, "frame"));

@@ -103,7 +103,7 @@ TEST(Feed, WaitsForTheEndWhereAnOutputIsReadAheadInside) {
   EXPECT_GT(tally.compared, 20);
 }
 
-TEST(Feed, RefusesInputsThatEndApartAndTakesTheRest) {
+TEST(Feed, RefusesInputsThatEndAtDifferentTimesAndTakesTheRest) {
   const auto graph = load_text(kSeveral);
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
   auto run = StreamedRun::make(*graph, 4);
@@ -119,11 +119,11 @@ TEST(Feed, RefusesInputsThatEndApartAndTakesTheRest) {
   EXPECT_EQ(half.code, Code::kShape) << "half a unit of S";
   EXPECT_EQ(push(1, 5, 1), 1);
   EXPECT_EQ(push(0, 0, 1), 1);
-  const Status apart = feed->finish().status();
-  ASSERT_EQ(apart.code(), Code::kShape);
-  EXPECT_NE(apart.error().message.find("\"x\" at S=4, where \"w\" has 8 frames, and 6 were"),
+  const Status refusal = feed->finish().status();
+  ASSERT_EQ(refusal.code(), Code::kShape);
+  EXPECT_NE(refusal.error().message.find("\"x\" at S=4, where \"w\" has 8 frames, and 6 were"),
             std::string::npos)
-      << apart.error().to_string();
+      << refusal.error().to_string();
   EXPECT_FALSE(feed->finished());
   EXPECT_EQ(push(1, 0, 2), 2);
   EXPECT_TRUE(feed->finish().ok());
@@ -286,7 +286,7 @@ TEST(SavedState, PositionsPastThirtyTwoBitsAreAsGoodAsSmallOnes) {
   }
 }
 
-TEST(SavedState, GoesOnInThePlainFormOfThePlan) {
+TEST(SavedState, ContinuesInTheReferenceFormOfThePlan) {
   const auto graph = load_text(document("1, 1, S",
                                         "  a = conv(x, [[[0.5, -1.0, 2.0]]], 0.0, stride = [1], "
                                         "dilation = [1], padding = [(2, 0)], groups = 1);\n"
@@ -315,7 +315,7 @@ TEST(SavedState, GoesOnInThePlainFormOfThePlan) {
   EXPECT_EQ(step(slow.get(), 2), step(&fast->session(), 2));
 }
 
-TEST(SavedState, OfAnEndedStreamHoldsWhatIsKnownAtTheEnd) {
+TEST(SavedState, OfAnEndedStreamHoldsValuesKnownAtTheEnd) {
   const auto graph = load_text(document("1, 1, S", "  y = sum_reduce(x, axes = [2]);\n"));
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
   auto from = StreamedRun::make(*graph, 4);

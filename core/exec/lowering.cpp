@@ -158,7 +158,7 @@ const Operand& Lowering::in(int i) const {
   return builder_.operand(outlet);
 }
 
-const Operand& Lowering::as_it_lies(int i) const {
+const Operand& Lowering::stored_in(int i) const {
   return builder_.operand(node().inputs[static_cast<size_t>(i)]);
 }
 
@@ -323,8 +323,8 @@ void Lowering::copy(const Operand& from, const Operand& to) {
   collapse(&args.from, &args.to);
   Work work;
   // Views of one buffer may overlap if a single call moves everything.
-  const bool apart = from.ref.buffer != to.ref.buffer && args.to.rank > 0;
-  work.units = apart ? args.to.extent(0) : 1;
+  const bool separate = from.ref.buffer != to.ref.buffer && args.to.rank > 0;
+  work.units = separate ? args.to.extent(0) : 1;
   work.multiply_adds = kWorkPerCopy * static_cast<double>(args.to.volume());
   args.units = work.units;
   step_in_parts(kCopy, args, work, {from}, {to});
@@ -412,8 +412,8 @@ StepParts Lowering::parts_of(const Work& work) {
 
 Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operand> sources) {
   // Each iteration is a complete run of the body, so a loop inside it restarts.
-  const Graph turn = graph.stateless();
-  PlanBuilder inner(turn, builder_.options_, builder_.plan_, &builder_);
+  const Graph iteration = graph.stateless();
+  PlanBuilder inner(iteration, builder_.options_, builder_.plan_, &builder_);
   inner.scope_ = builder_.scope_ + node().name + "/";
   inner.outer_node_ = builder_.outer_ ? builder_.outer_node_ : node_;
   RILL_TRY(inner.run(sources));
@@ -439,7 +439,7 @@ WeightLayer& PlanBuilder::weight_layer(const Node& node) {
   WeightLayer& layer = layers.emplace_back();
   layer.node = name;
   layer.op = node.op->name();
-  if (options_.weights->kept.contains(name)) layer.kept = "asked to be";
+  if (options_.weights->kept.contains(name)) layer.kept = "as requested";
   return layer;
 }
 

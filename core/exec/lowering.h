@@ -37,7 +37,7 @@ class Lowering {
   const Operand& in(int i) const;
   /// Return the operand without unpacking: `konst` may be block-quantised, and the operand then has
   /// no memory.
-  const Operand& as_it_lies(int i) const;
+  const Operand& stored_in(int i) const;
   /// Declare that the steps of this node do not read input i, a constant, because they have packed
   /// it. Constants without a reader are dropped.
   void packed(int i);

@@ -96,7 +96,7 @@ int64_t PlanBuilder::lay_out(Operand* operand, std::span<const int> order, int r
     const auto axis = static_cast<size_t>(order[i]);
     operand->stride[axis] = stride;
     const int64_t extent = order[i] == ring_axis ? ring_extent : operand->shape[axis];
-    // Volumes were checked, but not those of rings.
+    // The volumes of tensors were checked, but not those of rings.
     if (__builtin_mul_overflow(stride, extent, &stride)) stride = kMostElements;
   }
   return stride * dtype_size(operand->dtype);
@@ -120,8 +120,8 @@ Operand PlanBuilder::make_ring(Operand placed, std::span<const int> order, const
   ring.pulse = placed.shape[axis];
   ring.history = need.frames;
   // Allow for a few pulses, so that the history rarely moves back.
-  const int64_t room = std::max(ring.history, 3 * ring.pulse);
-  const int64_t pulses = ring.pulse == 0 ? 0 : (room + ring.pulse - 1) / ring.pulse;
+  const int64_t frames = std::max(ring.history, 3 * ring.pulse);
+  const int64_t pulses = ring.pulse == 0 ? 0 : (frames + ring.pulse - 1) / ring.pulse;
   ring.capacity = ring.history + ring.pulse + pulses * ring.pulse;
   const int64_t bytes = lay_out(&placed, order, need.axis, ring.capacity);
   ring.row_bytes = placed.stride[axis] * dtype_size(placed.dtype);
@@ -227,8 +227,8 @@ Status PlanBuilder::bind_sources(std::span<const Operand> body_sources) {
 
 namespace {
 
-/// Return whether all outputs of a node are empty, so that there is nothing to compute, although
-/// another extent than the 0 may be 2^31.
+/// Return whether all outputs of a node are empty. There is nothing to compute then, although the
+/// other extents may be 2^31.
 bool gives_nothing(const Node& node) {
   return !node.outputs.empty() && all_of(node.outputs, [](const Fact& fact) {
     return any_of(fact.shape, [](const Dim& dim) { return dim == Dim(0); });
@@ -434,7 +434,7 @@ Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, cons
   Graph ready = graph.streaming ? graph : graph.stateless();
   if (options.optimize) {
     const WeightFormat format = options.weights ? options.weights->format : WeightFormat::kF32;
-    // Products of bytes are slower than fused f32 layers.
+    // The int8 GEMM is slower than a fused f32 layer.
     const bool few_bits = format != WeightFormat::kF32 && format != WeightFormat::kInt8;
     RILL_ASSIGN(ready, fuse(ready, -1, few_bits));
   }

@@ -15,12 +15,12 @@ namespace {
 /// end is known. Pulses begin at multiples of `unit` in the stream symbol.
 Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim& length,
                              int64_t unit) {
-  const auto behind = [&](const Dim& told, const Dim& frames) {
-    const Dim given = Dim(out.pulse * unit / plan.stream_pulse) * told - Dim(out.delay);
+  const auto frames_beyond = [&](const Dim& stepped, const Dim& frames) {
+    const Dim given = Dim(out.pulse * unit / plan.stream_pulse) * stepped - Dim(out.delay);
     return (out.most < INT64_MAX ? min(given, Dim(out.most)) : given) - frames;
   };
   RILL_ASSIGN(const std::optional<int64_t> most,
-              most_behind(length, plan.stream_symbol, unit, plan.late_end, behind));
+              most_frames_beyond(length, plan.stream_symbol, unit, plan.late_end, frames_beyond));
   if (!most) {
     return fail(Code::kShape, "an output of ", length, " frames has ", out.pulse,
                 " frames per pulse of ", plan.stream_pulse, " ", plan.stream_symbol,
@@ -48,7 +48,7 @@ Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
 Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
   const int64_t unit = plan->stream_pulse;
   const Dim symbol = Dim::symbol(streaming.symbol());
-  int64_t behind = 0;  // lag of the last input, in the stream symbol
+  int64_t lag = 0;  // lag of the last input, in the stream symbol
   for (size_t i = 0; i < plan->inputs.size(); ++i) {
     PlanStream& stream = plan->inputs[i].stream;
     const std::optional<Dim> length = streaming.input_length(i);
@@ -61,13 +61,13 @@ Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
     if (!least || !most || stream.pulse <= 0) {
       return fail(Code::kShape, "an input of ", *length, " frames ends ever further apart");
     }
-    behind = std::max(behind, -floored_quotient(*least, stream.pulse));
+    lag = std::max(lag, -floored_quotient(*least, stream.pulse));
     stream.early = *most;
   }
   for (PlanIo& io : plan->inputs) {
     PlanStream& stream = io.stream;
     if (stream.axis < 0) continue;
-    const int64_t more = stream.early + stream.pulse * behind;
+    const int64_t more = stream.early + stream.pulse * lag;
     stream.early = std::max<int64_t>(0, -floored_quotient(-more, unit));
   }
   return {};
@@ -105,7 +105,7 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
   }
   plan->begin_unit = streaming.begin_unit;
   plan->settled = streaming.settled;
-  bool apart = false;
+  bool has_lengths = false;
   for (size_t i = 0; i < plan->inputs.size(); ++i) {
     PlanIo& io = plan->inputs[i];
     RILL_TRY(set_axis(streaming.input_axis(i), &io));
@@ -115,20 +115,20 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
     if (!length || io.stream.axis < 0) continue;
     RILL_ASSIGN(io.stream.length, extent_of(*length));
     io.stream.length_text = length->to_string();
-    apart = true;
+    has_lengths = true;
   }
-  if (apart) RILL_TRY(let_inputs_run_ahead(streaming, plan));
+  if (has_lengths) RILL_TRY(let_inputs_run_ahead(streaming, plan));
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     PlanStream& stream = plan->outputs[i].stream;
-    const StreamingOutput told = streaming.output(i);
-    RILL_TRY(set_axis(told.axis, &plan->outputs[i]));
-    stream.delay = told.delay;
-    if (!told.length) continue;
-    RILL_ASSIGN(stream.length, extent_of(*told.length));
-    stream.length_text = told.length->to_string();
+    const StreamingOutput described = streaming.output(i);
+    RILL_TRY(set_axis(described.axis, &plan->outputs[i]));
+    stream.delay = described.delay;
+    if (!described.length) continue;
+    RILL_ASSIGN(stream.length, extent_of(*described.length));
+    stream.length_text = described.length->to_string();
     if (stream.axis < 0) continue;
-    stream.most = bound_of(*told.length).value_or(INT64_MAX);
-    RILL_TRY(hold_early_frames(*told.length, plan, &stream));
+    stream.most = bound_of(*described.length).value_or(INT64_MAX);
+    RILL_TRY(hold_early_frames(*described.length, plan, &stream));
   }
   return {};
 }

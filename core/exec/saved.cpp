@@ -229,13 +229,13 @@ Status damaged(std::string_view how) { return fail(Code::kParse, "not a saved st
 Status SavedState::read(StateReader* reader, Parsed* out) const {
   const Header& header = out->header;
   const std::byte* delays = reader->take(8 * static_cast<int64_t>(header.wires));
-  if (!delays) return damaged("it ends in the middle");
+  if (!delays) return damaged("it is truncated");
   out->delays = {reinterpret_cast<const int64_t*>(delays), header.wires};
   for (uint32_t s = 0; s < header.states; ++s) {
     Entry entry;
     const int64_t name_bytes = reader->number();
     const std::byte* name = reader->take(name_bytes);
-    if (!name) return damaged("it ends in the middle");
+    if (!name) return damaged("it is truncated");
     entry.name = {reinterpret_cast<const char*>(name), static_cast<size_t>(name_bytes)};
     const int64_t dtype = reader->number();
     entry.axis = reader->number();
@@ -250,7 +250,7 @@ Status SavedState::read(StateReader* reader, Parsed* out) const {
     const auto volume = checked_volume({entry.value.shape.data(), static_cast<size_t>(rank)});
     const auto bytes = volume ? checked_mul(*volume, dtype_size(entry.value.dtype)) : std::nullopt;
     const std::byte* data = bytes ? reader->take(*bytes) : nullptr;
-    if (!data) return damaged("it ends in the middle");
+    if (!data) return damaged("it is truncated");
     entry.value = row_major(entry.value, const_cast<std::byte*>(data));
     out->entries.push_back(entry);
   }
@@ -262,17 +262,17 @@ Status SavedState::read(StateReader* reader, Parsed* out) const {
       rows.frame_bytes = reader->number();
       const auto bytes = checked_mul(rows.frames, rows.frame_bytes);
       rows.data = bytes ? reader->take(*bytes) : nullptr;
-      if (!rows.data) return damaged("it ends in the middle");
+      if (!rows.data) return damaged("it is truncated");
       queues->push_back(rows);
     }
   }
   for (uint32_t i = 0; i < header.values; ++i) {
     const int64_t bytes = reader->number();
     const std::byte* data = reader->take(bytes);
-    if (!data) return damaged("it ends in the middle");
+    if (!data) return damaged("it is truncated");
     out->values.emplace_back(data, static_cast<size_t>(bytes));
   }
-  if (!reader->good() || !reader->at_end()) return damaged("its sizes do not add up");
+  if (!reader->good() || !reader->at_end()) return damaged("its sizes contradict each other");
   return {};
 }
 
@@ -288,13 +288,13 @@ Status SavedState::check_position(const Header& header) const {
     return scaled && *scaled % unit == 0;
   };
   const auto refuse = [&](std::string_view what, std::string_view name) {
-    return fail(Code::kState, "the state stands at ", plan.stream_symbol, "=", header.position,
+    return fail(Code::kState, "the state is at ", plan.stream_symbol, "=", header.position,
                 ", in the middle of a frame of ", what, " ", name);
   };
   const bool whole = header.position % unit == 0;
   if (header.position % plan.begin_unit != 0 || (!whole && header.position < plan.settled)) {
     const int64_t multiple = header.position < plan.settled ? unit : plan.begin_unit;
-    return fail(Code::kState, "the state stands at ", plan.stream_symbol, "=", header.position,
+    return fail(Code::kState, "the state is at ", plan.stream_symbol, "=", header.position,
                 ", where no pulse of ", unit, " begins: only at multiples of ", multiple)
         .hint(str_cat("Save it at one of these, or load it into a plan of the same pulse, ",
                       header.unit));
@@ -337,7 +337,8 @@ class SavedState::Finder {
                       &entry, 0});
     }
     std::stable_sort(all_.begin(), all_.end(), Less{});
-    // The first sufficient entry always has more frames than all equal ones before it.
+    // Keep only entries of a wire with more frames than all entries before: `find` takes the first
+    // one that has enough.
     size_t kept = 0;
     for (size_t i = 0; i < all_.size(); ++i) {
       const bool same = kept > 0 && !Less{}(all_[kept - 1], all_[i]);
@@ -371,7 +372,7 @@ class SavedState::Finder {
     View value;
     int64_t frames;
     const Entry* entry;
-    size_t taken;  ///< of the entries with this key, in the first of them
+    size_t taken;  ///< entries with this key already returned; counted in the first
   };
   struct Less {
     bool operator()(const Key& a, const Key& b) const {
@@ -497,7 +498,7 @@ Status SavedState::load(std::span<const std::byte> from) {
   Header& header = parsed.header;
   std::memcpy(&header, from.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
-    return damaged("it does not begin like one");
+    return damaged("its first bytes are wrong");
   }
   if (header.version != kVersion || header.header_bytes != sizeof(Header)) {
     return fail(Code::kParse, "a saved state of version ", header.version, ": this library reads ",
@@ -514,7 +515,7 @@ Status SavedState::load(std::span<const std::byte> from) {
   if (header.model != plan.model) {
     return fail(Code::kState, "the state of another model: ", to_text(header.model), ", expected ",
                 to_text(plan.model))
-        .hint("States move between plans of one model, with its symbols bound alike");
+        .hint("A state moves only between plans of one model with the same values of symbols");
   }
   StateReader reader(from.subspan(sizeof(Header)));
   RILL_TRY(read(&reader, &parsed));

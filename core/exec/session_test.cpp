@@ -60,7 +60,7 @@ constexpr char kDiamond[] =
     "  d = transpose(b * 3.0, axes = [0, 2, 1]);\n  e = c + d;\n  y = e * a - x;\n";
 
 // A stream that continues from a state at a distant frame, in pulses that are long themselves.
-TEST(StreamClock, TellsPositionsAsLongAs64BitsHoldThem) {
+TEST(StreamClock, ComputesPositionsAsLongAs64BitsHoldThem) {
   StreamClock clock;
   clock.start = (int64_t{1} << 40) + 3;
   clock.unit = int64_t{1} << 31;
@@ -74,8 +74,8 @@ TEST(StreamClock, TellsPositionsAsLongAs64BitsHoldThem) {
   EXPECT_EQ(clock.position(clock.unit), clock.start + 5 * clock.unit);
 }
 
-// Products of a part of a pulse with frames of a step that 64 bits do not hold.
-TEST(StreamClock, TellsPositionsWherePartsOfPulsesAreLarge) {
+// Products of a part of a pulse with the frames of a step that exceed 64 bits.
+TEST(StreamClock, ComputesPositionsWherePartsOfPulsesAreLarge) {
   constexpr int64_t kOne = 1;
   const auto position = [](int64_t start, int64_t unit, int64_t frames, int64_t tick) {
     StreamClock clock;
@@ -130,7 +130,7 @@ TEST(Plan, TheArenaIsReused) {
   EXPECT_EQ(got(*small), got(*large));
 }
 
-TEST(Plan, WhatReadsOnlyConstantsRunsOnce) {
+TEST(Plan, NodesThatReadOnlyConstantsRunOnce) {
   const std::string mask =
       "  at = tract_core_range(0, S, 1);\n"
       "  late = gt(unsqueeze(at, axes = [0]), unsqueeze(at, axes = [1]));\n"
@@ -322,7 +322,7 @@ TEST(Session, OfAStreamHasSteppedOnceWhenItIsNew) {
   EXPECT_EQ(runs_of_a_new_session(whole->plan()), 0);
 }
 
-TEST(Session, ACopyGoesOnAsTheOriginalAndThenDiverges) {
+TEST(Session, ACopyContinuesAsTheOriginalAndThenDiverges) {
   const auto original = pulsed_session(loaded("1, 1, S", kStateful), 2);
   ASSERT_TRUE(original);
   for (int64_t at = 0; at < 9; ++at) {
@@ -340,7 +340,7 @@ TEST(Session, ACopyGoesOnAsTheOriginalAndThenDiverges) {
   }
 }
 
-TEST(Session, TellsWhichFramesAreValid) {
+TEST(Session, ReportsTheValidFrames) {
   const auto session = pulsed_session(loaded("1, 1, S",
                                              "  y = conv(x, [[[1.0, 1.0, 1.0]]], 0.0, "
                                              "padding = [(0, 0)]);\n"),

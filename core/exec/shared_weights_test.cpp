@@ -82,7 +82,7 @@ TEST(SharedWeights, PlansOfSeveralLengthsHoldThemOnce) {
   expect_products(plans[1], 40, 1);
 }
 
-TEST(SharedWeights, OthersStayApart) {
+TEST(SharedWeights, DifferentWeightsStaySeparate) {
   SharedWeights weights;
   const auto first = planned(product(1), 4, &weights);
   const auto other = planned(product(2), 4, &weights);

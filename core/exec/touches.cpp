@@ -18,10 +18,10 @@ Facts facts_of(std::span<const PlacedView> operands) {
 
 void StepTouches::infers(const Op& op, std::span<const PlacedView> in,
                          std::span<const PlacedView> out) {
-  const auto told = op.infer(facts_of(in));
-  require(told.ok() && told->size() == out.size(), "operands that its operator takes");
-  for (size_t i = 0; told.ok() && i < out.size() && i < told->size(); ++i) {
-    const Fact& fact = (*told)[i];
+  const auto inferred = op.infer(facts_of(in));
+  require(inferred.ok() && inferred->size() == out.size(), "operands that its operator takes");
+  for (size_t i = 0; inferred.ok() && i < out.size() && i < inferred->size(); ++i) {
+    const Fact& fact = (*inferred)[i];
     const DType dtype = fact.dtype == DType::kDim ? DType::kI64 : fact.dtype;
     bool same = dtype == out[i].dtype && fact.rank() == out[i].rank;
     for (int axis = 0; same && axis < fact.rank(); ++axis) {

@@ -11,15 +11,15 @@ namespace {
 
 // AddressSanitizer needs a separate allocation for each weight.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kApart = true;
+constexpr bool kSeparate = true;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-constexpr bool kApart = true;
+constexpr bool kSeparate = true;
 #else
-constexpr bool kApart = false;
+constexpr bool kSeparate = false;
 #endif
 #else
-constexpr bool kApart = false;
+constexpr bool kSeparate = false;
 #endif
 
 constexpr int64_t kPage = int64_t{2} << 20;
@@ -45,7 +45,7 @@ std::shared_ptr<std::byte> mapped(int64_t bytes) {
 
 Weights::Weights(int64_t expected) {
   // A half-empty page wastes memory, and so few weights fit the cache anyway.
-  if (kApart || expected < kPage * 5 / 8 || expected > (int64_t{1} << 40)) return;
+  if (kSeparate || expected < kPage * 5 / 8 || expected > (int64_t{1} << 40)) return;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   // Packing rounds columns up, so reserve a quarter more; unused pages cost nothing.
   bytes_ = pages(expected + expected / 4);

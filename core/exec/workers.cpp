@@ -90,7 +90,7 @@ class Workers {
     if (failed == 0) return {};
     return fail(Code::kNoMem, "the system has no thread left: ", threads_.size(), " of ", count,
                 " were started")
-        .hint("Ask for fewer threads");
+        .hint("Use fewer threads");
   }
 
   void run(Task task, void* argument, uint32_t parts) {
@@ -118,11 +118,11 @@ class Workers {
   }
 
   void look_for_work() {
-    uint32_t seen = 0;  // the value of `turn_`
+    uint32_t seen = 0;  // the value of `generation_`
     for (;;) {
-      const auto called = [&] { return turn_.load(std::memory_order_acquire) != seen; };
-      while (!spin_until(called)) turn_.wait(seen, std::memory_order_acquire);
-      seen = turn_.load(std::memory_order_acquire);
+      const auto called = [&] { return generation_.load(std::memory_order_acquire) != seen; };
+      while (!spin_until(called)) generation_.wait(seen, std::memory_order_acquire);
+      seen = generation_.load(std::memory_order_acquire);
       if (ending_.load(std::memory_order_relaxed)) return;
       while (take_part()) {
       }
@@ -145,8 +145,8 @@ class Workers {
 
   // Sequentially consistent: the increment precedes the check for sleeping threads, on all threads.
   void call() {
-    turn_.fetch_add(1);
-    turn_.notify_all();
+    generation_.fetch_add(1);
+    generation_.notify_all();
   }
   void finish_one() {
     done_.fetch_add(1);
@@ -168,7 +168,7 @@ class Workers {
   void* argument_ = nullptr;
   // Each counter has a separate cache line: threads that poll one do not slow down threads that
   // write another.
-  alignas(64) std::atomic<uint32_t> turn_{0};
+  alignas(64) std::atomic<uint32_t> generation_{0};
   alignas(64) std::atomic<uint32_t> ticket_{0};
   alignas(64) std::atomic<uint32_t> done_{0};
   std::vector<pthread_t> threads_;

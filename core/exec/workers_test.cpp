@@ -29,10 +29,10 @@ TEST(Workers, EveryPartRunsOnce) {
     EXPECT_EQ(pool->threads, threads);
     for (uint32_t parts = 1; parts <= threads; ++parts) {
       Counts counts;
-      constexpr int kTurns = 500;
-      for (int i = 0; i < kTurns; ++i) pool->run(pool->context, Counts::count, &counts, parts);
+      constexpr int kCalls = 500;
+      for (int i = 0; i < kCalls; ++i) pool->run(pool->context, Counts::count, &counts, parts);
       for (uint32_t part = 0; part < kMostThreads; ++part) {
-        EXPECT_EQ(counts.parts[part], part < parts ? kTurns : 0) << part << " of " << parts;
+        EXPECT_EQ(counts.parts[part], part < parts ? kCalls : 0) << part << " of " << parts;
       }
     }
   }
@@ -43,15 +43,15 @@ TEST(Workers, ThreadsThatShareAPoolDoNotWaitForEachOther) {
   ASSERT_TRUE(pool);
   std::vector<Counts> counts(4);
   std::vector<std::thread> threads;
-  constexpr int kTurns = 500;
+  constexpr int kCalls = 500;
   for (Counts& own : counts) {
     threads.emplace_back([&] {
-      for (int i = 0; i < kTurns; ++i) pool->run(pool->context, Counts::count, &own, 3);
+      for (int i = 0; i < kCalls; ++i) pool->run(pool->context, Counts::count, &own, 3);
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (const Counts& own : counts) {
-    for (uint32_t part = 0; part < 3; ++part) EXPECT_EQ(own.parts[part], kTurns);
+    for (uint32_t part = 0; part < 3; ++part) EXPECT_EQ(own.parts[part], kCalls);
   }
 }
 
@@ -76,7 +76,7 @@ TEST(Workers, ThreadsEndAsleepAwakeOrNew) {
   for (int i = 0; i < 50; ++i) (void)pool_of(4);
   const auto pool = pool_of(2);
   ASSERT_TRUE(pool);
-  // The second one is not needed for this: it may be anywhere when the pool goes.
+  // One thread of these pools gets no part: it may be in any state when the pool is destroyed.
   Counts counts;
   for (int i = 0; i < 50; ++i) {
     const auto brief = pool_of(3);

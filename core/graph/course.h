@@ -10,9 +10,9 @@
 
 namespace rill {
 
-/// How the elements of an operator's output follow from their indices and from its inputs: what the
-/// analysis of positions (`core/positions`) and the rules of pulsing must know about an operator.
-/// The operator owns what the pointers and spans of this value refer to.
+/// How the elements of an operator's output follow from their indices and from its inputs. The
+/// analysis of positions (`core/positions`) and the rules of pulsing use it. Pointers and spans of
+/// this value refer to memory of the operator.
 struct Course {
   enum class Form : uint8_t {
     kOther,       ///< only `Op::axes` and `Op::eval` define it
@@ -22,11 +22,11 @@ struct Course {
     kSummed,      ///< the sum of input 0 up to the index along `axes`
     kCut,         ///< input 0 from `begin` to `end` along `axes`
     kTriangle,    ///< input 0 on one side of diagonal `begin` of the last two axes, else 0
-    kShifted,     ///< the scores of input 0 for distances, by queries and keys
+    kShifted,     ///< scores by distance in input 0, rearranged by query and key
     kNormalised,  ///< exponentials of input 0 divided by their sum over `axes`, or its logarithm
     kReduced,     ///< `function` combines all elements of input 0 along `axes`, which stay
     kProducts,    ///< sums of products of an element of each input
-    kJoined,      ///< the inputs one after another along `axes`
+    kJoined,      ///< the inputs, concatenated along `axes`
   };
   /// Functions that rules distinguish; all others are kOther.
   enum class Function : uint8_t {
@@ -56,7 +56,7 @@ struct Course {
     kGe,
     kAnd,
     kOr,
-    kChoice,  ///< by input 0 between inputs 1 and 2
+    kChoice,  ///< input 0 selects from inputs 1 and 2
     kPlace,   ///< of a reduction: the index of an element
   };
   static constexpr double kEndless = std::numeric_limits<double>::infinity();
@@ -72,7 +72,7 @@ struct Course {
   bool reverse = false;    ///< of a running sum: from the end backwards
   bool logarithm = false;  ///< of normalised scores
   int bias = -1;           ///< of products: the input that is added to the sums, if any
-  /// `eval` computes whole numbers of 64 bits as well, by the same function without wrapping.
+  /// `eval` also accepts whole numbers of 64 bits, and computes the same function without wrapping.
   bool widens = false;
   /// A function per element is monotone where its argument is at least this or, if `mirrored`, at
   /// most the negative of it. The argument is one of the first `monotone_inputs` inputs; the
@@ -84,7 +84,7 @@ struct Course {
   /// Return the axis of a form along one axis; -1 for several or none.
   int axis() const { return axes.size() == 1 ? static_cast<int>(axes[0]) : -1; }
   bool is(Form which) const { return form == which; }
-  /// Return whether it is that function of the elements at the same index.
+  /// Return whether the operator applies this function to the elements at the same index.
   bool is(Function which) const { return form == Form::kPerElement && function == which; }
   /// Return the one axis along which it sums; nothing if it does anything else.
   std::optional<int> summed_axis() const {

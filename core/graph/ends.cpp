@@ -12,9 +12,9 @@ std::vector<StreamEnd> shortest_ends(const Dim& frames, std::string_view symbol,
   const Dim n = Dim::symbol(symbol);
   const Dim whole = Dim(pulse) * n;
   if (!never_falls(frames, symbol)) {
-    Dim told = ceil_div(n, pulse) - Dim(1);
-    if (late) told += eq(Dim(pulse) * floor_div(n, pulse), n);
-    return {{n, told, 1}};
+    Dim stepped = ceil_div(n, pulse) - Dim(1);
+    if (late) stepped += eq(Dim(pulse) * floor_div(n, pulse), n);
+    return {{n, stepped, 1}};
   }
   std::vector<StreamEnd> out;
   if (late) out.push_back({whole, n, 1});
@@ -23,13 +23,13 @@ std::vector<StreamEnd> shortest_ends(const Dim& frames, std::string_view symbol,
   return out;
 }
 
-Result<std::optional<int64_t>> most_behind(
+Result<std::optional<int64_t>> most_frames_beyond(
     const Dim& length, std::string_view symbol, int64_t pulse, bool late,
-    const std::function<Dim(const Dim& told, const Dim& frames)>& behind) {
+    const std::function<Dim(const Dim& stepped, const Dim& frames)>& frames_beyond) {
   const Dim frames = max(Dim(0), length);
   std::optional<int64_t> most = 0;
   for (const StreamEnd& end : shortest_ends(frames, symbol, pulse, late)) {
-    const Dim count = behind(end.told, frames.substitute(symbol, end.length));
+    const Dim count = frames_beyond(end.stepped, frames.substitute(symbol, end.length));
     RILL_ASSIGN(const DimPattern pattern, DimPattern::of(count, symbol));
     RILL_ASSIGN(const std::optional<int64_t> greatest, pattern.greatest(end.from));
     if (!greatest) return greatest;

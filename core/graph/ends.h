@@ -14,8 +14,8 @@ namespace rill {
 /// have been stepped before the end is announced to the steps.
 struct StreamEnd {
   Dim length;
-  Dim told;          ///< pulses
-  int64_t from = 0;  ///< the least value of the symbol that both are meant for
+  Dim stepped;       ///< whole pulses before the announcement
+  int64_t from = 0;  ///< both hold from this value of the symbol
 };
 
 /// List the ends at which a wire of `frames` frames is shortest relative to the stepped frames: a
@@ -26,12 +26,12 @@ std::vector<StreamEnd> shortest_ends(const Dim& frames, std::string_view symbol,
                                      bool late);
 
 /// Find the largest number of frames beyond the end of a wire that steps have already output when
-/// the end is announced, over all lengths >= 1. At least 0; nothing if unbounded. `behind` returns
-/// this number for a number of stepped pulses and the frames of the wire.
+/// the end is announced, over all lengths >= 1. At least 0; nothing if unbounded. `frames_beyond`
+/// returns this number for a number of stepped pulses and the frames of the wire.
 /// Errors: kShape, as `DimPattern::of`.
-Result<std::optional<int64_t>> most_behind(
+Result<std::optional<int64_t>> most_frames_beyond(
     const Dim& length, std::string_view symbol, int64_t pulse, bool late,
-    const std::function<Dim(const Dim& told, const Dim& frames)>& behind);
+    const std::function<Dim(const Dim& stepped, const Dim& frames)>& frames_beyond);
 
 /// Find the least divisor of the pulse that is a multiple of `unit` and for which `suits` holds:
 /// another plan may continue the stream at its multiples. The pulse itself always suits, because a

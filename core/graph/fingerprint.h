@@ -17,7 +17,7 @@ Fingerprint fingerprint(const Graph& graph);
 /// nodes with such bodies can be merged. Names do not count. Large constants count by address.
 std::string identity(const Graph& graph);
 
-/// Read a text of `to_text`; nothing for other texts.
+/// Parse a text that `to_text` wrote; nothing for any other text.
 std::optional<Fingerprint> parse_fingerprint(std::string_view text);
 
 }  // namespace rill

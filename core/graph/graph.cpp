@@ -324,9 +324,9 @@ Graph empty_like(const Graph& graph) {
 
 namespace {
 
-/// Finds wires that have more frames than their expression counts, because an upstream window is
+/// Finds wires whose length expression differs from their extent, because an upstream window is
 /// longer than its input: the wire then has no frames, but the expression is negative. An attribute
-/// with such an expression, a slice's for example, would select wrong frames, and a length that
+/// with such an expression, for example of a slice, would select wrong frames, and a length that
 /// becomes data would be negative.
 class ExtentsCheck {
  public:
@@ -334,21 +334,21 @@ class ExtentsCheck {
 
   void look_at(const Node& node, const Graph& bound, const std::vector<OutletId>& outlets,
                bool written_with_symbol) {
-    // An attribute that mentions the length of a wire comes from a later node.
+    // The node whose attribute mentions a wrong length comes after the node of that wire.
     if (written_with_symbol && !wrong_.ok() && written_.empty()) written_ = node.name;
     for (size_t slot = 0; slot < node.outputs.size() && wrong_.ok(); ++slot) {
-      const Fact& told = node.outputs[slot];
+      const Fact& declared = node.outputs[slot];
       const Fact& real = bound.fact(outlets[slot]);
-      for (int axis = 0; axis < std::min(told.rank(), real.rank()); ++axis) {
-        if (!told.dim(axis).mentions(symbol_)) continue;
-        const auto count = told.dim(axis).substitute(symbol_, by_).to_int();
+      for (int axis = 0; axis < std::min(declared.rank(), real.rank()); ++axis) {
+        if (!declared.dim(axis).mentions(symbol_)) continue;
+        const auto count = declared.dim(axis).substitute(symbol_, by_).to_int();
         const auto extent = real.dim(axis).to_int();
         if (!count || !extent || *count == *extent) continue;
         const bool is_empty = *count < 0 && *extent == 0;
         if (is_empty && !empty_.ok()) continue;
         Status& found = is_empty ? empty_ : wrong_;
         found = fail(Code::kShape, "axis ", axis, " has ", counted(*extent, "element"), " with ",
-                     symbol_, "=", by_, ", where its length ", told.dim(axis), " is ", *count)
+                     symbol_, "=", by_, ", where its length ", declared.dim(axis), " is ", *count)
                     .in_node(node.name, node.op->name())
                     .at(node.line > 0 ? "graph.nnef" : "", node.line);
         if (!is_empty) return;
@@ -368,16 +368,16 @@ class ExtentsCheck {
 
   Status verdict() const {
     if (wrong_.ok() || written_.empty()) return {};
-    return Status(wrong_).hint(str_cat("Give more of ", symbol_,
-                                       ": a window is longer than its input, and \"",
-                                       written_, "\" is written for lengths at which none is"));
+    return Status(wrong_).hint(str_cat("Use a larger ", symbol_,
+                                       ": a window is longer than its input, and node \"", written_,
+                                       "\" assumes that every window fits"));
   }
 
  private:
   std::string_view symbol_;
   const Dim& by_;
   bool has_data_ = false;
-  std::string written_;  ///< the first node after that one with the symbol in an attribute
+  std::string written_;  ///< the first later node with the symbol in an attribute
   Status wrong_;
   Status empty_;  ///< of the first wire with a negative count of frames
 };
@@ -407,7 +407,8 @@ Status check_lengths(const SymbolScope& scope, std::string_view symbol, const Di
     if (!value || *value >= 0) continue;
     return fail(Code::kShape, "The model reads the length ", dim, " of a wire, which is ", *value,
                 " with ", symbol, "=", by)
-        .hint(str_cat("Give more of ", symbol, ": a slice or a window is longer than its "
+        .hint(str_cat("Use a larger ", symbol,
+                      ": a slice or a window is longer than its "
                       "input"));
   }
   return {};

@@ -56,7 +56,7 @@ TEST(Graph, ErrorsNameNodeAndOperator) {
   EXPECT_EQ(added.error().line, 12);
 }
 
-TEST(Graph, BindingASymbolInfersAllFactsAnew) {
+TEST(Graph, BindingASymbolInfersAllFactsAgain) {
   const Graph graph = loaded("  y = slice(x, axes = [1], begin = [1], end = [-1]) + 1.0;\n");
   const auto bound = graph.with_symbol("S", Dim(6));
   ASSERT_TRUE(bound.ok());
@@ -84,7 +84,7 @@ TEST(Graph, ShapesUsedAsValuesAreBoundToo) {
   EXPECT_EQ(bound->fact(bound->outputs[0]).dim(1), Dim(3));
 }
 
-TEST(Graph, CompactingKeepsInputsAndDropsWhatNobodyNeeds) {
+TEST(Graph, CompactingKeepsInputsAndDropsUnusedNodes) {
   Graph graph;
   const OutletId x = graph.add_source("x", Fact::of(DType::kF32, {4}));
   graph.add_source("unused", Fact::of(DType::kF32, {4}));
@@ -149,7 +149,7 @@ TEST(Rewriting, EqualNodesMerge) {
   EXPECT_LE(count(simple, "Exp"), 1);
 }
 
-TEST(Rewriting, NodesThatDifferInAnAttributeStayApart) {
+TEST(Rewriting, NodesThatDifferInAnAttributeStaySeparate) {
   const Graph simple =
       decluttered(loaded("  a = slice(x, axes = [1], begin = [0], end = [-1]);\n"
                          "  b = slice(x, axes = [1], begin = [1], end = [0]);\n"
@@ -182,7 +182,7 @@ TEST(Rewriting, LoopsOfEqualBodiesMerge) {
   EXPECT_EQ(loops_left(body, "\"full\", 2, 1", "\"last\", 2, 1"), 2);
 }
 
-TEST(Rewriting, LoopsThatDrawNumbersStayApart) {
+TEST(Rewriting, LoopsThatDrawNumbersStaySeparate) {
   const std::string draw =
       "  drawn = tract_onnx_random(datum_type = 'f32', shape = [1, 1, 1], dist = 'uniform', "
       "parameters = [0.0, 1.0]";

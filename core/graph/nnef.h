@@ -159,7 +159,7 @@ class SaveCtx {
   virtual const Node& node() const = 0;
   /// Return the expression for input i: a name, or a literal for small constants.
   virtual Result<std::string> in(int i) = 0;
-  /// As `in`, with leading unit axes up to the given rank.
+  /// Return the NNEF literal of a constant.
   virtual Result<std::string> literal(const Tensor& tensor) = 0;
   /// Return an extent as an expression that the reader parses to the same extent.
   virtual std::string dim(const Dim& value) = 0;

@@ -129,8 +129,8 @@ class Op {
 
   /// Infer types and symbolic shapes of the outputs from those of the inputs.
   virtual Result<Facts> infer(FactSpan in) const = 0;
-  /// Append expressions that a run requires to be 0 or more, which `infer` cannot decide while they
-  /// hold symbols: an index that is a length lies within its table.
+  /// Append the expressions that must not be negative in a run, and that `infer` cannot decide
+  /// while they hold symbols. Example: an index that is a length lies within its table.
   virtual void demands(FactSpan in, std::vector<Dim>* non_negative) const {
     (void)in, (void)non_negative;
   }
@@ -142,8 +142,8 @@ class Op {
   /// Return whether every run gives the same results for the same inputs, at every position of a
   /// stream. `prepare` then runs steps that read only constants once.
   virtual bool repeatable() const { return foldable(); }
-  /// Return whether equal nodes give different results, because they draw numbers without a seed.
-  /// By default whether any node of the body does.
+  /// Return whether equal nodes give different results, because they draw random numbers without a
+  /// seed. By default whether any node of the body does.
   virtual bool draws() const;
   /// Choose kernels, pack weights and emit steps. By default one step that calls `eval`.
   virtual Status lower(Lowering& lowering) const;
@@ -157,8 +157,8 @@ class Op {
   /// Return how elements of the output follow from their indices and from the inputs. By default
   /// the traits decide whether the op moves elements; of any other op nothing is declared.
   virtual Course course() const;
-  /// Return the size that the single output element holds. Nothing if none, or unknown. By
-  /// default that of the input if the op keeps the order of elements.
+  /// Return the size that the single output element holds; nothing if it is unknown or not a size.
+  /// By default that of the input if the op keeps the order of elements.
   virtual std::optional<SizeRatio> size(const SizeTrace& trace) const;
   /// Return the op that starts every evaluation from its initial state, as this op does if none of
   /// its inputs stream. Null if it already is that op.

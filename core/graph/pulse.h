@@ -44,9 +44,9 @@ struct StreamWindow {
   Tensor pad_value;  ///< of rank 0
   /// Frame n of every output depends on window n alone.
   bool frame_by_window = false;
-  int64_t unread = 0;  ///< first windows without a reader
+  int64_t unread = 0;  ///< leading windows without a reader
   int64_t rate = 1;    ///< frames that a window gives
-  int64_t cut = 0;     ///< of these, first ones of the first window that the output leaves out
+  int64_t cut = 0;     ///< leading frames of the first window that the output leaves out
   /// A window of padding alone has the same result as a window of frames with the padding's value.
   bool padding_is_frames = false;
 };
@@ -69,8 +69,8 @@ struct PulsedWire {
 struct PulsedOutput {
   struct Still {
     int64_t ready;  ///< the first pulse at which it is valid
-    /// For frames that a node keeps as they arrive: the position of the first, and frames per
-    /// pulse.
+    /// If a node stores the frames of a stream: the position of the first stored one, and frames
+    /// per pulse.
     int64_t position;
     int64_t pulse;
   };
@@ -97,8 +97,8 @@ struct PulsedOutput {
 };
 
 /// The services for rules between the scores of attention and their use with the values. Wires
-/// there have separate axes for queries, keys, and distances of keys from queries. `Op::axes` and
-/// `Op::course` have led from the use to these axes before any rule runs.
+/// there have separate axes for queries, keys, and distances of keys from queries. Before any rule
+/// runs, `Op::axes` and `Op::course` have traced these axes upstream from the use.
 class ScoresBuilder {
  public:
   /// Return the axes of output 0.
@@ -162,15 +162,15 @@ class PulseBuilder {
   /// its end.
   virtual bool proves_of_taken_lengths(const Dim& dim) const = 0;
 
-  /// Declare that frame n of the outputs depends on frames of input i from (n * stride + offset) /
-  /// divisor on. Without a declaration, an input is read from its first frame.
+  /// Declare that frame n of the outputs depends on no frame of input i before (n * stride +
+  /// offset) / divisor. Without a declaration, an input is read from its first frame.
   virtual void reads_from(int i, int64_t stride, int64_t offset, int64_t divisor) = 0;
   void reads_from(int i, int64_t stride, int64_t offset) { reads_from(i, stride, offset, 1); }
   /// Declare that input 0 chooses, element by element, between inputs 1 and 2: their frames before
   /// the first chosen one are not read.
   virtual void chooses() = 0;
   /// Return how many leading frames of the outputs have no reader. They may hold anything, so no
-  /// frame waits for them, and they may be virtual without a known fill.
+  /// frame waits for them, and they may be virtual without a known pad value.
   virtual int64_t unread() = 0;
 
   /// Append to the pulsed graph; merges with an equal node.
@@ -179,8 +179,8 @@ class PulseBuilder {
   Result<OutletId> add1(OpPtr op, WireList inputs);
   virtual Result<OutletId> konst(std::string_view suffix, Tensor value) = 0;
 
-  /// Delay a stream by that many frames; `overlap` earlier frames precede each pulse. History holds
-  /// the fill of the stream.
+  /// Delay a stream by that many frames; `overlap` earlier frames precede each pulse. History
+  /// starts with the pad value of the stream.
   virtual Result<OutletId> delay(OutletId wire, const StreamFact& stream, int64_t frames,
                                  int64_t overlap) = 0;
   /// Overwrite the positions before the first frame, and after the last once it is known.

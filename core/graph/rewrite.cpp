@@ -98,10 +98,11 @@ class Computed {
   std::unordered_map<Key, Ops, KeyHash> nodes_;
 };
 
-/// Return whether a node stays separate from equal ones. Only a symbol that was bound to a number
-/// may have made them equal: the first and the last frame of a stream of one frame. A stream has
-/// two such sums; a merged one with a single reader would absorb its bias, and round differently.
-bool apart_once_bound(const Graph& graph, int id) {
+/// Return whether a node stays separate from equal nodes, because they may be equal only for the
+/// number bound to a symbol. Example: sums over the first and over the last frame, if there is one
+/// frame. A stream computes both; a merged sum with a single reader would absorb its bias, and
+/// round differently.
+bool differs_once_bound(const Graph& graph, int id) {
   const Node& node = graph.node(id);
   return graph.numbers_bound && node.op->tolerance() == Tolerance::kRounding &&
          is_float(node.outputs[0].dtype);
@@ -178,10 +179,10 @@ class Pass {
       *outlets = out_.outlets_of(known);
       return {};
     }
-    const bool told = again_ && all_of(node.inputs, [&](OutletId in) {
-                        return as_before_[static_cast<size_t>(in.node)];
-                      });
-    if (told) {
+    const bool is_known = again_ && all_of(node.inputs, [&](OutletId in) {
+                            return as_before_[static_cast<size_t>(in.node)];
+                          });
+    if (is_known) {
       *outlets = out_.add_known(node, std::move(inputs));
     } else {
       RILL_ASSIGN(*outlets, out_.add_folded(node.name, node.op, inputs, node.line));
@@ -189,7 +190,7 @@ class Pass {
     const int id = (*outlets)[0].node;
     if (constant_of(*out_.node(id).op)) {
       changed_ = true;
-    } else if (!node.op->draws() && !apart_once_bound(out_, id)) {
+    } else if (!node.op->draws() && !differs_once_bound(out_, id)) {
       computed_.add(id);
     }
     return {};

@@ -83,8 +83,8 @@ class Rewrite {
 using RewriteRule = std::function<Status(const Op&, Rewrite&)>;
 
 /// Rewrite every node once, in order: the rule, then folding of constants and merging of equal
-/// nodes; drop unused nodes. `changed` returns whether any step changed anything. `again`: this
-/// function returned the graph before, so only nodes after a change are inferred and folded.
+/// nodes; drop unused nodes. `changed` returns whether any step changed anything. `again`: the
+/// graph is the result of this function, so only nodes after a change are inferred and folded.
 Result<Graph> rewrite_once(const Graph& graph, const RewriteRule& rule, bool* changed,
                            bool again = false);
 

@@ -26,7 +26,7 @@ std::optional<SizeRatio> float_constant(const Tensor& tensor, int64_t at) {
     if (number == std::trunc(number)) return size_of(Dim(static_cast<int64_t>(number)), divisor);
   }
   if (tensor.dtype() != DType::kF32 || *value <= 0.0) return std::nullopt;
-  const auto ratio = simple_fraction(static_cast<float>(*value), Rounded::kAnyWay);
+  const auto ratio = simple_fraction(static_cast<float>(*value), Rounded::kAny);
   return ratio ? size_of(Dim(ratio->first), ratio->second) : std::nullopt;
 }
 
@@ -43,47 +43,47 @@ std::optional<SizeRatio> size_of(const std::optional<Dim>& number) {
 
 std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet,
                                            std::vector<Dim>* divisors, const Dim* place) {
-  Way way{divisors, place, kMostNodes};
-  return follow(graph, outlet, kMaxDepth, &way);
+  Path path{divisors, place, kMostNodes};
+  return follow(graph, outlet, kMaxDepth, &path);
 }
 
 std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet, int depth,
-                                           Way* way) {
+                                           Path* path) {
   const Fact& fact = graph.fact(outlet);
   if (fact.konst) {
     const bool alone = fact.konst->volume() == 1;
-    const auto at = alone || !way->place ? std::optional<int64_t>(0) : way->place->to_int();
-    if ((!alone && !way->place) || !at || *at >= fact.konst->volume()) return std::nullopt;
+    const auto at = alone || !path->place ? std::optional<int64_t>(0) : path->place->to_int();
+    if ((!alone && !path->place) || !at || *at >= fact.konst->volume()) return std::nullopt;
     if (is_float(fact.dtype)) return float_constant(*fact.konst, *at);
     auto dim = element_as_dim(*fact.konst, *at);
     return dim.ok() ? size_of(std::move(dim).value()) : std::nullopt;
   }
   const Node& node = graph.node(outlet.node);
-  if (depth == 0 || way->left == 0) return std::nullopt;
-  --way->left;
-  return node.op->size(SizeTrace(graph, node, depth - 1, way));
+  if (depth == 0 || path->left == 0) return std::nullopt;
+  --path->left;
+  return node.op->size(SizeTrace(graph, node, depth - 1, path));
 }
 
 std::optional<SizeRatio> SizeTrace::in(int i) const {
   if (i >= inputs()) return std::nullopt;
   const Dim own = volume(in_fact(i).shape);
   // Broadcasting repeats a single element: its place is always 0.
-  if (way_.place && own == Dim(1)) return in(i, Dim(0));
-  const bool meets = way_.place && own == volume(node_.outputs[0].shape);
+  if (path_.place && own == Dim(1)) return in(i, Dim(0));
+  const bool meets = path_.place && own == volume(node_.outputs[0].shape);
   if (!(own == Dim(1)) && !meets) return std::nullopt;
-  return follow(graph_, input(i), depth_, &way_);
+  return follow(graph_, input(i), depth_, &path_);
 }
 
 std::optional<SizeRatio> SizeTrace::in(int i, const Dim& place) const {
   if (i >= inputs()) return std::nullopt;
-  Way there{way_.divisors, &place, way_.left};
-  auto out = follow(graph_, input(i), depth_, &there);
-  way_.left = there.left;
+  Path input_path{path_.divisors, &place, path_.left};
+  auto out = follow(graph_, input(i), depth_, &input_path);
+  path_.left = input_path.left;
   return out;
 }
 
 void SizeTrace::divides(const Dim& by) const {
-  if (way_.divisors) way_.divisors->push_back(by);
+  if (path_.divisors) path_.divisors->push_back(by);
 }
 
 std::optional<SizeRatio> Op::size(const SizeTrace& trace) const {

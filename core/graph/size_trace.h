@@ -41,7 +41,7 @@ class SizeTrace {
   DType in_type(int i) const { return graph_.fact(input(i)).dtype; }
   DType out_type() const { return node_.outputs[0].dtype; }
   /// The place of an element in a list; null where wires have one element each.
-  const Dim* place() const { return way_.place; }
+  const Dim* place() const { return path_.place; }
   int inputs() const { return static_cast<int>(node_.inputs.size()); }
   const Fact& in_fact(int i) const { return graph_.fact(input(i)); }
   /// Trace input i, whose elements have the places of the output's, or which has a single one. It
@@ -49,25 +49,26 @@ class SizeTrace {
   std::optional<SizeRatio> in(int i) const;
   /// Follow the element of input i at another place.
   std::optional<SizeRatio> in(int i, const Dim& place) const;
-  /// Take note that a size is divided by this one.
+  /// Record that a size is divided by `by`.
   void divides(const Dim& by) const;
 
  private:
   /// The context of nodes on one path.
-  struct Way {
+  struct Path {
     std::vector<Dim>* divisors;
     const Dim* place;
-    int left;  ///< visits of nodes that are left; repeated visits count
+    int left;  ///< remaining visits of nodes; repeated visits count
   };
-  SizeTrace(const Graph& graph, const Node& node, int depth, Way* way)
-      : graph_(graph), node_(node), depth_(depth), way_(*way) {}
-  static std::optional<SizeRatio> follow(const Graph& graph, OutletId outlet, int depth, Way* way);
+  SizeTrace(const Graph& graph, const Node& node, int depth, Path* path)
+      : graph_(graph), node_(node), depth_(depth), path_(*path) {}
+  static std::optional<SizeRatio> follow(const Graph& graph, OutletId outlet, int depth,
+                                         Path* path);
   OutletId input(int i) const { return node_.inputs[static_cast<size_t>(i)]; }
 
   const Graph& graph_;
   const Node& node_;
   int depth_;  ///< nodes that may still be followed
-  Way& way_;
+  Path& path_;
 };
 
 }  // namespace rill

@@ -23,7 +23,7 @@ struct StreamingOutput {
   std::optional<Dim> length;
 };
 
-/// A wire of the graph before it was pulsed that streams.
+/// A streaming wire of the graph before it was pulsed.
 struct StreamingWire {
   std::string name;   ///< of its node; `name:slot` where it is not the first output
   int64_t delay = 0;  ///< frames of this wire by which it lags
@@ -37,15 +37,15 @@ struct Streaming {
   /// inputs, outputs and the symbol.
   int64_t pulse = 0;
   std::vector<int> input_axes;  ///< of their frames; -1: static
-  /// Length of each input in the whole stream, in the stream symbol; nothing if each unit of it has
-  /// as many frames as in a step.
+  /// Length of each input in the whole stream, in the stream symbol; nothing if it is proportional
+  /// to the symbol, at the rate of the frames per step.
   std::vector<std::optional<Dim>> input_lengths;
   std::vector<StreamingOutput> outputs;
   std::vector<StreamingWire> wires;
   int64_t begin_unit = 1;  ///< a state can be continued at multiples of this symbol count,
   int64_t settled = 0;     ///< and before this position only at whole pulses
   bool late_end = false;   ///< the end of whole pulses may become known after their last step
-  std::optional<int64_t> longest;           ///< stream that the model is defined for
+  std::optional<int64_t> longest;           ///< the longest stream that the model allows
   std::vector<Dim> asserted;                ///< expressions that no legal length makes negative
   std::vector<std::string> approximations;  ///< accuracy or reach given up in order to stream
   /// Fingerprint of the graph before it was pulsed.

@@ -6,8 +6,8 @@
 
 namespace rill {
 
-/// Convert a constant to the type of a wire, with the scale and the zero point of that. A bare
-/// `cast` to the `dtype` of a wire loses both.
+/// Convert a constant to the type of a wire, including its scale and zero point. A bare `cast` to
+/// the `dtype` of the wire would lose both.
 /// Errors: those of `cast`.
 Result<Tensor> as_type_of(const Tensor& value, const Fact& wire);
 

@@ -7,9 +7,9 @@
 
 namespace rill {
 
-/// Return whether `found(id)` holds for a node that a wire depends on: its own, those of this one's
-/// inputs and so on. The walk continues to the inputs of a node if `through(id)` holds; it visits
-/// each node once, in an unspecified order.
+/// Return whether `found(id)` holds for a node upstream of a wire, the node of the wire included.
+/// The walk continues to the inputs of a node if `through(id)` holds; it visits each node once, in
+/// an unspecified order.
 template <class Found, class Through>
 bool any_before(const Graph& graph, OutletId wire, const Found& found, const Through& through) {
   // In a large graph the walk may be short, so its cost must depend on the visited nodes only.

@@ -12,8 +12,8 @@ TensorPtr simplified(const TensorPtr& dims, const SymbolScope& scope);
 /// Return whether a value holds an expression in the symbol.
 bool value_mentions(const TensorPtr& value, std::string_view symbol);
 
-/// Return whether a node turns a number that mentions the symbol into data: a length, once the
-/// symbol is known, rather than a shape.
+/// Return whether a node turns an expression with the symbol into data: a length that the model
+/// computes with, not the extent of a wire.
 bool reads_lengths(const Graph& graph, const Node& node, std::string_view symbol);
 
 }  // namespace rill

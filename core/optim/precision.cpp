@@ -65,9 +65,9 @@ class Finder {
     Precision role = Precision::kRounds;
     bool member = false;
     bool leads = false;    ///< the next operator belongs to the chain too
-    bool terms = false;    ///< it is summed
+    bool terms = false;  ///< a sum adds its elements
     bool misfit = false;   ///< it reads a constant that does not fit
-    bool read = false;     ///< by a member
+    bool read = false;  ///< a member of the chain reads it
     size_t chain = 0;      ///< the first node of its chain
   };
 
@@ -115,7 +115,7 @@ Precision Finder::role_of(const Node& node) const {
   }
   const bool converts = traits.precision == Precision::kMoves && is_float(node.outputs[0].dtype);
   if (!converts || is_float(from)) return traits.precision;
-  // A narrow type does not hold every integer of more than a byte.
+  // f16 and bf16 do not hold every integer of more than 8 bits.
   const bool counts = from == DType::kDim || (is_int(from) && !is_byte(from));
   return counts ? Precision::kGrows : Precision::kRounds;
 }

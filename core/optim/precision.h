@@ -17,7 +17,7 @@ struct Chains {
   std::vector<std::string> notes;  ///< which nodes stay in f32 for which constants
 };
 
-/// Find the chains of a graph whose floats have, or will get, that narrow type.
+/// Find the chains of a graph. `narrow`: f16 or bf16, the type that its floats have or will get.
 Chains chains_of(const Graph& graph, DType narrow);
 
 /// Put the chains of a graph between casts to and from f32; all other nodes stay unchanged.

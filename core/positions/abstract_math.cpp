@@ -64,7 +64,7 @@ Abstract AbstractMath::number(double value) { return constant(value, value, is_e
 
 Abstract AbstractMath::constant(double low, double high, bool exact) {
   Abstract out;
-  out.before = out.behind = flat(low, high);
+  out.before = out.after = flat(low, high);
   out.exact = exact;
   return out;
 }
@@ -73,7 +73,7 @@ Abstract AbstractMath::counted(Square at, double start, double step) const {
   Abstract out = constant(start, start, is_exact(start) && is_exact(step));
   out.per_period = step * static_cast<double>(period_);
   (at.row >= 0 ? out.before.row : out.before.column) = out.per_period;
-  (at.row >= 0 ? out.behind.row : out.behind.column) = out.per_period;
+  (at.row >= 0 ? out.after.row : out.after.column) = out.per_period;
   return out;
 }
 
@@ -85,12 +85,12 @@ std::optional<Abstract> AbstractMath::added(const Abstract& a, const Abstract& b
   if ((rough(a) && grows(b)) || (rough(b) && grows(a))) return std::nullopt;
   Abstract out = joined(a, b);
   out.before = sum(a.before, b.before, sign);
-  out.behind = sum(a.behind, b.behind, sign);
+  out.after = sum(a.after, b.after, sign);
   out.per_period = a.per_period + sign * b.per_period;
   // Rounded numbers that grow alike do not cancel to the same difference everywhere.
   const auto cancels = [](double one, double all) { return one != 0.0 && all == 0.0; };
   if (!out.exact &&
-      (cancels(a.before.row, out.before.row) || cancels(a.behind.column, out.behind.column))) {
+      (cancels(a.before.row, out.before.row) || cancels(a.after.column, out.after.column))) {
     return std::nullopt;
   }
   return known(out);
@@ -99,7 +99,7 @@ std::optional<Abstract> AbstractMath::added(const Abstract& a, const Abstract& b
 std::optional<Abstract> AbstractMath::times(const Abstract& a, double by) const {
   Abstract out = a;
   out.before = scaled(a.before, by);
-  out.behind = scaled(a.behind, by);
+  out.after = scaled(a.after, by);
   out.per_period = a.per_period * by;
   out.exact = a.exact && is_exact(by);
   out.quotient = false;
@@ -107,16 +107,16 @@ std::optional<Abstract> AbstractMath::times(const Abstract& a, double by) const 
 }
 
 std::optional<Abstract> AbstractMath::recurring(const std::vector<Abstract>& in, Tail before,
-                                         Tail behind) const {
+                                                Tail after) const {
   Abstract out;
   out.before = before;
-  out.behind = behind;
+  out.after = after;
   out.exact = false;
   for (const Abstract& x : in) {
     if (x.per_period != 0.0) return std::nullopt;
     if (x.before.row != 0.0) out.before = Tail::unknown();
-    if (x.behind.column != 0.0) out.behind = Tail::unknown();
-    out.apart = std::max(out.apart, x.apart);
+    if (x.after.column != 0.0) out.after = Tail::unknown();
+    out.least_distance = std::max(out.least_distance, x.least_distance);
     out.settled = std::max(out.settled, x.settled);
   }
   return out;
@@ -134,24 +134,24 @@ std::optional<Abstract> AbstractMath::joined_conditions(const std::vector<Abstra
     return both ? flat(std::min(least(a), least(b)), std::min(most(a), most(b)))
                 : flat(std::max(least(a), least(b)), std::max(most(a), most(b)));
   };
-  return recurring(in, tail(in[0].before, in[1].before), tail(in[0].behind, in[1].behind));
+  return recurring(in, tail(in[0].before, in[1].before), tail(in[0].after, in[1].after));
 }
 
 std::optional<Abstract> AbstractMath::rounded(const Abstract& x, bool to_zero) const {
   const auto steady = [&](double growth) {
     return growth == 0.0 || (is_whole(growth) && (x.exact || x.quotient));
   };
-  if (!steady(x.per_period) || !steady(x.before.row) || !steady(x.behind.column))
+  if (!steady(x.per_period) || !steady(x.before.row) || !steady(x.after.column))
     return std::nullopt;
   Abstract out = x;
   const auto positive = [](const Tail& t) { return t.low >= 0 && t.row >= 0 && t.column >= 0; };
-  if (to_zero && !(positive(x.before) && positive(x.behind))) {
+  if (to_zero && !(positive(x.before) && positive(x.after))) {
     const auto signs = signs_of(x);
     if (!signs) return std::nullopt;
-    out.apart = signs->apart;
+    out.least_distance = signs->least_distance;
     out.settled = signs->settled;
   }
-  for (Tail* tail : {&out.before, &out.behind}) {
+  for (Tail* tail : {&out.before, &out.after}) {
     tail->low -= 1;
     tail->high += 1;
   }
@@ -162,7 +162,7 @@ std::optional<Abstract> AbstractMath::rounded(const Abstract& x, bool to_zero) c
 
 std::optional<AbstractMath::Signs> AbstractMath::signs_of(const Abstract& e) const {
   Signs out;
-  out.apart = e.apart;
+  out.least_distance = e.least_distance;
   out.settled = e.settled;
   const auto side = [&](const Tail& tail, double growth, double other, int* sign) {
     if (growth == 0.0) {
@@ -172,19 +172,19 @@ std::optional<AbstractMath::Signs> AbstractMath::signs_of(const Abstract& e) con
     }
     const auto from = (growth + other) * growth >= 0 ? passes(tail, growth, period_) : std::nullopt;
     if (!from) return false;
-    out.apart = std::max(out.apart, *from);
+    out.least_distance = std::max(out.least_distance, *from);
     *sign = growth > 0 ? 1 : -1;
     return true;
   };
   if (!side(e.before, e.before.row, e.before.column, &out.before) ||
-      !side(e.behind, e.behind.column, e.behind.row, &out.behind)) {
+      !side(e.after, e.after.column, e.after.row, &out.after)) {
     return std::nullopt;
   }
   if (e.per_period == 0.0) return out;
   const auto from = one_position_ ? passes(e.before, e.per_period, period_) : std::nullopt;
   if (!from) return std::nullopt;
   out.settled = std::max(out.settled, *from);
-  out.apart = std::max(out.apart, out.settled);
+  out.least_distance = std::max(out.least_distance, out.settled);
   out.ever = e.per_period > 0 ? 1 : -1;
   return out;
 }
@@ -194,9 +194,9 @@ std::optional<Abstract> AbstractMath::comparison(const Abstract& a, const Abstra
   const auto e = added(a, b, -1);
   const auto signs = e ? signs_of(*e) : std::nullopt;
   if (!signs) return std::nullopt;
-  const auto tail = [&](int sign, const Tail& apart) {
-    const bool equal =
-        apart.low == 0.0 && apart.high == 0.0 && apart.row == 0.0 && apart.column == 0.0;
+  const auto tail = [&](int sign, const Tail& difference) {
+    const bool equal = difference.low == 0.0 && difference.high == 0.0 && difference.row == 0.0 &&
+                       difference.column == 0.0;
     if (equal && e->per_period == 0.0) {
       const bool holds = kind == Function::kEq || kind == Function::kGe ||
                          kind == Function::kLe;
@@ -211,8 +211,8 @@ std::optional<Abstract> AbstractMath::comparison(const Abstract& a, const Abstra
   };
   Abstract out;
   out.before = tail(signs->before, e->before);
-  out.behind = tail(signs->behind, e->behind);
-  out.apart = signs->apart;
+  out.after = tail(signs->after, e->after);
+  out.least_distance = signs->least_distance;
   out.settled = signs->settled;
   return out;
 }
@@ -223,7 +223,7 @@ std::optional<Abstract> AbstractMath::extreme(const Abstract& a, const Abstract&
   const auto signs = e ? signs_of(*e) : std::nullopt;
   if (!signs) return std::nullopt;
   Abstract out = joined(a, b);
-  out.apart = signs->apart;
+  out.least_distance = signs->least_distance;
   out.settled = signs->settled;
   if (e->per_period != 0.0) {
     // Until a position settles, the loser may win; the bounds of the winner absorb that.
@@ -236,27 +236,27 @@ std::optional<Abstract> AbstractMath::extreme(const Abstract& a, const Abstract&
     *to = sign == 0 ? either(of_a, of_b) : (sign > 0) == largest ? of_a : of_b;
     return true;
   };
-  const bool told = tail(signs->before, a.before, b.before, &out.before) &&
-                    tail(signs->behind, a.behind, b.behind, &out.behind);
-  return told ? known(out) : std::nullopt;
+  const bool is_known = tail(signs->before, a.before, b.before, &out.before) &&
+                        tail(signs->after, a.after, b.after, &out.after);
+  return is_known ? known(out) : std::nullopt;
 }
 
 Abstract AbstractMath::won(Abstract out, const Abstract& winner, const Abstract& loser,
-                    const Abstract& apart) const {
-  const double slack =
-      std::abs(apart.per_period) * static_cast<double>(out.settled) / static_cast<double>(period_);
+                           const Abstract& difference) const {
+  const double slack = std::abs(difference.per_period) * static_cast<double>(out.settled) /
+                       static_cast<double>(period_);
   out.before = winner.before;
   out.before.low = std::min(winner.before.low, loser.before.low - slack);
   out.before.high = std::max(winner.before.high, loser.before.high + slack);
-  out.behind = out.before;
+  out.after = out.before;
   out.per_period = winner.per_period;
-  out.apart = std::max(out.apart, out.settled);
+  out.least_distance = std::max(out.least_distance, out.settled);
   return out;
 }
 
 Abstract AbstractMath::joined(const Abstract& a, const Abstract& b) const {
   Abstract out;
-  out.apart = std::max(a.apart, b.apart);
+  out.least_distance = std::max(a.least_distance, b.least_distance);
   out.settled = std::max(a.settled, b.settled);
   out.exact = a.exact && b.exact;
   return out;
@@ -272,10 +272,10 @@ std::optional<Abstract> AbstractMath::divided(const Abstract& x, double by, DTyp
   const bool power = is_exact(by) && is_exact(1.0 / by);
   // Growth by a multiple of the divisor is a whole number, however 1 / by is rounded.
   for (double* growth : {&whole.per_period, &whole.before.row, &whole.before.column,
-                         &whole.behind.row, &whole.behind.column}) {
+                         &whole.after.row, &whole.after.column}) {
     *growth /= by;
   }
-  for (Tail* tail : {&whole.before, &whole.behind}) {
+  for (Tail* tail : {&whole.before, &whole.after}) {
     const double low = tail->low / by;
     const double high = tail->high / by;
     tail->low = std::min(low, high);

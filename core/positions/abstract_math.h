@@ -41,10 +41,10 @@ class AbstractMath {
   /// Return the abstract value of an elementwise function of values that repeat along the diagonal:
   /// it repeats too.
   std::optional<Abstract> recurring(const std::vector<Abstract>& in, PositionBound before,
-                                  PositionBound behind) const;
+                                    PositionBound after) const;
   std::optional<Abstract> recurring(const std::vector<Abstract>& in) const;
 
-  /// Return both, or one of two conditions.
+  /// Return the conjunction or the disjunction of two conditions.
   std::optional<Abstract> joined_conditions(const std::vector<Abstract>& in, bool both) const;
 
   /// Round to whole numbers: down, or towards 0 if `to_zero`.
@@ -53,9 +53,9 @@ class AbstractMath {
   /// The sign of a value on each side of the diagonal, 1 or -1; 0 if it varies.
   struct Signs {
     int before = 0;
-    int behind = 0;
+    int after = 0;
     int ever = 0;  ///< of one position, at and after `settled`
-    int64_t apart = 0;
+    int64_t least_distance = 0;
     int64_t settled = 0;
   };
   std::optional<Signs> signs_of(const Abstract& e) const;
@@ -70,7 +70,7 @@ class AbstractMath {
   /// Return an abstract value equal to `winner` from position `out.settled`, and bounded by the
   /// join of the two before it.
   Abstract won(Abstract out, const Abstract& winner, const Abstract& loser,
-               const Abstract& apart) const;
+               const Abstract& difference) const;
 
   /// Return an abstract value with the common properties of both: where they hold, and whether
   /// floats represent them exactly.

@@ -26,7 +26,7 @@ bool holds_large_numbers(DType dtype) {
 }
 
 bool grows(const Abstract& x) {
-  return x.per_period != 0.0 || x.before.row != 0.0 || x.behind.column != 0.0;
+  return x.per_period != 0.0 || x.before.row != 0.0 || x.after.column != 0.0;
 }
 
 std::optional<Abstract> cast_of(const AbstractMath& math, const Abstract& x, DType to) {
@@ -68,13 +68,13 @@ std::optional<AbstractValue> Positions::abstract(OutletId outlet, Square at, int
 }
 
 const Node& Positions::end_of_walk(OutletId outlet, Square at) const {
-  const auto is_told = [&](const Place& place) {
+  const auto has_value = [&](const Place& place) {
     const auto& abstract = entry(place.first, place.second).abstract;
-    return abstract && abstract->is_known_before() && abstract->is_known_behind();
+    return abstract && abstract->is_known_before() && abstract->is_known_after();
   };
   for (Place place{outlet, at};;) {
     const std::vector<Place> parts = parts_of(place);
-    const auto next = std::find_if_not(parts.begin(), parts.end(), is_told);
+    const auto next = std::find_if_not(parts.begin(), parts.end(), has_value);
     if (next == parts.end()) return node_of(place.first);
     place = *next;
   }
@@ -85,14 +85,14 @@ std::optional<AbstractValue> Positions::compared(OutletId outlet, Square at, int
   auto own = abstract(outlet, at, period);
   if (!own || !std::isfinite(with)) return own;
   const bool before = own->is_known_before();
-  const bool behind = own->is_known_behind();
+  const bool after = own->is_known_after();
   const Tail anything = {0, 0, -kEndless, kEndless};
   if (!before) own->before = anything;
-  if (!behind) own->behind = anything;
+  if (!after) own->after = anything;
   auto out =
       AbstractMath(at, period).comparison(*own, AbstractMath::number(with), Function::kGt);
   if (out && !before) out->before = Tail::unknown();
-  if (out && !behind) out->behind = Tail::unknown();
+  if (out && !after) out->after = Tail::unknown();
   return out;
 }
 
@@ -117,12 +117,12 @@ std::optional<AbstractValue> Positions::abstract_of_numbers(const Place& place,
   const double noise = table.start() + std::abs(table.growth());
   const bool bounded = at.row < 0 || at.column < 0;
   Abstract out = math.counted(at, 0, bounded ? step : 0);
-  for (Tail* tail : {&out.before, &out.behind}) {
+  for (Tail* tail : {&out.before, &out.after}) {
     tail->low = bounded ? -noise : -kEndless;
     tail->high = bounded ? noise : kEndless;
   }
   out.per_period = table.growth() * static_cast<double>(period / table.period());
-  out.apart = bounded ? 0 : table.reach() + 1;
+  out.least_distance = bounded ? 0 : table.reach() + 1;
   out.exact = table.exact();
   return out;
 }
@@ -143,7 +143,7 @@ std::optional<AbstractValue> Positions::abstract_of(const Place& place, int64_t 
     if (!each || !counts || own.op.course.reverse) return std::nullopt;
     const Square along = axis == at.row ? Square{at.row, -1, -1} : Square{-1, at.column, -1};
     Abstract out = math.counted(along, 0, *each);
-    for (Tail* tail : {&out.before, &out.behind}) {
+    for (Tail* tail : {&out.before, &out.after}) {
       tail->low = std::min(0.0, *each);
       tail->high = std::max(0.0, *each);
     }
@@ -168,13 +168,13 @@ std::optional<AbstractValue> Positions::abstract_of(const Place& place, int64_t 
     const auto k = own.op.course.begin->to_int();
     if (!k || *k > (1 << 24) || *k < -(1 << 24) || in[0].per_period != 0.0) return std::nullopt;
     Abstract out = in[0];
-    (own.op.course.upper ? out.before : out.behind) = Tail{};
-    out.apart = std::max(out.apart, std::abs(*k) + 1);
+    (own.op.course.upper ? out.before : out.after) = Tail{};
+    out.least_distance = std::max(out.least_distance, std::abs(*k) + 1);
     return out;
   }
   if (!own.op.pointwise) return std::nullopt;
-  const auto told = pointwise(place, period, in);
-  return told ? told : math.recurring(in);
+  const auto value = pointwise(place, period, in);
+  return value ? value : math.recurring(in);
 }
 
 std::optional<AbstractValue> Positions::pointwise(const Place& place, int64_t period,
@@ -229,7 +229,7 @@ std::optional<AbstractValue> Positions::pointwise(const Place& place, int64_t pe
     case Function::kGe:
     case Function::kEq:
     case Function::kNe:
-      if (const auto told = math.comparison(in[0], in[1], function)) return told;
+      if (const auto compared = math.comparison(in[0], in[1], function)) return compared;
       return curved(place, period);
     case Function::kAnd:
     case Function::kOr:
@@ -245,7 +245,7 @@ std::optional<AbstractValue> Positions::chosen(const Place& place, int64_t perio
   const AbstractMath math(place.second, period);
   if (in.size() != 3 || in[0].per_period != 0.0) return std::nullopt;
   Abstract out = math.joined(in[1], in[2]);
-  out.apart = std::max(out.apart, in[0].apart);
+  out.least_distance = std::max(out.least_distance, in[0].least_distance);
   out.settled = std::max(out.settled, in[0].settled);
   if (in[1].per_period != in[2].per_period) {
     // If one position decides, all positions far from the beginning choose alike.
@@ -257,10 +257,10 @@ std::optional<AbstractValue> Positions::chosen(const Place& place, int64_t perio
       const auto other = value(node.inputs[0], chooses, n, n);
       if (!choice || other != choice) return std::nullopt;
     }
-    const auto apart = math.added(in[1], in[2], -1);
-    if (!apart) return std::nullopt;
+    const auto difference = math.added(in[1], in[2], -1);
+    if (!difference) return std::nullopt;
     const bool yes = *choice != 0.0;
-    return math.won(out, in[yes ? 1 : 2], in[yes ? 2 : 1], *apart);
+    return math.won(out, in[yes ? 1 : 2], in[yes ? 2 : 1], *difference);
   }
   out.per_period = in[1].per_period;
   const auto tail = [](const Tail& choice, const Tail& yes, const Tail& no, Tail* to) {
@@ -270,9 +270,9 @@ std::optional<AbstractValue> Positions::chosen(const Place& place, int64_t perio
     *to = !sure ? either(yes, no) : choice.low > 0 ? yes : no;
     return true;
   };
-  const bool told = tail(in[0].before, in[1].before, in[2].before, &out.before) &&
-                    tail(in[0].behind, in[1].behind, in[2].behind, &out.behind);
-  return told ? std::optional(out) : std::nullopt;
+  const bool is_known = tail(in[0].before, in[1].before, in[2].before, &out.before) &&
+                        tail(in[0].after, in[1].after, in[2].after, &out.after);
+  return is_known ? std::optional(out) : std::nullopt;
 }
 
 }  // namespace rill

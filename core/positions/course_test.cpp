@@ -58,7 +58,7 @@ std::vector<double> numbers() {
 
 /// Return whether values never fall after they rose, nor rise after they fell. The last bits of a
 /// rounded function may waver.
-bool turns(const std::vector<double>& values) {
+bool changes_direction(const std::vector<double>& values) {
   bool rises = false;
   bool falls = false;
   for (size_t i = 1; i < values.size(); ++i) {
@@ -69,7 +69,7 @@ bool turns(const std::vector<double>& values) {
   return rises && falls;
 }
 
-TEST(Course, UnaryFunctionsThatAreDeclaredMonotoneNeverTurn) {
+TEST(Course, UnaryFunctionsThatAreDeclaredMonotoneAreMonotone) {
   int declared = 0;
   for (int k = 0; k <= static_cast<int>(UnaryKind::kRoundEven); ++k) {
     const ops::Unary op(static_cast<UnaryKind>(k), 0.1F);
@@ -95,8 +95,8 @@ TEST(Course, UnaryFunctionsThatAreDeclaredMonotoneNeverTurn) {
       }
     }
     EXPECT_GT(right.size(), 2U) << op.name();
-    EXPECT_FALSE(turns(right)) << op.name();
-    EXPECT_FALSE(turns(left)) << op.name();
+    EXPECT_FALSE(changes_direction(right)) << op.name();
+    EXPECT_FALSE(changes_direction(left)) << op.name();
   }
   EXPECT_EQ(declared, 22);
 }

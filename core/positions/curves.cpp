@@ -1,6 +1,6 @@
 // Comparisons of curves of positions with a number. Squares, exponentials and similar functions
-// have no abstract value, which grows in even steps. But where they are monotone, they pass a
-// number once.
+// have no abstract value, because abstract values grow by equal steps. But where such a function is
+// monotone, it crosses a number at most once.
 
 #include <algorithm>
 #include <array>
@@ -43,7 +43,7 @@ struct Stage {
                                       argument == 0 || twice ? other : x};
     return number_of(*op, std::span(in.data(), op->read.size()));
   }
-  bool turns_nowhere(double low, double high) const {
+  bool is_monotone_beyond(double low, double high) const {
     // A product with itself is a square.
     if (twice) return op->is(Function::kMul) && (low >= 0 || high <= 0);
     return argument < static_cast<size_t>(op->course.monotone_inputs) &&
@@ -86,7 +86,7 @@ std::optional<Settled> settled_on(const Curve& curve, double sign) {
   std::optional<double> begin = 0.0;
   std::optional<double> end = sign * curve.far;
   for (size_t i = curve.stages.size(); i-- > 0;) {
-    if (!curve.stages[i].turns_nowhere(std::min(*begin, *end), std::max(*begin, *end))) {
+    if (!curve.stages[i].is_monotone_beyond(std::min(*begin, *end), std::max(*begin, *end))) {
       return std::nullopt;
     }
     begin = curve.stages[i].at(*begin);
@@ -133,12 +133,12 @@ std::optional<Abstract> passed(const Curve& curve, const Abstract& wire,
                                const AbstractMath& abstracts) {
   const auto right = settled_on(curve, 1);
   const auto left = settled_on(curve, -1);
-  const auto told = [&](const std::optional<Settled>& half, double sign, Function kind) {
+  const auto compared_with = [&](const std::optional<Settled>& half, double sign, Function kind) {
     return half ? abstracts.comparison(wire, AbstractMath::number(sign * half->from), kind)
                 : std::nullopt;
   };
-  const auto above = told(right, 1, Function::kGe);
-  const auto below = told(left, -1, Function::kLe);
+  const auto above = compared_with(right, 1, Function::kGe);
+  const auto below = compared_with(left, -1, Function::kLe);
   const auto tail = [&](Tail Abstract::*which) -> std::optional<Tail> {
     if (above && (*above.*which).low > 0) {
       const double value = right->holds ? 1 : 0;
@@ -152,16 +152,16 @@ std::optional<Abstract> passed(const Curve& curve, const Abstract& wire,
     return recurs ? std::optional(Tail{0, 0, 0, 1}) : std::nullopt;
   };
   const auto before = tail(&Abstract::before);
-  const auto behind = tail(&Abstract::behind);
-  if (!before || !behind) return std::nullopt;
+  const auto after = tail(&Abstract::after);
+  if (!before || !after) return std::nullopt;
   Abstract out = AbstractMath::constant(0, 1, true);
   out.before = *before;
-  out.behind = *behind;
-  out.apart = wire.apart;
+  out.after = *after;
+  out.least_distance = wire.least_distance;
   out.settled = wire.settled;
   for (const auto* half : {&above, &below}) {
     if (!*half) continue;
-    out.apart = std::max(out.apart, (*half)->apart);
+    out.least_distance = std::max(out.least_distance, (*half)->least_distance);
     out.settled = std::max(out.settled, (*half)->settled);
   }
   return out;

@@ -47,15 +47,15 @@ struct PositionBound {
 
 /// Bounds of a wire of positions that hold for all positions, in steps of a period.
 struct AbstractValue {
-  PositionBound before;  ///< where i - j >= apart: the value at i + period is larger by before.row
-  PositionBound behind;  ///< where j - i >= apart: that at j + period is larger by behind.column
-  int64_t apart = 0;
+  PositionBound before;  ///< i - j >= least_distance: at i + period, the value grows by before.row
+  PositionBound after;   ///< j - i >= least_distance: at j + period, it grows by after.column
+  int64_t least_distance = 0;
   double per_period = 0;       ///< growth of the value if both positions grow by a period
   int64_t settled = 0;    ///< the position from which these bounds hold
   bool exact = true;      ///< floats hold the values without rounding
   bool quotient = false;  ///< a whole number divided by another: rounding it down is exact
   bool is_known_before() const { return !std::isnan(before.row); }
-  bool is_known_behind() const { return !std::isnan(behind.column); }
+  bool is_known_after() const { return !std::isnan(after.column); }
 };
 
 /// A number by which a wire is divided or multiplied before it is rounded to a whole number: the
@@ -89,8 +89,8 @@ class Positions {
   /// Return the abstract value of `value > with`. It is unknown on the sides of the diagonal where
   /// the abstract value of the value is.
   std::optional<AbstractValue> compared(OutletId outlet, Square at, int64_t period, double with);
-  /// Return the first upstream node, from a wire whose abstract value was computed, whose abstract
-  /// value is unknown.
+  /// Walk upstream from a wire whose abstract value was computed; return the first node whose
+  /// abstract value is unknown.
   const Node& end_of_walk(OutletId outlet, Square at) const;
   /// Make a period a multiple of all divisors of positions upstream of a wire.
   void collect_period(OutletId outlet, Square at, int64_t* period) const;
@@ -124,7 +124,8 @@ class Positions {
                                int64_t j) const;
   const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
   Entry& entry(OutletId outlet, Square at) const;
-  /// Return whether a node multiplies by 0: exporters write a constant of the shape of scores so.
+  /// Return whether a node multiplies by 0. Exporters write constants of the shape of the scores in
+  /// this form.
   bool is_times_zero(const Node& node, const Entry& own) const;
   bool too_deep(OutletId outlet) const { return too_deep_[static_cast<size_t>(outlet.node)] != 0; }
   std::vector<Place> parts_of(const Place& place) const;

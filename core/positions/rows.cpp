@@ -1,5 +1,5 @@
-// Values of wires of positions for one query and all keys, as runs: a comparison of positions is a
-// run or two, however many keys there are.
+// Values of wires of positions for one query and all keys, as runs: a comparison of positions has
+// one or two runs for any number of keys.
 
 #include <algorithm>
 #include <array>
@@ -113,7 +113,7 @@ class Combiner {
     append_run(out_, {from, run.at(from), run.slope});
   }
 
-  /// Append the lines that the operator makes of lines; return false if it makes none.
+  /// Append the result of the operator if it maps lines to lines; else return false.
   bool lines(const Stretch& s) {
     if (op_.is(Form::kMoved)) {
       append(s.in[0], s.from);
@@ -149,8 +149,8 @@ class Combiner {
     return true;
   }
 
-  /// Return whether the operator makes stairs of a line of whole numbers: most keys have the value
-  /// of the previous key, and no value returns.
+  /// Return whether the operator maps a line of whole numbers to stairs: most keys have the value
+  /// of the previous key, and no value occurs again later.
   bool has_stairs(const Stretch& s) const {
     if (!s.whole()) return false;
     if (quotient_) return true;
@@ -198,12 +198,12 @@ class Combiner {
     switch (function) {
       case Function::kMin:
       case Function::kMax: {
-        const int64_t turn = turns(s, below);
+        const int64_t change = first_change(s, below);
         const auto take = [&](int64_t key) {
           append(s.in[below(key) == (function == Function::kMin) ? 0 : 1], key);
         };
         take(s.from);
-        if (turn < s.until) take(turn);
+        if (change < s.until) take(change);
         return true;
       }
       case Function::kLt:
@@ -213,8 +213,8 @@ class Combiner {
       case Function::kEq:
       case Function::kNe: {
         const auto above = [&](int64_t key) { return s.in[0].at(key) > s.in[1].at(key); };
-        const int64_t first = turns(s, below);
-        const int64_t second = turns(s, above);
+        const int64_t first = first_change(s, below);
+        const int64_t second = first_change(s, above);
         for (const int64_t key : {s.from, std::min(first, second), std::max(first, second)}) {
           if (key < s.until) append_run(out_, {key, at(s, key), 0});
         }
@@ -228,7 +228,7 @@ class Combiner {
   /// Return the first key with another value than the first of the stretch; the value changes at
   /// most once.
   template <class Value>
-  static int64_t turns(const Stretch& s, const Value& value) {
+  static int64_t first_change(const Stretch& s, const Value& value) {
     int64_t low = s.from;
     int64_t high = s.until - 1;
     const auto begins = value(low);

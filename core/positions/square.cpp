@@ -13,7 +13,7 @@ int axis_of_input(const std::vector<AxisTrack>& tracks, size_t input, int output
 }
 
 /// Return whether all frames of a wire lie on axes that are followed. A node that drops another
-/// one, such as a sum of positions, depends on the length of the stream.
+/// axis of frames, such as a sum of positions, depends on the length of the stream.
 bool follows_frames(const Fact& fact, Square at, std::string_view symbol) {
   for (int axis = 0; axis < fact.rank(); ++axis) {
     if (!at.has(axis) && fact.dim(axis).mentions(symbol)) return false;

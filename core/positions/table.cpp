@@ -125,11 +125,11 @@ double PositionTable::entry(int64_t query, int64_t key) const {
            growth_ * static_cast<double>(position / period_);
   }
   if (query < rows_ && key < columns_) return at(query, key);
-  const int64_t apart = key - query;
+  const int64_t offset = key - query;
   int64_t row = query % period_;
-  while (row + apart < 0) row += period_;
-  if (row < rows_ && row + apart < columns_) return at(row, row + apart);
-  return apart > 0 ? at(0, columns_ - 1) : at(rows_ - 1, 0);
+  while (row + offset < 0) row += period_;
+  if (row < rows_ && row + offset < columns_) return at(row, row + offset);
+  return offset > 0 ? at(0, columns_ - 1) : at(rows_ - 1, 0);
 }
 
 }  // namespace rill

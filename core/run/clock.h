@@ -44,7 +44,7 @@ struct StreamClock {
   int64_t tick = 0;   ///< steps since `start`
   int64_t end = -1;   ///< the value of the stream symbol, -1 while unknown
   int64_t start = 0;  ///< position at which tick 0 begins, in the stream symbol
-  int64_t unit = 1;   ///< how much of the stream symbol a step takes
+  int64_t unit = 1;   ///< units of the stream symbol per step
 
   /// Return the first frame of this step on a wire with `frames` frames per step.
   int64_t position(int64_t frames) const RILL_NONBLOCKING {

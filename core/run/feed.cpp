@@ -87,18 +87,18 @@ std::optional<int64_t> capacity_of(const PlanIo& io, int64_t steps) {
 
 }  // namespace
 
-std::optional<PlacedFeed::Room> PlacedFeed::room_for(const Plan& plan, int64_t max_push) {
+std::optional<PlacedFeed::Offsets> PlacedFeed::offsets_for(const Plan& plan, int64_t max_push) {
   const int64_t pulse = pulse_of(plan);
   if (pulse == 0) return std::nullopt;
-  Room room;
-  room.outs = aligned(static_cast<int64_t>(plan.inputs.size() * sizeof(In)));
-  room.queues = room.outs + aligned(static_cast<int64_t>(plan.outputs.size() * sizeof(Out)));
-  room.all = room.queues;
+  Offsets offsets;
+  offsets.outs = aligned(static_cast<int64_t>(plan.inputs.size() * sizeof(In)));
+  offsets.queues = offsets.outs + aligned(static_cast<int64_t>(plan.outputs.size() * sizeof(Out)));
+  offsets.all = offsets.queues;
   const auto add = [&](const PlanIo& io, std::optional<int64_t> frames) {
     const auto own = frames ? checked_mul(*frames, frame_bytes(io)) : std::nullopt;
     if (!own || *own > kMostQueueBytes) return false;
-    room.all += aligned(*own);
-    return room.all <= kMostQueueBytes;
+    offsets.all += aligned(*own);
+    return offsets.all <= kMostQueueBytes;
   };
   for (const PlanIo& io : plan.inputs) {
     if (streams(io) && !add(io, io.stream.early)) return std::nullopt;
@@ -106,13 +106,13 @@ std::optional<PlacedFeed::Room> PlacedFeed::room_for(const Plan& plan, int64_t m
   for (const PlanIo& io : plan.outputs) {
     if (io.stream.axis >= 0 && !add(io, capacity_of(io, max_push / pulse))) return std::nullopt;
   }
-  return room;
+  return offsets;
 }
 
 std::optional<int64_t> PlacedFeed::bytes_for(const Plan& plan, int64_t max_push) {
-  const auto room = room_for(plan, max_push);
-  if (!room) return std::nullopt;
-  return aligned(sizeof(PlacedFeed)) + room->all;
+  const auto offsets = offsets_for(plan, max_push);
+  if (!offsets) return std::nullopt;
+  return aligned(sizeof(PlacedFeed)) + offsets->all;
 }
 
 PlacedFeed* PlacedFeed::place(PlacedSession* session, int64_t max_push, void* memory) noexcept {
@@ -123,10 +123,10 @@ PlacedFeed* PlacedFeed::place(PlacedSession* session, int64_t max_push, void* me
 
 void PlacedFeed::begin(int64_t max_push, std::byte* memory) noexcept {
   const Plan& plan = session_->plan();
-  const Room room = room_for(plan, max_push).value_or(Room());
+  const Offsets offsets = offsets_for(plan, max_push).value_or(Offsets());
   kept_.ins = {reinterpret_cast<In*>(memory), plan.inputs.size()};
-  kept_.outs = {reinterpret_cast<Out*>(memory + room.outs), plan.outputs.size()};
-  kept_.queues = {memory + room.queues, static_cast<size_t>(room.all - room.queues)};
+  kept_.outs = {reinterpret_cast<Out*>(memory + offsets.outs), plan.outputs.size()};
+  kept_.queues = {memory + offsets.queues, static_cast<size_t>(offsets.all - offsets.queues)};
   int64_t bytes = 0;
   const auto set = [&](Waiting* to, const PlanIo& io, int64_t capacity) {
     to->axis = io.stream.axis;
@@ -164,8 +164,8 @@ int64_t PlacedFeed::put(Waiting* to, const View& from, int64_t first, int64_t co
   int64_t moved = 0;
   while (moved < count && to->queued < to->capacity) {
     const int64_t tail = (to->head + to->queued) % to->capacity;
-    const int64_t room = std::min(to->capacity - to->queued, to->capacity - tail);
-    const int64_t part = std::min(count - moved, room);
+    const int64_t fitting = std::min(to->capacity - to->queued, to->capacity - tail);
+    const int64_t part = std::min(count - moved, fitting);
     copy_plain(frames_of(from, to->axis, first + moved, part),
                frame_rows(from, to->axis, part, queue(*to) + tail * to->frame_bytes));
     to->queued += part;
@@ -176,9 +176,9 @@ int64_t PlacedFeed::put(Waiting* to, const View& from, int64_t first, int64_t co
 
 int64_t PlacedFeed::take(Waiting* from, const View& into, int64_t at, int64_t count) noexcept {
   const bool early = from->early.left() > 0;
-  const int64_t lie = early ? from->early.left()
-                            : std::min(from->queued, from->capacity - from->head);
-  count = std::min(count, lie);
+  const int64_t adjacent =
+      early ? from->early.left() : std::min(from->queued, from->capacity - from->head);
+  count = std::min(count, adjacent);
   if (count <= 0) return 0;
   std::byte* rows = early ? from->early.next(from->frame_bytes)
                           : queue(*from) + from->head * from->frame_bytes;
@@ -232,7 +232,7 @@ void PlacedFeed::run_step() noexcept {
 
 /// Return whether the stream is known to continue beyond this pulse. `coming`: frames of `input`
 /// that will follow the ones it has.
-bool PlacedFeed::goes_on(size_t input, int64_t coming) const {
+bool PlacedFeed::continues(size_t input, int64_t coming) const {
   const int64_t pulse = session_->plan().stream_pulse;
   const int64_t end = session_->position(pulse) + pulse;
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
@@ -258,7 +258,7 @@ bool PlacedFeed::advance(size_t input, int64_t coming) noexcept {
   }
   if (finished()) {
     if (session_->steps_left() <= 0) return false;
-  } else if (!full || !(session_->plan().late_end || goes_on(input, coming))) {
+  } else if (!full || !(session_->plan().late_end || continues(input, coming))) {
     return false;
   }
   run_step();
@@ -292,10 +292,10 @@ int64_t PlacedFeed::push(size_t input, const View& frames) noexcept {
 /// Copy queued frames to `into`, starting at its frame `at`; return their number.
 int64_t PlacedFeed::take_queued(size_t output, const View& into, int64_t at) noexcept {
   Out& out = kept_.outs[output];
-  const int64_t room = std::min(into.extent(out.axis) - at, available(output));
-  if (room <= 0) return 0;
-  if (const int64_t count = take(&out, into, at, room)) return count;
-  const int64_t count = std::min(room, out.rest);
+  const int64_t fitting = std::min(into.extent(out.axis) - at, available(output));
+  if (fitting <= 0) return 0;
+  if (const int64_t count = take(&out, into, at, fitting)) return count;
+  const int64_t count = std::min(fitting, out.rest);
   if (count <= 0) return 0;
   copy_plain(frames_of(session_->output(output), out.axis, out.first, count),
              frames_of(into, out.axis, at, count));
@@ -326,7 +326,7 @@ int64_t PlacedFeed::pulled(size_t output) const {
   return given(output) - (out.early.left() + out.queued + out.rest);
 }
 
-void PlacedFeed::drop_behind_end(size_t output) noexcept {
+void PlacedFeed::drop_after_end(size_t output) noexcept {
   Out& out = kept_.outs[output];
   // Frames that were held until the end was known lie beyond it, so drop them.
   int64_t extra = frames_until_now(output) - given(output);
@@ -383,7 +383,7 @@ int PlacedFeed::lacking() const {
 
 Refusal PlacedFeed::finish() {
   const Plan& plan = session_->plan();
-  const auto told = [](int64_t number) { return static_cast<long long>(number); };
+  const auto as_long = [](int64_t number) { return static_cast<long long>(number); };
   const auto counting = static_cast<size_t>(counting_input(plan));
   const char* const symbol = plan.stream_symbol.c_str();
   const char* const name = plan.inputs[counting].name.c_str();
@@ -394,8 +394,8 @@ Refusal PlacedFeed::finish() {
     return refusal(Code::kShape, "",
                    "a stream of %lld frame%s does not suit the model: %lld frames of \"%s\" stand "
                    "for %lld %s",
-                   told(frames), plural(frames), told(pulse), name, told(plan.stream_pulse),
-                   symbol);
+                   as_long(frames), plural(frames), as_long(pulse), name,
+                   as_long(plan.stream_pulse), symbol);
   }
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
     if (kept_.ins[i].axis < 0) continue;
@@ -408,26 +408,26 @@ Refusal PlacedFeed::finish() {
         Code::kShape, "Push the missing frames before announcing the end",
         "the inputs end at different times: \"%s\" at %s=%lld, where \"%s\" has %lld frames, and "
         "%lld were pushed",
-        name, symbol, told(*end), plan.inputs[i].name.c_str(), told(wanted.value_or(0)),
-        told(pushed(i)));
+        name, symbol, as_long(*end), plan.inputs[i].name.c_str(), as_long(wanted.value_or(0)),
+        as_long(pushed(i)));
   }
   const Refusal undefined = session_->try_end(*end);
   if (!undefined.ok()) return undefined;
   if (session_->steps_left() < 0) {
     session_->announce_end(-1);
     return refusal(Code::kUnsupported, "", "%s",
-                   "the file does not say how long the outputs of its pulsed model are: load the "
-                   "model it was made of");
+                   "the file does not contain the lengths of the outputs of its pulsed model: load "
+                   "the original model");
   }
   if (session_->steps_left() > kMostTailSteps) {
-    const auto steps = told(session_->steps_left());
+    const auto steps = as_long(session_->steps_left());
     session_->announce_end(-1);
     return refusal(Code::kUnsupported, "Pulse the model by more frames per step",
                    "the outputs of a stream of %lld %s take %lld more steps, and the limit is %lld",
-                   told(*end), symbol, steps, told(kMostTailSteps));
+                   as_long(*end), symbol, steps, as_long(kMostTailSteps));
   }
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
-    if (kept_.outs[i].axis >= 0) drop_behind_end(i);
+    if (kept_.outs[i].axis >= 0) drop_after_end(i);
   }
   while (advance(0, 0)) continue;
   return {};

@@ -100,13 +100,13 @@ class PlacedFeed {
     std::span<Out> outs;
     std::span<std::byte> queues;
   };
-  /// Their offsets in the memory of a feed, in bytes.
-  struct Room {
+  /// The offsets of the kept parts in the memory of a feed, in bytes.
+  struct Offsets {
     int64_t outs = 0;
     int64_t queues = 0;
     int64_t all = 0;
   };
-  static std::optional<Room> room_for(const Plan& plan, int64_t max_push) RILL_NONBLOCKING;
+  static std::optional<Offsets> offsets_for(const Plan& plan, int64_t max_push) RILL_NONBLOCKING;
 
   explicit PlacedFeed(PlacedSession* session) : session_(session) {}
   ~PlacedFeed() = default;
@@ -115,7 +115,7 @@ class PlacedFeed {
 
  private:
   bool advance(size_t input, int64_t coming) noexcept RILL_NONBLOCKING;
-  bool goes_on(size_t input, int64_t coming) const RILL_NONBLOCKING;
+  bool continues(size_t input, int64_t coming) const RILL_NONBLOCKING;
   void run_step() noexcept RILL_NONBLOCKING;
   void refill(size_t input) noexcept RILL_NONBLOCKING;
   void settle(size_t output) noexcept RILL_NONBLOCKING;
@@ -133,7 +133,7 @@ class PlacedFeed {
   int64_t given(size_t output) const RILL_NONBLOCKING;
   /// Return the frames that may be pulled; frames that may lie beyond the end are held.
   int64_t available(size_t output) const RILL_NONBLOCKING;
-  void drop_behind_end(size_t output) noexcept RILL_NONBLOCKING;
+  void drop_after_end(size_t output) noexcept RILL_NONBLOCKING;
   /// Return the frames that were stepped or lie in the session's buffer.
   int64_t seen(size_t input) const RILL_NONBLOCKING;
   /// Return the length of an input if the symbol is `end`; nothing on overflow.

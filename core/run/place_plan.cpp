@@ -188,7 +188,7 @@ class PlanReader final : public StepFields {
   void wrong(std::string_view) override { from_.fail("a number of a step does not fit its type"); }
 
  private:
-  // No kind of step has more; lists hold larger arguments.
+  // The arguments of every kind of step fit; long ones are lists, which are stored elsewhere.
   static constexpr size_t kMostArgs = 8192;
 
   bool good() const { return refused_.ok() && from_.good(); }
@@ -207,9 +207,9 @@ class PlanReader final : public StepFields {
   }
 
   template <class T, class Read>
-  List<T> list(const Read& read, int64_t* told = nullptr) {
+  List<T> list(const Read& read, int64_t* elements = nullptr) {
     const int64_t count = from_.count();
-    if (told != nullptr) *told = count;
+    if (elements != nullptr) *elements = count;
     List<T> all = to_.list<T>(count);
     for (int64_t i = 0; i < count && good(); ++i) {
       T one;
@@ -349,7 +349,7 @@ Refusal find_target(std::span<const std::byte> file, const Runner& runner, Heade
                     TargetEntry* best) {
   if (file.size() < sizeof(Header) ||
       std::memcmp(file.data(), plan_file::kMagic.data(), plan_file::kMagic.size()) != 0) {
-    return damaged("it does not begin like one");
+    return damaged("its first bytes are wrong");
   }
   std::memcpy(header, file.data(), sizeof *header);
   if (header->byte_order != plan_file::kByteOrder) {
@@ -363,7 +363,7 @@ Refusal find_target(std::span<const std::byte> file, const Runner& runner, Heade
   }
   const auto size = static_cast<int64_t>(file.size());
   if (header->bytes != size) return damaged("its size differs from its header");
-  if (!adds_up(*header, size)) return damaged("its sizes do not add up");
+  if (!adds_up(*header, size)) return damaged("its sizes contradict each other");
   if (reinterpret_cast<uintptr_t>(file.data()) % kAlign != 0) {
     return refusal(Code::kArg, "Align it, as what --embed writes is",
                    "a plan file in memory that is not aligned to %d bytes",

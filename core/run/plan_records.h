@@ -11,11 +11,11 @@
 
 namespace rill {
 
-// The records of plan files (docs/plan-files.md), number by number in their order, each with its
-// name and its range: the writer and both readers use these. Readers refuse a number outside of its
-// range, so that sums of a few stay in range; products are `Checked`.
+// The records of plan files (docs/plan-files.md): their numbers in order, each with its name and
+// its range. The writer and both readers use these functions. Readers refuse a number outside of
+// its range, so that sums of a few numbers stay in range; products are `Checked`.
 //
-// A visitor `Fields` takes a record apart or puts it together. It has
+// A visitor `Fields` writes or reads a record. It has
 //   number(name, value, range), buffer(name, value) for the number of a buffer,
 //   text(value), raw(value), extent(value),
 //   type(io), which gives the rank, content(buffer), the constant of a buffer,
@@ -117,7 +117,7 @@ int64_t read_node_count(From& from, size_t notes_bytes) {
   constexpr uint64_t kMostWithoutNotes = 1U << 17U;
   const uint64_t count = from.natural();
   if (count <= kMostWithoutNotes + from.left() + notes_bytes) return static_cast<int64_t>(count);
-  from.fail("it has more nodes than it can hold");
+  from.fail("it states more nodes than its size allows");
   return 0;
 }
 
@@ -154,7 +154,7 @@ void ring_fields(Fields& fields, Ring& ring) {
   fields.number("row of a ring", ring.row_bytes, PlanRange::kBytes);
   fields.number("frames per step of a ring", ring.pulse, PlanRange::kFrames);
   fields.number("history of a ring", ring.history, PlanRange::kFrames);
-  fields.number("room of a ring", ring.capacity, PlanRange::kFrames);
+  fields.number("capacity of a ring", ring.capacity, PlanRange::kFrames);
   fields.number("lanes of a ring", ring.lanes, PlanRange::kBytes);
   fields.number("lane of a ring", ring.lane_bytes, PlanRange::kBytes);
 }

@@ -8,7 +8,7 @@ uint64_t Record::long_natural() {
   uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (bytes_.empty()) {
-      fail("it ends in the middle");
+      fail("it is truncated");
       return 0;
     }
     const auto byte = static_cast<uint64_t>(bytes_.front());
@@ -37,7 +37,7 @@ double Record::real() {
 std::string_view Record::text() {
   const uint64_t size = natural();
   if (size > bytes_.size()) {
-    fail("it ends in the middle of a name");
+    fail("it is truncated within a name");
     return {};
   }
   const auto* const begin = reinterpret_cast<const char*>(bytes_.data());
@@ -48,7 +48,7 @@ std::string_view Record::text() {
 uint64_t Record::raw() {
   uint64_t value = 0;
   if (bytes_.size() < sizeof value) {
-    fail("it ends in the middle");
+    fail("it is truncated");
     return 0;
   }
   std::memcpy(&value, bytes_.data(), sizeof value);

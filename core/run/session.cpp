@@ -172,33 +172,33 @@ void PlacedSession::announce_end(int64_t frames) noexcept {
 }
 
 Refusal PlacedSession::check_length(int64_t frames) {
-  const auto told = static_cast<long long>(frames);
+  const auto value = static_cast<long long>(frames);
   const char* const symbol = plan_->stream_symbol.c_str();
   if (frames > plan_->longest) {
     return refusal(
         Code::kShape, "",
         "a stream of %lld frame%s of %s does not suit the model: its tables or assertions allow "
         "at most %lld",
-        told, plural(frames), symbol, static_cast<long long>(plan_->longest));
+        value, plural(frames), symbol, static_cast<long long>(plan_->longest));
   }
   if (plan_->stream_symbol.empty()) return {};
   // A stream without frames has no output, even if the model requires a frame, unless a whole run
   // of no frames would have output.
-  const bool gives_none = frames == 0 && !gives_for_nothing();
+  const bool has_no_output = frames == 0 && !outputs_without_frames();
   size_t wrong = 0;
   while (wrong < plan_->asserted.size()) {
     const Extent& each = plan_->asserted[wrong];
-    if (is_broken(each, frames) && !(gives_none && !is_broken(each, 1))) break;
+    if (is_broken(each, frames) && !(has_no_output && !is_broken(each, 1))) break;
     ++wrong;
   }
   if (wrong == plan_->asserted.size()) return {};
   return refusal(
       Code::kShape, "Use a stream of another length, or run the model without a pulse on this one",
-      "a stream of %lld frame%s of %s does not suit the model, for which %s is not negative", told,
+      "a stream of %lld frame%s of %s does not suit the model, for which %s is not negative", value,
       plural(frames), symbol, plan_->asserted_texts[wrong].c_str());
 }
 
-bool PlacedSession::gives_for_nothing() const {
+bool PlacedSession::outputs_without_frames() const {
   return any_of(plan_->outputs, [](const PlanIo& io) {
     return io.stream.axis < 0 || io.stream.length.at(0).value_or(1) > 0;
   });

@@ -123,7 +123,7 @@ class PlacedSession {
   void settle() noexcept RILL_NONBLOCKING;
   /// Return whether a whole run over no frames would output a value or a frame, for example of
   /// padding alone.
-  bool gives_for_nothing() const RILL_NONBLOCKING;
+  bool outputs_without_frames() const RILL_NONBLOCKING;
   /// Return whether this end had to be announced before the step that took the last frames.
   bool is_too_late(int64_t end) const RILL_NONBLOCKING {
     return !plan_->late_end && end > 0 && end <= position(plan_->stream_pulse);

@@ -17,11 +17,11 @@ void walk_share(const Share& share, int loops, const Extent& extent, int64_t sli
   int64_t left = share.end - share.begin;
   int64_t first = share.begin;
   if (left > 0 && first >= slices) {
-    int64_t turn = first / slices;
-    first -= turn * slices;
+    int64_t iteration = first / slices;
+    first -= iteration * slices;
     for (int loop = loops; loop-- > 0;) {
-      index[static_cast<size_t>(loop)] = turn % extent(loop);
-      turn /= extent(loop);
+      index[static_cast<size_t>(loop)] = iteration % extent(loop);
+      iteration /= extent(loop);
     }
   }
   while (left > 0) {

@@ -14,12 +14,12 @@ constexpr int64_t kFarthest = int64_t{1} << 50;
 
 Region Region::over(Checked count, Checked stride) const noexcept {
   Region out = *this;
-  const auto turns = count.value(0, INT64_MAX);
-  out.sane &= turns.has_value();
+  const auto iterations = count.value(0, INT64_MAX);
+  out.sane &= iterations.has_value();
   if (!out.sane) return out;
   // A loop takes time even if its inner loop has no iterations.
-  out.visits = (checked(visits) * std::max<int64_t>(1, *turns)).at_most(INT64_MAX);
-  out.empty |= *turns == 0;
+  out.visits = (checked(visits) * std::max<int64_t>(1, *iterations)).at_most(INT64_MAX);
+  out.empty |= *iterations == 0;
   if (out.empty) return out;
   // Kernels also advance their pointers after the last iteration, without access.
   const auto reach = ((count - 1) * stride).value(-kFarthest, kFarthest);
@@ -80,10 +80,10 @@ Region region(const PlacedView& operand) {
   return out;
 }
 
-void StepTouches::units(int64_t slices, std::span<const int64_t> turns) {
+void StepTouches::units(int64_t slices, std::span<const int64_t> iterations) {
   Checked all = slices;
   bool sane = slices >= 0;
-  for (const int64_t count : turns) {
+  for (const int64_t count : iterations) {
     sane &= count >= 0;
     all *= count;
   }

@@ -19,8 +19,8 @@ struct Region {
   int64_t first = 0;    ///< the lowest element, relative to `ref`
   int64_t last = 0;     ///< the highest one
   int64_t visits = 1;   ///< how often an element is touched; the largest number where it overflows
-  bool empty = false;   ///< a loop has no turn
-  bool sane = true;     ///< no loop turns a negative number of times, and no place overflows
+  bool empty = false;  ///< a loop has no iteration
+  bool sane = true;  ///< no count of iterations is negative, and no offset overflows
   int64_t align = 1;    ///< bytes that the place of element 0 must be a multiple of
 
   /// Add a loop of `count` iterations, `stride` elements apart.
@@ -75,12 +75,12 @@ class StepTouches {
   struct Slot {
     Ref slot;
     Ref from;
-    int64_t turns = 0;
+    int64_t iterations = 0;
     int64_t chunk_bytes = 0;  ///< from one chunk to the next
   };
-  /// Report that this step runs `steps` for `turns` iterations, with the slots set, and reads some
-  /// operands meanwhile.
-  virtual void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t turns,
+  /// Report that this step runs `steps` for `iterations` iterations, with the slots set, and reads
+  /// some operands meanwhile.
+  virtual void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t iterations,
                     std::span<const PlacedView> reads) = 0;
   /// Return the bytes of a constant region, and report them as read. Null if the region is not
   /// constant; then the requirements fail.
@@ -101,7 +101,7 @@ class StepTouches {
   /// Return the step's parts in the plan.
   const StepParts& parts() const { return parts_; }
   /// Report the units of work: `slices` inside loops with these iteration counts.
-  void units(int64_t slices, std::span<const int64_t> turns = {});
+  void units(int64_t slices, std::span<const int64_t> iterations = {});
   /// Require that an operator infers these outputs from these inputs.
   void infers(const Op& op, std::span<const PlacedView> in, std::span<const PlacedView> out);
   /// Require that two operands have the same type and, except along axis `but`, the same shape. -1

@@ -73,7 +73,7 @@ void expect_copies(uint32_t seed) {
   ASSERT_EQ(got, want) << "seed " << seed << " elements of " << sizeof(T);
 }
 
-TEST(Copy, AnyStridesGiveWhatElementByElementGives) {
+TEST(Copy, AnyStridesEqualACopyElementByElement) {
   for (uint32_t seed = 0; seed < 500; ++seed) {
     expect_copies<uint8_t>(seed);
     expect_copies<uint16_t>(seed);

@@ -24,7 +24,7 @@ TEST(Uniform, ComparesBits) {
   EXPECT_FALSE(is_uniform(nullptr));
 }
 
-TEST(Uniform, TellsTheNumber) {
+TEST(Uniform, FindsTheNumber) {
   EXPECT_EQ(uniform_number(floats({2, 2, 2})), 2.0);
   EXPECT_EQ(uniform_number(floats({0.0F, -0.0F})), 0.0);
   EXPECT_FALSE(uniform_number(floats({2, 3})));

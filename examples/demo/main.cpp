@@ -163,18 +163,18 @@ Report describe(const demo::Detector& detector, const demo::Outcome& outcome,
                 static_cast<double>(memory.state_bytes) / 1024,
                 static_cast<double>(memory.arena_bytes) / 1024,
                 static_cast<double>(memory.io_bytes) / 1024, resident_mib()));
-  float apart = 0;
+  float difference = 0;
   const size_t frames = std::min(whole.size(), outcome.probability.size());
   for (size_t t = 0; t < frames; ++t) {
-    apart = std::max(apart, std::abs(whole[t] - outcome.probability[t]));
+    difference = std::max(difference, std::abs(whole[t] - outcome.probability[t]));
   }
   std::string whole_text = text("the same bits in all %zu frames", frames);
   if (whole.size() != outcome.probability.size()) {
     whole_text =
         text("%zu frames, but %zu when streamed", whole.size(), outcome.probability.size());
-  } else if (apart > 0) {
+  } else if (difference > 0) {
     whole_text =
-        text("largest difference %.1e over %zu frames", static_cast<double>(apart), frames);
+        text("largest difference %.1e over %zu frames", static_cast<double>(difference), frames);
   }
   add_line(&report, "whole run", whole_text);
   report.figures = {

@@ -115,7 +115,7 @@ void Svg::line(double x0, double y0, double x1, double y1, const char* colour, d
       x0, y0, x1, y1, colour, width, dash);
 }
 
-/// Speech by the labels.
+/// Draw bands of labelled speech.
 void Svg::bands(const Panel& panel) {
   const auto& labels = picture_.labels;
   for (size_t begin = 0; begin < labels.size();) {
@@ -126,7 +126,7 @@ void Svg::bands(const Panel& panel) {
   }
 }
 
-/// One line per pulse, or per ten, hundred, ... where they would be too dense to see.
+/// Draw one line per pulse, or per ten, hundred, ... where they would be too dense to see.
 void Svg::pulse_grid(const Panel& panel) {
   size_t step = 1;
   while (pulse_x(step) - kLeft < 8) step *= 10;
@@ -220,7 +220,7 @@ void Svg::curve() {
   }
 }
 
-/// Frames in which decision and label differ.
+/// Draw the frames in which decision and label differ.
 void Svg::errors() {
   if (picture_.labels.empty()) return;
   const Panel& panel = kErrorPanel;

@@ -35,8 +35,9 @@ struct Opened {
 };
 
 /// Open a WAV file of 16 or 32 bit integers or 32 bit floats, any rate and channels. Blocks of
-/// `block` frames come at the speed of the sound; if `fast` is set, whenever `room` returns true.
-Opened open_file(const std::string& path, int64_t block, bool fast, std::function<bool()> room);
+/// `block` frames come at the speed of the sound; if `fast`, whenever `has_space` returns true.
+Opened open_file(const std::string& path, int64_t block, bool fast,
+                 std::function<bool()> has_space);
 
 /// Open a microphone by its number, the system's default if that is negative. `block`: frames per
 /// call, 0 for the device's choice.

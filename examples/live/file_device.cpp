@@ -75,11 +75,11 @@ std::string read_wav(const std::string& path, Wav* wav) {
 
 class FileDevice : public Device {
  public:
-  FileDevice(Wav wav, int64_t block, bool fast, std::function<bool()> room)
+  FileDevice(Wav wav, int64_t block, bool fast, std::function<bool()> has_space)
       : wav_(std::move(wav)),
         block_(block > 0 ? block : 480),
         fast_(fast),
-        room_(std::move(room)) {}
+        has_space_(std::move(has_space)) {}
   ~FileDevice() override { FileDevice::stop(); }
 
   int64_t rate_hz() const override { return wav_.rate; }
@@ -99,7 +99,7 @@ class FileDevice : public Device {
   void play(const Heard& heard) {
     const auto begin = std::chrono::steady_clock::now();
     for (int64_t at = 0; at < wav_.frames && !stopping_; at += block_) {
-      while (fast_ && !room_() && !stopping_) std::this_thread::yield();
+      while (fast_ && !has_space_() && !stopping_) std::this_thread::yield();
       if (!fast_) {
         const double due_s = static_cast<double>(at) / static_cast<double>(wav_.rate);
         std::this_thread::sleep_until(begin + std::chrono::duration<double>(due_s));
@@ -117,7 +117,7 @@ class FileDevice : public Device {
   Wav wav_;
   int64_t block_;
   bool fast_;
-  std::function<bool()> room_;
+  std::function<bool()> has_space_;
   std::thread thread_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> ended_{false};
@@ -125,11 +125,12 @@ class FileDevice : public Device {
 
 }  // namespace
 
-Opened open_file(const std::string& path, int64_t block, bool fast, std::function<bool()> room) {
+Opened open_file(const std::string& path, int64_t block, bool fast,
+                 std::function<bool()> has_space) {
   Wav wav;
   const std::string wrong = read_wav(path, &wav);
   if (!wrong.empty()) return {nullptr, path + ": " + wrong};
-  return {std::make_unique<FileDevice>(std::move(wav), block, fast, std::move(room)), {}};
+  return {std::make_unique<FileDevice>(std::move(wav), block, fast, std::move(has_space)), {}};
 }
 
 }  // namespace live

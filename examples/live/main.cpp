@@ -151,15 +151,15 @@ bool is_terminal() {
 int listen(const Arguments& arguments) {
   auto ring = rill::Ring<float>::make(kRingFrames);
   if (!ring) return fail(ring.error().text);
-  const auto room = [&ring] { return ring->writable() > kRingFrames / 2; };
+  const auto has_space = [&ring] { return ring->writable() > kRingFrames / 2; };
   const Opened opened = arguments.file.empty()
                             ? open_microphone(arguments.device, arguments.block)
-                            : open_file(arguments.file, arguments.block, arguments.fast, room);
+                            : open_file(arguments.file, arguments.block, arguments.fast, has_space);
   if (!opened.device) return fail(opened.wrong);
   auto ear = open_ear(arguments, *opened.device);
   if (!ear) return fail(ear.error().text);
 
-  // Reports of the callback: frames that found no room, and how a step failed.
+  // Reports of the callback: frames that found no space, and how a step failed.
   std::atomic<int64_t> lost{0};
   std::atomic<rill_status> failed{RILL_OK};
   const auto emit = [&](size_t output, rill::TensorView<const float> frames) {

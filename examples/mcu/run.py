@@ -5,7 +5,7 @@
 
 RILL is the program `rill` of this machine. It compiles the model for the scalar tier, and streams
 the same frames through the same plan here; the outputs have to be the same, bit for bit.
-Needs arm-none-eabi-g++ and qemu-system-arm. Exit status 77 where they are not there.
+Needs arm-none-eabi-g++ and qemu-system-arm. Exit status 77 if they are not installed.
 """
 
 import argparse
@@ -117,7 +117,7 @@ def section_bytes(elf):
 
 
 def stream(rill, model, board, objects, work):
-    """Compile, build, run and compare one model; gives a row of the table of docs/compiled.md."""
+    """Compile, build, run and compare one model; return a row of the table of docs/compiled.md."""
     work.mkdir(parents=True, exist_ok=True)
     plan = work / "model.rill"
     archive = HERE.parent.parent / "tests" / "models" / model / "model.nnef.tgz"
@@ -132,10 +132,10 @@ def stream(rill, model, board, objects, work):
     sizes = {"RILL_PLAN_BYTES": 1 << 18, "RILL_SESSION_BYTES": 1 << 18, "RILL_FEED_BYTES": 1 << 16}
     for _ in range(2):
         elf, status, text = run(board, flags, ticks, objects, sizes, work)
-        told = dict(re.findall(r"^([a-z ]+) (\d+)$", text, re.M))
+        reported = dict(re.findall(r"^([a-z ]+) (\d+)$", text, re.M))
         if status != 0:
             sys.exit(f"the program ended with status {status}:\n{text[:2000]}")
-        sizes = {f"RILL_{name.upper()}_BYTES": (int(told[f"{name} bytes"]) + 63) // 64 * 64
+        sizes = {f"RILL_{name.upper()}_BYTES": (int(reported[f"{name} bytes"]) + 63) // 64 * 64
                  for name in ("plan", "session", "feed")}
     got = [int(each, 16) for each in text.split("output\n")[1].split("end")[0].split()]
     if got != want:
@@ -147,8 +147,8 @@ def stream(rill, model, board, objects, work):
         sys.exit(f"{model} on {board}: {parts['.text']} bytes of code, at most {88 * 1024}")
     print(f"{model} on {board}: {len(got)} values, the bits of the scalar tier here", file=sys.stderr)
     return (f"| `{model}` | {board} | {parts['.text']} | {parts['.rodata']} | {plan.stat().st_size} | "
-            f"{told['plan bytes']} | {told['session bytes']} | {told['feed bytes']} | "
-            f"{told['instructions to open']} | {told['instructions per step']} |")
+            f"{reported['plan bytes']} | {reported['session bytes']} | {reported['feed bytes']} | "
+            f"{reported['instructions to open']} | {reported['instructions per step']} |")
 
 
 def main():

@@ -32,19 +32,19 @@ public final class AudioOptions {
     this.deviceRate = deviceRate;
   }
 
-  /** Set the rate of the model in Hz; without it, the model's property rill.sample_rate. */
+  /** Set the rate of the model in Hz; by default the model's property rill.sample_rate. */
   public AudioOptions modelRate(long hertz) {
     modelRate = hertz;
     return this;
   }
 
-  /** Set the channels of the device, whose samples are interleaved; 1 without it. */
+  /** Set the channels of the device, whose samples are interleaved; 1 by default. */
   public AudioOptions channels(int count) {
     channels = count;
     return this;
   }
 
-  /** Set the frames of each call, or a divisor of them, for less latency; without it, any number. */
+  /** Set the frames of each call, or a divisor of them, for less latency; by default any number. */
   public AudioOptions block(long frames) {
     block = frames;
     return this;
@@ -58,20 +58,20 @@ public final class AudioOptions {
 
   /**
    * Set the channels of the second input, such as the output of the loudspeaker. Samples are
-   * interleaved. Without it, the model has one input.
+   * interleaved. By default the model has one input.
    */
   public AudioOptions referenceChannels(int count) {
     referenceChannels = count;
     return this;
   }
 
-  /** Set the zero crossings of the resamplers' sinc, 8 to 256; 32 without it. */
+  /** Set the zero crossings of the resamplers' sinc, 8 to 256; 32 by default. */
   public AudioOptions crossings(int count) {
     crossings = count;
     return this;
   }
 
-  /** Set the format of samples; F32 without it. */
+  /** Set the format of samples; F32 by default. */
   public AudioOptions format(Format kind) {
     format = kind;
     return this;
@@ -87,13 +87,14 @@ public final class AudioOptions {
     return framesIn(sound, channels);
   }
 
-  /** The whole frames of the reference that remain in a buffer: as many as of the sound. */
+  /** Check that as many whole frames of the reference remain in a buffer as of the sound. */
   void expectReference(java.nio.ByteBuffer reference, int frames) {
     if (referenceChannels < 1) {
-      throw new IllegalArgumentException("the options have no channels of a reference");
+      throw new IllegalArgumentException("the options set no referenceChannels");
     }
     if (framesIn(reference, referenceChannels) != frames) {
-      throw new IllegalArgumentException("the reference has other frames than the sound");
+      throw new IllegalArgumentException(
+          "the reference and the sound have different numbers of frames");
     }
   }
 

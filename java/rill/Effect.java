@@ -4,10 +4,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Passes sound through a model: each call gives as many frames as it takes, delayed by
+ * Passes sound through a model: each call takes some frames and outputs the same number, delayed by
  * {@link #latency} frames of the device, with silence at first. The model has one input, which
  * streams; a model of one channel runs on each channel of the device. {@link #process} allocates
- * nothing unless it fails. One thread at a time uses an effect, but for {@link #work}.
+ * nothing unless it fails. One thread at a time uses an effect, except for {@link #work}.
  */
 public final class Effect implements AutoCloseable {
   private static final Handle.Free FREE = new Handle.Free() {
@@ -52,7 +52,8 @@ public final class Effect implements AutoCloseable {
     Buffers.expectWritable(out);
     int frames = options.framesIn(in);
     if (options.framesIn(out) != frames) {
-      throw new IllegalArgumentException("the output has other frames than the input");
+      throw new IllegalArgumentException(
+          "the output and the input have different numbers of frames");
     }
     if (reference != null) {
       Buffers.expectDirect(reference);

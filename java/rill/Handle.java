@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A native object and its users. It is freed once: by close, or after the garbage collector has
- * found its Java owner unreachable. {@code java.lang.ref.Cleaner} could do the latter, but Android
- * only has it since API 33.
+ * found its Java owner unreachable. {@code java.lang.ref.Cleaner} could free unreachable objects,
+ * but Android only has it since API 33.
  */
 final class Handle extends PhantomReference<Object> {
   /** Frees a native object. */

@@ -13,7 +13,7 @@ static rill_listener* listener_of(jlong handle) { return (rill_listener*)(intptr
 static const char* text_of_status(rill_status status) {
   switch (status) {
     case RILL_E_SHAPE:
-      return "a block has other channels than the options, or other frames than they allow";
+      return "the number of channels or frames of a block does not fit the options";
     case RILL_E_PARSE:
       return "the bytes are not a state of an effect with this model and these options";
     case RILL_E_ARG:

@@ -490,7 +490,7 @@ static void bind(JNIEnv* env, jclass type, jlong session, jint dir, jint index, 
   if (!of) return;
   if (of->bytes != size) {
     throw_named(env, "java/lang/IllegalArgumentException",
-                "a buffer has other bytes than the input or output");
+                "the size of a buffer is not that of the input or output");
     return;
   }
   char* at = at_of(env, data, position);

@@ -298,7 +298,7 @@ public final class RillTest {
       ByteBuffer in = ByteBuffer.allocateDirect(8 * 40 * 4).order(ByteOrder.nativeOrder());
       ByteBuffer out = ByteBuffer.allocateDirect(stepped.output(0).capacity() * 2);
       long before = 0;
-      for (int turn = 0; turn < 2; ++turn) {
+      for (int round = 0; round < 2; ++round) {
         threads.getThreadAllocatedBytes(self);
         before = threads.getThreadAllocatedBytes(self);
         for (int i = 0; i < 2000; ++i) {
@@ -484,10 +484,10 @@ public final class RillTest {
     try (Plan plan = Plan.open(path); Plan read = Plan.open(path, enough); Session a = plan.open();
          Session b = read.open(); Session c = opened()) {
       // The file that was read may be cut; the one that is mapped may not.
-      for (int turn = 0; turn < 20; ++turn) {
+      for (int round = 0; round < 20; ++round) {
         for (Session each : new Session[] {a, b, c}) {
           ByteBuffer input = each.input(0);
-          for (int i = 0; i < input.capacity() / 4; ++i) input.putFloat(4 * i, (i + turn) % 7 - 3);
+          for (int i = 0; i < input.capacity() / 4; ++i) input.putFloat(4 * i, (i + round) % 7 - 3);
           each.step();
         }
         equal(a.output(0), c.output(0), "a mapped plan");

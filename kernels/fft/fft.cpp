@@ -4,8 +4,8 @@
 
 #include "kernels/fft/fft_impl.h"
 
-// By hand: a transform has the same bits whatever else is transformed with it, `prepare` makes its
-// tables, and a step allocates nothing.
+// Handwritten, so that the bits of a transform do not depend on what else is transformed with it,
+// `prepare` makes its tables, and a step allocates nothing.
 
 namespace rill::kernels {
 namespace {

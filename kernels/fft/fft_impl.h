@@ -104,9 +104,9 @@ void split_real(const float* zr, const float* zi, const float* w, int64_t half, 
     const ComplexLanes<V> back{load_backward<V>(zr + half - k),
                                math::negate(load_backward<V>(zi + half - k))};
     const ComplexLanes<V> even = z + back, odd = z - back;
-    const ComplexLanes<V> turned =
+    const ComplexLanes<V> rotated =
         times(odd, load_some<V>(w + k, count), load_some<V>(w + half + 1 + k, count));
-    const ComplexLanes<V> y = minus_i(even, turned);
+    const ComplexLanes<V> y = minus_i(even, rotated);
     store_some(y.re * one_half, out_re + k, count);
     store_some(y.im * one_half, out_im + k, count);
   });

@@ -68,7 +68,7 @@ TEST(Half, NarrowsToTheNearestEvenOne) {
   }
 }
 
-TEST(Half, NarrowsWhatIsTooLargeOrTooSmallOrNoNumber) {
+TEST(Half, RoundsNumbersOutOfRangeAndNan) {
   const std::vector<float> in = {kInf, -kInf, 65520.0f, 1e38f, -1e38f, 0x1p-25f, 0x1p-149f,
                                  -0.0f, kNan, 65519.0f, 1.0f};
   const std::vector<uint16_t> expected = {0x7C00, 0xFC00, 0x7C00, 0x7C00, 0xFC00, 0,

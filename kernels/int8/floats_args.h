@@ -46,7 +46,7 @@ struct ByteTiles {
   void (*finish)(const MatmulF32Args& g, const SumsOfC& some) RILL_NONBLOCKING;
 };
 
-/// Round a row, as `QuantiseRow` says.
+/// Round a row; see `QuantiseRow`.
 float int8_row(const FloatRow& row, const ByteTiles& tiles, uint8_t* to) RILL_NONBLOCKING;
 
 /// Compute a matmul by the tiles of a kernel.

@@ -120,8 +120,8 @@ void matmul_int8_pack(const MatmulInt8& kernel, int64_t k, int64_t n, const int8
     for (int64_t begin = 0; begin < k; begin += kernel.depth) {
       for (int64_t j = col; j < col + kernel.nr; ++j) {
         for (int64_t p = begin; p < begin + kernel.depth; ++p) {
-          const bool there = j < n && p < k;
-          *packed++ = there ? b[p * k_stride + j * n_stride] : int8_t{0};
+          const bool inside = j < n && p < k;
+          *packed++ = inside ? b[p * k_stride + j * n_stride] : int8_t{0};
         }
       }
     }

@@ -261,9 +261,9 @@ TEST(Quantise, MakesBytesOfFloatsOneOperationAtATime) {
       if (random_int(rng, 0, 9) == 0) value = std::nearbyint(value) + 0.5f;
       if (random_int(rng, 0, 30) == 0) value = random_int(rng, 0, 1) == 1 ? kNan : -kInf;
     }
-    const bool odd = i % 5 == 0;  // constants that f32 does not have
-    const double mul = i % 3 == 0 ? 1 : odd ? 1.1 : static_cast<double>(0.037f);
-    const double div = i % 4 == 0 ? 1 : odd ? 0.3 : static_cast<double>(0.7f);
+    const bool inexact = i % 5 == 0;  // constants that f32 does not have
+    const double mul = i % 3 == 0 ? 1 : inexact ? 1.1 : static_cast<double>(0.037f);
+    const double div = i % 4 == 0 ? 1 : inexact ? 0.3 : static_cast<double>(0.7f);
     const auto before = static_cast<double>(i % 2 == 0 ? 0 : random_int(rng, -128, 127));
     const auto after = static_cast<double>(random_int(rng, -128, 255));
     const bool is_signed = random_int(rng, 0, 1) == 1;

@@ -136,7 +136,7 @@ struct Seen {
   uint64_t wrong = 0;  ///< NaN where there is a value, or the reverse, or out of range
   float wrong_at = 0;
   uint64_t floats = 0;
-  uint64_t apart = 0;  ///< bits that differ from those of the first tier
+  uint64_t different_bits = 0;  ///< bits that differ from those of the first tier
 
   void add(const Seen& other) {
     if (other.worst > worst) {
@@ -147,7 +147,7 @@ struct Seen {
     falls += other.falls;
     wrong += other.wrong;
     floats += other.floats;
-    apart += other.apart;
+    different_bits += other.different_bits;
   }
 };
 
@@ -218,7 +218,7 @@ class Block {
     if (seen_first_) {
       for (size_t i = 0; i < kBlock; ++i) {
         if (is_flushed(tier, i) || (std::isnan(y_[i]) && std::isnan(first_[i]))) continue;
-        seen->apart += std::memcmp(&y_[i], &first_[i], sizeof(float)) != 0;
+        seen->different_bits += std::memcmp(&y_[i], &first_[i], sizeof(float)) != 0;
       }
     } else {
       first_ = y_;
@@ -243,20 +243,20 @@ class Block {
   PointwiseArgs args_;
 };
 
-uint32_t blocks_apart() {
+uint32_t block_stride() {
   const char* text = std::getenv("RILL_FLOAT_BLOCKS");
   return text ? static_cast<uint32_t>(std::max(1L, std::strtol(text, nullptr, 10))) : kSampled;
 }
 
 std::vector<Seen> look_at(const Function& f, const std::vector<Tier>& in) {
   std::vector<Seen> all(in.size());
-  const uint32_t apart = blocks_apart();
-  const uint32_t threads = apart == 1 ? std::max(1U, std::thread::hardware_concurrency()) : 1;
+  const uint32_t stride = block_stride();
+  const uint32_t threads = stride == 1 ? std::max(1U, std::thread::hardware_concurrency()) : 1;
   std::mutex joining;
   const auto run = [&](uint32_t thread) {
     std::vector<Seen> own(in.size());
     Block block(f);
-    for (uint64_t b = uint64_t{thread} * apart; b < kBlocks; b += uint64_t{threads} * apart) {
+    for (uint64_t b = uint64_t{thread} * stride; b < kBlocks; b += uint64_t{threads} * stride) {
       block.take(static_cast<uint32_t>(b));
       for (size_t t = 0; t < in.size(); ++t) block.judge(in[t], &own[t]);
     }
@@ -272,7 +272,7 @@ std::vector<Seen> look_at(const Function& f, const std::vector<Tier>& in) {
 
 class EveryFloat : public testing::TestWithParam<Function> {};
 
-TEST_P(EveryFloat, KeepsWhatIsPromised) {
+TEST_P(EveryFloat, IsAsAccurateAsPromised) {
   const Function& f = GetParam();
   const std::vector<Tier> in = tiers();
   const std::vector<Seen> all = look_at(f, in);
@@ -288,7 +288,7 @@ TEST_P(EveryFloat, KeepsWhatIsPromised) {
     EXPECT_LE(seen.worst, f.most) << f.name << ", " << tier_name(in[t]) << " at " << seen.worst_at;
     // A multiply-add of two roundings, as of SSE 4.2, gives other bits than one of one.
     if (in[t] != Tier::kSse42) {
-      EXPECT_EQ(seen.apart, 0U) << f.name << ", " << tier_name(in[t]);
+      EXPECT_EQ(seen.different_bits, 0U) << f.name << ", " << tier_name(in[t]);
     }
     if (f.rises) {
       EXPECT_EQ(seen.falls, 0U) << f.name << ", " << tier_name(in[t]);

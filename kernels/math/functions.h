@@ -77,9 +77,9 @@ struct PowerParts {
 };
 
 /// Compute 1 / (1 + e^-x); 1 for x >= 17, and 0 for x <= -87.33, where it would be subnormal.
-/// Accuracy: 2.5 ulp. An open gate is exactly 1: a ratio of polynomials would stop at 1 - 5e-7 to
-/// avoid overshoot, and a recurrent state would fade within hours. A closed gate is exactly 0, also
-/// times large numbers.
+/// Accuracy: 2.5 ulp. An open gate is exactly 1. A ratio of polynomials would stop at 1 - 5e-7 to
+/// avoid overshoot, and a recurrent state would fade within hours. A closed gate is exactly 0, so
+/// that it also hides large numbers.
 template <class V>
 inline V sigmoid(const V& x) {
   const PowerParts<V> e(negate(x), mul_add(x, V(-1.44269504f), V(kWholeShift)));

@@ -167,14 +167,13 @@ struct OneTile {
   static constexpr bool kNarrow = kPanels == 1 && kVecs < kPanelVecs<Arch>;
   static constexpr int kGroups = (kRows + 2) / 3;
   static constexpr TileShape kShape{kRows, kPanels, kVecs};
-  static constexpr bool kMaskedHere =
-      S::kMaskedStores && (kRows * kWide <= 8 || kWide == 1);
+  static constexpr bool kMaskedInTile = S::kMaskedStores && (kRows * kWide <= 8 || kWide == 1);
   using Sums = V[kRows][kWide];
   using Memory = float[kRows * kWide * S::kLanes];
 
   /// Start from C, from the bias, or from 0.
   static RILL_INLINE void start(const TileArgs& t, bool whole, Memory& sums, Sums& acc) {
-    if (t.from_c || (!kMaskedHere && !whole && t.bias != nullptr)) {
+    if (t.from_c || (!kMaskedInTile && !whole && t.bias != nullptr)) {
       fetch_tile<Arch>(t, kShape, sums);
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
@@ -189,8 +188,8 @@ struct OneTile {
         const int64_t col = tile_column<Arch>(j, kVecs);
         V start(0.0f);
         if (t.bias != nullptr) {
-          start = !kMaskedHere || whole ? V::load_unaligned(t.bias + col)
-                                        : S::load_partial(t.bias + col, t.cols - col);
+          start = !kMaskedInTile || whole ? V::load_unaligned(t.bias + col)
+                                          : S::load_partial(t.bias + col, t.cols - col);
         }
 #pragma GCC unroll 32
         for (int r = 0; r < kRows; ++r) acc[r][j] = start;
@@ -323,7 +322,7 @@ struct OneTile {
   /// Return whether to finish the sums in memory: for partial columns, and on machines with many
   /// registers for rarely used options, whose inlined code would be long.
   static RILL_INLINE bool in_memory(const TileArgs& t, bool whole) {
-    if (!whole && !kMaskedHere) return true;
+    if (!whole && !kMaskedInTile) return true;
     if (t.residual != nullptr) return S::kManyPointers || (!whole && kWide > 1);
     return S::kReluAlone && t.clip && !(is_relu(t) && t.k.count > 0);
   }
@@ -380,7 +379,7 @@ struct OneTile {
 #pragma GCC unroll 32
       for (int j = 0; j < kWide; ++j) {
         const int64_t col = tile_column<Arch>(j, kVecs);
-        if (!kMaskedHere || whole) {
+        if (!kMaskedInTile || whole) {
           acc[r][j].store_unaligned(c + col);
         } else {
           S::store_partial(c + col, acc[r][j], cols - col);

@@ -30,7 +30,7 @@ struct MatmulPacked {
   /// Unpacks a panel, for other families that use the format; null for kQ4_0 and kInt8.
   UpcastPanel upcast;
 
-  // Of kInt8 alone.
+  // For kInt8 only.
   bool dot = false;    ///< whether the CPU must multiply and add four bytes at once (VNNI, SDOT)
   int depth = 0;       ///< values of k that lie together
   bool lifts = false;  ///< bytes of A have 128 added

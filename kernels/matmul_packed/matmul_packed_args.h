@@ -51,7 +51,7 @@ constexpr int64_t kPackedBlock = 32;
 constexpr int64_t int8_padded(int64_t k) { return (k + 3) / 4 * 4; }
 /// The most values of k whose sums of products of bytes from -127 to 127 fit 32 bits.
 constexpr int64_t kInt8MostK = 128 * 1024;
-/// A row or column with smaller values is rounded as if this were its largest one.
+/// The largest magnitude of a row or column that has only smaller values counts as this one.
 constexpr float kInt8LeastBound = 0x1.fcp-114f;
 
 /// Return how many bytes a panel takes: `columns` columns of k values. Blocks are contiguous. A kQ8

@@ -1,4 +1,4 @@
-// Matmuls with weights of 32, 16, 8 and 4 bits, and int8 GEMM, in turns, as GB/s of weights read,
+// Matmuls with weights of 32, 16, 8 and 4 bits and int8 GEMM, alternating: GB/s of weights read,
 // next to the rate at which this program reads memory on one core.
 
 #include <benchmark/benchmark.h>

@@ -248,7 +248,7 @@ constexpr PackedFormat kFormats[] = {PackedFormat::kQ4_0, PackedFormat::kF16, Pa
                                      PackedFormat::kQ4};
 #endif
 
-TEST(MatmulPacked, HasTheBitsOfWhatItSaysInEveryTier) {
+TEST(MatmulPacked, HasTheDocumentedBitsInEveryTier) {
   std::mt19937 rng(7);
   for (Tier tier : tiers()) {
     for (PackedFormat format : kFormats) {

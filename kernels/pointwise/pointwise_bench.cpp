@@ -11,7 +11,7 @@ struct Plane {
   int64_t rows, n;
 };
 
-/// Bench `code` over rows x n; input 1 is a vector along n, or if `per_row` one value per row.
+/// Time `code` over rows x n; input 1 is a vector along n, or if `per_row` one value per row.
 void bench(benchmark::State& state, Plane size, std::vector<PointwiseInstr> code,
            bool broadcast = false, bool per_row = false) {
   const size_t total = static_cast<size_t>(size.rows * size.n);

@@ -129,7 +129,7 @@ std::array<int64_t, 3> cache_sizes() {
 #ifdef _SC_LEVEL1_DCACHE_SIZE
   const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
   for (size_t i = 0; i < bytes.size(); ++i) {
-    if (const long told = sysconf(names[i]); told > 0) bytes[i] = told;
+    if (const long reported = sysconf(names[i]); reported > 0) bytes[i] = reported;
   }
 #endif
   return bytes;

@@ -99,7 +99,7 @@ bool seems_wrong(const ReachRow& row, double allowed) {
 }
 
 std::vector<WrongChoice> wrong_choices(const std::vector<ReachRow>& rows, double allowed) {
-  constexpr int kTurns = 15;
+  constexpr int kRounds = 15;
   constexpr double kWhileNs = 1e6;
   std::vector<WrongChoice> wrong;
   const std::vector<ReachCase> cases = reach_cases();
@@ -111,7 +111,7 @@ std::vector<WrongChoice> wrong_choices(const std::vector<ReachRow>& rows, double
     // Reallocate the arrays every round: the speed of large reads depends on their address.
     double one_ns = 1e18;
     double other_ns = 1e18;
-    for (int turn = 0; turn < kTurns; ++turn) {
+    for (int round = 0; round < kRounds; ++round) {
       one_ns = std::min(one_ns, least_ns(work->make(chosen(row)->tier), kWhileNs));
       other_ns = std::min(other_ns, least_ns(work->make(fastest(row)->tier), kWhileNs));
     }

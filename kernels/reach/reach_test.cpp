@@ -7,7 +7,7 @@
 namespace rill::kernels {
 namespace {
 
-TEST(Reach, EveryTierHasAKernelOfItsOwnInEveryCase) {
+TEST(Reach, EveryTierHasADifferentKernelInEveryCase) {
   for (const ReachCase& work : reach_cases()) {
     std::set<std::string> names;
     size_t tiers = 0;
@@ -23,7 +23,7 @@ TEST(Reach, EveryTierHasAKernelOfItsOwnInEveryCase) {
   }
 }
 
-TEST(Reach, FamiliesAndShapesTellCasesApart) {
+TEST(Reach, FamiliesAndShapesIdentifyCases) {
   std::set<std::string> names;
   for (const ReachCase& work : reach_cases()) {
     EXPECT_TRUE(names.insert(work.family + " " + work.shape).second) << work.family;

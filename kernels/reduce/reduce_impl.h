@@ -19,7 +19,7 @@ struct SumStep {
   template <class V>
   using Watch = NoWatch;
   static constexpr float kStart = 0.0f;
-  static constexpr bool kIsUsual = true;
+  static constexpr bool kUnrollsShortRows = true;
   template <class V>
   static V add(const V& acc, const V& x) {
     return acc + x;
@@ -41,7 +41,7 @@ struct ProdStep {
   template <class V>
   using Watch = NoWatch;
   static constexpr float kStart = 1.0f;
-  static constexpr bool kIsUsual = false;
+  static constexpr bool kUnrollsShortRows = false;
   template <class V>
   static V add(const V& acc, const V& x) {
     return acc * x;
@@ -57,7 +57,7 @@ struct MaxStep {
   template <class V>
   using Watch = math::NanWatch<V>;
   static constexpr float kStart = -__builtin_inff();
-  static constexpr bool kIsUsual = false;
+  static constexpr bool kUnrollsShortRows = false;
   template <class V>
   static V add(const V& acc, const V& x) {
     return math::max_or_second(x, acc);
@@ -72,7 +72,7 @@ struct MinStep {
   template <class V>
   using Watch = math::NanWatch<V>;
   static constexpr float kStart = __builtin_inff();
-  static constexpr bool kIsUsual = false;
+  static constexpr bool kUnrollsShortRows = false;
   template <class V>
   static V add(const V& acc, const V& x) {
     return math::min_or_second(x, acc);
@@ -185,7 +185,7 @@ void reduce_contiguous(const ReduceF32Args& a, const float* x, float* y,
     for (int64_t k = 0; k < n; ++k) y[(i + k) * a.y_inner] = a.scale * folded[k];
   };
   int64_t i = 0;
-  if constexpr (Step::kIsUsual) {
+  if constexpr (Step::kUnrollsShortRows) {
     for (; i + 4 <= a.inner; i += 4) {
       V all[4];
 #pragma GCC unroll 4

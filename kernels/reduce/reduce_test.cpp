@@ -195,7 +195,7 @@ TEST(Reduce, ANanReachesNoOutputButItsOwn) {
 TEST(Reduce, AnOutputsBitsDoNotDependOnTheOtherOutputs) {
   for (Tier tier : tiers()) {
     for (ReduceOp op : kOps) {
-      // Columns: a chain each, wherever the column lies in a vector.
+      // Each column is one chain of operations, wherever it lies in a vector.
       const int64_t reduced = 19, inner = 70;
       const std::vector<float> x = random_floats(reduced * inner, 3);
       std::vector<float> all(static_cast<size_t>(inner)), some(all);

@@ -58,7 +58,7 @@ struct RnnF32Args {
 constexpr int64_t kSmallRnnUnits = 48;
 
 /// Arguments of a small GRU or LSTM, which computes the products with its input itself. Its lanes
-/// have x[0], h[0], c and y alone.
+/// only have x[0], h[0], c and y.
 struct SmallRnnF32Args {
   int64_t steps = 0, inputs = 0, hidden = 0;
   int64_t x_stride = 0, y_stride = 0;  // floats between steps

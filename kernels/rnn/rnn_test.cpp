@@ -177,8 +177,8 @@ struct Layer {
   }
 };
 
-/// Run layers of equal weights as the lanes of one loop, with W in the fewer bits of `how` if it is
-/// given; results lie one after the other.
+/// Run layers of equal weights as the lanes of one loop, with W quantised by `how` if it is given.
+/// The result contains those of the layers, one after the other.
 Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
                            const MatmulPacked* how = nullptr) {
   const Layer& like = layers[0];
@@ -232,7 +232,7 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
   return r;
 }
 
-/// Run layers of equal weights as the lanes of a small layer, whose input is drawn: once as one
+/// Run layers of equal weights as the lanes of a small layer, whose input is random: once as one
 /// kernel, and once as the equivalent matmul with the input and loop.
 struct SmallLayers {
   const Layer& like;
@@ -252,7 +252,7 @@ struct SmallLayers {
   int64_t sign() const { return like.backwards ? -1 : 1; }
   int64_t first() const { return like.backwards ? like.steps - 1 : 0; }
 
-  std::vector<Layer> apart(Tier tier) const {
+  std::vector<Layer> with_projections(Tier tier) const {
     const MatmulF32& matmul = matmul_f32(tier);
     AlignedFloats packed(matmul_f32_packed_floats(matmul, inputs, columns()));
     matmul_f32_pack(matmul, inputs, columns(), w.data(), columns(), 1, packed.data());
@@ -398,7 +398,7 @@ constexpr PackedFormat kFewBits[] = {PackedFormat::kF16};
 constexpr PackedFormat kFewBits[] = {PackedFormat::kF16, PackedFormat::kQ8, PackedFormat::kQ4};
 #endif
 
-TEST_P(Rnn, FewBitsGiveTheBitsOfWhatTheyStandFor) {
+TEST_P(Rnn, FewBitsGiveTheBitsOfTheUnpackedWeights) {
   std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 4000);
   for (const Kind kind : kKinds) {
     for (const PackedFormat format : kFewBits) {
@@ -498,7 +498,7 @@ TEST_P(SmallRnn, GivesTheBitsOfTheProductAndTheLoop) {
       const Layer layer(rng, kind, 6, GetParam());
       const SmallLayers small(rng, layer, random_int(rng, 1, 5), inputs);
       for (Tier tier : tiers()) {
-        const Layer::Result want = run_together(small.apart(tier), tier);
+        const Layer::Result want = run_together(small.with_projections(tier), tier);
         const Layer::Result got = small.together(tier, layer.steps);
         const char* name = small_gru_f32(tier, layer.hidden).name;
         EXPECT_TRUE(same(got.y, want.y)) << name << " kind " << int(kind) << " of " << inputs;

@@ -1,8 +1,8 @@
 #pragma once
 
-// The few operations that the vector bodies need beyond operators: one spelling for a batch of any
-// tier and for one float. A tier file is compiled with a macro that renames `xsimd`, and so sees
-// the batches; any other file sees `ScalarLane` only.
+// The few functions that vector code needs besides operators, with the same names for a batch of
+// any tier and for one float. A tier file is compiled with a macro that renames `xsimd`, and so
+// sees the batches; any other file sees `ScalarLane` only.
 //
 // Everything is in an unnamed namespace: the linker must never use a function compiled for one tier
 // in another.

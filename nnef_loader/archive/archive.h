@@ -25,7 +25,7 @@ struct Entry {
 struct LoadLimits {
   int64_t max_expanded_bytes = int64_t{4} << 30;  ///< all entries together; the file itself too
   int64_t max_ratio = 2000;  ///< expanded bytes per byte of file; deflate reaches 1032
-  int64_t ratio_slack_bytes = int64_t{64} << 20;  ///< expanded bytes free of the ratio
+  int64_t ratio_slack_bytes = int64_t{64} << 20;  ///< expanded bytes without that limit
   int64_t max_entries = 100000;
   int max_folder_depth = 32;
   int64_t max_text_bytes = int64_t{16} << 20;  ///< of graph.nnef, and of graph.quant
@@ -37,7 +37,7 @@ struct LoadLimits {
 };
 
 /// Read all regular files of a folder, tar, tgz (of one or more gzip members) or zip, detected by
-/// their content. A bare `graph.nnef` brings the `.dat` files and `graph.quant` of its folder.
+/// their content. A bare `graph.nnef` includes the `.dat` files and `graph.quant` of its folder.
 /// Entries come in archive order, those of folders sorted by name. Links, devices and entries with
 /// a component that starts with `.` are left out. A folder without `graph.nnef` is not walked.
 /// Errors: kIo if the file cannot be read, or is a pipe, a socket or a device; kParse if it is not

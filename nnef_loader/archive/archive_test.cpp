@@ -44,7 +44,7 @@ Error error_of(const Result<std::vector<Entry>>& result) {
 
 using Archive = InFolder;
 
-TEST(ArchiveFiles, TarsOfEveryKindReadAlikeWithoutLinksAndHiddenFiles) {
+TEST(ArchiveFiles, TarsOfEveryKindReadTheSameWithoutLinksAndHiddenFiles) {
   for (const char* name : {"v7.tar", "ustar.tar", "gnu.tar", "pax.tar", "plain.tgz", "members.tgz",
                            "padded.tgz", "plain.zip", "stored.zip"}) {
     EXPECT_EQ(read_case(name), "enc/w.dat=weights;graph.nnef=" + kGraphText + ";") << name;
@@ -71,10 +71,10 @@ TEST(ArchiveFiles, NamesThatLeaveTheArchiveAreErrorsThatNameThem) {
 }
 
 TEST(ArchiveFiles, OneNameTwiceIsAnError) {
-  EXPECT_EQ(read_case("twice.tar"), "entry \"a.dat\" is there twice");
+  EXPECT_EQ(read_case("twice.tar"), "entry \"a.dat\" occurs twice");
 }
 
-TEST(ArchiveFiles, GzipInGzipIsNotUnfoldedTwice) {
+TEST(ArchiveFiles, GzipInGzipIsUnpackedOnlyOnce) {
   EXPECT_EQ(read_case("nested.tgz"), "gzip data holds no tar");
 }
 
@@ -132,7 +132,7 @@ TEST(ArchiveFiles, AnyByteChangedInATarOrZipGivesAnErrorOrEntries) {
   }
 }
 
-TEST(ArchiveFiles, WhatIsNoArchiveSaysWhatWasExpected) {
+TEST(ArchiveFiles, OtherFilesAreRefusedWithTheExpectedKinds) {
   for (const std::string& text :
        {std::string(), std::string("hello"), std::string(600, 'x'), std::string(100, '\0'),
         std::string("PK"), std::string("versions 1.0;"), std::string("\x1F")}) {
@@ -182,7 +182,7 @@ TEST_F(Archive, AFolderOfFoldersWithoutEndIsAnError) {
   EXPECT_NE(error.message.find("nested"), std::string::npos) << error.message;
 }
 
-TEST_F(Archive, ABareGraphBringsTheTensorsBesideIt) {
+TEST_F(Archive, ABareGraphLoadsTheTensorsOfItsFolder) {
   put("m/graph.nnef", kGraphText);
   put("m/w.dat", "w");
   put("m/graph.quant", "q");
@@ -196,7 +196,7 @@ TEST_F(Archive, ABareGraphBringsTheTensorsBesideIt) {
   }
 }
 
-TEST_F(Archive, AGraphFileIsTakenForOneByItsNameWhateverItHolds) {
+TEST_F(Archive, AGraphFileIsRecognisedByItsName) {
   put("graph.nnef", "oops");
   const auto entries = read_archive(path("graph.nnef"));
   ASSERT_TRUE(entries.ok());
@@ -290,11 +290,11 @@ TEST_F(Archive, ReadFileTakesNoMoreThanTheLimit) {
 }
 
 #if !defined(_WIN32)
-TEST_F(Archive, AFileOfWhichNobodyTellsTheSizeIsRead) {
+TEST_F(Archive, AFileOfUnknownSizeIsRead) {
   EXPECT_TRUE(read_file("/proc/self/status", 1 << 20).ok());
 }
 
-TEST_F(Archive, WhatIsNeitherFileNorFolderIsRefusedAtOnce) {
+TEST_F(Archive, PipesAndDevicesAreRefusedAtOnce) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   std::filesystem::create_symlink("/dev/zero", folder_ / "link");
   for (const std::string& name :
@@ -312,10 +312,10 @@ TEST_F(Archive, WhatIsNeitherFileNorFolderIsRefusedAtOnce) {
 
 TEST_F(Archive, PathsAreUtf8OnEverySystem) {
   const std::string name = "m \xE4\xBD\xA0 \xC3\xA9.tgz";
-  const std::string there = folder_.string() + "/" + name;
+  const std::string archive_path = folder_.string() + "/" + name;
   const std::vector<Entry> written = {entry("graph.nnef", "g")};
-  ASSERT_TRUE(write_archive(there, Container::kTar, written).ok());
-  const auto entries = read_archive(there);
+  ASSERT_TRUE(write_archive(archive_path, Container::kTar, written).ok());
+  const auto entries = read_archive(archive_path);
   ASSERT_TRUE(entries.ok()) << entries.error().to_string();
   EXPECT_EQ(listing(*entries), "graph.nnef=g;");
   bool found = false;

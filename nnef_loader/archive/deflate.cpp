@@ -94,7 +94,7 @@ class GzipIn final : public InStream {
     // Zeros are padding, as on tapes.
     while (!left_.empty()) {
       if (any_of(left_, [](std::byte b) { return b != std::byte{0}; })) {
-        return fail(Code::kParse, "bytes that are not of it follow the gzip data")
+        return fail(Code::kParse, "other bytes follow the gzip data")
             .at(source_.name(), 0);
       }
       RILL_TRY(refill());
@@ -163,11 +163,11 @@ Result<Inflater::Step> Inflater::step(std::span<const std::byte> in, std::span<s
   set_input(&z, in);
   set_output(&z, out);
   const uInt had = z.avail_in;
-  const uInt room = z.avail_out;
+  const uInt had_space = z.avail_out;
   const int code = inflate(&z, Z_NO_FLUSH);
   // A buffer error only means no progress, which the counts show too.
   if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) return failure(code);
-  return Step{had - z.avail_in, room - z.avail_out, code == Z_STREAM_END};
+  return Step{had - z.avail_in, had_space - z.avail_out, code == Z_STREAM_END};
 }
 
 Status Inflater::restart() {
@@ -191,7 +191,7 @@ Deflater::Deflater(Wrapping wrapping) : state_(make_state()) {
 Deflater::~Deflater() { deflateEnd(&state_->z); }
 
 Status Deflater::write(std::span<const std::byte> bytes, bool last, OutStream* out) {
-  if (state_->made != Z_OK) return fail(Code::kNoMem, "no memory to fold data");
+  if (state_->made != Z_OK) return fail(Code::kNoMem, "no memory to compress data");
   z_stream& z = state_->z;
   std::vector<std::byte> made(kPieceBytes);
   for (bool more = true; more;) {

@@ -68,7 +68,7 @@ class Deflater {
 };
 
 /// Inflates a gzip file of one or more members. Only zeros may follow. Errors: kParse if the data,
-/// a checksum or a length is wrong, and beyond `most` bytes, as the budget says it; kNoMem.
+/// a checksum or a length is wrong, or the error of the budget beyond `most` bytes; kNoMem.
 /// Source: RFC 1952.
 std::unique_ptr<InStream> gzip_in(const Source& source, int64_t most, const Budget& budget);
 

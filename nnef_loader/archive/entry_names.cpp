@@ -39,7 +39,7 @@ Status check_unique(std::span<const Entry> entries, Code code) {
   std::unordered_set<std::string_view> names;
   for (const Entry& entry : entries) {
     if (!names.insert(entry.name).second) {
-      return fail(code, "entry \"", entry.name, "\" is there twice");
+      return fail(code, "entry \"", entry.name, "\" occurs twice");
     }
   }
   return {};

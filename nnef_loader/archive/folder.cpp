@@ -123,7 +123,7 @@ Status FolderReader::expect_graph() {
     const std::string& name = (*found)[i].name;
     if (!(*found)[i].is_folder || !has_graph(str_cat(root_, "/", name))) continue;
     return std::move(status).hint(
-        str_cat("There is \"", name, "/graph.nnef\": name its folder, not the one around it"));
+        str_cat("There is \"", name, "/graph.nnef\": name its folder, not its parent"));
   }
   return status;
 }

@@ -1,4 +1,4 @@
-// A build without zlib and libarchive: folders, graphs alone and tar files, from disk and memory.
+// A build without zlib and libarchive: folders, graph files and tar files, from disk and memory.
 
 #include "nnef_loader/archive/archive.h"
 #include "nnef_loader/archive/test_support.h"
@@ -26,7 +26,7 @@ TEST_F(None, FoldersGraphsAndTarsAreReadAndWritten) {
   EXPECT_EQ(listing(*read_archive(path("folder/graph.nnef"))), "graph.nnef=version 1.0;;");
 }
 
-TEST_F(None, WhatIsPackedIsRefusedWithAWayOut) {
+TEST_F(None, PackedFilesAreRefusedWithARemedy) {
   const std::string files = std::string(RILL_SOURCE_DIR) + "/tests/cases/files/";
   for (const char* name : {"plain.tgz", "plain.zip"}) {
     const auto entries = read_archive(files + name);

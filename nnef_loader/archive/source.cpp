@@ -47,7 +47,7 @@ Status system_error(std::string_view what, const std::string& path) {
   const int number = errno;
   if (number == ENOENT && what.starts_with("cannot write")) {
     return fail(Code::kIo, what, " ", path, ": its folder does not exist")
-        .hint("Make the folder before");
+        .hint("Create the folder first");
   }
   if (number == ENOENT) return fail(Code::kIo, "File not found ", path);
   return fail(Code::kIo, what, " ", path, ": ", std::generic_category().message(number));

@@ -13,9 +13,10 @@ namespace rill::nnef {
 /// stream is read to its end, past the tar's end mark. `packing` and `file` describe the container
 /// for messages.
 /// Errors: kParse; kUnsupported for sparse files, parts of tars, unknown types of entries, and
-/// entries whose size other readers take differently; those of the stream.
-/// By hand, because archives are untrusted: libarchive is optional, and takes entries that other
-/// readers take differently. Source: POSIX.1-2017, pax; GNU tar 1.35, "Basic Tar Format".
+/// entries whose size readers interpret differently; those of the stream. Handwritten, because
+/// archives are untrusted: libarchive is optional, and accepts entries that readers interpret
+/// differently.
+/// Source: POSIX.1-2017, pax; GNU tar 1.35, "Basic Tar Format".
 Result<std::vector<Entry>> read_tar(InStream* in, std::string_view packing, const std::string& file,
                                     Budget* budget);
 

@@ -103,7 +103,7 @@ TEST(Tar, SparseFilesAreRefused) {
   EXPECT_EQ(read_case("sparse_pax.tar"), "tar has sparse files");
 }
 
-TEST(Tar, WhatReadersTakeDifferentlyIsRefused) {
+TEST(Tar, EntriesThatReadersInterpretDifferentlyAreRefused) {
   EXPECT_EQ(read(header("l", octal(1), '1') + padded("x") + kEnd),
             "entry \"l\" is not a file, yet has 1 bytes");
   EXPECT_EQ(read(header("d/", octal(9), '5') + kEnd),
@@ -161,7 +161,7 @@ TEST(Tar, NamesHaveNoEmptyPartsAndStayBelowTheArchive) {
     EXPECT_EQ(read(member(name, "1") + kEnd), "") << name;
   }
   EXPECT_EQ(read(member("a/b", "1") + member(".//a//b", "2") + kEnd),
-            "entry \"a/b\" is there twice");
+            "entry \"a/b\" occurs twice");
 }
 
 TEST(Tar, HeadersOfExtensionsAreBounded) {
@@ -189,7 +189,7 @@ TEST(Tar, ChecksumsOfSignedBytesFitToo) {
   EXPECT_EQ(read(block.replace(148, 7, text, 7) + kEnd), "file holds no tar");
 }
 
-TEST(Tar, AllOfATarIsReadWhateverTheMemoryItClaims) {
+TEST(Tar, AllOfATarIsReadForAnyClaimedMemory) {
   // Larger than the trusted size and than one piece: read in several.
   const std::string body(3 << 20, 'b');
   EXPECT_EQ(read(member("n", body) + member("m", "x") + kEnd), "n=" + body + ";m=x;");
@@ -204,15 +204,15 @@ std::string tgz(const InFolder& /*unused*/, const std::string& path, const std::
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST_F(TarFile, WhatFollowsGzipDataIsAMemberZerosOrAnError) {
+TEST_F(TarFile, GzipDataIsFollowedByAMemberZerosOrAnError) {
   const std::string whole = tgz(*this, path("a"), "text");
   const std::string empty = tgz(*this, path("b"), "");
   EXPECT_EQ(read(whole), "a.dat=text;");
   EXPECT_EQ(read(whole + std::string(100000, '\0')), "a.dat=text;");
   EXPECT_EQ(read(whole + empty), "a.dat=text;") << "after the end mark of the tar";
-  EXPECT_EQ(read(whole + "x"), "bytes that are not of it follow the gzip data");
+  EXPECT_EQ(read(whole + "x"), "other bytes follow the gzip data");
   EXPECT_EQ(read(whole + std::string(100000, '\0') + "x"),
-            "bytes that are not of it follow the gzip data");
+            "other bytes follow the gzip data");
   EXPECT_EQ(read(whole + "\x1F"), "gzip data is cut short");
   EXPECT_NE(read(whole + "\x1F garbage").find("damaged"), std::string::npos);
 }

@@ -18,7 +18,7 @@ void put_text(Header* header, TarField field, std::string_view text) {
   std::copy_n(text.begin(), std::min(text.size(), field.bytes), header->begin() + field.at);
 }
 
-/// Write octal digits and a zero byte; a number that is too large, to base 256.
+/// Write octal digits and a zero byte, or base 256 if the number is too large for them.
 void put_number(Header* header, TarField field, int64_t value) {
   const size_t digits = field.bytes - 1;
   const bool fits = value < int64_t{1} << (3 * digits);

@@ -16,7 +16,7 @@ std::vector<Entry> model() {
 
 using WriteArchive = InFolder;
 
-TEST_F(WriteArchive, WhatIsWrittenReadsBackInOrder) {
+TEST_F(WriteArchive, WrittenEntriesReadBackInOrder) {
   for (const Container container : kPacked) {
     ASSERT_TRUE(write_archive(path("m"), container, model()).ok());
     const auto entries = read_archive(path("m"));
@@ -48,7 +48,7 @@ TEST_F(WriteArchive, ACheckReadsAllThatIsWrittenUnderATemporaryName) {
   }
 }
 
-TEST_F(WriteArchive, AFailedCheckLeavesWhatWasThere) {
+TEST_F(WriteArchive, AFailedCheckKeepsTheOldFile) {
   const auto refuse = [](const std::string&) { return fail(Code::kInternal, "another model"); };
   EXPECT_FALSE(write_archive(path("m"), Container::kFolder, model(), refuse).ok());
   EXPECT_TRUE(names().empty());

@@ -12,7 +12,7 @@ namespace rill::nnef {
 
 /// Read the regular files of a zip, stored or deflated, by the directory at its end.
 /// Errors: kParse; kUnsupported for encrypted entries, other methods and zips in several parts;
-/// kNoMem. By hand, because archives are untrusted and libarchive is optional; zlib inflates.
+/// kNoMem. Handwritten, because archives are untrusted and libarchive is optional; zlib inflates.
 /// Source: PKWARE, APPNOTE.TXT 6.3.10.
 Result<std::vector<Entry>> read_zip(const Source& source, Budget* budget, NameRule rule);
 

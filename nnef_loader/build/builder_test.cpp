@@ -257,7 +257,7 @@ TEST(Registries, AliasesAreVisibleFromBoth) {
   }
 }
 
-TEST(Fragments, HaveAScopeOfTheirOwn) {
+TEST(Fragments, HaveASeparateScope) {
   expect_error(
       load_body("w = add(x, y); z = peek(x);", "z",
                 "fragment peek(a: tensor<scalar>) -> (b: tensor<scalar>) {\n b = a + w;\n}"),
@@ -317,7 +317,7 @@ TEST(Fragments, MayDeclareInputsOfTheModel) {
   EXPECT_NE(g.input_name(2), g.input_name(3));
 }
 
-TEST(Scan, BodiesAreGraphsOfTheirOwn) {
+TEST(Scan, BodiesAreSeparateGraphs) {
   const Graph g = loaded(
       load_body("s = tract_core_scan(body = 'step', full = [x, 2.0]); z = relu(s);", "z",
                 "fragment step(a: tensor<scalar>, k: tensor<scalar>) -> (out: tensor<scalar>)"

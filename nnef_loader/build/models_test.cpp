@@ -47,7 +47,7 @@ std::vector<std::string> node_texts(const Graph& graph) {
       texts.insert(texts.end(), inner.begin(), inner.end());
     } else if (const std::string attributes = node.op->attributes();
                attributes.find('@') == std::string::npos) {
-      text += " " + attributes;  // large tensors show by their address
+      text += " " + attributes;  // large tensors are printed as addresses
     }
     texts.push_back(std::move(text));
   }
@@ -68,7 +68,7 @@ Graph in_numbers(Graph graph) {
 class Models : public ::testing::TestWithParam<std::string> {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Models);
 
-TEST_P(Models, LoadAndReadBackWhatIsWritten) {
+TEST_P(Models, LoadAndReadBackTheirWrittenForm) {
   auto loaded = load(GetParam(), ops::op_table());
   ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
   ASSERT_FALSE(loaded->outputs.empty());
@@ -119,7 +119,7 @@ TEST_P(Models, RewritingComesToAnEnd) {
   EXPECT_EQ(names(fuse(fused, 1).value()), names(fused));
 }
 
-TEST(Dims, ReadBackWithTheirValuesWhateverTheyCompare) {
+TEST(Dims, ReadBackWithTheirValuesForAllComparisons) {
   const Dim s = Dim::symbol("S");
   const Dim b = Dim::symbol("B");
   const auto path = std::filesystem::path(::testing::TempDir()) / "rill_dims.nnef.tar";

@@ -68,7 +68,7 @@ TEST_F(SubmodelFile, IsKeptWhereThatIsAskedForAndWrittenAsAFolder) {
             3.0F);
 }
 
-TEST(Submodel, ErrorsNameTheModelAndWhatDoesNotFit) {
+TEST(Submodel, ErrorsNameTheModelAndTheMismatch) {
   expect_error(load_text(kOuter), {"graph.nnef:6", "No model \"part\"", "part.nnef.tgz"});
   std::vector<Entry> broken = {file("part/graph.nnef", "version 1.0;\ngraph x( -> ")};
   expect_error(load_text(kOuter, broken), {"model \"part\"", "graph.nnef:2"});

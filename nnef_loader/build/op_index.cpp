@@ -129,8 +129,8 @@ Result<Callee> OpIndex::find_op(std::string_view name) {
   if (std::vector<Entry>* candidates = entries(name)) return callee(candidates->front());
   Status status = fail(Code::kUnsupported, "this build lacks the operator \"", name,
                        "\", which the file needs without naming it");
-  const std::string way = way_to(name);
-  return way.empty() ? std::move(status) : std::move(status).hint(way);
+  const std::string hint_text = remedy_for(name);
+  return hint_text.empty() ? std::move(status) : std::move(status).hint(hint_text);
 }
 
 Result<Callee> OpIndex::callee(Entry& entry) {
@@ -146,7 +146,7 @@ Result<Callee> OpIndex::callee(Entry& entry) {
 }
 
 /// Return the remedy for an operator that this build omits; empty if it omits none of that name.
-std::string OpIndex::way_to(std::string_view name) const {
+std::string OpIndex::remedy_for(std::string_view name) const {
   for (const Alias& alias : kAliases) {
     if (alias.name == name) name = alias.canonical;
   }
@@ -156,10 +156,10 @@ std::string OpIndex::way_to(std::string_view name) const {
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const size_t space = line.find(' ');
     if (line.substr(0, space) != name) continue;
-    const std::string_view told = line.substr(space + 1);
-    const bool is_module = told.find('=') == std::string_view::npos;
+    const std::string_view remedy = line.substr(space + 1);
+    const bool is_module = remedy.find('=') == std::string_view::npos;
     return str_cat("This build leaves it out: ", is_module ? "add " : "rebuild the library with ",
-                   told, is_module ? " to RILL_OPS, and rebuild the library" : "");
+                   remedy, is_module ? " to RILL_OPS, and rebuild the library" : "");
   }
   return {};
 }
@@ -186,7 +186,8 @@ Status OpIndex::no_definition(std::string_view name) const {
     return std::move(status).hint(str_cat("The registry ", registry, " has it: add \"extension ",
                                           "tract_registry ", registry, ";\" to the file"));
   }
-  if (const std::string way = way_to(name); !way.empty()) return std::move(status).hint(way);
+  if (const std::string hint_text = remedy_for(name); !hint_text.empty())
+    return std::move(status).hint(hint_text);
   if (is_unsupported_khronos_op(name)) {
     return std::move(status).hint("NNEF has it, but neither tract nor rill support it");
   }

@@ -56,7 +56,7 @@ class OpIndex {
   bool visible(std::string_view name, const NnefOp& op) const;
   Result<Callee> callee(Entry& entry);
   Status no_definition(std::string_view name) const;
-  std::string way_to(std::string_view name) const;
+  std::string remedy_for(std::string_view name) const;
   Status load_stdlib();
   std::vector<Entry>* entries(std::string_view name);
 

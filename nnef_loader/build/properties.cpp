@@ -87,8 +87,8 @@ Status read_properties(const Document& document, const Builder& builder, Graph* 
     }
     properties.insert_or_assign(key->value, std::move(value).value());
   }
-  Status told = set_properties(std::move(properties), graph);
-  if (!told.ok()) return placed(std::move(told));
+  Status applied = set_properties(std::move(properties), graph);
+  if (!applied.ok()) return placed(std::move(applied));
   // The name of the graph, if the graph's line could not hold it.
   const auto name = graph->properties.find(std::string(kGraphNameKey));
   if (name == graph->properties.end() || name->second.dtype() != DType::kString ||

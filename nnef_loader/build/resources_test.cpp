@@ -135,7 +135,7 @@ TEST(Quant, VariablesAndInputsTakeTheTypeOfTheirEntry) {
   EXPECT_EQ(output_value(g, 3).data<uint8_t>()[0], 0);  // -3 clamped
 }
 
-TEST(Quant, CastsWhatComesOutWithAnotherType) {
+TEST(Quant, CastsResultsOfAnotherType) {
   const std::string_view entry =
       "\"z\": zero_point_linear_quantize(zero_point = 3, scale = 0.5, bits = 8, signed = false,"
       " symmetric = false);\n";

@@ -169,7 +169,7 @@ Status not_read_back(Status status) {
   error.code = Code::kInternal;
   error.message = str_cat("the written model reads back differently: ", error.message);
   return std::move(status).hint(
-      "Nothing was written: this is a bug of rill, and worth a report with the model");
+      "Nothing was written: this is a bug of rill; please report it with the model");
 }
 
 LoadOptions reading(const SaveOptions& options) {

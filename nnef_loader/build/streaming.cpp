@@ -76,8 +76,8 @@ void add_streaming(const Streaming& streaming, Properties* out) {
   if (streaming.pulse == 0) return;
   add(kPulse, ints({streaming.pulse}));
   add(kLengths, texts(lengths));
-  const auto is_told = [](const std::optional<Dim>& length) { return length.has_value(); };
-  if (any_of(streaming.input_lengths, is_told)) {
+  const auto is_known = [](const std::optional<Dim>& length) { return length.has_value(); };
+  if (any_of(streaming.input_lengths, is_known)) {
     std::vector<std::string> of_inputs;
     for (const std::optional<Dim>& length : streaming.input_lengths) {
       of_inputs.push_back(length ? length->to_string() : std::string());
@@ -209,28 +209,28 @@ void Reader::inputs_and_outputs() {
 
 void Reader::input_lengths() {
   if (!has(kInputLengths)) return;
-  const std::vector<std::string> told = strings(kInputLengths);
-  if (told.size() != out_.input_axes.size()) {
+  const std::vector<std::string> entries = strings(kInputLengths);
+  if (entries.size() != out_.input_axes.size()) {
     return refuse(kInputLengths, str_cat(out_.input_axes.size(), " texts, one per input"),
-                  std::to_string(told.size()));
+                  std::to_string(entries.size()));
   }
-  for (const std::string& text : told) {
+  for (const std::string& text : entries) {
     out_.input_lengths.push_back(text.empty() ? std::nullopt : dim(kInputLengths, text));
   }
 }
 
 void Reader::lengths() {
   if (!has(kLengths)) return;
-  const std::vector<std::string> told = strings(kLengths);
-  if (told.size() != out_.outputs.size()) {
+  const std::vector<std::string> entries = strings(kLengths);
+  if (entries.size() != out_.outputs.size()) {
     refuse(kLengths, str_cat(out_.outputs.size(), " texts, one per output"),
-           std::to_string(told.size()));
+           std::to_string(entries.size()));
     return;
   }
-  for (size_t i = 0; i < told.size(); ++i) {
+  for (size_t i = 0; i < entries.size(); ++i) {
     // A static output that is known from the start has no length.
-    if (!told[i].empty() || out_.outputs[i].axis >= 0) {
-      out_.outputs[i].length = dim(kLengths, told[i]);
+    if (!entries[i].empty() || out_.outputs[i].axis >= 0) {
+      out_.outputs[i].length = dim(kLengths, entries[i]);
     }
   }
 }

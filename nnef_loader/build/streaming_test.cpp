@@ -61,7 +61,7 @@ TEST(Streaming, OfAFileByTractIsReadAndWrittenBack) {
   EXPECT_EQ(graph.streaming->output(0).axis, 2);
   EXPECT_EQ(graph.streaming->output(0).delay, 3);
   EXPECT_FALSE(graph.streaming->output(0).length);
-  EXPECT_EQ(graph.streaming->output(1).axis, -1) << "behind the end of the list";
+  EXPECT_EQ(graph.streaming->output(1).axis, -1) << "past the end of the list";
   expect_written_back(graph, kOfTract);
   const std::string named = str_cat(kOfTract, ", (\"pulse.streaming_symbol\", [\"S\"])");
   expect_written_back(loaded(load_properties(named)), named);
@@ -97,7 +97,7 @@ TEST(Streaming, ThatDoesNotParseIsAnErrorWithKeyAndText) {
   const struct {
     const char* from;
     const char* to;
-    std::vector<std::string> told;
+    std::vector<std::string> expected;
   } cases[] = {
       {"3 a b:1", "three a", {"rill.pulse.wires", "\"three a\""}},
       {"3 a b:1", "3", {"rill.pulse.wires", "\"3\""}},
@@ -123,7 +123,7 @@ TEST(Streaming, ThatDoesNotParseIsAnErrorWithKeyAndText) {
   };
   for (const auto& each : cases) {
     SCOPED_TRACE(str_cat(each.from, " -> ", each.to));
-    expect_error(load_properties(replaced(kOfRill, each.from, each.to)), each.told);
+    expect_error(load_properties(replaced(kOfRill, each.from, each.to)), each.expected);
   }
   expect_error(load_properties("(\"rill.pulse.pulse\", tract_core_cast([4], to = \"i64\"))"),
                {"pulse.delay", "graph.nnef:1"});

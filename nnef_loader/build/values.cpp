@@ -9,7 +9,7 @@ namespace rill::nnef {
 namespace {
 
 /// Return the constant of a wire, or null.
-const Tensor* tensor_behind(const Value& value, const Graph& graph) {
+const Tensor* tensor_of(const Value& value, const Graph& graph) {
   const OutletId* wire = value.get<OutletId>();
   return wire ? graph.fact(*wire).konst.get() : nullptr;
 }
@@ -100,7 +100,7 @@ Result<Dim> dim_of(const Value& wrapped, const Graph& graph) {
     }
     return dim;
   }
-  const Tensor* tensor = tensor_behind(value, graph);
+  const Tensor* tensor = tensor_of(value, graph);
   if (!tensor || tensor->volume() != 1 || tensor->block_format() != BlockFormat::kNone) {
     return mismatch("an integer", value, graph);
   }
@@ -124,7 +124,7 @@ Result<float> number_of(const Value& wrapped, const Graph& graph) {
     return static_cast<float>(number);
   }
   if (const bool* truth = value.get<bool>()) return *truth ? 1.0F : 0.0F;
-  const Tensor* tensor = tensor_behind(value, graph);
+  const Tensor* tensor = tensor_of(value, graph);
   const bool usable = tensor && tensor->volume() == 1 && tensor->dtype() != DType::kString &&
                       tensor->block_format() == BlockFormat::kNone;
   if (!usable) return mismatch("a number", value, graph);
@@ -143,7 +143,7 @@ Result<bool> boolean_of(const Value& wrapped, const Graph& graph) {
 Result<std::string> text_of(const Value& wrapped, const Graph& graph) {
   const Value& value = unwrapped(wrapped);
   if (const std::string* text = value.get<std::string>()) return *text;
-  const Tensor* tensor = tensor_behind(value, graph);
+  const Tensor* tensor = tensor_of(value, graph);
   if (!tensor || tensor->dtype() != DType::kString || tensor->volume() != 1) {
     return mismatch("a string", value, graph);
   }
@@ -173,7 +173,7 @@ bool is_plain_list(const Tensor* tensor) {
 Result<List> elements_of(const Value& value, const Graph& graph) {
   if (const List* list = value.get<List>()) return *list;
   List out;
-  const Tensor* tensor = tensor_behind(value, graph);
+  const Tensor* tensor = tensor_of(value, graph);
   if (!is_plain_list(tensor)) {
     out.push_back(value);
     return out;
@@ -187,7 +187,7 @@ Result<List> elements_of(const Value& value, const Graph& graph) {
 
 Result<Value> element_of(const Value& value, int64_t index, const Graph& graph) {
   const List* list = value.get<List>();
-  const Tensor* tensor = tensor_behind(value, graph);
+  const Tensor* tensor = tensor_of(value, graph);
   if (!list && !is_plain_list(tensor)) return mismatch("a list", value, graph);
   const int64_t count = list ? static_cast<int64_t>(list->size()) : tensor->volume();
   if (index < 0 || index >= count) {

@@ -85,7 +85,7 @@ class BodyWriter {
   bool is_main_;
   NameTable names_;
   std::vector<char> live_;
-  std::vector<char> written_;  ///< of constants: whether the statement is there
+  std::vector<char> written_;  ///< by constant: whether its statement is written
   std::vector<std::vector<std::string>> wire_names_;
   std::vector<std::string> output_names_;
   std::vector<std::pair<std::string, OutletId>> aliases_;  ///< outputs that are other wires

@@ -129,7 +129,7 @@ TEST(Literals, EveryTypeReadsBack) {
   EXPECT_EQ(text(Tensor::scalar(std::string("a'b"))), "\"a\\'b\"");
 }
 
-TEST(Literals, DimsReadBackWhatTheyAre) {
+TEST(Literals, DimsReadBackUnchanged) {
   const Dim s = Dim::symbol("S");
   const Dim b = Dim::symbol("B");
   const Dim cases[] = {s,
@@ -271,7 +271,7 @@ TEST_F(RoundTrip, DimsInAttributes) {
 }
 
 // The broadcast of S - 1 and S is S for extents of at least 1, and S is in the statement as well.
-TEST_F(RoundTrip, DimsThatAreMentionedBesideBroadcasts) {
+TEST_F(RoundTrip, DimsThatAreMentionedNextToBroadcasts) {
   const Graph g =
       loaded(load_text("version 1.0; extension tract_registry tract_core; extension tract_symbol S;"
                        "graph network(x, y) -> (z, a) {"

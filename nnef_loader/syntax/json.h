@@ -31,8 +31,8 @@ struct Json::Member {
   Json value;
 };
 
-/// Read a whole text. `file` is for messages. If keys are equal, the last one counts. By hand,
-/// because archives are untrusted: bounded depth, no exceptions, and an error has its line.
+/// Read a whole text. `file` is for messages. If keys are equal, the last one counts. Handwritten,
+/// because archives are untrusted: nesting is bounded, nothing throws, and errors have a line.
 /// Errors: kParse, with the line.
 Result<Json> parse_json(std::string_view text, std::string_view file);
 

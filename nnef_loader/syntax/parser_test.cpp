@@ -62,7 +62,7 @@ TEST(Parser, ReadsAWholeDocument) {
   EXPECT_EQ(split.right.place.column, 10);
 }
 
-TEST(Parser, KeepsTheTextOfNumbersAndTellsFloatsFromIntegers) {
+TEST(Parser, KeepsTheTextOfNumbersAndDistinguishesFloatsFromIntegers) {
   for (const char* text : {"1.0", "1.", "1e3", "1E3", "1e-05", "inf", "-inf", "-1.5e+10"}) {
     const RValue value = value_of(text);
     ASSERT_NE(value.as<NumberLiteral>(), nullptr) << text;
@@ -95,7 +95,7 @@ TEST(Parser, BindsOperatorsLoosestFirstAndToTheLeft) {
   EXPECT_EQ(shape_of("(S+1)/2"), "((S + 1) / 2)");
 }
 
-TEST(Parser, ReadsWhatOnlyKhronosFilesUse) {
+TEST(Parser, ReadsTheSyntaxThatOnlyKhronosFilesUse) {
   EXPECT_NE(value_of("a if b > 0 else c if d else e").as<IfElseExpr>(), nullptr);
   EXPECT_NE(value_of("x[1:]").as<RangeExpr>(), nullptr);
   EXPECT_NE(value_of("x[:n - 1]").as<RangeExpr>(), nullptr);
@@ -105,7 +105,7 @@ TEST(Parser, ReadsWhatOnlyKhronosFilesUse) {
   EXPECT_EQ(value.as<ComprehensionExpr>()->loops.size(), 2U);
 }
 
-TEST(Parser, ReadsGenericInvocationsAndComparisonsApart) {
+TEST(Parser, DistinguishesGenericInvocationsFromComparisons) {
   const RValue variable = value_of("variable<scalar>(label = 'w', shape = [])");
   ASSERT_NE(variable.as<Invocation>(), nullptr);
   EXPECT_EQ(variable.as<Invocation>()->generic, TypeName::kScalar);
@@ -130,7 +130,7 @@ TEST(Parser, NamesThatStartAsLiteralsAreNames) {
   EXPECT_NE(value_of("inf").as<NumberLiteral>(), nullptr);
 }
 
-TEST(Parser, ExtendedNamesAreNamesWhateverTheyHold) {
+TEST(Parser, ExtendedNamesMayHoldAnyText) {
   EXPECT_EQ(value_of("i\"true\"").as<Identifier>()->name, "true");
   EXPECT_EQ(value_of("i'a.b/c'").as<Identifier>()->name, "a.b/c");
   EXPECT_EQ(value_of("i\"x\" + 1"), value_of("x + 1"));
@@ -177,7 +177,7 @@ TEST(Parser, ErrorsNamePlaceFoundAndExpected) {
   EXPECT_EQ(error.message, "expected `,` or `)` in the arguments of `f`, found `3`");
 }
 
-TEST(Parser, RefusesWhatIsNoDocument) {
+TEST(Parser, RefusesInvalidDocuments) {
   for (const char* text : {
            "",
            "version;",
@@ -201,7 +201,7 @@ TEST(Parser, RefusesWhatIsNoDocument) {
   }
 }
 
-TEST(Parser, RefusesWhatIsNoExpression) {
+TEST(Parser, RefusesInvalidExpressions) {
   for (const char* text : {"",       "[2,3,]", "(1,)",  "f(1,)", "1 +",      "x[0][1]",
                            "x[",     "x[]",    "'a",    "2x",    "1.5.2",    "a b",
                            "a ? b",  "$",      "f(",    "f(=1)", "i''",      "[for i yield 1]",

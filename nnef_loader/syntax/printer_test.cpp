@@ -163,7 +163,7 @@ class RandomTree {
 
 class PrinterRoundTrip : public ::testing::TestWithParam<uint32_t> {};
 
-TEST_P(PrinterRoundTrip, WhatIsPrintedReadsBackEqual) {
+TEST_P(PrinterRoundTrip, PrintedDocumentsReadBackEqual) {
   expect_reads_back(RandomTree(GetParam()).document());
 }
 

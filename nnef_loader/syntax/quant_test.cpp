@@ -26,7 +26,7 @@ TEST(Quant, ReadsBothFormsWithArgumentsInAnyOrder) {
   EXPECT_EQ(info->at("d").line, 4);
 }
 
-TEST(Quant, WhatIsPrintedReadsBackExactly) {
+TEST(Quant, PrintedEntriesReadBackExactly) {
   QuantInfo info;
   info["plain"].scale = 1.1754944e-38F;
   info["plain"].zero_point = -128;

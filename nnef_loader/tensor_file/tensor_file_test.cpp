@@ -108,7 +108,7 @@ TEST(TensorFile, ByteBoolsBecomeZeroOrOne) {
             (std::vector<uint8_t>{0, 1, 1, 1}));
 }
 
-TEST(TensorFile, ReadsStringsWhateverThePayloadSizeSays) {
+TEST(TensorFile, ReadsStringsForAnyPayloadSize) {
   const Bytes payload = bytes_of<uint8_t>({3, 0, 0, 0, 'a', 0xC3, 0xA9, 0, 0, 0, 0});
   // tract writes the size of its string objects there: 24 bytes each.
   const Bytes bytes = patched(file(kTract, 0x1000, kNoBits, {2}, payload), 4, {48, 0, 0, 0});
@@ -292,7 +292,7 @@ TEST(TensorFile, WritesTheTypesThatBothReadersTake) {
   }
 }
 
-TEST(TensorFile, WhatIsWrittenReadsBackBitForBit) {
+TEST(TensorFile, WrittenTensorsReadBackBitForBit) {
   const std::vector<std::string> texts = {"", "a'\"\n", "\xC3\xA9"};
   const std::vector<float> floats = {1.5F, -0.0F, std::numeric_limits<float>::quiet_NaN()};
   const std::vector<uint8_t> bools = {1, 0, 1};

@@ -118,10 +118,10 @@ std::optional<AppendingLoop::Appended> AppendingLoop::append_of(size_t state,
       out.rows.insert(out.rows.begin(), node->inputs[1]);
       made.push_back(after);
       after = node->inputs[0];
-      out.in_front = !at_end;
-      node = after == before || out.in_front ? nullptr : maker(after);
+      out.prepends = !at_end;
+      node = after == before || out.prepends ? nullptr : maker(after);
     }
-    if (!out.in_front) out.lasts = reads_of_last(before, *sequence);
+    if (!out.prepends) out.lasts = reads_of_last(before, *sequence);
   } else if (is(node, "Concat", 2) && reads_[after] == 1) {
     const AttributeProto* axis = node->attribute("axis");
     if (!axis) return {};
@@ -234,9 +234,9 @@ Status AppendingLoop::run(int64_t version) {
   auto next = outlets.begin() + static_cast<std::ptrdiff_t>(loop.outputs.size());
   RILL_TRY(loader_.bind_outputs(loop, {outlets.begin(), next}, &env_));
   for (const Appended& each : appended_) {
-    const auto behind = next + static_cast<std::ptrdiff_t>(each.rows.size());
-    RILL_TRY(give(each, {next, behind}, version));
-    next = behind;
+    const auto end_of_rows = next + static_cast<std::ptrdiff_t>(each.rows.size());
+    RILL_TRY(give(each, {next, end_of_rows}, version));
+    next = end_of_rows;
   }
   return {};
 }
@@ -259,7 +259,7 @@ Result<Sequence> AppendingLoop::grown(const Sequence& first, const Appended& by,
                                       int64_t version) {
   const WireCalls make(name_, &loader_, &env_);
   Sequence all = first;
-  if (!by.in_front) {
+  if (!by.prepends) {
     all.rows = rows;
     if (!first.rows.valid()) return all;
     RILL_ASSIGN(all.rows, make.along(0, "concat", {first.rows, rows}));

@@ -40,7 +40,7 @@ class AppendingLoop {
     size_t state = 0;
     std::vector<std::string_view> rows;  ///< the wires that an iteration appends
     std::optional<int64_t> axis;  ///< the axis along which tensors grow
-    bool in_front = false;
+    bool prepends = false;
     std::vector<std::string_view> lasts;  ///< readers of the last tensor of the sequence
   };
 

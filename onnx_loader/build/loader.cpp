@@ -160,7 +160,7 @@ Result<OutletId> Loader::find(std::string_view name, Env* env) {
     return fail(Code::kUnsupported, "\"", name, "\" is a sequence, expected a tensor");
   }
   if (env->absent.contains(name)) {
-    return fail(Code::kUnsupported, "the optional value \"", name, "\" is not there");
+    return fail(Code::kUnsupported, "the optional value \"", name, "\" is absent");
   }
   if (!env->outer) {
     return fail(Code::kParse, "the value \"", name, "\" is read, but nothing computes it")

@@ -36,7 +36,7 @@ struct Env {
   std::unordered_map<std::string_view, OutletId> values;
   std::unordered_map<std::string_view, const TensorProto*> constants;  ///< not read yet
   std::unordered_map<std::string_view, Sequence> lists;
-  std::unordered_set<std::string_view> absent;  ///< optional values that are not there
+  std::unordered_set<std::string_view> absent;  ///< optional values without a value
   std::map<OutletId, OnnxCtx::Quantised> quantised;
   const Opsets* opsets = nullptr;
   const std::vector<AttributeProto>* attributes = nullptr;  ///< of the call, in a function

@@ -78,9 +78,9 @@ class Places {
 
   /// Return the mask with these places: they are its NonZero, one row per place.
   std::optional<Name> mask_of(Name places) const {
-    const NodeProto* turned = maker(places);
-    if (!turned || turned->op_type != "Transpose" || turned->inputs.size() != 1) return {};
-    const NodeProto* found = maker(turned->inputs[0]);
+    const NodeProto* transpose = maker(places);
+    if (!transpose || transpose->op_type != "Transpose" || transpose->inputs.size() != 1) return {};
+    const NodeProto* found = maker(transpose->inputs[0]);
     if (!found || found->op_type != "NonZero" || found->inputs.size() != 1) return {};
     return found->inputs[0];
   }

@@ -9,7 +9,7 @@
 namespace rill::onnx {
 namespace {
 
-/// The name in "fragment Conv(...": declarations are parsed only when called.
+/// Return the name in "fragment Conv(...", without parsing: `find` parses only called declarations.
 std::string_view declared_name(std::string_view declaration) {
   constexpr std::string_view kKeyword = "fragment ";
   declaration.remove_prefix(std::min(declaration.size(), kKeyword.size()));
@@ -41,7 +41,7 @@ Result<OnnxCallee> OpIndex::find(std::string_view domain, std::string_view name,
     }
     Status status = fail(Code::kUnsupported, "rill has no operator of this name");
     if (names.empty()) {
-      return std::move(status).hint(str_cat("Of the domain \"", domain, "\" rill knows nothing"));
+      return std::move(status).hint(str_cat("rill has no operators of domain \"", domain, "\""));
     }
     return std::move(status).hint(did_you_mean(name, names));
   }
@@ -53,7 +53,7 @@ Result<OnnxCallee> OpIndex::find(std::string_view domain, std::string_view name,
   }
   if (!best) {
     return fail(Code::kUnsupported, "the file is of opset ", opset,
-                ", rill reads this operator from opset ", oldest, " on")
+                ", rill reads this operator from opset ", oldest)
         .hint("Convert the file to a newer opset, as onnx.version_converter does");
   }
   if (!best->declaration) {

@@ -70,7 +70,7 @@ struct AttributeProto {
     kTypeProtos = 14,
   };
   std::string_view name;
-  std::string_view ref;  ///< attribute of the function around it that gives the value
+  std::string_view ref;  ///< the attribute of the enclosing function that gives the value
   Type type = Type::kUndefined;
   float f = 0.0F;
   int64_t i = 0;
@@ -134,7 +134,7 @@ struct ModelProto {
 struct ProtoBudget {
   int64_t nodes_left = 0;
   int64_t values_left = 0;  ///< tensors and types of wires
-  int64_t max_nodes = 0;    ///< the limit that both come from
+  int64_t max_nodes = 0;    ///< the initial value of both
 };
 
 /// Return whether the first bytes of a file are those of an ONNX model.

@@ -7,7 +7,7 @@
 #include "core/base/raise_limit.h"
 #include "core/base/search.h"
 #include "core/graph/onnx.h"
-#include "onnx_loader/proto/beside.h"
+#include "onnx_loader/proto/external_file.h"
 
 namespace rill::onnx {
 namespace {
@@ -29,7 +29,7 @@ Result<DType> type_of(const TensorProto& proto) {
   const auto type = onnx_type(proto.type);
   if (type) return *type;
   Status status = fail(Code::kUnsupported, "tensor \"", proto.name, "\" holds ",
-                       onnx_type_name(proto.type), ", a type that rill has not");
+                       onnx_type_name(proto.type), ", a type that rill does not have");
   if (!is_packed(proto)) return status;
   return std::move(status).hint("Only DequantizeLinear reads such constants");
 }
@@ -151,7 +151,7 @@ bool is_packed(const TensorProto& proto) {
 Result<MappedBytes> TensorReader::mapped(std::string_view location) const {
   const auto known = mapped_.find(location);
   if (known != mapped_.end()) return known->second;
-  RILL_ASSIGN(const auto file, open_beside(folder_, location));
+  RILL_ASSIGN(const auto file, open_external(folder_, location));
   MappedBytes all = map_file(file->descriptor(), static_cast<size_t>(file->size()));
   return mapped_.emplace(location, std::move(all)).first->second;
 }
@@ -184,7 +184,7 @@ Result<Tensor> TensorReader::external(const TensorProto& proto, DType type, int6
                             all.part(static_cast<size_t>(offset), static_cast<size_t>(bytes)));
     }
   }
-  RILL_ASSIGN(const auto file, open_beside(folder_, location));
+  RILL_ASSIGN(const auto file, open_external(folder_, location));
   RILL_TRY(check_range(location, file->size(), offset, bytes));
   RILL_ASSIGN(Tensor out, Tensor::zeros(type, proto.dims));
   const std::span<std::byte> to(static_cast<std::byte*>(out.mutable_raw()),

@@ -14,8 +14,8 @@ using Bytes = std::span<const std::byte>;
 
 /// Reads the fields of one message in the wire format of protocol buffers, one after another. Every
 /// length is checked against the message before it is used. The first failure sticks: `next` then
-/// returns false, and values are empty. By hand, because files are untrusted: it throws and copies
-/// nothing, and needs no generated code.
+/// returns false, and values are empty. Handwritten, because files are untrusted: it throws and
+/// copies nothing, and needs no generated code.
 /// Source: protobuf.dev, "Encoding".
 class Wire {
  public:

@@ -20,7 +20,7 @@ TEST(AxisOps, GiveTheSameInEveryLayout) {
   expect_every_layout(make_op<Transpose>(std::vector<int64_t>{2, 0, 1}), {x});
 }
 
-TEST(AxisOps, NameWhatIsWrong) {
+TEST(AxisOps, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2, 3"}};
   expect_load_error(x, "y = squeeze(x, axes = [1]);", Code::kShape, "expected 1");
   expect_load_error(x, "y = squeeze(x, axes = [2]);", Code::kShape, "no axis 2");

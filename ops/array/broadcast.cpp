@@ -60,7 +60,7 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
   // The length of the stream is known only at its end.
   const TensorPtr& konst = b.in(0).konst;
   if (konst && (konst->dtype() != DType::kDim || cast(*konst, DType::kI64).ok())) {
-    // With the axes of the output.
+    // Add leading axes, so that the rank is that of the output.
     std::vector<int64_t> shape(static_cast<size_t>(b.out(0).rank() - konst->rank()), 1);
     shape.insert(shape.end(), konst->shape().begin(), konst->shape().end());
     RILL_ASSIGN(Tensor ranked, konst->reshaped(shape));
@@ -136,7 +136,7 @@ Status Broadcast::pulsify(PulseBuilder& b) const {
   for (const Dim& extent : shape) pulsed.push_back(b.pulsed(extent));
   pulsed[static_cast<size_t>(stream.axis)] = Dim(1);  // keeps the extent of the pulse
   OutletId wire = b.wire(0);
-  // Repeated frames of the prefix are no longer of its shape.
+  // The repeat changes the shape of the prefix frames.
   if (stream.has_prefix() && stream.pad_value && stream.pad_value->rank() > 0) {
     StreamFact real = *found;
     RILL_ASSIGN(wire, b.materialise(wire, &real));

@@ -26,7 +26,7 @@ TEST(Tile, RepeatsManyAxes) {
   EXPECT_EQ(y.shape(), (std::vector<int64_t>{2, 2, 2, 4, 2, 4}));
 }
 
-TEST(Broadcast, NamesWhatIsWrong) {
+TEST(Broadcast, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2, 3"}};
   expect_load_error(x, "y = tract_core_broadcast(x, shape = [3]);", Code::kShape,
                     "can not broadcast");

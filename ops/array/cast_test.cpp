@@ -22,14 +22,14 @@ TEST(Cast, GoesThroughQuantisedTypes) {
   expect_same(back, f32({4}, {0.0F, 1.5F, -5.0F, 122.5F}));
 }
 
-TEST(Cast, NamesWhatIsWrong) {
+TEST(Cast, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2"}};
   expect_load_error(x, "y = tract_core_cast(x, to = 'f33');", Code::kDType, "no type \"f33\"");
   expect_load_error(x, "y = tract_core_cast(x);", Code::kDType, "neither");
   expect_load_error(x, "y = tract_core_cast(x, to = 'string');", Code::kDType, "no cast");
 }
 
-TEST(Cast, ToTheTypeThatIsThereVanishes) {
+TEST(Cast, ToTheSameTypeVanishes) {
   const Graph graph = graph_of({{"x", "S"}}, "y = tract_core_cast(x, to = 'f32');");
   EXPECT_EQ(declutter(graph).value().nodes.size(), 1U);
 }

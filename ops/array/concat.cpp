@@ -71,8 +71,8 @@ Status Concat::lower(Lowering& lowering) const {
     // Find the place of a part by the axes after the concatenated one, within which its elements
     // are contiguous; the stride between parts says nothing.
     std::erase(order, axis);
-    const auto behind = [&](int other) { return other > axis; };
-    order.insert(find_if(order, behind), axis);
+    const auto is_later = [&](int other) { return other > axis; };
+    order.insert(find_if(order, is_later), axis);
   }
   Operand to = lowering.make_out(0, order);
   to.konst = nullptr;

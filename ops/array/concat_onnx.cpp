@@ -19,7 +19,7 @@ Result<Value> concat(OnnxCtx& ctx) {
       RILL_TRY(ctx.take_as_equal(ctx.fact(parts[0]).dim(i), ctx.fact(part).dim(i)));
     }
   }
-  RILL_ASSIGN(parts, dims_or_as_they_are(ctx, std::move(parts)));
+  RILL_ASSIGN(parts, as_dims_if_any(ctx, std::move(parts)));
   return ctx.add_value(make_op<Concat>(axis), parts);
 }
 

@@ -12,7 +12,7 @@ TEST(Concat, GivesTheSameInEveryLayout) {
       op, {random_f32(1, {2, 3, 4}), random_f32(2, {2, 0, 4}), random_f32(3, {2, 5, 4})});
 }
 
-TEST(Concat, NamesWhatIsWrong) {
+TEST(Concat, RefusalsNameTheCause) {
   const std::vector<Input> ab = {{"a", "2, 3"}, {"b", "3, 3"}};
   expect_load_error(ab, "y = concat([a, b], axis = 1);", Code::kShape, "axis 0 differ");
   expect_load_error(ab, "y = concat([a, b], axis = 2);", Code::kShape, "no axis 2");
@@ -21,7 +21,7 @@ TEST(Concat, NamesWhatIsWrong) {
                     "one rank");
 }
 
-TEST(Unstack, NamesWhatIsWrong) {
+TEST(Unstack, RefusalsNameTheCause) {
   expect_load_error({{"x", "S"}}, "[y] = unstack(x, axis = 0);", Code::kSymbol, "S");
   expect_load_error({{"x", "5000, 1"}}, "[y] = unstack(x, axis = 0);", Code::kShape, "4096");
 }
@@ -49,14 +49,14 @@ TEST(Concat, BringsBranchesToOneDelay) {
   expect_streams(graph, 1, {1, 4}, {3, 9}, {2, 2});
 }
 
-TEST(Concat, PutsConstantFramesInFrontOfAStream) {
+TEST(Concat, PutsConstantFramesBeforeAStream) {
   const Graph graph = graph_of({{"x", "2, S"}},
                                "z = [[0.5, 0.5], [-1.0, -1.0]];"
                                " a = concat([z, x], axis = 1); y = neg(a);");
   expect_streams(graph, 1, {1, 2, 3}, {1, 2, 9});
 }
 
-TEST(Concat, PutsConstantFramesBehindAStream) {
+TEST(Concat, PutsConstantFramesAfterAStream) {
   const Graph graph = graph_of({{"x", "2, S"}},
                                "z = [[0.5, 0.5], [0.5, 0.5]]; o = [[1.0], [1.0]];"
                                " a = slice(x, axes = [1], begin = [3], end = [S]);"

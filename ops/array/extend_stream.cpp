@@ -20,15 +20,15 @@ bool same_pad_value(const TensorPtr& pad_value, const Tensor& value) {
 
 /// Return `count` frames of that value, with the shape of adjacent frames; nothing if an extent is
 /// symbolic.
-Result<std::optional<Tensor>> repeated(const Fact& beside, int axis, int64_t count,
+Result<std::optional<Tensor>> repeated(const Fact& neighbour, int axis, int64_t count,
                                        const Tensor& value) {
   std::vector<int64_t> shape;
-  for (int i = 0; i < beside.rank(); ++i) {
-    const auto extent = i == axis ? std::optional(count) : beside.dim(i).to_int();
+  for (int i = 0; i < neighbour.rank(); ++i) {
+    const auto extent = i == axis ? std::optional(count) : neighbour.dim(i).to_int();
     if (!extent) return std::optional<Tensor>();
     shape.push_back(*extent);
   }
-  RILL_ASSIGN(Tensor out, Tensor::zeros(beside.dtype, shape, beside.q));
+  RILL_ASSIGN(Tensor out, Tensor::zeros(neighbour.dtype, shape, neighbour.q));
   View from = value.view();
   from.rank = out.rank();
   for (int i = value.rank(); i < from.rank; ++i) from.shape[static_cast<size_t>(i)] = 1;

@@ -55,7 +55,7 @@ Status Gather::eval(EvalCtx& ctx) const {
 }
 
 Status Gather::lower(Lowering& lowering) const {
-  const TensorPtr data = lowering.as_it_lies(0).konst;
+  const TensorPtr data = lowering.stored_in(0).konst;
   const bool blocks = data && data->block_format() != BlockFormat::kNone;
   BlockArgs args;
   for (int i = 0; blocks && i < data->rank(); ++i) {
@@ -75,7 +75,7 @@ Status Gather::lower(Lowering& lowering) const {
   }
   args.blocks /= 32;
   args.format = data->block_format();
-  args.data = lowering.as_it_lies(0).ref;
+  args.data = lowering.stored_in(0).ref;
   const Operand indices = lowering.row_major(lowering.in(1));
   args.indices = indices.ref;
   args.index_type = indices.dtype;
@@ -239,7 +239,7 @@ bool is_zero(const Graph& graph, OutletId wire) {
 
 }  // namespace
 
-/// An axis at which all indices are 0 is read at its first place alone.
+/// If all indices into an axis are 0, only its first element is read.
 Status GatherNd::drop_zeros(Rewrite& rewrite) const {
   const Graph& graph = rewrite.old_graph();
   const Node& join = rewrite.producer(1);
@@ -296,8 +296,8 @@ Result<OutletId> cast(LoadCtx& ctx, OutletId wire, DType to) {
   return ctx.add1(make_op<Cast>(to), {wire}, "cast");
 }
 
-/// Return the type of the `datum_type` argument, if given.
-Result<OutletId> as_asked(LoadCtx& ctx, OutletId wire) {
+/// Cast a wire to the type of the `datum_type` argument, if given.
+Result<OutletId> in_requested_type(LoadCtx& ctx, OutletId wire) {
   if (!ctx.given("datum_type")) return wire;
   RILL_ASSIGN(const std::string name, ctx.text("datum_type"));
   const auto dtype = dtype_from_name(name);
@@ -318,7 +318,7 @@ Result<Value> load_gather(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
   RILL_ASSIGN(OutletId out, ctx.add1(make_op<Gather>(axis), {data, indices}));
-  RILL_ASSIGN(out, as_asked(ctx, out));
+  RILL_ASSIGN(out, in_requested_type(ctx, out));
   return as_value(out);
 }
 

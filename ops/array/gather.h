@@ -40,7 +40,7 @@ class Gather final : public OpBase<Gather> {
   Status slice_windows(Rewrite& rewrite) const;
   Status slice_holds(Rewrite& rewrite) const;
   Status slice_clamped_holds(Rewrite& rewrite) const;
-  Status move_axis_behind(Rewrite& rewrite) const;
+  Status move_axis_downstream(Rewrite& rewrite) const;
 };
 
 /// Take, for each index, the element of the first input at the same place, except on `axis`, where

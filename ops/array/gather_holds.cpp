@@ -113,7 +113,8 @@ Result<OutletId> repeated_end(Rewrite& rewrite, OutletId rows, int64_t axis, int
       {rows});
 }
 
-/// Hold each row for `times` places, the first one for `longer` more or less, and take `count`.
+/// Repeat each row `times` times, the first one `longer` times more (fewer if negative). Keep
+/// `count` rows.
 Result<OutletId> held_rows(Rewrite& rewrite, OutletId out, int64_t axis, int64_t times,
                            int64_t longer, const Dim& count) {
   const Fact rows = rewrite.new_fact(out);
@@ -132,7 +133,8 @@ Result<OutletId> held_rows(Rewrite& rewrite, OutletId out, int64_t axis, int64_t
 
 }  // namespace
 
-/// Hold rows from a place within a hold on, the first and the last one for longer.
+/// Repeat rows, beginning within the repeats of a row; repeat the first and the last row more
+/// often.
 Status Gather::slice_clamped_holds(Rewrite& rewrite) const {
   if constexpr (built("axis_ops") && built("reshape") && built("broadcast") && built("pad")) {
     const SymbolScope& scope = rewrite.scope();

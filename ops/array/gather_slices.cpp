@@ -122,8 +122,8 @@ Result<OutletId> joined_rows(Rewrite& rewrite, OutletId x, int64_t axis,
 Status Gather::slice_places(Rewrite& rewrite) const {
   const Fact& indices = rewrite.in(1);
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
-  const bool as_they_are = is_quantised(rewrite.in(0).dtype) || indices.rank() > 1;
-  if (as_they_are || !indices.konst || !counts_rows(indices.dtype) || extent.is_const()) return {};
+  const bool stays = is_quantised(rewrite.in(0).dtype) || indices.rank() > 1;
+  if (stays || !indices.konst || !counts_rows(indices.dtype) || extent.is_const()) return {};
   const auto rows = rows_at(*indices.konst, extent, rewrite.scope());
   if (!rows || (rows->size() > 1 && !built("concat"))) return {};
   if (indices.rank() == 0 && !built("axis_ops")) return {};
@@ -139,7 +139,7 @@ Status Gather::slice_places(Rewrite& rewrite) const {
 
 /// Add an axis of extent 1 to the rows rather than to their indices: indices with one axis may then
 /// be known to count up.
-Status Gather::move_axis_behind(Rewrite& rewrite) const {
+Status Gather::move_axis_downstream(Rewrite& rewrite) const {
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
   const auto added = added_axis(rewrite.old_graph(), rewrite.input(1));
   if (!added || extent.is_const() || is_quantised(rewrite.in(0).dtype)) return {};
@@ -157,7 +157,7 @@ Status Gather::declutter(Rewrite& rewrite) const {
   if (rewrite.in(0).konst) return {};
   if (rewrite.in(1).konst) return slice_places(rewrite);
   if constexpr (built("axis_ops")) {
-    RILL_TRY(move_axis_behind(rewrite));
+    RILL_TRY(move_axis_downstream(rewrite));
     if (rewrite.replacement()) return {};
   }
   if (rewrite.in(1).rank() == 2) return slice_windows(rewrite);
@@ -195,20 +195,20 @@ Status Gather::pulsify(PulseBuilder& b) const {
   const std::string frames =
       str_cat("it takes frames of streaming axis ", axis, " of ", b.in(0).to_string(), " at ");
   if (b.stream(1)) {
-    const std::string way =
-        str_cat("Choose frames by slices; or assert the least length at which all indices lie in "
-                "the stream, as in --assert '",
-                b.symbol(), " >= N' with a number for N");
-    return b.refuse(way,
-                    frames, "indices that stream, and are not known to count up within its frames");
+    const std::string remedy = str_cat(
+        "Choose frames by slices; or assert the least length at which all indices lie in "
+        "the stream, as in --assert '",
+        b.symbol(), " >= N' with a number for N");
+    return b.refuse(remedy, frames,
+                    "indices that stream, and are not known to count up within its frames");
   }
   if (b.in(1).konst) {
-    std::string way = "Take them by a slice, as in x[:, a:b]";
+    std::string remedy = "Take them by a slice, as in x[:, a:b]";
     if (b.in(1).dtype == DType::kDim) {
-      way += str_cat("; or assert a length from which their sign follows, as in --assert '",
-                     b.symbol(), " >= N'");
+      remedy += str_cat("; or assert a length from which their sign follows, as in --assert '",
+                        b.symbol(), " >= N'");
     }
-    return b.refuse(way, frames, "indices that may count from either end, or are too many");
+    return b.refuse(remedy, frames, "indices that may count from either end, or are too many");
   }
   return b.refuse("Give the indices as constants, or take the frames in the app", frames,
                   "indices that are known at run time only");

@@ -25,7 +25,7 @@ TEST(Gather, PutsTheAxesOfTheIndicesInPlaceOfTheAxis) {
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "5,S,2,3,F32");
 }
 
-TEST(Gather, NamesWhatIsWrong) {
+TEST(Gather, RefusalsNameTheCause) {
   expect_load_error(kTable, "y = tract_core_gather(x, i, axis = 2);", Code::kShape, "no axis 2");
   expect_load_error({{"x", "4, 3"}, {"t", "2", "bool"}}, "y = tract_core_gather(x, t, axis = 0);",
                     Code::kDType, "integer indices");

@@ -79,7 +79,7 @@ bool lie_inside(const Windows& windows, const Dim& extent, const SymbolScope& sc
          scope.proves_ge(extent, scope.simplify(last + Dim(1)));
 }
 
-/// Wires the pieces of windows of rows of `x`, an axis of windows and one of their rows each.
+/// Builds windows of rows of `x` from pieces; a piece has an axis of windows and an axis of rows.
 class Pieces {
  public:
   Pieces(Rewrite& rewrite, OutletId x, int64_t axis, const Windows& windows)

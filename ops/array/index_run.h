@@ -36,7 +36,7 @@ std::optional<OffsetIndices> offset_indices_of(const Graph& graph, OutletId indi
 /// The indices i * hop for i = 0, 1, 2, ..., each repeated `times` times.
 struct IndexHold {
   int64_t hop = 0;
-  int64_t times = 0;  ///< 0: they are no such indices
+  int64_t times = 0;  ///< 0: the indices have another form
 };
 
 IndexHold index_hold_of(const Graph& graph, OutletId indices);

@@ -42,8 +42,8 @@ class DirectLookup final : public OpBase<DirectLookup> {
       using T = decltype(tag);
       for_each_element<2>({x, y}, [&](const std::array<int64_t, 2>& at) {
         const int64_t index = index_at(x, at[0]);
-        const bool there = index >= 0 && index < values->volume();
-        y.as<T>()[at[1]] = there ? values->data<T>()[index] : *fallback->data<T>();
+        const bool found = index >= 0 && index < values->volume();
+        y.as<T>()[at[1]] = found ? values->data<T>()[index] : *fallback->data<T>();
       });
     });
     return {};

@@ -22,7 +22,7 @@ constexpr const char* kTwoAxes =
     " y = reshape(tract_core_broadcast(unsqueeze(a, axes = [3]), shape = [2, 6, 5, 3]),"
     " shape = [2, 6, 15]);";
 
-TEST(NearestUpsample, IsWhatAddsRepeatsAndMergesAxes) {
+TEST(NearestUpsample, ReplacesAddedRepeatedAndMergedAxes) {
   const Graph graph = graph_of({{"x", "2, 3, 5"}}, kTwoAxes);
   const Graph fused = fuse(declutter(graph).value()).value();
   const NearestUpsample* op = only_op(fused);
@@ -43,7 +43,7 @@ TEST(NearestUpsample, ReadsEveryLayout) {
   expect_every_layout(op, {random_f32(2, {2, 3, 4})});
 }
 
-TEST(NearestUpsample, IsNotWhatRepeatsInFront) {
+TEST(NearestUpsample, DoesNotReplaceRepeatsOnTheFirstAxis) {
   const Graph tiled =
       graph_of({{"x", "2, 3"}},
                "y = reshape(tract_core_broadcast(unsqueeze(x, axes = [1]), shape = [2, 4, 3]),"

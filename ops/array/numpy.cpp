@@ -15,7 +15,7 @@ Result<OutletId> with_rank(LoadCtx& ctx, OutletId wire, int rank) {
   return wire;
 }
 
-Result<std::vector<OutletId>> dims_or_as_they_are(LoadCtx& ctx, std::vector<OutletId> wires) {
+Result<std::vector<OutletId>> as_dims_if_any(LoadCtx& ctx, std::vector<OutletId> wires) {
   const bool dims =
       any_of(wires, [&](const OutletId wire) { return ctx.fact(wire).dtype == DType::kDim; });
   for (OutletId& wire : wires) {
@@ -31,7 +31,7 @@ Result<std::vector<OutletId>> numpy_operands(LoadCtx& ctx, std::vector<OutletId>
   for (OutletId& wire : wires) {
     RILL_ASSIGN(wire, with_rank(ctx, wire, rank));
   }
-  return dims_or_as_they_are(ctx, std::move(wires));
+  return as_dims_if_any(ctx, std::move(wires));
 }
 
 }  // namespace rill::ops

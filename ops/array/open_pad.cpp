@@ -114,9 +114,9 @@ Result<OutletId> cut_ends(LoadCtx& ctx, OutletId x, int axis, const Amounts& cut
 
 bool cuts_take_added(const SymbolScope& scope, const Dim& extent, const Amounts& cuts,
                      const Amounts& added) {
-  const bool apart = (!(cuts.before == Dim(0)) && !(added.after == Dim(0))) ||
-                     (!(cuts.after == Dim(0)) && !(added.before == Dim(0)));
-  return apart && !scope.proves_ge(extent, cuts.before + cuts.after);
+  const bool at_other_end = (!(cuts.before == Dim(0)) && !(added.after == Dim(0))) ||
+                            (!(cuts.after == Dim(0)) && !(added.before == Dim(0)));
+  return at_other_end && !scope.proves_ge(extent, cuts.before + cuts.after);
 }
 
 Result<OutletId> pad_open(LoadCtx& ctx, OutletId x, const std::vector<OpenPads>& pads,

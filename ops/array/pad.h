@@ -14,7 +14,7 @@ namespace rill::ops {
 /// Errors: kShape if `pads` does not fit the rank or is negative, or there are too few elements to
 /// repeat or to mirror; kDType.
 /// Stream: on the streaming axis, "constant": delay -= before, no data moves, except a mask. The
-/// other modes repeat kept frames; the delay falls as far as the first of these has arrived, and a
+/// other modes repeat kept frames, which must have arrived: this limits how far the delay falls. A
 /// downstream window finds them in its history.
 /// Source: NNEF 1.0, `pad`.
 class Pad final : public OpBase<Pad> {

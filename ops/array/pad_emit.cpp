@@ -22,11 +22,11 @@ Status write_fill(const FillArgs& args, StepWriter& to) {
   return {};
 }
 
-/// Return a view of frames of an axis, or of frames past its ends, `apart` frames from each other.
-PlacedView frames_at(PlacedView box, int axis, int64_t first, int64_t frames, int64_t apart = 1) {
+/// Return a view of frames of an axis, or of frames past its ends, `by` frames from each other.
+PlacedView frames_at(PlacedView box, int axis, int64_t first, int64_t frames, int64_t by = 1) {
   box.advance(axis, first);
   box.shape[static_cast<size_t>(axis)] = frames;
-  box.stride[static_cast<size_t>(axis)] *= apart;
+  box.stride[static_cast<size_t>(axis)] *= by;
   return box;
 }
 
@@ -41,16 +41,16 @@ Status write_border(const BorderArgs& args, StepWriter& to) {
   const auto copy = [&](const PlacedView& from, const PlacedView& into) {
     emit_c::copy_floats(from, to.floats(from.ref), into, to.floats(into.ref), to);
   };
-  const int64_t apart = args.reflect ? -1 : 0;
+  const int64_t by = args.reflect ? -1 : 0;
   for (int axis = 0; axis < count; ++axis) {
     const auto [before, after] = args.pads[static_cast<size_t>(axis)];
     const int64_t frames = box.extent(axis);
     if (before > 0) {
-      copy(frames_at(box, axis, args.reflect ? before : 0, before, apart),
+      copy(frames_at(box, axis, args.reflect ? before : 0, before, by),
            frames_at(box, axis, -before, before));
     }
     if (after > 0) {
-      copy(frames_at(box, axis, frames - (args.reflect ? 2 : 1), after, apart),
+      copy(frames_at(box, axis, frames - (args.reflect ? 2 : 1), after, by),
            frames_at(box, axis, frames, after));
     }
     box = frames_at(box, axis, -before, args.out.extent(axis));

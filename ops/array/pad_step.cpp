@@ -12,12 +12,12 @@ void run_fill(const FillArgs& args, const Frame& frame) noexcept {
 
 namespace {
 
-/// Return frames of a box along an axis, or past its ends, `apart` frames from each other.
-View frames_at(View box, size_t axis, int64_t first, int64_t frames, int64_t apart = 1) {
+/// Return frames of a box along an axis, or past its ends, `by` frames from each other.
+View frames_at(View box, size_t axis, int64_t first, int64_t frames, int64_t by = 1) {
   box.data =
       static_cast<std::byte*>(box.data) + first * box.stride[axis] * dtype_size(box.dtype);
   box.shape[axis] = frames;
-  box.stride[axis] *= apart;
+  box.stride[axis] *= by;
   return box;
 }
 
@@ -31,16 +31,16 @@ void run_border(const BorderArgs& args, const Frame& frame) noexcept {
     box.shape[i] -= before + after;
     box.data = static_cast<std::byte*>(box.data) + before * box.stride[i] * dtype_size(box.dtype);
   }
-  const int64_t apart = args.reflect ? -1 : 0;
+  const int64_t by = args.reflect ? -1 : 0;
   for (size_t axis = 0; axis < args.pads.size(); ++axis) {
     const auto [before, after] = args.pads[axis];
     const int64_t frames = box.shape[axis];
     if (before > 0) {
-      copy_plain(frames_at(box, axis, args.reflect ? before : 0, before, apart),
+      copy_plain(frames_at(box, axis, args.reflect ? before : 0, before, by),
                  frames_at(box, axis, -before, before));
     }
     if (after > 0) {
-      copy_plain(frames_at(box, axis, frames - (args.reflect ? 2 : 1), after, apart),
+      copy_plain(frames_at(box, axis, frames - (args.reflect ? 2 : 1), after, by),
                  frames_at(box, axis, frames, after));
     }
     box = frames_at(box, axis, -before, out.shape[axis]);

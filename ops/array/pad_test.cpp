@@ -19,7 +19,7 @@ TEST(Pad, GivesTheSameInEveryLayout) {
   expect_every_layout(make_op<Pad>(pads, "constant", value(1)), {random_f32(1, {2, 0, 4})});
 }
 
-TEST(Pad, NamesWhatIsWrong) {
+TEST(Pad, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2, 3"}};
   expect_load_error(x, "y = pad(x, padding = [(1, 1)]);", Code::kShape, "expected 2 pairs");
   expect_load_error(x, "y = pad(x, padding = [(0, 0), (-1, 1)]);", Code::kShape, "0 or more");
@@ -41,20 +41,20 @@ TEST(Pad, IsSimplified) {
   EXPECT_EQ(simple.nodes[1].op->as<Pad>()->pads, (Pads{{0, 0}, {2, 2}}));
 }
 
-TEST(Pad, InFrontOfAStreamHasNoDelay) {
+TEST(Pad, BeforeAStreamHasNoDelay) {
   const Graph graph =
       graph_of({{"x", "2, S"}}, "a = pad(x, padding = [(0, 0), (3, 0)], value = 1.5); y = exp(a);");
   expect_streams(graph, 1, {1, 2, 5}, {1, 4, 11});
 }
 
-TEST(Pad, InFrontTakesTheDelayBack) {
+TEST(Pad, BeforeAStreamReducesTheDelay) {
   const Graph graph = graph_of({{"x", "2, S"}},
                                "a = slice(x, axes = [1], begin = [3], end = [S]);"
                                " y = pad(a, padding = [(0, 0), (2, 0)], value = -4.0);");
   expect_streams(graph, 1, {1, 2, 5}, {4, 5, 11}, {1, 1, 1});
 }
 
-TEST(Pad, BehindAStreamFollowsItsEnd) {
+TEST(Pad, AfterAStreamFollowsItsEnd) {
   const Graph graph =
       graph_of({{"x", "2, S"}}, "y = pad(x, padding = [(0, 0), (0, 3)], value = 9.0);");
   expect_streams(graph, 1, {1, 2, 5}, {1, 4, 5, 11}, {0, 0, 0});
@@ -73,7 +73,7 @@ Graph filled_windows(const std::string& border) {
                       border + "', value = 0.5); y = exp(a);");
 }
 
-TEST(Pad, ByWhatSizesTellThroughFloatsFillsWindows) {
+TEST(Pad, ByFloatSizesFillsWindows) {
   const Graph graph = filled_windows("constant");
   const Dim& length = graph.fact(graph.outputs[0]).dim(1);
   const int64_t expected[] = {4, 4, 4, 7, 7, 7, 10};
@@ -90,7 +90,7 @@ TEST(Pad, ByWhatSizesTellThroughFloatsFillsWindows) {
   }
 }
 
-TEST(Pad, ByWhatSizesTellStreams) {
+TEST(Pad, BySizesStreams) {
   expect_streams(filled_windows("constant"), 1, {1, 2, 5}, {1, 4, 6, 11});
   expect_streams(filled_windows("replicated"), 1, {1, 2, 5}, {1, 4, 6, 11});
 }

@@ -70,7 +70,7 @@ TEST(Precision, MovesBelongToChainsBetweenOperatorsOnly) {
   EXPECT_EQ(type_of(graph, "y"), DType::kF16);
 }
 
-TEST(Precision, ChainsEndInFrontOfProducts) {
+TEST(Precision, ChainsEndBeforeProducts) {
   const Graph graph = graph_of({{"x", "1, 4", "f16"}},
                                "n = x * rsqrt(mean_reduce(x * x, axes = [1]) + 1e-5);"
                                "w = tract_core_cast([[1.0], [2.0], [3.0], [4.0]], to = 'f16');"

@@ -27,7 +27,7 @@ Result<Facts> Range::infer(FactSpan in) const {
   const int64_t stride = std::abs(step);
   if (number) {
     RILL_CHECK(*number != INT64_MIN, "range from ", start, " to ", end, " is out of range");
-    // The expression gives the length: a stream that ends before the start counts nothing.
+    // If a stream ends before the start, an open range is empty.
     if (open && *number < 0) return one_fact(Fact::of(DType::kI64, {Dim(0)}));
     const int64_t length = std::abs(*number) / stride + (std::abs(*number) % stride != 0 ? 1 : 0);
     return one_fact(Fact::of(DType::kI64, {Dim(length)}));
@@ -55,7 +55,7 @@ std::optional<SizeRatio> Range::size(const SizeTrace& trace) const {
 }
 
 Status Range::pulsify(PulseBuilder& b) const {
-  // Between scores and values, a range of other things than frames is the same in every pulse.
+  // Between scores and values, a range that does not count frames is the same in every pulse.
   if (b.scores() && !b.scores()->square().has(0)) return Op::pulsify(b);
   RILL_ASSIGN(const OutletId wire, b.count(0, start, step));
   StreamFact stream;

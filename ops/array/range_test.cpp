@@ -30,7 +30,7 @@ TEST(Range, OfFloatsAddsUp) {
               f32({4}, {0.0F, step, step + step, step + step + step}));
 }
 
-TEST(Range, NamesWhatIsWrong) {
+TEST(Range, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "1"}};
   expect_load_error(x, "y = tract_core_range(0, 5, 0);", Code::kShape, "step 0");
   expect_load_error(x, "y = tract_core_range(0.0, 5.0, 0.0);", Code::kShape, "no sensible length");

@@ -367,7 +367,7 @@ Status Reshape::fuse(Rewrite& rewrite) const { return fuse_upsample(*this, rewri
 
 /// Write a reshape that only drops axes of extent 1 as such, which others may pass.
 Status Reshape::drop_ones(Rewrite& rewrite) const {
-  // The frames of a step may be one: other pulses have the same nodes.
+  // A step may have one frame; keep the reshape, so that plans of all pulses have the same nodes.
   if (rewrite.old_graph().streaming) return {};
   if constexpr (!built("axis_ops")) return {};
   const auto first = rewrite.in(0).shape.begin() + axis;
@@ -446,12 +446,12 @@ Status Reshape::save(SaveCtx& ctx) const {
     }
     if (ctx.graph().streaming && from.size() > static_cast<size_t>(count)) {
       // Readers keep a reshape, and do not keep an axis that is squeezed.
-      const bool behind = axis + count < static_cast<int64_t>(from.size());
-      const Dim& beside = behind ? from[static_cast<size_t>(axis + count)]
-                                 : from[static_cast<size_t>(axis - 1)];
-      ctx.assign(str_cat("reshape(", x, ", shape = ", ctx.dims(std::vector<Dim>{beside}),
-                         ", axis_start = ", behind ? axis : axis - 1, ", axis_count = ", count + 1,
-                         ")"));
+      const bool has_next = axis + count < static_cast<int64_t>(from.size());
+      const Dim& neighbour =
+          has_next ? from[static_cast<size_t>(axis + count)] : from[static_cast<size_t>(axis - 1)];
+      ctx.assign(str_cat("reshape(", x, ", shape = ", ctx.dims(std::vector<Dim>{neighbour}),
+                         ", axis_start = ", has_next ? axis : axis - 1,
+                         ", axis_count = ", count + 1, ")"));
       return {};
     }
     std::vector<int64_t> axes(static_cast<size_t>(count));

@@ -16,7 +16,7 @@ TEST(Reshape, GivesTheSameInEveryLayout) {
   }
 }
 
-TEST(Reshape, NamesWhatIsWrong) {
+TEST(Reshape, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2, 3"}};
   expect_load_error(x, "y = reshape(x, shape = [4, 2]);", Code::kShape, "volumes are 6 and 8");
   expect_load_error(x, "y = reshape(x, shape = [-1, -1]);", Code::kShape, "at most one");
@@ -116,7 +116,7 @@ TEST(Reshape, KeepsTheStreamOnAnAxisThatItDoesNotTouch) {
   expect_streams(graph, 1, {1, 4}, {1, 4, 7}, {0, 0});
 }
 
-TEST(Reshape, MergesAxesBehindTheStreamingOne) {
+TEST(Reshape, MergesAxesAfterTheStreamingOne) {
   const Graph graph = graph_of({{"x", "1, S, 3"}}, "y = reshape(x, shape = [1, S * 3]);");
   expect_streams(graph, 1, {1, 4}, {1, 4, 7}, {0, 0});
 }
@@ -141,7 +141,7 @@ TEST(Reshape, KeepsAVirtualPrefixOfZeros) {
   expect_streams(graph, 1, {1, 3}, {1, 4, 7});
 }
 
-TEST(Reshape, RefusesToMergeAnAxisInFrontOfTheStream) {
+TEST(Reshape, RefusesToMergeAnAxisBeforeTheStream) {
   expect_refused(graph_of({{"x", "2, S"}}, "y = reshape(x, shape = [2 * S]);"), 4, "merged with");
 }
 

@@ -223,7 +223,7 @@ Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, const Dim& begin,
     return b.refuse("Take the last frames of a stream that has no fixed end",
                     "it takes the last frames "
                     "of a stream that has ",
-                    stream.dim, ", whatever its input has");
+                    stream.dim, ", for any length of its input");
   }
   RILL_ASSIGN(OutletId x, b.materialise(b.wire(0), &stream));
   RILL_ASSIGN(x, b.hold(x, &stream));
@@ -395,9 +395,9 @@ Bounds bounds_of(const SymbolScope& scope, const Dim& extent, const Dim& from, c
   const Dim begin = resolved(scope, from, extent);
   // An end of 0 means the end of the axis if `begin` is positive or counts from the end. To select
   // the last element of an axis of one element, exporters write [0, 0).
-  const bool from_behind = from.to_int().value_or(0) < 0;
+  const bool from_end = from.to_int().value_or(0) < 0;
   const bool to_the_end =
-      to == Dim(0) && (from_behind || extent == Dim(1) || scope.proves_ge(begin, Dim(1)));
+      to == Dim(0) && (from_end || extent == Dim(1) || scope.proves_ge(begin, Dim(1)));
   Dim end = to_the_end ? extent : resolved(scope, to, extent);
   if (scope.proves_ge(begin, end)) end = begin;
   return {begin, end};
@@ -471,7 +471,7 @@ Result<Value> load_slice(LoadCtx& ctx) {
 
 /// Return whether `slice` reads the bounds unchanged: it counts negative ones from the end, and
 /// asserts the result of comparisons in open ones.
-bool reads_as_it_is(const Slice& slice, const SymbolScope& scope, const Dim& extent) {
+bool reads_unchanged(const Slice& slice, const SymbolScope& scope, const Dim& extent) {
   const bool numbers = slice.begin.is_const() && slice.end.is_const();
   if (is_open(slice.begin) || (extent.is_const() && !numbers)) return false;
   const Bounds read = bounds_of(scope, extent, slice.begin, slice.end);
@@ -507,7 +507,7 @@ constexpr NnefOp kOps[] = {
 Status Slice::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   const Dim& extent = ctx.graph().fact(ctx.node().inputs[0]).dim(static_cast<int>(axis));
-  if (!reads_as_it_is(*this, ctx.graph().scope, extent)) {
+  if (!reads_unchanged(*this, ctx.graph().scope, extent)) {
     ctx.need_registry("tract_core");
     ctx.assign(str_cat("tract_core_dyn_slice(", x, ", start = ", ctx.dim(begin),
                        ", end = ", ctx.dim(end), ", len = ", ctx.dim(end - begin),

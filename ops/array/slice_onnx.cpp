@@ -77,8 +77,8 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
   return ctx.add1(make_op<Downsample>(axis, step, 0), {x});
 }
 
-/// Return whether an end in the same symbols as the extent may count as inside of it: if one symbol
-/// decides, whether it is. One frame is assumed to exist.
+/// Return whether an end, which has the symbols of the extent, may count as inside of the axis.
+/// With one symbol, return whether it is inside. One frame is assumed to exist.
 bool ends_inside(const Dim& end, const Dim& extent) {
   if (end == Dim(1)) return true;
   std::vector<std::string> symbols;

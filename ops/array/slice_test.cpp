@@ -33,7 +33,7 @@ TEST(Slice, TakesSymbolicBounds) {
 
 // Exporters write `h[-1]` with an end of -1 + 1. If a recurrent layer of PyTorch has one layer of
 // states, `h` has one element.
-TEST(Slice, TheLastOfOneElementEndsBehindIt) {
+TEST(Slice, TheLastOfOneElementEndsAfterIt) {
   const auto shape = [](const char* h, const char* bounds) {
     const Graph graph = graph_of({{"h", h}}, str_cat("y = slice(h, axes = [0], ", bounds, ");"));
     return graph.fact(graph.outputs[0]).to_string();
@@ -63,7 +63,7 @@ TEST(Slice, KeepsBoundsThatAComparisonLeavesOpen) {
 }
 
 // For a table, i = 5 - n counts from its start while it is within the table.
-TEST(Slice, TakesIndicesOfATableToLieWithinIt) {
+TEST(Slice, AssumesThatIndicesOfATableLieWithinIt) {
   const char* statements =
       "t = [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]];"
       " n = tract_core_cast(tract_core_cast(S, to = 'f32'), to = 'i64');"
@@ -77,7 +77,7 @@ TEST(Slice, TakesIndicesOfATableToLieWithinIt) {
   EXPECT_FALSE(run(graph, {random_f32(1, {2, 6})}).ok());
 }
 
-TEST(Slice, TakesTheSizeOfAWireToHaveAFrame) {
+TEST(Slice, AssumesThatASizedWireHasAFrame) {
   const char* statements =
       "w = slice(x, axes = [1], begin = [2], end = [S]); i = -(S - 2);"
       " b = tract_core_cast(min(max(0, select(i >= 0, 0, S) + i), S), to = 'tdim');"
@@ -112,14 +112,14 @@ bool wants_frames(const Graph& graph, int64_t frames) {
   return suits(frames) && !suits(frames - 1) && !suits(1);
 }
 
-TEST(Slice, TakesStreamsToHaveTheLastFrames) {
+TEST(Slice, AssumesThatStreamsHaveTheLastFrames) {
   const char* last = "y = slice(x, axes = [1], begin = [max(S - 4, 0)], end = [S]);";
   EXPECT_TRUE(wants_frames(graph_of({{"x", "2, S"}}, last), 4));
   const Graph graph = graph_of({{"x", "2, S"}}, last, "y", "extension tract_assert S >= 4;\n");
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "2,4,F32");
 }
 
-TEST(Slice, TakesStreamsToHaveTheFirstFramesWhereTheyAreUsedBefore) {
+TEST(Slice, AssumesThatStreamsHaveTheFirstFramesWhereTheyAreUsedBefore) {
   const char* first = "a = slice(x, axes = [1], begin = [0], end = [min(5000, S)]);";
   // Frames that are passed through are right for streams of any length.
   const Graph frames = graph_of({{"x", "2, S"}}, str_cat(first, " y = a * 2.0;"));
@@ -141,7 +141,7 @@ TEST(Slice, OfBoundSymbolsIsNoSliceOfNumbers) {
   EXPECT_NE(bound->attributes(), numbers.attributes());
 }
 
-TEST(Slice, NamesWhatIsWrong) {
+TEST(Slice, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2, 5"}};
   expect_load_error(x, "y = slice(x, axes = [2], begin = [0], end = [1]);", Code::kShape,
                     "no axis 2");
@@ -213,7 +213,7 @@ constexpr const char* kOneRow =
     " g = reshape(f, shape = [12, 2, 5]); r = g * g + t; m = max_reduce(r, axes = [2]);"
     " n = exp(r - m) + 1.0; y = slice(n, axes = [0], begin = [3], end = [4]);";
 
-TEST(Slice, LeavesWhatIsNotKeptUncomputed) {
+TEST(Slice, DoesNotComputeDroppedElements) {
   const Graph graph = graph_of({{"x", "2, 12, 5"}}, kOneRow);
   EXPECT_EQ(shapes_made(graph, "EinSum"), (std::vector<std::string>{"2,1,12,F32", "2,1,5,F32"}));
   EXPECT_EQ(shapes_made(graph, "Softmax"), (std::vector<std::string>{"2,1,12,F32"}));
@@ -298,7 +298,7 @@ TEST(Downsample, CountsItsPhaseFromTheFirstFrame) {
   expect_streams(graph, 1, {3, 6}, {5, 8, 17}, {1, 1});
 }
 
-TEST(Slice, RefusesWhatAStreamCanNotTell) {
+TEST(Slice, RefusesBoundsUnknownToAStream) {
   const auto refused = [](const char* statements, std::string_view words) {
     expect_refused(graph_of({{"x", "2, S"}}, statements), 6, words);
   };

@@ -44,7 +44,7 @@ std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::st
 
 namespace {
 
-/// Return whether `part` is >= 1 wherever the size that contains it is.
+/// Return whether `part` is >= 1 for all symbols for which the size that contains it is >= 1.
 bool is_positive_with(const Dim& part, const Dim& size) {
   if (min(part, size) == size) return true;
   const auto breach = bound_of(min(size - Dim(1), -part));
@@ -171,7 +171,7 @@ bool can_hold(const std::string& text, const SymbolScope& scope) {
 
 Dim presumed(Graph& graph, const Dim& bound, const Dim& extent) {
   Dim out = graph.scope.simplify(bound);
-  for (int turn = 0; turn < kMaxPresumptions && !out.is_const(); ++turn) {
+  for (int round = 0; round < kMaxPresumptions && !out.is_const(); ++round) {
     const auto text = presumption(graph, out, extent);
     if (!text || !can_hold(*text, graph.scope) || !graph.scope.assert_text(*text).ok()) break;
     Dim next = graph.scope.simplify(out);

@@ -92,7 +92,7 @@ CumSum sum_of(const Scan& scan, int scanned) {
   return sum;
 }
 
-/// Sum frames instead of running a loop, from the fuse stage on.
+/// Sum frames instead of running a loop. Made by `fuse` only.
 /// Source: CumSum; tract counts such a loop as Scan.
 class SummedLoop final : public OpBase<SummedLoop> {
  public:
@@ -122,8 +122,8 @@ Result<Graph> sum_loops(Graph graph) {
       [](const Op& op, Rewrite& rewrite) -> Status {
         if constexpr (built("cumsum")) {
           const auto* scan = op.as<Scan>();
-          const bool goes_on = scan && !scan->reset_every_turn;
-          const auto scanned = goes_on ? replaced_input(*scan, rewrite) : std::optional<int>();
+          const bool continues = scan && !scan->reset_every_turn;
+          const auto scanned = continues ? replaced_input(*scan, rewrite) : std::optional<int>();
           if (scanned) {
             return replace_loop(rewrite, *scanned, make_op<CumSum>(sum_of(*scan, *scanned)));
           }

@@ -11,7 +11,7 @@ struct Scan;
 /// for an infinite frame. Other loops stay unchanged.
 Result<Graph> sum_loops(Graph graph);
 
-/// Start such a loop with a zero that does not depend on a frame. It stays a loop.
+/// Let such a loop start with a zero that does not depend on a frame. The loop itself stays.
 Status start_at_zero(const Scan& scan, Rewrite& rewrite);
 
 /// As `sum_loops` for one loop, in the fuse stage. The sum is still called Scan, because tract

@@ -70,15 +70,15 @@ std::optional<CountedIterations> counted_iterations(const Graph& outer, const On
       know(probe, probe.inputs[kTerms + i], each->first + Dim(each->step) * iteration);
     }
   }
-  const auto goes_on = symbolic_value(probe, probe.outputs[0]);
-  const auto left = goes_on ? compared(*goes_on) : std::nullopt;
+  const auto continues = symbolic_value(probe, probe.outputs[0]);
+  const auto left = continues ? compared(*continues) : std::nullopt;
   if (!left) return {};
   // The remainder decreases by the same amount in each iteration, and the loop ends when it is
   // negative.
   const auto falls = (*left - left->substitute(name, iteration + Dim(1))).to_int();
   if (!falls || *falls <= 0) return {};
-  const Dim behind_first = left->substitute(name, Dim(0));
-  const Dim more = floor_div(behind_first, *falls) + Dim(1);
+  const Dim after_first = left->substitute(name, Dim(0));
+  const Dim more = floor_div(after_first, *falls) + Dim(1);
   auto runs = condition.valid() ? symbolic_value(outer, condition) : std::optional(Dim(1));
   if (!runs) return {};
   runs = outer.scope.simplify(*runs);
@@ -86,8 +86,8 @@ std::optional<CountedIterations> counted_iterations(const Graph& outer, const On
     out.iterations = *runs == Dim(0) ? Dim(0) : Dim(1) + max(Dim(0), more);
   } else {
     // The first iteration depends on the same comparison as all others.
-    const auto in_front = compared(*runs);
-    if (!in_front || !(*in_front - behind_first == Dim(*falls))) return {};
+    const auto before_first = compared(*runs);
+    if (!before_first || !(*before_first - after_first == Dim(*falls))) return {};
     out.iterations = max(Dim(0), Dim(1) + more);
   }
   if (most) out.iterations = min(*most, out.iterations);

@@ -10,14 +10,14 @@ namespace rill::ops {
 using Kind = Scan::Input::Kind;
 
 Iterations::Iterations(OnnxCtx& ctx, const OnnxCtx::Body& body) : ctx_(ctx), body_(body) {
-  turn_.name = body.graph.name;
-  turn_.scope = ctx.graph().scope;
+  loop_body_.name = body.graph.name;
+  loop_body_.scope = ctx.graph().scope;
 }
 
 void Iterations::take(OutletId given, OutletId outer, Scan::Input input) {
   const Fact fact = Scan::inner_fact(input, ctx_.fact(outer));
   const std::string name = given.valid() ? body_.graph.node(given.node).name : "runs";
-  const OutletId source = turn_.add_source(turn_.unique_name(name), fact);
+  const OutletId source = loop_body_.add_source(loop_body_.unique_name(name), fact);
   if (given.valid()) copied_[given] = source;
   if (input.kind == Kind::kState) states_.push_back(source);
   scan_.inputs.push_back(input);
@@ -31,8 +31,8 @@ Status Iterations::take_by_iteration(OutletId given, OutletId outer, int64_t axi
 }
 
 void Iterations::take_constant(OutletId given, Tensor value) {
-  copied_[given] = turn_.add_const(turn_.unique_name("constant"),
-                                   std::make_shared<const Tensor>(std::move(value)));
+  copied_[given] = loop_body_.add_const(loop_body_.unique_name("constant"),
+                                        std::make_shared<const Tensor>(std::move(value)));
 }
 
 Status Iterations::take_rows_of(OutletId number, const Dim& count) {
@@ -85,8 +85,8 @@ Status Iterations::copy() {
     std::vector<OutletId> inputs;
     for (const OutletId& input : node.inputs) inputs.push_back(copied_.at(input));
     Node own_node = node;
-    own_node.name = turn_.unique_name(node.name);
-    const std::vector<OutletId> outlets = turn_.add_known(own_node, std::move(inputs));
+    own_node.name = loop_body_.unique_name(node.name);
+    const std::vector<OutletId> outlets = loop_body_.add_known(own_node, std::move(inputs));
     for (size_t slot = 0; slot < outlets.size(); ++slot) {
       copied_[{first.node, static_cast<int>(slot)}] = outlets[slot];
     }
@@ -96,12 +96,12 @@ Status Iterations::copy() {
 
 Result<OutletId> Iterations::add(OpPtr op, WireList inputs) {
   RILL_ASSIGN(const std::vector<OutletId> outlets,
-              turn_.add(turn_.unique_name(op->name()), op, inputs));
+              loop_body_.add(loop_body_.unique_name(op->name()), op, inputs));
   return outlets[0];
 }
 
 Result<OutletId> Iterations::chosen(OutletId condition, OutletId yes, OutletId no) {
-  while (turn_.fact(condition).rank() < turn_.fact(yes).rank()) {
+  while (loop_body_.fact(condition).rank() < loop_body_.fact(yes).rank()) {
     RILL_ASSIGN(condition, add(make_op<AddAxis>(0), {condition}));
   }
   return add(make_op<Select>(), {condition, yes, no});
@@ -109,12 +109,12 @@ Result<OutletId> Iterations::chosen(OutletId condition, OutletId yes, OutletId n
 
 Status Iterations::give_state(OutletId next) {
   const size_t index = scan_.state_results.size();
-  const Fact& fact = turn_.fact(next);
-  const Fact& first = turn_.fact(states_[index]);
+  const Fact& fact = loop_body_.fact(next);
+  const Fact& first = loop_body_.fact(states_[index]);
   RILL_CHECK(fact.same_type(first), "state ", index, " of the loop is ", first,
              " before an iteration and ", fact, " after it");
-  const int result = static_cast<int>(turn_.outputs.size());
-  turn_.add_output(str_cat("state_", index), next);
+  const int result = static_cast<int>(loop_body_.outputs.size());
+  loop_body_.add_output(str_cat("state_", index), next);
   scan_.state_results.push_back(result);
   scan_.outputs.push_back({result, true, 0, 1});
   return {};
@@ -122,15 +122,15 @@ Status Iterations::give_state(OutletId next) {
 
 Status Iterations::give_list(OutletId given, int64_t axis, int64_t chunk) {
   RILL_ASSIGN(const OutletId row, add(make_op<AddAxis>(axis), {of(given)}));
-  const int result = static_cast<int>(turn_.outputs.size());
-  turn_.add_output(str_cat("list_", result), row);
+  const int result = static_cast<int>(loop_body_.outputs.size());
+  loop_body_.add_output(str_cat("list_", result), row);
   scan_.outputs.push_back({result, false, axis, chunk});
   return {};
 }
 
 Result<Value> Iterations::run(std::string_view called) {
   scan_.called = std::string(called);
-  scan_.body = std::make_shared<const Graph>(turn_);
+  scan_.body = std::make_shared<const Graph>(loop_body_);
   RILL_ASSIGN(const std::vector<OutletId> outs,
               ctx_.add(make_op<Scan>(std::move(scan_)), std::move(outer_)));
   return Value::of_wires(outs);

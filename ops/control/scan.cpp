@@ -54,7 +54,8 @@ OpPtr Scan::with_symbol(std::string_view symbol, const Dim& by) const {
   copy->limit = limit.substitute(symbol, by);
   if (!mentions) return copy;
   Graph open = *body;
-  // The outer graph checks its own assertions: a number here may be the frames of a pulse.
+  // The outer graph checks its own assertions. Here, a number may be the frames of a pulse, which
+  // the assertions do not describe.
   if (by.is_const()) open.scope.remove(symbol);
   auto bound = open.with_symbol(symbol, by);
   if (!bound.ok()) {
@@ -90,10 +91,10 @@ bool are_alike(const Dim& a, const Dim& b) {
   a.collect_symbols(&symbols);
   b.collect_symbols(&symbols);
   if (symbols.size() != 1) return false;
-  const auto apart = DimPattern::of(max(Dim(0), a) - max(Dim(0), b), symbols[0]);
-  if (!apart.ok()) return false;
-  const auto least = apart->least(1);
-  const auto greatest = apart->greatest(1);
+  const auto difference = DimPattern::of(max(Dim(0), a) - max(Dim(0), b), symbols[0]);
+  if (!difference.ok()) return false;
+  const auto least = difference->least(1);
+  const auto greatest = difference->greatest(1);
   return least.ok() && greatest.ok() && *least == 0 && *greatest == 0;
 }
 

@@ -109,7 +109,8 @@ Result<Value> scan(OnnxCtx& ctx) {
 Result<Value> scan_of_batch(OnnxCtx& ctx) {
   RILL_ASSIGN(const Scanned whole, scanned(ctx, "directions"));
   if (ctx.given("sequence_lens")) {
-    return fail(Code::kUnsupported, "input \"sequence_lens\": entries of the batch end apart");
+    return fail(Code::kUnsupported,
+                "input \"sequence_lens\": the entries of the batch have different lengths");
   }
   Formula f(ctx);
   RILL_ASSIGN(const int64_t batch, f.dim(whole.wires[0], 0).as_int());
@@ -183,12 +184,13 @@ Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
     inputs.insert(inputs.end(), states.begin(), states.end());
     RILL_ASSIGN(const std::vector<OutletId> outs, ctx.branch("body", inputs));
     RILL_CHECK(outs.size() > states.size(), "the body has ", counted(outs.size(), "output"));
-    const auto behind = outs.begin() + 1 + static_cast<std::ptrdiff_t>(states.size());
-    states.assign(outs.begin() + 1, behind);
-    lists.resize(static_cast<size_t>(outs.end() - behind));
+    const auto lists_begin = outs.begin() + 1 + static_cast<std::ptrdiff_t>(states.size());
+    states.assign(outs.begin() + 1, lists_begin);
+    lists.resize(static_cast<size_t>(outs.end() - lists_begin));
     for (size_t i = 0; i < lists.size(); ++i) {
-      RILL_ASSIGN(const OutletId row,
-                  ctx.add1(make_op<AddAxis>(0), {behind[static_cast<std::ptrdiff_t>(i)]}, "row"));
+      RILL_ASSIGN(
+          const OutletId row,
+          ctx.add1(make_op<AddAxis>(0), {lists_begin[static_cast<std::ptrdiff_t>(i)]}, "row"));
       lists[i].push_back(row);
     }
     RILL_ASSIGN(const std::optional<bool> more, known_truth(ctx.fact(outs[0])));

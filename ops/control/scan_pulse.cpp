@@ -334,10 +334,10 @@ std::vector<AxisTrack> Scan::axes(FactSpan in, FactSpan) const {
     AxisTrack track;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const bool scanned = is_scanned(inputs[i]) && inputs[i].axis == axis;
-      const bool there = axis < in[i].rank() && in[i].dim(axis) == from.dim(axis);
+      const bool has_axis = axis < in[i].rank() && in[i].dim(axis) == from.dim(axis);
       // An input passed whole is usually a matrix, whose extents may be equal by chance.
       const bool matrix = inputs[i].kind == Kind::kFull && from.dim(axis).is_const();
-      track.in.push_back(there && !scanned && !matrix ? axis : -1);
+      track.in.push_back(has_axis && !scanned && !matrix ? axis : -1);
     }
     BodyAxes within(*this);
     if (track.in[static_cast<size_t>(first - inputs.begin())] < 0 || within.follow(track.in)) {

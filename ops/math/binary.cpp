@@ -188,7 +188,7 @@ Status Binary::lower(Lowering& lowering) const {
       lowering.step(kBinary, {kind_of, stretched(x, out), stretched(y, out), out}, {x, y}, {out});
       return {};
     }
-    // Divide sizes, which are numbers in steps, like symbolic expressions.
+    // Sizes are numbers in steps; divide them as symbolic expressions are divided.
     const bool sizes = lowering.node().outputs[0].dtype == DType::kDim;
     const BinaryKind kind = sizes && kind_of == BinaryKind::kDiv ? BinaryKind::kFloorDiv : kind_of;
     lowering.step(kBinary, {kind, stretched(a, out), stretched(b, out), out}, {a, b}, {out});
@@ -364,8 +364,8 @@ Status merge_bounds(const Binary& outer, Rewrite& rewrite) {
                             {rewrite.mapped(producer.inputs[0]), bound});
 }
 
-/// Replace operations that equal another one for this constant, bit for bit. Replace also powers of
-/// 2 and 1/2: only the replacement rounds correctly.
+/// Replace an operation by a simpler one that has the same bits for this constant. Replace powers
+/// of 2 and 1/2 too, because only the replacement rounds correctly.
 Status specialise(const Binary& op, double value, Rewrite& rewrite) {
   std::optional<UnaryKind> unary;
   if (op.kind_of == BinaryKind::kPow && value == 2.0) unary = UnaryKind::kSquare;

@@ -203,7 +203,7 @@ void copy_row(const Row& from, const Row& to, int64_t count) {
 
 /// Space for a block of the widest type. Elements beyond a row are arbitrary, and their results are
 /// discarded.
-struct Room {
+struct Block {
   alignas(64) std::byte bytes[kBlock * 8] = {};
 };
 
@@ -214,22 +214,22 @@ void run_row(const Loop& loop, const Row& a, const Row& b, const Row& out, int64
   if (a.step == 1 && b.step == 1 && out.step == 1 && whole * kGroup == count) {
     return loop.run(whole, a.first, b.first, out.first, loop.flip);
   }
-  Room rooms[3];
+  Block blocks[3];
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t some = std::min(count - begin, kBlock);
     const bool fills = some % kGroup == 0;
-    const auto in_groups = [&](const Row& row, Room* room) {
+    const auto in_groups = [&](const Row& row, Block* block) {
       if (row.step == 1 && fills) return row.at(begin);
-      const bool is_there = row.step == 0 && begin > 0;
-      if (!is_there) copy_row({row.at(begin), row.step, row.type}, {room->bytes, 1}, some);
-      return room->bytes;
+      const bool is_copied = row.step == 0 && begin > 0;
+      if (!is_copied) copy_row({row.at(begin), row.step, row.type}, {block->bytes, 1}, some);
+      return block->bytes;
     };
-    const std::byte* x = in_groups(a, &rooms[0]);
-    const std::byte* y = in_groups(b, &rooms[1]);
-    const bool lies_there = out.step == 1 && fills;
-    std::byte* to = lies_there ? out.at(begin) : rooms[2].bytes;
+    const std::byte* x = in_groups(a, &blocks[0]);
+    const std::byte* y = in_groups(b, &blocks[1]);
+    const bool in_place = out.step == 1 && fills;
+    std::byte* to = in_place ? out.at(begin) : blocks[2].bytes;
     loop.run((some + kGroup - 1) / kGroup, x, y, to, loop.flip);
-    if (!lies_there) copy_row({to, 1, out.type}, {out.at(begin), out.step}, some);
+    if (!in_place) copy_row({to, 1, out.type}, {out.at(begin), out.step}, some);
   }
 }
 

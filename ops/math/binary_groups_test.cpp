@@ -175,7 +175,7 @@ TEST(BinaryGroups, JoinTruthsThatAreAnyByte) {
   expect(BinaryKind::kEq, [](bool x, bool y) { return x == y; });
 }
 
-TEST(BinaryGroups, LeaveOtherWorkAsItIs) {
+TEST(BinaryGroups, LeaveOtherWorkUnchanged) {
   Strip<uint8_t> bytes(DType::kU8, 64, 1, 3);
   EXPECT_FALSE(combine_groups(BinaryKind::kPow, bytes.view, bytes.view, bytes.view));
   Strip<uint8_t> few(DType::kU8, 15, 1, 3);

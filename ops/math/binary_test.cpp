@@ -81,7 +81,7 @@ TEST(Binary, PromotesTypesAsTheDialectSays) {
   EXPECT_EQ(fact_of({{"a", "2", "u8"}}, "y = mul(a, [2.0, 3.0]);"), "2,U8");
 }
 
-TEST(Binary, NamesWhatIsWrong) {
+TEST(Binary, RefusalsNameTheCause) {
   const std::vector<Input> ab = {
       {"a", "2, 3"}, {"b", "2", "i64"}, {"c", "2", "bool"}, {"d", "4, 3"}};
   expect_load_error(ab, "y = add(a, 1);", Code::kDType, "no super type for F32 and TDim");
@@ -92,7 +92,7 @@ TEST(Binary, NamesWhatIsWrong) {
   expect_load_error(ab, "y = tract_shl(a, a);", Code::kDType, "not defined for F32");
 }
 
-TEST(Binary, RefusesWhatCanNotBe) {
+TEST(Binary, RefusesImpossibleTypes) {
   const Fact a = Fact::of(DType::kF32, {Dim(2)});
   const Fact b = Fact::of(DType::kF32, {Dim(2), Dim(1)});
   const Fact c = Fact::of(DType::kI64, {Dim(2)});
@@ -196,7 +196,7 @@ TEST(Binary, ComputesOnDims) {
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "(max(1, 2*B))/2,S,F32");
 }
 
-TEST(Binary, DecidesWhatDimsSayForAllValues) {
+TEST(Binary, DecidesComparisonsOfDimsForAllValues) {
   const Dim s = Dim::symbol("S");
   const SymbolScope scope;
   EXPECT_TRUE(compare_dims(scope, BinaryKind::kGe, s, Dim(0)).value());
@@ -230,7 +230,7 @@ TEST(Binary, IsSimplified) {
   EXPECT_EQ(nodes("y = max(max(x, 0.0), 0.0);"), 3U);
 }
 
-TEST(Binary, ReadsWhatABroadcastRepeats) {
+TEST(Binary, ReadsTheInputOfABroadcast) {
   const Graph graph = graph_of({{"x", "3, S"}, {"z", "3, 1"}},
                                "b = tract_core_broadcast(z, shape = [3, S]); y = x * b;");
   const Graph simple = declutter(graph).value();

@@ -66,13 +66,13 @@ std::vector<AxisTrack> CumSum::axes(FactSpan in, FactSpan) const {
 namespace {
 
 /// Return whether the sum has the type of the frames.
-bool sums_as_it_is(DType dtype) {
+bool keeps_type(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64;
 }
 
 /// Sum the prefix frames separately, and continue from their last sum: add it to the first frame of
 /// the rest.
-Status sum_behind(PulseBuilder& b, const CumSum& op, const PulseBuilder::Prefix& prefix) {
+Status sum_after_prefix(PulseBuilder& b, const CumSum& op, const PulseBuilder::Prefix& prefix) {
   const int64_t axis = op.axis;
   StreamFact stream = prefix.stream;
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(prefix.rest, stream.axis));
@@ -133,9 +133,9 @@ Status CumSum::pulsify(PulseBuilder& b) const {
                     ": every output needs all that follows");
   }
   const bool zeros = found->has_prefix() && !found->pad_value;
-  if (!exclusive && !zeros && sums_as_it_is(b.in(0).dtype)) {
+  if (!exclusive && !zeros && keeps_type(b.in(0).dtype)) {
     RILL_ASSIGN(const auto prefix, b.prefix_of(0));
-    if (prefix) return sum_behind(b, *this, *prefix);
+    if (prefix) return sum_after_prefix(b, *this, *prefix);
   }
   StreamFact stream = *found;
   OutletId wire = b.wire(0);

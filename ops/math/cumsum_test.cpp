@@ -16,14 +16,14 @@ TEST(CumSum, GivesTheSameInEveryLayout) {
   }
 }
 
-TEST(CumSum, NamesWhatIsWrong) {
+TEST(CumSum, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2, 3"}, {"b", "2", "bool"}};
   expect_load_error(x, "y = tract_core_cumsum(x, axis = 2);", Code::kShape, "no axis 2");
   expect_load_error(x, "y = tract_core_cumsum(b, axis = 0);", Code::kDType, "not defined for Bool");
   expect_load_error(x, "y = tract_pulse_cumsum(x, axis = 0, skip = -1);", Code::kShape, "skip -1");
 }
 
-TEST(CumSum, GoesOnFromPulseToPulse) {
+TEST(CumSum, ContinuesFromPulseToPulse) {
   for (const char* exclusive : {"false", "true"}) {
     const Graph graph =
         graph_of({{"x", "2, S"}},
@@ -32,7 +32,7 @@ TEST(CumSum, GoesOnFromPulseToPulse) {
   }
 }
 
-TEST(CumSum, DoesNotSumWhatComesBeforeTheFirstFrame) {
+TEST(CumSum, DoesNotSumFramesBeforeTheFirst) {
   const Graph graph = graph_of({{"x", "2, S"}},
                                "a = slice(x, axes = [1], begin = [3], end = [S]);"
                                " y = tract_core_cumsum(a, axis = 1);");

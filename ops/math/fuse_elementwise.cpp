@@ -70,7 +70,7 @@ class Builder {
     if (depth == 0) return false;
     if (node.op->traits().slope > 0.0F) {
       return rewrite_.uses(node.inputs[0]) == 1 &&
-             behind_slices(node.inputs[0]).op->traits().takes_slope;
+             producer_of_sliced(node.inputs[0]).op->traits().takes_slope;
     }
     const auto* binary = node.op->as<Binary>();
     if (!binary) return false;
@@ -79,7 +79,7 @@ class Builder {
     if (!clips && binary->kind_of != BinaryKind::kAdd) return false;
     for (size_t i = 0; i < 2; ++i) {
       if (rewrite_.uses(node.inputs[i]) != 1) continue;
-      const Node& producer = behind_slices(node.inputs[i]);
+      const Node& producer = producer_of_sliced(node.inputs[i]);
       const bool to_constant = graph_.fact(node.inputs[1 - i]).konst != nullptr;
       const OpTraits takes = producer.op->traits();
       const bool taken = clips         ? takes.takes_limits
@@ -91,7 +91,7 @@ class Builder {
   }
 
   /// Return the producer of the sliced wire: slices move upstream of it.
-  const Node& behind_slices(OutletId outlet) const {
+  const Node& producer_of_sliced(OutletId outlet) const {
     const Node* producer = &graph_.node(outlet.node);
     while (producer->op->as<Slice>() && rewrite_.uses(producer->inputs[0]) == 1) {
       producer = &graph_.node(producer->inputs[0].node);

@@ -112,7 +112,7 @@ TEST_P(KnownAnswers, AreNumPys) {
   }
 }
 
-TEST_P(KnownAnswers, AreGivenByWhatIsWrittenToo) {
+TEST_P(KnownAnswers, AreGivenByWrittenModelsToo) {
   const Case& known = GetParam();
   const Problem problem = problem_of(known);
   ASSERT_FALSE(problem.graph.nodes.empty());

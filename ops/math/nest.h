@@ -53,8 +53,8 @@ struct Nest {
   /// Call `body(x_offset, y_offset, first, count)` for the slices of a share.
   template <class Body>
   void walk(const Share& share, int64_t slices, const Body& body) const {
-    const auto turns = [&](int loop) { return extent[static_cast<size_t>(loop)]; };
-    walk_share<kMaxRank>(share, count, turns, slices,
+    const auto iterations = [&](int loop) { return extent[static_cast<size_t>(loop)]; };
+    walk_share<kMaxRank>(share, count, iterations, slices,
                          [&](const auto& index, int64_t first, int64_t some) {
                            int64_t x_at = 0;
                            int64_t y_at = 0;

@@ -10,7 +10,7 @@
 namespace rill::ops {
 namespace {
 
-/// The sides of a comparison are a handful of nodes away from their limits.
+/// The most nodes between a comparison and the limit of one of its sides.
 constexpr int kMostSteps = 8;
 
 bool is_size(DType dtype) { return dtype == DType::kDim || is_number(dtype); }
@@ -91,9 +91,9 @@ class PlaceComparison {
 
   std::optional<bool> equal(const Dim& left, const Dim& right) const {
     if (scope_.simplify(left - right) == Dim(0)) return true;
-    const bool apart =
+    const bool differs =
         scope_.proves_ge(left, right + Dim(1)) || scope_.proves_ge(right, left + Dim(1));
-    return apart ? std::optional(false) : std::nullopt;
+    return differs ? std::optional(false) : std::nullopt;
   }
 
   const Graph& graph_;
@@ -107,7 +107,7 @@ bool is_most(BinaryKind kind) {
   return kind == BinaryKind::kMax || kind == BinaryKind::kMaxNumber;
 }
 
-BinaryKind turned(BinaryKind kind) {
+BinaryKind swapped(BinaryKind kind) {
   switch (kind) {
     case BinaryKind::kLt: return BinaryKind::kGt;
     case BinaryKind::kLe: return BinaryKind::kGe;
@@ -122,7 +122,7 @@ struct Limited {
   int node = -1;
 };
 
-std::optional<Limited> limit_behind(const Graph& graph, OutletId wire) {
+std::optional<Limited> limit_upstream(const Graph& graph, OutletId wire) {
   Limited out;
   for (int step = 0; step < kMostSteps; ++step) {
     const Node& node = graph.node(wire.node);
@@ -157,11 +157,11 @@ Status drop_limit(BinaryKind kind, Rewrite& rewrite, int i) {
   const Graph& graph = rewrite.old_graph();
   // A limit replaces a NaN.
   if (is_float(rewrite.in(i).dtype)) return {};
-  const auto limited = limit_behind(graph, rewrite.input(i));
+  const auto limited = limit_upstream(graph, rewrite.input(i));
   if (!limited) return {};
   const Node& node = graph.node(limited->node);
-  // The comparison as `other side, kind, limit`.
-  const BinaryKind compared = i == 1 ? kind : turned(kind);
+  // Put the limit on the right side of the comparison.
+  const BinaryKind compared = i == 1 ? kind : swapped(kind);
   const bool below = compared == BinaryKind::kLt || compared == BinaryKind::kLe;
   const bool holds = below == is_least(static_cast<const Binary&>(*node.op).kind_of);
   for (const int bound : {1, 0}) {

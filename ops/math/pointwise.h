@@ -22,8 +22,8 @@ void run_pointwise(std::span<const kernels::PointwiseInstr> code, std::span<cons
 Status lower_pointwise(Lowering& lowering, std::span<const kernels::PointwiseInstr> code,
                        std::span<const int> inputs);
 
-/// Compute a tree of elementwise f32 ops in one pass, with the same operations in the same order,
-/// hence the same bits.
+/// Compute a tree of elementwise f32 ops in one pass, with the same operations in the same order
+/// and so the same bits.
 /// Shapes: inputs of one rank, extents equal or 1 -> the largest of each.
 /// Types: f32; i32 of which the nearest floats are taken.
 /// Errors: kShape if ranks differ or extents clash; kDType.

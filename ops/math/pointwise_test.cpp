@@ -38,7 +38,7 @@ void expect_same_fused(const Graph& graph, const std::vector<Tensor>& inputs) {
   for (size_t i = 0; i < plain->size(); ++i) expect_same((*optimised)[i], (*plain)[i]);
 }
 
-TEST(Pointwise, TakesInAChain) {
+TEST(Pointwise, FusesAChain) {
   const Graph graph = graph_of({{"x", "3, 5"}}, "y = tanh((x * 2.0 + 1.0) / 3.0);");
   const Fused out = fused(graph);
   EXPECT_EQ(out.programs, 1);
@@ -47,7 +47,7 @@ TEST(Pointwise, TakesInAChain) {
   expect_same_fused(graph, {random_f32(1, {3, 5})});
 }
 
-TEST(Pointwise, TakesInATreeWithSharedInputs) {
+TEST(Pointwise, FusesATreeWithSharedInputs) {
   const Graph graph = graph_of({{"a", "3, 5"}, {"b", "3, 5"}, {"c", "1, 5"}},
                                "y = (a * sigmoid(b) + c) - a * (b - c);");
   const Fused out = fused(graph);
@@ -56,7 +56,7 @@ TEST(Pointwise, TakesInATreeWithSharedInputs) {
   expect_same_fused(graph, {random_f32(1, {3, 5}), random_f32(2, {3, 5}), random_f32(3, {1, 5})});
 }
 
-TEST(Pointwise, TakesInComparisonsThatASelectReads) {
+TEST(Pointwise, FusesComparisonsThatASelectReads) {
   const Graph graph =
       graph_of({{"x", "4, 4"}}, "c = and(x > -1.0, not(x > 1.0)); y = select(c, exp(x), x * 0.5);");
   const Fused out = fused(graph);
@@ -89,7 +89,7 @@ TEST(Pointwise, KeepsTheShapeThatAConstantGives) {
   expect_same_fused(graph, {random_f32(1, {1, 3})});
 }
 
-TEST(Pointwise, SplitsWhatIsTooLong) {
+TEST(Pointwise, SplitsLongPrograms) {
   std::string statements = "a0 = x;";
   for (int i = 0; i < 60; ++i) {
     statements += str_cat(" a", i + 1, " = a", i, i % 2 == 0 ? " * 1.01;" : " + 0.25;");
@@ -102,7 +102,7 @@ TEST(Pointwise, SplitsWhatIsTooLong) {
   expect_same_fused(graph, {random_f32(1, {7, 9})});
 }
 
-TEST(Pointwise, SplitsWhatHasTooManyInputs) {
+TEST(Pointwise, SplitsProgramsOfManyInputs) {
   std::vector<Input> inputs;
   std::vector<Tensor> values;
   std::string sum;
@@ -163,7 +163,7 @@ TEST(Pointwise, RefusesProgramsThatReadAhead) {
   EXPECT_FALSE(op.infer({&x, 1}).ok());
 }
 
-TEST(Pointwise, TellsThatItIsAClip) {
+TEST(Pointwise, IsRecognisedAsAClip) {
   Pointwise op;
   op.inputs = 1;
   kernels::PointwiseInstr low;

@@ -104,7 +104,7 @@ TEST(Random, ClassesAreDrawnByTheirProbabilities) {
   }
 }
 
-TEST(Random, NamesWhatIsWrong) {
+TEST(Random, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2, 3"}, {"i", "2, 3", "i64"}};
   expect_load_error(x,
                     "y = tract_onnx_random(datum_type = 'i32', shape = [2], dist = 'uniform',"

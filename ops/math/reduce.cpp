@@ -81,7 +81,8 @@ Wide<T> end_of(bool highest) {
   }
 }
 
-/// Sum f32 and f16 in f64: the reference implementation is the standard for others.
+/// The type of sums: f64 for f32 and f16, because tests compare other implementations with this
+/// one.
 template <class T>
 using Sum = std::conditional_t<std::is_floating_point_v<Wide<T>>, double, Wide<T>>;
 
@@ -290,7 +291,7 @@ Status Reduce::pulsify(PulseBuilder& b) const {
 }
 
 /// Reduce axes of fixed extents that precede a symbolic one first, so that a stream along the
-/// latter reduces each frame on arrival.
+/// symbolic axis reduces each frame on arrival.
 Status Reduce::split(Rewrite& rewrite) const {
   std::vector<int64_t> fixed;
   std::vector<int64_t> open;
@@ -309,7 +310,8 @@ Status Reduce::declutter(Rewrite& rewrite) const {
   if (is_arg(kind_of)) return {};
   const bool same = all_of(
       reduced, [&](int64_t axis) { return rewrite.in(0).dim(static_cast<int>(axis)) == Dim(1); });
-  // The sum of one -0 is 0, and a step flushes a denormal. A stream of one frame does so too.
+  // A sum changes a single element too: -0 becomes 0, and a step flushes a denormal. Keep the node,
+  // so that a stream of one frame has the same bits.
   const bool alters = is_float(rewrite.in(0).dtype) && !reduced.empty();
   return same && !alters ? rewrite.bypass(rewrite.input(0)) : split(rewrite);
 }

@@ -38,7 +38,7 @@ TEST(Reduce, SumsAreNearInEveryLayout) {
   }
 }
 
-TEST(Reduce, NamesWhatIsWrong) {
+TEST(Reduce, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2, 3"}, {"b", "2", "bool"}};
   expect_load_error(x, "y = sum_reduce(x, axes = [2]);", Code::kShape, "no axis 2");
   expect_load_error(x, "y = sum_reduce(b, axes = [0]);", Code::kDType, "not defined for Bool");
@@ -113,8 +113,9 @@ TEST(Reduce, OfChannelsStreams) {
     expect_streams(back, 0, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
     const Graph pairs = graph_of({{"x", "3, S, 2"}}, str_cat("y = ", name, "(x, axes = [2]);"));
     expect_streams(pairs, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
-    const Graph apart = graph_of({{"x", "3, S, 5"}}, str_cat("y = ", name, "(x, axes = [0, 2]);"));
-    expect_streams(apart, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
+    const Graph separate =
+        graph_of({{"x", "3, S, 5"}}, str_cat("y = ", name, "(x, axes = [0, 2]);"));
+    expect_streams(separate, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
   }
 }
 

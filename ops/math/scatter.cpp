@@ -229,11 +229,11 @@ Status ScatterNd::declutter(Rewrite& rewrite) const {
 Status ScatterNd::pulsify(PulseBuilder& b) const {
   for (int i = 0; i < b.inputs(); ++i) {
     if (!b.stream(i)) continue;
-    const std::string way = str_cat(
+    const std::string remedy = str_cat(
         "Write at slices that count up from a fixed frame, as in y[:, :, 1:] = u; or assert how "
-        "long streams are, as in --assert '", b.symbol(),
-        " >= N' with the fixed frame N at which a slice ends");
-    return b.refuse(way, "it writes at places of a stream that are not slices within it");
+        "long streams are, as in --assert '",
+        b.symbol(), " >= N' with the fixed frame N at which a slice ends");
+    return b.refuse(remedy, "it writes at places of a stream that are not slices within it");
   }
   return Op::pulsify(b);
 }

@@ -303,13 +303,13 @@ class Placing {
       return found(selected(mask, *frame, data));
     }
     RILL_ASSIGN(const auto around, repeated_frame(data, course.axis));
-    const auto behind = to_the_end ? 0 : scope.simplify(extent - course.end()).to_int();
+    const auto trailing = to_the_end ? 0 : scope.simplify(extent - course.end()).to_int();
     const bool joins = course.step == 1 && scope.proves_ge(extent, course.end());
-    if (course.begin.is_const() && behind && *behind >= 0 && !(joins && around) &&
+    if (course.begin.is_const() && trailing && *trailing >= 0 && !(joins && around) &&
         (to_the_end || joins)) {
-      RILL_ASSIGN(const OutletId moved, moved_apart(updates, course, extent, *behind));
+      RILL_ASSIGN(const OutletId moved, moved_apart(updates, course, extent, *trailing));
       RILL_ASSIGN(const auto mask, to_the_end ? counted_mask(data, course, Dim(0))
-                                              : padded_mask(data, course, *behind));
+                                              : padded_mask(data, course, *trailing));
       return found(selected(mask, moved, data));
     }
     if (!joins) return std::optional<OutletId>();
@@ -390,19 +390,19 @@ class Placing {
     return mask;
   }
 
-  /// Return whether a place belongs to a course that ends before the last `behind` places: its
+  /// Return whether a place belongs to a course that ends before the last `trailing` places: its
   /// frames count from 0, and padding is -1.
   Result<std::optional<OutletId>> padded_mask(OutletId data, const Course& course,
-                                              int64_t behind) {
+                                              int64_t trailing) {
     RILL_ASSIGN(OutletId places, places_of(data, course, course.count));
-    RILL_ASSIGN(places, padded(places, course, behind, Tensor::scalar(int64_t{-1})));
+    RILL_ASSIGN(places, padded(places, course, trailing, Tensor::scalar(int64_t{-1})));
     RILL_ASSIGN(places, with_number(BinaryKind::kGe, places, 0));
     return std::optional(places);
   }
 
-  Result<OutletId> padded(OutletId x, const Course& course, int64_t behind, Tensor value) {
+  Result<OutletId> padded(OutletId x, const Course& course, int64_t trailing, Tensor value) {
     Pads pads(rewrite_.new_fact(x).shape.size(), {0, 0});
-    pads[static_cast<size_t>(course.axis)] = {*course.begin.to_int(), behind};
+    pads[static_cast<size_t>(course.axis)] = {*course.begin.to_int(), trailing};
     return add(make_op<Pad>(std::move(pads), "constant",
                             std::make_shared<const Tensor>(std::move(value))),
                {x});
@@ -411,7 +411,7 @@ class Placing {
   /// Move frame i of the updates to place begin + i * step, repeat it up to the next frame, and pad
   /// before the first and after the last one.
   Result<OutletId> moved_apart(OutletId updates, const Course& course, const Dim& extent,
-                               int64_t behind) {
+                               int64_t trailing) {
     const int axis = course.axis;
     OutletId out = updates;
     if (course.step > 1) {
@@ -427,7 +427,7 @@ class Placing {
     }
     const Fact& fact = rewrite_.new_fact(updates);
     RILL_ASSIGN(Tensor zero, Tensor::zeros(fact.dtype, {}, fact.q));
-    return padded(out, course, behind, std::move(zero));
+    return padded(out, course, trailing, std::move(zero));
   }
 
   Rewrite& rewrite_;

@@ -14,7 +14,7 @@ TEST(Select, GivesTheSameInEveryLayout) {
       {boolean({2, 1, 1}, {1, 0}), i64({2, 3, 1}, {1, 2, 3, 4, 5, 6}), i64({1, 1, 2}, {-1, -2})});
 }
 
-TEST(Select, NamesWhatIsWrong) {
+TEST(Select, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"c", "2", "bool"}, {"x", "2"}, {"i", "2", "i64"}, {"z", "3"}};
   expect_load_error(x, "y = select(c, 1, x);", Code::kDType, "two branches of one type");
   expect_load_error(x, "y = select(c, i, x);", Code::kDType, "two branches of one type");

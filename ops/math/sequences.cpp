@@ -31,7 +31,7 @@ OutletId within(Formula& f, OutletId x, const Sequences& sequences) {
   return f.binary(BinaryKind::kLt, positions(f, x, sequences), lengths(f, x, sequences));
 }
 
-OutletId turned(Formula& f, OutletId x, const Sequences& sequences) {
+OutletId reversed_within(Formula& f, OutletId x, const Sequences& sequences) {
   const OutletId here = positions(f, x, sequences);
   const OutletId last = f.minus(lengths(f, x, sequences), f.number(1.0, here));
   const OutletId from = f.select(within(f, x, sequences), f.minus(last, here), here);

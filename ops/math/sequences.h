@@ -16,7 +16,7 @@ struct Sequences {
 /// axes but two.
 OutletId within(Formula& f, OutletId x, const Sequences& sequences);
 /// Reverse each sequence, and keep the entries after it.
-OutletId turned(Formula& f, OutletId x, const Sequences& sequences);
+OutletId reversed_within(Formula& f, OutletId x, const Sequences& sequences);
 /// Return the last entry of each sequence, with extent 1 along time; the first of an empty one.
 OutletId last_of(Formula& f, OutletId x, const Sequences& sequences);
 

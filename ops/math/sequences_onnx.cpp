@@ -34,7 +34,7 @@ Result<Value> reverse_sequence(OnnxCtx& ctx) {
   RILL_TRY(check_lengths(f.fact(sequences.lengths).konst, frames));
   const OutletId most = f.number(frames, sequences.lengths);
   sequences.lengths = f.binary(BinaryKind::kMin, sequences.lengths, most);
-  return f.value(turned(f, x, sequences));
+  return f.value(reversed_within(f, x, sequences));
 }
 
 /// Write entries into a cache, from the position given for each entry of the batch.

@@ -62,7 +62,7 @@ bool is_all(const Fact& fact, double number) {
 }
 
 /// Return the index of the other operand if the node adds 1.
-std::optional<size_t> beside_one(const Graph& graph, const Origin& origin) {
+std::optional<size_t> operand_added_to_one(const Graph& graph, const Origin& origin) {
   if (!is_sum(origin)) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
     const bool kept = graph.fact(origin.node->inputs[i]).shape == origin.node->outputs[0].shape;
@@ -95,15 +95,16 @@ Status replace_by_log_of_powers(Rewrite& rewrite, OutletId a, OutletId b) {
   };
   RILL_ASSIGN(const OutletId most, binary("_most", BinaryKind::kMax, a, b));
   RILL_ASSIGN(const OutletId least, binary("_least", BinaryKind::kMin, a, b));
-  RILL_ASSIGN(OutletId apart, binary("_apart", BinaryKind::kSub, least, most));
-  const Fact& fact = rewrite.new_fact(apart);
+  RILL_ASSIGN(OutletId difference, binary("_apart", BinaryKind::kSub, least, most));
+  const Fact& fact = rewrite.new_fact(difference);
   const Tensor infinity = Tensor::scalar(-std::numeric_limits<float>::infinity());
   RILL_ASSIGN(Tensor end, cast(infinity, fact.dtype));
   RILL_ASSIGN(end, end.reshaped(std::vector<int64_t>(static_cast<size_t>(fact.rank()), 1)));
-  const OutletId least_apart = rewrite.konst(str_cat(name, "_end"), std::move(end));
-  RILL_ASSIGN(apart, binary("_known", BinaryKind::kMaxNumber, apart, least_apart));
-  RILL_ASSIGN(const OutletId more, rewrite.wire1(str_cat(name, "_softplus"),
-                                                 make_op<Unary>(UnaryKind::kSoftplus), {apart}));
+  const OutletId least_difference = rewrite.konst(str_cat(name, "_end"), std::move(end));
+  RILL_ASSIGN(difference, binary("_known", BinaryKind::kMaxNumber, difference, least_difference));
+  RILL_ASSIGN(const OutletId more,
+              rewrite.wire1(str_cat(name, "_softplus"), make_op<Unary>(UnaryKind::kSoftplus),
+                            {difference}));
   return rewrite.replace_by(make_op<Binary>(BinaryKind::kAdd), {most, more});
 }
 
@@ -139,7 +140,7 @@ Status stable_log(Rewrite& rewrite) {
     RILL_ASSIGN(const OutletId b, moved_input(rewrite, powers[1], 0, "_b"));
     return replace_by_log_of_powers(rewrite, a, b);
   }
-  const auto other = beside_one(graph, sum);
+  const auto other = operand_added_to_one(graph, sum);
   if (!other) return {};
   Origin power = origin_of(graph, sum.node->inputs[*other]);
   if (is_made_by(power, UnaryKind::kExp)) {
@@ -215,7 +216,7 @@ std::optional<OutletId> above_zero(const Graph& graph, OutletId condition) {
 }
 
 /// Return whether a wire is a start plus `sign` times pi, up to the precision of its type.
-bool is_turned(const Graph& graph, OutletId wire, double sign, const auto& is_start) {
+bool is_shifted_by_pi(const Graph& graph, OutletId wire, double sign, const auto& is_start) {
   for (const BinaryKind kind : {BinaryKind::kAdd, BinaryKind::kSub}) {
     const Node* sum = made_by(graph, wire, kind);
     if (!sum || !is_start(sum->inputs[0])) continue;
@@ -227,13 +228,13 @@ bool is_turned(const Graph& graph, OutletId wire, double sign, const auto& is_st
 }
 
 /// Return whether a wire is a start plus pi if x >= 0, and minus pi if x < 0.
-bool is_turned_by_side(const Graph& graph, OutletId wire, OutletId x, const auto& is_start) {
+bool is_shifted_by_side(const Graph& graph, OutletId wire, OutletId x, const auto& is_start) {
   const Node* choice = selection(graph, wire);
   if (!choice) return false;
   const bool below = below_zero(graph, choice->inputs[0]) == x;
   if (!below && above_zero(graph, choice->inputs[0]) != x) return false;
-  return is_turned(graph, choice->inputs[below ? 2 : 1], 1, is_start) &&
-         is_turned(graph, choice->inputs[below ? 1 : 2], -1, is_start);
+  return is_shifted_by_pi(graph, choice->inputs[below ? 2 : 1], 1, is_start) &&
+         is_shifted_by_pi(graph, choice->inputs[below ? 1 : 2], -1, is_start);
 }
 
 /// Return the node x / y of atan(x / y).
@@ -256,7 +257,7 @@ Status angle_of_sum(Rewrite& rewrite) {
     if (!turn || below_zero(graph, turn->inputs[0]) != ratio->inputs[1]) continue;
     const auto is_start = [&](OutletId wire) { return is_zero(graph, wire); };
     if (!is_zero(graph, turn->inputs[2])) continue;
-    if (!is_turned_by_side(graph, turn->inputs[1], ratio->inputs[0], is_start)) continue;
+    if (!is_shifted_by_side(graph, turn->inputs[1], ratio->inputs[0], is_start)) continue;
     return replace_by_angle(rewrite, *ratio);
   }
   return {};
@@ -296,7 +297,7 @@ Status stable_angle(Rewrite& rewrite) {
   const Node* ratio = ratio_of_angle(graph, base);
   if (!ratio || below_zero(graph, rewrite.input(0)) != ratio->inputs[1]) return {};
   const auto is_start = [&](OutletId wire) { return wire == base; };
-  if (!is_turned_by_side(graph, rewrite.input(1), ratio->inputs[0], is_start)) return {};
+  if (!is_shifted_by_side(graph, rewrite.input(1), ratio->inputs[0], is_start)) return {};
   return replace_by_angle(rewrite, *ratio);
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMostNodes = 512;
 
 /// Return the producer of a wire, upstream of operators that only move frames.
-OutletId behind_moves(const Graph& graph, OutletId wire) {
+OutletId source_of_moves(const Graph& graph, OutletId wire) {
   while (only_moves(*graph.node(wire.node).op)) wire = graph.node(wire.node).inputs[0];
   return wire;
 }
@@ -92,10 +92,10 @@ class Sums {
   Result<OutletId> finite_power(const Node& power) {
     const Node& difference = rewrite_.old_graph().node(power.inputs[0].node);
     RILL_ASSIGN(const OutletId maximum, finite_maximum());
-    RILL_ASSIGN(const OutletId apart,
+    RILL_ASSIGN(const OutletId shifted,
                 rewrite_.wire1(difference.name + "_finite", difference.op->clone(),
                                {rewrite_.mapped(difference.inputs[0]), maximum}));
-    return rewrite_.wire1(power.name + "_finite", power.op->clone(), {apart});
+    return rewrite_.wire1(power.name + "_finite", power.op->clone(), {shifted});
   }
 
   Result<OutletId> finite_maximum() {
@@ -127,8 +127,8 @@ class Sums {
 Status stable_shift(Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
   for (int i = 0; i < 2; ++i) {
-    const OutletId maximum = behind_moves(graph, rewrite.input(i));
-    const OutletId log = behind_moves(graph, rewrite.input(1 - i));
+    const OutletId maximum = source_of_moves(graph, rewrite.input(i));
+    const OutletId log = source_of_moves(graph, rewrite.input(1 - i));
     if (!is_maximum(*graph.node(maximum.node).op)) continue;
     if (graph.node(log.node).op->name() != Unary(UnaryKind::kLn).name()) continue;
     Sums sums(&rewrite, maximum);

@@ -78,7 +78,8 @@ Status TreeEnsemble::check() const {
     const uint32_t* row = node(i);
     const bool sound = is_leaf(row) ? row[0] <= row[1] && row[1] <= votes->extent(0)
                                     : row[0] < features && row[1] < rows && row[2] < rows;
-    if (!sound) return fail(Code::kArg, "node ", i, " names a row or a feature that is not there");
+    if (!sound)
+      return fail(Code::kArg, "node ", i, " names a row or a feature that does not exist");
   }
   for (int64_t i = 0; i < votes->extent(0); ++i) {
     const uint32_t own = votes->data<uint32_t>()[2 * i];
@@ -96,7 +97,7 @@ Result<Facts> TreeEnsemble::infer(FactSpan in) const {
   RILL_CHECK(in[0].rank() == 2, "input ", in[0], ": expected [rows, features]");
   if (in[0].dtype != DType::kF32) return fail(Code::kDType, "input ", in[0], ": expected f32");
   const auto width = in[0].dim(1).to_int();
-  RILL_CHECK(!width || *width >= features, "input ", in[0], ": the trees look at ", features,
+  RILL_CHECK(!width || *width >= features, "input ", in[0], ": the trees read ", features,
              " features");
   return one_fact(Fact::of(DType::kF32, {in[0].dim(0), Dim(classes)}));
 }

@@ -15,7 +15,7 @@ TEST(Unary, GivesTheSameInEveryLayout) {
   }
 }
 
-TEST(Unary, NamesWhatIsWrong) {
+TEST(Unary, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2", "i64"}, {"b", "2", "bool"}, {"f", "2"}};
   expect_load_error(x, "y = exp(x);", Code::kDType, "not defined for I64");
   expect_load_error(x, "y = neg(b);", Code::kDType, "not defined for Bool");

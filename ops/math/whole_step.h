@@ -26,8 +26,8 @@ struct ReduceStreamArgs {
 
 /// Bytes that are kept per output.
 inline int64_t bytes_kept(int64_t block) {
-  const int64_t room = std::max(block, kReduceChainElements + 1);
-  return (8 + 4 * (block == 0 ? 1 : block + room) + 7) / 8 * 8;
+  const int64_t floats = std::max(block, kReduceChainElements + 1);
+  return (8 + 4 * (block == 0 ? 1 : block + floats) + 7) / 8 * 8;
 }
 
 RILL_STEP_FIELDS(ReduceStreamArgs, op, delay, run, from, outputs, frame, block, state, to, length)

@@ -97,8 +97,8 @@ OutletId Wiring::slice(OutletId x, int axis, const Dim& begin, const Dim& end) {
 
 OutletId Wiring::concat(WireList parts, int axis) { return add(make_op<Concat>(axis), parts); }
 
-OutletId Wiring::leading_axes(OutletId x, int rank_wanted) {
-  while (ok() && rank(x) < rank_wanted) x = add(make_op<AddAxis>(0), {x});
+OutletId Wiring::leading_axes(OutletId x, int least_rank) {
+  while (ok() && rank(x) < least_rank) x = add(make_op<AddAxis>(0), {x});
   return x;
 }
 

@@ -142,7 +142,7 @@ TEST(Blocks, MeetHalvesInSumsThatAreRoundedOnce) {
   }
 }
 
-TEST(Blocks, GatherWritesOutWhatIsAskedFor) {
+TEST(Blocks, GatherUnpacksRequestedRows) {
   const Tensor table = random_blocks(3, {2, 40, 64});
   const auto graph = [&](const Tensor& data, int64_t axis) {
     Graph g;
@@ -168,7 +168,7 @@ TEST(Blocks, GatherWritesOutWhatIsAskedFor) {
   EXPECT_EQ(weight_bytes(graph(table, 1)), table.size_bytes());
 }
 
-TEST(Blocks, WhatIsPackedIsKeptOnce) {
+TEST(Blocks, PackedWeightsAreKeptOnce) {
   const Tensor weights = random_f32(4, {64, 96});
   EXPECT_EQ(weight_bytes(product(weights, "mk,nk->mn", 3, 96, false)), 64 * 96 * 4);
 }

@@ -108,7 +108,7 @@ struct SumPool final : OpBase<SumPool> {
       if (bound_of(b.in(0).dim(axis))) {
         return b.refuse("Count the padding too, or pool a stream that has no fixed end",
                         "it counts the frames of a stream that has ", b.in(0).dim(axis),
-                        ", whatever its input has");
+                        ", for any length of its input");
       }
       pulsed.counted = {axis - 2, before, stream.delay, b.in(0).dim(axis)};
     }

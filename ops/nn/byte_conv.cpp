@@ -10,7 +10,7 @@
 #include "ops/nn/quant_conv.h"
 #include "ops/nn/quant_conv_op.h"
 
-// Recognises int8 convolutions: as files write them, and as plans find them.
+// Recognises int8 convolutions, in files and in graphs that are planned.
 
 namespace rill::ops {
 namespace {
@@ -200,7 +200,7 @@ bool holds_bytes(DType type) {
 
 /// Return the input of casts, and of reshapes if `of_one` is set; the wire itself if there are
 /// none.
-OutletId behind_casts(const Graph& graph, OutletId wire, bool of_one) {
+OutletId input_of_casts(const Graph& graph, OutletId wire, bool of_one) {
   while (holds_bytes(graph.fact(wire).dtype)) {
     const Node& node = graph.node(wire.node);
     const bool reshapes = of_one && node.op->traits().keeps_order;
@@ -212,7 +212,7 @@ OutletId behind_casts(const Graph& graph, OutletId wire, bool of_one) {
 
 std::optional<Centered> centered_bytes(const Graph& graph, OutletId x) {
   Centered out;
-  x = behind_casts(graph, x, false);
+  x = input_of_casts(graph, x, false);
   const Node* node = &graph.node(x.node);
   if (holds_bytes(graph.fact(x).dtype) &&
       node->op->traits().elementwise == Elementwise::kSub) {
@@ -222,18 +222,18 @@ std::optional<Centered> centered_bytes(const Graph& graph, OutletId x) {
       out.number = static_cast<int32_t>(*number);
     } else {
       if (volume(graph.fact(zero).shape) != Dim(1)) return std::nullopt;
-      out.zero = behind_casts(graph, zero, true);
+      out.zero = input_of_casts(graph, zero, true);
     }
     x = node->inputs[0];
   }
-  out.bytes = behind_casts(graph, x, false);
+  out.bytes = input_of_casts(graph, x, false);
   const DType type = graph.fact(out.bytes).dtype;
   const bool same = !out.zero.valid() || graph.fact(out.zero).dtype == type;
   if ((type != DType::kU8 && type != DType::kI8) || !same) return std::nullopt;
   return out;
 }
 
-/// Return a convolution of such numbers by constants as an int8 convolution.
+/// A convolution of such numbers by constants, as an int8 convolution.
 struct FoundConv {
   QuantConv op;
   Centered x;

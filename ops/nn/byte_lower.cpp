@@ -21,7 +21,7 @@ bool dense(const Operand& operand, std::span<const int> order) {
 void lower_byte_product(const ByteProduct& p, Lowering& lowering, std::span<const int> order) {
   const Operand y = lowering.make_out(0, order);
   if (y.volume() == 0) return;
-  Operand whole = y;  // without what a history leaves between the frames
+  Operand whole = y;  // without the gaps that a history leaves between the frames
   if (!dense(y, order)) {
     const std::span<const int64_t> shape(y.shape.data(), static_cast<size_t>(y.rank));
     whole = lowering.scratch(y.dtype, shape, order);

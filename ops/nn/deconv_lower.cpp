@@ -214,7 +214,7 @@ class PhasedLowering {
 
   const Deconv& op_;
   Lowering& lowering_;
-  Operand x_;  ///< with room for borders around it
+  Operand x_;  ///< with space for padding around it
   Operand y_;
   std::vector<std::vector<Phase>> phases_;  ///< per spatial axis
 };

@@ -89,8 +89,8 @@ Result<Value> conv_transpose(OnnxCtx& ctx) {
     op.window.padding.clear();
     RILL_TRY(cut_to(shape, in, auto_pad == "SAME_UPPER", &op));
   }
-  RILL_ASSIGN(const OutletId turned, filter_of(f, w, op.groups));
-  std::vector<OutletId> inputs{x, turned};
+  RILL_ASSIGN(const OutletId transposed, filter_of(f, w, op.groups));
+  std::vector<OutletId> inputs{x, transposed};
   op.has_bias = ctx.given("B");
   if (op.has_bias) inputs.push_back(f.arg("B"));
   return f.value(f.add(make_op<Deconv>(op), inputs));
@@ -134,10 +134,10 @@ Result<Value> col2im(OnnxCtx& ctx) {
   for (int axis = 0; axis < axes; ++axis) {
     const auto a = static_cast<size_t>(axis);
     const auto [before, after] = op.window.padding[a];
-    const int64_t room = image[a] + before + after - op.window.extent(axis);
-    RILL_CHECK(room >= 0, "a window of ", op.window.extent(axis), " in an image of ", image[a]);
-    op.extra[a] = room % op.window.stride[a];
-    shape.emplace_back(room / op.window.stride[a] + 1);
+    const int64_t last = image[a] + before + after - op.window.extent(axis);
+    RILL_CHECK(last >= 0, "a window of ", op.window.extent(axis), " in an image of ", image[a]);
+    op.extra[a] = last % op.window.stride[a];
+    shape.emplace_back(last / op.window.stride[a] + 1);
     out.emplace_back(image[a]);
   }
   const OutletId sum =

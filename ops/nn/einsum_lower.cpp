@@ -109,8 +109,8 @@ class ProductLowering {
     if (op_.has_bias) product.bias = lowering_.in(static_cast<int>(extra++)).ref;
     product.has_residual = op_.has_residual;
     if (op_.has_residual) product.residual = residual_.ref;
-    if (lowering_.as_it_lies(roles_.columns).konst &&
-        in_blocks(*lowering_.as_it_lies(roles_.columns).konst)) {
+    if (lowering_.stored_in(roles_.columns).konst &&
+        in_blocks(*lowering_.stored_in(roles_.columns).konst)) {
       place_blocks(&product);
     } else {
       place_columns(&product);
@@ -139,7 +139,7 @@ class ProductLowering {
       a_ = lowering_.ordered(a, order);
     }
     for (const char c : roles_.summed) k_ *= extent_of(a, la_, c);
-    const Operand& b = lowering_.as_it_lies(roles_.columns);
+    const Operand& b = lowering_.stored_in(roles_.columns);
     for (const char c : roles_.column_letters) n_ *= extent_of(b, lb_, c);
 
     std::string out_order;
@@ -189,7 +189,7 @@ class ProductLowering {
 
   /// Keeps 4-bit weights unconverted, only reordered.
   void place_blocks(ProductArgs* product) {
-    b_ = lowering_.as_it_lies(roles_.columns);
+    b_ = lowering_.stored_in(roles_.columns);
     few_bits_ = &kernels::matmul_packed(kernels::active_tier(), kernels::PackedFormat::kQ4_0);
     auto [ref, packed] =
         lowering_.constant<std::byte>(kernels::matmul_packed_bytes(*few_bits_, k_, n_));
@@ -222,7 +222,7 @@ class ProductLowering {
     if (!b.konst || !simple) {
       product->pack = true;
       product->b = source.ref;
-      if (b.konst) keep_as_it_is(*b.konst);
+      if (b.konst) keep_unpacked(*b.konst);
       return;
     }
     few_bits_ = few_bits_product(lowering_, b.konst, k_, n_);
@@ -236,7 +236,7 @@ class ProductLowering {
   }
 
   /// Constant columns of several axes are packed during the step.
-  void keep_as_it_is(const Tensor& weights) {
+  void keep_unpacked(const Tensor& weights) {
     lowering_.keep_weights("its weights have several axes that are summed");
     lowering_.report_weights(weights.shape(), weights.size_bytes(), weights.size_bytes());
   }
@@ -389,7 +389,7 @@ namespace {
 
 /// Return whether 4-bit blocks run along the only summed axis, and the columns are one axis.
 bool blocks_fit(const EinSum& op, const Lowering& lowering, int columns) {
-  const Tensor& weights = *lowering.as_it_lies(columns).konst;
+  const Tensor& weights = *lowering.stored_in(columns).konst;
   const auto roles = roles_of(op, columns);
   if (weights.block_format() != BlockFormat::kQ4_0 || weights.empty() || !roles ||
       roles->column_letters.size() != 1 || roles->summed.size() != 1) {
@@ -406,10 +406,10 @@ bool blocks_fit(const EinSum& op, const Lowering& lowering, int columns) {
 
 bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering) {
   if (op.operands != 2) return false;
-  const auto constant = [&](int i) { return lowering.as_it_lies(i).konst != nullptr; };
+  const auto constant = [&](int i) { return lowering.stored_in(i).konst != nullptr; };
   const int columns = columns_operand(constant(0), constant(1));
   for (int i = 0; i < lowering.inputs(); ++i) {
-    const Operand& input = lowering.as_it_lies(i);
+    const Operand& input = lowering.stored_in(i);
     if (input.dtype != DType::kF32) return false;
     const bool packed = input.konst && in_blocks(*input.konst);
     if (packed && !(i == columns && blocks_fit(op, lowering, columns))) return false;
@@ -418,8 +418,8 @@ bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering) {
   if (!roles || roles->column_letters.size() > 1) return false;
   // Broadcasting along a summed axis has no matrix form.
   for (const char c : roles->summed) {
-    if (extent_of(lowering.as_it_lies(0), op.letters(0), c) !=
-        extent_of(lowering.as_it_lies(1), op.letters(1), c)) {
+    if (extent_of(lowering.stored_in(0), op.letters(0), c) !=
+        extent_of(lowering.stored_in(1), op.letters(1), c)) {
       return false;
     }
   }
@@ -427,7 +427,7 @@ bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering) {
 }
 
 Status lower_einsum_f32(const EinSum& op, Lowering& lowering) {
-  const auto constant = [&](int i) { return lowering.as_it_lies(i).konst != nullptr; };
+  const auto constant = [&](int i) { return lowering.stored_in(i).konst != nullptr; };
   auto roles = roles_of(op, columns_operand(constant(0), constant(1)));
   return ProductLowering(op, lowering, std::move(*roles)).run();
 }

@@ -114,8 +114,8 @@ Result<OutletId> scaled(OnnxCtx& ctx, OutletId x, std::string_view name) {
 Result<Value> fused_matmul(OnnxCtx& ctx) {
   for (const std::string_view name : {"transBatchA", "transBatchB"}) {
     if (!ctx.has(name)) continue;
-    RILL_ASSIGN(const bool turned, ctx.boolean(name));
-    if (turned) return fail(Code::kUnsupported, name, " is 1: expected 0");
+    RILL_ASSIGN(const bool is_transposed, ctx.boolean(name));
+    if (is_transposed) return fail(Code::kUnsupported, name, " is 1: expected 0");
   }
   RILL_ASSIGN(bool a, ctx.boolean("transA"));
   RILL_ASSIGN(bool b, ctx.boolean("transB"));

@@ -13,7 +13,7 @@ namespace {
 constexpr float kInfinity = __builtin_inff();
 
 /// Return the constant on the other side of a binary operation; null if it is not constant.
-const Fact* constant_beside(const Rewrite& consumer, int input) {
+const Fact* constant_operand(const Rewrite& consumer, int input) {
   const Fact& other = consumer.in(1 - input);
   return other.konst ? &other : nullptr;
 }
@@ -69,7 +69,7 @@ std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact)
 
 Status absorb_affine(OpPtr folded, const Node& producer, Rewrite& consumer, int input) {
   const auto* binary = consumer.node().op->as<Binary>();
-  const Fact* other = binary ? constant_beside(consumer, input) : nullptr;
+  const Fact* other = binary ? constant_operand(consumer, input) : nullptr;
   if (!other || !(consumer.out().shape == producer.outputs[0].shape)) return {};
   const Graph& old = consumer.old_graph();
   const TensorPtr& filter = old.fact(producer.inputs[1]).konst;

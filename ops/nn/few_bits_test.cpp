@@ -174,7 +174,7 @@ WeightLayer kept_layer(const Tensor& weights, WeightFormat format) {
   return choice.layers.empty() ? WeightLayer() : choice.layers[0];
 }
 
-TEST(FewBits, WhatNoScaleReachesStaysAsItIs) {
+TEST(FewBits, WeightsBeyondAllScalesStayUnchanged) {
   const auto weights = [](float value) {
     Tensor out = random_f32(4, {8, 40});
     out.mutable_data<float>()[77] = value;

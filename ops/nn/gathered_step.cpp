@@ -84,8 +84,8 @@ void run_as_one(const MatmulF32& kernel, const MatmulF32Args& args,
   whole.segment_len = whole.lda = args.segments * args.segment_len;
   whole.segments = 1;
   whole.a = values;
-  const int64_t room = (values + kGatheredFloats - results) / whole.m;
-  const int64_t most = std::max<int64_t>(1, room / kernel.nr);
+  const int64_t fitting = (values + kGatheredFloats - results) / whole.m;
+  const int64_t most = std::max<int64_t>(1, fitting / kernel.nr);
   const int64_t panels = (args.n + kernel.nr - 1) / kernel.nr;
   const int64_t panel_bytes = 4 * whole.lda * kernel.nr;
   for (int64_t panel = 0; panel < panels; panel += most) {

@@ -37,7 +37,7 @@ void run_masked_rows(const MaskedRowsStep& step, const Frame& frame, const Share
   normalise.x = rest;
   const int64_t most = masked_rows_at_once(step.n);
   rest += most * masked_pitch(step.n);
-  const auto turns = [&](int loop) { return step.extent[static_cast<size_t>(loop)]; };
+  const auto iterations = [&](int loop) { return step.extent[static_cast<size_t>(loop)]; };
   const auto rows_of = [&](const auto& index, int64_t first, int64_t some) {
     MaskedStrides at{};
     for (size_t side = kX; side < kSides; ++side) {
@@ -59,7 +59,7 @@ void run_masked_rows(const MaskedRowsStep& step, const Frame& frame, const Share
       step.normalise(normalise);
     }
   };
-  walk_share<kMaxRank>(share, step.loops, turns, step.rows, rows_of);
+  walk_share<kMaxRank>(share, step.loops, iterations, step.rows, rows_of);
 }
 
 namespace {

@@ -15,7 +15,7 @@ using MaskedStrides = std::array<int64_t, kSides>;
 
 struct MaskedRowsStep {
   kernels::PointwiseFn combine;
-  kernels::PointwiseArgs combination;  ///< all but where its rows lie
+  kernels::PointwiseArgs combination;  ///< without the addresses of its rows
   kernels::SoftmaxF32Fn normalise;
   float scale = 1.0F;
   int64_t n = 1;     ///< elements of a row

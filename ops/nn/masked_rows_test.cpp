@@ -73,7 +73,7 @@ TEST(MaskedRows, OfMaskedElements) {
   expect_near((*got)[0], f32({2, 3}, {0.5F, 0.5F, 0, 1, 0, 0}), 1e-7, 0);
 }
 
-TEST(MaskedRows, StaysApartWhereOthersReadTheScores) {
+TEST(MaskedRows, IsNotFusedWhereOthersReadTheScores) {
   const Graph graph = graph_of({{"x", "2, 3"}, {"m", "2, 3"}},
                                "s = x * 0.5 + m; y = softmax(s, axes = [1]);", "y, s");
   EXPECT_EQ(count_of(graph, kFused), 0U);

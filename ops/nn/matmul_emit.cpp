@@ -52,15 +52,15 @@ std::string finished(const EmittedProduct& product, StepWriter& to) {
 
 /// Write the function of some rows by a chunk of columns.
 std::string chunk_function(const EmittedProduct& product, const Chunk& chunk, int64_t rows,
-                           int64_t turns, StepWriter& to) {
+                           int64_t repeats, StepWriter& to) {
   const MatmulF32Args& args = product.args;
   const int64_t width = chunk.padded;
   std::string text = str_cat("static void @NAME(const float *@RESTRICT a, const float *@RESTRICT w",
                              product.bias != nullptr ? ", const float *@RESTRICT b" : "",
                              product.residual == EmittedResidual::kOther ? ", const float *r" : "",
                              ", float *@RESTRICT c) {\n");
-  const bool turns_on = turns > 1;
-  if (turns_on) text += str_cat("  for (int i = 0; i < ", turns * rows, "; i += ", rows, ") {\n");
+  const bool loops = repeats > 1;
+  if (loops) text += str_cat("  for (int i = 0; i < ", repeats * rows, "; i += ", rows, ") {\n");
   for (int64_t row = 0; row < rows; ++row) text += str_cat("  float s", row, "[", width, "];\n");
   text += str_cat("  for (int j = 0; j < ", width, "; ++j) {");
   for (int64_t row = 0; row < rows; ++row) {
@@ -73,7 +73,7 @@ std::string chunk_function(const EmittedProduct& product, const Chunk& chunk, in
   const std::string segment = segments > 1 ? str_cat(" + g * ", args.segment_stride) : "";
   for (int64_t row = 0; row < rows; ++row) {
     text += str_cat("    const float v", row, " = a[k", segment,
-                    turns_on ? str_cat(" + i * ", args.lda) : "",
+                    loops ? str_cat(" + i * ", args.lda) : "",
                     row == 0 ? "" : str_cat(" + ", row * args.lda), "];\n");
   }
   const std::string weight =
@@ -86,7 +86,7 @@ std::string chunk_function(const EmittedProduct& product, const Chunk& chunk, in
   text += str_cat(" }\n  }\n", segments > 1 ? "  }\n" : "");
   const std::string last = finished(product, to);
   for (int64_t row = 0; row < rows; ++row) {
-    const std::string at = str_cat(turns_on ? str_cat("(i + ", row, ")") : str_cat(row));
+    const std::string at = str_cat(loops ? str_cat("(i + ", row, ")") : str_cat(row));
     std::string own = last;
     const bool plain = last.empty();
     for (size_t i = own.find("r[i"); i != std::string::npos; i = own.find("r[i")) {
@@ -101,7 +101,7 @@ std::string chunk_function(const EmittedProduct& product, const Chunk& chunk, in
                   : str_cat(" float v = s", row, "[j];", own, " ", place, " = v;");
     text += " }\n";
   }
-  if (turns_on) text += "  }\n";
+  if (loops) text += "  }\n";
   return to.function(text + "}\n");
 }
 
@@ -149,17 +149,17 @@ void emit_chunk(const EmittedProduct& product, int64_t column, const Chunk& chun
   const int64_t rows = std::min(args.m, most);
   for (int64_t row = 0; row < args.m;) {
     const int64_t own = std::min(rows, args.m - row);
-    const int64_t turns = own == rows ? (args.m - row) / rows : 1;
+    const int64_t repeats = own == rows ? (args.m - row) / rows : 1;
     const bool single = args.m == 1 && args.n == 1 && k <= kMostTerms;
     const std::string name =
-        single ? single_function(product, to) : chunk_function(product, chunk, own, turns, to);
+        single ? single_function(product, to) : chunk_function(product, chunk, own, repeats, to);
     std::string call = str_cat(name, "(", plus(at.a, row * args.lda), ", ", to.constant(weights));
     if (product.bias != nullptr) call += ", " + to.constant(bias);
     if (product.residual == EmittedResidual::kOther) {
       call += ", " + plus(at.residual, row * args.ldr + column);
     }
     to.line(call + ", " + plus(at.c, row * args.ldc + column) + ");");
-    row += own * turns;
+    row += own * repeats;
   }
 }
 

@@ -66,8 +66,8 @@ Status read_points(OnnxCtx& ctx, Packed* packed) {
 Status read_groups(OnnxCtx& ctx, Packed* packed) {
   if (!ctx.given("g_idx")) return {};
   if (packed->points) {
-    return fail(Code::kUnsupported, "g_idx with packed zero_points: onnxruntime passes over the "
-                                    "latter, against the operator's formula");
+    return fail(Code::kUnsupported, "g_idx with packed zero_points: onnxruntime ignores the "
+                                    "zero points, against the operator's formula");
   }
   RILL_ASSIGN(const TensorPtr given, ctx.constant("g_idx"));
   RILL_ASSIGN(packed->groups, cast(*given, DType::kI64));

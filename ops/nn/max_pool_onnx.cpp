@@ -69,9 +69,10 @@ Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
   if (order != 0) std::reverse(written.begin(), written.end());
   OutletId place = f.reshape(f.range(volume(spatial)), written);
   if (order != 0) {
-    std::vector<int64_t> turned;
-    for (auto axis = static_cast<int64_t>(spatial.size()); axis-- > 0;) turned.push_back(axis);
-    place = f.transpose(place, std::move(turned));
+    std::vector<int64_t> reversed_axes;
+    for (auto axis = static_cast<int64_t>(spatial.size()); axis-- > 0;)
+      reversed_axes.push_back(axis);
+    place = f.transpose(place, std::move(reversed_axes));
   }
   const Dim planes = fact.dim(0) * fact.dim(1);
   // The only plane begins at 0, so its size need not be known.
@@ -91,10 +92,10 @@ Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
     int64_t rest = number;
     for (size_t i = tap.size(); i-- > 0; rest /= window.kernel[i]) tap[i] = rest % window.kernel[i];
     const OutletId here = at_tap(f, place, out, window, tap);
-    const OutletId is_here =
+    const OutletId is_valid =
         f.binary(BinaryKind::kAnd, f.binary(BinaryKind::kGe, here, f.number(0.0, here)),
                  f.binary(BinaryKind::kEq, at_tap(f, values, out, window, tap), out));
-    found = f.select(is_here, here, found.valid() ? found : f.number(0.0, here));
+    found = f.select(is_valid, here, found.valid() ? found : f.number(0.0, here));
   }
   if (!f.ok()) return f.take_status();
   return found;
@@ -138,14 +139,14 @@ Result<Value> max_unpool(OnnxCtx& ctx) {
   if (!ctx.given("output_shape")) return f.value(out);
   RILL_ASSIGN(const std::vector<Dim> stated, ctx.dims("output_shape"));
   RILL_CHECK(stated.size() == shape.size(), "output_shape ", stated, " of X ", in);
-  Pads behind;
+  Pads at_ends;
   for (size_t i = 0; i < shape.size(); ++i) {
     const auto more = (stated[i] - shape[i]).to_int();
     RILL_CHECK(more && *more >= 0 && (i >= 2 || *more == 0), "output_shape ", stated,
                ": expected at least ", shape, ", and the same batch and channels");
-    if (i >= 2) behind.emplace_back(0, *more);
+    if (i >= 2) at_ends.emplace_back(0, *more);
   }
-  return f.value(bordered(f, out, behind, 0.0));
+  return f.value(bordered(f, out, at_ends, 0.0));
 }
 
 Result<Value> global_max_pool(OnnxCtx& ctx) {

@@ -101,12 +101,12 @@ void expect_reach(const Case& c, const char* dtype, int64_t channels, int64_t fr
   }
   const DType type = graph.fact(graph.inputs[0]).dtype;
   const std::vector<int64_t> extents{1, channels, frames};
-  const Tensor beside = typed(type, extents, z);
-  const Tensor clean = run(graph, {typed(type, extents, x), beside}).value()[0];
+  const Tensor other = typed(type, extents, z);
+  const Tensor clean = run(graph, {typed(type, extents, x), other}).value()[0];
   for (int64_t at = 0; at < channels * frames; at += step) {
     std::vector<double> spoiled = x;
     spoiled[static_cast<size_t>(at)] = kNan;
-    const Tensor y = run(graph, {typed(type, extents, spoiled), beside}).value()[0];
+    const Tensor y = run(graph, {typed(type, extents, spoiled), other}).value()[0];
     ASSERT_EQ(y.shape(), clean.shape());
     const int64_t out_frames = y.extent(2);
     for (int64_t i = 0; i < y.volume(); ++i) {
@@ -121,7 +121,7 @@ void expect_reach(const Case& c, const char* dtype, int64_t channels, int64_t fr
   }
 }
 
-TEST_F(Nan, ReachesWhatDependsOnItAndNothingElse) {
+TEST_F(Nan, ReachesDependentFramesOnly) {
   for (const kernels::Tier tier : kernels::kAllTiers) {
     if (!kernels::supports(kernels::detected_tier(), tier)) continue;
     kernels::set_tier_limit(tier);

@@ -77,12 +77,12 @@ TEST(NarrowOutputs, PhasesOfATransposedConvolutionShareVectors) {
   const auto drawn = [&](int64_t low, int64_t high) {
     return low + static_cast<int64_t>(random()) % (high - low + 1);
   };
-  for (int turn = 0; turn < 40; ++turn) {
+  for (int round = 0; round < 40; ++round) {
     const int64_t channels = drawn(1, 3), stride = drawn(16, 90), taps = drawn(1, 3);
     const int64_t before = drawn(0, 1) * drawn(0, stride - 1);
     // Where the cut ends, phases read other frames: two matmuls.
     const int64_t columns = before == 0 ? stride * channels : 1;
-    const Tensor weights = random_f32(static_cast<uint32_t>(turn), {channels, 12, taps * stride});
+    const Tensor weights = random_f32(static_cast<uint32_t>(round), {channels, 12, taps * stride});
     const auto op = deconv(taps * stride, stride, before, drawn(0, before));
     Graph graph;
     graph.add_output("y", add_weighed(&graph, op, {1, 12, 6}, weights));

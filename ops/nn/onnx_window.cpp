@@ -163,11 +163,11 @@ void onnx_round_up(const Fact& input, Window* window) {
       continue;
     }
     const int64_t extent = *known;
-    const int64_t room = extent + before + after - window->extent(axis);
-    if (room < 0) continue;
-    int64_t last = (room + stride - 1) / stride;
+    const int64_t last_start = extent + before + after - window->extent(axis);
+    if (last_start < 0) continue;
+    int64_t last = (last_start + stride - 1) / stride;
     if (last * stride >= extent + before) --last;
-    after += std::max<int64_t>(0, last * stride - room);
+    after += std::max<int64_t>(0, last * stride - last_start);
   }
 }
 

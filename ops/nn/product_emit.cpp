@@ -9,16 +9,16 @@ using emit_c::StepWriter;
 namespace {
 
 /// Offsets of the operands in an iteration of the loops.
-struct Turn {
+struct Offsets {
   int64_t a = 0, b = 0, y = 0, residual = 0;
 };
 
 template <class Body>
-Status for_turns(const ProductArgs& product, const Body& body, int loop = 0, Turn at = {}) {
+Status for_iterations(const ProductArgs& product, const Body& body, int loop = 0, Offsets at = {}) {
   if (loop == product.loop_count) return body(at);
   const ProductLoop& own = product.loops[loop];
   for (int64_t i = 0; i < own.count; ++i) {
-    RILL_TRY(for_turns(
+    RILL_TRY(for_iterations(
         product, body, loop + 1,
         {at.a + i * own.a, at.b + i * own.b, at.y + i * own.y, at.residual + i * own.residual}));
   }
@@ -78,7 +78,7 @@ Status write_product(const ProductArgs& product, StepWriter& to) {
   if (product.has_residual) {
     emitted.residual = reads_result ? EmittedResidual::kResult : EmittedResidual::kOther;
   }
-  return for_turns(product, [&](const Turn& at) -> Status {
+  return for_iterations(product, [&](const Offsets& at) -> Status {
     if (reads_result && at.residual != at.y) {
       return fail(Code::kUnsupported,
                   "a residual with other strides than the result cannot be emitted as C");

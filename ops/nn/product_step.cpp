@@ -51,21 +51,21 @@ void run_share(const ProductArgs& product, const kernels::MatmulPacked* few_bits
   const auto* b = frame.ptr<const float>(product.b);
   auto* scratch = reinterpret_cast<float*>(share.scratch);
   PackedColumns packed;
-  const auto turns = [&](int loop) { return product.loops[loop].count; };
+  const auto iterations = [&](int loop) { return product.loops[loop].count; };
   const auto run = [&](const auto& index, int64_t first, int64_t count) {
     MatmulF32Args args = whole;
     const float* own_b = b;
     for (int l = 0; l < product.loop_count; ++l) {
       const ProductLoop& loop = product.loops[l];
-      const int64_t turn = index[static_cast<size_t>(l)];
-      args.a += turn * loop.a;
-      args.c += turn * loop.y;
-      if (args.residual) args.residual += turn * loop.residual;
-      own_b += turn * loop.b;
+      const int64_t iteration = index[static_cast<size_t>(l)];
+      args.a += iteration * loop.a;
+      args.c += iteration * loop.y;
+      if (args.residual) args.residual += iteration * loop.residual;
+      own_b += iteration * loop.b;
     }
     run_slices(product, few_bits, first, count, own_b, scratch, &packed, &args);
   };
-  walk_share<kProductLoops>(share, product.loop_count, turns, product.slices.count, run);
+  walk_share<kProductLoops>(share, product.loop_count, iterations, product.slices.count, run);
 }
 
 [[gnu::cold]] void touch_all(const ProductArgs& product, const kernels::MatmulPacked* few_bits,
@@ -89,11 +89,11 @@ void run_share(const ProductArgs& product, const kernels::MatmulPacked* few_bits
                                 .over(k, product.k_stride)
                                 .over(args.n, product.n_stride)
                           : packed_columns(args, kernel, few_bits, product.b);
-  int64_t turns[kProductLoops];
+  int64_t iterations[kProductLoops];
   Checked products = 1;
   for (int l = 0; l < product.loop_count; ++l) {
     const ProductLoop& loop = product.loops[l];
-    turns[l] = loop.count;
+    iterations[l] = loop.count;
     products *= loop.count;
     a = a.over(loop.count, loop.a);
     y = y.over(loop.count, loop.y);
@@ -102,7 +102,7 @@ void run_share(const ProductArgs& product, const kernels::MatmulPacked* few_bits
     touches.within(loop.b, -kMostCounted, kMostCounted);
     b = b.over(loop.count, product.pack ? loop.b : 4 * loop.b);
   }
-  touches.units(product.slices.count, {turns, static_cast<size_t>(product.loop_count)});
+  touches.units(product.slices.count, {iterations, static_cast<size_t>(product.loop_count)});
   touches.works({products, args.m, args.n, k});
   touches.reads(a);
   touches.reads(b);
@@ -123,9 +123,9 @@ void run_product(const ProductArgs& product, const Frame& frame, const Share& sh
 bool run_products(const ProductArgs& product, std::span<const Frame> frames) noexcept {
   if (product.pack || !is_shared(product.b, frames)) return false;
   if (product.has_bias && !is_shared(product.bias, frames)) return false;
-  const auto turns = [&](int loop) { return product.loops[loop].count; };
+  const auto iterations = [&](int loop) { return product.loops[loop].count; };
   int64_t all = 1;
-  for (int l = 0; l < product.loop_count; ++l) all *= turns(l);
+  for (int l = 0; l < product.loop_count; ++l) all *= iterations(l);
   const auto run = [&](const auto& index, int64_t, int64_t) {
     ProductLoop at;
     for (int l = 0; l < product.loop_count; ++l) {
@@ -143,7 +143,7 @@ bool run_products(const ProductArgs& product, std::span<const Frame> frames) noe
     if (product.has_bias) args.bias = frames[0].ptr<const float>(product.bias);
     run_gathered(*product.kernel, args, {rows, frames.size()});
   };
-  walk_share<kProductLoops>({0, all}, product.loop_count, turns, 1, run);
+  walk_share<kProductLoops>({0, all}, product.loop_count, iterations, 1, run);
   return true;
 }
 

@@ -9,15 +9,15 @@ namespace rill::ops {
 struct ProductLoop {
   int64_t count = 1;
   int64_t a = 0;
-  int64_t b = 0;  ///< in the packed weights, or in the operand that is packed on the way
+  int64_t b = 0;  ///< in the packed weights, or in the operand that the step packs
   int64_t y = 0;
   int64_t residual = 0;
 
-  void move(int64_t turns, const ProductLoop& loop) {
-    a += turns * loop.a;
-    b += turns * loop.b;
-    y += turns * loop.y;
-    residual += turns * loop.residual;
+  void move(int64_t iterations, const ProductLoop& loop) {
+    a += iterations * loop.a;
+    b += iterations * loop.b;
+    y += iterations * loop.y;
+    residual += iterations * loop.residual;
   }
 };
 
@@ -32,12 +32,12 @@ struct ProductArgs {
   ProductLoop loops[kProductLoops];
   int loop_count = 0;
   Ref a;
-  Ref b;  ///< packed weights; or columns to pack on the way
+  Ref b;  ///< packed weights, or columns that the step packs
   Ref y;
   Ref bias;
   Ref residual;
   ProductSlices slices;
-  bool pack = false;  ///< the columns, on the way
+  bool pack = false;  ///< the step packs the columns
   bool has_bias = false;
   bool has_residual = false;
   int64_t k_stride = 0;
@@ -56,7 +56,7 @@ struct FewBitsProductArgs {
 
 RILL_STEP_FIELDS(FewBitsProductArgs, product, few_bits)
 
-/// Run the slices of a share, counted through all iterations of the loops.
+/// Run the slices of a share; slices have numbers through all iterations of the loops.
 /// Scratch: a packed B if the step packs columns, or the scratch of the quantized kernel.
 void run_product(const ProductArgs& product, const Frame& frame,
                  const Share& share) noexcept RILL_NONBLOCKING;

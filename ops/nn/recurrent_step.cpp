@@ -185,7 +185,7 @@ class SideBySide {
   const Kernel& kernel_;
   KernelArgs<Kernel> args_;
   int64_t count_;
-  RnnLane lanes_[kMost];  // of which the first are set
+  RnnLane lanes_[kMost];  // the first ones are set
 };
 
 /// Run a layer for streams, one or several: out of line, so that both share the code.

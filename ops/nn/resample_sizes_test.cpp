@@ -64,7 +64,7 @@ std::vector<float> ramp(int64_t count) {
 constexpr const char* kCoords[] = {"half_pixel",   "pytorch_half_pixel",   "align_corners",
                                    "asymmetric",   "half_pixel_symmetric", "tf_half_pixel_for_nn"};
 
-TEST(ResampleBySizes, NearestTakesTheFrameThatFractionsTell) {
+TEST(ResampleBySizes, NearestTakesTheFrameOfTheExactFraction) {
   for (const std::string coord : kCoords) {
     for (const char* mode : {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}) {
       ResizeAxis op;
@@ -88,7 +88,7 @@ TEST(ResampleBySizes, NearestTakesTheFrameThatFractionsTell) {
 
 // By hand, for a scale of 3/2: an odd number of frames loses half a frame, and output i is at frame
 // 2 i / 3; an even number loses none, and output i is at (2 i + 1) / 3 - 1/2.
-TEST(ResampleByScales, SymmetricTakesTheFrameThatFractionsTell) {
+TEST(ResampleByScales, SymmetricTakesTheFrameOfTheExactFraction) {
   ResizeAxis op;
   op.coord = "half_pixel_symmetric";
   op.scale = 1.5F;

@@ -34,7 +34,8 @@ std::vector<Phase> phases_of(const ResizeAxis& how, int64_t up) {
   return out;
 }
 
-/// Taps past the last frame use that frame, which is not before the start of the period.
+/// Return the first frame that a phase may read, relative to its period. Taps past the end of the
+/// stream read its last frame, which is not before the start of the period.
 int64_t first_of(const Phase& phase) {
   return std::min<int64_t>(0, *std::min_element(phase.at.begin(), phase.at.end()));
 }

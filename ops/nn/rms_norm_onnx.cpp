@@ -187,10 +187,10 @@ Result<Value> batch_norm_of_batch(OnnxCtx& ctx) {
   const Dim channels = f.dim(x, 1);
   const auto column = [&](const char* name) { return per_channel(f, f.arg(name), rank); };
   const OutletId mean = f.mean(x, axes);
-  const OutletId apart = f.minus(x, mean);
-  const OutletId variance = f.mean(f.unary(UnaryKind::kSquare, apart), axes);
+  const OutletId from_mean = f.minus(x, mean);
+  const OutletId variance = f.mean(f.unary(UnaryKind::kSquare, from_mean), axes);
   const OutletId inverse = inverse_root(f, variance, epsilon);
-  const OutletId y = f.plus(f.times(f.times(apart, inverse), column("scale")), column("B"));
+  const OutletId y = f.plus(f.times(f.times(from_mean, inverse), column("scale")), column("B"));
   const auto kept = [&](const char* name, OutletId seen) {
     const OutletId before = f.arg(name);
     const OutletId list = f.cast(f.reshape(seen, {channels}), f.dtype(before));

@@ -24,7 +24,7 @@ TEST(Softmax, IsNearTheSameInEveryLayout) {
   }
 }
 
-TEST(Softmax, NamesWhatIsWrong) {
+TEST(Softmax, RefusalsNameTheCause) {
   const std::vector<Input> x = {{"x", "2, 3"}, {"i", "2", "i64"}};
   const auto plan = prepare(graph_of(x, "y = softmax(x, axes = [2]);"));
   ASSERT_FALSE(plan.ok());

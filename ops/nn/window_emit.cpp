@@ -15,10 +15,11 @@ namespace {
 
 /// Call `body(offsets)` for each iteration of the loops of a call.
 template <class Args, class Body>
-Status for_turns(const ConvArgs<Args>& conv, const Body& body, int loop = 0, WindowLoop at = {}) {
+Status for_iterations(const ConvArgs<Args>& conv, const Body& body, int loop = 0,
+                      WindowLoop at = {}) {
   if (loop == conv.loop_count) return body(at);
   for (int64_t i = 0; i < conv.loops[loop].count; ++i) {
-    RILL_TRY(for_turns(conv, body, loop + 1, at));
+    RILL_TRY(for_iterations(conv, body, loop + 1, at));
     at.move(1, conv.loops[loop]);
   }
   return {};
@@ -38,7 +39,7 @@ Status write_call(const ConvArgs<MatmulF32Args>& conv, StepWriter& to) {
                       conv.residual.offset == conv.y.offset && conv.kernel.ldr == conv.kernel.ldc;
     product.residual = same ? EmittedResidual::kResult : EmittedResidual::kOther;
   }
-  return for_turns(conv, [&](const WindowLoop& at) -> Status {
+  return for_iterations(conv, [&](const WindowLoop& at) -> Status {
     product.weights = weights + at.weights;
     product.bias = bias == nullptr ? nullptr : bias + at.bias;
     if (product.residual == EmittedResidual::kResult && at.residual != at.y) {
@@ -78,7 +79,7 @@ std::string depthwise_function(const DepthwiseF32Args& args, bool has_bias, Step
 
 Status write_call(const ConvArgs<DepthwiseF32Args>& conv, StepWriter& to) {
   const std::string name = depthwise_function(conv.kernel, conv.has_bias, to);
-  return for_turns(conv, [&](const WindowLoop& at) -> Status {
+  return for_iterations(conv, [&](const WindowLoop& at) -> Status {
     std::string call =
         str_cat(name, "(", to.floats(conv.x, at.x), ", ", to.floats(conv.weights, at.weights));
     if (conv.has_bias) call += ", " + to.floats(conv.bias, at.bias);

@@ -24,7 +24,7 @@ struct WindowProduct {
 struct WindowProducts {
   int64_t groups = 1;
   const Operand* bias = nullptr;
-  const Operand* residual = nullptr;  ///< lies as y
+  const Operand* residual = nullptr;  ///< in the layout of y
   bool clip = false;                  ///< to [lo, hi]
   float lo = 0;
   float hi = 0;
@@ -36,8 +36,9 @@ inline bool is_depthwise(int64_t groups, int64_t outputs, int64_t channels) {
   return groups > 1 && channels == 1 && outputs == groups;
 }
 
-/// Lower products of f32 to one step: frames are rows, channels lie together, and a row of the
-/// matmul is a window on the frames themselves, or a copy of it where its taps do not lie evenly.
+/// Lower products of f32 to one step: frames are rows, and channels are contiguous. A row of the
+/// matmul is a window of the frames in place, or a copy of the window if its taps are not evenly
+/// spaced.
 /// Errors: kUnsupported for more than 3 spatial axes along which windows move.
 Status lower_window_products(Lowering& lowering, const WindowProducts& common,
                              std::vector<WindowProduct> products);

@@ -61,7 +61,7 @@ void run_conv(const ConvArgs<Args>& conv, const MatmulPacked* few_bits, const Fr
   const auto* bias = conv.has_bias ? frame.ptr<const float>(conv.bias) : nullptr;
   const auto* residual = conv.has_residual ? frame.ptr<const float>(conv.residual) : nullptr;
   auto* y = frame.ptr<float>(conv.y);
-  const auto turns = [&](int loop) { return conv.loops[loop].count; };
+  const auto iterations = [&](int loop) { return conv.loops[loop].count; };
   const auto run = [&](const auto& index, int64_t first, int64_t count) {
     WindowLoop at;
     for (int l = 0; l < conv.loop_count; ++l) at.move(index[static_cast<size_t>(l)], conv.loops[l]);
@@ -71,7 +71,7 @@ void run_conv(const ConvArgs<Args>& conv, const MatmulPacked* few_bits, const Fr
     if (count != conv.slices.count) narrow(conv.slices, first, count, &args);
     run_kernel(conv, few_bits, args, share.scratch);
   };
-  walk_share<kWindowLoops>(share, conv.loop_count, turns, conv.slices.count, run);
+  walk_share<kWindowLoops>(share, conv.loop_count, iterations, conv.slices.count, run);
 }
 
 template <class Args>
@@ -89,9 +89,9 @@ void run_all(const ConvCalls<Args>& all, const MatmulPacked* few_bits, const Fra
 /// Run a call for several streams.
 void run_conv(const ConvArgs<MatmulF32Args>& conv,
               std::span<const Frame> frames) noexcept RILL_NONBLOCKING {
-  const auto turns = [&](int loop) { return conv.loops[loop].count; };
+  const auto iterations = [&](int loop) { return conv.loops[loop].count; };
   int64_t all = 1;
-  for (int l = 0; l < conv.loop_count; ++l) all *= turns(l);
+  for (int l = 0; l < conv.loop_count; ++l) all *= iterations(l);
   const auto run = [&](const auto& index, int64_t, int64_t) {
     WindowLoop at;
     for (int l = 0; l < conv.loop_count; ++l) at.move(index[static_cast<size_t>(l)], conv.loops[l]);
@@ -107,7 +107,7 @@ void run_conv(const ConvArgs<MatmulF32Args>& conv,
     if (conv.has_bias) args.bias = frames[0].ptr<const float>(conv.bias) + at.bias;
     run_gathered(*conv.how, args, {rows, frames.size()});
   };
-  walk_share<kWindowLoops>({0, all}, conv.loop_count, turns, 1, run);
+  walk_share<kWindowLoops>({0, all}, conv.loop_count, iterations, 1, run);
 }
 
 /// The regions of one call without its loops.

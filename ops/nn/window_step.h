@@ -18,12 +18,12 @@ struct WindowLoop {
   int64_t weights = 0;
   int64_t bias = 0;
 
-  void move(int64_t turns, const WindowLoop& loop) {
-    x += turns * loop.x;
-    y += turns * loop.y;
-    residual += turns * loop.residual;
-    weights += turns * loop.weights;
-    bias += turns * loop.bias;
+  void move(int64_t iterations, const WindowLoop& loop) {
+    x += iterations * loop.x;
+    y += iterations * loop.y;
+    residual += iterations * loop.residual;
+    weights += iterations * loop.weights;
+    bias += iterations * loop.bias;
   }
 };
 

@@ -22,14 +22,14 @@ TEST(WindowTaps, AreThoseThatLieInsideTheInput) {
   }
 }
 
-TEST(WindowTaps, AreFoundAtOnceHoweverLargeTheKernel) {
+TEST(WindowTaps, AreFoundAtOnceForLargeKernels) {
   constexpr int64_t kMost = (int64_t{1} << 31) - 1;
   const TapRange found = taps_inside(-kMost, 1, kMost, 4);
   EXPECT_EQ(found.begin, kMost);
   EXPECT_LE(found.end, found.begin);
-  const TapRange behind = taps_inside(2 - kMost, 1, kMost, 4);
-  EXPECT_EQ(behind.begin, kMost - 2);
-  EXPECT_EQ(behind.end, kMost);
+  const TapRange near_end = taps_inside(2 - kMost, 1, kMost, 4);
+  EXPECT_EQ(near_end.begin, kMost - 2);
+  EXPECT_EQ(near_end.end, kMost);
   const TapRange one = taps_inside(-kMost * (kMost - 1), kMost, kMost, 4);
   EXPECT_EQ(one.begin, kMost - 1);
   EXPECT_EQ(one.end, kMost);
@@ -51,7 +51,7 @@ TEST(TapSteps, AreThoseThatDivideByTheStride) {
   }
 }
 
-TEST(Window, RefusesWhatItCannotMultiply) {
+TEST(Window, RefusesOperandsThatItCannotMultiply) {
   constexpr int64_t kMost = (int64_t{1} << 31) - 1;
   Window window{{kMost}, {kMost}, {kMost}, {{kMost, kMost}}};
   EXPECT_TRUE(window.check(1).ok());

@@ -11,16 +11,16 @@ namespace {
 /// Read QGemm: alpha * (A B + C), in units of both scales; a float output if the node has no scale.
 Result<Value> qgemm(OnnxCtx& ctx) {
   Formula f(ctx);
-  RILL_ASSIGN(const bool turn_a, ctx.boolean("transA"));
-  RILL_ASSIGN(const bool turn_b, ctx.boolean("transB"));
+  RILL_ASSIGN(const bool transposes_a, ctx.boolean("transA"));
+  RILL_ASSIGN(const bool transposes_b, ctx.boolean("transB"));
   RILL_ASSIGN(const float alpha, ctx.number("alpha"));
-  const int64_t columns = turn_b ? 0 : 1;
+  const int64_t columns = transposes_b ? 0 : 1;
   RILL_ASSIGN(OutletId a, centered(ctx, f, "A", "a_zero_point", 0, DType::kI32));
   RILL_ASSIGN(const OutletId b, centered(ctx, f, "B", "b_zero_point", columns, DType::kI32));
   RILL_CHECK(f.rank(a) == 2 && f.rank(b) == 2, "inputs ", f.fact(a), " and ", f.fact(b),
              ": expected matrices");
-  if (turn_a) a = f.transpose(a, {1, 0});
-  OutletId sums = f.matmul(a, b, turn_b);
+  if (transposes_a) a = f.transpose(a, {1, 0});
+  OutletId sums = f.matmul(a, b, transposes_b);
   if (ctx.given("C")) sums = f.plus(sums, f.arg("C"));
   OutletId scale = f.times(f.reshape(f.arg("a_scale"), {}), f.number(alpha, f.arg("a_scale")));
   RILL_ASSIGN(const OutletId of_columns, along(f, f.arg("b_scale"), sums, 1));

@@ -135,7 +135,7 @@ TEST(ByteProduct, OfWeightsOf9BitsIsOneNode) {
   }
 }
 
-TEST(ByteProduct, OfTheLargestWeightsStaysWhatItIs) {
+TEST(ByteProduct, OfTheLargestWeightsStaysUnchanged) {
   for (const char* weights : {"[[0, 2147483647], [5, -3]]", "[[-2147483648, 2147483647], [5, 3]]",
                               "[[2147483647, 2147483140], [2147483646, 2147483147]]"}) {
     const std::string text = str_cat("w = tract_core_cast(", weights, ", to = 'i32');",
@@ -144,7 +144,7 @@ TEST(ByteProduct, OfTheLargestWeightsStaysWhatItIs) {
   }
 }
 
-TEST(ByteProduct, WithWeightsThatAreNoBytesStaysWhatItIs) {
+TEST(ByteProduct, WithWeightsThatAreNoBytesStaysUnchanged) {
   const char* text =
       "w = tract_core_cast([[5, -3, 100, -128], [0, 7, -9, 1270], [1, 2, 3, 4]], to = 'i32');"
       " y = matmul(tract_core_cast(x, to = 'i32'), w);";

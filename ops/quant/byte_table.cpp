@@ -73,10 +73,10 @@ Status ByteTable::lower(Lowering& lowering) const {
   const Operand x = lowering.ordered(in, order);
   const Operand out = lowering.make_out(0, order);
   if (out.volume() == 0) return {};
-  // Frames with a history do not lie together.
-  const bool apart = lowering.history(0) != nullptr;
+  // Frames with a history are not contiguous.
+  const bool separate = lowering.history(0) != nullptr;
   const std::span extents(out.shape.data(), static_cast<size_t>(out.rank));
-  const Operand y = apart ? lowering.scratch(out.dtype, extents, order) : out;
+  const Operand y = separate ? lowering.scratch(out.dtype, extents, order) : out;
   if (table.dtype == DType::kF32) {
     ByteCastArgs args;
     args.rounding.n = y.volume();
@@ -87,7 +87,7 @@ Status ByteTable::lower(Lowering& lowering) const {
   } else {
     lowering.step(kByteTable, {y.volume(), x.ref, table.ref, y.ref}, {x, table}, {y});
   }
-  if (apart) lowering.copy(y, out);
+  if (separate) lowering.copy(y, out);
   return {};
 }
 
@@ -117,12 +117,12 @@ Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const 
   std::vector<int64_t> one(rank, 1);
   std::vector<int64_t> all = one;
   all.back() = kBytes;
-  Graph way;
+  Graph body;
   RILL_ASSIGN(Tensor bytes, Tensor::zeros(from.dtype, std::move(all), from.q));
   for (int64_t i = 0; i < kBytes; ++i) {
     bytes.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(i);
   }
-  OutletId at = way.add_const("bytes", std::make_shared<const Tensor>(std::move(bytes)));
+  OutletId at = body.add_const("bytes", std::make_shared<const Tensor>(std::move(bytes)));
   for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) {
     std::vector<OutletId> inputs;
     for (size_t i = 0; i < hop->node->inputs.size(); ++i) {
@@ -132,20 +132,20 @@ Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const 
       }
       const TensorPtr& konst = graph.fact(hop->node->inputs[i]).konst;
       if (hop->node->op->as<ByteTable>()) {
-        inputs.push_back(way.add_const(way.unique_name("table"), konst));
+        inputs.push_back(body.add_const(body.unique_name("table"), konst));
         continue;
       }
       const Tensor number = first_element(*konst);
       RILL_ASSIGN(Tensor spread, number.reshaped(one));
-      inputs.push_back(way.add_const(way.unique_name("number"),
-                                     std::make_shared<const Tensor>(std::move(spread))));
+      inputs.push_back(body.add_const(body.unique_name("number"),
+                                      std::make_shared<const Tensor>(std::move(spread))));
     }
     RILL_ASSIGN(const std::vector<OutletId> outs,
-                way.add_folded(way.unique_name("hop"), hop->node->op, inputs));
+                body.add_folded(body.unique_name("hop"), hop->node->op, inputs));
     at = outs[0];
   }
-  if (!way.fact(at).konst) return fail(Code::kInternal, "bytes that become no constants");
-  return way.fact(at).konst->reshaped({kBytes});
+  if (!body.fact(at).konst) return fail(Code::kInternal, "bytes that become no constants");
+  return body.fact(at).konst->reshaped({kBytes});
 }
 
 /// Replace the node under rewriting, the first hop, by a table.

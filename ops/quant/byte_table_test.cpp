@@ -34,7 +34,7 @@ void expect_table(const std::vector<Input>& inputs, std::string_view statements,
   EXPECT_EQ(tables, table ? 1U : 0U);
 }
 
-TEST(ByteTable, HoldsWhatEachByteBecomes) {
+TEST(ByteTable, HoldsTheResultOfEachByte) {
   for (const char* type : {"i8", "u8"}) {
     for (const char* to : {"i8", "u8"}) {
       const std::string text =

@@ -1,5 +1,7 @@
-// Rounding to powers of two. The reader makes the logarithms, the limits and the power: m =
-// ceil(log2(max)), q = round(clamp(log2(|x|), m - (2^bits - 1), m)), y = sign(x) 2^q
+// Rounding to powers of two. The reader makes the logarithms, the limits and the power:
+//   y = sign(x) 2^q
+//   q = round(clamp(log2(|x|), m - (2^bits - 1), m))
+//   m = ceil(log2(max))
 // Source: NNEF 1.0, `logarithmic_quantize`.
 
 #include <cmath>

@@ -169,7 +169,7 @@ Result<Graph> lstm(Cell cell, const CellForm& form, bool peepholes) {
   const auto with_peephole = [&](OutletId x, size_t index, OutletId past) {
     return peepholes ? cell.sum(x, cell.times(cell.in(peep + index), past)) : x;
   };
-  // Peepholes lie as i, o, f.
+  // Peepholes have the order i, o, f.
   const OutletId i = cell.act(0, with_peephole(gate(0), 0, c));
   const OutletId f =
       form.input_forget ? cell.complement(i) : cell.act(0, with_peephole(gate(2), 2, c));

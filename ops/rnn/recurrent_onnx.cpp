@@ -63,7 +63,7 @@ class Layer {
   Wiring w_;
   CellKind kind_;
   bool quantised_;
-  std::string way_;
+  std::string direction_;
   int64_t directions_ = 1;
   int64_t hidden_ = 0;
   bool batch_first_ = false;
@@ -106,7 +106,7 @@ Status Layer::cut_to_lengths(const Direction& d, bool backward,
   const Sequences sequences{lengths_, 0, 1};
   const OutletId inside = within(f, outs[0], sequences);
   const OutletId y = f.select(inside, outs[0], f.number(0.0, outs[0]));
-  y_.push_back(f.with_axis(backward ? turned(f, y, sequences) : y, 1));
+  y_.push_back(f.with_axis(backward ? reversed_within(f, y, sequences) : y, 1));
   OutletId any = f.with_axis(f.with_axis(lengths_, 0), 2);
   any = f.binary(BinaryKind::kGt, any, f.number(0.0, any));
   last_h_.push_back(f.select(any, last_of(f, outs[0], sequences), d.h));
@@ -149,12 +149,12 @@ Status Layer::read() {
   if (!w_.ok()) return w_.take_status();
   RILL_CHECK(w_.rank(r) == 3, "input \"R\" is ", w_.fact(r), ": expected three axes");
   RILL_ASSIGN(hidden_, w_.fact(r).dim(2).as_int());
-  RILL_ASSIGN(way_, ctx_.text("direction"));
-  if (way_ != "forward" && way_ != "reverse" && way_ != "bidirectional") {
-    return fail(Code::kArg, "attribute \"direction\" is ", way_,
+  RILL_ASSIGN(direction_, ctx_.text("direction"));
+  if (direction_ != "forward" && direction_ != "reverse" && direction_ != "bidirectional") {
+    return fail(Code::kArg, "attribute \"direction\" is ", direction_,
                 ": expected forward, reverse or bidirectional");
   }
-  directions_ = way_ == "bidirectional" ? 2 : 1;
+  directions_ = direction_ == "bidirectional" ? 2 : 1;
   RILL_CHECK(w_.fact(r).dim(0) == Dim(directions_) &&
                  w_.fact(r).dim(1) == Dim(gates_of(kind_) * hidden_),
              "input \"R\" is ", w_.fact(r), ": expected [", directions_, ", ",
@@ -305,11 +305,11 @@ Status Layer::loop_inputs(const Direction& d, int64_t index, int64_t chunk, Scan
 
 Status Layer::run(int64_t index) {
   Direction d = direction(index);
-  const bool backward = way_ == "reverse" || index == 1;
+  const bool backward = direction_ == "reverse" || index == 1;
   const int64_t chunk = backward && !lengths_.valid() ? -1 : 1;
   if (backward && lengths_.valid()) {
     Formula f(ctx_);
-    d.x = turned(f, d.x, {lengths_, 0, 1});
+    d.x = reversed_within(f, d.x, {lengths_, 0, 1});
     RILL_TRY(f.take_status());
   }
   std::vector<OutletId> inputs;

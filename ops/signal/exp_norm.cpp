@@ -31,7 +31,7 @@ class ExpNorm final : public OpBase<ExpNorm> {
   int64_t skip = 0;
   bool mean = false;
   bool pairs = false;
-  bool anew = false;  ///< every run begins with the first average
+  bool restarts = false;  ///< every run begins with the first average
 
   std::string_view name() const override { return "ExpUnitNorm"; }
   void fields(FieldVisitor& visitor) override {
@@ -42,19 +42,19 @@ class ExpNorm final : public OpBase<ExpNorm> {
     frames_field(visitor, "skip", skip);
     visitor.field("mean", mean);
     visitor.field("pairs", pairs);
-    visitor.field("stateless", anew);
+    visitor.field("stateless", restarts);
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
-  bool foldable() const override { return anew; }
+  bool foldable() const override { return restarts; }
   OpPtr stateless() const override {
-    if (anew) return nullptr;
+    if (restarts) return nullptr;
     auto op = draft_op<ExpNorm>(*this);
-    op->anew = true;
+    op->restarts = true;
     return op;
   }
   int64_t state_bytes(FactSpan in) const override {
-    if (anew) return 0;
+    if (restarts) return 0;
     return kHeaderBytes + 4 * volume(in[1].shape).to_int().value_or(0);
   }
   Status pulsify(PulseBuilder& builder) const override;
@@ -127,7 +127,7 @@ Status ExpNorm::pulsify(PulseBuilder& b) const {
     return b.refuse("Stream along the axis that is averaged over", "its average runs along axis ",
                     axis, ", which is not the streaming axis");
   }
-  if (anew) {
+  if (restarts) {
     return b.refuse("Set stateless to false",
                     "it restarts its average in every run, so pulses differ from the whole");
   }
@@ -146,7 +146,7 @@ Status ExpNorm::save(SaveCtx& ctx) const {
   ctx.need_registry("tract_extra");
   const std::string common =
       str_cat("(", x, ", ", state, ", axis = ", axis, ", alpha = ", nnef_text(alpha),
-              ", stateless = ", anew, ", skip = ", skip);
+              ", stateless = ", restarts, ", skip = ", skip);
   if (mean) {
     ctx.assign(str_cat("tract_extra_exp_mean_norm", common,
                        ", scaling_factor = ", nnef_text(scaling), ")"));

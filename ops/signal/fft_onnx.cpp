@@ -11,8 +11,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return pairs of real and imaginary parts on the last axis; real numbers get zeros for the
-/// latter.
+/// Return pairs of real and imaginary parts on the last axis; real numbers get zeros as
+/// imaginary parts.
 Result<OutletId> pairs_of(Formula& f, OutletId x) {
   if (!f.ok()) return f.take_status();
   const int last = f.rank(x) - 1;

@@ -19,7 +19,7 @@ struct StftArgs {
   int64_t imaginary = 0;    ///< from a sample's real to its imaginary part
   int64_t y_frame = 0;
   int64_t y_imaginary = 0;
-  int lanes = 0;  ///< axes around
+  int lanes = 0;  ///< loops around the kernel
   int64_t lane_count[kMaxRank] = {};
   int64_t lane_x[kMaxRank] = {};
   int64_t lane_y[kMaxRank] = {};

@@ -18,7 +18,7 @@ struct Delay final : OpBase<Delay> {
   /// Additional earlier frames that are kept but not output, so that a session with another pulse
   /// may continue from them.
   int64_t reserve = 0;
-  int64_t padding = 0;  ///< of the frames before the start, those that were asked for
+  int64_t padding = 0;  ///< requested padding among the frames before the start
 
   std::string_view name() const override { return "Delay"; }
   void fields(FieldVisitor& visitor) override;

@@ -39,13 +39,13 @@ Status write_mask(const MaskArgs& args, StepWriter& to) {
 Status write_pad(const PadStreamArgs& args, StepWriter& to) {
   RILL_ASSIGN(const std::string view, to.floats(args.view));
   RILL_ASSIGN(const std::string value, to.floats(args.value));
-  const auto told = [&](const Extent& extent) -> Result<std::string> {
+  const auto value_of = [&](const Extent& extent) -> Result<std::string> {
     RILL_ASSIGN(const std::string text, to.extent(extent, kEndless));
     if (extent.is_const()) return text;
     return str_cat("(s->end < 0 ? (int64_t)", kEndless, " : ", text, ")");
   };
-  RILL_ASSIGN(const std::string end, told(args.end_input));
-  RILL_ASSIGN(const std::string after, told(args.after));
+  RILL_ASSIGN(const std::string end, value_of(args.end_input));
+  RILL_ASSIGN(const std::string after, value_of(args.after));
   const int axis = args.axis;
   const int64_t frames = args.view.extent(axis);
   if (args.view.volume() == 0) return {};

@@ -27,11 +27,11 @@ void run_rows(const RowsArgs& args, const Frame& frame) noexcept {
   const View to = frame.view(args.to);
   const int64_t count = to.extent(args.axis);
   const int64_t first = args.begin + frame.clock->position(count);
-  const int64_t there = std::clamp<int64_t>(table.extent(args.axis) - first, 0, count);
-  if (there > 0) {
-    copy_plain(frames_of(table, args.axis, first, there), frames_of(to, args.axis, 0, there));
+  const int64_t present = std::clamp<int64_t>(table.extent(args.axis) - first, 0, count);
+  if (present > 0) {
+    copy_plain(frames_of(table, args.axis, first, present), frames_of(to, args.axis, 0, present));
   }
-  if (there < count) fill_missing(frames_of(to, args.axis, there, count - there));
+  if (present < count) fill_missing(frames_of(to, args.axis, present, count - present));
 }
 
 void touch_rows_stream(const RowsArgs& args, StepTouches& touches) {

@@ -22,12 +22,12 @@ void run_pad_stream(const PadStreamArgs& args, const Frame& frame) noexcept {
   const int64_t frames = view.extent(axis);
   const int64_t begin = frame.clock->position(frames - args.overlap);
   const bool known = frame.clock->end >= 0;
-  const auto told = [&](const Extent& extent) {
+  const auto value_of = [&](const Extent& extent) {
     if (!known && !extent.is_const()) return kEndless;
     return frames_at(extent, frame, kEndless);
   };
-  const int64_t end = told(args.end_input);
-  const int64_t after = told(args.after);
+  const int64_t end = value_of(args.end_input);
+  const int64_t after = value_of(args.after);
   const bool edge = args.edge;
   View kept = frames_of(view, axis, 0, 1);
   kept.data = frame.ptr<void>(args.last_frame);

@@ -28,10 +28,10 @@ Result<Layout> layout_of(OnnxCtx& ctx) {
 Result<Value> causal_conv(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const Layout layout, layout_of(ctx));
-  const auto turned = [&](OutletId wire) {
+  const auto swapped = [&](OutletId wire) {
     return layout.channels_last ? f.transpose(wire, {0, 2, 1}) : wire;
   };
-  const OutletId x = turned(f.arg("input"));
+  const OutletId x = swapped(f.arg("input"));
   const OutletId w = f.arg("weight");
   if (!f.ok()) return f.take_status();
   RILL_ASSIGN(const std::string activation, ctx.text("activation"));
@@ -46,7 +46,7 @@ Result<Value> causal_conv(OnnxCtx& ctx) {
   const int64_t before = (filter[2] - 1) * layout.dilation;
   OutletId past;
   if (ctx.given("past_state")) {
-    past = turned(f.arg("past_state"));
+    past = swapped(f.arg("past_state"));
     RILL_CHECK(f.dim(past, 2) == Dim(before), "past_state ", f.fact(past), ": expected ", before,
                " frames");
   } else {
@@ -65,7 +65,7 @@ Result<Value> causal_conv(OnnxCtx& ctx) {
   OutletId out = f.add(make_op<Conv>(op), inputs);
   if (silu) out = f.unary(UnaryKind::kSilu, out);
   const Dim frames = f.dim(whole, 2);
-  return f.values({turned(out), turned(f.slice(whole, 2, frames - Dim(before), frames))});
+  return f.values({swapped(out), swapped(f.slice(whole, 2, frames - Dim(before), frames))});
 }
 
 const OnnxOp kOps[] = {

@@ -2,8 +2,8 @@
 // where several heads of queries share each head of keys.
 // The input cache begins with the `seqlens_k` frames of each batch, and may have unused space after
 // them. The output cache appends the new frames. It has the input's length if all of them fit (a
-// shared buffer), else the length of all frames together. Only the former works with --feedback, as
-// its extent stays the same.
+// shared buffer), else the length of all frames together. Only a shared buffer works with
+// --feedback, because its extent stays the same.
 
 #include <algorithm>
 #include <cmath>
@@ -35,10 +35,10 @@ struct Parts {
 /// Positions in the cache, per batch, as i64.
 struct Places {
   OutletId before;  ///< [batch]: where the new frames begin
-  OutletId behind;  ///< [batch]: where they end
+  OutletId after;   ///< [batch]: where they end
   OutletId seen;    ///< [batch]: how many frames there are for queries that see all
   OutletId rows;    ///< [batch, frames]: where the queries lie
-  Dim extent;       ///< of the cache that goes out
+  Dim extent;       ///< of the output cache
   Dim total;        ///< the most frames in it
 };
 
@@ -87,7 +87,8 @@ Status tie_extents(OnnxCtx& ctx, Formula& f) {
     RILL_TRY(tie(name, 3, 0, query, 0));
     RILL_TRY(tie(name, 3, 1, query, 1));
   }
-  RILL_CHECK(ctx.given("past_key") == ctx.given("past_value"), "past_key or past_value alone");
+  RILL_CHECK(ctx.given("past_key") == ctx.given("past_value"),
+             "past_key and past_value must be given together");
   RILL_TRY(tie("past_key", 4, 0, query, 0));
   RILL_TRY(tie("past_value", 4, 0, query, 0));
   if (ctx.given("past_key")) RILL_TRY(tie("past_value", 4, 2, f.arg("past_key"), 2));
@@ -104,7 +105,7 @@ Result<Counts> counts_of(OnnxCtx& ctx, const Fact& query) {
   RILL_CHECK(counts.kept > 0 && counts.heads > 0 && counts.heads % counts.kept == 0, counts.heads,
              " heads of queries for ", counts.kept, " of keys");
   const bool packed = !ctx.given("key");
-  RILL_CHECK(packed == !ctx.given("value"), "key or value alone");
+  RILL_CHECK(packed == !ctx.given("value"), "key and value must be given together");
   const int64_t widths = packed ? counts.heads + 2 * counts.kept : counts.heads;
   const auto size = exact_div(query.dim(2), Dim(widths));
   RILL_CHECK(size, "query ", query, ": expected [batch, frames, ", widths,
@@ -116,15 +117,15 @@ Result<Counts> counts_of(OnnxCtx& ctx, const Fact& query) {
 }
 
 Parts parts_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
-  const auto apart = [&](OutletId x, int64_t heads) {
+  const auto by_heads = [&](OutletId x, int64_t heads) {
     return f.reshape(x, {counts.batch, counts.frames, Dim(heads), counts.size});
   };
   const OutletId query = f.arg("query");
   if (ctx.given("key")) {
-    return {apart(query, counts.heads), apart(f.arg("key"), counts.kept),
-            apart(f.arg("value"), counts.kept)};
+    return {by_heads(query, counts.heads), by_heads(f.arg("key"), counts.kept),
+            by_heads(f.arg("value"), counts.kept)};
   }
-  const OutletId all = apart(query, counts.heads + 2 * counts.kept);
+  const OutletId all = by_heads(query, counts.heads + 2 * counts.kept);
   const Dim keys(counts.heads);
   const Dim values(counts.heads + counts.kept);
   return {f.slice(all, 2, Dim(0), keys), f.slice(all, 2, keys, values),
@@ -161,7 +162,7 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
   at.seen = f.plus(last, f.number(1.0, last));
   const OutletId fresh = ragged ? lengths("query_seqlens") : f.number(counts.frames, last);
   at.before = f.binary(BinaryKind::kMax, f.minus(at.seen, fresh), f.number(0.0, last));
-  at.behind = f.plus(at.before, fresh);
+  at.after = f.plus(at.before, fresh);
   at.rows = f.plus(f.with_axis(at.before, 1), f.range(counts.frames));
   if (!f.ok()) return f.take_status();
   return at;
@@ -181,8 +182,8 @@ OutletId positions_of(OnnxCtx& ctx, Formula& f, const Places& at) {
 }
 
 Status rotate(OnnxCtx& ctx, Formula& f, const Places& at, Parts* parts) {
-  RILL_ASSIGN(const bool turned, ctx.boolean("do_rotary"));
-  if (!turned) return {};
+  RILL_ASSIGN(const bool rotates, ctx.boolean("do_rotary"));
+  if (!rotates) return {};
   RILL_CHECK(ctx.given("cos_cache") && ctx.given("sin_cache"), "do_rotary without tables");
   RILL_ASSIGN(const bool interleaved, ctx.boolean("rotary_interleaved"));
   const OutletId positions = positions_of(ctx, f, at);
@@ -208,7 +209,7 @@ OutletId sources_of(Formula& f, const Counts& counts, const Places& at, const Di
   const OutletId before = f.with_axis(at.before, 1);
   const OutletId moved = f.plus(f.minus(place, before), f.number(past, before));
   OutletId from = f.select(f.binary(BinaryKind::kLt, place, before), place, moved);
-  const OutletId written = f.binary(BinaryKind::kLt, place, f.with_axis(at.behind, 1));
+  const OutletId written = f.binary(BinaryKind::kLt, place, f.with_axis(at.after, 1));
   from = f.select(written, from, f.number(past + counts.frames, from));
   from = f.with_axis(f.with_axis(from, 1), 3);
   return f.broadcast(from, {counts.batch, Dim(counts.kept), at.extent, Dim(1)});

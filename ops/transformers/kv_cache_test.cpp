@@ -32,7 +32,7 @@ TEST(KvCache, BecomesAnInputAndAnOutput) {
   EXPECT_TRUE(std::equal(x.data<float>(), x.data<float>() + 8, all.data<float>() + 12));
 }
 
-TEST(KvCache, ErrorsNameWhatDoesNotFit) {
+TEST(KvCache, ErrorsNameTheMismatch) {
   const std::vector<Input> x = {{"x", "1, 2, 4"}};
   expect_load_error(x,
                     "y = tract_transformers_dyn_kv_cache(x, name = 'p', axis = 1, datum_type ="
@@ -81,26 +81,26 @@ TEST(WindowAttention, SeesTheLastPositionsOfAllRuns) {
   constexpr int64_t kRuns = 6;
   const Tensor k = random_f32(4, {kRuns * 2, 3});
   const Tensor v = random_f32(5, {kRuns * 2, 3});
-  for (int64_t turn = 0; turn < kRuns; ++turn) {
-    const Tensor q = random_f32(static_cast<uint32_t>(10 + turn), {2, 3});
+  for (int64_t run_index = 0; run_index < kRuns; ++run_index) {
+    const Tensor q = random_f32(static_cast<uint32_t>(10 + run_index), {2, 3});
     std::copy_n(q.data<float>(), 6, (*session)->input(0).as<float>());
-    std::copy_n(k.data<float>() + turn * 6, 6, (*session)->input(1).as<float>());
-    std::copy_n(v.data<float>() + turn * 6, 6, (*session)->input(2).as<float>());
+    std::copy_n(k.data<float>() + run_index * 6, 6, (*session)->input(1).as<float>());
+    std::copy_n(v.data<float>() + run_index * 6, 6, (*session)->input(2).as<float>());
     (*session)->step();
-    const int64_t seen = 2 * (turn + 1);
+    const int64_t seen = 2 * (run_index + 1);
     for (int64_t row = 0; row < 2; ++row) {
       const auto want = attention(q, k, v, row, std::max<int64_t>(0, seen - 5), seen, 0.75);
       for (int64_t d = 0; d < 3; ++d) {
         // A few roundings of f32 at values below 2.
         EXPECT_NEAR((*session)->output(0).as<float>()[row * 3 + d], want[static_cast<size_t>(d)],
                     2e-6)
-            << "run " << turn;
+            << "run " << run_index;
       }
     }
   }
 }
 
-TEST(QuantizedKvSdpa, SeesThePastThatIsHandedIn) {
+TEST(QuantizedKvSdpa, SeesTheGivenPast) {
   const Graph g = graph_of({{"q", "1, 1, 2, 3"}, {"k", "1, 1, 2, 3"}, {"v", "1, 1, 2, 3"}},
                            "y = tract_transformers_quantized_kv_sdpa(q, k, v, axis = 2);");
   ASSERT_EQ(g.inputs.size(), 5U);

@@ -32,7 +32,7 @@ Result<OutletId> open_keys(OnnxCtx& ctx, Formula& f, OutletId list, const OnnxHe
 
 /// Return the keys that do not follow the query. The keys are those of the past and one per query,
 /// as onnxruntime would show surplus keys to the last query.
-Result<OutletId> not_behind(OnnxCtx& ctx, Formula& f, OutletId scores, const Dim& past) {
+Result<OutletId> keys_up_to_query(OnnxCtx& ctx, Formula& f, OutletId scores, const Dim& past) {
   if (!f.ok()) return f.take_status();
   const Dim count = past + f.dim(scores, 2);
   if (!ctx.take_as_equal(f.dim(scores, 3), count).ok()) {
@@ -98,7 +98,7 @@ Result<OutletId> onnx_attended(OnnxCtx& ctx, Formula& f, OnnxHeads heads) {
   }
   OutletId scores = f.matmul(f.times(heads.q, f.number(scale, heads.q)), heads.k, true);
   if (heads.causal) {
-    RILL_ASSIGN(const OutletId seen, not_behind(ctx, f, scores, heads.past));
+    RILL_ASSIGN(const OutletId seen, keys_up_to_query(ctx, f, scores, heads.past));
     // If all keys of a query are masked, the later ones weigh as little as the masked ones.
     using Float = std::numeric_limits<float>;
     const bool masked = heads.mask.valid();

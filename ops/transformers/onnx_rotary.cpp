@@ -12,9 +12,9 @@ OutletId every_second(Formula& f, OutletId pairs, int64_t first) {
 
 OutletId rotated(Formula& f, OutletId x, OutletId cos, OutletId sin, int64_t half,
                  bool interleaved) {
-  const Dim turned(2 * half);
+  const Dim rotated_size(2 * half);
   const Dim whole = f.dim(x, 3);
-  const OutletId part = f.slice(x, 3, Dim(0), turned);
+  const OutletId part = f.slice(x, 3, Dim(0), rotated_size);
   const std::vector<Dim> shape = f.fact(part).shape;
   OutletId first;
   OutletId second;
@@ -27,7 +27,7 @@ OutletId rotated(Formula& f, OutletId x, OutletId cos, OutletId sin, int64_t hal
     second = every_second(f, pairs, 1);
   } else {
     first = f.slice(part, 3, Dim(0), Dim(half));
-    second = f.slice(part, 3, Dim(half), turned);
+    second = f.slice(part, 3, Dim(half), rotated_size);
   }
   const OutletId real = f.minus(f.times(cos, first), f.times(sin, second));
   const OutletId imaginary = f.plus(f.times(sin, first), f.times(cos, second));
@@ -37,7 +37,7 @@ OutletId rotated(Formula& f, OutletId x, OutletId cos, OutletId sin, int64_t hal
   } else {
     out = f.concat({real, imaginary}, 3);
   }
-  return turned == whole ? out : f.concat({out, f.slice(x, 3, turned, whole)}, 3);
+  return rotated_size == whole ? out : f.concat({out, f.slice(x, 3, rotated_size, whole)}, 3);
 }
 
 }  // namespace rill::ops

@@ -20,8 +20,8 @@ Result<Value> load(LoadCtx& ctx) {
   const int last = fact.rank() - 1;
   const Dim whole = fact.shape.back();
   const OutletId second = w.unary(UnaryKind::kNeg, w.slice(x, last, *half, whole));
-  const OutletId turned = w.concat({second, w.slice(x, last, Dim(0), *half)}, last);
-  return w.done(w.plus(w.times(x, cos), w.times(turned, sin)));
+  const OutletId rotated = w.concat({second, w.slice(x, last, Dim(0), *half)}, last);
+  return w.done(w.plus(w.times(x, cos), w.times(rotated, sin)));
 }
 
 constexpr NnefOp kOps[] = {

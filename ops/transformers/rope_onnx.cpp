@@ -38,7 +38,7 @@ Result<Value> rotary_embedding(OnnxCtx& ctx) {
     RILL_ASSIGN(heads, heads_of_tables(f, in));
   }
   RILL_ASSIGN(const bool interleaved, ctx.boolean("interleaved"));
-  RILL_ASSIGN(int64_t turned, ctx.integer("rotary_embedding_dim"));
+  RILL_ASSIGN(int64_t rotated_size, ctx.integer("rotary_embedding_dim"));
   OutletId x = given;
   if (in.rank() == 4) {
     x = f.transpose(x, {0, 2, 1, 3});
@@ -48,11 +48,12 @@ Result<Value> rotary_embedding(OnnxCtx& ctx) {
     x = f.reshape(x, {in.dim(0), in.dim(1), Dim(heads), *size});
   }
   RILL_ASSIGN(const int64_t whole, f.dim(x, 3).as_int());
-  if (turned == 0) turned = whole;
-  RILL_CHECK(turned > 0 && turned <= whole && turned % 2 == 0, "rotary_embedding_dim ", turned,
-             " of ", whole, ": expected an even number of them");
+  if (rotated_size == 0) rotated_size = whole;
+  RILL_CHECK(rotated_size > 0 && rotated_size <= whole && rotated_size % 2 == 0,
+             "rotary_embedding_dim ", rotated_size, " of ", whole,
+             ": expected an even number of them");
   const OutletId out = rotated(f, x, rows_of(ctx, f, "cos_cache"), rows_of(ctx, f, "sin_cache"),
-                               turned / 2, interleaved);
+                               rotated_size / 2, interleaved);
   if (in.rank() == 4) return f.value(f.transpose(out, {0, 2, 1, 3}));
   return f.value(f.reshape(out, in.shape));
 }

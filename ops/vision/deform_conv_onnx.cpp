@@ -22,8 +22,8 @@ struct Extents {
 };
 
 /// Return `front`, then the extents of a list from index `from` on.
-std::vector<Dim> in_front(std::initializer_list<Dim> front, const std::vector<Dim>& of,
-                          size_t from = 0) {
+std::vector<Dim> prepended(std::initializer_list<Dim> front, const std::vector<Dim>& of,
+                           size_t from = 0) {
   std::vector<Dim> shape(front);
   for (size_t i = from; i < of.size(); ++i) shape.push_back(of[i]);
   return shape;
@@ -90,7 +90,7 @@ OutletId sampled(Formula& f, OutletId x, OutletId offset, OutletId mask, const E
                  const Window& window) {
   const Dim taps(e.taps);
   const OutletId offsets = f.reshape(f.cast(offset, DType::kF32),
-                                     in_front({e.images, taps, Dim(window.axes())}, e.out));
+                                     prepended({e.images, taps, Dim(window.axes())}, e.out));
   std::vector<OutletId> parts;
   for (int axis = window.axes(); axis-- > 0;) {
     const OutletId part = component(f, offsets, axis, e, window);
@@ -98,14 +98,14 @@ OutletId sampled(Formula& f, OutletId x, OutletId offset, OutletId mask, const E
   }
   // In the grid, each tap adds rows of windows.
   const Dim rows = taps * e.out[0];
-  std::vector<Dim> grid = in_front({e.images, rows}, e.out, 1);
+  std::vector<Dim> grid = prepended({e.images, rows}, e.out, 1);
   grid.emplace_back(window.axes());
-  const OutletId images = f.reshape(x, in_front({e.images, e.shared}, f.fact(x).shape, 2));
+  const OutletId images = f.reshape(x, prepended({e.images, e.shared}, f.fact(x).shape, 2));
   OutletId out = f.call("rill_onnx_sample_pixels",
                         {{"input", Value(images)},
                          {"grid", Value(f.reshape(f.concat(parts, window.axes() + 2), grid))}});
   if (mask.valid()) {
-    out = f.times(out, f.reshape(mask, in_front({e.images, Dim(1), rows}, e.out, 1)));
+    out = f.times(out, f.reshape(mask, prepended({e.images, Dim(1), rows}, e.out, 1)));
   }
   return f.reshape(out, {e.batch, e.channels, taps, volume(e.out)});
 }
@@ -140,7 +140,7 @@ Result<Value> deform_conv(OnnxCtx& ctx) {
                                f.reshape(w, {Dim(filter[0]), Dim(filter[1]), Dim(e.taps), 1})};
   if (op.has_bias) inputs.push_back(f.arg("B"));
   const OutletId sums = f.add(make_op<Conv>(op), inputs);
-  return f.value(f.reshape(sums, in_front({e.batch, Dim(filter[0])}, e.out)));
+  return f.value(f.reshape(sums, prepended({e.batch, Dim(filter[0])}, e.out)));
 }
 
 const OnnxOp kOps[] = {

@@ -6,7 +6,7 @@ namespace {
 constexpr const char* kSample = "y = tract_core_grid_sample(x, g);";
 
 // Image and grid are exported with different symbols for the same batch.
-TEST(GridSample, BatchesThatAreOpenMayTurnOutEqual) {
+TEST(GridSample, OpenBatchesMayBeEqual) {
   const Graph open = graph_of({{"x", "S, 1, 3, 4"}, {"g", "B, 2, 3, B"}}, kSample);
   const Graph fixed = graph_of({{"x", "2, 1, 3, 4"}, {"g", "2, 2, 3, 2"}}, kSample);
   const std::vector<Tensor> inputs = {random_f32(1, {2, 1, 3, 4}), random_f32(2, {2, 2, 3, 2})};

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Make an archive of this machine's own libraries, unpack it, and build against its content.
 #   platform/android/check_aar.sh BUILD
-# BUILD has librill and librill_jni; Linux on x86-64 stands for Android's x86_64. What is refused is tried
-# too: a library of another machine, one for small pages, and no library at all.
+# BUILD has librill and librill_jni; Linux on x86-64 replaces Android's x86_64. The script also checks
+# that invalid libraries are refused: one of another machine, one for small pages, and none at all.
 set -euo pipefail
 build=$(realpath "${1:?expected a build folder}")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -52,9 +52,9 @@ JAVA
 javac -cp classes.jar App.java
 java -Drill.library="$PWD/jni/x86_64/librill_jni.so" -cp classes.jar:. App \
   "$root/tests/models/kws_gru/model.nnef.tgz" >/dev/null
-# Nothing of Android is asked for, so that the classes serve any JVM.
+# The classes must not need Android, so that they run on any JVM.
 if unzip -p classes.jar 'rill/*.class' 2>/dev/null | grep -aq 'android/'; then
-  echo "check_aar.sh: the classes ask for Android" >&2
+  echo "check_aar.sh: the classes need Android" >&2
   exit 1
 fi
 

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Put an Android archive together: classes, libraries per ABI, and headers for native apps (prefab).
+"""Assemble an Android archive: classes, libraries per ABI, and headers for native apps (prefab).
 
     package_aar.py OUT.aar --version V --jar RILL.jar --headers FOLDER ABI=FOLDER ...
 
 ABI is arm64-v8a, armeabi-v7a, x86_64 or x86; its FOLDER holds librill_jni.so, and librill.so for native
-apps. Every library is checked: it is of the machine that the ABI is for, and runs where pages have
-16 KiB.
+apps. Every library is checked: it must be for the machine of its ABI, and support pages of 16 KiB.
 """
 
 import argparse
@@ -27,7 +26,7 @@ MANIFEST = f"""<manifest xmlns:android="http://schemas.android.com/apk/res/andro
     <uses-sdk android:minSdkVersion="{MIN_SDK}" />
 </manifest>
 """
-# Native code makes these, and looks its functions up in that class.
+# Native code creates RillException, and finds its functions in Native.
 PROGUARD = """-keep class rill.Native { native <methods>; }
 -keep class rill.RillException { <init>(...); }
 """

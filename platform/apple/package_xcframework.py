@@ -88,7 +88,7 @@ def main():
         parts.sort()
         machines = [machine for machine, _ in parts]
         if len(set(machines)) != len(machines):
-            sys.exit(f"{system}{variant}: a machine is there twice")
+            sys.exit(f"{system}{variant}: a machine occurs twice")
         name = f"{system}-{'_'.join(machines)}{variant}"
         folder = args.out / name
         shutil.copytree(args.headers, folder / "Headers")

@@ -15,13 +15,13 @@ if(RILL_ZIG_TARGET MATCHES "macos")
   set(CMAKE_OSX_DEPLOYMENT_TARGET "")
 else()
   set(CMAKE_SYSTEM_NAME Linux)
-  # Programs need nothing of the machine that they run on; those for glibc need that.
+  # Programs need no libraries of the machine that they run on, except glibc if they are built for it.
   if(NOT RILL_ZIG_TARGET MATCHES "gnu")
     set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
   endif()
 endif()
 
-# CMake and ccache take one word for a compiler.
+# CMake and ccache expect a compiler that is a single word.
 set(tools "${CMAKE_CURRENT_LIST_DIR}/../../build/zig/${RILL_ZIG_TARGET}")
 foreach(tool "cc:clang" "c++:clang++" "ar:ar" "ranlib:ranlib")
   string(REPLACE ":" ";" names "${tool}")
@@ -51,7 +51,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 if(RILL_ZIG_TARGET MATCHES "gnu")
-  # The wheel finds Python and nanobind where the host has them.
+  # The wheel uses the headers of Python and nanobind on the host.
   set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
   set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
 endif()

@@ -127,7 +127,7 @@ class Gatherer {
     return std::shared_ptr<const Graph>(body);
   }
 
-  /// The same for a sum over the axis of the keys, which stays with extent 1.
+  /// As above, for a sum over the axis of the keys, which keeps the extent 1.
   Result<std::shared_ptr<const Graph>> body_of_sum(int sum, char key) {
     const Node& node = graph_.node(sum);
     const Fact& weights = graph_.fact(node.inputs[0]);

@@ -5,12 +5,12 @@
 namespace rill::pulse {
 
 /// Replace each attention of a graph, the nodes from its scores to the product with its values, by
-/// one node, so that it can stream as a whole. Wires of frames against frames have no streaming
-/// rule of their own, because only their masks bound the frames that they hold.
+/// one node, so that it can stream as a whole. A wire of frames against frames cannot stream alone,
+/// because only the masks bound the frames that it holds.
 Graph gather_attention(Graph whole, std::string_view symbol);
 
-/// Add expressions that must not be negative, so that a query never meets a stream without keys: a
-/// whole run then gives zeros, but a stream the result for hidden keys.
+/// Add expressions that must not be negative, so that every query finds at least one key in the
+/// stream. Without keys, a whole run gives zeros, but a stream gives the result for hidden keys.
 void add_keys(const Graph& gathered, std::vector<Dim>* non_negative);
 
 /// Attention over a stream, while its graph is being pulsed: queries meet the keys that masks show
@@ -21,7 +21,7 @@ void add_keys(const Graph& gathered, std::vector<Dim>* non_negative);
 /// Source: NNEF 1.0, `matmul`, `softmax`; PyTorch, `scaled_dot_product_attention`.
 struct Attention final : OpBase<Attention> {
   std::shared_ptr<const Graph> body;
-  std::vector<OutletId> large;  ///< inputs of the body made with numbers that hide keys
+  std::vector<OutletId> large;  ///< inputs of the body that may hold numbers that hide keys
   int64_t weights = 0;          ///< the operand of the product with axes of queries and of keys
   char query = 't';             ///< the letters of the product for queries and for keys
   char key = 's';

@@ -41,12 +41,12 @@ class Streamed {
     RILL_TRY(gather_inputs());
     RILL_ASSIGN(const Band band, find_band(used, square));
     const Dim& queries = b_.out(0).dim(op_.place(2, op_.query));
-    RILL_TRY(lay_out(b_, band, queries, behind_, &layout_));
+    RILL_TRY(lay_out(b_, band, queries, past_only_, &layout_));
     PulsedScores scores(b_, body_, layout_, std::move(inputs_), std::move(nearest_));
     std::vector<OutletId> operands(2);
     OutletId& weighed = operands[static_cast<size_t>(weights)];
     RILL_ASSIGN(weighed, scores.weights({used, square}));
-    // Scores of keys outside the stream may be anything, and no softmax has hidden them.
+    // The scores of keys outside the stream are undefined, and no softmax has hidden them.
     if (!scores.normalised() || band.zeroed) {
       RILL_ASSIGN(weighed, scores.drop_keys(weighed, square.column));
     }
@@ -71,7 +71,7 @@ class Streamed {
       const Node& node = body_.node(outlet.node);
       if (input_of(body_, outlet) >= 0) continue;
       if (const auto* shift = node.op->as<RelativeShift>()) {
-        behind_ |= shift->behind;
+        past_only_ |= shift->past_only;
         const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
         if (nearest_ && !(*nearest_ == nearest)) {
           return b_.refuse("Give all distances one length", "distances of two lengths meet");
@@ -137,11 +137,12 @@ class Streamed {
   /// query.
   int64_t fewer_keys(const Fact& scores, Square at) const {
     const Dim queries = Dim(layout_.rates.query) * (scores.dim(at.row) - Dim(1)) + Dim(1);
-    const Dim apart = b_.scope().simplify(queries - Dim(layout_.rates.key) * scores.dim(at.column));
-    const auto pattern = DimPattern::of(apart, b_.symbol());
+    const Dim difference =
+        b_.scope().simplify(queries - Dim(layout_.rates.key) * scores.dim(at.column));
+    const auto pattern = DimPattern::of(difference, b_.symbol());
     const auto most = pattern.ok() ? pattern->greatest(1) : pattern.status();
-    const int64_t told = most.ok() ? most->value_or(kMostFrames) : kMostFrames;
-    return std::clamp(told, -kMostFrames, kMostFrames);
+    const int64_t ticks = most.ok() ? most->value_or(kMostFrames) : kMostFrames;
+    return std::clamp(ticks, -kMostFrames, kMostFrames);
   }
 
   /// The keys that queries see, by the number of a query. Where keys and queries run at different
@@ -182,8 +183,8 @@ class Streamed {
   OutletId values_;
   int64_t ready_ = 0;  ///< the first pulse at which all inputs that do not stream are valid
   Layout layout_;
-  bool behind_ = false;         ///< a shift knows no keys that follow a query
-  std::optional<Dim> nearest_;  ///< where the distance 0 lies among all of the whole
+  bool past_only_ = false;      ///< a relative shift has no distances to keys after the query
+  std::optional<Dim> nearest_;  ///< index of distance 0 among those of the whole run
   std::map<PlacedWire, int> asked_;
   std::map<PlacedWire, PulsedScores::Input> inputs_;
 };

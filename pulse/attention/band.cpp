@@ -27,18 +27,19 @@ struct Piece {
 /// those after the softmax. A limit whose abstract value is unknown lets every key through.
 class Seen {
  public:
-  Seen(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
-       const std::vector<AbstractValue>& abstracts, int64_t keys)
+  Seen(Positions* positions, const std::vector<Limit>& limits,
+       const std::vector<Limit>& after_softmax, const std::vector<AbstractValue>& abstracts,
+       int64_t keys)
       : positions_(*positions),
         limits_(limits),
-        behind_(behind),
+        after_softmax_(after_softmax),
         abstract_math_(abstracts),
         keys_(keys) {}
 
   /// Compute the pieces of keys 0 to `keys`; return false if that takes too much work.
   bool pieces(int64_t query, std::vector<Piece>* out) {
     rows_.clear();
-    for (const auto* all : {&limits_, &behind_}) {
+    for (const auto* all : {&limits_, &after_softmax_}) {
       for (const Limit& limit : *all) {
         const KeyRuns* row = positions_.row(limit.wire, limit.at, query, keys_);
         if (!row) return false;
@@ -86,8 +87,8 @@ class Seen {
 
   /// Drop the values of a row at distances beyond which they may differ from query to query.
   static void forget(const AbstractValue& abstract, int64_t query, KeyRuns* row) {
-    const int64_t begin = abstract.is_known_before() ? 0 : query - abstract.apart + 1;
-    const int64_t end = abstract.is_known_behind() ? INT64_MAX : query + abstract.apart;
+    const int64_t begin = abstract.is_known_before() ? 0 : query - abstract.least_distance + 1;
+    const int64_t end = abstract.is_known_after() ? INT64_MAX : query + abstract.least_distance;
     if (begin <= 0 && end == INT64_MAX) return;
     KeyRuns out;
     if (begin > 0) out.push_back({0, kUnknown, 0});
@@ -105,7 +106,7 @@ class Seen {
     bool replaced = false;
     for (size_t k = 0; k < rows_.size(); ++k) {
       const bool inside = k < limits_.size();
-      const Limit& limit = inside ? limits_[k] : behind_[k - limits_.size()];
+      const Limit& limit = inside ? limits_[k] : after_softmax_[k - limits_.size()];
       const double value = rows_[k][now[k]].at(from);
       if (lets(limit, value)) continue;
       if (!inside) {
@@ -125,7 +126,7 @@ class Seen {
 
   Positions& positions_;
   const std::vector<Limit>& limits_;
-  const std::vector<Limit>& behind_;
+  const std::vector<Limit>& after_softmax_;
   const std::vector<AbstractValue>& abstract_math_;
   int64_t keys_;
   std::vector<KeyRuns> rows_;
@@ -174,13 +175,17 @@ bool hides_by_numbers(const std::vector<Limit>& limits) {
 /// Finds the visible keys of each query.
 class Search {
  public:
-  Search(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
-         int64_t fewer, Band* band)
-      : positions_(*positions), limits_(limits), behind_(behind), fewer_(fewer), band_(*band) {
-    for (const auto* all : {&limits, &behind}) {
+  Search(Positions* positions, const std::vector<Limit>& limits,
+         const std::vector<Limit>& after_softmax, int64_t fewer, Band* band)
+      : positions_(*positions),
+        limits_(limits),
+        after_softmax_(after_softmax),
+        fewer_(fewer),
+        band_(*band) {
+    for (const auto* all : {&limits, &after_softmax}) {
       for (const Limit& limit : *all) {
         abstract_math_.push_back(abstract_of(limit).value_or(AbstractValue()));
-        apart_ = std::max(apart_, abstract_math_.back().apart);
+        least_distance_ = std::max(least_distance_, abstract_math_.back().least_distance);
         settled_ = std::max(settled_, abstract_math_.back().settled);
       }
     }
@@ -190,11 +195,11 @@ class Search {
     const int64_t period = band_.period;
     // From `settled_` on, queries of one phase see the same keys. The rows below cover every pair
     // of query and key up to a shift along the diagonal, or away from it.
-    const int64_t base = (apart_ / period + 2) * period;
+    const int64_t base = (least_distance_ / period + 2) * period;
     const int64_t all = settled_ > 0 ? settled_ + base + period : base + period;
     if (all > kMostQueries) return give_up(all);
     const bool finite = hides_by_numbers(limits_);
-    Seen seen(&positions_, limits_, behind_, abstract_math_, all + apart_ + period);
+    Seen seen(&positions_, limits_, after_softmax_, abstract_math_, all + least_distance_ + period);
     const auto phases = static_cast<size_t>(period);
     std::vector<int64_t> first(phases, INT64_MAX);
     std::vector<int64_t> last(phases, INT64_MIN);
@@ -216,15 +221,15 @@ class Search {
         const int64_t from = std::max(pieces[i].from, band_.sinks);
         if (from >= end) continue;
         first[phase] = std::min(first[phase], from - query);
-        last[phase] = std::max(last[phase], ends ? apart_ : end - 1 - query);
+        last[phase] = std::max(last[phase], ends ? least_distance_ : end - 1 - query);
       }
     }
     for (size_t phase = 0; phase < phases; ++phase) {
       // A query that sees no key gives NaN for any range of keys.
       if (first[phase] == INT64_MAX) first[phase] = last[phase] = 0;
-      // Beyond `apart_` from the diagonal the masks are constant, so the band is unbounded there.
-      band_.first[phase] = first[phase] <= -apart_ ? INT64_MIN : first[phase];
-      band_.last[phase] = last[phase] >= apart_ ? INT64_MAX : last[phase];
+      // From `least_distance_` on, masks are constant, so the band is unbounded there.
+      band_.first[phase] = first[phase] <= -least_distance_ ? INT64_MIN : first[phase];
+      band_.last[phase] = last[phase] >= least_distance_ ? INT64_MAX : last[phase];
     }
   }
 
@@ -236,7 +241,7 @@ class Search {
       if (!seen->pieces(query, &pieces)) return false;
       for (size_t i = 0; i < pieces.size(); ++i) {
         const int64_t until = i + 1 < pieces.size() ? pieces[i + 1].from : INT64_MAX;
-        const int64_t far = std::min({until, settled_, query - apart_ + 1});
+        const int64_t far = std::min({until, settled_, query - least_distance_ + 1});
         if (pieces[i].seen && pieces[i].from < far) band_.sinks = std::max(band_.sinks, far);
       }
     }
@@ -256,11 +261,11 @@ class Search {
 
   Positions& positions_;
   const std::vector<Limit>& limits_;
-  const std::vector<Limit>& behind_;
+  const std::vector<Limit>& after_softmax_;
   int64_t fewer_;
   Band& band_;
   std::vector<AbstractValue> abstract_math_;
-  int64_t apart_ = 0;
+  int64_t least_distance_ = 0;
   int64_t settled_ = 0;
 };
 
@@ -270,23 +275,23 @@ class Reading {
   Reading(Positions* positions, int64_t period, const std::vector<Limit>& limits)
       : positions_(*positions), period_(period), numbers_(hides_by_numbers(limits)) {}
 
-  bool is_told(const Limit& limit) const { return is_told(limit, false); }
-  /// A factor that is known on one side of the diagonal does not mask the other side: keys may have
-  /// weight there. But a finite number that hides keys may make all keys count, so a limit next to
-  /// one must be known on both sides.
+  bool is_known(const Limit& limit) const { return is_known(limit, false); }
+  /// A factor that is known on one side of the diagonal masks nothing on the other side: keys may
+  /// have weight there. But a finite number that hides keys may make all keys count. So if any
+  /// limit hides with one, every limit must be known on both sides.
   bool is_read(const Limit& limit) const {
-    return is_told(limit, !numbers_ && limit.kind == Limit::Kind::kNotZero);
+    return is_known(limit, !numbers_ && limit.kind == Limit::Kind::kNotZero);
   }
-  bool fades(const Limit& limit) const { return is_read(limit) && !is_told(limit, false); }
+  bool fades(const Limit& limit) const { return is_read(limit) && !is_known(limit, false); }
   std::string end_of(const Limit& limit) const {
     const Node& end = positions_.end_of_walk(limit.wire, limit.at);
     return str_cat("node \"", end.name, "\" (", end.op->name(), ")");
   }
 
  private:
-  bool is_told(const Limit& limit, bool half) const {
+  bool is_known(const Limit& limit, bool half) const {
     const auto abstract = positions_.compared(limit.wire, limit.at, period_, limit.threshold());
-    return abstract && (half || (abstract->is_known_before() && abstract->is_known_behind()));
+    return abstract && (half || (abstract->is_known_before() && abstract->is_known_after()));
   }
 
   Positions& positions_;
@@ -330,12 +335,12 @@ Band band_of(const Graph& graph, const Limits& found, int64_t fewer, std::string
   std::vector<Limit> limits = found.all;
   std::erase_if(limits, [](const Limit& limit) { return limit.is_bias(); });
   Band band;
-  band.zeroed = !found.behind.empty();
+  band.zeroed = !found.after_softmax.empty();
   if (found.weak) {
     band.unread = str_cat("a mask of ", *found.weak, " leaves hidden keys some weight");
   }
-  std::vector<Limit> behind = found.behind;
-  for (const auto* all : {&limits, &behind}) {
+  std::vector<Limit> after_softmax = found.after_softmax;
+  for (const auto* all : {&limits, &after_softmax}) {
     for (const Limit& limit : *all) {
       positions.collect_period(limit.wire, limit.at, &band.period);
     }
@@ -343,11 +348,11 @@ Band band_of(const Graph& graph, const Limits& found, int64_t fewer, std::string
   const Reading reading(&positions, band.period, limits);
   report_unread(graph, reading, limits, &band);
   keep_read(reading, found.by_frames, &limits, &band);
-  std::erase_if(behind, [&](const Limit& limit) { return !reading.is_told(limit); });
+  std::erase_if(after_softmax, [&](const Limit& limit) { return !reading.is_known(limit); });
   const auto all = static_cast<size_t>(band.period);
   band.first.assign(all, INT64_MIN);
   band.last.assign(all, INT64_MAX);
-  if (!limits.empty()) Search(&positions, limits, behind, fewer, &band).run();
+  if (!limits.empty()) Search(&positions, limits, after_softmax, fewer, &band).run();
   if (limits.empty() && found.softmax && band.unread.empty()) {
     const Node& node = graph.node(*found.softmax);
     band.unread = str_cat("node \"", node.name, "\" (", node.op->name(),
@@ -390,21 +395,21 @@ Band either(const Band& a, const Band& b) {
 
 Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
              int64_t fewer, std::string_view symbol) {
-  const std::vector<Limits> ways = limits_of(graph, large, used, at, symbol);
+  const std::vector<Limits> paths = limits_of(graph, large, used, at, symbol);
   std::optional<Band> found;
-  for (const Limits& way : ways) {
+  for (const Limits& path : paths) {
     std::vector<OutletId> wires;
-    for (const auto* all : {&way.all, &way.behind}) {
+    for (const auto* all : {&path.all, &path.after_softmax}) {
       for (const Limit& limit : *all) wires.push_back(limit.wire);
     }
     for (const Graph& heads : heads_of(graph, wires, symbol)) {
-      const Band band = band_of(heads, way, fewer, symbol);
+      const Band band = band_of(heads, path, fewer, symbol);
       found = found ? either(*found, band) : band;
     }
   }
   Band& band = *found;
   // One softmax gives no weight to keys that do not exist; a sum with others may.
-  band.zeroed |= ways.size() > 1 || !ways[0].softmax;
+  band.zeroed |= paths.size() > 1 || !paths[0].softmax;
   return band;
 }
 
@@ -427,13 +432,12 @@ std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most
                      "infinity; or limit attention to a window of frames" + assertion};
   }
   if (!band.fading.empty()) {
-    return Unlimited{
-        str_cat("attention: keys that ", follows ? "follow" : "went before",
-                " may keep a weight however far away they are, by ", band.fading,
-                ": small is not 0"),
-        str_cat("Cut the weights off at a distance, as in torch.where(",
-                follows ? "d.abs() <= 200" : "(d >= 0) & (d <= 200)",
-                ", w, 0) for d of queries less keys", assertion)};
+    return Unlimited{str_cat("attention: keys that ", follows ? "follow" : "went before",
+                             " may keep a weight at any distance, by ", band.fading,
+                             ": a small weight is not 0"),
+                     str_cat("Cut the weights off at a distance, as in torch.where(",
+                             follows ? "d.abs() <= 200" : "(d >= 0) & (d <= 200)",
+                             ", w, 0) for d of queries less keys", assertion)};
   }
   if (follows) {
     return Unlimited{"every frame of one input meets every frame of another: queries see all keys "

@@ -7,8 +7,8 @@
 namespace rill::pulse {
 
 /// The first keys of a stream, which stay in memory for the whole stream, as attention sinks do. On
-/// the axis of the keys they precede the passing keys. They count once the passing keys do not
-/// include them any more.
+/// the axis of the keys they precede the passing keys. A first key counts once it is no longer
+/// among the passing keys.
 class FirstKeys {
  public:
   FirstKeys() = default;

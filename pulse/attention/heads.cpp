@@ -83,7 +83,7 @@ class Heads {
  public:
   Heads(const Graph& graph, std::string_view symbol) : graph_(graph), symbol_(symbol) {}
 
-  std::vector<Graph> apart(std::span<const OutletId> wires) {
+  std::vector<Graph> one_per_case(std::span<const OutletId> wires) {
     for (const OutletId& wire : wires) collect(wire);
     size_t count = 1;
     for (const Choice& choice : choices_) {
@@ -178,7 +178,7 @@ class Heads {
 
 std::vector<Graph> heads_of(const Graph& graph, std::span<const OutletId> wires,
                             std::string_view symbol) {
-  return Heads(graph, symbol).apart(wires);
+  return Heads(graph, symbol).one_per_case(wires);
 }
 
 }  // namespace rill::pulse

@@ -36,7 +36,7 @@ std::optional<int64_t> most_of(const SymbolScope& scope, const Dim& queries) {
   return high;
 }
 
-Status check(const PulseBuilder& b, const Band& band, bool behind) {
+Status check(const PulseBuilder& b, const Band& band, bool past_only) {
   if (!band.gave_up.empty()) {
     return b.refuse("Compare positions with smaller numbers", "attention: ", band.gave_up);
   }
@@ -47,7 +47,7 @@ Status check(const PulseBuilder& b, const Band& band, bool behind) {
                     "number: it then weighs them all alike");
   }
   const bool ahead = any_of(band.last, [](int64_t last) { return last > 0; });
-  if (!behind || !ahead) return {};
+  if (!past_only || !ahead) return {};
   return b.refuse(
       "Hide keys that follow a query, as in (d >= 0) & (d < 64), or shift scores "
       "against 2 n - 1 distances",
@@ -79,8 +79,8 @@ class Places {
 
 }  // namespace
 
-Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layout* layout) {
-  RILL_TRY(check(b, band, behind));
+Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool past_only, Layout* layout) {
+  RILL_TRY(check(b, band, past_only));
   const bool reaches = contains(band.first, INT64_MIN);
   const bool asserted = reaches && layout->rates.alike();
   const auto most_kept = asserted ? most_of(b.scope(), queries) : std::nullopt;

@@ -26,9 +26,9 @@ struct Layout {
 };
 
 /// Find the smallest delay at which every query finds the last key that it sees, and the number of
-/// keys to keep. `queries`: the number of queries; `behind`: no key that follows a query may be
-/// seen. Errors: kPulse if queries see keys without bound, or if the keys that they see are
-/// unknown.
-Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layout* layout);
+/// keys to keep. `queries`: the number of queries; `past_only`: queries may not see keys that
+/// follow them.
+/// Errors: kPulse if queries see keys without bound, or if the keys that they see are unknown.
+Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool past_only, Layout* layout);
 
 }  // namespace rill::pulse

@@ -83,11 +83,8 @@ class Collector {
     for (Limit& limit : limits_) limit.large = holds_large(limit.wire);
     scale_ = 1;
     zeroed_.clear();
-    return {std::exchange(limits_, {}),
-            std::exchange(behind_, {}),
-            std::exchange(weak_, {}),
-            std::exchange(by_frames_, false),
-            std::exchange(softmax_, {})};
+    return {std::exchange(limits_, {}), std::exchange(after_softmax_, {}), std::exchange(weak_, {}),
+            std::exchange(by_frames_, false), std::exchange(softmax_, {})};
   }
 
   static bool normalises_over(int axis, const Course& course) {
@@ -151,7 +148,7 @@ class Collector {
       // A second softmax gives weight to keys that the first one hides.
       if (!weights_) return false;
       // The softmax runs over all keys that no upstream mask hides.
-      behind_ = std::exchange(limits_, {});
+      after_softmax_ = std::exchange(limits_, {});
       weights_ = false;
       softmax_ = wire->node;
     }
@@ -160,8 +157,8 @@ class Collector {
       return false;
     }
     if (!stays_hidden(node, static_cast<size_t>(next), *inner)) {
-      // The walk ends here, at weights that an upstream softmax computes from other keys too: no
-      // limit holds for those.
+      // The walk ends at weights that an upstream softmax computes from other keys too, so no limit
+      // holds for them.
       if (weights_ && mixes_keys(*wire)) limits_.clear();
       by_frames_ |= !weights_ && holds_large(*wire);
       return false;
@@ -184,8 +181,8 @@ class Collector {
     return course.is(Function::kAdd) || course.is(Function::kSub);
   }
 
-  /// A sum of weights is nonzero if any term is: continue the walk in one term, and queue the
-  /// other.
+  /// Continue the walk in one term of a sum of weights, and queue the other: the sum is nonzero if
+  /// any term is.
   bool add_terms_of(const Node& node, const Squares& inner, OutletId* wire, Square* at) {
     if (++terms_seen_ > kMostTerms) {
       limits_.clear();
@@ -209,14 +206,14 @@ class Collector {
     return 1;
   }
 
-  /// Return whether a key that input `next` of a node hides is hidden in its output as well;
-  /// `scale_` follows what the node does to the numbers that hide.
+  /// Return whether a key that input `next` of a node hides is hidden in its output as well.
+  /// Multiply `scale_` by the factor of the node.
   bool stays_hidden(const Node& node, size_t next, const Squares& inner) {
     const Course course = node.op->course();
     switch (course.form) {
       case Form::kMoved:
       case Form::kNormalised:
-      case Form::kCut:  // Heads that are picked or added up have no weight where none of them has.
+      case Form::kCut:  // A part or a sum of heads has no weight where no head has any.
         return true;
       case Form::kTriangle:
         return weights_;
@@ -234,8 +231,8 @@ class Collector {
       const size_t other = next == 1 ? 2 : 1;
       if (next == 0 || !is_number(node.inputs[other], inner[other])) return false;
       const auto fill = positions_.value(node.inputs[other], inner[other], 0, 0);
-      // A number that frames choose may replace minus infinity, and counts if every other key is
-      // hidden.
+      // If frames choose the number, it may replace minus infinity. It then has weight if every
+      // other key is hidden.
       const bool counts =
           !weights_ && fill && !std::isinf(*fill) && !is_positional(graph_, node.inputs[0]);
       return fill && hides(*fill) && !counts;
@@ -292,7 +289,7 @@ class Collector {
     return weights_ ? number == 0.0 : number * scale_ <= kHiddenScore;
   }
 
-  /// Return whether a wire is made with numbers that hide keys where frames choose them.
+  /// Return whether a wire may contain numbers that hide keys, chosen by frames.
   bool holds_large(OutletId wire) const {
     const auto large = [&](int id) {
       if (source_of(*graph_.node(id).op)) {
@@ -447,7 +444,7 @@ class Collector {
   std::string_view symbol_;
   Positions positions_;
   std::vector<Limit> limits_;
-  std::vector<Limit> behind_;
+  std::vector<Limit> after_softmax_;
   std::set<std::pair<OutletId, bool>> zeroed_;  ///< conditions under which weights are 0
   std::vector<Term> terms_;  ///< terms to walk later
   int terms_seen_ = 0;

@@ -41,7 +41,7 @@ struct Limit {
     }
     return true;
   }
-  /// Return the number with which `lets` compares values; infinite if it compares with none.
+  /// Return the number with which `lets` compares values; infinite if there is none.
   double threshold() const {
     switch (kind) {
       case Kind::kHigh:
@@ -63,7 +63,7 @@ struct Limit {
 /// The limits on one path from the use of the weights, or from a softmax, up to the scores.
 struct Limits {
   std::vector<Limit> all;      ///< the outermost first
-  std::vector<Limit> behind;   ///< limits that remove the weight again after the softmax
+  std::vector<Limit> after_softmax;  ///< limits that remove the weight again after the softmax
   std::optional<double> weak;  ///< a number meant to hide keys that leaves them some weight
   bool by_frames = false;      ///< values of frames hide keys as well
   std::optional<int> softmax;  ///< the node that normalises over the keys which these let through

@@ -148,8 +148,8 @@ Result<OutletId> PulsedScores::count_distances(const Dim& start, int64_t step) {
   const Dim zero = start + Dim(step) * *nearest_;
   const auto origin = scope().simplify(zero).to_int();
   if (!origin) {
-    return refuse("Count distances from the middle", "it has ", zero,
-                  " for the distance 0, which is not a number");
+    return refuse("Count distances from the middle", "its value at distance 0 is ", zero,
+                  ", which is not a number");
   }
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < layout_.distances(); ++i) {

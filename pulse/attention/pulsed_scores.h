@@ -29,8 +29,8 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
     StreamFact stream;
   };
 
-  /// `streaming`: the inputs that stream; `nearest`: where the distance 0 lies among all of the
-  /// whole, if there are distances.
+  /// `streaming`: the inputs that stream; `nearest`: the index of distance 0 among those of the
+  /// whole run, if there are distances.
   PulsedScores(PulseBuilder& around, const Graph& body, const Layout& layout,
                std::map<PlacedWire, Input> streaming, std::optional<Dim> nearest)
       : PulseBuilder(around, body),
@@ -81,7 +81,7 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   Status misfit(std::string cause, int64_t frames, int64_t unit) override {
     return around_.misfit(std::move(cause), frames, unit);
   }
-  // Rules that need other frames than those at the same positions find none.
+  // Rules that need frames of other positions find none.
   Result<Synced> sync() override { return mixed(); }
   Result<OutletId> delay(OutletId, const StreamFact&, int64_t, int64_t) override { return mixed(); }
   Result<OutletId> mask(OutletId, StreamFact*, bool, bool, const Tensor&) override {

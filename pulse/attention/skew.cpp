@@ -33,11 +33,11 @@ Status RelativeShift::eval(EvalCtx& ctx) const {
   begin_at(&from, (queries - 1) * from.stride[rows + 1]);
   from.shape = to.shape;
   from.stride[rows] -= from.stride[rows + 1];
-  if (!behind) {
+  if (!past_only) {
     copy_view(from, to);
     return {};
   }
-  // No distances lead to the keys that follow a query.
+  // There are no distances to the keys that follow a query.
   const int64_t zero = 0;
   View none = to;
   none.stride = {};
@@ -73,7 +73,7 @@ bool ends_in(const SymbolScope& scope, const Fact& fact, const Dim& rows, const 
 
 /// If the node only prepends one element on the last axis, return its input. The element's value
 /// does not matter: the shift discards it.
-std::optional<OutletId> behind_one(const Graph& graph, const Node& node, int rank) {
+std::optional<OutletId> without_prepended(const Graph& graph, const Node& node, int rank) {
   if (const Course join = node.op->course(); join.is(Course::Form::kJoined)) {
     const bool fits = join.axis() == rank - 1 && node.inputs.size() == 2 &&
                       graph.fact(node.inputs[0]).dim(rank - 1) == Dim(1);
@@ -100,7 +100,7 @@ bool slices_from(const SymbolScope& scope, const Node& node, int64_t axis, int64
 /// The input of a shift, and whether it has only distances of keys that do not follow the query.
 struct Shift {
   OutletId from;
-  bool behind = false;
+  bool past_only = false;
 };
 
 /// Return the shift whose chain ends in a node; nothing if there is none. Reshapes keep the order
@@ -108,29 +108,29 @@ struct Shift {
 std::optional<Shift> shifted_by(const Graph& graph, const Node& last, std::string_view symbol) {
   const int rank = last.outputs[0].rank();
   const SymbolScope& scope = graph.scope;
-  const bool behind = rank >= 2 && slices_from(scope, last, rank - 2, 1);
-  if (rank < 2 || (!behind && !slices_from(scope, last, rank - 1, 0))) return std::nullopt;
+  const bool past_only = rank >= 2 && slices_from(scope, last, rank - 2, 1);
+  if (rank < 2 || (!past_only && !slices_from(scope, last, rank - 1, 0))) return std::nullopt;
   const auto producer = [&](const Node& node) -> const Node& {
     return graph.node(node.inputs[0].node);
   };
   // Dropping one of the n + 1 rows leaves n, so no final slice is needed.
-  const Node& merged = behind ? last : producer(last);
-  if (!behind && !merged.op->traits().keeps_order) return std::nullopt;
-  const Node& cut = behind ? last : producer(merged);
+  const Node& merged = past_only ? last : producer(last);
+  if (!past_only && !merged.op->traits().keeps_order) return std::nullopt;
+  const Node& cut = past_only ? last : producer(merged);
   if (!slices_from(scope, cut, rank - 2, 1)) return std::nullopt;
   const Node& viewed = producer(cut);
   if (!viewed.op->traits().keeps_order) return std::nullopt;
-  const auto source = behind_one(graph, producer(viewed), rank);
+  const auto source = without_prepended(graph, producer(viewed), rank);
   if (!source) return std::nullopt;
   const Fact& fact = graph.fact(*source);
   const Dim& rows = fact.dim(rank - 2);
-  const Dim distances = behind ? rows : rows + rows - Dim(1);
+  const Dim distances = past_only ? rows : rows + rows - Dim(1);
   const bool fits = rows.mentions(symbol) && ends_in(scope, fact, rows, distances) &&
                     ends_in(scope, viewed.outputs[0], distances + Dim(1), rows) &&
                     ends_in(scope, cut.outputs[0], distances, rows) &&
                     ends_in(scope, merged.outputs[0], rows, distances) &&
                     ends_in(scope, last.outputs[0], rows, rows);
-  return fits ? std::optional(Shift{*source, behind}) : std::nullopt;
+  return fits ? std::optional(Shift{*source, past_only}) : std::nullopt;
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ Graph gather_shifts(Graph graph, std::string_view symbol) {
   if (shifts.empty()) return graph;
   for (const auto& [id, shift] : shifts) {
     auto op = draft_op<RelativeShift>();
-    op->behind = shift.behind;
+    op->past_only = shift.past_only;
     graph.nodes[id].op = std::move(op);
     graph.nodes[id].inputs = {shift.from};
   }

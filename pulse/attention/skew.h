@@ -9,22 +9,22 @@ namespace rill::pulse {
 /// slice; this operator replaces them while a graph is pulsed. Three nodes do it for scores with
 /// one distance per key, none of them ahead. Their results for keys that follow a query, j > i, are
 /// meaningless and must be masked.
-/// Shapes: [.., T, 2 T - 1] -> [.., T, T], or [.., T, T] of distances that are `behind` a query.
+/// Shapes: [.., T, 2 T - 1] -> [.., T, T], or [.., T, T] of distances that are `past_only` a query.
 /// Types: all plain ones. Errors: kShape.
 /// Stream: between scores and values only.
 /// Source: Transformer-XL, the relative shift.
 struct RelativeShift final : OpBase<RelativeShift> {
-  bool behind = false;
+  bool past_only = false;
 
   std::string_view name() const override { return "RelativeShift"; }
-  void fields(FieldVisitor& visitor) override { visitor.field("behind", behind); }
+  void fields(FieldVisitor& visitor) override { visitor.field("behind", past_only); }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Course course() const override;
 };
 
-/// Put every relative shift of a graph into one node.
+/// Replace the nodes of each relative shift of a graph by one node.
 Graph gather_shifts(Graph graph, std::string_view symbol);
 
 /// The same for the queries and keys of a pulse: [.., p, p + K - 1] -> [.., p, K], where out[a, b]

@@ -28,7 +28,7 @@ struct Rows {
 };
 
 /// A wire of the copy with its rows in another order than in the original.
-struct Turned {
+struct Reordered {
   OutletId wire;
   Rows rows;
 };
@@ -63,7 +63,7 @@ std::optional<Rows> rows_of_merge(const Fact& in, const Fact& out, std::string_v
     while (stream < group.from_end && in.dim(stream).is_const()) rows.before *= in.dim(stream++);
     if (rows.before.to_int().value_or(0) < 2) continue;
     if (!leading_axis(in.shape, stream, group.from_end, symbol)) continue;
-    // A part of the batch that keeps a separate axis stays first.
+    // If a part of the batch keeps a separate axis, that axis stays first.
     Dim kept = 1;
     rows.axis = group.to_begin;
     while (rows.axis < group.to_end && out.dim(rows.axis).is_const()) kept *= out.dim(rows.axis++);
@@ -107,8 +107,8 @@ class FramesFirst final : public GraphCopy {
     RILL_ASSIGN(const bool passed, pass(id));
     if (passed) return {};
     std::vector<OutletId> inputs;
-    if (const auto found = turned_.find(node.inputs.empty() ? OutletId{} : node.inputs[0]);
-        found != turned_.end() && combines(*node.op, found->second.rows.axis)) {
+    if (const auto found = reordered_.find(node.inputs.empty() ? OutletId{} : node.inputs[0]);
+        found != reordered_.end() && combines(*node.op, found->second.rows.axis)) {
       return append(id, node.op, {found->second.wire});
     }
     for (const OutletId& input : node.inputs) {
@@ -122,11 +122,11 @@ class FramesFirst final : public GraphCopy {
     const OutletId input = node.inputs[0];
     const Fact& out = node.outputs[0];
     OutletId wire;
-    if (const auto turned = turned_.find(input); turned != turned_.end()) {
-      if (const auto rows = rows_behind(turned->second.rows, graph_.fact(input), out)) {
-        return turn(id, turned->second.wire, *rows);
+    if (const auto moved = reordered_.find(input); moved != reordered_.end()) {
+      if (const auto rows = rows_after(moved->second.rows, graph_.fact(input), out)) {
+        return reorder(id, moved->second.wire, *rows);
       }
-      RILL_ASSIGN(wire, apart_of(input));
+      RILL_ASSIGN(wire, unmerged_of(input));
     } else {
       wire = mapped_.at(input);
     }
@@ -136,7 +136,7 @@ class FramesFirst final : public GraphCopy {
     }
     RILL_ASSIGN(wire, reshaped(node, wire, split_shape(out, *rows, false)));
     RILL_ASSIGN(wire, swapped(node, wire, rows->axis));
-    return turn(id, wire, *rows);
+    return reorder(id, wire, *rows);
   }
 
   /// Return a wire in another shape, or the wire itself if it has that shape.
@@ -160,7 +160,7 @@ class FramesFirst final : public GraphCopy {
 
   /// Return the rows after a reshape that neither splits them nor merges a preceding axis into
   /// them.
-  std::optional<Rows> rows_behind(const Rows& rows, const Fact& in, const Fact& out) const {
+  std::optional<Rows> rows_after(const Rows& rows, const Fact& in, const Fact& out) const {
     for (const ops::AxisGroup& group : ops::axis_groups(in.shape, out.shape)) {
       if (rows.axis < group.from_begin || rows.axis >= group.from_end) continue;
       const auto from = leading_axis(in.shape, group.from_begin, group.from_end, symbol_);
@@ -171,11 +171,11 @@ class FramesFirst final : public GraphCopy {
     return std::nullopt;
   }
 
-  Status turn(int id, OutletId input, const Rows& rows) {
+  Status reorder(int id, OutletId input, const Rows& rows) {
     const Node& node = graph_.node(id);
     RILL_ASSIGN(const auto outlets,
                 out_.add(node.name, reshape_to(input, node.outputs[0].shape), {input}, node.line));
-    turned_[{id, 0}] = {outlets[0], rows};
+    reordered_[{id, 0}] = {outlets[0], rows};
     return {};
   }
 
@@ -187,8 +187,8 @@ class FramesFirst final : public GraphCopy {
     const Rows* rows = nullptr;
     for (const OutletId& input : node.inputs) {
       in.push_back(graph_.fact(input));
-      const auto found = turned_.find(input);
-      if (found == turned_.end()) {
+      const auto found = reordered_.find(input);
+      if (found == reordered_.end()) {
         inputs.push_back(mapped_.at(input));
         continue;
       }
@@ -203,8 +203,8 @@ class FramesFirst final : public GraphCopy {
     if (track == tracks.end()) return false;
     RILL_ASSIGN(const auto outlets, out_.add(node.name, node.op, inputs, node.line));
     for (size_t slot = 0; slot < outlets.size(); ++slot) {
-      turned_[{id, static_cast<int>(slot)}] = {outlets[slot],
-                                               {track->out[slot], rows->before, rows->frames}};
+      reordered_[{id, static_cast<int>(slot)}] = {outlets[slot],
+                                                  {track->out[slot], rows->before, rows->frames}};
     }
     return true;
   }
@@ -222,8 +222,8 @@ class FramesFirst final : public GraphCopy {
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const OutletId input = node.inputs[k];
       const int axis = track.in[k];
-      const auto found = turned_.find(input);
-      if (found == turned_.end()) {
+      const auto found = reordered_.find(input);
+      if (found == reordered_.end()) {
         if (axis >= 0 && !ops::is_repeated(graph_, input, axis)) return false;
         continue;
       }
@@ -238,14 +238,14 @@ class FramesFirst final : public GraphCopy {
   }
 
   /// Return a reordered wire with batch and frames on separate axes, in the original order.
-  Result<OutletId> apart_of(OutletId outlet) {
-    if (const auto known = apart_.find(outlet); known != apart_.end()) return known->second;
-    const auto& [wire, rows] = turned_.at(outlet);
+  Result<OutletId> unmerged_of(OutletId outlet) {
+    if (const auto known = unmerged_.find(outlet); known != unmerged_.end()) return known->second;
+    const auto& [wire, rows] = reordered_.at(outlet);
     const Node& node = graph_.node(outlet.node);
     RILL_ASSIGN(const OutletId split,
                 reshaped(node, wire, split_shape(graph_.fact(outlet), rows, true)));
     RILL_ASSIGN(const OutletId out, swapped(node, split, rows.axis));
-    return apart_[outlet] = out;
+    return unmerged_[outlet] = out;
   }
 
   Result<OutletId> whole(OutletId outlet) override {
@@ -256,10 +256,10 @@ class FramesFirst final : public GraphCopy {
   /// streaming rows cannot be reordered.
   Result<OutletId> in_order(OutletId outlet, const Node& asking) {
     if (const auto known = mapped_.find(outlet); known != mapped_.end()) return known->second;
-    RILL_ASSIGN(const OutletId apart, apart_of(outlet));
-    auto merge = reshape_to(apart, graph_.fact(outlet).shape);
+    RILL_ASSIGN(const OutletId unmerged, unmerged_of(outlet));
+    auto merge = reshape_to(unmerged, graph_.fact(outlet).shape);
     RILL_ASSIGN(const auto out,
-                out_.add(str_cat(asking.name, "_rows"), std::move(merge), {apart}, asking.line));
+                out_.add(str_cat(asking.name, "_rows"), std::move(merge), {unmerged}, asking.line));
     return mapped_[outlet] = out[0];
   }
 
@@ -268,8 +268,8 @@ class FramesFirst final : public GraphCopy {
   }
 
   std::string_view symbol_;
-  std::map<OutletId, Turned> turned_;
-  std::map<OutletId, OutletId> apart_;
+  std::map<OutletId, Reordered> reordered_;
+  std::map<OutletId, OutletId> unmerged_;
 };
 
 }  // namespace

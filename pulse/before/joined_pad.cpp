@@ -231,8 +231,8 @@ class Join {
       end = *own->end;
     }
     if (!(frames == from)) return false;
-    const Dim apart = prefix ? *slice.begin - begin : end - *slice.end;
-    return rewrite_.scope().simplify(apart) == Dim(0);
+    const Dim gap = prefix ? *slice.begin - begin : end - *slice.end;
+    return rewrite_.scope().simplify(gap) == Dim(0);
   }
 
   const Rewrite& rewrite_;
@@ -255,7 +255,7 @@ Result<Graph> pads_of_joins(Graph graph, std::string_view symbol) {
   };
   bool changed = false;
   RILL_ASSIGN(Graph out, rewrite_once(graph, pad, &changed));
-  // Slices that cut off a new pad read the frames themselves.
+  // A slice that cuts off a new pad simplifies to a slice of the frames.
   return changed ? declutter(out) : Result<Graph>(std::move(out));
 }
 

@@ -27,7 +27,7 @@ class Extents final : public SomeFields {
   std::function<void(Dim*)> look_;
 };
 
-/// Return whether a part of an expression is the lesser or the greater of two.
+/// Return whether an expression contains a minimum or a maximum: a choice between lengths.
 bool has_choice(const Dim& dim) {
   bool found = false;
   rebuild(dim, [&](const DimAtom& atom) {

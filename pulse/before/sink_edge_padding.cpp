@@ -71,7 +71,7 @@ class Sinking final : public GraphCopy {
     const auto carried = static_cast<size_t>(found - node.inputs.begin());
     const OutletId from = *found;
     const Bare bare = bare_.at(from);
-    const int axis = axis_behind(node, carried, bare.axis);
+    const int axis = axis_after(node, carried, bare.axis);
     if (axis < 0) return false;
     std::vector<OutletId> inputs;
     for (const OutletId& input : node.inputs) {
@@ -90,7 +90,7 @@ class Sinking final : public GraphCopy {
   }
 
   /// Return the axis after a node that treats every frame alike; else -1.
-  int axis_behind(const Node& node, size_t carried, int axis) const {
+  int axis_after(const Node& node, size_t carried, int axis) const {
     const OpTraits traits = node.op->traits();
     const auto* pad = pad_of(node);
     const bool layout = traits.keeps_order || traits.moves == Moves::kFrames;
@@ -105,12 +105,12 @@ class Sinking final : public GraphCopy {
         return -1;
       }
     }
-    int behind = -1;
+    int out_axis = -1;
     for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
-      if (track.in[carried] == axis) behind = track.out[0];
+      if (track.in[carried] == axis) out_axis = track.out[0];
     }
-    const bool same = behind >= 0 && node.outputs[0].dim(behind) == in[carried].dim(axis);
-    return same ? behind : -1;
+    const bool same = out_axis >= 0 && node.outputs[0].dim(out_axis) == in[carried].dim(axis);
+    return same ? out_axis : -1;
   }
 
   /// Return the wire with its padding.

@@ -34,7 +34,8 @@ std::optional<WeighedProduct> moved_weights(const Graph& graph, OutletId wire, i
   }
 }
 
-/// Return the axes of an input of a product; nothing if it sums others than one of the stream.
+/// Return the axes of an input of a product; nothing if it sums any other axis than that of the
+/// stream.
 std::optional<ProductInput> product_input(const Graph& graph, const Node& node, size_t input,
                                           std::string_view symbol) {
   Facts in;

@@ -26,7 +26,7 @@ struct WeighedProduct {
   ProductInput of_frames;
 };
 
-/// Return such a product; nothing if a node is none.
+/// Return the product that a node computes; nothing if it is another operator.
 std::optional<WeighedProduct> weighed_product(const Graph& graph, const Node& node,
                                               std::string_view symbol);
 

@@ -185,9 +185,9 @@ std::optional<PowerSum> power_sum(const Graph& graph, const Node& node, std::str
   if (!sum || graph.fact(sum->frames).dtype != DType::kF32) return std::nullopt;
   const Node& power = graph.node(sum->frames.node);
   if (!power.op->course().is(Function::kExp)) return std::nullopt;
-  const Node& apart = graph.node(power.inputs[0].node);
-  if (!apart.op->course().is(Function::kSub)) return std::nullopt;
-  const PowerSum out{*sum, apart.inputs[0], apart.inputs[1]};
+  const Node& shifted = graph.node(power.inputs[0].node);
+  if (!shifted.op->course().is(Function::kSub)) return std::nullopt;
+  const PowerSum out{*sum, shifted.inputs[0], shifted.inputs[1]};
   const Dim& frames = graph.fact(sum->frames).dim(sum->axis);
   const bool whole = graph.fact(out.exponents).shape == graph.fact(sum->frames).shape;
   if (!whole || !is_centre(graph, out.centre, sum->axis, frames, symbol)) return std::nullopt;
@@ -205,16 +205,16 @@ std::optional<SquaredSum> squared_sum(const Graph& graph, const Node& node,
   SquaredSum out{*sum, {}, {}, {}};
   const auto streams = [&](OutletId wire) { return graph.fact(wire).dim(axis) == frames; };
   for (size_t i = 0; i < factors->size(); ++i) {
-    const OutletId apart = (*factors)[i];
-    const Node& difference = graph.node(apart.node);
-    const auto twice = std::count(factors->begin(), factors->end(), apart);
+    const OutletId factor = (*factors)[i];
+    const Node& difference = graph.node(factor.node);
+    const auto twice = std::count(factors->begin(), factors->end(), factor);
     if (!difference.op->course().is(Function::kSub) || twice != 2) continue;
     const size_t moves = streams(difference.inputs[0]) ? 0 : 1;
     out.frames = difference.inputs[moves];
     out.centre = difference.inputs[1 - moves];
     if (!streams(out.frames) || !is_centre(graph, out.centre, axis, frames, symbol)) continue;
     if (graph.fact(out.frames).shape != graph.fact(sum->frames).shape && sum->inner) continue;
-    std::erase(*factors, apart);
+    std::erase(*factors, factor);
     if (factors->empty()) return out;
     const Node& weights = graph.node(factors->front().node);
     if (factors->size() > 1 || !is_softmax(weights, axis) || !streams(factors->front()) ||
@@ -276,7 +276,7 @@ Result<OutletId> add_to(Graph* graph, std::string_view name, OpPtr op, WireList 
 /// Build a loop body that takes a frame of scores, one of products, and the states: greatest score,
 /// the sum of weights and that of weighed products, both relative to it. `products`: null if only
 /// the weights are summed.
-Result<Graph> turn_of(const Fact& scores, const Fact* products) {
+Result<Graph> body_of(const Fact& scores, const Fact* products) {
   Graph body;
   const auto binary = [](ops::BinaryKind kind) { return make_op<ops::Binary>(kind); };
   const OutletId score = body.add_source("score", scores);
@@ -287,9 +287,9 @@ Result<Graph> turn_of(const Fact& scores, const Fact* products) {
     return add_to(&body, str_cat(name, "_wide"), make_op<ops::Cast>(kSums), {of});
   };
   const auto relative = [&](std::string_view name, OutletId of, OutletId to) -> Result<OutletId> {
-    RILL_ASSIGN(const OutletId apart,
+    RILL_ASSIGN(const OutletId exponent,
                 add_to(&body, str_cat(name, "_apart"), binary(ops::BinaryKind::kSub), {of, to}));
-    return add_to(&body, name, make_op<ops::Unary>(ops::UnaryKind::kExp), {apart});
+    return add_to(&body, name, make_op<ops::Unary>(ops::UnaryKind::kExp), {exponent});
   };
   const auto grown = [&](std::string_view name, OutletId sum, OutletId by,
                          OutletId more) -> Result<OutletId> {
@@ -345,7 +345,7 @@ Result<OutletId> Loops::quotient(int id, OutletId scores, OutletId product, int 
   const Fact score = first_frame(out_.fact(scores), axis);
   const Fact share = first_frame(out_.fact(product), axis);
   auto loop = draft_op<ops::Scan>();
-  RILL_ASSIGN(Graph body, turn_of(score, &share));
+  RILL_ASSIGN(Graph body, body_of(score, &share));
   loop->body = std::make_shared<const Graph>(std::move(body));
   loop->inputs = {{Kind::kScan, axis, 1},
                   {Kind::kScan, axis, 1},
@@ -464,7 +464,7 @@ Result<OutletId> Loops::powers(int id, const PowerSum& sum) {
   const int axis = sum.sum.axis;
   const Fact score = first_frame(out_.fact(mapped_.at(sum.exponents)), axis);
   auto loop = draft_op<ops::Scan>();
-  RILL_ASSIGN(Graph body, turn_of(score, nullptr));
+  RILL_ASSIGN(Graph body, body_of(score, nullptr));
   loop->body = std::make_shared<const Graph>(std::move(body));
   loop->inputs = {{Kind::kScan, axis, 1}, {Kind::kState, 0, 1}, {Kind::kState, 0, 1}};
   loop->outputs = {{0, true, axis, 1}, {1, true, axis, 1}};

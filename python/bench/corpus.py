@@ -25,7 +25,7 @@ FILES_OF_ITS_OWN = 12
 
 
 def corpus(folder, minutes):
-    """Write files of a minute; all but the first few are links to these."""
+    """Write files of one minute; most are links to the first few."""
     random = np.random.default_rng(1)
     for at in range(minutes):
         path = folder / f"{at:05d}.wav"

@@ -46,7 +46,7 @@ def main():
     _, dtype, shape, *_ = stream._plan.inputs()[0]
     frames = np.zeros(shape, {"f32": np.float32, "i64": np.int64}[dtype])
     inputs = {"NumPy": frames, **tensors(frames)}
-    room = np.empty(stream._plan.outputs()[0][2], np.float32)
+    memory = np.empty(stream._plan.outputs()[0][2], np.float32)
     c, python = [], {name: [] for name in (*inputs, "NumPy with out=")}
     for _ in range(5):
         done = subprocess.run([args.program, args.model, args.symbol, args.pulse,
@@ -57,7 +57,7 @@ def main():
             for name, each in inputs.items():
                 python[name].append(python_us(stream.push, each))
             python["NumPy with out="].append(python_us(
-                lambda each: stream.push(each, out=room), frames))
+                lambda each: stream.push(each, out=memory), frames))
     print(f"C: {min(c):.2f} us")
     above = {name: min(times) - min(c) for name, times in python.items()}
     for name, us in above.items():

@@ -39,8 +39,8 @@ class IoList(List[Io]):
         return table(head, rows)
 
 
-def _io(told: Tuple) -> Io:
-    name, dtype, extents, _, scale, zero_point, *_ = told
+def _io(fields: Tuple) -> Io:
+    name, dtype, extents, _, scale, zero_point, *_ = fields
     shape = (int(extent) if isinstance(extent, str) and extent.isdigit() else extent
              for extent in extents)
     return Io(name, dtype, tuple(shape), scale, zero_point)
@@ -66,11 +66,11 @@ class Described:
 
     @property
     def inputs(self) -> List[Io]:
-        return IoList(_io(told) for told in self._open.inputs())
+        return IoList(_io(fields) for fields in self._open.inputs())
 
     @property
     def outputs(self) -> List[Io]:
-        return IoList(_io(told) for told in self._open.outputs())
+        return IoList(_io(fields) for fields in self._open.outputs())
 
     def close(self) -> None:
         """Free the memory. Streams stay usable; other calls raise StateError."""

@@ -7,7 +7,7 @@ from typing import Iterable
 
 # Control characters of ASCII and Latin 1, lone surrogates, and characters that change the direction of
 # text or end a line. `printable` of the library escapes the same ones.
-_OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -17,7 +17,7 @@ def printable(value: object) -> str:
         code = ord(found[0])
         return _SHORT.get(found[0]) or (f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}")
 
-    return _OBEYED.sub(escaped, str(value))
+    return _CONTROLS.sub(escaped, str(value))
 
 
 def printable_lines(value: object) -> str:

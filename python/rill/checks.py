@@ -151,8 +151,8 @@ def _pieces(stream: "Stream", arrays: Sequence[np.ndarray], axes: Sequence[int],
             stream, changed = halfway(stream), True
     parts.append(_as_list(stream.finish()))
     out = []
-    for column, told in zip(zip(*parts), stream._plan.streams()):
-        out.append(column[-1] if told["axis"] < 0 else np.concatenate(column, axis=told["axis"]))
+    for column, output in zip(zip(*parts), stream._plan.streams()):
+        out.append(column[-1] if output["axis"] < 0 else np.concatenate(column, axis=output["axis"]))
     return out
 
 
@@ -161,31 +161,31 @@ def stream_rows(model: "Model", arrays: Mapping[str, np.ndarray], whole: Sequenc
     """Compare a stream of a pulse to the whole run: in one piece; in pieces, cloned in the middle;
     and in pieces, saved and loaded into another stream in the middle."""
     stream = model.pulse(symbol, pulse)
-    told = stream._plan.inputs()
-    for name, *_, axis in told:
+    stream_inputs = stream._plan.inputs()
+    for name, *_, axis in stream_inputs:
         if axis < 0:
             stream.set(name, arrays[name])
-    frames = [arrays[name] for name, *_, axis in told if axis >= 0]
-    axes = [axis for *_, axis in told if axis >= 0]
+    frames = [arrays[name] for name, *_, axis in stream_inputs if axis >= 0]
+    axes = [axis for *_, axis in stream_inputs if axis >= 0]
     random = np.random.default_rng(seed)
 
     def moved(old: "Stream") -> "Stream":
         new = model.pulse(symbol, pulse)
-        for name, *_, axis in told:
+        for name, *_, axis in stream_inputs:
             if axis < 0:
                 new.set(name, arrays[name])
         new.state = old.state
         return new
 
-    ways: List[Any] = [("in one piece", lambda: _as_list(stream.run(*frames)))]
-    ways.append(("in pieces, cloned",
-                 lambda: _pieces(stream, frames, axes, random, lambda old: old.clone())))
-    ways.append(("in pieces, saved and loaded",
-                 lambda: _pieces(stream, frames, axes, random, moved)))
+    modes: List[Any] = [("in one piece", lambda: _as_list(stream.run(*frames)))]
+    modes.append(("in pieces, cloned",
+                  lambda: _pieces(stream, frames, axes, random, lambda old: old.clone())))
+    modes.append(("in pieces, saved and loaded",
+                  lambda: _pieces(stream, frames, axes, random, moved)))
     rows = []
-    for way, run in ways:
+    for mode, run in modes:
         stream.reset()
-        what = f"pulse {stream.pulse}, {way}"
+        what = f"pulse {stream.pulse}, {mode}"
         for io, found, wanted in zip(model.outputs, run(), whole):
             rows.append(compare(what, io.name, found, wanted, STREAM_TOLERANCE, STREAM_TOLERANCE))
     return rows

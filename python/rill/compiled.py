@@ -95,7 +95,7 @@ class CompiledModel(Described):
         plan = self._open
         if self.streams:
             raise StateError("the model was compiled for a pulse", hint="Call stream()")
-        names = [told[0] for told in plan.inputs()]
+        names = [io_fields[0] for io_fields in plan.inputs()]
         out, named = out_of(names, out, named)
         outputs = plan.run([array for array, _ in in_order(names, values, named)], out)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)

@@ -48,10 +48,10 @@ class LatencyReport:
         self.title = title
         self.frame_ms = None if frame_ms is None else number("frame_ms", frame_ms)
         self.memory: Dict[str, int] = plan.memory()
-        told = plan.streams()
-        self.symbol: str = told[0]["symbol"]
-        self.input_pulse: int = told[0]["input_pulse"]
-        self.outputs: List[OutputLatency] = [_output(each, self.frame_ms) for each in told]
+        described = plan.streams()
+        self.symbol: str = described[0]["symbol"]
+        self.input_pulse: int = described[0]["input_pulse"]
+        self.outputs: List[OutputLatency] = [_output(each, self.frame_ms) for each in described]
 
     def __str__(self) -> str:
         lines = [f"{self.title}: {self.input_pulse} frames per step along {self.symbol}"]
@@ -134,13 +134,13 @@ class LatencyReport:
         return drawing.svg()
 
 
-def _output(told: Dict[str, Any], frame_ms: Optional[float]) -> OutputLatency:
+def _output(stream: Dict[str, Any], frame_ms: Optional[float]) -> OutputLatency:
     from fractions import Fraction
 
-    if told["axis"] < 0:
-        return OutputLatency(told["name"], False)
-    wait = told["delay_input_frames"] + told["input_pulse"] - 1
+    if stream["axis"] < 0:
+        return OutputLatency(stream["name"], False)
+    wait = stream["delay_input_frames"] + stream["input_pulse"] - 1
     return OutputLatency(
-        told["name"], True, told["pulse"], told["delay"], told["delay_input_frames"],
-        None if frame_ms is None else wait * frame_ms, Fraction(*told["rate"]),
-        told["warm_up_steps"], told["flush_steps"], told["length"])
+        stream["name"], True, stream["pulse"], stream["delay"], stream["delay_input_frames"],
+        None if frame_ms is None else wait * frame_ms, Fraction(*stream["rate"]),
+        stream["warm_up_steps"], stream["flush_steps"], stream["length"])

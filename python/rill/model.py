@@ -79,14 +79,14 @@ class Model(Described):
     def __call__(self, *values: Input, out: Buffers = None, **named: Input) -> Outputs:
         """Run the whole model on one array per input, in order or by name.
 
-        Symbols that are free take the extents that the arrays have. Returns the output's array, or
-        a tuple of them, in the buffers of ``out`` if these are given: arrays or tensors of the
-        output's type and shape, one for each output. A run depends on its inputs alone.
+        Free symbols take the extents of the arrays. Returns the output's array, or a tuple of
+        arrays; in the buffers of ``out`` if these are given: arrays or tensors of the output's type
+        and shape, one for each output. A run depends only on its inputs.
         Errors: ArgumentError for missing or unknown inputs, ShapeError, DTypeError, SymbolError.
         Threads: any number at a time.
         """
         handle = self._open
-        out, named = out_of([told[0] for told in handle.inputs()], out, named)
+        out, named = out_of([io_fields[0] for io_fields in handle.inputs()], out, named)
         given = self._in_order(values, named)
         shapes = tuple(tuple(shape) for _, shape in given)
         plan = self._plan(("whole", shapes), lambda: self._whole_plan(handle, shapes))[1]
@@ -173,8 +173,8 @@ class Model(Described):
     def audit(self, symbol: str = "S", pulse: Union[int, str] = "auto", *,
               window: Optional[Tuple[int, int, int]] = None, seconds: float = 2.0,
               seed: int = 0) -> Dict[str, int]:
-        """Compare streams of noise with whole runs, in every mode, at the lengths that the model
-        itself names. With a ``window`` of left, step and right frames in place of the pulse, the
+        """Compare streams of noise with whole runs, in every mode, at lengths that follow from the
+        model. With a ``window`` of left, step and right frames in place of the pulse, the
         whole runs are those of each window. Returns the counts of comparisons. Errors:
         NotReachedError if no stream in that time was long enough to fill every window of frames;
         StateError if a frame differs or nothing could be compared; PulseError."""
@@ -210,10 +210,11 @@ class Model(Described):
 
         ``target``: CPUs to make plans for, as ``"avx2"`` or ``["avx2", "neon"]``. ``weights``:
         ``"f16"``, ``"q8"`` or ``"q4"`` quantise the weights of layers, and ``"int8"`` also what
-        they are multiplied by, except for the nodes in ``keep``; outputs change. ``notes``: include the names that profiles show. A pulsed
-        model is audited first, for ``audit_seconds``; 0 skips the audit. Errors: SymbolError,
-        PulseError, ArgumentError, UnsupportedError, FileError; StateError if the audit finds a
-        difference. Warns if the time is too short for a stream that crosses every window.
+        the inputs of these layers, except for the nodes in ``keep``; outputs change. ``notes``:
+        include the names that profiles show. A pulsed model is audited first, for
+        ``audit_seconds``; 0 skips the audit. Errors: SymbolError, PulseError, ArgumentError,
+        UnsupportedError, FileError; StateError if the audit finds a difference. Warns if the time
+        is too short for a stream that crosses every window.
         """
         handle, audited = self._open, None
         seconds = number("audit_seconds", audit_seconds)
@@ -266,7 +267,7 @@ class Model(Described):
     # -- plans -----------------------------------------------------------------------------------
 
     def _in_order(self, values: Tuple, named: Dict[str, Any]) -> List[Tuple[Any, Tuple]]:
-        return in_order([told[0] for told in self._open.inputs()], values, named)
+        return in_order([io_fields[0] for io_fields in self._open.inputs()], values, named)
 
     def _plan(self, key: Any, make: Any) -> Tuple["Model", _rill.Plan]:
         with self._lock:

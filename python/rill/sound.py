@@ -41,14 +41,14 @@ def _reference(sound: Any, channels: int, block: "Array") -> Optional["Array"]:
 
 
 class Effect:
-    """Sound through the model of a stream: each call gives as many frames as it takes, delayed by ``latency`` frames of
-    the device, with silence at first.
+    """Sound through the model of a stream: each call takes some frames and outputs the same number, delayed by
+    ``latency`` frames of the device, with silence at first.
 
         stream = rill.load("denoiser.nnef.tgz", symbols={"B": 1}).pulse("S", 160)
         effect = rill.Effect(stream, 48000, channels=2)
         out = effect(block)                      # int16, int32 or float32, (frames, channels)
 
-    ``model_rate``: Hz; the property rill.sample_rate without it. ``block``: frames of each call, or a divisor of them,
+    ``model_rate``: Hz; by default the property rill.sample_rate. ``block``: frames of each call, or a divisor of them,
     for less latency. ``worker``: a thread that calls ``work`` steps the model, a pulse later.
     ``reference_channels``: channels of the second input of a model, such as the sound that a loudspeaker plays.
     ``crossings``: zero crossings of the resamplers' sinc, 8 to 256; more make a narrower transition and a longer

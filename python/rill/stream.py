@@ -53,8 +53,8 @@ class Stream(_rill.Stream):
     def delay(self) -> Frames:
         """The lag in frames of the output; a tuple for several outputs, with None for static
         ones."""
-        delays = tuple(told["delay"] if told["axis"] >= 0 else None
-                       for told in self._plan.streams())
+        delays = tuple(output["delay"] if output["axis"] >= 0 else None
+                       for output in self._plan.streams())
         return delays[0] if len(delays) == 1 else delays
 
     def latency(self, frame_ms: Optional[float] = None) -> LatencyReport:
@@ -112,15 +112,15 @@ class Stream(_rill.Stream):
         streams = self._plan.streams()
         if len(streams) == 1:
             begun, ended = (begun,), (ended,)
-        outputs = tuple(tail if head is None else np.concatenate([head, tail], axis=told["axis"])
-                        for head, tail, told in zip(begun, ended, streams))
+        outputs = tuple(tail if head is None else np.concatenate([head, tail], axis=output["axis"])
+                        for head, tail, output in zip(begun, ended, streams))
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _run_into(self, out: Any, values: Any, named: Any) -> Any:
         begun = self.push(*values, **named, out=out)
         several = isinstance(out, (tuple, list))
         buffers, heads = (tuple(out), begun) if several else ((out,), (begun,))
-        axes = [told["axis"] for told in self._plan.streams()]
+        axes = [output["axis"] for output in self._plan.streams()]
         rest = [None if buffer is None else buffer if axis < 0 else
                 buffer[_frames(axis, head.shape[axis], None)]
                 for buffer, head, axis in zip(buffers, heads, axes)]

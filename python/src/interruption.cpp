@@ -43,15 +43,15 @@ int Interruption::receive(void* user, rill_stage stage, double fraction) {
     const Interruption* own;
     rill_stage stage;
     double fraction;
-    bool goes_on;
+    bool continues;
   } question{own, stage, fraction, true};
   locked(
       [](void* argument) {
         auto* const each = static_cast<Question*>(argument);
-        each->goes_on = each->own->ask(each->stage, each->fraction);
+        each->continues = each->own->ask(each->stage, each->fraction);
       },
       &question);
-  return question.goes_on ? 1 : 0;
+  return question.continues ? 1 : 0;
 }
 
 }  // namespace rill::python

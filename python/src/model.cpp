@@ -285,11 +285,11 @@ void define_model(nb::module_& module) {
       .def("with_symbols", &with_symbols, nb::arg("settings"),
            "Replace symbols by numbers or expressions, in a copy.")
       .def("with_shapes", &with_shapes, nb::arg("shapes"),
-           "Bind the symbols that the shapes of all inputs tell, in a copy.")
+           "Bind the symbols that follow from the shapes of all inputs, in a copy.")
       .def("with_frames", &with_frames, nb::arg("axes"),
            "Name the axes of frames of inputs and outputs, in a copy.")
       .def("with_feedback", &with_feedback, nb::arg("ties"),
-           "Tie outputs to inputs of the next step, in a copy.")
+           "Feed outputs to inputs of the next step, in a copy.")
       .def("with_context", &with_context, nb::arg("input"), nb::arg("frames"),
            "Prefix an input with frames of the previous step, in a copy.")
       .def("operators", &operators, "Count the nodes of the graph by operator.")

@@ -16,7 +16,7 @@ void tell(void*, rill_log_level level, const char* message) {
       [](void* argument) {
         const auto* const each = static_cast<const Message*>(argument);
         try {
-          nb::module_::import_("rill._log").attr("tell")(static_cast<int>(each->level), each->text);
+          nb::module_::import_("rill._log").attr("log")(static_cast<int>(each->level), each->text);
         } catch (nb::python_error& error) {
           error.discard_as_unraisable("a message of rill");
         }
@@ -47,7 +47,7 @@ NB_MODULE(_rill_of_main, module) {
         }
         return names;
       },
-      "Name every way to fail.");
+      "List the names of all failures.");
   module.def("version", &rill_version, "Return the version: \"0.1.0\".");
   module.def("build_info", &rill_build_info, "Return compiler, build type and operators.");
   module.def("cpu", &rill_cpu, "Return the SIMD tier of plans that are made now.");

@@ -23,21 +23,21 @@ nb::object stream_list(const Plan& plan) {
   nb::list out;
   for (size_t i = 0; i < plan.io(RILL_OUTPUT).size(); ++i) {
     const rill_stream_info& stream = plan.stream(i);
-    nb::dict told;
-    told["name"] = plan.io(RILL_OUTPUT)[i].name;
-    told["axis"] = stream.axis;
-    told["pulse"] = stream.pulse;
-    told["delay"] = stream.delay;
-    told["input"] = stream.input;
-    told["input_axis"] = stream.input_axis;
-    told["input_pulse"] = stream.input_pulse;
-    told["delay_input_frames"] = stream.delay_input_frames;
-    told["rate"] = nb::make_tuple(stream.rate_num, stream.rate_den);
-    told["warm_up_steps"] = stream.warm_up_steps;
-    told["flush_steps"] = stream.flush_steps;
-    told["symbol"] = stream.symbol;
-    told["length"] = stream.length;
-    out.append(told);
+    nb::dict entry;
+    entry["name"] = plan.io(RILL_OUTPUT)[i].name;
+    entry["axis"] = stream.axis;
+    entry["pulse"] = stream.pulse;
+    entry["delay"] = stream.delay;
+    entry["input"] = stream.input;
+    entry["input_axis"] = stream.input_axis;
+    entry["input_pulse"] = stream.input_pulse;
+    entry["delay_input_frames"] = stream.delay_input_frames;
+    entry["rate"] = nb::make_tuple(stream.rate_num, stream.rate_den);
+    entry["warm_up_steps"] = stream.warm_up_steps;
+    entry["flush_steps"] = stream.flush_steps;
+    entry["symbol"] = stream.symbol;
+    entry["length"] = stream.length;
+    out.append(entry);
   }
   return out;
 }
@@ -278,7 +278,7 @@ nb::list Plan::run(const nb::sequence& values, nb::handle buffer) {
 }
 
 void define_plan(nb::module_& module) {
-  nb::class_<Plan>(module, "Plan", "A model made ready to run; shared by any threads.")
+  nb::class_<Plan>(module, "Plan", "A model prepared to run; any number of threads share it.")
       .def_static("open", &open_file, nb::arg("path"), nb::arg("limits"),
                   "Open a compiled model: the path as the system writes it, and limits by name.")
       .def_static("open_bytes", &open_bytes, nb::arg("data"), nb::arg("limits"),
@@ -299,7 +299,7 @@ void define_plan(nb::module_& module) {
            "Step over zeros, and list the nanoseconds of each node, run by run.")
       .def("run", &Plan::run, nb::arg("values"), nb::arg("out").none() = nb::none(),
            "Run once, from arrays to arrays, or to the buffers of `out`.")
-      .def("use", &Plan::use, nb::arg("threads"), "Have sessions share the work of their steps.");
+      .def("use", &Plan::use, nb::arg("threads"), "Let sessions share the steps among threads.");
   nb::class_<Threads>(module, "Threads", "Threads that share the work of steps.")
       .def(nb::init<uint32_t>(), nb::arg("count"));
 }

@@ -17,7 +17,7 @@ namespace rill::python {
 namespace {
 
 using Block = nb::ndarray<nb::c_contig, nb::device::cpu, nb::ro>;
-using Room = nb::ndarray<nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<nb::c_contig, nb::device::cpu>;
 
 template <class T>
 T good(Result<T> made) {
@@ -80,7 +80,7 @@ struct Effect {
             options_of(plan, device, model, channels, block, worker, reference, crossings)))) {}
 
   /// Returns whether no pulse was late.
-  bool process(const Block& in, const std::optional<Block>& reference, const Room& out) {
+  bool process(const Block& in, const std::optional<Block>& reference, const Output& out) {
     Sound to;
     to.format = format_of(out.dtype());
     to.frames = static_cast<int64_t>(out.shape(0));

@@ -281,20 +281,21 @@ void Stream::push_all(const std::vector<InputArray>& inputs, std::vector<OutputA
   for (bool grown = true; grown;) {
     check(unlocked([&] { return push_while_moving(inputs, outputs, &taken); }));
     grown = false;
-    size_t behind = 0;
-    while (behind < inputs.size() && taken[behind] == inputs[behind].extent(axis_of(behind))) {
-      ++behind;
+    size_t unfinished = 0;
+    while (unfinished < inputs.size() &&
+           taken[unfinished] == inputs[unfinished].extent(axis_of(unfinished))) {
+      ++unfinished;
     }
-    if (behind == inputs.size()) return;
+    if (unfinished == inputs.size()) return;
     for (size_t i = 0; i < outputs->size(); ++i) {
       if (streams_[i].axis < 0 || (*outputs)[i].left() > 0) continue;
       (*outputs)[i].grow(streams_[i].pulse);
       grown = true;
     }
     if (grown) continue;
-    const int64_t over = inputs[behind].extent(axis_of(behind)) - taken[behind];
+    const int64_t over = inputs[unfinished].extent(axis_of(unfinished)) - taken[unfinished];
     refuse(RILL_E_STATE,
-           "input \"" + std::string(io_[RILL_INPUT][streaming_[behind]].name) + "\" has " +
+           "input \"" + std::string(io_[RILL_INPUT][streaming_[unfinished]].name) + "\" has " +
                std::to_string(over) + " frames too many: another input lags by a pulse",
            "Push frames of all inputs together; none of these frames was taken");
   }
@@ -477,10 +478,10 @@ nb::bytes Stream::state() {
 
 void Stream::load(const nb::bytes& state) {
   const Hold hold(this);
-  std::vector<uint64_t> room(state.size() / 8 + 1);
-  std::memcpy(room.data(), state.data(), state.size());
+  std::vector<uint64_t> aligned(state.size() / 8 + 1);
+  std::memcpy(aligned.data(), state.data(), state.size());
   const size_t size = state.size();
-  check(unlocked([&] { return rill_state_load(session_, room.data(), size); }));
+  check(unlocked([&] { return rill_state_load(session_, aligned.data(), size); }));
   stepped_ = false;
 }
 
@@ -513,32 +514,32 @@ void define_stream(nb::module_& module) {
       .def(nb::init<const Plan&>(), nb::arg("plan"))
       .def(nb::init<const Stream&>(), nb::arg("other"))
       .def("push", &Stream::push,
-           "Take frames of each input that streams, in order or by name: any number, 0 too.\n\n"
+           "Push any number of frames of each streaming input, in order or by name.\n\n"
            "An array has the input's type and shape, but any extent along its streaming axis.\n"
-           "Returns the frames of each output that are ready, without its delay; of outputs that\n"
-           "do not stream None. One output comes as itself, several as a tuple. All frames put\n"
-           "end to end, with those of `finish`, are those of the whole run.\n\n"
-           "Errors: ShapeError, DTypeError, ArgumentError change nothing; StateError after\n"
-           "`finish`, or where one of several inputs is ahead by more than a pulse. Of a call\n"
-           "that fails no frame of any input is taken.\n\n"
-           "Threads: other threads of Python run meanwhile.")
+           "Returns the ready frames of the output, without its delay; None for an output that\n"
+           "does not stream; a tuple for several outputs. The frames of all calls and of\n"
+           "`finish`, concatenated, are those of the whole run.\n\n"
+           "Errors: ShapeError, DTypeError, ArgumentError; StateError after `finish`, or if one\n"
+           "of several inputs is ahead of the others by more than a pulse. A failed call takes\n"
+           "no frame of any input.\n\n"
+           "Threads: other Python threads run during the call.")
       .def("finish", &Stream::finish, nb::arg("out").none() = nb::none(),
-           "Say that all frames have been pushed, and return the tail, as `push` does.\n\n"
-           "Outputs that do not stream come as arrays. Errors: ShapeError if the model has no\n"
-           "output for a stream of this length: more frames may be pushed then; StateError if\n"
-           "said already.")
+           "End the stream and return the tail, as `push` returns frames.\n\n"
+           "Outputs that do not stream are arrays here. Errors: ShapeError if the model has no\n"
+           "output for a stream of this length: then push more frames; StateError if the stream\n"
+           "has ended already.")
       .def("set", &Stream::set, nb::arg("name"), nb::arg("value"),
-           "Give an input that does not stream its value, which stays until another is given.")
+           "Set the value of a static input; it stays until you set another one.")
       .def("reset", &Stream::reset, "Begin a new stream in the same memory.")
       .def_prop_rw("state", &Stream::state, &Stream::load,
                    "The state of the stream as bytes; assign it to continue the saved stream.\n\n"
-                   "It fits any stream of the same model with its symbols bound alike, of another\n"
-                   "pulse too. It leaves out static inputs. Errors: ParseError,\n"
-                   "StateError; nothing has changed then.")
+                   "Any stream of the same model with the same values of symbols can load it,\n"
+                   "also with another pulse. Static inputs are not part of it.\n"
+                   "Errors: ParseError, StateError; the stream is then unchanged.")
       .def_prop_ro("position", &Stream::position,
-                   "Frames of the first input that streams that went in, and a tuple of the\n"
-                   "frames of each output that came out (None where it does not stream).")
-      .def_prop_ro("bytes", &Stream::bytes, "Bytes that the stream has allocated.")
+                   "The number of frames that the first streaming input took, and a tuple of the\n"
+                   "number that each output returned (None for an output that does not stream).")
+      .def_prop_ro("bytes", &Stream::bytes, "The bytes that the stream allocated.")
       .def_prop_ro("closed", &Stream::closed, "Whether `close` was called.")
       .def("close", &Stream::close, "Free the memory; later calls raise StateError.");
 }

@@ -1,4 +1,4 @@
-"""What the tests share: the models of the repository, and the program that they are compared to."""
+"""Shared parts of the tests: the models of the repository, and the program to compare with."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-# Threads of PyTorch that wait for one another cost more than small modules take.
+# For small modules, waiting for one another costs PyTorch's threads more time than the work.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -40,7 +40,7 @@ def path_of(name):
 
 
 class Program:
-    """The program `rill`, whose results the package's are equal to."""
+    """The program `rill`; the package must give the same results."""
 
     def __init__(self, path):
         self.path = path

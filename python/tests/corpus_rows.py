@@ -1,4 +1,4 @@
-"""The results of the tests' workers for a file; the environment tells them to die at some files."""
+"""The rows that the workers of the tests make for a file. The environment names files at which they die."""
 
 import os
 import pathlib

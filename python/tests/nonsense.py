@@ -1,4 +1,4 @@
-"""Call everything with nonsense: nonsense.py FOLDER SEED CALLS. Status 0 says: no crash.
+"""Call every function with random invalid arguments: nonsense.py FOLDER SEED CALLS. Status 0: no crash.
 
 FOLDER is where a model is written. Exceptions of every kind are fine.
 """
@@ -46,7 +46,7 @@ class Game:
         self.values = self.all_values()
 
     def array_that_meddles(self):
-        """Call the stream that is being called, or take it away."""
+        """Call or close the stream during a call of it."""
         stream, a, b = self.stream, np.ones((2, 3), np.float32), np.ones((3, 3), np.int64)
         with contextlib.suppress(rill.Error):
             self.random.choice([stream.close, stream.reset, stream.finish, stream.clone, gc.collect,
@@ -112,7 +112,7 @@ class Game:
                 *[each.__new__(each) for each in made]]
 
     def push(self):
-        """A call of a stream that is nearly right, and so goes deep."""
+        """Make a nearly valid call of a stream, which gets past the first checks."""
         stream, pick = self.stream, self.random.choice
         a, b = np.ones((2, pick([0, 1, 9])), np.float32), np.ones((pick([0, 1, 9]), 3), np.int64)
         values = [pick([right, right, pick(self.arrays), pick(self.values)]) for right in (a, b)]
@@ -155,7 +155,7 @@ def main():
         except Exception:
             if game.model._handle.__class__ is not _rill.Model or game.stream.closed:
                 game.begin()
-    # The interpreter's types are whole still.
+    # The types of the interpreter still work.
     stream = rill.load(game.folder).pulse("S", 4)
     stream.set("k", 2.0)
     y, z = stream.run(np.ones((2, 5), np.float32), np.ones((5, 3), np.int64))

@@ -1,4 +1,4 @@
-"""Arrays of every kind: those of the right values are accepted unchanged, all others refused."""
+"""Arrays of every kind: arrays with exactly convertible values are accepted, all others are refused."""
 
 import numpy as np
 import pytest
@@ -47,31 +47,31 @@ class Broken:
         raise RuntimeError("no array today")
 
 
-def apart(array):
-    """The same values, each element apart from the next."""
-    room = np.empty(array.shape[:-1] + (3 * array.shape[-1],), array.dtype)
-    room[..., ::3] = array
-    return room[..., ::3]
+def with_gaps(array):
+    """Return the same values with a gap after each element."""
+    memory = np.empty(array.shape[:-1] + (3 * array.shape[-1],), array.dtype)
+    memory[..., ::3] = array
+    return memory[..., ::3]
 
 
 def unaligned(array):
-    room = np.empty(array.nbytes + 1, np.uint8)
-    out = room[1:].view(array.dtype).reshape(array.shape)
+    memory = np.empty(array.nbytes + 1, np.uint8)
+    out = memory[1:].view(array.dtype).reshape(array.shape)
     out[...] = array
     return out
 
 
 def in_records(array):
     """Return an array whose strides are not whole elements."""
-    room = np.zeros(array.shape, np.dtype([("x", array.dtype), ("y", np.uint8)]))
-    room["x"] = array
-    return room["x"]
+    memory = np.zeros(array.shape, np.dtype([("x", array.dtype), ("y", np.uint8)]))
+    memory["x"] = array
+    return memory["x"]
 
 
 SAME = {
     "swapped bytes": lambda x: x.astype(x.dtype.newbyteorder()),
     "columns first": np.asfortranarray,
-    "elements apart": apart,
+    "elements with gaps": with_gaps,
     "reversed": lambda x: np.ascontiguousarray(x[:, ::-1, ::-1])[:, ::-1, ::-1],
     "unaligned": unaligned,
     "in records": in_records,
@@ -144,7 +144,7 @@ def test_integers_of_python_are_checked_value_by_value():
 
 
 def test_frames_beyond_all_memory_are_refused(model):
-    # Elements that share one place: the array itself takes no memory.
+    # All elements share one address, so the array takes no memory.
     huge = np.broadcast_to(X[:, :1], (1, 1 << 45, 40))
     stream = model.pulse("S", 8)
     with pytest.raises(MemoryError):
@@ -161,7 +161,7 @@ def test_no_frames_are_fine(model, wanted):
     assert stream.run(X).tobytes() == wanted.tobytes()
 
 
-def test_parts_of_a_failure_are_told(model):
+def test_a_failure_has_its_parts(model):
     with pytest.raises(rill.DTypeError, match="float64") as caught:
         model(X.astype(np.float64))
     error = caught.value
@@ -199,11 +199,11 @@ def test_lists_whose_values_an_array_would_change_are_refused():
 
 
 def buffers_like(wanted):
-    """Buffers that take the output: (buffer, the same memory as an array)."""
-    room = np.empty((*wanted.shape, 3), wanted.dtype)
+    """Return buffers for the output: (buffer, the same memory as an array)."""
+    gapped = np.empty((*wanted.shape, 3), wanted.dtype)
     columns = np.empty(wanted.shape[::-1], wanted.dtype).T
     dense = np.empty(wanted.shape, wanted.dtype)
-    return {"dense": (dense, dense), "elements apart": (room[..., 1], room[..., 1]),
+    return {"dense": (dense, dense), "elements with gaps": (gapped[..., 1], gapped[..., 1]),
             "columns first": (columns, columns), "reversed": (dense[:, ::-1], dense[:, ::-1]),
             "dlpack": (OnlyDlpackWithSlices(dense), dense)}
 
@@ -217,7 +217,7 @@ class OnlyDlpackWithSlices(OnlyDlpack):
         return OnlyDlpackWithSlices(self.array[place])
 
 
-@pytest.mark.parametrize("kind", ["dense", "elements apart", "columns first", "reversed", "dlpack"])
+@pytest.mark.parametrize("kind", ["dense", "elements with gaps", "columns first", "reversed", "dlpack"])
 def test_outputs_lie_in_the_buffers_of_the_caller(model, wanted, kind):
     if kind == "dlpack" and not np.from_dlpack(np.zeros(1)).flags.writeable:
         pytest.skip("this NumPy writes to no memory that comes by DLPack")
@@ -287,7 +287,7 @@ def test_a_buffer_that_is_an_input_is_refused_in_a_stream():
     assert stream.position[0] == 0
 
 
-def test_a_tail_that_has_no_room_is_not_lost(model):
+def test_a_tail_that_does_not_fit_is_not_lost(model):
     stream = model.pulse("S", 8)
     wanted = model(X[:, :93])
     begun = stream.push(X[:, :93])
@@ -298,7 +298,7 @@ def test_a_tail_that_has_no_room_is_not_lost(model):
 
 
 class ChangedSign:
-    """What a tensor of PyTorch is whose signs are flipped when it is read."""
+    """A stand-in for a PyTorch tensor with a pending negation."""
 
     def __init__(self, array):
         self.array, self.flipped = array, True
@@ -325,7 +325,7 @@ def tensors(torch):
     x = torch.from_numpy(X.copy())
     return {
         "rows": x, "columns first": x.transpose(1, 2).contiguous().transpose(1, 2),
-        "elements apart": torch.stack([x, -x], 3)[..., 0], "signs to flip":
+        "elements with gaps": torch.stack([x, -x], 3)[..., 0], "signs to flip":
             torch.complex(x, -x).conj().imag, "a parameter":
             torch.nn.Parameter(x, requires_grad=False), "repeated": x[:, :, :1].expand(-1, -1, 40),
     }

@@ -126,13 +126,13 @@ def test_messages_of_the_library_go_to_the_logger_rill(caplog, tmp_path):
     assert "property" in record.getMessage()
     caplog.clear()
     with caplog.at_level(logging.INFO, "rill"):
-        _log.tell(1, "50% of it")
-        _log.tell(2, "so far")
+        _log.log(1, "50% of it")
+        _log.log(2, "so far")
     assert [(each.name, each.levelname, each.getMessage()) for each in caplog.records] == [
         ("rill", "WARNING", "50% of it"), ("rill", "INFO", "so far")]
 
 
-@pytest.mark.parametrize(("said", "here"), [
+@pytest.mark.parametrize(("hint", "expected"), [
     ('Set its symbols, as in rill_model_set_symbol(model, "S", "16000"), or call '
      "rill_model_set_shapes",
      "Set its symbols, as in model.bind(S=16000)"),
@@ -149,11 +149,11 @@ def test_messages_of_the_library_go_to_the_logger_rill(caplog, tmp_path):
      'Assert it, as in rill.torch.export(..., assertions=["S >= 4"]), or set its symbols'),
     ("stream.push is rill_push", "stream.push is stream.push"),
 ])
-def test_hints_name_calls_of_python(said, here):
+def test_hints_name_calls_of_python(hint, expected):
     from rill import _errors
 
-    error = _errors.make("pulse", "no", "a", "b", "", "", "", 0, 0, said)
-    assert error.hint == here
+    error = _errors.make("pulse", "no", "a", "b", "", "", "", 0, 0, hint)
+    assert error.hint == expected
 
 
 def test_a_refusal_names_calls_of_python(tmp_path):

@@ -65,7 +65,7 @@ def test_streams_outlive_the_bytes_that_they_came_from(model, tmp_path):
     assert other.run(frames(model)).tobytes() == wanted.tobytes()
 
 
-def test_weights_of_fewer_bits_are_told(model, tmp_path):
+def test_reduced_weights_are_reported(model, tmp_path):
     whole = model.compile(tmp_path / "f32.rill", pulse=8, audit_seconds=0)
     small = model.compile(tmp_path / "q8.rill", pulse=8, weights="q8", audit_seconds=0)
     assert small.bytes < whole.bytes
@@ -81,7 +81,7 @@ def test_weights_of_fewer_bits_are_told(model, tmp_path):
     assert 0 < np.abs(exact - near).max() < 0.2
 
 
-def test_what_is_wrong_is_told(model, tmp_path):
+def test_refusals_have_a_reason(model, tmp_path):
     path = tmp_path / "kws.rill"
     with pytest.raises(rill.SymbolError, match="S"):
         model.compile(path)
@@ -124,13 +124,13 @@ SCALES = """"x": zero_point_linear_quantize(zero_point = 5, scale = 0.25, bits =
 """
 
 
-def test_quantised_inputs_tell_their_scale(tmp_path):
+def test_quantised_inputs_have_their_scale(tmp_path):
     (tmp_path / "graph.nnef").write_text(QUANTISED)
     (tmp_path / "graph.quant").write_text(SCALES)
     rill.load(tmp_path).compile(tmp_path / "sum.rill")
     compiled = rill.load_plan(tmp_path / "sum.rill")
-    told = [(io.scale, io.zero_point) for io in compiled.inputs + compiled.outputs]
-    assert told == [(0.25, 5), (0.5, 7)]
+    scales = [(io.scale, io.zero_point) for io in compiled.inputs + compiled.outputs]
+    assert scales == [(0.25, 5), (0.5, 7)]
     # (13 - 5) * 0.25 twice is 4, which is 7 + 4 / 0.5.
     assert compiled(np.array([[5, 13, 6]], np.uint8)).tolist() == [[7, 15, 8]]
 
@@ -151,9 +151,9 @@ def test_limits_of_files_that_are_loaded_name_their_keyword(model, tmp_path):
     for source in (path, path.read_bytes()):
         for limit in ("max_expanded_bytes", "max_entries", "max_text_bytes", "max_nodes",
                       "max_folded_bytes"):
-            with pytest.raises(rill.Error, match="the limit is") as told:
+            with pytest.raises(rill.Error, match="the limit is") as caught:
                 rill.load(source, **{limit: 1})
-            assert told.value.hint.startswith(f"Raise {limit} of rill.load if you trust the file")
+            assert caught.value.hint.startswith(f"Raise {limit} of rill.load if you trust the file")
             assert rill.load(source, **{limit: 2**63 - 1}).inputs == rill.load(source).inputs
     with pytest.raises(rill.ArgumentError, match="max_nodes is -1"):
         rill.load(path, max_nodes=-1)
@@ -171,9 +171,9 @@ def test_limits_hold_for_files_and_for_bytes(model, tmp_path):
         assert rill.load_plan(source, **enough).stream().run(frames(model)).tobytes() == wanted
         for limit, few in (("max_file_bytes", report.bytes - 1), ("max_session_bytes", 64),
                            ("max_step_work", 10), ("max_buffers", 1)):
-            with pytest.raises(rill.OutOfMemory, match="limit") as told:
+            with pytest.raises(rill.OutOfMemory, match="limit") as caught:
                 rill.load_plan(source, **{limit: few})
-            assert told.value.hint == f"Raise {limit} of rill.load_plan if you trust the file"
+            assert caught.value.hint == f"Raise {limit} of rill.load_plan if you trust the file"
         for wrong in (-1, 2**63, 1.5, "8", True):
             with pytest.raises(rill.ArgumentError, match="max_buffers is .*0 or more"):
                 rill.load_plan(source, max_buffers=wrong)

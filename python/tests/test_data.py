@@ -58,7 +58,7 @@ def read(out):
 
 
 def check_rows(rows, corpus, broken):
-    """Every file is there, its segments numbered from 0, once each."""
+    """Check that each file has its segments exactly once, numbered from 0."""
     keys = collections.Counter((row["file"], row["segment"]) for row in rows)
     assert max(keys.values()) == 1
     files = {str(path) for path in corpus.rglob("*.wav")}
@@ -103,7 +103,7 @@ def test_rows_are_those_of_the_model(corpus, tmp_path, pulse):
     assert (summary.files, summary.failed, summary.rows) == (34, 4, len(rows))
     assert summary.speed_per_core > 1 and summary.deaths == 0
     assert [each.files for each in heard][-1] == 34 and heard[0].of == 34
-    # Called again, it finds everything done.
+    # A second call has nothing left to do.
     again = rill.data.score(corpus, MODEL, tmp_path / "out", corpus_rows.speech,
                             columns=corpus_rows.COLUMNS, pulse=pulse, workers=2, **OPTIONS)
     assert (again.files, again.failed, again.rows) == (34, 4, len(rows)) and not again.cpu_seconds
@@ -232,8 +232,8 @@ def test_the_example_finds_the_speech_of_the_samples(tmp_path):
     rows = read(tmp_path / "out")
     labels = arrays_of(MODEL.parent / "samples" / "labels.npz")
     for name in ("clean_speech", "noise_only"):
-        told = np.zeros(len(labels[name]), bool)
+        is_speech = np.zeros(len(labels[name]), bool)
         for row in rows:
             if name in row["file"] and row["segment"] is not None:
-                told[round(100 * row["begin"]):round(100 * row["end"])] = True
-        assert np.mean(told == (labels[name] > 0.5)) > 0.8
+                is_speech[round(100 * row["begin"]):round(100 * row["end"])] = True
+        assert np.mean(is_speech == (labels[name] > 0.5)) > 0.8

@@ -1,4 +1,4 @@
-"""Every piece of Python, C and shell in the documents for users of Python runs unchanged."""
+"""All Python, C and shell code in the documents for Python users runs unchanged."""
 
 import os
 import pathlib
@@ -32,7 +32,7 @@ def place(tmp_path, monkeypatch):
 
 
 def run_python(path, blocks):
-    """Run the pieces one after the other, as one program whose lines are the document's."""
+    """Run the pieces as one program, with the line numbers of the document."""
     program = types.ModuleType("document")
     program.audio = arrays_of(FOLDER / "io.npz")["audio"]
     sys.modules["document"] = program
@@ -65,7 +65,7 @@ def test_pieces_with_pytorch_run(place):
 
 
 def installed_library(place):
-    """A pkg-config that knows the library of the build that the program comes from."""
+    """Return a pkg-config for the library of the build that contains the program."""
     program = os.environ.get("RILL_PROGRAM", str(ROOT / "build/release/bin/rill"))
     library = pathlib.Path(program).resolve().parents[1] / "api"
     if not (library / "librill.so").exists() or not shutil.which("cc"):

@@ -1,4 +1,4 @@
-"""rill.torch: the submodule that is wrong, and what to write instead."""
+"""rill.torch names the faulty submodule, and suggests a replacement."""
 
 import pytest
 

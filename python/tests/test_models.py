@@ -1,4 +1,4 @@
-"""Every model of tests/models gives the bits that the program gives, whole and streamed."""
+"""For every model of tests/models, the package has the bits of the program, whole and streamed."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_whole_runs_have_the_bits_of_the_program(folder, program, tmp_path):
 
 
 def pieces_of(arrays, axes, random, mean):
-    """Cut inputs that stream at random places, together."""
+    """Cut all streaming inputs at the same random places."""
     lengths = [array.shape[axis] for array, axis in zip(arrays, axes)]
     done = [0] * len(arrays)
     while done[0] < lengths[0]:
@@ -63,10 +63,10 @@ def test_random_pushes_have_the_bits_of_the_program(folder, program, tmp_path):
     wanted = program.outputs(tmp_path, folder / "model.nnef.tgz", "--pulse", f"{symbol}={pulse}",
                              "-O", "stream", "--input-from-bundle", bundle)
     stream = bound_but(rill.load(folder / "model.nnef.tgz"), arrays, symbol).pulse(symbol, pulse)
-    told = [(name, axis) for name, *_, axis in stream._plan.inputs()]
-    frames = [arrays[name] for name, axis in told if axis >= 0]
-    axes = [axis for _, axis in told if axis >= 0]
-    for name, axis in told:
+    stream_inputs = [(name, axis) for name, *_, axis in stream._plan.inputs()]
+    frames = [arrays[name] for name, axis in stream_inputs if axis >= 0]
+    axes = [axis for _, axis in stream_inputs if axis >= 0]
+    for name, axis in stream_inputs:
         if axis < 0:
             stream.set(name, arrays[name])
     random = np.random.default_rng(len(folder.name))

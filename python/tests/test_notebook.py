@@ -1,4 +1,4 @@
-"""The notebook in examples/ runs, and all that it shows is a page."""
+"""The notebook in examples/ runs, and its results display as valid HTML."""
 
 import ast
 import importlib.util

@@ -1,4 +1,4 @@
-"""The source archive: it holds all that a build needs, and nothing of this machine."""
+"""The source archive contains everything that a build needs, and nothing specific to this machine."""
 
 import importlib.util
 import pathlib

@@ -1,4 +1,4 @@
-"""Progress of loading, pulsing, preparing and compiling, and its end by a function or Ctrl-C."""
+"""Progress of loading, pulsing, preparing and compiling; a function or Ctrl-C cancels them."""
 
 import _thread
 import threading
@@ -46,7 +46,7 @@ def test_false_cancels_and_exceptions_pass():
     with rill.progress(stop):
         with pytest.raises(KeyError, match="load"):
             rill.load(ARCHIVE)
-    # All as it was.
+    # The model still works.
     model.pulse("S", 8).push(FRAMES)
 
 

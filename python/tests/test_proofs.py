@@ -1,4 +1,4 @@
-"""rill.torch: no report is ok whose export is wrong at sizes and magnitudes that it did not try."""
+"""rill.torch: an export that is wrong at sizes and magnitudes which the report did not try is never reported as ok."""
 
 import random
 
@@ -12,7 +12,7 @@ import rill.torch as exports  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 
-# Steps from [B, T, 8] to [B, T', 8]. Some hold the size of their example once they are traced.
+# Steps from [B, T, 8] to [B, T', 8]. Tracing bakes the size of the example into some of them.
 STEPS = {
     "shift": lambda x: F.pad(x[:, 1:], (0, 0, 0, 1)),
     "last": lambda x: x - x[:, -1:],
@@ -58,7 +58,7 @@ class Chain(nn.Module):
 
 
 @pytest.mark.parametrize("seed", range(len(STEPS) + 8))
-def test_what_is_ok_is_right_elsewhere(seed):
+def test_accepted_exports_are_right_at_other_sizes(seed):
     torch.manual_seed(seed)
     draw = random.Random(seed)
     names = [list(STEPS)[seed]] if seed < len(STEPS) else draw.sample(list(STEPS), 3)

@@ -1,4 +1,4 @@
-"""What models, latencies, profiles and checks tell, as text and as pages."""
+"""Models, latencies, profiles and checks display as text and as HTML."""
 
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -23,7 +23,7 @@ def stream(model):
 
 
 class Balanced(HTMLParser):
-    """Fails for tags that do not match, and for what reaches out of the page."""
+    """Fails for unbalanced tags, and for references to anything outside of the page."""
 
     def __init__(self):
         super().__init__()
@@ -89,10 +89,10 @@ def test_names_do_not_reach_a_terminal_or_a_page_as_they_are(tmp_path):
         assert "<!--" not in text or "<html" not in text and "<div" not in text
 
 
-def test_what_a_model_tells(model):
-    told = {io.name: io for io in model.inputs + model.outputs}
-    assert told["mel"].shape == ("B", "S", 40) and told["mel"].dtype == "f32"
-    assert told["keywords"].shape[2] == 12
+def test_a_model_describes_itself(model):
+    by_name = {io.name: io for io in model.inputs + model.outputs}
+    assert by_name["mel"].shape == ("B", "S", 40) and by_name["mel"].dtype == "f32"
+    assert by_name["keywords"].shape[2] == 12
     assert model.symbols == ["B", "S"]
     assert model.properties["exported_py_class"] == "KwsGru"
     assert model.operators["Scan"] == 2 and model.operators["Conv"] == 1
@@ -124,7 +124,7 @@ def test_profiles_name_every_operator_that_takes_time(model, stream):
     assert whole.total_us > profile.total_us
 
 
-def test_checks_find_what_is_wrong(model):
+def test_checks_find_errors(model):
     arrays = arrays_of(IO)
     heard = []
     report = model.check(IO, pulses=[2, 8], progress=heard.append)
@@ -171,7 +171,7 @@ def test_windows_give_the_model_of_each_window(tmp_path):
     frames = left + step + right
 
     def largest(begin):
-        """The largest of a window, whose frames beyond the sound are zeros."""
+        """Return the largest value of a window; frames beyond the sound are zeros."""
         return max(sound[i] if 0 <= i < len(sound) else 0 for i in range(begin, begin + frames))
 
     y, peak = model.window("S", left, step, right).run(sound)
@@ -180,8 +180,8 @@ def test_windows_give_the_model_of_each_window(tmp_path):
     np.testing.assert_array_equal(y, np.float32(expected))
     rows = [largest((k + 1) * step - frames) for k in range((len(sound) + step - 1) // step)]
     np.testing.assert_array_equal(peak, np.float32(rows))
-    told = model.audit(window=(left, step, right), seconds=0.3)
-    assert told["frames"] > 0 and told["streams"] > 0
+    counts = model.audit(window=(left, step, right), seconds=0.3)
+    assert counts["frames"] > 0 and counts["streams"] > 0
     report = model.compile(tmp_path / "peak.rill", window=(left, step, right), audit_seconds=0.3)
     assert report.audit["frames"] > 0
     with pytest.raises(rill.ArgumentError):
@@ -189,7 +189,7 @@ def test_windows_give_the_model_of_each_window(tmp_path):
 
 
 def test_audits_compare_something(model):
-    told = model.bind(B=1).audit("S", 8, seconds=0.3)
-    assert told["frames"] > 0 and told["streams"] > 0 and told["refused"] == 0
+    counts = model.bind(B=1).audit("S", 8, seconds=0.3)
+    assert counts["frames"] > 0 and counts["streams"] > 0 and counts["refused"] == 0
     with pytest.raises(rill.PulseError):
         model.audit("S", 3)

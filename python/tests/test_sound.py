@@ -77,7 +77,7 @@ def test_integers_round_to_the_nearest():
     sound = np.arange(-3000, 3000, dtype=np.int16)
     out = effect(sound)
     assert out.dtype == np.int16
-    # 1 / 2 and 1 / 4 of 16 bits are exact in f32, so that rounding is all that differs.
+    # 1/2 and 1/4 of 16-bit samples are exact in f32, so only the final rounding can differ.
     want = wanted(sound.astype(np.float32), 1, effect.latency)
     np.testing.assert_array_less(np.abs(out - want), 0.5 + 1e-9)
 

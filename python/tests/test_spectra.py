@@ -13,7 +13,7 @@ SOUND = {"wave": {0: "B", 1: "S"}}
 
 
 class Denoiser(torch.nn.Module):
-    """A mask of spectra: real, or complex, from the magnitudes, with a state over time."""
+    """A real or complex mask of spectra, computed from the magnitudes with a state over time."""
 
     def __init__(self, n_fft, hop, center, window, complex_mask, length, normalized=False):
         super().__init__()

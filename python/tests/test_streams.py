@@ -66,7 +66,7 @@ def test_calls_of_a_closed_stream_are_refused(model):
     assert "closed" in repr(stream) and stream.closed
 
 
-def test_what_is_no_state_is_refused_and_changes_nothing(model):
+def test_bytes_that_are_no_state_are_refused_and_change_nothing(model):
     stream = model.pulse("S", 8)
     begun = stream.push(X[:, :40])
     state = stream.state
@@ -224,7 +224,7 @@ def test_threads_share_a_model_and_its_plans(model):
 
 
 def test_a_stream_refuses_a_second_thread_and_stays_right(model):
-    """Two threads at one stream: each call goes through or is refused, and none crashes."""
+    """Two threads call one stream: each call succeeds or is refused, and none crashes."""
     stream = model.pulse("S", 8)
     long = np.concatenate([X] * 40, axis=1)
     refused, taken = [], []
@@ -265,7 +265,7 @@ def sum_stream(tmp_path):
     return rill.load(tmp_path).pulse("S", 4)
 
 
-# Frames that went in before, those of each input that fail, and the text of the failure.
+# Frames pushed before, the frames of each input in the failing push, and the text of the failure.
 FAIL_MIDWAY = {
     "one is far ahead": (3, (40, 2), rill.StateError, '"a" has 35 frames too many'),
     "the other is far ahead": (2, (1, 30), rill.StateError, '"b" has 28 frames too many'),
@@ -332,8 +332,8 @@ def test_states_of_onnx_files_go_round():
     stream.reset()
     assert stream.push(x).tobytes() == wanted.tobytes()
     # Each step is the last frame of the step before and one more.
-    behind = model.context(x=1).feedback(state_out="state").stream()
-    assert behind.push(x[:, :4]).shape == (1, 8)
+    with_context = model.context(x=1).feedback(state_out="state").stream()
+    assert with_context.push(x[:, :4]).shape == (1, 8)
     # Lanes that change places, and frames on the first axis.
     crossed = model.feedback({"state_out[:,0]": "state[:,1]", "state_out[:,1]": "state[:,0]"})
     rows = crossed.frames(x=0).stream().push(x.reshape(5, 2))
@@ -357,7 +357,7 @@ def resident_bytes():
 
 
 def test_memory_is_flat(model):
-    def round_of_everything():
+    def use_everything():
         stream = model.pulse("S", 8)
         for _ in range(20):
             stream.push(X)
@@ -372,11 +372,11 @@ def test_memory_is_flat(model):
         rill.load(path_of("kws_gru"), symbols={"B": 1}).pulse("S", 4).push(X)
 
     for _ in range(30):
-        round_of_everything()
+        use_everything()
     gc.collect()
     before = resident_bytes()
     for _ in range(150):
-        round_of_everything()
+        use_everything()
     gc.collect()
     assert resident_bytes() - before < 4 << 20
 

@@ -47,7 +47,7 @@ def test_modules_stream_with_the_frames_of_pytorch(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_stream_is_told_with_the_line(name, tmp_path):
+def test_refused_streams_are_reported_with_the_line(name, tmp_path):
     module, example, dynamic, submodule, line = REFUSED[name]
     path = tmp_path / "model.nnef.tgz"
     report = exports.export(module, example, dynamic, "S", path)
@@ -96,7 +96,7 @@ FAILS = {
 
 
 @pytest.mark.parametrize("how", FAILS)
-def test_what_cannot_be_exported_is_told_with_the_submodule(how):
+def test_refused_exports_are_reported_with_the_submodule(how):
     make, submodule, line = FAILS[how]
     with pytest.raises(exports.ExportError) as caught:
         exports.export(make(), FRAMES, modules.BATCH_TIME)
@@ -168,7 +168,7 @@ def test_integers_without_other_values_are_noted():
 
     report = exports.export(Strict(), (FRAMES, torch.tensor(5)), modules.BATCH_TIME,
                             exporters=["nnef"])
-    assert any("count was compared with the values of the example alone" in note
+    assert any("count was only compared with the values of the example" in note
                for note in report.notes)
 
 
@@ -333,21 +333,21 @@ def test_rounding_of_pytorch_itself_is_no_fault(function):
 
 class Warns(torch.nn.Module):
     def forward(self, x):
-        warnings.warn("the module says so", UserWarning, stacklevel=1)
+        warnings.warn("a warning of the module", UserWarning, stacklevel=1)
         return x * 2
 
 
 def test_warnings_of_the_module_are_passed_on_once():
-    with pytest.warns(UserWarning, match="the module says so") as caught:
+    with pytest.warns(UserWarning, match="a warning of the module") as caught:
         exports.export(Warns(), FRAMES, modules.BATCH_TIME, "S")
-    said = [each for each in caught if "the module says so" in str(each.message)]
-    assert len(said) == 1 and said[0].filename == __file__
+    own = [each for each in caught if "a warning of the module" in str(each.message)]
+    assert len(own) == 1 and own[0].filename == __file__
 
 
 def test_other_threads_are_heard_while_an_exporter_is_muted(caplog, capsys):
     from rill.torch import quiet
 
-    def talk(who):
+    def report_as(who):
         print(f"{who} prints")
         warnings.warn(f"{who} warns", UserWarning, stacklevel=1)
         logging.getLogger("torch.export").warning("%s logs", who)
@@ -356,9 +356,9 @@ def test_other_threads_are_heard_while_an_exporter_is_muted(caplog, capsys):
     level, filters = logger.level, list(logger.filters)
     with pytest.warns(UserWarning) as heard, caplog.at_level(logging.WARNING):
         with quiet.warnings_recorded() as caught, quiet.nothing_printed(), quiet.exporters_muted():
-            talk("the exporter")
+            report_as("the exporter")
             logging.getLogger("another").warning("another logs")
-            other = threading.Thread(target=talk, args=("a thread",))
+            other = threading.Thread(target=report_as, args=("a thread",))
             other.start()
             other.join()
             logger.setLevel(logging.CRITICAL)
@@ -494,7 +494,7 @@ def nothing(): return None
 """
 
 
-def test_the_program_tells_by_its_exit_status(tmp_path, monkeypatch, capsys):
+def test_the_program_reports_by_its_exit_status(tmp_path, monkeypatch, capsys):
     from rill.torch.__main__ import main
 
     (tmp_path / "factories.py").write_text(FACTORIES)

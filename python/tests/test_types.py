@@ -14,7 +14,7 @@ from conftest import ROOT
 
 PACKAGE = str(pathlib.Path(rill.__file__).parents[1])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-#: What the code of a document finds.
+#: Names that the code of a document uses.
 BEFORE = '''import numpy as np
 from numpy.typing import NDArray
 import rill
@@ -96,8 +96,8 @@ def checked(name, files, folder):
 
 @pytest.mark.parametrize("name", ["mypy", "pyright"])
 def test_checkers_take_the_code_of_the_documents(name, tmp_path):
-    status, said = checked(name, programs(tmp_path), tmp_path)
-    assert status == 0, said
+    status, output = checked(name, programs(tmp_path), tmp_path)
+    assert status == 0, output
 
 
 @pytest.mark.parametrize("name", ["mypy", "pyright"])
@@ -105,12 +105,12 @@ def test_checkers_find_mistakes(name, tmp_path):
     lines = [f"{code}  # {what}" for what, code in MISTAKES.items()]
     text = BEFORE + CALLS + "\n".join(lines) + "\n"
     (tmp_path / "program.py").write_text(text)
-    status, said = checked(name, ["program.py"], tmp_path)
+    status, output = checked(name, ["program.py"], tmp_path)
     first = text.splitlines().index(lines[0]) + 1
-    found = {int(at) for at in re.findall(r"program\.py:(\d+)", said)}
+    found = {int(at) for at in re.findall(r"program\.py:(\d+)", output)}
     missed = [what for at, what in enumerate(MISTAKES) if first + at not in found]
-    assert status != 0 and not missed, said
+    assert status != 0 and not missed, output
 
 
-def test_the_package_says_that_it_is_typed():
+def test_the_package_is_marked_as_typed():
     assert (pathlib.Path(PACKAGE) / "rill" / "py.typed").exists()

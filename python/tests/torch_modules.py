@@ -50,8 +50,8 @@ class StatesGiven(nn.Module):
 
 def window_mask(count, window):
     at = torch.arange(count)
-    behind = at[:, None] - at[None]
-    return (behind >= 0) & (behind < window)
+    distance = at[:, None] - at[None]
+    return (distance >= 0) & (distance < window)
 
 
 class WindowedAttention(nn.Module):

@@ -42,7 +42,7 @@ class Choice:
 
 
 def runs_since(record, name):
-    """Return how many recorded runs came after the last in which the suite passed; None if none did."""
+    """Return the number of recorded runs after the last one in which the suite passed; None if it never did."""
     for age, run in enumerate(reversed(record)):
         if run["suites"].get(name, {}).get("status") == "passed":
             return age
@@ -68,7 +68,7 @@ def must_run(suite, change, record):
         return None
     if suite.when == table.CODE:
         return "code changed"
-    if suite.when == table.TURNS and change.below(suite.sources) > LINES_IN_DEPTH:
+    if suite.when == table.ROTATION and change.below(suite.sources) > LINES_IN_DEPTH:
         return f"its sources changed in depth, by {change.below(suite.sources)} lines"
     age = runs_since(record, suite.name)
     if age is not None and age >= RUNS_BETWEEN:
@@ -76,22 +76,22 @@ def must_run(suite, change, record):
     return None
 
 
-def order_of_turns(waiting, record, turn):
-    """Return the suites that may wait, those that waited longest first.
+def rotation_order(waiting, record, start):
+    """Return the suites that may wait, the longest waiting ones first.
 
-    Without a record every third one is first, beginning with `turn`.
+    Without a record every third suite comes first, beginning with number `start`.
     """
     def waited(pair):
         index, suite = pair
         age = runs_since(record, suite.name)
         if age is None:
-            return (0 if index % (RUNS_BETWEEN + 1) == turn % (RUNS_BETWEEN + 1) else 2, index)
+            return (0 if index % (RUNS_BETWEEN + 1) == start % (RUNS_BETWEEN + 1) else 2, index)
         return (1, -age, index) if age else (3, index)
     return [suite for _, suite in sorted(enumerate(waiting), key=waited)]
 
 
-def plan(change, record, turn, budget_minutes):
-    """Return a choice for every suite: those that must run, then turns while the budget lasts."""
+def plan(change, record, start, budget_minutes):
+    """Return a choice for every suite: those that must run, then others in rotation while the budget lasts."""
     chosen, waiting = [], []
     for suite in table.SUITES:
         reason = must_run(suite, change, record)
@@ -100,10 +100,10 @@ def plan(change, record, turn, budget_minutes):
         else:
             waiting.append(suite)
     left = budget_minutes - sum(choice.minutes for choice in chosen)
-    for suite in order_of_turns(waiting, record, turn):
+    for suite in rotation_order(waiting, record, start):
         takes = minutes(record, suite)
-        fits = change.kind == "code" and suite.when in (table.TURNS, table.SOURCES) and takes <= left
-        reason = "its turn" if fits else f"a change of {change.kind}" if change.kind != "code" else "no time"
+        fits = change.kind == "code" and suite.when in (table.ROTATION, table.SOURCES) and takes <= left
+        reason = "next in rotation" if fits else f"a change of {change.kind}" if change.kind != "code" else "no time"
         chosen.append(Choice(suite, fits, reason, takes))
         left -= takes if fits else 0
     return chosen

@@ -13,11 +13,11 @@ import suites as table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUDGET = 33
-TURNS = [suite for suite in table.SUITES if suite.when in (table.TURNS, table.SOURCES)]
+ROTATION = [suite for suite in table.SUITES if suite.when in (table.ROTATION, table.SOURCES)]
 
 
-def chosen(change, record=(), turn=0, budget=BUDGET):
-    choices = planning.plan(planning.Change(change), list(record), turn, budget)
+def chosen(change, record=(), start=0, budget=BUDGET):
+    choices = planning.plan(planning.Change(change), list(record), start, budget)
     return {choice.suite.name for choice in choices if choice.run}
 
 
@@ -46,7 +46,7 @@ class Plan(unittest.TestCase):
     def test_an_unknown_change_is_one_of_code(self):
         self.assertIn("release", chosen(None))
 
-    def test_what_did_not_pass_counts_as_not_run(self):
+    def test_failed_suites_count_as_not_run(self):
         record = [{"suites": {"tsan": {"status": "out of time", "seconds": 60}}}] * 3
         self.assertIsNone(planning.runs_since(record, "tsan"))
 
@@ -54,15 +54,15 @@ class Plan(unittest.TestCase):
         draw = random.Random(5)
         for _ in range(200):
             record = [ran([suite.name for suite in table.SUITES])]
-            for turn in range(12):
+            for start in range(12):
                 lines = {draw.choice(table.ENGINE) + "a.cpp": draw.choice((1, 20, 2000))}
-                record.append(ran(chosen(lines, record, turn)))
+                record.append(ran(chosen(lines, record, start)))
             for first in range(1, len(record) - 2):
                 seen = set().union(*(run["suites"] for run in record[first:first + 3]))
-                self.assertEqual([suite.name for suite in TURNS if suite.name not in seen], [])
+                self.assertEqual([suite.name for suite in ROTATION if suite.name not in seen], [])
 
-    def test_without_a_record_three_turns_run_different_suites(self):
-        runs = [chosen({"core/base/text.cpp": 1}, turn=turn) for turn in range(3)]
+    def test_without_a_record_three_starts_run_different_suites(self):
+        runs = [chosen({"core/base/text.cpp": 1}, start=start) for start in range(3)]
         self.assertGreater(len(set().union(*runs)), max(len(names) for names in runs) + 3)
 
     def test_a_small_change_stays_in_its_budget(self):

@@ -4,9 +4,10 @@
     run.py plan|run [--base COMMIT] [--budget MINUTES] [--limit MINUTES] [--keep-going] [--only SUITE ...]
 
 plan: print what would run and why. run: run it, and stop at the first failure. --keep-going: run the other
-suites after a failure as well. --base: what the change is compared with; unless given, the last commit that
-passed here, else the last one of a day ago. --budget: how long suites that may wait run, 33 unless given.
---limit: when a suite is ended and the rest left out, 75. --only: these suites alone.
+suites after a failure as well. --base: the commit that the change is compared with; by default the last one
+that passed here, else the last one that is a day old. --budget: the minutes for suites that may wait, 33 by
+default. --limit: the minutes after which the running suite is ended and the others are left out, 75 by default.
+--only: run only these suites.
 
 The record of earlier runs is the file that RILL_CHECKS_RECORD names, else ~/.cache/rill/checks.json.
 """
@@ -150,8 +151,8 @@ def main():
     record = Record()
     base = given.base or base_commit(record)
     change = change_since(base)
-    turn = int(git("rev-list", "--count", "HEAD") or 0)
-    choices = planning.plan(change, record.runs, turn, given.budget)
+    start = int(git("rev-list", "--count", "HEAD") or 0)
+    choices = planning.plan(change, record.runs, start, given.budget)
     if given.only:
         choices = [dataclasses.replace(choice, run=True, reason="asked for")
                    for choice in choices if choice.suite.name in given.only]

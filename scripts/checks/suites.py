@@ -6,13 +6,13 @@ suite:
 
     docs      every change: no build, or little of one
     code      every change of code
-    sources   changes of its sources, and by turns
-    turns     changes of its sources in depth, and by turns
+    sources   changes of its sources, and in rotation
+    rotation  changes of its sources in depth, and in rotation
 """
 
 import dataclasses
 
-DOCS, CODE, SOURCES, TURNS = "docs", "code", "sources", "turns"
+DOCS, CODE, SOURCES, ROTATION = "docs", "code", "sources", "rotation"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,30 +38,30 @@ SUITES = (
     Suite("release", CODE, 14, "scripts/test.sh --release -- -LE '^(onnx|peers|slow)$'"),
     Suite("small", SOURCES, 1.5, "scripts/test.sh --small", ("CMakeLists.txt", "cmake/", "tests/size/")),
     Suite("neon", SOURCES, 4, "scripts/test.sh --neon", ("kernels/", "cmake/RillKernels.cmake")),
-    Suite("slow", TURNS, 6, "scripts/test.sh --release -- -L '^slow$'", ENGINE),
-    Suite("onnx", TURNS, 5, "scripts/checks/onnx.sh", ("onnx_loader/", "ops/", "tests/onnx/", "tests/field/")),
-    Suite("peers", TURNS, 3, "scripts/checks/peers.sh", ("kernels/", "core/run/", "core/exec/", "tests/tract/",
-                                                         "tests/profile/", "scripts/check_nonblocking.sh")),
-    Suite("asan kernels, core, ops", TURNS, 12, "scripts/test.sh --asan -- -LE '^(lint|peers|onnx|models|slow|examples|size)$'",
+    Suite("slow", ROTATION, 6, "scripts/test.sh --release -- -L '^slow$'", ENGINE),
+    Suite("onnx", ROTATION, 5, "scripts/checks/onnx.sh", ("onnx_loader/", "ops/", "tests/onnx/", "tests/field/")),
+    Suite("peers", ROTATION, 3, "scripts/checks/peers.sh", ("kernels/", "core/run/", "core/exec/", "tests/tract/",
+                                                            "tests/profile/", "scripts/check_nonblocking.sh")),
+    Suite("asan kernels, core, ops", ROTATION, 12, "scripts/test.sh --asan -- -LE '^(lint|peers|onnx|models|slow|examples|size)$'",
           ("core/", "kernels/", "ops/", "pulse/", "tests/operators/", "tests/property/")),
-    Suite("asan models", TURNS, 10, "scripts/test.sh --asan -- -L '^models$' -LE '^slow$'",
+    Suite("asan models", ROTATION, 10, "scripts/test.sh --asan -- -L '^models$' -LE '^slow$'",
           ("api/", "plan_file/", "nnef_loader/", "onnx_loader/", "tests/")),
-    Suite("tsan", TURNS, 6, "scripts/test.sh --tsan", ("core/exec/", "core/run/", "api/src/")),
-    Suite("fuzz", TURNS, 8, "scripts/fuzz.sh --seed 1 60",
+    Suite("tsan", ROTATION, 6, "scripts/test.sh --tsan", ("core/exec/", "core/run/", "api/src/")),
+    Suite("fuzz", ROTATION, 8, "scripts/fuzz.sh --seed 1 60",
           ("nnef_loader/", "onnx_loader/", "plan_file/", "core/dim/", "tests/fuzz/")),
-    Suite("subproject", TURNS, 4, "cmake -P tests/package/subproject.cmake", ("CMakeLists.txt", "cmake/")),
-    Suite("exporter", TURNS, 8, "tests/exporter/run.sh build/release/bin/rill-tract",
+    Suite("subproject", ROTATION, 4, "cmake -P tests/package/subproject.cmake", ("CMakeLists.txt", "cmake/")),
+    Suite("exporter", ROTATION, 8, "tests/exporter/run.sh build/release/bin/rill-tract",
           ("nnef_loader/", "tests/exporter/")),
     Suite("python", SOURCES, 6, "scripts/test_python.sh",
           ("python/", "api/include/", "scripts/test_python.sh")),
     Suite("java", SOURCES, 3, "scripts/test_java.sh", ("java/", "api/include/", "scripts/test_java.sh")),
-    Suite("wheels", TURNS, 8, "scripts/wheels.sh",
+    Suite("wheels", ROTATION, 8, "scripts/wheels.sh",
           ("python/CMakeLists.txt", "python/pyproject.toml", "platform/", "scripts/wheels.sh")),
     Suite("apps", SOURCES, 3, "scripts/test_apps.sh",
           ("examples/live/", "examples/lv2/", "api/include/", "scripts/test_apps.sh")),
-    Suite("packages", TURNS, 4, "scripts/packages.sh", ("cmake/", "tests/package/", "scripts/packages.sh")),
+    Suite("packages", ROTATION, 4, "scripts/packages.sh", ("cmake/", "tests/package/", "scripts/packages.sh")),
     Suite("web", SOURCES, 9, "scripts/web.sh --operators --seconds 20",
           ("web/", "cmake/wasm.cmake", "scripts/web.sh", "scripts/web_run.sh")),
-    Suite("platforms", TURNS, 8, "scripts/platforms.sh --least musl-arm",
+    Suite("platforms", ROTATION, 8, "scripts/platforms.sh --least musl-arm",
           ("platform/", "cmake/RillKernels.cmake", "kernels/tiers.h", "scripts/platforms.sh")),
 )

@@ -77,7 +77,7 @@ def lines_of(name, statements, inputs, outputs, tolerance):
 def write(groups_of_scripts):
     """Write FOLDER/known_answers.txt for all folders of operators: what the functions of every script make.
 
-    Each script draws from the same beginning, so that its answers do not depend on the others.
+    Each script starts with the same seed, so that its answers do not depend on the others.
     """
     begin = RNG.bit_generator.state
     for groups in groups_of_scripts:

@@ -187,8 +187,8 @@ def reflect(at, low, high):
     span = high - low
     if span == 0:
         return 0.0
-    turns, extra = divmod(abs(at - low), span)
-    return low + extra if turns % 2 == 0 else high - extra
+    spans, extra = divmod(abs(at - low), span)
+    return low + extra if spans % 2 == 0 else high - extra
 
 
 def sampled(x, grid, mode, padding, align):

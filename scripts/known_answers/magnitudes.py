@@ -37,7 +37,7 @@ def flushed(x):
     return math.copysign(0.0, x) if abs(x) < LEAST else x
 
 
-def alike(y):
+def nearest_float(y):
     """Return the float64 nearest to an mpmath number; infinity beyond its range."""
     if isinstance(y, float):
         return y
@@ -57,7 +57,7 @@ def real(function, **ends):
             return ends.get("high", INF)
         if x == -INF:
             return ends.get("low", -INF)
-        return alike(function(mp.mpf(x)))
+        return nearest_float(function(mp.mpf(x)))
     return at
 
 
@@ -183,11 +183,12 @@ def operations():
             x, y = mp.mpf(a), mp.mpf(b)
             if name == "pow":
                 power = y * mp.log(x)
-                return INF if power > 700 else 0.0 if power < -700 else alike(mp.exp(power))
-            return alike({"add": lambda: x + y, "sub": lambda: x - y, "mul": lambda: x * y, "div": lambda: x / y,
-                          "min": lambda: min(x, y), "max": lambda: max(x, y),
-                          "hypot": lambda: mp.sqrt(x * x + y * y),
-                          "logaddexp": lambda: max(x, y) + mp.log1p(mp.exp(-abs(x - y)))}[name]())
+                return INF if power > 700 else 0.0 if power < -700 else nearest_float(mp.exp(power))
+            results = {"add": lambda: x + y, "sub": lambda: x - y, "mul": lambda: x * y, "div": lambda: x / y,
+                       "min": lambda: min(x, y), "max": lambda: max(x, y),
+                       "hypot": lambda: mp.sqrt(x * x + y * y),
+                       "logaddexp": lambda: max(x, y) + mp.log1p(mp.exp(-abs(x - y)))}
+            return nearest_float(results[name]())
         yield name, FORMULAS.get(name, f"{name}(x, z)"), onnx, ulp, at
 
 

@@ -67,7 +67,7 @@ def check(cases, differs, writer=None):
     With a writer these are skipped, because rill may write a simpler graph; so are rill's own
     operators."""
     if not shutil.which("tract"):
-        raise SystemExit("the program tract is not there")
+        raise SystemExit("the program tract is not installed")
     disagreements = 0
     for name, statements, inputs, outputs, _ in cases:
         if (writer and name in differs) or "rill_onnx_" in statements:

@@ -269,7 +269,7 @@ class Aar(Part):
         where = fresh(run.scratch / "try-aar")
         shutil.unpack_archive(file, where, "zip")
         found = sorted(path.parent.name for path in where.glob("jni/*/librill_jni.so"))
-        return f"unpacks; has {', '.join(found)}; runs on devices alone"
+        return f"unpacks; has {', '.join(found)}; runs only on devices"
 
 
 class XcFramework(Part):
@@ -291,7 +291,7 @@ class XcFramework(Part):
         where = fresh(run.scratch / "try-xcframework")
         shutil.unpack_archive(file, where)
         if sys.platform != "darwin":
-            return "unpacks; programs link (platform/apple/check_xcframework.sh); runs on a Mac alone"
+            return "unpacks; programs link (platform/apple/check_xcframework.sh); runs only on a Mac"
         app = where / "app"
         frame = next(where.glob("rill.xcframework/macos-*"))
         call(["cc", "-DRILL_STATIC", f"-I{frame}/Headers", run.source / "examples/stream_c.c", frame / "librill.a", "-lc++", "-lz", "-o", app])

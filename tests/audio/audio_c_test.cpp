@@ -263,8 +263,8 @@ TEST(AudioInC, RateOfTheModelIsItsProperty) {
   auto plan = smoothing(160, "16000");
   ASSERT_TRUE(plan) << plan.error().text;
   const EffectPtr effect = effect_of(*plan, options(1, 48000, 0));
-  const EffectPtr told = effect_of(*plan, options(1, 48000, 16000));
-  EXPECT_EQ(rill_effect_latency(effect.get()), rill_effect_latency(told.get()));
+  const EffectPtr at_model_rate = effect_of(*plan, options(1, 48000, 16000));
+  EXPECT_EQ(rill_effect_latency(effect.get()), rill_effect_latency(at_model_rate.get()));
   auto silent = smoothing(160);
   ASSERT_TRUE(silent);
   const rill_audio_opts opts = options(1, 48000, 0);

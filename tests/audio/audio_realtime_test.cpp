@@ -121,7 +121,7 @@ TEST(Ring, CarriesEveryElementInOrderBetweenThreads) {
   EXPECT_EQ(ring.readable(), 0u);
 }
 
-TEST(Ring, TakesWhatItHasRoomForAndLeavesTheHeapAlone) {
+TEST(Ring, TakesElementsThatFitAndDoesNotAllocate) {
   EXPECT_EQ(Ring<float>::make(0).error().code, RILL_E_ARG);
   EXPECT_EQ(Ring<float>::make(SIZE_MAX).error().code, RILL_E_ARG);
   auto made = Ring<float>::make(8);

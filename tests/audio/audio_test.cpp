@@ -217,7 +217,7 @@ TEST(AudioEffect, ModelIsHeardBitForBitAfterItsLatency) {
   }
 }
 
-TEST(AudioEffect, ChannelsStayApartInEveryLayout) {
+TEST(AudioEffect, ChannelsStaySeparateInEveryLayout) {
   constexpr int64_t kFrames = 2000;
   const std::vector<float> left = noise(kFrames, 2);
   const std::vector<float> right = noise(kFrames, 3);
@@ -269,7 +269,7 @@ TEST(AudioEffect, TakesAMillionFramesAndNone) {
   for (size_t i = 99; i < out.size(); ++i) ASSERT_EQ(out[i], sound[i - 99] * 0.5f);
 }
 
-TEST(AudioEffect, RefusesWhatItDoesNotHave) {
+TEST(AudioEffect, RefusesUnsupportedOptions) {
   auto plan = half("S", 100);
   ASSERT_TRUE(plan) << plan.error().text;
   const auto code = [&](const AudioOptions& options) {
@@ -430,9 +430,9 @@ TEST(SampleRate, IsReadFromTheProperty) {
   }
   for (const char* wrong : {"0.5", "-16000.0", "16000.5", "1e20", "\"16 kHz\"", "\"-16000\"",
                             "\"99999999999\"", "\"\""}) {
-    auto odd = with(wrong);
-    ASSERT_TRUE(odd) << odd.error().text;
-    EXPECT_FALSE(sample_rate(*odd)) << wrong;
+    auto invalid = with(wrong);
+    ASSERT_TRUE(invalid) << invalid.error().text;
+    EXPECT_FALSE(sample_rate(*invalid)) << wrong;
   }
 }
 

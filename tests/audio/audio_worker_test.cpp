@@ -119,13 +119,13 @@ TEST(AudioWorker, AtAnotherRateGivesTheFramesOfAnEffectWithoutOne) {
     for (const int64_t pulse : {100, 160}) {
       const Plan plan = ahead_plan(21, pulse);
       auto plain = AudioEffect::make(plan, options(device, 16000, 1, 128, false));
-      auto apart = AudioEffect::make(plan, options(device, 16000, 1, 128));
-      ASSERT_TRUE(plain && apart);
-      const int64_t more = apart->latency() - plain->latency();
+      auto threaded = AudioEffect::make(plan, options(device, 16000, 1, 128));
+      ASSERT_TRUE(plain && threaded);
+      const int64_t more = threaded->latency() - plain->latency();
       EXPECT_LE(more, (pulse * device + 15999) / 16000 + 128);
-      apart->offline(true);
+      threaded->offline(true);
       Player first{*plain, noise(128 * 200, 9)};
-      Player second{*apart, first.sound};
+      Player second{*threaded, first.sound};
       while (first.left() > 0) {
         ASSERT_EQ(first.play(128), RILL_OK);
         ASSERT_EQ(second.play(128), RILL_OK);

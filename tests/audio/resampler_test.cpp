@@ -60,8 +60,8 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
   if (a.size() != b.size()) return INFINITY;
   double most = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    const double apart = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    if (!(apart <= most)) most = apart;
+    const double difference = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    if (!(difference <= most)) most = difference;
   }
   return most;
 }
@@ -73,7 +73,7 @@ class Rates : public ::testing::TestWithParam<size_t> {
   std::string name() const { return std::to_string(in_rate()) + "_" + std::to_string(out_rate()); }
 };
 
-TEST_P(Rates, NoiseIsThatOfScipyWhateverThePieces) {
+TEST_P(Rates, NoiseIsThatOfScipyForAnyPieces) {
   const std::vector<float> noise = floats("noise_" + name());
   ASSERT_FALSE(noise.empty());
   auto resampler = Resampler::make(in_rate(), out_rate());

@@ -3,12 +3,12 @@
 set(cases
   attentive_pooling_streams
   audit_is_written
+  audit_needs_a_pulse
   audit_of_a_stream
-  audit_of_constants_alone
   audit_of_a_window_too_long
+  audit_of_constants_only
   audit_of_negative_time
-  audit_of_what_never_varies
-  audit_wants_a_pulse
+  audit_of_values_that_never_vary
   batch_is_added
   batch_is_bound_before_a_pulse
   bench_by_the_clock
@@ -19,7 +19,7 @@ set(cases
   capacity_without_a_clock
   check_names_the_first_node
   check_of_no_frames
-  check_of_what_never_varies
+  check_of_values_that_never_vary
   check_streams
   check_with_a_batch_of_one
   compiled_for_an_empty_name
@@ -34,26 +34,25 @@ set(cases
   compiled_model_with_no_table
   compiled_models_share_a_table
   compiled_with_a_window_too_long
-  emitted_c_of_a_kind_without_c
-  emitted_c_wants_one_target
-  emitted_c_wants_the_name_of_a_source
   corrupt_gzip
   cost_that_differs
   deployment_is_shown_with_its_batch
   deployment_of_wrong_types
   deployment_runs_a_row
   deployment_that_cannot_be_read
-  dump_of_what_never_varies
-  empty_beside_2_to_31
+  dump_of_values_that_never_vary
+  emitted_c_needs_one_target
+  emitted_c_needs_the_name_of_a_source
+  emitted_c_of_a_kind_without_c
+  empty_axis_and_axis_of_2_to_31
   empty_file
+  existing_folder
   f16_comes_before_the_pulse
   facts_leave_nothing_to_stream
   first_output_is_renamed
-  folder_that_is_not_there
-  folder_that_is_there
   frames_on_a_named_axis
   frames_that_do_not_follow
-  half_precision_behind_a_pulse
+  half_precision_after_a_pulse
   half_precision_is_near
   half_precision_is_written
   half_precision_streams
@@ -65,12 +64,12 @@ set(cases
   inspect_least_delay
   inspect_longest
   inspect_max_delay
-  int8_beside_another_format
   int8_names_its_layers
   int8_streams_as_whole_crnn_lstm
   int8_streams_as_whole_kws_gru
   int8_streams_as_whole_tcn_dilated
   int8_streams_as_whole_vad_speech
+  int8_with_another_format
   int8_within_a_difference
   knobs_are_listed
   last_frame_is_expanded
@@ -80,18 +79,23 @@ set(cases
   live_memory
   loop_of_unequal_iterations
   loop_takes_a_frame_of_the_stream
-  loops_beside_a_stream
+  loops_over_the_prompt_of_a_stream
   matrix_products
+  max_difference_without_weights
   missing_file
+  missing_folder
   missing_reference
   missing_weights
   mistyped_flag
   mistyped_subcommand
+  modules_of_a_model
   negative_number_of_streams
   not_an_archive
+  numbers_beyond_64_bits
+  numbers_beyond_64_bits_at_the_end
   occupancy_without_sessions
   one_node_is_shown
-  onnx_that_is_none
+  onnx_with_wrong_first_bytes
   op_count_that_fails
   operators_keep_tract_names
   outputs_as_tensor_files
@@ -110,16 +114,13 @@ set(cases
   profile_files
   profile_json_has_loop_bodies
   pulse_auto
-  pulse_is_all_that_is_wrong
-  numbers_beyond_64_bits
-  numbers_beyond_64_bits_at_the_end
+  pulse_is_the_only_error
   pulse_that_two_strides_refuse
   pulse_without_the_symbol
   quantised_products_and_pools
-  range_behind_an_empty_wire
+  range_after_an_empty_wire
   reshaped_for_forty_frames
   resized_stream_begins_late
-  modules_of_a_model
   running_sum_is_a_loop
   second_input_has_more_frames
   second_input_of_a_bundle
@@ -128,7 +129,6 @@ set(cases
   silent_when_outputs_agree
   size_that_is_not_allowed
   stage_is_matched
-  stage_that_is_none
   state_is_fed_back
   state_of_a_longer_loop_stays
   state_of_a_loop_is_exported
@@ -150,7 +150,7 @@ set(cases
   sums_over_chunks_stream
   symbol_tied_by_an_assertion
   syntax_error
-  table_names_what_it_lacks
+  table_names_missing_kernels
   table_reshaped_for_forty_frames
   truncated_archive
   unbound_symbol
@@ -158,33 +158,33 @@ set(cases
   unknown_flag
   unknown_input_fact
   unknown_operator
+  unknown_stage
   unknown_symbol
   unknown_transform
   values_beyond_floats
   values_beyond_halves
   values_decide_extents
-  values_decide_rows_of_what_does_not_fold
+  values_decide_rows_of_unfolded_nodes
   values_on_the_command_line
   values_that_do_not_fit_their_shape
   weights_are_recorded
-  weights_are_told
-  weights_kept_without_others
+  weights_are_reported
   weights_of_an_unknown_kind
+  weights_of_an_unknown_node
   weights_of_f16_stream_as_whole_tcn_dilated
   weights_of_no_layer
-  weights_of_no_such_node
   weights_of_q4_stream_as_whole_crnn_lstm
   weights_of_q8_stream_as_whole_kws_gru
   weights_of_q8_stream_as_whole_vad_speech
   weights_over_the_stream
   weights_that_fade
   weights_within_a_difference
+  weights_within_a_difference_of_f32_only
   weights_within_less_than_nothing
   weights_within_no_number
-  weights_within_what_f32_alone_gives
   weights_within_without_inputs
   whole_operators_are_written
-  window_beside_a_pulse
+  window_and_pulse
   window_beyond_a_tolerance
   window_differs_from_the_whole_run
   window_is_audited

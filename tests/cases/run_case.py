@@ -166,9 +166,9 @@ def self_test():
 def main():
     self_test()
     if sys.argv[1] == "--all":
-        there = {path.parent.name for path in pathlib.Path(sys.argv[2]).glob("*/cmd")}
-        if there != set(sys.argv[3:]):
-            sys.exit(f"cases that CMake and the folder do not share: {there ^ set(sys.argv[3:])}")
+        found = {path.parent.name for path in pathlib.Path(sys.argv[2]).glob("*/cmd")}
+        if found != set(sys.argv[3:]):
+            sys.exit(f"cases that CMake and the folder do not share: {found ^ set(sys.argv[3:])}")
         return
     problems = run_case(*(pathlib.Path(word).resolve() for word in sys.argv[1:4]))
     if problems:

@@ -63,14 +63,14 @@ def check_inspect(rill, model, folder):
     compiled = folder / "properties.rill"
     run(rill, model, "--set", "B=1", *settings, "--pulse", "S=8", "compile", "--no-audit", "--target",
         "native,scalar", "-o", compiled)
-    told = json.loads(run(rill, compiled, "inspect", "--json"))
-    found = told["properties"]
+    report = json.loads(run(rill, compiled, "inspect", "--json"))
+    found = report["properties"]
     for key, value in PROPERTIES.items():
         expect(found.get(key) == value, f"{key} to be {value!r}, found {found.get(key)!r}")
     expect("torch_version" in found, "the properties of the file")
     expect(not any(key.startswith(("pulse.", "rill.pulse")) for key in found), "no property of streams")
-    expect((told["pulse"], told["symbol"]) == (8, "S"), "pulse and symbol")
-    output = told["outputs"][0]
+    expect((report["pulse"], report["symbol"]) == (8, "S"), "pulse and symbol")
+    output = report["outputs"][0]
     expect((output["delay"], output["frames_per_step"]) == (2, 4), f"the stream of {output}")
     expect("licence: CC-BY \u00a9" in run(rill, compiled, "inspect"), "the licence in the text")
     expect("no effect" in run(rill, compiled, "inspect", "--frame-ms", "10", fails=True), "--frame-ms refused")

@@ -116,7 +116,7 @@ class Rotary(nn.Module):
         self.q, self.kv, self.out = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 16)
         self.register_buffer("rates", 1.0 / 100.0 ** (torch.arange(0, 4, 2) / 4))
 
-    def turn(self, x):
+    def rotated(self, x):
         angles = torch.arange(x.shape[2]).unsqueeze(1) * self.rates
         angles = torch.cat([angles, angles], -1)
         a, b = x.chunk(2, -1)
@@ -127,7 +127,7 @@ class Rotary(nn.Module):
         q = self.q(x).view(batch, length, 4, 4).transpose(1, 2)
         k, v = self.kv(x).view(batch, length, 4, 4).transpose(1, 2).chunk(2, 1)
         k, v = (t.repeat_interleave(2, 1) for t in (k, v))
-        scores = self.turn(q) @ self.turn(k).transpose(2, 3) / 2.0
+        scores = self.rotated(q) @ self.rotated(k).transpose(2, 3) / 2.0
         hidden = torch.ones(length, length, dtype=torch.bool).triu(1)
         scores = scores.masked_fill(hidden, -1e9)
         return self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, 16))
@@ -214,9 +214,9 @@ class Diffusion(nn.Module):
     def forward(self, x, t):
         rates = torch.exp(-math.log(10000.0) * torch.arange(4).float() / 4)
         angles = t.float().unsqueeze(-1) * rates
-        told = self.time(torch.cat([angles.cos(), angles.sin()], -1))
+        embedding = self.time(torch.cat([angles.cos(), angles.sin()], -1))
         h = self.down(x)
-        h = F.silu(self.norm(self.middle(h) + told[:, :, None, None])) + h
+        h = F.silu(self.norm(self.middle(h) + embedding[:, :, None, None])) + h
         h = self.up(F.interpolate(h, scale_factor=2, mode="bilinear", align_corners=False))
         return self.last(torch.cat([h, x], 1))
 

@@ -39,7 +39,7 @@ def quotients():
              axes={1: "S"})
 
 
-def beside_floats():
+def with_floats():
     case("whole_times_half", lambda v: v * 0.5, SIGNED)
     case("whole_plus_half", lambda v: v + 0.5, SIGNED)
     case("half_minus_whole", lambda v: 0.5 - v, SIGNED)
@@ -69,5 +69,5 @@ def beside_floats():
     case("mean_of_cast", lambda v: v.float().mean(), SIGNED)
 
 
-for group in (quotients, beside_floats):
+for group in (quotients, with_floats):
     group()

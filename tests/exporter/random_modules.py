@@ -227,7 +227,7 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(features, 3 * features)
         self.kind = dice.choice(["band", "chunks", "chunks with past"])
         self.chunk = dice.choice([2, 4, 5])
-        self.behind, self.ahead = dice.choice([1, 4, 11]), dice.choice([0, 0, 1, 3])
+        self.past, self.future = dice.choice([1, 4, 11]), dice.choice([0, 0, 1, 3])
         self.heads = 2
         self.fused = dice.random() < .5
 
@@ -237,10 +237,10 @@ class Attention(nn.Module):
         at = torch.arange(n)
         if self.kind != "band":
             at = at // self.chunk
-        apart = at[:, None] - at[None]
-        behind, ahead = (self.behind, self.ahead) if self.kind == "band" else \
+        distance = at[:, None] - at[None]
+        past, future = (self.past, self.future) if self.kind == "band" else \
             (0 if self.kind == "chunks" else 1, 0)
-        seen = (apart <= behind) & (apart >= -ahead)
+        seen = (distance <= past) & (distance >= -future)
         if self.fused:
             y = F.scaled_dot_product_attention(q, k, v, attn_mask=seen[None, None])
         else:
@@ -271,12 +271,12 @@ class Folded(nn.Module):
         super().__init__()
         self.mix = nn.Linear(features, features)
         self.split = nn.Linear(features, 2 * features)
-        self.apart = dice.random() < .5
+        self.splits = dice.random() < .5
 
     def forward(self, x):
         b, n, f = x.shape
         y = self.split(x)
-        if self.apart:
+        if self.splits:
             return y.reshape(b, n * 2, f)
         return self.mix(y.reshape(b, n * 2, f)).reshape(b, n, 2 * f)[:, :, ::2]
 

@@ -71,7 +71,7 @@ class Campaign:
         seeds = self.reasons.setdefault((kind, reason), [])
         seeds.append(seed)
 
-    def tell(self, seed, what):
+    def report_finding(self, seed, what):
         self.count["findings"] += 1
         print(f"seed {seed}: {what}", flush=True)
 
@@ -104,12 +104,12 @@ class Campaign:
                 plans[pulse] = model.pulsed(pulse).plan()
                 pulse *= dice.choice([2, 3, 7])
             except Refusal as refusal:
-                told = re.search(r"multiple of (?:the stride )?(\d+)", str(refusal))
-                if not told or int(told.group(1)) * pulse > 5000:
+                multiple = re.search(r"multiple of (?:the stride )?(\d+)", str(refusal))
+                if not multiple or int(multiple.group(1)) * pulse > 5000:
                     if not plans:
                         self.note("refused", seed, refusal)
                     break
-                more = int(told.group(1))
+                more = int(multiple.group(1))
                 pulse = more if more % pulse == 0 and more > pulse else more * pulse
         compared = False
         for frames in lengths:
@@ -147,12 +147,12 @@ class Campaign:
     def differs(self, seed, where, expected, got):
         for i, (a, b) in enumerate(zip(expected, got)):
             if a.shape != b.shape:
-                self.tell(seed, f"{where}: output {i} is {b.shape}, PyTorch's {a.shape}")
+                self.report_finding(seed, f"{where}: output {i} is {b.shape}, PyTorch's {a.shape}")
                 return True
             bad = ~(np.abs(a - b) <= 1e-3 + 1e-3 * np.abs(a)) & ~(np.isnan(a) & np.isnan(b))
             if bad.any():
                 at = tuple(int(k) for k in np.argwhere(bad)[0])
-                self.tell(seed, f"{where}: output {i} at {at} of {a.shape}: {b[at]:.6g}, PyTorch's "
+                self.report_finding(seed, f"{where}: output {i} at {at} of {a.shape}: {b[at]:.6g}, PyTorch's "
                           f"{a[at]:.6g}, {int(bad.sum())} in all")
                 return True
         return False
@@ -165,12 +165,12 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--modules", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=1e9)
-    told = parser.parse_args()
+    options = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    campaign = Campaign(Library(told.library))
-    end = time.monotonic() + told.seconds
-    for seed in range(told.seed, told.seed + told.modules):
+    campaign = Campaign(Library(options.library))
+    end = time.monotonic() + options.seconds
+    for seed in range(options.seed, options.seed + options.modules):
         if time.monotonic() > end:
             break
         campaign.run(seed)

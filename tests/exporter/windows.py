@@ -162,14 +162,14 @@ class Runner:
                     size=(1, frames, FEATURES)).astype(np.float32)
                 np.savez(self.folder / "in.npz", input_0=x)
                 want = expected(module, x, left, step, right, rate)
-                told = f"{name}, {window}, {frames} frames"
-                self.compare(told, self.streamed(path, "--window", window), want)
-                self.compare(f"{told}, compiled", self.streamed(compiled), want)
+                label = f"{name}, {window}, {frames} frames"
+                self.compare(label, self.streamed(path, "--window", window), want)
+                self.compare(f"{label}, compiled", self.streamed(compiled), want)
                 if frames < 2 * step:
                     continue
                 axis = 0 if rate is None else 1
                 parts = self.parts([path, "--window", window], x, step)
-                self.compare(f"{told}, saved", np.concatenate(parts, axis=axis), want)
+                self.compare(f"{label}, saved", np.concatenate(parts, axis=axis), want)
 
 
 def main():

@@ -20,7 +20,7 @@ try:
     import onnx  # noqa: F401
     import onnxruntime
 except ImportError:
-    print("skipped: numpy, onnx and onnxruntime are not there")
+    print("skipped: numpy, onnx and onnxruntime are not installed")
     sys.exit(77)
 
 import models
@@ -73,10 +73,10 @@ def whole(program, model, path, inputs, folder, fixed):
         have = arrays[output.name if output.name in arrays else re.sub(r"\W", "_", output.name)]
         if have.shape != want.shape:
             return f"{output.name} has shape {have.shape}, expected {want.shape}"
-        apart = np.abs(have.astype("f8") - want).max(initial=0)
+        difference = np.abs(have.astype("f8") - want).max(initial=0)
         most = np.abs(want).max(initial=0)
-        if not apart <= model.within * max(1e-3, most):
-            return f"{output.name} is {apart:.3g} away, of numbers up to {most:.3g}"
+        if not difference <= model.within * max(1e-3, most):
+            return f"{output.name} is {difference:.3g} away, of numbers up to {most:.3g}"
     return None
 
 
@@ -84,7 +84,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--only", default="")
-    parser.add_argument("--packages", help="where the packages are, or are put")
+    parser.add_argument("--packages", help="the folder of the packages; filled if it is empty")
     args = parser.parse_args()
     onnxruntime.set_default_logger_severity(4)
     failures = runs = 0
@@ -117,7 +117,7 @@ def main():
             failures += problem is not None
             if problem:
                 print(f"{stream.path}, a minute: {problem}")
-    print(f"{runs - failures} of {runs} runs are as onnxruntime's")
+    print(f"{runs - failures} of {runs} runs match onnxruntime")
     return 1 if failures else 0
 
 

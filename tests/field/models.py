@@ -47,7 +47,7 @@ def silero(name, frames, **more):
                  ("sr",) if "sr" in more else (), values={"sr": 16000})
 
 
-def meter(path, *shape):
+def quality_model(path, *shape):
     return Model(path, {"input_1": ("f4", "batch", *shape)}, [{"batch": 1}, {"batch": 2}])
 
 
@@ -89,11 +89,11 @@ MODELS = [
           {"stacked_logmel": ("f4", "batch", "time", 512), "dvec": ("f4", "batch", 256),
            "h0": ("f4", 3, "batch", 512), "c0": ("f4", 3, "batch", 512)},
           [{"batch": 1, "time": 1}, {"batch": 1, "time": 9}], within=2e-2),
-    meter("speechmos/dnsmos_models/bak_ovr.onnx", 901, 161),
-    meter("speechmos/dnsmos_models/model_v8.onnx", 900, 120),
-    meter("speechmos/dnsmos_models/sig.onnx", 901, 161),
-    meter("speechmos/dnsmos_models/sig_bak_ovr.onnx", 144160),
-    meter("speechmos/pdnsmos_models/sig_bak_ovr.onnx", 144160),
+    quality_model("speechmos/dnsmos_models/bak_ovr.onnx", 901, 161),
+    quality_model("speechmos/dnsmos_models/model_v8.onnx", 900, 120),
+    quality_model("speechmos/dnsmos_models/sig.onnx", 901, 161),
+    quality_model("speechmos/dnsmos_models/sig_bak_ovr.onnx", 144160),
+    quality_model("speechmos/pdnsmos_models/sig_bak_ovr.onnx", 144160),
     aecmos("Run_1663829550", 64),
     aecmos("Run_1663915512", 64),
     aecmos("Run_1668423760", 96),

@@ -72,9 +72,9 @@ class Stream:
         want = want.reshape(-1)
         if have.shape != want.shape:
             return f"{have.shape[0]} numbers, expected {want.shape[0]}"
-        apart = np.abs(have - want).max()
-        if not apart <= self.within * max(1e-3, np.abs(want).max()):
-            return f"{apart:.3g} away at {np.abs(have - want).argmax()}, of numbers up to {want.max():.3g}"
+        difference = np.abs(have - want).max()
+        if not difference <= self.within * max(1e-3, np.abs(want).max()):
+            return f"differs by {difference:.3g} at {np.abs(have - want).argmax()}, of numbers up to {want.max():.3g}"
         return None
 
 

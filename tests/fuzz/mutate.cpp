@@ -83,26 +83,26 @@ void change(std::vector<std::string>* tokens, Random* random) {
   const auto name_at = [&] {
     return some_token(*tokens, random, [&](size_t i) { return is_name((*tokens)[i]); });
   };
-  const int64_t way = random->in(0, 99);
-  if (way < 40) {
+  const int64_t choice = random->in(0, 99);
+  if (choice < 40) {
     const size_t at =
         some_token(*tokens, random, [&](size_t i) { return is_number((*tokens)[i]); });
     if (at < tokens->size()) (*tokens)[at] = some_number(random);
-  } else if (way < 60) {
+  } else if (choice < 60) {
     const size_t at = name_at();
     const size_t from = name_at();
     if (at < tokens->size()) (*tokens)[at] = (*tokens)[from];
-  } else if (way < 75) {
+  } else if (choice < 75) {
     const size_t at = some_token(*tokens, random, [&](size_t i) {
       return is_name((*tokens)[i]) && i + 1 < tokens->size() && (*tokens)[i + 1] == "(";
     });
     if (at < tokens->size()) (*tokens)[at] = some_operator(random);
-  } else if (way < 90) {
+  } else if (choice < 90) {
     const auto [begin, end] = some_statement(*tokens, random);
     const auto at = static_cast<std::ptrdiff_t>(some_statement(*tokens, random).first);
     const std::vector<std::string> part(tokens->begin() + static_cast<std::ptrdiff_t>(begin),
                                         tokens->begin() + static_cast<std::ptrdiff_t>(end));
-    if (way < 84) {
+    if (choice < 84) {
       tokens->insert(tokens->begin() + at, part.begin(), part.end());
     } else {
       tokens->erase(tokens->begin() + static_cast<std::ptrdiff_t>(begin),

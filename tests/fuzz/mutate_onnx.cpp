@@ -34,17 +34,17 @@ class GraphChange {
 
   void run() {
     if (random_.chance(25) && change_inner_graph()) return;
-    const int64_t way = random_.in(0, 99);
-    if (way < 10) return edit_node([&](Fields* node) { call_another(node); });
-    if (way < 22) return edit_node([&](Fields* node) { read_another(node); });
-    if (way < 40) return edit_node([&](Fields* node) { change_attribute(node); });
-    if (way < 50) return change_input();
-    if (way < 60) return change_initializer();
-    if (way < 72) return insert_node();
-    if (way < 76) return drop_node();
-    if (way < 81) return swap_input_and_weight();
-    if (way < 85) return change_output();
-    if (way < 95) return stream_an_input();
+    const int64_t choice = random_.in(0, 99);
+    if (choice < 10) return edit_node([&](Fields* node) { call_another(node); });
+    if (choice < 22) return edit_node([&](Fields* node) { read_another(node); });
+    if (choice < 40) return edit_node([&](Fields* node) { change_attribute(node); });
+    if (choice < 50) return change_input();
+    if (choice < 60) return change_initializer();
+    if (choice < 72) return insert_node();
+    if (choice < 76) return drop_node();
+    if (choice < 81) return swap_input_and_weight();
+    if (choice < 85) return change_output();
+    if (choice < 95) return stream_an_input();
     edit_node([&](Fields* node) { change_arity(node); });
   }
 
@@ -134,12 +134,12 @@ class GraphChange {
   }
   void change_arity(Fields* node) {
     const auto inputs = places_of(*node, kNodeInput);
-    const int64_t way = random_.in(0, 3);
-    if (way == 0 && !inputs.empty()) {
+    const int64_t choice = random_.in(0, 3);
+    if (choice == 0 && !inputs.empty()) {
       node->erase(node->begin() + static_cast<std::ptrdiff_t>(inputs.back()));
-    } else if (way == 1 && !inputs.empty()) {
+    } else if (choice == 1 && !inputs.empty()) {
       (*node)[some(inputs)].content.clear();
-    } else if (way == 2) {
+    } else if (choice == 2) {
       node->push_back(text_field(kNodeOutput, new_name()));
     } else {
       node->push_back(text_field(kNodeInput, some_wire()));
@@ -148,14 +148,14 @@ class GraphChange {
 
   void change_attribute(Fields* node) {
     const auto places = places_of(*node, kNodeAttribute);
-    const int64_t way = random_.in(0, 9);
-    if (way < 5 && !places.empty()) {
+    const int64_t choice = random_.in(0, 9);
+    if (choice < 5 && !places.empty()) {
       edit(&(*node)[some(places)], [&](Fields* attribute) {
         change_value(attribute, &random_);
         edit(find_field(attribute, kAttributeTensor),
              [&](Fields* tensor) { change_tensor(tensor, &random_); });
       });
-    } else if (way == 5 && !places.empty()) {
+    } else if (choice == 5 && !places.empty()) {
       node->erase(node->begin() + static_cast<std::ptrdiff_t>(some(places)));
     } else {
       add_attribute(node);

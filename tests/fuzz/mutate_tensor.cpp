@@ -185,10 +185,10 @@ void change_list(Fields* attribute, int number, Random* random) {
     return number == kFloats ? bits_of_number(some_real(random))
                              : static_cast<uint64_t>(some_integer(random));
   };
-  const int64_t way = random->in(0, 5);
-  if (way == 0 || places.empty()) {
+  const int64_t choice = random->in(0, 5);
+  if (choice == 0 || places.empty()) {
     attribute->push_back({number, number == kFloats ? 5 : 0, value(), {}});
-  } else if (way == 1) {
+  } else if (choice == 1) {
     attribute->erase(attribute->begin() + static_cast<std::ptrdiff_t>(places.back()));
   } else {
     const size_t at = static_cast<size_t>(random->in(0, std::ssize(places) - 1));
@@ -200,11 +200,11 @@ Field* tensor_type(Fields* type) { return need_field(type, kTypeTensor, 2); }
 
 void change_dims(Fields* shape, Random* random) {
   const auto dims = places_of(*shape, kDim);
-  const int64_t way = random->in(0, 9);
-  if (way == 0 || dims.empty()) {
+  const int64_t choice = random->in(0, 9);
+  if (choice == 0 || dims.empty()) {
     const Fields dim{integer_field(kDimValue, some_extent(random))};
     shape->push_back(text_field(kDim, message_of(dim)));
-  } else if (way == 1) {
+  } else if (choice == 1) {
     shape->erase(shape->begin() + random->in(0, std::ssize(*shape) - 1));
   } else {
     const size_t at = dims[static_cast<size_t>(random->in(0, std::ssize(dims) - 1))];
@@ -230,10 +230,10 @@ void change_value(Fields* attribute, Random* random) {
 }
 
 void change_tensor(Fields* tensor, Random* random) {
-  const int64_t way = random->in(0, 9);
-  if (way < 2) {
+  const int64_t choice = random->in(0, 9);
+  if (choice < 2) {
     need_field(tensor, kTensorType, 0)->value = static_cast<uint64_t>(some_type(random));
-  } else if (way < 7) {
+  } else if (choice < 7) {
     const auto dims = places_of(*tensor, kDims);
     const int64_t change = random->in(0, 5);
     if (change == 0 || dims.empty()) {

@@ -35,15 +35,15 @@ def check(option, few, *command):
         done = run(*command, option, limit)
         if done.returncode == 0:
             break
-        said = SAYS.search(done.stderr)
-        expect(done.returncode == 1 and said, f"{option} {limit} {command}: a limit, found {done.stderr}")
+        named = SAYS.search(done.stderr)
+        expect(done.returncode == 1 and named, f"{option} {limit} {command}: a limit, found {done.stderr}")
         expect(re.search(rf"Raise {option} if you trust the file", done.stderr),
                f"{option} to be named by {done.stderr}")
         limit = 2 * limit
-    expect(done.returncode == 0 and limit > few, f"{option} {few} {command} to be refused, then {limit} to do")
+    expect(done.returncode == 0 and limit > few, f"{option} {few} {command} to be refused, then {limit} to succeed")
     for usual in (0, MOST):
         done = run(*command, option, usual)
-        expect(done.returncode == 0, f"{option} {usual} {command} to do: {done.stderr}")
+        expect(done.returncode == 0, f"{option} {usual} {command} to succeed: {done.stderr}")
     for wrong in (MOST + 1, -1):
         expect(run(*command, option, wrong).returncode == 2, f"{option} {wrong} to be no limit")
 

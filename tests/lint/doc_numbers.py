@@ -104,8 +104,8 @@ def number_of_page(text):
     return int(match.group(1).replace(" ", "")) * UNITS[match.group(2) or ""] if match else None
 
 
-def told_by_code(root, path, before):
-    """The number that follows `before`: a sum of products of numbers, kKiB and constants."""
+def number_in_code(root, path, before):
+    """Return the number that follows `before`: a sum of products of numbers, kKiB and constants."""
     text = (root / path).read_text(encoding="utf-8")
     match = re.search(r"(?<!\w)" + re.escape(before) + r"\s*([^;,]+)", text)
     if not match:
@@ -114,7 +114,7 @@ def told_by_code(root, path, before):
     for name in set(re.findall(r"k[A-Z]\w+", terms)):
         for _, other, front in ROWS:
             if front.startswith(name + " "):
-                terms = terms.replace(name, str(told_by_code(root, other, front)))
+                terms = terms.replace(name, str(number_in_code(root, other, front)))
     terms = terms.strip()
     while terms.count(")") > terms.count("("):
         terms = terms[:terms.rindex(")")]
@@ -139,23 +139,23 @@ def check_page(root, page, wanted):
         if name not in rows:
             yield f"{page}: no row \"{name}\""
             continue
-        told = number_of_page(rows[name])
-        real = told_by_code(root, path, before)
+        stated = number_of_page(rows[name])
+        real = number_in_code(root, path, before)
         if real is None:
-            yield f"{path}: no number behind \"{before}\", which {page} tells"
-        elif told != real:
+            yield f"{path}: no number after \"{before}\", which {page} states"
+        elif stated != real:
             yield f"{page}: \"{name}\" is {rows[name]}; in {path} it is {real}"
     limits = text.partition("## Limits\n")[2].partition("\n## ")[0]
     known = {name for name, _, _ in wanted}
-    for name, told in rows_of(limits).items():
-        if name not in known and number_of_page(told) is not None:
-            yield f"{page}: \"{name}\" is {told}, and PAGES does not say where the code has it"
+    for name, stated in rows_of(limits).items():
+        if name not in known and number_of_page(stated) is not None:
+            yield f"{page}: \"{name}\" is {stated}, and PAGES does not say where the code has it"
 
 
 def check_version(root, page):
-    told = VERSION.search((root / page).read_text(encoding="utf-8"))
-    real = told_by_code(root, "core/run/plan_format.h", "kVersion =")
-    if told is None or int(told.group(1)) != real:
+    stated = VERSION.search((root / page).read_text(encoding="utf-8"))
+    real = number_in_code(root, "core/run/plan_format.h", "kVersion =")
+    if stated is None or int(stated.group(1)) != real:
         yield f"{page}: expected a heading \"Format, version {real}\""
 
 

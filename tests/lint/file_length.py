@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check that no source file is longer than a sitting: warn over 500 lines, fail over 650.
+"""Check that no source file is too long to read at once: warn over 500 lines, fail over 650.
 
     file_length.py ROOT
 """

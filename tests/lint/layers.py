@@ -3,8 +3,8 @@
 
     layers.py ROOT
 
-Tests next to the code and in tests/ may include anything of rill. Third-party headers stay in the
-folders that are meant to have them, out of rill's own headers.
+Tests next to the code and in tests/ may include anything of rill. Third-party headers stay in
+certain folders, and out of rill's own headers.
 
 Groups of operators have an order, too: a group includes those before it, and files in ops/ itself
 include none of them, so that groups form no circles.
@@ -23,7 +23,7 @@ ARROWS = {
     "pulse/attention": ["core", "ops", "pulse"],
     "pulse/before": ["core", "ops", "pulse"],
     "audit": ["core", "pulse"],
-    # Its plans are steps and constants; the tables of kinds and of operators are handed to it.
+    # Its plans are steps and constants; it gets the tables of kinds and of operators as arguments.
     "plan_file": ["core", "kernels/target.h"],
     # The C of steps is next to the steps, and the table of steps leads to it.
     "emit_c": ["core"],
@@ -34,7 +34,7 @@ ARROWS = {
     # The CPU limit is part of the public interface, and kept where the CPU is detected.
     "api": ["core", "ops", "pulse", "audit", "nnef_loader", "onnx_loader", "plan_file",
             "kernels/cpu.h", "kernels/target.h"],
-    # The loader is handed the table of operators, which the programs do not read.
+    # The loader gets the table of operators as an argument; the programs do not read it.
     "cli": ["api", "audit", "core", "pulse", "nnef_loader", "onnx_loader", "transforms",
             "plan_file", "emit_c", "ops/op_table.h", "ops/onnx_table.h", "ops/step_table.h",
             "ops/emit_table.h", "kernels/cpu.h",
@@ -79,7 +79,7 @@ RUNS = re.compile(
     r"^ops/(array/(gather_walk|index_at|walk)|kernel_fields|"
     r"math/(binary_groups|extreme|float_binary|float_unary|integers|kinds|nest)|nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
 
-# The C of steps, for the programs alone.
+# The C of steps, only for the programs.
 EMITS = re.compile(r"^ops/(emit_table|\w+/\w+_emit)\.(h|cpp)$")
 
 # The other files of librill_run, for programs that have a heap.
@@ -107,17 +107,17 @@ def own_include(path, target):
         return None
     if RUNS.match(path) and not RUNS.match(target):
         if not (folder == "ops" and starts_with(target, "kernels")):
-            return "what runs a plan includes no graph and no operator"
+            return "code that runs plans must include no graph and no operator"
     if RUNS_WITH_HEAP.match(path) and not (RUNS.match(target) or RUNS_WITH_HEAP.match(target)):
-        return "what librill_run is made of includes no graph and no operator"
+        return "files of librill_run must include no graph and no operator"
     if starts_with(target, folder):
         return None
     if EMITS.match(path) and starts_with(target, "emit_c"):
         return None
     if folder == "api" and starts_with(target, "rill"):
         return None
-    room = "/".join(path.split("/")[:2])
-    arrows = ARROWS[room if room in ARROWS else folder]
+    subfolder = "/".join(path.split("/")[:2])
+    arrows = ARROWS[subfolder if subfolder in ARROWS else folder]
     if any(starts_with(target, allowed) for allowed in arrows):
         return None
     return f"{folder} may include {', '.join(arrows) or 'nothing else of rill'}"
@@ -142,19 +142,19 @@ def third_party_include(path, target):
 
 
 def rising_include(path, target):
-    """Why an include goes against the order of groups; None for all others."""
-    here, there = (end.split("/") for end in (path, target))
-    if TEST_FILE.search(path) or here[0] != "ops" or there[0] != "ops" or len(there) < 3:
+    """Return why an include violates the order of groups; None if it does not."""
+    of, to = (end.split("/") for end in (path, target))
+    if TEST_FILE.search(path) or of[0] != "ops" or to[0] != "ops" or len(to) < 3:
         return None
-    if len(here) < 3:
-        return "what all groups of operators share includes none of them"
-    if here[1] == there[1]:
+    if len(of) < 3:
+        return "files that all groups of operators share must include none of the groups"
+    if of[1] == to[1]:
         return None
-    if here[1] not in GROUPS or there[1] not in GROUPS:
+    if of[1] not in GROUPS or to[1] not in GROUPS:
         return "a group of operators that has no place in the order of groups"
-    if GROUPS.index(there[1]) < GROUPS.index(here[1]):
+    if GROUPS.index(to[1]) < GROUPS.index(of[1]):
         return None
-    return f"ops/{here[1]} comes before ops/{there[1]}, which may include it: groups form a circle"
+    return f"ops/{of[1]} comes before ops/{to[1]}, which may include it: groups form a circle"
 
 
 def check(root):

@@ -114,7 +114,7 @@ SOUND = {
 
 
 def whole_check(root):
-    """The members stand in a file of their own, which a made-up tree may lack."""
+    """Return the members from a separate file, which a tree made for a test may lack."""
     if (root / "plan_file").is_dir() and not (root / "core/run/plan_records.h").is_file():
         common.write_tree(root, {"core/run/plan_records.h": RECORDS})
     return check(root)

@@ -37,7 +37,7 @@ NAMES = {
     "delete": "a\x7f\x08b",
     "other": "größe 音声 🟰",
 }
-OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffd\ud800-\udfff]")
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffd\ud800-\udfff]")
 
 
 # ---- a writer of protocol buffers, as far as models of ONNX need it ---------------------------------
@@ -114,7 +114,7 @@ class Look:
 
     def look(self, what, data):
         text = data.decode(errors="surrogateescape")
-        found = OBEYED.search(text)
+        found = CONTROLS.search(text)
         if found:
             self.problems.append(f"{what}: has {found[0]!r} in {text[max(0, found.start() - 40):][:80]!r}")
         if re.search(f"^(error: |warning: )?{FORGED}", text, re.M):
@@ -122,7 +122,7 @@ class Look:
 
     def page(self, what, path, template_scripts=1):
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
-        if OBEYED.search(text) or "<!--" in text or text.lower().count("<script") != template_scripts \
+        if CONTROLS.search(text) or "<!--" in text or text.lower().count("<script") != template_scripts \
                 or text.count("</script") != template_scripts:
             self.problems.append(f"{what}: the page holds a name as markup")
         return text
@@ -136,9 +136,9 @@ class Look:
         except tree.ParseError as error:
             self.problems.append(f"{what}: {error}")
             return
-        odd = {element.tag.split("}")[1] for element in root.iter()} - {"svg", "rect", "text", "path", "title", "line"}
-        if odd or any(key.startswith("on") for element in root.iter() for key in element.keys()):
-            self.problems.append(f"{what}: the picture has elements of a name: {odd}")
+        unexpected = {element.tag.split("}")[1] for element in root.iter()} - {"svg", "rect", "text", "path", "title", "line"}
+        if unexpected or any(key.startswith("on") for element in root.iter() for key in element.keys()):
+            self.problems.append(f"{what}: a name added elements to the picture: {unexpected}")
 
 
 def names_in(value):

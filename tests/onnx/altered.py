@@ -1,4 +1,4 @@
-"""Run rill on ONNX files that are cut, altered and wrong in every part, and check its errors.
+"""Run rill on truncated and altered ONNX files, with errors in every part, and check its messages.
 
     python altered.py PROGRAM [--seed N] [--count N] [FILE ...]
 
@@ -20,7 +20,7 @@ try:
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 except ImportError:
-    print("skipped: numpy and onnx are not there")
+    print("skipped: numpy and onnx are not installed")
     sys.exit(77)
 
 SECONDS = 20
@@ -154,7 +154,7 @@ def main():
     parser.add_argument("files", nargs="*")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--keep", help="where to leave what failed")
+    parser.add_argument("--keep", help="the folder for files that failed")
     args = parser.parse_args()
     sources = [*models(), *(onnx.load(path) for path in args.files)]
     ways = [["dump"], ["--set", "time=9", "--set", "batch=1", "--set", "n=5", "run", "--allow-random-input"],
@@ -172,10 +172,10 @@ def main():
             if rng.random() < 0.3 and data:
                 data = bytes_altered(data, rng)
             path.write_bytes(data)
-            said = problem(args.program, path, rng.choice(ways))
-            failed += said is not None
-            if said:
-                print(f"{number}: {said}")
+            failure = problem(args.program, path, rng.choice(ways))
+            failed += failure is not None
+            if failure:
+                print(f"{number}: {failure}")
                 if args.keep:
                     (Path(args.keep) / f"{args.seed}_{number}.onnx").write_bytes(data)
     print(f"{args.count - failed} of {args.count} files ran or were refused")

@@ -20,7 +20,7 @@ try:
     import onnx.reference
     import onnxruntime
 except ImportError:
-    print("skipped: numpy, onnx and onnxruntime are not there")
+    print("skipped: numpy, onnx and onnxruntime are not installed")
     sys.exit(77)
 
 import drawn_arrays
@@ -100,7 +100,7 @@ def outcome(case, opset, program, folder, is_open):
             return f"output {i} is of {have.dtype}, expected {want.dtype}"
         close = np.isclose(have.astype("f8"), want.astype("f8"), rtol=3e-4 * case.loose,
                            atol=3e-6 * case.loose, equal_nan=True)
-        close |= ~case.told.get(i, np.bool_(True))
+        close |= ~case.specified.get(i, np.bool_(True))
         if not close.all():
             at = tuple(np.argwhere(~close)[0])
             return f"output {i}, {at}: {have[at]}, expected {want[at]}"
@@ -127,13 +127,13 @@ def main():
             np.random.seed(seed % 2**32)
             case, opset = pick(makers)(), pick([17, 19, 20, 21])
             opset = -case.since if case.since < 0 else max(opset, case.since)
-            said = outcome(case, opset, args.program, Path(folder), args.open)
-            kind = "same" if said is None else said if said in counts else "wrong"
+            result = outcome(case, opset, args.program, Path(folder), args.open)
+            kind = "same" if result is None else result if result in counts else "wrong"
             counts[kind] += 1
             if args.all and kind in ("refused", "left"):
                 print(f"{i}: opset {opset}: {case}: {kind}")
             if kind == "wrong":
-                print(f"{i}: opset {opset}: {case}: {said}")
+                print(f"{i}: opset {opset}: {case}: {result}")
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
     return 1 if counts["wrong"] else 0
 

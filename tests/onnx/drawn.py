@@ -25,16 +25,16 @@ class Case:
     """One node: its inputs, constants and attributes.
 
     The caller draws the opset, unless it is at least `since`. Floats may differ by `loose` times the usual
-    tolerance. `ahead` are nodes whose outputs the node reads by name. `told` gives the specified positions of
+    tolerance. `ahead` are nodes whose outputs the node reads by name. `specified` gives the specified positions of
     outputs that are not specified everywhere. The extents of a `closed` case are always numbers."""
 
     def __init__(self, op, inputs, constants=None, order=None, outputs=1, since=0, domain="", loose=1,
-                 ahead=(), told=None, closed=False, **attributes):
+                 ahead=(), specified=None, closed=False, **attributes):
         self.op, self.inputs, self.constants = op, inputs, constants or {}
         self.order = order or [*inputs, *self.constants]
         self.outputs, self.attributes = outputs, attributes
         self.since, self.domain, self.loose = since, domain, loose
-        self.ahead, self.told, self.closed = ahead, told or {}, closed
+        self.ahead, self.specified, self.closed = ahead, specified or {}, closed
 
     def model(self, opset, extent=lambda extent: extent):
         """Return the node as a model. `extent` returns the file's entry for an extent of an input: a

@@ -50,16 +50,16 @@ class Lengths:
             self.after = before + self.fresh
         self.after = np.array(self.after, np.int32)
 
-    def told(self, causal, size):
+    def specified(self, causal, size):
         """Return where the outputs are specified: not in rows that are padding."""
         fresh = np.full(self.batch, self.frames) if self.fresh is None else self.fresh
         before = np.maximum(self.after - fresh, 0)
         rows = before[:, None] + np.arange(self.frames) < self.after[:, None]
-        told = {0: rows[:, :, None]} if causal else {}
+        specified = {0: rows[:, :, None]} if causal else {}
         if self.fresh is not None:
             frames = np.arange(max(self.past, self.total)) < self.after[:, None]
-            told[1] = told[2] = frames[:, None, :, None]
-        return told
+            specified[1] = specified[2] = frames[:, None, :, None]
+        return specified
 
 
 def mixed(lengths, kept, heads, size, causal):
@@ -118,7 +118,7 @@ def group_query():
     order = listed(["q", "k", "v", "pk", "pv", "last", "total", "cos", "sin", "pos", "bias", "sink", "", "", "", "",
                     "fresh"], {**given, **constants, "total": 0})
     return Case("GroupQueryAttention", given, constants, order, 3, domain="com.microsoft", ahead=ahead,
-                loose=5 if halves else 1, told=lengths.told(causal, size), num_heads=heads, kv_num_heads=kept,
+                loose=5 if halves else 1, specified=lengths.specified(causal, size), num_heads=heads, kv_num_heads=kept,
                 causal=causal, **more)
 
 

@@ -67,8 +67,8 @@ def deform_conv():
     given["o"] = noise(batch, 2 * taps, *outs) * np.float32(pick([0.5, 3, 30]))
     if pick([0, 1]):
         given["o"] = np.round(given["o"])
-    for name, there in (("b", pick([0, 1])), ("m", pick([0, 1]))):
-        order.append(name if there else "")
+    for name, present in (("b", pick([0, 1])), ("m", pick([0, 1]))):
+        order.append(name if present else "")
     if order[3]:
         constants["b"] = noise(filters)
     if order[4]:

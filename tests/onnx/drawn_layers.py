@@ -71,20 +71,20 @@ def recurrent():
                  "r": noise(ways, gates * hidden, hidden) * half}
     order = ["x", "w", "r"]
 
-    def perhaps(name, *shape):
+    def optional_input(name, *shape):
         if pick([0, 1]):
             constants[name] = noise(*shape)
         order.append(name if name in constants else "")
 
-    perhaps("b", ways, 2 * gates * hidden)
+    optional_input("b", ways, 2 * gates * hidden)
     if pick([0, 0, 1]):
         constants["lens"] = np.random.randint(1, steps + 1, batch).astype(np.int32)
     order.append("lens" if "lens" in constants else "")
-    perhaps("h", ways, batch, hidden)
+    optional_input("h", ways, batch, hidden)
     more = {}
     if op == "LSTM":
-        perhaps("c", ways, batch, hidden)
-        perhaps("p", ways, 3 * hidden)
+        optional_input("c", ways, batch, hidden)
+        optional_input("p", ways, 3 * hidden)
         more["input_forget"] = pick([0, 0, 1])
     if op == "GRU":
         more["linear_before_reset"] = pick([0, 1])

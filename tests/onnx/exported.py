@@ -25,7 +25,7 @@ try:
     import onnxscript  # noqa: F401
     import torch
 except ImportError:
-    print("skipped: numpy, onnxruntime, torch and onnxscript are not there")
+    print("skipped: numpy, onnxruntime, torch and onnxscript are not installed")
     sys.exit(77)
 
 import exported_files
@@ -100,7 +100,7 @@ def difference(file, have, want):
     return f"{(~close).sum()} of {close.size} values, as {have[at]:.6g} for {want[at]:.6g} at {at}"
 
 
-def said(run):
+def error_text(run):
     lines = [line for line in run.stderr.strip().splitlines() if line.startswith("error")]
     return " ".join(lines or [f"status {run.returncode}: {run.stderr.strip()[-200:]}"])
 
@@ -123,7 +123,7 @@ def whole(program, file, inputs, folder):
     run = subprocess.run([program, file.path, "run", "--input-from-bundle", folder / "in.npz",
                           "--save-outputs", folder / "out.npz"], capture_output=True, text=True, timeout=120)
     if run.returncode:
-        return None if run.returncode == 1 and file.refused and file.refused in run.stderr else said(run)
+        return None if run.returncode == 1 and file.refused and file.refused in run.stderr else error_text(run)
     found = np.load(folder / "out.npz")
     for output, want in zip(session.get_outputs(), wanted):
         name = output.name if output.name in found else re.sub(r"\W", "_", output.name)
@@ -145,7 +145,7 @@ def streamed(program, file):
         return None
     if run.returncode == 1 and file.not_streamed and file.not_streamed in run.stderr:
         return None
-    return f"streamed: {said(run) if 'error' in run.stderr else run.stdout.strip()[-300:]}"
+    return f"streamed: {error_text(run) if 'error' in run.stderr else run.stdout.strip()[-300:]}"
 
 
 def main():

@@ -156,7 +156,7 @@ def files(folder, exported):
         for make, share in ((quantised, 0.02), (halved, 0.01), (optimised, 0)):
             try:
                 made = make(path, inputs, folder) if make is quantised else make(path, folder)
-            except Exception as error:  # noqa: BLE001, what these tools cannot write is no file
+            except Exception as error:  # noqa: BLE001, skip models that these tools cannot write
                 print(f"left: {make.__name__} of {name}: {str(error).splitlines()[0][:90]}")
                 continue
             for form, where in made.items():

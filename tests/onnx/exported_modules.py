@@ -138,18 +138,18 @@ class StftByConv(nn.Module):
         super().__init__()
         angle = 2 * math.pi * torch.arange(size // 2 + 1)[:, None] * torch.arange(size) / size
         window = torch.hann_window(size).sqrt()
-        there = torch.cat([angle.cos(), -angle.sin()]) * window
+        forward_bases = torch.cat([angle.cos(), -angle.sin()]) * window
         self.hop, self.bins = hop, size // 2 + 1
-        self.register_buffer("there", there[:, None])
-        self.register_buffer("back", torch.linalg.pinv(there).T.contiguous()[:, None] * window)
+        self.register_buffer("forward_bases", forward_bases[:, None])
+        self.register_buffer("inverse_bases", torch.linalg.pinv(forward_bases).T.contiguous()[:, None] * window)
         self.mask = nn.GRU(self.bins, self.bins, batch_first=True)
 
     def forward(self, x):
-        z = F.conv1d(x[:, None], self.there, stride=self.hop)
+        z = F.conv1d(x[:, None], self.forward_bases, stride=self.hop)
         real, imag = z.split(self.bins, 1)
         size = torch.sqrt(real * real + imag * imag + 1e-8)
         mask = torch.sigmoid(self.mask(size.transpose(1, 2))[0]).transpose(1, 2)
-        return F.conv_transpose1d(torch.cat([real * mask, imag * mask], 1), self.back, stride=self.hop)[:, 0]
+        return F.conv_transpose1d(torch.cat([real * mask, imag * mask], 1), self.inverse_bases, stride=self.hop)[:, 0]
 
 
 class Rotary(nn.Module):
@@ -159,7 +159,7 @@ class Rotary(nn.Module):
         self.project, self.out = nn.Linear(size, 3 * size), nn.Linear(size, size)
         self.register_buffer("speed", 10000 ** (-torch.arange(self.half) / self.half))
 
-    def turned(self, x, at):
+    def rotated(self, x, at):
         a, b = x[..., :self.half], x[..., self.half:]
         angle = at[:, None] * self.speed
         return torch.cat([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], -1)
@@ -168,7 +168,7 @@ class Rotary(nn.Module):
         b, t, c = x.shape
         at = torch.arange(t, dtype=torch.float32)
         q, k, v = (w.reshape(b, t, self.heads, -1).transpose(1, 2) for w in self.project(x).chunk(3, -1))
-        y = F.scaled_dot_product_attention(self.turned(q, at), self.turned(k, at), v, is_causal=True)
+        y = F.scaled_dot_product_attention(self.rotated(q, at), self.rotated(k, at), v, is_causal=True)
         return self.out(y.transpose(1, 2).reshape(b, t, c))
 
 
@@ -180,9 +180,9 @@ class Masked(nn.Module):
         self.score, self.out = nn.Linear(8, 1), nn.Linear(8, 3)
 
     def forward(self, x, lengths):
-        there = torch.arange(x.shape[1])[None, :] < lengths[:, None]
-        weights = torch.softmax(self.score(x)[..., 0].masked_fill(~there, float("-inf")), 1)
-        y = (weights[..., None] * torch.where(there[..., None], x, torch.zeros(()))).sum(1)
+        valid = torch.arange(x.shape[1])[None, :] < lengths[:, None]
+        weights = torch.softmax(self.score(x)[..., 0].masked_fill(~valid, float("-inf")), 1)
+        y = (weights[..., None] * torch.where(valid[..., None], x, torch.zeros(()))).sum(1)
         return self.out(y), weights
 
 

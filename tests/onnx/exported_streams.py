@@ -48,10 +48,10 @@ class Biased(nn.Module):
         super().__init__()
         self.q, self.k = nn.Linear(8, 8), nn.Linear(8, 8)
         at = torch.arange(float(ROWS))
-        apart = at[:, None] - at[None, :]
-        hidden = {"ahead": apart < 0, "band": (apart < 0) | (apart > 7),
+        distance = at[:, None] - at[None, :]
+        hidden = {"ahead": distance < 0, "band": (distance < 0) | (distance > 7),
                   "chunks": (at[:, None] // 4 - at[None, :] // 4).abs() > 1}[hides]
-        bias = {"none": torch.zeros(ROWS, ROWS), "slope": at[None, :] / 4, "distance": -apart.abs() / 8,
+        bias = {"none": torch.zeros(ROWS, ROWS), "slope": at[None, :] / 4, "distance": -distance.abs() / 8,
                 "any": torch.randn(ROWS, ROWS)}[numbers]
         self.register_buffer("table", bias.expand(ROWS, ROWS).masked_fill(hidden, -torch.inf))
 
@@ -80,9 +80,9 @@ class Relative(nn.Module):
         shifted = torch.cat([torch.zeros(b, h, t, 1), by_place], -1) if self.joined else F.pad(by_place, (1, 0))
         shifted = shifted.view(b, h, -1, t)[:, :, 1:].view(b, h, t, n)[..., :size]
         at = torch.arange(size) // 4
-        apart = at[:, None] - at[None, :]
+        distance = at[:, None] - at[None, :]
         scores = (q @ k.transpose(-2, -1) + shifted) / 2
-        scores = scores.masked_fill((apart < 0) | (apart > 2), -10000.0)
+        scores = scores.masked_fill((distance < 0) | (distance > 2), -10000.0)
         out = torch.softmax(scores, -1) @ x.view(1, -1, 2, 4).transpose(1, 2)
         return out.transpose(1, 2).reshape(1, -1, 8)
 

@@ -49,11 +49,11 @@ class Window:
             self.pads = [*before, *[rng.choice([0, extent(rng)]) for _ in range(axes)]]
             return
         # Some frames after the data, for a few outputs.
-        behind = []
+        after = []
         for i, n in enumerate(self.extents):
             before[i] = min(before[i], self.span(i) + 3 * self.strides[i])
-            behind.append(max(0, self.span(i) - n - before[i] + rng.randrange(4) * self.strides[i]))
-        self.pads = [*before, *behind]
+            after.append(max(0, self.span(i) - n - before[i] + rng.randrange(4) * self.strides[i]))
+        self.pads = [*before, *after]
 
     def span(self, axis):
         return (self.kernel[axis] - 1) * self.dilations[axis] + 1
@@ -340,10 +340,10 @@ def main():
         for number in range(args.count):
             case = DRAWN[number % len(DRAWN)](random.Random(args.seed * 1000003 + number))
             held += case.want is not None
-            said = problem(args.program, case, folder)
-            failed += said is not None
-            if said:
-                print(f"{number}: {case.op}: {said}", flush=True)
+            fault = problem(args.program, case, folder)
+            failed += fault is not None
+            if fault:
+                print(f"{number}: {case.op}: {fault}", flush=True)
                 if args.keep:
                     onnx.save(model_of(case), Path(args.keep) / f"{args.seed}_{number}.onnx")
     print(f"{args.count - failed} of {args.count} models ran or were refused, {held} held against NumPy")

@@ -18,7 +18,7 @@ try:
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 except ImportError:
-    print("skipped: numpy and onnx are not there")
+    print("skipped: numpy and onnx are not installed")
     sys.exit(77)
 
 BLOCK = 32

@@ -3,7 +3,7 @@
     python int8_layers.py PROGRAM [--seed N] [--count N]
 
 Every expected state is computed in f64 from the states that the program gave one frame before, by the rules of
-docs/compiled.md: weights have a scale per unit and gate, frames and states a scale of their own, and sums are
+docs/compiled.md: weights have a scale per unit and gate, frames and states each a separate scale, and sums are
 exact. So no difference of one frame grows in the next. Exit status 1 if numbers differ, if a stream differs
 from the whole run, or if a layer stays in f32; 77 without onnx.
 """
@@ -84,9 +84,9 @@ def check(program, rng, work):
     for target in ("native", "avx512", "avx2", "sse42", "scalar"):
         what = f"{cell} of {hidden} units, {inputs} inputs, {batch} streams, for {target}"
         compile = ("compile", work / "m.onnx", "--int8", "--target", f"{target},scalar", "--json", "-o")
-        told = json.loads(run(program, *compile, work / "whole.rill", "--set", f"S={FRAMES}"))
-        kept = [each["node"] for each in told["layers"] if each.get("kept")]
-        if kept or told["weights"] != "int8":
+        report = json.loads(run(program, *compile, work / "whole.rill", "--set", f"S={FRAMES}"))
+        kept = [each["node"] for each in report["layers"] if each.get("kept")]
+        if kept or report["weights"] != "int8":
             wrong.append(f"{what}: in f32: {kept}")
         run(program, work / "whole.rill", "run", "-q", "--input-from-npz", work / "x.npz", "--save-outputs",
             work / "whole.npz")

@@ -21,7 +21,7 @@ try:
     import onnx
     from onnx.reference import ReferenceEvaluator
 except ImportError:
-    print("skipped: numpy and onnx are not there")
+    print("skipped: numpy and onnx are not installed")
     sys.exit(77)
 
 LOWER_TIERS = ("scalar", "sse42", "avx2") if platform.machine() == "x86_64" else ("scalar",)
@@ -39,8 +39,8 @@ REDUCED = ["ReduceMax", "ReduceMin", "ReduceSum", "ReduceMean", "ReduceProd", "R
 class Graph:
     """Nodes on inputs x0, x1, ... with outputs y0, y1, ...; constants are initialisers."""
 
-    def __init__(self, said, nodes, inputs, outputs=1, constants=(), want=None):
-        self.said, self.nodes, self.outputs = said, nodes, [f"y{i}" for i in range(outputs)]
+    def __init__(self, label, nodes, inputs, outputs=1, constants=(), want=None):
+        self.label, self.nodes, self.outputs = label, nodes, [f"y{i}" for i in range(outputs)]
         self.want = want  # expected first output, if the reference differs
         self.inputs = {f"x{i}": value for i, value in enumerate(inputs)}
         self.constants = {f"c{i}": value for i, value in enumerate(constants)}
@@ -54,7 +54,7 @@ class Graph:
             copied.input[:] = [prefix + name if name else "" for name in made.input]
             copied.output[:] = [prefix + name for name in made.output]
             nodes.append(copied)
-        out = Graph(self.said, nodes, [], want=self.want)
+        out = Graph(self.label, nodes, [], want=self.want)
         out.outputs = [prefix + name for name in self.outputs]
         out.inputs = {prefix + name: value for name, value in self.inputs.items()}
         out.constants = {prefix + name: value for name, value in self.constants.items()}
@@ -77,7 +77,7 @@ def node(op, inputs, outputs=("y0",), **attributes):
     return onnx.helper.make_node(op, inputs, outputs, **attributes)
 
 
-def spoiled(length, at, dtype, columns=0):
+def with_a_nan(length, at, dtype, columns=0):
     """Return numbers of both signs with one NaN, in the middle column if there are several."""
     shape = (length, columns) if columns else (length,)
     x = (np.arange(np.prod(shape)) * 7 % 11 - 5).astype(dtype).reshape(shape) / 4
@@ -89,18 +89,18 @@ def layers(length, random):
     """A relu and a clip after matmuls and convolutions, whose kernels absorb them."""
     low, high = np.float32(0), np.float32(6)
     ends = {"relu": ("Relu", ["m"]), "clip": ("Clip", ["m", "c2", "c3"]), "least": ("Max", ["m", "c2"])}
-    for said, (op, names) in ends.items():
+    for activation, (op, names) in ends.items():
         weights = random.standard_normal((5, length)).astype("f4")
         x = random.standard_normal((length, 5)).astype("f4")
         x[length // 2, 1] = np.nan
         b = random.standard_normal(length).astype("f4")
-        yield Graph(f"Gemm, {said}", [node("Gemm", ["x0", "c0", "c1"], ["m"]), node(op, names)], [x],
+        yield Graph(f"Gemm, {activation}", [node("Gemm", ["x0", "c0", "c1"], ["m"]), node(op, names)], [x],
                     constants=[weights, b, low, high])
         for groups in (1, 4):
             x = random.standard_normal((1, 4, length + 4)).astype("f4")
             x[0, 1, length // 2] = np.nan
             w = random.standard_normal((4, 4 // groups, 3)).astype("f4")
-            yield Graph(f"Conv of {groups} groups, {said}",
+            yield Graph(f"Conv of {groups} groups, {activation}",
                         [node("Conv", ["x0", "c0"], ["m"], group=groups), node(op, names)], [x],
                         constants=[w, w, low, high])
 
@@ -111,7 +111,7 @@ def graphs():
         yield from layers(length, random)
         for dtype in ("f4", "f8", "f2"):
             for at in sorted({0, length // 2, length - 1}):
-                x, plain = spoiled(length, at, dtype), np.full(length, 0.25, dtype)
+                x, plain = with_a_nan(length, at, dtype), np.full(length, 0.25, dtype)
                 where = f"of {dtype}, NaN at {at} of {length}"
                 for op, attributes in ELEMENTWISE:
                     if attributes is not None:
@@ -127,7 +127,7 @@ def graphs():
                     yield Graph(f"{op}, of three {where}", [node(op, ["x0", "x1", "x0"])], [plain, x])
                     yield Graph(f"{op}, scalar {where}", [node(op, ["x0", "c0"])], [x], constants=[low])
                     yield Graph(f"{op}, scalar first {where}", [node(op, ["c0", "x0"])], [x], constants=[low])
-                table = spoiled(length, at, dtype, 3)
+                table = with_a_nan(length, at, dtype, 3)
                 for op in REDUCED:
                     for axis in (0, 1):
                         axes = np.array([axis])
@@ -143,7 +143,7 @@ def graphs():
                                 2, [np.array([min(length, 3)])])
                 for op in ("Softmax", "LogSoftmax", "Hardmax"):
                     yield Graph(f"{op} {where}", [node(op, ["x0"], axis=0)], [table])
-                image = spoiled(length, at, dtype, 3).T.reshape(1, 3, length)
+                image = with_a_nan(length, at, dtype, 3).T.reshape(1, 3, length)
                 if length >= 3:
                     windows = np.lib.stride_tricks.sliding_window_view(image, 3, -1)
                     yield Graph(f"MaxPool {where}", [node("MaxPool", ["x0"], kernel_shape=[3])], [image],
@@ -193,14 +193,14 @@ def problems(program, batch, folder):
     wrote = subprocess.run([program, model, "dump", "--nnef", back], capture_output=True, text=True)
     again = run(program, back, folder) if wrote.returncode == 0 else wrote.stderr[-300:]
     lower = [(f", {tier}", run(program, model, folder, tier)) for tier in LOWER_TIERS]
-    for said, have in (("", whole), (", through NNEF", again), *lower):
+    for variant, have in (("", whole), (", through NNEF", again), *lower):
         if isinstance(have, str):
-            yield f"{batch[0].said} and others{said}: {have}"
+            yield f"{batch[0].label} and others{variant}: {have}"
             continue
         for graph in batch:
-            told = difference(graph, have, want)
-            if told:
-                yield f"{graph.said}{said}: {told}"
+            problem = difference(graph, have, want)
+            if problem:
+                yield f"{graph.label}{variant}: {problem}"
     if not isinstance(whole, str) and not isinstance(again, str):
         for name in names:
             if whole[name].tobytes() != again[name].tobytes():
@@ -216,8 +216,8 @@ def main():
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for first in range(0, len(listed), 60):
-            for told in problems(args.program, listed[first:first + 60], Path(folder)):
-                print(told)
+            for problem in problems(args.program, listed[first:first + 60], Path(folder)):
+                print(problem)
                 wrong += 1
     print(f"{len(listed)} graphs, {wrong} wrong")
     return 1 if wrong or not listed else 0

@@ -22,7 +22,7 @@ if(RILL_ONNX AND TARGET rill_program)
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/open_extents.py"
                    "$<TARGET_FILE:rill_program>" --seed 3 --count 120)
   set_tests_properties(onnx_open_extents PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 600)
-  # Among random nodes, caches of new frames only and loops that append or count are too rare.
+  # Random nodes rarely include caches of new frames only, and loops that append or count: draw these too.
   foreach(drawn IN ITEMS "onnx_attentions 12 500 group_query" "onnx_lists 14 300 lists"
                          "onnx_counts 3 300 counts")
     separate_arguments(drawn)

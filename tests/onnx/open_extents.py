@@ -21,7 +21,7 @@ try:
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
 except ImportError:
-    print("skipped: numpy, onnx and onnxruntime are not there")
+    print("skipped: numpy, onnx and onnxruntime are not installed")
     sys.exit(77)
 
 pick = random.choice
@@ -272,9 +272,9 @@ def written_slices():
              *[helper.make_node("Expand", [part, "box"], ["all_" + part])
                for part in ("batch", "channel", "frames")],
              helper.make_node("Concat", ["all_batch", "all_channel", "all_frames"], ["indices"], axis=-1)]
-    given, whence = "x", "other_" if shifted and step == 1 else ""
+    given, prefix = "x", "other_" if shifted and step == 1 else ""
     nodes += [helper.make_node("Gather", ["x", "rows"], ["some"], axis=1),
-              helper.make_node("Slice", ["some", whence + "begin", whence + "end", "two", "step"], ["part"]),
+              helper.make_node("Slice", ["some", prefix + "begin", prefix + "end", "two", "step"], ["part"]),
               helper.make_node("Mul", ["part", "half"], ["halves"])]
     if constant:
         nodes += [helper.make_node("Shape", ["halves"], ["size"]),
@@ -402,11 +402,11 @@ def main():
             lengths = [n for n in [*range(1, 9), *(random.randint(9, 200) for _ in range(20))] if case.suits(n)]
             for n in random.sample(lengths, min(args.lengths, len(lengths))):
                 for pulse in [0, PULSE] if case.streams else [0]:
-                    said = compare(args.program, folder, case, n, pulse)
-                    kind = ("streamed" if pulse else "same") if said is None else said if said in counts else "wrong"
+                    result = compare(args.program, folder, case, n, pulse)
+                    kind = ("streamed" if pulse else "same") if result is None else result if result in counts else "wrong"
                     counts[kind] += 1
                     if kind == "wrong":
-                        print(f"{i}: {case}, S = {n}{f', pulse {pulse}' if pulse else ''}: {said}")
+                        print(f"{i}: {case}, S = {n}{f', pulse {pulse}' if pulse else ''}: {result}")
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
     return 1 if counts["wrong"] else 0
 

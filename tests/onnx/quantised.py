@@ -19,7 +19,7 @@ try:
     import onnx
     from onnx import helper, numpy_helper
 except ImportError:
-    print("skipped: numpy and onnx are not there")
+    print("skipped: numpy and onnx are not installed")
     sys.exit(77)
 
 from drawn import bytes_of, noise, pick
@@ -146,7 +146,7 @@ def own_range(x):
     return scale, np.uint8(np.clip(np.rint(-low / scale), 0, 255))
 
 
-def behind(layer, real, name):
+def nodes_after(layer, real, name):
     """Return nodes for the bias and the following function, and NumPy's numbers."""
     nodes, constants = [], {}
     if layer.bias is not None:
@@ -168,7 +168,7 @@ def dynamic(layer, x):
                               **layer.attributes()),
              helper.make_node("Cast", ["sums"], ["whole"], to=F32), helper.make_node("Mul", ["s", "ws"], ["both"]),
              helper.make_node("Mul", ["whole", "both"], ["real"])]
-    more, constants, real, name = behind(layer, sums.astype(np.float32) * both, "real")
+    more, constants, real, name = nodes_after(layer, sums.astype(np.float32) * both, "real")
     constants.update(w=layer.filter, wz=layer.filter_zero, ws=layer.filter_scale)
     return [*nodes, *more], constants, real, name, 0
 
@@ -198,7 +198,7 @@ def constant(layer, x):
             real = real + layer.along(layer.bias)
         nodes.append(helper.make_node("Conv" if layer.axes else "MatMul", order, ["real"], **layer.attributes()))
         if not layer.axes:
-            more, added, real, name = behind(layer, real, "real")
+            more, added, real, name = nodes_after(layer, real, "real")
             nodes += more
             constants.update(added)
         else:

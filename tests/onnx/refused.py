@@ -13,7 +13,7 @@ try:
     import numpy as np
     import onnx
 except ImportError:
-    print("skipped: numpy and onnx are not there")
+    print("skipped: numpy and onnx are not installed")
     sys.exit(77)
 
 from drawn import Case, noise
@@ -146,7 +146,7 @@ READ = [of_microsoft("MultiHeadAttention", {"q": Q, "k": K, "v": K}, num_heads=2
         Case("Pad", {"x": noise(10)}, {"p": np.array([-12, 5])})]
 
 
-def said(case, program, folder):
+def run_rill(case, program, folder):
     model = folder / "m.onnx"
     onnx.save(case.model(-case.since if case.since < 0 else 22), model)
     return subprocess.run([program, model, "dump"], capture_output=True, text=True, timeout=120)
@@ -156,12 +156,12 @@ def main():
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for case in READ:
-            run = said(case, sys.argv[1], Path(folder))
+            run = run_rill(case, sys.argv[1], Path(folder))
             if run.returncode != 0:
                 wrong += 1
                 print(f"{case}: {run.stderr.strip()}")
         for case, text in REFUSED:
-            run = said(case, sys.argv[1], Path(folder))
+            run = run_rill(case, sys.argv[1], Path(folder))
             if run.returncode != 1 or text not in run.stderr or f"{case.op}, " not in run.stderr:
                 wrong += 1
                 print(f"{case}: status {run.returncode}, expected {text!r}: {run.stderr.strip()}")

@@ -23,7 +23,7 @@ try:
     from onnx import TensorProto, numpy_helper
     from onnx.reference import ReferenceEvaluator
 except ImportError:
-    print("skipped: numpy, onnx and ml_dtypes are not there")
+    print("skipped: numpy, onnx and ml_dtypes are not installed")
     sys.exit(77)
 
 from conformance import arrays_of, load_cases
@@ -179,11 +179,11 @@ def main():
                 counts["left"] += 1
                 continue
             for name in [*list(TYPES)[1:], *INTEGERS]:
-                said = outcome(args.program, case, name, Path(folder))
-                kind = said.split(",")[0].split(" ")[0]
+                result = outcome(args.program, case, name, Path(folder))
+                kind = result.split(",")[0].split(" ")[0]
                 counts[kind] += 1
                 if kind == "wrong" or (args.all and kind == "refused"):
-                    print(f"{case.name}, {name}: {said}"[:220])
+                    print(f"{case.name}, {name}: {result}"[:220])
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
     return 1 if counts["wrong"] else 0
 

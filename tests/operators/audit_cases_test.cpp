@@ -43,7 +43,7 @@ std::string padding(const Operand& input, int axis, int64_t before, int64_t afte
 
 /// Put the case after a slice that cuts both ends, or after a shift. Return nothing if a streaming
 /// input has another length than S.
-std::optional<Case> behind(Case a_case, bool shift, audit::Draw* draw) {
+std::optional<Case> after_change(Case a_case, bool shift, audit::Draw* draw) {
   std::string front;
   const int64_t begin = draw->log_in(1, kMostFrames);
   const int64_t end = draw->chance(50) ? 0 : draw->log_in(1, kMostFrames);
@@ -123,7 +123,7 @@ TEST(AuditedCases, StreamTheFramesOfTheWholeRun) {
       audit::Draw draw(static_cast<uint64_t>(seed) * 7919 + static_cast<uint64_t>(a_case.line));
       std::vector<Case> all{a_case};
       for (const bool shift : {false, true}) {
-        if (auto variant = behind(a_case, shift, &draw)) all.push_back(std::move(*variant));
+        if (auto variant = after_change(a_case, shift, &draw)) all.push_back(std::move(*variant));
       }
       const auto any = draw.in(0, static_cast<int64_t>(a_case.pulses.size()) - 1);
       const int64_t pulse = a_case.pulses[static_cast<size_t>(any)];

@@ -281,7 +281,7 @@ TEST(EmittedC, HasTheBitsOfThePlansOfAllOperators) {
 }
 
 /// The names in this plan come from a hostile file.
-TEST(EmittedC, CompilesWhateverTheNamesAre) {
+TEST(EmittedC, CompilesForAnyNames) {
   Emitted emitted;
   const auto see = [&](const PreparedFrom&, const Plan& plan, int) {
     Plan own = plan;

@@ -99,7 +99,7 @@ TEST_P(Operators, BindingThenInferringIsInferringThenBinding) {
   }
 }
 
-TEST_P(Operators, WhatIsWrittenReadsBack) {
+TEST_P(Operators, WrittenModelsReadBack) {
   const std::string path = ::testing::TempDir() + "rill_operators_" + GetParam().name + ".tar";
   auto simple = declutter(graph_);
   ASSERT_TRUE(simple.ok()) << simple.error().to_string();
@@ -146,7 +146,7 @@ TEST_P(Operators, AStreamGivesTheFramesOfTheWholeRun) {
   }
 }
 
-TEST_P(Operators, AStreamThatIsRefusedSaysWhyAndWhatToDo) {
+TEST_P(Operators, ARefusedStreamHasAReasonAndARemedy) {
   if (GetParam().refusal.empty()) return;
   auto streamed = StreamedRun::make(graph_, 4);
   ASSERT_FALSE(streamed.ok());
@@ -155,7 +155,7 @@ TEST_P(Operators, AStreamThatIsRefusedSaysWhyAndWhatToDo) {
       << streamed.error().to_string();
 }
 
-TEST_P(Operators, ACopiedSessionGoesOnAsTheOriginal) {
+TEST_P(Operators, ACopiedSessionContinuesAsTheOriginal) {
   for (const int64_t pulse : GetParam().pulses) {
     auto first = StreamedRun::make(graph_, pulse);
     ASSERT_TRUE(first.ok());
@@ -276,10 +276,11 @@ TEST_P(Operators, EveryRunOfAWholeGraphIsTheFirst) {
 TEST_P(Operators, WithoutFramesEveryStepIsAWholeRun) {
   if (GetParam().pulsed) return;
   for (const int64_t length : lengths_) {
-    Graph beside = bound(length);
-    const OutletId frames = beside.add_source("frames", Fact::of(DType::kF32, {Dim::symbol("S")}));
-    beside.add_output("frames", frames);
-    auto streamed = StreamedRun::make(beside, 2);
+    Graph with_frames = bound(length);
+    const OutletId frames =
+        with_frames.add_source("frames", Fact::of(DType::kF32, {Dim::symbol("S")}));
+    with_frames.add_output("frames", frames);
+    auto streamed = StreamedRun::make(with_frames, 2);
     if (GetParam().kept) {
       ASSERT_FALSE(streamed.ok());
       EXPECT_EQ(streamed.error().code, Code::kPulse);
@@ -334,7 +335,7 @@ std::vector<std::byte> constants_of(const Plan& plan) {
   return bytes;
 }
 
-TEST_P(Operators, StepsLeaveConstantsAsTheyAre) {
+TEST_P(Operators, StepsLeaveConstantsUnchanged) {
   if (GetParam().pulsed) return;
   const int64_t length = lengths_.back();
   auto whole = WholeRun::make(graph_, length);

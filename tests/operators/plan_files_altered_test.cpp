@@ -37,12 +37,12 @@ std::string message(const Bytes& bytes) {
 
 void put(Bytes* bytes, size_t at, uint32_t value) { std::memcpy(bytes->data() + at, &value, 4); }
 
-TEST(AlteredPlanFiles, AreToldWhatIsWrong) {
+TEST(AlteredPlanFiles, AreRefusedWithTheCause) {
   const Bytes good = small_file();
   EXPECT_EQ(message(good), "");
   Bytes bytes = good;
   bytes[0] = std::byte{'R'};
-  EXPECT_NE(message(bytes).find("does not begin like one"), std::string::npos) << message(bytes);
+  EXPECT_NE(message(bytes).find("its first bytes are wrong"), std::string::npos) << message(bytes);
   bytes = good;
   put(&bytes, 8, 10);
   EXPECT_NE(message(bytes).find("version 10: this library reads 9"), std::string::npos);
@@ -61,11 +61,11 @@ TEST(AlteredPlanFiles, AreForTheCpuThatTheyName) {
   kernels::set_tier_limit(kernels::Tier::kSse42);
   const Bytes sse42 = small_file();
   kernels::set_tier_limit(kernels::Tier::kScalar);
-  const std::string told = message(sse42);
+  const std::string refusal = message(sse42);
   kernels::clear_tier_limit();
   if (kernels::detected_tier() == kernels::Tier::kNeon) return;
-  EXPECT_NE(told.find("a plan for sse42: this CPU and build run scalar"), std::string::npos)
-      << told;
+  EXPECT_NE(refusal.find("a plan for sse42: this CPU and build run scalar"), std::string::npos)
+      << refusal;
 }
 
 TEST(AlteredPlanFiles, WantAlignedMemory) {
@@ -100,7 +100,7 @@ TEST(AlteredPlanFiles, OfEveryByteStayInsideTheirMemory) {
       opened += try_plan_file(bytes) ? 1 : 0;
     }
   }
-  EXPECT_GT(opened, 100) << "checks behind the checksum are not reached";
+  EXPECT_GT(opened, 100) << "the checks after the checksum are not reached";
 }
 
 TEST(AlteredPlanFiles, OfRandomGraphsStayInsideTheirMemory) {

@@ -103,13 +103,13 @@ const Hostile kHostile[] = {
 
 class HostilePlanFiles : public ::testing::TestWithParam<Hostile> {};
 
-TEST_P(HostilePlanFiles, AreRefusedWithWhatIsWrong) {
+TEST_P(HostilePlanFiles, AreRefusedWithTheCause) {
   Plan plan = *small_plan();
   ASSERT_FALSE(plan.rings.empty());
   EXPECT_EQ(refusal_of(plan), "");
   GetParam().alter(&plan);
-  const std::string told = refusal_of(plan);
-  EXPECT_NE(told.find(GetParam().refusal), std::string::npos) << told;
+  const std::string reason = refusal_of(plan);
+  EXPECT_NE(reason.find(GetParam().refusal), std::string::npos) << reason;
 }
 
 struct HostileName {
@@ -340,15 +340,15 @@ class AnyFields final : public FieldVisitor {
 
 // An operator refuses unsuitable operands before it runs: any number of operands, ranks, types and
 // fields.
-TEST(OperatorsOfSteps, RefuseWhatTheyDoNotTake) {
+TEST(OperatorsOfSteps, RefuseOtherArguments) {
   for (const OpModule* module : known_here().modules) {
     for (const OpClass& known : module->classes) {
       SCOPED_TRACE(known.name);
       audit::Draw draw(1);
-      for (int turn = 0; turn < 400; ++turn) {
+      for (int attempt = 0; attempt < 400; ++attempt) {
         const std::shared_ptr<Op> op = known.make();
         AnyFields fields(&draw);
-        if (turn % 4 > 0) known.describe(*op, fields);
+        if (attempt % 4 > 0) known.describe(*op, fields);
         Facts in;
         for (int64_t count = draw.in(0, 5); count > 0; --count) {
           const auto type = static_cast<DType>(draw.in(0, static_cast<int64_t>(DType::kQI32)));
@@ -429,7 +429,7 @@ TEST(HostilePlanFiles, OfEveryOperatorStayInsideTheirMemory) {
     }
   }
   kernels::clear_tier_limit();
-  EXPECT_GT(opened, tried / 20) << "checks behind the first ones are not reached";
+  EXPECT_GT(opened, tried / 20) << "the checks after the first ones are not reached";
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST(PlanFilesForOthers, OfOperatorsAreMadeAndRefusedHere) {
   }
 }
 
-TEST(PlanFilesForOthers, TellTheKindsOfTheirSteps) {
+TEST(PlanFilesForOthers, ListTheKindsOfTheirSteps) {
   for_each_plan_of_models([](const PreparedFrom&, const Plan& plan, int) {
     const auto file = written(plan);
     ASSERT_TRUE(file.ok());

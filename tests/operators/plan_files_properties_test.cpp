@@ -100,12 +100,12 @@ Bytes with_record(const Bytes& file, const Bytes& record) {
   plan_file::Header header;
   std::memcpy(&header, file.data(), sizeof header);
   const auto old = static_cast<size_t>(header.constants);
-  const size_t room = (record.size() + 63) / 64 * 64;
+  const size_t capacity = (record.size() + 63) / 64 * 64;
   Bytes out(file.begin(), file.begin() + header.constants);
   out.insert(out.end(), record.begin(), record.end());
-  out.resize(old + room);
+  out.resize(old + capacity);
   out.insert(out.end(), file.begin() + header.constants, file.end());
-  header.constants += static_cast<int64_t>(room);
+  header.constants += static_cast<int64_t>(capacity);
   header.bytes = static_cast<int64_t>(out.size());
   std::memcpy(out.data(), &header, sizeof header);
   plan_file::TargetEntry entry;
@@ -124,7 +124,7 @@ Bytes record_in(const Bytes& file) {
   return {first, first + entry.properties.bytes};
 }
 
-TEST(PlanProperties, AreReadAsTheyWereWritten) {
+TEST(PlanProperties, AreReadUnchanged) {
   const auto [first, count] = seeds_or(1, 300);
   for (int64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE(seed);
@@ -192,7 +192,7 @@ TEST(PlanProperties, HostileRecordsAreRefused) {
       {bytes_of({0xFF, 0xFF, 0xFF, 0xFF, 0x0F}), "fewer bytes than its counts"},
       {bytes_of({1, 0, kBlob + 2, 0, 0}), "type of a property"},
       {bytes_of({1, 0, kBlob, 0, 1, 0}), "no values"},
-      {bytes_of({1, 5, 'a', 'b'}), "in the middle"},
+      {bytes_of({1, 5, 'a', 'b'}), "truncated"},
       {bytes_of({1, 0, kText, 0, 9, 0}), "fewer bytes than its counts"},
       {bytes_of({2, 1, 'a', kText, 0, 0, 1, 'a', kText, 0, 0}), "sorted by key"},
       {bytes_of({2, 1, 'b', kText, 0, 0, 1, 'a', kText, 0, 0}), "sorted by key"},

@@ -63,8 +63,8 @@ void expect_states_move(const Plan& plan, const std::shared_ptr<const Plan>& oth
   };
   for (int i = 0; i < 4; ++i) step(i);
   SavedState from(first->get(), nullptr);
-  std::vector<int64_t> room(static_cast<size_t>(from.most_bytes() / 8 + 1));
-  const std::span<std::byte> all(reinterpret_cast<std::byte*>(room.data()), room.size() * 8);
+  std::vector<int64_t> words(static_cast<size_t>(from.most_bytes() / 8 + 1));
+  const std::span<std::byte> all(reinterpret_cast<std::byte*>(words.data()), words.size() * 8);
   const int64_t bytes = from.save(all);
   ASSERT_GE(bytes, 0);
   SavedState to(second->get(), nullptr);
@@ -127,7 +127,7 @@ struct CaseName {
 
 INSTANTIATE_TEST_SUITE_P(Cases, PlanFileProperties, ::testing::ValuesIn(all_cases()), CaseName());
 
-TEST(PlanFiles, OfWhatIsKnownAtTheEndGiveTheBitsOfTheirPlans) {
+TEST(PlanFiles, WithValuesKnownAtTheEndGiveTheBitsOfTheirPlans) {
   for (const char* text : kKeptOfStreams) for_each_plan_of_text(text, expect_file_gives_the_same);
 }
 
@@ -175,7 +175,7 @@ TEST(PlanFiles, OfGraphsOfAllTypesGiveTheBitsOfTheirPlans) {
   EXPECT_GE(shown, count / 3);
 }
 
-/// A file that was made for a tier, whatever the CPU, is the one that a CPU of that tier makes.
+/// A file made for a tier on any CPU equals the file that a CPU of that tier makes.
 TEST(PlanFiles, OfEveryTierAreThoseOfACpuThatHasIt) {
   const SeePlan see = [](const PreparedFrom& from, const Plan&, int steps) {
     for (const Tier tier : tiers_here()) {
@@ -266,7 +266,7 @@ void expect_honest(const Step& step, Session* session) {
   const Plan& plan = session->plan();
   const SessionPart& addresses = session->parts().of(PartUse::kAddresses);
   auto* const base = reinterpret_cast<std::byte**>(session->at(addresses));
-  const Ranges told(step, plan, base);
+  const Ranges reported(step, plan, base);
   std::byte* const block = session->at(SessionPart{});
   const auto size = static_cast<size_t>(session->parts().bytes);
   const std::vector<std::byte> before(block, block + size);
@@ -279,7 +279,7 @@ void expect_honest(const Step& step, Session* session) {
     const SessionPart& part = session->parts().of(use);
     for (int64_t i = part.offset; i < part.offset + part.bytes; ++i) {
       const auto at = static_cast<size_t>(i);
-      is_hidden[at] = !is_in(told.read, block + i);
+      is_hidden[at] = !is_in(reported.read, block + i);
       // Change written bytes too: the results must not depend on their old values.
       if (is_hidden[at]) block[i] = static_cast<std::byte>(0x5A + i % 7);
     }
@@ -289,7 +289,7 @@ void expect_honest(const Step& step, Session* session) {
   for (size_t i = 0; i < size; ++i) {
     const auto at = static_cast<int64_t>(i);
     if (at >= addresses.offset && at < addresses.offset + addresses.bytes) continue;
-    const bool written = is_in(told.written, block + i);
+    const bool written = is_in(reported.written, block + i);
     if (!written && (after[i] != before[i] || block[i] != hidden[i])) {
       ADD_FAILURE() << step.kind->name << " writes where it does not say, byte " << i;
       break;
@@ -308,17 +308,17 @@ void expect_honest_steps(const PreparedFrom&, const Plan& plan, int steps) {
   if (plan.arena_bytes + plan.state_bytes > kMostBytes) return;
   auto session = Session::make({std::shared_ptr<void>(), &plan});
   ASSERT_TRUE(session.ok());
-  for (int turn = 0; turn < std::min(steps, 2); ++turn) {
+  for (int at_step = 0; at_step < std::min(steps, 2); ++at_step) {
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
       const View view = (*session)->input(i);
-      fill_alike(view, view, i, turn);
+      fill_alike(view, view, i, at_step);
     }
     for (const Step& step : plan.steps) expect_honest(step, session->get());
     (*session)->end_step();
   }
 }
 
-TEST(Steps, TouchWhatTheySayAndNothingElse) {
+TEST(Steps, TouchTheStatedMemoryOnly) {
   for (const Case& a_case : all_cases()) {
     SCOPED_TRACE(str_cat(a_case.file, ":", a_case.line));
     for_each_plan(a_case, expect_honest_steps);

@@ -48,7 +48,7 @@ TEST_P(ReadBackProperties, AGraphIsTheSameNodeByNode) {
   EXPECT_TRUE(is_read_back(*simple));
 }
 
-TEST_P(ReadBackProperties, APulsedGraphStreamsAsItDid) {
+TEST_P(ReadBackProperties, APulsedGraphStreamsAsBefore) {
   const auto graph = load_case(GetParam());
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
   for (const int64_t pulse : GetParam().pulses) {

@@ -69,8 +69,7 @@ class Recorder final : public StepFields {
   void end() override {}
 };
 
-List<Step> made_anew(const std::vector<SeenStep>& all,
-                      List<std::shared_ptr<void>>* owned);
+List<Step> rebuilt_steps(const std::vector<SeenStep>& all, List<std::shared_ptr<void>>* owned);
 
 class Player final : public StepFields {
  public:
@@ -90,7 +89,7 @@ class Player final : public StepFields {
   void field(std::string_view, List<Step>& value) override {
     std::vector<SeenStep> all;
     take(&all);
-    value = made_anew(all, owned_);
+    value = rebuilt_steps(all, owned_);
   }
   void kernel(std::string_view, std::span<const KernelName> names, int64_t& index) override {
     Text name;
@@ -127,8 +126,7 @@ SeenStep seen(const Step& step) {
   return out;
 }
 
-List<Step> made_anew(const std::vector<SeenStep>& all,
-                      List<std::shared_ptr<void>>* owned) {
+List<Step> rebuilt_steps(const std::vector<SeenStep>& all, List<std::shared_ptr<void>>* owned) {
   List<Step> steps;
   for (const SeenStep& each : all) {
     std::shared_ptr<void> args = make_args(*each.kind);
@@ -142,7 +140,8 @@ List<Step> made_anew(const std::vector<SeenStep>& all,
 }
 
 /// Return a copy of a plan, with steps built only from the fields that a visitor saw.
-std::shared_ptr<const Plan> anew(const Plan& plan, std::map<std::string, const StepKind*>* kinds) {
+std::shared_ptr<const Plan> rebuilt(const Plan& plan,
+                                    std::map<std::string, const StepKind*>* kinds) {
   std::vector<SeenStep> all;
   for (const Step& step : plan.steps) {
     all.push_back(seen(step));
@@ -151,25 +150,25 @@ std::shared_ptr<const Plan> anew(const Plan& plan, std::map<std::string, const S
   }
   auto out = std::make_shared<Plan>(plan);
   out->owned.clear();
-  out->steps = made_anew(all, &out->owned);
+  out->steps = rebuilt_steps(all, &out->owned);
   return out;
 }
 
 using Kinds = std::map<std::string, const StepKind*>;
 
 /// Run a plan next to its copy from a visitor's fields.
-SeePlan made_anew_gives_the_same(Kinds* kinds) {
+SeePlan rebuilt_plan_gives_the_same(Kinds* kinds) {
   return [kinds](const PreparedFrom&, const Plan& plan, int steps) {
-    expect_same_runs(plan, anew(plan, kinds), steps);
+    expect_same_runs(plan, rebuilt(plan, kinds), steps);
   };
 }
 
 class StepProperties : public ::testing::TestWithParam<Case> {};
 
-TEST_P(StepProperties, StepsMadeAnewFromTheirFieldsGiveTheSameBits) {
+TEST_P(StepProperties, StepsRebuiltFromTheirFieldsGiveTheSameBits) {
   Kinds kinds;
   SCOPED_TRACE(GetParam().text());
-  for_each_plan(GetParam(), made_anew_gives_the_same(&kinds));
+  for_each_plan(GetParam(), rebuilt_plan_gives_the_same(&kinds));
 }
 
 /// Mark the bytes that a step lists: of the arena, states, inputs and outputs of a session.
@@ -214,19 +213,19 @@ constexpr std::byte kPoison{0xFF};
 /// Run each step in two sessions, one of which has poison in all memory that the step does not
 /// list. The step must leave the poison unchanged, and write the same listed bytes in both
 /// sessions. Return the first step that fails.
-std::string unlisted(const Plan& plan, int turns) {
+std::string unlisted(const Plan& plan, int runs) {
   if (plan.uses.size() != plan.steps.size()) return "nothing is listed";
   auto clean = Session::make({std::shared_ptr<void>(), &plan});
   auto soiled = Session::make({std::shared_ptr<void>(), &plan});
   if (!clean.ok() || !soiled.ok()) return "no session";
-  for (int turn = 0; turn < turns; ++turn) {
-    if (turn + 1 == turns && plan.stream_pulse > 0) {
+  for (int run_index = 0; run_index < runs; ++run_index) {
+    if (run_index + 1 == runs && plan.stream_pulse > 0) {
       for (Session* each : {clean->get(), soiled->get()}) {
-        each->announce_end(plan.stream_pulse * turn + 1);
+        each->announce_end(plan.stream_pulse * run_index + 1);
       }
     }
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
-      fill_alike((*clean)->input(i), (*soiled)->input(i), i, turn);
+      fill_alike((*clean)->input(i), (*soiled)->input(i), i, run_index);
     }
     for (size_t step = 0; step < plan.steps.size(); ++step) {
       const auto listed = listed_bytes(**clean, plan.uses[step]);
@@ -248,7 +247,7 @@ std::string unlisted(const Plan& plan, int turns) {
       (*soiled)->run_layer(step);
       for (size_t i = 0; i < ours.size(); ++i) {
         if (*ours[i] == (marked[i] ? *theirs[i] : kPoison)) continue;
-        return str_cat("turn ", turn, ", step ", step, " (", plan.steps[step].kind->name, ") ",
+        return str_cat("run ", run_index, ", step ", step, " (", plan.steps[step].kind->name, ") ",
                        marked[i] ? "reads" : "writes", " what it does not list");
       }
     }
@@ -284,7 +283,7 @@ TEST_P(StepProperties, StepsTouchNothingThatTheyDoNotList) {
 }
 
 // A buffer that is missing from any list is found.
-TEST(StepLists, WithoutABufferAreFoundOut) {
+TEST(StepLists, WithoutABufferAreDetected) {
   const auto graph = load_text(document(
       "1, 2, S",
       "  a = pad(x, padding = [(0, 0), (0, 0), (2, 0)]);\n"
@@ -349,9 +348,9 @@ std::set<std::string> kinds_of_the_sources() {
 }
 
 // A kind that no case emits would go untested.
-TEST(StepKinds, AreAllHeldToTheirFields) {
+TEST(StepKinds, AreAllRebuiltFromTheirFields) {
   Kinds kinds;
-  const SeePlan see = made_anew_gives_the_same(&kinds);
+  const SeePlan see = rebuilt_plan_gives_the_same(&kinds);
   for (const Case& a_case : all_cases()) for_each_plan(a_case, see);
   for (const char* statements : kKeptOfStreams) for_each_plan_of_text(statements, see);
   EXPECT_GT(for_each_plan_of_models(see), 40);

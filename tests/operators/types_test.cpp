@@ -107,7 +107,7 @@ class TypeProperties : public ::testing::TestWithParam<Case> {
   int64_t length_ = 1;
 };
 
-TEST_P(TypeProperties, WhatIsInferredIsComputedAndPlanned) {
+TEST_P(TypeProperties, InferredTypesAreComputedAndPlanned) {
   for_each_type([&](const Typed& typed) {
     auto plain = reference_run(typed.bound, typed.inputs);
     ASSERT_TRUE(plain.ok()) << plain.error().to_string() << "\n" << typed.text();
@@ -163,7 +163,7 @@ TEST_P(TypeProperties, NarrowFloatsGiveTheNumbersOfWideOnes) {
   });
 }
 
-/// The operators that compute in f32 whatever they are given, as docs/operators.md says.
+/// Return the operators that compute every float type in f32, as docs/operators.md lists them.
 const std::set<std::string>& in_f32() {
   static const std::set<std::string> names = [] {
     std::set<std::string> out;

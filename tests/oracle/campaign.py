@@ -101,7 +101,7 @@ class Campaign:
         self.reasons[reason] += 1
         self.example.setdefault(reason, (seed, text))
 
-    def tell(self, seed, graph, what):
+    def report_finding(self, seed, graph, what):
         self.count["findings"] += 1
         print(f"seed {seed}: {what}", flush=True)
         if self.found:
@@ -177,7 +177,7 @@ class Campaign:
                 self.note("a length refused", seed, f"{refusal}")
                 continue
             except RuntimeError as error:
-                self.tell(seed, graph, f"pulse {pulse}, S={s}, {way}: {error}")
+                self.report_finding(seed, graph, f"pulse {pulse}, S={s}, {way}: {error}")
                 continue
             self.count["streams"] += 1
             done += 1
@@ -186,7 +186,7 @@ class Campaign:
                        for x, e, (_, _, _, axis) in zip(got, expected, plan.outputs)]
             what = first_difference(graph, expected, got)
             if what:
-                self.tell(seed, graph, f"pulse {pulse}, S={s}, {way}: {what}")
+                self.report_finding(seed, graph, f"pulse {pulse}, S={s}, {way}: {what}")
                 return done
         return done
 
@@ -205,7 +205,7 @@ class Campaign:
             return values, None
         what = first_difference(graph, expected, whole)
         if what:
-            self.tell(seed, graph, f"the whole run, S={s}: {what}")
+            self.report_finding(seed, graph, f"the whole run, S={s}: {what}")
             return values, None
         return values, expected
 

@@ -60,8 +60,8 @@ def pushed(session, inputs, dice):
             moved = False
             for o in outputs:
                 pulse = plan.streams[o].pulse
-                room = int(dice.integers(1, 2 * pulse + 2)) + longest * pulse // 40
-                frames = session.pull(o, room)
+                capacity = int(dice.integers(1, 2 * pulse + 2)) + longest * pulse // 40
+                frames = session.pull(o, capacity)
                 if frames.shape[plan.outputs[o][3]]:
                     taken.add(o, frames)
                     moved = any_moved = True

@@ -367,7 +367,7 @@ def kept(g, x):
 
     def value(v):
         if v.shape[2] < begin + count:
-            raise Undefined("frames that are not there")
+            raise Undefined("frames that do not exist")
         return w.along(v, begin, begin + count)
     return g.of(x, f"slice({x.name}, axes = [2], begin = [{begin}], end = [{begin + count}])",
                 value, frames=length), count
@@ -416,7 +416,7 @@ def joined(g, x):
                   frames=lambda s: n(s) + count + 0 * part_frames(s), bound=max(x.bound, 4))
 
 
-def against_kept(g, x):
+def compared_to_kept(g, x):
     part, count = kept(g, x)
     loops = g.most <= 1000 and x.exact and not x.features
     how = g.draw(["sum", "max", *(["loop"] if loops else [])])
@@ -628,7 +628,7 @@ def table(g, x):
     def value(env):
         m = env[x.name].shape[2]
         if m + begin > rows:
-            raise Undefined("rows that are not there")
+            raise Undefined("rows that do not exist")
         return env[x.name] + values[:, :, begin:begin + m]
     end = f"{g.frames_text(x)} + {begin}" if begin else g.frames_text(x)
     cutout = g.put(f"slice({full}, axes = [2], begin = [{begin}], end = [{end}])",
@@ -828,7 +828,7 @@ def known_at_the_end(g, x):
 
         def value(v):
             if v.shape[2] < k:
-                raise Undefined("frames that are not there")
+                raise Undefined("frames that do not exist")
             return v[:, :, -k:]
         count = g.frames_text(x)
         y = g.of(x, f"slice({x.name}, axes = [2], begin = [{count} - {k}], end = [{count}])", value)
@@ -903,10 +903,10 @@ def attention(g, x):
     chunk = g.draw([1, 1, 2, 4, 7])
     if chunk > 1:
         place = g.put(f"{place} / {chunk}", lambda env: None)
-    behind, ahead = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
-    apart = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
+    past, future = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
+    distance = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
                   lambda env: None)
-    seen = g.put(f"and(ge({apart}, {-ahead}), le({apart}, {behind}))", lambda env: None)
+    seen = g.put(f"and(ge({distance}, {-future}), le({distance}, {past}))", lambda env: None)
     scores = g.put(f"matmul({rows.name}, {rows.name}, transposeB = true) * 0.05", lambda env: None)
     hidden = f"{scores} * 0.0 - {g.draw(['1.0 / 0.0', '100000.0'])}"
     weights = g.put(f"softmax(select({seen}, {scores}, {hidden}), axes = [2])", lambda env: None)
@@ -915,7 +915,7 @@ def attention(g, x):
         v = env[rows.name]
         i = np.arange(v.shape[1]) // chunk
         d = i[:, None] - i[None]
-        z = np.where((d >= -ahead) & (d <= behind), v @ v.transpose(0, 2, 1) * 0.05, -np.inf)
+        z = np.where((d >= -future) & (d <= past), v @ v.transpose(0, 2, 1) * 0.05, -np.inf)
         if v.shape[1] == 0:
             return v
         p = np.exp(z - z.max(2, keepdims=True))
@@ -962,7 +962,7 @@ def steady(g, x):
     repeats = g.ones(x, ["1", "1", g.frames_text(x)])
     y = g.wire(x, f"tile({one}, repeats = [{repeats}])",
                lambda env: np.repeat(env[one], env[x.name].shape[2], 2), bound=4, exact=True)
-    return met(g, x, worked(g, y))
+    return added_if_equal(g, x, processed(g, y))
 
 
 def counted(g, x):
@@ -974,16 +974,16 @@ def counted(g, x):
     y = g.wire(x, f"tract_core_cast({up}, to = 'f32')", lambda env: env[up] * 1.0, channels=1,
                bound=1 << 20, exact=True)
     y.features = 1 if x.features else 0
-    return met(g, x, worked(g, g.wrapped(y)))
+    return added_if_equal(g, x, processed(g, g.wrapped(y)))
 
 
-def worked(g, y):
+def processed(g, y):
     for _ in range(g.draw([0, 1, 1, 2])):
         y = g.bounded(g.draw([conv, trim, padded, running, strided, shifted, pool])(g, y))
     return y
 
 
-def met(g, x, y):
+def added_if_equal(g, x, y):
     """Add y to x if their lengths are equal; else output both."""
     if y.channels in (1, x.channels) and same_length(x, y):
         return added(g, x, y)
@@ -1012,7 +1012,7 @@ def across(g, x):
 
 
 def pair_loop(g, x):
-    """A loop over two wires, of which one begins later and the other ends earlier."""
+    """A loop over two wires: one begins later, and the other ends earlier."""
     if x.features or not x.exact or g.most > 1000:
         return x
     g.loops = True
@@ -1050,7 +1050,7 @@ def picked(g, x):
 
     def value(v):
         if v.shape[2] <= max(at):
-            raise Undefined("frames that are not there")
+            raise Undefined("frames that do not exist")
         return v[:, :, at]
     y = g.of(x, f"tract_core_gather({x.name}, {at}, axis = 2)", value)
     y = g.of(y, f"sum_reduce({y.name}, axes = [2])", lambda v: v.sum(2, keepdims=True))
@@ -1085,7 +1085,7 @@ def every_other(g, x):
 
 
 LINKS = [(14, trim), (9, padded), (14, conv), (7, deconv), (7, pool), (5, strided), (6, joined),
-         (5, against_kept), (5, running), (5, recurrent), (6, resized), (5, regrouped),
+         (5, compared_to_kept), (5, running), (5, recurrent), (6, resized), (5, regrouped),
          (6, by_position), (2, table), (6, branches), (5, shifted), (4, pointwise),
          (4, static_side), (3, second_stream), (6, known_at_the_end), (3, gathered), (2, stft),
          (2, attention), (1, length_as_data), (2, normed),

@@ -193,10 +193,10 @@ class Session(Owner):
                           c.byref(taken))
         return taken.value
 
-    def pull(self, index, room):
-        """Return at most `room` frames of an output."""
+    def pull(self, index, capacity):
+        """Return at most `capacity` frames of an output."""
         _, dtype, shape, axis = self.plan.outputs[index]
-        out = np.full([room if k == axis else n for k, n in enumerate(shape)], 77, TYPES[dtype])
+        out = np.full([capacity if k == axis else n for k, n in enumerate(shape)], 77, TYPES[dtype])
         given = c.c_int64()
         view = view_of(out)
         self.library.call("rill_pull", self.handle, c.c_size_t(index), c.byref(view),

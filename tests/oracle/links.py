@@ -65,7 +65,7 @@ def later_by_gather(g, x):
                 frames=lambda s: max(0, n(s) - by))
 
 
-def turned_to(g, x):
+def joined_pieces(g, x):
     """Concatenate two pieces that are processed separately."""
     a = g.size(1)
     n = x.frames
@@ -80,7 +80,7 @@ def turned_to(g, x):
 
     def value(env):
         if env[left.name].shape[2] < a:
-            raise Undefined("frames that are not there")
+            raise Undefined("frames that do not exist")
         return np.concatenate([env[left.name], env[right.name]], 2)
     return g.wire(x, f"concat([{left.name}, {right.name}], axis = 2)", value, frames=length,
                   bound=2 * x.bound)
@@ -127,10 +127,10 @@ def prefix_attention(g, x):
     chunk = g.draw([1, 1, 1, 2, 5])
     if chunk > 1:
         place = g.put(f"{place} / {chunk}", lambda env: None)
-    behind, ahead = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
-    apart = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
+    past, future = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
+    distance = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
                   lambda env: None)
-    seen = g.put(f"and(ge({apart}, {-ahead}), le({apart}, {behind}))", lambda env: None)
+    seen = g.put(f"and(ge({distance}, {-future}), le({distance}, {past}))", lambda env: None)
     how = g.draw(["scores", "masked", "keys"])
     own = g.put(f"matmul({rows.name}, {rows.name}, transposeB = true) * 0.05", lambda env: None)
     far = g.put(f"matmul({rows.name}, {name}, transposeB = true) * 0.05", lambda env: None)
@@ -142,10 +142,10 @@ def prefix_attention(g, x):
         kq = g.put(f"({kp} - {p})" + (f" / {chunk}" if chunk > 1 else ""), lambda env: None)
         if chunk > 1:
             kq = g.put(f"({kp} - {p} + {chunk * 1000}) / {chunk} - 1000", lambda env: None)
-        ap = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({kq}, axes = [0, 1])",
+        gap = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({kq}, axes = [0, 1])",
                    lambda env: None)
         se = g.put(f"or(lt(unsqueeze({kp}, axes = [0, 1]), {p}), "
-                   f"and(ge({ap}, {-ahead}), le({ap}, {behind})))",
+                   f"and(ge({gap}, {-future}), le({gap}, {past})))",
                    lambda env: None)
         weights = g.put(f"softmax(select({se}, {scores}, {scores} * 0.0 - 1.0 / 0.0), axes = [2])",
                         lambda env: None)
@@ -158,7 +158,7 @@ def prefix_attention(g, x):
         k = np.concatenate([env[name] + np.zeros([v.shape[0], 1, 1]), v], 1)
         i = np.arange(v.shape[1]) // chunk
         d = i[:, None] - i[None]
-        z = np.where((d >= -ahead) & (d <= behind), v @ v.transpose(0, 2, 1) * 0.05, -np.inf)
+        z = np.where((d >= -future) & (d <= past), v @ v.transpose(0, 2, 1) * 0.05, -np.inf)
         z = np.concatenate([v @ env[name].transpose(0, 2, 1) * 0.05, z], 2)
         if v.shape[1] == 0:
             return v
@@ -178,17 +178,17 @@ def band_product(g, x):
     rows = g.of(x, f"transpose({x.name}, axes = [0, 2, 1])", lambda v: v.transpose(0, 2, 1))
     count = g.frames_text(x)
     place = g.put(f"tract_core_range(0, {count}, 1)", lambda env: None)
-    behind, ahead = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
-    apart = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
+    past, future = g.draw([0, 1, 2, 5, 30]), g.draw([0, 0, 1, 3])
+    distance = g.put(f"unsqueeze({place}, axes = [0, 2]) - unsqueeze({place}, axes = [0, 1])",
                   lambda env: None)
-    seen = g.put(f"and(ge({apart}, {-ahead}), le({apart}, {behind}))", lambda env: None)
+    seen = g.put(f"and(ge({distance}, {-future}), le({distance}, {past}))", lambda env: None)
     one = g.put(f"tract_core_cast({seen}, to = 'f32')", lambda env: None)
 
     def value(env):
         v = env[rows.name]
         i = np.arange(v.shape[1])
         d = i[:, None] - i[None]
-        return ((d >= -ahead) & (d <= behind)).astype(float) @ v
+        return ((d >= -future) & (d <= past)).astype(float) @ v
     out = g.put(f"matmul({one}, {rows.name})", value)
     return g.wire(x, f"transpose({out}, axes = [0, 2, 1])",
                   lambda env: env[out].transpose(0, 2, 1), exact=x.exact, bound=x.bound * 35)
@@ -215,7 +215,7 @@ def uneven_stream(g, x):
     if less != 0 and same(x, y, less) and abs(less) < 10**6:
         cut = g.draw([(0, abs(less)), (abs(less), 0)])
         x, y = (x, G.sliced(g, y, *cut)) if less > 0 else (G.sliced(g, x, *cut), y)
-    return G.met(g, x, y)
+    return G.added_if_equal(g, x, y)
 
 
 def same(x, y, less):
@@ -290,7 +290,7 @@ def selected(g, x):
                   bound=max(x.bound, y.bound), exact=x.exact and y.exact, frames=y.frames)
 
 
-def rates_met(g, x):
+def resampled_sum(g, x):
     """Upsample, convolve, downsample and add."""
     k = g.draw([2, 3])
     y = G.resized_nearest(g, x, k)
@@ -299,7 +299,7 @@ def rates_met(g, x):
     m = int(g.dice.integers(0, k))
     y = g.of(y, f"tract_core_downsample({y.name}, axis = 2, stride = {k}, modulo = {m})",
              lambda v: v[:, :, m::k], frames=lambda s: max(0, (n(s) - m + k - 1) // k))
-    return G.met(g, x, y)
+    return G.added_if_equal(g, x, y)
 
 
 def chain(g, x):
@@ -378,7 +378,7 @@ def near_the_end(g, x):
 
         def value(v):
             if v.shape[2] <= max(max(at), -min(at) - 1):
-                raise Undefined("frames that are not there")
+                raise Undefined("frames that do not exist")
             return v[:, :, at]
     elif how == "block":
         begin = f"{count} / {k} * {k} - {m}"
@@ -387,7 +387,7 @@ def near_the_end(g, x):
         def value(v):
             b = v.shape[2] // k * k - m
             if b < 0:
-                raise Undefined("frames that are not there")
+                raise Undefined("frames that do not exist")
             return v[:, :, b:b + min(far, m)]
     elif how == "clamped":
         begin = f"max({count} - {m}, 0)"
@@ -410,7 +410,7 @@ def near_the_end(g, x):
     return x
 
 
-LINKS = [(4, rational), (2, every_by_gather), (2, later_by_gather), (4, turned_to), (3, rounded),
+LINKS = [(4, rational), (2, every_by_gather), (2, later_by_gather), (4, joined_pieces), (3, rounded),
          (4, moving_sum), (4, prefix_attention), (3, band_product), (4, uneven_stream),
-         (3, batch_merged), (3, window_mean), (2, clipped_slice), (3, selected), (4, rates_met),
+         (3, batch_merged), (3, window_mean), (2, clipped_slice), (3, selected), (4, resampled_sum),
          (2, chain), (4, aligned), (4, curved_attention), (4, near_the_end)]

@@ -37,7 +37,7 @@ def pad(x, before, after, border, value):
             raise Undefined("no frame to repeat")
         return np.pad(x, widths, mode="edge")
     if max(before, after) > n - 1 and max(before, after) > 0:
-        raise Undefined("mirrored frames that are not there")
+        raise Undefined("mirrored frames that do not exist")
     return np.pad(x, widths, mode="reflect")
 
 

@@ -40,7 +40,7 @@ ELSEWHERE = {
     "tests/oracle/campaign.py": "oracle_streams runs it with fewer graphs",
     "tests/exporter/streams.py": "needs the exporter; the suite exporter",
     "LD_PRELOAD=": "session_oracle runs it for some seconds",
-    "python3 bench/": "benches are run by hand",
+    "python3 bench/": "benches are run manually",
     "RILL_PROPERTY_SEEDS=": "varied_property_test draws fewer graphs",
     "examples/mcu/run.py": "mcu_mps2-an500 and mcu_mps3-an547",
     "examples/corpus/": "python/tests run it",

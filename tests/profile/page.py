@@ -3,8 +3,8 @@
 
 usage: page.py RILL MODELS [--browser PROGRAM] [--keep FOLDER]
 
-Exit status 77 without Chromium. Models that the folder lacks are named and left out. All are in the folder of
-models used for the development of rill. --keep keeps the pages and pictures in a folder.
+Exit status 77 without Chromium. The script skips models that the folder lacks, and prints their names. --keep keeps the
+pages and pictures in a folder.
 """
 
 import argparse
@@ -42,8 +42,7 @@ def colours(png):
         if kind == b"IDAT":
             packed += body
         at += 12 + length
-    # Filters work along rows: the unfiltered bytes of each row's first kind suffice to show
-    # variety.
+    # The rows are still filtered, but their bytes suffice to show that the picture has many colours.
     rows = zlib.decompress(packed)
     stride = 1 + width * channels
     seen = {rows[y * stride + 1 + x * channels:y * stride + 1 + (x + 1) * channels]

@@ -1,6 +1,6 @@
-// Layers that attend to chunks, pulsed below the chunk: each waits for its own, and inspections
-// name the pulse that waits once. Drawn chunks, layers, strides and pulses; lags are counted on
-// streams.
+// Layers that attend to chunks, with pulses shorter than a chunk: each layer waits for its chunk,
+// and inspections name the pulse with which only one wait remains. Drawn chunks, layers, strides
+// and pulses; lags are counted on streams.
 
 #include <gtest/gtest.h>
 

@@ -55,12 +55,12 @@ void expect_right(const Defect& defect) {
   const Graph graph = loaded(defect.text);
   auto streamed = StreamedRun::make(graph, defect.pulse());
   ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
-  const std::string& told = defect.head.at("rill");
-  if (told.rfind("right, delay ", 0) == 0) {
-    EXPECT_EQ(str_cat("right, delay ", streamed->output().delay), told);
+  const std::string& expected = defect.head.at("rill");
+  if (expected.rfind("right, delay ", 0) == 0) {
+    EXPECT_EQ(str_cat("right, delay ", streamed->output().delay), expected);
     EXPECT_GE(streamed->output().axis, 0);
-  } else if (told != "written and read") {
-    EXPECT_EQ(told, "known at the end");
+  } else if (expected != "written and read") {
+    EXPECT_EQ(expected, "known at the end");
     EXPECT_EQ(streamed->output().axis, -1);
   }
   expect_frames(defect.text, defect.pulse(), defect.tolerance());
@@ -76,9 +76,9 @@ class Defects : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Defects, OfTractAreNoneOfRill) {
   const Defect defect = test::defect(GetParam());
-  const std::string& told = defect.head.at("rill");
-  if (told.rfind("refused: ", 0) != 0) return expect_right(defect);
-  std::istringstream words(told.substr(9));
+  const std::string& expected = defect.head.at("rill");
+  if (expected.rfind("refused: ", 0) != 0) return expect_right(defect);
+  std::istringstream words(expected.substr(9));
   std::string node;
   std::string op;
   words >> node >> op;

@@ -182,15 +182,15 @@ Result<Graph> tied(const std::string& text,
 
 class FeedbackParts : public ::testing::TestWithParam<uint64_t> {};
 
-TEST_P(FeedbackParts, GiveTheFramesOfStatesThatAreApart) {
+TEST_P(FeedbackParts, GiveTheFramesOfSeparateStates) {
   const Drawn d = drawn(GetParam());
   Splitmix64 draw(GetParam() + 1);
   Drawn plain = d;
   plain.joined_input = plain.joined_output = false;
   const auto graph = tied(model(d, false), pairs(d, &draw), &draw);
   ASSERT_TRUE(graph.ok()) << graph.error().to_string() << "\n" << model(d, false);
-  const auto apart = tied(model(d, true), pairs(plain, &draw), &draw);
-  ASSERT_TRUE(apart.ok()) << apart.error().to_string() << "\n" << model(d, true);
+  const auto separate = tied(model(d, true), pairs(plain, &draw), &draw);
+  ASSERT_TRUE(separate.ok()) << separate.error().to_string() << "\n" << model(d, true);
   EXPECT_EQ(graph->inputs.size(), 1U);
   EXPECT_EQ(graph->output_names, (std::vector<std::string>{"y"}));
   constexpr int64_t kSteps = 7;
@@ -199,7 +199,7 @@ TEST_P(FeedbackParts, GiveTheFramesOfStatesThatAreApart) {
     x.mutable_data<float>()[i] = static_cast<float>(2 * draw.unit() - 1);
   }
   std::vector<Tensor> found;
-  for (const Graph* each : {&*graph, &*apart}) {
+  for (const Graph* each : {&*graph, &*separate}) {
     const auto plan = prepare(*each);
     ASSERT_TRUE(plan.ok()) << plan.error().to_string();
     const auto session = std::move(Session::make(*plan)).value();
@@ -253,9 +253,9 @@ TEST_P(NamedFrames, StreamAlongTheAxisThatIsNamed) {
   }
   Tensor wanted = std::move(Tensor::zeros(DType::kF32, whole)).value();
   copy_view(x.view(), wanted.view());
-  int64_t behind = 1;
-  for (size_t i = at + 1; i < shape.size(); ++i) behind *= shape[i];
-  const int64_t step = shape[at] * behind;
+  int64_t inner = 1;
+  for (size_t i = at + 1; i < shape.size(); ++i) inner *= shape[i];
+  const int64_t step = shape[at] * inner;
   float* value = wanted.mutable_data<float>();
   for (int64_t i = 0; i < wanted.volume(); ++i) {
     if (i / step % steps > 0) value[i] += 0.5F * value[i - step];
@@ -315,7 +315,7 @@ TEST(FeedbackParts, RefuseShapesThatLeaveAChoice) {
             std::string::npos);
 }
 
-TEST(FeedbackParts, RefuseWhatIsNotThere) {
+TEST(FeedbackParts, RefuseMissingParts) {
   EXPECT_NE(refusal("[2, 8]", "[1, 8]", "t[2]", "s").find("not within"), std::string::npos);
   EXPECT_NE(refusal("[2, 8]", "[1, 8]", "t[0,0,0]", "s").find("not within"), std::string::npos);
   EXPECT_NE(refusal("[2, 8]", "[1, 8]", "u[0]", "s").find("The outputs are y, t"),

@@ -118,7 +118,7 @@ Case drawn(uint64_t seed) {
 
 class Feedback : public ::testing::TestWithParam<uint64_t> {};
 
-TEST_P(Feedback, GivesWhatACallerGetsWhoHandsTheStatesOn) {
+TEST_P(Feedback, GivesTheFramesOfACallerThatPassesTheStates) {
   const Case c = drawn(GetParam());
   const int64_t fresh = c.frames - c.context;
   // An incomplete step never runs.
@@ -133,7 +133,7 @@ TEST_P(Feedback, GivesWhatACallerGetsWhoHandsTheStatesOn) {
     const auto plan = prepare(*graph);
     ASSERT_TRUE(plan.ok()) << plan.error().to_string();
     const auto session = std::move(Session::make(*plan)).value();
-    for (int turn = 0; turn < 2; ++turn) {
+    for (int round = 0; round < 2; ++round) {
       const auto got = audit::run_stream(session.get(), std::vector<Tensor>{x}, count, {});
       ASSERT_TRUE(got.ok()) << got.error().to_string();
       for (size_t i = 0; i < expected.size(); ++i) {
@@ -143,7 +143,7 @@ TEST_P(Feedback, GivesWhatACallerGetsWhoHandsTheStatesOn) {
   }
 }
 
-TEST_P(Feedback, TakesFramesAsTheyComeAndGivesAStepAtOnce) {
+TEST_P(Feedback, TakesAnyNumberOfFramesAndGivesAStepAtOnce) {
   const Case c = drawn(GetParam());
   const int64_t fresh = c.frames - c.context;
   const Tensor x = noise(c, c.steps * fresh, GetParam());
@@ -170,7 +170,7 @@ TEST_P(Feedback, TakesFramesAsTheyComeAndGivesAStepAtOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Seed, Feedback, ::testing::Range<uint64_t>(0, 60));
 
-TEST(FeedbackErrors, NameWhatThereIs) {
+TEST(FeedbackErrors, NameTheExistingValues) {
   const Graph graph = std::move(load_text(model(8))).value();
   const auto text = [](const Result<Graph>& made) {
     return made.ok() ? std::string("made") : made.error().to_string();
@@ -186,7 +186,7 @@ TEST(FeedbackErrors, NameWhatThereIs) {
   EXPECT_NE(text(pulse::with_context(graph, "x", 0)).find("1 or more"), std::string::npos);
 }
 
-TEST(FeedbackErrors, TellWhatIsTiedAlready) {
+TEST(FeedbackErrors, NameTheTiedValue) {
   const auto text = [](const Result<Graph>& made) {
     return made.ok() ? std::string("made") : made.error().to_string();
   };

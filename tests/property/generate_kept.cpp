@@ -90,10 +90,10 @@ Wire Writer::attention(const Wire& x) {
   const std::string scores = put({"matmul(", rows, ", ", keys, ", transposeB = true)"});
   std::string place = put({"tract_core_range(0, ", length_of(x), ", 1)"});
   if (random_.chance(60)) place = put({place, " / ", random_.in(2, 5)});
-  const std::string apart =
+  const std::string distance =
       put({"unsqueeze(", place, ", axes = [0, 2]) - unsqueeze(", place, ", axes = [0, 1])"});
-  const std::string seen = put(
-      {"and(ge(", apart, ", ", -random_.in(0, 2), "), le(", apart, ", ", random_.in(0, 4), "))"});
+  const std::string seen = put({"and(ge(", distance, ", ", -random_.in(0, 2), "), le(", distance,
+                                ", ", random_.in(0, 4), "))"});
   std::string weights;
   if (random_.chance(15)) {
     weights = put({scores, " * tract_core_cast(", seen, ", to = 'f32')"});

@@ -28,7 +28,7 @@ Graph loaded(const std::string& text) {
   return graph.ok() ? std::move(graph).value() : Graph();
 }
 
-constexpr double kEnough = 1000;  ///< seconds: the number of lengths ends an audit
+constexpr double kEnough = 1000;  ///< seconds; an audit ends earlier, after its number of lengths
 
 /// Expect that every mode of streaming gives the frames of the whole run.
 void expect_audited(const std::string& text, int64_t pulse, audit::Options how = {}) {
@@ -96,15 +96,15 @@ TEST(InputsApart, ByNumbersOfAnySize) {
   for (int64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE(str_cat("seed ", seed));
     audit::Draw draw(static_cast<uint64_t>(seed));
-    const int64_t apart = draw.log_in(1, 100000);
-    const int64_t cut = draw.in(0, apart);
+    const int64_t offset = draw.log_in(1, 100000);
+    const int64_t cut = draw.in(0, offset);
     const bool more = draw.chance(60);
     const int64_t factor = draw.in(1, 3);
     std::string statements = "  h = z;\n";
     if (factor > 1) {
       statements = str_cat("  h = tract_core_downsample(z, axis = 2, stride = ", factor, ");\n");
     }
-    const int64_t gap = more ? (apart + factor - 1) / factor : apart / factor;
+    const int64_t gap = more ? (offset + factor - 1) / factor : offset / factor;
     const int64_t begin = cut % (gap + 1);
     const std::string longer = more ? "h" : "x";
     const std::string shorter = more ? "x" : "h";
@@ -113,8 +113,8 @@ TEST(InputsApart, ByNumbersOfAnySize) {
     how.lengths = 40;
     how.seconds = kEnough;
     how.seed = static_cast<uint64_t>(seed);
-    how.longest = 3 * apart + 500;
-    expect_audited(two_inputs(str_cat(factor, "*S ", more ? "+ " : "- ", apart), statements),
+    how.longest = 3 * offset + 500;
+    expect_audited(two_inputs(str_cat(factor, "*S ", more ? "+ " : "- ", offset), statements),
                    draw.log_in(1, 2000), how);
   }
 }
@@ -165,21 +165,21 @@ TEST(InputsApart, EndTogetherOrNotAtAll) {
     auto values = Tensor::zeros(DType::kF32, {1, 2, frames});
     return (*feed)->push(input, values->view());
   };
-  EXPECT_EQ(push(1, 10), 4);  // z lags by a pulse
+  EXPECT_EQ(push(1, 10), 4);  // x may be one pulse ahead of z
   EXPECT_EQ(push(0, 10), 10);
   EXPECT_EQ(push(1, 6), 6);
   EXPECT_FALSE((*feed)->finish().ok());
   EXPECT_EQ(push(0, 2), 2);
-  const auto apart = (*feed)->finish();
-  EXPECT_FALSE(apart.ok());
-  EXPECT_NE(std::string(apart.message).find("\"z\" has 13 frames, and 12 were pushed"),
+  const auto offset = (*feed)->finish();
+  EXPECT_FALSE(offset.ok());
+  EXPECT_NE(std::string(offset.message).find("\"z\" has 13 frames, and 12 were pushed"),
             std::string::npos)
-      << apart.message;
-  EXPECT_EQ(push(0, 5), 3);  // no stream has z that far ahead
+      << offset.message;
+  EXPECT_EQ(push(0, 5), 3);  // in every stream z is less far ahead of x
   EXPECT_FALSE((*feed)->finish().ok());
 }
 
-TEST(InputsApart, ThatDoNotTellHowFarTheStreamIsAreRefused) {
+TEST(InputsApart, ThatDoNotDetermineThePositionAreRefused) {
   const auto why = [](const std::string& frames, const std::string& statements) {
     const auto streamed = StreamedRun::make(loaded(two_inputs(frames, statements)), 4);
     return streamed.ok() ? std::string() : streamed.error().to_string();

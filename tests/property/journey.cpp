@@ -17,7 +17,7 @@ struct Lane {
   std::unique_ptr<Feed> feed;
 };
 
-/// Pushes one stream in pieces through sessions of several pulses in turn.
+/// Pushes one stream in pieces through sessions of several pulses, one after another.
 class Journey {
  public:
   Journey(const Graph& graph, std::vector<Lane>* lanes, int64_t length, uint64_t seed, Tally* tally,

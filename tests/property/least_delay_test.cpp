@@ -84,7 +84,7 @@ bool waits_for_kept(const pulse::Report& report, const pulse::Wire& wire) {
 
 /// Return whether every node that loses delay, or a node upstream of it, is excused.
 bool is_excused(const pulse::Report& report, const std::vector<double>& lost) {
-  std::vector<char> behind(report.wires.size(), 0);
+  std::vector<char> excused_wires(report.wires.size(), 0);
   for (size_t i = 0; i < report.wires.size(); ++i) {
     const pulse::Wire& wire = report.wires[i];
     double before = 0;
@@ -92,13 +92,13 @@ bool is_excused(const pulse::Report& report, const std::vector<double>& lost) {
                    any_of(kExcuses, [&](const Excuse& each) { return wire.op == each.op; });
     for (const int input : wire.inputs) {
       before = std::max(before, lost[static_cast<size_t>(input)]);
-      excused |= behind[static_cast<size_t>(input)] != 0;
+      excused |= excused_wires[static_cast<size_t>(input)] != 0;
     }
-    behind[i] = excused ? 1 : 0;
+    excused_wires[i] = excused ? 1 : 0;
     // A wire with delay 0 loses nothing: its frames are known from the start, and windows find them
     // in their history.
-    const bool stands = wire.delay == 0;
-    if (lost[i] > before && !excused && !stands) return false;
+    const bool has_no_delay = wire.delay == 0;
+    if (lost[i] > before && !excused && !has_no_delay) return false;
   }
   return true;
 }
@@ -145,7 +145,7 @@ Outcome check(const Recipe& recipe) {
 
 bool fails(const Recipe& recipe) { return !check(recipe).late.empty(); }
 
-TEST(RandomGraph, LagsNoMoreThanItsFramesDependOnThoseToCome) {
+TEST(RandomGraph, LagsNoMoreThanItsFramesNeed) {
   const auto [first, count] = seeds_or(kFirstSeed, kSeeds);
   int64_t compared = 0;
   int64_t excused = 0;
@@ -192,7 +192,7 @@ struct Tally {
   }
 };
 
-TEST(RandomGraph, OfOtherTypesLagsNoMoreEither) {
+TEST(RandomGraph, OfOtherTypesLagsNoMoreThanItsFramesNeed) {
   const auto [first, count] = seeds_or(kFirstSeed, kSeeds);
   Tally tally;
   for (int64_t seed = first; seed < first + count; ++seed) {
@@ -207,7 +207,7 @@ TEST(RandomGraph, OfOtherTypesLagsNoMoreEither) {
   EXPECT_EQ(tally.late, 0);
 }
 
-TEST(RandomGraph, OfLargeNumbersLagsNoMoreEither) {
+TEST(RandomGraph, OfLargeNumbersLagsNoMoreThanItsFramesNeed) {
   const auto [first, count] = seeds_or(kFirstSeed, kWideSeeds);
   Tally tally;
   for (int64_t seed = first; seed < first + count; ++seed) {

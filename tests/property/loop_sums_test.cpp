@@ -31,7 +31,7 @@ Tensor frames(const std::vector<float>& values) {
 
 // The exporter writes f - f for PyTorch's initial zero of a frame's shape. It must be 0 even if f
 // is infinite.
-TEST(LoopSums, BeginWithZeroWhateverTheFirstFrameIs) {
+TEST(LoopSums, BeginWithZeroForAnyFirstFrame) {
   const std::string first = "  f = slice(x, axes = [1], begin = [0], end = [1]);\n  z = f - f;\n";
   const auto graph = load_text(document("1, S", first + sums_from("z"), "y", kAdd));
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
@@ -328,7 +328,7 @@ TEST(LoopSums, OfNoFramesAreNone) {
 }
 
 // tract keeps the loop in its pulsed models.
-TEST(LoopSums, OfAModelThatIsPulsedGoOn) {
+TEST(LoopSums, OfAPulsedModelContinue) {
   std::string text = document("1, 2", sums_from("[[0.0]]"), "y",
                               std::string(kAdd) +
                                   "fragment tract_core_properties() -> (properties: (string,"

@@ -72,9 +72,10 @@ class MaskWriter {
   std::string condition() {
     std::string out;
     if (random_.chance(85)) {
-      const std::string apart = distance();
-      const std::string least = bound(apart, -2, 1);
-      out = str_cat("(", apart, " >= ", least, ") && (", apart, " <= ", bound(apart, -1, 3), ")");
+      const std::string expression = distance();
+      const std::string least = bound(expression, -2, 1);
+      out = str_cat("(", expression, " >= ", least, ") && (", expression,
+                    " <= ", bound(expression, -1, 3), ")");
     } else {
       out = comparison();
     }
@@ -110,13 +111,13 @@ class MaskWriter {
     }
     return form;
   }
-  std::string compared(const std::string& apart, const std::string& op) {
-    return str_cat(apart, " ", op, " ", bound(apart, -3, 3));
+  std::string compared(const std::string& expression, const std::string& op) {
+    return str_cat(expression, " ", op, " ", bound(expression, -3, 3));
   }
   /// A bound for a distance, of the distance's type.
-  std::string bound(const std::string& apart, int64_t low, int64_t high) {
+  std::string bound(const std::string& expression, int64_t low, int64_t high) {
     const int64_t whole = number(low, high);
-    if (apart.find("f32") == std::string::npos) return str_cat(whole);
+    if (expression.find("f32") == std::string::npos) return str_cat(whole);
     return str_cat(whole, random_.chance(50) ? ".0" : ".7");
   }
   /// A number of the range, or a log-uniform one up to `most`.
@@ -135,7 +136,7 @@ class MaskWriter {
       case 1:
         return str_cat("column ", op, " ", number(0, 6));
       case 2:
-        return turned(op);
+        return negated(op);
       case 3:
         return quotients(op);
       default:
@@ -145,7 +146,7 @@ class MaskWriter {
 
   // Draw one number per statement, because compilers differ in the order of evaluation of
   // arguments.
-  std::string turned(const std::string& op) {
+  std::string negated(const std::string& op) {
     const char* const of = random_.chance(50) ? "row" : "column";
     const int64_t by = std::max<int64_t>(number(2, 4), 1);
     return str_cat(remainder(of, by), " ", op, " ", number(0, 3));

@@ -119,7 +119,7 @@ void count_mutants(uint64_t seed, const Graph& graph, int64_t pulse, Count* coun
   }
 }
 
-TEST(Mutants, AreFoundOut) {
+TEST(Mutants, AreDetected) {
   Count counts[2];
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     const Generated generated = generate(recipe(seed));

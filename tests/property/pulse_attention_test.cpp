@@ -105,15 +105,15 @@ TEST(PulseCases, AttentionToFormerChunksAndFrames) {
 
 // If one finite number hides all keys of a query, softmax weighs these keys equally.
 TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
-  const auto apart = [](const std::string& seen, const std::string& fill) {
+  const auto shown = [](const std::string& seen, const std::string& fill) {
     return attention("  apart = column - row;\n  m = select(" + seen + ", scores, " + fill +
                      ");\n");
   };
   const std::string before = "(apart <= -1) && (apart >= -3)";
-  const std::string behind = "(apart >= 1) && (apart <= 2)";
-  for (const std::string& seen : {before, behind}) {
-    expect_refused(with_infinity(apart(seen, "-10000.0")), 4, "y", "Attention");
-    expect_refused(with_infinity(apart(seen, "-3.4028235e38")), 4, "y", "Attention");
+  const std::string after = "(apart >= 1) && (apart <= 2)";
+  for (const std::string& seen : {before, after}) {
+    expect_refused(with_infinity(shown(seen, "-10000.0")), 4, "y", "Attention");
+    expect_refused(with_infinity(shown(seen, "-3.4028235e38")), 4, "y", "Attention");
   }
   const std::string next = "  apart = column / 4 - row / 4;\n  m = select(apart == ";
   expect_refused(attention(next + "1, scores, -10000.0);\n"), 4, "y", "weighs them");
@@ -122,7 +122,7 @@ TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
                            ", 0.0, -1000000000.0);\n  m = scores + hidden;\n"),
                  4, "y", "Attention");
   // The model is accepted if a select after the softmax removes these weights.
-  std::string zeroed = apart(before, "-10000.0");
+  std::string zeroed = shown(before, "-10000.0");
   zeroed.replace(
       zeroed.find("softmax(m, axes = [2])"), 22,
       "select((column - row <= -1) && (column - row >= -3), softmax(m, axes = [2]), 0.0)");
@@ -138,7 +138,7 @@ TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
 }
 
 // Minus infinity together with a bias per head.
-TEST(PulseCases, AttentionUnderABiasOfItsOwn) {
+TEST(PulseCases, AttentionWithABias) {
   const std::string text = attention(
       "  apart = row - column;\n"
       "  far = tract_core_cast(apart, to = 'f32') * [[[0.5]]];\n"
@@ -173,7 +173,7 @@ TEST(PulseCases, AttentionToFormerFrames60) {
   expect_refused(with_infinity(attention("  m = scores;\n")), 4, "y", "Attention");
 }
 
-TEST(PulseCases, AttentionBehindAWindow61) {
+TEST(PulseCases, AttentionAfterAWindow61) {
   const std::string pooled =
       "transpose(max_pool(transpose(x, axes = [0, 2, 1]), size = [1, 1, 5], stride = [1, 1, 1], "
       "dilation = [1, 1, 1], padding = [(0, 0), (0, 0), (2, 2)], border = 'ignore'), axes = [0, 2, "
@@ -296,7 +296,7 @@ TEST(PulseCases, AttentionToDistancesThatFloatsRound) {
 }
 
 // Keys beyond a gap are visible, although no small distance shows it.
-TEST(PulseCases, AttentionToKeysFarBehindAGap) {
+TEST(PulseCases, AttentionToKeysFarBeforeAGap) {
   const std::string apart = "  apart = tract_core_cast(row - column, to = 'f32');\n";
   const std::string root = apart + "  far = sqrt(max(apart, 0.0));\n";
   expect_refused(where("(row >= column) && ((apart < 5.0) || (far > 40.0))", root), 4, "y",
@@ -329,11 +329,11 @@ TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
       "  m = scores + (1.0 - seen) * -1000000000.0;\n";
   expect_attends(attention(large), {{1, 4}, 1, 1, 0, "S"});
   const std::string hidden = "  m = select(column <= row, scores, -infinity);\n";
-  std::string behind = attention(hidden);
-  behind.replace(behind.find("softmax(m, axes = [2])"), 22,
-                 "select(row - column < 3, softmax(m, axes = [2]), 0.0)");
+  std::string hidden_again = attention(hidden);
+  hidden_again.replace(hidden_again.find("softmax(m, axes = [2])"), 22,
+                       "select(row - column < 3, softmax(m, axes = [2]), 0.0)");
   // The softmax sums over all earlier keys.
-  expect_refused(with_infinity(behind), 4, "y", "Attention");
+  expect_refused(with_infinity(hidden_again), 4, "y", "Attention");
   // A mask computed from frames, combined with one of positions.
   const std::string both =
       "  loud = transpose(slice(z, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > -1.0;\n"
@@ -391,10 +391,10 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
       "  m = select((column < (row / 4 + 1) * 4) && (column >= first), scores, -infinity);\n";
   expect_attends(attention(chosen), {{4, 8}, 1, 1, 0, "S"});
   // A select that alternates by row never settles.
-  const std::string turns =
+  const std::string returning =
       "  first = select(row - row / 2 * 2 < 1, 0, row);\n"
       "  m = select((column <= row) && (column >= first), scores, -infinity);\n";
-  expect_refused(with_infinity(attention(turns)), 4, "y", "without end");
+  expect_refused(with_infinity(attention(returning)), 4, "y", "without end");
   // Rows from about 100 see all earlier keys.
   const std::string late =
       "  m = select((tract_core_cast(row, to = 'f32') * 0.03 > 3.0 || row - column < 3) && "
@@ -402,9 +402,9 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
   expect_refused(with_infinity(attention(late)), 4, "y", "without end");
   // The same holds if the mask hides the first ten keys, or compares keys with twice the row.
   for (const std::string hidden : {"column >= 10", "row * 2 - column > 50 || row - column < 3"}) {
-    const std::string behind =
+    const std::string mask =
         "  m = select((" + hidden + ") && (column <= row), scores, -infinity);\n";
-    expect_refused(with_infinity(attention(behind)), 4, "y", "without end");
+    expect_refused(with_infinity(attention(mask)), 4, "y", "without end");
   }
   // Minus infinity of the first mask remains in effect under the second mask.
   const std::string twice =
@@ -494,7 +494,7 @@ TEST(PulseCases, AttentionUnderATableOfEachHead) {
 
 // The sum with rows of a table limits the stream to the table's length, which the file does not
 // assert.
-TEST(PulseCases, AttentionToAllBehindATableNamesTheAttention) {
+TEST(PulseCases, AttentionToAllAfterATableNamesTheAttention) {
   std::string rows;
   for (int i = 0; i < 40; ++i) rows += str_cat(i == 0 ? "" : ", ", "[0.5, 0.25, ", i, ".0, 1.0]");
   const std::string table = str_cat("  t = slice([[", rows,
@@ -534,13 +534,13 @@ TEST(PulseCases, AttentionToValuesOfDistances) {
 
 // Without a softmax, no normalisation removes the contribution of missing keys.
 TEST(PulseCases, SumsOverABandOfFrames62) {
-  const auto banded = [](const std::string& apart, int axis) {
+  const auto banded = [](const std::string& condition, int axis) {
     return document("S, 4",
                     "  scores = matmul(x, x * 0.5, transposeB = true);\n"
                     "  n = tract_core_range(0, S, 1);\n  c = n / 2;\n"
                     "  apart = unsqueeze(c, axes = [1]) - unsqueeze(c, axes = [0]);\n"
                     "  w = scores * tract_core_cast(" +
-                        apart +
+                        condition +
                         str_cat(", to = 'f32');\n  y = squeeze(sum_reduce(w, axes = [", axis,
                                 "]), axes = [", axis, "]);\n"));
   };
@@ -562,7 +562,7 @@ TEST(PulseCases, WeightsWithoutASoftmax) {
   expect_attends(text, {{1, 4}, 1, 1, 1, "S"});
 }
 
-TEST(PulseCases, CausalAttentionTellsWhichAssertionItNeeds) {
+TEST(PulseCases, CausalAttentionNamesTheAssertionThatItNeeds) {
   std::string text = document(
       "1, 2, S, 4",
       "  y = tract_transformers_sdpa(x, x * 0.5, x * 0.25, datum_type = 'f32', acc_datum_type = "

@@ -107,7 +107,7 @@ TEST(PulseCases, AveragesLeaveOutTheirPadding30) {
 
 const char kIndexed[] = "  (y, i) = ";
 
-TEST(PulseCases, PoolsTellWhereTheLargestIs31) {
+TEST(PulseCases, PoolsReturnThePlaceOfTheLargest31) {
   const auto indexed = [](const Window& w, const std::string& x = "x") {
     return document("1, 1, S", kIndexed + pool("max_pool_with_index", w, "ignore", x) + ";\n",
                     "y, i");
@@ -146,7 +146,7 @@ TEST(PulseCases, Deconvolutions32To36) {
 }
 
 // Padding of which the convolution reads a part after a crop.
-TEST(PulseCases, DeconvolutionsBehindABorder) {
+TEST(PulseCases, DeconvolutionsAfterABorder) {
   for (const char* value : {"0.0", "0.5"}) {
     expect_streams(y(slice(deconv(pad("x", 5, 5, value), {12, 2}), 15, -15)),
                    {{1, 4}, 2, 1, 5, "2*S"});
@@ -216,7 +216,7 @@ TEST(PulseCases, DifferentFramesAroundAStream41) {
       {{4}, 1, 1, 0, "max(S-3,0)+4"});
 }
 
-TEST(PulseCases, FramesOfTheStreamInFront42To43) {
+TEST(PulseCases, FramesOfTheStreamPrepended42To43) {
   expect_streams(y("concat([" + slice("x", 0, 1) + ", " + slice("x", 1, 0) + " - 0.5 * " +
                    slice("x", 0, -1) + "], axis = 2)"),
                  {{1, 4}, 1, 1, 0, "S"});
@@ -285,7 +285,7 @@ TEST(PulseCases, ShortTimeTransforms53) {
   expect_refused(stft(8, 4), 6, "y", "STFT");
 }
 
-TEST(PulseCases, PaddingInFrontOfAShortTimeTransform54) {
+TEST(PulseCases, PaddingBeforeAShortTimeTransform54) {
   expect_shape(document("1, S, 1",
                         "  c = [[[0.0]]];\n  p = pad(x, padding = [(0, 0), (256, 256), (0, 0)]);\n"
                         "  z = concat([p, p * 0.0], axis = 2);\n"
@@ -327,7 +327,7 @@ TEST(PulseCases, Fourier55) {
   expect_refused(fft(0), 2, "y", "FFT");
 }
 
-TEST(PulseCases, WhatNeedsTheWholeStreamIsRefused56) {
+TEST(PulseCases, OperatorsThatNeedTheWholeStreamAreRefused56) {
   expect_streams(document("1, 3, S", "  y = softmax(x, axes = [1]);\n"), {{4}, 1, 1, 0, "S"});
   expect_refused(y("softmax(x, axes = [2])"), 4, "y", "Softmax");
   expect_refused(y("x - sum_reduce(x, axes = [2])"), 4, "y", "Reduce");
@@ -381,7 +381,7 @@ TEST(Regression, AMaskHoldsAFrameThatDiffersFromChannelToChannel) {
                 3);
 }
 
-TEST(Regression, APaddedMaximumBehindAHoldIgnoresItsPadding) {
+TEST(Regression, APaddedMaximumAfterAHoldIgnoresItsPadding) {
   const std::string negative = "0.0 - abs(" + slice("x", 0, -3) + ")";
   expect_frames(document("1, 1, S", "  n = " + negative + ";\n  y = " +
                                         pool("max_pool", {3, 1, 1, 1, 1}, "ignore", "n") + ";\n"),
@@ -410,18 +410,18 @@ TEST(Regression, ConstantFramesAroundAStreamThatEndsEarly) {
   expect_frames(y(pad(slice("x", 2, -3), 3, 1, "0.569")), 1);
 }
 
-TEST(Regression, AWindowBehindASliceOfRepeatedFrames) {
+TEST(Regression, AWindowAfterASliceOfRepeatedFrames) {
   const std::string sliced = slice(pad("x", 3, 3, "0.0", "replicated"), 3, 0);
   expect_frames(document("1, 1, S", "  s = " + sliced + ";\n  y = " + conv("s", {1}) + ";\n"), 1);
   expect_frames(document("1, 1, S", "  s = " + sliced + ";\n  y = " + conv("s", {3}) + ";\n"), 2);
 }
 
-TEST(Regression, SumsOverChannelsRoundAlikeForAnyPulse) {
+TEST(Regression, SumsOverChannelsRoundTheSameForAnyPulse) {
   expect_frames(document("1, 3, S", "  y = x - mean_reduce(x, axes = [1]);\n"), 1);
 }
 
 // Merged axes remain separable through matmuls and elementwise operators.
-TEST(PulseCases, AxesMergedInFrontOfTheStream) {
+TEST(PulseCases, AxesMergedBeforeTheStream) {
   const auto around = [](const std::string& between) {
     return document("3, S, 4", "  flat = reshape(x, shape = [3 * S, 4]);\n" + between +
                                    "  y = reshape(z, shape = [3, S, 2]);\n");

@@ -15,7 +15,7 @@ namespace {
 std::string statements(const std::string& text) { return document("1, 1, S", text); }
 
 // Frame n is x[n + 1]: the slice removes the joined prefix.
-TEST(PulseChains, ASliceCutsOffWhatWasJoinedInFront) {
+TEST(PulseChains, ASliceCutsPrependedFrames) {
   const std::string joined = "concat([" + slice("x", 4, 6) + ", x], axis = 2)";
   expect_streams(y(slice(joined, 3, 0)), {{1, 4}, 1, 1, 1, "S-1"});
   expect_streams(y(slice("relu(" + joined + ")", 3, 0)), {{1, 4}, 1, 1, 1, "S-1"});
@@ -27,7 +27,7 @@ TEST(PulseChains, ASliceCutsOffWhatWasJoinedInFront) {
 }
 
 // Frame n is x[n + 2] - x[3]: frame 0 waits for x[3], later frames for x[n + 2].
-TEST(PulseChains, ASliceOfWhatWaitsForAKeptFrame) {
+TEST(PulseChains, ASliceOfFramesThatWaitForAKeptFrame) {
   const std::string less = "x - " + slice("x", 3, 4);
   expect_streams(y(slice(less, 2, 0)), {{1}, 1, 1, 3, "S-2"});
   expect_streams(y(slice(less, 2, 0)), {{4}, 1, 1, 2, "S-2"});
@@ -36,14 +36,14 @@ TEST(PulseChains, ASliceOfWhatWaitsForAKeptFrame) {
 }
 
 // The first window that is read ends with x[0].
-TEST(PulseChains, WindowsOfPaddingAloneThatNobodyReads) {
+TEST(PulseChains, UnreadWindowsOfPaddingAlone) {
   expect_streams(y(slice(conv("x", {2, 1, 1, 2, 0}), 1, 0)), {{1, 4}, 1, 1, 0, "S"});
   expect_streams(y(slice(conv("x", {2, 2, 1, 2, 0}), 1, 0)), {{2, 4}, 1, 2, 0, "S/2"});
   expect_streams(y(slice(pool("max_pool", {2, 1, 1, 1, 0}), 1, 0)), {{1, 4}, 1, 1, 1, "S-1"});
 }
 
 // Output n depends on x[n] and earlier frames.
-TEST(PulseChains, PaddingOnceInFrontOfSeveralWindows) {
+TEST(PulseChains, PaddingOnceBeforeSeveralWindows) {
   for (const char* value : {"0.0", "0.75"}) {
     const std::string once = "  p = " + pad("x", 6, 0, value) + ";\n";
     expect_streams(statements(once + "  y = " + conv(conv(conv("p", {3}), {3}), {3}) + ";\n"),
@@ -63,7 +63,7 @@ TEST(PulseChains, PaddingOnceInFrontOfSeveralWindows) {
 }
 
 // Padding of a window before frames that are themselves padding, of another value.
-TEST(PulseChains, PaddingInFrontOfPadding) {
+TEST(PulseChains, PaddingBeforePadding) {
   expect_streams(y(conv(conv(pad("x", 3, 0, "0.5"), {3, 1, 1, 2, 0}), {4})),
                  {{1, 4}, 1, 1, 0, "S"});
   expect_streams(y(conv(conv(pad("x", 3, 2, "0.5"), {3, 2, 1, 1, 1}), {2})),
@@ -79,7 +79,7 @@ TEST(PulseChains, PaddingAroundPadding) {
 }
 
 // A chain of windows with their own padding, over a cache and over padding.
-TEST(PulseChains, WindowsWithPaddingBehindFramesInFront) {
+TEST(PulseChains, WindowsWithPaddingAfterPrependedFrames) {
   const std::string joined = "concat([[[[0.5, -2.0, 0.25, 1.5]]], x], axis = 2)";
   expect_streams(y(conv(conv(conv(joined, {3, 1, 1, 1, 1}), {3, 1, 1, 2, 0}), {3, 1, 1, 0, 2})),
                  {{1, 4}, 1, 1, 0, "S+4"});
@@ -92,7 +92,7 @@ TEST(PulseChains, WindowsWithPaddingBehindFramesInFront) {
 }
 
 // A short stream ends within the prefix, so a later padding replaces frames of the prefix.
-TEST(PulseChains, PaddingBehindAStreamThatEndsAmongFramesInFront) {
+TEST(PulseChains, PaddingAfterAStreamThatEndsAmongPrependedFrames) {
   const std::string joined = "concat([[[[0.5, -2.0, 0.25]]], x], axis = 2)";
   for (const std::string& front : {joined, pad("x", 3, 0, "0.5")}) {
     const std::string cut = slice(front, 0, -3);
@@ -105,7 +105,7 @@ TEST(PulseChains, PaddingBehindAStreamThatEndsAmongFramesInFront) {
 }
 
 // The slice removes the results that a transposed convolution computes from padding alone.
-TEST(PulseChains, ATransposedConvolutionOfPaddingThatNobodyReads) {
+TEST(PulseChains, ATransposedConvolutionOfUnreadPadding) {
   const auto up = [](int64_t stride) {
     return str_cat("deconv(", pad("x", 2, 0, "0.5"), ", [[[0.5, -2.0]]], 0.25, stride = [", stride,
                    "], dilation = [1], padding = [(0, 0)])");
@@ -115,7 +115,7 @@ TEST(PulseChains, ATransposedConvolutionOfPaddingThatNobodyReads) {
 }
 
 // Output n is the sum of x[0] to x[n].
-TEST(PulseChains, SumsThatBeginWithFramesInFront) {
+TEST(PulseChains, SumsThatBeginWithPrependedFrames) {
   const auto sum = [](const std::string& x) { return "tract_core_cumsum(" + x + ", axis = 2)"; };
   expect_streams(y(slice(sum(pad("x", 1, 0, "0.5")), 1, 0)), {{1, 4}, 1, 1, 0, "S"});
   expect_streams(y(sum(pad("x", 1, 0, "0.5"))), {{1, 4}, 1, 1, 0, "S+1"});
@@ -134,7 +134,7 @@ std::string cached(const std::string& statements) {
 }
 
 // Several layers compute their results for the cache alone separately.
-TEST(PulseChains, ACacheOnceInFrontOfSeveralWindows) {
+TEST(PulseChains, ACacheOnceBeforeSeveralWindows) {
   expect_streams(cached("  y = " + conv(conv(conv("p", {3}), {3}), {3}) + ";\n"),
                  {{1, 4}, 1, 1, 0, "S"});
   expect_streams(cached("  a = tanh(" + conv("p", {3}) + ");\n  b = " + slice("p", 2, 0) +
@@ -157,7 +157,7 @@ TEST(PulseChains, PointwiseFiltersBetweenTheWindows) {
 }
 
 // Three slices of one joined wire with different begins: none waits for another.
-TEST(PulseChains, SlicesOfOneJoinedWireThatBeginApart) {
+TEST(PulseChains, SlicesOfOneJoinedWireWithDifferentBegins) {
   const std::string joined =
       "  p = concat([[[[0.5, 0.25, 1.5, -2.0, 3.0, 0.125, -1.0, 2.0]]], x], axis = 2);\n";
   expect_streams(statements(joined + "  y = " + conv(slice("p", 0, -2), {7}) + " + " +

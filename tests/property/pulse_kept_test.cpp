@@ -22,7 +22,7 @@ TEST(PulseCases, FirstFramesMeetAllOthers44) {
 
 // The delay of the window hides when the first frames become known. A state that moves between
 // pulses must not find them unknown.
-TEST(PulseCases, FirstFramesBehindADelayOfAllPulses) {
+TEST(PulseCases, FirstFramesAfterADelayOfAllPulses) {
   const std::string text =
       y(conv("x", {5}) + " - mean_reduce(" + slice("x", 0, 6) + ", axes = [2])");
   for (const int64_t pulse : {2, 3, 4}) {
@@ -34,7 +34,7 @@ TEST(PulseCases, FirstFramesBehindADelayOfAllPulses) {
 }
 
 // An output capped at min(N, S) frames ends after N frames.
-TEST(PulseCases, NoMoreFramesThanSoMany) {
+TEST(PulseCases, AtMostANumberOfFrames) {
   const std::string first = "slice(x, axes = [2], begin = [0], end = [min(9, S)])";
   for (const std::string& each : {y(first + " * 2.0"), y(conv(first, {3, 1, 1, 1, 1})),
                                   y("x + sum_reduce(" + conv(first, {1}) + ", axes = [1])")}) {
@@ -121,7 +121,7 @@ TEST(PulseCases, SlicesThatBeginWithinTheStream) {
   for (const int64_t pulse : {1, 7, 5000}) expect_long_streams(few, pulse, 3901);
 }
 
-TEST(PulseCases, ZerosLikeTheFirstFramesInFront) {
+TEST(PulseCases, ZerosLikeTheFirstFramesPrepended) {
   const auto text = [](const std::string& first, int frames) {
     return y(conv("concat([" + first + " * 0.0, x], axis = 2)", {frames + 1}));
   };
@@ -141,7 +141,7 @@ TEST(PulseCases, ZerosLikeTheFirstFramesInFront) {
   }
 }
 
-TEST(PulseCases, FramesJoinedInFrontCostWhatAPadCosts) {
+TEST(PulseCases, PrependedFramesCostTheSameAsAPad) {
   const std::string learned = "[[[0.3, -0.2]]]";
   const auto joined = [](const std::string& first, const Window& window) {
     return y(conv("concat([" + first + ", x], axis = 2)", window));
@@ -378,7 +378,7 @@ TEST(PulseCases, StreamsOfLengthsThatDoNotMeetEndWithAnError) {
     EXPECT_FALSE(streamed->session().try_end(frames).ok()) << frames;
 }
 
-TEST(PulseCases, AllReasonsAreToldWithTheirLines) {
+TEST(PulseCases, AllReasonsAreReportedWithTheirLines) {
   const auto refused = StreamedRun::make(
       loaded(document("1, 1, S",
                       "  a = softmax(x, axes = [2]);\n  b = concat([x, x], axis = 2);\n"
@@ -526,7 +526,7 @@ TEST(PulseCases, ReductionsOfHalvesKeepTheOrderOfTheWholeRun) {
   }
 }
 
-TEST(PulseCases, SumsLeaveOutWhatIsCutOffTheEnd) {
+TEST(PulseCases, SumsOmitFramesCutFromTheEnd) {
   for (const char* reduce : {"sum_reduce", "max_reduce"}) {
     expect_known_at_the_end(y(std::string(reduce) + "(" + slice("x", 0, -2) + ", axes = [2])"),
                             {1, 2, 5});

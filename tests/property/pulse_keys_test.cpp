@@ -30,8 +30,8 @@ std::string attention(const std::string& seen, const std::string& fill = "(0.0 -
                               "), axes = [2]);\n  y = matmul(w, x + 0.25);\n"));
 }
 
-// Frameworks look for packed sequences: where a position does not follow the one before, another
-// begins, and its queries do not see the keys of the others.
+// Frameworks detect packed sequences: a new sequence begins where a position does not follow the
+// previous one, and queries see only the keys of their sequence.
 TEST(Keys, OfTheSameSequenceOfPositions) {
   const std::string text = of_positions(
       "  all = concat([slice(n, axes = [0], begin = [0], end = [1]) - 1, n], axis = 0);\n"
@@ -70,7 +70,7 @@ TEST(Sinks, AreWaitedForWhereTheFirstQuerySeesThem) {
   expect_streams(text, {{6, 8}, 1, 1, 0, "S"}, kTolerance);
 }
 
-TEST(Sinks, MayBeHiddenByNumbersAndBehindTheSoftmax) {
+TEST(Sinks, MayBeHiddenByNumbersAndAfterTheSoftmax) {
   const std::string seen = "apart >= 0 && (apart < 3 || column < 5)";
   expect_streams(attention(seen, "-10000.0"), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
   expect_streams(of_positions(str_cat("  m = ", seen,
@@ -91,7 +91,7 @@ TEST(Sinks, MoveWithTheStateOfAStream) {
 }
 
 // Other keys that all queries see are still refused.
-TEST(Sinks, AreNoWayToSeeEverything) {
+TEST(Sinks, DoNotRevealAllKeys) {
   expect_refused(attention("column < 4 || apart >= 0"), 4, "y", "all keys that went before");
   expect_refused(attention("column >= 4 && apart >= 0"), 4, "y", "all keys that went before");
   expect_refused(attention("row < 4 || abs(apart) < 3"), 4, "y", "all keys that follow");
@@ -139,7 +139,7 @@ std::string at_rates(int64_t query, int64_t key, const std::string& seen) {
                       seen + ", s, (0.0 - 1.0 / 0.0)), axes = [2]);\n  y = matmul(w, k + 0.25);\n");
 }
 
-TEST(Keys, RunAtRatesOfTheirOwn) {
+TEST(Keys, RunAtDifferentRates) {
   const auto expect = [](const std::string& text, int64_t pulse, int64_t query, int64_t delay) {
     const std::string length = str_cat("(S + ", query - 1, ") / ", query);
     expect_streams(text, {{pulse, 3 * pulse}, 1, query, delay, length}, kTolerance);
@@ -203,7 +203,7 @@ std::string shifted(const std::string& seen) {
       "  y = matmul(w, x);\n"));
 }
 
-TEST(Keys, LieAtDistancesBehindTheirQuery) {
+TEST(Keys, LieAtDistancesBeforeTheirQuery) {
   expect_streams(shifted("apart >= 0 && apart < 4"), {{1, 3, 8}, 1, 1, 0, "S"}, kTolerance);
   expect_streams(shifted("apart > 1 && apart < 9"), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
   // The score of a later key belongs to another query.
@@ -219,7 +219,7 @@ int64_t delay_of(const std::string& seen) {
 
 // The extent of a mask is proven for all queries, or the mask is refused, whatever its reach and
 // period.
-TEST(Keys, AreToldHoweverFarAwayTheyAre) {
+TEST(Keys, AreFoundAtAnyDistance) {
   EXPECT_EQ(delay_of("row / 65536 == column / 65536"), 65535);
   EXPECT_EQ(delay_of("row / 65537 == column / 65537"), -1);
   EXPECT_EQ(delay_of("apart >= 0 && apart < 70001"), 0);

@@ -61,7 +61,7 @@ TEST(PulseResample, LinearUpsamplingFromTheBeginsOfFrames) {
   expect_streams(y(upsample(4, "asymmetric")), {{3}, 4, 1, 3, "4*S"});
 }
 
-TEST(PulseResample, BehindAndBeforeOtherDelays) {
+TEST(PulseResample, AfterAndBeforeOtherDelays) {
   expect_streams(y(upsample(2, "symmetric", slice("x", 1, 0))), {{1, 4}, 2, 1, 3, "2*S-2"});
   expect_streams(y(upsample(2, "symmetric", conv("x", {3, 1, 1, 1, 1}))), {{4}, 2, 1, 3, "2*S"});
   expect_streams(y(conv(upsample(2, "symmetric"), {4, 2, 1, 1, 1})), {{1, 4}, 1, 1, 1, "S"});
@@ -83,7 +83,7 @@ TEST(PulseResample, Downsampling) {
   expect_refused(onnx(resize("0.5", kLinear)), 3, "y", "multiple of 2");
 }
 
-TEST(PulseResample, NearestFramesThatAreNotRepeatedAsTheyAre) {
+TEST(PulseResample, NearestFramesThatAreNotRepeatedUnchanged) {
   const std::string up =
       "interpolator = 'nearest', coord_transformer = 'asymmetric', nearest_mode = ";
   expect_streams(onnx(resize("2.0", up + "'ceil'")), {{1, 4}, 2, 1, 1, "2*S"});

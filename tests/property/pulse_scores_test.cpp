@@ -45,9 +45,9 @@ TEST(Scores, TimesNumbersFromAllPositionsAreRefused) {
 // NumPy: pad by one leading element, reshape, drop the first row, as in Transformer-XL; `tril`
 // where keys that follow a query have no scores.
 TEST(Scores, ShiftedByPaddingAndReshapes) {
-  const auto shifted = [](std::vector<int64_t> shape, bool behind) {
+  const auto shifted = [](std::vector<int64_t> shape, bool past_only) {
     auto op = draft_op<pulse::RelativeShift>();
-    op->behind = behind;
+    op->past_only = past_only;
     Tensor x = Tensor::zeros(DType::kF32, std::move(shape)).value();
     std::iota(x.mutable_data<float>(), x.mutable_data<float>() + x.volume(), 1.0F);
     Tensor y = Tensor::zeros(DType::kF32, {1, 3, 3}).value();

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kTolerance = 2e-6;
 
-/// Statements of the number of the sequence to which each position belongs: where a position does
-/// not follow `first` or the one before, another one begins.
+/// Return statements that number the sequence of each position: a new sequence begins where a
+/// position does not follow the previous one, or `first`.
 std::string sequences(const std::string& first) {
   const std::string begin = "], end = [";
   const std::string cut = "slice(all, axes = [0], begin = [";

@@ -83,7 +83,7 @@ void expect_values(const Tensor& found, const std::vector<float>& expected) {
 }
 
 // x = 1, 2, 3 moves through two states: the previous frame and the one before it.
-TEST(States, ThatTakeOtherStatesTakeThoseBeforeTheTurn) {
+TEST(States, ThatReadOtherStatesReadThoseBeforeTheIteration) {
   struct Shift {
     const char* body;
     std::vector<float> frames;
@@ -113,7 +113,7 @@ TEST(States, ThatTakeOtherStatesTakeThoseBeforeTheTurn) {
 }
 
 // h = 0 before every iteration of the outer loop: 1 + 2 + 3 + 4, and 5 + 6 + 7 + 8.
-TEST(States, OfALoopWithinALoopBeginAnewInEveryTurn) {
+TEST(States, OfALoopWithinALoopRestartInEveryIteration) {
   const std::string text = document(
       "S, 4",
       "  y = tract_core_scan('outer', scan = [('x', x, 0, 1)], full = [], "
@@ -132,7 +132,7 @@ TEST(States, OfALoopWithinALoopBeginAnewInEveryTurn) {
   expect_whole(text, {1, 2, 3});
 }
 
-TEST(States, OfALoopWithoutTurnsAreTheFirstOnes) {
+TEST(States, OfALoopWithoutIterationsAreTheInitialOnes) {
   const std::string text =
       along(str_cat("  z = ", loop(trimmed("x", 3, 3), kLast), ";\n  y = x + z;\n"), "y, z");
   const std::vector<Tensor> found = counted(text, 4);
@@ -141,7 +141,7 @@ TEST(States, OfALoopWithoutTurnsAreTheFirstOnes) {
   expect_frames_of_all(text, {1, 2, 3}, 3);
 }
 
-TEST(States, OfSkippedTurnsDoNotChange) {
+TEST(States, OfSkippedIterationsDoNotChange) {
   const std::string both = str_cat(kFull, ", ", kLast);
   const std::string text = along(str_cat("  (y, z) = ", loop("x", both, 1, 2), ";\n"), "y, z");
   // Iterations 0 and 1 are skipped: 0.5 / 2 + 5, then 5.25 / 2 + 7; -1 / 2 + 6, then 5.5 / 2 + 8.
@@ -189,7 +189,7 @@ TEST(States, OfFramesThatAreKept) {
 }
 
 // The last of the kept frames arrives after the end of the input.
-TEST(StillWires, OfFramesThatAreKeptAreKnownOnceTheseArrive) {
+TEST(StillWires, OfKeptFramesAreKnownOnceTheseArrive) {
   for (const int last : {1, 3, 4}) {
     const std::string window = conv("x", {6, 1, 1, 0, 5});
     expect_whole(document("1, 1, S",
@@ -200,7 +200,7 @@ TEST(StillWires, OfFramesThatAreKeptAreKnownOnceTheseArrive) {
 
 // At a pulse of 1 the loop waits for its first state and lags, so its state does not move to other
 // pulses.
-TEST(States, ThatWaitForFramesMoveBetweenPulsesThatWaitAlike) {
+TEST(States, ThatWaitForFramesMoveBetweenPulsesThatWaitEquallyLong) {
   std::string text = along(str_cat("  z = ", loop("x", kLast), ";\n  y = x * 2.0;\n"), "y, z");
   const std::string first = "[[[0.5, -1.0]]]";
   text.replace(text.find(first), first.size(), trimmed("x", 2, 3));
@@ -287,7 +287,7 @@ TEST(States, OfLoopsThatReadAndWriteInTwoDirectionsAreRefused) {
 }
 
 // At a pulse of 1 the last row of the matmul has the shape of a frame.
-TEST(StillWires, HaveTheSameBitsWhateverThePulse) {
+TEST(StillWires, HaveTheSameBitsForAnyPulse) {
   std::string text = document(
       "2, S, 3",
       "  u = tract_core_external(shape = [2, 4, 5], datum_type = 'f32');\n"
@@ -309,7 +309,7 @@ std::string whole_chunks(int chunk) {
 
 // With pulses of 24 from frame 0, every pulse ends with a chunk of 12, so that no chunk waits for
 // the end. From frame 8 none does: 8 of the first 32 frames may lie after the end.
-TEST(States, OfStreamsThatAreCutToWholeChunksMoveWhereAsMuchIsHeld) {
+TEST(States, OfStreamsCutToWholeChunksMoveBetweenEqualStates) {
   for (const int chunk : {3, 12, 35}) {
     // Frames that pass before the end is announced wait at the output, before joined frames, and
     // before a loop whose last state is an output.
@@ -327,7 +327,7 @@ TEST(States, OfStreamsThatAreCutToWholeChunksMoveWhereAsMuchIsHeld) {
 }
 
 // For S = 5, x[4:-1] is empty, so it has no last frame; x[3] is not a frame of it.
-TEST(States, ThereIsNoLastFrameOfNone) {
+TEST(States, HaveNoLastFrameOfNoFrames) {
   const std::string text =
       along(str_cat("  v = ", trimmed("x", 4, -1), ";\n  y = concat([v, ", trimmed("v", -1, 0),
                     "], axis = 1);\n"));
@@ -343,7 +343,7 @@ TEST(States, ThereIsNoLastFrameOfNone) {
 
 // At S=1 the convolution has no frames. The 4 joined frames remain, and the slice drops one: 3. A
 // negative frame count would leave 2.
-TEST(States, FramesOfStreamsShorterThanAWindowAreNotCountedAsLessThanNone) {
+TEST(States, FramesOfStreamsShorterThanAWindowAreNotNegative) {
   const std::string joined =
       "  v = conv(x, [[[1.0, 2.0, 1.0]]], 0.0, padding = [(0, 0)], border = 'constant');\n"
       "  z = concat([v, [[[1.0, 2.0, 3.0, 4.0]]]], axis = 2);\n";
@@ -422,7 +422,7 @@ TEST(States, LengthsThatAreEqualFarOutMeet) {
 }
 
 // A GRU of one iteration over a static frame is fused to a layer, as one of many iterations is.
-TEST(States, OfLayersThatTurnOnceHaveTheBitsOfLayers) {
+TEST(States, OfLayersWithOneIterationHaveTheBitsOfLayers) {
   const auto text = [](const std::string& output) {
     return str_cat(
         "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n",

@@ -56,7 +56,7 @@ TEST(PulseWeights, EverySoftmaxNeedsTheKeysThatItSees) {
 }
 
 // A term of the weights without a mask is not limited by the mask of another term.
-TEST(PulseWeights, EveryTermHasAMaskOfItsOwn) {
+TEST(PulseWeights, EveryTermHasASeparateMask) {
   expect_refused(weighed("  w = " + soft("near") + " - 0.1 * b;\n"), 4, "y", "Attention");
   expect_refused(weighed("  w = 0.1 * b + " + soft("near") + ";\n"), 4, "y", "Attention");
 }

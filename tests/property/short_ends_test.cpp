@@ -50,19 +50,19 @@ TEST(ShortEnds, OfADelayAndALookAhead) {
       for (const char* between : {"tanh", "neg", ""}) {
         for (const int64_t delay : {1, 2, 3}) {
           for (const int64_t ahead : {1, 3}) {
-            const std::string in_front =
-                std::string(first) == "joined"
-                    ? str_cat("concat([", delay == 1 ? "[[[7.0]]]" : delay == 2 ? "[[[7.0, 8.0]]]"
-                                                                  : "[[[7.0, 8.0, 9.0]]]",
-                              ", x], axis = 2)")
-                    : padded("x", delay, 0, first);
+            const std::string prefixed = std::string(first) == "joined"
+                                             ? str_cat("concat([",
+                                                       delay == 1   ? "[[[7.0]]]"
+                                                       : delay == 2 ? "[[[7.0, 8.0]]]"
+                                                                    : "[[[7.0, 8.0, 9.0]]]",
+                                                       ", x], axis = 2)")
+                                             : padded("x", delay, 0, first);
             const std::string text = document(
-                "1, 1, S",
-                str_cat("  p = ", in_front,
-                        ";\n  s = slice(p, axes = [2], begin = [0], end = [S]);\n",
-                        "  q = ", between, "(s);\n  r = ", padded("q", 0, ahead, second),
-                        ";\n  y = slice(r, axes = [2], begin = [", ahead, "], end = [S + ", ahead,
-                        "]);\n"));
+                "1, 1, S", str_cat("  p = ", prefixed,
+                                   ";\n  s = slice(p, axes = [2], begin = [0], end = [S]);\n",
+                                   "  q = ", between, "(s);\n  r = ", padded("q", 0, ahead, second),
+                                   ";\n  y = slice(r, axes = [2], begin = [", ahead,
+                                   "], end = [S + ", ahead, "]);\n"));
             const int refused = refused_lengths(text, 8, &streamed);
             EXPECT_LE(refused, 2 * (delay + ahead)) << text;
           }

@@ -60,28 +60,28 @@ void expect_short_streams(const std::string& text, const std::vector<int64_t>& p
 
 const auto kAll = [](int64_t frames) { return frames; };
 
-TEST(ShortStreams, HaveAFrameBesideTheOnlyOne) {
+TEST(ShortStreams, HaveAFrameNextToTheOnlyOne) {
   const std::string first = cut("x", 0, "1");
   const std::string last = cut("x", -1, "");
   expect_short_streams(y("x + " + joined(first, cut("x", 0, "-1"))), {1, 2, 5}, kAll);
   expect_short_streams(y("x + " + joined(cut("x", 1, ""), last)), {1, 2, 5}, kAll);
 }
 
-/// The differences of frames at distance `apart`, with the last one repeated.
-std::string differences(int64_t apart) {
-  return document("1, 1, S", str_cat("  d = ", cut("x", apart, ""), " - ",
-                                     cut("x", 0, std::to_string(-apart)), ";\n",
+/// The differences of frames at distance `offset`, with the last one repeated.
+std::string differences(int64_t offset) {
+  return document("1, 1, S", str_cat("  d = ", cut("x", offset, ""), " - ",
+                                     cut("x", 0, std::to_string(-offset)), ";\n",
                                      "  n = squeeze(slice(tract_core_shape_of(d), axes = [0],"
                                      " begin = [2], end = [3]), axes = [0]);\n"
                                      "  y = concat([d, slice(d, axes = [2], begin ="
                                      " [min(n, max(n - 1, 0))], end = [n])], axis = 2);\n"));
 }
 
-TEST(ShortStreams, GiveNothingWhereNothingIsThere) {
-  for (const int64_t apart : {1, 2, 40}) {
+TEST(ShortStreams, GiveNoFramesForNoFrames) {
+  for (const int64_t offset : {1, 2, 40}) {
     expect_short_streams(
-        differences(apart), {1, 2, 5},
-        [&](int64_t n) { return n <= apart ? 0 : n - apart + 1; }, apart + 8);
+        differences(offset), {1, 2, 5}, [&](int64_t n) { return n <= offset ? 0 : n - offset + 1; },
+        offset + 8);
   }
   const std::string halved = "slice(x, axes = [2], begin = [0], end = [S], stride = [2])";
   const std::string last = str_cat("slice(", halved, ", axes = [2], begin = [min((S + 1) / 2, ",
@@ -90,12 +90,13 @@ TEST(ShortStreams, GiveNothingWhereNothingIsThere) {
                        [](int64_t n) { return n == 0 ? 0 : (n + 1) / 2 + 1; });
 }
 
-// An empty stream may be up to `apart` frames long, whatever lengths the wires in between have.
-TEST(ShortStreams, GiveNothingHoweverLongTheyAre) {
-  for (const int64_t apart : {16384, 20000, 70001, 300007}) {
-    expect_counts(differences(apart), {64, 4099},
-                  [&](int64_t n) { return n <= apart ? 0 : n - apart + 1; },
-                  {0, 1, 16382, 16383, 16384, 16385, apart - 1, apart, apart + 1, apart + 5000});
+// Streams of up to `offset` frames give no frames, whatever lengths the wires in between have.
+TEST(ShortStreams, GiveNothingAtAnyLength) {
+  for (const int64_t offset : {16384, 20000, 70001, 300007}) {
+    expect_counts(
+        differences(offset), {64, 4099},
+        [&](int64_t n) { return n <= offset ? 0 : n - offset + 1; },
+        {0, 1, 16382, 16383, 16384, 16385, offset - 1, offset, offset + 1, offset + 5000});
   }
 }
 
@@ -109,7 +110,7 @@ TEST(ShortStreams, AreSlicedAsNumPyDoes) {
 }
 
 // A bound that is not clamped to the stream may lie before its start.
-TEST(ShortStreams, AreEmptyWhereASliceEndsInFrontOfThem) {
+TEST(ShortStreams, AreEmptyWhereASliceEndsBeforeThem) {
   const auto raw = [](const std::string& x, int64_t begin, int64_t end) {
     return str_cat("slice(", x, ", axes = [2], begin = [", begin, "], end = [", end, "])");
   };
@@ -134,8 +135,8 @@ TEST(ShortStreams, HaveThePaddingOfASliceThatIsEmpty) {
     const std::string end = std::to_string(-far);
     expect_padded(y(pad(cut("x", 0, end), 1, 2, "0.5")), far, 3);
     expect_padded(y(pad(cut("x", 3, end) + " * 2.0", 4, 0, "0.0")), far + 3, 4);
-    const std::string behind = joined(cut("x", far, "-1"), "[[[1.0]]]");
-    expect_padded(y(joined("[[[0.25, 0.5]]]", behind)), far + 1, 3);
+    const std::string suffixed = joined(cut("x", far, "-1"), "[[[1.0]]]");
+    expect_padded(y(joined("[[[0.25, 0.5]]]", suffixed)), far + 1, 3);
     expect_padded(y(conv(pad(cut("x", 2, end), 3, 2, "0.0"), {4})), far + 2, 2);
   }
 }
@@ -162,7 +163,7 @@ std::string chunks(const std::string& wire, const std::string& frames, int64_t s
 }
 
 // The cropped wire has two readers, but is cropped once.
-TEST(ShortStreams, RepeatTheLastFrameOfWhatIsCropped) {
+TEST(ShortStreams, RepeatTheLastFrameOfTheCroppedStream) {
   const std::string text = document(
       "1, 1, S",
       "  d = deconv(x, [[[0.5, -0.25, 0.125, 1.0]]], 0.5, stride = [2], padding = [(0, 0)]);\n"

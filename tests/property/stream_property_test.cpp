@@ -44,10 +44,10 @@ std::set<int64_t> lengths_of(const Recipe& recipe, int64_t pulse) {
 
 /// Return the tier of a seed: the best tier twice, then each lower tier in turn.
 kernels::Tier tier_of(uint64_t seed) {
-  constexpr kernels::Tier kTurns[] = {kernels::Tier::kNeon, kernels::Tier::kNeon,
+  constexpr kernels::Tier kTiers[] = {kernels::Tier::kNeon, kernels::Tier::kNeon,
                                       kernels::Tier::kAvx2, kernels::Tier::kSse42,
                                       kernels::Tier::kScalar};
-  return kTurns[seed % 5];
+  return kTiers[seed % 5];
 }
 
 Outcome check(const Recipe& recipe) {

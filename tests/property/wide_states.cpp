@@ -80,9 +80,9 @@ WideWire WideWriter::regrouped(const WideWire& x) {
   const int64_t factor = rate();
   const std::string wide = put({"conv(", x.name, ", ", numbers({factor, x.channels, 1}),
                                 ", 0.0, padding = [(0, 0)], border = 'constant')"});
-  const std::string turned = put({"transpose(", wide, ", axes = [0, 2, 1])"});
+  const std::string transposed = put({"transpose(", wide, ", axes = [0, 2, 1])"});
   const std::string merged =
-      put({"reshape(", turned, ", shape = [-1], axis_start = 1, axis_count = 2)"});
+      put({"reshape(", transposed, ", shape = [-1], axis_start = 1, axis_count = 2)"});
   return {put({"unsqueeze(", merged, ", axes = [1])"}), 1};
 }
 
@@ -191,12 +191,12 @@ WideWire WideWriter::attention(const WideWire& x) {
   const std::string rows = put({"transpose(", x.name, ", axes = [0, 2, 1])"});
   const std::string scores = put({"matmul(", rows, ", ", rows, ", transposeB = true)"});
   const std::string place = put({"tract_core_range(0, ", frames_of(x.name), ", 1)"});
-  const std::string apart =
+  const std::string offset =
       put({"unsqueeze(", place, ", axes = [0, 2]) - unsqueeze(", place, ", axes = [0, 1])"});
   const int64_t ahead = draw_.in(0, 3);
-  const int64_t behind = draw_.log_in(1, 60);
+  const int64_t back = draw_.log_in(1, 60);
   const std::string seen =
-      put({"and(ge(", apart, ", ", -ahead, "), le(", apart, ", ", behind, "))"});
+      put({"and(ge(", offset, ", ", -ahead, "), le(", offset, ", ", back, "))"});
   const std::string weights = put(
       {"softmax(select(", seen, ", ", scores, ", ", scores, " * 0.0 - 1.0 / 0.0), axes = [2])"});
   const std::string out = put({"matmul(", weights, ", ", rows, ")"});

@@ -23,19 +23,19 @@ Scattered::Scattered(const Port& port, int64_t frames, Random* random)
   for (size_t i = order.size(); i > 1; --i) {
     std::swap(order[i - 1], order[static_cast<size_t>(random->in(0, static_cast<int64_t>(i) - 1))]);
   }
-  int64_t room = random->in(1, 3);
+  int64_t stride = random->in(1, 3);
   offset_ = random->in(0, 5);
   for (const size_t axis : order) {
     const int64_t extent = std::max<int64_t>(1, shape_[axis]);
-    strides_[axis] = room;
+    strides_[axis] = stride;
     if (random->chance(20)) {
-      strides_[axis] = -room;
-      offset_ += room * (extent - 1);
+      strides_[axis] = -stride;
+      offset_ += stride * (extent - 1);
     }
-    room *= extent;
-    room += random->chance(30) ? random->in(1, 4) : 0;
+    stride *= extent;
+    stride += random->chance(30) ? random->in(1, 4) : 0;
   }
-  bytes_.assign(static_cast<size_t>(room + offset_ + 8) * element_, kUntouched);
+  bytes_.assign(static_cast<size_t>(stride + offset_ + 8) * element_, kUntouched);
 }
 
 rill_view Scattered::view() {

@@ -25,8 +25,8 @@ struct Port {
 /// The inputs and expected outputs of the whole run of one length.
 struct Whole {
   int64_t length = 0;
-  bool defined = false;    ///< whether the model is, for that length
-  bool too_short = false;  ///< so short that borders are all that there is: nothing is compared
+  bool defined = false;    ///< whether the model is defined for that length
+  bool too_short = false;  ///< all frames are borders, so nothing is compared
   // Whether ends at that length were accepted or refused. Both must never occur.
   std::atomic<bool> accepted = false;
   std::atomic<bool> refused = false;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kLanes = 5;
 constexpr size_t kStates = 6;
-constexpr size_t kTold = 60;  ///< calls that a failure reports
+constexpr size_t kReported = 60;  ///< calls that a failure reports
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void Wanderer::note(const Lane& lane, const std::string& call) {
       std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& each) { return &each == &lane; });
   trace_.push_back("session " + std::to_string(at - lanes_.begin()) + " (" + plan_of(lane).name +
                    ", length " + std::to_string(lane.at.whole->length) + "): " + call);
-  if (trace_.size() > kTold) trace_.pop_front();
+  if (trace_.size() > kReported) trace_.pop_front();
   ++tally_->calls;
 }
 
@@ -73,8 +73,8 @@ Whole& Wanderer::draw_whole() {
     // An empty stream is refused or gives nothing, except if a wire has a negative number of
     // frames. The whole run then fails on values that it computes from that number, which a stream
     // never computes.
-    const bool is_told = whole.defined || !whole.too_short;
-    if (whole.length == 0 && is_told && random_.chance(40)) return whole;
+    const bool is_announced = whole.defined || !whole.too_short;
+    if (whole.length == 0 && is_announced && random_.chance(40)) return whole;
     if (whole.defined && (!whole.too_short || random_.chance(5))) return whole;
   }
   return subject_.whole(0);
@@ -218,7 +218,7 @@ void Wanderer::load(Lane* lane) {
   ++tally_->moved;
   lane->at = saved.at;
   const bool waits = lane->session->stage.drive == api::Drive::kPushes;
-  if (waits && saved.at.mode != Mode::kPushed) fail("frames wait that nobody pushed");
+  if (waits && saved.at.mode != Mode::kPushed) fail("frames wait although none were pushed");
   lane->at.mode = waits ? Mode::kPushed : Mode::kOpen;
   set_side_inputs(lane);
   if (lane->at.over) check_over(lane);
@@ -256,9 +256,9 @@ void Wanderer::misuse(Lane* lane) {
   Port port = plan.inputs[first];
   const auto wrong_type = port.dtype == RILL_F64 ? RILL_F32 : RILL_F64;
   rill_session_step twice[2] = {};
-  for (rill_session_step& turn : twice) {
-    turn.size = sizeof(turn);
-    turn.session = session;
+  for (rill_session_step& member : twice) {
+    member.size = sizeof(member);
+    member.session = session;
   }
   int64_t moved = -7;
   rill_status status = RILL_OK;

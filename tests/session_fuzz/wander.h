@@ -69,13 +69,13 @@ class Wanderer {
   void go_on(Lane* lane);
   // By pushes.
   void push(Lane* lane);
-  void pull(Lane* lane, size_t output, int64_t room, int64_t* given);
+  void pull(Lane* lane, size_t output, int64_t capacity, int64_t* given);
   void finish(Lane* lane);
   void drain(Lane* lane);
   // By steps.
-  bool next_turn(Lane* lane, rill_session_step* turn);
+  bool next_part(Lane* lane, rill_session_step* member);
   void fill_pulse(Lane* lane, bool beyond);
-  void took_turn(Lane* lane, const rill_session_step& turn);
+  void took_part(Lane* lane, const rill_session_step& member);
   void step(Lane* lane);
   void step_together();
   // Elsewhere.

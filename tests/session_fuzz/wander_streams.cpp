@@ -28,20 +28,20 @@ void Wanderer::push(Lane* lane) {
   lane->at.mode = Mode::kPushed;
 }
 
-void Wanderer::pull(Lane* lane, size_t output, int64_t room, int64_t* given) {
+void Wanderer::pull(Lane* lane, size_t output, int64_t capacity, int64_t* given) {
   const Port& port = plan_of(*lane).outputs[output];
-  Scattered frames(port, room, &random_);
+  Scattered frames(port, capacity, &random_);
   const rill_view view = frames.view();
   const rill_status status = rill_pull(lane->session.get(), output, &view, given);
-  note(*lane, "rill_pull of output " + std::to_string(output) + ", room for " +
-                  std::to_string(room) + ", " + std::to_string(*given) + " are given");
+  note(*lane, "rill_pull of output " + std::to_string(output) + ", capacity " +
+                  std::to_string(capacity) + ", " + std::to_string(*given) + " are given");
   if (!expect(status, RILL_OK, "rill_pull")) return;
   lane->at.mode = Mode::kPushed;
   int64_t& had = lane->at.out[output];
   const Whole& whole = *lane->at.whole;
   const int64_t all = wanted(*lane, port, output);
   if (!whole.too_short || whole.length == 0) {
-    if (*given < 0 || *given > room || (*given > 0 && had + *given > all)) {
+    if (*given < 0 || *given > capacity || (*given > 0 && had + *given > all)) {
       return fail("output " + std::to_string(output) + " has " + std::to_string(had + *given) +
                   " frames, expected " + std::to_string(all));
     }
@@ -131,35 +131,35 @@ void Wanderer::fill_pulse(Lane* lane, bool beyond) {
 
 /// Prepare the next common step, with its frames in the buffers. Return false if the stream is
 /// pushed.
-bool Wanderer::next_turn(Lane* lane, rill_session_step* turn) {
+bool Wanderer::next_part(Lane* lane, rill_session_step* member) {
   if (lane->at.mode == Mode::kPushed || lane->at.over) return false;
   const auto& ports = plan_of(*lane).inputs;
   const size_t first = first_stream(ports);
   const int64_t pulse = pulse_of(ports[first]);
   const int64_t left = total(*lane, ports[first], first) - lane->at.in[first];
-  *turn = {};
-  turn->size = sizeof(*turn);
-  turn->session = lane->session.get();
-  turn->kind = RILL_STEP_FULL;
+  *member = {};
+  member->size = sizeof(*member);
+  member->session = lane->session.get();
+  member->kind = RILL_STEP_FULL;
   if (lane->at.ended) {
-    turn->kind = RILL_STEP_FLUSH;
+    member->kind = RILL_STEP_FLUSH;
   } else if (left < pulse || (left == pulse && !(plan_of(*lane).late_end && random_.chance(50)))) {
-    turn->kind = RILL_STEP_PARTIAL;
-    turn->valid_frames = left;
+    member->kind = RILL_STEP_PARTIAL;
+    member->valid_frames = left;
   }
   fill_pulse(lane, lane->at.ended);
   return true;
 }
 
-void Wanderer::took_turn(Lane* lane, const rill_session_step& turn) {
+void Wanderer::took_part(Lane* lane, const rill_session_step& member) {
   lane->at.mode = Mode::kStepped;
   const auto& ports = plan_of(*lane).inputs;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (ports[i].axis < 0) continue;
-    if (turn.kind == RILL_STEP_FULL) lane->at.in[i] += pulse_of(ports[i]);
-    if (turn.kind == RILL_STEP_PARTIAL) lane->at.in[i] = total(*lane, ports[i], i);
+    if (member.kind == RILL_STEP_FULL) lane->at.in[i] += pulse_of(ports[i]);
+    if (member.kind == RILL_STEP_PARTIAL) lane->at.in[i] = total(*lane, ports[i], i);
   }
-  lane->at.ended |= turn.kind == RILL_STEP_PARTIAL;
+  lane->at.ended |= member.kind == RILL_STEP_PARTIAL;
   const Whole& whole = *lane->at.whole;
   const auto& outputs = plan_of(*lane).outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -192,45 +192,45 @@ void Wanderer::took_turn(Lane* lane, const rill_session_step& turn) {
 }
 
 void Wanderer::step(Lane* lane) {
-  rill_session_step turn;
-  if (!next_turn(lane, &turn)) return;
+  rill_session_step member;
+  if (!next_part(lane, &member)) return;
   int64_t left = -1;
   rill_status status = RILL_OK;
   const char* call = "rill_step";
-  if (turn.kind == RILL_STEP_FULL) {
-    status = rill_step(turn.session);
-  } else if (turn.kind == RILL_STEP_PARTIAL) {
+  if (member.kind == RILL_STEP_FULL) {
+    status = rill_step(member.session);
+  } else if (member.kind == RILL_STEP_PARTIAL) {
     call = "rill_step_partial";
-    status = rill_step_partial(turn.session, turn.valid_frames);
+    status = rill_step_partial(member.session, member.valid_frames);
   } else {
     call = "rill_flush";
-    status = rill_flush(turn.session, &left);
+    status = rill_flush(member.session, &left);
   }
-  note(*lane, std::string(call) + " " + std::to_string(turn.valid_frames));
-  if (turn.kind == RILL_STEP_PARTIAL && !end_is_fine(lane, status, call)) return;
+  note(*lane, std::string(call) + " " + std::to_string(member.valid_frames));
+  if (member.kind == RILL_STEP_PARTIAL && !end_is_fine(lane, status, call)) return;
   if (!expect(status, RILL_OK, call)) return;
-  took_turn(lane, turn);
+  took_part(lane, member);
   if (left == 0) check_over(lane);
 }
 
 void Wanderer::step_together() {
   const size_t plan = pick(subject_.plans().size());
-  std::vector<rill_session_step> turns;
+  std::vector<rill_session_step> requests;
   std::vector<Lane*> active;
   for (Lane& lane : lanes_) {
-    rill_session_step turn;
+    rill_session_step member;
     const bool sure = lane.at.whole->accepted;
-    if (lane.plan != plan || !sure || random_.chance(20) || !next_turn(&lane, &turn)) continue;
-    turns.push_back(turn);
+    if (lane.plan != plan || !sure || random_.chance(20) || !next_part(&lane, &member)) continue;
+    requests.push_back(member);
     active.push_back(&lane);
   }
-  const rill_status status = rill_step_together(turns.data(), turns.size());
+  const rill_status status = rill_step_together(requests.data(), requests.size());
   for (size_t i = 0; i < active.size(); ++i) {
-    note(*active[i], "rill_step_together, kind " + std::to_string(turns[i].kind) + ", " +
-                         std::to_string(turns[i].valid_frames));
+    note(*active[i], "rill_step_together, kind " + std::to_string(requests[i].kind) + ", " +
+                         std::to_string(requests[i].valid_frames));
   }
   if (!expect(status, RILL_OK, "rill_step_together")) return;
-  for (size_t i = 0; i < active.size() && problem_.empty(); ++i) took_turn(active[i], turns[i]);
+  for (size_t i = 0; i < active.size() && problem_.empty(); ++i) took_part(active[i], requests[i]);
 }
 
 }  // namespace rill::test

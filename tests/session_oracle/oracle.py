@@ -55,12 +55,12 @@ class Round:
         if refuse and status == NOMEM:
             self.refusals += 1
         elif status == NOMEM:
-            raise Wrong(f"{name}: no memory, of which there is")
+            raise Wrong(f"{name}: reports no memory although there is")
         if name not in MAKES_MEMORY and seen > 0:
             raise Wrong(f"{name} made {seen} requests for memory")
         return status
 
-    def must(self, name, *args):
+    def call_until_ok(self, name, *args):
         status = self.call(name, *args)
         while status == NOMEM:
             status = self.call(name, *args, may_refuse=False)
@@ -85,13 +85,13 @@ class Round:
     def open(self):
         text = self.model.text.encode()
         model = c.c_void_p()
-        self.must("rill_load_memory", text, c.c_size_t(len(text)), None, c.byref(model))
+        self.call_until_ok("rill_load_memory", text, c.c_size_t(len(text)), None, c.byref(model))
         for _ in range(self.random.randrange(1, 4)):
             pulse = self.model.unit * int(2 ** self.random.uniform(0, 4.5))
             copy, plan = c.c_void_p(), c.c_void_p()
-            self.must("rill_model_clone", model, c.byref(copy))
-            self.must("rill_model_pulse", copy, b"S", str(pulse).encode())
-            self.must("rill_prepare", copy, None, c.byref(plan))
+            self.call_until_ok("rill_model_clone", model, c.byref(copy))
+            self.call_until_ok("rill_model_pulse", copy, b"S", str(pulse).encode())
+            self.call_until_ok("rill_prepare", copy, None, c.byref(plan))
             self.library.rill.rill_model_free(copy)
             self.plans.append(Plan(plan, pulse, len(self.model.outputs), self.library))
         self.library.rill.rill_model_free(model)
@@ -109,10 +109,10 @@ class Round:
         plan = self.random.choice(self.plans)
         handle = c.c_void_p()
         if self.random.random() < .5:
-            self.must("rill_session_new", plan.handle, c.byref(handle))
+            self.call_until_ok("rill_session_new", plan.handle, c.byref(handle))
         else:
             opts = SessionOpts(c.sizeof(SessionOpts), self.random.choice([0, 1, 7, 50]))
-            self.must("rill_session_open", plan.handle, c.byref(opts), c.byref(handle))
+            self.call_until_ok("rill_session_open", plan.handle, c.byref(opts), c.byref(handle))
         data = [self.array([(LONGEST + BEHIND) * rate if n is None else n for n in shape])
                 for _, shape, rate in self.model.inputs]
         lane = Lane(f"{len(self.trace)}", handle, plan, data, [self.array(shape) for _, shape in self.model.sides])
@@ -205,7 +205,7 @@ class Round:
                                 f"{self.count_given(lane, o)}")
 
     # -- the stream continues ---------------------------------------------------------------------
-    def room(self, lane, i):
+    def remaining(self, lane, i):
         return LONGEST * self.rate(i) - lane.taken[i]
 
     def scattered(self, array):
@@ -218,7 +218,7 @@ class Round:
 
     def push(self, lane):
         i = self.random.randrange(len(lane.data))
-        count = min(self.random.choice([0, 1, 2, 5, 13, 40]), self.room(lane, i))
+        count = min(self.random.choice([0, 1, 2, 5, 13, 40]), self.remaining(lane, i))
         view = View.of(self.scattered(self.cut(lane, i, lane.taken[i], count)))
         taken = c.c_int64(-1)
         if self.on(lane, "rill_push", c.c_size_t(i), c.byref(view), c.byref(taken)) == OK:
@@ -226,14 +226,14 @@ class Round:
                 raise Wrong(f"{taken.value} of {count} frames taken")
             lane.taken[i] += taken.value
 
-    def pull(self, lane, o=None, room=None):
+    def pull(self, lane, o=None, capacity=None):
         streams = [k for k, info in enumerate(lane.plan.outputs) if info.axis >= 0]
         if not streams:
             return 0
         o = self.random.choice(streams) if o is None else o
         axis = lane.plan.outputs[o].axis
         shape = list(self.reference(lane, 20)[o].shape)
-        shape[axis] = self.random.choice([0, 1, 3, 30]) if room is None else room
+        shape[axis] = self.random.choice([0, 1, 3, 30]) if capacity is None else capacity
         place = self.scattered(np.full(shape, 77, self.model.dtype))
         view = View.of(place)
         given = c.c_int64(-1)
@@ -242,7 +242,7 @@ class Round:
             return 0
         lane.given.setdefault(o, []).append(place.take(range(given.value), axis))
         if (place.take(range(given.value, shape[axis]), axis) != 77).any():
-            raise Wrong("rill_pull wrote behind the frames that it gave")
+            raise Wrong("rill_pull wrote after the frames that it gave")
         return given.value
 
     def fill(self, lane, frames, garbage):
@@ -258,7 +258,7 @@ class Round:
             place[tuple(index)] = self.cut(lane, i, lane.taken[i], count)
 
     def fits(self, lane, frames):
-        return all(self.room(lane, i) >= frames * self.rate(i) for i in range(len(lane.data)))
+        return all(self.remaining(lane, i) >= frames * self.rate(i) for i in range(len(lane.data)))
 
     def stepped(self, lane, status, frames):
         if status != OK:
@@ -282,7 +282,7 @@ class Round:
         length = self.even(lane)
         if status == OK:
             if length is None:
-                raise Wrong(f"{name}: inputs end apart, after {lane.taken}")
+                raise Wrong(f"{name}: inputs end at different lengths, after {lane.taken}")
             lane.length = length
         elif status == SHAPE:
             if length is not None and length >= max(self.model.short, 1):

@@ -22,7 +22,7 @@ def stripped_bytes(strip, library):
         return copy.stat().st_size
 
 
-def told(program, *arguments):
+def printed_numbers(program, *arguments):
     run = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
     return {name: int(value) for name, value in (line.split() for line in run.stdout.splitlines())}
 
@@ -41,7 +41,7 @@ def main():
     good = check(f"{pathlib.Path(library).name}, stripped", stripped_bytes(strip, library), most)
     if len(sys.argv) > 4:
         program, model, over = sys.argv[4], sys.argv[5], int(sys.argv[6])
-        before, after = told(program), told(program, model)
+        before, after = printed_numbers(program), printed_numbers(program, model)
         good &= check("memory of a stream, without its weights",
                       after["anonymous"] - before["anonymous"] - after["weights"], over)
     return 0 if good else 1

@@ -24,10 +24,10 @@ static int stream(const char* path, rill_memory_info* memory) {
   }
   memory->size = sizeof *memory;
   if (rill_plan_memory(plan, memory) != RILL_OK) return fail();
-  return 0; /* all of it is still there when memory is told */
+  return 0; /* keep the session until its memory is printed */
 }
 
-static int tell(const char* path) {
+static int print_private(const char* path) {
   FILE* maps = fopen("/proc/self/smaps", "r");
   char line[4096];
   long long of_all = 0, of_file = 0, shared = 0;
@@ -59,11 +59,11 @@ int main(int argc, char** argv) {
   if (path && stream(path, &memory) != 0) return 1;
   puts("ready");
   fflush(stdout);
-  if (getchar() == EOF || tell(path) != 0) return 1;
+  if (getchar() == EOF || print_private(path) != 0) return 1;
   printf("weights %lld\nstate %lld\narena %lld\nio %lld\n", (long long)memory.weight_bytes,
          (long long)memory.state_bytes, (long long)memory.arena_bytes, (long long)memory.io_bytes);
   fflush(stdout);
-  while (getchar() != EOF) { /* others that share the file tell theirs */
+  while (getchar() != EOF) { /* keep the file open while other processes print theirs */
   }
   return 0;
 }

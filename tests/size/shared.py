@@ -24,7 +24,7 @@ def started(*command):
     return process
 
 
-def told(process):
+def reported_numbers(process):
     """Let a process report while the others are still running."""
     process.stdin.write("\n")
     process.stdin.flush()
@@ -42,7 +42,7 @@ def main():
         subprocess.run([rill, "compile", model, "--set", "B=1", "--pulse", *sys.argv[4:], "--no-audit",
                         "-o", plan], check=True)
         processes = [started(program), started(program, plan), started(program, plan)]
-        empty, *streams = [told(process) for process in processes]
+        empty, *streams = [reported_numbers(process) for process in processes]
         for process in processes:
             process.communicate()
     good = True

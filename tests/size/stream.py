@@ -93,14 +93,14 @@ def streamed(library, archive, pulse, shape, values):
 
     buffer = (ctypes.c_float * (batch * pulse * width)).from_address(into.data)
     for begin in range(0, total, pulse):
-        here = min(pulse, total - begin)
+        count = min(pulse, total - begin)
         for b in range(batch):
             at = (b * total + begin) * width
-            buffer[b * pulse * width:(b * pulse + here) * width] = values[at:at + here * width]
-        if begin + here < total:
+            buffer[b * pulse * width:(b * pulse + count) * width] = values[at:at + count * width]
+        if begin + count < total:
             library.step(session)
         else:
-            library.step_partial(session, ctypes.c_int64(here))
+            library.step_partial(session, ctypes.c_int64(count))
         take()
     left = ctypes.c_int64(1)
     while left.value > 0:
@@ -129,9 +129,9 @@ def main():
                 print(f"{bundle}, pulse {pulse}, {tier}: {len(found)} values of {len(want)}, off by "
                       f"{max(abs(f - w) for f, w in pairs):.2g}{'' if fits else ': FAILED'}")
     status, _ = library.load(pathlib.Path(other, "model.nnef.tgz"))
-    said = library.last_error()
-    fits = status == 4 and f'"{operator}"' in said and f"add {module} to RILL_OPS" in said
-    print(f"refused ({status}): {said}{'' if fits else ': FAILED'}")
+    error = library.last_error()
+    fits = status == 4 and f'"{operator}"' in error and f"add {module} to RILL_OPS" in error
+    print(f"refused ({status}): {error}{'' if fits else ': FAILED'}")
     return 0 if good and fits else 1
 
 

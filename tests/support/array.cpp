@@ -109,11 +109,11 @@ Array Array::part(int axis, int64_t first, int64_t count) const {
   for (size_t i = a + 1; i < shape.size(); ++i) row *= static_cast<size_t>(shape[i]);
   int64_t outer = 1;
   for (size_t i = 0; i < a; ++i) outer *= shape[i];
-  const int64_t there = std::clamp<int64_t>(shape[a] - first, 0, count);
-  for (int64_t i = 0; i < outer && there > 0; ++i) {
+  const int64_t present = std::clamp<int64_t>(shape[a] - first, 0, count);
+  for (int64_t i = 0; i < outer && present > 0; ++i) {
     std::memcpy(out.bytes.data() + static_cast<size_t>(i * count) * row,
                 bytes.data() + static_cast<size_t>(i * shape[a] + first) * row,
-                static_cast<size_t>(there) * row);
+                static_cast<size_t>(present) * row);
   }
   return out;
 }
@@ -145,8 +145,8 @@ std::string bit_difference(const Array& found, const Array& want) {
   if (auto other = type_difference(found, want); !other.empty()) return other;
   if (found.bytes == want.bytes) return {};
   if (want.dtype == RILL_F32) {
-    const std::string apart = close_difference<float>(found, want, 0, 0);
-    return apart.empty() ? "bits differ in signs of zero or NaN" : apart;
+    const std::string in_values = close_difference<float>(found, want, 0, 0);
+    return in_values.empty() ? "bits differ in signs of zero or NaN" : in_values;
   }
   const auto at = std::mismatch(found.bytes.begin(), found.bytes.end(), want.bytes.begin());
   const auto offset = (at.first - found.bytes.begin()) / static_cast<int64_t>(element(want));

@@ -64,13 +64,13 @@ void change_list(std::vector<Number>* numbers, size_t at, size_t few, bool repea
   const size_t end = std::min(first + few, numbers->size());
   (*numbers)[at].set((*numbers)[at].value + (repeats ? 1 : UINT64_MAX));
   const auto begin = numbers->begin() + static_cast<std::ptrdiff_t>(first);
-  const auto behind = numbers->begin() + static_cast<std::ptrdiff_t>(end);
+  const auto after = numbers->begin() + static_cast<std::ptrdiff_t>(end);
   if (!repeats) {
-    numbers->erase(begin, behind);
+    numbers->erase(begin, after);
     return;
   }
-  const std::vector<Number> entry(begin, behind);
-  numbers->insert(behind, entry.begin(), entry.end());
+  const std::vector<Number> entry(begin, after);
+  numbers->insert(after, entry.begin(), entry.end());
 }
 
 void change(const PlanChange& how, std::vector<Number>* numbers) {

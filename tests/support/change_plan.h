@@ -17,8 +17,8 @@ struct PlanChange {
     kCopy,       ///< set it to the number `reach` later
     kDrop,       ///< leave it out
     kRepeat,     ///< write it twice
-    kDropFew,    ///< leave out an entry of a list: the number counts one less, `value` follow it
-    kRepeatFew,  ///< repeat an entry of a list: the number counts one more, `value` come twice
+    kDropFew,    ///< drop an entry of `value` numbers from a list, and decrease its count
+    kRepeatFew,  ///< repeat an entry of `value` numbers of a list, and increase its count
     kConstant,   ///< set a byte of a constant
   };
   static constexpr int kKinds = 10;

@@ -11,9 +11,9 @@ namespace rill::test {
 enum class Growth {
   kChain,    ///< each on the one before
   kFan,      ///< each on the input; their sum is a chain
-  kDiamond,  ///< x = f(x) + x, again and again
-  kCross,    ///< a, b = f(a) + b, a - b, again and again
-  kConcat,   ///< each on the input, all put together by one operator
+  kDiamond,  ///< x = f(x) + x, repeated
+  kCross,    ///< a, b = f(a) + b, a - b, repeated
+  kConcat,   ///< each on the input, all joined by one operator
   kOutputs,  ///< each on the input, each an output of the model
 };
 const char* name_of(Growth growth);
@@ -25,7 +25,7 @@ struct Statement {
   std::string before = {};        ///< statements before all of them
   std::string fragments = {};     ///< declarations that the expression needs
   std::string shape = "[1,4,S]";  ///< of the input
-  std::string axis = "1";         ///< along which `kConcat` puts results together
+  std::string axis = "1";         ///< along which `kConcat` joins results
 };
 
 /// Write the archive of a graph with `count` statements, as the bytes of a tar file.

@@ -57,11 +57,11 @@ int64_t part_of_pulse(const ModelFolder& model) {
 }
 
 bool has_attention(const ModelFolder& model) {
-  const auto says = [&](std::string_view word) {
+  const auto has_word = [&](std::string_view word) {
     return model.name.find(word) != std::string::npos;
   };
-  return says("conformer") || says("attention") || says("heads") || says("transformer") ||
-         says("talking") || says("distances");
+  return has_word("conformer") || has_word("attention") || has_word("heads") ||
+         has_word("transformer") || has_word("talking") || has_word("distances");
 }
 
 }  // namespace rill::test

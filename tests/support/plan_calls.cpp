@@ -27,15 +27,15 @@ T sized() {
 }
 
 /// Memory of exactly `bytes` bytes, so that sanitizers detect accesses after its end.
-struct Room {
-  explicit Room(size_t bytes)
+struct AlignedBlock {
+  explicit AlignedBlock(size_t bytes)
       : memory(static_cast<std::byte*>(allocate_aligned(64, (bytes + 63) / 64 * 64))) {
     if (memory == nullptr) std::abort();
     std::memset(memory, 1, bytes);
   }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
-  ~Room() { free_aligned(memory); }
+  AlignedBlock(const AlignedBlock&) = delete;
+  AlignedBlock& operator=(const AlignedBlock&) = delete;
+  ~AlignedBlock() { free_aligned(memory); }
   std::byte* memory;
 };
 
@@ -61,7 +61,7 @@ class Caller {
     switch (what % 18) {
       case 0:
       case 1:
-        return tell(rill_step(session));
+        return check_status(rill_step(session));
       case 2:
       case 3:
         return move(session, RILL_INPUT, index, with);
@@ -69,18 +69,18 @@ class Caller {
       case 5:
         return move(session, RILL_OUTPUT, index, with);
       case 6:
-        if (!late_) tell(rill_finish(session));
+        if (!late_) check_status(rill_finish(session));
         return;
       case 7:
-        return tell(rill_step_partial(session, with % 5));
+        return check_status(rill_step_partial(session, with % 5));
       case 8:
-        return tell(rill_flush(session, &number));
+        return check_status(rill_flush(session, &number));
       case 9:
-        return tell(rill_session_reset(session));
+        return check_status(rill_session_reset(session));
       case 10:
         return save(session);
       case 11:
-        return tell(rill_state_load(session, state_.data(), saved_));
+        return check_status(rill_state_load(session, state_.data(), saved_));
       case 12:
         rill_session_free(session);
         session = nullptr;
@@ -88,14 +88,14 @@ class Caller {
       case 13:
         return together(with);
       case 14:
-        tell(rill_valid_frames(session, index, &number, &number));
-        return tell(rill_position(session, index, &number, &number));
+        check_status(rill_valid_frames(session, index, &number, &number));
+        return check_status(rill_position(session, index, &number, &number));
       case 15: {
         std::vector<int64_t> times(1 << 12);
         const char* name = nullptr;
         const char* op = nullptr;
-        tell(rill_plan_node(plan_, with, &name, &op));
-        return tell(rill_step_timed(session, times.data(), times.size()));
+        check_status(rill_plan_node(plan_, with, &name, &op));
+        return check_status(rill_step_timed(session, times.data(), times.size()));
       }
       case 16:
         return bind(session, index, with % 2 == 0 ? RILL_INPUT : RILL_OUTPUT);
@@ -106,7 +106,7 @@ class Caller {
   int64_t succeeded() const { return succeeded_; }
 
  private:
-  void tell(rill_status status) {
+  void check_status(rill_status status) {
     if (status == RILL_OK) ++succeeded_;
     if (status != RILL_OK && rill_last_error()[0] == '\0') std::abort();
   }
@@ -114,21 +114,21 @@ class Caller {
   void make(uint8_t with, rill_session** session) {
     auto opts = sized<rill_session_opts>();
     opts.max_push = with % 7;
-    if (with % 2 == 0) return tell(rill_session_open(plan_, &opts, session));
+    if (with % 2 == 0) return check_status(rill_session_open(plan_, &opts, session));
     size_t bytes = 0;
-    tell(rill_session_need(plan_, &opts, &bytes));
+    check_status(rill_session_need(plan_, &opts, &bytes));
     if (bytes == 0 || bytes > size_t{1} << 24U) return;
-    rooms_.push_back(std::make_unique<Room>(bytes));
-    tell(rill_session_place(plan_, &opts, rooms_.back()->memory, bytes, session));
+    blocks_.push_back(std::make_unique<AlignedBlock>(bytes));
+    check_status(rill_session_place(plan_, &opts, blocks_.back()->memory, bytes, session));
   }
   void clone(rill_session* from, uint8_t with) {
     rill_session*& to = sessions_[(with + 1U) % kSessions];
-    if (to == nullptr) tell(rill_session_clone(from, &to));
+    if (to == nullptr) check_status(rill_session_clone(from, &to));
   }
   void move(rill_session* session, rill_dir dir, size_t index, uint8_t with) {
     auto io = sized<rill_io_info>();
     const rill_status known = rill_plan_io(plan_, dir, index, &io);
-    if (known != RILL_OK || io.shape == nullptr) return tell(known);
+    if (known != RILL_OK || io.shape == nullptr) return check_status(known);
     std::array<int64_t, RILL_MAX_RANK> shape{};
     std::copy(io.shape, io.shape + io.rank, shape.begin());
     if (io.stream_axis >= 0) shape[static_cast<size_t>(io.stream_axis)] += with % 4 - 1;
@@ -138,55 +138,56 @@ class Caller {
       volume *= std::max<int64_t>(1, shape[i]);
       if (volume > kMostElements || shape[i] < 0) return;
     }
-    const Room room(static_cast<size_t>(volume) * 16);
+    const AlignedBlock block(static_cast<size_t>(volume) * 16);
     auto view = sized<rill_view>();
     view.dtype = io.dtype;
     view.rank = io.rank;
     view.shape = shape.data();
-    view.data = room.memory;
+    view.data = block.memory;
     int64_t moved = 0;
-    tell(dir == RILL_INPUT ? rill_push(session, index, &view, &moved)
-                           : rill_pull(session, index, &view, &moved));
+    check_status(dir == RILL_INPUT ? rill_push(session, index, &view, &moved)
+                                   : rill_pull(session, index, &view, &moved));
   }
   void bind(rill_session* session, size_t index, rill_dir dir) {
     auto io = sized<rill_io_info>();
     const rill_status known = rill_plan_io(plan_, dir, index, &io);
     if (known != RILL_OK || io.shape == nullptr || io.bytes < 0 || io.bytes > kMostElements * 16) {
-      return tell(known);
+      return check_status(known);
     }
-    rooms_.push_back(std::make_unique<Room>(static_cast<size_t>(std::max<int64_t>(1, io.bytes))));
+    blocks_.push_back(
+        std::make_unique<AlignedBlock>(static_cast<size_t>(std::max<int64_t>(1, io.bytes))));
     auto view = sized<rill_view>();
     view.dtype = io.dtype;
     view.rank = io.rank;
     view.shape = io.shape;
-    view.data = rooms_.back()->memory;
-    tell(dir == RILL_INPUT ? rill_bind_input(session, index, &view)
-                           : rill_bind_output(session, index, &view));
+    view.data = blocks_.back()->memory;
+    check_status(dir == RILL_INPUT ? rill_bind_input(session, index, &view)
+                                   : rill_bind_output(session, index, &view));
   }
   void save(rill_session* session) {
     size_t bytes = 0;
-    tell(rill_state_size(session, &bytes));
+    check_status(rill_state_size(session, &bytes));
     if (bytes == 0 || bytes > size_t{1} << 24U) return;
     state_.assign(bytes / 8 + 1, 0);
     saved_ = 0;
-    tell(rill_state_save(session, state_.data(), bytes, &saved_));
+    check_status(rill_state_save(session, state_.data(), bytes, &saved_));
   }
   void together(uint8_t with) {
-    std::vector<rill_session_step> turns;
+    std::vector<rill_session_step> parts;
     for (rill_session* session : sessions_) {
       if (session == nullptr) continue;
-      auto turn = sized<rill_session_step>();
-      turn.kind = static_cast<rill_step_kind>(with / 4 % 3);
-      turn.session = session;
-      turn.valid_frames = with % 4;
-      turns.push_back(turn);
+      auto part = sized<rill_session_step>();
+      part.kind = static_cast<rill_step_kind>(with / 4 % 3);
+      part.session = session;
+      part.valid_frames = with % 4;
+      parts.push_back(part);
     }
-    tell(rill_step_together(turns.data(), turns.size()));
+    check_status(rill_step_together(parts.data(), parts.size()));
   }
 
   rill_plan* plan_;
   std::array<rill_session*, kSessions> sessions_{};
-  std::vector<std::unique_ptr<Room>> rooms_;  ///< sessions and buffers lie in them
+  std::vector<std::unique_ptr<AlignedBlock>> blocks_;  ///< sessions and buffers lie in them
   std::vector<int64_t> state_ = std::vector<int64_t>(1);
   size_t saved_ = 0;
   bool late_ = false;

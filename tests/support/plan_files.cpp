@@ -34,8 +34,8 @@ plan_file::Known known_here() {
 }
 
 Mapped mapped(std::span<const std::byte> file) {
-  const size_t room = std::max<size_t>(1, (file.size() + 63) / 64) * 64;
-  auto* const memory = static_cast<std::byte*>(allocate_aligned(64, room));
+  const size_t capacity = std::max<size_t>(1, (file.size() + 63) / 64) * 64;
+  auto* const memory = static_cast<std::byte*>(allocate_aligned(64, capacity));
   if (memory == nullptr) std::abort();
   if (!file.empty()) std::memcpy(memory, file.data(), file.size());
   return {{memory, [](std::byte* all) { free_aligned(all); }}, {memory, file.size()}};
@@ -76,8 +76,8 @@ void save_and_load(Session* session) {
   auto other = Session::make({std::shared_ptr<void>(), &session->plan()});
   if (!other.ok()) return;
   SavedState from(session, nullptr);
-  std::vector<int64_t> room(static_cast<size_t>(from.most_bytes() / 8 + 1));
-  const std::span<std::byte> all(reinterpret_cast<std::byte*>(room.data()), room.size() * 8);
+  std::vector<int64_t> words(static_cast<size_t>(from.most_bytes() / 8 + 1));
+  const std::span<std::byte> all(reinterpret_cast<std::byte*>(words.data()), words.size() * 8);
   const int64_t bytes = from.save(all);
   if (bytes < 0) return;
   SavedState to(other->get(), nullptr);
@@ -133,18 +133,18 @@ void stream(Session* session) {
       if (fits) (void)feed.pull(o, view);
     }
   };
-  for (int turn = 0; turn < 4; ++turn) {
+  for (int round = 0; round < 4; ++round) {
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
       const PlanIo& io = plan.inputs[i];
       if (io.stream.axis < 0 || io.stream.pulse == 0) continue;
-      const auto [view, fits] = frames_of_io(io, io.stream.pulse + turn % 2);
+      const auto [view, fits] = frames_of_io(io, io.stream.pulse + round % 2);
       if (fits) (void)feed.push(i, view);
     }
     pull_all();
   }
   const Refusal ended = feed.finish();
   if (!ended.ok()) return;
-  for (int turn = 0; turn < 4; ++turn) pull_all();
+  for (int round = 0; round < 4; ++round) pull_all();
 }
 
 /// Make the queries that programs make before they create a session.
@@ -218,12 +218,12 @@ void try_plan(const std::shared_ptr<const Plan>& opened) {
 }  // namespace
 
 bool try_plan_file(std::span<const std::byte> bytes) {
-  const Mapped as_it_is = mapped(bytes);
-  const auto first = plan_file::open(as_it_is.bytes, as_it_is.memory, known_here());
+  const Mapped unchanged = mapped(bytes);
+  const auto first = plan_file::open(unchanged.bytes, unchanged.memory, known_here());
   const Mapped map = mapped(bytes);
   plan_file::seal({map.memory.get(), bytes.size()});
   const auto opened = plan_file::open(map.bytes, map.memory, known_here());
-  const auto placed_first = placed_here(as_it_is);
+  const auto placed_first = placed_here(unchanged);
   const auto placed = placed_here(map);
   for (const Status& status :
        {first.status(), opened.status(), placed_first.status(), placed.status()}) {

@@ -125,7 +125,7 @@ Arrays run_once(const Opened& opened, const Arrays& inputs) {
   return ran == RILL_OK ? outputs : Arrays{};
 }
 
-Arrays run_stream(const Opened& stream, const Arrays& inputs, EndTold end_told) {
+Arrays run_stream(const Opened& stream, const Arrays& inputs, EndAnnounced announced) {
   auto info = sized<rill_stream_info>();
   auto io = sized<rill_io_info>();
   if (rill_plan_stream(stream.plan.get(), 0, &info) != RILL_OK) return {};
@@ -137,7 +137,7 @@ Arrays run_stream(const Opened& stream, const Arrays& inputs, EndTold end_told) 
   Arrays outputs;
   int64_t tick = 0;
   const int64_t whole_pulses =
-      end_told == EndTold::kAStepLater ? length / pulse : (length - 1) / pulse;
+      announced == EndAnnounced::kAStepLater ? length / pulse : (length - 1) / pulse;
   for (; tick < whole_pulses; ++tick) {
     if (!feed(stream, inputs, tick, info.input_axis, pulse)) return {};
     if (rill_step(session) != RILL_OK || !collect(stream, &outputs)) return {};

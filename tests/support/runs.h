@@ -35,11 +35,11 @@ Arrays run_once(const Opened& opened, const Arrays& inputs);
 /// Run the whole graph. Empty on failure; rill_last_error has the reason.
 Arrays run_whole(const std::string& archive, const Arrays& inputs);
 /// When a stream announces its end.
-enum class EndTold { kWithTheLastFrames, kAStepLater };
+enum class EndAnnounced { kWithTheLastFrames, kAStepLater };
 
 /// Run a session pulse by pulse; input past the end is NaN. Return the valid frames, concatenated.
 /// Empty on failure; rill_last_error has the reason.
 Arrays run_stream(const Opened& stream, const Arrays& inputs,
-                  EndTold end_told = EndTold::kWithTheLastFrames);
+                  EndAnnounced announced = EndAnnounced::kWithTheLastFrames);
 
 }  // namespace rill::test

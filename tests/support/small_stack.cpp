@@ -27,7 +27,7 @@ void* start(void* argument) {
 
 void need(bool holds, const char* what) {
   if (holds) return;
-  std::fprintf(stderr, "a thread with a stack of its own: %s\n", what);
+  std::fprintf(stderr, "a thread with a small stack: %s\n", what);
   std::abort();
 }
 

@@ -35,7 +35,7 @@ OTHERS = [
     (28, "the comparison of a stream with nothing to compare", "passes", "fails",
      "check_of_no_frames"),
     (29, "several streams at a time", "not with loops, transposed convolutions, sums, positions",
-     "any model, each stream with its own start and end", "LanesStartAndEndAndBeginAnewOnTheirOwn"),
+     "any model, each stream with its own start and end", "LanesStartEndAndRestartIndependently"),
     (30, "the end of a stream", "a symbol that the caller binds again before each step",
      "announced once, with the last frames or after them", "MayLearnOfItsEndAStepLater"),
     (31, "the output of a loop before its first frame", "uninitialised memory", "zeros",
@@ -46,10 +46,10 @@ OTHERS = [
      "TakeAnyNumberOfFrames"),
     (35, "positions as symbolic numbers, delayed", "refused", "right", "FramesAreNumbered45"),
     (36, "a stream reset, saved and loaded", "a new state; none", "reset, save, load",
-     "GoOnFromASavedStateAtAnotherPulse"),
+     "ContinueFromASavedStateAtAnotherPulse"),
     (37, "a pulse of 0; of -1", "accepted; panics", "refused", "PulsesArePositive"),
     (37, "a graph with several reasons for refusal", "reports the first", "reports all, with their lines",
-     "AllReasonsAreToldWithTheirLines"),
+     "AllReasonsAreReportedWithTheirLines"),
 ]
 
 
@@ -72,7 +72,7 @@ def cases():
     return [Case(path) for path in sorted(GRAPHS.glob("*.nnef"))]
 
 
-def told(outcome):
+def in_table_form(outcome):
     """Return an outcome in the form of the table."""
     if outcome == "wrong frames":
         return "**wrong frames**"
@@ -83,7 +83,7 @@ def told(outcome):
 
 def table():
     lines = ["| | | tract 0.23.9 | rill |", "| --- | --- | --- | --- |"]
-    rows = [(case.row, case.what, told(case.tract), told(case.rill)) for case in cases()]
+    rows = [(case.row, case.what, in_table_form(case.tract), in_table_form(case.rill)) for case in cases()]
     rows += [row[:4] for row in OTHERS]
     return lines + [f"| {row} | {what} | {tract} | {rill} |"
                     for row, what, tract, rill in sorted(rows, key=lambda each: each[0])]
@@ -219,7 +219,7 @@ class Programs:
         return f"right, delay {output['delay']}" if output.get("axis", -1) >= 0 else "known at the end"
 
 
-def tried(programs, folder):
+def rows_tried(programs, folder):
     """Return the rows of OTHERS that tract can try."""
     np, tract = programs.np, programs.tract
     head = "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
@@ -296,7 +296,7 @@ def main():
                 print(f"{case.name}: {program}: expected {wanted}; found {outcome[:400]}")
     if not options.names:
         with tempfile.TemporaryDirectory() as name:
-            for what, holds in tried(programs, pathlib.Path(name)):
+            for what, holds in rows_tried(programs, pathlib.Path(name)):
                 if not holds:
                     problems += 1
                     print(f"tract no longer does this: {what}")

@@ -59,7 +59,7 @@ async function openTwin() {
 }
 
 /** The median of steps of a quarter of a second, in microseconds. */
-async function turn({ step }) {
+async function medianStep({ step }) {
   const times = [];
   const until = performance.now() + 250;
   for (let now = performance.now(); now < until;) {
@@ -79,14 +79,14 @@ for (let round = 0; round < rounds; ++round) {
   const sides = { rill: await openRill(), ...(twin ? { twin: await openTwin() } : {}) };
   for (const [name, side] of Object.entries(sides)) {
     starts[name].push(side.start);
-    await turn(side);
-    least[name] = Math.min(least[name], await turn(side));
+    await medianStep(side);
+    least[name] = Math.min(least[name], await medianStep(side));
   }
 }
-const told = (name) => `${least[name].toFixed(1)} us a pulse, start ${starts[name][0].toFixed(1)} ms, ` +
+const summary = (name) => `${least[name].toFixed(1)} us a pulse, start ${starts[name][0].toFixed(1)} ms, ` +
   `${Math.min(...starts[name].slice(1)).toFixed(1)} ms with the module compiled`;
-console.log(`rill: ${told("rill")}`);
+console.log(`rill: ${summary("rill")}`);
 if (twin) {
-  console.log(`onnxruntime-web: ${told("twin")}`);
+  console.log(`onnxruntime-web: ${summary("twin")}`);
   console.log(`rill is ${(least.twin / least.rill).toFixed(2)} times as fast`);
 }

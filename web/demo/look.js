@@ -35,7 +35,7 @@ async function stepTimes(stream) {
   const inputs = Object.fromEntries(stream.inputs.filter((io) => io.axis >= 0).map((io) => {
     const size = io.shape.reduce((a, b) => a * b, 1);
     const noise = io.type === "f32" ? new Float32Array(size).map(() => Math.random() - 0.5) : null;
-    if (!noise) throw new Error(`${io.name} takes ${io.type}: times are taken for f32 alone`);
+    if (!noise) throw new Error(`${io.name} takes ${io.type}: times are measured for f32 only`);
     return [io.name, noise];
   }));
   const batches = [];

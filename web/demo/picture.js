@@ -47,7 +47,7 @@ export class Picture {
     this.frames = [];
     this.list.replaceChildren();
     this.listed = 0;
-    this.told = null;
+    this.reportedEnd = null;
     document.getElementById("count").textContent = 0;
     document.body.dataset.segments = "[]";
     this.drawing = true;
@@ -74,14 +74,14 @@ export class Picture {
     while (this.frames.length > 0 && this.frames[0].end < this.frames.at(-1).end - kSeconds - 1) {
       this.frames.shift();
     }
-    this.tell();
+    this.report();
   }
 
-  tell() {
+  report() {
     const { list, segments } = this;
     const last = segments.all.at(-1);
-    if (!last || last.end === this.told) return;
-    this.told = last.end;
+    if (!last || last.end === this.reportedEnd) return;
+    this.reportedEnd = last.end;
     document.getElementById("count").textContent = segments.count;
     document.body.dataset.segments = JSON.stringify(segments.all);
     for (; this.listed < segments.count; ++this.listed) list.append(document.createElement("li"));

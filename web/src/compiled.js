@@ -35,11 +35,11 @@ function settled(code, message, flags, instead = "") {
 
 /** A compiled model. Its symbols and its pulse are fixed, so it either runs whole or streams. */
 export class CompiledModel extends Model {
-  #told;
+  #info;
 
   constructor(runtime, handle) {
     super(runtime, handle, runtime.calls.web_compiled_free);
-    this.#told = runtime.json(runtime.calls.web_compiled_info(handle));
+    this.#info = runtime.json(runtime.calls.web_compiled_info(handle));
   }
   /** Open a copy of a file, unless it costs more than `limits` allow. The runtime must be that of
    *  rill_run.wasm. */
@@ -58,25 +58,25 @@ export class CompiledModel extends Model {
 
   /** Inputs and outputs, how outputs stream, nodes, memory and properties. There are no symbols. */
   inspect() {
-    return { ...this.#told, symbols: [] };
+    return { ...this.#info, symbols: [] };
   }
   /** Properties of the model's file, as text. */
   get properties() {
-    return this.#told.properties;
+    return this.#info.properties;
   }
   /** How outputs stream: delay, rate, frames of a step. */
   get streams() {
-    return this.#told.streams;
+    return this.#info.streams;
   }
   get memory() {
-    return this.#told.memory;
+    return this.#info.memory;
   }
   get nodes() {
-    return this.#told.nodes;
+    return this.#info.nodes;
   }
   /** Frames of the first input that one step takes; 0 for a model that runs whole. */
   get pulsed() {
-    return this.#told.streams.find((stream) => stream.input >= 0)?.inputPulse ?? 0;
+    return this.#info.streams.find((stream) => stream.input >= 0)?.inputPulse ?? 0;
   }
 
   with(symbols) {
@@ -120,7 +120,7 @@ export class CompiledModel extends Model {
     if (this.pulsed > 0) {
       throw settled("state", "the model was compiled for a pulse", "--set S=FRAMES", "Call stream()");
     }
-    const given = valuesFor(this.#told.inputs, inputs);
+    const given = valuesFor(this.#info.inputs, inputs);
     return runWhole(this.runtime, this.#open(0), given);
   }
   #open(maxPush) {

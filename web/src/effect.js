@@ -49,7 +49,7 @@ class Intake {
     this.lanes = input.elements;
     const lanes = Array.from({ length: this.lanes });
     this.resamplers = lanes.map(() => new Resampler(from, to, block, true));
-    const most = this.resamplers[0].room(block);
+    const most = this.resamplers[0].maxSamples(block);
     this.rows = lanes.map(() => new Float32Array(most));
     this.taken = 0;
   }
@@ -118,7 +118,7 @@ class EffectRun {
     this.intakes = inputs.map((each) => new Intake(each, from, to, block));
     this.outlets = lanes.map(() => new Resampler(back, from, output.frames, true));
     this.chunk = new Float32Array(output.frames);
-    this.resampled = new Float32Array(this.outlets[0].room(output.frames));
+    this.resampled = new Float32Array(this.outlets[0].maxSamples(output.frames));
   }
 
   /** Queue the model's output in rings, which begin with `latency` frames of silence. */

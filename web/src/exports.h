@@ -57,8 +57,8 @@ class Json {
   std::string text_;
 };
 
-/// Keep a description until the next one.
-const char* tell(const Json& json);
+/// Store a description until the next call, and return its text.
+const char* kept_text(const Json& json);
 
 template <class Info>
 Info sized() {

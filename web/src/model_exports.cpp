@@ -9,7 +9,7 @@ using rill::web::Json;
 using rill::web::Plan;
 using rill::web::Run;
 using rill::web::sized;
-using rill::web::tell;
+using rill::web::kept_text;
 
 WEB_API rill_model* web_load(const void* bytes, size_t size, const char* constants) {
   auto opts = sized<rill_load_opts>();
@@ -38,7 +38,7 @@ WEB_API const char* web_model_info(const rill_model* model) {
     if (rill_model_property(model, i, &property) != RILL_OK) continue;
     json.key(property.key).text(property.text);
   }
-  return tell(json.raw("}}"));
+  return kept_text(json.raw("}}"));
 }
 
 WEB_API int web_set_symbol(rill_model* model, const char* symbol, const char* value) {

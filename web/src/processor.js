@@ -70,7 +70,7 @@ class RillProcessor extends ModelProcessor {
     }
     this.output = this.stream.direct(true, output);
     this.resampler = new Resampler(sampleRate, rate, kQuantum);
-    this.samples = new Float32Array(this.resampler.room(kQuantum) + this.input.frames);
+    this.samples = new Float32Array(this.resampler.maxSamples(kQuantum) + this.input.frames);
     this.mixed = new Float32Array(kQuantum);
     this.waiting = 0;
     const stream = this.stream.streams[this.stream.outputs.findIndex(

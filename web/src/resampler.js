@@ -66,7 +66,7 @@ export class Resampler {
   }
 
   /** Return the most output samples for `count` input samples. */
-  room(count) {
+  maxSamples(count) {
     return Math.ceil((count * this.up) / this.down) + 1;
   }
 

@@ -86,8 +86,8 @@ export async function unpacked(bytes) {
   if (typeof DecompressionStream === "undefined") {
     throw new RillError({
       code: "unsupported",
-      message: "nothing here unpacks gzip",
-      hint: "Unpack the model where DecompressionStream is, and pass on its tar",
+      message: "this program cannot unpack gzip",
+      hint: "Unpack the model where DecompressionStream exists, and pass its tar",
     });
   }
   try {
@@ -129,7 +129,7 @@ function loadModel(runtime, bytes, constants, limits) {
                  "Compile it: rill compile MODEL --target wasm -o PLAN.rill");
   }
   if (!runtime.calls.web_load) {
-    throw misuse("this module of WebAssembly runs compiled models alone",
+    throw misuse("this module of WebAssembly only runs compiled models",
                  "Leave out `wasm`, or compile the model: rill compile MODEL --target wasm -o PLAN.rill");
   }
   const numbers = Object.entries(constants).map(([name, value]) => `${name}=${[value].flat()}`);

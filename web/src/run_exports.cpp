@@ -9,7 +9,7 @@
 namespace rill::web {
 namespace {
 
-std::string told;
+std::string result_text;
 
 void describe_stream(Json* json, const rill_stream_info& stream) {
   const auto put = [&](const char* name, int64_t value) { json->key(name).number(value); };
@@ -49,9 +49,9 @@ class Frames {
 
 }  // namespace
 
-const char* tell(const Json& json) {
-  told = json.all();
-  return told.c_str();
+const char* kept_text(const Json& json) {
+  result_text = json.all();
+  return result_text.c_str();
 }
 
 void describe(Json* json, const rill_io_info& io) {
@@ -105,7 +105,7 @@ const char* describe_plan(const rill_plan* plan) {
   json.key("state").number(memory.state_bytes);
   json.key("arena").number(memory.arena_bytes);
   json.key("buffers").number(memory.io_bytes);
-  return tell(json.raw("}}"));
+  return kept_text(json.raw("}}"));
 }
 
 }  // namespace rill::web
@@ -115,7 +115,7 @@ using rill::web::Frames;
 using rill::web::Json;
 using rill::web::Run;
 using rill::web::sized;
-using rill::web::tell;
+using rill::web::kept_text;
 
 /// Take memory that begins at a multiple of 64, as that of compiled models has to.
 WEB_API void* web_alloc(size_t bytes) {
@@ -134,7 +134,7 @@ WEB_API const char* web_error() {
   json.raw("{").key("code").text(rill_status_name(info.code)).key("text").text(rill_last_error());
   json.key("message").text(info.message).key("node").text(info.node).key("op").text(info.op);
   json.key("file").text(info.file).key("line").number(info.line).key("hint").text(info.hint);
-  return tell(json.raw("}"));
+  return kept_text(json.raw("}"));
 }
 
 WEB_API Run* web_clone(const Run* run) {

@@ -5,7 +5,7 @@ import { misuse } from "./runtime.js";
 
 /** One stream: frames go in a few at a time, and frames of the whole run come out. */
 export class Stream extends Run {
-  #room = [];
+  #slots = [];
 
   constructor(runtime, handle) {
     super(runtime, handle);
@@ -22,7 +22,7 @@ export class Stream extends Run {
         const bytes = elements * array.BYTES_PER_ELEMENT;
         // Frames pass through a buffer of the stream, with contiguous rows.
         const at = runtime.alloc(Math.max(1, frames * bytes));
-        this.#room.push({ io, output, index, frames, elements, array, at, view: null });
+        this.#slots.push({ io, output, index, frames, elements, array, at, view: null });
       });
     }
   }
@@ -45,15 +45,15 @@ export class Stream extends Run {
   }
 
   #inputs() {
-    return this.#room.filter((room) => !room.output);
+    return this.#slots.filter((slot) => !slot.output);
   }
-  #view(room) {
+  #view(slot) {
     // The view is invalid after the memory has grown, which steps never do.
-    if (room.view?.buffer !== this.runtime.calls.memory.buffer) {
-      room.view = new room.array(this.runtime.calls.memory.buffer, room.at,
-                                 room.frames * room.elements);
+    if (slot.view?.buffer !== this.runtime.calls.memory.buffer) {
+      slot.view = new slot.array(this.runtime.calls.memory.buffer, slot.at,
+                                 slot.frames * slot.elements);
     }
-    return room.view;
+    return slot.view;
   }
 
   /** Set a static input for the next and all later steps. */
@@ -76,13 +76,13 @@ export class Stream extends Run {
     if (ArrayBuffer.isView(frames) && places.length !== 1) {
       throw misuse(`${places.length} inputs stream`, "Pass them by their names");
     }
-    const sources = places.map((room) => {
-      const data = ArrayBuffer.isView(frames) ? frames : frames?.[room.io.name];
-      if (!data || data.constructor !== room.array || data.length % room.elements !== 0) {
-        throw misuse(`input ${room.io.name}: expected a ${room.array.name} of a multiple of ` +
-                     `${room.elements} elements`);
+    const sources = places.map((slot) => {
+      const data = ArrayBuffer.isView(frames) ? frames : frames?.[slot.io.name];
+      if (!data || data.constructor !== slot.array || data.length % slot.elements !== 0) {
+        throw misuse(`input ${slot.io.name}: expected a ${slot.array.name} of a multiple of ` +
+                     `${slot.elements} elements`);
       }
-      return { room, data, at: 0, frames: data.length / room.elements };
+      return { slot, data, at: 0, frames: data.length / slot.elements };
     });
     while (sources.some((source) => source.at < source.frames)) {
       let moved = 0;
@@ -95,39 +95,39 @@ export class Stream extends Run {
   }
 
   #pushSome(source) {
-    const { room, data, frames } = source;
-    const outer = volume(room.io.shape.slice(0, room.io.axis));
-    const inner = room.elements / outer;
-    const count = Math.min(room.frames, frames - source.at);
+    const { slot, data, frames } = source;
+    const outer = volume(slot.io.shape.slice(0, slot.io.axis));
+    const inner = slot.elements / outer;
+    const count = Math.min(slot.frames, frames - source.at);
     if (count === 0) return 0;
-    const view = this.#view(room);
+    const view = this.#view(slot);
     for (let row = 0; row < outer; ++row) {
       const from = (row * frames + source.at) * inner;
       view.set(data.subarray(from, from + count * inner), row * count * inner);
     }
-    const taken = this.open().web_push(this.handle, room.index, room.at, count);
+    const taken = this.open().web_push(this.handle, slot.index, slot.at, count);
     if (taken < 0) throw this.runtime.error();
     source.at += taken;
     return taken;
   }
 
   #outputs() {
-    return this.#room.filter((room) => room.output).map((room) => ({ room, pieces: [] }));
+    return this.#slots.filter((slot) => slot.output).map((slot) => ({ slot, pieces: [] }));
   }
   #pull(parts) {
     let all = 0;
-    for (const { room, pieces } of parts) {
+    for (const { slot, pieces } of parts) {
       for (;;) {
-        const count = this.open().web_pull(this.handle, room.index, room.at, room.frames);
+        const count = this.open().web_pull(this.handle, slot.index, slot.at, slot.frames);
         if (count < 0) throw this.runtime.error();
         if (count === 0) break;
-        // In the buffer, rows are `room.frames` frames apart.
-        const outer = volume(room.io.shape.slice(0, room.io.axis));
-        const inner = room.elements / outer;
-        const piece = new room.array(count * room.elements);
-        const view = this.#view(room);
+        // In the buffer, rows are `slot.frames` frames apart.
+        const outer = volume(slot.io.shape.slice(0, slot.io.axis));
+        const inner = slot.elements / outer;
+        const piece = new slot.array(count * slot.elements);
+        const view = this.#view(slot);
         for (let row = 0; row < outer; ++row) {
-          const from = row * room.frames * inner;
+          const from = row * slot.frames * inner;
           piece.set(view.subarray(from, from + count * inner), row * count * inner);
         }
         pieces.push({ data: piece, count, outer, inner });
@@ -138,9 +138,9 @@ export class Stream extends Run {
   }
   #joined(parts) {
     const out = {};
-    for (const { room, pieces } of parts) {
+    for (const { slot, pieces } of parts) {
       const frames = pieces.reduce((sum, piece) => sum + piece.count, 0);
-      const joined = new room.array(frames * room.elements);
+      const joined = new slot.array(frames * slot.elements);
       let at = 0;
       for (const { data, count, outer, inner } of pieces) {
         for (let row = 0; row < outer; ++row) {
@@ -149,7 +149,7 @@ export class Stream extends Run {
         }
         at += count;
       }
-      out[room.io.name] = joined;
+      out[slot.io.name] = joined;
     }
     return out;
   }
@@ -212,8 +212,8 @@ export class Stream extends Run {
 
   close() {
     if (!this.handle) return;
-    for (const room of this.#room) this.runtime.calls.web_free(room.at);
-    this.#room = [];
+    for (const slot of this.#slots) this.runtime.calls.web_free(slot.at);
+    this.#slots = [];
     super.close();
   }
 
@@ -221,23 +221,23 @@ export class Stream extends Run {
    *  `move(frames)` of an input and `move()` of an output return counts of frames; -1 is a failure, see `error()`.
    *  Read `view` again after a call that may have grown the memory, such as opening another stream. */
   direct(output, name) {
-    const room = this.#room.find((each) => each.output === output &&
+    const slot = this.#slots.find((each) => each.output === output &&
                                  (name === undefined || each.io.name === name));
-    if (!room) throw misuse(`no ${output ? "output" : "input"} ${name ?? ""} that streams`);
+    if (!slot) throw misuse(`no ${output ? "output" : "input"} ${name ?? ""} that streams`);
     const { calls } = this.runtime;
     const { handle } = this;
-    const view = () => this.#view(room);
+    const view = () => this.#view(slot);
     return {
       get view() {
         return view();
       },
-      frames: room.frames,
-      elements: room.elements,
+      frames: slot.frames,
+      elements: slot.elements,
       /** The elements of a frame in a row: those of the axes after the axis of frames. */
-      inner: volume(room.io.shape.slice(room.io.axis + 1)),
-      name: room.io.name,
-      move: output ? () => calls.web_pull(handle, room.index, room.at, room.frames)
-                   : (count) => calls.web_push(handle, room.index, room.at, count),
+      inner: volume(slot.io.shape.slice(slot.io.axis + 1)),
+      name: slot.io.name,
+      move: output ? () => calls.web_pull(handle, slot.index, slot.at, slot.frames)
+                   : (count) => calls.web_push(handle, slot.index, slot.at, count),
     };
   }
   error() {

@@ -31,14 +31,14 @@ function summed(bytes) {
   return bytes;
 }
 
-/** Alter a file in `count` ways: cut, with bytes of the records or of anything changed, with and
+/** Alter a file `count` times: cut, with bytes of the records or of anything changed, with and
  *  without a checksum that agrees, with large numbers in their places. */
 export function* altered(file, count, draw) {
   const below = (most) => Math.floor(draw() * most);
   const constants = Number(new DataView(file.buffer, file.byteOffset).getBigInt64(24, true));
   if (checksum(file.subarray(kSummedFrom, constants)) !==
       new DataView(file.buffer, file.byteOffset).getBigUint64(32, true)) {
-    throw new Error("the checksum is made in another way");
+    throw new Error("the checksum has another form");
   }
   for (let i = 0; i < count; ++i) {
     const bytes = new Uint8Array(file);

@@ -16,7 +16,7 @@ const kRoot = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 const kSamples = fileURLToPath(new URL("../../tests/models/vad_speech/samples/", import.meta.url));
 const kSound = join(kSamples, "noisy_speech_5db.wav");
 const kPlan = fileURLToPath(new URL("../../build/wasm_run/vad_speech/f32/model.rill", import.meta.url));
-const kPlanTold = "A stream along S, 480 frames.*Time of a step.*µs.*STFT";
+const kPlanDescription = "A stream along S, 480 frames.*Time of a step.*µs.*STFT";
 const kPage = fileURLToPath(new URL("../../build/wasm/page.html", import.meta.url));
 const pictures = process.argv[2] ?? "/tmp";
 const seconds = Number(process.argv[3] ?? 60);
@@ -31,7 +31,7 @@ function samplesOf(path) {
   return Float32Array.from(words, (word) => word / 32768);
 }
 
-/** Segments of speech of a whole run, as the page makes them of a stream. */
+/** Return the segments of speech of a whole run, made as the page makes them from a stream. */
 async function expectedSegments(path) {
   const model = await load(readFileSync(join(kRoot, "demo/vad_speech.nnef.tgz")));
   const { speech } = model.run(samplesOf(path));
@@ -117,11 +117,11 @@ try {
   const page = await open(browser, `${address}/demo/`, faults);
   await page.setViewport({ width: 1100, height: 900 });
 
-  // A file gives the segments of the whole run; so does the page that is one file, without a server.
+  // A file gives the segments of the whole run, also in the page that is a single file, without a server.
   await hear(page);
   const offline = await open(browser, pathToFileURL(kPage).href, faults);
   await hear(offline);
-  await lookInto(offline, kPlan, kPlanTold);
+  await lookInto(offline, kPlan, kPlanDescription);
   await offline.close();
   await hearCompiled(page);
 
@@ -158,7 +158,7 @@ try {
   const look = (path, pattern) => lookInto(page, path, pattern);
   await look(join(kRoot, "demo/vad_speech.nnef.tgz"), "Time of a step.*µs.*STFT");
   await page.screenshot({ path: join(pictures, "look.png"), fullPage: true });
-  await look(kPlan, kPlanTold);
+  await look(kPlan, kPlanDescription);
   const onnx = join(pictures, "sum.onnx");
   writeFileSync(onnx, runningSum());
   await look(onnx, "state_out.*sum.onnx: .+|sum.onnx: .+state_out");

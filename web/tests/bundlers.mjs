@@ -2,8 +2,9 @@
 //
 //   node bundlers.mjs FOLDER PICTURES [NAME ...]
 //
-// FOLDER gets the tools by `npm install`, and the apps. NAME: only these ways. RILL names the program that
-// compiles a model; without it, the app has none. Ends with 77 and a sentence without npm, tools or Chromium.
+// The script installs the tools and builds the apps in FOLDER. NAME: test only these setups. RILL
+// names the program that compiles a model; without it, the app has no compiled model. Exit status
+// 77 if npm, a tool or Chromium is missing.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
@@ -124,7 +125,7 @@ const esbuild = (name) => {
 };
 
 // By name: make an app and serve it. `fails`: the error that it shows.
-const ways = {
+const setups = {
   "plain folder": { async start() {
     const out = completed("out-plain");
     cpSync(dist(), join(out, "rill"), { recursive: true });
@@ -223,12 +224,12 @@ const browser = await puppeteer.launch({
 });
 let failures = 0;
 try {
-  for (const [name, way] of Object.entries(ways)) {
+  for (const [name, setup] of Object.entries(setups)) {
     if (names.length > 0 && !names.includes(name)) continue;
     let place;
     let page;
     try {
-      place = await way.start();
+      place = await setup.start();
       page = await browser.newPage();
       const logged = [];
       page.on("pageerror", (error) => logged.push(error.message));
@@ -237,8 +238,8 @@ try {
         .catch((error) => { throw new Error(`${error.message} ${logged}`); });
       const found = JSON.parse(await page.evaluate(() => document.body.dataset.result));
       await page.screenshot({ path: join(pictures, `${name.replaceAll(" ", "_")}.png`) });
-      console.log(`${name}: ${check(found, way)}`);
-      if (!way.fails) assert.deepEqual(logged, []);
+      console.log(`${name}: ${check(found, setup)}`);
+      if (!setup.fails) assert.deepEqual(logged, []);
     } catch (error) {
       failures += 1;
       console.error(`${name}: FAILED: ${error.stderr ?? error.message}`);

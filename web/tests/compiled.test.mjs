@@ -126,8 +126,8 @@ for (const each of modelsThere()) {
     const lead = Math.min(...shares);
     const draw = random(each.name.length);
     let memory = 0;
-    for (let turn = 0; turn < 2; ++turn) {
-      const move = turn === 0 ? 1 + Math.floor(draw() * lead) : lead;
+    for (let round = 0; round < 2; ++round) {
+      const move = round === 0 ? 1 + Math.floor(draw() * lead) : lead;
       for (let at = 0, moved = false; at < lead;) {
         const count = Math.min(lead - at, 1 + Math.floor(draw() * 3 * each.pulse));
         const frames = Object.fromEntries(moving.map((io, i) => {
@@ -135,9 +135,9 @@ for (const each of modelsThere()) {
           return [io.name, cut(bundle[io.name], io.axis, at * scale, count * scale)];
         }));
         const [expected, found] = streams.map((stream) => stream.push(frames));
-        same(found, expected, `turn ${turn}, frames from ${at} on`);
+        same(found, expected, `round ${round}, frames from ${at} on`);
         at += count;
-        if (turn === 1) {
+        if (round === 1) {
           memory ||= runtimes[1].calls.memory.buffer.byteLength;
           assert.equal(runtimes[1].calls.memory.buffer.byteLength, memory, "the memory has grown");
         }
@@ -153,7 +153,7 @@ for (const each of modelsThere()) {
         streams.splice(0, 2, next[0], copy);
       }
       const [expected, found] = streams.map((stream) => stream.finish());
-      same(found, expected, `turn ${turn}, the end`);
+      same(found, expected, `round ${round}, the end`);
       streams.forEach((stream) => stream.reset());
     }
     refuses(() => plan.run(bundle), /state: .*compiled for a pulse.*stream\(\)/);
@@ -164,9 +164,9 @@ for (const each of modelsThere()) {
 test("gzip, a view in the middle of others, and a file of several targets", async () => {
   const expected = (await load(wasmVad)).stream().push(sound);
   assert.ok((await load(gzipSync(wasmVad))) instanceof CompiledModel);
-  const room = new Uint8Array(wasmVad.length + 3);
-  room.set(wasmVad, 3);
-  same((await load(room.subarray(3))).stream().push(sound), expected, "a view");
+  const memory = new Uint8Array(wasmVad.length + 3);
+  memory.set(wasmVad, 3);
+  same((await load(memory.subarray(3))).stream().push(sound), expected, "a view");
   const both = await load(vad("--target", "avx2,wasm"));
   same(both.stream().push(sound), expected, "two targets");
 });
@@ -189,9 +189,9 @@ test("an ONNX file whose states go round", async () => {
 
 test("weights of few bits, and a plan without notes", async () => {
   const exact = (await load(wasmVad)).stream().push(sound).speech;
-  for (const [weights, apart] of [["f16", 1e-3], ["q8", 2e-2], ["q4", 0.5]]) {
+  for (const [weights, tolerance] of [["f16", 1e-3], ["q8", 2e-2], ["q4", 0.5]]) {
     const { speech } = (await load(vad("--target", "wasm", "--weights", weights))).stream().push(sound);
-    assert.ok(speech.every((x, i) => Math.abs(x - exact[i]) <= apart), weights);
+    assert.ok(speech.every((x, i) => Math.abs(x - exact[i]) <= tolerance), weights);
     assert.notDeepEqual(speech, exact);
   }
   const plain = await load(vad("--target", "wasm", "--no-notes"));
@@ -266,7 +266,7 @@ test("each module names the files that it does not load", async () => {
   const [run, models] = [await compile(undefined, wasmVad), await compile(undefined, nnefVad)];
   const refused = async (bytes, wasm, pattern) => assert.rejects(load(bytes, { wasm }), (error) =>
     error instanceof RillError && pattern.test(error.message));
-  await refused(nnefVad, run, /compiled models alone.*rill compile/);
+  await refused(nnefVad, run, /only runs compiled models.*rill compile/);
   await refused(wasmVad, models, /no compiled models.*rill_run\.wasm/);
   assert.ok((await load(wasmVad, { wasm: run })) instanceof CompiledModel);
 });
@@ -286,7 +286,7 @@ test("a module for one model runs it, and names the step that it lacks for other
   }
 });
 
-test("more frames than memory has room for are refused", async () => {
+test("more frames than fit into memory are refused", async () => {
   const streams = [(maxPush) => plan.stream({ maxPush }),
                    (maxPush) => model.pulse("S", 480, { maxPush })];
   const [plan, model] = [await load(wasmVad), await load(nnefVad)];

@@ -12,7 +12,7 @@ const kHalf = Math.fround(0.5);
 const kQuarter = Math.fround(0.25);
 
 /** y(t) = x(t) / 2 + x(t + ahead) / 4, along S of these axes. */
-function sumAhead(ahead, { before = "", behind = "", axis = 0, rank = 1 } = {}) {
+function sumAhead(ahead, { before = "", after = "", axis = 0, rank = 1 } = {}) {
   const pads = Array.from({ length: rank }, (_, i) => (i === axis ? `(0, ${ahead})` : "(0, 0)")).join(", ");
   const later = ahead === 0 ? "x" : "ahead";
   return new TextEncoder().encode(`version 1.0;
@@ -20,7 +20,7 @@ extension tract_registry tract_core;
 extension tract_symbol S;
 graph network(x) -> (y)
 {
-  x = tract_core_external(shape = [${before}S${behind}], datum_type = 'f32');
+  x = tract_core_external(shape = [${before}S${after}], datum_type = 'f32');
   padded = pad(x, padding = [${pads}], border = 'constant', value = 0.0);
   ahead = slice(padded, axes = [${axis}], begin = [${ahead}], end = [0]);
   half = x * 0.5;
@@ -108,8 +108,8 @@ test("at other rates, the reported latency is the latency of sines, and the leas
 });
 
 test("a model of one channel runs on each channel, and models of several take all", async () => {
-  const shapes = [[{}, 2], [{ before: "2, ", axis: 1, rank: 2 }, 2], [{ behind: ", 3", axis: 0, rank: 2 }, 3],
-                  [{ before: "2, ", behind: ", 2", axis: 1, rank: 3 }, 4]];
+  const shapes = [[{}, 2], [{ before: "2, ", axis: 1, rank: 2 }, 2], [{ after: ", 3", axis: 0, rank: 2 }, 3],
+                  [{ before: "2, ", after: ", 2", axis: 1, rank: 3 }, 4]];
   for (const [shape, channels] of shapes) {
     const model = await load(sumAhead(7, shape));
     const effect = new Effect(() => model.pulse("S", 96), { deviceRate: 16000, modelRate: 16000, channels, block: 128 });

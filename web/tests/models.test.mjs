@@ -13,16 +13,16 @@ import { runningSum } from "./onnx.mjs";
 const attends = (name) => /^(conformer_|attention_|transformer_chunks)/.test(name);
 
 function worst(found, expected) {
-  let apart = 0;
+  let largest = 0;
   let size = 0;
   for (let i = 0; i < expected.length; ++i) {
     const a = Number(found[i]);
     const b = Number(expected[i]);
     if (Object.is(a, b) || (Number.isNaN(a) && Number.isNaN(b))) continue;
-    apart = Math.max(apart, Math.abs(a - b));
+    largest = Math.max(largest, Math.abs(a - b));
     size = Math.max(size, Math.abs(b));
   }
-  return apart === 0 ? 0 : apart / Math.max(size, 1e-30);
+  return largest === 0 ? 0 : largest / Math.max(size, 1e-30);
 }
 
 for (const each of modelsThere()) {
@@ -33,8 +33,8 @@ for (const each of modelsThere()) {
     for (const [name, { data, shape }] of Object.entries(out)) {
       if (!bundle[name]) continue;
       assert.deepEqual(shape, bundle[name].shape, name);
-      const apart = worst(data, bundle[name].data);
-      assert.ok(apart < 1e-3, `${name}: ${apart} of the largest element apart`);
+      const difference = worst(data, bundle[name].data);
+      assert.ok(difference < 1e-3, `${name}: differs by ${difference} of the largest element`);
     }
     model.close();
   });
@@ -50,7 +50,7 @@ for (const each of modelsThere()) {
     for (const io of stream.inputs) if (io.axis < 0) stream.set(io.name, bundle[io.name].data);
     const moving = stream.inputs.filter((io) => io.axis >= 0);
     const draw = random(7);
-    for (let turn = 0; turn < 2; ++turn) {
+    for (let round = 0; round < 2; ++round) {
       const pieces = {};
       const keep = (out) => {
         for (const [name, data] of Object.entries(out)) (pieces[name] ||= []).push(data);
@@ -58,7 +58,7 @@ for (const each of modelsThere()) {
       const shares = moving.map((io) => bundle[io.name].shape[io.axis]);
       const lead = Math.min(...shares);
       for (let at = 0; at < lead; ) {
-        const count = turn === 0 ? Math.min(each.pulse, lead - at)
+        const count = round === 0 ? Math.min(each.pulse, lead - at)
           : Math.min(lead - at, 1 + Math.floor(draw() * 3 * each.pulse));
         const frames = Object.fromEntries(moving.map((io, i) => {
           const scale = shares[i] / lead;
@@ -75,9 +75,9 @@ for (const each of modelsThere()) {
           continue;
         }
         const found = joined([...(pieces[io.name] ?? []), last[io.name]], io.shape, io.axis);
-        assert.equal(found.length, whole[io.name].data.length, `${io.name} in turn ${turn}, ${i}`);
-        const apart = worst(found, whole[io.name].data);
-        assert.ok(apart <= (attends(each.name) ? 2e-5 : 0), `${io.name}: ${apart} apart`);
+        assert.equal(found.length, whole[io.name].data.length, `${io.name} in round ${round}, ${i}`);
+        const difference = worst(found, whole[io.name].data);
+        assert.ok(difference <= (attends(each.name) ? 2e-5 : 0), `${io.name}: differs by ${difference}`);
       }
       stream.reset();
     }

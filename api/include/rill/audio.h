@@ -62,7 +62,7 @@ const char* rill_audio_error(void);
 rill_status rill_effect_new(rill_plan* plan, const rill_audio_opts* opts, rill_effect** effect);
 /** Free the effect. Null is allowed. */
 void rill_effect_free(rill_effect* effect);
-/** Return the lag of the output in frames of the device, exact; -1 for null. */
+/** Return the exact lag of the output in frames of the device; -1 for null. */
 int64_t rill_effect_latency(const rill_effect* effect) RILL_REAL_TIME;
 /** Push a block, and write as many frames to `out`, which may be the same memory with the same
  *  layout.
@@ -73,22 +73,22 @@ rill_status rill_effect_process(rill_effect* effect, const rill_sound* in,
                                 const rill_sound* out) RILL_REAL_TIME;
 /** Push a block for both inputs of a model that needs a reference, such as the output of the
  *  loudspeaker. A second input of one channel gets the mean of the reference's channels.
- *  Real-time: yes. Errors: as rill_effect_process, which is for models of one input: each of
- *  the two refuses the other's models with RILL_E_ARG. */
+ *  Real-time: yes. Errors: as rill_effect_process; RILL_E_ARG for a model of one input, as
+ *  rill_effect_process gives it for a model of two. */
 rill_status rill_effect_process_with(rill_effect* effect, const rill_sound* in,
                                      const rill_sound* reference,
                                      const rill_sound* out) RILL_REAL_TIME;
-/** Step all pulses that wait, of an effect with a worker, and return their number; -1 for null.
- *  Another thread than that of rill_effect_process calls it several times per pulse. Other
- *  functions than rill_effect_process, rill_effect_bypass and rill_effect_late wait until no thread
- *  calls it. Real-time: yes. */
+/** Step all waiting pulses of an effect with a worker, and return their number; -1 for null. A
+ *  thread other than that of rill_effect_process calls it several times per pulse. While it runs,
+ *  other threads may only call rill_effect_process, rill_effect_bypass and rill_effect_late.
+ *  Real-time: yes. */
 int64_t rill_effect_work(rill_effect* effect) RILL_REAL_TIME;
 /** Not 0: step in rill_effect_process in place of rill_effect_work, for rendering faster than
  *  sound. */
 rill_status rill_effect_offline(rill_effect* effect, int32_t on);
 /** Return the number of pulses that a worker finished late since the last reset; -1 for null. */
 int64_t rill_effect_late(const rill_effect* effect) RILL_REAL_TIME;
-/** Not 0: play the input, as late as the model's output would be; 0: play the output. The switch
+/** Not 0: play the input, with the latency of the output; 0: play the output. The switch
  *  fades over 5 ms. The model keeps running. Real-time: yes. */
 rill_status rill_effect_bypass(rill_effect* effect, int32_t on) RILL_REAL_TIME;
 /** Return to the state of a new effect. Real-time: yes. */

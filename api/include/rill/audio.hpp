@@ -129,9 +129,9 @@ class AudioListener {
   std::vector<int64_t> latencies_;
 };
 
-/// Passes sound through a model: each call gives as many frames as it takes, delayed by `latency()`
-/// frames, with silence at first. A model of one channel runs once for each channel of the device;
-/// other models have as many channels as the device.
+/// Passes sound through a model: each call takes some frames and outputs the same number, delayed
+/// by `latency()` frames, with silence at first. A model of one channel runs once for each channel
+/// of the device; other models have as many channels as the device.
 /// Real-time: yes, except `make`.
 class AudioEffect {
  public:
@@ -139,7 +139,7 @@ class AudioEffect {
   /// AudioListener::make, and RILL_E_ARG unless the output streams and has as many channels as the
   /// input.
   static Result<AudioEffect> make(const Plan& plan, const AudioOptions& options) {
-    auto first = detail::Intake::make(plan, options, detail::Intake::kApart);
+    auto first = detail::Intake::make(plan, options, detail::Intake::kFirstChannel);
     if (!first) return first.error();
     const auto stream = plan.stream(0);
     if (!stream) return stream.error();
@@ -160,7 +160,7 @@ class AudioEffect {
     if (!outlet) return outlet.error();
     AudioEffect out(options);
     out.latency_ = detail::latency(*first, info, options.block, &*back);
-    // A whole block goes in before it comes out; without a fixed length, a chunk of it does.
+    // A block goes in as a whole before frames come out; without a fixed length, chunks of it do.
     out.piece_ = options.block > 0 ? options.block : detail::kChunk;
     outlet->prepare(*back, out.latency_, out.piece_);
     out.bypass_ = detail::Bypass(options, out.latency_, out.piece_);
@@ -198,11 +198,11 @@ class AudioEffect {
     return run(in, &reference, out);
   }
 
-  /// Step all pulses that wait, of an effect with `options.worker`, and return their number: a
-  /// thread calls it several times per pulse, as AudioWorker does. A pulse is late if it is not
-  /// done when the next one is full.
-  /// Thread: one calls `work` while another one calls `process`, `bypass` or `late`; other
-  /// functions wait until no thread calls `work`. Real-time: yes.
+  /// Step all waiting pulses of an effect with `options.worker`, and return their number. A thread
+  /// calls it several times per pulse, as AudioWorker does. A pulse is late if it is not done when
+  /// the next one is full.
+  /// Thread: one calls `work` while another one calls `process`, `bypass` or `late`. Call other
+  /// functions only while no thread is in `work`. Real-time: yes.
   int64_t work() RILL_REAL_TIME {
     int64_t done = 0;
     for (bool any = true; any;) {

@@ -15,7 +15,7 @@ constexpr int64_t kChunk = 256;  // frames of the device that are converted at a
 class Intake {
  public:
   static constexpr int64_t kMixed = -1;  // a model of one channel hears the mean of all channels
-  static constexpr int64_t kApart = 0;   // or a single channel, counted from 0
+  static constexpr int64_t kFirstChannel = 0;  // or a single channel, counted from 0
 
   static Result<Intake> make(const Plan& plan, const AudioOptions& options, int64_t heard) {
     if (options.channels < 1 || options.channels > 256 || options.block < 0 ||
@@ -312,9 +312,9 @@ class Bypass {
   void take(const ConstSound& in, int64_t first, int64_t count) {
     const int64_t size = this->size();
     for (size_t channel = 0; channel < rings_.size(); ++channel) {
-      const int64_t room = size - at_ < count ? size - at_ : count;
-      load(in, static_cast<int32_t>(channel), first, room, false, rings_[channel].data() + at_);
-      load(in, static_cast<int32_t>(channel), first + room, count - room, false,
+      const int64_t part = size - at_ < count ? size - at_ : count;
+      load(in, static_cast<int32_t>(channel), first, part, false, rings_[channel].data() + at_);
+      load(in, static_cast<int32_t>(channel), first + part, count - part, false,
            rings_[channel].data());
     }
   }
@@ -395,8 +395,8 @@ inline int64_t latency(const Intake& intake, const rill_stream_info& stream, int
   // Steps until both resamplers give frames, then all phases that steps can meet. The maximum is
   // reached just before the last frame of a step goes in: all frames since the previous step are
   // missing then.
-  const int64_t behind = stream.delay + (back ? back->lookahead() : 0);
-  const int64_t begun = behind / (stream.pulse > 0 ? stream.pulse : 1) + 2;
+  const int64_t lag = stream.delay + (back ? back->lookahead() : 0);
+  const int64_t begun = lag / (stream.pulse > 0 ? stream.pulse : 1) + 2;
   const int64_t steps = begun + in.up() * stream.rate_den / std::gcd(in.up(), pulse);
   int64_t most = 0;
   if (block == 0) {

@@ -13,8 +13,7 @@ namespace detail {
 
 /// Passes full pulses of one stream from an audio callback to the thread that calls `work`, and the
 /// frames of output 0 back. The frames of a pulse are due when the next pulse is full, so that
-/// their time does not depend on the threads. Frames that are not there are replaced by as many
-/// zeros.
+/// their time does not depend on the threads. Zeros replace frames that are late.
 /// Thread: one calls `fill`, one calls `work`. Real-time: yes, except the constructor: no locks and
 /// no system calls.
 class Handoff {

@@ -1,6 +1,6 @@
 /** @file
- * Progress of the calls that take long, and a way to end them early: an app shows a bar for
- * a model of a hundred million weights, and stops when its user closes the window.
+ * Progress of long calls, and a way to end them early: an app shows a progress bar for a model of a
+ * hundred million weights, and cancels the call when its user closes the window.
  *
  * Not for real-time threads. Steps of sessions report nothing.
  */
@@ -34,7 +34,7 @@ typedef enum rill_stage RILL_ANY_INT {
 typedef int (*rill_progress_fn)(void* user, rill_stage stage, double fraction);
 
 /** Set the function that receives the progress of the calls of this thread; null removes it. It
- *  runs on this thread, during the call, often; calls that it makes report nothing. A cancelled
+ *  runs on this thread, many times per call; calls that it makes report no progress. A cancelled
  *  call leaves the model as it was, gives no model and no plan, and writes no file.
  *  Thread: each has its own function. */
 RILL_API void rill_set_progress(rill_progress_fn progress, void* user);

@@ -18,7 +18,7 @@ inline Error refusal(rill_status code, std::string why, std::string hint = "") {
 
 /// Fills the inputs of a plan, which stream together, and emits the frames that its steps make
 /// valid. `emit(size_t output, TensorView<const T> frames)` gets a view that is valid until it
-/// returns. A lane is an index of an input without its streaming axis: a channel, or a feature. The
+/// returns. A lane is one position on the other axes of an input: a channel, or a feature. The
 /// lanes of the second input follow those of the first one.
 /// Real-time: yes if `emit` is, except `make`.
 template <class T>
@@ -105,8 +105,8 @@ class Pulses {
     }
     filled_ = 0;
   }
-  /// Run a pulse that was filled elsewhere, and copy output 0, of whose frames `count` from `first`
-  /// on are valid.
+  /// Run a pulse that was filled elsewhere, and copy output 0. Its valid frames are the `count`
+  /// ones from `first`.
   rill_status step_copied(const T* pulse, T* output, int64_t* first, int64_t* count) {
     for (const In& in : ins_) {
       const int64_t elements = pulse_ * in.lanes();

@@ -196,7 +196,7 @@ RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, ril
 RILL_API rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opts* opts,
                                       rill_model** model);
 /** Write the model in the format of the suffix: .tgz or .tar.gz, .tar, .zip, else a folder. Atomic.
- *  Errors: RILL_E_IO; RILL_E_ARG if the folder exists; RILL_E_INTERNAL if it reads back wrong. */
+ *  Errors: RILL_E_IO; RILL_E_ARG if the folder exists; RILL_E_INTERNAL if it reads back changed. */
 RILL_API rill_status rill_save(const rill_model* model, const char* path);
 /** Copy the model; the copies share weights. */
 RILL_API rill_status rill_model_clone(const rill_model* model, rill_model** copy);
@@ -251,7 +251,7 @@ RILL_API rill_status rill_model_set_shapes(rill_model* model, const rill_view* i
 RILL_API rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse);
 /** Run the model over windows of left + step + right frames of the symbol (null: "S"), padded with
  *  zeros. Each window gives its middle `step` frames, and one row of outputs without the symbol.
- *  These differ from the whole run's. Errors: RILL_E_PULSE, _STATE, _SYMBOL. */
+ *  The outputs differ from the whole run's. Errors: RILL_E_PULSE, _STATE, _SYMBOL. */
 RILL_API rill_status rill_model_window(rill_model* model, const char* symbol, int64_t left,
                                        int64_t step, int64_t right);
 
@@ -299,11 +299,12 @@ typedef struct rill_audit_report {
 
 /** Compare a pulsed model with `whole`, its clone from before `rill_model_pulse` or `_window`, on
  *  noise of magnitudes from 1e-3 to 1e4: streams of many lengths, in every mode of this interface,
- *  with NaN after their ends; windows with one run of `whole` each. Symbols that are free in both
- *  become 2. `opts` and `report` may be null. Errors: RILL_E_STATE if a frame differs, with length,
- *  mode, output and place; if nothing was compared; if an output is not proven, as it never varied
- *  or was not finite. RILL_E_NOT_REACHED if nothing differs, but no compared stream filled every
- *  window of frames. RILL_E_PULSE if `pulsed` is not pulsed, or has other inputs. */
+ *  with NaN after their ends. A model of windows is compared with one run of `whole` for each
+ *  window. Symbols that are free in both become 2. `opts` and `report` may be null. Errors:
+ *  RILL_E_STATE if a frame differs, with length, mode, output and place; if nothing was compared;
+ *  if an output is not proven, because it never varied or was not finite. RILL_E_NOT_REACHED if
+ *  nothing differs, but no compared stream filled every window of frames. RILL_E_PULSE if `pulsed`
+ *  is not pulsed, or has other inputs. */
 RILL_API rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
                                       const rill_audit_opts* opts, rill_audit_report* report);
 
@@ -342,7 +343,7 @@ typedef struct rill_plan_opts {
   int64_t max_session_bytes; /**< refuse a plan whose sessions need more; 0: no limit */
 } rill_plan_opts;
 
-/** Make a plan, which needs the model no longer: choose kernels, pack weights. `opts` may be null.
+/** Make a plan: choose kernels and pack weights. The model may be freed then. `opts` may be null.
  *  Errors: RILL_E_SYMBOL with the unbound symbols; RILL_E_UNSUPPORTED, _SHAPE, _NOMEM. */
 RILL_API rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts,
                                   rill_plan** plan);
@@ -467,9 +468,9 @@ RILL_API rill_status rill_session_open(rill_plan* plan, const rill_session_opts*
 /** Return the bytes that rill_session_place needs. */
 RILL_API rill_status rill_session_need(const rill_plan* plan, const rill_session_opts* opts,
                                        size_t* bytes);
-/** Make a session in the caller's memory: aligned to 64 bytes, of the bytes that rill_session_need
- *  gives or more, valid until rill_session_free, which does not free it. No call on the session
- *  allocates, except rill_session_clone, rill_state_load and the texts of their failures.
+/** Make a session in the caller's memory: aligned to 64 bytes, with at least the size that
+ *  rill_session_need gives, valid until rill_session_free, which does not free it. No call on the
+ *  session allocates, except rill_session_clone, rill_state_load and the texts of their failures.
  *  Errors: RILL_E_NOMEM with the needed bytes; RILL_E_ARG for memory that is not aligned.
  *  Threads and rill_step_timed are RILL_E_UNSUPPORTED in such a session. */
 RILL_API rill_status rill_session_place(rill_plan* plan, const rill_session_opts* opts,
@@ -500,8 +501,8 @@ RILL_API rill_status rill_input_buffer(rill_session* session, size_t index,
 RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
                                         rill_view* view) RILL_REAL_TIME;
 
-/** Run once: the whole graph, or the next pulse. A whole graph starts from its first state at each
- *  call, except caches and random numbers, which continue.
+/** Run once: the whole graph, or the next pulse. A whole graph starts from its initial state at
+ *  each call, except caches and random numbers, which continue.
  *  Real-time: yes: no allocation, lock, file or system call. During the step, denormals are flushed
  *  and numbers rounded to the nearest; the thread's mode is restored. Threads change this: see
  *  rill_session_set_threads. Errors: RILL_E_STATE after the end of the stream; RILL_E_SHAPE if the
@@ -628,7 +629,7 @@ typedef struct rill_pool {
   void* context;    /**< the first argument of `run` */
   /** Call `task(argument, part)` once for each part < parts, in any order, on any threads, and
    *  return when all calls have returned; `parts` is at most `threads`. Any thread that steps a
-   *  session calls it. It throws nothing and does nothing else, since it is part of a step. */
+   *  session calls it. Since it is part of a step, it must not throw or do other work. */
   void (*run)(void* context, rill_task task, void* argument, uint32_t parts);
 } rill_pool;
 

@@ -511,11 +511,11 @@ class Session {
   Result<int64_t> push(size_t input, const T* frames, int64_t count) {
     return move_frames(RILL_INPUT, input, const_cast<T*>(frames), count, rill_push);
   }
-  /// Pull frames, without the delay, into row-major memory with `room` frames on the streaming
-  /// axis. Returns the number written. Real-time: yes.
+  /// Pull frames, without the delay, into row-major memory with space for `capacity` frames on the
+  /// streaming axis. Returns the number written. Real-time: yes.
   template <class T>
-  Result<int64_t> pull(size_t output, T* frames, int64_t room) {
-    return move_frames(RILL_OUTPUT, output, frames, room, rill_pull);
+  Result<int64_t> pull(size_t output, T* frames, int64_t capacity) {
+    return move_frames(RILL_OUTPUT, output, frames, capacity, rill_pull);
   }
   /// End the stream: all frames have been pushed. `pull` then gives the tail. Real-time: yes.
   Status finish() { return Status::of(rill_finish(get())); }

@@ -51,8 +51,8 @@ class Ring {
   }
   /// Write up to `count` elements and return their number: fewer if the ring is full.
   size_t write(const T* from, size_t count) RILL_REAL_TIME {
-    const size_t room = writable();
-    if (count > room) count = room;
+    const size_t space = writable();
+    if (count > space) count = space;
     const size_t at = ends_->written.load(std::memory_order_relaxed);
     T* elements = elements_.data();
     for (size_t i = 0; i < count; ++i) elements[(at + i) & (capacity() - 1)] = from[i];
@@ -61,8 +61,8 @@ class Ring {
   }
   /// Read up to `count` elements and return their number: fewer if the ring is empty.
   size_t read(T* to, size_t count) RILL_REAL_TIME {
-    const size_t there = readable();
-    if (count > there) count = there;
+    const size_t available = readable();
+    if (count > available) count = available;
     const size_t at = ends_->read.load(std::memory_order_relaxed);
     const T* elements = elements_.data();
     for (size_t i = 0; i < count; ++i) to[i] = elements[(at + i) & (capacity() - 1)];

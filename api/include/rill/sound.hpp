@@ -130,13 +130,13 @@ rill_status check(const SoundOf<Void>& sound, int32_t channels, int64_t block) {
   if (sound.frames == 0) return RILL_OK;
   if (!sound.planes) return sound.data ? RILL_OK : RILL_E_ARG;
   for (int32_t channel = 0; channel < sound.channels; ++channel) {
-    bool there = false;
+    bool present = false;
     with_format(sound.format, [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
       using Sample = std::conditional_t<std::is_const_v<Void>, const T, T>;
-      there = static_cast<Sample* const*>(sound.planes)[channel] != nullptr;
+      present = static_cast<Sample* const*>(sound.planes)[channel] != nullptr;
     });
-    if (!there) return RILL_E_ARG;
+    if (!present) return RILL_E_ARG;
   }
   return RILL_OK;
 }

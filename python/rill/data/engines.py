@@ -109,22 +109,22 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
         raise ArgumentError("workers and files_per_part are 1 or more")
     Worker(job)  # Report mistakes here, not in each worker.
     parts = _parts(files, pathlib.Path(out), job, files_per_part)
-    total, told = sum(len(part.files) for part in parts), [0, 0.0]
+    total, progressed = sum(len(part.files) for part in parts), [0, 0.0]
 
-    def tell(done: Done) -> None:
-        told[0] += done.files
-        told[1] += done.audio_seconds
+    def report_progress(done: Done) -> None:
+        progressed[0] += done.files
+        progressed[1] += done.audio_seconds
         if progress is not None:
-            progress(Progress(told[0], total, told[1] / 3600))
+            progress(Progress(progressed[0], total, progressed[1] / 3600))
 
-    there = sum(os.path.exists(part.path) for part in parts)
-    if there:
-        _LOG.info("%s: %d of %d parts are there already", out, there, len(parts))
-    done, deaths = run(job, parts, count, client, tell)
+    complete = sum(os.path.exists(part.path) for part in parts)
+    if complete:
+        _LOG.info("%s: %d of %d parts are complete already", out, complete, len(parts))
+    done, deaths = run(job, parts, count, client, report_progress)
     missing = [part for part in parts if part.index not in done or not os.path.exists(part.path)]
     if missing:
         raise StateError(f"{len(missing)} of {len(parts)} parts were not done",
-                         hint="Call it again: it goes on with those")
+                         hint="Call score again to continue with these parts")
     if deaths:
         _LOG.warning("%d workers died; their files were tried again", deaths)
     each = done.values()
@@ -148,7 +148,7 @@ def _parts(files: Files, out: pathlib.Path, job: Job, per_part: int) -> List[Par
     others = [path.name for path in out.glob("part-*.parquet") if name not in path.name]
     if others:
         raise StateError(f"{out} holds parts of another run, as {others[0]}",
-                         hint="Give each run a folder of its own")
+                         hint="Give each run a separate folder")
     for path in out.glob("*.unfinished"):
         path.unlink()
     return [Part(at, tuple(names[begin:begin + per_part]),
@@ -198,7 +198,7 @@ def _serve(job: Job, pipe: Any) -> None:
 
 
 def _by_processes(job: Job, parts: List[Part], count: int, client: Any,
-                  tell: Callable[[Done], None]) -> Any:
+                  report_progress: Callable[[Done], None]) -> Any:
     waiting, done, deaths, unborn = list(reversed(parts)), {}, 0, 0
     running: List[_Process] = []
     try:
@@ -211,7 +211,7 @@ def _by_processes(job: Job, parts: List[Part], count: int, client: Any,
             ready = multiprocessing.connection.wait([each.pipe for each in running])
             for each in [each for each in running if each.pipe in ready]:
                 try:
-                    said = each.pipe.recv()
+                    message = each.pipe.recv()
                 except (EOFError, OSError):
                     running.remove(each)
                     each.stop()
@@ -220,11 +220,11 @@ def _by_processes(job: Job, parts: List[Part], count: int, client: Any,
                         raise StateError("workers die before they have loaded the model") from None
                     waiting += [each.part] if each.part is not None else []
                     continue
-                if isinstance(said, Exception):
-                    raise said
-                if isinstance(said, Done):
-                    done[said.index], each.part = said, None
-                    tell(said)
+                if isinstance(message, Exception):
+                    raise message
+                if isinstance(message, Done):
+                    done[message.index], each.part = message, None
+                    report_progress(message)
                 each.ready = True
     finally:
         for each in running:
@@ -248,7 +248,7 @@ class _Actor:
 
 
 def _by_ray(job: Job, parts: List[Part], count: int, client: Any,
-            tell: Callable[[Done], None]) -> Any:
+            report_progress: Callable[[Done], None]) -> Any:
     """Ray restarts actors, and reassigns the parts of those that died."""
     import ray
     items = [{"index": part.index, "files": json.dumps(part.files), "path": part.path}
@@ -261,7 +261,7 @@ def _by_ray(job: Job, parts: List[Part], count: int, client: Any,
         each = Done(**json.loads(row["done"]))
         if each.index not in done:
             done[each.index] = each
-            tell(each)
+            report_progress(each)
     return done, 0
 
 
@@ -278,7 +278,7 @@ def _of_dask(key: str, job: Job, part: Part) -> Done:
 
 
 def _by_dask(job: Job, parts: List[Part], count: int, client: Any,
-             tell: Callable[[Done], None]) -> Any:
+             report_progress: Callable[[Done], None]) -> Any:
     """Submit two parts per worker at a time; Dask reassigns those of workers that died."""
     from dask.distributed import Client, KilledWorker, LocalCluster, as_completed
     cluster = None
@@ -311,7 +311,7 @@ def _by_dask(job: Job, parts: List[Part], count: int, client: Any,
                 waiting.append(part)
             else:
                 done[each.index] = each
-                tell(each)
+                report_progress(each)
             submit()
         return done, 0
     finally:

@@ -71,7 +71,7 @@ def _wave_blocks(raw: BinaryIO, file: wave.Wave_read, rate: int) -> Iterator[np.
     _check_rate(file.getframerate(), rate)
     left, channels = file.getnframes(), file.getnchannels()
     samples = np.empty(min(left, _SECONDS_PER_BLOCK * rate) * channels, "<i2")
-    room = np.empty(samples.shape, np.float32)
+    floats = np.empty(samples.shape, np.float32)
     while left > 0:
         try:
             bytes_read = raw.readinto(samples[:left * channels])
@@ -82,7 +82,7 @@ def _wave_blocks(raw: BinaryIO, file: wave.Wave_read, rate: int) -> Iterator[np.
             raise SoundError(f"the file ends {left} samples early")
         left -= frames
         read = slice(frames * channels)
-        out = np.multiply(samples[read], np.float32(1 / 32768), out=room[read])
+        out = np.multiply(samples[read], np.float32(1 / 32768), out=floats[read])
         yield _mixed(out.reshape(frames, -1))
 
 

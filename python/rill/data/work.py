@@ -110,14 +110,14 @@ class Worker:
         if job.symbols or job.pulse is not None:
             raise ArgumentError("the model is compiled: it has its symbols and its pulse",
                                 hint="Leave out symbols and pulse, or compile it for others")
-        told = self._model.streamed_axes
-        extents = self._model.inputs[0].shape if told else ()
-        if len(told) != 1 or told[0] < 0 or \
-                any(extent != 1 for axis, extent in enumerate(extents) if axis != told[0]):
+        axes = self._model.streamed_axes
+        extents = self._model.inputs[0].shape if axes else ()
+        if len(axes) != 1 or axes[0] < 0 or \
+                any(extent != 1 for axis, extent in enumerate(extents) if axis != axes[0]):
             raise ArgumentError(
                 f"the model takes {'; '.join(map(str, self._model.inputs))}, expected one input "
                 "of samples that streams", hint="Compile it for a pulse, and a batch of 1")
-        self._shape = [-1 if axis == told[0] else 1 for axis in range(len(extents))]
+        self._shape = [-1 if axis == axes[0] else 1 for axis in range(len(extents))]
         self._names = [io.name for io in self._model.outputs]
         self._stream = self._model.stream()
 
@@ -139,7 +139,7 @@ class Worker:
             parts.append(stream.push(block.reshape(self._shape)))
         parts.append(stream.finish())
         columns = zip(*[part if isinstance(part, tuple) else (part,) for part in parts])
-        axes = [told["axis"] for told in stream._plan.streams()]
+        axes = [output["axis"] for output in stream._plan.streams()]
         found = tuple(column[-1] if axis < 0 else np.concatenate(column, axis)
                       for column, axis in zip(columns, axes))
         return found, samples / self._job.rate
@@ -214,7 +214,7 @@ def _numbered(file: str, seconds: float, rows: List[Row]) -> List[Row]:
             for at, row in enumerate(rows)]
 
 
-def _write(part: Part, rows: List[Row], schema: Any, told: Dict[str, Any]) -> None:
+def _write(part: Part, rows: List[Row], schema: Any, totals: Dict[str, Any]) -> None:
     """Write a temporary file and rename it: another worker with the same part writes the same
     rows."""
     import pyarrow
@@ -223,24 +223,24 @@ def _write(part: Part, rows: List[Row], schema: Any, told: Dict[str, Any]) -> No
     if unknown:
         raise ArgumentError(f"rows have columns {', '.join(sorted(unknown))}, which are not "
                             "declared", hint='As in columns={"begin": "double"}')
-    metadata = {f"rill.{name}": repr(value) for name, value in told.items()}
+    metadata = {f"rill.{name}": repr(value) for name, value in totals.items()}
     table = pyarrow.Table.from_pylist(rows, schema=schema.with_metadata(metadata))
-    beside = f"{part.path}.{uuid.uuid4().hex}.unfinished"
+    unfinished = f"{part.path}.{uuid.uuid4().hex}.unfinished"
     # Numbers rarely repeat, so a dictionary would cost time and space.
     texts = [field.name for field in schema if pyarrow.types.is_string(field.type)]
     try:
-        pyarrow.parquet.write_table(table, beside, use_dictionary=texts)
-        os.replace(beside, part.path)
+        pyarrow.parquet.write_table(table, unfinished, use_dictionary=texts)
+        os.replace(unfinished, part.path)
     finally:
-        if os.path.exists(beside):
-            os.unlink(beside)
+        if os.path.exists(unfinished):
+            os.unlink(unfinished)
 
 
 def _of_written(part: Part) -> Done:
     """Read a written part."""
     import pyarrow.parquet
     file = pyarrow.parquet.read_metadata(part.path)
-    told = {key.decode(): float(value) for key, value in (file.metadata or {}).items()
-            if key.startswith(b"rill.")}
-    return Done(part.index, len(part.files), int(told["rill.failed"]), file.num_rows,
-                told["rill.audio"], 0.0)
+    totals = {key.decode(): float(value) for key, value in (file.metadata or {}).items()
+              if key.startswith(b"rill.")}
+    return Done(part.index, len(part.files), int(totals["rill.failed"]), file.num_rows,
+                totals["rill.audio"], 0.0)

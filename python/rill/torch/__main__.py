@@ -36,11 +36,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--stream", metavar="SYMBOL", help="stream along this symbol")
     parser.add_argument("--pulse", action="append", default=[], help="a number or auto[:...]")
     parser.add_argument("--unproven", action="store_true",
-                        help="write a model whose open axes could be compared at one size alone")
+                        help="write a model whose open axes could be compared at only one size")
     parser.add_argument("--atol", type=float, help="by default 1e-4, more in half precision")
     parser.add_argument("--rtol", type=float, help="by default 5e-4, more in half precision")
     parser.add_argument("--exporter", action="append", default=[], choices=list(EXPORTERS),
-                        help="try these alone, in this order")
+                        help="try only these, in this order")
     return parser
 
 
@@ -63,18 +63,18 @@ def _made(factory: str) -> Any:
 def main(arguments: Optional[List[str]] = None) -> int:
     """Return the exit status. 0: ok; 1: wrong or refused; 2: invalid arguments."""
     parser = _parser()
-    told = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        dynamic = _dynamic(told.dynamic)
-        module, example, of_factory = _made(told.factory)
+        dynamic = _dynamic(options.dynamic)
+        module, example, of_factory = _made(options.factory)
     except (argparse.ArgumentTypeError, ImportError, AttributeError) as error:
         parser.error(str(error))
     from .exporting import export
-    pulses = [int(pulse) if pulse.isdigit() else pulse for pulse in told.pulse]
+    pulses = [int(pulse) if pulse.isdigit() else pulse for pulse in options.pulse]
     try:
-        report = export(module, example, {**of_factory, **dynamic}, told.stream, told.output,
-                        pulses=pulses, atol=told.atol, rtol=told.rtol, strict=False,
-                        unproven=told.unproven, exporters=told.exporter or tuple(EXPORTERS),
+        report = export(module, example, {**of_factory, **dynamic}, options.stream, options.output,
+                        pulses=pulses, atol=options.atol, rtol=options.rtol, strict=False,
+                        unproven=options.unproven, exporters=options.exporter or tuple(EXPORTERS),
                         progress=lambda text: print(f"... {text}", file=sys.stderr))
     except Error as error:
         print(f"error: {error}", file=sys.stderr)

@@ -36,7 +36,7 @@ class Case:
     precise: Optional[List[np.ndarray]] = field(default=None, repr=False)
 
     @property
-    def usual(self) -> bool:
+    def unscaled(self) -> bool:
         """Whether the inputs have the magnitudes of the example."""
         return self.factor == 1
 

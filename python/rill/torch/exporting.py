@@ -69,7 +69,7 @@ def export(module: nn.Module, example: Any = None, dynamic: Optional[Dynamic] = 
     ``assertions`` to the file: ``["S <= 2000"]`` bounds the keys of attention to all earlier
     frames. ``path`` is the file to write (.onnx for an ONNX exporter, .tgz, .tar, .zip, else a
     folder). Nothing is written if a number is wrong, or if an open axis was compared at only one
-    size because PyTorch refuses the others; ``unproven=True`` writes the latter. ``progress`` is
+    size because PyTorch refuses the others; ``unproven=True`` writes these too. ``progress`` is
     called with the name of each step; by default the logger "rill.torch" gets it. ``options`` are
     those of ``rill.torch.target``. The module runs as in ``eval()``, and its state is restored.
 
@@ -136,14 +136,14 @@ class _Export:
 
     def __init__(self, module: nn.Module, inputs: Inputs, stream: Optional[str],
                  tolerance: Tuple[float, float], assertions: Sequence[str],
-                 options: Dict[str, Any], tell: Callable[[str], None]) -> None:
+                 options: Dict[str, Any], report_step: Callable[[str], None]) -> None:
         self._module = module
         self._inputs = inputs
         self._stream = stream
         self._tolerance = tolerance
         self._extensions = [f"tract_assert {each}" for each in assertions]
         self._options = options
-        self._tell = tell
+        self._report_step = report_step
         self._notes: List[str] = []
         self._cases: List[Case] = []
         #: The report and the file of the chosen export.
@@ -185,7 +185,7 @@ class _Export:
                     self._refer_case(what, inputs.sizes, 1.0, given)
                     break
             else:
-                self._notes.append(f"{name} was compared with the values of the example alone: "
+                self._notes.append(f"{name} was only compared with the values of the example: "
                                    "PyTorch refuses others")
 
     def _check_outputs(self, outputs: Any, before: Dict[str, Any]) -> None:
@@ -202,7 +202,7 @@ class _Export:
     def _refer_case(self, what: str, sizes: Sizes, factor: float,
                     tensors: List[torch.Tensor]) -> None:
         """Record PyTorch's outputs for inputs. Errors: _Refused if it does not run."""
-        self._tell(f"PyTorch, {what}")
+        self._report_step(f"PyTorch, {what}")
         try:
             wanted, again = (
                 [array(each) for each in flat(run(self._module, self._inputs, tensors, draw))]
@@ -223,7 +223,7 @@ class _Export:
         for exporter in exporters:
             if exporter == "onnx-dynamo" and any(report.right for report, _ in taken):
                 break
-            self._tell(f"export by {NAMES[exporter]}")
+            self._report_step(f"export by {NAMES[exporter]}")
             try:
                 report = self._attempt(exporter, pulses)
             except ExportError as error:
@@ -237,7 +237,7 @@ class _Export:
         self.report, self.written = max(
             taken, key=lambda each: (each[0].right, each[0].right and not each[0].refusals))
         reasons = {exporter: error.message for exporter, error in failures}
-        reasons.update({report.exporter: report.against() for report, _ in taken
+        reasons.update({report.exporter: report.reason_against() for report, _ in taken
                         if report is not self.report})
         self.report.attempts = {name: reasons[name] for name in exporters if name in reasons}
         if not self.report.right:
@@ -268,7 +268,7 @@ class _Export:
         if self._extensions and exporter != "nnef":
             report.notes.append("assertions are not written to an ONNX file")
         for case in self._cases:
-            self._tell(f"whole run, {case.what}")
+            self._report_step(f"whole run, {case.what}")
             report.rows += self._whole_rows(case)
         self._note_unproven()
         if report.right and self._stream is not None:
@@ -282,13 +282,13 @@ class _Export:
                    list(self.names), self._extensions, self._options)
 
     def _locate(self) -> None:
-        """Find the first submodule that is wrong, and the lines that took a size of the example."""
+        """Find the first wrong submodule, and the lines that took a size of the example."""
         report = self.report
         # A wrong row names its case.
         wrong = next((case for case in self._cases for row in report.rows
                       if not row.ok and row.what == f"whole run, {case.what}"), None)
         if wrong is not None:
-            self._tell("search of the submodule that is wrong")
+            self._report_step("search of the wrong submodule")
             example = self._inputs.at(self._inputs.sizes, 0)
             report.fault = first_wrong(self._module, self._inputs, example, wrong, report.exporter,
                                        self._tolerance)
@@ -296,10 +296,10 @@ class _Export:
             self._note_constants()
 
     def _note_constants(self) -> None:
-        """Note what the exporter baked from the example's sizes: the differences from an export of
-        larger ones."""
+        """Note the constants that the exporter made from the example's sizes: those that an export of
+        larger sizes does not have."""
         larger = {symbol: extent + 1 for symbol, extent in self._inputs.sizes.items()}
-        self._tell("export of another size")
+        self._report_step("export of another size")
         try:
             other = EXPORTERS["nnef"](self._job(larger))
         except ExportError:
@@ -328,7 +328,7 @@ class _Export:
         """Note the open axes with elements to compare at only one size."""
         for symbol in self._inputs.sizes:
             compared = {case.sizes[symbol] for case in self._cases
-                        if case.usual and any(each.size for each in case.wanted)}
+                        if case.unscaled and any(each.size for each in case.wanted)}
             if len(compared) < 2:
                 self._report.unproven[symbol] = next(iter(compared), None)
 
@@ -354,10 +354,10 @@ class _Export:
     def _compare_streams(self, pulses: Sequence[Pulse]) -> None:
         """Compare streams to whole runs and to PyTorch, at each pulse and size."""
         symbol, report = self._stream or "", self._report
-        usual = [case for case in self._cases if case.usual]
-        for pulse in pulses or self._usual_pulses(symbol, usual[0]):
-            self._tell(f"pulse {pulse}")
-            for at, case in enumerate(usual):
+        unscaled = [case for case in self._cases if case.unscaled]
+        for pulse in pulses or self._default_pulses(symbol, unscaled[0]):
+            self._report_step(f"pulse {pulse}")
+            for at, case in enumerate(unscaled):
                 try:
                     model = bound(self._model, case.arrays, symbol)
                     stream = model.pulse(symbol, pulse)
@@ -368,7 +368,7 @@ class _Export:
                 report.latencies.setdefault(stream.pulse, stream.latency())
                 report.rows += self._stream_rows(model, case, stream.pulse, at)
 
-    def _usual_pulses(self, symbol: str, case: Case) -> List[Pulse]:
+    def _default_pulses(self, symbol: str, case: Case) -> List[Pulse]:
         """Return the pulse that rill chooses, three times that, and its least working divisor."""
         try:
             model = bound(self._model, case.arrays, symbol)

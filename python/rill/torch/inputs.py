@@ -170,12 +170,12 @@ class Inputs:
 
     def _from_function(self, make: Callable[..., Any], sizes: Mapping[str, int],
                        seed: int) -> List[torch.Tensor]:
-        said = ", ".join(f"{symbol}={extent}" for symbol, extent in sizes.items())
+        sizes_text = ", ".join(f"{symbol}={extent}" for symbol, extent in sizes.items())
         arguments = _positional(self._module, _made(make, sizes, seed))
         leaves = [leaf for name, value in zip(self.argument_names, arguments)
                   for leaf in _leaves(value, name)]
         if [name for name, _ in leaves] != self.names:
-            raise ArgumentError(f"the function of the example makes other inputs at {said}",
+            raise ArgumentError(f"the function of the example makes other inputs at {sizes_text}",
                                 expected=", ".join(self.names),
                                 found=", ".join(name for name, _ in leaves))
         for (name, tensor), like in zip(leaves, self.tensors):
@@ -184,7 +184,7 @@ class Inputs:
             if list(tensor.shape) != shape or tensor.dtype != like.dtype:
                 raise ArgumentError(
                     f'the function of the example makes "{name}" of {list(tensor.shape)}, '
-                    f"{tensor.dtype} at {said}: expected {shape}, {like.dtype}", node=name,
+                    f"{tensor.dtype} at {sizes_text}: expected {shape}, {like.dtype}", node=name,
                     expected=str(shape), found=str(list(tensor.shape)))
         return [tensor.detach() for _, tensor in leaves]
 
@@ -265,7 +265,7 @@ def _positional(module: nn.Module, example: Any) -> Tuple[Any, ...]:
             raise ArgumentError(f"the example does not fit forward: {error}") from error
         if bound.kwargs:
             raise ArgumentError(
-                f"forward takes {', '.join(bound.kwargs)} by name alone, which an export cannot",
+                f"forward takes {', '.join(bound.kwargs)} only by name, which an export cannot",
                 hint="Wrap the module in one whose forward takes them in order")
         return bound.args
     if isinstance(example, (tuple, list)):

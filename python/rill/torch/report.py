@@ -110,7 +110,7 @@ class ExportReport(CheckReport):
             raise self.failure()
         return self._model
 
-    def against(self) -> str:
+    def reason_against(self) -> str:
         """Return the reason against this export in one line."""
         wrong = [f"{row.what}: {row.output}: {row.problem}" for row in self.rows if not row.ok]
         reasons = wrong or [each.reason for each in self.refusals] or ["nothing was compared"]
@@ -142,9 +142,9 @@ class ExportReport(CheckReport):
         out = []
         for pulse, latency in self.latencies.items():
             for output in latency.outputs:
-                told = f"delay {output.delay} frames = {output.delay_input_frames} input frames" \
+                text = f"delay {output.delay} frames = {output.delay_input_frames} input frames" \
                     if output.streams else "one value, at the end of the stream"
-                out.append(f"pulse {pulse}: output {output.name}: {told}")
+                out.append(f"pulse {pulse}: output {output.name}: {text}")
         return out
 
     def __str__(self) -> str:
@@ -156,7 +156,7 @@ class ExportReport(CheckReport):
         lines += [f"  {count} comparisons right, of {elements} elements"
                   for count, elements in [self._counts()] if count]
         lines += [f"  {doubt}" for doubt in self._doubts()]
-        lines += [f"  {told}" for told in self._delays()]
+        lines += [f"  {line}" for line in self._delays()]
         lines += ["  cannot stream: " + str(each).replace("\n", "\n  ") for each in self.refusals]
         lines += [f"  note: {note}" for note in self.notes]
         if self.path:
@@ -202,7 +202,7 @@ class ExportReport(CheckReport):
                                 table(head, right)))
         for pulse, latency in self.latencies.items():
             parts.append(folded(f"latency at pulse {pulse}", Html(latency._repr_html_())))
-        said = self._exporters() + [f"note: {note}" for note in self.notes]
-        if said:
-            parts.append(folded(f"exporters and notes: {len(said)}", lines(said)))
+        remarks = self._exporters() + [f"note: {note}" for note in self.notes]
+        if remarks:
+            parts.append(folded(f"exporters and notes: {len(remarks)}", lines(remarks)))
         return page(self.title, badge(self._verdict(), colour), *parts)

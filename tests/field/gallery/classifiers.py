@@ -205,7 +205,7 @@ class Ecapa(nn.Module):
         return self.head(torch.cat([mean, deviation], 1))
 
 
-CEIL = {"doors": ("onnx",), "closed": "torch_to_nnef has no pools whose last window is cut"}
+CEIL = {"exporters": ("onnx",), "left_out": "torch_to_nnef has no pools whose last window is cut"}
 FRAMES = {"shape": (1, "S", 10), "pulse": 1}
 recipe("wekws", "separable causal convolutions, sums of stages", Wekws, **FRAMES, delay=0)
 # Each layer reads one later frame.

@@ -100,7 +100,7 @@ class Rotary(nn.Module):
         part = size // heads
         self.register_buffer("rates", 10000.0 ** (-torch.arange(0, part, 2) / part))
 
-    def turned(self, x, at):
+    def rotated(self, x, at):
         angles = at.unsqueeze(1) * self.rates
         cos, sin = (torch.cat([y, y], 1) for y in (angles.cos(), angles.sin()))
         a, b = x.chunk(2, -1)
@@ -111,7 +111,7 @@ class Rotary(nn.Module):
         q, k, v = (y.view(batch, frames, self.heads, -1).transpose(1, 2) for y in self.qkv(x).chunk(3, -1))
         at = torch.arange(frames, dtype=x.dtype)
         mask = torch.where(window_mask(frames, self.left), 0.0, float("-inf")).to(x.dtype)
-        y = F.scaled_dot_product_attention(self.turned(q, at), self.turned(k, at), v, attn_mask=mask)
+        y = F.scaled_dot_product_attention(self.rotated(q, at), self.rotated(k, at), v, attn_mask=mask)
         return self.out(y.transpose(1, 2).reshape(batch, frames, size))
 
 
@@ -320,15 +320,15 @@ class Quantiser(nn.Module):
     def forward(self, x):
         left, found, total = self.encoder(x).transpose(1, 2), [], 0.0
         for book in self.books:
-            apart = left.pow(2).sum(2, keepdim=True) - 2 * left @ book.t() + book.pow(2).sum(1)
-            code = apart.argmin(2)
+            distance = left.pow(2).sum(2, keepdim=True) - 2 * left @ book.t() + book.pow(2).sum(1)
+            code = distance.argmin(2)
             near = F.embedding(code, book)
             left, total = left - near, total + near
             found.append(code)
         return total.transpose(1, 2), torch.stack(found, 1)
 
 
-FLOATS = {"doors": ("onnx",), "closed": "torch_to_nnef refuses padding computed by floats"}
+FLOATS = {"exporters": ("onnx",), "left_out": "torch_to_nnef refuses padding computed by floats"}
 SOUND = {"shape": (1, 1, "S"), "pulse": 16, "lengths": (64, 96, 160)}
 recipe("EnCodec encoder", "padding computed by floats, LSTMs", encodec_encoder, **SOUND, delay=0,
        **FLOATS)
@@ -350,7 +350,7 @@ recipe("HiFi-GAN", "sums of residual stacks, padding on both sides", HiFiGAN, (1
 recipe("Vocos", "ConvNeXt blocks, overlap and add divided by the sum of windows", Vocos, (1, 6, "S"), pulse=1,
        lengths=(20, 33, 48), delay=0)
 recipe("RAVE", "a filter bank with signs written in place, cached convolutions", RAVE, **SOUND, delay=0,
-       doors=("onnx",), closed="torch_to_nnef refuses writes at slices of open extents")
+       exporters=("onnx",), left_out="torch_to_nnef refuses writes at slices of open extents")
 recipe("NAM WaveNet", "one padding, heads cut to the last frames", NAM, (1, 1, "S"), pulse=8, lengths=(40, 64, 120),
        delay=0)
 recipe("residual quantiser", "nearest codes of three books", Quantiser, (1, 1, "S"), pulse=4, lengths=(40, 64, 120),

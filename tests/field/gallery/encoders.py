@@ -140,11 +140,11 @@ class BEATs(nn.Module):
         self.heads, self.window = heads, window
 
     def buckets(self, frames):
-        apart = torch.arange(frames).unsqueeze(0) - torch.arange(frames).unsqueeze(1)
-        ahead = (apart > 0).to(torch.int64) * 8
-        apart = apart.abs()
-        far = 4 + (torch.log(apart.float().clamp(min=1) / 4) / math.log(32 / 4) * 4).to(torch.int64)
-        return ahead + torch.where(apart < 4, apart, far.clamp(max=7))
+        distance = torch.arange(frames).unsqueeze(0) - torch.arange(frames).unsqueeze(1)
+        ahead = (distance > 0).to(torch.int64) * 8
+        distance = distance.abs()
+        far = 4 + (torch.log(distance.float().clamp(min=1) / 4) / math.log(32 / 4) * 4).to(torch.int64)
+        return ahead + torch.where(distance < 4, distance, far.clamp(max=7))
 
     def forward(self, x):
         y = self.patch(x.unsqueeze(1)).flatten(2).transpose(1, 2)
@@ -297,7 +297,7 @@ class Prompted(nn.Module):
         return x + self.out(torch.softmax(scores, -1) @ v)
 
 
-GROUPS = {"doors": ("onnx",), "closed": "torch_to_nnef bakes the length into norms of groups"}
+GROUPS = {"exporters": ("onnx",), "left_out": "torch_to_nnef bakes the length into norms of groups"}
 recipe("Moonshine encoder", "a norm over all frames, attention to all", Moonshine, (1, 1, "S"), pulse=48,
        lengths=(288, 384, 480), whole="known at the end", **GROUPS)
 recipe("Moonshine encoder, streaming", "convolutions over samples, rotary attention to a window",
@@ -327,5 +327,5 @@ recipe("LEAF", "learned filters, pooling, compression", Leaf, (1, 1, "S"), pulse
 recipe("log-mel by convolutions", "pre-emphasis, power, bands", LogMel, (1, 1, "S"), pulse=8, lengths=(64, 96, 160),
        delay=3)
 recipe("prompt attention", "learned keys that every query sees", Prompted, (1, "S", 16), pulse=1,
-       whole="between scores and values, mixes frames", window=(8, 8, 0), doors=("onnx",),
-       closed="torch_to_nnef makes numbers of joined masks")
+       whole="between scores and values, mixes frames", window=(8, 8, 0), exporters=("onnx",),
+       left_out="torch_to_nnef makes numbers of joined masks")

@@ -355,7 +355,7 @@ recipe("DCCRN", "complex layers by parts, spectra by convolutions", DCCRN, (1, 1
        lengths=(40, 64, 120), delay=8)
 recipe("DTLN", "two stages of LSTMs, overlap and add", DTLN, (1, "S", 32), delay=0)
 recipe("GTCRN", "grouped blocks, unfolded bands, dual-path GRUs", GTCRN, (1, 17, "S", 2), delay=0,
-       doors=("onnx",), closed="torch_to_nnef bakes the length into unfold")
+       exporters=("onnx",), left_out="torch_to_nnef bakes the length into unfold")
 recipe("DeepFilterNet", "complex filters over five frames, two of them later", DeepFilter, (1, "S", 12, 2), delay=2)
 recipe("CRN", "a convolutional U-Net over frequency with an LSTM", CRN, (1, "S", 19), delay=0)
 # Sample 16 k needs frame k of the neck, which reads up to sample 16 k + 35, two more steps.

@@ -10,12 +10,12 @@ import torch
 
 
 def exporters():
-    """The exporters that are there."""
+    """Return the installed exporters."""
     needs = {"nnef": "torch_to_nnef", "dynamo": "onnxscript"}
-    return ("onnx", *(door for door, package in needs.items() if importlib.util.find_spec(package)))
+    return ("onnx", *(exporter for exporter, package in needs.items() if importlib.util.find_spec(package)))
 
 
-def export(recipe, module, door, folder):
+def export(recipe, module, exporter, folder):
     """Write the model with an open axis S, and return its path."""
     example = (recipe.input(recipe.lengths[-1]), *recipe.first_states())
     if recipe.states is not None:
@@ -30,7 +30,7 @@ def export(recipe, module, door, folder):
     quiet.enter_context(warnings.catch_warnings())
     with quiet, torch.no_grad():
         warnings.simplefilter("ignore")
-        write = {"onnx": write_onnx, "nnef": write_nnef, "dynamo": write_dynamo}[door]
+        write = {"onnx": write_onnx, "nnef": write_nnef, "dynamo": write_dynamo}[exporter]
         return write(recipe, module, example, inputs, outputs, folder)
 
 

@@ -42,7 +42,7 @@ import more_encoders  # noqa: E402, F401
 import more_sound  # noqa: E402, F401
 import scans  # noqa: E402, F401
 import series  # noqa: E402, F401
-from oracle import Differs, apart, exact_outputs, least_delay, outputs_of  # noqa: E402
+from oracle import Differs, beyond_rounding, exact_outputs, least_delay, outputs_of  # noqa: E402
 from exports import export, exporters  # noqa: E402
 from page import check_page, write_page  # noqa: E402
 from recipe import RECIPES  # noqa: E402
@@ -80,7 +80,7 @@ class Run:
                     options=["--input-facts-from-bundle", given])
         arrays = np.load(found)
         for i, (a, b) in enumerate(zip(want, exact)):
-            problem = apart(arrays[f"y{i}"], a, b)
+            problem = beyond_rounding(arrays[f"y{i}"], a, b)
             if problem:
                 raise Differs(f"whole run of {frames} frames, output {i}: {problem}")
         bundle = self.folder / f"{name}.npz"
@@ -108,13 +108,13 @@ class Run:
         return " ".join(done.stderr.split())
 
 
-def one(program, recipe, door, folder, times):
+def one(program, recipe, exporter, folder, times):
     """Return a row of the table: exporter, whole, streams, pulse, delay, state, times, reason. Raises
     Differs."""
     module = recipe.module()
-    path = export(recipe, recipe.module(), door, folder)  # exporters change modules
+    path = export(recipe, recipe.module(), exporter, folder)  # exporters change modules
     run = Run(program, recipe, module, path, folder)
-    row = {"name": recipe.name, "pattern": recipe.pattern, "door": door, "pulse": recipe.pulse}
+    row = {"name": recipe.name, "pattern": recipe.pattern, "exporter": exporter, "pulse": recipe.pulse}
     if recipe.states is not None:
         row.update(compare_steps(run))
     else:
@@ -135,7 +135,7 @@ def one(program, recipe, door, folder, times):
                 row["reason"] = "an output known at the end"
             else:
                 compare_delays(row, recipe, report)
-    if times and door == recipe.doors[0] and (recipe.whole in (None, "at the end") or recipe.window):
+    if times and exporter == recipe.exporters[0] and (recipe.whole in (None, "at the end") or recipe.window):
         row["times"] = step_times(run)
     return row
 
@@ -144,20 +144,20 @@ def compare_delays(row, recipe, report):
     row["delay"] = report["outputs"][0]["delay"]
     least = least_delay(recipe)
     if not recipe.delay == least == row["delay"]:
-        raise Differs(f"delay {row['delay']} at pulse {recipe.pulse}, by hand {recipe.delay}, "
-                      f"by PyTorch {least}; rill proves {report['outputs'][0]['least_delay']}")
+        raise Differs(f"delay {row['delay']} at pulse {recipe.pulse}; the recipe states {recipe.delay}, "
+                      f"PyTorch needs {least}, rill proves {report['outputs'][0]['least_delay']}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--only", default="")
-    parser.add_argument("--door", help="onnx, nnef or dynamo alone")
+    parser.add_argument("--exporter", help="try only onnx, nnef or dynamo")
     parser.add_argument("--part", default="0/1", help="N/M: every M-th recipe, from the N-th on")
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--check", type=Path)
-    parser.add_argument("--keep", type=Path, help="where the files stay")
+    parser.add_argument("--keep", type=Path, help="the folder to keep the files in")
     args = parser.parse_args()
     torch.set_num_threads(1)
     onnxruntime.set_default_logger_severity(4)
@@ -165,20 +165,20 @@ def main():
     part, parts = map(int, args.part.split("/"))
     rows, findings = [], 0
     for recipe in [each for each in RECIPES[part::parts] if re.search(args.only, each.name)]:
-        for door in ([args.door] if args.door else recipe.doors):
-            if door not in recipe.doors or door not in exporters():
+        for exporter in ([args.exporter] if args.exporter else recipe.exporters):
+            if exporter not in recipe.exporters or exporter not in exporters():
                 continue
             with tempfile.TemporaryDirectory() as temporary:
-                folder = args.keep / re.sub(r"\W+", "_", recipe.name) / door if args.keep else Path(temporary)
+                folder = args.keep / re.sub(r"\W+", "_", recipe.name) / exporter if args.keep else Path(temporary)
                 folder.mkdir(parents=True, exist_ok=True)
                 try:
-                    row = one(args.program, recipe, door, folder, args.times or args.page)
+                    row = one(args.program, recipe, exporter, folder, args.times or args.page)
                     rows.append(row)
-                    print(f"{recipe.name}, {door}: {describe(row)}", flush=True)
+                    print(f"{recipe.name}, {exporter}: {describe(row)}", flush=True)
                 except Exception as error:  # errors of PyTorch and of exporters are findings too
                     findings += 1
                     kind = "" if isinstance(error, Differs) else f"{type(error).__name__}: "
-                    print(f"{recipe.name}, {door}: DIFFERS: {kind}{error}"[:700], flush=True)
+                    print(f"{recipe.name}, {exporter}: DIFFERS: {kind}{error}"[:700], flush=True)
     print(f"{len(rows)} of {len(rows) + findings} files are right")
     if args.page:
         write_page(args.page, rows)
@@ -188,7 +188,7 @@ def main():
 
 
 def describe(row):
-    return ", ".join(f"{key} {value}" for key, value in row.items() if key not in ("name", "pattern", "door"))
+    return ", ".join(f"{key} {value}" for key, value in row.items() if key not in ("name", "pattern", "exporter"))
 
 
 if __name__ == "__main__":

@@ -79,8 +79,8 @@ class Retention(nn.Module):
         batch, frames, size = x.shape
         q, k, v = (y.view(batch, frames, self.heads, -1).transpose(1, 2) for y in self.qkv(x).chunk(3, -1))
         at = torch.arange(frames)
-        apart = at.unsqueeze(1) - at.unsqueeze(0)
-        fade = torch.exp(apart * self.rate.view(-1, 1, 1)).masked_fill((apart < 0) | (apart > self.window), 0.0)
+        distance = at.unsqueeze(1) - at.unsqueeze(0)
+        fade = torch.exp(distance * self.rate.view(-1, 1, 1)).masked_fill((distance < 0) | (distance > self.window), 0.0)
         y = (q @ k.transpose(-1, -2) * fade) @ v
         y = self.norm(y).transpose(1, 2).reshape(batch, frames, size)
         return self.out(F.silu(self.gate(x)) * y)
@@ -221,16 +221,16 @@ recipe("Branchformer", "attention in parallel with a gated MLP, merged by a conv
 recipe("Paraformer", "attention with a memory of values that reads two later frames", Paraformer, **BANDS, pulse=6,
        delay=2)
 recipe("RetNet", "retention that falls with the distance, to a window", Retention, **BANDS, pulse=1, delay=0)
-recipe("minGRU", "a recurrence by sums of logarithms", MinGru, (1, "S", 8), pulse=1, delay=0, doors=("nnef",),
-       closed="PyTorch writes no running logsumexp")
-recipe("QRNN", "pooling as a loop", Qrnn, (1, "S", 8), pulse=1, delay=0, doors=("onnx",), closed="scripted loops")
+recipe("minGRU", "a recurrence by sums of logarithms", MinGru, (1, "S", 8), pulse=1, delay=0, exporters=("nnef",),
+       left_out="PyTorch writes no running logsumexp")
+recipe("QRNN", "pooling as a loop", Qrnn, (1, "S", 8), pulse=1, delay=0, exporters=("onnx",), left_out="scripted loops")
 # Output frame n reads input frames 3 n to 3 n + 6.
 recipe("TDNN-F", "factored spliced layers, every third frame", TdnnF, (1, "S", 12), pulse=3, delay=2)
 recipe("sliding mean", "differences of running sums", SlidingMean, (1, "S", 8), pulse=1, delay=0)
 recipe("PCEN", "a smoothed past as a loop that begins with the first frame", Pcen, (1, "S", 8), pulse=1, delay=0,
-       doors=("onnx",), closed="scripted loops")
+       exporters=("onnx",), left_out="scripted loops")
 # A patch has two steps.
 recipe("PatchTST", "overlapping patches, scaled each, attention to a window", Patches, (1, "S"), pulse=4, delay=1,
-       doors=("dynamo",), closed="others bake the length into unfold")
+       exporters=("dynamo",), left_out="others bake the length into unfold")
 recipe("Mimi in Transformers 5", "masks of positions by index, numbers of packed sequences", Positions, **BANDS, pulse=4,
-       delay=0, doors=("dynamo",), closed="others write no differences")
+       delay=0, exporters=("dynamo",), left_out="others write no differences")

@@ -228,7 +228,7 @@ class Align(nn.Module):
 SOUND = {"shape": (1, 1, "S")}
 # Frame n reads frame n + 1 of the last layer, so samples up to 8 (n + 1) + 42.
 recipe("DAC encoder", "snake activations, residuals that may be cut, nearest codes by cosines", Dac, **SOUND, pulse=8,
-       lengths=(40, 64, 120), delay=6, doors=("onnx",), closed="torch_to_nnef fails on normalize")
+       lengths=(40, 64, 120), delay=6, exporters=("onnx",), left_out="torch_to_nnef fails on normalize")
 # Sample 8 n + 4 reads sample 2 n + 3 of a band, 6 more of the stack and the last layer, and 3 frames of the first.
 recipe("MB-MelGAN", "reflected padding, four bands joined by a filter bank", MelGan, (1, 8, "S"), pulse=1,
        lengths=(20, 33, 48), delay=60)
@@ -238,9 +238,9 @@ recipe("DDSP", "linear interpolation to samples, oscillators", Ddsp, (1, "S", 6)
 recipe("RNNoise", "GRUs that read each other, valid convolutions", RnNoise, (1, "S", 10), pulse=1, delay=4)
 recipe("BSRNN", "bands of other widths, LSTMs along time and bands", BandSplit, (1, "S", 9, 2), pulse=1, delay=0)
 recipe("TF-GridNet", "unfolded bands, GRUs along bands and time, attention of frames", GridNet, (1, 2, "S", 9), pulse=1,
-       delay=0, doors=("dynamo",), closed="others bake the length into unfold")
+       delay=0, exporters=("dynamo",), left_out="others bake the length into unfold")
 # Sample 4 n + 1 lies before sample 2 n + 2 of the half rate, which lies before sample n + 1 of the quarter rate.
 recipe("Wave-U-Net", "dropped samples, linear interpolation, cut skips", WaveUNet, **SOUND, pulse=4,
        lengths=(40, 64, 120), delay=3)
 recipe("DeepVQE alignment", "a softmax over delays of a second sound", Align, (1, 2, "S", 7), pulse=1, delay=0,
-       doors=("nnef", "dynamo"), closed="PyTorch's scripts write no unfold")
+       exporters=("nnef", "dynamo"), left_out="PyTorch's scripts write no unfold")

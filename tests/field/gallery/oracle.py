@@ -17,7 +17,7 @@ def outputs_of(module, *inputs):
         return [y.numpy() for y in flat(module(*inputs))]
 
 
-def apart(have, want, exact):
+def beyond_rounding(have, want, exact):
     """Return the largest difference beyond PyTorch's own rounding for the type; None if there is none."""
     if have.shape != want.shape:
         return f"shape {have.shape}, expected {want.shape}"
@@ -46,8 +46,8 @@ def time_axis(module, recipe):
 
 
 def least_delay(recipe):
-    """Return the least delay of the first output at the recipe's pulse, which PyTorch shows by frames that
-    wait."""
+    """Return the least delay of the first output at the recipe's pulse. PyTorch shows which output frames change
+    if later input frames do."""
     axis, frames = time_axis(recipe.module(), recipe), recipe.lengths[-1] // recipe.pulse * recipe.pulse
     if axis is None:
         return None

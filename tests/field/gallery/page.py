@@ -6,9 +6,9 @@ from recipe import RECIPES
 
 BEGIN = """# Which models run
 
-`tests/field/gallery/gallery.py` writes this page, and checks it. Each model is a small one with random weights, of
-the layers that public models of its name have. PyTorch exports it as ONNX, by its newer exporter (dynamo) where the
-other cannot, and torch_to_nnef as NNEF. At three lengths the whole run is compared with PyTorch, and streams with the
+`tests/field/gallery/gallery.py` writes this page, and checks it. Each model is small, with random weights and the
+layers of public models of its name. PyTorch exports it as ONNX, by its newer exporter (dynamo) where the other
+cannot, and torch_to_nnef as NNEF. At three lengths the whole run is compared with PyTorch, and streams with the
 whole run, bit for bit (within 1e-5 downstream of attention). Models with states as inputs are compared with a loop of
 PyTorch.
 
@@ -23,7 +23,7 @@ PyTorch.
 """
 HEAD = "| Model | Pattern | Exports | Pulse | Delay | State | rill | onnxruntime | Stream |\n" \
        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
-DOORS = {"onnx": "ONNX", "nnef": "NNEF", "dynamo": "ONNX by dynamo"}
+EXPORTERS = {"onnx": "ONNX", "nnef": "NNEF", "dynamo": "ONNX by dynamo"}
 
 
 def outcome(row):
@@ -39,9 +39,9 @@ def outcome(row):
 def cells(recipe, rows):
     """Return the cells of a recipe from its rows by exporter; None for an exporter that did not run."""
     first = rows[0]
-    exports = ", ".join(DOORS[row["door"]] for row in rows)
-    if recipe.closed:
-        exports += f" ({recipe.closed})"
+    exports = ", ".join(EXPORTERS[row["exporter"]] for row in rows)
+    if recipe.left_out:
+        exports += f" ({recipe.left_out})"
     rill, other = first.get("times") or (None, None)
     states = [row["state"] for row in rows if "state" in row]
     state = " or ".join(f"{n:,}" for n in sorted(set(states)))
@@ -84,7 +84,7 @@ def check_page(path, rows):
     for recipe, own in by_recipe(rows):
         want, have = cells(recipe, own), listed.get(recipe.name)
         # Exporters that are not installed have no states either.
-        compared = (0, 1, 3, 4, 8, *((2, 5) if len(own) == len(recipe.doors) else ()))
+        compared = (0, 1, 3, 4, 8, *((2, 5) if len(own) == len(recipe.exporters) else ()))
         if have and any(want[i] != have[i] for i in compared):
             findings += 1
             print(f"{path}: {recipe.name}: expected {want}, found {have}")

@@ -21,7 +21,7 @@ class Recipe:
     shows, and with rill's. `whole` states that outputs do not stream, or a part of the message of a refusal.
     `states` maps outputs to inputs of the next step, and `zeros` gives the shapes of these inputs; `step` is
     the number of frames per step. `window` is (left, step, right) of a model that streams by windows only.
-    `doors` are the exporters that can write the model; `closed` has the reason for each of the others."""
+    `exporters` are the exporters that can write the model; `left_out` has the reason for each of the others."""
 
     name: str
     pattern: str
@@ -35,8 +35,8 @@ class Recipe:
     zeros: tuple = ()
     window: Optional[tuple] = None
     asserts: tuple = ()
-    doors: tuple = ("onnx", "nnef")
-    closed: str = ""
+    exporters: tuple = ("onnx", "nnef")
+    left_out: str = ""
     integers: int = 0
 
     @property
@@ -95,8 +95,8 @@ def window_mask(frames, left, right=0, chunk=1):
     """Return a mask, true where a query sees a key: chunks of `chunk`, `left` chunks before and `right`
     after."""
     at = torch.arange(frames) // chunk
-    apart = at.unsqueeze(1) - at.unsqueeze(0)
-    return (apart <= left) & (apart >= -right)
+    distance = at.unsqueeze(1) - at.unsqueeze(0)
+    return (distance <= left) & (distance >= -right)
 
 
 class Attention(nn.Module):

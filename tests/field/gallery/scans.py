@@ -93,7 +93,7 @@ class Linear(nn.Module):
 
 
 LOOPS = {"shape": (1, "S", 8), "pulse": 1, "delay": 0}
-recipe("Mamba", "a selective scan as a loop", Mamba, **LOOPS, doors=("onnx",), closed="scripted loops")
-recipe("RWKV", "weighed sums relative to the largest exponent, token shifts", Rwkv, **LOOPS, doors=("onnx",),
-       closed="scripted loops")
+recipe("Mamba", "a selective scan as a loop", Mamba, **LOOPS, exporters=("onnx",), left_out="scripted loops")
+recipe("RWKV", "weighed sums relative to the largest exponent, token shifts", Rwkv, **LOOPS, exporters=("onnx",),
+       left_out="scripted loops")
 recipe("linear attention", "running sums of products of keys and values", Linear, **LOOPS)

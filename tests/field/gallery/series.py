@@ -178,7 +178,7 @@ def unrolled(x, gates, gates_bias, value, value_bias):
 
 # A frame has four steps.
 recipe("CREPE", "frames of samples, scaled each, as a batch of convolutions", Crepe, (1, "S"), pulse=8,
-       lengths=(64, 96, 160), delay=3, doors=("dynamo",), closed="others bake the length into unfold")
+       lengths=(64, 96, 160), delay=3, exporters=("dynamo",), left_out="others bake the length into unfold")
 recipe("basic pitch", "bands shifted by harmonics", Harmonics, (1, "S", 12), pulse=1, delay=1)
 recipe("MoViNet", "causal convolutions of video, gates of running means", Movinet, (1, 2, "S", 6, 6), pulse=1, delay=0)
 recipe("TSM", "channels of the frame before, frames as a batch", Shifted, (1, "S", 2, 5, 5), pulse=1, delay=0)
@@ -187,4 +187,4 @@ recipe("VideoPose3D", "dilated convolutions without padding, cut residuals", Pos
 recipe("ST-GCN", "products with a graph of joints", Skeleton, (1, 3, "S", 5), pulse=1, delay=0)
 recipe("EEGNet", "mixes of electrodes, means of windows", EegNet, (1, 4, "S"), pulse=8, lengths=(40, 64, 120), delay=0)
 recipe("RVM", "a GRU of convolutions as a loop, half of the channels", Matting, (1, "S", 3, 8, 8), pulse=1, delay=0,
-       lengths=(6, 9, 14), doors=("onnx",), closed="scripted loops")
+       lengths=(6, 9, 14), exporters=("onnx",), left_out="scripted loops")

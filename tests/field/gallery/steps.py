@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from oracle import Differs, apart
+from oracle import Differs, beyond_rounding
 from recipe import recipe
 
 
@@ -26,7 +26,7 @@ def compare_steps(run):
         np.savez(given, x=x.numpy())
         run.expect("stream", "-q", "--steps", recipe.pulse, "--input-from-bundle", given, "--save-outputs", found,
                    options=run.feedback)
-        problem = apart(np.load(found)["y0"], want, exact)
+        problem = beyond_rounding(np.load(found)["y0"], want, exact)
         if problem:
             raise Differs(f"{frames} frames in steps of {recipe.pulse}: {problem}")
     return {"step": True, "delay": 0, "state": sum(4 * int(np.prod(shape)) for shape in recipe.zeros)}
@@ -140,7 +140,7 @@ class Decoder(nn.Module):
         self.head = nn.Linear(size, 12)
         self.register_buffer("rates", 100.0 ** (-torch.arange(0, size, 2) / size))
 
-    def turned(self, x, at):
+    def rotated(self, x, at):
         angles = at.view(1, 1, 1) * self.rates
         a, b = x[..., ::2], x[..., 1::2]
         cos, sin = angles.cos(), angles.sin()
@@ -149,9 +149,9 @@ class Decoder(nn.Module):
     def forward(self, x, keys, values, at):
         y = self.tokens(x)
         q, k, v = self.qkv(self.norm(y)).chunk(3, -1)
-        keys = torch.cat([keys, self.turned(k, at)], 1)[:, -self.kept:]
+        keys = torch.cat([keys, self.rotated(k, at)], 1)[:, -self.kept:]
         values = torch.cat([values, v], 1)[:, -self.kept:]
-        scores = self.turned(q, at) @ keys.transpose(1, 2) / 4
+        scores = self.rotated(q, at) @ keys.transpose(1, 2) / 4
         hidden = torch.arange(self.kept) < self.kept - 1 - at.view(1, 1, 1)
         z = torch.softmax(scores.masked_fill(hidden, float("-inf")), -1) @ values
         y = y + self.out(z)

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from oracle import Differs, apart, exact_outputs, outputs_of, time_axis
+from oracle import Differs, beyond_rounding, exact_outputs, outputs_of, time_axis
 
 
 def compare_windows(run):
@@ -34,7 +34,7 @@ def compare_windows(run):
     np.savez(given, x=x.numpy())
     run.expect("stream", "-q", "--input-from-bundle", given, "--save-outputs", found,
                options=["--window", f"S={left},{step},{right}"])
-    problem = apart(np.load(found)["y0"], want, exact)
+    problem = beyond_rounding(np.load(found)["y0"], want, exact)
     if problem:
         raise Differs(f"windows {recipe.window}: {problem}")
     return {"window": "{}, {}, {}".format(*recipe.window)}

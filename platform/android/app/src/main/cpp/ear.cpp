@@ -1,5 +1,5 @@
-// The microphone by Oboe, through a model of voice activity in the callback itself. What it says
-// crosses to the app's thread in a ring; a lost microphone is reported by `poll`.
+// The microphone by Oboe, through a model of voice activity in the callback itself. A ring
+// carries its results to the app's thread, and `poll` reports a lost microphone.
 #include <jni.h>
 #include <oboe/Oboe.h>
 
@@ -56,7 +56,7 @@ class Ear : public oboe::AudioStreamDataCallback, public oboe::AudioStreamErrorC
     stream_.reset();
   }
 
-  /// The most that a frame since the last call was taken for speech.
+  /// Return the largest probability of speech of the frames since the last call.
   float poll() {
     float most = kNothingNew;
     float speech = 0;
@@ -79,7 +79,7 @@ class Ear : public oboe::AudioStreamDataCallback, public oboe::AudioStreamErrorC
     return well ? oboe::DataCallbackResult::Continue : oboe::DataCallbackResult::Stop;
   }
 
-  // Called where a device vanishes, as when a headset is pulled.
+  // Called if a device vanishes, as when a headset is pulled.
   void onErrorAfterClose(oboe::AudioStream*, oboe::Result) override { gone_.store(true); }
 
  private:

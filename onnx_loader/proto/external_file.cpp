@@ -1,4 +1,4 @@
-#include "onnx_loader/proto/beside.h"
+#include "onnx_loader/proto/external_file.h"
 
 #include "nnef_loader/system/files.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 Status refused(std::string_view location, std::string_view why) {
   return fail(Code::kIo, "external data \"", location, "\" ", why)
-      .hint("Weights are read from the folder of the model alone");
+      .hint("Weights are only read from the folder of the model");
 }
 
 bool has_parent(std::string_view path) {
@@ -21,8 +21,8 @@ bool has_parent(std::string_view path) {
 
 }  // namespace
 
-Result<std::unique_ptr<nnef::Source>> open_beside(const std::string& folder,
-                                                  std::string_view location) {
+Result<std::unique_ptr<nnef::Source>> open_external(const std::string& folder,
+                                                    std::string_view location) {
   if (location.empty()) return refused(location, "has no name");
   if (location.find('\0') != location.npos) return refused(location, "has a zero byte in its name");
   if (system::kSeparators.find(location.front()) != std::string_view::npos ||
