@@ -12,6 +12,7 @@
 #include "ops/array/broadcast.h"
 #include "ops/nn/einsum.h"
 #include "pulse/attention/limits.h"
+#include "pulse/attention/placed_joins.h"
 #include "core/positions/positions.h"
 #include "pulse/attention/skew.h"
 #include "core/positions/square.h"
@@ -253,9 +254,15 @@ Graph gather_attention(Graph whole, std::string_view symbol) {
     auto body = product ? collector.body(static_cast<int>(id), use->weights)
                         : collector.body_of_sum(static_cast<int>(id), use->key);
     if (!body.ok()) continue;
+    const auto placed = place_joins(*body, symbol);
+    if (!placed.ok()) continue;
     auto op = draft_op<Attention>();
-    op->body = std::move(body).value();
-    op->large = collector.large();
+    op->body = *placed;
+    // The inputs of both bodies have one order.
+    for (const OutletId& large : collector.large()) {
+      const auto at = find((*body)->inputs, large) - (*body)->inputs.begin();
+      op->large.push_back(op->body->inputs[static_cast<size_t>(at)]);
+    }
     op->weights = use->weights;
     op->query = use->query;
     op->key = use->key;
