@@ -60,7 +60,7 @@ class LateFront final : public GraphCopy {
     const auto split = splits_.find(input);
     if (split == splits_.end()) return mapped_.at(input);
     const auto& [axis, count, front, rest] = split->second;
-    return add(node, make_op<ops::Concat>(axis), {front, rest});
+    return add(node, "keys", make_op<ops::Concat>(axis), {front, rest});
   }
 
   Result<std::optional<Split>> split_of(const Node& node) {
@@ -89,7 +89,7 @@ class LateFront final : public GraphCopy {
     out.rest = mapped_.at(rest);
     out.front = parts[0];
     if (parts.size() > 1) {
-      RILL_ASSIGN(out.front, add(node, make_op<ops::Concat>(out.axis), parts));
+      RILL_ASSIGN(out.front, add(node, "front", make_op<ops::Concat>(out.axis), parts));
     }
     return std::optional(out);
   }
@@ -108,9 +108,10 @@ class LateFront final : public GraphCopy {
     std::vector<Dim> shape = fact.shape;
     shape[static_cast<size_t>(out->axis)] = out->count;
     RILL_ASSIGN(Tensor one, pad.value->reshaped(std::vector<int64_t>(shape.size(), 1)));
-    const OutletId value =
-        out_.add_const(node.name, std::make_shared<const Tensor>(std::move(one)), node.line);
-    RILL_ASSIGN(out->front, add(node, make_op<ops::Broadcast>(std::move(shape)), {value}));
+    const OutletId value = out_.add_const(
+        str_cat(node.name, "_value"), std::make_shared<const Tensor>(std::move(one)), node.line);
+    auto repeated = make_op<ops::Broadcast>(std::move(shape));
+    RILL_ASSIGN(out->front, add(node, "front", std::move(repeated), {value}));
     return out;
   }
 
@@ -156,16 +157,19 @@ class LateFront final : public GraphCopy {
     }
     if (!out) return out;
     out->axis = track.out[0];
-    const auto in_front = out_.add(node.name, node.op, front, node.line);
-    const auto behind = out_.add(node.name, node.op, rest, node.line);
+    const auto in_front = out_.add(str_cat(node.name, "_front"), node.op, front, node.line);
+    const auto behind = out_.add(str_cat(node.name, "_frames"), node.op, rest, node.line);
     if (!in_front.ok() || !behind.ok()) return std::optional<Split>();
     out->front = (*in_front)[0];
     out->rest = (*behind)[0];
     return out;
   }
 
-  Result<OutletId> add(const Node& node, OpPtr op, const std::vector<OutletId>& inputs) {
-    RILL_ASSIGN(const auto out, out_.add(node.name, std::move(op), inputs, node.line));
+  /// Append a node. Nodes of the graph keep their names, by which reports find them.
+  Result<OutletId> add(const Node& node, std::string_view suffix, OpPtr op,
+                       const std::vector<OutletId>& inputs) {
+    const std::string name = str_cat(node.name, "_", suffix);
+    RILL_ASSIGN(const auto out, out_.add(name, std::move(op), inputs, node.line));
     return out[0];
   }
 

@@ -12,6 +12,7 @@
 #include "ops/array/pad.h"
 #include "ops/array/range.h"
 #include "ops/array/reshape.h"
+#include "ops/array/slice.h"
 #include "ops/array/trilu.h"
 #include "ops/math/binary.h"
 #include "ops/math/select.h"
@@ -63,13 +64,15 @@ Result<InFront::Wire> InFront::below(const Node& join, const Join& of, int depth
   return out ? out : joined(join, of);
 }
 
-/// Join the scores that a mask hides by position, and show the joined ones. Nothing for other nodes.
+/// Join the scores that a mask hides by position, and show the joined ones. Nothing for others.
 Result<InFront::Wire> InFront::below_mask(const Node& join, const Join& of, const Node& mask,
                                           int depth) {
   const Course course = mask.op->course();
   const bool chooses = course.is(Course::Function::kChoice);
   if (!chooses && !course.is(Course::Function::kAdd)) return Wire();
-  const auto number_at = [&](size_t k) { return uniform_number(graph_.fact(mask.inputs[k]).konst); };
+  const auto number_at = [&](size_t k) {
+    return uniform_number(graph_.fact(mask.inputs[k]).konst);
+  };
   size_t scores = 0;
   size_t shown = 0;
   if (chooses) {
@@ -182,12 +185,24 @@ Result<InFront::Wire> InFront::moved_node(const Node& node, const Move& move, in
     if (move.axis == rank - 2) shifted->k = triangle->k - by;
     RILL_ASSIGN(const Wire in, moved({node.inputs[0], move.axis, move.by}, depth + 1));
     return in ? appended(node, std::move(shifted), {*in}) : Wire();
+  } else if (const auto* slice = op->as<ops::Slice>(); slice && slice->axis == move.axis) {
+    return moved_slice(node, *slice, move.by);
   } else if (!follows(node)) {
     return Wire();
   }
   return over_inputs(node, std::move(op), move.axis, [&](OutletId wire, int axis) {
     return moved({wire, axis, move.by}, depth + 1);
   });
+}
+
+/// A slice that begins late enough may begin earlier.
+InFront::Wire InFront::moved_slice(const Node& node, const ops::Slice& slice, int64_t by) {
+  const auto begin = slice.begin.to_int();
+  if (!begin || *begin < by) return std::nullopt;
+  const Dim& extent = graph_.fact(node.inputs[0]).dim(static_cast<int>(slice.axis));
+  if (*begin == by && slice.end == extent) return node.inputs[0];
+  return appended(node, make_op<ops::Slice>(slice.axis, Dim(*begin - by), slice.end),
+                  node.inputs);
 }
 
 /// Return whether each element of a node depends, along the axes that `Op::axes` names, on the

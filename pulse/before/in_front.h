@@ -9,6 +9,10 @@
 
 #include "core/graph/graph.h"
 
+namespace rill::ops {
+class Slice;
+}
+
 namespace rill::pulse {
 
 /// Joins elements to the front of wires of positions or scores without a join: by choices by place.
@@ -33,7 +37,7 @@ class InFront {
   /// Return the joined wire; nothing if the rest is not a function of positions in a way that
   /// continues to the front, or the parts are not.
   Result<Wire> joined(const Node& join, const Join& of);
-  /// As `joined`, for scores, but below the masks that hide some of them, which then show the parts.
+  /// As `joined`, for scores: below the masks that hide some of them, which then show the parts.
   Result<Wire> joined_scores(const Node& join, const Join& of) { return below(join, of, 0); }
   /// Return a wire with element n - `by` of the given one at n >= `by`, and any at smaller n.
   Result<Wire> moved(OutletId wire, int axis, int64_t by) { return moved({wire, axis, by}, 0); }
@@ -58,6 +62,7 @@ class InFront {
                           OutletId after);
   Result<Wire> moved(const Move& move, int depth);
   Result<Wire> moved_node(const Node& node, const Move& move, int depth);
+  Wire moved_slice(const Node& node, const ops::Slice& slice, int64_t by);
   bool follows(const Node& node) const;
   Result<Wire> element_of(const Node& join, OutletId wire, int axis, int64_t at, int depth);
   Result<Wire> element_of_node(const Node& join, const Node& node, int axis, int64_t at, int depth);

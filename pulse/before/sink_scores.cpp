@@ -37,9 +37,7 @@ class JoinedScores final : public GraphCopy {
     const Node& node = graph_.node(id);
     Wire made;
     if (normalised_axis(node)) {
-      RILL_ASSIGN(made, without_maximum(node));
-    } else if (node.op->course().is(Form::kJoined)) {
-      RILL_ASSIGN(made, joined(node));
+      RILL_ASSIGN(made, normalised(node));
     } else if (const auto* product = node.op->as<ops::EinSum>()) {
       RILL_ASSIGN(made, weighed(node, *product));
     }
@@ -72,10 +70,17 @@ class JoinedScores final : public GraphCopy {
     return reduces && greatest.inputs[0] == apart.inputs[0] ? apart.inputs[0] : scores;
   }
 
-  Result<Wire> without_maximum(const Node& softmax) {
-    const OutletId scores = scores_of(softmax);
-    if (scores == softmax.inputs[0]) return Wire();
-    return appended(softmax, softmax.op, {mapped_.at(scores)});
+  /// Return the softmax without a join or a maximum in front of it; nothing if there is neither.
+  Result<Wire> normalised(const Node& softmax) {
+    const OutletId wire = scores_of(softmax);
+    const Node& join = graph_.node(wire.node);
+    const auto scores = parts_of(join);
+    Wire all;
+    if (scores && scores->last && scores->join.axis == *normalised_axis(softmax)) {
+      RILL_ASSIGN(all, front_.joined_scores(join, scores->join));
+    }
+    if (!all && wire == softmax.inputs[0]) return Wire();
+    return appended(softmax, softmax.op, {all.value_or(mapped_.at(wire))});
   }
 
   /// Return the parts of joined scores of queries and keys; nothing for other joins.
@@ -108,11 +113,6 @@ class JoinedScores final : public GraphCopy {
     return out;
   }
 
-  Result<Wire> joined(const Node& node) {
-    const auto scores = parts_of(node);
-    return scores && scores->last ? front_.joined_scores(node, scores->join) : Result<Wire>(Wire());
-  }
-
   /// Replace a product of the weights of the stream's keys, without those of the other scores.
   Result<Wire> weighed(const Node& node, const ops::EinSum& product) {
     if (product.operands != 2 || node.inputs.size() != 2) return Wire();
@@ -136,7 +136,8 @@ class JoinedScores final : public GraphCopy {
   Result<Wire> weighed_by(const Node& node, const ops::EinSum& product, size_t weights,
                           const Node& softmax, const Node& join, const Scores& scores) {
     const size_t other = 1 - weights;
-    const char key = product.letters(static_cast<int>(weights))[static_cast<size_t>(scores.join.axis)];
+    const std::string_view own = product.letters(static_cast<int>(weights));
+    const char key = own[static_cast<size_t>(scores.join.axis)];
     const size_t column = product.letters(static_cast<int>(other)).find(key);
     const bool summed = product.letters(2).find(key) == std::string_view::npos;
     if (column == std::string_view::npos || !summed) return Wire();
