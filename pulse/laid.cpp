@@ -48,10 +48,15 @@ Result<OutletId> Builder::lay_edge_padding(const EdgePadded& edge_padded, int64_
   return add1("border", op, {source});
 }
 
-/// Return whether a node upstream of a wire may have left out leading frames that have no reader.
+/// Return whether a wire depends on frames before the first pulse that have no reader, and may
+/// therefore be any. Those of padding with zeros are zeros.
 bool Builder::drops_unread(OutletId wire) const {
   return any_before(whole_, wire, [&](int id) {
-    return asked_.contains(id) && unread_[static_cast<size_t>(id)] > 0;
+    const auto found = wires_.find({id, 0});
+    if (found == wires_.end() || unread_[static_cast<size_t>(id)] == 0) return false;
+    const auto& stream = found->second.stream;
+    if (!stream || !stream->has_prefix()) return false;
+    return stream->pad_value || whole_.node(id).op->traits().moves != Moves::kAmongZeros;
   });
 }
 

@@ -24,7 +24,7 @@ bool meets_attention(const Graph& graph, std::string_view symbol) {
   if (!simple.ok()) return false;
   const Graph gathered = gather_attention(std::move(simple).value(), symbol);
   return any_of(gathered.nodes,
-                [](const Node& node) { return node.op->as<Attention>() != nullptr; });
+                [](const Node& node) { return attention_of(node) != nullptr; });
 }
 
 Status refuse_pulsed(const Graph& graph) {

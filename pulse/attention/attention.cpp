@@ -27,6 +27,8 @@ std::string Attention::attributes() const {
   return str_cat(out, " body=", identity(*body));
 }
 
+const Attention* attention_of(const Node& node) { return node.op->as<Attention>(); }
+
 int Attention::place(int operand, char letter) const {
   const auto* einsum = body->node(body->outputs[0].node).op->as<ops::EinSum>();
   const size_t at = einsum->letters(operand).find(letter);
@@ -278,7 +280,7 @@ Graph gather_attention(Graph whole, std::string_view symbol) {
 
 void add_keys(const Graph& gathered, std::vector<Dim>* non_negative) {
   for (const Node& node : gathered.nodes) {
-    const auto* attention = node.op->as<Attention>();
+    const auto* attention = attention_of(node);
     if (!attention) continue;
     const Graph& body = *attention->body;
     const bool normalised = any_of(body.nodes, [](const Node& each) {

@@ -84,7 +84,7 @@ class Streamed {
     return {};
   }
 
-  /// Return the number of keys in front of the stream: known ones, as learned prompts are, the same
+  /// Return the number of keys before the stream: known ones, as learned prompts are, the same
   /// number in all inputs that bring keys. 0 if queries and keys run at different rates.
   Result<int64_t> keys_in_front() {
     if (nearest_) return 0;

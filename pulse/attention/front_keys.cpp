@@ -14,13 +14,14 @@
 #include "ops/array/pad.h"
 #include "pulse/attention/attention.h"
 #include "pulse/before/graph_copy.h"
+#include "pulse/before/sink_edge_padding.h"
 
 namespace rill::pulse {
 namespace {
 
 using Form = Course::Form;
 
-/// A wire as constant frames and the frames of the stream behind them.
+/// A wire as constant frames, and the frames of the stream that follow.
 struct Split {
   int axis = 0;
   Dim count;
@@ -45,7 +46,7 @@ class LateFront final : public GraphCopy {
     const Node& node = graph_.node(id);
     std::vector<OutletId> inputs;
     for (const OutletId& input : node.inputs) {
-      RILL_ASSIGN(inputs.emplace_back(), node.op->as<Attention>() ? joined(node, input)
+      RILL_ASSIGN(inputs.emplace_back(), attention_of(node) ? joined(node, input)
                                                                   : mapped_.at(input));
     }
     RILL_TRY(append(id, node.op, inputs));
@@ -65,11 +66,11 @@ class LateFront final : public GraphCopy {
 
   Result<std::optional<Split>> split_of(const Node& node) {
     if (node.op->course().is(Form::kJoined)) return split_join(node);
-    if (const auto* pad = node.op->as<ops::Pad>()) return split_pad(node, *pad);
+    if (const auto* pad = pad_of(node)) return split_pad(node, *pad);
     return split_frames(node);
   }
 
-  /// Split a stream that is joined to constants in front of it.
+  /// Split a stream that is joined to constants before it.
   Result<std::optional<Split>> split_join(const Node& node) {
     Split out;
     out.axis = node.op->course().axis();
@@ -181,7 +182,7 @@ class LateFront final : public GraphCopy {
 }  // namespace
 
 Result<Graph> join_front_late(Graph gathered, std::string_view symbol) {
-  const auto attends = [](const Node& node) { return node.op->as<Attention>() != nullptr; };
+  const auto attends = [](const Node& node) { return attention_of(node) != nullptr; };
   if (none_of(gathered.nodes, attends)) return gathered;
   return LateFront(gathered, symbol).run();
 }

@@ -14,8 +14,8 @@ struct Layout {
   int64_t reserve = 0;    ///< additional keys for pulses that begin elsewhere in the period
   int64_t query_delay = 0;
   int64_t key_delay = 0;    ///< of the streaming keys
-  /// Keys in front of the streaming ones, which are known before the stream, as learned prompts
-  /// are. They stay in memory for the whole stream.
+  /// Keys before the streaming ones, known from the start, as learned prompts are. They stay in
+  /// memory for the whole stream.
   int64_t front = 0;
   Dim length;  ///< of the streaming keys
   Rates rates;

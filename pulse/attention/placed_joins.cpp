@@ -9,6 +9,7 @@
 #include "ops/array/pad.h"
 #include "pulse/before/graph_copy.h"
 #include "pulse/before/in_front.h"
+#include "pulse/before/sink_edge_padding.h"
 
 namespace rill::pulse {
 namespace {
@@ -38,7 +39,7 @@ class PlacedJoins final : public GraphCopy {
 
   Result<Wire> placed_form(const Node& node, const std::vector<OutletId>& inputs) {
     if (node.op->course().is(Form::kJoined)) return joined(node, inputs);
-    if (const auto* pad = node.op->as<ops::Pad>()) return padded(node, *pad, inputs[0]);
+    if (const auto* pad = pad_of(node)) return padded(node, *pad, inputs[0]);
     return Wire();
   }
 
@@ -86,7 +87,7 @@ Result<std::shared_ptr<const Graph>> place_joins(std::shared_ptr<const Graph> bo
   bool any = false;
   for (size_t id = 0; id < body->nodes.size() && !any; ++id) {
     const Node& node = body->nodes[id];
-    any = (node.op->course().is(Form::kJoined) || node.op->as<ops::Pad>()) &&
+    any = (node.op->course().is(Form::kJoined) || pad_of(node)) &&
           node.outputs[0].mentions(symbol) && is_positional(*body, {static_cast<int>(id), 0});
   }
   if (!any) return body;

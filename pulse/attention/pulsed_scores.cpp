@@ -115,7 +115,7 @@ Result<OutletId> PulsedScores::emit_input(int i, const PlacedWire& wire) {
   return behind_front(input.front, input.stream.axis, passing);
 }
 
-/// Prefix the streaming keys with the keys in front of them.
+/// Prefix the streaming keys with the keys before them.
 Result<OutletId> PulsedScores::behind_front(OutletId front, int axis, OutletId rest) {
   if (layout_.front == 0) return rest;
   return around_.add1("front", make_op<ops::Concat>(axis), {front, rest});

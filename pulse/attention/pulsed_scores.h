@@ -27,7 +27,7 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   struct Input {
     OutletId wire;
     StreamFact stream;
-    OutletId front;  ///< of keys: those in front of the streaming ones, if there are any
+    OutletId front;  ///< of keys: those before the streaming ones, if there are any
   };
 
   /// `streaming`: the inputs that stream; `nearest`: where the distance 0 lies among all of the

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/graph/course.h"
 #include "core/graph/walk.h"
 #include "core/tensor/uniform.h"
-#include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/common.h"
 #include "ops/array/pad.h"
@@ -139,17 +137,21 @@ Result<InFront::Wire> InFront::moved(const Move& move, int depth) {
     out = move.wire;
   } else if (depth < kMostDepth && node.outputs.size() == 1) {
     if (frames_) {
-      RILL_ASSIGN(out, behind_zeros(move.wire, move.axis, move.by));
+      RILL_ASSIGN(out, after_zeros(move.wire, move.axis, move.by));
     }
     if (!out) {
       RILL_ASSIGN(out, moved_node(node, move, depth));
     }
   }
+  // Extents among the attributes of an operator do not move.
+  const Dim& extent = fact.dim(move.axis);
+  const Dim moved_extent = extent == Dim(1) ? extent : extent + Dim(move.by);
+  if (out && !(graph_.fact(*out).dim(move.axis) == moved_extent)) out.reset();
   moved_.emplace(move, out);
   return out;
 }
 
-Result<InFront::Wire> InFront::behind_zeros(OutletId wire, int on, int64_t by) {
+Result<InFront::Wire> InFront::after_zeros(OutletId wire, int on, int64_t by) {
   const Fact fact = graph_.fact(wire);
   const Node node = graph_.node(wire.node);
   if (!is_float(fact.dtype) || is_positional(graph_, wire)) return Wire();
@@ -166,28 +168,31 @@ Result<InFront::Wire> InFront::behind_zeros(OutletId wire, int on, int64_t by) {
 
 Result<InFront::Wire> InFront::moved_node(const Node& node, const Move& move, int depth) {
   const Dim by(move.by);
-  if (const auto* range = node.op->as<ops::Range>()) {
-    auto op = draft_op<ops::Range>(range->start - Dim(range->step) * by, range->end, range->step);
-    op->open = range->open;
-    return appended(node, std::move(op), {});
+  const Course course = node.op->course();
+  const Fact& fact = node.outputs[0];
+  if (course.is(Form::kCounted)) {
+    const Dim step(course.step);
+    const Dim end = *course.begin + step * fact.dim(0);
+    return appended(node, make_op<ops::Range>(*course.begin - step * by, end, course.step), {});
   }
-  OpPtr op = node.op;
-  if (const auto* repeat = op->as<ops::Broadcast>()) {
-    auto wider = draft_op<ops::Broadcast>(repeat->shape);
-    const size_t missing = node.outputs[0].shape.size() - repeat->shape.size();
-    auto& extent = wider->shape[static_cast<size_t>(move.axis) - missing];
-    extent = extent + by;
-    op = std::move(wider);
-  } else if (const auto* triangle = op->as<ops::Trilu>()) {
-    const int rank = node.outputs[0].rank();
-    auto shifted = draft_op<ops::Trilu>(*triangle);
-    if (move.axis == rank - 1) shifted->k = triangle->k + by;
-    if (move.axis == rank - 2) shifted->k = triangle->k - by;
+  if (course.is(Form::kCut) && course.axis() == move.axis) {
+    return moved_slice(node, course, move.by);
+  }
+  if (course.is(Form::kTriangle)) {
+    auto shifted = draft_op<ops::Trilu>();
+    shifted->upper = course.upper;
+    shifted->k = *course.begin;
+    if (move.axis == fact.rank() - 1) shifted->k += by;
+    if (move.axis == fact.rank() - 2) shifted->k += -by;
     RILL_ASSIGN(const Wire in, moved({node.inputs[0], move.axis, move.by}, depth + 1));
     return in ? appended(node, std::move(shifted), {*in}) : Wire();
-  } else if (const auto* slice = op->as<ops::Slice>(); slice && slice->axis == move.axis) {
-    return moved_slice(node, *slice, move.by);
-  } else if (!follows(node)) {
+  }
+  OpPtr op = node.op;
+  if (ops::repeated_wire(graph_, move.wire)) {
+    std::vector<Dim> shape = fact.shape;
+    shape[static_cast<size_t>(move.axis)] += by;
+    op = make_op<ops::Broadcast>(std::move(shape));
+  } else if (!follows(course)) {
     return Wire();
   }
   return over_inputs(node, std::move(op), move.axis, [&](OutletId wire, int axis) {
@@ -196,22 +201,21 @@ Result<InFront::Wire> InFront::moved_node(const Node& node, const Move& move, in
 }
 
 /// A slice that begins late enough may begin earlier.
-InFront::Wire InFront::moved_slice(const Node& node, const ops::Slice& slice, int64_t by) {
-  const auto begin = slice.begin.to_int();
+InFront::Wire InFront::moved_slice(const Node& node, const Course& slice, int64_t by) {
+  const auto begin = slice.begin->to_int();
   if (!begin || *begin < by) return std::nullopt;
-  const Dim& extent = graph_.fact(node.inputs[0]).dim(static_cast<int>(slice.axis));
-  if (*begin == by && slice.end == extent) return node.inputs[0];
-  return appended(node, make_op<ops::Slice>(slice.axis, Dim(*begin - by), slice.end),
+  if (*begin == by && *slice.end == graph_.fact(node.inputs[0]).dim(slice.axis())) {
+    return node.inputs[0];
+  }
+  return appended(node, make_op<ops::Slice>(slice.axis(), Dim(*begin - by), *slice.end),
                   node.inputs);
 }
 
 /// Return whether each element of a node depends, along the axes that `Op::axes` names, on the
 /// elements of the inputs at the same index, and not on the index itself.
-bool InFront::follows(const Node& node) const {
-  const Course course = node.op->course();
-  const bool moves = node.op->as<ops::AddAxis>() || node.op->as<ops::RmAxis>() ||
-                     node.op->as<ops::Transpose>();
-  return moves || course.is(Form::kPerElement) || (frames_ && course.is(Form::kProducts));
+bool InFront::follows(const Course& course) const {
+  return course.is(Form::kMoved) || course.is(Form::kPerElement) ||
+         (frames_ && course.is(Form::kProducts));
 }
 
 /// Return one element along an axis, with extent 1 there. Equal elements are one wire.
@@ -223,38 +227,40 @@ Result<InFront::Wire> InFront::element_of(const Node& join, OutletId wire, int a
   const auto key = std::tuple(wire, axis, at);
   const auto known = elements_.find(key);
   if (known != elements_.end()) return known->second;
-  const Node node = graph_.node(wire.node);
+  const TensorPtr value = constant_of(*graph_.node(wire.node).op);
   Wire out;
-  if (const TensorPtr value = constant_of(*node.op)) {
+  if (value) {
     RILL_ASSIGN(Tensor one, ops::frame_at(*value, axis, at));
     out = constant_like(join, std::move(one));
-  } else if (depth < kMostDepth && node.outputs.size() == 1) {
-    RILL_ASSIGN(out, element_of_node(join, node, axis, at, depth));
+  } else if (depth < kMostDepth && graph_.node(wire.node).outputs.size() == 1) {
+    RILL_ASSIGN(out, element_of_node(join, wire, axis, at, depth));
+    if (out && !(graph_.fact(*out).dim(axis) == Dim(1))) out.reset();
   }
   elements_.emplace(key, out);
   return out;
 }
 
-Result<InFront::Wire> InFront::element_of_node(const Node& join, const Node& node, int axis,
+Result<InFront::Wire> InFront::element_of_node(const Node& join, OutletId wire, int axis,
                                                int64_t at, int depth) {
-  OpPtr op = node.op;
-  if (const auto* range = op->as<ops::Range>()) {
-    const auto start = range->start.to_int();
+  const Node node = graph_.node(wire.node);
+  const Course course = node.op->course();
+  if (course.is(Form::kCounted)) {
+    const auto start = course.begin->to_int();
     if (!start) return Wire();
-    const std::vector number{*start + at * range->step};
+    const std::vector number{*start + at * course.step};
     RILL_ASSIGN(Tensor one, Tensor::of<int64_t>(DType::kI64, {1}, number));
     return Wire(constant_like(join, std::move(one)));
   }
-  if (const auto* repeat = op->as<ops::Broadcast>()) {
-    auto narrow = draft_op<ops::Broadcast>(repeat->shape);
-    const size_t missing = node.outputs[0].shape.size() - repeat->shape.size();
-    narrow->shape[static_cast<size_t>(axis) - missing] = Dim(1);
-    op = std::move(narrow);
-  } else if (!follows(node)) {
+  OpPtr op = node.op;
+  if (ops::repeated_wire(graph_, wire)) {
+    std::vector<Dim> shape = node.outputs[0].shape;
+    shape[static_cast<size_t>(axis)] = Dim(1);
+    op = make_op<ops::Broadcast>(std::move(shape));
+  } else if (!follows(course)) {
     return Wire();
   }
-  return over_inputs(node, std::move(op), axis, [&](OutletId wire, int from) {
-    return element_of(join, wire, from, at, depth + 1);
+  return over_inputs(node, std::move(op), axis, [&](OutletId input, int from) {
+    return element_of(join, input, from, at, depth + 1);
   });
 }
 

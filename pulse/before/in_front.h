@@ -7,11 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/course.h"
 #include "core/graph/graph.h"
-
-namespace rill::ops {
-class Slice;
-}
 
 namespace rill::pulse {
 
@@ -41,8 +38,8 @@ class InFront {
   Result<Wire> joined_scores(const Node& join, const Join& of) { return below(join, of, 0); }
   /// Return a wire with element n - `by` of the given one at n >= `by`, and any at smaller n.
   Result<Wire> moved(OutletId wire, int axis, int64_t by) { return moved({wire, axis, by}, 0); }
-  /// Return frames behind zeros; nothing if another axis belongs to the stream, too.
-  Result<Wire> behind_zeros(OutletId wire, int axis, int64_t by);
+  /// Return frames after zeros; nothing if another axis belongs to the stream, too.
+  Result<Wire> after_zeros(OutletId wire, int axis, int64_t by);
   OutletId konst(const Node& node, Tensor value);
 
  private:
@@ -62,10 +59,10 @@ class InFront {
                           OutletId after);
   Result<Wire> moved(const Move& move, int depth);
   Result<Wire> moved_node(const Node& node, const Move& move, int depth);
-  Wire moved_slice(const Node& node, const ops::Slice& slice, int64_t by);
-  bool follows(const Node& node) const;
+  Wire moved_slice(const Node& node, const Course& slice, int64_t by);
+  bool follows(const Course& course) const;
   Result<Wire> element_of(const Node& join, OutletId wire, int axis, int64_t at, int depth);
-  Result<Wire> element_of_node(const Node& join, const Node& node, int axis, int64_t at, int depth);
+  Result<Wire> element_of_node(const Node& join, OutletId wire, int axis, int64_t at, int depth);
   template <class Change>
   Result<Wire> over_inputs(const Node& node, OpPtr op, int axis, const Change& change);
   Wire appended(const Node& node, OpPtr op, const std::vector<OutletId>& inputs);

@@ -8,9 +8,9 @@
 #include "core/base/search.h"
 #include "core/graph/course.h"
 #include "core/graph/walk.h"
-#include "ops/nn/einsum.h"
 #include "pulse/before/graph_copy.h"
 #include "pulse/before/in_front.h"
+#include "pulse/before/weighed_product.h"
 
 namespace rill::pulse {
 namespace {
@@ -38,8 +38,8 @@ class JoinedScores final : public GraphCopy {
     Wire made;
     if (normalised_axis(node)) {
       RILL_ASSIGN(made, normalised(node));
-    } else if (const auto* product = node.op->as<ops::EinSum>()) {
-      RILL_ASSIGN(made, weighed(node, *product));
+    } else if (node.op->course().is(Form::kProducts) && node.inputs.size() == 2) {
+      RILL_ASSIGN(made, weighed(node));
     }
     if (made && out_.fact(*made).shape == node.outputs[0].shape) {
       mapped_[{id, 0}] = *made;
@@ -70,7 +70,7 @@ class JoinedScores final : public GraphCopy {
     return reduces && greatest.inputs[0] == apart.inputs[0] ? apart.inputs[0] : scores;
   }
 
-  /// Return the softmax without a join or a maximum in front of it; nothing if there is neither.
+  /// Return the softmax of scores without a join or a maximum; nothing if there is neither.
   Result<Wire> normalised(const Node& softmax) {
     const OutletId wire = scores_of(softmax);
     const Node& join = graph_.node(wire.node);
@@ -114,8 +114,7 @@ class JoinedScores final : public GraphCopy {
   }
 
   /// Replace a product of the weights of the stream's keys, without those of the other scores.
-  Result<Wire> weighed(const Node& node, const ops::EinSum& product) {
-    if (product.operands != 2 || node.inputs.size() != 2) return Wire();
+  Result<Wire> weighed(const Node& node) {
     for (size_t k = 0; k < 2; ++k) {
       const Node& cut = graph_.node(node.inputs[k].node);
       const Course slice = cut.op->course();
@@ -128,23 +127,21 @@ class JoinedScores final : public GraphCopy {
       if (!scores || scores->join.axis != *axis) continue;
       const Dim end = softmax.outputs[0].dim(*axis) - Dim(scores->count) + scores->before;
       if (!(*slice.begin == scores->before) || !(*slice.end == end)) continue;
-      return weighed_by(node, product, k, softmax, join, *scores);
+      return weighed_by(node, k, softmax, join, *scores);
     }
     return Wire();
   }
 
-  Result<Wire> weighed_by(const Node& node, const ops::EinSum& product, size_t weights,
-                          const Node& softmax, const Node& join, const Scores& scores) {
+  Result<Wire> weighed_by(const Node& node, size_t weights, const Node& softmax, const Node& join,
+                          const Scores& scores) {
     const size_t other = 1 - weights;
-    const std::string_view own = product.letters(static_cast<int>(weights));
-    const char key = own[static_cast<size_t>(scores.join.axis)];
-    const size_t column = product.letters(static_cast<int>(other)).find(key);
-    const bool summed = product.letters(2).find(key) == std::string_view::npos;
-    if (column == std::string_view::npos || !summed) return Wire();
+    const auto of_weights = product_input(graph_, node, weights, symbol_);
+    const auto of_values = product_input(graph_, node, other, symbol_);
+    if (!of_weights || !of_values || of_weights->summed != scores.join.axis) return Wire();
     RILL_ASSIGN(const Wire all, front_.joined_scores(join, scores.join));
     if (!all) return Wire();
-    RILL_ASSIGN(const Wire values, front_.behind_zeros(mapped_.at(node.inputs[other]),
-                                                       static_cast<int>(column), scores.count));
+    RILL_ASSIGN(const Wire values, front_.after_zeros(mapped_.at(node.inputs[other]),
+                                                      of_values->summed, scores.count));
     const Wire normal = values ? appended(softmax, softmax.op, {*all}) : Wire();
     if (!normal) return Wire();
     std::vector<OutletId> inputs(2);

@@ -1,4 +1,4 @@
-"""Modules with learned keys in front of the stream, for exported.py: prompts, memories, and attention sinks; and
+"""Modules with learned keys before the stream, for exported.py: prompts, memories, and attention sinks; and
 U-Nets whose skips are joined."""
 import random
 

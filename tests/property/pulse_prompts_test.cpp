@@ -1,4 +1,4 @@
-// Worked cases of attention to learned keys in front of the stream: prompts, memories, registers.
+// Worked cases of attention to learned keys before the stream: prompts, memories, registers.
 // They are known before the stream, so no frame waits for them. Masks are joined or padded to cover
 // them. The whole run sums over all keys, and the stream over the visible keys plus some of weight
 // 0. The order of the sums differs, and so may their last bits.
@@ -41,8 +41,9 @@ std::string attention(int64_t prompts, const std::string& mask,
 
 /// Join what all queries see of the prompts with a mask of frames.
 std::string joined(int64_t prompts, const std::string& seen, bool all = true) {
-  return str_cat("  front = tract_core_broadcast([[[", all ? "true" : "false", "]]], shape = [1, S, ",
-                 prompts, "]);\n  m = concat([front, ", seen, "], axis = 2);\n");
+  return str_cat("  front = tract_core_broadcast([[[", all ? "true" : "false",
+                 "]]], shape = [1, S, ", prompts, "]);\n  m = concat([front, ", seen,
+                 "], axis = 2);\n");
 }
 
 Expected streams(const std::vector<int64_t>& pulses, int64_t delay) {
@@ -117,12 +118,13 @@ TEST(Prompts, BesideDistancesAndTriangles) {
       "select((apart >= 0) && (apart < 5), tract_core_cast(apart, to = 'f32') * -0.25, "
       "0.0 - 1.0 / 0.0)";
   const std::string biased =
-      str_cat("  front = tract_core_broadcast([[[0.0]]], shape = [1, S, 2]);\n  m = concat([front, ",
-              far, "], axis = 2);\n");
+      str_cat("  front = tract_core_broadcast([[[0.0]]], shape = [1, S, 2]);\n"
+              "  m = concat([front, ", far, "], axis = 2);\n");
   expect_streams(attention(2, biased, "s + m"), streams({1, 4}, 0), kTolerance);
   const std::string triangle =
       "  all = tract_core_broadcast([[[1.0]]], shape = [1, S, S]);\n"
-      "  band = tract_core_trilu(tract_core_trilu(all, k = 0, upper = false), k = -3, upper = true);\n"
+      "  past = tract_core_trilu(all, k = 0, upper = false);\n"
+      "  band = tract_core_trilu(past, k = -3, upper = true);\n"
       "  front = tract_core_broadcast([[[1.0]]], shape = [1, S, 2]);\n"
       "  m = concat([front, band], axis = 2) != 0.0;\n";
   expect_streams(attention(2, triangle), streams({1, 4}, 0), kTolerance);
@@ -142,6 +144,42 @@ TEST(Prompts, MayBeHiddenByNumbers) {
   const std::string seen = "(apart >= 0) && (apart < 4)";
   expect_streams(attention(3, joined(3, seen), "select(m, s, -10000.0)"), streams({1, 4}, 0),
                  kTolerance);
+}
+
+/// Attention whose softmax also sums over `sinks`, scores of no key, with the weights of frames cut
+/// out.
+std::string attention_with_sinks(const std::string& seen, const std::string& sinks, int64_t count,
+                                 bool first, bool stable) {
+  const std::string all = first ? "[t, m]" : "[m, t]";
+  const std::string cut = first ? str_cat("begin = [", count, "], end = [S + ", count, "]")
+                                : std::string("begin = [0], end = [S]");
+  return document(
+      "1, S, 4",
+      str_cat("  n = tract_core_range(0, S, 1);\n  row = unsqueeze(n, axes = [0, 2]);\n"
+              "  column = unsqueeze(n, axes = [0, 1]);\n  apart = row - column;\n"
+              "  s = matmul(x * 0.7, x * [[[0.3, -0.2, 0.5, 0.9]]], transposeB = true);\n"
+              "  m = select(", seen, ", s, 0.0 - 1.0 / 0.0);\n"
+              "  t = tract_core_broadcast(", sinks, ", shape = [1, S, ", count, "]);\n"
+              "  all = concat(", all, ", axis = 2);\n",
+              stable ? "  u = all - max_reduce(all, axes = [2]);\n" : "  u = all;\n",
+              "  w = slice(softmax(u, axes = [2]), axes = [2], ", cut,
+              ");\n  y = matmul(w, x + 0.25);\n"));
+}
+
+// A learned sink takes weight and gives no value: a logit next to the scores of the keys.
+TEST(SinkLogits, CostNoDelay) {
+  for (const bool first : {false, true}) {
+    for (const bool stable : {false, true}) {
+      const std::string seen = "(apart >= 0) && (apart < 5)";
+      expect_streams(attention_with_sinks(seen, "[[[0.75]]]", 1, first, stable),
+                     streams({1, 4}, 0), kTolerance);
+      expect_streams(attention_with_sinks(seen, "[[[0.75, -1.5, 0.25]]]", 3, first, stable),
+                     streams({1, 4}, 0), kTolerance);
+      const std::string ahead = "(apart >= -2) && (apart < 3)";
+      expect_streams(attention_with_sinks(ahead, "[[[0.75]]]", 1, first, stable),
+                     streams({1, 3}, 2), kTolerance);
+    }
+  }
 }
 
 TEST(Prompts, MoveWithTheStatesOfAStream) {
