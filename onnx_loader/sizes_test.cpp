@@ -101,6 +101,76 @@ TEST(Sizes, OfAFileCountNothingBackwards) {
   EXPECT_EQ(run_on(model_of(parts), rows(2)), std::vector<float>());
 }
 
+/// Return a U-Net of means over `strides` rows: repeated back level by level, and joined to the rows
+/// of that level.
+Message joined_skips(const std::vector<int64_t>& strides) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 3}, {"S"})};
+  parts.outputs = {value_info("y", {1, -1, -1})};
+  parts.initializers = {tensor_of_integers("front", {1}, {0})};
+  parts.nodes = {node_of("Transpose", {"x"}, {"t"}, {integers_attribute("perm", {1, 0})}),
+                 node_of("Unsqueeze", {"t", "front"}, {"down0"})};
+  const auto name = [](const char* of, size_t level) { return of + std::to_string(level); };
+  for (size_t i = 0; i < strides.size(); ++i) {
+    parts.nodes.push_back(node_of("AveragePool", {name("down", i)}, {name("down", i + 1)},
+                                  {integers_attribute("kernel_shape", {strides[i]}),
+                                   integers_attribute("strides", {strides[i]})}));
+  }
+  std::string up = name("down", strides.size());
+  for (size_t i = strides.size(); i-- > 0;) {
+    const std::vector<std::string> copies(static_cast<size_t>(strides[i]), up);
+    parts.nodes.push_back(
+        node_of("Concat", copies, {name("long", i)}, {integer_attribute("axis", 2)}));
+    parts.nodes.push_back(node_of("Concat", {name("long", i), name("down", i)}, {name("up", i)},
+                                  {integer_attribute("axis", 1)}));
+    up = name("up", i);
+  }
+  parts.nodes.push_back(node_of("Identity", {up}, {"y"}));
+  return model_of(parts);
+}
+
+// PyTorch and onnxruntime run a U-Net whose skips are joined at lengths at which all levels fit.
+TEST(Sizes, OfJoinedSkipsAreEqualAtSomeLengths) {
+  for (const std::vector<int64_t>& strides :
+       std::vector<std::vector<int64_t>>{{2, 2}, {2, 2, 2}, {3, 2}, {2, 5}, {4, 3, 2}}) {
+    int64_t all = 1;
+    for (const int64_t stride : strides) all *= stride;
+    const auto graph = loaded(joined_skips(strides));
+    ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+    for (int64_t n = 1; n <= 2 * all + 1; ++n) {
+      bool fits = true;
+      int64_t rows = n;
+      std::vector<int64_t> levels = {n};
+      for (const int64_t stride : strides) levels.push_back(rows /= stride);
+      for (size_t i = strides.size(); i-- > 0;) {
+        fits &= levels[i + 1] * strides[i] == levels[i];
+      }
+      EXPECT_EQ(graph->with_symbol("S", Dim(n)).ok(), fits && levels.back() > 0) << n;
+    }
+    std::vector<float> x;
+    for (int64_t i = 0; i < 3 * all; ++i) x.push_back(static_cast<float>(i % 3));
+    const auto y = run_on(joined_skips(strides), x);
+    ASSERT_EQ(y.size(), static_cast<size_t>(all) * 3 * (strides.size() + 1));
+    for (size_t i = 0; i < y.size(); ++i) {
+      EXPECT_EQ(y[i], static_cast<float>(i / static_cast<size_t>(all) % 3)) << i;
+    }
+  }
+}
+
+TEST(Sizes, ThatAreNeverEqualAreRefused) {
+  for (const int64_t more : {1, 2, 7}) {
+    GraphParts parts = parts_of_rows();
+    parts.outputs = {value_info("y", {-1, -1})};
+    parts.initializers.push_back(
+        tensor_of_floats("rows", {more, 3}, std::vector<float>(static_cast<size_t>(3 * more), 1)));
+    parts.nodes.push_back(
+        node_of("Concat", {"x", "x", "rows"}, {"more"}, {integer_attribute("axis", 0)}));
+    parts.nodes.push_back(
+        node_of("Concat", {"x", "more"}, {"y"}, {integer_attribute("axis", 1)}));
+    EXPECT_NE(refused(model_of(parts)).find("expected equal"), std::string::npos);
+  }
+}
+
 // The slice [3:-2] of 4 rows is empty, but a length computed from it would be -1 + 1.
 TEST(Sizes, AfterAnEmptySliceAreRefused) {
   GraphParts parts = parts_of_rows();

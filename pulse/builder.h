@@ -271,6 +271,7 @@ class Builder final : public PulseBuilder {
   void skip_prefix(KnownWire* wire) const;
   Status give_prefixed(KnownWire* wire, OutletId frames, int64_t count);
   Result<OutletId> lay_prefix(const Prefixed& prefixed, int64_t history, int64_t shown);
+  bool drops_unread(OutletId wire) const;
   Result<EdgePadded> edge_padded(const Source& source, const EdgePadding& padding, int64_t pulse);
   Result<OutletId> lay_edge_padding(const EdgePadded& edge_padded, int64_t out_delay,
                                     int64_t shown);

@@ -2,6 +2,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/search.h"
+#include "core/graph/walk.h"
 #include "ops/array/concat.h"
 #include "ops/array/slice.h"
 #include "ops/stream/border.h"
@@ -47,6 +48,18 @@ Result<OutletId> Builder::lay_edge_padding(const EdgePadded& edge_padded, int64_
   return add1("border", op, {source});
 }
 
+/// Return whether a wire depends on frames before the first pulse that have no reader, and may
+/// therefore be any. Those of padding with zeros are zeros.
+bool Builder::drops_unread(OutletId wire) const {
+  return any_before(whole_, wire, [&](int id) {
+    const auto found = wires_.find({id, 0});
+    if (found == wires_.end() || unread_[static_cast<size_t>(id)] == 0) return false;
+    const auto& stream = found->second.stream;
+    if (!stream || !stream->has_prefix()) return false;
+    return stream->pad_value || whole_.node(id).op->traits().moves != Moves::kAmongZeros;
+  });
+}
+
 Result<OutletId> Builder::pad_edges(OutletId wire, StreamFact* stream, const EdgePadding& padding) {
   if (std::max(padding.before, padding.after) > kMostFrames) {
     return refusal(str_cat("edge padding of ", std::max(padding.before, padding.after), " frames"),
@@ -59,9 +72,10 @@ Result<OutletId> Builder::pad_edges(OutletId wire, StreamFact* stream, const Edg
   RILL_ASSIGN(EdgePadded best, edge_padded({wire, *stream}, padding, pulse));
   const Source source = laid_source(wire, *stream);
   // Padding after the end repeats the last frames. In a short stream these may lie before the first
-  // pulse, where nothing else reads them. Edge padding can lay them out; constant ones are known.
-  const bool begins_early = padding.after > 0 && stream->delay < 0;
-  const int64_t repeats_unread = begins_early ? unread() - padding.before : 0;
+  // pulse or be computed from such frames, where nothing else reads them. Edge padding can lay them
+  // out; constant ones are known.
+  const bool in_front = stream->delay < 0 || drops_unread(source_of(0));
+  const int64_t repeats_unread = padding.after > 0 && in_front ? unread() - padding.before : 0;
   if (repeats_unread > 0 && source.kind != Source::Kind::kEdgePadded && !stream->pad_value) {
     const int64_t mirrored = padding.reflect ? padding.after : 0;
     needed_.push_back(stream->dim - Dim(repeats_unread + 1 + mirrored));

@@ -5,6 +5,7 @@
 #include "core/base/search.h"
 #include "ops/built.h"
 #include "pulse/attention/attention.h"
+#include "pulse/attention/front_keys.h"
 #include "pulse/before/passes.h"
 
 namespace rill::pulse {
@@ -23,7 +24,7 @@ bool meets_attention(const Graph& graph, std::string_view symbol) {
   if (!simple.ok()) return false;
   const Graph gathered = gather_attention(std::move(simple).value(), symbol);
   return any_of(gathered.nodes,
-                [](const Node& node) { return node.op->as<Attention>() != nullptr; });
+                [](const Node& node) { return attention_of(node) != nullptr; });
 }
 
 Status refuse_pulsed(const Graph& graph) {
@@ -37,6 +38,7 @@ Result<Graph> ready_for_pulses(const Graph& graph, const Options& options) {
   RILL_ASSIGN(Graph whole, before_pulsing(graph, options.symbol));
   if constexpr (ops::built("attention")) {
     whole = gather_attention(std::move(whole), options.symbol);
+    RILL_ASSIGN(whole, join_front_late(std::move(whole), options.symbol));
   }
   return whole;
 }

@@ -37,6 +37,7 @@ rill_test(pulse_cases_test
                   property/pulse_resample_test.cpp property/pulse_state_test.cpp
                   property/loop_sums_test.cpp property/pulse_weights_test.cpp
                   property/pulse_keys_test.cpp property/pulse_scores_test.cpp
+                  property/pulse_prompts_test.cpp
                   property/refused_lengths_test.cpp
                   property/short_ends_test.cpp property/short_streams_test.cpp
                   property/pulse_sequences_test.cpp

@@ -1,7 +1,10 @@
 // Inputs and outputs of the model: types, extents and symbols.
 
+#include <algorithm>
+
 #include "core/base/checked.h"
 #include "core/base/search.h"
+#include "core/dim/pattern.h"
 #include "nnef_loader/build/names.h"
 #include "onnx_loader/build/loader.h"
 
@@ -135,6 +138,32 @@ Result<Fact> Loader::input_fact(const ValueInfo& info, Env* env) {
   return fact;
 }
 
+namespace {
+
+/// At which sizes of their symbol two extents are equal.
+enum class Equal : uint8_t { kRarely, kAtSome, kAlways };
+
+/// Return kAlways if a difference of extents is 0 at all sizes above 0, kAtSome if at sizes without
+/// end, as that of S/4 and 2*(S/8) is at multiples of 8.
+Equal equal_where(const Dim& apart) {
+  constexpr int64_t kMost = 4096;
+  std::vector<std::string> names;
+  apart.collect_symbols(&names);
+  if (!apart.valid() || names.size() != 1) return Equal::kRarely;
+  const auto pattern = DimPattern::of(apart, names[0]);
+  if (!pattern.ok() || pattern->growth() != 0) return Equal::kRarely;
+  const int64_t settled = std::max<int64_t>(pattern->settled(), 1);
+  const int64_t end = settled + pattern->period();
+  bool always = end <= kMost;
+  bool some = false;
+  for (int64_t n = always ? 1 : settled; n < std::min(end, settled + kMost); ++n) {
+    const bool equal = apart.eval(names[0], n) == 0;
+    always &= equal;
+    some |= equal && n >= settled;
+  }
+  return always ? Equal::kAlways : some ? Equal::kAtSome : Equal::kRarely;
+}
+
 /// Return the symbol that another extent replaces if both are equal; nothing for two expressions.
 std::optional<std::pair<std::string, Dim>> replacement(const Dim& left, const Dim& right) {
   const auto first = left.as_symbol();
@@ -148,18 +177,30 @@ Status unequal(const Dim& left, const Dim& right) {
   return fail(Code::kShape, "extents of ", left, " and ", right, ": expected equal ones");
 }
 
+}  // namespace
+
 Dim Loader::replaced(Dim dim, const Env& env) const {
   for (const auto& [symbol, by] : expected_) dim = dim.substitute(symbol, by);
   return env.graph().scope.simplify(dim);
 }
 
 Status Loader::take_as_equal(const Dim& a, const Dim& b, const Env& env) {
-  const SymbolScope& scope = env.graph().scope;
+  SymbolScope& scope = env.graph().scope;
   const Dim left = scope.simplify(a);
   const Dim right = scope.simplify(b);
   if (left == right) return {};
   // Symbols that the next attempt replaces already may make both equal.
-  demanded_ = replacement(replaced(left, env), replaced(right, env));
+  const Dim next_left = replaced(left, env);
+  const Dim next_right = replaced(right, env);
+  demanded_ = replacement(next_left, next_right);
+  if (!demanded_ && next_left != next_right) {
+    const Equal equal = equal_where(left - right);
+    if (equal == Equal::kAlways) return {};
+    // The assertions of a body are not those of the model.
+    if (equal == Equal::kAtSome && !env.outer) {
+      return scope.assert_text(str_cat(left, " == ", right));
+    }
+  }
   return unequal(left, right);
 }
 

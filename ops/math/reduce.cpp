@@ -237,9 +237,10 @@ Status Reduce::lower(Lowering& lowering) const {
 }
 
 Course Reduce::course() const {
-  const auto function = kind_of == ReduceKind::kSum ? Course::Function::kAdd
-                        : is_arg(kind_of)           ? Course::Function::kPlace
-                                                    : Course::Function::kOther;
+  const auto function = kind_of == ReduceKind::kSum   ? Course::Function::kAdd
+                        : kind_of == ReduceKind::kMax ? Course::Function::kMax
+                        : is_arg(kind_of)             ? Course::Function::kPlace
+                                                      : Course::Function::kOther;
   return {.form = Course::Form::kReduced, .function = function, .axes = reduced};
 }
 

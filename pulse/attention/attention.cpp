@@ -12,6 +12,7 @@
 #include "ops/array/broadcast.h"
 #include "ops/nn/einsum.h"
 #include "pulse/attention/limits.h"
+#include "pulse/attention/placed_joins.h"
 #include "core/positions/positions.h"
 #include "pulse/attention/skew.h"
 #include "core/positions/square.h"
@@ -25,6 +26,8 @@ std::string Attention::attributes() const {
   for (const OutletId& each : large) out += str_cat(" large(", each.node, ",", each.slot, ")");
   return str_cat(out, " body=", identity(*body));
 }
+
+const Attention* attention_of(const Node& node) { return node.op->as<Attention>(); }
 
 int Attention::place(int operand, char letter) const {
   const auto* einsum = body->node(body->outputs[0].node).op->as<ops::EinSum>();
@@ -253,9 +256,15 @@ Graph gather_attention(Graph whole, std::string_view symbol) {
     auto body = product ? collector.body(static_cast<int>(id), use->weights)
                         : collector.body_of_sum(static_cast<int>(id), use->key);
     if (!body.ok()) continue;
+    const auto placed = place_joins(*body, symbol);
+    if (!placed.ok()) continue;
     auto op = draft_op<Attention>();
-    op->body = std::move(body).value();
-    op->large = collector.large();
+    op->body = *placed;
+    // The inputs of both bodies have one order.
+    for (const OutletId& large : collector.large()) {
+      const auto at = find((*body)->inputs, large) - (*body)->inputs.begin();
+      op->large.push_back(op->body->inputs[static_cast<size_t>(at)]);
+    }
     op->weights = use->weights;
     op->query = use->query;
     op->key = use->key;
@@ -271,7 +280,7 @@ Graph gather_attention(Graph whole, std::string_view symbol) {
 
 void add_keys(const Graph& gathered, std::vector<Dim>* non_negative) {
   for (const Node& node : gathered.nodes) {
-    const auto* attention = node.op->as<Attention>();
+    const auto* attention = attention_of(node);
     if (!attention) continue;
     const Graph& body = *attention->body;
     const bool normalised = any_of(body.nodes, [](const Node& each) {

@@ -39,4 +39,7 @@ struct Attention final : OpBase<Attention> {
   const Graph* nested() const override { return body.get(); }
 };
 
+/// Return the operator of a node that attends; null for all others.
+const Attention* attention_of(const Node& node);
+
 }  // namespace rill::pulse

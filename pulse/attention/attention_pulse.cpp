@@ -84,8 +84,39 @@ class Streamed {
     return {};
   }
 
+  /// Return the number of keys before the stream: known ones, as learned prompts are, the same
+  /// number in all inputs that bring keys. 0 if queries and keys run at different rates.
+  Result<int64_t> keys_in_front() {
+    if (nearest_) return 0;
+    std::optional<int64_t> pulse;
+    std::optional<int64_t> count;
+    bool has_queries = false;
+    for (const auto& [key, unused] : asked_) {
+      const auto& [outlet, at] = key;
+      const int i = input_of(body_, outlet);
+      const auto stream = i < 0 ? std::nullopt : b_.stream(i);
+      if (!stream) continue;
+      RILL_ASSIGN(const int64_t own, b_.pulse_of(b_.wire(i), stream->axis));
+      if (pulse.value_or(own) != own) return 0;
+      pulse = own;
+      has_queries |= stream->axis == at.row;
+      if (stream->axis != at.column) continue;
+      RILL_ASSIGN(const auto prefix, b_.prefix_of(i));
+      if (!prefix || count.value_or(prefix->count) != prefix->count) return 0;
+      count = prefix->count;
+    }
+    if (!count) return 0;
+    if (!has_queries) {
+      RILL_ASSIGN(const int64_t own,
+                  b_.frames_per_pulse(b_.out(0).dim(op_.place(2, op_.query))));
+      if (own != *pulse) return 0;
+    }
+    return *count;
+  }
+
   /// Align keys to one delay, at which their ends are known in time.
   Status gather_inputs() {
+    RILL_ASSIGN(layout_.front, keys_in_front());
     for (const auto& [key, unused] : asked_) {
       const auto& [outlet, at] = key;
       const int i = input_of(body_, outlet);
@@ -97,8 +128,13 @@ class Streamed {
         return b_.refuse("Use elementwise operators between scores and values",
                          "the streaming axis of input ", i, " is lost among its scores");
       }
-      PulsedScores::Input input{b_.wire(i), *stream};
-      RILL_ASSIGN(input.wire, b_.materialise(input.wire, &input.stream));
+      PulsedScores::Input input{b_.wire(i), *stream, {}};
+      if (layout_.front > 0 && stream->axis == at.column) {
+        RILL_ASSIGN(const auto prefix, b_.prefix_of(i));
+        input = {prefix->rest, prefix->stream, prefix->frames};
+      } else {
+        RILL_ASSIGN(input.wire, b_.materialise(input.wire, &input.stream));
+      }
       RILL_ASSIGN(const int64_t pulse, b_.pulse_of(input.wire, stream->axis));
       int64_t& own = stream->axis == at.row ? layout_.pulse : layout_.key_pulse;
       if (own != 0 && own != pulse) {

@@ -59,10 +59,10 @@ class Places {
  public:
   explicit Places(Layout* layout) : layout_(*layout) {}
 
-  /// Return the key at the position of a query.
-  int64_t at(int64_t query) const {
-    return layout_.key_delay + query * layout_.rates.query / layout_.rates.key;
-  }
+  /// Return the position in the streaming keys of a number of the key.
+  int64_t of_key(int64_t key) const { return layout_.key_delay - layout_.front + key; }
+  /// Return the number of the key at the position of a query.
+  int64_t beside(int64_t query) const { return query * layout_.rates.query / layout_.rates.key; }
   /// Return the first key of the pulse of a query.
   int64_t pulse_of(int64_t query) const {
     return (query + layout_.query_delay) / layout_.pulse * layout_.key_pulse;
@@ -87,7 +87,7 @@ Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool past_only, L
   if (const auto endless = unlimited(band, most_kept, b.symbol())) {
     return b.refuse(endless->remedy, endless->cause);
   }
-  if (!reaches) layout->first = FirstKeys(band.sinks);
+  if (!reaches) layout->first = FirstKeys(std::max<int64_t>(band.sinks - layout->front, 0));
   for (int64_t& first : band.first) {
     if (first == INT64_MIN) first = 1 - most_kept.value_or(1);
   }
@@ -98,12 +98,13 @@ Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool past_only, L
   const auto phase = [&](int64_t query) { return static_cast<size_t>(query % band.period); };
   Places places(layout);
   for (int64_t query = 0; query < cycle; ++query) {
-    places.wait(query, places.at(query) + band.last[phase(query)]);
+    places.wait(query, places.of_key(places.beside(query) + band.last[phase(query)]));
   }
   bool waits = false;
   for (size_t i = 0; i < band.last_sink.size(); ++i) {
     const auto query = static_cast<int64_t>(i);
-    const int64_t key = layout->key_delay + band.last_sink[i];
+    if (band.last_sink[i] < layout->front) continue;
+    const int64_t key = places.of_key(band.last_sink[i]);
     places.wait(query, key);
     waits |= key > query + layout->query_delay;
   }
@@ -113,9 +114,9 @@ Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool past_only, L
   int64_t back = 0;
   int64_t most = 0;  // of a pulse that begins with the query
   for (int64_t query = 0; query < cycle; ++query) {
-    const int64_t first = places.at(query) + band.first[phase(query)];
+    const int64_t first = places.of_key(places.beside(query) + band.first[phase(query)]);
     back = std::max(back, places.pulse_of(query) - first);
-    most = std::max(most, places.at(query + layout->query_delay) - layout->key_delay - first);
+    most = std::max(most, places.beside(query + layout->query_delay) - first);
   }
   layout->keys = layout->key_pulse + back;
   layout->reserve = std::max<int64_t>(most - back, 0);

@@ -13,12 +13,15 @@ struct Layout {
   int64_t keys = 0;       ///< all passing keys in memory: the new ones, and the kept ones
   int64_t reserve = 0;    ///< additional keys for pulses that begin elsewhere in the period
   int64_t query_delay = 0;
-  int64_t key_delay = 0;
-  Dim length;  ///< of the keys
+  int64_t key_delay = 0;    ///< of the streaming keys
+  /// Keys before the streaming ones, known from the start, as learned prompts are. They stay in
+  /// memory for the whole stream.
+  int64_t front = 0;
+  Dim length;  ///< of the streaming keys
   Rates rates;
   FirstKeys first;
 
-  int64_t columns() const { return first.count() + keys; }
+  int64_t columns() const { return front + first.count() + keys; }
   /// Return the number of distances from queries to keys: consecutive integers, the first of which
   /// is `least_distance()`.
   int64_t distances() const { return pulse + keys - 1; }

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "core/graph/walk.h"
+#include "ops/array/concat.h"
 #include "ops/array/gather.h"
 #include "ops/array/reshape.h"
+#include "ops/array/slice.h"
 #include "ops/math/binary.h"
 #include "ops/math/select.h"
 #include "ops/stream/delay.h"
@@ -109,7 +111,14 @@ Result<OutletId> PulsedScores::emit_input(int i, const PlacedWire& wire) {
   if (kept.delay + kept.overlap + kept.reserve != 0) {
     RILL_ASSIGN(passing, around_.add1("delay", make_op<ops::Delay>(kept), {passing}));
   }
-  return layout_.first.keep(around_, input.wire, input.stream, passing);
+  RILL_ASSIGN(passing, layout_.first.keep(around_, input.wire, input.stream, passing));
+  return behind_front(input.front, input.stream.axis, passing);
+}
+
+/// Prefix the streaming keys with the keys before them.
+Result<OutletId> PulsedScores::behind_front(OutletId front, int axis, OutletId rest) {
+  if (layout_.front == 0) return rest;
+  return around_.add1("front", make_op<ops::Concat>(axis), {front, rest});
 }
 
 std::vector<Dim> PulsedScores::pulsed_shape() const {
@@ -134,9 +143,16 @@ ops::PulseRange PulsedScores::range(int64_t start, int64_t step, bool row) const
 }
 
 Result<OutletId> PulsedScores::positions(int64_t start, int64_t step, bool row) {
-  const ops::PulseRange op = range(start, step, row);
-  RILL_ASSIGN(const OutletId out, add1(make_op<ops::PulseRange>(op), {}));
-  return row ? out : layout_.first.number(around_, node().name, op, out);
+  const int64_t front = row ? 0 : layout_.front;
+  const ops::PulseRange op = range(start + step * front, step, row);
+  RILL_ASSIGN(OutletId out, add1(make_op<ops::PulseRange>(op), {}));
+  if (row) return out;
+  RILL_ASSIGN(out, layout_.first.number(around_, node().name, op, out));
+  if (front == 0) return out;
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < front; ++i) numbers.push_back(start + step * i);
+  RILL_ASSIGN(const OutletId before, numbers_of(numbers));
+  return behind_front(before, 0, out);
 }
 
 /// Distances are the same in every pulse.
@@ -193,7 +209,15 @@ Result<OutletId> PulsedScores::hide(OutletId scores, int column, bool weights) {
   op.delay = layout_.key_delay;
   op.length = layout_.length;
   op.weights = weights;
-  return layout_.first.hide(around_, scores, op, range(0, 1, false));
+  const ops::PulseRange passing = range(0, 1, false);
+  if (layout_.front == 0) return layout_.first.hide(around_, scores, op, passing);
+  const auto part = [&](int64_t begin, const Dim& end) {
+    return add1(make_op<ops::Slice>(column, Dim(begin), end), {scores});
+  };
+  RILL_ASSIGN(const OutletId before, part(0, Dim(layout_.front)));
+  RILL_ASSIGN(OutletId rest, part(layout_.front, fact(scores).dim(column)));
+  RILL_ASSIGN(rest, layout_.first.hide(around_, rest, op, passing));
+  return behind_front(before, column, rest);
 }
 
 Result<OutletId> PulsedScores::hide_keys(OutletId scores) {

@@ -27,6 +27,7 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   struct Input {
     OutletId wire;
     StreamFact stream;
+    OutletId front;  ///< of keys: those before the streaming ones, if there are any
   };
 
   /// `streaming`: the inputs that stream; `nearest`: the index of distance 0 among those of the
@@ -118,6 +119,7 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   Result<OutletId> positions(int64_t start, int64_t step, bool row);
   Result<OutletId> count_distances(const Dim& start, int64_t step);
   Result<OutletId> numbers_of(const std::vector<int64_t>& numbers);
+  Result<OutletId> behind_front(OutletId front, int axis, OutletId rest);
   Result<OutletId> hide(OutletId scores, int column, bool weights);
 
   PulseBuilder& around_;

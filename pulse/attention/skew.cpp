@@ -7,6 +7,7 @@
 #include "ops/array/pad.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
+#include "pulse/before/sink_edge_padding.h"
 
 namespace rill::pulse {
 
@@ -79,7 +80,7 @@ std::optional<OutletId> without_prepended(const Graph& graph, const Node& node, 
                       graph.fact(node.inputs[0]).dim(rank - 1) == Dim(1);
     return fits ? std::optional(node.inputs[1]) : std::nullopt;
   }
-  const auto* pad = node.op->as<ops::Pad>();
+  const auto* pad = pad_of(node);
   if (!pad || pad->pads.size() != static_cast<size_t>(rank)) return std::nullopt;
   for (int axis = 0; axis < rank; ++axis) {
     const auto wanted =

@@ -9,6 +9,7 @@
 #include "pulse/before/joined_pad.h"
 #include "pulse/before/long_streams.h"
 #include "pulse/before/sink_edge_padding.h"
+#include "pulse/before/sink_scores.h"
 #include "pulse/before/ties.h"
 #include "pulse/before/weighed_sum.h"
 
@@ -24,6 +25,8 @@ Result<Graph> loops_of_sums(Graph graph, std::string_view) {
 }
 
 constexpr bool kPads = built("concat") && built("pad");
+constexpr bool kScores = built("attention") && built("softmax") && built("concat") &&
+                         built("pad") && built("select") && built("range");
 constexpr bool kWeighs = built("scan") && built("softmax") && built("reduce");
 constexpr bool kRepeats = built("pad") || built("stft");
 
@@ -34,6 +37,7 @@ constexpr Pass kPasses[] = {
     built("long_streams") ? decided_choices : nullptr,
     simplified,
     loops_of_sums,
+    kScores ? joined_scores : nullptr,
     kPads ? pads_of_joins : nullptr,
     built("reshape") ? put_frames_first : nullptr,
     kWeighs ? loops_of_weighed_sums : nullptr,

@@ -11,9 +11,10 @@
 #include "pulse/before/graph_copy.h"
 
 namespace rill::pulse {
-namespace {
 
 const ops::Pad* pad_of(const Node& node) { return node.op->as<ops::Pad>(); }
+
+namespace {
 
 /// A wire without its padding, which is applied after the nodes that work frame by frame.
 struct Bare {

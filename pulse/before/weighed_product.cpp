@@ -34,8 +34,8 @@ std::optional<WeighedProduct> moved_weights(const Graph& graph, OutletId wire, i
   }
 }
 
-/// Return the axes of an input of a product; nothing if it sums any other axis than that of the
-/// stream.
+}  // namespace
+
 std::optional<ProductInput> product_input(const Graph& graph, const Node& node, size_t input,
                                           std::string_view symbol) {
   Facts in;
@@ -57,8 +57,6 @@ std::optional<ProductInput> product_input(const Graph& graph, const Node& node, 
   }
   return out.summed >= 0 ? std::optional(out) : std::nullopt;
 }
-
-}  // namespace
 
 bool is_softmax(const Node& node, int axis) {
   const Course course = node.op->course();

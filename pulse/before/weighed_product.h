@@ -17,6 +17,10 @@ struct ProductInput {
   int summed = -1;
 };
 
+/// Return the axes of an input of a product; nothing if it sums others than one of the stream.
+std::optional<ProductInput> product_input(const Graph& graph, const Node& node, size_t input,
+                                          std::string_view symbol);
+
 /// A product of matrices that sums frames over the stream, weighted by a softmax.
 struct WeighedProduct {
   OutletId scores;

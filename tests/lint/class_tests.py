@@ -26,8 +26,8 @@ MOST = {
     "ops/quant": 9,
     "ops/signal": 3,
     "ops/stream": 1,
-    "pulse": 3,
-    "pulse/attention": 5,
+    "pulse": 2,
+    "pulse/attention": 4,
     "pulse/before": 5,
     "transforms": 25,
 }

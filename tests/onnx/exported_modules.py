@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import exported_loops
+import exported_prompts
 import exported_streams
 
 
@@ -397,4 +398,5 @@ def modules():
         more = {} if mode == "nearest" else {"align_corners": False}
         listed.append(Module(f"resize_2d_{mode}", resized(scale_factor=(1.5, 2.0), mode=mode, **more),
                              (r(2, 3, 4, 6),), [n], loose=10))
-    return listed + exported_loops.modules(Module) + exported_streams.modules(Module)
+    return (listed + exported_loops.modules(Module) + exported_prompts.modules(Module)
+            + exported_streams.modules(Module))

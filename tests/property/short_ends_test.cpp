@@ -73,6 +73,32 @@ TEST(ShortEnds, OfADelayAndALookAhead) {
   EXPECT_GT(streamed, 3000);
 }
 
+// Frames that a slice drops need no known frames before the stream, but repeated frames at the end
+// of a short stream may be computed from those.
+TEST(ShortEnds, OfALookAheadAfterDroppedFrames) {
+  int streamed = 0;
+  const char* const known[] = {"[[[7.0]]]", "[[[7.0, 8.0]]]", "[[[7.0, 8.0, 9.0]]]"};
+  for (const int64_t before : {1, 2, 3}) {
+    for (const int64_t dropped : {1, 2, 3}) {
+      for (const int64_t ahead : {1, 2, 4}) {
+        for (const char* border : {"'replicate'", "'reflect'"}) {
+          const std::string text = document(
+              "1, 1, S",
+              str_cat("  p = concat([", known[before - 1], ", x], axis = 2);\n",
+                      "  q = tanh(conv(p, [[[0.25, -0.5, 0.75]]], 0.0, padding = [(1, 1)]));\n",
+                      "  s = slice(q, axes = [2], begin = [", dropped, "], end = [S + ", before,
+                      "]);\n  r = ", padded("s", 0, ahead, border),
+                      ";\n  y = slice(r, axes = [2], begin = [", ahead, "], end = [S + ",
+                      ahead + before - dropped, "]);\n"));
+          const int refused = refused_lengths(text, 10, &streamed);
+          EXPECT_LE(refused, 2 * (2 * ahead + dropped + 1)) << text;
+        }
+      }
+    }
+  }
+  EXPECT_GT(streamed, 500);
+}
+
 // An index that is a length lies in its table, or the stream has no end.
 TEST(ShortEnds, OfTablesAtTheLength) {
   const std::string table = "[0.5, 1.5, 2.5, 3.5, 4.5, 5.5]";

@@ -326,6 +326,5 @@ recipe("LEAF", "learned filters, pooling, compression", Leaf, (1, 1, "S"), pulse
 # A frame reads three steps of later samples.
 recipe("log-mel by convolutions", "pre-emphasis, power, bands", LogMel, (1, 1, "S"), pulse=8, lengths=(64, 96, 160),
        delay=3)
-recipe("prompt attention", "learned keys that every query sees", Prompted, (1, "S", 16), pulse=1,
-       whole="between scores and values, mixes frames", window=(8, 8, 0), exporters=("onnx",),
-       left_out="torch_to_nnef makes numbers of joined masks")
+recipe("prompt attention", "learned keys that every query sees", Prompted, (1, "S", 16), pulse=1, delay=0,
+       exporters=("onnx", "dynamo"), left_out="torch_to_nnef makes numbers of joined masks")

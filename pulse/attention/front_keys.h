@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+#include "core/graph/graph.h"
+
+namespace rill::pulse {
+
+/// Join constant frames before the stream, as learned prompts are, to the inputs of attention
+/// instead of further upstream: the operators in between, which work frame by frame, compute them
+/// apart. A query then finds them as keys without delay. `gathered`: a graph with `Attention`.
+Result<Graph> join_front_late(Graph gathered, std::string_view symbol);
+
+}  // namespace rill::pulse
