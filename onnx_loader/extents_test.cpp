@@ -30,14 +30,16 @@ std::vector<Form> forms(int64_t n) {
   const std::vector<int64_t> matrix = {-1, -1};
   const std::vector<int64_t> channels = {-1, -1, -1};
   std::vector<Form> all;
-  all.push_back({"MatMul", matrix, 1, {node_of("MatMul", {"x", "w"}, {"y"})}, {floats("w", {n, 4})}});
+  all.push_back(
+      {"MatMul", matrix, 1, {node_of("MatMul", {"x", "w"}, {"y"})}, {floats("w", {n, 4})}});
   all.push_back({"MatMul of a matrix", channels, 1, {node_of("MatMul", {"w", "x"}, {"y"})},
                  {floats("w", {4, n})}});
   all.push_back({"Gemm", matrix, 1,
                  {node_of("Gemm", {"x", "w"}, {"y"}, {integer_attribute("transB", 1)})},
                  {floats("w", {4, n})}});
   all.push_back({"rows of Gemm", matrix, 0,
-                 {node_of("Gemm", {"x", "w", "c"}, {"y"})}, {floats("w", {3, 4}), floats("c", {n, 4})}});
+                 {node_of("Gemm", {"x", "w", "c"}, {"y"})},
+                 {floats("w", {3, 4}), floats("c", {n, 4})}});
   all.push_back({"LayerNormalization", matrix, 1,
                  {node_of("LayerNormalization", {"x", "w", "b"}, {"y"})},
                  {floats("w", {n}), floats("b", {n})}});
@@ -130,12 +132,14 @@ TEST(Extents, HaveNamesWithHyphens) {
   auto graph = loaded(model_of(parts));
   ASSERT_TRUE(graph.ok());
   EXPECT_EQ(graph->scope.symbols().size(), 2U);
-  EXPECT_TRUE(graph->fact(graph->inputs[0]).dim(0).as_symbol()) << graph->fact(graph->inputs[0]).dim(0).to_string();
+  const Dim named = graph->fact(graph->inputs[0]).dim(0);
+  EXPECT_TRUE(named.as_symbol()) << named.to_string();
   // PyTorch writes sums of symbols that are extents too.
   parts.inputs = {value_info("x", {-1, -1}, {"s0", "s1"}), value_info("z", {-1}, {"s0+s1"})};
   graph = loaded(model_of(parts));
   ASSERT_TRUE(graph.ok());
-  EXPECT_EQ(graph->fact(graph->inputs[1]).dim(0), graph->fact(graph->inputs[0]).dim(0) + graph->fact(graph->inputs[0]).dim(1));
+  const Fact& x = graph->fact(graph->inputs[0]);
+  EXPECT_EQ(graph->fact(graph->inputs[1]).dim(0), x.dim(0) + x.dim(1));
 }
 
 Message packed(const std::string& name, int64_t type, int64_t count, const std::string& bytes) {
@@ -167,8 +171,8 @@ TEST(PackedIntegers, AreDequantised) {
 }
 
 TEST(Functions, OmitTheInputsThatTheirCallsOmit) {
-  const std::vector<std::vector<std::string>> calls = {{"x", "", "high"}, {"x", "low", ""}, {"x", "low"},
-                                                       {"x"}, {"x", "low", "high"}};
+  const std::vector<std::vector<std::string>> calls = {
+      {"x", "", "high"}, {"x", "low", ""}, {"x", "low"}, {"x"}, {"x", "low", "high"}};
   const std::vector<std::vector<float>> expected = {{-4, 1, 2}, {-1, 1, 5}, {-1, 1, 5},
                                                     {-4, 1, 5}, {-1, 1, 2}};
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -202,7 +206,8 @@ TEST(Models, HaveEachNameOnce) {
   parts.initializers = {floats("w", {3}), floats("w", {3})};
   parts.nodes = {node_of("Add", {"x", "w"}, {"y"})};
   EXPECT_NE(refused(model_of(parts)).find("two constants"), std::string::npos);
-  parts.initializers = {tensor_of_integers("begin", {2}, {0, 1}), tensor_of_integers("end", {2}, {2, 3}),
+  parts.initializers = {tensor_of_integers("begin", {2}, {0, 1}),
+                        tensor_of_integers("end", {2}, {2, 3}),
                         tensor_of_integers("axes", {2}, {1, -1})};
   parts.nodes = {node_of("Slice", {"x", "begin", "end", "axes"}, {"y"})};
   EXPECT_NE(refused(model_of(parts)), "loaded");

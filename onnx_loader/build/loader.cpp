@@ -151,7 +151,8 @@ Result<OutletId> Loader::find(std::string_view name, Env* env) {
   if (const auto it = env->constants.find(name); it != env->constants.end()) {
     // Other nodes would compute with bytes where the file has fewer bits.
     const bool packed = dequantizes_ && is_packed(*it->second);
-    RILL_ASSIGN(TensorPtr tensor, packed ? tensors_.read_packed(*it->second) : tensors_.read(*it->second));
+    RILL_ASSIGN(TensorPtr tensor,
+                packed ? tensors_.read_packed(*it->second) : tensors_.read(*it->second));
     RILL_ASSIGN(const OutletId wire, add_const(str_cat(env->prefix, name), std::move(tensor), env));
     if (!packed) env->values.emplace(name, wire);
     return wire;

@@ -162,7 +162,9 @@ Result<std::vector<CallArgument>> arguments_of(const NodeProto& node, const Frag
                 ", expected at most ", static_cast<int64_t>(most));
   }
   for (const AttributeProto& attribute : node.attributes) {
-    const auto has_its_name = [&](const AttributeProto& each) { return each.name == attribute.name; };
+    const auto has_its_name = [&](const AttributeProto& other) {
+      return other.name == attribute.name;
+    };
     if (std::count_if(node.attributes.begin(), node.attributes.end(), has_its_name) > 1) {
       return fail(Code::kParse, "attribute \"", attribute.name, "\" is given twice");
     }
