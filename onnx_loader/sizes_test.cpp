@@ -101,7 +101,7 @@ TEST(Sizes, OfAFileCountNothingBackwards) {
   EXPECT_EQ(run_on(model_of(parts), rows(2)), std::vector<float>());
 }
 
-/// Return a U-Net of means over `strides` rows: repeated back level by level, and joined to the rows
+/// Return a U-Net of means over `strides` rows, repeated back level by level and joined to the rows
 /// of that level.
 Message joined_skips(const std::vector<int64_t>& strides) {
   GraphParts parts;

@@ -49,7 +49,7 @@ Result<OutletId> Builder::lay_edge_padding(const EdgePadded& edge_padded, int64_
 }
 
 /// Return whether a wire depends on frames before the first pulse that have no reader, and may
-/// therefore be any. Those of padding with zeros are zeros.
+/// therefore hold anything. Padding with zeros holds zeros.
 bool Builder::drops_unread(OutletId wire) const {
   return any_before(whole_, wire, [&](int id) {
     const auto found = wires_.find({id, 0});

@@ -7,15 +7,15 @@
 #include "core/graph/course.h"
 #include "core/graph/walk.h"
 #include "ops/array/pad.h"
+#include "pulse/before/front_wires.h"
 #include "pulse/before/graph_copy.h"
-#include "pulse/before/in_front.h"
 #include "pulse/before/sink_edge_padding.h"
 
 namespace rill::pulse {
 namespace {
 
 using Form = Course::Form;
-using Wire = InFront::Wire;
+using Wire = FrontWires::Wire;
 
 class PlacedJoins final : public GraphCopy {
  public:
@@ -44,7 +44,7 @@ class PlacedJoins final : public GraphCopy {
   }
 
   Result<Wire> joined(const Node& node, const std::vector<OutletId>& inputs) {
-    InFront::Join join;
+    FrontWires::Join join;
     join.axis = node.op->course().axis();
     if (!node.outputs[0].dim(join.axis).mentions(symbol_)) return Wire();
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -77,7 +77,7 @@ class PlacedJoins final : public GraphCopy {
   }
 
   std::string_view symbol_;
-  InFront front_;
+  FrontWires front_;
 };
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "core/base/search.h"
 #include "core/graph/course.h"
 #include "core/graph/walk.h"
+#include "pulse/before/front_wires.h"
 #include "pulse/before/graph_copy.h"
-#include "pulse/before/in_front.h"
 #include "pulse/before/weighed_product.h"
 
 namespace rill::pulse {
@@ -17,7 +17,7 @@ namespace {
 
 using Form = Course::Form;
 using Function = Course::Function;
-using Wire = InFront::Wire;
+using Wire = FrontWires::Wire;
 
 class JoinedScores final : public GraphCopy {
  public:
@@ -27,7 +27,7 @@ class JoinedScores final : public GraphCopy {
  private:
   /// Scores that a softmax normalises together.
   struct Scores {
-    InFront::Join join;
+    FrontWires::Join join;
     Dim before = 0;  ///< the extent of the parts before the growing one
     int64_t count = 0;  ///< the extent of all fixed parts
     bool last = false;  ///< whether the growing part is the last one
@@ -157,7 +157,7 @@ class JoinedScores final : public GraphCopy {
   }
 
   std::string_view symbol_;
-  InFront front_;
+  FrontWires front_;
 };
 
 }  // namespace

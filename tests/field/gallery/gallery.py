@@ -40,6 +40,7 @@ import encoders  # noqa: E402, F401
 import enhancers  # noqa: E402, F401
 import more_encoders  # noqa: E402, F401
 import more_sound  # noqa: E402, F401
+import recent  # noqa: E402, F401
 import scans  # noqa: E402, F401
 import series  # noqa: E402, F401
 from oracle import Differs, beyond_rounding, exact_outputs, least_delay, outputs_of  # noqa: E402

@@ -15,7 +15,7 @@ namespace rill::pulse {
 /// Joins elements to the front of wires of positions or scores without a join: by choices by place.
 /// cat([ones(S, P), window(S, S)], 1) becomes where(j < P, 1, window(i, j - P)), a function of
 /// positions, which `core/positions` interprets. New nodes take the name of the join.
-class InFront {
+class FrontWires {
  public:
   using Wire = std::optional<OutletId>;
 
@@ -28,7 +28,7 @@ class InFront {
 
   /// `graph`: the graph to which nodes are appended; it must outlive this. `frames`: whether wires
   /// of frames may be moved, too; zeros then fill their front.
-  InFront(Graph* graph, std::string_view symbol, bool frames)
+  FrontWires(Graph* graph, std::string_view symbol, bool frames)
       : graph_(*graph), symbol_(symbol), frames_(frames) {}
 
   /// Return the joined wire; nothing if the rest is not a function of positions in a way that

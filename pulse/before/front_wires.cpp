@@ -1,4 +1,4 @@
-#include "pulse/before/in_front.h"
+#include "pulse/before/front_wires.h"
 
 #include <algorithm>
 #include <memory>
@@ -21,16 +21,16 @@ namespace {
 using Form = Course::Form;
 
 /// Prompts are tens of keys. Each one that differs from its neighbour takes a choice.
-constexpr int64_t kMostInFront = 4096;
+constexpr int64_t kMostFrontWires = 4096;
 /// Positions interpret masks of at most this many nested operators.
 constexpr int kMostDepth = 48;
 
 }  // namespace
 
-Result<InFront::Wire> InFront::joined(const Node& join, const Join& of) {
+Result<FrontWires::Wire> FrontWires::joined(const Node& join, const Join& of) {
   int64_t count = 0;
   for (const auto& [part, extent] : of.parts) count += extent;
-  if (count < 1 || count > kMostInFront) return Wire();
+  if (count < 1 || count > kMostFrontWires) return Wire();
   RILL_ASSIGN(const Wire rest, moved({of.rest, of.axis, count}, 0));
   if (!rest) return Wire();
   std::vector<OutletId> elements;
@@ -53,7 +53,7 @@ Result<InFront::Wire> InFront::joined(const Node& join, const Join& of) {
   return Wire(out);
 }
 
-Result<InFront::Wire> InFront::below(const Node& join, const Join& of, int depth) {
+Result<FrontWires::Wire> FrontWires::below(const Node& join, const Join& of, int depth) {
   const Node mask = graph_.node(of.rest.node);
   Wire out;
   if (depth < kMostDepth) {
@@ -63,8 +63,8 @@ Result<InFront::Wire> InFront::below(const Node& join, const Join& of, int depth
 }
 
 /// Join the scores that a mask hides by position, and show the joined ones. Nothing for others.
-Result<InFront::Wire> InFront::below_mask(const Node& join, const Join& of, const Node& mask,
-                                          int depth) {
+Result<FrontWires::Wire> FrontWires::below_mask(const Node& join, const Join& of, const Node& mask,
+                                                int depth) {
   const Course course = mask.op->course();
   const bool chooses = course.is(Course::Function::kChoice);
   if (!chooses && !course.is(Course::Function::kAdd)) return Wire();
@@ -102,9 +102,9 @@ Result<InFront::Wire> InFront::below_mask(const Node& join, const Join& of, cons
 }
 
 /// Choose among the elements from `begin` to `end` by halves.
-Result<OutletId> InFront::choice(const Node& node, OutletId places,
-                                 const std::vector<OutletId>& elements, int64_t begin,
-                                 int64_t end) {
+Result<OutletId> FrontWires::choice(const Node& node, OutletId places,
+                                    const std::vector<OutletId>& elements, int64_t begin,
+                                    int64_t end) {
   const OutletId first = elements[static_cast<size_t>(begin)];
   int64_t alike = begin + 1;
   while (alike < end && elements[static_cast<size_t>(alike)] == first) ++alike;
@@ -115,8 +115,8 @@ Result<OutletId> InFront::choice(const Node& node, OutletId places,
   return chosen(node, places, middle, before, after);
 }
 
-Result<OutletId> InFront::chosen(const Node& node, OutletId places, int64_t limit, OutletId before,
-                                 OutletId after) {
+Result<OutletId> FrontWires::chosen(const Node& node, OutletId places, int64_t limit,
+                                    OutletId before, OutletId after) {
   if (before == after) return before;
   const std::vector<int64_t> ones(static_cast<size_t>(graph_.fact(places).rank()), 1);
   RILL_ASSIGN(Tensor number, Tensor::of<int64_t>(DType::kI64, ones, std::vector{limit}));
@@ -126,7 +126,7 @@ Result<OutletId> InFront::chosen(const Node& node, OutletId places, int64_t limi
   return add(node, make_op<ops::Select>(), {is_before, before, after});
 }
 
-Result<InFront::Wire> InFront::moved(const Move& move, int depth) {
+Result<FrontWires::Wire> FrontWires::moved(const Move& move, int depth) {
   const auto known = moved_.find(move);
   if (known != moved_.end()) return known->second;
   // Copies: appending nodes moves all others.
@@ -151,7 +151,7 @@ Result<InFront::Wire> InFront::moved(const Move& move, int depth) {
   return out;
 }
 
-Result<InFront::Wire> InFront::after_zeros(OutletId wire, int on, int64_t by) {
+Result<FrontWires::Wire> FrontWires::after_zeros(OutletId wire, int on, int64_t by) {
   const Fact fact = graph_.fact(wire);
   const Node node = graph_.node(wire.node);
   if (!is_float(fact.dtype) || is_positional(graph_, wire)) return Wire();
@@ -166,7 +166,7 @@ Result<InFront::Wire> InFront::after_zeros(OutletId wire, int on, int64_t by) {
   return appended(node, std::move(pad), {wire});
 }
 
-Result<InFront::Wire> InFront::moved_node(const Node& node, const Move& move, int depth) {
+Result<FrontWires::Wire> FrontWires::moved_node(const Node& node, const Move& move, int depth) {
   const Dim by(move.by);
   const Course course = node.op->course();
   const Fact& fact = node.outputs[0];
@@ -201,7 +201,7 @@ Result<InFront::Wire> InFront::moved_node(const Node& node, const Move& move, in
 }
 
 /// A slice that begins late enough may begin earlier.
-InFront::Wire InFront::moved_slice(const Node& node, const Course& slice, int64_t by) {
+FrontWires::Wire FrontWires::moved_slice(const Node& node, const Course& slice, int64_t by) {
   const auto begin = slice.begin->to_int();
   if (!begin || *begin < by) return std::nullopt;
   if (*begin == by && *slice.end == graph_.fact(node.inputs[0]).dim(slice.axis())) {
@@ -213,14 +213,14 @@ InFront::Wire InFront::moved_slice(const Node& node, const Course& slice, int64_
 
 /// Return whether each element of a node depends, along the axes that `Op::axes` names, on the
 /// elements of the inputs at the same index, and not on the index itself.
-bool InFront::follows(const Course& course) const {
+bool FrontWires::follows(const Course& course) const {
   return course.is(Form::kMoved) || course.is(Form::kPerElement) ||
          (frames_ && course.is(Form::kProducts));
 }
 
 /// Return one element along an axis, with extent 1 there. Equal elements are one wire.
-Result<InFront::Wire> InFront::element_of(const Node& join, OutletId wire, int axis, int64_t at,
-                                          int depth) {
+Result<FrontWires::Wire> FrontWires::element_of(const Node& join, OutletId wire, int axis,
+                                                int64_t at, int depth) {
   const Fact fact = graph_.fact(wire);
   if (fact.dim(axis) == Dim(1)) return Wire(wire);
   if (ops::is_repeated(graph_, wire, axis)) at = 0;
@@ -240,8 +240,8 @@ Result<InFront::Wire> InFront::element_of(const Node& join, OutletId wire, int a
   return out;
 }
 
-Result<InFront::Wire> InFront::element_of_node(const Node& join, OutletId wire, int axis,
-                                               int64_t at, int depth) {
+Result<FrontWires::Wire> FrontWires::element_of_node(const Node& join, OutletId wire, int axis,
+                                                     int64_t at, int depth) {
   const Node node = graph_.node(wire.node);
   const Course course = node.op->course();
   if (course.is(Form::kCounted)) {
@@ -266,8 +266,8 @@ Result<InFront::Wire> InFront::element_of_node(const Node& join, OutletId wire, 
 
 /// Append an operator whose inputs change along the axis from which `axis` of its output comes.
 template <class Change>
-Result<InFront::Wire> InFront::over_inputs(const Node& node, OpPtr op, int axis,
-                                           const Change& change) {
+Result<FrontWires::Wire> FrontWires::over_inputs(const Node& node, OpPtr op, int axis,
+                                                 const Change& change) {
   const Facts in = graph_.facts_of(node.inputs);
   std::vector<OutletId> inputs = node.inputs;
   for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
@@ -283,22 +283,23 @@ Result<InFront::Wire> InFront::over_inputs(const Node& node, OpPtr op, int axis,
 }
 
 /// Append a node; nothing if its operator refuses the inputs.
-InFront::Wire InFront::appended(const Node& node, OpPtr op, const std::vector<OutletId>& inputs) {
+FrontWires::Wire FrontWires::appended(const Node& node, OpPtr op,
+                                      const std::vector<OutletId>& inputs) {
   auto out = graph_.add(node.name, std::move(op), inputs, node.line);
   return out.ok() ? Wire((*out)[0]) : Wire();
 }
 
-Result<OutletId> InFront::add(const Node& node, OpPtr op, const std::vector<OutletId>& inputs) {
+Result<OutletId> FrontWires::add(const Node& node, OpPtr op, const std::vector<OutletId>& inputs) {
   RILL_ASSIGN(const auto out, graph_.add(node.name, std::move(op), inputs, node.line));
   return out[0];
 }
 
-OutletId InFront::konst(const Node& node, Tensor value) {
+OutletId FrontWires::konst(const Node& node, Tensor value) {
   return graph_.add_const(node.name, std::make_shared<const Tensor>(std::move(value)), node.line);
 }
 
 /// Return a constant, the same wire for the same bits.
-OutletId InFront::constant_like(const Node& node, Tensor value) {
+OutletId FrontWires::constant_like(const Node& node, Tensor value) {
   for (const auto& [known, wire] : constants_) {
     if (known->dtype() == value.dtype() && known->shape() == value.shape() &&
         known->same_bits(value)) {
