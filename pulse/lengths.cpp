@@ -297,6 +297,7 @@ SymbolScope assertions_of(const SymbolScope& scope) {
     // An expression that cannot be parsed proves nothing.
     if (!out.assert_text(assertion.text).ok()) continue;
   }
+  for (const SymbolScope::Taken& taken : scope.taken()) out.take_number(taken);
   return out;
 }
 

@@ -287,6 +287,7 @@ void RealSizes::follow_up_to(Graph* graph, int node) {
 
 /// Return whether a node computes no new extent, so that it counts right if its inputs do.
 bool RealSizes::counts_right(const Graph& graph, const Node& node) const {
+  if (node.op->course().is(Course::Form::kCut)) return false;
   const auto is_known = [&](const Dim& extent) {
     const auto has_it = [&](OutletId input) { return contains(graph.fact(input).shape, extent); };
     if (any_of(node.inputs, has_it)) return true;
@@ -295,17 +296,47 @@ bool RealSizes::counts_right(const Graph& graph, const Node& node) const {
   return all_of(node.outputs, [&](const Fact& fact) { return all_of(fact.shape, is_known); });
 }
 
+namespace {
+
+/// Clamp the ends of a slice to its axis, as NumPy does: the graph may suppose that they lie in it.
+void cut(const Node& node, const Facts& in, Facts* out) {
+  const Course course = node.op->course();
+  const int axis = course.axis();
+  if (!course.is(Course::Form::kCut) || axis < 0 || out->front().rank() <= axis) return;
+  const Dim begin = max(Dim(0), *course.begin);
+  out->front().shape[static_cast<size_t>(axis)] = min(*course.end, in[0].dim(axis)) - begin;
+}
+
+}  // namespace
+
 RealSizes::FactsPtr RealSizes::real_facts(Graph* graph, const Node& node) {
   if (node.inputs.empty()) return nullptr;
   Facts in;
   bool differ = false;
+  bool shifted = false;  // an extent is not the counted one or 0
   for (const OutletId& input : node.inputs) {
     const FactsPtr& facts = made_[static_cast<size_t>(input.node)];
     in.push_back(facts ? (*facts)[static_cast<size_t>(input.slot)] : graph->fact(input));
     differ |= facts != nullptr;
+    for (int axis = 0; facts && axis < in.back().rank(); ++axis) {
+      const Dim& counted = graph->fact(input).dim(axis);
+      const Dim& real = in.back().dim(axis);
+      shifted |= !(real == counted) && !(real == scope_.simplify(max(Dim(0), counted)));
+    }
   }
   if (!differ && counts_right(*graph, node)) return nullptr;
+  const Reader reader{node.name, node.op->name()};
+  const auto take_inputs = [&] {
+    for (const OutletId& input : node.inputs) take(graph, input, reader);
+    return nullptr;
+  };
+  if (shifted && any_of(graph->scope.symbols(), [&](const std::string& symbol) {
+        return node.op->with_symbol(symbol, Dim(1)) != nullptr;
+      })) {
+    return take_inputs();  // its attributes were written for the counted extents
+  }
   auto inferred = node.op->infer(in);
+  if (inferred.ok()) cut(node, in, &*inferred);
   bool valid = inferred.ok() && inferred->size() == node.outputs.size();
   bool same = true;
   for (size_t slot = 0; valid && slot < node.outputs.size(); ++slot) {
@@ -321,8 +352,7 @@ RealSizes::FactsPtr RealSizes::real_facts(Graph* graph, const Node& node) {
   }
   if (valid) return same ? nullptr : std::make_unique<const Facts>(std::move(inferred).value());
   // The operator suits counted extents only, so they must be right.
-  for (const OutletId& input : node.inputs) take(graph, input, {node.name, node.op->name()});
-  return nullptr;
+  return take_inputs();
 }
 
 Dim RealSizes::real_extent(const Dim& inferred, const Dim& counted) {
