@@ -256,7 +256,7 @@ TEST(DrawnSizes, AreThoseOfNumPyOrRefused) {
     }
   }
   EXPECT_GT(right, 2000);
-  EXPECT_LT(5 * refused_long_ones, long_ones);
+  EXPECT_LT(3 * refused_long_ones, long_ones);
 }
 
 }  // namespace

@@ -307,6 +307,13 @@ void cut(const Node& node, const Facts& in, Facts* out) {
   out->front().shape[static_cast<size_t>(axis)] = min(*course.end, in[0].dim(axis)) - begin;
 }
 
+/// Return whether attributes of an operator were written for sizes.
+bool is_written_for_sizes(const Op& op, const SymbolScope& scope) {
+  return any_of(scope.symbols(), [&](const std::string& symbol) {
+    return op.with_symbol(symbol, Dim(1)) != nullptr;
+  });
+}
+
 }  // namespace
 
 RealSizes::FactsPtr RealSizes::real_facts(Graph* graph, const Node& node) {
@@ -325,34 +332,42 @@ RealSizes::FactsPtr RealSizes::real_facts(Graph* graph, const Node& node) {
     }
   }
   if (!differ && counts_right(*graph, node)) return nullptr;
-  const Reader reader{node.name, node.op->name()};
-  const auto take_inputs = [&] {
-    for (const OutletId& input : node.inputs) take(graph, input, reader);
-    return nullptr;
-  };
-  if (shifted && any_of(graph->scope.symbols(), [&](const std::string& symbol) {
-        return node.op->with_symbol(symbol, Dim(1)) != nullptr;
-      })) {
-    return take_inputs();  // its attributes were written for the counted extents
+  if (!shifted || !is_written_for_sizes(*node.op, graph->scope)) {
+    auto inferred = node.op->infer(in);
+    if (inferred.ok()) cut(node, in, &*inferred);
+    if (inferred.ok() && clamp_to(node, &*inferred)) return as_made(node, *std::move(inferred));
   }
-  auto inferred = node.op->infer(in);
-  if (inferred.ok()) cut(node, in, &*inferred);
-  bool valid = inferred.ok() && inferred->size() == node.outputs.size();
-  bool same = true;
-  for (size_t slot = 0; valid && slot < node.outputs.size(); ++slot) {
+  // The operator suits counted extents only, so they must be right.
+  for (const OutletId& input : node.inputs) take(graph, input, {node.name, node.op->name()});
+  Facts counted = node.outputs;
+  clamp_to(node, &counted);
+  return as_made(node, std::move(counted));
+}
+
+/// Replace negative extents by 0. Return whether the facts suit the outputs of the node.
+bool RealSizes::clamp_to(const Node& node, Facts* facts) {
+  if (facts->size() != node.outputs.size()) return false;
+  for (size_t slot = 0; slot < facts->size(); ++slot) {
     const Fact& counted = node.outputs[slot];
-    Fact& real = (*inferred)[slot];
-    valid &= real.rank() == counted.rank();
-    for (int axis = 0; valid && axis < counted.rank(); ++axis) {
+    Fact& real = (*facts)[slot];
+    if (real.rank() != counted.rank()) return false;
+    for (int axis = 0; axis < counted.rank(); ++axis) {
       Dim& extent = real.shape[static_cast<size_t>(axis)];
       extent = real_extent(extent, counted.dim(axis));
-      valid &= extent.valid();
-      same &= extent == counted.dim(axis);
+      if (!extent.valid()) return false;
     }
   }
-  if (valid) return same ? nullptr : std::make_unique<const Facts>(std::move(inferred).value());
-  // The operator suits counted extents only, so they must be right.
-  return take_inputs();
+  return true;
+}
+
+/// Return facts to keep; null if they are those of the node.
+RealSizes::FactsPtr RealSizes::as_made(const Node& node, Facts facts) {
+  for (size_t slot = 0; slot < facts.size(); ++slot) {
+    if (facts[slot].shape != node.outputs[slot].shape) {
+      return std::make_unique<const Facts>(std::move(facts));
+    }
+  }
+  return nullptr;
 }
 
 Dim RealSizes::real_extent(const Dim& inferred, const Dim& counted) {

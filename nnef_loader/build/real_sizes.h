@@ -81,6 +81,8 @@ class RealSizes {
   static Result<std::vector<TensorPtr>> real_results(Target* target, const SizesCall& call);
   void follow_up_to(Graph* graph, int node);
   FactsPtr real_facts(Graph* graph, const Node& node);
+  bool clamp_to(const Node& node, Facts* facts);
+  static FactsPtr as_made(const Node& node, Facts facts);
   bool counts_right(const Graph& graph, const Node& node) const;
   Dim real_extent(const Dim& inferred, const Dim& counted);
   Dim shorter(const Dim& real, const Dim& counted);
