@@ -30,7 +30,9 @@ struct Part {
 
 /// Return the rows from `begin` to `end` of `rows`, as NumPy counts them.
 std::pair<int64_t, int64_t> slice_of(int64_t rows, int64_t begin, int64_t end) {
-  const auto place = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rows : at, 0, rows); };
+  const auto place = [&](int64_t at) {
+    return std::clamp<int64_t>(at < 0 ? at + rows : at, 0, rows);
+  };
   return {place(begin), std::max(place(begin), place(end))};
 }
 
@@ -156,7 +158,7 @@ class DrawnModel {
     const Count amount = [count](int64_t n) { return std::max<int64_t>(count(n), 0); };
     switch (form) {
       case 0:
-      case 1: {  // padding in front or behind
+      case 1: {  // padding before or after
         const std::string pads = node("Max", {k.name, number(0)});
         const std::string none = number(0);
         const std::vector<std::string> list =
@@ -242,7 +244,7 @@ TEST(DrawnSizes, AreThoseOfNumPyOrRefused) {
     const DrawnModel drawn(seed);
     const auto graph = loaded(drawn.model());
     if (!graph.ok()) continue;
-    for (const int64_t rows : {int64_t{1}, int64_t{2}, int64_t{5}, int64_t{13}, int64_t{45}, kLong}) {
+    for (const int64_t rows : std::initializer_list<int64_t>{1, 2, 5, 13, 45, kLong}) {
       Rows x;
       for (int64_t i = 0; i < 3 * rows; ++i) x.push_back(static_cast<float>(i + 1));
       const auto out = ops::test::run(*graph, {ops::test::f32({rows, 3}, x)});

@@ -150,7 +150,7 @@ std::vector<float> run_or_refused(const GraphParts& parts, int64_t count) {
   return {values.begin(), values.end()};
 }
 
-/// A number of the file in few bits, and its values by onnxruntime for 1, 3, 10, 6000 and 7000 rows.
+/// A number of the file in few bits, and onnxruntime's values for 1, 3, 10, 6000 and 7000 rows.
 struct FewBits {
   int64_t type;
   std::vector<Message> nodes;

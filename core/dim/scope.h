@@ -44,16 +44,16 @@ class SymbolScope {
   void take_as_length(const Dim& dim);
   const std::vector<Dim>& lengths() const { return lengths_; }
 
-  /// A number of the model that is computed from lengths. `counted` takes every length as the graph
-  /// counts it; `real` takes 0 for the length of an empty slice or window, which the graph may count
-  /// below 0.
+  /// A number of the model that is computed from lengths. `counted` takes the graph's lengths,
+  /// which may be below 0 for empty slices and windows; `real` takes 0 for these.
+  /// A file of 32-bit numbers may also wrap `real`.
   struct Taken {
     Dim counted;
     Dim real;
     std::string node;  ///< the first one that reads the number
     std::string op;
   };
-  /// Record a number that the graph uses as it is counted. Sizes at which it differs are refused.
+  /// Record a number. Sizes at which `counted`, which the graph uses, is not `real` are refused.
   void take_number(Taken taken);
   const std::vector<Taken>& taken() const { return taken_; }
   /// Return the scope with its assertions alone, without what extents imply.

@@ -35,9 +35,9 @@ struct SizesCall {
   std::function<Result<Value>(Target* beside, const std::map<OutletId, OutletId>& moves)> again;
 };
 
-/// The sizes of a graph under construction as they are at every value of its symbols. The graph
-/// counts the frames of `x[3:]` as S-3, and of two joined wires as the sum of theirs, which streams
-/// need; but an empty slice has 0 frames and not fewer. A number that the loader computes from
+/// The real sizes of a graph under construction, at every value of its symbols. The graph counts
+/// the frames of `x[3:]` as S-3, and those of joined wires as a sum, which streams need; but an
+/// empty slice has 0 frames and not fewer. A number that the loader computes from
 /// such a length has a real value next to the counted one. Where a node reads the number, the scope
 /// records both, and sizes at which they differ are refused.
 class RealSizes {
@@ -46,9 +46,9 @@ class RealSizes {
   Fact fact(Graph* graph, OutletId wire);
   /// Return whether that fact may differ from the graph's.
   bool differs(Graph* graph, OutletId wire);
-  /// Give results that are numbers their real values. For other results, record the numbers that
-  /// the call reads. `again` may be null: then it reads them in any case. Return constants for
-  /// results that are counted wrong whatever the sizes.
+  /// Set the real values of results that are numbers. For other results, record the numbers that
+  /// the call reads. If `again` is null, it reads them in any case. Return constants for results
+  /// that are counted wrong at all sizes.
   std::map<OutletId, OutletId> follow(Target* target, const SizesCall& call);
   /// Set the real value of a known wire, unless it equals the counted one.
   void set_value(const Graph& graph, OutletId wire, const TensorPtr& real);

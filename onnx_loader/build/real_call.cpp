@@ -55,7 +55,7 @@ Result<Value> Loader::call_beside(const NodeCalled& called, const Env& env, nnef
   own.attributes = env.attributes;
   own.prefix = env.prefix;
   own.depth = env.depth;
-  // What this call asks for is no demand of the file.
+  // The file demands nothing by this call.
   const auto demanded = demanded_;
   const bool clamped = clamped_;
   auto outlets = call_node(

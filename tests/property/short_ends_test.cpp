@@ -93,8 +93,9 @@ TEST(ShortEnds, OfNoFramesAreRefusedWhereTheWholeRunHasSome) {
   for (const char* length : {"max(n, 1)", "min(max(n, 1), 5)", "max(n, 1) + 2"}) {
     int streamed = 0;
     const std::string text = document(
-        "1, 1, S", str_cat("  n = slice(tract_core_shape_of(x), axes = [0], begin = [2], end = [3]);\n",
-                           "  y = tract_core_broadcast([[[2.0]]], shape = [1, 1, ", length, "]);\n"));
+        "1, 1, S",
+        str_cat("  n = slice(tract_core_shape_of(x), axes = [0], begin = [2], end = [3]);\n",
+                "  y = tract_core_broadcast([[[2.0]]], shape = [1, 1, ", length, "]);\n"));
     EXPECT_EQ(refused_lengths(text, 8, &streamed), 0) << text;
     EXPECT_GT(streamed, 5);
     const auto graph = load_text(text);
