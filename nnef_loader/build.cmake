@@ -15,6 +15,7 @@ rill_library(rill_nnef SMALL
     build/patch.cpp
     build/properties.cpp
     build/property_list.cpp
+    build/real_sizes.cpp
     build/resources.cpp
     build/save.cpp
     build/sources.cpp

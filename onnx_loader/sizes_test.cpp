@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "onnx_loader/test_run.h"
+#include "ops/math/test_support.h"
 
 namespace rill::onnx {
 namespace {
@@ -206,6 +207,77 @@ TEST(Sizes, OfAMeanAfterAnEmptySliceAreRefused) {
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
   EXPECT_EQ(run_on(model_of(parts), rows(3)), std::vector<float>{1});
   for (const int64_t n : {1, 2}) EXPECT_FALSE(graph->with_symbol("S", Dim(n)).ok()) << n;
+}
+
+/// Run a model of parts_of_rows; nothing if it is refused for this number of rows.
+std::vector<float> run_or_refused(const GraphParts& parts, int64_t count) {
+  const auto graph = loaded(model_of(parts));
+  EXPECT_TRUE(graph.ok()) << graph.error().to_string();
+  if (!graph.ok()) return {};
+  const auto out = ops::test::run(*graph, {ops::test::f32({count, 3}, rows(count))});
+  if (!out.ok()) return {};
+  const auto values = out->front().values<float>();
+  return {values.begin(), values.end()};
+}
+
+/// A number of the file in few bits, and onnxruntime's values for 1, 3, 10, 6000 and 7000 rows.
+struct FewBits {
+  int64_t type;
+  std::vector<Message> nodes;
+  std::vector<float> expected;
+  bool is_refused_where_it_wraps = false;
+};
+
+std::vector<FewBits> numbers_of_few_bits() {
+  const auto cast = [](const char* from, const char* to, int64_t type) {
+    return node_of("Cast", {from}, {to}, {integer_attribute("to", type)});
+  };
+  const auto times = [](const char* factor) { return node_of("Mul", {"n", factor}, {"m"}); };
+  return {{6,
+           {times("n"), node_of("Mul", {"m", "fifty"}, {"k"}), cast("k", "i", 6)},
+           {50, 450, 5000, 1800000000, -1844967296},
+           true},
+          {6,
+           {cast("n", "n32", 6), cast("large", "large32", 6),
+            node_of("Mul", {"n32", "large32"}, {"i"})},
+           {700000, 2100000, 7000000, -94967296, 605032704},
+           true},
+          {3, {times("hundred"), cast("m", "i", 3)}, {100, 44, -24, -64, 96}},
+          {2, {node_of("Sub", {"n", "seven"}, {"m"}), cast("m", "i", 2)}, {250, 252, 3, 105, 81}},
+          {5, {times("thousands"), cast("m", "i", 5)}, {9000, 27000, 24464, -1664, 19904}},
+          {4, {node_of("Sub", {"n", "seven"}, {"m"}), cast("m", "i", 4)},
+           {65530, 65532, 3, 5993, 6993}}};
+}
+
+TEST(Sizes, OfFewBitsWrapOrAreRefused) {
+  const std::vector<int64_t> counts = {1, 3, 10, 6000, 7000};
+  for (const FewBits& number : numbers_of_few_bits()) {
+    GraphParts parts = parts_of_rows();
+    for (const auto& [name, value] : std::vector<std::pair<const char*, int64_t>>{
+             {"fifty", 50}, {"hundred", 100}, {"thousands", 9000}, {"large", 700000}}) {
+      parts.initializers.push_back(tensor_of_integers(name, {1}, {value}));
+    }
+    parts.nodes.insert(parts.nodes.end(), number.nodes.begin(), number.nodes.end());
+    parts.nodes.push_back(node_of("Cast", {"i"}, {"y"}, {integer_attribute("to", 1)}));
+    for (size_t i = 0; i < counts.size(); ++i) {
+      const bool wraps = number.is_refused_where_it_wraps && counts[i] > 10 &&
+                         number.expected[i] != 1800000000;
+      EXPECT_EQ(run_or_refused(parts, counts[i]),
+                wraps ? std::vector<float>() : std::vector<float>{number.expected[i]})
+          << "to type " << number.type << " of " << counts[i];
+    }
+  }
+}
+
+// A product is taken for 64 bits where the file widens its factor before.
+TEST(Sizes, OfThirtyTwoBitsMayBeWidened) {
+  GraphParts parts = parts_of_rows();
+  parts.initializers.push_back(tensor_of_integers("large", {1}, {700000}));
+  parts.nodes.push_back(node_of("Cast", {"n"}, {"n32"}, {integer_attribute("to", 6)}));
+  parts.nodes.push_back(node_of("Cast", {"n32"}, {"n64"}, {integer_attribute("to", 7)}));
+  parts.nodes.push_back(node_of("Mul", {"n64", "large"}, {"i"}));
+  parts.nodes.push_back(node_of("Cast", {"i"}, {"y"}, {integer_attribute("to", 1)}));
+  EXPECT_EQ(run_or_refused(parts, 7000), std::vector<float>{4.9e9F});
 }
 
 }  // namespace

@@ -233,6 +233,23 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
   for (const OutletId& output : graph.outputs) add(output);
 }
 
+/// Append what makes the numbers right that nodes read: they must equal the real ones. Other
+/// symbols, of a batch for example, multiply them.
+void add_numbers(const SymbolScope& scope, std::string_view symbol, std::vector<Dim>* out) {
+  for (const SymbolScope::Taken& each : scope.taken()) {
+    const Dim apart = each.counted - each.real;
+    std::vector<std::string> symbols;
+    apart.collect_symbols(&symbols);
+    std::erase(symbols, symbol);
+    for (const int64_t factor : {1, 2}) {
+      Dim alone = apart;
+      for (const std::string& other : symbols) alone = alone.substitute(other, Dim(factor));
+      out->insert(out->end(), {alone, -alone});
+      if (symbols.empty()) break;
+    }
+  }
+}
+
 /// Return the facts of all wires of a whole run of no frames; nothing if it is undefined.
 std::optional<std::vector<Facts>> facts_of_nothing(const Graph& graph, std::string_view symbol) {
   std::vector<Facts> out;
@@ -280,6 +297,7 @@ SymbolScope assertions_of(const SymbolScope& scope) {
     // An expression that cannot be parsed proves nothing.
     if (!out.assert_text(assertion.text).ok()) continue;
   }
+  for (const SymbolScope::Taken& taken : scope.taken()) out.take_number(taken);
   return out;
 }
 
@@ -327,6 +345,7 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
     }
     out.insert(out.end(), graph.scope.lengths().begin(), graph.scope.lengths().end());
   }
+  add_numbers(graph.scope, symbol, &out);
   add_inputs(graph, symbol, &out);
   for (const Node& node : graph.nodes) node.op->demands(graph.facts_of(node.inputs), &out);
   add_values(graph, symbol, &out);
@@ -384,7 +403,15 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengt
       return any_of(fact.shape, [&](const Dim& dim) { return dim.eval(nothing).value_or(0) < 0; });
     });
   };
-  if (none_of(graph.nodes, is_short)) return lengths;
+  // A least length, as of max(S, 1) frames, is lost in streams of a frame or more.
+  bool longer = false;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const int64_t counted = lengths[i].eval(nothing).value_or(0);
+    longer |= any_of(graph.fact(graph.outputs[i]).shape, [&](const Dim& dim) {
+      return dim.mentions(symbol) && dim.eval(nothing).value_or(0) > counted;
+    });
+  }
+  if (!longer && none_of(graph.nodes, is_short)) return lengths;
   const auto whole = facts_of_nothing(graph, symbol);
   if (!whole) return lengths;
   for (size_t i = 0; i < lengths.size(); ++i) {

@@ -573,6 +573,20 @@ auto for_some_streams_at_least(const Graph& graph, const Options& options, const
   return refused;
 }
 
+/// Count the frames that a whole run of the given model gives without input: the pulsed graph knows
+/// streams of a frame or more only.
+void take_frames_of_nothing(const Graph& graph, std::string_view symbol, Streaming* streaming) {
+  std::vector<Dim> lengths;
+  for (const StreamingOutput& output : streaming->outputs) {
+    lengths.push_back(output.axis >= 0 && output.length ? *output.length : Dim(kMostPulse));
+  }
+  lengths = lengths_from_nothing(graph, std::move(lengths), symbol);
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    StreamingOutput& output = streaming->outputs[i];
+    if (output.axis >= 0 && output.length) output.length = lengths[i];
+  }
+}
+
 }  // namespace
 
 Result<int64_t> least_pulse(const Graph& graph, const Options& options) {
@@ -602,6 +616,7 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
     take_empty_extents(graph, again, &*pulsed, report);
     take_streams_of_no_output(graph, &*pulsed);
   }
+  take_frames_of_nothing(graph, options.symbol, &*pulsed->streaming);
   RILL_TRY(progress(1));
   return pulsed;
 }

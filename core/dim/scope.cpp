@@ -125,6 +125,9 @@ void SymbolScope::remove(std::string_view symbol) {
   std::erase_if(assertions_, mentions);
   std::erase_if(extents_, mentions);
   std::erase_if(lengths_, [&](const Dim& length) { return length.mentions(symbol); });
+  std::erase_if(taken_, [&](const Taken& taken) {
+    return taken.counted.mentions(symbol) || taken.real.mentions(symbol);
+  });
   for (Scenario& scenario : scenarios_) std::erase_if(scenario.assertions, mentions);
 }
 
@@ -161,6 +164,21 @@ void SymbolScope::take_as_length(const Dim& dim) {
   const size_t last = std::min(lengths_.size(), kLast);
   if (contains(std::span(lengths_).last(last), dim) || proves_non_negative(dim)) return;
   lengths_.push_back(dim);
+}
+
+void SymbolScope::take_number(Taken taken) {
+  const auto is_it = [&](const Taken& each) {
+    return each.counted == taken.counted && each.real == taken.real;
+  };
+  if (none_of(taken_, is_it)) taken_.push_back(std::move(taken));
+}
+
+SymbolScope SymbolScope::without_extents() const {
+  SymbolScope out;
+  out.symbols_ = symbols_;
+  out.assertions_ = assertions_;
+  out.scenarios_ = scenarios_;
+  return out;
 }
 
 void SymbolScope::add_scenario(std::string_view name) {
@@ -424,6 +442,13 @@ void SymbolScope::substitute(std::string_view symbol, const Dim& by) {
   apply(&extents_);
   for (Dim& length : lengths_) length = length.substitute(symbol, by);
   std::erase_if(lengths_, [](const Dim& length) { return length.is_const(); });
+  for (Taken& taken : taken_) {
+    taken.counted = taken.counted.substitute(symbol, by);
+    taken.real = taken.real.substitute(symbol, by);
+  }
+  std::erase_if(taken_, [](const Taken& taken) {
+    return taken.counted.is_const() && taken.real.is_const();
+  });
   for (Scenario& scenario : scenarios_) apply(&scenario.assertions);
   std::erase(symbols_, symbol);
   std::vector<std::string> names;

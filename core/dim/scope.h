@@ -44,6 +44,21 @@ class SymbolScope {
   void take_as_length(const Dim& dim);
   const std::vector<Dim>& lengths() const { return lengths_; }
 
+  /// A number of the model that is computed from lengths. `counted` takes the graph's lengths,
+  /// which may be below 0 for empty slices and windows; `real` takes 0 for these.
+  /// A file of 32-bit numbers may also wrap `real`.
+  struct Taken {
+    Dim counted;
+    Dim real;
+    std::string node;  ///< the first one that reads the number
+    std::string op;
+  };
+  /// Record a number. Sizes at which `counted`, which the graph uses, is not `real` are refused.
+  void take_number(Taken taken);
+  const std::vector<Taken>& taken() const { return taken_; }
+  /// Return the scope with its assertions alone, without what extents imply.
+  SymbolScope without_extents() const;
+
   /// Prove that an expression is never negative. False means unknown.
   bool proves_non_negative(const Dim& dim) const;
   bool proves_ge(const Dim& a, const Dim& b) const { return proves_non_negative(a - b); }
@@ -67,6 +82,7 @@ class SymbolScope {
   std::vector<Assertion> assertions_;
   std::vector<Assertion> extents_;  ///< implied by extents, not asserted, so they are not shown
   std::vector<Dim> lengths_;
+  std::vector<Taken> taken_;
   std::vector<Scenario> scenarios_;
 };
 

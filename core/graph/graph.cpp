@@ -414,6 +414,26 @@ Status check_lengths(const SymbolScope& scope, std::string_view symbol, const Di
   return {};
 }
 
+/// Check numbers that nodes read: where a wire is empty, the graph may count fewer than 0 frames.
+Status check_numbers(const SymbolScope& scope, std::string_view symbol, const Dim& by) {
+  for (const SymbolScope::Taken& each : scope.taken()) {
+    if (!each.counted.mentions(symbol) && !each.real.mentions(symbol)) continue;
+    const Dim counted = each.counted.substitute(symbol, by);
+    const Dim real = each.real.substitute(symbol, by);
+    const bool known = counted.is_const() && (real.is_const() || !real.valid());
+    if (!known || counted == real) continue;
+    const bool wraps = *counted.to_int() > INT32_MAX || *counted.to_int() < INT32_MIN;
+    return fail(Code::kShape, "the node reads the number ", each.counted, " of lengths, which is ",
+                counted, " with ", symbol, "=", by, ", but ",
+                real.valid() ? real.to_string() : "undefined", " as the file computes it")
+        .in_node(each.node, each.op)
+        .hint(wraps ? str_cat("Give less of ", symbol, ": the file computes it in 32 bits")
+                    : str_cat("Give more of ", symbol,
+                              ": a slice or a window is longer than its input"));
+  }
+  return {};
+}
+
 /// Bind a symbol in the lengths of streams, unless it is the stream symbol.
 void bind_lengths(std::string_view symbol, const Dim& by, Streaming* streaming) {
   if (streaming->symbol() == symbol) return;
@@ -464,6 +484,7 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
   }
   RILL_TRY(check.verdict());
   if (check.has_data()) RILL_TRY(check_lengths(scope, symbol, by));
+  RILL_TRY(check_numbers(scope, symbol, by));
   out.inputs.clear();
   for (const OutletId& input : inputs)
     out.inputs.push_back(mapped[static_cast<size_t>(input.node)][0]);

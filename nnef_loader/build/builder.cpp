@@ -204,6 +204,7 @@ Result<Graph> Builder::build() {
     }
     auto wire = to_wire(it->second, scope, name);
     if (!wire.ok()) return placed(wire.take_status());
+    if (main_.graph.fact(*wire).konst) main_.sizes.take(&main_.graph, *wire, {name, "output"});
     main_.graph.add_output(name, *wire);
   }
   for (size_t i = 0; i < added.size(); ++i) main_.graph.add_output(added_names[i], added[i]);
@@ -230,8 +231,10 @@ Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fac
   scope.target = &body;
   for (size_t i = 0; i < facts.size(); ++i) {
     const std::string& name = decl->parameters[i].name;
-    scope.values[name] =
-        Value(body.graph.add_source(body.names.claim(name, true), facts[i], place_.line));
+    const OutletId wire =
+        body.graph.add_source(body.names.claim(name, true), facts[i], place_.line);
+    body.sizes.clamp(&body.graph, wire);
+    scope.values[name] = Value(wire);
   }
   eval_depth_ += kLevelsOfALoop;
   const Status ran = run_body(*decl, scope);
@@ -248,6 +251,7 @@ Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fac
   }
   // Symbols created in the body must not be created again outside.
   for (const std::string& symbol : body.graph.scope.symbols()) outer->graph.scope.declare(symbol);
+  add_taken(body.graph.scope, &outer->graph.scope);
   return upcast_chains(std::move(body.graph), modules_, is_by_rill(main_.graph));
 }
 

@@ -13,6 +13,7 @@
 #include "nnef_loader/build/limits.h"
 #include "nnef_loader/build/names.h"
 #include "nnef_loader/build/op_index.h"
+#include "nnef_loader/build/real_sizes.h"
 #include "nnef_loader/build/resources.h"
 #include "nnef_loader/build/values.h"
 #include "nnef_loader/load.h"
@@ -26,10 +27,11 @@ inline constexpr std::string_view kGraphFile = "graph.nnef";
 /// The property with a model name that is not an identifier.
 inline constexpr std::string_view kGraphNameKey = "tract.name";
 
-/// A graph under construction, and the names of its nodes.
+/// A graph under construction, the names of its nodes, and its sizes where wires are empty.
 struct Target {
   Graph graph;
   NameTable names;
+  RealSizes sizes;
   size_t audited = 0;  ///< nodes that count against the limits already
 };
 
@@ -82,6 +84,8 @@ struct Call {
 /// Find the argument for a parameter: by name, else by position if all before it are positional.
 const CallArgument* find_argument(const FragmentDecl& decl, const Call& call,
                                   std::string_view parameter);
+
+class CallCtx;
 
 /// Turns a document into a graph.
 class Builder {
@@ -188,6 +192,12 @@ class Builder {
   Result<Value> invoke(const Call& call, Scope& scope, const Naming& naming);
   Result<Value> invoke_op(const Callee& callee, const Call& call, Scope& scope,
                           const Naming& naming);
+  /// See `RealSizes::follow`.
+  Value with_real_sizes(const Callee& callee, const Call& call, const CallCtx& ctx,
+                        const Value& value, const Scope& scope, const Naming& naming);
+  /// Record the numbers, or the one at a place of a list, that an expression reads.
+  void take_numbers(const Value& value, std::string_view reader, const Scope& scope,
+                    std::optional<int64_t> place = {});
   Result<OutletId> concatenate(const List& list, Scope& scope, std::string_view name, bool exact);
   Status charge(int64_t steps);
   /// Count an expression, and check its depth.

@@ -30,6 +30,15 @@ bool is_integer(const TypeSpec& type) {
 
 }  // namespace
 
+std::vector<CallArgument> CallCtx::evaluated() const {
+  std::vector<CallArgument> out;
+  for (size_t i = 0; i < call_.arguments.size(); ++i) {
+    const CallArgument& each = call_.arguments[i];
+    out.push_back({each.name, nullptr, values_[i].value_or(each.value)});
+  }
+  return out;
+}
+
 Status CallCtx::blame(Status status, std::string_view name) const {
   if (status.ok()) return status;
   if (status.error().message.find("argument \"") == std::string::npos) {

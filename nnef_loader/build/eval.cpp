@@ -239,7 +239,16 @@ Result<Value> Builder::eval_subscript(const SubscriptExpr& expression, Scope& sc
   if (!base.ok()) return base;
   RILL_ASSIGN(const Value index, eval(*expression.index, scope, naming.nested()));
   RILL_ASSIGN(const int64_t position, integer_of(index, scope.target->graph));
+  take_numbers(*base, "[]", scope, position);
   return element_of(*base, position, scope.target->graph);
+}
+
+void Builder::take_numbers(const Value& value, std::string_view reader, const Scope& scope,
+                           std::optional<int64_t> place) {
+  const auto* const wire = value.get<OutletId>();
+  Graph& graph = scope.target->graph;
+  if (!wire || !graph.fact(*wire).konst) return;
+  scope.target->sizes.take(&graph, *wire, {graph.node(wire->node).name, reader}, place);
 }
 
 Result<Value> Builder::eval_if(const IfElseExpr& expression, Scope& scope, const Naming& naming) {
@@ -250,6 +259,7 @@ Result<Value> Builder::eval_if(const IfElseExpr& expression, Scope& scope, const
 RILL_OWN_FRAME Result<const RValue*> Builder::branch_of(const IfElseExpr& expression, Scope& scope,
                                                         const Naming& naming) {
   RILL_ASSIGN(const Value condition, eval(*expression.condition, scope, naming));
+  take_numbers(condition, "if", scope);
   RILL_ASSIGN(const bool truth, boolean_of(condition, scope.target->graph));
   return truth ? &*expression.then : &*expression.otherwise;
 }
@@ -288,7 +298,28 @@ Result<Value> Builder::invoke_op(const Callee& callee, const Call& call, Scope& 
   auto value = callee.load(ctx);
   Status status = value.ok() ? audit(scope.target) : value.take_status();
   if (!status.ok()) return placed(std::move(status).in_node(ctx.node_name(), call.callee));
-  return value;
+  return with_real_sizes(callee, call, ctx, *value, scope, naming);
+}
+
+Value Builder::with_real_sizes(const Callee& callee, const Call& call, const CallCtx& ctx,
+                               const Value& value, const Scope& scope, const Naming& naming) {
+  std::vector<CallArgument> arguments = ctx.evaluated();
+  std::vector<OutletId> wires;
+  for (const CallArgument& each : arguments) add_wires(each.value, &wires);
+  std::vector<OutletId> outlets;
+  add_wires(value, &outlets);
+  const auto again = [&](Target* beside, const std::map<OutletId, OutletId>& moves) {
+    for (CallArgument& each : arguments) each.value = moved(each.value, moves);
+    Scope own;
+    own.target = beside;
+    own.from_document = false;
+    const Call repeated{call.callee, arguments, call.generic, call.infix};
+    CallCtx other(this, &own, *callee.decl, repeated, naming);
+    return callee.load(other);
+  };
+  Target* const target = scope.target;
+  return moved(value, target->sizes.follow(
+                          target, {wires, outlets, ctx.node_name(), call.callee, again}));
 }
 
 Result<OutletId> Builder::invoke_needed(std::string_view name,

@@ -281,6 +281,7 @@ Status Loader::add_outputs(const GraphProto& graph, Env* env) {
     if (info.kind != ValueInfo::Kind::kUntyped) RILL_TRY(check_tensor(info));
     RILL_ASSIGN(OutletId wire, find(info.name, env));
     Graph& out = env->graph();
+    if (out.fact(wire).konst) env->scope->target->sizes.take(&out, wire, {info.name, "output"});
     if (out.fact(wire).dtype == DType::kDim) {
       // Sizes are dims inside the graph; callers read the integers that the file declares.
       const char* const type = onnx_type(info.type) == DType::kI32 ? "i32" : "i64";

@@ -177,10 +177,18 @@ Result<OutletId> Loader::find(std::string_view name, Env* env) {
 
 Result<OutletId> Loader::captured(OutletId outside, std::string_view name, Env* env) {
   const Fact& fact = env->outer->graph().fact(outside);
-  if (fact.konst) return add_const(name, fact.konst, env);
   nnef::Target& target = *env->scope->target;
+  if (fact.konst) {
+    RILL_ASSIGN(const OutletId wire, add_const(name, fact.konst, env));
+    const TensorPtr real = env->outer->scope->target->sizes.value(outside);
+    if (real) target.sizes.set_value(target.graph, wire, real);
+    if (env->outer->scope->target->sizes.is_of_32_bits(outside)) target.sizes.set_32_bits(wire);
+    return wire;
+  }
   env->captured->push_back(outside);
-  return target.graph.add_source(target.names.claim(name), fact);
+  const OutletId wire = target.graph.add_source(target.names.claim(name), fact);
+  target.sizes.clamp(&target.graph, wire);
+  return wire;
 }
 
 Result<const Sequence*> Loader::find_sequence(std::string_view name, Env* env) {
@@ -309,8 +317,10 @@ Status Loader::run_node(const NodeProto& node, Env* env) {
   dequantizes_ = !function && node.op_type == "DequantizeLinear";
   Status status;
   if (!function && is_of_sequences(node, *env)) {
+    take_inputs(node, name, env);
     status = run_sequences(node, read_as, name, this, env);
   } else if (!function && AppendingLoop::is_loop(node)) {
+    take_inputs(node, name, env);
     status = run_loop(node, read_as, name, env);
   } else {
     auto outlets =
@@ -392,6 +402,15 @@ Result<std::vector<OutletId>> Loader::read_node(const NodeProto& node, int64_t v
   RILL_ASSIGN(const OnnxCallee callee, index_.find(node.domain, node.op_type, version));
   RILL_ASSIGN(std::vector<nnef::CallArgument> arguments,
               arguments_of(node, *callee.decl, name, this, env));
+  const NodeCalled called{node, version, name, callee, std::move(arguments)};
+  RILL_ASSIGN(std::vector<OutletId> outlets, call_node(called, env));
+  RILL_TRY(follow_sizes(called, &outlets, env));
+  return outlets;
+}
+
+Result<std::vector<OutletId>> Loader::call_node(const NodeCalled& called, Env* env) {
+  const auto& [node, version, name, callee, given] = called;
+  std::vector<nnef::CallArgument> arguments = given;
   CallInF32 wide(&builder_, env->scope, name);
   if (callee.rounding == Rounding::kOnce) RILL_TRY(wide.upcast(&arguments));
   const nnef::Call call{node.op_type, arguments, {}};

@@ -56,6 +56,15 @@ struct Findings {
   bool clamps = true;              ///< the result of `OnnxCtx::clamps`
 };
 
+/// A node as a call of its operator. The node and its name must outlive it.
+struct NodeCalled {
+  const NodeProto& node;
+  int64_t version = 0;  ///< of the node's domain
+  const std::string& name;
+  OnnxCallee callee;
+  std::vector<nnef::CallArgument> arguments;
+};
+
 /// Makes a graph of a model. Thread: one at a time.
 class Loader {
  public:
@@ -118,6 +127,20 @@ class Loader {
   Status check_selection(const NodeProto& node, Env* env);
   Result<std::vector<OutletId>> run_function(const FunctionProto& function, const NodeProto& node,
                                              const std::string& name, Env* env);
+  Result<std::vector<OutletId>> call_node(const NodeCalled& called, Env* env);
+  /// Keep the real values of results that are numbers; for other results, record the numbers that
+  /// the node reads. See `nnef::RealSizes`.
+  Status follow_sizes(const NodeCalled& called, std::vector<OutletId>* outlets, Env* env);
+  /// Record results that are numbers of 32 bits: where they would wrap, they are refused.
+  Status keep_32_bits(const NodeCalled& called, std::span<const OutletId> wires,
+                      std::vector<OutletId>* outlets, Env* env);
+  bool is_of_32_bits(const NodeCalled& called, std::span<const OutletId> wires,
+                     const Env& env) const;
+  /// Repeat a call in another graph, with other wires.
+  Result<Value> call_beside(const NodeCalled& called, const Env& env, nnef::Target* beside,
+                            const std::map<OutletId, OutletId>& moves);
+  /// Record the numbers that a node reads among its inputs.
+  void take_inputs(const NodeProto& node, const std::string& name, Env* env);
   const FunctionProto* function_of(const NodeProto& node) const;
   const TensorPtr* constant_for(std::string_view input) const;
   /// Return an extent with the symbols replaced that the next attempt replaces.

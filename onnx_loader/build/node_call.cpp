@@ -238,15 +238,17 @@ Result<OnnxCtx::Body> NodeCall::body(std::string_view attribute, std::span<const
   env.captured = &body.captured;
   for (size_t i = 0; i < facts.size(); ++i) {
     const std::string_view name = graph.inputs[i].name;
-    env.values[name] = target.graph.add_source(target.names.claim(name), facts[i]);
+    const OutletId wire = target.graph.add_source(target.names.claim(name), facts[i]);
+    target.sizes.clamp(&target.graph, wire);
+    env.values[name] = wire;
   }
   RILL_TRY(loader_.run_graph(graph, &env));
   RILL_ASSIGN(const std::vector<OutletId> outputs, loader_.outputs_of(graph, &env));
   for (size_t i = 0; i < outputs.size(); ++i) {
     target.graph.add_output(graph.outputs[i].name, outputs[i]);
   }
-  // Symbols created in the body must not be created again outside, and its assertions hold outside
-  // too.
+  // Symbols created in the body must not be created again outside. Its assertions hold outside too,
+  // and its numbers must.
   for (const std::string& symbol : target.graph.scope.symbols()) {
     env_.graph().scope.declare(symbol);
   }
@@ -254,6 +256,7 @@ Result<OnnxCtx::Body> NodeCall::body(std::string_view attribute, std::span<const
   for (size_t i = asserted; i < assertions.size(); ++i) {
     RILL_TRY(env_.graph().scope.assert_text(assertions[i].text));
   }
+  nnef::add_taken(target.graph.scope, &env_.graph().scope);
   RILL_ASSIGN(body.graph, upcast_chains(std::move(target.graph), loader_.modules()));
   return body;
 }

@@ -43,10 +43,12 @@ Result<Graph> with_frames(Graph graph, std::string_view symbol) {
   if (!graph.scope.proves_ge(Dim::symbol(symbol), Dim(1))) {
     RILL_TRY(graph.scope.assert_text(str_cat(symbol, " >= 1")));
   }
+  // Extents are 0 or more as the graph counts them, which short streams need not meet.
+  const SymbolScope asserted = graph.scope.without_extents();
   for (Node& node : graph.nodes) {
     const TensorPtr value = constant_of(*node.op);
     if (!value_mentions(value, symbol)) continue;
-    const TensorPtr known = simplified(value, graph.scope);
+    const TensorPtr known = simplified(value, asserted);
     node.op = make_op<Const>(known);
     node.outputs = {Fact::of_tensor(known)};
   }

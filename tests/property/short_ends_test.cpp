@@ -113,6 +113,25 @@ TEST(ShortEnds, OfTablesAtTheLength) {
   }
 }
 
+// The whole run of no frames gives some where a length has a lower bound: the end of an empty
+// stream is refused, and other streams have the frames of the whole run.
+TEST(ShortEnds, OfNoFramesAreRefusedWhereTheWholeRunHasSome) {
+  for (const char* length : {"max(n, 1)", "min(max(n, 1), 5)", "max(n, 1) + 2"}) {
+    int streamed = 0;
+    const std::string text = document(
+        "1, 1, S",
+        str_cat("  n = slice(tract_core_shape_of(x), axes = [0], begin = [2], end = [3]);\n",
+                "  y = tract_core_broadcast([[[2.0]]], shape = [1, 1, ", length, "]);\n"));
+    EXPECT_EQ(refused_lengths(text, 8, &streamed), 0) << text;
+    EXPECT_GT(streamed, 5);
+    const auto graph = load_text(text);
+    ASSERT_TRUE(graph.ok()) << text;
+    auto stream = StreamedRun::make(*graph, 2);
+    ASSERT_TRUE(stream.ok()) << text << stream.error().to_string();
+    EXPECT_FALSE(stream->session().check_length(0).ok()) << text;
+  }
+}
+
 // The frames of such a slice end earlier and earlier: it is refused, whatever reads it.
 TEST(ShortEnds, OfFramesThatEndEverEarlierAreRefused) {
   for (const char* reader :
