@@ -49,10 +49,6 @@ struct HistoryNeed {
   TensorPtr pad_value;  ///< their value at the start of a stream; null means zeros
 };
 
-/// The functions of elementwise operators with several inputs that rules of other operators
-/// distinguish. These operators broadcast inputs of extent 1 themselves.
-enum class Elementwise : uint8_t { kNo, kAdd, kSub, kMul, kMin, kMax, kOther, kPow };
-
 /// Whether an operator only moves frames along the axes that it tracks (`Op::axes`), and which
 /// frames it adds around them. A frame-by-frame operator downstream of it can move upstream.
 enum class Moves : uint8_t { kNo, kFrames, kAmongZeros, kAmongOthers };
@@ -74,7 +70,6 @@ enum class Precision : uint8_t {
 struct OpTraits {
   /// The output is the first input with other extents, and the same row-major order of elements.
   bool keeps_order = false;
-  Elementwise elementwise = Elementwise::kNo;
   /// Each output element depends only on the input elements at its index, and not on the index.
   bool per_element = false;
   /// For an operator max(x, slope * x): its slope, in (0, 1]. 0 for any other operator.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/search.h"
+#include "core/graph/course.h"
 #include "core/graph/some_fields.h"
 
 namespace rill {
@@ -96,10 +97,11 @@ class Finder {
 Precision Finder::role_of(const Node& node) const {
   if (node.inputs.empty()) return Precision::kRounds;
   const OpTraits traits = node.op->traits();
-  if (traits.elementwise == Elementwise::kMul && node.inputs[0] == node.inputs[1]) {
+  const Course course = node.op->course();
+  if (course.is(Course::Function::kMul) && node.inputs[0] == node.inputs[1]) {
     return Precision::kGrows;
   }
-  if (traits.elementwise == Elementwise::kPow) {
+  if (course.is(Course::Function::kPow)) {
     const TensorPtr& power = graph_.fact(node.inputs[1]).konst;
     const bool square = power && power->volume() == 1 && *element_as_double(*power, 0) == 2;
     return square ? Precision::kGrows : Precision::kFollows;

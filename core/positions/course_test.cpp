@@ -180,6 +180,7 @@ TEST(Course, FormsAlongAxesNameThem) {
   EXPECT_TRUE(ops::Softmax({1}, true).course().logarithm);
   EXPECT_FALSE(ops::Softmax({1}, false).course().logarithm);
   EXPECT_TRUE(ops::Select().course().is(Function::kChoice));
+  EXPECT_TRUE(ops::Binary(BinaryKind::kPow).course().is(Function::kPow));
 }
 
 }  // namespace

@@ -188,7 +188,10 @@ Status Broadcast::declutter(Rewrite& rewrite) const {
 /// Elementwise consumers broadcast an input themselves if another input has the whole shape.
 Status Broadcast::absorb(const Node& producer, Rewrite& consumer, int input) const {
   const Node& node = consumer.node();
-  if (consumer.fusing() || node.op->traits().elementwise == Elementwise::kNo) return {};
+  if (consumer.fusing() || node.inputs.size() < 2 ||
+      !node.op->course().is(Course::Form::kPerElement)) {
+    return {};
+  }
   const Fact& source = consumer.old_graph().fact(producer.inputs[0]);
   if (source.rank() != producer.outputs[0].rank()) return {};
   Facts facts;

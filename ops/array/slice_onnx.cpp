@@ -5,6 +5,7 @@
 
 #include "core/base/search.h"
 #include "core/dim/pattern.h"
+#include "core/graph/course.h"
 #include "core/graph/onnx.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
@@ -132,13 +133,13 @@ DataOffset offset_of(const Graph& graph, OutletId wire) {
   DataOffset out{wire};
   for (int step = 0; step < kMostSteps; ++step) {
     const Node& node = graph.node(out.from.node);
-    const OpTraits traits = node.op->traits();
+    const Course course = node.op->course();
     const auto raw = cast_from(node);
     const bool cast =
         raw && counts_rows(graph.fact(*raw).dtype) && counts_rows(node.outputs[0].dtype);
-    int next = traits.keeps_order || cast ? 0 : -1;
-    const bool less = traits.elementwise == Elementwise::kSub;
-    const bool sum = less || traits.elementwise == Elementwise::kAdd;
+    int next = node.op->traits().keeps_order || cast ? 0 : -1;
+    const bool less = course.is(Course::Function::kSub);
+    const bool sum = less || course.is(Course::Function::kAdd);
     for (int i = less ? 1 : 0; sum && i < 2 && next < 0; ++i) {
       const OutletId other = node.inputs[static_cast<size_t>(i)];
       if (!(volume(graph.fact(other).shape) == Dim(1))) continue;

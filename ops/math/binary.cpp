@@ -220,33 +220,8 @@ Status Binary::lower(Lowering& lowering) const {
   return lower_pointwise(lowering, {&instr, 1}, both);
 }
 
-namespace {
-
-Elementwise elementwise_of(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return Elementwise::kAdd;
-    case BinaryKind::kSub:
-      return Elementwise::kSub;
-    case BinaryKind::kMul:
-      return Elementwise::kMul;
-    case BinaryKind::kPow:
-      return Elementwise::kPow;
-    case BinaryKind::kMin:
-      return Elementwise::kMin;
-    case BinaryKind::kMax:
-      return Elementwise::kMax;
-    default:
-      return Elementwise::kOther;
-  }
-}
-
-}  // namespace
-
 OpTraits Binary::traits() const {
-  return {.elementwise = elementwise_of(kind_of),
-          .per_element = true,
-          .precision = Precision::kFollows};
+  return {.per_element = true, .precision = Precision::kFollows};
 }
 
 namespace {
@@ -264,6 +239,8 @@ Course::Function function_of(BinaryKind kind) {
       return Function::kDiv;
     case BinaryKind::kFloorDiv:
       return Function::kFloorDiv;
+    case BinaryKind::kPow:
+      return Function::kPow;
     case BinaryKind::kShr:
       return Function::kShiftRight;
     case BinaryKind::kMin:

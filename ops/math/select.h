@@ -19,9 +19,7 @@ class Select final : public OpBase<Select> {
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Course course() const override;
-  OpTraits traits() const override {
-    return {.elementwise = Elementwise::kOther, .precision = Precision::kFollows};
-  }
+  OpTraits traits() const override { return {.precision = Precision::kFollows}; }
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/base/search.h"
+#include "core/graph/course.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/cast.h"
@@ -214,8 +215,7 @@ std::optional<Centered> centered_bytes(const Graph& graph, OutletId x) {
   Centered out;
   x = input_of_casts(graph, x, false);
   const Node* node = &graph.node(x.node);
-  if (holds_bytes(graph.fact(x).dtype) &&
-      node->op->traits().elementwise == Elementwise::kSub) {
+  if (holds_bytes(graph.fact(x).dtype) && node->op->course().is(Course::Function::kSub)) {
     const OutletId zero = node->inputs[1];
     const auto number = uniform_number(graph.fact(zero).konst);
     if (number && std::abs(*number) <= 255 && *number == std::rint(*number)) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/graph/course.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
@@ -163,7 +164,7 @@ std::optional<Found> find_sums(const Rewrite& rewrite, const Node& node) {
   if (!operands) return std::nullopt;
   OutletId at = operands->x;
   Found found;
-  if (old.node(at.node).op->traits().elementwise == Elementwise::kSub) {
+  if (old.node(at.node).op->course().is(Course::Function::kSub)) {
     const OutletId taken = old.node(at.node).inputs[1];
     const auto zero = one_number(old.fact(taken).konst);
     if (zero && std::abs(*zero) <= 255) {
@@ -213,7 +214,7 @@ std::optional<Found> find_whole_sums(const Rewrite& rewrite, const Node& node) {
     return std::nullopt;
   }
   const Node& less = old.node(operands->x.node);
-  if (less.op->traits().elementwise != Elementwise::kSub ||
+  if (!less.op->course().is(Course::Function::kSub) ||
       !gives_whole_bytes(old, less.inputs[0]) || !gives_whole_bytes(old, less.inputs[1]) ||
       volume(old.fact(less.inputs[1]).shape) != Dim(1)) {
     return std::nullopt;
