@@ -7,6 +7,7 @@
 #include "cli/plan_files.h"
 #include "cli/plan_sources.h"
 #include "cli/small_weights.h"
+#include "cli/symbols.h"
 #include "core/base/progress.h"
 #include "nnef_loader/archive/atomic_file.h"
 #include "nnef_loader/properties.h"
@@ -91,9 +92,7 @@ Status compile_model(CommonOptions common, const CompileCommandOptions& options,
     return plan_file::compile(graph, ops::op_table(), compile);
   };
   auto made = prepare();
-  if (!made.ok() && made.error().code == Code::kSymbol) {
-    return made.take_status().hint("Bind it with --set SYMBOL=N, or stream along it with --pulse");
-  }
+  if (!made.ok()) return hint_to_bind(made.take_status());
   RILL_ASSIGN(const std::vector<plan_file::TargetPlan> plans, std::move(made));
   plan_file::WriteOptions written;
   written.limits = common.limits.plan;

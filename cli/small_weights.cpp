@@ -9,6 +9,7 @@
 #include "audit/prepared.h"
 #include "cli/exec.h"
 #include "cli/inputs.h"
+#include "cli/symbols.h"
 #include "plan_file/weights.h"
 
 namespace rill::cli {
@@ -71,9 +72,7 @@ Result<std::shared_ptr<const Plan>> Chooser::plan(const Graph& graph, WeightChoi
   options.weights = choice;
   const kernels::TargetCpu chosen(target_.tier, target_.dot_products);
   auto made = prepare(graph, options);
-  if (!made.ok() && made.error().code == Code::kSymbol) {
-    return made.take_status().hint("Bind it with --set SYMBOL=N, or stream along it with --pulse");
-  }
+  if (!made.ok()) return hint_to_bind(made.take_status());
   return made;
 }
 

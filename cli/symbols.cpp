@@ -18,4 +18,9 @@ Status no_such_symbol(const std::string& symbol, const std::vector<std::string>&
                           : str_cat("Its symbols are ", join(known, ", ")));
 }
 
+Status hint_to_bind(Status status) {
+  if (status.ok() || status.code() != Code::kSymbol) return status;
+  return std::move(status).hint("Bind it with --set SYMBOL=N, or stream along it with --pulse");
+}
+
 }  // namespace rill::cli

@@ -13,4 +13,7 @@ std::vector<std::string> known_symbols(const Graph& graph);
 /// Make a refusal that lists the existing symbols.
 Status no_such_symbol(const std::string& symbol, const std::vector<std::string>& known);
 
+/// Add the remedy to the error of a plan whose symbols are not all bound.
+Status hint_to_bind(Status status);
+
 }  // namespace rill::cli
