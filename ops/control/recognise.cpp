@@ -51,7 +51,7 @@ class Body {
   bool product(OutletId outlet, int* state, int* filter) const {
     const Node& node = graph_.node(outlet.node);
     const EinSum* op = einsum(outlet);
-    if (!op || op->operands != 2 || op->has_bias || op->has_residual || op->clip) return false;
+    if (!op || op->operands != 2 || op->has_bias || op->has_residual || op->clip.on) return false;
     const int a = input(node.inputs[0]);
     const int b = input(node.inputs[1]);
     if (a < 0 || b < 0) return false;

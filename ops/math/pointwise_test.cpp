@@ -187,7 +187,7 @@ TEST(Pointwise, LeavesLimitsToAConvolution) {
   const Graph done = fuse(declutter(graph).value()).value();
   bool limits = false;
   for (const Node& node : done.nodes) {
-    if (const auto* op = node.op->as<Conv>()) limits = op->clip;
+    if (const auto* op = node.op->as<Conv>()) limits = op->clip.on;
     const auto* program = node.op->as<Pointwise>();
     EXPECT_EQ(program ? program->code.size() : 2U, 2U);
   }

@@ -270,7 +270,7 @@ std::optional<FoundConv> find_byte_conv(const Conv& conv, const Graph& graph, co
 /// Return whether all sums of bytes minus a zero point are integers that f32 represents.
 bool are_whole(const Conv& conv, const Graph& graph, const Node& node) {
   const TensorPtr& filter = graph.fact(node.inputs[1]).konst;
-  const bool is_plain = !conv.has_residual && !conv.clip && conv.slope == 1;
+  const bool is_plain = !conv.has_residual && !conv.clip.on && conv.slope == 1;
   if (!is_plain || !filter || filter->volume() == 0 || !centered_bytes(graph, node.inputs[0])) {
     return false;
   }

@@ -28,9 +28,7 @@ void Conv::fields(FieldVisitor& visitor) {
   visitor.field("has_bias", has_bias);
   visitor.field("has_residual", has_residual);
   visitor.field("slope", slope);
-  visitor.field("clip", clip);
-  visitor.field("lo", lo);
-  visitor.field("hi", hi);
+  clip.fields(visitor);
 }
 
 namespace {
@@ -131,7 +129,7 @@ void eval_as(const Conv& op, EvalCtx& ctx) {
     }
     if constexpr (std::is_floating_point_v<T>) {
       sum = kernels::leaked<T>(sum, op.slope);
-      if (op.clip) sum = kernels::limited<T>(sum, op.lo, op.hi);
+      if (op.clip.on) sum = kernels::limited<T>(sum, op.clip.lo, op.clip.hi);
     }
     y.as<Stored>()[at_y] = static_cast<Stored>(sum);
   } while (next_index(&out, y.shape.data(), y.rank));
@@ -169,7 +167,7 @@ Status Conv::lower(Lowering& lowering) const {
     const int64_t step = product.x.step(static_cast<int>(i) + 2);
     product.axes.push_back({window.kernel[i], window.dilation[i] * step, window.stride[i] * step});
   }
-  WindowProducts common{groups, nullptr, nullptr, clip, lo, hi, slope};
+  WindowProducts common{groups, nullptr, nullptr, clip, slope};
   if (has_bias) common.bias = &lowering.in(2);
   Operand residual;
   if (has_residual) {
@@ -282,16 +280,14 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     // The whole graph absorbed everything possible before pulsing; absorbing more would round
     // differently.
     const bool pulsed = consumer.old_graph().streaming.has_value();
-    if (has_residual || slope != 1 || clip || pulsed) return {};
+    if (has_residual || slope != 1 || clip.on || pulsed) return {};
     Conv folded = *this;
     folded.has_bias = true;
     return absorb_affine(make_op<Conv>(folded), producer, consumer, input);
   }
-  if (const auto limits = clip_with({clip, lo, hi}, consumer, input)) {
+  if (const auto limits = clip_with(clip, consumer, input)) {
     Conv fused = *this;
-    fused.clip = true;
-    fused.lo = limits->lo;
-    fused.hi = limits->hi;
+    fused.clip = *limits;
     return consumer.replace_by(make_op<Conv>(fused), consumer.mapped_inputs(producer));
   }
   if (const auto leak = slope_of(consumer); leak && traits().takes_slope) {
@@ -299,7 +295,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     fused.slope = *leak;
     return consumer.replace_by(make_op<Conv>(fused), consumer.mapped_inputs(producer));
   }
-  if (has_residual || slope != 1 || clip) return {};
+  if (has_residual || slope != 1 || clip.on) return {};
   const Fact& weights = consumer.old_graph().fact(producer.inputs[1]);
   // The depthwise kernel adds no residual.
   if (is_depthwise(groups, weights.dim(0).to_int().value_or(0),
@@ -317,9 +313,9 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
 }
 
 OpTraits Conv::traits() const {
-  const bool plain = !clip && slope == 1;
+  const bool plain = !clip.on && slope == 1;
   // Depthwise convolutions have a separate kernel, which supports no slope.
-  return {.takes_limits = !clip,
+  return {.takes_limits = !clip.on,
           .takes_slope = plain && groups == 1,
           .takes_sum = plain && !has_residual,
           .by_channels = true};

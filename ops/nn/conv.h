@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/graph/op.h"
+#include "ops/nn/clip.h"
 #include "ops/nn/window.h"
 
 namespace rill::ops {
@@ -21,9 +22,7 @@ struct Conv final : OpBase<Conv> {
   bool has_bias = true;      ///< input 2
   bool has_residual = false; ///< the last input is added to the result; made by `fuse` only
   float slope = 1;           ///< of results below 0, at most 1; made by `fuse` only
-  bool clip = false;         ///< the result is limited to [lo, hi]; made by `fuse` only
-  float lo = 0;
-  float hi = 0;
+  Clip clip;
 
   std::string_view name() const override { return "Conv"; }
   void fields(FieldVisitor& visitor) override;

@@ -25,9 +25,7 @@ void Deconv::fields(FieldVisitor& visitor) {
   ranged_field(visitor, "extra", -INT32_MAX, INT32_MAX, extra);
   ranged_field(visitor, "groups", 1, INT32_MAX, groups);
   visitor.field("has_bias", has_bias);
-  visitor.field("clip", clip);
-  visitor.field("lo", lo);
-  visitor.field("hi", hi);
+  clip.fields(visitor);
 }
 
 std::vector<AxisTrack> Deconv::axes(FactSpan in, FactSpan) const {
@@ -174,7 +172,7 @@ void eval_as(const Deconv& op, EvalCtx& ctx) {
         sum = kernels::fused(xv, wv, sum);
       }
     });
-    if (op.clip) sum = kernels::limited<T>(sum, op.lo, op.hi);
+    if (op.clip.on) sum = kernels::limited<T>(sum, op.clip.lo, op.clip.hi);
     y.as<Stored>()[offset_of(y, index)] = static_cast<Stored>(sum);
     next_index(&index, y.shape.data(), y.rank);
   }
@@ -229,12 +227,10 @@ Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const 
     return absorb_affine(make_op<Deconv>(folded), producer, consumer, input);
   }
   if (producer.outputs[0].dtype != DType::kF32) return {};
-  const auto limits = clip_with({clip, lo, hi}, consumer, input);
+  const auto limits = clip_with(clip, consumer, input);
   if (!limits) return {};
   Deconv fused = *this;
-  fused.clip = true;
-  fused.lo = limits->lo;
-  fused.hi = limits->hi;
+  fused.clip = *limits;
   return consumer.replace_by(make_op<Deconv>(fused), consumer.mapped_inputs(producer));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/graph/op.h"
+#include "ops/nn/clip.h"
 #include "ops/nn/window.h"
 
 namespace rill::ops {
@@ -21,9 +22,7 @@ struct Deconv final : OpBase<Deconv> {
   std::vector<int64_t> extra;  ///< frames more at the end, per spatial axis; may be negative
   int64_t groups = 1;
   bool has_bias = true;
-  bool clip = false;           ///< the result is limited to [lo, hi]; made by `fuse` only
-  float lo = 0;
-  float hi = 0;
+  Clip clip;
 
   std::string_view name() const override { return "Deconv"; }
   void fields(FieldVisitor& visitor) override;

@@ -131,7 +131,7 @@ class PhasedLowering {
       while (i > 0 && ++index[i - 1] == phases_[i - 1].size()) index[--i] = 0;
       more = i > 0;
     }
-    WindowProducts common{op_.groups, nullptr, nullptr, op_.clip, op_.lo, op_.hi};
+    WindowProducts common{op_.groups, nullptr, nullptr, op_.clip};
     const Operand bias = op_.has_bias ? repeated_bias() : Operand();
     if (op_.has_bias) common.bias = &bias;
     lowering_.packed(1);

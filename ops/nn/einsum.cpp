@@ -33,9 +33,7 @@ void EinSum::fields(FieldVisitor& visitor) {
   visitor.field("has_bias", has_bias);
   axis_field(visitor, "bias_axis", bias_axis);
   visitor.field("has_residual", has_residual);
-  visitor.field("clip", clip);
-  visitor.field("lo", lo);
-  visitor.field("hi", hi);
+  clip.fields(visitor);
 }
 
 std::string_view EinSum::letters(int i) const {
@@ -247,7 +245,7 @@ void eval_as(const EinSum& op, EvalCtx& ctx) {
       sum = sum + static_cast<T>(r.as<Stored>()[at_r]);
     }
     if constexpr (std::is_same_v<T, float>) {
-      if (op.clip) sum = kernels::limited(sum, op.lo, op.hi);
+      if (op.clip.on) sum = kernels::limited(sum, op.clip.lo, op.clip.hi);
     }
     y.as<Stored>()[at_y] = static_cast<Stored>(sum);
     next_index(&index, y.shape.data(), y.rank);
@@ -340,13 +338,11 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
   if (!consumer.fusing() || operands != 2 || producer.outputs[0].dtype != DType::kF32) return {};
   EinSum fused = *this;
   std::vector<OutletId> inputs = consumer.mapped_inputs(producer);
-  if (const auto limits = clip_with({clip, lo, hi}, consumer, input)) {
-    fused.clip = true;
-    fused.lo = limits->lo;
-    fused.hi = limits->hi;
+  if (const auto limits = clip_with(clip, consumer, input)) {
+    fused.clip = *limits;
     return consumer.replace_by(make_op<EinSum>(fused), inputs);
   }
-  if (has_residual || clip) return {};
+  if (has_residual || clip.on) return {};
   if (!has_bias) {
     if (auto bias = column_bias(*this, producer, consumer, input)) {
       fused.has_bias = true;
@@ -364,8 +360,8 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
 }
 
 OpTraits EinSum::traits() const {
-  const bool sums = !clip && !has_residual;
-  return {.takes_limits = !clip,
+  const bool sums = !clip.on && !has_residual;
+  return {.takes_limits = !clip.on,
           .takes_sum = sums,
           .takes_constant = sums && !has_bias,
           .precision = Precision::kGrows};

@@ -2,6 +2,7 @@
 
 #include "core/graph/op.h"
 #include "ops/math/wiring.h"
+#include "ops/nn/clip.h"
 
 namespace rill::ops {
 
@@ -20,9 +21,7 @@ struct EinSum final : OpBase<EinSum> {
   bool has_bias = false;      ///< an input with one value per column; made by `fuse` only
   int64_t bias_axis = 0;      ///< the axis of the output that the bias runs along
   bool has_residual = false;  ///< the last input is added to the result; made by `fuse` only
-  bool clip = false;
-  float lo = 0;
-  float hi = 0;
+  Clip clip;
 
   std::string_view name() const override { return "EinSum"; }
   void fields(FieldVisitor& visitor) override;

@@ -101,9 +101,9 @@ class ProductLowering {
     product.y = y_.ref;
     product.args.n = n_;
     product.args.segment_len = k_;
-    product.args.clip = op_.clip;
-    product.args.lo = op_.lo;
-    product.args.hi = op_.hi;
+    product.args.clip = op_.clip.on;
+    product.args.lo = op_.clip.lo;
+    product.args.hi = op_.clip.hi;
     size_t extra = 2;
     product.has_bias = op_.has_bias;
     if (op_.has_bias) product.bias = lowering_.in(static_cast<int>(extra++)).ref;

@@ -41,7 +41,7 @@ std::optional<Clip> clip_with(const Clip& own, const Rewrite& consumer, int inpu
   if (!limit || std::isnan(*limit)) return std::nullopt;
   if (!(consumer.in(input).shape == consumer.out().shape)) return std::nullopt;
   const BinaryKind kind = binary->kind_of;
-  Clip both = own.clip ? own : Clip{true, -kInfinity, kInfinity};
+  Clip both = own.on ? own : Clip{true, -kInfinity, kInfinity};
   if (kind == BinaryKind::kMin) {
     both.hi = std::min(both.hi, *limit);
   } else if (kind == BinaryKind::kMax) {

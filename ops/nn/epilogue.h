@@ -6,15 +6,9 @@
 
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
+#include "ops/nn/clip.h"
 
 namespace rill::ops {
-
-/// The limits [lo, hi] of an op's result; none by default.
-struct Clip {
-  bool clip = false;
-  float lo = 0;
-  float hi = 0;
-};
 
 /// If the consumer is a maximum or a minimum with a uniform f32 constant, return its limits
 /// combined with the op's, if the combination is exact for every number. A NaN stays.

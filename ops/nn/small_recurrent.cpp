@@ -33,7 +33,7 @@ bool is_plain(const TensorPtr& value, int64_t volume) {
 /// Match input `gate` of the layer. The product has the bits of the kernel: a chain from the bias.
 std::optional<Projection> projection(const Rewrite& rewrite, int gate, int64_t hidden) {
   const auto* op = rewrite.producer_as<EinSum>(gate);
-  if (!op || op->operands != 2 || op->has_residual || op->clip) return std::nullopt;
+  if (!op || op->operands != 2 || op->has_residual || op->clip.on) return std::nullopt;
   const Node& node = rewrite.producer(gate);
   const std::string_view x = op->letters(0);
   const std::string_view filter = op->letters(1);

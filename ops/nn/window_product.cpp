@@ -123,9 +123,9 @@ class WindowLowering {
     if (common_.bias != nullptr) args->bias = common_.bias->ref;
     args->has_residual = common_.residual != nullptr;
     if (common_.residual != nullptr) args->residual = common_.residual->ref;
-    args->kernel.clip = common_.clip;
-    args->kernel.lo = common_.lo;
-    args->kernel.hi = common_.hi;
+    args->kernel.clip = common_.clip.on;
+    args->kernel.lo = common_.clip.lo;
+    args->kernel.hi = common_.clip.hi;
     if constexpr (std::is_same_v<Args, MatmulF32Args>) args->kernel.slope = common_.slope;
   }
   int64_t residual_step(int axis) const {

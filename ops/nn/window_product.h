@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/exec/lowering.h"
+#include "ops/nn/clip.h"
 
 namespace rill::ops {
 
@@ -25,10 +26,8 @@ struct WindowProducts {
   int64_t groups = 1;
   const Operand* bias = nullptr;
   const Operand* residual = nullptr;  ///< in the layout of y
-  bool clip = false;                  ///< to [lo, hi]
-  float lo = 0;
-  float hi = 0;
-  float slope = 1;                    ///< of values below 0, before the limits; of no depthwise one
+  Clip clip;
+  float slope = 1;  ///< of values below 0, before the limits; of no depthwise one
 };
 
 /// Return whether each channel has a separate filter, given the extents of the filters.
