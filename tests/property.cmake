@@ -33,7 +33,8 @@ rill_test(pulse_cases_test
           SOURCES property/pulse_attention_test.cpp property/pulse_band_test.cpp
                   property/pulse_cases.cpp
                   property/pulse_cases_test.cpp property/pulse_chains_test.cpp
-                  property/pulse_kept_test.cpp
+                  property/pulse_ends_test.cpp property/pulse_kept_test.cpp
+                  property/pulse_masks_test.cpp
                   property/pulse_resample_test.cpp property/pulse_state_test.cpp
                   property/loop_sums_test.cpp property/pulse_weights_test.cpp
                   property/pulse_keys_test.cpp property/pulse_scores_test.cpp
