@@ -196,8 +196,9 @@ Status Loader::take_as_equal(const Dim& a, const Dim& b, const Env& env) {
   if (!demanded_ && next_left != next_right) {
     const Equal equal = equal_where(left - right);
     if (equal == Equal::kAlways) return {};
-    // The assertions of a body are not those of the model.
-    if (equal == Equal::kAtSome && !env.outer) {
+    // The assertions of a body are not those of the model. With slices that are not clamped, the
+    // next attempt has simpler extents.
+    if (equal == Equal::kAtSome && !env.outer && !has_clamped()) {
       return scope.assert_text(str_cat(left, " == ", right));
     }
   }
