@@ -17,6 +17,10 @@ bool always_equal(const Dim& a, const Dim& b) {
   std::vector<std::string> symbols;
   apart.collect_symbols(&symbols);
   if (!apart.valid() || symbols.size() != 1) return false;
+  // Most expressions that differ do so at small sizes, which are quick to try.
+  for (int64_t size = 0; size < 4; ++size) {
+    if (apart.eval(symbols[0], size).value_or(0) != 0) return false;
+  }
   const auto pattern = DimPattern::of(apart, symbols[0]);
   if (!pattern.ok()) return false;
   const auto least = pattern->least(0);
@@ -380,7 +384,7 @@ Dim RealSizes::real_extent(const Dim& inferred, const Dim& counted) {
 
 /// Return the counted extent, or 0 where that is negative, if this always equals the real one.
 Dim RealSizes::shorter(const Dim& real, const Dim& counted) {
-  if (!real.valid() || real.is_const()) return real;
+  if (!real.valid() || real.is_const() || real == max(Dim(0), counted)) return real;
   const auto [at, fresh] = short_.try_emplace({real.to_string(), counted.to_string()}, real);
   if (!fresh) return at->second;
   const Dim clamped = scope_.simplify(max(Dim(0), counted));
