@@ -53,15 +53,24 @@ Result<Graph> load_bytes(Bytes bytes, bool mapped, const std::string& folder,
   // graph from its inputs.
   Findings findings;
   Result<Graph> graph = fail(Code::kInternal, "not loaded");
+  bool may_meet = false;
+  Status refusal;  // of slices that are not clamped
   for (size_t attempt = 0; attempt < kMostAttempts; ++attempt) {
     Loader loader(*model, budget, tensors, ops, options, findings);
     graph = loader.build();
     if (graph.ok() && !loader.find_equal(&findings)) break;
-    if (graph.ok() || loader.find_out(&findings)) continue;
-    if (!loader.has_clamped()) break;
+    if (graph.ok()) continue;
+    may_meet |= loader.may_meet();
+    if (loader.find_out(&findings)) continue;
+    const bool last = findings.meets || !(loader.has_clamped() || (may_meet && !findings.clamps));
+    if (last) break;
+    const bool meets = !findings.clamps;
+    if (meets) refusal = graph.take_status();
     findings = {};
-    findings.clamps = false;
+    findings.clamps = meets;
+    findings.meets = meets;
   }
+  if (!graph.ok() && !refusal.ok()) graph = std::move(refusal);
   for (const std::string& name : findings.known) {
     if (!graph.ok() || !options.warn) break;
     options.warn(options.warn_user,

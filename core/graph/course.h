@@ -45,6 +45,7 @@ struct Course {
     kMul,
     kDiv,  ///< of whole numbers: truncates
     kFloorDiv,
+    kPow,
     kShiftRight,
     kMin,
     kMax,

@@ -198,7 +198,9 @@ Status Loader::take_as_equal(const Dim& a, const Dim& b, const Env& env) {
     if (equal == Equal::kAlways) return {};
     // The assertions of a body are not those of the model. With slices that are not clamped, the
     // next attempt has simpler extents.
-    if (equal == Equal::kAtSome && !env.outer && !has_clamped()) {
+    const bool meets = equal == Equal::kAtSome && !env.outer;
+    may_meet_ |= meets && has_clamped();
+    if (meets && (findings_.meets || !has_clamped())) {
       return scope.assert_text(str_cat(left, " == ", right));
     }
   }

@@ -54,6 +54,7 @@ struct Findings {
   Equalities equal;
   std::vector<std::string> known;  ///< inputs whose values are taken from `LoadOptions::values`
   bool clamps = true;              ///< the result of `OnnxCtx::clamps`
+  bool meets = false;  ///< extents of clamped slices may be equal at some sizes only
 };
 
 /// A node as a call of its operator. The node and its name must outlive it.
@@ -100,6 +101,8 @@ class Loader {
   bool clamps() { return clamped_ = findings_.clamps; }
   /// Return whether a node asked `clamps` and got true.
   bool has_clamped() const { return clamped_; }
+  /// Return whether extents were refused that are equal at some sizes.
+  bool may_meet() const { return may_meet_; }
   const TensorReader& tensors() const { return tensors_; }
   nnef::Builder& builder() { return builder_; }
   std::span<const OpModule* const> modules() const { return modules_; }
@@ -159,6 +162,7 @@ class Loader {
   std::optional<std::pair<std::string, Dim>> demanded_;
   Equalities expected_;
   bool dequantizes_ = false;  ///< whether the node that is read takes integers of 4 or 2 bits
+  bool may_meet_ = false;
   bool clamped_ = false;
   OpIndex index_;
   // The empty document that NNEF's builder expects.
