@@ -16,6 +16,7 @@
 #include "ops/built.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/length.h"
+#include "pulse/attention/front_keys.h"
 #include "pulse/before/long_streams.h"
 #include "pulse/builder.h"
 #include "pulse/leading.h"
@@ -511,9 +512,18 @@ Result<int64_t> unit_of(const Graph& whole, Options options, int64_t unit) {
   return refusal;
 }
 
+/// Return a graph with constant keys before its streams; nothing if it has none.
+Result<std::optional<Graph>> with_front_keys(const Graph& whole, const Options& options) {
+  if constexpr (ops::built("attention")) return join_front_late(whole, options.symbol);
+  return std::optional<Graph>();
+}
+
 Result<int64_t> least_pulse_of(const Graph& graph, const Options& options) {
   RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
-  return unit_of(whole, options, 1);
+  const auto unit = unit_of(whole, options, 1);
+  if (unit.ok()) return unit;
+  RILL_ASSIGN(const auto joined, with_front_keys(whole, options));
+  return joined ? unit_of(*joined, options, 1) : unit;
 }
 
 Result<Graph> pulse_ready(const Graph& whole, const Options& options, Report* report) {
@@ -540,16 +550,30 @@ Result<Graph> pulse_ready(const Graph& whole, const Options& options, Report* re
   return error;
 }
 
+/// Pulse with constant keys before the stream, if pulsing without them is refused. Its own frame: the
+/// first attempt at deep graphs has a small stack.
+[[gnu::noinline]] Result<Graph> pulse_front_keys(const Graph& whole, const Options& options,
+                                                 Report* report, Result<Graph> refused) {
+  RILL_ASSIGN(const auto joined, with_front_keys(whole, options));
+  return joined ? pulse_ready(*joined, options, report) : std::move(refused);
+}
+
+Result<Graph> pulse_either(const Graph& whole, const Options& options, Report* report) {
+  auto pulsed = pulse_ready(whole, options, report);
+  if (pulsed.ok()) return pulsed;
+  return pulse_front_keys(whole, options, report, std::move(pulsed));
+}
+
 Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* report) {
   RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
-  return pulse_ready(whole, options, report);
+  return pulse_either(whole, options, report);
 }
 
 /// As above, with extents that are never negative.
 Result<Graph> pulse_empty_extents(const Graph& graph, const Options& options, Report* report) {
   RILL_ASSIGN(Graph whole, ready_for_pulses(graph, options));
   RILL_ASSIGN(whole, with_empty_extents(whole));
-  return pulse_ready(whole, options, report);
+  return pulse_either(whole, options, report);
 }
 
 /// Attempt a task for streams of any length. If it is refused, attempt it for streams that are no

@@ -5,7 +5,6 @@
 #include "core/base/search.h"
 #include "ops/built.h"
 #include "pulse/attention/attention.h"
-#include "pulse/attention/front_keys.h"
 #include "pulse/before/passes.h"
 
 namespace rill::pulse {
@@ -38,7 +37,6 @@ Result<Graph> ready_for_pulses(const Graph& graph, const Options& options) {
   RILL_ASSIGN(Graph whole, before_pulsing(graph, options.symbol));
   if constexpr (ops::built("attention")) {
     whole = gather_attention(std::move(whole), options.symbol);
-    RILL_ASSIGN(whole, join_front_late(std::move(whole), options.symbol));
   }
   return whole;
 }

@@ -24,7 +24,7 @@ constexpr size_t kSmall = 64 * kKiB;
 
 /// The limits that docs/reliability.md states.
 constexpr size_t kMostOfLoad = 46 * kKiB;
-constexpr size_t kMostOfPulse = 50 * kKiB;
+constexpr size_t kMostOfPulse = 52 * kKiB;
 constexpr size_t kMostOfPrepare = 24 * kKiB;
 constexpr size_t kMostOfSession = 26 * kKiB;
 constexpr size_t kMostOfStep = 26 * kKiB;

@@ -27,9 +27,13 @@ bool cuts_positions(const Course& course, Square at) {
 
 class Streamed {
  public:
-  Streamed(PulseBuilder& b, const Attention& op) : b_(b), op_(op), body_(*op.body) {}
+  /// `front`: whether known keys before the stream stay apart from its keys.
+  Streamed(PulseBuilder& b, const Attention& op, bool front)
+      : b_(b), op_(op), body_(*op.body), front_(front) {}
 
-  Status run() {
+  /// Return false, and add nothing, if padding before the stream is kept apart but no late query
+  /// sees it. It then scrolls by as other keys do: the last bits of sums depend on their places.
+  Result<bool> run() {
     const OutletId product = body_.outputs[0];
     const int weights = static_cast<int>(op_.weights);
     values_ = body_.node(product.node).inputs[static_cast<size_t>(1 - weights)];
@@ -40,6 +44,7 @@ class Streamed {
     RILL_TRY(ask(values_, column));
     RILL_TRY(gather_inputs());
     RILL_ASSIGN(const Band band, find_band(used, square));
+    if (layout_.front > 0 && padding_ && band.sinks == 0) return false;
     const Dim& queries = b_.out(0).dim(op_.place(2, op_.query));
     RILL_TRY(lay_out(b_, band, queries, past_only_, &layout_));
     PulsedScores scores(b_, body_, layout_, std::move(inputs_), std::move(nearest_));
@@ -57,7 +62,7 @@ class Streamed {
     stream.dim = b_.out(0).dim(stream.axis);
     stream.delay = layout_.query_delay;
     b_.set(0, out, stream);
-    return {};
+    return true;
   }
 
  private:
@@ -87,7 +92,7 @@ class Streamed {
   /// Return the number of keys before the stream: known ones, as learned prompts are, the same
   /// number in all inputs that bring keys. 0 if queries and keys run at different rates.
   Result<int64_t> keys_in_front() {
-    if (nearest_) return 0;
+    if (nearest_ || !front_) return 0;
     std::optional<int64_t> pulse;
     std::optional<int64_t> count;
     bool has_queries = false;
@@ -104,6 +109,8 @@ class Streamed {
       RILL_ASSIGN(const auto prefix, b_.prefix_of(i));
       if (!prefix || count.value_or(prefix->count) != prefix->count) return 0;
       count = prefix->count;
+      // Frames that are joined to the stream are laid out; those of a padding are virtual.
+      padding_ &= stream->delay < 0;
     }
     if (!count) return 0;
     if (!has_queries) {
@@ -219,6 +226,8 @@ class Streamed {
   OutletId values_;
   int64_t ready_ = 0;  ///< the first pulse at which all inputs that do not stream are valid
   Layout layout_;
+  bool front_ = false;
+  bool padding_ = true;  ///< all keys before the stream are padding
   bool past_only_ = false;      ///< a relative shift has no distances to keys after the query
   std::optional<Dim> nearest_;  ///< index of distance 0 among those of the whole run
   std::map<PlacedWire, int> asked_;
@@ -227,6 +236,12 @@ class Streamed {
 
 }  // namespace
 
-Status Attention::pulsify(PulseBuilder& b) const { return Streamed(b, *this).run(); }
+Status Attention::pulsify(PulseBuilder& b) const {
+  // On the heap: deep graphs are pulsed on small stacks.
+  RILL_ASSIGN(const bool done, std::make_unique<Streamed>(b, *this, true)->run());
+  if (done) return {};
+  RILL_TRY(std::make_unique<Streamed>(b, *this, false)->run());
+  return {};
+}
 
 }  // namespace rill::pulse

@@ -41,6 +41,9 @@ class LateFront final : public GraphCopy {
     }
   }
 
+  /// Return whether an attention has keys before the stream, after `run`.
+  bool found() const { return found_; }
+
  private:
   Status copy(int id) override {
     const Node& node = graph_.node(id);
@@ -60,6 +63,7 @@ class LateFront final : public GraphCopy {
   Result<OutletId> joined(const Node& node, OutletId input) {
     const auto split = splits_.find(input);
     if (split == splits_.end()) return mapped_.at(input);
+    found_ = true;
     const auto& [axis, count, front, rest] = split->second;
     return add(node, "keys", make_op<ops::Concat>(axis), {front, rest});
   }
@@ -175,16 +179,19 @@ class LateFront final : public GraphCopy {
   }
 
   std::string_view symbol_;
+  bool found_ = false;
   std::vector<char> moving_;  ///< by node: whether it depends on an input of the model
   std::map<OutletId, Split> splits_;
 };
 
 }  // namespace
 
-Result<Graph> join_front_late(Graph gathered, std::string_view symbol) {
+Result<std::optional<Graph>> join_front_late(const Graph& gathered, std::string_view symbol) {
   const auto attends = [](const Node& node) { return attention_of(node) != nullptr; };
-  if (none_of(gathered.nodes, attends)) return gathered;
-  return LateFront(gathered, symbol).run();
+  if (none_of(gathered.nodes, attends)) return std::optional<Graph>();
+  LateFront late(gathered, symbol);
+  RILL_ASSIGN(Graph joined, late.run());
+  return late.found() ? std::optional(std::move(joined)) : std::nullopt;
 }
 
 }  // namespace rill::pulse

@@ -53,7 +53,8 @@ class JoinedScores final : public GraphCopy {
   /// Return the axis of the stream over which a node is a softmax, if it is the only one.
   std::optional<int> normalised_axis(const Node& node) const {
     const Course course = node.op->course();
-    const bool only = course.is(Form::kNormalised) && !course.logarithm && course.axis() >= 0;
+    const bool only = course.is(Form::kNormalised) && !course.logarithm && course.axis() >= 0 &&
+                      course.axis() < node.outputs[0].rank();
     if (!only || !node.outputs[0].dim(course.axis()).mentions(symbol_)) return std::nullopt;
     return course.axis();
   }
