@@ -550,8 +550,8 @@ Result<Graph> pulse_ready(const Graph& whole, const Options& options, Report* re
   return error;
 }
 
-/// Pulse with constant keys before the stream, if pulsing without them is refused. Its own frame: the
-/// first attempt at deep graphs has a small stack.
+/// Pulse with constant keys before the stream, if pulsing without them is refused. Not inlined, so
+/// that the first attempt at deep graphs has a small stack.
 [[gnu::noinline]] Result<Graph> pulse_front_keys(const Graph& whole, const Options& options,
                                                  Report* report, Result<Graph> refused) {
   RILL_ASSIGN(const auto joined, with_front_keys(whole, options));

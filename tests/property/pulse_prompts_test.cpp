@@ -95,7 +95,9 @@ TEST(Prompts, OfRangesThatBeginInFront) {
     const std::string passing = str_cat(
         "  all = unsqueeze(tract_core_range(0, S + ", prompts, ", 1), axes = [0, 1]);\n"
         "  m = (row + ", prompts, " >= all) && (row + ", prompts, " - all < 6);\n");
-    for (const int64_t pulse : {1, 4}) expect_frames(attention(prompts, passing), pulse, kTolerance);
+    for (const int64_t pulse : {1, 4}) {
+      expect_frames(attention(prompts, passing), pulse, kTolerance);
+    }
   }
 }
 
