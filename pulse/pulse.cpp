@@ -513,8 +513,9 @@ Result<int64_t> unit_of(const Graph& whole, Options options, int64_t unit) {
 }
 
 /// Return a graph with constant keys before its streams; nothing if it has none.
-Result<std::optional<Graph>> with_front_keys(const Graph& whole, const Options& options) {
-  if constexpr (ops::built("attention")) return join_front_late(whole, options.symbol);
+Result<std::optional<Graph>> with_front_keys(const Graph& whole, const Options& options,
+                                             bool pads) {
+  if constexpr (ops::built("attention")) return join_front_late(whole, options.symbol, pads);
   return std::optional<Graph>();
 }
 
@@ -522,7 +523,7 @@ Result<int64_t> least_pulse_of(const Graph& graph, const Options& options) {
   RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
   const auto unit = unit_of(whole, options, 1);
   if (unit.ok()) return unit;
-  RILL_ASSIGN(const auto joined, with_front_keys(whole, options));
+  RILL_ASSIGN(const auto joined, with_front_keys(whole, options, true));
   return joined ? unit_of(*joined, options, 1) : unit;
 }
 
@@ -550,18 +551,28 @@ Result<Graph> pulse_ready(const Graph& whole, const Options& options, Report* re
   return error;
 }
 
-/// Pulse with constant keys before the stream, if pulsing without them is refused. Not inlined, so
-/// that the first attempt at deep graphs has a small stack.
+/// Return the sum of the delays of all outputs.
+int64_t delays_of(const Graph& pulsed) {
+  int64_t sum = 0;
+  for (const StreamingOutput& output : pulsed.streaming->outputs) sum += output.delay;
+  return sum;
+}
+
+/// Pulse with constant keys before the stream, if the first attempt was refused or is later. Not
+/// inlined, so that the first attempt at deep graphs has a small stack.
 [[gnu::noinline]] Result<Graph> pulse_front_keys(const Graph& whole, const Options& options,
-                                                 Report* report, Result<Graph> refused) {
-  RILL_ASSIGN(const auto joined, with_front_keys(whole, options));
-  return joined ? pulse_ready(*joined, options, report) : std::move(refused);
+                                                 Report* report, Result<Graph> first) {
+  RILL_ASSIGN(const auto joined, with_front_keys(whole, options, !first.ok()));
+  if (!joined) return first;
+  Report own;
+  auto other = pulse_ready(*joined, options, &own);
+  if (first.ok() && (!other.ok() || delays_of(*other) >= delays_of(*first))) return first;
+  if (report) *report = std::move(own);
+  return other;
 }
 
 Result<Graph> pulse_either(const Graph& whole, const Options& options, Report* report) {
-  auto pulsed = pulse_ready(whole, options, report);
-  if (pulsed.ok()) return pulsed;
-  return pulse_front_keys(whole, options, report, std::move(pulsed));
+  return pulse_front_keys(whole, options, report, pulse_ready(whole, options, report));
 }
 
 Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* report) {

@@ -31,8 +31,8 @@ struct Split {
 
 class LateFront final : public GraphCopy {
  public:
-  LateFront(const Graph& graph, std::string_view symbol)
-      : GraphCopy(graph), symbol_(symbol), moving_(graph.nodes.size(), 0) {
+  LateFront(const Graph& graph, std::string_view symbol, bool pads)
+      : GraphCopy(graph), symbol_(symbol), pads_(pads), moving_(graph.nodes.size(), 0) {
     for (size_t id = 0; id < graph.nodes.size(); ++id) {
       const Node& node = graph.nodes[id];
       moving_[id] = source_of(*node.op) != nullptr || any_of(node.inputs, [&](OutletId input) {
@@ -70,7 +70,7 @@ class LateFront final : public GraphCopy {
 
   Result<std::optional<Split>> split_of(const Node& node) {
     if (node.op->course().is(Form::kJoined)) return split_join(node);
-    if (const auto* pad = pad_of(node)) return split_pad(node, *pad);
+    if (const auto* pad = pad_of(node); pad && pads_) return split_pad(node, *pad);
     return split_frames(node);
   }
 
@@ -179,6 +179,7 @@ class LateFront final : public GraphCopy {
   }
 
   std::string_view symbol_;
+  bool pads_;
   bool found_ = false;
   std::vector<char> moving_;  ///< by node: whether it depends on an input of the model
   std::map<OutletId, Split> splits_;
@@ -186,10 +187,11 @@ class LateFront final : public GraphCopy {
 
 }  // namespace
 
-Result<std::optional<Graph>> join_front_late(const Graph& gathered, std::string_view symbol) {
+Result<std::optional<Graph>> join_front_late(const Graph& gathered, std::string_view symbol,
+                                             bool pads) {
   const auto attends = [](const Node& node) { return attention_of(node) != nullptr; };
   if (none_of(gathered.nodes, attends)) return std::optional<Graph>();
-  LateFront late(gathered, symbol);
+  LateFront late(gathered, symbol, pads);
   RILL_ASSIGN(Graph joined, late.run());
   return late.found() ? std::optional(std::move(joined)) : std::nullopt;
 }

@@ -271,12 +271,12 @@ class JoinedSkips(nn.Module):
         return self.out(x)
 
 
-ALL = {"doors": ("onnx", "nnef", "dynamo")}
+ALL = {"exporters": ("onnx", "nnef", "dynamo")}
 FRAMES = {"shape": (1, "S", 16), "pulse": 1, "delay": 0}
 # The first block reads two later frames.
 recipe("Moonshine v2 encoder", "frames scaled each, causal strides, attention to windows", MoonshineV2, (1, "S"),
-       pulse=16, lengths=(96, 160, 256), delay=2, doors=("onnx", "dynamo"),
-       closed="torch_to_nnef bakes the length into var")
+       pulse=16, lengths=(96, 160, 256), delay=2, exporters=("onnx", "dynamo"),
+       left_out="torch_to_nnef bakes the length into var")
 recipe("Qwen3 audio encoder", "convolutions of chunks as a batch, attention in windows", ChunkedAudio, (1, 8, "S"),
        pulse=32, lengths=(64, 96, 160), delay=0, **ALL)
 recipe("gpt-oss attention", "a learned logit of each head next to the scores", SinkAttention, **FRAMES, **ALL)
@@ -292,10 +292,10 @@ recipe("TFiLM", "an LSTM over maxima of blocks scales them", Tfilm, (1, 1, "S"),
        delay=0)
 # A window has 5 frames, each of which reads 7 of the strided frames.
 recipe("microWakeWord", "kernels of several lengths, a window of last frames", MixedNet, (1, 10, "S"), pulse=3,
-       lengths=(48, 61, 96), delay=11, doors=("nnef", "dynamo"), closed="PyTorch's scripts write no unfold")
+       lengths=(48, 61, 96), delay=11, exporters=("nnef", "dynamo"), left_out="PyTorch's scripts write no unfold")
 recipe("NanoCodec", "finite scalars: rounded, and the digits of an index", FiniteScalars, (1, 1, "S"), pulse=4,
-       lengths=(64, 80, 160), delay=0, doors=("onnx", "dynamo"),
-       closed="torch_to_nnef rounds no quotients of constants")
+       lengths=(64, 80, 160), delay=0, exporters=("onnx", "dynamo"),
+       left_out="torch_to_nnef rounds no quotients of constants")
 recipe("FocalCodec", "gated sums of causal convolutions", FocalModulation, (1, "S", 8), pulse=1, delay=0, **ALL)
 recipe("Smart Turn", "attention, pooled over time", TurnEnd, (1, 8, "S"), pulse=2, delay=None, whole="at the end",
        **ALL)
@@ -303,5 +303,5 @@ recipe("Smart Turn", "attention, pooled over time", TurnEnd, (1, 8, "S"), pulse=
 recipe("U-Net, joined skips", "skips joined where the lengths fit", lambda: JoinedSkips(False), (1, 1, "S"), pulse=8,
        lengths=(40, 64, 96), delay=7, **ALL)
 recipe("U-Net, padded and joined", "zeros up to the length of the skip", lambda: JoinedSkips(True), (1, 1, "S"),
-       pulse=8, lengths=(40, 61, 96), delay=7, doors=("onnx", "dynamo"),
-       closed="torch_to_nnef fails on pads of open extents")
+       pulse=8, lengths=(40, 61, 96), delay=7, exporters=("onnx", "dynamo"),
+       left_out="torch_to_nnef fails on pads of open extents")
