@@ -16,7 +16,6 @@
 #include "ops/built.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/length.h"
-#include "pulse/attention/front_keys.h"
 #include "pulse/before/long_streams.h"
 #include "pulse/builder.h"
 #include "pulse/leading.h"
@@ -512,13 +511,6 @@ Result<int64_t> unit_of(const Graph& whole, Options options, int64_t unit) {
   return refusal;
 }
 
-/// Return a graph with constant keys before its streams; nothing if it has none.
-Result<std::optional<Graph>> with_front_keys(const Graph& whole, const Options& options,
-                                             bool pads) {
-  if constexpr (ops::built("attention")) return join_front_late(whole, options.symbol, pads);
-  return std::optional<Graph>();
-}
-
 Result<int64_t> least_pulse_of(const Graph& graph, const Options& options) {
   RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
   const auto unit = unit_of(whole, options, 1);
@@ -571,20 +563,16 @@ int64_t delays_of(const Graph& pulsed) {
   return other;
 }
 
-Result<Graph> pulse_either(const Graph& whole, const Options& options, Report* report) {
-  return pulse_front_keys(whole, options, report, pulse_ready(whole, options, report));
-}
-
 Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* report) {
   RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
-  return pulse_either(whole, options, report);
+  return pulse_front_keys(whole, options, report, pulse_ready(whole, options, report));
 }
 
 /// As above, with extents that are never negative.
 Result<Graph> pulse_empty_extents(const Graph& graph, const Options& options, Report* report) {
   RILL_ASSIGN(Graph whole, ready_for_pulses(graph, options));
   RILL_ASSIGN(whole, with_empty_extents(whole));
-  return pulse_either(whole, options, report);
+  return pulse_front_keys(whole, options, report, pulse_ready(whole, options, report));
 }
 
 /// Attempt a task for streams of any length. If it is refused, attempt it for streams that are no

@@ -5,6 +5,7 @@
 #include "core/base/search.h"
 #include "ops/built.h"
 #include "pulse/attention/attention.h"
+#include "pulse/attention/front_keys.h"
 #include "pulse/before/passes.h"
 
 namespace rill::pulse {
@@ -39,6 +40,12 @@ Result<Graph> ready_for_pulses(const Graph& graph, const Options& options) {
     whole = gather_attention(std::move(whole), options.symbol);
   }
   return whole;
+}
+
+Result<std::optional<Graph>> with_front_keys(const Graph& whole, const Options& options,
+                                             bool pads) {
+  if constexpr (ops::built("attention")) return join_front_late(whole, options.symbol, pads);
+  return std::optional<Graph>();
 }
 
 }  // namespace rill::pulse

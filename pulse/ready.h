@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "pulse/report.h"
@@ -16,6 +17,10 @@ bool meets_attention(const Graph& graph, std::string_view symbol);
 /// Make the graph whose nodes are pulsed one by one: simplified, with each attention as one node.
 /// Errors: kPulse for a model that is pulsed already.
 Result<Graph> ready_for_pulses(const Graph& graph, const Options& options);
+
+/// Return a graph that is ready with constant keys before its streams; nothing if it has none.
+/// `pads`: whether padding counts as such keys.
+Result<std::optional<Graph>> with_front_keys(const Graph& whole, const Options& options, bool pads);
 
 /// Errors: kPulse for a model that is already pulsed.
 Status refuse_pulsed(const Graph& graph);
