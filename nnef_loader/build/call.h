@@ -65,7 +65,7 @@ class CallCtx final : public LoadCtx {
   Scope& scope() { return scope_; }
   /// Return the name for the node of this call, unless it is taken.
   const std::string& node_name() const { return name_; }
-  /// Return the arguments of the call, with the values of those that were read.
+  /// Return the arguments of the call. Each argument that the operator has read holds its value.
   std::vector<CallArgument> evaluated() const;
   /// Claim that name, or the one with the suffix.
   std::string claim_name(std::string_view suffix);

@@ -163,10 +163,10 @@ class LateFront final : public GraphCopy {
     if (!out) return out;
     out->axis = track.out[0];
     const auto in_front = out_.add(str_cat(node.name, "_front"), node.op, front, node.line);
-    const auto behind = out_.add(str_cat(node.name, "_frames"), node.op, rest, node.line);
-    if (!in_front.ok() || !behind.ok()) return std::optional<Split>();
+    const auto after = out_.add(str_cat(node.name, "_frames"), node.op, rest, node.line);
+    if (!in_front.ok() || !after.ok()) return std::optional<Split>();
     out->front = (*in_front)[0];
-    out->rest = (*behind)[0];
+    out->rest = (*after)[0];
     return out;
   }
 
