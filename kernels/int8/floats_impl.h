@@ -56,7 +56,7 @@ RILL_INLINE void store_some(const V& values, int64_t count, void* to) RILL_NONBL
 }
 
 /// Return the bits of the largest magnitude of n floats. A NaN has larger bits than infinity.
-inline int32_t largest_bits_of(const float* from, int64_t n) {
+inline int32_t largest_bits_of(const float* from, int64_t n) RILL_NONBLOCKING {
   IntLanes most{};
   for (int64_t i = 0; i < n; i += Dot::kLanes) {
     const IntLanes bits = with_bits_of<IntLanes>(floats_at(from + i, n - i)) & 0x7FFFFFFF;
@@ -71,7 +71,8 @@ inline int32_t largest_bits_of(const float* from, int64_t n) {
 }
 
 /// Multiply n floats by `steps` and round them to bytes, or to 16 bits, in the form of the kernel.
-inline void to_bytes_of(const float* from, int64_t n, float steps, uint8_t* to) {
+inline void to_bytes_of(const float* from, int64_t n, float steps, uint8_t* to)
+    RILL_NONBLOCKING {
   for (int64_t i = 0; i < n; i += Dot::kLanes, to += Dot::kLanes * (4 / Dot::kDepth)) {
     // The sum holds the nearest integer, ties to even, in the lowest bits of its mantissa.
     const FloatLanes sum = floats_at(from + i, n - i) * steps + 0x1.8p23f;
