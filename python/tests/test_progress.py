@@ -1,6 +1,7 @@
 """Progress of loading, pulsing, preparing and compiling; a function or Ctrl-C cancels them."""
 
 import _thread
+import signal
 import threading
 
 import numpy as np
@@ -51,6 +52,8 @@ def test_false_cancels_and_exceptions_pass():
 
 
 def test_ctrl_c_ends_an_audit():
+    # Python does not handle the signal if its parent ignores it, as for background jobs.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     model = load()
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
