@@ -59,7 +59,7 @@ const refuses = (call, pattern) => assert.throws(call, (error) => {
 
 // Plans with steps that run an operator of a graph.
 const kWithOperators = new Set(["index_update", "llm_kv", "llm_kv_sdpa", "mlp_multi_output",
-                                "slice_update", "talking_convolutions", "upsampled_2d"]);
+                                "slice_update", "upsampled_2d"]);
 
 /** Load a plan, or hold it to be refused; null then. */
 async function loaded(name, bytes) {
