@@ -17,7 +17,7 @@ struct LeastDelays {
 /// Limits of runs that measure delays.
 struct RunLimits {
   double seconds = 0;  ///< no run starts later
-  /// Of the largest wire of a run: attention over a whole long stream exceeds the memory.
+  /// The largest wire of a run may have this number: a whole long attention exceeds the memory.
   int64_t elements = int64_t{1} << 26;
 };
 
