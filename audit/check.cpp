@@ -8,6 +8,7 @@
 #include "core/base/progress.h"
 #include "core/base/search.h"
 #include "core/exec/feed.h"
+#include "core/exec/input_indices.h"
 #include "core/exec/saved.h"
 #include "pulse/pulse.h"
 
@@ -33,10 +34,11 @@ Result<std::vector<Tensor>> other_inputs(const Graph& graph, std::span<const Ten
     out.push_back(std::move(value));
   }
   Draw draw(1);
+  const auto indices = input_indices(graph);
   for (size_t i = 0; same && i < out.size(); ++i) {
     Fact fact = graph.fact(graph.inputs[i]);
     fact.shape.assign(out[i].shape().begin(), out[i].shape().end());
-    RILL_ASSIGN(out[i], noise(fact, &draw));
+    RILL_ASSIGN(out[i], noise(fact, indices[i], &draw));
   }
   return out;
 }

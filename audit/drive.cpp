@@ -5,6 +5,7 @@
 
 #include "audit/values.h"
 #include "core/base/search.h"
+#include "core/run/index_range.h"
 #include "core/run/together.h"
 
 namespace rill::audit {
@@ -14,7 +15,7 @@ Status check_fit(const PlanIo& io, const Tensor& value, int free_axis) {
   for (size_t axis = 0; same && axis < io.shape.size(); ++axis) {
     same = static_cast<int>(axis) == free_axis || value.shape()[axis] == io.shape[axis];
   }
-  if (same) return {};
+  if (same) return check_index_range(io, value.view()).status();
   return fail(Code::kShape, "input ", io.name, " takes ", io.shape, " of ", dtype_name(io.dtype),
               ", found ", value.shape(), " of ", dtype_name(value.dtype()));
 }

@@ -110,7 +110,8 @@ Result<std::optional<pulse::LeastDelays>> Inspection::least_delays(double most_s
   }
   pulse::Options options = options_;
   options.pulse = Dim(pulsed_.streaming->pulse);
-  RILL_ASSIGN(pulse::LeastDelays least, pulse::least_delays(whole, options, report_, most_seconds));
+  RILL_ASSIGN(pulse::LeastDelays least,
+              pulse::least_delays(whole, options, report_, {most_seconds}));
   return std::optional(std::move(least));
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/search.h"
+#include "core/exec/input_indices.h"
 #include "core/graph/walk.h"
 #include "pulse/before/weighed_sum.h"
 
@@ -22,14 +23,18 @@ float normal_like(Draw* draw) {
 
 }  // namespace
 
-Result<Tensor> noise(const Fact& fact, Draw* draw, const NoiseKind& kind) {
+Result<Tensor> noise(const Fact& fact, const std::optional<NumberRange>& indices, Draw* draw,
+                     const NoiseKind& kind) {
   RILL_ASSIGN(std::vector<int64_t> shape, fact.concrete_shape());
   RILL_ASSIGN(Tensor floats, Tensor::zeros(DType::kF32, shape));
   const bool bytes = is_quantised(fact.dtype) && dtype_size(fact.dtype) == 1 && kind.scale != 1;
   const auto number = [&] {
     if (bytes) return static_cast<float>(draw->in(-255, 255)) * fact.q.scale;
     if (!is_float(fact.dtype)) {
-      return static_cast<float>(draw->in(0, fact.dtype == DType::kBool ? 1 : 3));
+      const int64_t most = fact.dtype == DType::kBool ? 1 : 3;
+      if (!indices) return static_cast<float>(draw->in(0, most));
+      const int64_t least = std::max<int64_t>(0, indices->least);
+      return static_cast<float>(draw->in(least, std::min(least + most, indices->most)));
     }
     const float drawn = normal_like(draw) * static_cast<float>(kind.scale);
     return kind.sign == 0 ? drawn : static_cast<float>(kind.sign) * std::abs(drawn);
@@ -42,9 +47,10 @@ Result<Tensor> noise(const Fact& fact, Draw* draw, const NoiseKind& kind) {
 Result<std::vector<Tensor>> noise_inputs(const Graph& graph, std::string_view symbol,
                                          int64_t length, Draw* draw, const NoiseKind& kind) {
   std::vector<Tensor> out;
-  for (const OutletId& input : graph.inputs) {
-    const Fact fact = substitute(graph.fact(input), symbol, Dim(length));
-    RILL_ASSIGN(Tensor value, noise(fact, draw, kind));
+  const auto indices = input_indices(graph);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Fact fact = substitute(graph.fact(graph.inputs[i]), symbol, Dim(length));
+    RILL_ASSIGN(Tensor value, noise(fact, indices[i], draw, kind));
     out.push_back(std::move(value));
   }
   return out;

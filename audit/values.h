@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +17,11 @@ struct NoiseKind {
   int sign = 0;      ///< 1: no number is negative, -1: none is positive
 };
 
-/// Make a value of that fact from approximately normal noise. Integers are 0 to 3; quantised bytes
-/// take all values unless the scale is 1. Errors: kShape if an extent is not a number; kNoMem.
-Result<Tensor> noise(const Fact& fact, Draw* draw, const NoiseKind& kind = {});
+/// Make a value of that fact from approximately normal noise. Integers are 0 to 3, indices those of
+/// them in their range; quantised bytes take all values unless the scale is 1. Errors: kShape if an
+/// extent is not a number; kNoMem.
+Result<Tensor> noise(const Fact& fact, const std::optional<NumberRange>& indices, Draw* draw,
+                     const NoiseKind& kind = {});
 /// Return the inputs of a graph for a stream of that length in its symbol.
 Result<std::vector<Tensor>> noise_inputs(const Graph& graph, std::string_view symbol,
                                          int64_t length, Draw* draw, const NoiseKind& kind = {});

@@ -6,6 +6,7 @@
 #include "cli/edits.h"
 #include "cli/symbols.h"
 #include "core/base/splitmix.h"
+#include "core/exec/input_indices.h"
 
 namespace rill::cli {
 namespace {
@@ -219,6 +220,10 @@ Result<Tensor> InputSource::made_up(const Graph& graph, size_t index, const Bind
   const DType dtype = run_type(fact);
   RangeSpec range;
   if (is_int(dtype) || is_quantised(dtype)) range.high = 4;  // small: many are indices
+  if (const auto indices = input_indices(graph)[index]) {
+    range.low = static_cast<double>(std::max<int64_t>(0, indices->least));
+    range.high = std::min(range.low + 4, static_cast<double>(indices->most) + 1);
+  }
   if (dtype == DType::kBool) range.high = 2;
   for (size_t i = 0; i < ranges_.size(); ++i) {
     if (ranges_[i].name == name || (ranges_[i].name.empty() && i == index)) range = ranges_[i];

@@ -30,8 +30,6 @@ struct Bounds {
 /// Small noise stays where functions are not flat; maxima and minima need larger numbers of one
 /// sign.
 constexpr Bounds kOthers[] = {{-1, 1}, {1, 32}, {-32, -1}};
-/// The limit for the largest wire of a run: attention over a whole long stream exceeds the memory.
-constexpr int64_t kMostElements = int64_t{1} << 26;
 
 /// Write noise into every element: floats within bounds, small indices that most tables have, and
 /// any bytes of quantised types. Strings and other objects stay unchanged.
@@ -118,19 +116,22 @@ Graph with_wires(const Graph& whole, const Report& report, std::vector<Seen>* se
   return out;
 }
 
-bool is_small(const Graph& graph) {
-  return all_of(graph.nodes, [](const Node& node) {
-    return all_of(node.outputs, [](const Fact& fact) {
+bool is_small(const Graph& graph, int64_t most_elements) {
+  return all_of(graph.nodes, [&](const Node& node) {
+    return all_of(node.outputs, [&](const Fact& fact) {
       const auto elements = volume(fact.shape).to_int();
-      return elements && *elements <= kMostElements;
+      return elements && *elements <= most_elements;
     });
   });
 }
 
 Result<std::unique_ptr<Session>> session_for(const Graph& graph, const std::string& symbol,
-                                             int64_t length, SharedWeights* weights) {
+                                             int64_t length, int64_t most_elements,
+                                             SharedWeights* weights) {
   RILL_ASSIGN(const Graph bound, graph.with_symbol(symbol, Dim(length)));
-  if (!is_small(bound)) return fail(Code::kNoMem, "a run of ", length, " frames is too large");
+  if (!is_small(bound, most_elements)) {
+    return fail(Code::kNoMem, "a run of ", length, " frames is too large");
+  }
   RILL_ASSIGN(const Graph simple, declutter(bound));
   RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare_sharing(weights, simple));
   return Session::make(plan);
@@ -226,7 +227,7 @@ class Runs {
 }  // namespace
 
 Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report,
-                                 double most_seconds) {
+                                 const RunLimits& limits) {
   LeastDelays out;
   out.wires.resize(report.wires.size());
   out.outputs.resize(report.outputs.size());
@@ -242,7 +243,7 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   std::unique_ptr<Session> session;
   // A model may be defined only for short streams.
   for (; pulses >= 2; pulses /= 2) {
-    auto made = session_for(wired, options.symbol, pulses * pulse, &weights);
+    auto made = session_for(wired, options.symbol, pulses * pulse, limits.elements, &weights);
     if (!made.ok()) continue;
     session = std::move(made).value();
     break;
@@ -253,8 +254,8 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   RILL_TRY(runs.begin());
   const auto late = [&] {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    const bool continues = progress(std::min(1.0, spent.count() / most_seconds)).ok();
-    return !continues || spent.count() > most_seconds;
+    const bool continues = progress(std::min(1.0, spent.count() / limits.seconds)).ok();
+    return !continues || spent.count() > limits.seconds;
   };
   const std::set<int64_t> begins = first_frames(report);
   for (int64_t at = pulses - 1; at >= 1 && !late(); --at) {
@@ -263,7 +264,8 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   }
   for (int64_t rest = 1; rest <= pulse && pulses >= 3 && !late(); ++rest) {
     if (rest > 1 && rest < pulse && pulse > kTries) continue;
-    auto shorter = session_for(wired, options.symbol, (pulses - 2) * pulse + rest, &weights);
+    const int64_t length = (pulses - 2) * pulse + rest;
+    auto shorter = session_for(wired, options.symbol, length, limits.elements, &weights);
     if (shorter.ok()) runs.end(shorter->get(), pulses - 2, seen);
   }
   for (size_t i = 0; i < report.wires.size(); ++i) {

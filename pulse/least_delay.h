@@ -14,13 +14,20 @@ struct LeastDelays {
   std::vector<std::optional<int64_t>> outputs;  ///< of `Report::outputs`
 };
 
+/// Limits of runs that measure delays.
+struct RunLimits {
+  double seconds = 0;  ///< no run starts later
+  /// The largest wire of a run may have this number: a whole long attention exceeds the memory.
+  int64_t elements = int64_t{1} << 26;
+};
+
 /// Run the whole graph on a few pulses of noise, then with other noise from some pulse on, and with
 /// an end in some pulse. A frame that differs depends on that pulse, so it cannot be computed
 /// earlier: this proves a bound by example. A hidden dependence, for example through a closed
 /// rectifier, proves nothing. The other symbols of the graph are bound. Not real-time: runs the
-/// graph up to eighty times, and starts no run after `most_seconds`. Without a run, there are no
-/// bounds. Errors: those of rewriting the graph.
+/// graph up to eighty times. Without a run within the limits, there are no bounds. Errors: those of
+/// rewriting the graph.
 Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report,
-                                 double most_seconds);
+                                 const RunLimits& limits);
 
 }  // namespace rill::pulse

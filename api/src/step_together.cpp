@@ -6,7 +6,9 @@
 
 #include "api/src/errors.h"
 #include "api/src/handles.h"
+#include "core/run/index_range.h"
 #include "core/run/together.h"
+#include "core/tensor/frames.h"
 
 namespace rill::api {
 namespace {
@@ -40,6 +42,29 @@ rill_status check_flush(const char* function, const rill_session& session) {
                 function);
 }
 
+/// Check the inputs that hold indices, as far as the step reads them.
+rill_status check_indices(const rill_session& session, const rill_session_step& step) {
+  const auto& inputs = session.plan->plan->inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const rill::PlanIo& io = inputs[i];
+    if (!io.indices) continue;
+    rill::View values = session.session->input(i);
+    if (step.kind == RILL_STEP_PARTIAL && io.stream.axis >= 0) {
+      const int64_t frames = step.valid_frames * io.stream.pulse / session.plan->input_pulse();
+      values = rill::frames_of(values, io.stream.axis, 0, frames);
+    }
+    const rill_status known = report(rill::check_index_range(io, values));
+    if (known != RILL_OK) return known;
+  }
+  return RILL_OK;
+}
+
+rill_status check_kind(const char* function, const rill_session_step& step) {
+  const rill_session& session = *step.session;
+  if (step.kind == RILL_STEP_FULL) return check_step(function, session);
+  return check_partial(function, session, step.valid_frames);
+}
+
 Call call_of(rill_step_kind kind) {
   if (kind == RILL_STEP_PARTIAL) return Call::kPartial;
   return kind == RILL_STEP_FLUSH ? Call::kFlush : Call::kStep;
@@ -56,9 +81,9 @@ rill_status check_session_step(const char* function, const rill_session_step& st
   const rill_session& session = *step.session;
   const rill_status now = check_state(function, call_of(step.kind), session);
   if (now != RILL_OK) return now;
-  if (step.kind == RILL_STEP_FULL) return check_step(function, session);
   if (step.kind == RILL_STEP_FLUSH) return check_flush(function, session);
-  return check_partial(function, session, step.valid_frames);
+  const rill_status fits = check_kind(function, step);
+  return fits == RILL_OK ? check_indices(session, step) : fits;
 }
 
 rill_status announce_end(const rill_session_step& step) {

@@ -5,6 +5,7 @@
 #include "api/src/handles.h"
 #include "api/src/views.h"
 #include "core/exec/saved.h"
+#include "core/run/index_range.h"
 
 using rill::api::alive;
 using rill::api::Call;
@@ -47,6 +48,18 @@ rill_status check_move(const char* function, Call call, rill_session* session, s
   return check_view(function, text, frames, text.stream_axis);
 }
 
+/// Check pushed frames that hold indices, and the inputs that do not stream.
+rill_status check_pushed(const rill_session& session, size_t input, const rill::View& frames) {
+  const auto& inputs = session.plan->plan->inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].indices || (i != input && inputs[i].stream.axis >= 0)) continue;
+    const rill::View values = i == input ? frames : session.session->input(i);
+    const rill_status known = report(rill::check_index_range(inputs[i], values));
+    if (known != RILL_OK) return known;
+  }
+  return RILL_OK;
+}
+
 }  // namespace
 
 extern "C" {
@@ -66,8 +79,11 @@ rill_status rill_push(rill_session* session, size_t input, const rill_view* fram
         static_cast<long long>(plan.longest), plan.stream_symbol.c_str(),
         static_cast<long long>(allowed), rill::plural(allowed));
   }
+  const rill::View values = view_of(io, *frames);
+  const rill_status known = check_pushed(*session, input, values);
+  if (known != RILL_OK) return known;
   pass_state(Call::kPush, session);
-  *taken = session->feed->push(input, view_of(io, *frames));
+  *taken = session->feed->push(input, values);
   return RILL_OK;
 }
 

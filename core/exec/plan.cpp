@@ -10,6 +10,7 @@
 #include "core/base/progress.h"
 #include "core/base/search.h"
 #include "core/exec/builder.h"
+#include "core/exec/input_indices.h"
 #include "core/exec/layout.h"
 #include "core/exec/plan_streams.h"
 #include "core/graph/fingerprint.h"
@@ -465,6 +466,14 @@ Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, cons
     plan->outputs.push_back(std::move(io));
   }
   RILL_TRY(builder.run({}));
+  const auto indices = input_indices(graph);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    PlanIo& io = plan->inputs[i];
+    if (!indices[i] || !is_int(io.dtype)) continue;
+    io.indices = true;
+    io.least = indices[i]->least;
+    io.most = indices[i]->most;
+  }
   RILL_TRY(builder.place_outputs());
   RILL_TRY(builder.run_constant_steps());
   builder.lay_out_memory();

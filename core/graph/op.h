@@ -53,6 +53,12 @@ struct HistoryNeed {
 /// frames it adds around them. A frame-by-frame operator downstream of it can move upstream.
 enum class Moves : uint8_t { kNo, kFrames, kAmongZeros, kAmongOthers };
 
+/// Whole numbers, ends included.
+struct NumberRange {
+  int64_t least = 0;
+  int64_t most = 0;
+};
+
 /// How an operator takes part in chains: adjacent operators on f16 or bf16 tensors that compute in
 /// f32, so that the chain rounds once, at its end. Squares of 300 and sums of 2000 values overflow
 /// f16, although the norms and means made from them do not. `core/optim/precision.h` finds the
@@ -128,6 +134,12 @@ class Op {
   /// while they hold symbols. Example: an index that is a length lies within its table.
   virtual void demands(FactSpan in, std::vector<Dim>* non_negative) const {
     (void)in, (void)non_negative;
+  }
+  /// Return the numbers that input `input` may hold if it gives indices of known extents. Sessions
+  /// refuse an input of the model that holds others.
+  virtual std::optional<NumberRange> indices(int input, FactSpan in) const {
+    (void)input, (void)in;
+    return std::nullopt;
   }
   /// Compute the outputs: the reference implementation, correct for every type and stride that
   /// `infer` allows.

@@ -220,6 +220,10 @@ struct PlanIo {
   int64_t bytes = 0;
   uint32_t buffer = 0;
   PlanStream stream;
+  /// Whether an input holds indices: whole numbers from `least` to `most`.
+  bool indices = false;
+  int64_t least = 0;
+  int64_t most = 0;
 };
 
 struct PlanNode {

@@ -35,7 +35,8 @@ enum class PlanRange : uint8_t {
   kFrames,
   kUnit,
   kDelay,
-  kAny
+  kAny,
+  kInteger
 };
 struct PlanBounds {
   int64_t least;
@@ -51,6 +52,7 @@ inline constexpr PlanBounds kPlanBounds[] = {
     {1, kMostFrames},
     {-kMostFrames, kMostFrames},
     {0, INT64_MAX},
+    {INT64_MIN, INT64_MAX},
 };
 constexpr const PlanBounds& bounds_of(PlanRange range) {
   return kPlanBounds[static_cast<size_t>(range)];
@@ -146,6 +148,10 @@ void io_fields(Fields& fields, Io& io) {
   fields.text(stream.length_text);
   fields.number("frames that are held", stream.early, PlanRange::kFrames);
   fields.number("most frames", stream.most, PlanRange::kAny);
+  fields.number("whether indices", io.indices, PlanRange::kFlag);
+  if (!io.indices) return;
+  fields.number("least index", io.least, PlanRange::kInteger);
+  fields.number("largest index", io.most, PlanRange::kInteger);
 }
 
 template <class Fields, class Ring>

@@ -39,6 +39,10 @@ void Gather::demands(FactSpan in, std::vector<Dim>* non_negative) const {
   demand_indices(in[1], in[0].dim(static_cast<int>(axis)), non_negative);
 }
 
+std::optional<NumberRange> Gather::indices(int input, FactSpan in) const {
+  return input == 1 ? indices_of(in[0].dim(static_cast<int>(axis))) : std::nullopt;
+}
+
 Status Gather::eval(EvalCtx& ctx) const {
   const View& data = ctx.in[0];
   const View& indices = ctx.in[1];
@@ -130,6 +134,10 @@ void GatherElements::demands(FactSpan in, std::vector<Dim>* non_negative) const 
   demand_indices(in[1], in[0].dim(static_cast<int>(axis)), non_negative);
 }
 
+std::optional<NumberRange> GatherElements::indices(int input, FactSpan in) const {
+  return input == 1 ? indices_of(in[0].dim(static_cast<int>(axis))) : std::nullopt;
+}
+
 Status GatherElements::eval(EvalCtx& ctx) const {
   const View& data = ctx.in[0];
   const View& indices = ctx.in[1];
@@ -176,6 +184,11 @@ Result<Facts> GatherNd::infer(FactSpan in) const {
   }
   out.shape.insert(out.shape.end(), data.shape.begin() + batch_dims + depth, data.shape.end());
   return one_fact(std::move(out));
+}
+
+std::optional<NumberRange> GatherNd::indices(int input, FactSpan in) const {
+  const auto depth = in[1].shape.back().to_int();
+  return input == 1 && depth ? indices_of_axes(in[0], batch_dims, *depth) : std::nullopt;
 }
 
 Status GatherNd::eval(EvalCtx& ctx) const {

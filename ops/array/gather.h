@@ -11,8 +11,8 @@ namespace rill::ops {
 /// `axis`.
 /// Types: data of any type; integer indices, negative ones count from the end. A block-quantised
 /// constant, gathered along an axis before whole blocks, is only unpacked where indexed.
-/// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. An index
-/// out of range at run time gives zeros.
+/// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. Sessions
+/// refuse an index out of range in an input of the model; one that the model computes gives zeros.
 /// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
 /// become a slice, and a few constant ones become one slice each. Indices such as
 /// i // 4 * 4 repeat the rows of a slice. So do indices clamped to the rows, which exporters write
@@ -27,6 +27,7 @@ class Gather final : public OpBase<Gather> {
   void fields(FieldVisitor& visitor) override { axis_field(visitor, "axis", axis); }
   Result<Facts> infer(FactSpan in) const override;
   void demands(FactSpan in, std::vector<Dim>* non_negative) const override;
+  std::optional<NumberRange> indices(int input, FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
@@ -57,6 +58,7 @@ class GatherElements final : public OpBase<GatherElements> {
   void fields(FieldVisitor& visitor) override { axis_field(visitor, "axis", axis); }
   Result<Facts> infer(FactSpan in) const override;
   void demands(FactSpan in, std::vector<Dim>* non_negative) const override;
+  std::optional<NumberRange> indices(int input, FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   OpTraits traits() const override { return {.precision = Precision::kMoves}; }
@@ -76,6 +78,7 @@ class GatherNd final : public OpBase<GatherNd> {
   std::string_view name() const override { return "GatherNd"; }
   void fields(FieldVisitor& visitor) override { axis_field(visitor, "batch_dims", batch_dims); }
   Result<Facts> infer(FactSpan in) const override;
+  std::optional<NumberRange> indices(int input, FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status declutter(Rewrite& rewrite) const override;

@@ -20,6 +20,21 @@ void demand_indices(const Fact& indices, const Dim& extent, std::vector<Dim>* no
   }
 }
 
+std::optional<NumberRange> indices_of(const Dim& extent) {
+  const auto number = extent.to_int();
+  return number ? std::optional(NumberRange{-*number, *number - 1}) : std::nullopt;
+}
+
+std::optional<NumberRange> indices_of_axes(const Fact& data, int64_t first, int64_t count) {
+  std::optional<NumberRange> out;
+  for (int64_t axis = first; axis < first + count; ++axis) {
+    const auto own = indices_of(data.dim(static_cast<int>(axis)));
+    if (!own) return std::nullopt;
+    if (!out || own->most > out->most) out = own;
+  }
+  return out;
+}
+
 RILL_NOT_IN_STEPS_BEGIN
 
 Status known_indices(const View& indices) RILL_NONBLOCKING {

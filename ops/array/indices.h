@@ -1,6 +1,8 @@
 #pragma once
 
-#include "core/graph/fact.h"
+#include <optional>
+
+#include "core/graph/op.h"
 #include "ops/array/index_at.h"
 #include "ops/array/walk.h"
 
@@ -12,6 +14,12 @@ int64_t index_at(const View& indices, int64_t offset) RILL_NONBLOCKING;
 
 /// Append the expressions that must be 0 or more for symbolic indices to lie in [-extent, extent).
 void demand_indices(const Fact& indices, const Dim& extent, std::vector<Dim>* non_negative);
+
+/// Return the indices of an axis: [-extent, extent). Nothing unless the extent is known.
+std::optional<NumberRange> indices_of(const Dim& extent);
+
+/// Return the indices that one of `count` axes has: those of the longest.
+std::optional<NumberRange> indices_of_axes(const Fact& data, int64_t first, int64_t count);
 
 /// Fail if an index holds a symbol: its element is known once the symbol is bound.
 Status known_indices(const View& indices) RILL_NONBLOCKING;

@@ -91,8 +91,9 @@ Store store_of(const std::string& reduction, DType dtype) {
 /// Shapes: data [D0..Dn], indices and updates [I0..In], I <= D but on `axis` -> [D0..Dn].
 /// Types: data and updates of one type, numbers unless `reduction` is "none"; integer indices,
 /// negative ones count from the end.
-/// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. An update
-/// whose index is out of range at run time is left out.
+/// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. Sessions
+/// refuse an index out of range in an input of the model; an update whose index the model computes
+/// is left out if that is out of range.
 /// Stream: pointwise on the other axes where all extents agree.
 /// Source: ONNX, `ScatterElements`; tract, `tract_core_scatter_elements`.
 class ScatterElements final : public OpBase<ScatterElements> {
@@ -122,6 +123,9 @@ class ScatterElements final : public OpBase<ScatterElements> {
   }
   void demands(FactSpan in, std::vector<Dim>* non_negative) const override {
     demand_indices(in[1], in[0].dim(static_cast<int>(axis)), non_negative);
+  }
+  std::optional<NumberRange> indices(int input, FactSpan in) const override {
+    return input == 1 ? indices_of(in[0].dim(static_cast<int>(axis))) : std::nullopt;
   }
   Status eval(EvalCtx& ctx) const override {
     const View& out = ctx.out[0];
@@ -179,6 +183,10 @@ class ScatterNd final : public OpBase<ScatterNd> {
     }
     RILL_CHECK(fits, "updates ", in[2], ": expected the shape ", expected);
     return one_fact(in[0].without_value());
+  }
+  std::optional<NumberRange> indices(int input, FactSpan in) const override {
+    const auto depth = in[1].shape.back().to_int();
+    return input == 1 && depth ? indices_of_axes(in[0], 0, *depth) : std::nullopt;
   }
   Status eval(EvalCtx& ctx) const override {
     const View& out = ctx.out[0];

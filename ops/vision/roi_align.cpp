@@ -50,6 +50,9 @@ class RoiAlign final : public OpBase<RoiAlign> {
   void demands(FactSpan in, std::vector<Dim>* non_negative) const override {
     demand_indices(in[2], in[0].dim(0), non_negative);
   }
+  std::optional<NumberRange> indices(int input, FactSpan in) const override {
+    return input == 2 ? indices_of(in[0].dim(0)) : std::nullopt;
+  }
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan, FactSpan) const override {
     return {{{-1, 0, 0}, {0}}, {{1, -1, -1}, {1}}};

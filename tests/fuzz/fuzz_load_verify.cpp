@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   pulse::Report streams;
   const auto pulsed = pulse::pulsify(*graph, options, &streams);
   if (!pulsed.ok()) return 0;
-  test::expect_explained(pulse::least_delays(*graph, options, streams, 0.1));
+  test::expect_explained(pulse::least_delays(*graph, options, streams, {0.1}));
   audit::Options how;
   how.seconds = 0.2;
   how.lengths = 12;

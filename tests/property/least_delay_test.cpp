@@ -118,7 +118,7 @@ Outcome check_graph(const Graph& graph, const std::string& text, int64_t unit) {
     pulse::Report report;
     const auto pulsed = pulse::pulsify(graph, options, &report);
     if (!pulsed.ok()) continue;
-    const auto least = pulse::least_delays(graph, options, report, kNoLimit);
+    const auto least = pulse::least_delays(graph, options, report, {kNoLimit});
     if (!least.ok()) continue;
     for (size_t i = 0; i < report.outputs.size(); ++i) {
       const auto& known = least->outputs[i];

@@ -72,7 +72,7 @@ void expect_shape(const std::string& text, const Expected& expected, size_t outp
     pulse::Options options;
     options.pulse = Dim(pulse);
     const auto least = pulse::least_delays(graph, options, streamed->report(),
-                                           std::numeric_limits<double>::infinity());
+                                           {std::numeric_limits<double>::infinity()});
     ASSERT_TRUE(least.ok()) << least.error().to_string();
     EXPECT_EQ(least->outputs[output], expected.least < 0 ? expected.delay : expected.least)
         << "the proven minimum\n"

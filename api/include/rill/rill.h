@@ -505,8 +505,8 @@ RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
  *  each call, except caches and random numbers, which continue.
  *  Real-time: yes: no allocation, lock, file or system call. During the step, denormals are flushed
  *  and numbers rounded to the nearest; the thread's mode is restored. Threads change this: see
- *  rill_session_set_threads. Errors: RILL_E_STATE after the end of the stream; RILL_E_SHAPE if the
- *  model is not defined for a stream of this length. Nothing has run then. */
+ *  rill_session_set_threads. Errors: RILL_E_STATE after the end; RILL_E_SHAPE if the model is not
+ *  defined for this length; RILL_E_ARG if an input has an index out of range. Nothing ran then. */
 RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
 /** Run a step as rill_step does, and add the time of each node: `nanoseconds[i]` is for the node at
  *  index i of rill_plan_node; there are `count` of them.
