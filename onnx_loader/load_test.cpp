@@ -273,7 +273,7 @@ TEST(OnnxLoad, PadsMayBeComputedFromSizes) {
     const Dim size = bound.fact(bound.outputs[0]).dim(0).substitute("samples", Dim(samples));
     EXPECT_EQ(size.to_int(), std::max<int64_t>(16, samples));
   }
-  // Without the limit, a negative amount cuts: 16 samples of any number.
+  // Without the lower limit, the amount becomes negative and cuts, so that 16 samples are left.
   parts.nodes[2] = node_of("Identity", {"short"}, {"more"});
   const auto cut = loaded(model_of(parts));
   ASSERT_TRUE(cut.ok()) << message_of(cut);

@@ -43,15 +43,15 @@ Status check(const PulseBuilder& b, const Band& band, bool past_only) {
   if (band.blind) {
     return b.refuse("Hide keys with minus infinity, or let every query see its own frame", "query ",
                     *band.blind,
-                    " may see no key, and what hides them is a finite "
-                    "number: it then weighs them all alike");
+                    " may see no key: the mask hides keys with a finite "
+                    "number, so that all keys then count alike");
   }
   const bool ahead = any_of(band.last, [](int64_t last) { return last > 0; });
   if (!past_only || !ahead) return {};
   return b.refuse(
       "Hide keys that follow a query, as in (d >= 0) & (d < 64), or shift scores "
       "against 2 n - 1 distances",
-      "a shift of scores against n distances leaves scores of keys that follow undefined");
+      "a shift of scores against n distances leaves scores of later keys undefined");
 }
 
 /// Converts queries and key numbers to positions in the streaming wire of keys.
