@@ -6,10 +6,10 @@ usage: defects.py RILL [--tract PROGRAM] [NAME ...]
 
 defects/*.nnef are the graphs, each with a description, a pulse, and the known result of each program: `wrong
 frames`, `right, delay 2`, or `refused: WORDS` of the message. The expected frames come from tract's run of
-the whole graph, or from rill's if tract has none. Frames that are computed after the end is in sight do not
-count, except in graphs about ends, which tract's own comparison judges. --table prints the table of
-docs/beside-tract.md. tests/property/defects_test.cpp streams the same graphs through rill alone, at every
-length. Exit status 77 without tract or NumPy.
+the whole graph, or from rill's if tract has none. Frames computed after the end is known do not count, except
+in graphs about ends, which tract's own comparison judges. --table prints the table of docs/beside-tract.md.
+tests/property/defects_test.cpp streams the same graphs through rill alone, at every length. Exit status 77
+without tract or NumPy.
 """
 
 import argparse
