@@ -28,7 +28,7 @@ Result<Graph> bound(const Graph& graph, const std::string& symbol, const Binding
     auto next = out.with_symbol(name, Dim(value));
     if (!next.ok()) {
       return next.take_status().hint(
-          str_cat("This is with ", name, "=", value, ": bind ", name, " to what the model takes"));
+          str_cat("This is with ", name, "=", value, ": bind ", name, " to a size of the model"));
     }
     out = std::move(next).value();
   }

@@ -23,7 +23,7 @@ Result<Graph> with_feedback(const Graph& graph, std::string_view output, std::st
                             TensorPtr first = nullptr);
 
 /// Prefix each step of an input with the last `frames` frames of the previous steps, zeros at
-/// first: a step then takes that many fewer. Errors: kArg if there is no such input; kShape if a
+/// first: a step then takes `frames` fewer. Errors: kArg if there is no such input; kShape if a
 /// step would have no frame left.
 Result<Graph> with_context(const Graph& graph, std::string_view input, int64_t frames);
 

@@ -43,7 +43,8 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengt
 /// a constant end, such as `x[:50]`, requires.
 SymbolScope scope_of_taken_lengths(const Graph& graph);
 
-/// Return the longest stream for which no expression is negative; nothing if there is no longest.
+/// Return the longest stream for which no expression is negative; nothing if streams may be of any
+/// length.
 std::optional<int64_t> longest_stream(std::string_view symbol,
                                       const std::vector<Dim>& non_negative);
 

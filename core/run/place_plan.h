@@ -14,7 +14,7 @@ namespace rill {
 struct Remedies {
   const char* other_target = "Compile the model with --target for what runs here";
   const char* operators = "Link librill, which has graphs and operators";
-  const char* missing = "Link what the plan needs, or compile it for this build";
+  const char* missing = "Link the kinds of steps that the plan has, or compile it for this build";
 };
 
 /// The step kinds and kernels of a build.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check that what one system alone has is asked for in few places.
+"""Check that few files use features of single systems.
 
     system_headers.py ROOT
 
