@@ -22,7 +22,7 @@ struct Runner {
   std::span<const StepKind* const> kinds;
   /// Return how well a target fits this CPU; negative if it cannot run here.
   int (*rank)(std::string_view target) = nullptr;
-  bool names = false;  ///< have the names of nodes, for profiles, as far as the file has them
+  bool names = false;  ///< read the names of nodes that the file has, for profiles
   Remedies remedies = {};
 };
 
