@@ -184,7 +184,7 @@ TEST(Keys, MayEndBeforeQueriesWhereMinusInfinityHidesThem) {
 TEST(Keys, OfAnotherRateAreComparedByTimes) {
   std::string drifts = at_rates(1, 2, "apart >= 0 && apart < 6");
   drifts.erase(drifts.rfind(" * 2;"), 4);
-  expect_refused(drifts, 4, "y", "queries");
+  expect_refused(drifts, 4, "y", "see all ");
   std::string triangle = at_rates(1, 2, "apart >= 0 && apart < 6");
   triangle.replace(triangle.find("apart >= 0 &&"), 13,
                 "tract_core_trilu(apart, k = 0, upper = false) == apart &&");
